@@ -31,7 +31,8 @@
 //!
 //! **No single flipped bit, and no single lost sector of up to 16 KiB, loses a committed record.** No
 //! such sector is shared by two frames, so it affects at most one copy of one record, and the other
-//! copy is in the other mirror. A record is synced before the next one is written and before its
+//! copy is in the other mirror. A sector that cannot be read is as a lost one; where neither mirror can
+//! be read at the same place, that is an error of the file. A record is synced before the next one is written and before its
 //! commit returns, so only the last one can be torn, and it is accepted if either copy is whole. A
 //! write that ruins every sector it touches harms no earlier record; when a committed record is
 //! written again ([`Manifest::confirm`], with the same bytes), its other copy is durable meanwhile.
@@ -51,8 +52,8 @@ use crate::storage::format::Format;
 use crate::storage::record::{Record, Replayed, replay};
 use crate::storage::{File, StoreId, write_all_at};
 use region::{
-    REGION_HEADER_BYTES, encode_frame, encode_region, encode_witness, frame_size, frame_span,
-    is_witnessed, read_region,
+    REGION_HEADER_BYTES, Region, encode_frame, encode_region, encode_witness, frame_size,
+    frame_span, is_witnessed, read_region,
 };
 use std::sync::Arc;
 
@@ -185,7 +186,7 @@ impl Manifest {
     /// capacity, at `base` of `file`.
     pub(crate) fn copy(&self, file: Arc<dyn File>, base: u64, generation: u64) -> Result<Self> {
         let name = self.file.name();
-        let bytes = read_region(&*self.file, self.base, self.capacity)?;
+        let Region { bytes, .. } = read_region(&*self.file, self.base, self.capacity)?;
         let scan = scan(&bytes, self.id, name, self.base)?;
         self.missing_records(&scan).map_or(Ok(()), Err)?;
         let records = scan.records.iter().map(|(_, payload)| *payload);
@@ -207,12 +208,13 @@ impl Manifest {
         capacity: u64,
         id: ManifestId,
     ) -> Result<OpenedManifest> {
-        let bytes = read_region(&*file, base, capacity)?;
+        let Region { bytes, unreadable } = read_region(&*file, base, capacity)?;
         let scan = scan(&bytes, id, file.name(), base)?;
         let replayed = replay(file.name(), &scan.records)?;
         let witnessed = is_witnessed(&scan);
         let Scan { records, repaired, end, discarded_bytes, capacity, inherited, witness, .. } =
             scan;
+        let repaired = [unreadable, repaired].concat();
         let index = records.len() as u64;
         let last = records.last().filter(|_| index > 1);
         let manifest = Manifest {
@@ -311,7 +313,7 @@ impl Manifest {
 
     /// Reads the region again; returns all damage in it.
     pub(crate) fn check(&self) -> Result<Vec<Corruption>> {
-        let bytes = read_region(&*self.file, self.base, self.capacity)?;
+        let Region { bytes, unreadable } = read_region(&*self.file, self.base, self.capacity)?;
         let mut scan = match scan(&bytes, self.id, self.file.name(), self.base) {
             Ok(scan) => scan,
             Err(Error::Corrupt(damage)) => return Ok(vec![*damage]),
@@ -324,7 +326,7 @@ impl Manifest {
             scan.records.truncate(usize::try_from(self.index).unwrap_or(usize::MAX));
         }
         let lost = self.missing_records(&scan);
-        Ok(scan.repaired.into_iter().chain(lost).collect())
+        Ok(unreadable.into_iter().chain(scan.repaired).chain(lost).collect())
     }
 
     /// The damage, if records that were appended are missing.

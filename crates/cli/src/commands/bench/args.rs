@@ -1,8 +1,8 @@
 //! The arguments of `bench`.
 
 use crate::args::{POLICY, policy};
-use crate::exit::{Exit, Failure};
 use crate::commands::simulate::{ChosenWorkload, chosen_workload};
+use crate::exit::{Exit, Failure};
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum, value_parser};
 use std::collections::HashSet;

@@ -23,13 +23,35 @@ fn zero_extend(bytes: &mut Vec<u8>, len: u64, file: &str) -> Result<()> {
     Ok(())
 }
 
-/// The region's bytes, as far as the file goes.
-pub(super) fn read_region(file: &dyn File, base: u64, capacity: u64) -> Result<Vec<u8>> {
+/// A region as it was read.
+pub(super) struct Region {
+    /// Its bytes, as far as the file goes; zeros where they cannot be read.
+    pub bytes: Vec<u8>,
+    /// What cannot be read of one mirror, but of the other.
+    pub unreadable: Vec<Corruption>,
+}
+
+/// Reads the region, as far as the file goes.
+///
+/// # Errors
+/// The file cannot be read, or neither of two mirrors at the same place.
+pub(super) fn read_region(file: &dyn File, base: u64, capacity: u64) -> Result<Region> {
     let len = file.len()?.saturating_sub(base).min(capacity);
     let mut bytes = Vec::new();
     zero_extend(&mut bytes, len, file.name())?;
-    read_exact_at(file, &mut bytes, base)?;
-    Ok(bytes)
+    let mut unreadable: Vec<Corruption> = Vec::new();
+    if read_exact_at(file, &mut bytes, base).is_err() {
+        let places = (base..).step_by(FRAME_ALIGN as usize);
+        for (at, sector) in places.zip(bytes.chunks_mut(FRAME_ALIGN as usize)) {
+            let Err(error) = read_exact_at(file, sector, at) else { continue };
+            if unreadable.iter().any(|other| other.offset + capacity / 2 == at) {
+                return Err(error);
+            }
+            sector.fill(0);
+            unreadable.push(Corruption::new(file.name(), at, "bytes that can be read", error));
+        }
+    }
+    Ok(Region { bytes, unreadable })
 }
 
 /// The bytes written for a frame.
@@ -309,7 +331,7 @@ pub(in crate::storage) fn salvage(
     capacity: u64,
     generation: u64,
 ) -> Result<SalvagedRecords> {
-    let bytes = read_region(file, base, capacity)?;
+    let Region { bytes, .. } = read_region(file, base, capacity)?;
     let copies = [0, bytes.len() / 2].into_iter().find_map(|at| decode_first(&bytes, at));
     let (id, capacity) = copies.filter(|(id, _)| id.generation == generation).ok_or_else(|| {
         let expected = format!("the first record of generation {generation}");
@@ -337,7 +359,7 @@ pub(in crate::storage) fn region_at(file: &dyn File, base: u64) -> Result<Option
     let mut d = Decoder::new(&header);
     let fields = (d.u64(), d.u32(), d.u32(), d.u64(), d.u64());
     let (Some(_), Some(len), Some(0), Some(_), Some(0)) = fields else { return Ok(None) };
-    let bytes = read_region(file, base, FRAME_HEADER_BYTES as u64 + u64::from(len))?;
+    let Region { bytes, .. } = read_region(file, base, FRAME_HEADER_BYTES as u64 + u64::from(len))?;
     Ok(decode_first(&bytes, 0).map(|(id, capacity)| (id.generation, capacity)))
 }
 

@@ -39,7 +39,7 @@ fn manifest(vfs: &dyn Vfs, n: u64) -> Manifest {
 }
 
 fn region(vfs: &MemoryVfs) -> Vec<u8> {
-    read_region(&*vfs.open("manifest").unwrap(), 0, u64::MAX).unwrap()
+    read_region(&*vfs.open("manifest").unwrap(), 0, u64::MAX).unwrap().bytes
 }
 
 fn edits<'a>(scan: &Scan<'a>) -> Vec<Vec<u8>> {
@@ -235,7 +235,7 @@ fn a_copy_elsewhere_is_the_same_manifest_of_another_generation() {
     let first = manifest(&vfs, 3);
     let mut copy = first.copy(vfs.create("copy").unwrap(), FRAME_ALIGN, 8).unwrap();
     assert!(copy.append(&record(&edit(4))).unwrap());
-    let bytes = read_region(&*copy.file, FRAME_ALIGN, u64::MAX).unwrap();
+    let bytes = read_region(&*copy.file, FRAME_ALIGN, u64::MAX).unwrap().bytes;
     let found = scan(&bytes, other(8), "copy", FRAME_ALIGN).unwrap();
     assert_eq!(edits(&found), (0..=4).map(edit).collect::<Vec<_>>());
     assert!(found.repaired.is_empty() && copy.check().unwrap().is_empty());

@@ -1,6 +1,7 @@
 //! What is read of a region, whole or in part.
 
 use super::*;
+use crate::storage::salvage::tests::bad_sectors::BadSectors;
 
 const HALF: u64 = MIN_CAPACITY / 2;
 const WITNESS: u64 = MIN_CAPACITY - FRAME_ALIGN;
@@ -127,5 +128,28 @@ fn what_is_behind_a_torn_record_is_stray_only_where_its_length_is_known() {
             let trailing = header.iter().rev().take_while(|b| **b == 0).count() as u64;
             assert_eq!(found.discarded_bytes, discarded - if known { trailing } else { 0 });
         }
+    }
+}
+
+#[test]
+fn a_sector_that_cannot_be_read_is_read_from_the_other_mirror_and_told() {
+    let vfs = MemoryVfs::new();
+    manifest(&vfs, 4);
+    let opened = |bad: std::ops::Range<u64>| {
+        let vfs = BadSectors { vfs: vfs.clone(), name: "manifest".to_owned(), bad };
+        Manifest::open(vfs.open("manifest").unwrap(), 0, MIN_CAPACITY, ID)
+    };
+    let expected: Vec<_> = (0..=4).map(edit).collect();
+    for at in (0..MIN_CAPACITY).step_by(4096) {
+        let found = opened(at..at + 4096).unwrap();
+        assert_eq!(found.replayed.edits, expected, "{at}");
+        assert_eq!(found.repaired[0].offset, at - at % FRAME_ALIGN);
+        assert_eq!(found.repaired[0].expected, "bytes that can be read");
+        let checked = found.manifest.check().unwrap();
+        assert!(checked.iter().any(|damage| damage == &found.repaired[0]), "{checked:?}");
+    }
+    for at in [0, FRAME_ALIGN, 10 * FRAME_ALIGN] {
+        let neither = opened(at..at + HALF + 1).map(|_| ()).unwrap_err();
+        assert!(matches!(neither, Error::Io(_)), "{neither}");
     }
 }

@@ -117,7 +117,7 @@ fn what_was_in_the_region_before_is_overwritten() {
     let file = MemoryVfs::new().create("manifest").unwrap();
     file.write_at(&vec![0xff; MIN_CAPACITY as usize], 0).unwrap();
     Manifest::create(file.clone(), (0, MIN_CAPACITY), ID, FIFTH, &record(&edit(0))).unwrap();
-    let bytes = read_region(&*file, 0, MIN_CAPACITY).unwrap();
+    let bytes = read_region(&*file, 0, MIN_CAPACITY).unwrap().bytes;
     let found = scan(&bytes, ID, "manifest", 0).unwrap();
     let irregular = (found.repaired.len(), found.discarded_bytes);
     assert_eq!((edits(&found), irregular), (vec![edit(0)], (0, 0)));
