@@ -4,30 +4,15 @@
 //! table's properties store the set of its prefixes, if it is small and if the table was written for a
 //! rule; it is loaded only for planners that need it, just before such a planner is called.
 
+#[cfg(feature = "all")]
+mod rule;
+#[cfg(not(feature = "all"))]
+#[path = "prefix/no_rule.rs"]
+mod rule;
+
+pub use rule::PrefixRule;
+
 use std::sync::{Arc, OnceLock};
-
-/// How much of a key is its prefix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PrefixRule {
-    /// The first so many bytes, or the whole of a shorter key.
-    Length(u32),
-    /// All through the first of these bytes, or the whole of a key without one.
-    Delimiter(u8),
-}
-
-impl PrefixRule {
-    /// The prefix of a key.
-    #[must_use]
-    pub fn of(self, key: &[u8]) -> &[u8] {
-        let length = match self {
-            PrefixRule::Length(length) => length as usize,
-            PrefixRule::Delimiter(delimiter) => {
-                key.iter().position(|byte| *byte == delimiter).map_or(key.len(), |at| at + 1)
-            }
-        };
-        key.get(..length).unwrap_or(key)
-    }
-}
 
 /// Where a merge ends a table before its size is reached: between two prefixes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +43,7 @@ pub const MAX_PREFIX_BYTES: usize = 4096;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrefixSet {
     rule: PrefixRule,
-    prefixes: Vec<Vec<u8>>,
+    prefixes: Arc<Vec<Vec<u8>>>,
 }
 
 impl PrefixSet {
@@ -67,13 +52,20 @@ impl PrefixSet {
     pub fn new(rule: PrefixRule, prefixes: Vec<Vec<u8>>) -> Option<Self> {
         let bytes: usize = prefixes.iter().map(Vec::len).sum();
         let fits = prefixes.len() <= MAX_PREFIXES && bytes <= MAX_PREFIX_BYTES;
-        (fits && prefixes.is_sorted_by(|a, b| a < b)).then_some(PrefixSet { rule, prefixes })
+        let ascends = prefixes.is_sorted_by(|a, b| a < b);
+        (fits && ascends).then(|| PrefixSet { rule, prefixes: Arc::new(prefixes) })
     }
 
     /// The rule.
     #[must_use]
     pub fn rule(&self) -> PrefixRule {
         self.rule
+    }
+
+    /// The rule, as it is stored ([`PrefixRule::to_stored`]).
+    #[must_use]
+    pub fn stored_rule(&self) -> (u8, u32) {
+        self.rule.to_stored()
     }
 
     /// The prefixes, ascending.
@@ -85,7 +77,7 @@ impl PrefixSet {
 
 /// What is known of a table's prefixes: nothing at first, then a set, or that it has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Prefixes(OnceLock<Option<Arc<PrefixSet>>>);
+pub struct Prefixes(OnceLock<Option<PrefixSet>>);
 
 impl Prefixes {
     /// Whether it is known if there is a set.
@@ -102,7 +94,7 @@ impl Prefixes {
     /// The set, if there is one.
     #[must_use]
     pub fn set(&self) -> Option<&PrefixSet> {
-        self.0.get()?.as_deref()
+        self.0.get()?.as_ref()
     }
 
     /// All prefixes by this rule, if they are known.
@@ -114,15 +106,16 @@ impl Prefixes {
 
 impl From<Option<PrefixSet>> for Prefixes {
     fn from(set: Option<PrefixSet>) -> Self {
-        Prefixes(OnceLock::from(set.map(Arc::new)))
+        Prefixes(OnceLock::from(set))
     }
 }
 
 /// Collects the prefixes of ascending keys, until there are too many.
 #[derive(Clone, Debug)]
 pub struct PrefixBuilder {
+    rule: PrefixRule,
     /// `None` once there are too many.
-    set: Option<PrefixSet>,
+    prefixes: Option<Vec<Vec<u8>>>,
     bytes: usize,
 }
 
@@ -130,19 +123,19 @@ impl PrefixBuilder {
     /// No prefixes so far.
     #[must_use]
     pub fn new(rule: PrefixRule) -> Self {
-        PrefixBuilder { set: Some(PrefixSet { rule, prefixes: Vec::new() }), bytes: 0 }
+        PrefixBuilder { rule, prefixes: Some(Vec::new()), bytes: 0 }
     }
 
     /// Adds the prefix of a key, which is at or above the one before.
     pub fn add(&mut self, key: &[u8]) {
-        let Some(PrefixSet { rule, prefixes }) = &mut self.set else { return };
-        let prefix = rule.of(key);
+        let Some(prefixes) = &mut self.prefixes else { return };
+        let prefix = self.rule.of(key);
         if prefixes.last().is_some_and(|last| last == prefix) {
             return;
         }
         self.bytes += prefix.len();
         if prefixes.len() == MAX_PREFIXES || self.bytes > MAX_PREFIX_BYTES {
-            self.set = None;
+            self.prefixes = None;
         } else {
             prefixes.push(prefix.to_vec());
         }
@@ -151,7 +144,8 @@ impl PrefixBuilder {
     /// The set, unless there are too many.
     #[must_use]
     pub fn finish(self) -> Prefixes {
-        self.set.into()
+        let rule = self.rule;
+        self.prefixes.map(|all| PrefixSet { rule, prefixes: Arc::new(all) }).into()
     }
 }
 
@@ -223,6 +217,17 @@ mod tests {
         assert!(PrefixSet::new(RULES[0], many(64)).is_some());
         assert_eq!(PrefixSet::new(RULES[0], many(65)), None);
         assert_eq!(PrefixSet::new(RULES[0], vec![vec![1; 4097]]), None);
+    }
+
+    #[test]
+    fn a_rule_is_read_as_it_is_stored_and_no_other_bytes_are_one() {
+        for rule in RULES.into_iter().chain([PrefixRule::Length(u32::MAX)]) {
+            let (kind, value) = rule.to_stored();
+            assert_eq!(PrefixRule::from_stored(kind, value.into()), Some(rule));
+        }
+        for (kind, value) in [(2, 0), (0, 1 << 32), (1, 256)] {
+            assert_eq!(PrefixRule::from_stored(kind, value), None);
+        }
     }
 
     proptest! {

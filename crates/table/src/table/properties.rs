@@ -159,7 +159,7 @@ impl Properties {
                 self.keyspace_name = Some(String::from_utf8(field.to_vec()).ok()?);
                 return Some(());
             }
-            13 => {
+            13 if PrefixRule::KNOWN => {
                 self.prefixes = Some(decode_prefixes(field)?).into();
                 return Some(());
             }
@@ -208,14 +208,8 @@ fn decode_integer(bytes: &[u8]) -> Option<u64> {
     d.varint().filter(|_| d.is_empty())
 }
 
-const LENGTH: u8 = 0;
-const DELIMITER: u8 = 1;
-
 fn encode_prefixes(set: &PrefixSet, out: &mut Vec<u8>) {
-    let (kind, value) = match set.rule() {
-        PrefixRule::Length(length) => (LENGTH, length),
-        PrefixRule::Delimiter(delimiter) => (DELIMITER, delimiter.into()),
-    };
+    let (kind, value) = set.stored_rule();
     out.push(kind);
     put_varint(out, value.into());
     set.prefixes().iter().for_each(|prefix| put_bytes(out, prefix));
@@ -223,12 +217,7 @@ fn encode_prefixes(set: &PrefixSet, out: &mut Vec<u8>) {
 
 fn decode_prefixes(bytes: &[u8]) -> Option<PrefixSet> {
     let mut d = Decoder::new(bytes);
-    let (kind, value) = (d.u8()?, d.varint()?);
-    let rule = match kind {
-        LENGTH => PrefixRule::Length(u32::try_from(value).ok()?),
-        DELIMITER => PrefixRule::Delimiter(u8::try_from(value).ok()?),
-        _ => return None,
-    };
+    let rule = PrefixRule::from_stored(d.u8()?, d.varint()?)?;
     let mut prefixes = Vec::new();
     while !d.is_empty() {
         prefixes.push(d.bytes()?.to_vec());

@@ -11,9 +11,6 @@ const MOVE: u8 = 0;
 const MERGE: u8 = 1;
 const SPLIT_MERGE: u8 = 2;
 
-const LENGTH: u8 = 0;
-const DELIMITER: u8 = 1;
-
 /// Appends a plan.
 pub(super) fn encode(plan: &Compaction, out: &mut Vec<u8>) {
     put_bytes(out, plan.reason.text.as_bytes());
@@ -60,7 +57,7 @@ pub(super) fn decode(d: &mut Body<'_>) -> Result<Compaction, Unread> {
         let action = match d.u8()? {
             MOVE => Action::Move,
             kind @ (MERGE | SPLIT_MERGE) => Action::Merge {
-                split: if kind == SPLIT_MERGE { Some(split(d)?) } else { None },
+                split: if kind == SPLIT_MERGE { split(d)? } else { None },
                 target_file_bytes: d.varint()?,
                 filter_bits: match d.varint()? {
                     0 => None,
@@ -81,24 +78,20 @@ pub(super) fn decode(d: &mut Body<'_>) -> Result<Compaction, Unread> {
 }
 
 fn put_split(split: &PrefixSplit, out: &mut Vec<u8>) {
-    let (kind, value) = match split.rule {
-        PrefixRule::Length(length) => (LENGTH, length),
-        PrefixRule::Delimiter(delimiter) => (DELIMITER, delimiter.into()),
-    };
+    let (kind, value) = split.rule.to_stored();
     out.push(kind);
     put_varint(out, value.into());
     put_varint(out, split.least_bytes);
 }
 
-fn split(d: &mut Body<'_>) -> Result<PrefixSplit, Unread> {
-    let (kind, value) = (d.u8()?, d.varint()?);
-    let malformed = |_| Unread::Malformed;
-    let rule = match kind {
-        LENGTH => PrefixRule::Length(u32::try_from(value).map_err(malformed)?),
-        DELIMITER => PrefixRule::Delimiter(u8::try_from(value).map_err(malformed)?),
-        other => return Err(Unread::Part("prefix rule", other.into())),
-    };
-    Ok(PrefixSplit { rule, least_bytes: d.varint()? })
+/// A build without rules merges without one: where tables end is no promise.
+fn split(d: &mut Body<'_>) -> Result<Option<PrefixSplit>, Unread> {
+    let (kind, value, least_bytes) = (d.u8()?, d.varint()?, d.varint()?);
+    let rule = PrefixRule::from_stored(kind, value);
+    if rule.is_none() && PrefixRule::KNOWN {
+        return Err(Unread::Part("prefix rule", kind.into()));
+    }
+    Ok(rule.map(|rule| PrefixSplit { rule, least_bytes }))
 }
 
 /// The filter bits of so many thousandths.
