@@ -4,7 +4,11 @@ use crate::explore::{crowded, explore, open, place, put, value};
 use shuttle::sync::Mutex;
 use shuttle::thread;
 use std::sync::Arc;
-use terrane::{Durability, Error, Event, Options};
+use terrane::{Durability, Error, ErrorKind, Event, Options};
+
+fn is_closed(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Closed(_))
+}
 
 #[test]
 fn writers_on_a_closing_store_return_and_lose_nothing() {
@@ -20,7 +24,7 @@ fn writers_on_a_closing_store_return_and_lose_nothing() {
                 while written < 4 {
                     match put(written) {
                         Ok(_) => written += 1,
-                        Err(Error::Closed(_)) => break,
+                        Err(e) if is_closed(&e) => break,
                         Err(other) => panic!("{other}"),
                     }
                 }
@@ -57,7 +61,8 @@ fn dropping_a_keyspace_under_a_write_frees_its_memory_budget() {
         let other = db.keyspace("other").expect("nothing fails");
         let writer =
             thread::spawn(move || match other.put(b"key", &[0; 10_000], Durability::Buffered) {
-                Ok(_) | Err(Error::Closed(_)) => {}
+                Ok(_) => {}
+                Err(e) if is_closed(&e) => {}
                 Err(other) => panic!("{other}"),
             });
         db.drop_keyspace("other").expect("nothing fails");

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex};
 use terrane::executor::SliceExecutor;
 use terrane::storage::vfs::MemoryVfs;
 use terrane::storage::vfs::fault::Survivors;
-use terrane::{Db, Error, Event, Options};
+use terrane::{Db, Error, ErrorKind, Event, Options};
 use terrane_tests::crash::play;
 use terrane_tests::fixtures::{Kind, Rig, tiny};
 use terrane_tests::full;
@@ -110,8 +110,10 @@ struct Reported {
 impl Reported {
     /// Records an error, which must name damage.
     fn error(&self, e: Error) -> Result<(), String> {
-        let names_damage =
-            matches!(e, Error::Corrupt(_) | Error::NewerFormat(_) | Error::NoStore(_));
+        let names_damage = matches!(
+            e.kind(),
+            ErrorKind::Corrupt(_) | ErrorKind::NewerFormat(_) | ErrorKind::NoStore(_)
+        );
         if !names_damage {
             return Err(format!("an error that names no damage: {e}"));
         }

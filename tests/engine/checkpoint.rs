@@ -2,7 +2,7 @@
 
 use terrane::storage::vfs::Vfs;
 use terrane::storage::vfs::fault::{Fault, Survivors};
-use terrane::{Db, Durability, Error, Options, WriteBatch};
+use terrane::{Db, Durability, ErrorKind, Options, WriteBatch};
 use terrane_tests::fixtures::{KINDS, Kind, Rig, tiny};
 use terrane_tests::history::shown;
 
@@ -46,7 +46,7 @@ fn a_checkpoint_over_an_existing_store_is_refused() {
     let (other, held) = filled(Kind::MemoryVolume);
     held.close().unwrap();
     let refused = db.checkpoint(&*other.storage().unwrap()).unwrap_err();
-    assert!(matches!(refused, Error::InvalidArgument(_)), "{refused}");
+    assert!(matches!(refused.kind(), ErrorKind::InvalidArgument(_)), "{refused}");
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn a_checkpoint_of_a_damaged_table_fails_and_names_it() {
         damage(&rig, &name);
         let target = Rig::new(to);
         let refused = db.checkpoint(&*target.storage().unwrap()).unwrap_err();
-        let Error::Corrupt(damage) = refused else { panic!("{refused}") };
+        let damage = refused.into_corruption().unwrap();
         assert_eq!(damage.file, name);
         assert!(target.open(terrane::Options { create: false, ..tiny() }, 1).is_err());
     }
@@ -163,7 +163,7 @@ fn a_checkpoint_of_a_damaged_log_fails_and_names_it() {
             Err(refused) => break refused,
         }
     };
-    let Error::Corrupt(damage) = refused else { panic!("{refused}") };
+    let damage = refused.into_corruption().unwrap();
     assert_eq!(damage.file, logs[changed]);
 }
 

@@ -12,7 +12,7 @@ use terrane::executor::ThreadExecutor;
 use terrane::storage::Directory;
 use terrane::storage::vfs::MemoryVfs;
 use terrane::table::{Compression, TableOptions};
-use terrane::{Db, Durability, Error, Keyspace, Options};
+use terrane::{Db, Durability, ErrorKind, Keyspace, Options};
 use terrane_policy::{FilterBits, PolicyOptions};
 use terrane_sim::{Clients, Config, Device, Mix, Operations, Phase, Simulation, Workload};
 
@@ -234,7 +234,7 @@ fn declared_data_whose_filters_exceed_the_memory_budget_is_refused() {
             db.flush().unwrap();
         }
         let refused = keyspace.set_policy(&declared(1 << 49)).unwrap_err();
-        assert!(matches!(refused, Error::InvalidArgument(_)));
+        assert!(matches!(refused.kind(), ErrorKind::InvalidArgument(_)));
         let told = refused.to_string();
         for word in ["vertiorizon: data-bytes is 562949953421312, expected at most", "dynamic"] {
             assert!(told.contains(word), "{told}");

@@ -13,7 +13,7 @@
 use std::sync::Arc;
 use terrane::executor::{SeededExecutor, ThreadExecutor};
 use terrane::storage::vfs::fault::{Fault, Survivors};
-use terrane::{Db, Durability, Error, WriteBatch};
+use terrane::{Db, Durability, Error, ErrorKind, WriteBatch};
 use terrane_tests::fixtures::{Kind, Rig, tiny};
 use terrane_tests::full;
 use terrane_tests::history::{History, check, shown};
@@ -91,7 +91,7 @@ impl Experiment {
                 // Each job that failed in the meantime is reported once, to a call that waits for it.
                 let mut again = run.play(&step);
                 for _ in 0..JOBS_MAX {
-                    if !matches!(&again, Err(e) if !matches!(e, Error::Poisoned(_))) {
+                    if !matches!(&again, Err(e) if !matches!(e.kind(), ErrorKind::Poisoned(_))) {
                         break;
                     }
                     again = run.play(&step);
@@ -182,7 +182,7 @@ impl Run {
 
     /// A store that keeps refusing is reopened, on a file system that works again.
     fn reopen(&mut self, refusal: &Error) -> Verdict {
-        if self.db.is_some() && !matches!(refusal, Error::Poisoned(_)) {
+        if self.db.is_some() && !matches!(refusal.kind(), ErrorKind::Poisoned(_)) {
             return Err(format!("on a sound file system: {refusal}"));
         }
         self.db = None;
@@ -224,9 +224,9 @@ impl Run {
 }
 
 fn is_of_a_vfs(error: &Error) -> bool {
-    match error {
-        Error::Poisoned(cause) => is_of_a_vfs(cause),
-        other => matches!(other, Error::Io(_) | Error::NoSpace(_) | Error::Short(_)),
+    match error.kind() {
+        ErrorKind::Poisoned(cause) => is_of_a_vfs(cause),
+        other => matches!(other, ErrorKind::Io(_) | ErrorKind::NoSpace(_) | ErrorKind::Short(_)),
     }
 }
 
@@ -383,7 +383,10 @@ fn a_store_on_a_full_disk_opens_and_resumes_with_new_space() {
             history.attempt(&[(0, key.clone(), None)]);
             let deleted = db.default_keyspace().delete(&key, Durability::Sync);
             deleted.expect("the log has room");
-            assert!(matches!(db.flush(), Err(Error::NoSpace(_))), "there is no room for tables");
+            assert!(
+                matches!(db.flush().map_err(Error::into_kind), Err(ErrorKind::NoSpace(_))),
+                "there is no room for tables"
+            );
             db.sync().expect("what was written needs no room");
             drop(db);
             rig.vfs.crash(Survivors::Synced).expect("a crash");
@@ -396,7 +399,7 @@ fn a_store_on_a_full_disk_opens_and_resumes_with_new_space() {
             write(&db, n).err()
         });
         history.rewind(history.batches() - 1);
-        assert!(matches!(refused, Some(Error::NoSpace(_))), "{kind:?}: {refused:?}");
+        assert!(refused.as_ref().is_some_and(Error::is_no_space), "{kind:?}: {refused:?}");
         drop(db);
         rig.vfs.heal();
         let db = open(&rig, 9).expect("there is room");

@@ -5,7 +5,7 @@ use terrane::executor::JobFilter;
 use terrane::executor::Progress;
 use terrane::executor::SliceExecutor;
 use terrane::storage::vfs::Vfs;
-use terrane::{Closed, Durability, Error, Options, WriteBatch};
+use terrane::{Closed, Durability, Error, ErrorKind, Options, WriteBatch};
 use terrane_policy::{Leveled, PolicyOptions};
 use terrane_tests::fixtures::{Kind, Rig, tiny};
 
@@ -32,7 +32,10 @@ fn a_policy_that_keeps_many_l0_runs_does_not_stop_writes() {
 fn a_limit_of_no_memtables_is_refused() {
     let rig = Rig::new(Kind::MemoryDirectory);
     let options = Options { max_immutable_memtables: 0, ..tiny() };
-    assert!(matches!(rig.open(options, 0), Err(Error::InvalidArgument(_))));
+    assert!(matches!(
+        rig.open(options, 0).map_err(Error::into_kind),
+        Err(ErrorKind::InvalidArgument(_))
+    ));
 }
 
 #[test]
@@ -42,10 +45,19 @@ fn a_closed_store_refuses_every_call() {
     let keyspace = db.default_keyspace();
     fill(&db, 10).unwrap();
     db.clone().close().unwrap();
-    assert!(matches!(db.check(), Err(Error::Closed(Closed::Store))));
-    assert!(matches!(keyspace.get(b"a"), Err(Error::Closed(Closed::Store))));
-    assert!(matches!(keyspace.scan(..), Err(Error::Closed(Closed::Store))));
-    assert!(matches!(fill(&db, 1), Err(Error::Closed(Closed::Store))));
+    assert!(matches!(db.check().map_err(Error::into_kind), Err(ErrorKind::Closed(Closed::Store))));
+    assert!(matches!(
+        keyspace.get(b"a").map_err(Error::into_kind),
+        Err(ErrorKind::Closed(Closed::Store))
+    ));
+    assert!(matches!(
+        keyspace.scan(..).map_err(Error::into_kind),
+        Err(ErrorKind::Closed(Closed::Store))
+    ));
+    assert!(matches!(
+        fill(&db, 1).map_err(Error::into_kind),
+        Err(ErrorKind::Closed(Closed::Store))
+    ));
 }
 
 #[test]

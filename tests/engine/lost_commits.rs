@@ -5,7 +5,7 @@ use terrane::inspect;
 use terrane::storage::vfs::Vfs;
 use terrane::storage::vfs::fault::Survivors;
 use terrane::storage::{Orphan, read_exact_at, write_all_at};
-use terrane::{Durability, Error, Options};
+use terrane::{Durability, Error, ErrorKind, Options};
 use terrane_tests::fixtures::{Kind, Rig};
 use terrane_tests::image::Image;
 
@@ -57,7 +57,7 @@ fn a_manifest_that_lost_its_end_is_refused_and_files_are_kept() {
             rig.restore_power();
             let before = Image::of(&*rig.inner).files;
             let refused = rig.open(Options::default(), 2).err().expect("a store that is refused");
-            let Error::Corrupt(damage) = refused else { panic!("{refused}") };
+            let damage = refused.into_corruption().unwrap();
             assert_eq!(damage.file, manifest, "{damage}");
             assert!(damage.found.contains("lost"), "{damage}");
             assert!(
@@ -90,9 +90,12 @@ fn a_log_opened_by_a_lost_commit_is_detected() {
     rig.restore_power();
     let before = Image::of(&*rig.inner).files;
     let checked = inspect(&*rig.storage().unwrap()).unwrap();
-    let Err(Error::Corrupt(damage)) = rig.open(Options::default(), 2) else { panic!("no damage") };
+    let Err(ErrorKind::Corrupt(damage)) = rig.open(Options::default(), 2).map_err(Error::into_kind)
+    else {
+        panic!("no damage")
+    };
     assert!(logs(&rig).contains(&damage.file) && damage.found.contains("lost"), "{damage}");
-    assert_eq!(checked.damage, [*damage]);
+    assert_eq!(checked.damage, [damage]);
     assert!(Image::of(&*rig.inner).files == before, "a file was changed");
 }
 
@@ -120,7 +123,10 @@ fn a_log_file_renumbered_by_a_lost_commit_is_detected() {
     // The flush, and everything committed after it.
     forget(&rig, before.len() as u64, false);
     rig.restore_power();
-    let Err(Error::Corrupt(damage)) = rig.open(Options::default(), 2) else { panic!("no damage") };
+    let Err(ErrorKind::Corrupt(damage)) = rig.open(Options::default(), 2).map_err(Error::into_kind)
+    else {
+        panic!("no damage")
+    };
     assert!(before.contains(&damage.file) && damage.found.contains("lost"), "{damage}");
 }
 
@@ -139,7 +145,7 @@ fn a_clean_close_forgets_no_commit() {
     let (_, records) = commits(&rig).unwrap();
     forget(&rig, records - 1, true);
     rig.restore_power();
-    assert!(matches!(commits(&rig), Err(Error::Corrupt(_))));
+    assert!(matches!(commits(&rig).map_err(Error::into_kind), Err(ErrorKind::Corrupt(_))));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use terrane::storage::{Commit, FileId, Storage};
 use terrane::table::{TableOptions, TableWriter};
 use terrane::version::{Change, Edit, VersionSet};
 use terrane::wal::LogWriter;
-use terrane::{Db, Durability, Error, KeyspaceId, Result};
+use terrane::{Db, Durability, Error, ErrorKind, KeyspaceId, Result};
 use terrane_policy::{RunId, TableId};
 use terrane_tests::fixtures::{KINDS, Kind, Rig, tiny};
 use terrane_tests::image::{Image, Structure};
@@ -42,8 +42,8 @@ fn commit(storage: &dyn Storage, edit: &[u8], added: &[FileId]) {
 
 /// What the refusal names.
 fn refused<T>(result: Result<T>) -> String {
-    match result {
-        Err(Error::NewerFormat(newer)) => newer.found,
+    match result.map_err(Error::into_kind) {
+        Err(ErrorKind::NewerFormat(newer)) => newer.found,
         Err(e) => panic!("{e}"),
         Ok(_) => panic!("what a later release wrote is taken"),
     }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use terrane::codec::checksum;
 use terrane::storage::vfs::Vfs;
-use terrane::{Db, Durability, Error, Options};
+use terrane::{Db, Durability, Error, ErrorKind, Options};
 use terrane_tests::fixtures::{Kind, Rig, tiny};
 use terrane_tests::image::{Image, Structure};
 
@@ -17,7 +17,7 @@ fn open(place: &Path, create: bool) -> Result<Db, Error> {
 fn a_missing_directory_is_no_store_and_is_not_created() {
     let dir = tempfile::tempdir().unwrap();
     let place = dir.path().join("store");
-    assert!(matches!(open(&place, false), Err(Error::NoStore(_))));
+    assert!(matches!(open(&place, false).map_err(Error::into_kind), Err(ErrorKind::NoStore(_))));
     assert!(!place.exists());
     open(&place, true).unwrap().close().unwrap();
     open(&place, false).unwrap();
@@ -26,7 +26,10 @@ fn a_missing_directory_is_no_store_and_is_not_created() {
 #[test]
 fn an_empty_directory_is_no_store_unless_create_is_set() {
     let dir = tempfile::tempdir().unwrap();
-    assert!(matches!(open(dir.path(), false), Err(Error::NoStore(_))));
+    assert!(matches!(
+        open(dir.path(), false).map_err(Error::into_kind),
+        Err(ErrorKind::NoStore(_))
+    ));
     open(dir.path(), true).unwrap();
 }
 
@@ -35,7 +38,8 @@ fn a_directory_of_other_files_is_refused_and_unchanged() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("letter.txt"), "dear reader").unwrap();
     for create in [false, true] {
-        let Err(Error::NoStore(missing)) = open(dir.path(), create) else {
+        let Err(ErrorKind::NoStore(missing)) = open(dir.path(), create).map_err(Error::into_kind)
+        else {
             panic!("letters are no store")
         };
         assert!(missing.why.contains("letter.txt"), "{missing}");
@@ -51,7 +55,7 @@ fn a_file_is_no_store() {
     let dir = tempfile::tempdir().unwrap();
     let place = dir.path().join("file");
     fs::write(&place, "bytes").unwrap();
-    assert!(matches!(open(&place, false), Err(Error::NoStore(_))));
+    assert!(matches!(open(&place, false).map_err(Error::into_kind), Err(ErrorKind::NoStore(_))));
     assert!(open(&place, true).is_err());
     assert_eq!(fs::read(&place).unwrap(), b"bytes");
 }
@@ -62,7 +66,10 @@ fn a_file_of_other_data_is_no_volume() {
         let rig = Rig::new(kind);
         let file = rig.vfs.create(kind.backings()[0]).unwrap();
         file.write_at(&[b'x'; 20_000], 0).unwrap();
-        assert!(matches!(rig.open(tiny(), 0), Err(Error::NoStore(_))));
+        assert!(matches!(
+            rig.open(tiny(), 0).map_err(Error::into_kind),
+            Err(ErrorKind::NoStore(_))
+        ));
         assert_eq!(file.len().unwrap(), 20_000);
     }
 }
@@ -74,7 +81,10 @@ fn an_existing_store_is_refused_with_error_if_exists() {
     let db = Db::open(dir.path(), new()).unwrap();
     db.default_keyspace().put(b"key", b"value", Durability::Sync).unwrap();
     db.close().unwrap();
-    assert!(matches!(Db::open(dir.path(), new()), Err(Error::InvalidArgument(_))));
+    assert!(matches!(
+        Db::open(dir.path(), new()).map_err(Error::into_kind),
+        Err(ErrorKind::InvalidArgument(_))
+    ));
     let db = open(dir.path(), false).unwrap();
     assert_eq!(db.default_keyspace().get(b"key").unwrap(), Some(b"value".to_vec()));
 }
@@ -84,7 +94,7 @@ fn a_directory_that_lost_current_is_corrupt_and_not_empty() {
     let dir = tempfile::tempdir().unwrap();
     open(dir.path(), true).unwrap().close().unwrap();
     fs::remove_file(dir.path().join("CURRENT")).unwrap();
-    assert!(matches!(open(dir.path(), true), Err(Error::Corrupt(_))));
+    assert!(matches!(open(dir.path(), true).map_err(Error::into_kind), Err(ErrorKind::Corrupt(_))));
 }
 
 /// Each is what a later release would write: a higher version or a required feature, with a correct
@@ -109,8 +119,8 @@ fn a_store_of_a_later_release_is_refused_by_name() {
                 let rig = Rig::over(kind, std::sync::Arc::new(later.vfs()));
                 // A table is opened on its first read.
                 let read = rig.open(tiny(), 0).and_then(|db| db.default_keyspace().get(b"key"));
-                match read {
-                    Err(Error::NewerFormat(newer)) => {
+                match read.map_err(Error::into_kind) {
+                    Err(ErrorKind::NewerFormat(newer)) => {
                         assert_ne!(newer.found, newer.supported)
                     }
                     Err(e) => panic!("{kind:?}, {of:?}: {e}"),

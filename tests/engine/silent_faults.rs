@@ -9,7 +9,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use terrane::storage::vfs::fault::Fault;
-use terrane::{Error, Event, Options};
+use terrane::{Error, ErrorKind, Event, Options};
 use terrane_tests::crash::play;
 use terrane_tests::fixtures::{Kind, Rig, tiny_with};
 use terrane_tests::full;
@@ -27,11 +27,11 @@ fn strike(kind: Kind, seed: u64, operation: u64, fault: Fault) -> Result<bool, S
     // Panics if it reads anything wrong on the way.
     let ran = run(&rig, seed, &mut history);
     let silent = fault != Fault::Reverted;
-    let names_it = |e: &Error| match e {
-        Error::Poisoned(cause) if !silent => matches!(**cause, Error::Io(_)),
-        Error::Poisoned(cause) => matches!(**cause, Error::Corrupt(_)),
-        Error::Corrupt(_) => silent,
-        Error::Io(_) => !silent,
+    let names_it = |e: &Error| match e.kind() {
+        ErrorKind::Poisoned(cause) if !silent => matches!(cause.kind(), ErrorKind::Io(_)),
+        ErrorKind::Poisoned(cause) => matches!(cause.kind(), ErrorKind::Corrupt(_)),
+        ErrorKind::Corrupt(_) => silent,
+        ErrorKind::Io(_) => !silent,
         _ => false,
     };
     if let Err(e) = &ran

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use terrane::{Db, Durability, Error, Options};
+use terrane::{Db, Durability, Error, ErrorKind, Options};
 
 /// In the process started by this test: the directory to open.
 const PLACE: &str = "TERRANE_TEST_PLACE";
 
 fn holder(place: &Path) -> String {
-    match Db::open(place, Options::default()) {
-        Err(Error::Busy(busy)) => busy.holder,
+    match Db::open(place, Options::default()).map_err(Error::into_kind) {
+        Err(ErrorKind::Busy(busy)) => busy.holder,
         Err(e) => panic!("the store is open, but: {e}"),
         Ok(_) => panic!("the store is open twice"),
     }
@@ -28,7 +28,10 @@ fn a_second_open_in_one_process_is_refused_until_close() {
     let left = db.default_keyspace();
     db.close().unwrap();
     let db = Db::open(dir.path(), Options::default()).unwrap();
-    assert!(matches!(left.put(b"key", b"late", Durability::Sync), Err(Error::Closed(_))));
+    assert!(matches!(
+        left.put(b"key", b"late", Durability::Sync).map_err(Error::into_kind),
+        Err(ErrorKind::Closed(_))
+    ));
     assert_eq!(db.default_keyspace().get(b"key").unwrap(), Some(b"value".to_vec()));
 }
 
@@ -80,7 +83,10 @@ fn several_readers_leave_the_store_unchanged() {
     assert_eq!(holder(dir.path()), "another process");
     drop(open);
     assert!(files() == before, "something was changed");
-    assert!(matches!(Db::open(dir.path().join("none"), read()), Err(Error::NoStore(_))));
+    assert!(matches!(
+        Db::open(dir.path().join("none"), read()).map_err(Error::into_kind),
+        Err(ErrorKind::NoStore(_))
+    ));
 }
 
 #[test]

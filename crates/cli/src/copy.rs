@@ -9,12 +9,12 @@ use crate::exit::Failure;
 use crate::{interrupt, store};
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, ErrorKind};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use terrane::storage::vfs::{NativeVfs, Vfs};
 use terrane::storage::{Directory, Storage, Volume};
-use terrane::{Db, Error};
+use terrane::{Db, ErrorKind};
 
 /// The suffix of a copy that is not complete yet.
 const UNFINISHED: &str = ".unfinished";
@@ -102,7 +102,7 @@ impl Kind {
         };
         let failed = |e: io::Error| Failure::io(&format!("create {}", place.display()), &e);
         match create() {
-            Err(e) if e.kind() == ErrorKind::AlreadyExists => {
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
                 if !self.is_left_over(place)? {
                     return Err(Failure::taken(place));
                 }
@@ -130,9 +130,12 @@ impl Kind {
                 Ok(vfs.lock("terrane").map(|_| true)?)
             }
             Kind::File if place.is_file() => match Volume::open_file(place, false)?.recover() {
-                Ok(_) | Err(Error::Corrupt(_)) => Ok(true),
-                Err(Error::NoStore(_)) => Ok(false),
-                Err(e) => Err(e.into()),
+                Ok(_) => Ok(true),
+                Err(e) => match e.kind() {
+                    ErrorKind::Corrupt(_) => Ok(true),
+                    ErrorKind::NoStore(_) => Ok(false),
+                    _ => Err(e.into()),
+                },
             },
             _ => Ok(false),
         }

@@ -4,7 +4,7 @@ use crate::message;
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
-use terrane::Error;
+use terrane::{Error, ErrorKind};
 
 /// The exit codes, as `--help` lists them.
 pub const TABLE: &str = "\
@@ -112,12 +112,12 @@ impl From<Error> for Failure {
 }
 
 fn exit(error: &Error) -> Exit {
-    match error {
-        Error::InvalidArgument(_) | Error::PolicyLeftOut(_) => Exit::Input,
-        Error::NoStore(_) | Error::NewerFormat(_) => Exit::NoStore,
-        Error::Busy(_) => Exit::InUse,
-        Error::Corrupt(_) => Exit::Damage,
-        Error::Poisoned(cause) => exit(cause),
+    match error.kind() {
+        ErrorKind::InvalidArgument(_) | ErrorKind::PolicyLeftOut(_) => Exit::Input,
+        ErrorKind::NoStore(_) | ErrorKind::NewerFormat(_) => Exit::NoStore,
+        ErrorKind::Busy(_) => Exit::InUse,
+        ErrorKind::Corrupt(_) => Exit::Damage,
+        ErrorKind::Poisoned(cause) => exit(cause),
         _ => Exit::Io,
     }
 }
@@ -125,7 +125,6 @@ fn exit(error: &Error) -> Exit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
 
     /// Runs of spaces and line ends are one space, as in a wrapped text.
     fn unwrapped(text: &str) -> String {
@@ -146,12 +145,8 @@ mod tests {
     fn a_poisoned_log_exits_as_its_cause() {
         let full = Error::no_space("000001.log", 512);
         assert_eq!(exit(&full), Exit::Io);
-        assert_eq!(exit(&Error::Poisoned(Box::new(full))), Exit::Io);
-        let denied = Error::Io(Box::new(terrane::IoFailure {
-            action: "open",
-            file: "LOCK".into(),
-            source: Arc::new(io::ErrorKind::PermissionDenied.into()),
-        }));
+        assert_eq!(exit(&Error::poisoned(&full)), Exit::Io);
+        let denied = Error::io("open", "LOCK", 0, io::ErrorKind::PermissionDenied.into());
         assert_eq!(exit(&denied), Exit::Io);
     }
 }

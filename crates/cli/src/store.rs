@@ -135,13 +135,11 @@ pub fn open(place: &Path, options: Options) -> Result<Db, Failure> {
 
 /// The failure of an open for writing; on a read-only file system, with what is possible there.
 fn unwritable(error: Error) -> Failure {
-    match &error {
-        Error::Io(io) if io.source.kind() == ErrorKind::ReadOnlyFilesystem => {
-            let help = "commands that only read work there, as does `terrane shell --read-only`";
-            Failure::new(Exit::Io, format!("{error}; {help}"))
-        }
-        _ => error.into(),
+    if error.io_kind() != Some(ErrorKind::ReadOnlyFilesystem) {
+        return error.into();
     }
+    let help = "commands that only read work there, as does `terrane shell --read-only`";
+    Failure::new(Exit::Io, format!("{error}; {help}"))
 }
 
 /// Fails where there is nothing at `place`.
@@ -197,12 +195,7 @@ mod tests {
     #[test]
     fn a_read_only_file_system_is_no_dead_end() {
         let failed = |kind: ErrorKind| {
-            let failure = terrane::IoFailure {
-                action: "open",
-                file: "LOCK".into(),
-                source: Arc::new(kind.into()),
-            };
-            format!("{:?}", unwritable(Error::Io(Box::new(failure))))
+            format!("{:?}", unwritable(Error::io("open", "LOCK", 0, kind.into())))
         };
         assert!(failed(ErrorKind::ReadOnlyFilesystem).contains("--read-only"));
         assert!(!failed(ErrorKind::PermissionDenied).contains("--read-only"));

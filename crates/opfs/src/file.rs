@@ -48,7 +48,7 @@ impl OpfsFile {
         body: impl FnOnce(&FileSystemSyncAccessHandle) -> Result<T, JsValue>,
     ) -> Result<T> {
         HANDLES.with_borrow(|handles| {
-            let handle = handles.get(&self.number).ok_or(Error::Closed(Closed::File))?;
+            let handle = handles.get(&self.number).ok_or(Closed::File)?;
             body(handle).map_err(|e| {
                 thrown(action, &self.name, wanted, &text(&e, "name"), &text(&e, "message"))
             })

@@ -58,6 +58,7 @@ pub(crate) fn thrown(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use terrane::ErrorKind;
 
     #[test]
     fn a_whole_number_up_to_the_request_is_a_count() {
@@ -86,7 +87,7 @@ mod tests {
     #[test]
     fn a_quota_exception_becomes_no_space() {
         let error = thrown("write", "data", 4096, "QuotaExceededError", "full");
-        assert!(matches!(&error, Error::NoSpace(full) if full.wanted == 4096), "{error}");
+        assert!(matches!(error.kind(), ErrorKind::NoSpace(full) if full.wanted == 4096), "{error}");
         let error = thrown("sync", "data", 0, "InvalidStateError", "gone");
         assert_eq!(error.to_string(), "could not sync data: InvalidStateError: gone");
     }

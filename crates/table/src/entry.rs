@@ -104,7 +104,7 @@ pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
 /// Checks the lengths of a key and a value.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] if one is over its limit.
+/// [`crate::error::ErrorKind::InvalidArgument`] if one is over its limit.
 pub fn check_limits(key: &[u8], value: &[u8]) -> Result<()> {
     let refuse = |what, limit: usize, found: usize| {
         Err(Error::invalid(

@@ -8,49 +8,131 @@ pub use terrane_types::{Corruption, Stall};
 /// The result of a call to the store.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a call failed. The details are boxed, so that results stay small.
+/// Why a call failed: [`kind`](Error::kind) tells. It is one pointer, so that results stay small.
+#[derive(Clone)]
+pub struct Error(Box<ErrorKind>);
+
+/// What went wrong.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum ErrorKind {
     /// An I/O operation failed.
     #[error(transparent)]
-    Io(Box<IoFailure>),
+    Io(IoFailure),
     /// The disk or the quota is full.
     #[error("{0}")]
-    NoSpace(Box<NoSpace>),
+    NoSpace(NoSpace),
     /// A read or write moved fewer bytes than asked for.
     #[error("{0}")]
-    Short(Box<ShortIo>),
+    Short(ShortIo),
     /// Stored bytes are corrupt.
     #[error("{0}")]
-    Corrupt(Box<Corruption>),
+    Corrupt(Corruption),
     /// There is no store at the given path, and none was to be created.
     #[error("{0}")]
-    NoStore(Box<NoStore>),
+    NoStore(NoStore),
     /// The store was written by a later release.
     #[error("{0}")]
-    NewerFormat(Box<NewerFormat>),
+    NewerFormat(NewerFormat),
     /// Another process, tab or worker holds the store.
     #[error("{0}")]
-    Busy(Box<Busy>),
+    Busy(Busy),
     /// An argument is invalid.
     #[error("{0}")]
-    InvalidArgument(Box<InvalidArgument>),
+    InvalidArgument(InvalidArgument),
     /// A keyspace has a policy that this build lacks: it was built without the feature `all`.
     #[error("the policy {0} is not in this build, which lacks the feature `all`")]
-    // A pointer of one word, as the others are.
-    #[allow(clippy::box_collection)]
-    PolicyLeftOut(Box<String>),
+    PolicyLeftOut(String),
     /// A write must wait until flushes or compactions have caught up. An executor runs jobs and
     /// retries the write.
     #[error("writes are stalled: {0}")]
     Stalled(Stall),
     /// An earlier write to the log failed, and what it left there is unknown. Reopen the store.
     #[error("the log is closed after a failed write ({0}); reopen the store")]
-    Poisoned(Box<Error>),
+    Poisoned(Error),
     /// The object is closed or was dropped.
     #[error("{0} is closed")]
     Closed(Closed),
+}
+
+impl Error {
+    /// What went wrong.
+    #[must_use]
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0
+    }
+
+    /// Whether the disk or the quota is full.
+    #[must_use]
+    pub fn is_no_space(&self) -> bool {
+        matches!(self.kind(), ErrorKind::NoSpace(_))
+    }
+
+    /// What the operating system or browser said, if an I/O operation failed.
+    #[must_use]
+    pub fn io_kind(&self) -> Option<io::ErrorKind> {
+        match self.kind() {
+            ErrorKind::Io(failure) => Some(failure.source.kind()),
+            _ => None,
+        }
+    }
+
+    /// The damage, if stored bytes are corrupt.
+    ///
+    /// # Errors
+    /// Any other error, as it is.
+    pub fn into_corruption(self) -> Result<Corruption> {
+        match *self.0 {
+            ErrorKind::Corrupt(damage) => Ok(damage),
+            other => Err(other.into()),
+        }
+    }
+
+    /// What went wrong, with its details to keep.
+    #[must_use]
+    pub fn into_kind(self) -> ErrorKind {
+        *self.0
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source()
+    }
+}
+
+impl From<ErrorKind> for Error {
+    #[cold]
+    #[inline(never)]
+    fn from(kind: ErrorKind) -> Self {
+        Error(Box::new(kind))
+    }
+}
+
+impl From<Closed> for Error {
+    #[cold]
+    fn from(what: Closed) -> Self {
+        ErrorKind::Closed(what).into()
+    }
+}
+
+impl From<Corruption> for Error {
+    #[cold]
+    fn from(damage: Corruption) -> Self {
+        ErrorKind::Corrupt(damage).into()
+    }
 }
 
 /// What is closed.
@@ -194,14 +276,8 @@ pub struct InvalidArgument {
     pub found: String,
 }
 
-impl From<Corruption> for Error {
-    fn from(damage: Corruption) -> Self {
-        Error::Corrupt(Box::new(damage))
-    }
-}
-
 impl Error {
-    /// An I/O failure of `action` on `file`. A full disk or quota becomes [`Error::NoSpace`], with
+    /// An I/O failure of `action` on `file`. A full disk or quota becomes [`ErrorKind::NoSpace`], with
     /// `wanted` bytes.
     #[cold]
     pub fn io(action: &'static str, file: &str, wanted: u64, source: io::Error) -> Self {
@@ -211,16 +287,23 @@ impl Error {
             }
             _ => {
                 let source = Arc::new(source);
-                Error::Io(Box::new(IoFailure { action, file: file.to_owned(), source }))
+                ErrorKind::Io(IoFailure { action, file: file.to_owned(), source }).into()
             }
         }
+    }
+
+    /// An earlier failure, `cause`, left bytes in the log of which nothing is known.
+    #[cold]
+    #[must_use]
+    pub fn poisoned(cause: &Error) -> Self {
+        ErrorKind::Poisoned(cause.clone()).into()
     }
 
     /// `file` could not grow by `wanted` bytes.
     #[cold]
     #[inline(never)]
     pub fn no_space(file: &str, wanted: u64) -> Self {
-        Error::NoSpace(Box::new(NoSpace { file: file.to_owned(), wanted }))
+        ErrorKind::NoSpace(NoSpace { file: file.to_owned(), wanted }).into()
     }
 
     /// Argument `what` should be `expected` and is `found`.
@@ -237,7 +320,7 @@ impl Error {
     #[cold]
     #[inline(never)]
     pub fn short(action: &'static str, file: &str, offset: u64, expected: u64, found: i64) -> Self {
-        Error::Short(Box::new(ShortIo { action, file: file.to_owned(), offset, expected, found }))
+        ErrorKind::Short(ShortIo { action, file: file.to_owned(), offset, expected, found }).into()
     }
 
     /// A change refused because the store was opened read-only.
@@ -269,27 +352,27 @@ impl Error {
     #[cfg(not(target_arch = "wasm32"))]
     #[cold]
     pub fn busy(place: String, holder: String) -> Self {
-        Error::Busy(Box::new(Busy { place, holder }))
+        ErrorKind::Busy(Busy { place, holder }).into()
     }
 
     /// `place` holds no store: `why`.
     #[cold]
     #[inline(never)]
     pub fn no_store(place: impl Into<String>, why: impl Into<String>) -> Self {
-        Error::NoStore(Box::new(NoStore { place: place.into(), why: why.into() }))
+        ErrorKind::NoStore(NoStore { place: place.into(), why: why.into() }).into()
     }
 }
 
 #[inline(never)]
 fn newer_format(file: &str, found: &dyn fmt::Display, supported: &dyn fmt::Display) -> Error {
     let (found, supported) = (found.to_string(), supported.to_string());
-    Error::NewerFormat(Box::new(NewerFormat { file: file.to_owned(), found, supported }))
+    ErrorKind::NewerFormat(NewerFormat { file: file.to_owned(), found, supported }).into()
 }
 
 #[inline(never)]
 fn invalid(what: &'static str, expected: &dyn fmt::Display, found: &dyn fmt::Display) -> Error {
     let (expected, found) = (expected.to_string(), found.to_string());
-    Error::InvalidArgument(Box::new(InvalidArgument { what, expected, found }))
+    ErrorKind::InvalidArgument(InvalidArgument { what, expected, found }).into()
 }
 
 #[cfg(test)]
@@ -317,21 +400,22 @@ mod tests {
     fn a_full_disk_or_quota_is_no_space_and_other_failures_are_not() {
         let of = |kind: io::ErrorKind| Error::io("write", "log", 9, kind.into());
         for full in [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded] {
-            assert!(matches!(of(full), Error::NoSpace(n) if n.file == "log" && n.wanted == 9));
+            assert!(
+                matches!(of(full).kind(), ErrorKind::NoSpace(n) if n.file == "log" && n.wanted == 9)
+            );
         }
-        assert!(matches!(of(io::ErrorKind::NotFound), Error::Io(_)));
+        assert!(matches!(of(io::ErrorKind::NotFound).kind(), ErrorKind::Io(_)));
     }
 
     #[test]
     fn a_newer_feature_is_named_by_its_first_unknown_bit() {
-        let Error::NewerFormat(newer) = Error::newer_feature("log", 0b10110, 0b00110) else {
-            panic!("another error");
-        };
+        let newer = Error::newer_feature("log", 0b10110, 0b00110);
+        let ErrorKind::NewerFormat(newer) = newer.kind() else { panic!("{newer}") };
         assert_eq!((&*newer.found, &*newer.supported), ("required feature bit 4", "the bits 0x6"));
     }
 
     #[test]
-    fn a_result_is_two_words_at_most() {
-        assert!(size_of::<Result<(), Error>>() <= 2 * size_of::<usize>());
+    fn a_result_is_one_word() {
+        assert_eq!(size_of::<Result<(), Error>>(), size_of::<usize>());
     }
 }

@@ -47,7 +47,7 @@ pub trait File: Send + Sync {
 /// Reads exactly `buf`.
 ///
 /// # Errors
-/// [`Error::Corrupt`] if the file ends before; those of the file.
+/// [`crate::error::ErrorKind::Corrupt`] if the file ends before; those of the file.
 pub fn read_exact_at(file: &dyn File, buf: &mut [u8], offset: u64) -> Result<()> {
     let found = file.read_at(buf, offset)?;
     if found == buf.len() {
@@ -65,7 +65,7 @@ pub fn read_exact_at(file: &dyn File, buf: &mut [u8], offset: u64) -> Result<()>
 /// Writes all of `buf`.
 ///
 /// # Errors
-/// [`Error::Short`] if the file takes fewer bytes; those of the file.
+/// [`crate::error::ErrorKind::Short`] if the file takes fewer bytes; those of the file.
 pub fn write_all_at(file: &dyn File, buf: &[u8], offset: u64) -> Result<()> {
     let found = file.write_at(buf, offset)?;
     if found == buf.len() {
@@ -78,6 +78,7 @@ pub fn write_all_at(file: &dyn File, buf: &[u8], offset: u64) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
     use std::sync::Mutex;
 
     /// A file of a length, which only its users' methods know of.
@@ -121,9 +122,11 @@ mod tests {
     fn a_file_that_takes_or_has_fewer_bytes_is_an_error_with_both_counts() {
         let file = Length(Mutex::new(0));
         assert!(read_exact_at(&file, &mut [], 3).is_ok() && write_all_at(&file, &[], 3).is_ok());
-        let Err(Error::Corrupt(read)) = read_exact_at(&file, &mut [0; 5], 3) else { panic!() };
+        let read = read_exact_at(&file, &mut [0; 5], 3).map_err(Error::into_kind);
+        let Err(ErrorKind::Corrupt(read)) = read else { panic!("{read:?}") };
         assert_eq!((read.offset, &*read.expected), (3, "5 bytes"));
-        let Err(Error::Short(written)) = write_all_at(&file, &[0; 5], 3) else { panic!() };
+        let written = write_all_at(&file, &[0; 5], 3).map_err(Error::into_kind);
+        let Err(ErrorKind::Short(written)) = written else { panic!("{written:?}") };
         assert_eq!((written.offset, written.expected, written.found), (3, 5, 0));
     }
 }

@@ -59,8 +59,8 @@ impl WriteBatch {
     /// Adds a put into a keyspace, which is named by its handle or its id.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a key, value or batch over its limit; the batch stays as it
-    /// was.
+    /// [`crate::ErrorKind::InvalidArgument`] for a key, value or batch over its limit; the batch stays
+    /// as it was.
     pub fn put(
         &mut self,
         keyspace: impl Into<KeyspaceId>,
@@ -73,7 +73,8 @@ impl WriteBatch {
     /// Adds a delete from a keyspace, which is named by its handle or its id.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a key or batch over its limit; the batch stays as it was.
+    /// [`crate::ErrorKind::InvalidArgument`] for a key or batch over its limit; the batch stays as it
+    /// was.
     pub fn delete(&mut self, keyspace: impl Into<KeyspaceId>, key: impl AsRef<[u8]>) -> Result<()> {
         self.push(Kind::Delete, keyspace.into(), key.as_ref(), &[])
     }
@@ -109,7 +110,7 @@ impl WriteBatch {
     /// Takes over a batch that was encoded elsewhere, as [`WriteBatch::bytes`] gives it.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] where the bytes are no batch, or an entry is over its limit.
+    /// [`crate::ErrorKind::InvalidArgument`] where the bytes are no batch, or an entry is over its limit.
     pub fn from_encoded(bytes: Vec<u8>) -> Result<Self> {
         WriteBatch::from_encoded_for(bytes, Ok)
     }
@@ -314,6 +315,7 @@ fn cut(expected: &'static str, at: &Decoder<'_>) -> BatchDamage {
 mod tests {
     use super::*;
     use crate::error::Closed;
+    use crate::error::ErrorKind;
     use proptest::prelude::*;
 
     fn operation() -> impl Strategy<Value = (bool, u32, Vec<u8>, Vec<u8>)> {
@@ -442,7 +444,7 @@ mod tests {
         batch.put(KeyspaceId(1), b"key", b"value").unwrap();
         let bytes = [batch.bytes(), &[Kind::Delete as u8]].concat();
         let damage = decode(&bytes).nth(1).unwrap().unwrap_err();
-        let Error::Corrupt(told) = damage.within("log", 1000) else { panic!("it is damage") };
+        let told = damage.within("log", 1000).into_corruption().unwrap();
         assert_eq!((&told.file[..], told.offset), ("log", 1000 + batch.bytes().len() as u64));
     }
 
@@ -467,7 +469,7 @@ mod tests {
         let id = |named: KeyspaceId| match named.0 {
             0 => Ok(KeyspaceId(0)),
             1 => Ok(KeyspaceId(300)),
-            _ => Err(Error::Closed(Closed::Keyspace)),
+            _ => Err(Closed::Keyspace.into()),
         };
         let batch = WriteBatch::from_encoded_for(encoded.bytes().to_vec(), id).unwrap();
         let mut expected = WriteBatch::new();
@@ -483,6 +485,6 @@ mod tests {
 
         encoded.put(KeyspaceId(2), b"a", b"").unwrap();
         let unknown = WriteBatch::from_encoded_for(encoded.bytes().to_vec(), id);
-        assert!(matches!(unknown, Err(Error::Closed(_))));
+        assert!(matches!(unknown.map_err(Error::into_kind), Err(ErrorKind::Closed(_))));
     }
 }

@@ -70,8 +70,8 @@ pub use engine::Engine;
 pub use entry::Seq;
 #[doc(no_inline)]
 pub use error::{
-    Busy, Closed, Corruption, Error, InvalidArgument, IoFailure, NewerFormat, NoSpace, NoStore,
-    Result, ShortIo, Stall,
+    Busy, Closed, Corruption, Error, ErrorKind, InvalidArgument, IoFailure, NewerFormat, NoSpace,
+    NoStore, Result, ShortIo, Stall,
 };
 #[doc(inline)]
 pub use event::{Event, Listener};

@@ -108,7 +108,7 @@ pub(crate) fn range(bytes: &[u8]) -> Result<Range> {
 /// Decodes a batch, and replaces the caller's numbers of keyspaces by the engine's ids.
 pub(crate) fn batch(bytes: Vec<u8>, keyspaces: &VecMap<u32, Keyspace>) -> Result<WriteBatch> {
     let id = |number: KeyspaceId| {
-        keyspaces.get(&number.0).map(Keyspace::id).ok_or(Error::Closed(Closed::Keyspace))
+        keyspaces.get(&number.0).map(Keyspace::id).ok_or_else(|| Closed::Keyspace.into())
     };
     WriteBatch::from_encoded_for(bytes, id)
 }

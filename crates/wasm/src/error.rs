@@ -1,21 +1,21 @@
 //! Errors as JavaScript sees them: an object with a code and a message.
 
 use js_sys::{Object, Reflect};
-use terrane::Error;
+use terrane::{Error, ErrorKind};
 use wasm_bindgen::JsValue;
 
 /// The stable code of an error; the npm package has a class for each.
 fn code(error: &Error) -> &'static str {
-    match error {
-        Error::NoSpace(_) => "quota",
-        Error::Corrupt(_) => "corrupt",
-        Error::NoStore(_) => NOT_FOUND,
-        Error::NewerFormat(_) => "newer-format",
-        Error::Busy(_) => "busy",
-        Error::InvalidArgument(_) => "invalid-argument",
-        Error::PolicyLeftOut(_) => "policy-left-out",
-        Error::Poisoned(cause) => code(cause),
-        Error::Closed(_) => "closed",
+    match error.kind() {
+        ErrorKind::NoSpace(_) => "quota",
+        ErrorKind::Corrupt(_) => "corrupt",
+        ErrorKind::NoStore(_) => NOT_FOUND,
+        ErrorKind::NewerFormat(_) => "newer-format",
+        ErrorKind::Busy(_) => "busy",
+        ErrorKind::InvalidArgument(_) => "invalid-argument",
+        ErrorKind::PolicyLeftOut(_) => "policy-left-out",
+        ErrorKind::Poisoned(cause) => code(cause),
+        ErrorKind::Closed(_) => "closed",
         _ => "io",
     }
 }
@@ -25,13 +25,13 @@ pub(crate) const NOT_FOUND: &str = "not-found";
 
 /// Returns `{ code, message }`, and for damage also the `file` and the `offset` in it.
 pub(crate) fn to_js(error: &Error) -> JsValue {
-    let message = match error {
+    let message = match error.kind() {
         // The npm package has the sentence.
-        Error::PolicyLeftOut(policy) => policy.to_string(),
+        ErrorKind::PolicyLeftOut(policy) => policy.to_string(),
         _ => error.to_string(),
     };
     let object = coded(code(error), &message);
-    if let Error::Corrupt(damage) = error {
+    if let ErrorKind::Corrupt(damage) = error.kind() {
         set(&object, "file", &JsValue::from_str(&damage.file));
         set(&object, "offset", &JsValue::from_f64(damage.offset as f64));
     }
@@ -60,7 +60,7 @@ mod tests {
     fn a_poisoned_log_reports_the_original_error() {
         let full = Error::no_space("log", 1);
         assert_eq!(code(&full), "quota");
-        assert_eq!(code(&Error::Poisoned(Box::new(full))), "quota");
-        assert_eq!(code(&Error::Closed(Closed::Store)), "closed");
+        assert_eq!(code(&Error::poisoned(&full)), "quota");
+        assert_eq!(code(&Closed::Store.into()), "closed");
     }
 }

@@ -15,7 +15,7 @@ use terrane::Waiter;
 use terrane::executor::SliceExecutor;
 use terrane::policy::FilterBits;
 use terrane::vec_map::VecMap;
-use terrane::{Closed, Db, Durability, Error, Keyspace, Lookup, Options, Result, Snapshot};
+use terrane::{Closed, Db, Durability, Keyspace, Lookup, Options, Result, Snapshot};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 use web_sys::FileSystemSyncAccessHandle;
@@ -327,7 +327,7 @@ impl Store {
 impl Store {
     /// The keyspace with that number.
     pub(crate) fn keyspace_of(&self, number: u32) -> Result<&Keyspace> {
-        self.keyspaces.get(&number).ok_or(Error::Closed(Closed::Keyspace))
+        self.keyspaces.get(&number).ok_or_else(|| Closed::Keyspace.into())
     }
 
     /// Waits for a flush or a compaction, step by step.
@@ -339,7 +339,7 @@ impl Store {
     fn snapshot_of(&self, number: u32) -> Result<Option<&Snapshot>> {
         match number {
             0 => Ok(None),
-            _ => self.snapshots.get(&number).map(Some).ok_or(Error::Closed(Closed::Snapshot)),
+            _ => self.snapshots.get(&number).map(Some).ok_or_else(|| Closed::Snapshot.into()),
         }
     }
 

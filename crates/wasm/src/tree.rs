@@ -4,7 +4,7 @@ use crate::codec::range;
 use crate::steps::Steps;
 use crate::store::Store;
 use crate::{invalid, json, to_js};
-use terrane::{Error, Keyspace, Result};
+use terrane::{ErrorKind, Keyspace, Result};
 use terrane_policy::{ParseError, PolicyOptions};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -12,7 +12,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 /// Parses a policy's options.
 pub(crate) fn policy(json: &str) -> Result<PolicyOptions> {
     if let Some(policy) = PolicyOptions::left_out(json) {
-        return Err(Error::PolicyLeftOut(Box::new(policy)));
+        return Err(ErrorKind::PolicyLeftOut(policy).into());
     }
     let expected = "a policy that this release knows, with its parameters";
     json.parse().map_err(|e: ParseError| invalid("policy", expected, e.to_string()))

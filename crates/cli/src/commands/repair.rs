@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use terrane::storage::salvage::{self, Remains};
 use terrane::storage::vfs::{NativeVfs, open_shared};
 use terrane::table::LostBlock;
-use terrane::{Db, Error, Options};
+use terrane::{Db, ErrorKind, Options};
 use terrane::{Salvaged, SalvagedFile, repair};
 
 /// Bytes at which the report cuts keys.
@@ -65,7 +65,7 @@ fn read(place: &Path, done: impl FnOnce(Remains) -> Result<(), Failure>) -> Resu
     }
     let vfs = NativeVfs::read_only(place)?;
     let _lock = match vfs.lock("terrane repair") {
-        Err(e @ Error::Busy(_)) => return Err(e.into()),
+        Err(e) if matches!(e.kind(), ErrorKind::Busy(_)) => return Err(e.into()),
         // A store that cannot be locked is read all the same.
         lock => lock.ok(),
     };

@@ -70,7 +70,7 @@ impl Memtable {
     /// visible to readers yet. Sequence numbers may come in any order.
     ///
     /// # Errors
-    /// [`InvalidArgument`](crate::error::Error::InvalidArgument) for a key or value over its limit.
+    /// [`InvalidArgument`](crate::error::ErrorKind::InvalidArgument) for a key or value over its limit.
     pub fn insert(&self, key: &[u8], tag: Tag, value: &[u8]) -> Result<()> {
         check_limits(key, value)?;
         self.list.insert(key, tag, value, |bytes, replaced| {

@@ -220,7 +220,7 @@ impl MvccCursor {
 /// The kind of an entry read from a table.
 ///
 /// # Errors
-/// [`NewerFormat`](crate::error::Error::NewerFormat) for a kind that this release does not know.
+/// [`NewerFormat`](crate::error::ErrorKind::NewerFormat) for a kind that this release does not know.
 pub fn known_kind(tag: Tag) -> Result<Kind> {
     tag.kind().ok_or_else(|| Kind::newer("a table", tag.kind_byte()))
 }

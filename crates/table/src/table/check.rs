@@ -24,7 +24,7 @@ use super::properties::Properties;
 use super::reader::Table;
 use crate::codec::key_hash;
 use crate::entry::{Kind, Tag, compare};
-use crate::error::{Corruption, Error, Result};
+use crate::error::{Corruption, Error, ErrorKind, Result};
 use std::cmp::Ordering;
 use std::sync::Arc;
 use terrane_types::PrefixBuilder;
@@ -171,7 +171,7 @@ impl TableCheck {
     /// The damage that was found.
     ///
     /// # Errors
-    /// [`Error::NewerFormat`] if the table has something that only a later release can read.
+    /// [`ErrorKind::NewerFormat`] if the table has something that only a later release can read.
     #[inline]
     pub fn into_found(self) -> Result<Vec<Corruption>> {
         self.newer.map_or(Ok(self.found), Err)
@@ -181,14 +181,14 @@ impl TableCheck {
     /// that cannot be read.
     #[inline]
     fn report(&mut self, error: Error) {
-        self.found.push(match error {
-            Error::Corrupt(corruption) => *corruption,
-            Error::NewerFormat(_) => return self.newer = Some(error),
-            e => {
-                let file = format!("table {}", self.table.info().id.0);
-                Corruption::new(&file, 0, "a table that can be read", e)
-            }
-        });
+        if matches!(error.kind(), ErrorKind::NewerFormat(_)) {
+            self.newer = Some(error);
+            return;
+        }
+        self.found.push(error.into_corruption().unwrap_or_else(|e| {
+            let file = format!("table {}", self.table.info().id.0);
+            Corruption::new(&file, 0, "a table that can be read", e)
+        }));
     }
 
     /// The current partition, or else the next one that can be read.

@@ -93,8 +93,8 @@ impl Footer {
     /// Decodes the footer of `file`, which is `file_len` bytes long.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] for bytes that are not a footer of a file of that length, and
-    /// [`Error::NewerFormat`] for one that a later release wrote.
+    /// [`crate::error::ErrorKind::Corrupt`] for bytes that are not a footer of a file of that length, and
+    /// [`crate::error::ErrorKind::NewerFormat`] for one that a later release wrote.
     pub fn decode(bytes: &[u8; FOOTER_BYTES], file: &str, file_len: u64) -> Result<Self> {
         let start = file_len.saturating_sub(FOOTER_BYTES as u64);
         let damage = |at: u64, expected: &dyn Display, found: &dyn Display| {
@@ -237,6 +237,7 @@ pub fn decode_directory(bytes: &[u8], footer: &Footer) -> Result<Vec<Section>, M
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
 
     const FOOTER: Footer = Footer {
         table: 7,
@@ -265,14 +266,23 @@ mod tests {
     #[test]
     fn a_footer_decodes_only_for_a_file_of_its_length() {
         assert_eq!(Footer::decode(&stored(), "t", 1600).unwrap(), FOOTER);
-        assert!(matches!(Footer::decode(&stored(), "t", 1601), Err(Error::Corrupt(_))));
+        assert!(matches!(
+            Footer::decode(&stored(), "t", 1601).map_err(Error::into_kind),
+            Err(ErrorKind::Corrupt(_))
+        ));
         for contradicts in [altered(56, &1601u64.to_le_bytes()), altered(40, &21u32.to_le_bytes())]
         {
-            assert!(matches!(Footer::decode(&contradicts, "t", 1600), Err(Error::Corrupt(_))));
+            assert!(matches!(
+                Footer::decode(&contradicts, "t", 1600).map_err(Error::into_kind),
+                Err(ErrorKind::Corrupt(_))
+            ));
         }
         let no_sections = altered(24, &1500u64.to_le_bytes());
         assert_eq!(Footer::decode(&no_sections, "t", 1600).unwrap().data_len, 1500);
-        assert!(matches!(Footer::decode(&[0; FOOTER_BYTES], "t", 80), Err(Error::Corrupt(_))));
+        assert!(matches!(
+            Footer::decode(&[0; FOOTER_BYTES], "t", 80).map_err(Error::into_kind),
+            Err(ErrorKind::Corrupt(_))
+        ));
     }
 
     #[test]
@@ -286,8 +296,10 @@ mod tests {
 
     #[test]
     fn damage_is_reported_where_it_is_in_the_file() {
-        let at = |bytes: [u8; FOOTER_BYTES], len| match Footer::decode(&bytes, "t", len) {
-            Err(Error::Corrupt(damage)) => damage.offset,
+        let at = |bytes: [u8; FOOTER_BYTES], len| match Footer::decode(&bytes, "t", len)
+            .map_err(Error::into_kind)
+        {
+            Err(ErrorKind::Corrupt(damage)) => damage.offset,
             other => panic!("{other:?}"),
         };
         assert_eq!(at([0; FOOTER_BYTES], 1600), 1520 + 72);
@@ -298,11 +310,19 @@ mod tests {
 
     #[test]
     fn a_newer_version_or_required_feature_is_refused_by_name() {
-        let newer = |bytes| matches!(Footer::decode(&bytes, "t", 1600), Err(Error::NewerFormat(_)));
+        let newer = |bytes| {
+            matches!(
+                Footer::decode(&bytes, "t", 1600).map_err(Error::into_kind),
+                Err(ErrorKind::NewerFormat(_))
+            )
+        };
         assert!(newer(altered(52, &[3, 0])));
         assert!(newer(altered(44, &[0, 0, 0, 0x80])));
         assert_eq!(Footer::decode(&altered(48, &[1, 0, 0, 0]), "t", 1600).unwrap(), FOOTER);
-        assert!(matches!(Footer::decode(&altered(52, &[1, 0]), "t", 1600), Err(Error::Corrupt(_))));
+        assert!(matches!(
+            Footer::decode(&altered(52, &[1, 0]), "t", 1600).map_err(Error::into_kind),
+            Err(ErrorKind::Corrupt(_))
+        ));
     }
 
     #[test]

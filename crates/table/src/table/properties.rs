@@ -378,7 +378,7 @@ mod tests {
         let mut bytes = read(PrefixRule::Length(3), &[b"abc"]);
         put_bytes(&mut bytes, b"abb");
         assert_eq!(decode_prefixes(&bytes), None, "they descend");
-        for stored in [&[][..], &[LENGTH], &[2, 1], &[DELIMITER, 0x80, 2], &[LENGTH, 1, 2, 0]] {
+        for stored in [&[][..], &[0], &[2, 1], &[1, 0x80, 2], &[0, 1, 2, 0]] {
             assert_eq!(decode_prefixes(stored), None, "{stored:?}");
         }
     }

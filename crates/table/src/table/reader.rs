@@ -50,8 +50,8 @@ impl Table {
     /// are verified as they are read.
     ///
     /// # Errors
-    /// [`Error::Corrupt`](crate::error::Error::Corrupt) if the file is another table or is damaged,
-    /// [`Error::NewerFormat`](crate::error::Error::NewerFormat) if a later release wrote it, and I/O
+    /// [`crate::error::ErrorKind::Corrupt`] if the file is another table or is damaged,
+    /// [`crate::error::ErrorKind::NewerFormat`] if a later release wrote it, and I/O
     /// failures.
     pub fn open(&self) -> Result<()> {
         self.with_opened(|_| Ok(()))

@@ -59,8 +59,8 @@ impl Salvage {
     /// Opens a table and moves to its first readable entry.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if the footer, the directory or the index is damaged,
-    /// [`Error::NewerFormat`], and I/O failures.
+    /// [`crate::error::ErrorKind::Corrupt`] if the footer, the directory or the index is damaged,
+    /// [`crate::error::ErrorKind::NewerFormat`], and I/O failures.
     pub fn open(file: Arc<dyn File>) -> Result<Salvage> {
         let len = file.len()?;
         let short = || Corruption::new(file.name(), 0, "a table", format_args!("{len} bytes"));
@@ -234,8 +234,6 @@ impl Salvage {
 
 /// Any error that makes a part unreadable, as corruption.
 fn as_damage(error: Error, file: &str, offset: u64) -> Corruption {
-    match error {
-        Error::Corrupt(damage) => *damage,
-        e => Corruption::new(file, offset, "readable bytes", e),
-    }
+    let found = error.into_corruption();
+    found.unwrap_or_else(|e| Corruption::new(file, offset, "readable bytes", e))
 }

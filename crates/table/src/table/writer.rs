@@ -125,7 +125,8 @@ impl TableWriter {
     /// Appends an entry. Entries are added in order: key ascending, then tag descending.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for an entry out of order or over its limits; I/O failures.
+    /// [`crate::error::ErrorKind::InvalidArgument`] for an entry out of order or over its limits; I/O
+    /// failures.
     pub fn add(&mut self, key: &[u8], tag: Tag, value: &[u8]) -> Result<()> {
         check_limits(key, value)?;
         let common = common_prefix(&self.last_key, key);
@@ -194,7 +195,7 @@ impl TableWriter {
     /// Finishes the table: writes all of it to the file, and does not sync.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a table without entries; I/O failures.
+    /// [`crate::error::ErrorKind::InvalidArgument`] for a table without entries; I/O failures.
     pub fn finish(mut self) -> Result<TableInfo> {
         if self.properties.entries == 0 {
             return Err(Error::invalid("table", "one entry or more", "none"));

@@ -10,7 +10,7 @@
 
 use crate::db::Db;
 use crate::engine::{Engine, SpareLog};
-use crate::error::{Corruption, Error, Result};
+use crate::error::{Corruption, Result};
 use crate::storage::{Orphan, Storage};
 use crate::sync::lock;
 use crate::table::TableCheck;
@@ -146,8 +146,7 @@ impl Check {
         match step {
             Ok(None) => return Ok(None),
             Ok(Some(records)) => self.report.wal_records = records,
-            Err(Error::Corrupt(damage)) => self.report.damage.push(*damage),
-            Err(e) => return Err(e),
+            Err(e) => self.report.damage.push(e.into_corruption()?),
         }
         Ok(Some(std::mem::take(&mut self.report)))
     }

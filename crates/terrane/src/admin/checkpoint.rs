@@ -47,7 +47,7 @@ impl Db {
     /// Begins to put the store, as it is at this moment, into `target`, which holds none yet.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if the target holds a store, a closed store, an I/O error.
+    /// [`crate::ErrorKind::InvalidArgument`] if the target holds a store, a closed store, an I/O error.
     pub fn begin_checkpoint(&self, target: &dyn Storage) -> Result<Checkpoint> {
         if target.recover()?.is_some() {
             return Err(Error::invalid(

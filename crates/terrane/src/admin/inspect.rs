@@ -25,7 +25,7 @@ impl Db {
     /// from being opened is found as well.
     ///
     /// # Errors
-    /// [`crate::Error::Busy`] if a process holds it; what [`inspect()`] says.
+    /// [`crate::ErrorKind::Busy`] if a process holds it; what [`inspect()`] says.
     pub fn inspect(path: impl AsRef<std::path::Path>) -> Result<CheckReport> {
         let options = Options { read_only: true, ..Options::default() };
         let (storage, _lock) = hold(path.as_ref(), &options)?;
@@ -44,8 +44,8 @@ impl Db {
 /// Verifies everything in a storage that no engine has open.
 ///
 /// # Errors
-/// [`Error::NoStore`] if there is none, [`Error::NewerFormat`], an I/O error; damage is not an
-/// error but part of the report.
+/// [`crate::ErrorKind::NoStore`] if there is none, [`crate::ErrorKind::NewerFormat`], an I/O error;
+/// damage is not an error but part of the report.
 pub fn inspect(storage: &dyn Storage) -> Result<CheckReport> {
     let mut report = CheckReport::default();
     let version_set = match read_version_set(storage, &mut report) {
@@ -119,9 +119,9 @@ fn inspect_logs(
 impl CheckReport {
     /// Takes damage into the report, once for a file that is missing; other errors are handed back.
     fn take(&mut self, error: Error) -> Result<()> {
-        let Error::Corrupt(damage) = error else { return Err(error) };
+        let damage = error.into_corruption()?;
         if !self.damage.contains(&damage) {
-            self.damage.push(*damage);
+            self.damage.push(damage);
         }
         Ok(())
     }
@@ -130,6 +130,7 @@ impl CheckReport {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
     use crate::executor::ThreadExecutor;
     use crate::storage::Directory;
     use crate::storage::vfs::{FaultVfs, MemoryVfs, Vfs};
@@ -211,7 +212,7 @@ mod tests {
         vfs.flip(&log(&vfs), 40 * 8).unwrap();
         let report = inspect(&*storage(&vfs)).unwrap();
         assert_eq!(report.damage.len(), 1, "{report:?}");
-        assert!(matches!(open(&vfs), Err(Error::Corrupt(_))));
+        assert!(matches!(open(&vfs).map_err(Error::into_kind), Err(ErrorKind::Corrupt(_))));
 
         // A sync leaves its claim, too.
         let (vfs, db) = written();
@@ -290,7 +291,8 @@ mod tests {
             let db = db.unwrap();
             db.default_keyspace().put(b"k", b"v", Durability::Buffered).unwrap();
             db.flush().unwrap();
-            assert!(matches!(inspect(path), Err(Error::Busy(_))));
+            let held: Result<CheckReport> = inspect(path);
+            assert!(matches!(held.map_err(Error::into_kind), Err(ErrorKind::Busy(_))));
             db.close().unwrap();
             let report: CheckReport = inspect(path).unwrap();
             assert_eq!((report.tables, report.entries, report.damage), (1, 1, vec![]));
@@ -309,6 +311,9 @@ mod tests {
     #[test]
     fn an_empty_place_is_no_store() {
         let vfs = FaultVfs::new(Arc::new(MemoryVfs::default())).unwrap();
-        assert!(matches!(inspect(&*storage(&vfs)), Err(Error::NoStore(_))));
+        assert!(matches!(
+            inspect(&*storage(&vfs)).map_err(Error::into_kind),
+            Err(ErrorKind::NoStore(_))
+        ));
     }
 }

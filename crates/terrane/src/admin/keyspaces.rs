@@ -77,7 +77,7 @@ impl Engine {
     /// Removes a keyspace with all it holds; returns whether there was one.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for the default keyspace, or an I/O error.
+    /// [`crate::ErrorKind::InvalidArgument`] for the default keyspace, or an I/O error.
     pub fn drop_keyspace(&self, name: &str) -> Result<bool> {
         if name == DEFAULT_KEYSPACE {
             return Err(Error::invalid(
@@ -130,7 +130,7 @@ impl Engine {
     /// A keyspace that was dropped.
     pub fn policy(&self, id: KeyspaceId) -> Result<PolicyOptions> {
         let state = lock(&self.state);
-        let record = state.version_set.keyspaces.get(&id).ok_or(Error::Closed(Closed::Keyspace))?;
+        let record = state.version_set.keyspaces.get(&id).ok_or(Closed::Keyspace)?;
         Ok(PolicyOptions::stored(&record.policy).0)
     }
 
@@ -145,7 +145,7 @@ impl Engine {
         build_policy(policy)?;
         let edits = self.lock_edits()?;
         let keyspace = self.keyspaces.load().get(&id).cloned();
-        let keyspace = keyspace.ok_or(Error::Closed(Closed::Keyspace))?;
+        let keyspace = keyspace.ok_or(Closed::Keyspace)?;
         let built = self.options.planner(&keyspace.name, policy)?;
         let super_version = keyspace.super_version.load_full();
         let shape = super_version.tree.shape().clone();

@@ -3,7 +3,7 @@
 use crate::db::Db;
 use crate::engine::{Engine, WriteWaits};
 use crate::entry::Seq;
-use crate::error::{Closed, Error, Result};
+use crate::error::{Closed, Result};
 use crate::keyspace::KeyspaceId;
 use crate::storage::Space;
 use crate::sync::atomic::{AtomicU64, Ordering};
@@ -191,7 +191,7 @@ impl Engine {
     /// A keyspace that was dropped.
     pub fn shape(&self, keyspace: KeyspaceId) -> Result<Arc<Shape>> {
         let keyspaces = self.keyspaces.load();
-        let keyspace = keyspaces.get(&keyspace).ok_or(Error::Closed(Closed::Keyspace))?;
+        let keyspace = keyspaces.get(&keyspace).ok_or(Closed::Keyspace)?;
         Ok(keyspace.super_version.load().tree.shape().clone())
     }
 }

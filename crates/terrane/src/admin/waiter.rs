@@ -10,7 +10,7 @@
 use crate::db::{Db, Inner, Keyspace};
 use crate::engine::Engine;
 use crate::entry::Seq;
-use crate::error::{Closed, Error, Result};
+use crate::error::{Closed, Result};
 use crate::keyspace::KeyspaceId;
 use std::sync::Arc;
 use terrane_table::read::Range;
@@ -79,7 +79,7 @@ impl Waiter {
                 (Until::Compact(request), _) => {
                     engine.take_back_range(request.number)?;
                     let there = engine.keyspaces.load().contains_key(&request.keyspace);
-                    return if there { Ok(true) } else { Err(Error::Closed(Closed::Keyspace)) };
+                    return if there { Ok(true) } else { Err(Closed::Keyspace.into()) };
                 }
             };
         }
@@ -99,7 +99,7 @@ impl Waiter {
             executor.wait_until_idle(engine, &|_| self.is_complete())?;
             // An executor that is told to stop leaves work undone.
             if !self.is_complete() {
-                return Err(Error::Closed(Closed::Store));
+                return Err(Closed::Store.into());
             }
         }
         Ok(())

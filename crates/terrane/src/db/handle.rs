@@ -75,7 +75,7 @@ impl Db {
     /// background work. One process at a time.
     ///
     /// # Errors
-    /// [`crate::Error::Busy`] if another process holds it; what [`Engine::open`] says.
+    /// [`crate::ErrorKind::Busy`] if another process holds it; what [`Engine::open`] says.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn open(path: impl AsRef<std::path::Path>, options: Options) -> Result<Db> {
         Db::open_with(path, options, threads())
@@ -101,7 +101,7 @@ impl Db {
     /// work. One process at a time.
     ///
     /// # Errors
-    /// [`crate::Error::Busy`] if another process holds it; what [`Engine::open`] says.
+    /// [`crate::ErrorKind::Busy`] if another process holds it; what [`Engine::open`] says.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn open_file(path: impl AsRef<std::path::Path>, options: Options) -> Result<Db> {
         let volume = hold_file(path.as_ref(), options.create, options.read_only)?;
@@ -185,7 +185,7 @@ impl Db {
     /// batches that name it, are refused from then on; scans under way end undisturbed.
     ///
     /// # Errors
-    /// [`crate::Error::InvalidArgument`] for the default keyspace, or an I/O error.
+    /// [`crate::ErrorKind::InvalidArgument`] for the default keyspace, or an I/O error.
     pub fn drop_keyspace(&self, name: &str) -> Result<bool> {
         let Inner { engine, executor, .. } = &*self.inner;
         let dropped = engine.drop_keyspace(name)?;

@@ -2,7 +2,7 @@
 
 use super::access_stats::AccessStats;
 use crate::engine::{Engine, State};
-use crate::error::{Error, Result};
+use crate::error::{ErrorKind, Result};
 use crate::event::Event;
 use crate::keyspace::KeyspaceId;
 use crate::options::Options;
@@ -40,7 +40,7 @@ impl KeyspaceInner {
         let active = Arc::new(options.memtable());
         let super_version = SuperVersion { active, sealed: Vec::new(), tree: Arc::new(tree) };
         if let Some(policy) = PolicyOptions::left_out(&record.policy) {
-            return Err(Error::PolicyLeftOut(Box::new(policy)));
+            return Err(ErrorKind::PolicyLeftOut(policy).into());
         }
         let policy = options.planner(&record.name, &PolicyOptions::stored(&record.policy).0)?;
         Ok(KeyspaceInner {

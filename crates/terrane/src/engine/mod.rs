@@ -172,7 +172,7 @@ impl Engine {
     /// Refuses calls on a closed store.
     pub(crate) fn open_state(&self) -> Result<MutexGuard<'_, State>> {
         let state = lock(&self.state);
-        if state.closed { Err(Error::Closed(Closed::Store)) } else { Ok(state) }
+        if state.closed { Err(Closed::Store.into()) } else { Ok(state) }
     }
 }
 

@@ -12,7 +12,7 @@
 //! use std::sync::Arc;
 //! use terrane::executor::{Executor, JobFilter, Progress};
 //! use terrane::storage::{Directory, vfs::MemoryVfs};
-//! use terrane::{Db, Durability, Engine, Error, Options, Result};
+//! use terrane::{Db, Durability, Engine, ErrorKind, Options, Result};
 //!
 //! /// Runs every job at once, on the thread that wrote.
 //! struct Inline;
@@ -34,7 +34,7 @@
 //!     fn wait_for_progress(&self, engine: &Arc<Engine>) -> Result<()> {
 //!         match Inline::run_one(engine)? {
 //!             true => Ok(()),
-//!             false => Err(Error::Stalled(terrane::Stall::Level0)),
+//!             false => Err(ErrorKind::Stalled(terrane::Stall::Level0).into()),
 //!         }
 //!     }
 //!
@@ -70,7 +70,7 @@ pub use slices::SliceExecutor;
 pub use threads::{ThreadExecutor, workers};
 
 use crate::engine::Engine;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use std::sync::Arc;
 
 /// Runs jobs. One executor serves one engine.
@@ -89,7 +89,7 @@ pub trait Executor: Send + Sync {
     /// Called by a writer that must wait: returns when jobs have made progress.
     ///
     /// # Errors
-    /// What made the jobs fail, or [`Error::Stalled`] where none is left to run.
+    /// What made the jobs fail, or [`ErrorKind::Stalled`] where none is left to run.
     fn wait_for_progress(&self, engine: &Arc<Engine>) -> Result<()>;
 
     /// Runs jobs, or waits for them, until `done` or nothing is left to do.
@@ -113,5 +113,5 @@ pub trait Executor: Send + Sync {
 
 /// The error of a writer that waits while no job can help.
 fn no_relief(engine: &Engine) -> Error {
-    engine.failure().unwrap_or(Error::Stalled(crate::error::Stall::Level0))
+    engine.failure().unwrap_or_else(|| ErrorKind::Stalled(crate::error::Stall::Level0).into())
 }

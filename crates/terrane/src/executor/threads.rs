@@ -11,7 +11,7 @@
 
 use super::{Executor, no_relief};
 use crate::engine::Engine;
-use crate::error::{Closed, Error, Result};
+use crate::error::{Closed, Result};
 use crate::jobs::Progress;
 use crate::schedule::{Job, JobFilter};
 use crate::sync::{Condvar, Mutex, MutexGuard, Pool, lock, spawn, wait_at_most};
@@ -247,7 +247,7 @@ impl Executor for ThreadExecutor {
         let mut state = self.shared.state();
         while state.ended == ended {
             if state.stopping {
-                return Err(Error::Closed(Closed::Store));
+                return Err(Closed::Store.into());
             }
             if state.workers == 0 {
                 return Err(no_relief(engine));

@@ -2,7 +2,7 @@
 
 use crate::engine::{Engine, KeyspaceInner};
 use crate::entry::{Kind, MAX_SEQ, Seq, Tag};
-use crate::error::{Closed, Error, Result};
+use crate::error::{Closed, Result};
 use crate::keyspace::KeyspaceId;
 use crate::read::Cursor;
 use crate::sync::atomic::Ordering;
@@ -18,7 +18,7 @@ mod tests;
 impl Engine {
     fn keyspace(&self, id: KeyspaceId) -> Result<Arc<KeyspaceInner>> {
         let found = self.keyspaces.load().get(&id).cloned();
-        found.map_or_else(|| self.open_state().and(Err(Error::Closed(Closed::Keyspace))), Ok)
+        found.map_or_else(|| self.open_state().and(Err(Closed::Keyspace.into())), Ok)
     }
 
     /// The keyspace's super version and the sequence to read it at: that of a snapshot, or the last

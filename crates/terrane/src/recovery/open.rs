@@ -22,9 +22,10 @@ impl Engine {
     /// Opens the store in `storage`, or creates it.
     ///
     /// # Errors
-    /// [`Error::NoStore`] if there is none and `create` is off; [`Error::InvalidArgument`] if there is
-    /// one and `error_if_exists` is on, or for an option out of bounds; [`Error::Corrupt`] for damage;
-    /// [`Error::NewerFormat`]; an I/O error.
+    /// [`crate::ErrorKind::NoStore`] if there is none and `create` is off;
+    /// [`crate::ErrorKind::InvalidArgument`] if there is one and `error_if_exists` is on, or for an
+    /// option out of bounds; [`crate::ErrorKind::Corrupt`] for damage;
+    /// [`crate::ErrorKind::NewerFormat`]; an I/O error.
     pub fn open(storage: Arc<dyn Storage>, options: Options) -> Result<Arc<Engine>> {
         options.validate()?;
         let recovered = storage.recover()?;

@@ -18,7 +18,7 @@
 use crate::batch;
 use crate::engine::{Engine, SealedLog, SpareLog, Writer};
 use crate::entry::{Seq, Tag};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::Event;
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
@@ -122,7 +122,7 @@ impl Engine {
             Ok(())
         };
         match tidied.and_then(|()| self.go_on(logs.clone(), done.next, done.claim)) {
-            Err(full @ Error::NoSpace(_)) => {
+            Err(full) if full.is_no_space() => {
                 self.log_sync.poison(&full);
                 self.only_show(logs, done.next);
                 self.remove_strays()

@@ -207,7 +207,7 @@ impl Engine {
     #[must_use]
     pub fn failure(&self) -> Option<Error> {
         let state = lock(&self.state);
-        let poisoned = |cause: &Error| Error::Poisoned(Box::new(cause.clone()));
+        let poisoned = |cause: &Error| Error::poisoned(cause);
         state.in_doubt.as_ref().map(poisoned).or_else(|| state.failed.clone())
     }
 

@@ -45,7 +45,7 @@ impl Engine {
     /// spread.
     pub fn approximate_size(&self, keyspace: KeyspaceId, range: &Range) -> Result<u64> {
         let keyspaces = self.keyspaces.load();
-        let keyspace = keyspaces.get(&keyspace).ok_or(Error::Closed(Closed::Keyspace))?;
+        let keyspace = keyspaces.get(&keyspace).ok_or(Closed::Keyspace)?;
         let tree = keyspace.super_version.load().tree.clone();
         tree.approximate_size(range)
     }
@@ -55,7 +55,7 @@ impl Engine {
     pub(crate) fn request_range(&self, id: KeyspaceId, range: Range, through: Seq) -> Result<u64> {
         let mut state = self.open_state()?;
         state.failed = None;
-        let record = state.version_set.keyspaces.get(&id).ok_or(Error::Closed(Closed::Keyspace))?;
+        let record = state.version_set.keyspaces.get(&id).ok_or(Closed::Keyspace)?;
         let target_file_bytes = PolicyOptions::stored(&record.policy).0.target_file_bytes();
         let target_file_bytes =
             target_file_bytes.min(self.options.memtable_bytes.saturating_mul(TABLE_MEMTABLES));

@@ -24,7 +24,7 @@ use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::table::footer::{FOOTER_BYTES, Footer};
 use crate::vec_map::VecMap;
-use std::io::ErrorKind;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -323,7 +323,7 @@ impl Storage for Directory {
         drop(state);
         match self.vfs.remove(&id.to_string()) {
             // Already removed, perhaps by a call that returned an error.
-            Err(Error::Io(refused)) if refused.source.kind() == ErrorKind::NotFound => {}
+            Err(e) if e.io_kind() == Some(io::ErrorKind::NotFound) => {}
             other => other?,
         }
         lock(&self.files).unnamed.remove(&id);
@@ -376,8 +376,7 @@ impl Storage for Directory {
                 let expected = name(self.id(), manifest.generation());
                 damage.push(Corruption::new(CURRENT, 0, expected, name(id, found)));
             }
-            Err(Error::Corrupt(c)) => damage.push(*c),
-            Err(e) => return Err(e),
+            Err(e) => damage.push(e.into_corruption()?),
         }
         damage.extend(manifest.check()?);
         damage.extend(self.check_files()?);

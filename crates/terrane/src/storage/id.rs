@@ -20,7 +20,7 @@ impl StoreId {
     /// A random id from the operating system.
     ///
     /// # Errors
-    /// [`Error::Io`](crate::Error::Io) if the system has no randomness.
+    /// [`crate::ErrorKind::Io`] if the system has no randomness.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn random() -> crate::error::Result<Self> {
         let mut bytes = [0; StoreId::BYTES];

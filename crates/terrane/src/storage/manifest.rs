@@ -316,8 +316,7 @@ impl Manifest {
         let Region { bytes, unreadable } = read_region(&*self.file, self.base, self.capacity)?;
         let mut scan = match scan(&bytes, self.id, self.file.name(), self.base) {
             Ok(scan) => scan,
-            Err(Error::Corrupt(damage)) => return Ok(vec![*damage]),
-            Err(e) => return Err(e),
+            Err(e) => return Ok(vec![e.into_corruption()?]),
         };
         if self.in_doubt {
             // A record of the failed append may be there, in part or whole.

@@ -167,6 +167,7 @@ pub(crate) fn replay(file: &str, records: &[(u64, &[u8])]) -> Result<Replayed> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
     use proptest::prelude::*;
 
     proptest! {
@@ -203,7 +204,8 @@ mod tests {
         let dropped = [0, 1, 7, 9, 0];
         for record in [&placed[..], &dropped] {
             let read = replay("MANIFEST-000001", &[(0, record)]);
-            let Err(Error::NewerFormat(newer)) = read else { panic!("{read:?}") };
+            let read = read.map_err(Error::into_kind);
+            let Err(ErrorKind::NewerFormat(newer)) = read else { panic!("{read:?}") };
             assert_eq!(newer.found, "a file of kind 7");
         }
     }

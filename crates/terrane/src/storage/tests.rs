@@ -534,9 +534,9 @@ fn a_store_on_a_read_only_vfs_refuses_changes() {
             assert_eq!(found.edits, expected.edits, "{kind:?}, cut at {cut}");
             let commit =
                 Commit { edit: b"edit", added: &[], dropped: &[], snapshot: &|| b"edit".to_vec() };
-            let refused = |e: Result<()>| match e {
-                Err(Error::Io(e)) => e.source.kind() == std::io::ErrorKind::ReadOnlyFilesystem,
-                _ => false,
+            let refused = |done: Result<()>| {
+                let why = done.err().and_then(|e| e.io_kind());
+                why == Some(std::io::ErrorKind::ReadOnlyFilesystem)
             };
             assert!(refused(storage.commit(&commit)));
             assert!(refused(storage.create(FileId::log(999), 100).map(drop)));

@@ -58,8 +58,8 @@ impl Edit {
     /// Reads an edit. `record` is its index in the manifest, for messages.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] where the bytes are malformed, [`Error::NewerFormat`] for a required
-    /// change, or a required part of one, that this release does not know.
+    /// [`crate::ErrorKind::Corrupt`] where the bytes are malformed, [`crate::ErrorKind::NewerFormat`]
+    /// for a required change, or a required part of one, that this release does not know.
     pub fn decode(bytes: &[u8], record: u64) -> Result<Edit> {
         let mut changes = Vec::new();
         let mut d = Decoder::new(bytes);

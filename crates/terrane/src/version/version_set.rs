@@ -82,7 +82,7 @@ impl VersionSet {
     /// Applies one edit; an edit that does not fit leaves the version set as it was.
     ///
     /// # Errors
-    /// [`crate::Error::Corrupt`] where the edit contradicts what came before.
+    /// [`crate::ErrorKind::Corrupt`] where the edit contradicts what came before.
     pub fn apply(&mut self, edit: &Edit) -> Result<()> {
         let before = self.clone();
         self.change(edit.clone()).inspect_err(|_| *self = before)

@@ -66,7 +66,7 @@ impl LogSync {
     /// Refuses to go on after a failed append or sync.
     pub fn usable(&self) -> Result<()> {
         match self.poisoned.load().as_ref() {
-            Some(cause) => Err(Error::Poisoned(Box::new(cause.clone()))),
+            Some(cause) => Err(Error::poisoned(cause)),
             None => Ok(()),
         }
     }

@@ -129,7 +129,7 @@ impl Replay {
     /// Ends the replay, after the last log.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if a synced batch is missing.
+    /// [`crate::ErrorKind::Corrupt`] if a synced batch is missing.
     pub fn end(self) -> Result<Replayed> {
         let Replay { replayed, ends } = self;
         if replayed.claim >= replayed.next {

@@ -25,7 +25,7 @@ pub fn erase(file: &dyn File) -> Result<()> {
 /// Appends records to a log.
 ///
 /// After a failed write or sync it is unknown what the file holds, and every later call fails with
-/// [`Error::Poisoned`].
+/// [`crate::ErrorKind::Poisoned`].
 pub struct LogWriter {
     file: Arc<dyn File>,
     id: LogId,
@@ -82,7 +82,8 @@ impl LogWriter {
     /// from `first` on; those through `synced` are already durable.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if the record does not fit or a batch is empty; I/O failures.
+    /// [`crate::ErrorKind::InvalidArgument`] if the record does not fit or a batch is empty; I/O
+    /// failures.
     pub fn append(&mut self, first: Seq, synced: Seq, batches: &[&[u8]]) -> Result<()> {
         debug_assert!(synced < first, "synced {synced} must come before first {first}");
         self.usable()?;
@@ -144,7 +145,7 @@ impl LogWriter {
 
     fn usable(&self) -> Result<()> {
         match &self.failed {
-            Some(error) => Err(Error::Poisoned(Box::new(error.clone()))),
+            Some(error) => Err(Error::poisoned(error)),
             None => Ok(()),
         }
     }

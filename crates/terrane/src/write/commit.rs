@@ -31,8 +31,8 @@ impl Engine {
     /// the last one. Each has its own, in their order. During a stall background work is to `catch_up`.
     ///
     /// # Errors
-    /// [`Error::Stalled`] if it cannot (nothing was written), an I/O failure (nothing is acknowledged;
-    /// the log is poisoned), or a bad argument.
+    /// [`crate::ErrorKind::Stalled`] if it cannot (nothing was written), an I/O failure (nothing is
+    /// acknowledged; the log is poisoned), or a bad argument.
     pub(crate) fn commit(
         &self,
         batches: &[&WriteBatch],
@@ -52,7 +52,7 @@ impl Engine {
                 last,
             ));
         }
-        let log = writer.log.as_mut().ok_or(Error::Closed(Closed::Store))?;
+        let log = writer.log.as_mut().ok_or(Closed::Store)?;
         let before = log.bytes();
         let synced = self.log_sync.synced();
         let appended = self.waits().time(Wait::Append, || log.append(first, synced, &parts));
@@ -188,7 +188,7 @@ fn insert(keyspaces: &Keyspaces, batches: &[&WriteBatch], first: Seq) -> Result<
         let memtable = match &current {
             Some((held, memtable)) if *held == id => memtable,
             _ => {
-                let keyspace = keyspaces.get(&id).ok_or(Error::Closed(Closed::Keyspace))?;
+                let keyspace = keyspaces.get(&id).ok_or(Closed::Keyspace)?;
                 &current.insert((id, keyspace.super_version.load().active.clone())).1
             }
         };

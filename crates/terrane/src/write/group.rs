@@ -11,7 +11,7 @@ use super::CatchUp;
 use crate::batch::WriteBatch;
 use crate::engine::{Engine, Wait};
 use crate::entry::Seq;
-use crate::error::{Closed, Error, Result};
+use crate::error::{Closed, Error, ErrorKind, Result};
 use crate::options::Durability;
 use crate::sync::lock;
 use crate::sync::{Condvar, Mutex};
@@ -92,7 +92,7 @@ struct Lead<'a> {
 
 impl Drop for Lead<'_> {
     fn drop(&mut self) {
-        let failed = || vec![Err(Error::Closed(Closed::Leader)); self.group.len()];
+        let failed = || vec![Err(Closed::Leader.into()); self.group.len()];
         let results = self.results.take().unwrap_or_else(failed);
         let mut queue = lock(&self.on.queue);
         queue.led = false;
@@ -122,11 +122,16 @@ fn take_group(waiting: &mut Vec<Ticket>) -> Vec<Ticket> {
 fn commit_group(engine: &Engine, group: &[Ticket], catch_up: &CatchUp<'_>) -> Vec<Result<Seq>> {
     match commit(engine, group, catch_up) {
         Ok(last) => (last + 1 - group.len() as u64..=last).map(Ok).collect(),
-        Err(Error::Closed(_) | Error::InvalidArgument(_)) if group.len() > 1 => {
+        Err(e) if group.len() > 1 && is_of_a_batch(&e) => {
             group.iter().map(|t| commit(engine, std::slice::from_ref(t), catch_up)).collect()
         }
         Err(e) => vec![Err(e); group.len()],
     }
+}
+
+/// Whether a batch could not be taken: its keyspace is dropped, or it is over a limit.
+fn is_of_a_batch(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Closed(_) | ErrorKind::InvalidArgument(_))
 }
 
 /// Commits batches as one record, which is synced if any of them asks for that.
@@ -185,7 +190,7 @@ mod tests {
         let written: Vec<_> = results.iter().map(|result| result.as_ref().ok()).collect();
         assert_eq!(written, [Some(&1), None, Some(&2), Some(&3)]);
         let alone = commit_group(db.engine(), &group[1..2], &|| Ok(()));
-        assert!(matches!(alone[..], [Err(Error::Closed(_))]));
+        assert!(matches!(&alone[..], [Err(e)] if matches!(e.kind(), ErrorKind::Closed(_))));
         assert_eq!(db.default_keyspace().scan(..).unwrap().count(), 3);
     }
 }

@@ -9,7 +9,7 @@
 
 use crate::engine::{EditLock, Engine, Sealed, SealedLog, SpareLog, State, Writer};
 use crate::entry::Seq;
-use crate::error::{Closed, Error, Result};
+use crate::error::{Closed, Result};
 use crate::memtable::Memtable;
 use crate::storage::{File, FileId};
 use crate::sync::lock;
@@ -62,15 +62,15 @@ impl File for HeldLog {
     }
 
     fn write_at(&self, _: &[u8], _: u64) -> Result<usize> {
-        Err(Error::Closed(Closed::File))
+        Err(Closed::File.into())
     }
 
     fn sync(&self) -> Result<()> {
-        Err(Error::Closed(Closed::File))
+        Err(Closed::File.into())
     }
 
     fn set_len(&self, _: u64) -> Result<()> {
-        Err(Error::Closed(Closed::File))
+        Err(Closed::File.into())
     }
 
     fn len(&self) -> Result<u64> {

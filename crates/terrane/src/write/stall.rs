@@ -50,13 +50,13 @@ impl Engine {
         batches: &[&WriteBatch],
     ) -> Result<Option<Stall>> {
         if let Some(cause) = &self.open_state()?.in_doubt {
-            return Err(Error::Poisoned(Box::new(cause.clone())));
+            return Err(Error::poisoned(cause));
         }
         if self.memory_is_full() {
             return Ok(Some(Stall::Memory));
         }
         for id in batches.iter().flat_map(|b| b.keyspaces()) {
-            let keyspace = keyspaces.get(id).ok_or(Error::Closed(Closed::Keyspace))?;
+            let keyspace = keyspaces.get(id).ok_or(Closed::Keyspace)?;
             let super_version = keyspace.super_version.load();
             if super_version.sealed.len() >= self.options.max_immutable_memtables {
                 return Ok(Some(Stall::Memtables));
@@ -103,6 +103,7 @@ impl Engine {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
     use crate::executor::SliceExecutor;
     use crate::jobs::Progress;
     use crate::schedule::JobFilter;
@@ -186,8 +187,9 @@ mod tests {
             let commit = |key: u8| {
                 let mut batch = WriteBatch::new();
                 batch.put(&db.default_keyspace(), [key], "value").unwrap();
-                engine
-                    .commit(&[&batch], Durability::Buffered, &|| Err(Error::Stalled(Stall::Level0)))
+                engine.commit(&[&batch], Durability::Buffered, &|| {
+                    Err(ErrorKind::Stalled(Stall::Level0).into())
+                })
             };
             for key in keys {
                 commit(*key).unwrap();
@@ -195,7 +197,8 @@ mod tests {
                 let mut flush = engine.next_job(JobFilter::Flush).unwrap();
                 while flush.run_for(u64::MAX).unwrap() == Progress::More {}
             }
-            assert!(matches!(commit(9), Err(Error::Stalled(Stall::Level0))), "{stalls_by_depth}");
+            let refused = commit(9).map_err(Error::into_kind);
+            assert!(matches!(refused, Err(ErrorKind::Stalled(Stall::Level0))), "{stalls_by_depth}");
         }
     }
 }

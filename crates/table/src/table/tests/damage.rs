@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::codec::put_varint;
+use crate::error::ErrorKind;
 use crate::read::known_kind;
 use crate::table::block_codec::PartEncoder;
 use crate::table::block_codec::seed;
@@ -69,7 +70,7 @@ fn every_flipped_bit_is_found_and_never_believed() {
                     "bit {bit} flipped before the table is opened"
                 );
             }
-            Err(e) => assert!(matches!(e, Error::Corrupt(_)), "{e}"),
+            Err(e) => assert!(matches!(e.kind(), ErrorKind::Corrupt(_)), "{e}"),
         }
         file.flip(bit);
     }
@@ -82,9 +83,12 @@ fn a_truncated_table_is_refused_even_at_the_expected_length() {
     let bytes = file.bytes();
     for len in 0..bytes.len() {
         let cut = MemFile::holding(bytes[..len].to_vec());
-        assert!(matches!(open(&cut, &info), Err(Error::Corrupt(_))));
+        assert!(matches!(open(&cut, &info).map_err(Error::into_kind), Err(ErrorKind::Corrupt(_))));
         let expected = TableInfo { bytes: len as u64, ..TableInfo::clone(&info) };
-        assert!(matches!(open(&cut, &Arc::new(expected)), Err(Error::Corrupt(_))));
+        assert!(matches!(
+            open(&cut, &Arc::new(expected)).map_err(Error::into_kind),
+            Err(ErrorKind::Corrupt(_))
+        ));
     }
 }
 
@@ -100,12 +104,14 @@ fn a_valid_block_in_the_wrong_place_is_damage() {
     let (first, rest) = bytes.split_at_mut(block);
     first.swap_with_slice(&mut rest[..block]);
     let swapped = open(&MemFile::holding(bytes), &info).unwrap();
-    assert!(matches!(swapped.get(&[0], MAX_SEQ), Err(Error::Corrupt(c)) if c.offset == 0));
+    assert!(
+        matches!(swapped.get(&[0], MAX_SEQ).map_err(Error::into_kind), Err(ErrorKind::Corrupt(c)) if c.offset == 0)
+    );
     assert_eq!(swapped.get(&[2], MAX_SEQ).unwrap().unwrap().1, value(2));
     assert_eq!(swapped.check().unwrap().len(), 2);
 
     let other = write(&entries, 4, &options).0;
-    let Err(Error::Corrupt(damage)) = open(&other, &info) else {
+    let Err(ErrorKind::Corrupt(damage)) = open(&other, &info).map_err(Error::into_kind) else {
         panic!("opened as another table")
     };
     assert!(damage.found.contains("table 4"), "{damage}");
@@ -324,7 +330,10 @@ fn check_finds_parts_that_contradict_each_other() {
     }
     for offset in [1, u64::MAX - 1] {
         let parts = Parts { offset, ..Parts::sound() };
-        assert!(matches!(parts.check(), Err(Error::Corrupt(_))), "a partition elsewhere");
+        assert!(
+            matches!(parts.check().map_err(Error::into_kind), Err(ErrorKind::Corrupt(_))),
+            "a partition elsewhere"
+        );
     }
     let told: [fn(&mut TableInfo); 6] = [
         |info| info.entries += 1,
@@ -337,7 +346,7 @@ fn check_finds_parts_that_contradict_each_other() {
     for edit in told {
         let mut parts = Parts::sound();
         edit(&mut parts.info);
-        assert!(matches!(parts.check(), Err(Error::Corrupt(_))));
+        assert!(matches!(parts.check().map_err(Error::into_kind), Err(ErrorKind::Corrupt(_))));
     }
 }
 
@@ -382,7 +391,8 @@ fn reads_and_check_refuse_a_later_kind_of_entry_by_name() {
         let table = table(&entries, 1, &TableOptions::default());
         let found = table.get(&[kind], MAX_SEQ).unwrap().unwrap();
         for refused in [known_kind(found.0).err(), table.check().err()] {
-            let Some(Error::NewerFormat(newer)) = refused else { panic!("{refused:?}") };
+            let refused = refused.map(Error::into_kind);
+            let Some(ErrorKind::NewerFormat(newer)) = refused else { panic!("{refused:?}") };
             assert_eq!(newer.found, name);
         }
         assert!(known_kind(table.get(&[1], MAX_SEQ).unwrap().unwrap().0).is_ok());

@@ -9,7 +9,7 @@ use super::{Known, Sources, missing};
 use crate::admin::{Salvaged, SalvagedFile};
 use crate::batch;
 use crate::entry::{Seq, Tag};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::memtable::Memtable;
 use crate::recovery::{MARK, later_log};
 use crate::storage::salvage::Remains;
@@ -108,8 +108,10 @@ fn judge(remains: &Remains, known: &Known) -> Result<Option<Vec<String>>, (Strin
     }
     match replay.end() {
         Ok(_) => Ok(Some(notes)),
-        Err(Error::Corrupt(damage)) => Err((damage.file.to_string(), damage.to_string())),
-        Err(e) => Err(("log".to_owned(), e.to_string())),
+        Err(e) => Err(match e.kind() {
+            ErrorKind::Corrupt(damage) => (damage.file.to_string(), damage.to_string()),
+            _ => ("log".to_owned(), e.to_string()),
+        }),
     }
 }
 

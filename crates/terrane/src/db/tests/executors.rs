@@ -1,6 +1,7 @@
 //! Executors, seen from the store: who runs its jobs, who waits for them, and how they end.
 
 use super::*;
+use crate::error::ErrorKind;
 use crate::executor::SeededExecutor;
 use std::time::{Duration, Instant};
 use terrane_policy::{Action, Compaction, Destination, Group, Plan, PlanContext, Policy};
@@ -78,11 +79,14 @@ fn a_writer_waits_for_jobs_while_there_are_any_and_is_told_when_there_are_none()
         let waited = || executor.wait_for_progress(db.engine());
         waited().unwrap();
         // A slice is progress, too.
-        eventually(|| matches!(waited(), Err(Error::Stalled(_))));
+        eventually(|| matches!(waited().map_err(Error::into_kind), Err(ErrorKind::Stalled(_))));
         assert_eq!(runs(&db), 1, "{name}");
         executor.stop(db.engine());
         db.engine().seal_all().unwrap();
-        assert!(name != "threads" || matches!(waited(), Err(Error::Closed(_))));
+        assert!(
+            name != "threads"
+                || matches!(waited().map_err(Error::into_kind), Err(ErrorKind::Closed(_)))
+        );
     }
 }
 
@@ -94,10 +98,13 @@ fn a_writer_that_waits_is_told_what_made_a_job_fail() {
         vfs.fail_from(vfs.operations(), Fault::Io);
         eventually(|| match executor.wait_for_progress(db.engine()) {
             Ok(()) => false,
-            Err(Error::Io(_)) => true,
+            Err(e) if e.io_kind().is_some() => true,
             Err(e) => panic!("{name}: {e}"),
         });
-        assert!(matches!(executor.wait_until_idle(db.engine(), &|_| false), Err(Error::Io(_))));
+        assert!(matches!(
+            executor.wait_until_idle(db.engine(), &|_| false).map_err(Error::into_kind),
+            Err(ErrorKind::Io(_))
+        ));
         vfs.heal();
         db.wait_until_idle().unwrap();
         assert_eq!(runs(&db), 1, "{name}");

@@ -2,15 +2,15 @@
 
 use crate::db::{hold, hold_file};
 use crate::storage::{FileId, Storage, Volume};
-use crate::{Db, Durability, Error, Options, Result};
+use crate::{Db, Durability, Error, ErrorKind, Options, Result};
 use std::fs;
 use std::path::Path;
 
 /// The reason why there is no store.
 #[track_caller]
 fn why<T>(opened: Result<T>) -> String {
-    match opened {
-        Err(Error::NoStore(refused)) => refused.to_string(),
+    match opened.map_err(Error::into_kind) {
+        Err(ErrorKind::NoStore(refused)) => refused.to_string(),
         Err(e) => panic!("{e}"),
         Ok(_) => panic!("it is opened"),
     }
@@ -94,7 +94,9 @@ fn a_file_without_a_store_is_left_as_it_is_unless_one_is_to_be_created() {
 fn a_store_in_use_says_which_program_holds_it() {
     let place = tempfile::tempdir().unwrap();
     let db = Db::open(place.path(), Options::small()).unwrap();
-    let Err(Error::Busy(busy)) = Db::open(place.path(), Options::small()).map(drop) else {
+    let Err(ErrorKind::Busy(busy)) =
+        Db::open(place.path(), Options::small()).map(drop).map_err(Error::into_kind)
+    else {
         panic!("it is held")
     };
     let program = std::env::args_os().next().unwrap();

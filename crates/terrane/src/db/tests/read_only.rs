@@ -4,7 +4,7 @@
 use super::{directory, entries, faulty, fill, open, slices};
 use crate::storage::Directory;
 use crate::storage::vfs::Vfs;
-use crate::{Db, Durability, Error, Options, Result};
+use crate::{Db, Durability, Options, Result};
 use std::io::ErrorKind;
 use std::sync::Arc;
 use terrane_policy::PolicyOptions;
@@ -12,12 +12,11 @@ use terrane_policy::PolicyOptions;
 #[track_caller]
 fn refused<T>(change: Result<T>) {
     match change.err() {
-        Some(error @ Error::Io(_)) => {
-            let Error::Io(refused) = &error else { unreachable!() };
-            assert_eq!(refused.source.kind(), ErrorKind::ReadOnlyFilesystem);
+        Some(error) => {
+            assert_eq!(error.io_kind(), Some(ErrorKind::ReadOnlyFilesystem), "{error}");
             assert!(error.to_string().starts_with("could not write to "), "{error}");
         }
-        other => panic!("{other:?}"),
+        None => panic!("it is changed"),
     }
 }
 

@@ -32,7 +32,7 @@ fn compaction(number: u64, keyspace: KeyspaceId, tables: &[u64]) -> RunningCompa
 
 /// A range of each keyspace in each stage; one beside it that was cut runs as compaction 3.
 fn ranges() -> Vec<RangeRequest> {
-    let refused = Stage::Refused(Error::Poisoned(Box::new(Error::read_only("write to", "a test"))));
+    let refused = Stage::Refused(Error::poisoned(&Error::read_only("write to", "a test")));
     let mut ranges = Vec::new();
     for keyspace in [ROWS, OTHERS] {
         for (stage, end) in [

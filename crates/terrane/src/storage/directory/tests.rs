@@ -5,6 +5,7 @@ mod orphans;
 
 use super::current::{COPY, encode_current};
 use super::*;
+use crate::error::ErrorKind;
 use crate::storage::format::Format;
 use crate::storage::vfs::MemoryVfs;
 use crate::storage::write_all_at;
@@ -37,9 +38,12 @@ fn a_place_without_a_store_says_what_it_is() {
     vfs.create(LOCK).unwrap();
     assert!(open(&vfs).recover().unwrap().is_none());
     vfs.create("letter.txt").unwrap();
-    assert!(matches!(open(&vfs).recover(), Err(Error::NoStore(_))));
+    assert!(matches!(open(&vfs).recover().map_err(Error::into_kind), Err(ErrorKind::NoStore(_))));
     vfs.create(&FileId::table(3).to_string()).unwrap();
-    assert!(matches!(open(&vfs).recover(), Err(Error::Corrupt(_))), "files without a manifest");
+    assert!(
+        matches!(open(&vfs).recover().map_err(Error::into_kind), Err(ErrorKind::Corrupt(_))),
+        "files without a manifest"
+    );
     vfs.create(CREATING).unwrap();
     assert!(open(&vfs).recover().unwrap().is_none(), "a creation that never ended");
     assert_eq!(vfs.list().unwrap(), [CREATING, LOCK, "letter.txt"]);
@@ -121,15 +125,24 @@ fn a_live_file_is_not_removed_created_or_dropped_twice() {
     let vfs = MemoryVfs::new();
     let store = store(&vfs);
     let id = FileId::table(1);
-    assert!(matches!(store.remove(id), Err(Error::InvalidArgument(_))));
-    assert!(matches!(store.create(id, 0), Err(Error::InvalidArgument(_))));
+    assert!(matches!(
+        store.remove(id).map_err(Error::into_kind),
+        Err(ErrorKind::InvalidArgument(_))
+    ));
+    assert!(matches!(
+        store.create(id, 0).map_err(Error::into_kind),
+        Err(ErrorKind::InvalidArgument(_))
+    ));
     commit(&store, b"two", &[], &[id]).unwrap();
-    assert!(matches!(commit(&store, b"", &[], &[id]), Err(Error::InvalidArgument(_))));
+    assert!(matches!(
+        commit(&store, b"", &[], &[id]).map_err(Error::into_kind),
+        Err(ErrorKind::InvalidArgument(_))
+    ));
     let reader = store.open(id).unwrap();
     store.remove(id).unwrap();
     let mut buf = [0; 5];
     assert_eq!((reader.read_at(&mut buf, 0).unwrap(), &buf), (5, b"table"));
-    assert!(matches!(store.open(id), Err(Error::Io(_))));
+    assert!(matches!(store.open(id).map_err(Error::into_kind), Err(ErrorKind::Io(_))));
     store.remove(id).expect("it is gone already");
 }
 
@@ -265,7 +278,10 @@ fn a_log_that_cannot_be_allocated_is_not_created() {
     let store = Directory::open(Arc::new(vfs.clone())).unwrap();
     store.recover().unwrap();
     vfs.set_capacity(store.space().unwrap().taken + 200_000, Fault::NoSpace);
-    assert!(matches!(store.create(FileId::log(5), 300_000), Err(Error::NoSpace(_))));
+    assert!(matches!(
+        store.create(FileId::log(5), 300_000).map_err(Error::into_kind),
+        Err(ErrorKind::NoSpace(_))
+    ));
     assert_eq!(store.files().unwrap(), [FileId::log(2), FileId::table(1)]);
     let log = store.create(FileId::log(6), 100_000).unwrap();
     vfs.set_capacity(0, Fault::NoSpace);
@@ -288,11 +304,11 @@ fn a_missing_or_short_file_is_damage_that_is_named() {
     );
     vfs.remove(&table.to_string()).unwrap();
     assert_eq!(store.check().unwrap()[0].found, "no such file");
-    assert!(matches!(store.open(table), Err(Error::Corrupt(_))));
+    assert!(matches!(store.open(table).map_err(Error::into_kind), Err(ErrorKind::Corrupt(_))));
     vfs.remove("MANIFEST-000001").unwrap();
-    assert!(matches!(open(&vfs).recover(), Err(Error::Corrupt(_))));
+    assert!(matches!(open(&vfs).recover().map_err(Error::into_kind), Err(ErrorKind::Corrupt(_))));
     vfs.open(CURRENT).unwrap().write_at(&[0; 2 * COPY], 0).unwrap();
-    assert!(matches!(open(&vfs).recover(), Err(Error::Corrupt(_))));
+    assert!(matches!(open(&vfs).recover().map_err(Error::into_kind), Err(ErrorKind::Corrupt(_))));
 }
 
 #[cfg(not(target_arch = "wasm32"))]

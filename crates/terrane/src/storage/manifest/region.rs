@@ -185,8 +185,8 @@ pub struct Scan<'a> {
 /// Decodes the records of manifest `id` in the region `bytes`, which is at `base` of `file`.
 ///
 /// # Errors
-/// [`Error::Corrupt`] if a committed record is lost, [`Error::NewerFormat`] if a later release wrote
-/// the region.
+/// [`crate::ErrorKind::Corrupt`] if a committed record is lost, [`crate::ErrorKind::NewerFormat`] if a
+/// later release wrote the region.
 pub fn scan<'a>(bytes: &'a [u8], id: ManifestId, file: &str, base: u64) -> Result<Scan<'a>> {
     let found = scan_prefix(bytes, id, file, base)?;
     found.lost.clone().map_or(Ok(found), |lost| Err(lost.into()))

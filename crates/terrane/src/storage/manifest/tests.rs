@@ -3,6 +3,7 @@ mod writes;
 
 use super::region::*;
 use super::*;
+use crate::error::ErrorKind;
 use crate::storage::vfs::{MemoryVfs, Vfs};
 
 const GENERATION: u64 = 7;
@@ -84,9 +85,15 @@ fn a_region_far_longer_than_its_file_is_refused() {
         file.write_at(&frame, 0).unwrap();
         let len = file.len().unwrap();
         let opened = Manifest::open(file.clone(), 0, len, ID);
-        assert!(matches!(opened.map(drop), Err(Error::Corrupt(_))), "{capacity}");
+        assert!(
+            matches!(opened.map(drop).map_err(Error::into_kind), Err(ErrorKind::Corrupt(_))),
+            "{capacity}"
+        );
         let read = salvage(&*file, 0, len, GENERATION);
-        assert!(matches!(read.map(drop), Err(Error::Corrupt(_))), "{capacity}");
+        assert!(
+            matches!(read.map(drop).map_err(Error::into_kind), Err(ErrorKind::Corrupt(_))),
+            "{capacity}"
+        );
     }
 }
 
@@ -206,8 +213,8 @@ fn a_record_lost_before_a_later_one_is_damage() {
     let mut bytes = region(&vfs);
     bytes[FRAME_ALIGN as usize] ^= 1;
     bytes[(FRAME_ALIGN + MIN_CAPACITY / 2) as usize] ^= 1;
-    match scan(&bytes, ID, "manifest", 4096) {
-        Err(Error::Corrupt(c)) => assert_eq!(c.offset, 4096 + FRAME_ALIGN),
+    match scan(&bytes, ID, "manifest", 4096).map_err(Error::into_kind) {
+        Err(ErrorKind::Corrupt(c)) => assert_eq!(c.offset, 4096 + FRAME_ALIGN),
         other => panic!("{other:?}"),
     }
 }
@@ -225,7 +232,7 @@ fn a_truncated_region_is_repaired_or_reported_as_damage() {
     }
     for cut in [0, 100, FRAME_ALIGN as usize, half - 1] {
         let found = scan(&bytes[..cut], ID, "manifest", 0);
-        assert!(matches!(found, Err(Error::Corrupt(_))), "{cut}");
+        assert!(matches!(found.map_err(Error::into_kind), Err(ErrorKind::Corrupt(_))), "{cut}");
     }
 }
 
@@ -253,7 +260,10 @@ fn frames_of_another_generation_are_refused() {
     let vfs = MemoryVfs::new();
     let manifest = manifest(&vfs, 3);
     let bytes = region(&vfs);
-    assert!(matches!(scan(&bytes, other(GENERATION - 1), "manifest", 0), Err(Error::Corrupt(_))));
+    assert!(matches!(
+        scan(&bytes, other(GENERATION - 1), "manifest", 0).map_err(Error::into_kind),
+        Err(ErrorKind::Corrupt(_))
+    ));
     // Stale frames after a valid end are not read as its continuation.
     let (mut mixed, end) = encode_region(
         [&bytes[FRAME_HEADER_BYTES + REGION_HEADER_BYTES..][..40]],
@@ -280,9 +290,9 @@ fn a_later_format_is_refused_by_name() {
         payload.extend_from_slice(&(2 * FRAME_ALIGN).to_le_bytes());
         let mut bytes = encode_frame(&payload, other(1), 0).unwrap();
         bytes.resize(2 * FRAME_ALIGN as usize, 0);
-        match scan(&bytes, other(1), "manifest", 0) {
+        match scan(&bytes, other(1), "manifest", 0).map_err(Error::into_kind) {
             Ok(_) => assert_eq!(name, ""),
-            Err(Error::NewerFormat(newer)) => assert_eq!(newer.found, name),
+            Err(ErrorKind::NewerFormat(newer)) => assert_eq!(newer.found, name),
             Err(e) => panic!("{e}"),
         }
     }
@@ -330,7 +340,8 @@ fn records_lost_at_the_end_are_missed_by_the_witness() {
         bytes[from..half].fill(0);
         bytes[half + from..2 * half - FRAME_ALIGN as usize].fill(0);
         let lost = scan(&bytes, ID, "manifest", 0);
-        let Err(Error::Corrupt(damage)) = lost else { panic!("{kept} of 4 records: {lost:?}") };
+        let lost = lost.map_err(Error::into_kind);
+        let Err(ErrorKind::Corrupt(damage)) = lost else { panic!("{kept} of 4 records: {lost:?}") };
         assert_eq!(damage.offset, from as u64);
         assert!(damage.expected.starts_with("4 records"), "{damage}");
     }
@@ -354,5 +365,8 @@ fn a_manifest_of_another_store_is_refused() {
     manifest(&vfs, 3);
     let bytes = region(&vfs);
     let foreign = ManifestId { store: StoreId::new([4; StoreId::BYTES]), ..ID };
-    assert!(matches!(scan(&bytes, foreign, "manifest", 0), Err(Error::Corrupt(_))));
+    assert!(matches!(
+        scan(&bytes, foreign, "manifest", 0).map_err(Error::into_kind),
+        Err(ErrorKind::Corrupt(_))
+    ));
 }

@@ -1,6 +1,7 @@
 //! What both storages tell of themselves, and what they refuse where they may only read.
 
 use super::*;
+use crate::error::ErrorKind;
 use crate::storage::manifest::{FRAME_ALIGN, MIN_CAPACITY};
 
 fn commit(storage: &dyn Storage, edit: &[u8], added: &[FileId]) -> crate::error::Result<()> {
@@ -131,7 +132,11 @@ fn a_store_that_was_closed_misses_its_last_commit() {
             }
             let found = open(kind, &FaultVfs::new(Arc::new(memory)).unwrap()).recover();
             // The count of the last commit may not be durable after a crash.
-            assert_eq!(matches!(found, Err(Error::Corrupt(_))), close, "{kind:?} {close}");
+            assert_eq!(
+                matches!(found.map_err(Error::into_kind), Err(ErrorKind::Corrupt(_))),
+                close,
+                "{kind:?} {close}"
+            );
         }
     }
 }

@@ -111,6 +111,7 @@ fn busy(dir: &Path) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
 
     #[test]
     fn a_lock_ends_though_a_child_process_holds_its_descriptors() {
@@ -129,7 +130,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         drop(StoreLock::acquire(dir.path(), "before").unwrap());
         let shared = StoreLock::share(dir.path()).unwrap();
-        let Err(Error::Busy(busy)) = StoreLock::acquire(dir.path(), "writer") else { panic!() };
+        let Err(ErrorKind::Busy(busy)) =
+            StoreLock::acquire(dir.path(), "writer").map_err(Error::into_kind)
+        else {
+            panic!()
+        };
         assert_eq!(busy.holder, "another process");
         drop(shared);
         StoreLock::acquire(dir.path(), "writer").unwrap();
@@ -141,7 +146,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         StoreLock::share(dir.path()).unwrap();
         std::os::unix::fs::symlink(LOCK, dir.path().join(LOCK)).unwrap();
-        assert!(matches!(StoreLock::share(dir.path()), Err(Error::Io(_))));
-        assert!(matches!(StoreLock::acquire(dir.path(), "writer"), Err(Error::Io(_))));
+        assert!(matches!(
+            StoreLock::share(dir.path()).map_err(Error::into_kind),
+            Err(ErrorKind::Io(_))
+        ));
+        assert!(matches!(
+            StoreLock::acquire(dir.path(), "writer").map_err(Error::into_kind),
+            Err(ErrorKind::Io(_))
+        ));
     }
 }

@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// dropped. Creates a missing file if `create` is set.
 ///
 /// # Errors
-/// [`Error::NoStore`] if it is missing and not to be created, [`Error::Busy`] if another process
-/// holds it.
+/// [`crate::ErrorKind::NoStore`] if it is missing and not to be created, [`crate::ErrorKind::Busy`] if
+/// another process holds it.
 pub fn open_locked(path: &Path, create: bool) -> Result<Arc<dyn File>> {
     let name = path.display().to_string();
     // A table of its own, which never closes the file: that would release the lock.
@@ -45,7 +45,8 @@ pub fn open_locked(path: &Path, create: bool) -> Result<Arc<dyn File>> {
 /// Opens the file `path` for reading, together with other readers.
 ///
 /// # Errors
-/// [`Error::NoStore`] if it is missing, [`Error::Busy`] if another process holds it.
+/// [`crate::ErrorKind::NoStore`] if it is missing, [`crate::ErrorKind::Busy`] if another process holds
+/// it.
 pub fn open_shared(path: &Path) -> Result<Arc<dyn File>> {
     let name = path.display().to_string();
     let descriptors = Arc::new(DescriptorTable::read_only(usize::MAX));
@@ -86,7 +87,7 @@ struct LockedFile {
 impl LockedFile {
     fn opened(&self) -> Result<&NativeFile> {
         if self.is_closed.load(Ordering::Acquire) {
-            return Err(Error::Closed(Closed::File));
+            return Err(Closed::File.into());
         }
         Ok(&self.file)
     }
@@ -145,15 +146,22 @@ impl Drop for LockedFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
 
     #[test]
     fn a_single_file_is_held_by_one_opener_at_a_time() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("store.terrane");
-        assert!(matches!(open_locked(&path, false), Err(Error::NoStore(_))));
+        assert!(matches!(
+            open_locked(&path, false).map_err(Error::into_kind),
+            Err(ErrorKind::NoStore(_))
+        ));
         let held = open_locked(&path, true).unwrap();
         held.write_at(b"bytes", 0).unwrap();
-        assert!(matches!(open_locked(&path, true), Err(Error::Busy(_))));
+        assert!(matches!(
+            open_locked(&path, true).map_err(Error::into_kind),
+            Err(ErrorKind::Busy(_))
+        ));
         drop(held);
         assert_eq!(open_locked(&path, true).unwrap().len().unwrap(), 5);
     }
@@ -162,13 +170,16 @@ mod tests {
     fn readers_share_a_file_that_no_writer_holds() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("store.terrane");
-        assert!(matches!(open_shared(&path), Err(Error::NoStore(_))));
+        assert!(matches!(open_shared(&path).map_err(Error::into_kind), Err(ErrorKind::NoStore(_))));
         fs::write(&path, b"bytes").unwrap();
         let shared = [open_shared(&path).unwrap(), open_shared(&path).unwrap()];
-        assert!(matches!(open_locked(&path, false), Err(Error::Busy(_))));
+        assert!(matches!(
+            open_locked(&path, false).map_err(Error::into_kind),
+            Err(ErrorKind::Busy(_))
+        ));
         drop(shared);
         let held = open_locked(&path, false).unwrap();
-        assert!(matches!(open_shared(&path), Err(Error::Busy(_))));
+        assert!(matches!(open_shared(&path).map_err(Error::into_kind), Err(ErrorKind::Busy(_))));
         drop(held);
     }
 
@@ -191,7 +202,10 @@ mod tests {
             held.allocated().map(drop),
             held.next_data(0).map(drop),
         ];
-        assert!(calls.iter().all(|call| matches!(call, Err(Error::Closed(Closed::File)))));
+        for call in calls {
+            let refused = call.map_err(Error::into_kind);
+            assert!(matches!(refused, Err(ErrorKind::Closed(Closed::File))));
+        }
         assert_eq!(next.len().unwrap(), 5);
     }
 
@@ -215,9 +229,12 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         fs::write(place.path().join("file"), b"").unwrap();
         let path = place.path().join("file/store.terrane");
-        assert!(matches!(open_shared(&path), Err(Error::Io(_))));
+        assert!(matches!(open_shared(&path).map_err(Error::into_kind), Err(ErrorKind::Io(_))));
         for create in [false, true] {
-            let Err(Error::Io(refused)) = open_locked(&path, create) else { panic!() };
+            let Err(ErrorKind::Io(refused)) = open_locked(&path, create).map_err(Error::into_kind)
+            else {
+                panic!()
+            };
             assert_eq!(refused.action, "open");
         }
     }

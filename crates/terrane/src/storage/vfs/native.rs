@@ -27,7 +27,7 @@ impl NativeVfs {
     /// bound.
     ///
     /// # Errors
-    /// [`Error::NoStore`] if the directory is missing and not to be created, or is a file.
+    /// [`crate::ErrorKind::NoStore`] if the directory is missing and not to be created, or is a file.
     pub fn open(dir: impl Into<PathBuf>, create: bool) -> Result<Self> {
         let dir = dir.into();
         let place = dir.display().to_string();
@@ -79,7 +79,7 @@ impl NativeVfs {
     /// together with other readers. `who` names this program in the errors of other processes.
     ///
     /// # Errors
-    /// [`Error::Busy`], which names the holder, if it is locked.
+    /// [`crate::ErrorKind::Busy`], which names the holder, if it is locked.
     pub fn lock(&self, who: &str) -> Result<StoreLock> {
         if self.read_only {
             StoreLock::share(&self.dir)

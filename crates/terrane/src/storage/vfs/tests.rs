@@ -3,7 +3,6 @@
 
 use super::fault::Random;
 use super::*;
-use crate::error::Error;
 use crate::storage::volume::VolumeOptions;
 use crate::storage::{FileId, Storage, Volume};
 use std::collections::BTreeMap;
@@ -82,8 +81,8 @@ fn every_file_has_the_bytes_that_were_written_to_it() {
 
 #[track_caller]
 fn missing<T>(done: Result<T>) {
-    let Some(Error::Io(refused)) = done.err() else { panic!("it is missing") };
-    assert_eq!(refused.source.kind(), ErrorKind::NotFound);
+    let why = done.err().and_then(|e| e.io_kind());
+    assert_eq!(why, Some(ErrorKind::NotFound));
 }
 
 /// Names of a file system, the files that they lead to, and open files.

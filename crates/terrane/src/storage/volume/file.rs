@@ -199,7 +199,7 @@ impl VolumeFile {
             let step = capacity.clamp(UNIT, MAX_STEP);
             let allocate = |total| self.space.allocate(self.backing, total, MIN_EXTENT);
             let more = match allocate(needed.max(step)) {
-                Err(Error::NoSpace(_)) if needed < step => allocate(needed)?,
+                Err(e) if e.is_no_space() && needed < step => allocate(needed)?,
                 other => other?,
             };
             body.extents.extend(more);

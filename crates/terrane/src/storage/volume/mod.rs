@@ -72,7 +72,7 @@ impl Volume {
     /// yet.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for any other number of backings.
+    /// [`crate::ErrorKind::InvalidArgument`] for any other number of backings.
     pub fn open(backings: Vec<Arc<dyn File>>, options: VolumeOptions) -> Result<Volume> {
         if backings.is_empty() || backings.len() > MAX_BACKINGS {
             return Err(Error::invalid(

@@ -94,7 +94,7 @@ impl SpaceAllocator {
         let stepped = needed.max(end.saturating_add(self.step(end)));
         let grow = |to| backing.file.allocate(to).map(|()| to);
         let end = match grow(stepped) {
-            Err(Error::NoSpace(_)) if needed < stepped => grow(needed)?,
+            Err(e) if e.is_no_space() && needed < stepped => grow(needed)?,
             other => other?,
         };
         backing.set_grown();
@@ -142,6 +142,7 @@ fn too_long(backing: &Backing) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
     use crate::storage::vfs::fault::{Fault, Random};
     use crate::storage::vfs::{FaultVfs, MemoryVfs, Vfs};
 
@@ -222,7 +223,10 @@ mod tests {
         let rest = lock(&space.backings[0].free).tail();
         space.allocate(0, rest, rest).unwrap();
         vfs.set_capacity(space.backings[0].file.len().unwrap(), Fault::NoSpace);
-        assert!(matches!(space.allocate(0, 5 * UNIT, 4 * UNIT), Err(Error::NoSpace(_))));
+        assert!(matches!(
+            space.allocate(0, 5 * UNIT, 4 * UNIT).map_err(Error::into_kind),
+            Err(ErrorKind::NoSpace(_))
+        ));
         let small = space.allocate(0, 4 * UNIT, 4 * UNIT).unwrap();
         let expected = [0, 2, 4, 6].map(|at| Extent { offset: at * UNIT, len: UNIT });
         assert_eq!(small, expected);

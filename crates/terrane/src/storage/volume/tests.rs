@@ -2,6 +2,7 @@ mod space;
 
 use super::superblock::{SLOTS, Slot, Superblock};
 use super::*;
+use crate::error::ErrorKind;
 use crate::storage::format::Format;
 use crate::storage::manifest::MIN_CAPACITY;
 use crate::storage::record::Record;
@@ -86,8 +87,13 @@ fn logs_and_tables_are_in_separate_backings() {
     let log = FileId::log(9);
     let file = volume.create(log, 10_000).unwrap();
     assert_eq!(file.len().unwrap(), 10_000);
-    assert!(matches!(file.write_at(&[0; 10], 9_995), Err(Error::Short(short)) if short.found == 5));
-    assert!(matches!(file.set_len(1), Err(Error::InvalidArgument(_))));
+    assert!(
+        matches!(file.write_at(&[0; 10], 9_995).map_err(Error::into_kind), Err(ErrorKind::Short(short)) if short.found == 5)
+    );
+    assert!(matches!(
+        file.set_len(1).map_err(Error::into_kind),
+        Err(ErrorKind::InvalidArgument(_))
+    ));
     file.set_len(10_000).expect("the length that it has");
     commit(&volume, b"log", &[log], &[]).unwrap();
     let places: Vec<_> =
@@ -113,9 +119,21 @@ fn a_volume_has_one_to_eight_backings_and_the_name_that_it_is_given() {
 fn a_number_is_not_given_to_a_second_file_while_the_first_is_there() {
     let volume = new(&MemoryVfs::new(), 1);
     let id = table(&volume, 1, 10, 1);
-    assert!(matches!(volume.create(id, 0), Err(Error::InvalidArgument(_))), "it is live");
+    assert!(
+        matches!(
+            volume.create(id, 0).map_err(Error::into_kind),
+            Err(ErrorKind::InvalidArgument(_))
+        ),
+        "it is live"
+    );
     commit(&volume, b"drop", &[], &[id]).unwrap();
-    assert!(matches!(volume.create(id, 0), Err(Error::InvalidArgument(_))), "it is dropped");
+    assert!(
+        matches!(
+            volume.create(id, 0).map_err(Error::into_kind),
+            Err(ErrorKind::InvalidArgument(_))
+        ),
+        "it is dropped"
+    );
     volume.remove(id).unwrap();
     volume.create(id, 0).unwrap();
 }
@@ -177,7 +195,9 @@ fn a_volume_may_end_with_its_last_table_and_not_before() {
     open(&vfs, 1).recover().unwrap().unwrap();
     backing.set_len(end - 4096).unwrap();
     assert!(!volume.check().unwrap().is_empty());
-    let Err(Error::Corrupt(damage)) = open(&vfs, 1).recover() else { panic!("it is short") };
+    let Err(ErrorKind::Corrupt(damage)) = open(&vfs, 1).recover().map_err(Error::into_kind) else {
+        panic!("it is short")
+    };
     assert_eq!(damage.found, format!("a backing file of {} bytes", end - 4096));
 }
 
@@ -243,7 +263,10 @@ fn a_table_grows_into_the_last_bytes_of_a_full_disk() {
     for at in (0..whole).step_by(4096) {
         write_all_at(&*file, &[2; 4096], at as u64).unwrap();
     }
-    assert!(matches!(file.write_at(&[2], whole as u64), Err(Error::NoSpace(_))));
+    assert!(matches!(
+        file.write_at(&[2], whole as u64).map_err(Error::into_kind),
+        Err(ErrorKind::NoSpace(_))
+    ));
     assert!(holds(&*file, whole, 2));
 }
 
@@ -386,7 +409,10 @@ fn a_manifest_that_says_it_is_longer_than_its_region_is_damage() {
         let superblock = volume.superblock(Format::CURRENT, 1, shorter);
         volume.write_slot(slot, &superblock).unwrap();
     }
-    assert!(matches!(open(&vfs, 1).recover(), Err(Error::Corrupt(_))));
+    assert!(matches!(
+        open(&vfs, 1).recover().map_err(Error::into_kind),
+        Err(ErrorKind::Corrupt(_))
+    ));
 }
 
 #[test]
@@ -488,7 +514,10 @@ fn one_damaged_superblock_is_repaired_and_two_are_damage() {
         assert_eq!(again.recover().unwrap().unwrap().repaired.len(), 1);
         assert!(again.check().unwrap().is_empty());
         assert!(SLOTS.iter().all(|slot| file.write_at(&[0xff], slot + 20).is_ok()));
-        assert!(matches!(open(&vfs, 1).recover(), Err(Error::Corrupt(_))));
+        assert!(matches!(
+            open(&vfs, 1).recover().map_err(Error::into_kind),
+            Err(ErrorKind::Corrupt(_))
+        ));
     }
 }
 
@@ -518,19 +547,28 @@ fn a_file_that_is_no_volume_and_a_missing_backing_are_refused() {
     let file = vfs.create("backing.0").unwrap();
     for content in [&b"a letter"[..], &[0; 33_000]] {
         file.write_at(content, 0).unwrap();
-        assert!(matches!(open(&vfs, 1).recover(), Err(Error::NoStore(_))));
+        assert!(matches!(
+            open(&vfs, 1).recover().map_err(Error::into_kind),
+            Err(ErrorKind::NoStore(_))
+        ));
         file.set_len(0).unwrap();
     }
     assert!(Volume::open(Vec::new(), VolumeOptions::default()).is_err());
     let volume = new(&vfs, 2);
     table(&volume, 1, 100_000, 1);
-    assert!(matches!(open(&vfs, 1).recover(), Err(Error::InvalidArgument(_))));
+    assert!(matches!(
+        open(&vfs, 1).recover().map_err(Error::into_kind),
+        Err(ErrorKind::InvalidArgument(_))
+    ));
     let newer = Superblock {
         format: Format { required: 4, ..Format::CURRENT },
         ..volume.superblock(Format::CURRENT, 99, Extent { offset: 0, len: 0 })
     };
     volume.write_slot(0, &newer).unwrap();
-    assert!(matches!(open(&vfs, 2).recover(), Err(Error::NewerFormat(_))));
+    assert!(matches!(
+        open(&vfs, 2).recover().map_err(Error::into_kind),
+        Err(ErrorKind::NewerFormat(_))
+    ));
 }
 
 #[test]
@@ -569,11 +607,14 @@ fn a_backing_cut_short_is_damage() {
     let end = extents(&volume, id).extents.last().unwrap().end();
     backings(&vfs, 1)[0].set_len(end - 4096).unwrap();
     assert_eq!(volume.check().unwrap().len(), 1);
-    assert!(matches!(open(&vfs, 1).recover(), Err(Error::Corrupt(_))));
+    assert!(matches!(
+        open(&vfs, 1).recover().map_err(Error::into_kind),
+        Err(ErrorKind::Corrupt(_))
+    ));
     let mut buf = vec![0; 500_000];
     assert!(matches!(
-        read_exact_at(&*volume.open(id).unwrap(), &mut buf, 0),
-        Err(Error::Corrupt(_))
+        read_exact_at(&*volume.open(id).unwrap(), &mut buf, 0).map_err(Error::into_kind),
+        Err(ErrorKind::Corrupt(_))
     ));
 }
 
@@ -587,8 +628,8 @@ fn extents_that_two_files_claim_are_damage() {
     let twice_end = twice.1.extents.iter().map(|extent| extent.end()).max().unwrap();
     let record = Record { placed: vec![twice], edit: Some(b"x"), ..Record::default() };
     assert!(lock(&volume.commit_state).manifest.as_mut().unwrap().append(&record).unwrap());
-    let told = || match open(&vfs, 1).recover() {
-        Err(Error::Corrupt(damage)) => damage.found.clone(),
+    let told = || match open(&vfs, 1).recover().map_err(Error::into_kind) {
+        Err(ErrorKind::Corrupt(damage)) => damage.found.clone(),
         found => panic!("{:?}", found.map(drop)),
     };
     assert_eq!(told(), "space that another file uses");

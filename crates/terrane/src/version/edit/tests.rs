@@ -1,6 +1,7 @@
 //! Every change comes back, and what a later release adds is skipped or refused by name.
 
 use super::*;
+use crate::error::ErrorKind;
 use crate::keyspace::KeyspaceId;
 use terrane_policy::{
     Action, Compaction, Destination, FilterBits, Group, Order, PrefixRule, PrefixSplit,
@@ -83,7 +84,10 @@ fn an_unknown_optional_change_is_skipped_and_a_required_one_refused() {
     bytes.extend([200, 2, 1, 1]);
     assert_eq!(Edit::decode(&bytes, 0).unwrap(), sample());
     bytes.extend([100, 0]);
-    assert!(matches!(Edit::decode(&bytes, 0), Err(Error::NewerFormat(_))));
+    assert!(matches!(
+        Edit::decode(&bytes, 0).map_err(Error::into_kind),
+        Err(ErrorKind::NewerFormat(_))
+    ));
 }
 
 /// Every change of the sample, its body followed by `more`.
@@ -100,8 +104,8 @@ fn extended(more: &[u8]) -> Vec<Vec<u8>> {
 
 /// What a refusal of a later release's bytes names.
 fn refused(bytes: &[u8]) -> String {
-    match Edit::decode(bytes, 0) {
-        Err(Error::NewerFormat(newer)) => newer.found,
+    match Edit::decode(bytes, 0).map_err(Error::into_kind) {
+        Err(ErrorKind::NewerFormat(newer)) => newer.found,
         other => panic!("{bytes:?}: {other:?}"),
     }
 }
@@ -125,7 +129,13 @@ fn a_required_field_of_a_later_release_is_refused_by_name_in_every_change() {
 fn added_fields_that_do_not_ascend_or_end_early_are_damage() {
     for more in [&[0, 0][..], &[4, 0, 4, 0], &[4, 0, 2, 0], &[2], &[2, 1], &[0x80]] {
         for edit in extended(more) {
-            assert!(matches!(Edit::decode(&edit, 0), Err(Error::Corrupt(_))), "{edit:?}");
+            assert!(
+                matches!(
+                    Edit::decode(&edit, 0).map_err(Error::into_kind),
+                    Err(ErrorKind::Corrupt(_))
+                ),
+                "{edit:?}"
+            );
         }
     }
 }
@@ -174,7 +184,9 @@ fn a_table_of_a_level_that_no_tree_has_is_damage() {
         let edit = Edit { changes: vec![change] };
         match Edit::decode(&edit.encode(), 0) {
             Ok(read) => assert!(is_read && read == edit, "level {at}"),
-            Err(e) => assert!(!is_read && matches!(e, Error::Corrupt(_)), "level {at}: {e}"),
+            Err(e) => {
+                assert!(!is_read && matches!(e.kind(), ErrorKind::Corrupt(_)), "level {at}: {e}")
+            }
         }
     }
 }
@@ -193,9 +205,9 @@ fn what_is_left_of_a_compaction_keeps_its_order() {
 fn a_cut_edit_never_panics_is_never_longer_and_its_damage_is_within_it() {
     let bytes = sample().encode();
     for end in 0..bytes.len() {
-        match Edit::decode(&bytes[..end], 0) {
+        match Edit::decode(&bytes[..end], 0).map_err(Error::into_kind) {
             Ok(edit) => assert!(sample().changes.starts_with(&edit.changes)),
-            Err(Error::Corrupt(damage)) => assert!(damage.offset <= end as u64, "{damage}"),
+            Err(ErrorKind::Corrupt(damage)) => assert!(damage.offset <= end as u64, "{damage}"),
             Err(e) => panic!("{e}"),
         }
     }

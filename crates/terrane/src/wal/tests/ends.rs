@@ -2,11 +2,12 @@
 
 use super::*;
 use crate::entry::MAX_SEQ;
+use crate::error::ErrorKind;
 
 /// Where the damage is that a replay of these images reports.
 fn damage(world: &World, images: &[Vec<u8>]) -> (String, u64) {
-    match world.check(images, 0) {
-        Err(Error::Corrupt(damage)) => (damage.file, damage.offset),
+    match world.check(images, 0).map_err(Error::into_kind) {
+        Err(ErrorKind::Corrupt(damage)) => (damage.file, damage.offset),
         other => panic!("{other:?}"),
     }
 }

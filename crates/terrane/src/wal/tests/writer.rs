@@ -1,4 +1,5 @@
 use super::*;
+use crate::error::ErrorKind;
 
 #[test]
 fn a_short_write_is_an_error_and_closes_the_log() {
@@ -7,10 +8,16 @@ fn a_short_write_is_an_error_and_closes_the_log() {
     let one = batch(1, 1, 10);
     log.append(1, 0, &[one.bytes()]).unwrap();
     disk.state.lock().unwrap().room = Some(20);
-    assert!(matches!(log.append(2, 0, &[one.bytes()]), Err(Error::Short(_))));
+    assert!(matches!(
+        log.append(2, 0, &[one.bytes()]).map_err(Error::into_kind),
+        Err(ErrorKind::Short(_))
+    ));
     disk.state.lock().unwrap().room = None;
-    assert!(matches!(log.append(2, 0, &[one.bytes()]), Err(Error::Poisoned(_))));
-    assert!(matches!(log.claim(2, 1), Err(Error::Poisoned(_))));
+    assert!(matches!(
+        log.append(2, 0, &[one.bytes()]).map_err(Error::into_kind),
+        Err(ErrorKind::Poisoned(_))
+    ));
+    assert!(matches!(log.claim(2, 1).map_err(Error::into_kind), Err(ErrorKind::Poisoned(_))));
 }
 
 #[test]

@@ -206,8 +206,10 @@ fn judge(version_set: &VersionSet, files: &[Known]) -> Option<(String, String)> 
     }
     match replay.end() {
         Ok(_) => None,
-        Err(crate::Error::Corrupt(damage)) => Some((damage.file.to_string(), damage.to_string())),
-        Err(e) => panic!("{e}"),
+        Err(e) => {
+            let damage = e.into_corruption().unwrap();
+            Some((damage.file.to_string(), damage.to_string()))
+        }
     }
 }
 

@@ -33,12 +33,12 @@ fn a_table_that_was_begun_after_the_last_commit_that_is_found_shows_that_some_ar
             Ok(found) => {
                 assert_eq!((found.unwrap().edits.len(), lost), (3, false), "{commits}");
             }
-            Err(Error::Corrupt(damage)) => {
+            Err(e) => {
+                let damage = e.into_corruption().unwrap();
                 assert!(lost, "{damage}");
                 assert_eq!(damage.file, "MANIFEST-000001");
                 assert!(damage.expected.starts_with(&format!("the {commits} commits")));
             }
-            Err(e) => panic!("{e}"),
         }
     }
 }

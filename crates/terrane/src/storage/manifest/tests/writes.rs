@@ -1,6 +1,7 @@
 //! What a manifest writes and syncs, and where in the file damage is.
 
 use super::*;
+use crate::error::ErrorKind;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
@@ -174,7 +175,11 @@ fn damage_is_reported_where_it_is_in_the_file() {
     for copy in [FRAME_ALIGN, HALF + FRAME_ALIGN] {
         bytes[copy as usize + 40] ^= 1;
     }
-    let Err(Error::Corrupt(lost)) = scan(&bytes, ID, "manifest", base) else { panic!("not seen") };
+    let Err(ErrorKind::Corrupt(lost)) =
+        scan(&bytes, ID, "manifest", base).map_err(Error::into_kind)
+    else {
+        panic!("not seen")
+    };
     assert_eq!(lost.offset, base + FRAME_ALIGN);
     assert!(
         lost.found.ends_with(&format!("record 2 at byte {}", base + 2 * FRAME_ALIGN)),
@@ -194,7 +199,13 @@ fn a_frame_with_a_reserved_field_is_no_record() {
         let sum = crate::codec::checksum(&frame[8..], ID.seed(1));
         frame[..8].copy_from_slice(&sum.to_le_bytes());
     }
-    assert!(matches!(scan(&bytes, ID, "manifest", 0), Err(Error::Corrupt(_))), "one is witnessed");
+    assert!(
+        matches!(
+            scan(&bytes, ID, "manifest", 0).map_err(Error::into_kind),
+            Err(ErrorKind::Corrupt(_))
+        ),
+        "one is witnessed"
+    );
 }
 
 #[test]

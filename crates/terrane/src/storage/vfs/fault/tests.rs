@@ -1,4 +1,5 @@
 use super::*;
+use crate::error::ErrorKind;
 use crate::storage::vfs::MemoryVfs;
 use std::collections::BTreeSet;
 
@@ -106,7 +107,10 @@ fn faults_last_as_planned_and_failed_syncs_stay_failed() {
     assert_eq!(file.write_at(&[2; 10], 0).unwrap(), 5);
     vfs.fail_from(1, Fault::NoSpace);
     for _ in 0..2 {
-        assert!(matches!(file.write_at(&[2; 10], 0), Err(Error::NoSpace(_))));
+        assert!(matches!(
+            file.write_at(&[2; 10], 0).map_err(Error::into_kind),
+            Err(ErrorKind::NoSpace(_))
+        ));
     }
     vfs.heal();
     vfs.fail_at(3, Fault::Io);
@@ -125,8 +129,11 @@ fn capacity_is_limited_and_a_flipped_bit_is_read() {
     vfs.set_capacity(2100, Fault::Short);
     assert_eq!(file.write_at(&[2; 100], 2048).unwrap(), 52);
     vfs.set_capacity(2100, Fault::NoSpace);
-    assert!(matches!(file.write_at(&[2; 100], 2048), Err(Error::NoSpace(_))));
-    assert!(matches!(file.set_len(3000), Err(Error::NoSpace(_))));
+    assert!(matches!(
+        file.write_at(&[2; 100], 2048).map_err(Error::into_kind),
+        Err(ErrorKind::NoSpace(_))
+    ));
+    assert!(matches!(file.set_len(3000).map_err(Error::into_kind), Err(ErrorKind::NoSpace(_))));
     assert_eq!(file.write_at(&[2; 100], 0).unwrap(), 100, "what is there can be written again");
     vfs.flip("f", 8 * 1000 + 3).unwrap();
     assert_eq!(bytes(&vfs, "f").unwrap()[1000], 1 ^ 8);

@@ -1,4 +1,5 @@
 use super::*;
+use crate::error::ErrorKind;
 use std::cell::{Cell, RefCell};
 
 #[test]
@@ -26,7 +27,10 @@ fn a_hole_of_a_terabyte_in_a_log_is_skipped() {
 fn a_directory_holds_named_files_and_says_why_it_cannot() {
     let place = tempfile::tempdir().unwrap();
     let dir = place.path().join("store");
-    assert!(matches!(NativeVfs::open(&dir, false), Err(Error::NoStore(_))));
+    assert!(matches!(
+        NativeVfs::open(&dir, false).map_err(Error::into_kind),
+        Err(ErrorKind::NoStore(_))
+    ));
     let vfs = NativeVfs::open(&dir, true).unwrap();
     let file = vfs.create("a").unwrap();
     assert_eq!(file.write_at(b"hello", 2).unwrap(), 5);
@@ -40,8 +44,13 @@ fn a_directory_holds_named_files_and_says_why_it_cannot() {
     assert_eq!(&buf[..4], b"ello");
     vfs.create("b").unwrap();
     assert_eq!(file.len().unwrap(), 7, "the old file lives on behind its handle");
-    assert!(matches!(vfs.open("a"), Err(Error::Io(io)) if io.action == "open"));
-    assert!(matches!(NativeVfs::open(dir.join("b"), false), Err(Error::NoStore(_))));
+    assert!(
+        matches!(vfs.open("a").map_err(Error::into_kind), Err(ErrorKind::Io(io)) if io.action == "open")
+    );
+    assert!(matches!(
+        NativeVfs::open(dir.join("b"), false).map_err(Error::into_kind),
+        Err(ErrorKind::NoStore(_))
+    ));
 }
 
 #[cfg(unix)]
@@ -195,7 +204,10 @@ fn a_created_directory_is_durable_before_it_is_used() {
     fs::write(dir.join("file"), b"").unwrap();
     create_directory(&dir, &sync).unwrap();
     assert!(synced.take().is_empty());
-    assert!(matches!(NativeVfs::open(dir.join("file"), true), Err(Error::NoStore(_))));
+    assert!(matches!(
+        NativeVfs::open(dir.join("file"), true).map_err(Error::into_kind),
+        Err(ErrorKind::NoStore(_))
+    ));
 }
 
 #[test]
@@ -203,8 +215,8 @@ fn a_second_opener_is_told_who_holds_the_store() {
     let place = tempfile::tempdir().unwrap();
     let vfs = NativeVfs::open(place.path(), true).unwrap();
     let held = vfs.lock("terrane load").unwrap();
-    match vfs.lock("terrane get") {
-        Err(Error::Busy(busy)) => {
+    match vfs.lock("terrane get").map_err(Error::into_kind) {
+        Err(ErrorKind::Busy(busy)) => {
             assert_eq!(busy.holder, format!("process {} (terrane load)", std::process::id()));
         }
         _ => panic!("a lock that is held must refuse"),
@@ -226,9 +238,9 @@ fn a_directory_is_held_though_its_lock_file_is_deleted() {
     let vfs = NativeVfs::open(place.path(), true).unwrap();
     let held = vfs.lock("one").unwrap();
     fs::remove_file(place.path().join("LOCK")).unwrap();
-    assert!(matches!(vfs.lock("two"), Err(Error::Busy(_))));
+    assert!(matches!(vfs.lock("two").map_err(Error::into_kind), Err(ErrorKind::Busy(_))));
     fs::write(place.path().join("LOCK"), "another").unwrap();
-    assert!(matches!(vfs.lock("two"), Err(Error::Busy(_))));
+    assert!(matches!(vfs.lock("two").map_err(Error::into_kind), Err(ErrorKind::Busy(_))));
     drop(held);
     vfs.lock("two").unwrap();
 }
@@ -265,7 +277,10 @@ fn a_directory_to_be_read_is_shared_and_not_changed() {
     let held = [vfs.lock("one").unwrap(), vfs.lock("two").unwrap()];
     let writer = NativeVfs::open(place.path(), false).unwrap();
     #[cfg(unix)]
-    assert!(matches!(writer.lock("three"), Err(Error::Busy(_))), "it is read");
+    assert!(
+        matches!(writer.lock("three").map_err(Error::into_kind), Err(ErrorKind::Busy(_))),
+        "it is read"
+    );
     assert!(holds(&*vfs.open("a").unwrap(), b"hello"));
     assert!(vfs.open("a").unwrap().write_at(b"x", 0).is_err());
     assert!(vfs.create("b").is_err() && vfs.remove("a").is_err());
@@ -274,7 +289,9 @@ fn a_directory_to_be_read_is_shared_and_not_changed() {
     assert_eq!(vfs.list().unwrap(), ["a"], "not so much as a lock file");
     drop(held);
     let held = writer.lock("three").unwrap();
-    assert!(matches!(vfs.lock("one"), Err(Error::Busy(b)) if b.holder.contains("three")));
+    assert!(
+        matches!(vfs.lock("one").map_err(Error::into_kind), Err(ErrorKind::Busy(b)) if b.holder.contains("three"))
+    );
     drop(held);
 }
 
@@ -284,7 +301,10 @@ fn a_place_that_cannot_be_looked_at_is_an_error_and_not_a_missing_store() {
     fs::write(place.path().join("file"), b"").unwrap();
     let below = place.path().join("file/below");
     for create in [false, true] {
-        assert!(matches!(NativeVfs::open(&below, create), Err(Error::Io(_))));
+        assert!(matches!(
+            NativeVfs::open(&below, create).map_err(Error::into_kind),
+            Err(ErrorKind::Io(_))
+        ));
     }
     let synced = Cell::new(false);
     let sync = |_: &Path| {
@@ -306,7 +326,7 @@ fn what_somebody_else_does_while_a_directory_is_created_is_noticed() {
         create_directory(&dir, &|synced| if synced == root { change() } else { Ok(()) })
     };
     let removed = meanwhile(&|| fs::remove_dir(root.join("a")));
-    assert_eq!(removed.unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(removed.unwrap_err().kind(), io::ErrorKind::NotFound);
     meanwhile(&|| fs::create_dir(&dir)).expect("it is there");
     assert!(dir.is_dir());
 }
@@ -314,9 +334,9 @@ fn what_somebody_else_does_while_a_directory_is_created_is_noticed() {
 #[test]
 fn a_directory_whose_parent_may_not_be_read_is_used_and_one_that_cannot_be_synced_is_not() {
     let place = tempfile::tempdir().unwrap();
-    let created = |found: ErrorKind| create_directory(place.path(), &|_| Err(found.into()));
-    created(ErrorKind::PermissionDenied).expect("someone else created it");
-    assert_eq!(created(ErrorKind::Other).unwrap_err().kind(), ErrorKind::Other);
+    let created = |found: io::ErrorKind| create_directory(place.path(), &|_| Err(found.into()));
+    created(io::ErrorKind::PermissionDenied).expect("someone else created it");
+    assert_eq!(created(io::ErrorKind::Other).unwrap_err().kind(), io::ErrorKind::Other);
 }
 
 #[test]
@@ -330,7 +350,7 @@ fn files_that_go_while_a_directory_is_listed_are_left_out() {
     let found = measured(entries.into_iter()).unwrap();
     let found: Vec<_> = found.iter().map(|file| (&*file.name, file.len)).collect();
     assert_eq!(found, [("a", 1), ("c", 1)]);
-    let failing = [Err(ErrorKind::Other.into())];
+    let failing = [Err(io::ErrorKind::Other.into())];
     assert!(measured(failing.into_iter()).is_err());
 }
 
@@ -343,8 +363,10 @@ fn a_link_that_cannot_be_made_is_an_error_unless_a_copy_may_do() {
         vfs.create(name).unwrap();
     }
     let path = vfs.path_of("a").unwrap();
-    let Err(Error::Io(refused)) = vfs.link(&path, "b") else { panic!("b is there") };
-    assert_eq!((refused.action, refused.source.kind()), ("link", ErrorKind::AlreadyExists));
+    let Err(ErrorKind::Io(refused)) = vfs.link(&path, "b").map_err(Error::into_kind) else {
+        panic!("b is there")
+    };
+    assert_eq!((refused.action, refused.source.kind()), ("link", io::ErrorKind::AlreadyExists));
     assert!(vfs.link(&place.path().join("missing"), "c").is_err());
     // The system permits no links of directories.
     #[cfg(target_os = "linux")]
@@ -365,7 +387,9 @@ fn a_closed_file_that_somebody_else_removed_or_replaced_does_not_keep_its_name_f
     fs::create_dir(path("replaced")).unwrap();
     assert!(vfs.rename("replaced", "elsewhere").is_err(), "it cannot be opened");
     fs::create_dir(path("directory")).unwrap();
-    let Err(Error::Io(refused)) = vfs.create("directory") else { panic!("it is replaced") };
+    let Err(ErrorKind::Io(refused)) = vfs.create("directory").map_err(Error::into_kind) else {
+        panic!("it is replaced")
+    };
     assert_eq!(refused.action, "replace");
     drop(held);
 }

@@ -1,6 +1,7 @@
 //! Where files and the manifest are in their backings, and what is given back.
 
 use super::*;
+use crate::error::ErrorKind;
 
 /// Writes so many tables of 64 KiB, and drops each second one.
 fn with_holes(volume: &Volume, tables: u64) {
@@ -70,7 +71,10 @@ fn a_small_table_finds_room_in_the_holes_of_a_full_disk() {
     let file = volume.create(FileId::table(50), 4 * 4096).unwrap();
     write_all_at(&*file, &[3; 4 * 4096], 0).unwrap();
     assert!(holds(&*file, 4 * 4096, 3));
-    assert!(matches!(file.write_at(&[3], 4 * 4096), Err(Error::NoSpace(_))));
+    assert!(matches!(
+        file.write_at(&[3], 4 * 4096).map_err(Error::into_kind),
+        Err(ErrorKind::NoSpace(_))
+    ));
 }
 
 #[test]
@@ -101,7 +105,10 @@ fn a_region_that_is_no_extent_or_not_aligned_is_damage() {
     {
         let superblock = volume.superblock(Format::CURRENT, 1, Extent { offset, len });
         (0..2).for_each(|slot| volume.write_slot(slot, &superblock).unwrap());
-        let Err(Error::Corrupt(damage)) = open(&vfs, 1).recover() else { panic!("{offset} {len}") };
+        let Err(ErrorKind::Corrupt(damage)) = open(&vfs, 1).recover().map_err(Error::into_kind)
+        else {
+            panic!("{offset} {len}")
+        };
         assert!(damage.expected.starts_with("a manifest region"), "{damage}");
     }
 }
