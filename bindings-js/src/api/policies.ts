@@ -361,7 +361,7 @@ export interface Ptier {
   filters?: "uniform" | "monkey" | "dynamic";
   /** Runs that wait in level 0 before they are merged. From 1 to 64. Default: 4. */
   l0CompactionTrigger?: number;
-  /** Length of the prefix of a key, in bytes; 0 with a delimiter. From 0 to 1024. Default: 4. */
+  /** Length of the prefix of a key, in bytes; 0 with a delimiter, which implies it. From 0 to 1024. Default: 4. */
   prefixLength?: number;
   /** Byte with which the prefix of a key ends; empty for a prefix length. Default: "". */
   prefixDelimiter?: string;

@@ -208,6 +208,10 @@ fn read(
             wrong(format!("{policy}: {name} is {given}, expected {expected}"))?;
         }
     }
+    #[cfg(feature = "all")]
+    options
+        .described_mut()
+        .complete(&|parameter| entries.iter().any(|(name, _)| name == parameter));
     Ok(options)
 }
 

@@ -4,10 +4,13 @@
 //! the size of a full level above it (level 0 receives flushes of about B bytes).
 //!
 //! 1. A level is full when it has T runs, or when its bytes reach `C_i`.
-//! 2. A full level becomes one new run of the next level: merged, or moved if it is a single run.
-//! 3. The deepest level has no next. With T runs it is merged in place, so that it grows only by what
-//!    is left after overwrites and deletes; a single run that reaches `C_i` moves to a new level.
-//!    Fewer runs wait, whatever their bytes: merging each arrival at once would be leveling.
+//! 2. A full level becomes one new run of the next level: merged, or moved if it is a single run. It waits
+//!    while T runs wait there themselves: so a level has about T runs, at most twice as many during its own
+//!    merge, and where writes come faster than levels are merged, they stall.
+//! 3. The deepest level has no next. With T runs it is merged in place, so that the tree grows only by what
+//!    is left after overwrites and deletes. Its oldest run moves to a new level once it holds `C_i`, as
+//!    much as a run of that level does, whatever has come since: if it waited to be alone, each merge
+//!    in place would rewrite all the data.
 //! 4. Level 0 is full by run count only if its runs hold B bytes; if T runs hold less, the newest are
 //!    merged there. A level waits while a running plan reads a table of it, or
 //!    still writes into a run that it begins to show.
@@ -27,7 +30,7 @@ use crate::toolkit::trivial_move::move_or_merge;
 use crate::toolkit::view::{Vertical, View};
 use terrane_types::{
     Action, Compaction, Destination, Group, Plan, Quantity, Reason, Relation, Run, Shape, Term,
-    Unit,
+    Unit, tables_of,
 };
 
 /// The tiered policy and its parameters.
@@ -98,20 +101,29 @@ impl Tiered {
     }
 
     fn compact(&self, view: &View, depth: usize) -> Option<Plan> {
-        let newest = view.runs(depth).first()?;
-        let (runs, bytes) = (view.runs(depth).len(), view.bytes(depth));
-        let (capacity, deepest) = (self.capacity(depth), view.shape.deepest());
-        let in_place = runs > 1 && depth > 0 && depth == deepest;
+        let (runs, capacity) = (view.runs(depth), self.capacity(depth));
+        let (newest, older) = (runs.first()?, runs.len() - 1);
+        let deepest = view.shape.deepest();
+        let is_last = depth > 0 && depth == deepest;
+        // Step 3: what leaves the deepest level is its oldest run alone.
+        let alone = runs.get(older..)?;
+        let has_grown = is_last && alone.iter().all(|run| run.bytes() >= capacity);
+        let leaving = if has_grown { alone } else { runs };
+        let in_place = is_last && leaving.len() > 1;
 
-        let crowded = runs as u64 >= self.size_ratio && (depth > 0 || view.is_level0_due());
+        let bytes = leaving.iter().map(Run::bytes).fold(0, u64::saturating_add);
+        let crowded =
+            leaving.len() as u64 >= self.size_ratio && (depth > 0 || view.is_level0_due());
         let heavy = bytes >= capacity && !in_place;
-        if !(crowded || heavy) || view.is_any_held(depth) {
+        if !(crowded || heavy) || !in_place && !self.has_room(view, depth + 1) {
             return None;
         }
         // A run of which some groups are installed is not all there yet.
-        let arrives =
-            |run: &Run| view.running.writes_into(Destination { level: depth, run: run.id });
-        if view.runs(depth).iter().any(arrives) {
+        let is_busy = |run: &Run| {
+            let place = Destination { level: depth, run: run.id };
+            view.is_any_held_of(depth, run) || view.running.writes_into(place)
+        };
+        if leaving.iter().any(is_busy) {
             return None;
         }
 
@@ -120,21 +132,23 @@ impl Tiered {
         } else {
             Destination { level: depth + 1, run: view.fresh }
         };
-        let action = if runs == 1 {
-            let totals = newest.totals();
-            move_or_merge(
-                totals.entries(),
-                totals.tombstones(),
+        let action = match leaving {
+            [run] => move_or_merge(
+                run.totals().entries(),
+                run.totals().tombstones(),
                 depth >= deepest,
                 self.target_file_bytes,
-            )
-        } else {
-            view.merge()
+            ),
+            _ => view.merge(),
         };
         let cause = if crowded {
-            format!("level {depth} has {runs} of {}", count(self.size_ratio as usize, "run"))
+            format!(
+                "level {depth} has {} of {}",
+                leaving.len(),
+                count(self.size_ratio as usize, "run")
+            )
         } else {
-            let have = count(runs, "run");
+            let have = count(leaving.len(), "run");
             format!("level {depth} has {} of {} in {have}", size(bytes), size(capacity))
         };
         let effect = match (in_place, &action) {
@@ -144,16 +158,25 @@ impl Tiered {
                 format!("all become one run of level {}", depth + 1)
             }
         };
-        let inputs = view.level(depth).map(|t| t.id).collect();
+        let inputs = tables_of(leaving).map(|t| t.id).collect();
         let groups = vec![Group::new(inputs, destination, action)];
+        let have = if has_grown { "oldest-run" } else { "bytes" };
         let (have, limit) =
-            (Quantity::level("bytes", depth, bytes), Quantity::level("capacity", depth, capacity));
-        let terms = vec![
-            view.runs_term(depth, Relation::AtLeast, "size-ratio", self.size_ratio),
-            Term::new(Unit::Bytes, have, Relation::AtLeast, limit),
-        ];
+            (Quantity::level(have, depth, bytes), Quantity::level("capacity", depth, capacity));
+        let full = Term::new(Unit::Bytes, have, Relation::AtLeast, limit);
+        let terms = if has_grown {
+            vec![full]
+        } else {
+            vec![view.runs_term(depth, Relation::AtLeast, "size-ratio", self.size_ratio), full]
+        };
         let reason = Reason::new(format!("{cause}: {effect}"), terms);
         Some(Compaction::parallel(groups, reason).into())
+    }
+
+    /// Whether fewer than T runs of a level wait to be merged.
+    fn has_room(&self, view: &View, level: usize) -> bool {
+        let waits = |run: &&Run| !view.is_any_held_of(level, run);
+        (view.runs(level).iter().filter(waits).count() as u64) < self.size_ratio
     }
 }
 

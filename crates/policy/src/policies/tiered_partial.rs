@@ -5,10 +5,10 @@
 //!
 //! 1. **Level 0** is due at T runs with B bytes: all of it becomes one new run of level 1. With less, the
 //!    newest are merged there; shortly before writes stall, runs of similar size while they wait.
-//! 2. **A level at its capacity** sends down a table of its oldest run, with what overlaps it there.
-//! 3. **The deepest level** has no next. At its capacity, or with more than T runs, it is merged in place
-//!    table by table, so that it grows only by what overwrites and deletes leave; as a single run at its
-//!    capacity it becomes the next level as it is.
+//! 2. **A level at its capacity** sends down a table of its oldest run, with what overlaps it there; the
+//!    deepest into a new level, which it becomes as it is if it is a single run.
+//! 3. **The deepest level** with more than T runs, but less than its capacity, is merged in place table by
+//!    table.
 //!
 //! Of the levels that are due, the one that is furthest over its capacity comes first; level 0 before any
 //! other shortly before writes stall.
@@ -64,8 +64,10 @@ impl Policy for TieredPartial {
             // No level must be one run.
             view.compact_highest_score(usize::MAX, &score, &|level| match level {
                 0 => view.empty(0, view.new_run(1)),
-                _ if level < view.last() => view.send_down_tiered(level, self.terms(&view, level)),
-                _ if view.runs(level).len() == 1 => self.deepen(&view),
+                _ if level == view.last() && view.runs(level).len() == 1 => self.deepen(&view),
+                _ if self.fullness(&view, level) >= 1.0 => {
+                    view.send_down_tiered(level, self.terms(&view, level))
+                }
                 _ => view.merge_partly_in_place(level, self.terms(&view, level)),
             })
         })
@@ -113,7 +115,7 @@ impl TieredPartial {
         if level < view.last() { vec![full] } else { vec![full, crowded] }
     }
 
-    /// Step 3, of a single run.
+    /// Step 2, of a deepest level of a single run.
     fn deepen(&self, view: &View) -> Option<Plan> {
         let last = view.last();
         if view.is_any_held(last) || view.running.writes_from(last) {

@@ -460,7 +460,7 @@ fn options_that_do_not_go_together_are_refused_by_name() {
             "ptier: prefix-length is 0, expected 1 to 1024, or 0 with a prefix-delimiter",
         ),
         (
-            r#""prefix-delimiter": "2f""#,
+            r#""prefix-length": 4, "prefix-delimiter": "2f""#,
             "ptier: prefix-delimiter is 2f, expected none, or prefix-length 0 instead of 4",
         ),
         (
@@ -476,8 +476,19 @@ fn options_that_do_not_go_together_are_refused_by_name() {
         let options: PolicyOptions = format!(r#"{{"policy": "ptier", {given}}}"#).parse().unwrap();
         assert_eq!(options.build().err().unwrap().to_string(), why);
     }
-    let given = r#"{"policy": "ptier", "prefix-length": 0, "prefix-delimiter": "2f"}"#;
-    assert!(given.parse::<PolicyOptions>().unwrap().build().is_ok());
+}
+
+#[test]
+fn a_delimiter_takes_the_place_of_a_prefix_length_that_is_not_given() {
+    let delimited = PolicyOptions::PTier(PTier::with_delimiter(b'/'));
+    assert!(delimited.build().is_ok());
+    for given in [r#""prefix-delimiter": "2f""#, r#""prefix-delimiter": "2f", "prefix-length": 0"#]
+    {
+        let options: PolicyOptions = format!(r#"{{"policy": "ptier", {given}}}"#).parse().unwrap();
+        assert_eq!(options, delimited, "{given}");
+    }
+    let none = r#"{"policy": "ptier", "prefix-delimiter": ""}"#.parse::<PolicyOptions>().unwrap();
+    assert_eq!(none, PolicyOptions::PTier(PTier::default()));
 }
 
 #[test]

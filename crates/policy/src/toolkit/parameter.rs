@@ -26,6 +26,10 @@ pub(crate) trait Described: Policy {
     /// Its parameters, with references to their values.
     fn tuning(&mut self) -> Vec<ParameterRef<'_>>;
 
+    /// Sets parameters that were not given as those that were imply.
+    #[cfg(feature = "all")]
+    fn complete(&mut self, _is_given: &dyn Fn(&str) -> bool) {}
+
     /// A parameter that is within its range but does not go with another one, if there is any.
     fn conflict(&self) -> Option<Conflict> {
         None

@@ -23,6 +23,46 @@ fn tiering_writes_an_entry_once_a_level() {
     }
 }
 
+/// Loads 2000 buffers without a pause, where merges are this slow. Returns the write amplification, that
+/// of an entry which is written once a level, and the most runs of a level below level 0.
+fn pressed(policy_name: &str, ratio: u64, workers: usize, nanos: f64) -> (f64, f64, usize) {
+    let json = format!(
+        r#"{{"policy": "{policy_name}", "size-ratio": {ratio}, "level-base-bytes": 6000,
+             "target-file-bytes": 6400}}"#
+    );
+    let buffers = 2000u64;
+    let workload = Workload { load: 64 * buffers, ..Workload::default() };
+    let mut config = Config { workers, ..small(policy(&json), workload) };
+    (config.device.merge_nanos_per_byte, config.l0_stop_trigger) = (nanos, 16);
+    let mut simulation = Simulation::new(config).unwrap();
+    let mut most = 0;
+    while simulation.advance(37).unwrap() {
+        let levels = simulation.shape().levels().iter().skip(1);
+        most = levels.map(|level| level.runs.len()).fold(most, usize::max);
+    }
+    let once_a_level = 1.0 + (buffers as f64).ln() / (ratio as f64).ln();
+    (simulation.report().whole.write_amp.unwrap(), once_a_level, most)
+}
+
+#[test]
+fn tiering_writes_an_entry_once_a_level_under_a_load_that_never_pauses() {
+    for (ratio, workers, nanos) in [(4, 1, 5.0), (4, 4, 100.0), (6, 1, 100.0), (6, 4, 5.0)] {
+        let (wrote, model, runs) = pressed("tiered", ratio, workers, nanos);
+        assert!(wrote <= model, "T = {ratio}, {workers} workers: {wrote} of {model}");
+        // T that wait, one of a merge in place, and as many that are merged.
+        let most = 2 * ratio as usize + 1;
+        assert!(runs <= most, "T = {ratio}, {workers} workers: {runs} of {most}");
+    }
+}
+
+#[test]
+fn partial_tiering_writes_about_as_much_under_a_load_that_never_pauses() {
+    for (ratio, workers, nanos) in [(4, 1, 5.0), (6, 1, 100.0), (6, 4, 5.0)] {
+        let (wrote, model, _) = pressed("tiered-partial", ratio, workers, nanos);
+        assert!(wrote <= 1.25 * model, "T = {ratio}, {workers} workers: {wrote} of {model}");
+    }
+}
+
 /// Buffers that leveling with full, preemptive merges writes, counted level by level: capacities
 /// are B * T^i; all down to the first level that can hold it, else the last, becomes its run; what
 /// finds nothing to merge with moves; a last level that is full is the next one from then on.

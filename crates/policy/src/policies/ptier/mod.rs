@@ -76,6 +76,14 @@ impl Default for PTier {
     }
 }
 
+impl PTier {
+    /// The default, but for prefixes that end with this byte.
+    #[must_use]
+    pub fn with_delimiter(delimiter: u8) -> Self {
+        PTier { prefix_length: 0, prefix_delimiter: vec![delimiter], ..PTier::default() }
+    }
+}
+
 impl Policy for PTier {
     fn name(&self) -> &'static str {
         "ptier"
@@ -317,8 +325,8 @@ impl Described for PTier {
             ParameterRef::filters(&mut self.filters),
             ParameterRef::l0_compaction_trigger(&mut self.l0_compaction_trigger),
             number(
-                "prefix-length",
-                "length of the prefix of a key, in bytes; 0 with a delimiter",
+                PREFIX_LENGTH,
+                "length of the prefix of a key, in bytes; 0 with a delimiter, which implies it",
                 (0, LONGEST),
                 &mut self.prefix_length,
             ),
@@ -336,6 +344,15 @@ impl Described for PTier {
         ]
     }
 
+    fn complete(&mut self, is_given: &dyn Fn(&str) -> bool) {
+        if is_given(PREFIX_DELIMITER)
+            && !is_given(PREFIX_LENGTH)
+            && !self.prefix_delimiter.is_empty()
+        {
+            self.prefix_length = 0;
+        }
+    }
+
     fn conflict(&self) -> Option<Conflict> {
         let refused = |parameter, expected, found| Some(Conflict { parameter, expected, found });
         if self.split_bytes > self.target_file_bytes {
@@ -346,7 +363,7 @@ impl Described for PTier {
         let found = || hexadecimal(&self.prefix_delimiter);
         match self.prefix_delimiter.len() {
             0 if self.prefix_length == 0 => refused(
-                "prefix-length",
+                PREFIX_LENGTH,
                 format!("1 to {LONGEST}, or 0 with a prefix-delimiter"),
                 "0".to_owned(),
             ),
@@ -362,4 +379,5 @@ impl Described for PTier {
     }
 }
 
+const PREFIX_LENGTH: &str = "prefix-length";
 const PREFIX_DELIMITER: &str = "prefix-delimiter";
