@@ -1,16 +1,19 @@
 //! Tiering with partial compactions: vertical growth, one table at a time and those that overlap it.
 //!
-//! A level holds up to `C_i = B * T^(i+1)` bytes in several runs. `toolkit/partial_tiering.rs` says what
+//! A level holds up to `C_i = B * T^(i+1)` bytes in up to T runs. `toolkit/partial_tiering.rs` says what
 //! leaves a level at once.
 //!
 //! 1. **Level 0** is due at T runs with B bytes: all of it becomes one new run of level 1. With less, the
-//!    newest are merged there; shortly before writes stall, runs of similar size while they wait.
-//! 2. **A level at its capacity** sends down a table of its oldest run, with what overlaps it there; the
-//!    deepest into a new level, which it becomes as it is if it is a single run.
-//! 3. **The deepest level** with more than T runs, but less than its capacity, is merged in place table by
-//!    table.
+//!    newest are merged there; shortly before writes stall, runs of similar size while they wait. Writes that
+//!    come faster than levels are merged stall: level 0 waits while level 1 has twice T runs.
+//! 2. **A level at its capacity, or with more than T runs,** sends down a table of its oldest run, with what
+//!    overlaps it there.
+//! 3. **The deepest level** has no next. At its capacity it sends a table into a new level, or becomes that
+//!    level as it is if it is a single run: merged in place instead, it would be rewritten for all that
+//!    comes. With too many runs, but less than its capacity, it is merged in place table by table, so that the
+//!    tree grows only by what overwrites and deletes leave.
 //!
-//! Of the levels that are due, the one that is furthest over its capacity comes first; level 0 before any
+//! Of the levels that are due, the one that is furthest over its limits comes first; level 0 before any
 //! other shortly before writes stall.
 
 use crate::context::PlanContext;
@@ -65,7 +68,7 @@ impl Policy for TieredPartial {
             view.compact_highest_score(usize::MAX, &score, &|level| match level {
                 0 => view.empty(0, view.new_run(1)),
                 _ if level == view.last() && view.runs(level).len() == 1 => self.deepen(&view),
-                _ if self.fullness(&view, level) >= 1.0 => {
+                _ if level < view.last() || self.fullness(&view, level) >= 1.0 => {
                     view.send_down_tiered(level, self.terms(&view, level))
                 }
                 _ => view.merge_partly_in_place(level, self.terms(&view, level)),
@@ -77,7 +80,7 @@ impl Policy for TieredPartial {
         let last = deepest(shape);
         let capacity = |level: usize| Capacity {
             bytes: Some(self.capacity(level)),
-            runs: (level == 0 || level == last).then_some(self.size_ratio),
+            runs: Some(self.size_ratio),
         };
         PolicyStatus { capacities: (0..=last).map(capacity).collect(), facts: Vec::new() }
     }
@@ -92,13 +95,12 @@ impl TieredPartial {
 
     /// At 1 or more the level is due.
     fn score(&self, view: &View, level: usize) -> f64 {
-        let runs = view.runs(level).len() as u64;
+        let crowding =
+            |level: usize| view.runs(level).len() as f64 / self.size_ratio.saturating_add(1) as f64;
         match level {
+            0 if crowding(1) >= 2.0 => 0.0,
             0 => view.score(0),
-            _ if level == view.last() && runs > self.size_ratio => {
-                self.fullness(view, level).max(1.0)
-            }
-            _ => self.fullness(view, level),
+            _ => self.fullness(view, level).max(crowding(level)),
         }
     }
 
@@ -111,11 +113,10 @@ impl TieredPartial {
         let bytes = Quantity::level("bytes", level, view.staying(level));
         let capacity = Quantity::level("capacity", level, self.capacity(level));
         let full = Term::new(Unit::Bytes, bytes, Relation::AtLeast, capacity);
-        let crowded = view.runs_term(level, Relation::Greater, "size-ratio", self.size_ratio);
-        if level < view.last() { vec![full] } else { vec![full, crowded] }
+        vec![full, view.runs_term(level, Relation::Greater, "size-ratio", self.size_ratio)]
     }
 
-    /// Step 2, of a deepest level of a single run.
+    /// Step 3, of a single run.
     fn deepen(&self, view: &View) -> Option<Plan> {
         let last = view.last();
         if view.is_any_held(last) || view.running.writes_from(last) {

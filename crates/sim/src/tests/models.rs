@@ -56,10 +56,10 @@ fn tiering_writes_an_entry_once_a_level_under_a_load_that_never_pauses() {
 }
 
 #[test]
-fn partial_tiering_writes_about_as_much_under_a_load_that_never_pauses() {
+fn partial_tiering_writes_at_most_twice_as_much_under_a_load_that_never_pauses() {
     for (ratio, workers, nanos) in [(4, 1, 5.0), (6, 1, 100.0), (6, 4, 5.0)] {
         let (wrote, model, _) = pressed("tiered-partial", ratio, workers, nanos);
-        assert!(wrote <= 1.25 * model, "T = {ratio}, {workers} workers: {wrote} of {model}");
+        assert!(wrote <= 2.0 * model, "T = {ratio}, {workers} workers: {wrote} of {model}");
     }
 }
 

@@ -345,10 +345,8 @@ impl Described for PTier {
     }
 
     fn complete(&mut self, is_given: &dyn Fn(&str) -> bool) {
-        if is_given(PREFIX_DELIMITER)
-            && !is_given(PREFIX_LENGTH)
-            && !self.prefix_delimiter.is_empty()
-        {
+        let has_delimiter = is_given(PREFIX_DELIMITER) && self.prefix_delimiter.len() == 1;
+        if has_delimiter && !is_given(PREFIX_LENGTH) {
             self.prefix_length = 0;
         }
     }
