@@ -6,6 +6,7 @@
 //! 3. They are compared with `crates/terrane/public-api.txt`, which `cargo xtask api` writes again.
 
 use crate::progress;
+use crate::test::SAME_MACROS;
 use crate::workspace::Workspace;
 use anyhow::{Context, Result, ensure};
 use std::fs;
@@ -43,7 +44,8 @@ pub fn write(workspace: &Workspace) -> Result<()> {
 /// The list as the sources have it. Of the crate alone, so without what other crates have it make
 /// public for their tests.
 fn public(workspace: &Workspace) -> Result<String> {
-    let doc = workspace.cargo(&["doc", "--package", "terrane", "--lib", "--no-deps"]);
+    let mut doc = workspace.cargo(&["doc", "--package", "terrane", "--lib", "--no-deps"]);
+    doc.args(SAME_MACROS);
     progress::run("cargo doc --package terrane", doc)?;
     list(&workspace.path("target/doc/terrane"))
 }

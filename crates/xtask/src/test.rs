@@ -95,6 +95,10 @@ const TESTED: [&str; 3] = ["--workspace", "--exclude", "terrane-bench"];
 const QUICK_TESTS: [&[&str]; 2] =
     [&["--lib", "--bins"], &["--test", "engine", "--", "crash::", "durability_rules::", "model::"]];
 
+/// A package whose dependencies need all of the features that procedural macros are built with: beside
+/// it, others get the macros that were built for the whole workspace.
+pub const SAME_MACROS: [&str; 2] = ["--package", "terrane-opfs"];
+
 /// The programs in `crates/xtask/tools`, and what they have in place of crates.
 const TOOLS: [&str; 5] = [
     "crates/xtask/tools/wasm_pack.rs",
@@ -230,8 +234,9 @@ fn clippy(run: &Run) -> Result<String> {
     if run.is_quick() {
         return Ok(output);
     }
-    let product = ["clippy", "-p", "terrane", "-p", "terrane-cli", "--", "-D", "warnings"];
-    run.with(&[&CLIPPY], "cargo clippy, product features", run.workspace.cargo(&product))
+    let mut product = run.workspace.cargo(&["clippy", "-p", "terrane", "-p", "terrane-cli"]);
+    product.args(SAME_MACROS).args(["--", "-D", "warnings"]);
+    run.with(&[&CLIPPY], "cargo clippy, product features", product)
 }
 
 fn clippy_wasm(run: &Run) -> Result<String> {
@@ -292,6 +297,7 @@ fn interleavings(run: &Run) -> Result<String> {
     let mut output = String::new();
     for model in ["loom", "shuttle"] {
         let mut command = run.workspace.cargo(&["test", "--package", "terrane-concurrency"]);
+        command.args(SAME_MACROS).args(["--test", "concurrency"]);
         command.args(["--target", host.trim()]).args(UNOPTIMISED);
         command.env("RUSTFLAGS", format!("--cfg {model}"));
         output += &run.with(&[], &format!("cargo test of concurrency under {model}"), command)?;
@@ -319,9 +325,12 @@ fn simulator_tests(run: &Run) -> Result<String> {
 }
 
 /// The command, as the Rust tests built it for its own tests: built by itself, it would have other
-/// features of its dependencies, and so need another build of the engine.
+/// features of its dependencies, and so need another build of the engine. Beside `policy_types`, since
+/// what procedural macros and wasm-bindgen have in common is compiled otherwise where only macros need
+/// it, and with it all that has a macro.
 fn command_line(run: &Run) -> Result<PathBuf> {
-    let mut command = run.workspace.cargo(&["test", "--no-run", "--test", "cli"]);
+    let tests = ["test", "--no-run", "--test", "cli", "--test", "policy_types"];
+    let mut command = run.workspace.cargo(&tests);
     command.args(TESTED).args(TESTING);
     run.with(&[], "cargo test --no-run --test cli", command)?;
     Ok(run.workspace.path("target/debug/terrane"))
