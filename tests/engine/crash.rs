@@ -2,7 +2,7 @@
 
 use terrane::storage::vfs::fault::{SECTOR, SECTORS, Survivors};
 use terrane_tests::crash::Crash;
-use terrane_tests::fixtures::Kind;
+use terrane_tests::fixtures::{Kind, small_policies};
 use terrane_tests::full;
 
 /// Cuts power at every `stride`-th operation of a workload, with several outcomes each.
@@ -26,20 +26,20 @@ fn cut_everywhere(kind: Kind, seed: u64, steps: usize, stride: u64) {
     }
 }
 
-fn seeds() -> std::ops::Range<u64> {
-    if full() { 0..42 } else { 0..7 }
+/// A workload for each policy: seeds choose them in turn.
+fn cut_under_every_policy(kind: Kind) {
+    let (seeds, stride) = if full() { (42, 1) } else { (small_policies().len() as u64, 14) };
+    (0..seeds).for_each(|seed| cut_everywhere(kind, seed, 80, stride));
 }
 
 #[test]
 fn nothing_promised_is_lost_in_a_memory_directory() {
-    let stride = if full() { 1 } else { 3 };
-    seeds().for_each(|seed| cut_everywhere(Kind::MemoryDirectory, seed, 80, stride));
+    cut_under_every_policy(Kind::MemoryDirectory);
 }
 
 #[test]
 fn nothing_promised_is_lost_in_a_memory_volume() {
-    let stride = if full() { 1 } else { 3 };
-    seeds().for_each(|seed| cut_everywhere(Kind::MemoryVolume, seed, 80, stride));
+    cut_under_every_policy(Kind::MemoryVolume);
 }
 
 #[test]
