@@ -138,8 +138,11 @@ test("a killed browser leaves whole batches, all synced ones", async ({
     });
     const page = await openStorePage(context, origin);
     if (round > 0) next = intact(await survey(page), synced, next);
+    const before = synced;
     await startLoad(page, next, round);
+    // A machine that is busy besides may have acknowledged nothing by then.
     await page.waitForTimeout(500 + 100 * round);
+    await expect.poll(() => synced).toBeGreaterThan(before + 1);
     const closed = context.waitForEvent("close");
     killBrowser(profile);
     await closed;

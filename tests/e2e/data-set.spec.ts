@@ -33,7 +33,7 @@ test.beforeAll(() => {
   buildNative();
 });
 test.afterAll(() => rmSync(folder, { recursive: true, force: true }));
-test.setTimeout(given === undefined ? 120_000 : 20 * 60_000);
+test.setTimeout(given === undefined ? 360_000 : 20 * 60_000);
 
 /** What the tests have on the page. */
 interface Tools {

@@ -35,7 +35,7 @@ async function openDemo(page: Page, origin: string): Promise<void> {
 async function loadFile(page: Page, path: string): Promise<void> {
   await page.locator("#file").setInputFiles(path);
   await page.getByRole("button", { name: "Load", exact: true }).click();
-  await expect(page.locator("#loaded")).toContainText("Loaded", { timeout: 110_000 });
+  await expect(page.locator("#loaded")).toContainText("Loaded", { timeout: 330_000 });
 }
 
 async function lookUp(page: Page, key: string): Promise<string> {
@@ -119,7 +119,7 @@ test("a reload interrupts a load, which can be repeated", async ({ context, orig
 /** Loads the readings that come with the page. */
 async function loadWeather(page: Page): Promise<void> {
   await page.getByRole("button", { name: "weather readings" }).click();
-  await expect(page.locator("#loaded")).toContainText("Loaded 300,000 rows", { timeout: 110_000 });
+  await expect(page.locator("#loaded")).toContainText("Loaded 300,000 rows", { timeout: 330_000 });
   await expect(page.locator("#state")).toContainText("All keys read");
 }
 
@@ -150,8 +150,8 @@ test("the tree shows every table, during a load and after a reload", async ({
   await expect(page.locator("#tree")).toHaveAttribute("aria-label", /newest data first/);
   await page.getByRole("button", { name: "weather readings" }).click();
   await expect(page.locator("#tree [data-origin=flushed]")).not.toHaveCount(0);
-  await expect(page.locator("#tree [data-origin=merged]")).not.toHaveCount(0, { timeout: 60_000 });
-  await expect(page.locator("#loaded")).toContainText("Loaded 300,000 rows", { timeout: 110_000 });
+  await expect(page.locator("#tree [data-origin=merged]")).not.toHaveCount(0, { timeout: 180_000 });
+  await expect(page.locator("#loaded")).toContainText("Loaded 300,000 rows", { timeout: 330_000 });
   await expect(page.locator("#keys")).toHaveText("300,000");
   await expect(page.locator("#amplification")).toHaveText(/^\d+\.\d×$/);
   await expect(page.locator("#usage")).toContainText("MiB of its quota");
@@ -183,7 +183,7 @@ test("the tree shows every table, during a load and after a reload", async ({
     });
     expect(drawn.length).toBeGreaterThan(0);
     expect(drawn).toEqual(tables.sort());
-  }).toPass({ timeout: 60_000 });
+  }).toPass({ timeout: 180_000 });
 });
 
 test("a read's trace is described and shown in the tree", async ({ context, origin }) => {

@@ -4,7 +4,8 @@ import { defineConfig } from "@playwright/test";
 const packages = ["packages.spec.ts", "data-set.spec.ts"];
 
 // One at a time: they share a disk, and a store that must wait for it is slow, not wrong. Projects may
-// run side by side, each with a folder of its own, on a machine that is busy besides.
+// run side by side, each with a folder of its own, on a machine that is busy besides: a limit ends what
+// hangs, and is minutes above what takes long.
 export default defineConfig({
   projects: [
     {
@@ -23,7 +24,7 @@ export default defineConfig({
     },
   ],
   workers: 1,
-  timeout: process.env["TERRANE_FULL"] ? 20 * 60_000 : 120_000,
-  expect: { timeout: 60_000 },
+  timeout: process.env["TERRANE_FULL"] ? 20 * 60_000 : 360_000,
+  expect: { timeout: 120_000 },
   reporter: "list",
 });

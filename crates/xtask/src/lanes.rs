@@ -1,8 +1,8 @@
-//! Runs steps in two lanes, side by side: most of them wait now and then for a disk, a registry or a
-//! browser, or keep one core busy.
+//! Runs steps in three lanes, side by side: most of them wait now and then for a disk, a registry, a lock
+//! or a browser, or keep one core busy.
 //!
-//! 1. A lane takes the first of its own steps whose grounds have ended; if it has none, the first of
-//!    the other's.
+//! 1. Two lanes have steps of their own, and take the first of these whose grounds have ended; a lane that
+//!    has none takes the first of the other's. The third takes the last of all, which are short.
 //! 2. A step whose ground did not pass is not run; all others are.
 //! 3. What a step prints is shown when it ends, under its name; meanwhile, what runs is shown.
 
@@ -13,7 +13,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Where a step runs while both lanes have steps of their own.
+/// Where a step runs while both of the first two lanes have steps of their own.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Lane {
     /// What builds in `target/debug`, where one cargo waits for another.
@@ -74,7 +74,7 @@ pub fn run(tasks: &[Task]) -> Vec<(Outcome, Duration)> {
     let mut results: Vec<_> = tasks.iter().map(|_| (Outcome::Failed, Duration::ZERO)).collect();
     let (sender, ended) = channel();
     thread::scope(|scope| {
-        for lane in [Lane::Cargo, Lane::Browser] {
+        for lane in [Some(Lane::Cargo), Some(Lane::Browser), None] {
             let (lanes, sender) = (&lanes, sender.clone());
             scope.spawn(move || lanes.work(lane, &sender));
         }
@@ -106,7 +106,7 @@ impl Lanes<'_> {
     }
 
     /// Runs steps until all have begun.
-    fn work(&self, lane: Lane, sender: &Sender<Ended>) {
+    fn work(&self, lane: Option<Lane>, sender: &Sender<Ended>) {
         let mut stages = self.stages();
         while stages.iter().any(|stage| matches!(stage, Stage::Waiting)) {
             let Some((index, task)) = choose(self.tasks, &stages, lane) else {
@@ -152,11 +152,12 @@ impl Lanes<'_> {
     }
 }
 
-/// What the lane does next; nothing while all that is left rests on steps that run.
+/// What the lane does next, or the one without steps of its own; nothing while all that is left rests on
+/// steps that run.
 fn choose<'a>(
     tasks: &'a [Task<'a>],
     stages: &[Stage],
-    lane: Lane,
+    lane: Option<Lane>,
 ) -> Option<(usize, &'a Task<'a>)> {
     let ready = |(index, task): &(usize, &Task)| {
         let ended = |ground: &&str| {
@@ -165,6 +166,7 @@ fn choose<'a>(
         matches!(stages.get(*index), Some(Stage::Waiting)) && task.after.iter().all(ended)
     };
     let mut all = tasks.iter().enumerate().filter(ready);
+    let Some(lane) = lane else { return all.next_back() };
     let first = all.clone().next();
     all.find(|(_, task)| task.lane == lane).or(first)
 }
@@ -199,14 +201,15 @@ mod tests {
     }
 
     #[test]
-    fn two_steps_run_side_by_side_also_where_both_are_of_one_lane() {
-        let both = Barrier::new(2);
+    fn three_steps_run_side_by_side_also_where_all_are_of_one_lane() {
+        let all = Barrier::new(3);
         let meet = || {
-            both.wait();
+            all.wait();
             Ok("met".to_owned())
         };
         let met = || Outcome::Passed("met".to_owned());
-        assert_eq!(outcomes(&[task("one", &[], meet), task("two", &[], meet)]), [met(), met()]);
+        let tasks = ["one", "two", "three"].map(|name| task(name, &[], meet));
+        assert_eq!(outcomes(&tasks), [met(), met(), met()]);
     }
 
     #[test]
@@ -245,18 +248,21 @@ mod tests {
     }
 
     #[test]
-    fn a_lane_prefers_its_own_steps() {
+    fn a_lane_prefers_its_own_steps_and_the_third_the_last() {
         let passes = || Ok(String::new());
         let tasks = [
             task("cargo's", &[], passes),
             Task { lane: Lane::Browser, ..task("the browser's", &[], passes) },
+            task("cargo's last", &[], passes),
         ];
-        let stages = [Stage::Waiting, Stage::Waiting];
+        let mut stages = [Stage::Waiting, Stage::Waiting, Stage::Waiting];
         let chosen = |lane| choose(&tasks, &stages, lane).map(|(_, task)| task.name);
-        assert_eq!(chosen(Lane::Cargo), Some("cargo's"));
-        assert_eq!(chosen(Lane::Browser), Some("the browser's"));
-        let stages = [Stage::Ended { passed: true }, Stage::Waiting];
-        let chosen = choose(&tasks, &stages, Lane::Cargo).map(|(_, task)| task.name);
+        assert_eq!(chosen(Some(Lane::Cargo)), Some("cargo's"));
+        assert_eq!(chosen(Some(Lane::Browser)), Some("the browser's"));
+        assert_eq!(chosen(None), Some("cargo's last"));
+        stages[0] = Stage::Ended { passed: true };
+        stages[2] = Stage::Ended { passed: true };
+        let chosen = choose(&tasks, &stages, Some(Lane::Cargo)).map(|(_, task)| task.name);
         assert_eq!(chosen, Some("the browser's"));
     }
 }

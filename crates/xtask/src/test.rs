@@ -1,7 +1,7 @@
 //! Every check of the repository, as a list of steps.
 //!
 //! 1. A step first installs what it needs, then runs its commands; it fails alone.
-//! 2. Two run at a time ([`lanes`]), and all are run but those that rest on one that failed.
+//! 2. Three run at a time ([`lanes`]), and all are run but those that rest on one that failed.
 //! 3. A table and one line, `N passed, N failed`, end the run.
 
 use crate::browser::{Browser, CHROMIUM, FIREFOX};
@@ -61,7 +61,8 @@ const fn quick(name: &'static str, part: Part, run: fn(&Run) -> Result<String>) 
     Step { quick: true, ..step(name, part, run) }
 }
 
-/// In the order in which each lane takes them: first what others wait for, and what takes longest.
+/// In the order in which the first two lanes take them: what others wait for, and what takes longest. The
+/// third begins at the end.
 const STEPS: [Step; 18] = [
     quick("tidy", Part::Lint, tidy),
     quick("format", Part::Lint, format),
