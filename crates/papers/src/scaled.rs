@@ -6,8 +6,10 @@
 //! the operations that this one stands for.
 
 use crate::PapersError;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use terrane_policy::{Leveled, LeveledFull, PolicyOptions};
-use terrane_sim::{Config, Device, Report, Simulation, Workload};
+use terrane_sim::{Config, Device, Report, Simulation, SimulationError, Workload};
 
 /// The shape of a paper's store, and the size at which it is simulated.
 #[derive(Clone, Copy)]
@@ -116,8 +118,13 @@ pub(crate) const UNBOUNDED: u64 = 1 << 40;
 /// Buffers of the window whose slowest is reported.
 pub(crate) const WINDOW_BUFFERS: u64 = 50;
 
-/// Runs a simulation to its end.
+/// Runs a simulation to its end, or returns what it returned before: figures have many in common.
 pub(crate) fn simulate(case: &str, config: Config) -> Result<Report, PapersError> {
-    let run = Simulation::new(config).and_then(Simulation::run);
-    run.map_err(|why| PapersError::Simulation { case: case.to_owned(), why })
+    type Outcome = Arc<OnceLock<Result<Report, SimulationError>>>;
+    static KEPT: Mutex<BTreeMap<String, Outcome>> = Mutex::new(BTreeMap::new());
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    let outcome = Arc::clone(kept.entry(format!("{config:?}")).or_default());
+    drop(kept);
+    let outcome = outcome.get_or_init(|| Simulation::new(config).and_then(Simulation::run));
+    outcome.clone().map_err(|why| PapersError::Simulation { case: case.to_owned(), why })
 }
