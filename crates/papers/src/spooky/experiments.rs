@@ -77,7 +77,7 @@ const UTILISATION: f64 = 0.4;
 /// # Errors
 /// A simulation that failed.
 pub fn by_level(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, PapersError> {
-    let drive = Drive::new(if scale == Scale::Ci { 1500 } else { 5000 }, Updates::Uniform);
+    let drive = Drive::new(if scale == Scale::Ci { 1000 } else { 5000 }, Updates::Uniform);
     let store = drive.store;
     let mut figure = Figure::new(
         "figure-1-levels",

@@ -126,7 +126,7 @@ pub fn over_utilisation(
     scale: Scale,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Figure, PapersError> {
-    let buffers = if scale == Scale::Ci { 1500 } else { 5000 };
+    let buffers = if scale == Scale::Ci { 1000 } else { 5000 };
     let percents: &[u64] = if scale == Scale::Ci { &[40, 70] } else { &[30, 40, 50, 60, 70, 80] };
     let drive = Drive::new(buffers, Updates::Uniform);
     let store = drive.store;
