@@ -49,7 +49,7 @@ export class ClosedError extends TerraneError {
   readonly code = "closed";
 }
 
-/** A signal aborted the call. What it already requested may still take effect. */
+/** A signal, or the suspension of the page, aborted the call. What it already requested may still take effect. */
 export class AbortError extends TerraneError {
   override readonly name = "AbortError";
   readonly code = "aborted";

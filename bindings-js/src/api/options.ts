@@ -86,13 +86,13 @@ export interface StoreOptions<K extends Encoding = "utf8", V extends Encoding = 
    */
   timeout?: number | undefined;
   /**
-   * Which policies the engine has: `"all"`, or those that are `"needed"`. A small build of the engine
+   * Which policies the engine has: `"all"`, or those that are `"needed"`. The lean build of the engine
    * has the common ones; the build with all is loaded where `policy`, or a policy that a keyspace
    * already has, is not among them. Ask for all if another is to be set later. Default: "needed".
    */
   policies?: "needed" | "all" | undefined;
   /**
-   * The WebAssembly module or its URL: of the small build, or of the one with all policies where that
+   * The WebAssembly module or its URL: of the lean build, or of the one with all policies where that
    * is needed. Default: the file beside the worker's script.
    */
   wasm?: string | URL | WebAssembly.Module | undefined;

@@ -30,7 +30,8 @@ pub enum Exit {
     NotFound = 1,
     /// A malformed command line.
     Usage = 2,
-    /// A malformed row, an argument over its limit, or a target that already exists.
+    /// A malformed row, an argument over its limit, a target that already exists, or a directory that
+    /// `bench` did not make.
     Input = 3,
     /// No such store or keyspace, or one written by a later release.
     NoStore = 4,

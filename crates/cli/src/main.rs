@@ -7,8 +7,9 @@
 //! * `store` - opens stores and keyspaces, or creates them.
 //! * `copy` - writes a whole new store, or none: for `checkpoint`, `export`, `import` and `repair`.
 //! * `escape`, `row`, `output`, `meter` - bytes and rows as text, where text goes, and progress.
-//! * `interrupt` - Ctrl-C and SIGTERM. * `memory` - running out of memory. * `waits` - what writes
-//!   waited for.
+//! * `interrupt` - Ctrl-C and SIGTERM.
+//! * `memory` - running out of memory.
+//! * `waits` - what writes waited for.
 
 mod args;
 mod cli;

@@ -3,6 +3,7 @@
 use crate::args::{self, InKeyspace};
 use crate::escape::{shown, to_hex};
 use crate::exit::{Exit, Failure};
+use crate::message::counted;
 use crate::output::Output;
 use crate::row;
 use crate::store::{self, Opened};
@@ -79,13 +80,12 @@ fn steps(trace: &Trace) -> Vec<String> {
     let mut lines: Vec<String> = trace.steps.iter().filter_map(step).collect();
     let c = &trace.counts;
     lines.push(format!(
-        "total: {} blocks, {} of them cached, {} bytes read; filters ruled out {} tables, and gave \
-         {} false positives",
-        c.blocks,
+        "total: {}, {} of them cached, {} bytes read; filters ruled out {}, and gave {}",
+        counted(c.blocks, "block", "blocks"),
         c.blocks_cached,
         HumanCount(c.bytes_read),
-        c.filter_negatives,
-        c.filter_false_positives
+        counted(c.filter_negatives, "table", "tables"),
+        counted(c.filter_false_positives, "false positive", "false positives")
     ));
     lines
 }
@@ -112,7 +112,8 @@ fn step(step: &Step) -> Option<String> {
             format!("  index: block at {offset}, {bytes} bytes, from {from}")
         }
         Step::Value { sequence, bytes } => {
-            format!("  found: a value of {bytes} bytes, sequence {sequence}")
+            let bytes = counted(*bytes, "byte", "bytes");
+            format!("  found: a value of {bytes}, sequence {sequence}")
         }
         Step::Tombstone { sequence } => format!("  found: a tombstone, sequence {sequence}"),
         Step::Newer => "  only versions newer than the snapshot".to_owned(),

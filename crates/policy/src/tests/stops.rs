@@ -90,7 +90,6 @@ fn policies() -> Vec<Box<dyn Policy>> {
             level_base_bytes,
             target_file_bytes,
             filters: Filters::Uniform,
-            #[cfg(feature = "all")]
             partitioning: Partitioning::DEFAULT,
         }),
         #[cfg(feature = "all")]
@@ -100,7 +99,6 @@ fn policies() -> Vec<Box<dyn Policy>> {
             level_base_bytes,
             target_file_bytes,
             filters: Filters::Uniform,
-            #[cfg(feature = "all")]
             partitioning: Partitioning::DEFAULT,
         }),
         #[cfg(feature = "all")]
@@ -116,7 +114,6 @@ fn policies() -> Vec<Box<dyn Policy>> {
             level_base_bytes,
             target_file_bytes,
             filters: Filters::Uniform,
-            #[cfg(feature = "all")]
             partitioning: Partitioning::DEFAULT,
         }),
         #[cfg(feature = "all")]
@@ -134,7 +131,6 @@ fn policies() -> Vec<Box<dyn Policy>> {
             level_base_bytes,
             target_file_bytes,
             filters: Filters::Uniform,
-            #[cfg(feature = "all")]
             partitioning: Partitioning::DEFAULT,
         }),
     ]

@@ -1,4 +1,4 @@
-//! How filter memory is divided among runs: a parameter of every policy.
+//! A parameter of every policy: filters.
 
 /// How filter memory is divided among runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

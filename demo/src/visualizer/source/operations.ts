@@ -9,8 +9,9 @@ export type Write =
 /** What the application does next, which may be a read. */
 export type Operation = Write | { type: "get"; key: string };
 
-/** Ranges of the workload whose ranges shift, and how many operations each is hot for. */
+/** Ranges of the workload whose ranges shift, each hot for as many operations. */
 const RANGES = 12;
+/** The share of operations that go to the hot range. */
 const HOT = 0.9;
 /** Of Zipf's law. */
 const EXPONENT = 0.9;

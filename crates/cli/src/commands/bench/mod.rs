@@ -4,9 +4,14 @@
 //! 2. Benchmarks run on it one after another; a fill starts with an empty store. What was there
 //!    before the run is never removed, and not touched unless a file in it says that `bench` made it.
 //!
-//! * `args` - the arguments. * `workload` - keys and values. * `measure` - one benchmark. * `mix` - a workload
-//!   of the simulator. * `compactions` - what they came to. * `drain` - how long a full level 0
-//!   takes. * `space`, `resident` - peaks of disk space and of memory. * `summary` - policies side by side.
+//! * `args` - the arguments.
+//! * `workload` - keys and values.
+//! * `measure` - one benchmark.
+//! * `mix` - a workload of the simulator.
+//! * `drain` - how long a full level 0 takes.
+//! * `compactions`, `space`, `resident` - what is measured beside them: what compactions did, and peaks of
+//!   disk space and of memory.
+//! * `summary` - policies side by side.
 
 mod args;
 mod compactions;
@@ -246,7 +251,7 @@ impl<'a> Place<'a> {
 
 /// The columns of the table, with their widths.
 const HEAD: [(&str, usize); 23] = [
-    ("policy", 13),
+    ("policy", 20),
     ("benchmark", 13),
     ("op/s", 10),
     ("MB/s", 8),

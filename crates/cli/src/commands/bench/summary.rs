@@ -5,7 +5,7 @@ use super::measure::Report;
 
 /// The columns, with their widths.
 const HEAD: [(&str, usize); 10] = [
-    ("policy", 13),
+    ("policy", 20),
     ("writes/s", 10),
     ("write amp", 11),
     ("gets/s", 10),

@@ -9,9 +9,12 @@
 //! 4. Closing the store makes all of it durable, and a summary says how many rows were written,
 //!    however the loop ended.
 //!
-//! * `lines` - lines of the input, numbered. * `record` - the fields of a row.
-//! * `tsv`, `csv`, `ndjson` - a parser each. * `columns` - which fields are key and value.
-//! * `batches` - step 1. * `progress` - what is shown meanwhile.
+//! * `lines` - lines of the input, numbered.
+//! * `record` - the fields of a row.
+//! * `tsv`, `csv`, `ndjson` - a parser each.
+//! * `columns` - which fields are key and value.
+//! * `batches` - step 1.
+//! * `progress` - what is shown meanwhile.
 
 mod batches;
 mod columns;

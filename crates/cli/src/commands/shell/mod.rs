@@ -1,7 +1,9 @@
 //! `shell`: runs commands on an open store, typed or piped in.
 //!
 //! * `command` - what a line can say, and running it: the functions of the subcommands, on the store
-//!   that is open. * `interactive` - lines typed on a terminal. * `complete` - completion there.
+//!   that is open.
+//! * `interactive` - lines typed on a terminal.
+//! * `complete` - completion there.
 
 mod command;
 mod complete;
