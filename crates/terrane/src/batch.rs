@@ -415,6 +415,14 @@ mod tests {
     }
 
     #[test]
+    fn an_entry_of_the_greatest_keyspace_and_lengths_takes_what_is_reckoned_with() {
+        let mut batch = WriteBatch::new();
+        let (key, value) = (vec![0; MAX_KEY_BYTES], vec![0; MAX_VALUE_BYTES]);
+        batch.put(KeyspaceId(u32::MAX), &key, &value).unwrap();
+        assert_eq!(batch.bytes().len(), HEAD_BYTES + key.len() + value.len());
+    }
+
+    #[test]
     fn the_longest_key_and_value_are_read_and_longer_ones_are_damage() {
         let read = |kind: Kind, key_bytes: usize, value_bytes: usize| {
             let mut bytes = vec![kind as u8, 1];

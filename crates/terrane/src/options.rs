@@ -222,6 +222,7 @@ mod tests {
             assert!((of / 10..=of / 4).contains(&part), "{part} of {of}");
         }
         assert!(small.max_immutable_memtables < whole.max_immutable_memtables);
+        assert!(small.policy.target_file_bytes() < whole.policy.target_file_bytes());
     }
 
     #[test]
@@ -242,6 +243,7 @@ mod tests {
         assert_eq!(options.rest_share(), 64 * MIB);
         let shares = [0, 14 * MIB, 20 * MIB, 100 * MIB].map(|taken| options.cache_share(taken));
         assert_eq!(shares, [50 * MIB, 50 * MIB, 44 * MIB, CACHE_BYTES_MIN]);
+        assert!(CACHE_BYTES_MIN >= 16 * options.table.block_bytes as u64, "it holds some blocks");
         assert_eq!(Options { cache_bytes: 0, ..Options::default() }.cache_share(0), 0);
     }
 

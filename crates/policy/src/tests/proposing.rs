@@ -188,9 +188,8 @@ fn what_a_policy_makes_of_a_tree_it_makes_again_after_a_step_that_it_did_not_pla
 }
 
 #[test]
-fn a_policy_that_cuts_flushes_or_looks_at_histograms_says_so() {
+fn a_policy_that_cuts_flushes_says_so() {
     let shape = Shape::default();
-    let mut looking = Vec::new();
     for options in PolicyOptions::all() {
         let policy = options.build().unwrap();
         let context = PlanContext {
@@ -208,13 +207,24 @@ fn a_policy_that_cuts_flushes_or_looks_at_histograms_says_so() {
         if policy.flush(&context, &sealed) != FlushPlan::default() {
             assert!(policy.plans_flushes(), "{}", policy.name());
         }
-        if policy.reads_histograms() {
-            looking.push(policy.name());
-        }
     }
-    let expected: &[_] = if cfg!(feature = "all") { &["spooky", "bucket"] } else { &["spooky"] };
-    looking.retain(|name| *name != "adversarial");
-    assert_eq!(looking, expected);
+}
+
+#[test]
+fn a_policy_says_what_it_looks_at_and_by_what_writes_wait() {
+    let saying = |says: fn(&dyn Policy) -> bool| {
+        let policies = PolicyOptions::all().into_iter().map(|options| options.build().unwrap());
+        let named = policies.filter(|policy| says(&**policy)).map(|policy| policy.name());
+        named.filter(|name| *name != "adversarial").collect::<Vec<_>>()
+    };
+    let of_all = |names: &[&'static str]| match cfg!(feature = "all") {
+        true => names.to_vec(),
+        false => Vec::new(),
+    };
+    assert_eq!(saying(|p| p.reads_histograms()), [vec!["spooky"], of_all(&["bucket"])].concat());
+    assert_eq!(saying(|p| p.reads_prefixes()), of_all(&["ptier"]));
+    assert_eq!(saying(|p| p.watches_reads()), of_all(&["ptier"]));
+    assert_eq!(saying(|p| p.stalls_by_depth()), of_all(&["bucket"]));
 }
 
 #[test]

@@ -84,6 +84,30 @@ fn merges_of(tables: &[&[u8]]) -> Vec<Vec<usize>> {
 }
 
 #[test]
+fn a_level_at_its_capacity_keeps_its_tables() {
+    for (keys, goes) in [(&[key(b'a', 0)][..], false), (&[key(b'a', 0), key(b'a', 1)], true)] {
+        let mut model = Model::default();
+        model.write(2, 1, [u16::MAX]);
+        model.write_known(1, 10, keys);
+        let plan = model.compaction_by(&PTIER, &Running::default());
+        assert_eq!(plan.is_some(), goes, "{keys:?}");
+    }
+}
+
+#[test]
+fn of_two_levels_over_their_capacities_the_one_that_is_more_times_over_goes_down() {
+    let policy = PTier { size_ratio: 2, level_base_bytes: 4, ..PTIER };
+    // 12 of 4 bytes in level 1, 17 of 8 in level 2.
+    let mut model = Model::default();
+    model.write(3, 1, [u16::MAX]);
+    let keys = |prefix, count| (0..count).map(|rest| key(prefix, rest)).collect::<Vec<_>>();
+    model.write_known(2, 2, &keys(b'a', 17));
+    model.write_known(1, 3, &keys(b'b', 12));
+    let plan = model.compaction_by(&policy, &Running::default()).unwrap();
+    assert!(plan.groups.iter().all(|group| group.destination.level == 2), "{plan:?}");
+}
+
+#[test]
 fn a_table_that_overlaps_nothing_moves() {
     assert_eq!(merges_of(&[b"a"]), [[0usize; 0]; 0]);
     assert_eq!(merges_of(&[b"ab"]), [[0usize; 0]; 0]);
@@ -266,6 +290,47 @@ fn level_0_is_merged_with_nothing_of_level_1_where_its_tables_overlap() {
 }
 
 #[test]
+fn level_0_is_emptied_before_writes_stall_though_its_trigger_is_further_away() {
+    let policy = PTier { l0_compaction_trigger: 100, level_base_bytes: 1000, ..PTIER };
+    let is_emptied = |runs: u64, l0_stop_trigger| {
+        let mut model = Model::default();
+        for run in 1..=runs {
+            model.write(0, run, [key(b'a', run as u8)]);
+        }
+        let running = Running::default();
+        let plan = policy.plan(&PlanContext {
+            shape: &model.shape,
+            state: &[],
+            running: &running,
+            observed: &Observed::default(),
+            filter_bits: FilterBits::whole(10),
+            workers: 1,
+            l0_stop_trigger,
+            fresh: RunId(99),
+        });
+        plan.is_some()
+    };
+    assert!(!is_emptied(5, 8) && is_emptied(6, 8));
+    assert!(!is_emptied(0, 0), "nothing waits where no depth stalls writes");
+}
+
+#[test]
+fn level_0_waits_while_a_group_writes_into_level_1_and_for_no_other() {
+    let policy = PTier { size_ratio: 10, level_base_bytes: 1000, ..PTIER };
+    for (level, run, is_emptied) in [(1, 3, false), (2, 50, true)] {
+        let mut model = Model::default();
+        model.write(3, 1, [u16::MAX]);
+        let held = model.write_known(1, 3, &[key(b'a', 0)]);
+        for run in [4, 5] {
+            model.write(0, run, [key(b'b', run as u8)]);
+        }
+        let running = Running { compactions: vec![plan(vec![merge(&[held], level, run)])] };
+        let next = model.compaction_by(&policy, &running);
+        assert_eq!(next.is_some(), is_emptied, "{next:?}");
+    }
+}
+
+#[test]
 fn the_deepest_level_becomes_the_next_when_it_is_over_its_capacity() {
     let mut model = Model::default();
     model.write_known(1, 1, &[key(b'a', 0), key(b'a', 1), key(b'b', 0)]);
@@ -278,7 +343,9 @@ fn the_deepest_level_becomes_the_next_when_it_is_over_its_capacity() {
     assert_eq!(plan.change, LevelChange::Add(1));
     let model = model.reshape(plan.change);
     assert_eq!(propose(&policy, &model.shape, &[], &Running::default(), RunId(9)), None);
-    assert_eq!(policy.status(&model.shape, &[]).capacities[2].bytes, Some(20));
+    let capacities = policy.status(&model.shape, &[]).capacities;
+    assert_eq!(capacities[0], Capacity { bytes: None, runs: Some(2) });
+    assert_eq!(capacities[2], Capacity { bytes: Some(20), runs: None });
 }
 
 #[test]

@@ -246,6 +246,11 @@ mod tests {
             let prefixes = tables.map(|table| {
                 let properties = table.properties().unwrap();
                 assert_eq!(table.check().unwrap(), []);
+                let info = table.info();
+                assert!(
+                    !info.histogram.is_known() && !info.prefixes.is_known(),
+                    "both take memory"
+                );
                 properties.prefixes.by(rule).unwrap().iter().map(|p| p[0]).collect::<Vec<_>>()
             });
             prefixes.collect::<Vec<_>>()

@@ -57,3 +57,24 @@ pub(crate) fn check_log_numbers(storage: &dyn Storage, version_set: &VersionSet)
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::vfs::{MemoryVfs, Vfs};
+    use crate::wal::LogWriter;
+
+    #[test]
+    fn a_log_is_later_than_a_manifest_that_has_not_given_its_number_yet() {
+        let file = MemoryVfs::new().create("log").unwrap();
+        let id = LogId { number: 1000, salt: 7 };
+        let mut log = LogWriter::begin(file.clone(), id, 1 << 20).unwrap();
+        log.append(1, 0, &[b"batch"]).unwrap();
+        let later = |next_id, salts: &[u64]| {
+            let version_set = VersionSet { next_id, ..VersionSet::default() };
+            later_log(&*file, 5, salts, &version_set).unwrap()
+        };
+        assert_eq!([1, 900, 1000].map(|next_id| later(next_id, &[8, 7])), [Some(id); 3]);
+        assert_eq!((later(1001, &[7]), later(900, &[8])), (None, None));
+    }
+}

@@ -193,11 +193,10 @@ impl Manifest {
         let id = ManifestId { generation, ..self.id };
         let (bytes, _) = encode_region(records, self.capacity, id, self.inherited, name)?;
         write_all_at(&*file, &bytes, base)?;
-        file.sync()?;
-        let Manifest { capacity, inherited, index, end, appended, in_doubt, .. } = *self;
-        let empty = Manifest::at(file, base, capacity, id, inherited);
-        let copy = Manifest { index, end, appended, in_doubt, witness_stale: true, ..empty };
+        let Manifest { capacity, inherited, index, end, .. } = *self;
+        let copy = Manifest { index, end, ..Manifest::at(file, base, capacity, id, inherited) };
         copy.write_witness();
+        copy.file.sync()?;
         Ok(copy)
     }
 

@@ -48,6 +48,8 @@ fn a_directory_without_a_store_is_left_as_it_is_unless_one_is_to_be_created() {
         assert!(opened("foreign").contains("letter.txt"));
         assert!(opened("unfinished").contains("interrupted"));
     }
+    assert!(why(Db::inspect(dir("missing"))).contains("no such directory"));
+    assert!(why(Db::inspect(dir("empty"))).contains("it is empty"));
     assert!(why(hold(&dir("foreign"), &options(true, false))).contains("letter.txt"));
     let left = ["empty", "foreign", "unfinished"].map(|name| names(&dir(name)));
     assert_eq!(left, [vec![], vec!["letter.txt".to_owned()], vec!["CREATING".to_owned()]]);
@@ -84,6 +86,9 @@ fn a_file_without_a_store_is_left_as_it_is_unless_one_is_to_be_created() {
         db.default_keyspace().put("key", "value", Durability::Buffered).unwrap();
         db.close().unwrap();
         for (create, read_only) in NO_CREATION {
+            let held = hold_file(&file(name), create, read_only).unwrap();
+            assert_eq!(held.name(), file(name).display().to_string());
+            drop(held);
             let db = Db::open_file(file(name), options(create, read_only)).unwrap();
             assert!(db.default_keyspace().get("key").unwrap().is_some(), "{name}");
         }

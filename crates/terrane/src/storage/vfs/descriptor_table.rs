@@ -306,6 +306,21 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_was_closed_is_opened_again_for_what_its_table_does_with_files() {
+        use std::os::unix::fs::FileExt;
+        for (descriptors, writes) in
+            [(DescriptorTable::new(1), true), (DescriptorTable::read_only(1), false)]
+        {
+            let dir = tempfile::tempdir().unwrap();
+            let [closed, _open] = ["a", "b"].map(|name| file_in(dir.path(), name, &descriptors));
+            assert!(!is_open(&closed));
+            descriptors.with(&closed, |file| file.read_at(&mut [0], 0)).unwrap();
+            let written = descriptors.with(&closed, |file| file.write_at(b"a", 0));
+            assert_eq!(written.is_ok(), writes, "{written:?}");
+        }
+    }
+
+    #[test]
     fn a_file_in_use_is_not_the_next_to_be_closed() {
         let dir = tempfile::tempdir().unwrap();
         let descriptors = DescriptorTable::new(3);

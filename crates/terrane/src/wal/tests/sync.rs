@@ -2,6 +2,7 @@
 
 use super::record::{Header, Invalid, MAX_PAYLOAD_BYTES};
 use super::*;
+use crate::batch::MAX_BATCH_BYTES;
 use crate::error::ErrorKind;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -104,6 +105,7 @@ fn a_header_with_a_longer_payload_than_any_is_no_header() {
         let sum = crate::codec::checksum(&body, seed) as u32;
         Header::decode(&[&sum.to_le_bytes()[..], &body].concat(), seed)
     };
+    assert_eq!(MAX_PAYLOAD_BYTES, payload_bytes(std::iter::once(MAX_BATCH_BYTES)));
     assert_eq!(header(MAX_PAYLOAD_BYTES).unwrap().payload_bytes, MAX_PAYLOAD_BYTES);
     assert_eq!(header(MAX_PAYLOAD_BYTES + 1), Err(Invalid::Header));
 }

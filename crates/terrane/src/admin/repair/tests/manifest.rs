@@ -47,6 +47,20 @@ fn a_manifest_counts_up_to_an_edit_that_cannot_be_read() {
     assert_eq!(rows(&target, "other").len(), 1);
 }
 
+#[test]
+fn a_loss_of_logs_is_told_though_the_manifest_names_none() {
+    let store = Store::new(Layout::Directory);
+    let db = store.open();
+    put(&db, "default", "a", "first");
+    db.flush().unwrap();
+    db.close().unwrap();
+    let below = store.look().0.next_id;
+    commit(&store, &Edit { changes: vec![Change::RetireLogs { below, next: 1 }] }.encode());
+    let (target, report) = store.repair();
+    assert!(of_file(&report, "the log").lost[0].contains("no log file"), "{report:#?}");
+    assert_eq!(get(&target, "a").as_deref(), Some("first"));
+}
+
 /// Tables, by name.
 fn tables(store: &Store) -> BTreeMap<String, Vec<u8>> {
     contents(&store.vfs).into_iter().filter(|(name, _)| name.ends_with(".sst")).collect()
