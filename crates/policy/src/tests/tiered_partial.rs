@@ -34,3 +34,28 @@ fn a_set_joins_the_run_that_a_group_writes_unless_their_ranges_overlap() {
         assert_eq!(group.destination, Destination { level: 2, run }, "{left} {right}");
     }
 }
+
+/// From which level the next plan takes, where level 0 has runs until writes are about to stall and level 1
+/// so many of a table each.
+fn next_from(runs: u64) -> usize {
+    let mut model = Model::default();
+    model.write(2, 1, 500..510);
+    for run in 2..2 + runs {
+        model.write(1, run, [run as u16 * 10]);
+    }
+    for run in 50..70 {
+        model.write(0, run, 0..4);
+    }
+    let Some(Plan::Compact(next)) =
+        propose(&POLICY, &model.shape, &[], &Running::default(), RunId(99))
+    else {
+        panic!("level 0 is full")
+    };
+    model.shape.table(next.groups[0].inputs[0]).unwrap().place.level
+}
+
+#[test]
+fn level_0_waits_while_level_1_has_twice_too_many_runs() {
+    assert_eq!(next_from(5), 0);
+    assert_eq!(next_from(6), 1);
+}
