@@ -32,10 +32,10 @@
 //! **No single flipped bit, and no single lost sector of up to 16 KiB, loses a committed record.** No
 //! such sector is shared by two frames, so it affects at most one copy of one record, and the other
 //! copy is in the other mirror. A sector that cannot be read is as a lost one; where neither mirror can
-//! be read at the same place, that is an error of the file. A record is synced before the next one is written and before its
-//! commit returns, so only the last one can be torn, and it is accepted if either copy is whole. A
-//! write that ruins every sector it touches harms no earlier record; when a committed record is
-//! written again ([`Manifest::confirm`], with the same bytes), its other copy is durable meanwhile.
+//! be read at the same place, that is an error of the file. A record is synced before the next one is
+//! written and before its commit returns, so only the last one can be torn, and it is accepted if either
+//! copy is whole. A write that ruins every sector it touches harms no earlier record; when a committed
+//! record is written again ([`Manifest::confirm`], with the same bytes), its other copy is durable meanwhile.
 //!
 //! **Nothing stale is read.** A frame's checksum is seeded with the store's salt, the generation and
 //! the index, and the region was all zeros (synced) before its generation was named, so everything in
