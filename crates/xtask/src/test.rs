@@ -62,7 +62,7 @@ const fn quick(name: &'static str, part: Part, run: fn(&Run) -> Result<String>) 
 }
 
 /// In the order in which the first two lanes take them: what others wait for, and what takes longest. The
-/// third begins at the end.
+/// third begins at the end, but not with what is to be installed, for which the browser build would wait.
 const STEPS: [Step; 18] = [
     quick("tidy", Part::Lint, tidy),
     quick("format", Part::Lint, format),
@@ -79,8 +79,8 @@ const STEPS: [Step; 18] = [
     Step { after: &[BUILD], ..quick("npm package", Part::Browser, package_tests) },
     Step { after: &[BUILD], ..step("browser comparison", Part::Browser, comparison_build) },
     Step { after: &[BUILD], ..step("publishing", Part::Browser, publishing) },
-    step("documentation", Part::Lint, documentation),
     step("dependencies", Part::Lint, dependencies),
+    step("documentation", Part::Lint, documentation),
     step("oldest compiler", Part::Lint, oldest_compiler),
 ];
 const BUILD: &str = "browser build";
