@@ -83,6 +83,17 @@ fn an_opened_manifest_confirms_its_last_record_copy_by_copy() {
 }
 
 #[test]
+fn an_opened_manifest_that_has_lost_its_witness_writes_it_when_it_is_closed() {
+    let (file, noted) = noting(2);
+    opened(&file).close();
+    assert_eq!(noted(), [], "it is there");
+    file.write_at(&[0; FRAME_ALIGN as usize], WITNESS).unwrap();
+    noted();
+    opened(&file).close();
+    assert_eq!(noted(), [Some(WITNESS), None]);
+}
+
+#[test]
 fn appended_bytes_are_those_of_both_copies() {
     let mut manifest = manifest(&MemoryVfs::new(), 0);
     let mut expected = 0;
