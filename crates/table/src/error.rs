@@ -164,7 +164,7 @@ impl fmt::Display for Closed {
 
 /// A failed I/O operation.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("could not {action} {file}: {source}")]
+#[error("could not {action} {file}: {}", Cause(.source))]
 pub struct IoFailure {
     /// The operation, as a verb: "read", "write", "sync".
     pub action: &'static str,
@@ -172,6 +172,20 @@ pub struct IoFailure {
     pub file: String,
     /// The error from the operating system or browser.
     pub source: Arc<io::Error>,
+}
+
+/// What the system says. A browser's errors have a [`Message`], so that the words for all kinds, which the
+/// standard library has, need not be loaded there.
+struct Cause<'a>(&'a io::Error);
+
+impl fmt::Display for Cause<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.get_ref() {
+            Some(message) => fmt::Display::fmt(message, f),
+            None if cfg!(target_arch = "wasm32") => f.write_str("an I/O error"),
+            None => self.0.fmt(f),
+        }
+    }
 }
 
 /// A message as the payload of an [`io::Error`]. A `String` would do, but its `Debug` code, which

@@ -38,9 +38,8 @@ impl PolicyOptions {
                     }
                     // It comes after the size of tables, and shrinks with it.
                     ParameterRef::SPLIT_BYTES if tables.1 < tables.0 => {
-                        let shrunk =
-                            u128::from(*value) * u128::from(tables.1) / u128::from(tables.0);
-                        *value = u64::try_from(shrunk).unwrap_or(u64::MAX).max(1);
+                        let share = tables.1 as f64 / tables.0 as f64;
+                        *value = ((*value as f64 * share) as u64).clamp(1, tables.1.max(1));
                     }
                     _ => {}
                 }

@@ -31,7 +31,7 @@ mod vacuum;
 
 pub use options::VolumeOptions;
 
-use crate::error::{Corruption, Error, Result};
+use crate::error::{Corruption, Error, Message, Result};
 use crate::storage::extent::{Extent, UNIT};
 use crate::storage::lock;
 use crate::storage::manifest::{FRAME_ALIGN, Manifest, ManifestId};
@@ -44,6 +44,7 @@ use file::VolumeFile;
 use files::Files;
 use free_extents::FreeExtents;
 use space_allocator::SpaceAllocator;
+use std::io;
 use std::sync::Arc;
 use superblock::RESERVED;
 use sync_tracker::SyncTracker;
@@ -289,7 +290,8 @@ impl Storage for Volume {
         match lock(&self.files).named(id) {
             Some(file) => Ok(file.clone()),
             None => {
-                let source = std::io::ErrorKind::NotFound.into();
+                let why = Message("no file of the volume".to_owned());
+                let source = io::Error::new(io::ErrorKind::NotFound, why);
                 Err(Error::io("open", &id.to_string(), 0, source))
             }
         }
