@@ -34,6 +34,8 @@ use crate::toolkit::parameter::{Described, ParameterRef, prose};
 use crate::toolkit::partition::options::Partitioning;
 use crate::toolkit::pick::{Cursors, Pick};
 use crate::toolkit::view::{Vertical, View};
+#[cfg(feature = "all")]
+use terrane_types::{Group, TableId};
 use terrane_types::{Plan, Shape};
 
 /// The leveled policy and its parameters.
@@ -141,10 +143,14 @@ impl Leveled {
             return None;
         }
         let runs = view.runs(1);
+        // Groups of another setting, which take tables of the older run into the newer one.
+        let in_level1 = |id: &TableId| view.level(1).any(|table| table.id == *id);
+        let unite =
+            |group: &Group| group.destination.level == 1 && group.inputs.iter().all(in_level1);
         let into = match runs.len() {
             // The first run's tables go down: level 0 need not wait for them.
             1 if view.is_any_held(1) => view.new_run(1),
-            2 => view.leveled(1),
+            2 if !view.running.groups().any(unite) => view.leveled(1),
             _ => return None,
         };
         let is_due = view.is_level0_due();

@@ -78,6 +78,22 @@ fn pipelined_level_0_goes_into_a_second_run_of_level_1_while_tables_of_the_first
 }
 
 #[test]
+fn pipelined_level_0_waits_while_tables_of_level_1_move_into_its_newer_run() {
+    let mut model = Model::default();
+    let moves = model.write(1, 1, 40..60);
+    model.write(1, 2, 0..30);
+    for run in 3..6 {
+        model.write(0, run, 0..60);
+    }
+    let destination = Destination { level: 1, run: RunId(2) };
+    let unites = Group::new(vec![moves], destination, Action::Move);
+    let running = Running { compactions: vec![plan(vec![unites])] };
+    let policy = Leveled { pipelined: true, ..LEVELED };
+    let waits = next(&policy, &model, &running);
+    assert!(waits.is_none_or(|plan| plan.groups[0].destination.level != 1));
+}
+
+#[test]
 fn the_options_of_level_0_are_refused_by_name() {
     let why = |max_subcompactions| {
         let options = PolicyOptions::Leveled(Leveled { max_subcompactions, ..Leveled::default() });
