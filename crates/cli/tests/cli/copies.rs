@@ -163,15 +163,21 @@ fn no_copy_is_made_of_a_damaged_block() {
 fn unfinished_volume() -> Vec<u8> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("volume");
-    let db = terrane::Db::open(dir.path().join("db"), terrane::Options::default()).unwrap();
-    db.default_keyspace().put(b"a", b"1", terrane::Durability::Buffered).unwrap();
     let volume = terrane::storage::Volume::open_file(&path, true).unwrap();
-    let mut checkpoint = db.begin_checkpoint(&volume).unwrap();
-    for _ in 0..3 {
-        checkpoint.step(&volume).unwrap();
-    }
-    drop((checkpoint, volume));
+    begin_copy(&volume);
+    drop(volume);
     std::fs::read(&path).unwrap()
+}
+
+/// Begins a copy in `target` and does not end it.
+fn begin_copy(target: &dyn terrane::storage::Storage) {
+    let dir = tempfile::tempdir().unwrap();
+    let db = terrane::Db::open(dir.path(), terrane::Options::default()).unwrap();
+    db.default_keyspace().put(b"a", b"1", terrane::Durability::Buffered).unwrap();
+    let mut checkpoint = db.begin_checkpoint(target).unwrap();
+    for _ in 0..3 {
+        checkpoint.step(target).unwrap();
+    }
 }
 
 #[test]
@@ -207,15 +213,33 @@ fn a_copy_takes_the_place_of_one_that_was_killed() {
 fn an_unfinished_copy_is_called_one() {
     let place = Place::new();
     place.file("f", unfinished_volume());
-    std::fs::create_dir(place.path("d")).unwrap();
-    place.file("d/CREATING", "");
+    let vfs = terrane::storage::vfs::NativeVfs::open(&place.path("d"), true).unwrap();
+    begin_copy(&terrane::storage::Directory::open(std::sync::Arc::new(vfs)).unwrap());
     place.file("d/00000007.sst", "half of it");
+    let left = names(&place.path("d"));
+    assert!(left.contains(&"CREATING".to_owned()) && left.iter().any(|n| n.ends_with(".log")));
     for store in ["f", "d"] {
         for command in ["check", "stats", "scan"] {
             place.run(&[command, store]).fails(4, &[store, "unfinished copy"]);
         }
     }
-    assert_eq!(names(&place.path("d")), ["00000007.sst", "CREATING"]);
+    assert_eq!(names(&place.path("d")), left);
+    // Where a store is written to, it makes room.
+    place.run(&["put", "d", "key", "value"]).ok();
+    assert_eq!(place.run(&["scan", "d"]).text(), "key\tvalue\n");
+}
+
+#[test]
+fn a_stray_creating_does_not_let_a_write_remove_a_store_that_lost_current() {
+    let place = store();
+    std::fs::remove_file(place.path("db/CURRENT")).unwrap();
+    place.file("db/CREATING", "");
+    let before = names(&place.path("db"));
+    place.run(&["put", "db", "a", "b"]).fails(6, &["CURRENT", "terrane repair"]);
+    place.run(&["check", "db"]).fails(6, &["is damaged"]);
+    place.run(&["scan", "db"]).fails(6, &["CURRENT"]);
+    let left: Vec<_> = names(&place.path("db")).into_iter().filter(|n| n != "LOCK").collect();
+    assert_eq!(left, before.into_iter().filter(|n| n != "LOCK").collect::<Vec<_>>());
 }
 
 #[test]

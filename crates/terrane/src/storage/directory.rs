@@ -6,9 +6,9 @@
 //!    full, or an earlier commit failed or left an irregularity, it rolls over instead: the next
 //!    manifest is written with a snapshot and synced, `CURRENT` is replaced by a rename, and the old
 //!    manifest is removed.
-//! 3. A new store makes a file `CREATING` durable before its first other file, and removes it when
-//!    `CURRENT` is durable. This distinguishes an unfinished creation from a store that lost its
-//!    `CURRENT`.
+//! 3. A new store makes a file `CREATING` with its id durable before its first other file, and removes it
+//!    when `CURRENT` is durable. This distinguishes an unfinished creation, which may be removed, from a
+//!    store that lost its `CURRENT`, beside which some `CREATING` may lie.
 //! 4. Opening removes what no record names: files of unfinished commits, dropped files that were not
 //!    removed, old manifests. Files with other names are left alone.
 //! 5. After a failed commit it is unknown whether its record is durable. Files that it may name are
@@ -37,6 +37,7 @@ pub use current::decode_current;
 pub(super) use orphans::footer;
 
 use commit::CommitState;
+use current::is_creation;
 use files::{Files, Size, find};
 
 const CURRENT: &str = "CURRENT";
@@ -55,7 +56,7 @@ pub struct Directory {
     files: Mutex<Files>,
     /// A file was created since the last sync of the directory.
     names_changed: AtomicBool,
-    /// There is a store, or `CREATING` is durable.
+    /// There is a store, or `CREATING` is durable with its id.
     started: AtomicBool,
 }
 
@@ -120,8 +121,7 @@ impl Directory {
     /// I/O failures.
     pub fn is_unfinished(vfs: &dyn Vfs) -> Result<bool> {
         let names = vfs.list()?;
-        let has = |name: &str| names.iter().any(|n| n == name);
-        Ok(has(CREATING) && !has(CURRENT))
+        Ok(!names.iter().any(|n| n == CURRENT) && is_creation(vfs, &names)?)
     }
 
     /// The generation of the manifest with this name, if it is a manifest's name.

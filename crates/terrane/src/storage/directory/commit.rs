@@ -28,11 +28,11 @@ pub(super) struct CommitState {
 }
 
 impl Directory {
-    /// Makes `CREATING` durable before the first file of a new store. The caller holds the lock of the
-    /// commit state, so that this happens once.
+    /// Makes `CREATING`, with the store's id, durable before the first other file of a new store. The
+    /// caller holds the lock of the commit state, so that this happens once.
     pub(super) fn start(&self, _: &mut CommitState) -> Result<()> {
         if !self.started.load(Ordering::Acquire) {
-            self.vfs.create(CREATING)?;
+            self.write_current(CREATING, 0)?;
             self.vfs.sync_names()?;
             self.started.store(true, Ordering::Release);
         }
@@ -97,9 +97,7 @@ impl Directory {
         let file = self.vfs.create(&manifest_name(generation))?;
         let manifest =
             Manifest::create(file, (0, Manifest::capacity_for(snapshot)), id, inherited, snapshot)?;
-        let current = self.vfs.create(CURRENT_TEMP)?;
-        write_all_at(&*current, &encode_current(self.id(), generation), 0)?;
-        current.sync()?;
+        self.write_current(CURRENT_TEMP, generation)?;
         self.vfs.sync_names()?;
         self.vfs.rename(CURRENT_TEMP, CURRENT)?;
         self.vfs.sync_names()?;
@@ -109,11 +107,22 @@ impl Directory {
         lock(&self.files).generation = generation;
         // The commit is durable. What cannot be removed now is removed by the next recovery.
         for name in self.vfs.list().unwrap_or_default() {
-            if name == CREATING || manifest_generation(&name).is_some_and(|n| n < generation) {
-                let _ = self.vfs.remove(&name);
+            let created = name == CREATING;
+            if created || manifest_generation(&name).is_some_and(|n| n < generation) {
+                let removed = self.vfs.remove(&name);
+                if created && removed.is_ok() {
+                    let _ = self.vfs.sync_names();
+                }
             }
         }
         Ok(())
+    }
+
+    /// Writes `CURRENT`'s contents to a file of this name, and syncs it, but not the name.
+    fn write_current(&self, name: &str, generation: u64) -> Result<()> {
+        let file = self.vfs.create(name)?;
+        write_all_at(&*file, &encode_current(self.id(), generation), 0)?;
+        file.sync()
     }
 
     /// The record of a commit, and the sizes of the files it adds.

@@ -4,11 +4,13 @@
 //! magic 8 bytes | store id 16 bytes | generation u64 | checksum u64 | zeros to 16 KiB, then all of it
 //! again
 //! ```
+//!
+//! `CREATING` has the same form, with the id of the store that is being created and generation 0.
 
 use super::{CREATING, CURRENT, CURRENT_TEMP, Directory, manifest_generation};
 use crate::codec::{Decoder, checksum};
 use crate::error::{Corruption, Error, Result};
-use crate::storage::manifest::FRAME_ALIGN;
+use crate::storage::manifest::{self, FRAME_ALIGN};
 use crate::storage::vfs::{LOCK, Vfs};
 use crate::storage::{FileId, Recovered, StoreId};
 
@@ -43,23 +45,58 @@ pub fn decode_current(bytes: &[u8]) -> Option<(StoreId, u64, Vec<usize>)> {
     Some((id, generation, bad.collect()))
 }
 
+/// The first bytes of a file, as many as `CURRENT` has.
+fn read(vfs: &dyn Vfs, name: &str) -> Result<Vec<u8>> {
+    let mut bytes = vec![0; 2 * COPY];
+    let n = vfs.open(name)?.read_at(&mut bytes, 0)?;
+    bytes.truncate(n);
+    Ok(bytes)
+}
+
+/// Whether this is the name of a manifest, a table or a log.
+fn is_content(name: &str) -> bool {
+    FileId::parse(name).is_some() || manifest_generation(name).is_some()
+}
+
+/// Whether a directory without `CURRENT`, with these names, is an unfinished creation: `CREATING` is
+/// there, with nothing else or with the files of the store that it names. A creation writes one commit.
+/// Any other `CREATING` says nothing of the files beside it.
+pub(super) fn is_creation(vfs: &dyn Vfs, names: &[String]) -> Result<bool> {
+    if !names.iter().any(|n| n == CREATING) {
+        return Ok(false);
+    }
+    if !names.iter().any(|n| is_content(n)) {
+        return Ok(true);
+    }
+    let Some((id, ..)) = decode_current(&read(vfs, CREATING)?) else { return Ok(false) };
+    for name in names {
+        let Some(generation) = manifest_generation(name) else { continue };
+        let file = vfs.open(name)?;
+        match manifest::salvage(&*file, 0, file.len()?, generation) {
+            Ok(found) if found.salt != id.salt() || found.commits > 1 => return Ok(false),
+            Ok(_) => {}
+            // It was not finished.
+            Err(e) => drop(e.into_corruption()?),
+        }
+    }
+    Ok(true)
+}
+
 impl Directory {
     /// The store's salt and the generation that `CURRENT` names, if it can be read.
     pub(in crate::storage) fn current(vfs: &dyn Vfs) -> Option<(u64, u64)> {
-        let mut bytes = vec![0; 2 * COPY];
-        let n = vfs.open(CURRENT).and_then(|file| file.read_at(&mut bytes, 0)).ok()?;
-        decode_current(bytes.get(..n)?).map(|(id, generation, _)| (id.salt(), generation))
+        let (id, generation, _) = decode_current(&read(vfs, CURRENT).ok()?)?;
+        Some((id.salt(), generation))
     }
 
     /// What a directory without `CURRENT` is: no store, an unfinished creation, or damage.
     pub(super) fn without_current(&self, names: &[String]) -> Result<Option<Recovered>> {
-        let creating = names.iter().any(|n| n == CREATING);
-        let ours = |n: &&String| FileId::parse(n).is_some() || manifest_generation(n).is_some();
-        let left: Vec<_> = names.iter().filter(ours).collect();
-        if creating {
-            // CREATING itself stays for a creation that may follow.
-            if !self.read_only {
+        let left: Vec<_> = names.iter().filter(|n| is_content(n)).collect();
+        if is_creation(&*self.vfs, names)? {
+            if !self.read_only && !left.is_empty() {
                 left.into_iter().try_for_each(|name| self.vfs.remove(name))?;
+                // A creation that follows replaces CREATING, which must not vouch for them then.
+                self.vfs.sync_names()?;
             }
             return Ok(None);
         }
@@ -80,14 +117,11 @@ impl Directory {
     /// Reads the store and the generation that `CURRENT` names; adds damage to one of its copies to
     /// `repaired`.
     pub(super) fn read_current(&self, repaired: &mut Vec<Corruption>) -> Result<(StoreId, u64)> {
-        let file = self.vfs.open(CURRENT)?;
-        let mut bytes = vec![0; 2 * COPY];
-        let n = file.read_at(&mut bytes, 0)?;
-        let (id, generation, bad) =
-            decode_current(bytes.get(..n).unwrap_or_default()).ok_or_else(|| {
-                let found = format!("{n} bytes without a valid copy");
-                Corruption::new(CURRENT, 0, "the manifest's generation", found)
-            })?;
+        let bytes = read(&*self.vfs, CURRENT)?;
+        let (id, generation, bad) = decode_current(&bytes).ok_or_else(|| {
+            let found = format!("{} bytes without a valid copy", bytes.len());
+            Corruption::new(CURRENT, 0, "the manifest's generation", found)
+        })?;
         repaired.extend(bad.into_iter().map(|copy| {
             let expected = format!("copy {} of the manifest's generation", copy + 1);
             let offset = (copy * COPY) as u64;

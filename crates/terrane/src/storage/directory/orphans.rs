@@ -53,6 +53,10 @@ impl Directory {
         let dead: Vec<Orphan> = dead;
         for Orphan { file, .. } in dead {
             self.vfs.remove(&file)?;
+            if file == CREATING {
+                // Were CURRENT lost one day, it must not be there again.
+                self.vfs.sync_names()?;
+            }
             if let Some(id) = FileId::parse(&file) {
                 files.unnamed.remove(&id);
             }

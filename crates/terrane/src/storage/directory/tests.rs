@@ -1,3 +1,4 @@
+mod creation;
 #[cfg(unix)]
 mod links;
 mod names;
@@ -44,9 +45,6 @@ fn a_place_without_a_store_says_what_it_is() {
         matches!(open(&vfs).recover().map_err(Error::into_kind), Err(ErrorKind::Corrupt(_))),
         "files without a manifest"
     );
-    vfs.create(CREATING).unwrap();
-    assert!(open(&vfs).recover().unwrap().is_none(), "a creation that never ended");
-    assert_eq!(vfs.list().unwrap(), [CREATING, LOCK, "letter.txt"]);
 }
 
 #[test]
