@@ -118,7 +118,20 @@ fn a_configuration_comes_from_a_file() {
     assert!(wrong.err.contains("ycsb-f"), "{}", wrong.err);
     place.file("d.json", r#"{"bufer-bytes": 1}"#);
     place.run(&["simulate", "--config", "d.json"]).fails(3, &["d.json", "bufer-bytes"]);
-    place.run(&["simulate", "--workers", "0"]).fails(3, &["workers is 0"]);
+    for (option, what) in [
+        ("--workers=0", "workers"),
+        ("--rate=-1", "rate"),
+        ("--window=0", "window"),
+        ("--key-bytes=0", "key-bytes"),
+        ("--value-compression=NaN", "value-compression"),
+        ("--prefixes=0", "prefixes"),
+    ] {
+        place.run(&["simulate", option]).fails(2, &[what]);
+    }
+    place.file("e.json", r#"{"workers": 0}"#);
+    place.run(&["simulate", "--config", "e.json"]).fails(3, &["workers is 0"]);
+    place.file("e.json", "{}");
+    place.run(&["simulate", "--config", "e.json", "--workers", "0"]).fails(2, &["workers is 0"]);
     // The default workload is a load alone.
     for option in ["--operations", "--clients"] {
         let args = ["simulate", "--entries", "1000", option, "5"];

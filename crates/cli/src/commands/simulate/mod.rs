@@ -27,7 +27,8 @@ const SLICE: u64 = 20_000;
 /// Simulates and prints the report.
 pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     interrupt::listen()?;
-    let mut simulation = Simulation::new(config(args)?)?;
+    let malformed = |e: SimulationError| Failure::new(Exit::Usage, e.to_string());
+    let mut simulation = Simulation::new(config(args)?).map_err(malformed)?;
     let trace = args.trace.as_ref().map(|path| {
         let shown = path.display().to_string();
         let file = File::create(path).map_err(|e| Failure::io(&format!("create {shown}"), &e))?;
@@ -77,9 +78,12 @@ fn config(args: &SimulateArgs) -> Result<Config, Failure> {
             let shown = path.display();
             let text = std::fs::read_to_string(path)
                 .map_err(|e| Failure::io(&format!("read {shown}"), &e))?;
-            serde_json::from_str(&text).map_err(|e| {
+            let config: Config = serde_json::from_str(&text).map_err(|e| {
                 Failure::new(Exit::Input, format!("{shown}: {e}; for example: {CONFIG}"))
-            })?
+            })?;
+            // The options are not to blame for the file.
+            Simulation::new(config.clone()).map_err(|e| Failure::from(e).at(&shown.to_string()))?;
+            config
         }
     };
     let set = |field: &mut u64, given: Option<u64>| *field = given.unwrap_or(*field);
