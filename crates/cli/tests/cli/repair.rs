@@ -411,3 +411,79 @@ fn what_is_no_store_is_not_repaired() {
     assert_eq!(names(&place.path(".")), ["empty", "text"]);
     assert_eq!(names(&place.path("empty")), [""; 0]);
 }
+
+#[test]
+fn a_manifest_of_another_store_is_set_aside() {
+    let place = store();
+    let before = both(&place, "db");
+    place.run(&["put", "other", "key", "value"]).ok();
+    place.flush("other");
+    let (manifest, foreign) = (&files(&place, "MANIFEST")[0], place.path("other"));
+    let theirs = names(&foreign).into_iter().find(|name| name.starts_with("MANIFEST")).unwrap();
+    // As often as not under its own name.
+    fs::copy(foreign.join(theirs), manifest).unwrap();
+    for current in ["sound", "lost"] {
+        if current == "lost" {
+            fs::remove_file(place.path("db/CURRENT")).unwrap();
+            fs::remove_dir_all(place.path("new")).unwrap();
+        }
+        let run = repair(&place);
+        run.fails(6, &["new"]);
+        let report = String::from_utf8(run.out).unwrap();
+        assert!(report.contains("is set aside: it is another store's"), "{report}");
+        let after = both(&place, "new");
+        for (found, expected) in after.iter().zip(&before) {
+            let lacks: Vec<_> =
+                expected.iter().filter(|row| found.get(row.0) != Some(row.1)).collect();
+            assert!(lacks.is_empty(), "{current}: {lacks:?}");
+        }
+    }
+}
+
+#[test]
+fn a_log_whose_store_is_unknown_is_said_to_be_so() {
+    let place = Place::new();
+    place.run(&["put", "db", "key", "value"]).ok();
+    for name in names(&place.path("db")) {
+        if !name.ends_with(".log") {
+            fs::remove_file(place.path("db").join(name)).unwrap();
+        }
+    }
+    let run = repair(&place);
+    run.fails(6, &["new"]);
+    let report = String::from_utf8(run.out).unwrap();
+    assert!(report.contains("to tell the store's id"), "{report}");
+    assert!(!report.contains("first record"), "{report}");
+}
+
+#[test]
+fn a_file_that_lost_both_superblocks_is_damaged_and_repaired() {
+    let place = store();
+    let before = both(&place, "db");
+    place.run(&["export", "db", "file"]).ok();
+    change(&place.path("file"), |bytes| bytes[..32 << 10].fill(0));
+    for command in ["check", "scan"] {
+        place.run(&[command, "file"]).fails(6, &["terrane repair"]);
+    }
+    place.run(&["repair", "file", "new"]).ok();
+    assert_eq!(both(&place, "new"), before);
+    place.file("zeros", vec![0; 100_000]);
+    place.run(&["check", "zeros"]).fails(4, &["zeros"]);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_fifo_under_a_tables_name_is_damage_and_not_waited_for() {
+    let place = store();
+    let table = files(&place, ".sst").remove(0);
+    fs::remove_file(&table).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&table).status().unwrap().success());
+    let name = table.file_name().unwrap().to_str().unwrap();
+    let run = place.run(&["check", "db"]);
+    run.fails(6, &["db is damaged"]);
+    let report = String::from_utf8(run.out).unwrap();
+    assert!(report.contains(name), "{report}");
+    place.run(&["count", "db"]).fails(6, &[name]);
+    place.run(&["put", "db", "key", "value"]).fails(6, &[name]);
+    place.run(&["repair", "db", "new"]).fails(6, &["new"]);
+}

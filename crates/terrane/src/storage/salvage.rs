@@ -1,8 +1,9 @@
 //! Finds the files of a store that cannot be opened. Writes nothing.
 //!
 //! 1. The manifest, as far as it can be read: in a directory, that of the newest generation with a
-//!    valid first record, whatever `CURRENT` says; in a volume, the one that the superblocks name or,
-//!    if both are lost, the newest one whose first record is found at a unit boundary.
+//!    valid first record, whatever generation `CURRENT` names, unless it is another store's; in a volume, the
+//!    one that the superblocks name or, if both are lost, the newest one whose first record is found at
+//!    a unit boundary.
 //! 2. The tables and logs: in a directory, by name; in a volume, where the manifest says. Without a
 //!    manifest, a volume is searched for table footers, which finds tables in a single extent (but no
 //!    logs, which have no footer).
@@ -58,6 +59,15 @@ pub fn directory(vfs: &dyn Vfs) -> Result<Remains> {
     remains.salts.extend(current.map(|(salt, _)| salt));
     let names = vfs.list()?;
     remains.is_store = current.is_some();
+    for name in &names {
+        if let Some(id) = FileId::parse(name) {
+            match vfs.open(name) {
+                Ok(file) => remains.add(id, remains.readable(file)),
+                Err(e) => remains.notes.push(e.to_string()),
+            }
+            remains.is_store = true;
+        }
+    }
     let mut manifests: Vec<_> =
         names.iter().filter_map(|n| Some((Directory::manifest_generation(n)?, n))).collect();
     manifests.sort_unstable();
@@ -73,6 +83,13 @@ pub fn directory(vfs: &dyn Vfs) -> Result<Remains> {
         match read {
             Ok(records) if !records.payloads.is_empty() => {
                 remains.add_records(name, &records);
+                if remains.is_foreign(records.salt, current.map(|(salt, _)| salt)) {
+                    remains.notes.push(format!("{name} is set aside: it is another store's"));
+                    remains.edits.clear();
+                    remains.named.clear();
+                    remains.whole = false;
+                    continue;
+                }
                 // A later manifest that was never finished may be unreadable.
                 let last = current.map(|(_, named)| named).or(newest);
                 remains.whole &= last <= Some(generation);
@@ -85,15 +102,6 @@ pub fn directory(vfs: &dyn Vfs) -> Result<Remains> {
     }
     if remains.edits.is_empty() {
         remains.notes.push("no manifest can be read: all tables and logs are used".into());
-    }
-    for name in &names {
-        if let Some(id) = FileId::parse(name) {
-            match vfs.open(name) {
-                Ok(file) => remains.add(id, remains.readable(file)),
-                Err(e) => remains.notes.push(e.to_string()),
-            }
-            remains.is_store = true;
-        }
     }
     if let Some((name, records)) = manifest {
         remains.compare_commits(name, &records);
@@ -187,6 +195,26 @@ impl Remains {
         }
     }
 
+    /// Whether the manifest under `salt`, whose records were added, belongs to another store than
+    /// `CURRENT`, if that can be read, and the tables. The salts of tables decide or, since a copy's tables
+    /// have those of other stores, the lengths of those that the manifest names.
+    fn is_foreign(&self, salt: u64, current: Option<u64>) -> bool {
+        if current == Some(salt) {
+            return false;
+        }
+        let (mut of_current, mut as_named, mut others) = (false, 0, 0);
+        for (id, file) in self.files.iter().filter(|(id, _)| id.kind == FileKind::Table) {
+            let Some(found) = footer(&**file).ok().flatten() else { continue };
+            if found.salt == salt {
+                return false;
+            }
+            of_current |= current == Some(found.salt);
+            let len = file.len().ok();
+            *(if self.named.get(id).copied() == len { &mut as_named } else { &mut others }) += 1;
+        }
+        of_current || others > as_named || (current.is_some() && as_named == 0)
+    }
+
     /// Adds a file and, for a table, its salt.
     fn add(&mut self, id: FileId, file: Arc<dyn File>) {
         if let Some(footer) = footer(&*file).ok().flatten().filter(|_| id.kind == FileKind::Table) {
@@ -221,7 +249,10 @@ impl Remains {
 }
 
 /// The region of the newest generation of which a copy of the first record is at a unit boundary.
-fn find_manifest(backing: &dyn File, len: u64) -> Result<Option<(u64, u64, u64)>> {
+pub(in crate::storage) fn find_manifest(
+    backing: &dyn File,
+    len: u64,
+) -> Result<Option<(u64, u64, u64)>> {
     let mut found = None;
     let mut offset = RESERVED;
     loop {

@@ -172,7 +172,12 @@ impl Log<'_> {
         let begun = bytes.iter().take(8).any(|b| *b != 0) && !bytes.starts_with(MARK);
         let Some(log) = log else {
             if begun {
-                let lost = "all of it: its first record cannot be read";
+                let lost = if salts.is_empty() {
+                    "all of it: no manifest, CURRENT or table is left to tell the store's id, without \
+                     which no record can be verified"
+                } else {
+                    "all of it: its first record cannot be read"
+                };
                 self.salvaged.lost.push(lost.to_owned());
             }
             return Ok(());
