@@ -58,6 +58,14 @@ impl Volume {
         Ok(bytes.iter().all(|b| *b == 0))
     }
 
+    /// Whether a manifest shows that there was a store, though nothing is left of either slot. The
+    /// browser's module does without the search, for its size.
+    #[cfg(not(target_arch = "wasm32"))]
+    fn has_lost_superblocks(&self) -> Result<bool> {
+        let file = self.backing0()?;
+        Ok(crate::storage::salvage::find_manifest(&**file, file.len()?)?.is_some())
+    }
+
     /// Whether the creation of a store, or of a copy, was never finished here, so that there is no
     /// store. Changes nothing.
     ///
@@ -87,6 +95,11 @@ impl Volume {
             }
             if self.untouched()? {
                 return Ok(None);
+            }
+            #[cfg(not(target_arch = "wasm32"))]
+            if self.has_lost_superblocks()? {
+                let found = "none, but a manifest further on";
+                return Err(Corruption::new(name, 0, "a superblock in either slot", found).into());
             }
             let why = format!("{name} does not begin with a superblock");
             return Err(Error::no_store(self.name.clone(), why));

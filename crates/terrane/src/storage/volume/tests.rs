@@ -182,6 +182,22 @@ fn backings_with_nothing_but_room_for_superblocks_are_new_and_others_are_not() {
 }
 
 #[test]
+fn a_volume_that_lost_both_superblocks_is_damaged_and_a_foreign_file_is_none() {
+    let recovered = |vfs: &MemoryVfs| open(vfs, 1).recover().map_err(Error::into_kind);
+    for lost in [0, 0xee] {
+        let vfs = MemoryVfs::new();
+        table(&new(&vfs, 1), 1, 300_000, 1);
+        let backing = vfs.open("backing.0").unwrap();
+        write_all_at(&*backing, &[lost; RESERVED as usize], 0).unwrap();
+        assert!(matches!(recovered(&vfs), Err(ErrorKind::Corrupt(_))), "{lost}");
+        // What is behind them is no store's any more.
+        let rest = vec![7; (backing.len().unwrap() - RESERVED) as usize];
+        write_all_at(&*backing, &rest, RESERVED).unwrap();
+        assert!(matches!(recovered(&vfs), Err(ErrorKind::NoStore(_))), "{lost}");
+    }
+}
+
+#[test]
 fn a_volume_may_end_with_its_last_table_and_not_before() {
     let vfs = MemoryVfs::new();
     let volume = new(&vfs, 1);
