@@ -18,7 +18,7 @@
 
 use crate::error::Message;
 use crate::storage::lock;
-use crate::storage::vfs::system::{lacks_descriptors, leads_to};
+use crate::storage::vfs::system::{lacks_descriptors, leads_to, opening};
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync::{Mutex, RwLock};
 use std::collections::{BTreeMap, VecDeque};
@@ -163,8 +163,7 @@ impl DescriptorTable {
     fn reopen(&self, descriptor: &Arc<Descriptor>) -> io::Result<()> {
         let mut file = descriptor.file.write().unwrap_or_else(PoisonError::into_inner);
         if file.is_none() {
-            let mut options = OpenOptions::new();
-            options.read(true).write(!self.read_only);
+            let options = opening(!self.read_only);
             *file = Some(self.retry(|| options.open(&descriptor.path))?);
             descriptor.used.store(true, Ordering::Relaxed);
             self.enqueue(descriptor);

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::storage::vfs::descriptor_table::DescriptorTable;
 use crate::storage::vfs::native_file::{NativeFile, taken};
-use crate::storage::vfs::system::{descriptors, directory_of, rename, sync_directory};
+use crate::storage::vfs::system::{descriptors, directory_of, opening, rename, sync_directory};
 use crate::storage::vfs::{Listed, StoreLock, Vfs};
 use crate::storage::{File, StoreId};
 use std::fs;
@@ -153,7 +153,7 @@ impl Vfs for NativeVfs {
     }
 
     fn open(&self, name: &str) -> Result<Arc<dyn File>> {
-        self.file("open", name, fs::OpenOptions::new().read(true).write(!self.read_only))
+        self.file("open", name, &opening(!self.read_only))
     }
 
     fn remove(&self, name: &str) -> Result<()> {
@@ -161,7 +161,7 @@ impl Vfs for NativeVfs {
         let path = self.dir.join(name);
         // An open file is not freed until it is closed. Freeing a large one takes a while, so that
         // happens after `repoint` has released its lock.
-        let kept = fs::File::open(&path);
+        let kept = opening(false).open(&path);
         let removed = self.descriptors.repoint(&[&path], || fs::remove_file(&path));
         drop(kept);
         removed.map_err(|e| Error::io("remove", name, 0, e))

@@ -1,7 +1,6 @@
 //! What differs between operating systems: positional reads and writes, durable names, and telling
 //! whether a path still leads to a file.
 
-#[cfg(not(windows))]
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -32,6 +31,18 @@ pub(super) use without::next_data;
 pub(super) use without::reserve;
 #[cfg(not(any(unix, windows)))]
 pub(super) use without::sync_directory;
+
+/// Options that open a file. A fifo under a file's name is opened as well, rather than waited for.
+pub(super) fn opening(write: bool) -> fs::OpenOptions {
+    let mut options = fs::OpenOptions::new();
+    options.read(true).write(write);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+    }
+    options
+}
 
 /// The limit of open files of this process, if there is one.
 pub(super) fn descriptors() -> Option<usize> {
