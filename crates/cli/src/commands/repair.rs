@@ -100,9 +100,11 @@ fn print(report: &Salvaged, json: bool) -> Result<(), Failure> {
 fn lost(file: &SalvagedFile) -> Vec<String> {
     let block = |lost: &LostBlock| {
         let from = lost.from.as_ref().map_or("the first key".to_owned(), |k| shown(k, KEY_BYTES));
-        let through = shown(&lost.through, KEY_BYTES);
+        let through =
+            lost.through.as_ref().map_or("the last key".to_owned(), |k| shown(k, KEY_BYTES));
         let damage = &lost.damage;
-        let entries = counted(lost.entries, "entry", "entries");
+        let unknown = || "an unknown number of entries".to_owned();
+        let entries = lost.entries.map_or_else(unknown, |n| counted(n, "entry", "entries"));
         format!("  lost: {entries} from {from} through {through} ({damage})")
     };
     let blocks = file.lost_blocks.iter().map(block);

@@ -10,6 +10,7 @@
 
 use super::Malformed;
 use crate::codec::checksum;
+use crate::entry::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
 use lz4_flex::block::{CompressTable, compress_into_with_table, get_maximum_output_size};
 
 /// The compression of data blocks.
@@ -24,8 +25,14 @@ pub enum Compression {
 /// Bytes that follow every payload.
 pub const TRAILER_BYTES: usize = 1 + 8;
 
+/// The greatest size at which a data block or a partition is closed, in bytes.
+pub(super) const MAX_PART_TARGET_BYTES: usize = 16 << 20;
+/// No data block is stored in more bytes: one entry may make it longer than the target.
+pub(super) const MAX_PART_BYTES: usize =
+    MAX_PART_TARGET_BYTES + MAX_KEY_BYTES + MAX_VALUE_BYTES + 1024;
+
 const RAW: u8 = 0;
-const LZ4: u8 = 1;
+pub(super) const LZ4: u8 = 1;
 /// The largest expansion of LZ4.
 const LZ4_MAX_RATIO: usize = 255;
 
@@ -38,7 +45,7 @@ pub fn seed(salt: u64, table: u64) -> u64 {
 
 /// The seed of the checksum of the part at `offset` of the table with this seed.
 #[inline]
-fn place(seed: u64, offset: u64) -> u64 {
+pub(super) fn place(seed: u64, offset: u64) -> u64 {
     seed ^ offset.wrapping_mul(0xc2b2_ae3d_27d4_eb4f)
 }
 

@@ -22,12 +22,13 @@
 //!   are read on demand and kept in a shared [`BlockCache`]. A [`TableCursor`] iterates over one
 //!   table, a [`RunCursor`] over a run of disjoint tables.
 //! * Checking: [`Table::check`] verifies every byte.
-//! * Salvage: [`Salvage`] reads what is left of a damaged table.
+//! * Salvage: [`Salvage`] reads what is left of a damaged table, also without its index (`block_walk`).
 
 pub mod block;
 pub mod block_codec;
 mod block_cursor;
 mod block_fetcher;
+mod block_walk;
 mod block_writer;
 mod cache;
 mod check;
@@ -58,7 +59,7 @@ pub use cursor::TableCursor;
 pub use properties::Properties;
 pub use reader::{Table, TableFiles};
 pub use run::RunCursor;
-pub use salvage::{LostBlock, Salvage};
+pub use salvage::{KnownTable, LostBlock, Salvage};
 pub use writer::TableWriter;
 
 use crate::error::Corruption;

@@ -9,7 +9,7 @@
 
 use super::TableOptions;
 use super::block::Block;
-use super::block_codec::{PartEncoder, seed};
+use super::block_codec::{MAX_PART_TARGET_BYTES, PartEncoder, seed};
 use super::block_writer::BlockWriter;
 use super::cache::BlockCache;
 use super::footer::{FOOTER_BYTES, Footer, Section, encode_directory, kind};
@@ -27,7 +27,6 @@ use terrane_types::{FilterBits, PrefixBuilder, PrefixRule, TableId, TableInfo};
 const WRITE_BYTES: usize = 256 << 10;
 /// Entries per restart point: a balance of size and search time.
 const RESTART_INTERVAL: u32 = 16;
-const MAX_PART_TARGET_BYTES: usize = 16 << 20;
 /// Restart points are 32-bit offsets, also in the top level of the index.
 const MAX_INDEX_BYTES: usize = u32::MAX as usize / 2;
 

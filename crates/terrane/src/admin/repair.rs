@@ -4,7 +4,7 @@
 //! 1. The manifest says, as far as it can be read, which keyspaces there are, which tables live, and
 //!    in which file each log lies. If its end is lost, or all of it, the other tables and logs
 //!    count as well, since they may be newer. A table itself says for which keyspace it was written,
-//!    if the manifest does not.
+//!    if the manifest does not, and which table it is, if its file was renamed.
 //! 2. Every valid record of each log is used ([`logs`]), also those that were flushed: the table may be
 //!    damaged.
 //! 3. Keyspace by keyspace, tables and logs are merged. Of each key the version with the greatest
@@ -22,9 +22,9 @@ use crate::error::{Corruption, Result};
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId, MAX_KEYSPACE_NAME_BYTES};
 use crate::memtable::{Memtable, MemtableCursor};
 use crate::options::Durability;
-use crate::storage::salvage::Remains;
+use crate::storage::salvage::{self, Remains};
 use crate::storage::{File, FileId, FileKind};
-use crate::table::{LostBlock, Properties, Salvage};
+use crate::table::{KnownTable, LostBlock, Properties, Salvage};
 use crate::version::{Edit, VersionSet};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -150,6 +150,15 @@ impl Known {
         })
     }
 
+    /// The number of the table in a file: that of its footer, if the manifest names this table, or else
+    /// that of its name.
+    fn number(&self, id: FileId, file: &dyn File) -> u64 {
+        let of_store = |(number, salt): &(u64, u64)| {
+            self.table(*number).is_some_and(|(_, info)| info.salt == *salt)
+        };
+        salvage::table_in(file).filter(of_store).map_or(id.number, |(number, _)| number)
+    }
+
     /// Makes a keyspace of the new store, with the policy that it had.
     fn keyspace(
         &self,
@@ -178,17 +187,34 @@ fn read_tables(
     sources: &mut BTreeMap<u32, Sources>,
     report: &mut Salvaged,
 ) {
-    let mut present = BTreeSet::new();
+    let tables = remains.files.iter().filter(|(id, _)| id.kind == FileKind::Table);
+    let tables: Vec<_> = tables.map(|(id, file)| (known.number(*id, &**file), id, file)).collect();
     let (mut strays, mut dead) = (0, 0);
-    for (id, file) in remains.files.iter().filter(|(id, _)| id.kind == FileKind::Table) {
-        present.insert(id.number);
-        let named = known.table(id.number);
+    for (number, id, file) in &tables {
+        let named = known.table(*number);
         if named.is_none() && known.whole {
             dead += 1;
             continue;
         }
+        let info = named.as_ref().map(|(_, info)| &**info);
+        let files = tables.iter().filter(|(other, ..)| other == number);
+        match whole(files.map(|(_, id, file)| (*id, *file)), *number, info) {
+            Some(whole) if whole != *id && *number != id.number => {
+                dead += 1;
+                continue;
+            }
+            Some(whole) if whole != *id => {
+                report.notes.push(format!("{id} was left out: {whole} is table {number}, whole"));
+                continue;
+            }
+            _ if *number != id.number => {
+                report.notes.push(format!("{id} is table {number} under another name"));
+            }
+            _ => {}
+        }
         let mut salvaged = SalvagedFile { file: id.to_string(), ..SalvagedFile::default() };
-        match open(file, named.as_ref().map(|(_, info)| &**info)) {
+        let what = info.map(|info| format!(", {} entries", info.entries));
+        match open(file, *number, info, &remains.salts) {
             Ok(table) => {
                 strays += usize::from(named.is_none());
                 let named = named.map(|(keyspace, _)| keyspace);
@@ -197,12 +223,14 @@ fn read_tables(
                 let tables = &mut sources.entry(keyspace).or_default().tables;
                 tables.push((report.files.len(), table));
             }
-            Err(e) => salvaged.lost.push(format!("all of it: {e}")),
+            Err(e) => {
+                salvaged.lost.push(format!("all of it{}: {e}", what.unwrap_or_default()));
+            }
         }
         report.files.push(salvaged);
     }
     for info in known.version_set.iter().flat_map(VersionSet::tables) {
-        if !present.contains(&info.id.0) {
+        if !tables.iter().any(|(number, ..)| *number == info.id.0) {
             let entries = info.entries;
             missing(FileId::table(info.id.0), &format!(", {entries} entries"), known, report);
         }
@@ -220,9 +248,37 @@ fn read_tables(
     }
 }
 
+/// Of several files of a table the first that is whole, the one with its name before others; it counts
+/// alone.
+fn whole<'a>(
+    files: impl Iterator<Item = (&'a FileId, &'a Arc<dyn File>)>,
+    number: u64,
+    named: Option<&TableInfo>,
+) -> Option<&'a FileId> {
+    let mut files: Vec<_> = files.collect();
+    if files.len() < 2 {
+        return None;
+    }
+    files.sort_by_key(|(id, _)| id.number != number);
+    let is_whole = |file: &Arc<dyn File>| {
+        let Ok(mut table) = open(file, number, named, &[]) else { return false };
+        while table.entry().is_some() {
+            table.next();
+        }
+        table.lost().is_empty()
+    };
+    files.into_iter().find(|(_, file)| is_whole(file)).map(|(id, _)| id)
+}
+
 /// Opens a table: the one that the manifest names, if it names one.
-fn open(file: &Arc<dyn File>, named: Option<&TableInfo>) -> Result<Salvage> {
-    let table = Salvage::open(file.clone())?;
+fn open(
+    file: &Arc<dyn File>,
+    number: u64,
+    named: Option<&TableInfo>,
+    salts: &[u64],
+) -> Result<Salvage> {
+    let salts = named.map_or(salts, |info| std::slice::from_ref(&info.salt));
+    let table = Salvage::open(file.clone(), &KnownTable { number, salts, info: named })?;
     let found = (table.number(), table.salt());
     if let Some(named) = named.map(|info| (info.id.0, info.salt)).filter(|named| *named != found) {
         let text = |(number, salt)| format!("table {number} under salt {salt:016x}");

@@ -248,6 +248,11 @@ impl Remains {
     }
 }
 
+/// The number and salt of the table in a file, if that ends with a valid footer.
+pub fn table_in(file: &dyn File) -> Option<(u64, u64)> {
+    footer(file).ok().flatten().map(|footer| (footer.table, footer.salt))
+}
+
 /// The region of the newest generation of which a copy of the first record is at a unit boundary.
 pub(in crate::storage) fn find_manifest(
     backing: &dyn File,

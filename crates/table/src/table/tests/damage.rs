@@ -354,7 +354,7 @@ fn check_finds_parts_that_contradict_each_other() {
 fn a_salvage_reports_malformed_entries_under_a_sound_checksum() {
     let read = |shared| {
         let (file, _) = Parts { shared, ..Parts::sound() }.write();
-        let mut salvage = Salvage::open(file).unwrap();
+        let mut salvage = Salvage::open(file, &NOTHING_KNOWN).unwrap();
         let mut keys = Vec::new();
         while let Some((key, ..)) = salvage.entry() {
             keys.extend_from_slice(key);
@@ -367,14 +367,14 @@ fn a_salvage_reports_malformed_entries_under_a_sound_checksum() {
     let mut three = Parts { shared: 9, ..Parts::sound() };
     three.blocks[0].insert(1, (vec![1, 5], Tag::new(1, Kind::Put), vec![]));
     three.counts[0] = 3;
-    let mut salvage = Salvage::open(three.write().0).unwrap();
+    let mut salvage = Salvage::open(three.write().0, &NOTHING_KNOWN).unwrap();
     assert_eq!(salvage.entry().unwrap().0, [1]);
     salvage.next();
     assert_eq!(salvage.entry().unwrap().0, [1, 5]);
     salvage.next();
-    assert_eq!((salvage.entry().unwrap().0, salvage.lost()[0].entries), (&[3][..], 1));
-    let after = |key: u8| (Some(vec![key]), vec![key + 2], 1);
-    assert_eq!(read(9), (vec![1, 3, 5], vec![(None, vec![2], 1), after(2), after(4)]));
+    assert_eq!((salvage.entry().unwrap().0, salvage.lost()[0].entries), (&[3][..], Some(1)));
+    let after = |key: u8| (Some(vec![key]), Some(vec![key + 2]), Some(1));
+    assert_eq!(read(9), (vec![1, 3, 5], vec![(None, Some(vec![2]), Some(1)), after(2), after(4)]));
 }
 
 #[test]

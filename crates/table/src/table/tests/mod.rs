@@ -5,6 +5,7 @@ mod damage;
 mod gets;
 mod opening;
 mod readahead;
+mod salvage;
 
 use super::block::Block;
 use super::*;
@@ -72,6 +73,9 @@ impl File for MemFile {
 type Entry = (Vec<u8>, Tag, Vec<u8>);
 
 const SALT: u64 = 0x5a17;
+
+/// For a salvage that has the footer alone.
+const NOTHING_KNOWN: KnownTable<'_> = KnownTable { number: 0, salts: &[], info: None };
 
 fn write(entries: &[Entry], id: u64, options: &TableOptions) -> (Arc<MemFile>, Arc<TableInfo>) {
     // A file that was preallocated longer than the table becomes.

@@ -131,7 +131,7 @@ fn a_salvage_says_what_the_table_says_of_itself_and_how_much_it_read() {
     let entries = many(300);
     let (file, info) =
         write(&entries, 9, &TableOptions { block_bytes: 1000, ..Default::default() });
-    let mut salvage = Salvage::open(file.clone()).unwrap();
+    let mut salvage = Salvage::open(file.clone(), &NOTHING_KNOWN).unwrap();
     assert_eq!((salvage.number(), salvage.salt()), (9, SALT));
     assert_eq!(salvage.properties().unwrap().entries, info.entries);
     let mut read = 0;

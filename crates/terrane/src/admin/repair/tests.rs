@@ -1,10 +1,11 @@
 //! Repair of small stores in memory: any damage, against what is known to be intact (`model`); the
-//! manifest and the keyspaces (`manifest`); tables (`tables`); logs (`logs`); what cannot be read
+//! manifest and the keyspaces (`manifest`); tables (`tables`, `renamed`); logs (`logs`); what cannot be read
 //! (`sectors`).
 
 mod logs;
 mod manifest;
 mod model;
+mod renamed;
 mod sectors;
 mod tables;
 

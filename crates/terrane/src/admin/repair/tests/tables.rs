@@ -72,7 +72,7 @@ fn a_table_of_another_number_or_store_is_none_of_the_store() {
         let (target, report) = store.repair();
         let lost = &of_file(&report, &name).lost;
         let found = format!("found table {number} under salt {salt:016x}");
-        assert!(lost.len() == 1 && lost[0].starts_with("all of it: "), "{lost:?}");
+        assert!(lost.len() == 1 && lost[0].starts_with("all of it, 1 entries: "), "{lost:?}");
         assert!(lost[0].contains(&found) && !report.complete, "{lost:?}");
         assert_eq!(get(&target, "foreign"), None);
     }

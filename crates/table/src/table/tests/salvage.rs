@@ -1,0 +1,172 @@
+//! Salvage of tables whose footer, directory, index, properties or partitions are damaged.
+
+use super::*;
+
+/// What is known of a table of which only the name and the store are.
+const NAME: KnownTable<'_> = KnownTable { number: 9, salts: &[1, SALT], info: None };
+
+struct Sound {
+    entries: Vec<Entry>,
+    bytes: Vec<u8>,
+    info: Arc<TableInfo>,
+    /// Where its data ends.
+    data: usize,
+}
+
+impl Sound {
+    fn new(versions: u64, count: u64, block_bytes: usize, bits: FilterBits) -> Sound {
+        let entry = |n: u64| {
+            let key = format!("key {:04}", n / versions).into_bytes();
+            let tag = Tag::new(1 + count - n, Kind::Put);
+            // Which LZ4 shortens.
+            (key, tag, [&n.to_le_bytes()[..], &[7; 30]].concat())
+        };
+        let entries: Vec<Entry> = (0..count).map(entry).collect();
+        let options = TableOptions {
+            block_bytes,
+            partition_bytes: 90,
+            filter_bits_per_key: bits,
+            ..TableOptions::default()
+        };
+        let (file, info) = write(&entries, 9, &options);
+        let data = data_len(&open(&file, &info).unwrap()) as usize;
+        Sound { entries, bytes: file.bytes(), info, data }
+    }
+
+    /// What the manifest knows of it.
+    fn named(&self) -> KnownTable<'_> {
+        KnownTable { info: Some(&self.info), ..NAME }
+    }
+
+    /// Where each data block ends, and how many entries there are until then. The keys must differ,
+    /// and the histogram have every block.
+    fn block_ends(&self) -> Vec<(usize, usize)> {
+        let end = |point: &terrane_types::HistogramPoint| {
+            let through = self.entries.partition_point(|(key, ..)| *key <= point.key);
+            (point.bytes as usize, through)
+        };
+        [(0, 0)].into_iter().chain(self.info.histogram.iter().map(end)).collect()
+    }
+}
+
+/// Tables of one and of many blocks and partitions, with filters and without.
+fn tables(versions: u64) -> Vec<Sound> {
+    let mut tables = Vec::new();
+    for (count, block_bytes) in [(1, 1), (7, 1), (120, 200), (120, 1 << 20)] {
+        for bits in [FilterBits::NONE, FilterBits::whole(10)] {
+            tables.push(Sound::new(versions, count, block_bytes, bits));
+        }
+    }
+    tables
+}
+
+/// What a salvage of these bytes reads, and what it says is lost; nothing if it cannot begin.
+fn salvage(bytes: &[u8], known: &KnownTable<'_>) -> Option<(Vec<Entry>, Vec<LostBlock>)> {
+    let mut salvage = Salvage::open(MemFile::holding(bytes.to_vec()), known).ok()?;
+    assert_eq!((salvage.number(), salvage.salt()), (9, SALT));
+    let mut read = Vec::new();
+    while let Some((key, tag, value)) = salvage.entry() {
+        read.push((key.to_vec(), tag, value.to_vec()));
+        salvage.next();
+    }
+    Some((read, salvage.lost().to_vec()))
+}
+
+#[test]
+fn no_entry_is_lost_where_only_what_follows_the_data_is_damaged() {
+    for sound in tables(1).into_iter().chain(tables(3)).chain(tables(1000)) {
+        for at in sound.data..sound.bytes.len() {
+            let mut bytes = sound.bytes.clone();
+            bytes[at] ^= 4;
+            for known in [NAME, sound.named()] {
+                // The filter is not read.
+                let (read, lost) = salvage(&bytes, &known).unwrap();
+                assert!(read == sound.entries, "{at}: {} entries", read.len());
+                assert!(lost.is_empty(), "{at}: {lost:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_table_that_is_cut_short_or_goes_on_keeps_what_is_there() {
+    for sound in tables(1) {
+        let ends = sound.block_ends();
+        assert_eq!(ends.last(), Some(&(sound.data, sound.entries.len())));
+        for len in 0..sound.bytes.len() {
+            let found = salvage(&sound.bytes[..len], &sound.named());
+            let (_, kept) = *ends.iter().rfind(|(end, _)| *end <= len).unwrap();
+            let Some((read, lost)) = found else {
+                assert_eq!(kept, 0, "{len}");
+                continue;
+            };
+            assert!(read == sound.entries[..kept], "{len}: {} entries", read.len());
+            let left = (sound.entries.len() - kept) as u64;
+            let told = lost.iter().map(|lost| (lost.entries, lost.through.clone()));
+            let through = sound.info.largest.clone();
+            let expected = (left > 0).then_some((Some(left), Some(through)));
+            assert_eq!(told.collect::<Vec<_>>(), Vec::from_iter(expected), "{len}");
+        }
+        let longer = [&sound.bytes[..], b"x"].concat();
+        for known in [NAME, sound.named()] {
+            assert_eq!(salvage(&longer, &known), Some((sound.entries.clone(), vec![])));
+        }
+    }
+}
+
+#[test]
+fn the_count_of_what_is_lost_is_unknown_where_nothing_tells_it() {
+    let sound = Sound::new(1, 120, 200, FilterBits::NONE);
+    let (end, kept) = sound.block_ends()[5];
+    // It might also have ended there.
+    for len in [end, end + 50] {
+        let (read, lost) = salvage(&sound.bytes[..len], &NAME).unwrap();
+        assert_eq!((read.len(), lost.len()), (kept, 1));
+        let last = Some(sound.entries[kept - 1].0.clone());
+        assert_eq!((&lost[0].from, &lost[0].through, lost[0].entries), (&last, &None, None));
+        assert_eq!(lost[0].damage.offset, end as u64);
+    }
+}
+
+#[test]
+fn a_damaged_block_without_an_index_costs_the_rest_of_its_partition() {
+    let sound = Sound::new(1, 120, 200, FilterBits::NONE);
+    let table = open(&MemFile::holding(sound.bytes.clone()), &sound.info).unwrap();
+    let opened = table.opened().unwrap();
+    let indexes: Vec<_> = opened.partitions.iter().map(|p| p.handle.offset as usize).collect();
+    assert!(indexes.len() > 3);
+    let ends = sound.block_ends();
+    let mut lost_partition = sound.bytes.clone();
+    lost_partition[indexes[1]] ^= 1;
+    let (read, lost) = salvage(&lost_partition, &NAME).unwrap();
+    assert!(read == sound.entries && lost.is_empty());
+    let mut costs = Vec::new();
+    for blocks in ends.windows(2) {
+        let mut bytes = lost_partition.clone();
+        bytes[blocks[0].0 + 3] ^= 1;
+        for known in [NAME, sound.named()] {
+            let (read, lost) = salvage(&bytes, &known).unwrap();
+            let gone = sound.entries.len() - read.len();
+            let from = sound.entries.iter().position(|entry| !read.contains(entry)).unwrap();
+            assert_eq!(from, blocks[0].1);
+            let rest = &sound.entries[from + gone..];
+            assert!(read[from..] == *rest, "one gap");
+            assert_eq!((lost.len(), lost[0].entries), (1, Some(gone as u64)));
+            costs.push(gone as i64 - (blocks[1].1 - blocks[0].1) as i64);
+        }
+    }
+    // More than the block itself only in the one partition, and less towards its end.
+    let more: Vec<_> = costs.iter().filter(|cost| **cost > 0).collect();
+    assert!(!more.is_empty() && more.len() < costs.len() / 2, "{costs:?}");
+    assert!(costs.iter().all(|cost| *cost >= 0) && more.is_sorted_by(|a, b| a >= b), "{costs:?}");
+}
+
+#[test]
+fn a_salvage_of_another_table_or_store_reads_nothing_without_a_footer() {
+    let sound = Sound::new(1, 120, 200, FilterBits::NONE);
+    let cut = &sound.bytes[..sound.bytes.len() - 1];
+    assert!(salvage(cut, &NAME).is_some());
+    for known in [KnownTable { number: 8, ..NAME }, KnownTable { salts: &[1], ..NAME }] {
+        assert!(salvage(cut, &known).is_none());
+    }
+}
