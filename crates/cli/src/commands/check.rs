@@ -68,8 +68,11 @@ fn print(report: &CheckReport, json: bool) -> Result<(), Failure> {
         ))?;
     }
     for Orphan { file, kept } in &report.orphans {
-        let fate =
-            if *kept { "keeps it, since a lost commit may have named it" } else { "removes it" };
+        let fate = match (kept, report.damage.is_empty()) {
+            (true, _) => "keeps it, since a lost commit may have named it",
+            (false, true) => "removes it",
+            (false, false) => "removes it, unless the damage keeps it from being opened",
+        };
         out.line(&format!("{file}: no commit names this file; opening the store {fate}"))?;
     }
     let tables = counted(report.tables as u64, "table", "tables");

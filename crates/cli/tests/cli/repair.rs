@@ -170,6 +170,25 @@ fn what_the_manifest_says_before_its_damage_is_kept() {
 }
 
 #[test]
+fn tables_without_their_ends_or_names_are_no_loss() {
+    let place = store();
+    let before = both(&place, "db");
+    let tables = files(&place, ".sst");
+    change(&tables[0], |bytes| bytes.truncate(bytes.len() - 1));
+    let renamed = tables[1].with_file_name("00000099.sst");
+    fs::rename(&tables[1], renamed).unwrap();
+    let check = place.run(&["check", "db"]);
+    check.fails(6, &["is damaged in 2 places"]);
+    let report = String::from_utf8(check.out).unwrap();
+    let orphan = "00000099.sst: no commit names this file; opening the store removes it, unless the \
+                  damage keeps it from being opened";
+    assert!(report.contains(orphan), "{report}");
+    let report = String::from_utf8(repair(&place).ok()).unwrap();
+    assert!(report.contains("00000099.sst is table"), "{report}");
+    assert_eq!(both(&place, "new"), before);
+}
+
+#[test]
 fn a_flipped_bit_costs_one_block_and_its_keys_are_named() {
     let place = store();
     place.run(&["compact", "db"]).ok();
