@@ -1,7 +1,8 @@
-//! What is found of a store in a directory, in a volume, and in a volume without a manifest (`search`); what
-//! is read around bad sectors (`sectors`).
+//! What is found of a store in a directory, in a volume, in a volume without a manifest (`search`), and
+//! beside another store's manifest (`foreign`); what is read around bad sectors (`sectors`).
 
 pub(crate) mod bad_sectors;
+mod foreign;
 mod search;
 mod sectors;
 
