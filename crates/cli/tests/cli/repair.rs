@@ -432,7 +432,7 @@ fn what_is_no_store_is_not_repaired() {
 }
 
 #[test]
-fn a_manifest_of_another_store_is_set_aside() {
+fn a_manifest_of_another_store_is_ignored() {
     let place = store();
     let before = both(&place, "db");
     place.run(&["put", "other", "key", "value"]).ok();
@@ -449,7 +449,7 @@ fn a_manifest_of_another_store_is_set_aside() {
         let run = repair(&place);
         run.fails(6, &["new"]);
         let report = String::from_utf8(run.out).unwrap();
-        assert!(report.contains("is set aside: it is another store's"), "{report}");
+        assert!(report.contains("is ignored: it is another store's"), "{report}");
         let after = both(&place, "new");
         for (found, expected) in after.iter().zip(&before) {
             let lacks: Vec<_> =

@@ -84,7 +84,7 @@ pub fn directory(vfs: &dyn Vfs) -> Result<Remains> {
             Ok(records) if !records.payloads.is_empty() => {
                 remains.add_records(name, &records);
                 if remains.is_foreign(records.salt, current.map(|(salt, _)| salt)) {
-                    remains.notes.push(format!("{name} is set aside: it is another store's"));
+                    remains.notes.push(format!("{name} is ignored: it is another store's"));
                     remains.edits.clear();
                     remains.named.clear();
                     remains.whole = false;

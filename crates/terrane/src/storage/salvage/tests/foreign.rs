@@ -40,9 +40,9 @@ fn replace(name: &str, from: &MemoryVfs, to: &MemoryVfs) {
     write_all_at(&*to.create(name).unwrap(), &bytes, 0).unwrap();
 }
 
-fn is_set_aside(vfs: &MemoryVfs, salt: u64) -> bool {
+fn is_ignored(vfs: &MemoryVfs, salt: u64) -> bool {
     let remains = directory(vfs).unwrap();
-    let noted = remains.notes.iter().any(|note| note.contains("set aside"));
+    let noted = remains.notes.iter().any(|note| note.contains("is ignored"));
     let nothing = remains.edits.is_empty() && remains.named.is_empty() && !remains.whole;
     assert_eq!(noted, nothing, "{:?}", remains.notes);
     assert!(remains.salts.contains(&salt), "its logs can be read");
@@ -51,7 +51,7 @@ fn is_set_aside(vfs: &MemoryVfs, salt: u64) -> bool {
 }
 
 #[test]
-fn the_manifest_of_another_store_is_set_aside_whatever_is_left_of_current() {
+fn the_manifest_of_another_store_is_ignored_whatever_is_left_of_current() {
     let foreign = other_store(5..9);
     for current in ["sound", "lost"] {
         for salt in [None, Some(77)] {
@@ -61,17 +61,17 @@ fn the_manifest_of_another_store_is_set_aside_whatever_is_left_of_current() {
                 vfs.remove(CURRENT).unwrap();
             }
             let readable = if current == "sound" { own } else { salt.unwrap_or(own) };
-            assert!(is_set_aside(&vfs, readable), "CURRENT {current}, tables under {salt:?}");
+            assert!(is_ignored(&vfs, readable), "CURRENT {current}, tables under {salt:?}");
         }
     }
 }
 
 #[test]
-fn the_manifest_of_a_store_with_tables_of_the_same_names_and_lengths_is_set_aside_by_current() {
+fn current_tells_stores_apart_whose_tables_have_the_same_names_and_lengths() {
     let foreign = other_store(0..3);
     let (vfs, own) = store(0..3, None);
     replace(MANIFEST, &foreign, &vfs);
-    assert!(is_set_aside(&vfs, own));
+    assert!(is_ignored(&vfs, own));
 }
 
 #[test]
@@ -79,10 +79,10 @@ fn a_manifest_that_the_tables_bear_out_is_kept_whatever_is_left_of_current() {
     let foreign = other_store(0..1);
     for salt in [None, Some(77)] {
         let (vfs, own) = store(0..3, salt);
-        assert!(!is_set_aside(&vfs, own));
+        assert!(!is_ignored(&vfs, own));
         replace(CURRENT, &foreign, &vfs);
-        assert!(!is_set_aside(&vfs, own), "CURRENT of another store, tables under {salt:?}");
+        assert!(!is_ignored(&vfs, own), "CURRENT of another store, tables under {salt:?}");
         vfs.remove(CURRENT).unwrap();
-        assert!(!is_set_aside(&vfs, own), "no CURRENT, tables under {salt:?}");
+        assert!(!is_ignored(&vfs, own), "no CURRENT, tables under {salt:?}");
     }
 }
