@@ -1,7 +1,7 @@
 /**
  * Prints what a page has to load, in bytes: a build of the module, and worker and client as a bundler
  * makes them small; each as it is, and with gzip -9. Fails if that is more than the bounds given, of the
- * lean build and of the one with all policies.
+ * lean build, of the one with all policies, and of the one with threads.
  */
 
 import { readFileSync } from "node:fs";
@@ -19,12 +19,20 @@ const weigh = (name, bytes) => {
   return length;
 };
 
-const scripts =
-  weigh("worker", minify("dist/worker.js")) + weigh("client", minify("dist/index.js"));
-const builds = { lean: "dist/terrane_bg.wasm", "all policies": "dist/terrane_all_bg.wasm" };
+const client = weigh("client", minify("dist/index.js"));
+const worker = weigh("worker", minify("dist/worker.js"));
+const builds = [
+  ["lean", "dist/terrane_bg.wasm", worker],
+  ["all policies", "dist/terrane_all_bg.wasm", worker],
+  [
+    "threads",
+    "dist/terrane_threads_bg.wasm",
+    weigh("worker with threads", minify("dist/threads.js")),
+  ],
+];
 const bounds = process.argv.slice(2).map(Number);
-for (const [build, file] of Object.entries(builds)) {
-  const sum = scripts + weigh(`module, ${build}`, readFileSync(file));
+for (const [build, file, worker] of builds) {
+  const sum = client + worker + weigh(`module, ${build}`, readFileSync(file));
   const bound = bounds.shift() ?? Infinity;
   console.log(`  together: ${sum} with gzip -9`);
   if (sum > bound) {

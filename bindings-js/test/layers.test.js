@@ -13,6 +13,7 @@ const LAYERS = {
   client: ["api", "codec", "shared"],
   engine: ["api", "codec", "shared", "../wasm"],
   worker: ["api", "codec", "engine", "shared", "../wasm"],
+  threads: ["api", "codec", "engine", "worker", "../wasm"],
   sync: ["api", "codec", "engine", "shared", "../wasm"],
 };
 

@@ -102,10 +102,14 @@ function launch(browserName: string, profile: string): Promise<BrowserContext> {
 
 let origins = 0;
 
-/** A new tab with the package as `window.terrane`. */
-export async function openStorePage(context: BrowserContext, origin: string): Promise<Page> {
+/** A new tab with the package as `window.terrane`; `under` is where the server has it. */
+export async function openStorePage(
+  context: BrowserContext,
+  origin: string,
+  under = "",
+): Promise<Page> {
   const page = await context.newPage();
-  await page.goto(`${origin}/pages/store.html`);
+  await page.goto(`${origin}${under}/pages/store.html`);
   await page.waitForFunction(() => "terrane" in window);
   return page;
 }

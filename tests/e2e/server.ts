@@ -18,6 +18,15 @@ const roots: Record<string, string> = {
   "some/sub/path": join(here, "../packages"),
 };
 
+/** Where everything lies a second time, for pages that are cross-origin isolated. */
+export const ISOLATED = "/isolated";
+
+/** What isolates a page, and lets it start a worker. */
+export const isolation = {
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-embedder-policy": "require-corp",
+};
+
 const types: Record<string, string> = {
   ".css": "text/css",
   ".html": "text/html; charset=utf-8",
@@ -29,7 +38,9 @@ const types: Record<string, string> = {
 /** Starts on a free port. */
 export async function serve(): Promise<{ server: Server; port: number }> {
   const server = createServer(async (request, response) => {
-    const path = await resolve(new URL(request.url ?? "/", "http://localhost").pathname);
+    const { pathname } = new URL(request.url ?? "/", "http://localhost");
+    const isolated = pathname.startsWith(ISOLATED);
+    const path = await resolve(isolated ? pathname.slice(ISOLATED.length) : pathname);
     if (path === undefined) {
       response.writeHead(404).end();
       return;
@@ -40,6 +51,7 @@ export async function serve(): Promise<{ server: Server; port: number }> {
       "cache-control": "no-cache",
       // As a CDN lets any page import its modules.
       "access-control-allow-origin": "*",
+      ...(isolated && isolation),
     });
     createReadStream(path).pipe(response);
   });

@@ -96,6 +96,13 @@ export interface StoreOptions<K extends Encoding = "utf8", V extends Encoding = 
    * is needed. Default: the file beside the worker's script.
    */
   wasm?: string | URL | WebAssembly.Module | undefined;
+  /**
+   * How many compactions run at once, on workers besides the store's own: at most 8, `"auto"` for one
+   * less than the machine has processors, or false for none. That takes a page that is cross-origin
+   * isolated; elsewhere, and where `worker` or `wasm` is given, the store's worker runs them between
+   * messages. `stats` says which and why. Default: "auto".
+   */
+  threads?: "auto" | number | false | undefined;
   /** Size at which a memtable is flushed, in bytes. Default: 4 MiB. */
   memtableBytes?: number | undefined;
   /** Size of the block cache, in bytes. Default: 8 MiB. */

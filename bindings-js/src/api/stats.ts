@@ -58,8 +58,17 @@ export interface KeyspaceStats {
   memtablesSealed: number;
 }
 
+/** The threads of a store's engine besides its worker's own. */
+export interface ThreadStats {
+  /** How many compactions run at once on workers; 0 if the store's own worker runs them in slices. */
+  count: number;
+  /** Why so many. */
+  reason: string;
+}
+
 /** A store's statistics. Counters start at zero when the store is opened. */
 export interface Stats {
+  threads: ThreadStats;
   keyspaces: KeyspaceStats[];
   /** The sequence number of the last batch, which is the number of batches ever written. */
   lastSequence: number;

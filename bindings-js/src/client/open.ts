@@ -11,7 +11,8 @@ import { Db } from "./db.ts";
 import { Line } from "./line.ts";
 import { watchPage } from "./page-lifecycle.ts";
 import { openSession } from "./session.ts";
-import { startWorker } from "./start-worker.ts";
+import { startThreads, startWorker } from "./start-worker.ts";
+import { chooseThreads } from "./threads.ts";
 
 /** Options of a store in a page. */
 export interface OpenOptions<
@@ -31,10 +32,11 @@ export async function open<K extends Encoding = "utf8", V extends Encoding = "ut
   name: string,
   options: OpenOptions<K, V> = {},
 ): Promise<Db<K, V>> {
-  const request = toRequest(name, options);
+  const threads = chooseThreads(options);
+  const request = { ...toRequest(name, options), threads };
   const defaults = toDefaults(options);
   checkHere(request.storage);
-  const { worker = startWorker, signal } = options;
+  const { worker = threads.count > 0 ? startThreads : startWorker, signal } = options;
   return new Db(name, await openSession(worker, request, signal), defaults);
 }
 

@@ -5,6 +5,7 @@
  * default keyspace, and no snapshot.
  */
 
+import type { ThreadStats } from "../api/stats.ts";
 import type { EncodedError } from "./error-codec.ts";
 
 /** Identifies a store, and who requests it. */
@@ -33,6 +34,8 @@ export interface OpenRequest extends StoreRequest {
   build: Build;
   /** The module of that build or its URL, if it is not beside the worker's script. */
   wasm: string | WebAssembly.Module | undefined;
+  /** How many merges to run at once on threads, and why so many. */
+  threads: ThreadStats;
   /** Whether to fail if the store exists. */
   errorIfExists: boolean;
   /** Options of the engine, which has its own defaults; the policy is JSON. */

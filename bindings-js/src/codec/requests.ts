@@ -29,6 +29,8 @@ const MIN_MEMTABLE_BYTES = 64 << 10;
 /** The most that one option may use of the module's 4 GiB of memory. */
 const MAX_BYTES = 1 << 30;
 const MAX_FILTER_BITS = 64;
+/** The most compactions that run at once. */
+export const MAX_THREADS = 8;
 
 /** Identifies this page or worker among those that may hold a store. */
 const client: string = globalThis.crypto?.randomUUID?.() ?? "";
@@ -58,6 +60,7 @@ export function toRequest<K extends Encoding, V extends Encoding>(
     syncInterval: checkTime("syncInterval", options.syncInterval ?? 1000),
     build: policies === "all" || needsAll(options.policy) ? "all" : "lean",
     wasm: toModule(wasm),
+    threads: { count: 0, reason: "the engine runs in the calling worker" },
     keepPolicy: false,
     errorIfExists: checkBoolean("errorIfExists", errorIfExists),
     memtableBytes: checkBytes("memtableBytes", options.memtableBytes, MIN_MEMTABLE_BYTES),
@@ -65,6 +68,14 @@ export function toRequest<K extends Encoding, V extends Encoding>(
     filterBits: checkBits("filterBits", options.filterBits),
     policy,
   };
+}
+
+/** How many compactions may run at once on workers; undefined for as many as suit the machine. */
+export function toThreads(threads: StoreOptions["threads"] = "auto"): number | undefined {
+  if (threads === "auto") return undefined;
+  const count = threads === false ? 0 : threads;
+  const valid = Number.isInteger(count) && count >= 0 && count <= MAX_THREADS;
+  return check("threads", count, valid, `"auto", false, or an integer up to ${MAX_THREADS}`);
 }
 
 /** What applies to calls that do not say otherwise. */

@@ -4,13 +4,15 @@
  *
  * 1. A message to itself gets its turn after the messages that are already queued. In such turns
  *    background jobs (flushes, compactions) run in slices.
- * 2. Buffered writes are synced once the sync interval since the first of them has passed. That is
+ * 2. Where the module has a pool of workers, it runs most of them, and says when a turn is due.
+ * 3. Buffered writes are synced once the sync interval since the first of them has passed. That is
  *    also when the files are verified to exist: a browser that clears an origin's storage leaves
  *    open files usable.
  */
 
 import type { Store } from "../../wasm/terrane.js";
 import { ClosedError, EngineError, type TerraneError } from "../api/errors.ts";
+import type { ThreadStats } from "../api/stats.ts";
 import { PolicyLeftOutError, toError } from "../codec/error-codec.ts";
 import type { OpenRequest } from "../codec/protocol.ts";
 import { Module } from "./module.ts";
@@ -25,16 +27,41 @@ function checkSequence(sequence: number): number {
   throw new EngineError(`expected at most 2^53 batches in a store, found sequence ${sequence}`);
 }
 
+/** The workers of a module with threads. */
+export interface Pool {
+  /** Called when background jobs need a turn. */
+  onTurn: () => void;
+  /** Called when it has failed. */
+  onFailure: (failure: EngineError) => void;
+  /** Ends them. */
+  end(): void;
+}
+
+/** Loads the build with threads and starts its pool, which runs so many merges at once. */
+type LoadThreads = (merges: number) => Promise<[Module, Pool]>;
+
+let loadThreads: LoadThreads | undefined;
+
+/** From now on this worker can run the build with threads. */
+export function setThreads(load: LoadThreads): void {
+  loadThreads = load;
+}
+
 /** One open store. */
 export class Engine {
   readonly module: Module;
   readonly #store: Store;
   /** Undefined for a store in memory. */
   readonly files: OpfsFiles | undefined;
+  readonly #pool: Pool | undefined;
+  readonly #threads: ThreadStats;
   readonly #turns: MessageChannel = new MessageChannel();
   #turnScheduled = false;
   /** Callers that wait for a turn. */
   #waiting: (() => void)[] = [];
+  /** Callers that wait for background jobs, and those of them since whom a turn had nothing to do. */
+  #waitingForJobs: (() => void)[] = [];
+  #rested: (() => void)[] = [];
   readonly #syncInterval: number;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #failure: TerraneError | undefined;
@@ -49,20 +76,39 @@ export class Engine {
     store: Store,
     files: OpfsFiles | undefined,
     syncInterval: number,
+    pool: Pool | undefined,
+    threads: ThreadStats,
   ) {
     this.module = module;
     this.#store = store;
     this.files = files;
     this.#syncInterval = syncInterval;
+    this.#pool = pool;
+    this.#threads = threads;
+    if (pool !== undefined) {
+      pool.onTurn = () => this.scheduleTurn();
+      pool.onFailure = (failure) => this.#end(failure);
+    }
     this.#turns.port1.onmessage = () => this.#takeTurn();
   }
 
   /**
-   * Acquires the files and starts the engine: the lean build, unless the request or the policy of a
-   * keyspace needs the one with all policies. If that fails, releases everything.
+   * Acquires the files and starts the engine: the build with threads, if it can be had and the request
+   * asks for it; otherwise the lean build, unless the request or the policy of a keyspace needs the one
+   * with all policies. If that fails, releases everything.
    */
   static async open(request: OpenRequest): Promise<Engine> {
-    const { build, wasm, policy } = request;
+    const { build, wasm, policy, threads } = request;
+    if (threads.count > 0 && loadThreads !== undefined) {
+      let loaded: [Module, Pool];
+      try {
+        loaded = await loadThreads(threads.count);
+      } catch (why) {
+        return Engine.open({ ...request, threads: { count: 0, reason: String(why) } });
+      }
+      const [module, pool] = loaded;
+      return Engine.#open(request, Promise.resolve(module), pool);
+    }
     try {
       return await Engine.#open(request, Module.load(build, wasm, policy ?? 'policies: "all"'));
     } catch (error) {
@@ -71,7 +117,7 @@ export class Engine {
     }
   }
 
-  static async #open(request: OpenRequest, loading: Promise<Module>): Promise<Engine> {
+  static async #open(request: OpenRequest, loading: Promise<Module>, pool?: Pool): Promise<Engine> {
     // It is awaited below, which throws its error.
     loading.catch(() => undefined);
     const persistent = request.storage === "opfs";
@@ -98,7 +144,7 @@ export class Engine {
       opened.push({ free: () => module.release(store) });
       // Not before: the file of an import means that there is no store yet.
       await files?.removeLeftovers();
-      return new Engine(module, store, files, request.syncInterval);
+      return new Engine(module, store, files, request.syncInterval, pool, request.threads);
     } catch (error) {
       await files?.release(...opened);
       throw error;
@@ -118,7 +164,7 @@ export class Engine {
   /** Aborts long calls with `reason`, those in progress and later ones. */
   abort(reason: TerraneError): void {
     this.#aborter.abort(reason);
-    this.#wake();
+    this.#wakeAll();
   }
 
   /** Runs a step of a long call. */
@@ -136,6 +182,12 @@ export class Engine {
       if (error instanceof EngineError) this.#end(error);
       throw error;
     }
+  }
+
+  /** Returns statistics, as JSON. */
+  stats(): string {
+    const stats = this.call((store) => store.stats());
+    return `{"threads":${JSON.stringify(this.#threads)},${stats.slice(1)}`;
   }
 
   /** Commits an encoded batch, durable after the next sync. Returns its sequence number. */
@@ -192,25 +244,44 @@ export class Engine {
     this.#turns.port2.postMessage(undefined);
   }
 
-  /** Waits until queued messages and a slice of background jobs have had their turn. */
-  turn(): Promise<void> {
+  /**
+   * Waits until queued messages and a slice of background jobs have had their turn; a caller that only
+   * waits for jobs, until there was something to do in it, or the turn after it.
+   */
+  turn(forJobs: boolean): Promise<void> {
     this.scheduleTurn();
-    return new Promise((resolve) => this.#waiting.push(resolve));
+    const mayRest = forJobs && this.#pool !== undefined;
+    const waiting = mayRest ? this.#waitingForJobs : this.#waiting;
+    return new Promise((resolve) => waiting.push(resolve));
   }
 
   #takeTurn(): void {
     this.#turnScheduled = false;
     this.onTurn();
+    const rested = this.#rested;
+    this.#rested = this.#waitingForJobs;
+    this.#waitingForJobs = [];
     try {
-      if (this.call((store) => store.run_jobs(SLICE_BYTES))) this.scheduleTurn();
+      if (this.call((store) => store.run_jobs(SLICE_BYTES))) {
+        this.scheduleTurn();
+        rested.push(...this.#rested.splice(0));
+      }
     } catch {
       // The engine retries a job that failed; a write that depends on it fails.
+      rested.push(...this.#rested.splice(0));
     }
+    this.#waiting.push(...rested);
     this.#wake();
   }
 
   #wake(): void {
     for (const wake of this.#waiting.splice(0)) wake();
+  }
+
+  /** Wakes everyone, whatever they wait for. */
+  #wakeAll(): void {
+    this.#waiting.push(...this.#rested.splice(0), ...this.#waitingForJobs.splice(0));
+    this.#wake();
   }
 
   #end(failure: TerraneError, verified: boolean = false): void {
@@ -220,7 +291,7 @@ export class Engine {
     if (!(failure instanceof ClosedError)) this.onFailure(failure);
     clearTimeout(this.#timer);
     this.#turns.port1.close();
-    this.#wake();
+    this.#wakeAll();
     const user = { free: () => this.#free() };
     if (this.files === undefined) user.free();
     else if (verified) this.files.releaseNow(user);
@@ -233,5 +304,6 @@ export class Engine {
     } catch {
       // The sync before has reported what could not be made durable.
     }
+    this.#pool?.end();
   }
 }

@@ -27,9 +27,10 @@ export class Module {
   /** Why this build cannot open a store any more. */
   #trapped: EngineError | undefined;
 
-  private constructor(module: WebAssembly.Module) {
-    this.glue = createGlue();
-    this.#memory = this.glue.initSync({ module }).memory;
+  /** Instantiates a build, with its JavaScript. */
+  constructor(glue: Glue, module: WebAssembly.Module) {
+    this.glue = glue;
+    this.#memory = glue.initSync({ module }).memory;
     this.glue.on_panic((message: string) => {
       this.#panic = message;
     });
@@ -45,7 +46,7 @@ export class Module {
     needed: string | undefined,
   ): Promise<Module> {
     const module = (loading[build] ??= compile(wasm ?? urlOf(build)).then(
-      (compiled) => new Module(compiled),
+      (compiled) => new Module(createGlue(), compiled),
     ));
     let loaded: Module;
     try {
@@ -94,7 +95,7 @@ function urlOf(build: Build): URL {
 }
 
 /** Fetches and compiles a module, if it is not one. */
-async function compile(url: string | URL | WebAssembly.Module): Promise<WebAssembly.Module> {
+export async function compile(url: string | URL | WebAssembly.Module): Promise<WebAssembly.Module> {
   if (url instanceof WebAssembly.Module) return url;
   const response = await fetch(url).catch((cause) => {
     throw new Error(`${cause} at ${url}`, { cause });

@@ -15,15 +15,23 @@ export class StartedTask<T> {
 /** Runs steps: calls the module, unless the task was aborted, and yields to others in between. */
 export interface StepRunner {
   step<T>(body: () => T): T;
-  turn(): Promise<void>;
+  /** Yields; a caller that only waits for background jobs may do so until there are any. */
+  turn(forJobs: boolean): Promise<void>;
 }
 
-/** Runs all steps, yielding in between; returns the call's result. */
-export async function runSteps(runner: StepRunner, steps: Steps): Promise<unknown> {
+/**
+ * Runs all steps, yielding in between; returns the call's result. Steps may do nothing but wait for
+ * background jobs.
+ */
+export async function runSteps(
+  runner: StepRunner,
+  steps: Steps,
+  waitForJobs: boolean = false,
+): Promise<unknown> {
   for (;;) {
     const result: unknown = runner.step(() => steps.step());
     if (result !== undefined) return result;
-    await runner.turn();
+    await runner.turn(waitForJobs);
   }
 }
 

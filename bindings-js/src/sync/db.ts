@@ -95,7 +95,7 @@ export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
   }
 
   stats(): Stats {
-    return fromJson(this.scope.context.engine.call((store) => store.stats()));
+    return fromJson(this.scope.context.engine.stats());
   }
 
   check(): CheckReport {

@@ -37,10 +37,12 @@ export class Dispatcher {
     const { engine } = this;
     switch (request.op) {
       case "call": {
+        if (request.method === "stats") return engine.stats();
         const result = engine.call((store) => invoke(store, request));
         const { module } = engine;
         if (!(result instanceof module.glue.Steps)) return result;
-        return new StartedTask(runSteps(engine, result).finally(() => module.release(result)));
+        const steps = runSteps(engine, result, request.method !== "check");
+        return new StartedTask(steps.finally(() => module.release(result)));
       }
       case "write":
         return engine.write(request.batch);

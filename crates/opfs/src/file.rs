@@ -2,11 +2,14 @@
 //!
 //! 1. Handles are JavaScript objects, which belong to the thread that opened them. They are kept in a
 //!    thread-local table, and an [`OpfsFile`] has the number of its own.
-//! 2. Numbers are never reused, in any thread: on another thread, or after it was closed, a file finds
-//!    no handle and fails; it never accesses another file.
-//! 3. Dropping the file closes its handle, which releases the browser's lock on it.
+//! 2. Numbers are never reused, in any thread: after it was closed, a file finds no handle and fails; it
+//!    never accesses another file.
+//! 3. Other threads have the owner call the handle, where there are any; without, they find no handle.
+//! 4. Dropping the file closes its handle, which releases the browser's lock on it.
 
 use crate::io_result::{Count, thrown};
+#[cfg(target_feature = "atomics")]
+use crate::owner::on_owner;
 use js_sys::Reflect;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -41,16 +44,18 @@ impl OpfsFile {
     }
 
     /// Calls the handle; `wanted` is the number of bytes to be written.
-    fn call<T>(
+    fn call<T: Send>(
         &self,
         action: &'static str,
         wanted: u64,
-        body: impl FnOnce(&FileSystemSyncAccessHandle) -> Result<T, JsValue>,
+        body: impl FnOnce(&FileSystemSyncAccessHandle) -> Result<T, JsValue> + Send,
     ) -> Result<T> {
-        HANDLES.with_borrow(|handles| {
-            let handle = handles.get(&self.number).ok_or(Closed::File)?;
-            body(handle).map_err(|e| {
-                thrown(action, &self.name, wanted, &text(&e, "name"), &text(&e, "message"))
+        on_owner(|| {
+            HANDLES.with_borrow(|handles| {
+                let handle = handles.get(&self.number).ok_or(Closed::File)?;
+                body(handle).map_err(|e| {
+                    thrown(action, &self.name, wanted, &text(&e, "name"), &text(&e, "message"))
+                })
             })
         })
     }
@@ -58,6 +63,12 @@ impl OpfsFile {
     fn short(&self, action: &'static str, offset: u64, expected: usize, found: i64) -> Error {
         Error::short(action, &self.name, offset, expected as u64, found)
     }
+}
+
+/// Without threads this is the only one.
+#[cfg(not(target_feature = "atomics"))]
+fn on_owner<T>(call: impl FnOnce() -> T) -> T {
+    call()
 }
 
 /// A text property of an exception.
@@ -119,11 +130,13 @@ impl File for OpfsFile {
 
 impl Drop for OpfsFile {
     fn drop(&mut self) {
-        // When the thread ends, the table and its handles may already be gone.
-        let _ = HANDLES.try_with(|handles| {
-            if let Some(handle) = handles.borrow_mut().remove(&self.number) {
-                handle.close();
-            }
+        on_owner(|| {
+            // When the thread ends, the table and its handles may already be gone.
+            let _ = HANDLES.try_with(|handles| {
+                if let Some(handle) = handles.borrow_mut().remove(&self.number) {
+                    handle.close();
+                }
+            });
         });
     }
 }

@@ -89,6 +89,9 @@ pub use terrane_table::error;
 pub use terrane_table::read::Range;
 
 // What other crates of this repository look into.
+#[cfg(target_feature = "atomics")]
+#[doc(hidden)]
+pub use terrane_table::sync::serving::while_locking;
 #[doc(hidden)]
 pub use terrane_table::{codec, entry, memtable, table};
 #[doc(hidden)]

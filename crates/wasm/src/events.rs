@@ -6,6 +6,8 @@
 use js_sys::Function;
 use std::cell::RefCell;
 use std::sync::Arc;
+#[cfg(feature = "threads")]
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use terrane::Db;
 use terrane::event::{Event, Listener};
 use terrane_types::json;
@@ -13,6 +15,7 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 thread_local! {
+    /// Of the thread that opens stores.
     static LISTENERS: RefCell<Vec<(u32, Function)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -20,24 +23,62 @@ thread_local! {
 extern "C" {
     #[wasm_bindgen(js_namespace = performance)]
     fn now() -> f64;
+    #[cfg(feature = "threads")]
+    #[wasm_bindgen(thread_local_v2, js_namespace = performance, js_name = timeOrigin)]
+    static TIME_ORIGIN: f64;
 }
 
 /// Microseconds since a moment of the thread's choice.
+#[cfg(not(feature = "threads"))]
 pub(crate) fn clock() -> u64 {
     (now() * 1000.0) as u64
+}
+
+/// Microseconds since a moment that all threads share.
+#[cfg(feature = "threads")]
+pub(crate) fn clock() -> u64 {
+    ((TIME_ORIGIN.with(|origin| *origin) + now()) * 1000.0) as u64
 }
 
 /// Passes each event, as JSON, to the store's function.
 fn listener(store: u32) -> Listener {
     Arc::new(move |micros, event| {
-        let found = LISTENERS.with_borrow(|all| {
-            all.iter().find(|(number, _)| *number == store).map(|(_, emit)| emit.clone())
-        });
-        if let Some(emit) = found {
-            // The event has happened, whether or not the function throws.
-            let _ = emit.call1(&JsValue::UNDEFINED, &JsValue::from_str(&line(micros, event)));
+        #[cfg(feature = "threads")]
+        if !terrane_opfs::owner::is_here() {
+            return lock(&UNDELIVERED).push((store, line(micros, event)));
         }
+        #[cfg(feature = "threads")]
+        deliver();
+        tell(store, || line(micros, event));
     })
+}
+
+/// Calls the store's function, if there is one.
+fn tell(store: u32, line: impl FnOnce() -> String) {
+    let found = LISTENERS.with_borrow(|all| {
+        all.iter().find(|(number, _)| *number == store).map(|(_, emit)| emit.clone())
+    });
+    if let Some(emit) = found {
+        // The event has happened, whether or not the function throws.
+        let _ = emit.call1(&JsValue::UNDEFINED, &JsValue::from_str(&line()));
+    }
+}
+
+/// Events of other threads, for the one that has the functions.
+#[cfg(feature = "threads")]
+static UNDELIVERED: Mutex<Vec<(u32, String)>> = Mutex::new(Vec::new());
+
+/// Passes on what other threads have told.
+#[cfg(feature = "threads")]
+pub(crate) fn deliver() {
+    for (store, line) in std::mem::take(&mut *lock(&UNDELIVERED)) {
+        tell(store, || line);
+    }
+}
+
+#[cfg(feature = "threads")]
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// An event and its time, as [`TraceLine`](terrane::event::TraceLine) has them, whose own code for that

@@ -6,6 +6,7 @@
 //! * `volume` - volumes on OPFS handles or in memory, and stores as files.
 //! * `steps` - long calls, step by step.
 //! * `codec` - keys, values, ranges and batches as they are exchanged with JavaScript.
+//! * `threads` - a pool of workers for background jobs, in the build that has it.
 //! * `events`, `error` and `panic` - events, errors and panics as JavaScript gets them.
 
 mod codec;
@@ -15,6 +16,8 @@ mod panic;
 mod scan;
 mod steps;
 mod store;
+#[cfg(feature = "threads")]
+pub mod threads;
 mod tree;
 mod volume;
 
@@ -24,6 +27,10 @@ pub use steps::Steps;
 pub use store::Store;
 pub use volume::import_file;
 
+#[cfg(not(feature = "threads"))]
+use std::sync::Arc;
+#[cfg(not(feature = "threads"))]
+use terrane::executor::{Executor, SliceExecutor};
 use terrane::{Error, Result};
 use terrane_types::json;
 use wasm_bindgen::JsValue;
@@ -41,6 +48,16 @@ fn json(result: Result<impl serde::Serialize>) -> Result<JsValue, JsValue> {
 
 fn to_json(value: impl serde::Serialize) -> JsValue {
     JsValue::from_str(&json::to_string(&value))
+}
+
+/// The executor of a store.
+#[cfg(feature = "threads")]
+use threads::executor;
+
+/// The executor of a store.
+#[cfg(not(feature = "threads"))]
+fn executor() -> Arc<dyn Executor> {
+    Arc::new(SliceExecutor::with_clock(events::clock))
 }
 
 fn invalid(what: &'static str, expected: &str, found: String) -> Error {

@@ -33,12 +33,12 @@ impl Steps {
     pub(crate) fn waiter(db: &Db, mut waiter: Waiter) -> Self {
         let db = db.clone();
         Steps::new(move || {
-            let done = waiter.is_done()?;
-            if !done {
+            if !waiter.is_done()? {
                 // If a job fails, the next step returns its error.
                 let _ = db.run_jobs(STEP);
             }
-            Ok(done.then_some(JsValue::NULL))
+            // It may have been the last that was waited for, after which nothing calls the next step.
+            Ok(waiter.is_done()?.then_some(JsValue::NULL))
         })
     }
 

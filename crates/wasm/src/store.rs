@@ -3,16 +3,15 @@
 
 use crate::codec::{ByteList, ByteStrings, batch, range};
 use crate::error::{NOT_FOUND, coded};
-use crate::events::{clock, listen};
+use crate::events::listen;
 use crate::scan::Scan;
 use crate::steps::Steps;
 use crate::tree::{policy, set_policy};
-use crate::{invalid, json, to_js, volume};
+use crate::{executor, invalid, json, to_js, volume};
 use js_sys::Function;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use terrane::Waiter;
-use terrane::executor::SliceExecutor;
 use terrane::policy::FilterBits;
 use terrane::vec_map::VecMap;
 use terrane::{Closed, Db, Durability, Keyspace, Lookup, Options, Result, Snapshot};
@@ -392,7 +391,7 @@ fn open(
         options.policy = policy.clone();
     }
     let volume = Arc::new(volume::volume(handles)?);
-    let db = Db::open_storage(volume, options, Arc::new(SliceExecutor::with_clock(clock)))?;
+    let db = Db::open_storage(volume, options, executor())?;
     let keyspace = db.default_keyspace();
     if let Some(policy) = policy.filter(|_| !keep_policy) {
         set_policy(&keyspace, &policy)?;

@@ -47,14 +47,26 @@ fn new_id() -> Result<StoreId> {
         let why = e.as_string().unwrap_or_else(|| "crypto.getRandomValues failed".to_owned());
         Error::io("draw", "random bytes", 0, std::io::Error::other(Message(why)))
     };
+    #[cfg(not(feature = "threads"))]
     get_random_values(&mut bytes).map_err(failed)?;
+    #[cfg(feature = "threads")]
+    {
+        // It refuses memory that is shared.
+        let drawn = Uint8Array::new_with_length(StoreId::BYTES as u32);
+        get_random_values(&drawn).map_err(failed)?;
+        drawn.copy_to(&mut bytes);
+    }
     Ok(StoreId::new(bytes))
 }
 
 #[wasm_bindgen]
 extern "C" {
+    #[cfg(not(feature = "threads"))]
     #[wasm_bindgen(catch, js_namespace = crypto, js_name = getRandomValues)]
     fn get_random_values(bytes: &mut [u8]) -> Result<JsValue, JsValue>;
+    #[cfg(feature = "threads")]
+    #[wasm_bindgen(catch, js_namespace = crypto, js_name = getRandomValues)]
+    fn get_random_values(bytes: &Uint8Array) -> Result<JsValue, JsValue>;
 }
 
 /// Starts to copy a store into a volume with a single file in memory; the last step returns its bytes.

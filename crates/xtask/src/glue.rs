@@ -2,12 +2,60 @@
 //! a state of their own, so that builds with one interface share it. What loads a module is left out: the
 //! package does that itself.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 /// The declaration of that function, beside the one that wasm-bindgen writes of the exports.
 pub const DECLARATION: &str = "/** Exports that no module is set for yet. */
 export default function (): typeof import(\"./terrane.js\");
 ";
+
+/// The declaration of that function for the build with threads, which is given how to start its workers.
+pub const THREADS_DECLARATION: &str = "/** What a worker of the pool gets its thread from. */
+export interface PoolBuilder {
+  numThreads(): number;
+  /** The address of what a worker starts with. */
+  receiver(): number;
+  /** Gives all workers, which are ready, their threads. */
+  build(): void;
+}
+
+/** Exports of the build with threads, that no module is set for yet. */
+export default function (
+  startWorkers: (
+    module: WebAssembly.Module,
+    memory: WebAssembly.Memory,
+    builder: PoolBuilder,
+  ) => Promise<void>,
+): typeof import(\"./terrane.js\") & {
+  initSync(of: {
+    module: WebAssembly.Module;
+    memory?: WebAssembly.Memory;
+  }): import(\"./terrane.js\").InitOutput;
+  /** Has stores use a pool that runs so many merges at once; returns the address of the bell. */
+  use_pool(merges: number): number;
+  /** Starts that many workers. */
+  initThreadPool(threads: number): Promise<void>;
+  /** Does what workers have asked for; returns whether background jobs need a turn. */
+  serve(): boolean;
+  /** Runs a worker's thread. */
+  wbg_rayon_start_worker(receiver: number): void;
+};
+";
+
+/// Refuses the JavaScript of a module whose memory is not shared, or cannot grow.
+///
+/// # Errors
+/// What is expected of it.
+pub fn has_shared_memory(glue: &str) -> Result<()> {
+    let memory = glue.split("new WebAssembly.Memory({").nth(1).unwrap_or_default();
+    let memory = memory.split('}').next().unwrap_or_default();
+    let shared = memory.contains("maximum:65536") && memory.contains("shared:true");
+    ensure!(shared, "expected a memory that is shared and may grow, found {{{memory}}}");
+    Ok(())
+}
+
+/// What starts the workers of a build with threads, which its function is given.
+const START_WORKERS: &str = "import { startWorkers } from ";
 
 /// Returns the module `glue` as one that exports a function.
 ///
@@ -19,7 +67,13 @@ pub fn as_function(glue: &str) -> Result<String> {
     let (set_up, _load) = split(rest, "let __wbg_init_promise;")?;
     let mut names = vec!["initSync"];
     let mut body = String::new();
+    let mut parameters = "";
     for line in exports.lines().chain(set_up.lines()) {
+        if line.starts_with(START_WORKERS) {
+            parameters = "startWorkers";
+            continue;
+        }
+
         let exported = line.strip_prefix("export ");
         if let Some(declaration) = exported {
             let name = declaration.split([' ', '(']).nth(1).context("an export has a name")?;
@@ -28,7 +82,10 @@ pub fn as_function(glue: &str) -> Result<String> {
         body.push_str(exported.unwrap_or(line));
         body.push('\n');
     }
-    Ok(format!("export default function () {{\n{body}return {{ {} }};\n}}\n", names.join(", ")))
+    Ok(format!(
+        "export default function ({parameters}) {{\n{body}return {{ {} }};\n}}\n",
+        names.join(", ")
+    ))
 }
 
 /// What is before `mark`, and what begins with it.
@@ -48,6 +105,24 @@ mod tests {
         let expected = "export default function () {\nclass A {\n}\nfunction b(c) {\n}\n\
             function initSync(m) {\n}\nreturn { initSync, A, b };\n}\n";
         assert_eq!(as_function(glue).unwrap(), expected);
+    }
+
+    #[test]
+    fn what_starts_workers_is_a_parameter() {
+        let glue = "import { startWorkers } from './a.js';\nexport function b(c) {\n}\n\
+            async function __wbg_load(m) {\n}\nfunction initSync(m) {\n}\nlet __wbg_init_promise;\n";
+        let function = as_function(glue).unwrap();
+        assert!(function.starts_with("export default function (startWorkers) {\nfunction b(c)"));
+        assert!(!function.contains("import"), "{function}");
+    }
+
+    #[test]
+    fn a_memory_that_is_not_shared_or_cannot_grow_is_refused() {
+        let of = |memory: &str| has_shared_memory(&format!("new WebAssembly.Memory({{{memory}}})"));
+        assert!(of("initial:18,maximum:65536,shared:true").is_ok());
+        for refused in ["initial:18,maximum:18,shared:true", "initial:18,maximum:65536", ""] {
+            assert!(of(refused).is_err(), "{refused}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::progress;
 use crate::workspace::{Workspace, at_least};
 use anyhow::{Result, bail};
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 /// The target of the browser build.
@@ -72,6 +73,57 @@ impl Need for WasmTarget {
 
     fn install(&self, workspace: &Workspace) -> Result<()> {
         rustup(workspace, &["target", "add", WASM_TARGET])
+    }
+}
+
+/// The compiler of the build with threads, whose standard library is compiled along with it.
+pub const NIGHTLY: &str = "nightly-2026-05-20";
+
+/// [`NIGHTLY`], with the source of the standard library.
+pub struct Nightly;
+
+impl Nightly {
+    const INSTALL: [&str; 9] = [
+        "toolchain",
+        "install",
+        NIGHTLY,
+        "--profile",
+        "minimal",
+        "-c",
+        "rust-src",
+        "-t",
+        WASM_TARGET,
+    ];
+}
+
+impl Need for Nightly {
+    fn name(&self) -> String {
+        NIGHTLY.into()
+    }
+
+    fn wanted(&self, _: &Workspace) -> String {
+        "with rust-src".into()
+    }
+
+    fn found(&self, workspace: &Workspace) -> Result<String, String> {
+        let mut rustc = workspace.command("rustc");
+        rustc.env("RUSTUP_TOOLCHAIN", NIGHTLY).args(["--print", "sysroot"]);
+        let output = rustc.output().map_err(|_| "no rustc")?;
+        let sysroot = String::from_utf8_lossy(&output.stdout);
+        let library = "lib/rustlib/src/rust/library/std";
+        let is_nightly = sysroot.contains(NIGHTLY);
+        match fs::metadata(Path::new(sysroot.trim()).join(library)) {
+            Ok(_) if is_nightly => Ok("installed".into()),
+            _ => Err("none".into()),
+        }
+    }
+
+    fn remedy(&self, _: &Workspace) -> String {
+        format!("rustup {}", Self::INSTALL.join(" "))
+    }
+
+    fn install(&self, workspace: &Workspace) -> Result<()> {
+        rustup(workspace, &Self::INSTALL)
     }
 }
 

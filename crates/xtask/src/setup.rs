@@ -15,6 +15,7 @@ pub fn all() -> Vec<Box<dyn Need>> {
     let mut needs: Vec<Box<dyn Need>> = vec![
         Box::new(rust::Compiler),
         Box::new(rust::WasmTarget),
+        Box::new(rust::Nightly),
         Box::new(rust::RUSTFMT),
         Box::new(rust::CLIPPY),
         Box::new(rust::WasmPack),

@@ -6,8 +6,9 @@
 //!    then orders its functions. It goes over the engine until nothing gets smaller; that makes the
 //!    simulator 0.5 % smaller, in three times the time, and so is not done. What module and JavaScript
 //!    import from each other gets short names.
-//! 3. Three files go where the module is used: the engine's, in two builds, to `bindings-js/wasm`, of
-//!    which TypeScript builds `bindings-js/dist`.
+//! 3. Three files go where the module is used: the engine's, in three builds, to `bindings-js/wasm`, of
+//!    which TypeScript builds `bindings-js/dist`. The build with threads has a standard library of its
+//!    own, compiled with atomics by a nightly compiler, and JavaScript of its own.
 //! 4. The release package is weighed as a server would send it, and is refused above a bound. The
 //!    simulator is weighed, too.
 //!
@@ -15,11 +16,11 @@
 
 use crate::fresh::Step;
 use crate::function_order::named_by_place;
-use crate::glue::{DECLARATION, as_function};
+use crate::glue::{DECLARATION, THREADS_DECLARATION, as_function, has_shared_memory};
 use crate::need::Need;
 use crate::node::{self, BINDINGS};
 use crate::progress;
-use crate::rust::{WASM_TARGET, WasmBindgen, WasmPack, WasmTarget};
+use crate::rust::{NIGHTLY, Nightly, WASM_TARGET, WasmBindgen, WasmPack, WasmTarget};
 use crate::setup;
 use crate::workspace::Workspace;
 use anyhow::Result;
@@ -35,6 +36,13 @@ use std::process::Command;
 const RUSTFLAGS: &str = "-C target-feature=+simd128,+bulk-memory -C no-vectorize-loops \
     -C no-vectorize-slp -C llvm-args=-inline-threshold=20";
 
+/// What the build with threads gets besides. What is left out of this without an error makes a memory
+/// that is not shared, or never grows. The memory may take as much as without threads: all of 4 GiB.
+const THREADS_RUSTFLAGS: &str = "-C target-feature=+atomics,+mutable-globals \
+    -C link-arg=--shared-memory -C link-arg=--import-memory -C link-arg=--max-memory=4294967296 \
+    -C link-arg=--export=__heap_base -C link-arg=--export=__wasm_init_tls \
+    -C link-arg=--export=__tls_size -C link-arg=--export=__tls_align -C link-arg=--export=__tls_base";
+
 /// How wasm-opt works. What compresses better is preferred: nothing is inlined (15 kB), nothing
 /// computed once for two uses (1 kB), and offsets are folded into loads (1 kB; the stack's end lies
 /// below 1024).
@@ -46,7 +54,8 @@ const ORDER: [&str; 3] =
     ["--reorder-functions-by-name", "--strip-producers", "--strip-target-features"];
 
 /// The instructions that wasm-opt may meet and write: those that Rust and [`RUSTFLAGS`] use.
-const WASM_FEATURES: [&str; 8] = [
+const WASM_FEATURES: [&str; 9] = [
+    "--enable-threads",
     "--enable-bulk-memory",
     "--enable-bulk-memory-opt",
     "--enable-simd",
@@ -58,8 +67,8 @@ const WASM_FEATURES: [&str; 8] = [
 ];
 
 /// The most that a page may have to load, in bytes: module, worker and client with gzip -9; with the
-/// lean build, and with the one that has all policies.
-const GZIP_MAX: [u64; 2] = [242_500, 285_500];
+/// lean build, with the one that has all policies, and with the one that has threads, too.
+const GZIP_MAX: [u64; 3] = [242_500, 285_500, 330_000];
 
 /// A crate that becomes a module.
 struct Module {
@@ -73,6 +82,8 @@ struct Module {
     name: &'static str,
     /// What the JavaScript beside it is called.
     glue: &'static str,
+    /// Whether it has threads.
+    threads: bool,
     /// What else cargo gets for its release.
     cargo_options: &'static [&'static str],
     /// What else wasm-opt gets.
@@ -95,6 +106,7 @@ const LEAN: Module = Module {
     ],
     name: "terrane",
     glue: "terrane",
+    threads: false,
     cargo_options: &[],
     wasm_opt_options: &["--converge"],
     output: "bindings-js/wasm",
@@ -102,6 +114,16 @@ const LEAN: Module = Module {
 
 /// The engine with all policies, which has the same JavaScript.
 const ALL: Module = Module { features: "all", name: "terrane_all", ..LEAN };
+
+/// The engine with all policies and threads.
+const THREADS: Module = Module {
+    features: "threads",
+    name: "terrane_threads",
+    glue: "terrane_threads",
+    threads: true,
+    cargo_options: &["-Z", "build-std=panic_abort,std", "--target-dir", "target/threads"],
+    ..LEAN
+};
 
 /// What a server would send of a file, as an expression of Node.js.
 const WEIGH: &str = "`${zlib.gzipSync(fs.readFileSync(process.argv[1]), { level: 9 }).length} bytes \
@@ -114,6 +136,7 @@ const SIMULATOR: Module = Module {
     parts: &["crates/types", "crates/policy", "crates/sim", "crates/sim-wasm"],
     name: "terrane_sim",
     glue: "terrane_sim",
+    threads: false,
     cargo_options: &[
         "--config=profile.wasm.package.terrane-policy.opt-level=3",
         "--config=profile.wasm.package.terrane-types.opt-level=3",
@@ -144,22 +167,30 @@ impl Profile {
 /// A cargo command for the browser, with the flags of this build, so that they share their work.
 pub fn cargo(workspace: &Workspace, arguments: &[&str]) -> Command {
     let mut command = workspace.cargo(arguments);
-    command.args(["--target", WASM_TARGET]).env("CARGO_ENCODED_RUSTFLAGS", rustflags(workspace));
+    command
+        .args(["--target", WASM_TARGET])
+        .env("CARGO_ENCODED_RUSTFLAGS", rustflags(workspace, false));
     command
 }
 
 /// [`RUSTFLAGS`], and no path of this machine in what the module says of its dependencies and of the
 /// standard library; as cargo takes them where paths may have spaces.
-fn rustflags(workspace: &Workspace) -> OsString {
+fn rustflags(workspace: &Workspace, threads: bool) -> OsString {
     let home = env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(env::home_dir()?.join(".cargo"))).unwrap_or_default();
     let registries = fs::read_dir(home.join("registry/src")).into_iter().flatten().flatten();
     let mut folders: Vec<_> = registries.map(|registry| registry.path()).collect();
     // Where its source is installed; without it, rustc does not name a folder of this machine.
-    let sysroot = workspace.command("rustc").args(["--print", "sysroot"]).output();
+    let mut rustc = workspace.command("rustc");
+    if threads {
+        rustc.env("RUSTUP_TOOLCHAIN", NIGHTLY);
+    }
+    let sysroot = rustc.args(["--print", "sysroot"]).output();
     let sysroot = sysroot.ok().and_then(|output| String::from_utf8(output.stdout).ok());
     folders.extend(sysroot.map(|path| Path::new(path.trim()).join("lib/rustlib/src/rust")));
-    let mut flags = OsString::from(RUSTFLAGS.split_whitespace().collect::<Vec<_>>().join("\x1f"));
+    let words = RUSTFLAGS.split_whitespace();
+    let words = words.chain(THREADS_RUSTFLAGS.split_whitespace().filter(|_| threads));
+    let mut flags = OsString::from(words.collect::<Vec<_>>().join("\x1f"));
     for folder in folders {
         flags.push("\x1f--remap-path-prefix=");
         flags.push(folder);
@@ -173,11 +204,12 @@ fn rustflags(workspace: &Workspace) -> OsString {
 /// # Errors
 /// A missing tool, or the build step that failed.
 pub fn build(workspace: &Workspace, profile: Profile) -> Result<()> {
-    let needs: [&dyn Need; 6] =
-        [&WasmTarget, &WasmPack, &WasmBindgen, &node::Node, &node::Npm, &BINDINGS];
+    let needs: [&dyn Need; 7] =
+        [&WasmTarget, &Nightly, &WasmPack, &WasmBindgen, &node::Node, &node::Npm, &BINDINGS];
     setup::ensure(workspace, &needs)?;
     LEAN.bring_up_to_date(workspace, profile)?;
     ALL.bring_up_to_date(workspace, profile)?;
+    THREADS.bring_up_to_date(workspace, profile)?;
     package_step(workspace)?.bring_up_to_date(|| {
         let build = workspace.npm(BINDINGS.folder, &["run", "build"]);
         progress::run("npm run build in bindings-js", build).map(drop)
@@ -213,13 +245,14 @@ impl Module {
         Step {
             stamp: workspace.path(&format!("target/xtask/{}.stamp", self.name)),
             key: format!(
-                "{} {} {:?} rustc {} wasm-pack {} {RUSTFLAGS} {WASM_OPT_FLAGS:?} {:?} {ORDER:?}",
+                "{} {} {:?} rustc {} wasm-pack {} {RUSTFLAGS} {WASM_OPT_FLAGS:?} {:?} {ORDER:?} {}",
                 self.glue,
                 profile.name(),
                 self.cargo_options,
-                version("rustc"),
+                if self.threads { NIGHTLY.to_owned() } else { version("rustc") },
                 version("wasm-pack"),
-                self.wasm_opt_options
+                self.wasm_opt_options,
+                if self.threads { THREADS_RUSTFLAGS } else { "" }
             ),
             inputs: inputs.collect(),
             output: self.file(workspace),
@@ -243,19 +276,28 @@ impl Module {
         wasm_pack.args(["--no-pack", "--no-opt", "--out-name", self.glue]);
         wasm_pack.args(["--profile", name, "--out-dir"]).arg(&built);
         wasm_pack.args(["--", "--features", self.features]);
-        if matches!(profile, Profile::Release) {
+        if self.threads || matches!(profile, Profile::Release) {
             wasm_pack.args(self.cargo_options);
         }
-        wasm_pack.env("CARGO_ENCODED_RUSTFLAGS", rustflags(workspace));
+        if self.threads {
+            wasm_pack.env("RUSTUP_TOOLCHAIN", NIGHTLY);
+        }
+        wasm_pack.env("CARGO_ENCODED_RUSTFLAGS", rustflags(workspace, self.threads));
         let label = format!("wasm-pack build {} as {} ({name})", self.source, self.name);
         progress::run(&label, wasm_pack)?;
 
         let output = workspace.path(self.output);
         fs::create_dir_all(&output)?;
         let glue = fs::read_to_string(built.join(format!("{}.js", self.glue)))?;
-        let types = format!("{}.d.ts", self.glue);
-        fs::copy(built.join(&types), output.join(&types))?;
-        fs::write(output.join("glue.d.ts"), DECLARATION)?;
+        let (script, declaration) = if self.threads {
+            has_shared_memory(&glue)?;
+            ("glue_threads", THREADS_DECLARATION)
+        } else {
+            let types = format!("{}.d.ts", self.glue);
+            fs::copy(built.join(&types), output.join(&types))?;
+            ("glue", DECLARATION)
+        };
+        fs::write(output.join(format!("{script}.d.ts")), declaration)?;
         let module = built.join(format!("{}_bg.wasm", self.glue));
         match profile {
             Profile::Dev => drop(fs::copy(module, self.file(workspace))?),
@@ -268,7 +310,7 @@ impl Module {
                 wasm_opt(workspace, "ordering functions", &ORDER, &named, &self.file(workspace))?;
             }
         }
-        fs::write(output.join("glue.js"), as_function(&glue)?)?;
+        fs::write(output.join(format!("{script}.js")), as_function(&glue)?)?;
         Ok(())
     }
 }

@@ -15,8 +15,15 @@ use std::sync::PoisonError;
 
 /// Locks, and ignores poisoning: every step of a change under a lock leaves the data consistent.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    #[cfg(not(any(loom, shuttle, all(target_arch = "wasm32", not(target_feature = "atomics")))))]
+    if let Some(guard) = serving::lock(mutex) {
+        return guard;
+    }
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(not(any(loom, shuttle, all(target_arch = "wasm32", not(target_feature = "atomics")))))]
+pub mod serving;
 
 /// Primitives of the lock-free structures.
 #[cfg_attr(loom, path = "loomed.rs")]

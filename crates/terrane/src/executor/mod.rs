@@ -2,6 +2,8 @@
 //!
 //! * [`ThreadExecutor`]: native worker threads; a flush never waits behind a merge.
 //! * [`SliceExecutor`]: one thread, job slices between the owner's own work (a browser worker).
+//! * [`PoolExecutor`]: threads for flushes and merges, beside an owner that has the files (a browser
+//!   worker with a pool).
 //! * [`SeededExecutor`]: one thread, jobs interleaved in an order that a seed decides (tests).
 //!
 //! An executor of your own implements [`Executor`]. It takes jobs from [`Engine::next_job`] and calls
@@ -55,6 +57,8 @@
 //! # }
 //! ```
 
+#[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
+mod pool;
 mod seeded;
 mod slices;
 #[cfg(not(target_arch = "wasm32"))]
@@ -64,6 +68,8 @@ mod threads;
 pub use crate::jobs::Progress;
 #[doc(inline)]
 pub use crate::schedule::{Job, JobFilter};
+#[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
+pub use pool::{JobThreads, PoolExecutor};
 pub use seeded::SeededExecutor;
 pub use slices::SliceExecutor;
 #[cfg(not(target_arch = "wasm32"))]

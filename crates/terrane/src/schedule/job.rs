@@ -33,11 +33,13 @@ pub(crate) enum Work {
 pub struct Job {
     engine: Arc<Engine>,
     work: Work,
+    /// What the work came to, where its end was left to another slice.
+    ended: Option<Result<Outcome>>,
 }
 
 impl Job {
     pub(crate) fn new(engine: Arc<Engine>, work: Work) -> Self {
-        Job { engine, work }
+        Job { engine, work, ended: None }
     }
 
     /// Whether writers may be waiting for it.
@@ -50,6 +52,18 @@ impl Job {
     #[must_use]
     pub fn is_light(&self) -> bool {
         matches!(self.work, Work::Remove(_) | Work::Move { .. })
+    }
+
+    /// Whether it reads or writes tables, and with them nothing that the engine's owner has to itself.
+    pub(crate) fn is_for_threads(&self) -> bool {
+        matches!(self.work, Work::Flush(_) | Work::Merge(_))
+    }
+
+    /// Works as [`Job::run_for`] does, but leaves the end to it: the next slice has the result take
+    /// effect, or returns the error.
+    pub(crate) fn work_for(&mut self, bytes: u64) -> Progress {
+        self.ended = self.work(bytes).transpose();
+        if self.ended.is_none() { Progress::More } else { Progress::Done }
     }
 
     /// Works for about `bytes` bytes read or written. At its end the result takes effect.
@@ -76,7 +90,8 @@ impl Job {
 
     /// Runs a slice, and has the outcome installed when there is one.
     fn step(&mut self, bytes: u64) -> Result<Progress> {
-        let Some(outcome) = self.work(bytes)? else { return Ok(Progress::More) };
+        let ended = self.ended.take().or_else(|| self.work(bytes).transpose());
+        let Some(outcome) = ended.transpose()? else { return Ok(Progress::More) };
         if !self.engine.install(outcome)? {
             self.abandon();
         }

@@ -1,0 +1,26 @@
+/** Whether a page's store has threads, and how many. */
+
+import type { ThreadStats } from "../api/stats.ts";
+import { toThreads } from "../codec/requests.ts";
+import type { OpenOptions } from "./open.ts";
+
+/** The most compactions at once where nobody says how many: more take more memory than they save time. */
+const AUTOMATIC_MAX = 4;
+
+/** How many compactions may run at once on workers, and why so many. */
+export function chooseThreads(
+  options: Pick<OpenOptions, "threads" | "wasm" | "worker">,
+): ThreadStats {
+  const wanted = toThreads(options.threads);
+  const none = (reason: string) => ({ count: 0, reason });
+  if (wanted === 0) return none("the option threads says none");
+  if (options.worker !== undefined) return none("the option worker was given");
+  if (options.wasm !== undefined) return none("the option wasm was given");
+  if (!globalThis.crossOriginIsolated) return none("the page is not cross-origin isolated");
+  if (typeof Atomics.waitAsync !== "function") return none("the browser has no Atomics.waitAsync");
+  if (wanted !== undefined) return { count: wanted, reason: "the option threads says so" };
+  const processors = navigator.hardwareConcurrency || 1;
+  const count = Math.min(processors - 1, AUTOMATIC_MAX);
+  const plural = processors === 1 ? "processor" : "processors";
+  return { count, reason: `the machine has ${processors} ${plural}` };
+}

@@ -1,0 +1,16 @@
+/**
+ * The worker of a store whose engine has threads: it does what the worker without them does, and starts
+ * a pool of workers, which run this script, too. If the pool cannot be started, it is that worker.
+ */
+
+import type { Request } from "../codec/protocol.ts";
+import { setThreads } from "../engine/engine.ts";
+import { receive } from "../worker/serve.ts";
+import { loadThreads, type PoolStart, work } from "./pool.ts";
+
+setThreads(loadThreads);
+
+self.onmessage = ({ data }: MessageEvent<Request[] | PoolStart>) => {
+  if (Array.isArray(data)) receive(data);
+  else work(data);
+};

@@ -1,0 +1,143 @@
+/**
+ * The pool of workers that run flushes and compactions in the memory of the engine's worker, which owns
+ * the files.
+ *
+ * 1. Each worker says that it is ready from within the handler of its first message, and only then does
+ *    wasm-bindgen-rayon give it a thread to run: one that is still starting while its parent waits for it
+ *    never would.
+ * 2. The workers ring a bell in the shared memory when they need the owner, and may wait for it. The owner
+ *    waits for the bell between messages, and never for a worker.
+ * 3. A worker that fails says so in the memory, where the owner sees it even during a call, and rings.
+ */
+
+import createGlue, { type PoolBuilder } from "../../wasm/glue_threads.js";
+import { EngineError } from "../api/errors.ts";
+import { compile, Module } from "../engine/module.ts";
+import type { Pool } from "../engine/engine.ts";
+
+/** The first message to a worker of the pool. */
+export interface PoolStart {
+  module: WebAssembly.Module;
+  memory: WebAssembly.Memory;
+  /** The addresses of what gives it its thread, and of the bell. */
+  receiver: number;
+  bell: number;
+}
+
+/** What a worker of the pool says: that it is ready, or why it failed. */
+type PoolMessage = { ready: true } | { failed: string };
+
+/** Offsets from the bell, as numbers of 32 bits: how often it rang, and whether a worker has failed. */
+const RUNG = 0;
+const FAILED = 1;
+
+/** A pool that has started, with its module. */
+class Workers implements Pool {
+  onTurn: () => void = () => undefined;
+  onFailure: (failure: EngineError) => void = () => undefined;
+  readonly #glue: ReturnType<typeof createGlue>;
+  #module: Module | undefined;
+  #bell: Int32Array = new Int32Array();
+  #bellAt = 0;
+  /** Firefox collects workers that nothing refers to. */
+  #workers: Worker[] = [];
+  readonly #turns: MessageChannel = new MessageChannel();
+
+  private constructor() {
+    this.#glue = createGlue((...started) => this.#startWorkers(...started));
+  }
+
+  /** Starts as many workers as run so many merges at once and besides them a flush. */
+  static async start(compiled: WebAssembly.Module, merges: number): Promise<[Module, Workers]> {
+    const pool = new Workers();
+    const module = new Module(pool.#glue, compiled);
+    pool.#module = module;
+    pool.#bellAt = pool.#glue.use_pool(merges);
+    await pool.#glue.initThreadPool(merges + 1);
+    void pool.#listen();
+    return [module, pool];
+  }
+
+  async #startWorkers(
+    module: WebAssembly.Module,
+    memory: WebAssembly.Memory,
+    builder: PoolBuilder,
+  ): Promise<void> {
+    this.#bell = new Int32Array(memory.buffer, this.#bellAt, 2);
+    const start = { module, memory, receiver: builder.receiver(), bell: this.#bellAt };
+    const all = Array.from({ length: builder.numThreads() }, () => this.#startWorker(start));
+    this.#workers = await Promise.all(all);
+    builder.build();
+  }
+
+  #startWorker(start: PoolStart): Promise<Worker> {
+    return new Promise((resolve, reject) => {
+      const worker = new Worker(self.location.href, { type: "module", name: "terrane-pool" });
+      const fail = (why: string) => {
+        reject(new Error(why));
+        this.onFailure(new EngineError(`a worker of the engine's pool failed: ${why}`));
+      };
+      worker.onerror = ({ message }) => fail(message || "its script could not be loaded");
+      worker.onmessage = ({ data }: MessageEvent<PoolMessage>) => {
+        if ("failed" in data) fail(data.failed);
+        else resolve(worker);
+      };
+      worker.postMessage(start);
+    });
+  }
+
+  /** Ends the workers. */
+  end(): void {
+    for (const worker of this.#workers.splice(0)) worker.terminate();
+  }
+
+  /** Does what the workers ask for whenever they ring. */
+  async #listen(): Promise<void> {
+    const bell = this.#bell;
+    while (this.#workers.length > 0) {
+      const rung = Atomics.load(bell, RUNG);
+      try {
+        if (this.#module?.call(() => this.#glue.serve())) this.onTurn();
+      } catch (error) {
+        return this.onFailure(error as EngineError);
+      }
+      const waiting = Atomics.waitAsync(bell, RUNG, rung);
+      // It has rung again: messages that have arrived have their turn before.
+      await (waiting.async ? waiting.value : this.#turn());
+    }
+  }
+
+  #turn(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#turns.port1.onmessage = () => resolve();
+      this.#turns.port2.postMessage(undefined);
+    });
+  }
+}
+
+/** Loads the build with threads, and starts a pool that runs so many merges at once. */
+export async function loadThreads(merges: number): Promise<[Module, Pool]> {
+  const url = new URL("terrane_threads_bg.wasm", import.meta.url);
+  return Workers.start(await compile(url), merges);
+}
+
+/** Runs a thread of the pool in this worker, for as long as it lives. */
+export function work({ module, memory, receiver, bell }: PoolStart): void {
+  const glue = createGlue(() => Promise.reject(new Error("this is a worker of the pool")));
+  let panic: string | undefined;
+  const say = (message: PoolMessage) => self.postMessage(message);
+  try {
+    glue.initSync({ module, memory });
+    glue.on_panic((message: string) => {
+      panic = message;
+    });
+    say({ ready: true });
+    glue.wbg_rayon_start_worker(receiver);
+  } catch (error) {
+    const words = new Int32Array(memory.buffer, bell, 2);
+    Atomics.store(words, FAILED, 1);
+    Atomics.add(words, RUNG, 1);
+    Atomics.notify(words, RUNG);
+    say({ failed: panic ?? String(error) });
+  }
+}

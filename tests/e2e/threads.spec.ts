@@ -1,0 +1,205 @@
+/** The engine with threads: where it runs, that it keeps what was written, and how it ends. */
+
+import { readFileSync } from "node:fs";
+import { expect, openStorePage, type Page, test } from "./fixtures.ts";
+import { isolation, ISOLATED } from "./server.ts";
+
+const policies = [
+  { policy: "leveled" },
+  { policy: "universal", partitioner: "global-range", flushFloorBytes: 4 << 10 },
+  { policy: "leveled", maxSubcompactions: 4 },
+  { policy: "tiered" },
+] as const;
+
+/** Loads a store until it has compacted, beside a model; returns its statistics and where they differ. */
+function load(page: Page, threads: number | false, policy: (typeof policies)[number]) {
+  return page.evaluate(
+    async ([threads, policy]) => {
+      const { open } = window.terrane;
+      const name = `load-${threads}-${JSON.stringify(policy)}`;
+      const options = { policy, threads, memtableBytes: 64 << 10, cacheBytes: 0 };
+      const db = await open(name, options);
+      const model = new Map<string, string>();
+      let random = 1;
+      const next = (bound: number) => {
+        random = (random * 48271) % 0x7fffffff;
+        return random % bound;
+      };
+      for (let batch = 0; batch < 150; batch++) {
+        const operations = Array.from({ length: 50 }, () => {
+          const key = `${next(5000)}`.padStart(6, "0");
+          if (next(5) === 0) {
+            model.delete(key);
+            return { type: "delete" as const, key };
+          }
+          const value = `${next(1e9)}`.repeat(12);
+          model.set(key, value);
+          return { type: "put" as const, key, value };
+        });
+        await db.batch(operations);
+      }
+      await db.flush();
+      const stats = await db.stats();
+      const { damage } = await db.check();
+      await db.close();
+      const again = await open(name, options);
+      const entries: [string, string][] = [];
+      for await (const entry of again.entries()) entries.push(entry);
+      await again.close();
+      const expected = [...model].sort(([a], [b]) => (a < b ? -1 : 1));
+      const same = JSON.stringify(entries) === JSON.stringify(expected);
+      return { stats, damage, same, entries: entries.length, merged: stats.mergeWrittenBytes };
+    },
+    [threads, policy] as const,
+  );
+}
+
+for (const policy of policies) {
+  test(`a store with threads has what a model and one without have: ${JSON.stringify(policy)}`, async ({
+    context,
+    origin,
+  }) => {
+    const page = await openStorePage(context, origin, ISOLATED);
+    const alone = await load(page, false, policy);
+    const pooled = await load(page, 2, policy);
+    expect(alone.stats.threads).toEqual({ count: 0, reason: "the option threads says none" });
+    expect(pooled.stats.threads).toEqual({ count: 2, reason: "the option threads says so" });
+    for (const { same, damage, merged } of [alone, pooled]) {
+      expect({ same, damage }).toEqual({ same: true, damage: [] });
+      expect(merged).toBeGreaterThan(0);
+    }
+    expect(pooled.entries).toBe(alone.entries);
+  });
+}
+
+/** What a store's statistics say of its threads. */
+function threadsOf(page: Page, options: { threads?: number; wasm?: string } = {}) {
+  return page.evaluate(async (options) => {
+    const db = await window.terrane.open("asked", options);
+    const { threads } = await db.stats();
+    await db.close();
+    return threads;
+  }, options);
+}
+
+test("a page that is not isolated has a store without threads, which says why", async ({
+  storePage,
+}) => {
+  const page = await storePage();
+  const without = { count: 0, reason: "the page is not cross-origin isolated" };
+  expect(await threadsOf(page)).toEqual(without);
+  expect(await threadsOf(page, { threads: 3 })).toEqual(without);
+});
+
+test("an isolated page has as many threads as processors but one, or as it asks for", async ({
+  context,
+  origin,
+}) => {
+  const page = await openStorePage(context, origin, ISOLATED);
+  const processors = await page.evaluate(() => navigator.hardwareConcurrency);
+  const { count, reason } = await threadsOf(page);
+  expect(count).toBe(Math.min(processors - 1, 4));
+  expect(reason).toContain(`${processors} processor`);
+  expect((await threadsOf(page, { threads: 3 })).count).toBe(3);
+  const named = await threadsOf(page, { wasm: "../terrane/dist/terrane_bg.wasm" });
+  expect(named).toEqual({ count: 0, reason: "the option wasm was given" });
+  const failure = await page.evaluate(() =>
+    window.failure(() => window.terrane.open("asked", { threads: 9 })),
+  );
+  expect(failure?.code).toBe("invalid-argument");
+});
+
+test("where the build with threads cannot be loaded the store has none, and says why", async ({
+  context,
+  origin,
+}) => {
+  const page = await openStorePage(context, origin, ISOLATED);
+  await context.route("**/terrane_threads_bg.wasm", (route) => route.fulfill({ status: 404 }));
+  const { count, reason } = await threadsOf(page, { threads: 2 });
+  expect(count).toBe(0);
+  expect(reason).toContain("404");
+});
+
+test("a store that is closed leaves no worker behind", async ({ context, origin }) => {
+  const page = await openStorePage(context, origin, ISOLATED);
+  for (let round = 0; round < 20; round++) await threadsOf(page, { threads: 3 });
+  // A browser ends a worker some time after it was told to.
+  await expect.poll(() => page.workers().length).toBe(0);
+});
+
+test("a tab that is closed amid merges leaves a store that another opens", async ({
+  context,
+  origin,
+}) => {
+  for (let round = 0; round < 3; round++) {
+    const page = await openStorePage(context, origin, ISOLATED);
+    const acknowledged = await page.evaluate(async () => {
+      const options = { threads: 2, memtableBytes: 64 << 10, policy: "tiered" } as const;
+      const db = await window.terrane.open("killed", options);
+      const value = "v".repeat(500);
+      const put = (key: number) => ({ type: "put" as const, key: `${key}`, value });
+      for (let batch = 0; batch < 40; batch++) {
+        await db.batch(
+          Array.from({ length: 50 }, (_, i) => put(batch * 50 + i)),
+          { durability: "sync" },
+        );
+      }
+      // More, which nobody waits for.
+      for (let batch = 0; batch < 400; batch++) {
+        void db.batch(Array.from({ length: 50 }, (_, i) => put((batch * 50 + i * 7919) % 20_000)));
+      }
+      return 40 * 50;
+    });
+    await page.close();
+    const next = await openStorePage(context, origin, ISOLATED);
+    const [found, damage] = await next.evaluate(async () => {
+      const db = await window.terrane.open("killed");
+      let found = 0;
+      for await (const key of db.keys()) found += Number(key) < 2000 ? 1 : 0;
+      const { damage } = await db.check();
+      await db.close();
+      return [found, damage] as const;
+    });
+    expect(damage).toEqual([]);
+    expect(found).toBe(acknowledged);
+    await next.close();
+  }
+});
+
+test("a worker of the pool that dies is an error of the store, which can be opened again", async ({
+  context,
+  origin,
+}) => {
+  const page = await openStorePage(context, origin, ISOLATED);
+  // A worker of the pool that asks for the time dies.
+  const script = readFileSync(
+    new URL("../../bindings-js/dist/threads.js", import.meta.url),
+    "utf8",
+  );
+  const broken = `
+    const Started = self.Worker;
+    self.Worker = function (url, options) {
+      const script = \`import "\${url}"; performance.now = () => { throw "broken"; };\`;
+      const blob = new Blob([script], { type: "text/javascript" });
+      return new Started(URL.createObjectURL(blob), options);
+    };`;
+  await context.route("**/terrane/dist/threads.js", (route) =>
+    route.fulfill({ body: broken + script, contentType: "text/javascript", headers: isolation }),
+  );
+  const failure = await page.evaluate(() =>
+    window.failure(async () => {
+      const options = { threads: 2, memtableBytes: 512 << 10, policy: "tiered" } as const;
+      const db = await window.terrane.open("broken", options);
+      // Events have times, also those that tell how far a merge is.
+      void db.events().next();
+      for (let n = 0; n < 20_000; n++) {
+        await db.put(`${n % 5000}`, "v".repeat(200));
+      }
+      await db.flush();
+    }),
+  );
+  expect(failure?.code).toBe("engine");
+  await context.unroute("**/terrane/dist/threads.js");
+  const again = await openStorePage(context, origin, ISOLATED);
+  expect((await threadsOf(again, { threads: 2 })).count).toBe(2);
+});
