@@ -1,15 +1,15 @@
 /** Whether a page's store has threads, and how many. */
 
+import type { StoreOptions } from "../api/options.ts";
 import type { ThreadStats } from "../api/stats.ts";
 import { toThreads } from "../codec/requests.ts";
-import type { OpenOptions } from "./open.ts";
 
 /** The most compactions at once where nobody says how many: more take more memory than they save time. */
 const AUTOMATIC_MAX = 4;
 
 /** How many compactions may run at once on workers, and why so many. */
 export function chooseThreads(
-  options: Pick<OpenOptions, "threads" | "wasm" | "worker">,
+  options: Pick<StoreOptions, "threads" | "wasm"> & { worker?: unknown },
 ): ThreadStats {
   const wanted = toThreads(options.threads);
   const none = (reason: string) => ({ count: 0, reason });
