@@ -9,7 +9,7 @@
 //!    gets its place.
 
 use crate::wasm_bytes::{leb, section, sized, take_leb, take_sized};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use std::collections::{HashMap, VecDeque};
 
 /// How many bytes of code are compared with what may follow them.
@@ -110,14 +110,26 @@ fn strings(body: &[u8]) -> Vec<&[u8]> {
     strings
 }
 
+/// How many functions are imported; besides them there may be a memory.
 fn imported_functions(mut section: &[u8]) -> Result<usize> {
     let imports = take_leb(&mut section)?;
+    let mut functions = 0;
     for _ in 0..imports {
         let (_module, _name) = (take_sized(&mut section)?, take_sized(&mut section)?);
-        ensure!(take_leb(&mut section)? == 0, "an import that is no function");
-        take_leb(&mut section)?;
+        match take_leb(&mut section)? {
+            0 => functions += 1,
+            2 => {
+                let has_most = take_leb(&mut section)? & 1 == 1;
+                let _least = take_leb(&mut section)?;
+                if !has_most {
+                    continue;
+                }
+            }
+            kind => bail!("an import of kind {kind}: neither a function nor a memory"),
+        }
+        let _type_or_most = take_leb(&mut section)?;
     }
-    Ok(imports)
+    Ok(functions)
 }
 
 fn function_bodies(mut section: &[u8]) -> Result<Vec<&[u8]>> {
@@ -154,6 +166,17 @@ mod tests {
         let names = [leb(2), leb(2), sized(b"000000"), leb(1), sized(b"000001")].concat();
         let section_of_names = section(0, &[sized(b"name"), section(1, &names)].concat());
         assert_eq!(named_by_place(&module).unwrap(), [module, section_of_names].concat());
+    }
+
+    #[test]
+    fn an_imported_memory_is_no_function() {
+        let memory = |limits: &[u8]| [&sized(b"m")[..], &sized(b"memory"), &[2], limits].concat();
+        let function = [&sized(b"m")[..], &sized(b"f"), &[0, 0]].concat();
+        for limits in [[&[0][..], &leb(17)].concat(), [&[3][..], &leb(17), &leb(65_536)].concat()] {
+            let imports = [leb(2), memory(&limits), function.clone()].concat();
+            assert_eq!(imported_functions(&imports).unwrap(), 1);
+        }
+        assert!(imported_functions(&[leb(1), sized(b"m"), sized(b"t"), vec![1]].concat()).is_err());
     }
 
     #[test]
