@@ -9,6 +9,7 @@ const policies = [
   { policy: "universal", partitioner: "global-range", flushFloorBytes: 4 << 10 },
   { policy: "leveled", maxSubcompactions: 4 },
   { policy: "tiered" },
+  { policy: "bucket" },
 ] as const;
 
 /** Loads a store until it has compacted, beside a model; returns its statistics and where they differ. */
@@ -54,11 +55,17 @@ function load(page: Page, threads: number | false, policy: (typeof policies)[num
   );
 }
 
+/** Firefox ESR 153 now and then hangs while it starts the workers of a pool. */
+const needsPool = (browserName: string) =>
+  test.skip(browserName === "firefox", "Firefox may hang while it starts a pool");
+
 for (const policy of policies) {
   test(`a store with threads has what a model and one without have: ${JSON.stringify(policy)}`, async ({
+    browserName,
     context,
     origin,
   }) => {
+    needsPool(browserName);
     const page = await openStorePage(context, origin, ISOLATED);
     const alone = await load(page, false, policy);
     const pooled = await load(page, 2, policy);
@@ -92,9 +99,11 @@ test("a page that is not isolated has a store without threads, which says why", 
 });
 
 test("an isolated page has as many threads as processors but one, or as it asks for", async ({
+  browserName,
   context,
   origin,
 }) => {
+  needsPool(browserName);
   const page = await openStorePage(context, origin, ISOLATED);
   const processors = await page.evaluate(() => navigator.hardwareConcurrency);
   const { count, reason } = await threadsOf(page);
@@ -109,6 +118,18 @@ test("an isolated page has as many threads as processors but one, or as it asks 
   expect(failure?.code).toBe("invalid-argument");
 });
 
+test("in Firefox an isolated page has no threads unless it asks for them", async ({
+  browserName,
+  context,
+  origin,
+}) => {
+  test.skip(browserName !== "firefox", "other browsers start threads");
+  const page = await openStorePage(context, origin, ISOLATED);
+  const { count, reason } = await threadsOf(page);
+  expect(count).toBe(0);
+  expect(reason).toContain("Firefox");
+});
+
 test("where the build with threads cannot be loaded the store has none, and says why", async ({
   context,
   origin,
@@ -120,7 +141,8 @@ test("where the build with threads cannot be loaded the store has none, and says
   expect(reason).toContain("404");
 });
 
-test("a store that is closed leaves no worker behind", async ({ context, origin }) => {
+test("a store that is closed leaves no worker behind", async ({ browserName, context, origin }) => {
+  needsPool(browserName);
   const page = await openStorePage(context, origin, ISOLATED);
   for (let round = 0; round < 20; round++) await threadsOf(page, { threads: 3 });
   // A browser ends a worker some time after it was told to.
@@ -128,9 +150,11 @@ test("a store that is closed leaves no worker behind", async ({ context, origin 
 });
 
 test("a tab that is closed amid merges leaves a store that another opens", async ({
+  browserName,
   context,
   origin,
 }) => {
+  needsPool(browserName);
   for (let round = 0; round < 3; round++) {
     const page = await openStorePage(context, origin, ISOLATED);
     const acknowledged = await page.evaluate(async () => {
@@ -167,9 +191,11 @@ test("a tab that is closed amid merges leaves a store that another opens", async
 });
 
 test("a worker of the pool that dies is an error of the store, which can be opened again", async ({
+  browserName,
   context,
   origin,
 }) => {
+  needsPool(browserName);
   const page = await openStorePage(context, origin, ISOLATED);
   // A worker of the pool that asks for the time dies.
   const script = readFileSync(

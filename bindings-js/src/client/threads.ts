@@ -19,6 +19,9 @@ export function chooseThreads(
   if (!globalThis.crossOriginIsolated) return none("the page is not cross-origin isolated");
   if (typeof Atomics.waitAsync !== "function") return none("the browser has no Atomics.waitAsync");
   if (wanted !== undefined) return { count: wanted, reason: "the option threads says so" };
+  if (navigator.userAgent.includes("Firefox/")) {
+    return none("Firefox now and then hangs while it starts threads: ask for a number of them");
+  }
   const processors = navigator.hardwareConcurrency || 1;
   const count = Math.min(processors - 1, AUTOMATIC_MAX);
   const plural = processors === 1 ? "processor" : "processors";

@@ -39,8 +39,8 @@ class Workers implements Pool {
   #module: Module | undefined;
   #bell: Int32Array = new Int32Array();
   #bellAt = 0;
-  /** Firefox collects workers that nothing refers to. */
-  #workers: Worker[] = [];
+  /** From their start on: Firefox collects workers that nothing refers to, and with them their threads. */
+  readonly #workers: Worker[] = [];
   readonly #turns: MessageChannel = new MessageChannel();
 
   private constructor() {
@@ -53,7 +53,12 @@ class Workers implements Pool {
     const module = new Module(pool.#glue, compiled);
     pool.#module = module;
     pool.#bellAt = pool.#glue.use_pool(merges);
-    await pool.#glue.initThreadPool(merges + 1);
+    try {
+      await pool.#glue.initThreadPool(merges + 1);
+    } catch (error) {
+      pool.end();
+      throw error;
+    }
     void pool.#listen();
     return [module, pool];
   }
@@ -65,14 +70,15 @@ class Workers implements Pool {
   ): Promise<void> {
     this.#bell = new Int32Array(memory.buffer, this.#bellAt, 2);
     const start = { module, memory, receiver: builder.receiver(), bell: this.#bellAt };
-    const all = Array.from({ length: builder.numThreads() }, () => this.#startWorker(start));
-    this.#workers = await Promise.all(all);
+    // One after the other: Firefox hangs more often while it starts several at once.
+    for (let thread = 0; thread < builder.numThreads(); thread++) await this.#startWorker(start);
     builder.build();
   }
 
-  #startWorker(start: PoolStart): Promise<Worker> {
+  #startWorker(start: PoolStart): Promise<void> {
     return new Promise((resolve, reject) => {
       const worker = new Worker(self.location.href, { type: "module", name: "terrane-pool" });
+      this.#workers.push(worker);
       const fail = (why: string) => {
         reject(new Error(why));
         this.onFailure(new EngineError(`a worker of the engine's pool failed: ${why}`));
@@ -80,7 +86,7 @@ class Workers implements Pool {
       worker.onerror = ({ message }) => fail(message || "its script could not be loaded");
       worker.onmessage = ({ data }: MessageEvent<PoolMessage>) => {
         if ("failed" in data) fail(data.failed);
-        else resolve(worker);
+        else resolve();
       };
       worker.postMessage(start);
     });
