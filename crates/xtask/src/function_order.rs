@@ -9,7 +9,7 @@
 //!    gets its place.
 
 use crate::wasm_bytes::{leb, section, sized, take_leb, take_sized};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use std::collections::{HashMap, VecDeque};
 
 /// How many bytes of code are compared with what may follow them.
