@@ -248,6 +248,14 @@ fn tables_that_overlap_move_one_after_the_other_the_oldest_first() {
 }
 
 #[test]
+fn tables_that_move_above_the_same_one_and_do_not_overlap_go_into_one_run() {
+    let (model, ids) = Model::of_level1(&[b"ac", b"a", b"b"]);
+    let plan = model.compaction_by(&PTIER, &Running::default()).unwrap();
+    let inputs: Vec<_> = plan.groups.iter().map(|group| group.inputs.clone()).collect();
+    assert_eq!(inputs, [vec![ids[0]], vec![ids[1], ids[2]]]);
+}
+
+#[test]
 fn what_overlaps_the_newest_run_of_the_next_level_goes_above_it() {
     let (mut model, ids) = Model::of_level1(&[b"a", b"c"]);
     model.write_known(2, 1, &[key(b'a', 0)]);
@@ -328,6 +336,24 @@ fn level_0_waits_while_a_group_writes_into_level_1_and_for_no_other() {
         let next = model.compaction_by(&policy, &running);
         assert_eq!(next.is_some(), is_emptied, "{next:?}");
     }
+}
+
+#[test]
+fn a_level_waits_while_a_group_writes_into_it_or_the_next_and_for_no_other() {
+    let goes_down = |from: usize, into, run| {
+        let mut model = Model::default();
+        model.write(4, 1, [u16::MAX]);
+        let below = model.write_known(2, 3, &[key(b'x', 0)]);
+        let over = model.write_known(1, 10, &[key(b'a', 0), key(b'a', 1)]);
+        let above = model.write(0, 11, [key(b'b', 0)]);
+        let held = if from == 0 { above } else { below };
+        let running = Running { compactions: vec![plan(vec![merge(&[held], into, run)])] };
+        let next = model.compaction_by(&PTIER, &running)?;
+        Some(next.groups.iter().flat_map(|group| &group.inputs).eq([&over]))
+    };
+    assert_eq!(goes_down(0, 1, 50), None, "level 0 into it");
+    assert_eq!(goes_down(2, 2, 3), None, "the next level within itself");
+    assert_eq!(goes_down(2, 3, 50), Some(true), "the next level into the one below");
 }
 
 #[test]
@@ -543,6 +569,12 @@ fn options_that_do_not_go_together_are_refused_by_name() {
         let options: PolicyOptions = format!(r#"{{"policy": "ptier", {given}}}"#).parse().unwrap();
         assert_eq!(options.build().err().unwrap().to_string(), why);
     }
+}
+
+#[test]
+fn a_table_may_be_split_at_the_size_at_which_it_is_closed() {
+    let given = r#"{"policy": "ptier", "split-bytes": 4096, "target-file-bytes": 4096}"#;
+    assert!(given.parse::<PolicyOptions>().unwrap().build().is_ok());
 }
 
 #[test]

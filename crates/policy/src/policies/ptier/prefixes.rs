@@ -47,7 +47,6 @@ pub(super) fn merge_sets<'a>(
     for holders in shared(&held) {
         let kind = |at: &usize| held.get(*at).is_some_and(Held::is_single);
         let merges = match holders.as_slice() {
-            [] | [_] => false,
             [a, b] => kind(a) == kind(b),
             _ => true,
         };
@@ -66,7 +65,7 @@ pub(super) fn merge_sets<'a>(
     merged.into_iter().map(|(_, tables)| tables).filter(|tables| tables.len() > 1).collect()
 }
 
-/// For each prefix of a set, and the first of each span, the tables that hold it.
+/// For each prefix of a set, and the first of each span, the tables that hold it, if there are two or more.
 fn shared(held: &[Held<'_>]) -> Vec<Vec<usize>> {
     let mut points = Vec::new();
     for (at, held) in held.iter().enumerate() {
