@@ -97,7 +97,7 @@ export interface StoreOptions<K extends Encoding = "utf8", V extends Encoding = 
    */
   wasm?: string | URL | WebAssembly.Module | undefined;
   /**
-   * How many compactions run at once, on workers besides the store's own: at most 8, `"auto"` for one
+   * How many merges run at once, on workers besides the store's own: at most 8, `"auto"` for one
    * less than the machine has processors, or false for none. That takes a page that is cross-origin
    * isolated; elsewhere, and where `worker` or `wasm` is given, the store's worker runs them between
    * messages. In Firefox, which may hang while it starts threads, `"auto"` is none. `stats` says which

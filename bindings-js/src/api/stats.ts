@@ -60,7 +60,7 @@ export interface KeyspaceStats {
 
 /** The threads of a store's engine besides its worker's own. */
 export interface ThreadStats {
-  /** How many compactions run at once on workers; 0 if the store's own worker runs them in slices. */
+  /** How many merges run at once on workers; 0 if the store's own worker runs them in slices. */
   count: number;
   /** Why so many. */
   reason: string;

@@ -4,10 +4,10 @@ import type { StoreOptions } from "../api/options.ts";
 import type { ThreadStats } from "../api/stats.ts";
 import { toThreads } from "../codec/requests.ts";
 
-/** The most compactions at once where nobody says how many: more take more memory than they save time. */
+/** The most merges at once where nobody says how many: more take more memory than they save time. */
 const AUTOMATIC_MAX = 4;
 
-/** How many compactions may run at once on workers, and why so many. */
+/** How many merges may run at once on workers, and why so many. */
 export function chooseThreads(
   options: Pick<StoreOptions, "threads" | "wasm"> & { worker?: unknown },
 ): ThreadStats {

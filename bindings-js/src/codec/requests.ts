@@ -29,7 +29,7 @@ const MIN_MEMTABLE_BYTES = 64 << 10;
 /** The most that one option may use of the module's 4 GiB of memory. */
 const MAX_BYTES = 1 << 30;
 const MAX_FILTER_BITS = 64;
-/** The most compactions that run at once. */
+/** The most merges that run at once. */
 export const MAX_THREADS = 8;
 
 /** Identifies this page or worker among those that may hold a store. */
@@ -70,7 +70,7 @@ export function toRequest<K extends Encoding, V extends Encoding>(
   };
 }
 
-/** How many compactions may run at once on workers; undefined for as many as suit the machine. */
+/** How many merges may run at once on workers; undefined for as many as suit the machine. */
 export function toThreads(threads: StoreOptions["threads"] = "auto"): number | undefined {
   if (threads === "auto") return undefined;
   const count = threads === false ? 0 : threads;

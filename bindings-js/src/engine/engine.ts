@@ -30,8 +30,8 @@ function checkSequence(sequence: number): number {
 /** The workers of a module with threads. */
 export interface Pool {
   /** Called when background jobs need a turn. */
-  onTurn: () => void;
-  /** Called when it has failed. */
+  onWork: () => void;
+  /** Called when it fails, and soon if it has failed. */
   onFailure: (failure: EngineError) => void;
   /** Ends them. */
   end(): void;
@@ -86,7 +86,7 @@ export class Engine {
     this.#pool = pool;
     this.#threads = threads;
     if (pool !== undefined) {
-      pool.onTurn = () => this.scheduleTurn();
+      pool.onWork = () => this.scheduleTurn();
       pool.onFailure = (failure) => this.#end(failure);
     }
     this.#turns.port1.onmessage = () => this.#takeTurn();
@@ -107,7 +107,12 @@ export class Engine {
         return Engine.open({ ...request, threads: { count: 0, reason: String(why) } });
       }
       const [module, pool] = loaded;
-      return Engine.#open(request, Promise.resolve(module), pool);
+      try {
+        return await Engine.#open(request, Promise.resolve(module), pool);
+      } catch (error) {
+        pool.end();
+        throw error;
+      }
     }
     try {
       return await Engine.#open(request, Module.load(build, wasm, policy ?? 'policies: "all"'));

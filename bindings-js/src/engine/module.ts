@@ -1,6 +1,6 @@
 /**
- * The WebAssembly module: loading it, calling it, and its traps. There are two builds of it with one
- * interface: the lean one, and a larger one with all policies. Whatever a call throws becomes an error of
+ * The WebAssembly module: loading it, calling it, and its traps. There are three builds of it with one
+ * interface: the lean one, one with all policies, and one that has threads, too. Whatever a call throws becomes an error of
  * this package. After a trap the state of the module's memory is unknown, but the files are intact:
  * they are released, and this worker does not open a store again with that build.
  */

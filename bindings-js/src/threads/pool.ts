@@ -6,7 +6,7 @@
  *    wasm-bindgen-rayon give it a thread to run: one that is still starting while its parent waits for it
  *    never would.
  * 2. The workers ring a bell in the shared memory when they need the owner, and may wait for it. The owner
- *    waits for the bell between messages, and never for a worker.
+ *    waits for the bell between messages, and for a worker only in calls that must.
  * 3. A worker that fails says so in the memory, where the owner sees it even during a call, and rings.
  */
 
@@ -33,8 +33,9 @@ const FAILED = 1;
 
 /** A pool that has started, with its module. */
 class Workers implements Pool {
-  onTurn: () => void = () => undefined;
-  onFailure: (failure: EngineError) => void = () => undefined;
+  onWork: () => void = () => undefined;
+  #onFailure: (failure: EngineError) => void = () => undefined;
+  #failure: EngineError | undefined;
   readonly #glue: ReturnType<typeof createGlue>;
   #module: Module | undefined;
   #bell: Int32Array = new Int32Array();
@@ -81,7 +82,7 @@ class Workers implements Pool {
       this.#workers.push(worker);
       const fail = (why: string) => {
         reject(new Error(why));
-        this.onFailure(new EngineError(`a worker of the engine's pool failed: ${why}`));
+        this.#fail(new EngineError(`a worker of the engine's pool failed: ${why}`));
       };
       worker.onerror = ({ message }) => fail(message || "its script could not be loaded");
       worker.onmessage = ({ data }: MessageEvent<PoolMessage>) => {
@@ -90,6 +91,17 @@ class Workers implements Pool {
       };
       worker.postMessage(start);
     });
+  }
+
+  set onFailure(onFailure: (failure: EngineError) => void) {
+    this.#onFailure = onFailure;
+    const failure = this.#failure;
+    if (failure !== undefined) queueMicrotask(() => onFailure(failure));
+  }
+
+  #fail(failure: EngineError): void {
+    this.#failure = failure;
+    this.#onFailure(failure);
   }
 
   /** Ends the workers. */
@@ -103,9 +115,9 @@ class Workers implements Pool {
     while (this.#workers.length > 0) {
       const rung = Atomics.load(bell, RUNG);
       try {
-        if (this.#module?.call(() => this.#glue.serve())) this.onTurn();
+        if (this.#module?.call(() => this.#glue.serve())) this.onWork();
       } catch (error) {
-        return this.onFailure(error as EngineError);
+        return this.#fail(error as EngineError);
       }
       const waiting = Atomics.waitAsync(bell, RUNG, rung);
       // It has rung again: messages that have arrived have their turn before.

@@ -27,7 +27,7 @@ thread_local! {
     static AT: FileSystemReadWriteOptions = FileSystemReadWriteOptions::new();
 }
 
-/// A backing file on OPFS, for the worker that opened its handle.
+/// A backing file on OPFS. Its handle is that of the worker that opened it.
 #[derive(Debug)]
 pub struct OpfsFile {
     number: u64,

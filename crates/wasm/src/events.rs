@@ -45,7 +45,8 @@ fn listener(store: u32) -> Listener {
     Arc::new(move |micros, event| {
         #[cfg(feature = "threads")]
         if !terrane_opfs::owner::is_here() {
-            return lock(&UNDELIVERED).push((store, line(micros, event)));
+            let line = line(micros, event);
+            return lock(&UNDELIVERED).push((store, line));
         }
         #[cfg(feature = "threads")]
         deliver();
@@ -71,7 +72,9 @@ static UNDELIVERED: Mutex<Vec<(u32, String)>> = Mutex::new(Vec::new());
 /// Passes on what other threads have told.
 #[cfg(feature = "threads")]
 pub(crate) fn deliver() {
-    for (store, line) in std::mem::take(&mut *lock(&UNDELIVERED)) {
+    // Not under the lock: a function may be called for each.
+    let events = std::mem::take(&mut *lock(&UNDELIVERED));
+    for (store, line) in events {
         tell(store, || line);
     }
 }

@@ -13,7 +13,7 @@ pub use wasm_bindgen_rayon::init_thread_pool;
 
 /// How many merges the pool runs at once; 0 without a pool.
 static MERGES_MAX: AtomicU32 = AtomicU32::new(0);
-/// A thread has notified the owner of an end.
+/// A thread has notified the owner of something to do.
 static TURN: AtomicBool = AtomicBool::new(false);
 
 /// The pool has started, with a worker more than it runs merges. Returns the address of the bell: how

@@ -141,7 +141,9 @@ impl Tiered {
             ),
             _ => view.merge(),
         };
-        let cause = if crowded {
+        let cause = if has_grown {
+            format!("the oldest run of level {depth} has {} of {}", size(bytes), size(capacity))
+        } else if crowded {
             format!(
                 "level {depth} has {} of {}",
                 leaving.len(),
@@ -153,6 +155,10 @@ impl Tiered {
         };
         let effect = match (in_place, &action) {
             (true, _) => "all become one run in place".to_owned(),
+            (false, Action::Move) if has_grown => format!("it moves to level {}", depth + 1),
+            (false, Action::Merge { .. }) if has_grown => {
+                format!("it is rewritten into level {}", depth + 1)
+            }
             (false, Action::Move) => format!("its run moves to level {}", depth + 1),
             (false, Action::Merge { .. }) => {
                 format!("all become one run of level {}", depth + 1)

@@ -64,7 +64,7 @@ impl Policy for TieredPartial {
         let view = View::new(rule, context);
         view.merge_within_l0().or_else(|| {
             let score = |level| self.score(&view, level);
-            // No level must be one run.
+            // No level needs to be a single run.
             view.compact_highest_score(usize::MAX, &score, &|level| match level {
                 0 => view.empty(0, view.new_run(1)),
                 _ if level == view.last() && view.runs(level).len() == 1 => self.deepen(&view),

@@ -1,4 +1,4 @@
-//! A parameter of every policy: filters.
+//! The parameter `filters` of every policy: how filter memory is divided among runs.
 
 /// How filter memory is divided among runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

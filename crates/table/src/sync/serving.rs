@@ -9,8 +9,8 @@ thread_local! {
     static SERVE: Cell<Option<fn()>> = const { Cell::new(None) };
 }
 
-/// From now on this thread calls `serve` for as long as it waits for a lock. It must take none of the
-/// store's.
+/// From now on this thread calls `serve` for as long as it waits for a lock. `serve` itself must take
+/// none of the store's locks.
 pub fn while_locking(serve: fn()) {
     SERVE.set(Some(serve));
 }

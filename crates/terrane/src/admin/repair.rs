@@ -231,8 +231,14 @@ fn read_tables(
     }
     for info in known.version_set.iter().flat_map(VersionSet::tables) {
         if !tables.iter().any(|(number, ..)| *number == info.id.0) {
-            let entries = info.entries;
-            missing(FileId::table(info.id.0), &format!(", {entries} entries"), known, report);
+            let (id, what) = (FileId::table(info.id.0), format!(", {} entries", info.entries));
+            match tables.iter().find(|(_, file, _)| **file == id) {
+                None => missing(id, &what, known, report),
+                Some((number, ..)) => {
+                    let note = format!("{id} is not there{what}: that file is table {number}");
+                    report.notes.push(note);
+                }
+            }
         }
     }
     if dead > 0 {

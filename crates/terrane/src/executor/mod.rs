@@ -2,7 +2,7 @@
 //!
 //! * [`ThreadExecutor`]: native worker threads; a flush never waits behind a merge.
 //! * [`SliceExecutor`]: one thread, job slices between the owner's own work (a browser worker).
-//! * [`PoolExecutor`]: threads for flushes and merges, beside an owner that has the files (a browser
+//! * `PoolExecutor`: threads for flushes and merges, beside an owner that has the files (a browser
 //!   worker with a pool).
 //! * [`SeededExecutor`]: one thread, jobs interleaved in an order that a seed decides (tests).
 //!
@@ -68,7 +68,9 @@ mod threads;
 pub use crate::jobs::Progress;
 #[doc(inline)]
 pub use crate::schedule::{Job, JobFilter};
+// For the browser's module, which also has the lock of its owner; compiled elsewhere for its tests.
 #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
+#[doc(hidden)]
 pub use pool::{JobThreads, PoolExecutor};
 pub use seeded::SeededExecutor;
 pub use slices::SliceExecutor;

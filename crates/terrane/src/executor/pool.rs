@@ -3,7 +3,8 @@
 //! 1. Only the owner looks for jobs and has their outcomes take effect: threads work, and what they need
 //!    of the owner they ask for, such as access to files that are its own.
 //! 2. One flush runs at a time, and has a place of its own: it never waits behind a merge.
-//! 3. The owner does not wait for threads, but where a write must: then it serves them meanwhile.
+//! 3. The owner waits for threads only in calls that must, such as a write that stalls, or closing: then
+//!    it serves them meanwhile.
 //! 4. Writes are paced as without threads, by what the threads have done: a write waits until they have
 //!    done what it pays for, if they have not since the last one.
 
@@ -24,7 +25,7 @@ const CREDIT_MAX: u64 = 4 << 20;
 
 /// What a [`PoolExecutor`] needs of its threads, and of the owner.
 pub trait JobThreads: Send + Sync {
-    /// Runs a job on one of the threads, which are enough for all.
+    /// Runs a job on a thread; there is one for each job at a time.
     fn spawn(&self, job: Box<dyn FnOnce() + Send>);
 
     /// Called by threads: the owner has something to do.
@@ -59,8 +60,8 @@ struct State {
     /// Jobs that threads have.
     flushes: usize,
     merges: usize,
-    /// What the owner runs itself.
-    own: Option<Job>,
+    /// What the owner runs itself, a slice of each in turn.
+    own: Vec<Job>,
     /// Whether anything was done since the owner last had background work run.
     progress: bool,
     throttle: Throttle,
@@ -126,11 +127,11 @@ impl PoolExecutor {
         for mut job in ended {
             failed = failed.and(job.run_for(bytes));
         }
-        if let Some(mut job) = state.own.take() {
+        for mut job in std::mem::take(&mut state.own) {
             progress = true;
             let ran = job.run_for(bytes);
             if matches!(ran, Ok(Progress::More)) {
-                state.own = Some(job);
+                state.own.push(job);
             }
             failed = failed.and(ran);
         }
@@ -150,20 +151,22 @@ impl PoolExecutor {
             state.flushes += 1;
             self.spawn(job);
         }
-        if state.own.is_none() {
-            state.own = engine.next_job(JobFilter::Removal);
+        if state.own.is_empty() {
+            state.own.extend(engine.next_job(JobFilter::Removal));
         }
-        while state.own.is_none() && state.merges < self.merges_max {
+        while state.merges < self.merges_max {
             let Some(job) = engine.next_job(JobFilter::Other) else { break };
             found = true;
             if job.is_for_threads() {
                 state.merges += 1;
                 self.spawn(job);
             } else {
-                state.own = Some(job);
+                // One a turn, which runs it.
+                state.own.push(job);
+                break;
             }
         }
-        found || state.own.is_some()
+        found || !state.own.is_empty()
     }
 
     fn spawn(&self, job: Job) {
@@ -249,7 +252,7 @@ impl Executor for PoolExecutor {
             let ended = self.take_ended(&mut self.state());
             drop(ended);
         }
-        let own = self.state().own.take();
+        let own = std::mem::take(&mut self.state().own);
         drop(own);
     }
 }

@@ -8,7 +8,7 @@
 //!    manifest is removed.
 //! 3. A new store makes a file `CREATING` with its id durable before its first other file, and removes it
 //!    when `CURRENT` is durable. This distinguishes an unfinished creation, which may be removed, from a
-//!    store that lost its `CURRENT`, beside which some `CREATING` may lie.
+//!    store that lost its `CURRENT`, beside which a stale `CREATING` may lie.
 //! 4. Opening removes what no record names: files of unfinished commits, dropped files that were not
 //!    removed, old manifests. Files with other names are left alone.
 //! 5. After a failed commit it is unknown whether its record is durable. Files that it may name are

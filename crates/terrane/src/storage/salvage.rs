@@ -82,8 +82,11 @@ pub fn directory(vfs: &dyn Vfs) -> Result<Remains> {
         });
         match read {
             Ok(records) if !records.payloads.is_empty() => {
+                let before = (remains.salts.len(), remains.notes.len());
                 remains.add_records(name, &records);
                 if remains.is_foreign(records.salt, current.map(|(salt, _)| salt)) {
+                    remains.salts.truncate(before.0);
+                    remains.notes.truncate(before.1);
                     remains.notes.push(format!("{name} is ignored: it is another store's"));
                     remains.edits.clear();
                     remains.named.clear();

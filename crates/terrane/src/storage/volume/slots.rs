@@ -11,6 +11,11 @@ use crate::storage::write_all_at;
 use crate::storage::{File, Storage};
 use crate::sync::atomic::Ordering;
 
+/// How far into a file without superblocks a manifest is looked for, in bytes: it may be a large file of
+/// another kind.
+#[cfg(not(target_arch = "wasm32"))]
+const SEARCHED: u64 = 64 << 20;
+
 impl Volume {
     /// Reads both slots.
     pub(super) fn read_slots(&self) -> Result<[Slot; 2]> {
@@ -58,12 +63,13 @@ impl Volume {
         Ok(bytes.iter().all(|b| *b == 0))
     }
 
-    /// Whether a manifest shows that there was a store, though nothing is left of either slot. The
+    /// Whether a manifest near the front shows that there was a store, though nothing is left of either slot. The
     /// browser's module does without the search, for its size.
     #[cfg(not(target_arch = "wasm32"))]
     fn has_lost_superblocks(&self) -> Result<bool> {
         let file = self.backing0()?;
-        Ok(crate::storage::salvage::find_manifest(&**file, file.len()?)?.is_some())
+        let len = file.len()?.min(SEARCHED);
+        Ok(crate::storage::salvage::find_manifest(&**file, len)?.is_some())
     }
 
     /// Whether the creation of a store, or of a copy, was never finished here, so that there is no
