@@ -1,8 +1,8 @@
 /**
  * The WebAssembly module: loading it, calling it, and its traps. There are three builds of it with one
- * interface: the lean one, one with all policies, and one that has threads, too. Whatever a call throws becomes an error of
- * this package. After a trap the state of the module's memory is unknown, but the files are intact:
- * they are released, and this worker does not open a store again with that build.
+ * interface: the lean one, one with all policies, and one that has threads, too. Whatever a call throws
+ * becomes an error of this package. After a trap the state of the module's memory is unknown, but the files
+ * are intact: they are released, and this worker does not open a store again with that build.
  */
 
 import createGlue from "../../wasm/glue.js";
