@@ -46,6 +46,15 @@ fn only_merges_of_level_0_into_the_next_level_are_shared() {
     let down = next(&*shared(Box::new(fixed), 4, 6), &model, &Running::default()).unwrap();
     assert_eq!(down.groups[0].destination.level, 2);
     assert!(down.groups[0].parts.is_empty());
+    let mut light = Model::default();
+    for run in 1..=16 {
+        light.write(0, run, 0..10);
+    }
+    let policy = shared(Box::new(Leveled { level_base_bytes: 10_000, ..LEVELED }), 4, 6);
+    let within = next(&*policy, &light, &Running::default()).unwrap();
+    assert_eq!(within.groups[0].destination.level, 0);
+    assert!(within.groups[0].parts.is_empty());
+    assert!(!policy.plans_flushes(), "flushes are as they were");
 }
 
 #[test]
