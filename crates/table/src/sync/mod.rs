@@ -15,14 +15,17 @@ use std::sync::PoisonError;
 
 /// Locks, and ignores poisoning: every step of a change under a lock leaves the data consistent.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    #[cfg(not(any(loom, shuttle, all(target_arch = "wasm32", not(target_feature = "atomics")))))]
+    #[cfg(all(
+        any(target_feature = "atomics", test, feature = "testing"),
+        not(any(loom, shuttle))
+    ))]
     if let Some(guard) = serving::lock(mutex) {
         return guard;
     }
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-#[cfg(not(any(loom, shuttle, all(target_arch = "wasm32", not(target_feature = "atomics")))))]
+#[cfg(all(any(target_feature = "atomics", test, feature = "testing"), not(any(loom, shuttle))))]
 pub mod serving;
 
 /// Primitives of the lock-free structures.

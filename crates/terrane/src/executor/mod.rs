@@ -57,7 +57,7 @@
 //! # }
 //! ```
 
-#[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
+#[cfg(any(target_feature = "atomics", test))]
 mod pool;
 mod seeded;
 mod slices;
@@ -68,9 +68,7 @@ mod threads;
 pub use crate::jobs::Progress;
 #[doc(inline)]
 pub use crate::schedule::{Job, JobFilter};
-// For the browser's module, which also has the lock of its owner; compiled elsewhere for its tests.
-#[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
-#[doc(hidden)]
+#[cfg(any(target_feature = "atomics", test))]
 pub use pool::{JobThreads, PoolExecutor};
 pub use seeded::SeededExecutor;
 pub use slices::SliceExecutor;

@@ -55,14 +55,14 @@ impl Job {
     }
 
     /// Whether it reads or writes tables, and with them nothing that the engine's owner has to itself.
-    #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
+    #[cfg(any(target_feature = "atomics", test))]
     pub(crate) fn is_for_threads(&self) -> bool {
         matches!(self.work, Work::Flush(_) | Work::Merge(_))
     }
 
     /// Works as [`Job::run_for`] does, but leaves the end to it: the next slice has the result take
     /// effect, or returns the error.
-    #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
+    #[cfg(any(target_feature = "atomics", test))]
     pub(crate) fn work_for(&mut self, bytes: u64) -> Progress {
         self.ended = self.work(bytes).transpose();
         if self.ended.is_none() { Progress::More } else { Progress::Done }
