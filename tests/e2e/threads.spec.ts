@@ -1,7 +1,7 @@
 /** The engine with threads: where it runs, that it keeps what was written, and how it ends. */
 
 import { readFileSync } from "node:fs";
-import { expect, openStorePage, type Page, test } from "./fixtures.ts";
+import { test as base, expect, openStorePage, type Page } from "./fixtures.ts";
 import { isolation, ISOLATED } from "./server.ts";
 
 const policies = [
@@ -55,18 +55,21 @@ function load(page: Page, threads: number | false, policy: (typeof policies)[num
   );
 }
 
-/** Firefox ESR 153 now and then hangs while it starts the workers of a pool. */
-const needsPool = (browserName: string) =>
-  test.skip(browserName === "firefox", "Firefox may hang while it starts a pool");
+/** With what opens cross-origin isolated pages, and such pages whose stores start pools. */
+const test = base.extend<Record<"openIsolated" | "openPooled", () => Promise<Page>>>({
+  openIsolated: ({ context, origin }, use) => use(() => openStorePage(context, origin, ISOLATED)),
+  openPooled: async ({ browserName, openIsolated }, use) => {
+    // Firefox ESR 153 does so now and then.
+    test.skip(browserName === "firefox", "Firefox may hang while it starts a pool");
+    await use(openIsolated);
+  },
+});
 
 for (const policy of policies) {
   test(`a store with threads has what a model and one without have: ${JSON.stringify(policy)}`, async ({
-    browserName,
-    context,
-    origin,
+    openPooled,
   }) => {
-    needsPool(browserName);
-    const page = await openStorePage(context, origin, ISOLATED);
+    const page = await openPooled();
     const alone = await load(page, false, policy);
     const pooled = await load(page, 2, policy);
     expect(alone.stats.threads).toEqual({ count: 0, reason: "the option threads says none" });
@@ -99,12 +102,9 @@ test("a page that is not isolated has a store without threads, which says why", 
 });
 
 test("an isolated page has as many threads as processors but one, or as it asks for", async ({
-  browserName,
-  context,
-  origin,
+  openPooled,
 }) => {
-  needsPool(browserName);
-  const page = await openStorePage(context, origin, ISOLATED);
+  const page = await openPooled();
   const processors = await page.evaluate(() => navigator.hardwareConcurrency);
   const { count, reason } = await threadsOf(page);
   expect(count).toBe(Math.min(processors - 1, 4));
@@ -120,11 +120,10 @@ test("an isolated page has as many threads as processors but one, or as it asks 
 
 test("in Firefox an isolated page has no threads unless it asks for them", async ({
   browserName,
-  context,
-  origin,
+  openIsolated,
 }) => {
   test.skip(browserName !== "firefox", "other browsers start threads");
-  const page = await openStorePage(context, origin, ISOLATED);
+  const page = await openIsolated();
   const { count, reason } = await threadsOf(page);
   expect(count).toBe(0);
   expect(reason).toContain("Firefox");
@@ -132,31 +131,27 @@ test("in Firefox an isolated page has no threads unless it asks for them", async
 
 test("where the build with threads cannot be loaded the store has none, and says why", async ({
   context,
-  origin,
+  openIsolated,
 }) => {
-  const page = await openStorePage(context, origin, ISOLATED);
+  const page = await openIsolated();
   await context.route("**/terrane_threads_bg.wasm", (route) => route.fulfill({ status: 404 }));
   const { count, reason } = await threadsOf(page, { threads: 2 });
   expect(count).toBe(0);
   expect(reason).toContain("404");
 });
 
-test("a store that is closed leaves no worker behind", async ({ browserName, context, origin }) => {
-  needsPool(browserName);
-  const page = await openStorePage(context, origin, ISOLATED);
+test("a store that is closed leaves no worker behind", async ({ openPooled }) => {
+  const page = await openPooled();
   for (let round = 0; round < 20; round++) await threadsOf(page, { threads: 3 });
   // A browser ends a worker some time after it was told to.
   await expect.poll(() => page.workers().length).toBe(0);
 });
 
 test("a tab that is closed amid merges leaves a store that another opens", async ({
-  browserName,
-  context,
-  origin,
+  openPooled,
 }) => {
-  needsPool(browserName);
   for (let round = 0; round < 3; round++) {
-    const page = await openStorePage(context, origin, ISOLATED);
+    const page = await openPooled();
     const acknowledged = await page.evaluate(async () => {
       const options = { threads: 2, memtableBytes: 64 << 10, policy: "tiered" } as const;
       const db = await window.terrane.open("killed", options);
@@ -175,7 +170,7 @@ test("a tab that is closed amid merges leaves a store that another opens", async
       return 40 * 50;
     });
     await page.close();
-    const next = await openStorePage(context, origin, ISOLATED);
+    const next = await openPooled();
     const [found, damage] = await next.evaluate(async () => {
       const db = await window.terrane.open("killed");
       let found = 0;
@@ -191,12 +186,10 @@ test("a tab that is closed amid merges leaves a store that another opens", async
 });
 
 test("a worker of the pool that dies is an error of the store, which can be opened again", async ({
-  browserName,
   context,
-  origin,
+  openPooled,
 }) => {
-  needsPool(browserName);
-  const page = await openStorePage(context, origin, ISOLATED);
+  const page = await openPooled();
   // A worker of the pool that asks for the time dies.
   const script = readFileSync(
     new URL("../../bindings-js/dist/threads.js", import.meta.url),
@@ -226,6 +219,6 @@ test("a worker of the pool that dies is an error of the store, which can be open
   );
   expect(failure?.code).toBe("engine");
   await context.unroute("**/terrane/dist/threads.js");
-  const again = await openStorePage(context, origin, ISOLATED);
+  const again = await openPooled();
   expect((await threadsOf(again, { threads: 2 })).count).toBe(2);
 });
