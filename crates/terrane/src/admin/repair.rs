@@ -189,6 +189,10 @@ fn read_tables(
 ) {
     let tables = remains.files.iter().filter(|(id, _)| id.kind == FileKind::Table);
     let tables: Vec<_> = tables.map(|(id, file)| (known.number(*id, &**file), id, file)).collect();
+    let mut files: BTreeMap<u64, Vec<_>> = BTreeMap::new();
+    for (number, id, file) in &tables {
+        files.entry(*number).or_default().push((*id, *file));
+    }
     let (mut strays, mut dead) = (0, 0);
     for (number, id, file) in &tables {
         let named = known.table(*number);
@@ -197,8 +201,8 @@ fn read_tables(
             continue;
         }
         let info = named.as_ref().map(|(_, info)| &**info);
-        let files = tables.iter().filter(|(other, ..)| other == number);
-        match whole(files.map(|(_, id, file)| (*id, *file)), *number, info) {
+        let same = files.get(number).cloned().unwrap_or_default();
+        match whole(same, *number, info) {
             Some(whole) if whole != *id && *number != id.number => {
                 dead += 1;
                 continue;
@@ -230,7 +234,7 @@ fn read_tables(
         report.files.push(salvaged);
     }
     for info in known.version_set.iter().flat_map(VersionSet::tables) {
-        if !tables.iter().any(|(number, ..)| *number == info.id.0) {
+        if !files.contains_key(&info.id.0) {
             let (id, what) = (FileId::table(info.id.0), format!(", {} entries", info.entries));
             match tables.iter().find(|(_, file, _)| **file == id) {
                 None => missing(id, &what, known, report),
@@ -257,11 +261,10 @@ fn read_tables(
 /// Of several files of a table the first that is whole, the one with its name before others; it counts
 /// alone.
 fn whole<'a>(
-    files: impl Iterator<Item = (&'a FileId, &'a Arc<dyn File>)>,
+    mut files: Vec<(&'a FileId, &'a Arc<dyn File>)>,
     number: u64,
     named: Option<&TableInfo>,
 ) -> Option<&'a FileId> {
-    let mut files: Vec<_> = files.collect();
     if files.len() < 2 {
         return None;
     }
