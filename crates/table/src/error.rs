@@ -50,6 +50,11 @@ pub enum ErrorKind {
     /// An earlier write to the log failed, and what it left there is unknown. Reopen the store.
     #[error("the log is closed after a failed write ({0}); reopen the store")]
     Poisoned(Error),
+    /// A background job panicked, and what it left in memory is unknown. Reads go on; reopen the store to
+    /// write.
+    #[cfg(not(target_arch = "wasm32"))]
+    #[error("{0}")]
+    JobPanicked(JobPanicked),
     /// The object is closed or was dropped.
     #[error("{0} is closed")]
     Closed(Closed),
@@ -244,6 +249,17 @@ pub struct ShortIo {
     pub found: i64,
 }
 
+/// A background job that panicked.
+#[cfg(not(target_arch = "wasm32"))]
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("a background job panicked ({job}: {message}); reopen the store")]
+pub struct JobPanicked {
+    /// The job, such as "flush of keyspace default".
+    pub job: String,
+    /// The panic's message.
+    pub message: String,
+}
+
 /// A place that holds no store.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{place} holds no Terrane store: {why}")]
@@ -306,10 +322,15 @@ impl Error {
         }
     }
 
-    /// An earlier failure, `cause`, left bytes in the log of which nothing is known.
+    /// An earlier failure, `cause`, left bytes in the log of which nothing is known. A panic says itself
+    /// what is to be done.
     #[cold]
     #[must_use]
     pub fn poisoned(cause: &Error) -> Self {
+        #[cfg(not(target_arch = "wasm32"))]
+        if matches!(cause.kind(), ErrorKind::JobPanicked(_)) {
+            return cause.clone();
+        }
         ErrorKind::Poisoned(cause.clone()).into()
     }
 
@@ -360,6 +381,14 @@ impl Error {
         let bit = (required & !known).trailing_zeros();
         let found = format_args!("required feature bit {bit}");
         newer_format(file, &found, &format_args!("the bits {known:#x}"))
+    }
+
+    /// `job` panicked with `message`.
+    #[cfg(not(target_arch = "wasm32"))]
+    #[cold]
+    #[must_use]
+    pub fn job_panicked(job: String, message: String) -> Self {
+        ErrorKind::JobPanicked(JobPanicked { job, message }).into()
     }
 
     /// `holder` has `place`.

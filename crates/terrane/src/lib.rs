@@ -68,6 +68,9 @@ pub use db::{Db, Keyspace, Snapshot};
 pub use engine::Engine;
 #[doc(inline)]
 pub use entry::Seq;
+#[cfg(not(target_arch = "wasm32"))]
+#[doc(no_inline)]
+pub use error::JobPanicked;
 #[doc(no_inline)]
 pub use error::{
     Busy, Closed, Corruption, Error, ErrorKind, InvalidArgument, IoFailure, NewerFormat, NoSpace,

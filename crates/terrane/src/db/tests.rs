@@ -1,19 +1,24 @@
 //! Calls in steps, while others write between the steps; writes, while calls are held (`blocked`);
 //! bounds over several keyspaces (`memory`); a store that is only read (`read_only`); what opening does
 //! with logs (`recovery`), and what becomes of their files (`logs`); what writes wait for (`waits`), and how near they
-//! are to that (`backpressure`); jobs slice by slice (`jobs`), and who runs them (`executors`); handles
-//! (`handles`), and the places that they are opened at (`paths`).
+//! are to that (`backpressure`); jobs slice by slice (`jobs`), who runs them (`executors`), and what
+//! becomes of their panics (`panics`); handles (`handles`), and the places that they are opened at
+//! (`paths`).
 
 mod backpressure;
 #[cfg(not(target_arch = "wasm32"))]
 mod blocked;
 #[cfg(not(target_arch = "wasm32"))]
 mod executors;
+#[cfg(not(target_arch = "wasm32"))]
+mod gated;
 mod handles;
 mod jobs;
 mod logs;
 #[cfg(not(target_arch = "wasm32"))]
 mod memory;
+#[cfg(not(target_arch = "wasm32"))]
+mod panics;
 #[cfg(not(target_arch = "wasm32"))]
 mod paths;
 mod read_only;

@@ -4,9 +4,10 @@
 //!    decides what changes, and prepares the edit and the version set that results from it.
 //! 2. The commit waits for the file system with no other lock held: writers and readers go on.
 //! 3. The version set takes effect under the state's lock, together with whatever goes with it.
+//! 4. After a commit that failed, or a job that panicked, there is no other.
 
 use crate::engine::{Engine, State};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::storage::{Commit, FileId};
 use crate::sync::MutexGuard;
 use crate::sync::lock;
@@ -36,6 +37,9 @@ impl Engine {
     pub(crate) fn prepare(&self, _: &EditLock<'_>, mut changes: Vec<Change>) -> Result<Prepared> {
         self.writable()?;
         let state = lock(&self.state);
+        if let Some(cause) = &state.in_doubt {
+            return Err(Error::poisoned(cause));
+        }
         changes.push(Change::NextId(self.ids.next()));
         let mut version_set = state.version_set.clone();
         drop(state);

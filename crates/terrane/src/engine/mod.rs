@@ -118,7 +118,7 @@ impl Engine {
         self.work.store(true, Ordering::Release);
     }
 
-    /// Whether a commit to the manifest failed, so that it is unknown what it holds.
+    /// Whether a commit to the manifest failed, or a job panicked, so that it is unknown what it holds.
     pub(crate) fn in_doubt(&self) -> bool {
         lock(&self.state).in_doubt.is_some()
     }

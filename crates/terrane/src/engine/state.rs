@@ -167,7 +167,8 @@ pub(crate) struct State {
     pub vacuum_due: bool,
     /// Why background work stopped; cleared when it is tried again.
     pub failed: Option<Error>,
-    /// A commit to the manifest failed, so it is unknown whether it is durable.
+    /// A commit to the manifest failed, so it is unknown whether it is durable; or a job panicked, so that
+    /// what it left here is.
     pub in_doubt: Option<Error>,
     pub closed: bool,
 }

@@ -57,6 +57,8 @@
 //! # }
 //! ```
 
+#[cfg(not(target_arch = "wasm32"))]
+mod panics;
 #[cfg(any(target_feature = "atomics", test))]
 mod pool;
 mod seeded;

@@ -9,6 +9,7 @@
 //!    merge, and no merge waits behind the removal of a large file.
 //! 4. The last worker to leave has seen that no work came since a search began that had every place.
 
+use super::panics::catch;
 use super::{Executor, no_relief};
 use crate::engine::Engine;
 use crate::error::{Closed, Result};
@@ -115,7 +116,7 @@ impl Shared {
                 if self.pool.is_some() {
                     self.pump(engine);
                 }
-                self.run(kind, job);
+                self.run(engine, kind, job);
             }
             let mut state = self.state();
             if engine.work_waits() && !state.stopping {
@@ -142,7 +143,10 @@ impl Shared {
         let mut found = None;
         for kind in kinds() {
             while found.is_none() {
-                found = engine.next_job(kind).map(|job| (kind, job));
+                let search = || engine.next_job(kind);
+                found = catch(engine, || "search for a job".to_owned(), search)
+                    .flatten()
+                    .map(|job| (kind, job));
                 if found.is_none() && self.release_unless_missed(kind) {
                     break;
                 }
@@ -167,10 +171,12 @@ impl Shared {
     }
 
     /// Runs a job to its end.
-    fn run(&self, kind: JobFilter, mut job: Job) {
+    fn run(&self, engine: &Arc<Engine>, kind: JobFilter, mut job: Job) {
+        let goes_on = |job: &mut Job| matches!(job.run_for(SLICE_BYTES), Ok(Progress::More));
+        let name = job.name();
         // The engine keeps the error, and the next write that stalls returns it.
-        while !self.state().stopping && matches!(job.run_for(SLICE_BYTES), Ok(Progress::More)) {}
-        drop(job);
+        catch(engine, || name.clone(), || while !self.state().stopping && goes_on(&mut job) {});
+        catch(engine, || format!("end of the {name}"), || drop(job));
         let mut state = self.state();
         state.places(kind).taken -= 1;
         state.ended += 1;
@@ -217,7 +223,10 @@ fn sync_timer(shared: &Shared, engine: &Weak<Engine>, interval: Duration) {
         drop(state);
         let Some(engine) = engine.upgrade() else { return };
         // A failed sync poisons the log, and the next write says so.
-        let _ = engine.sync();
+        let synced = catch(&engine, || "timed sync of the log".to_owned(), || engine.sync());
+        if synced.is_none() {
+            return;
+        }
     }
 }
 

@@ -104,6 +104,12 @@ impl Part {
         self.merge.group.parts.get(self.number).map(Vec::as_slice)
     }
 
+    /// Which of how many it is, from 1 on.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn place(&self) -> (usize, usize) {
+        (self.number + 1, self.merge.group.parts.len() + 1)
+    }
+
     /// Whether the merge is abandoned.
     pub fn is_abandoned(&self) -> bool {
         lock(&self.merge.state).abandoned

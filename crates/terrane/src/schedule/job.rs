@@ -54,6 +54,28 @@ impl Job {
         matches!(self.work, Work::Remove(_) | Work::Move { .. })
     }
 
+    /// What it does, in words.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn name(&self) -> String {
+        let of = |keyspace: &KeyspaceId| {
+            self.engine.keyspace_name(*keyspace).unwrap_or_else(|| keyspace.0.to_string())
+        };
+        match &self.work {
+            Work::Flush(flush) => format!("flush of keyspace {}", of(&flush.keyspace)),
+            Work::Merge(merge) => {
+                let (part, parts) = merge.part.place();
+                let keyspace = of(&merge.part.merge.keyspace);
+                format!("part {part} of {parts} of a merge of keyspace {keyspace}")
+            }
+            Work::Move { keyspace, .. } => format!("move within keyspace {}", of(keyspace)),
+            Work::Reshape { keyspace } => format!("change of levels of keyspace {}", of(keyspace)),
+            Work::SpareLog => "creation of a log".to_owned(),
+            Work::Remove(_) => "removal of a file".to_owned(),
+            Work::Vacuum => "vacuuming".to_owned(),
+            Work::Ended => "end of a job".to_owned(),
+        }
+    }
+
     /// Whether it reads or writes tables, and with them nothing that the engine's owner has to itself.
     #[cfg(any(target_feature = "atomics", test))]
     pub(crate) fn is_for_threads(&self) -> bool {

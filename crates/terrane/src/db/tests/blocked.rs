@@ -2,144 +2,19 @@
 //! removal of a file, a policy. Each is held at a gate, and the writes end while it is.
 
 use super::fill;
+use super::gated::{Gate, Gated};
 use crate::executor::ThreadExecutor;
-use crate::storage::vfs::{MemoryVfs, Vfs};
-use crate::storage::{Directory, File, StoreId};
-use crate::{Db, Durability, Keyspace, Options, Result};
+use crate::storage::Directory;
+use crate::{Db, Durability, Keyspace, Options};
+use std::sync::Arc;
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 use terrane_policy::{Plan, PlanContext, Policy};
 
-/// Holds threads that do what it is closed for.
-#[derive(Clone, Default)]
-struct Gate(Arc<(Mutex<State>, Condvar)>);
-
-#[derive(Default)]
-struct State {
-    /// What is held, such as "sync MANIFEST": the beginning of an operation.
-    closed: Option<&'static str>,
-    held: usize,
-}
-
-impl Gate {
-    fn close(&self, operation: &'static str) {
-        self.0.0.lock().unwrap().closed = Some(operation);
-    }
-
-    fn open(&self) {
-        self.0.0.lock().unwrap().closed = None;
-        self.0.1.notify_all();
-    }
-
-    /// Waits until somebody is held.
-    fn wait_held(&self) {
-        let state = self.0.0.lock().unwrap();
-        drop(self.0.1.wait_while(state, |state| state.held == 0).unwrap());
-    }
-
-    fn pass(&self, operation: &str) {
-        let holds = |state: &mut State| state.closed.is_some_and(|o| operation.starts_with(o));
-        let mut state = self.0.0.lock().unwrap();
-        if holds(&mut state) {
-            state.held += 1;
-            self.0.1.notify_all();
-            state = self.0.1.wait_while(state, holds).unwrap();
-            state.held -= 1;
-        }
-    }
-
-    /// Runs `writes` while what it is closed for is held; it is opened then, however they end.
-    fn meanwhile(&self, writes: impl FnOnce() + Send) {
-        self.wait_held();
-        thread::scope(|threads| {
-            let (done, ended) = channel();
-            threads.spawn(move || {
-                writes();
-                done.send(())
-            });
-            // So long only where they wait for what is held, which would be for ever.
-            let ended = ended.recv_timeout(Duration::from_secs(20));
-            self.open();
-            assert!(ended.is_ok(), "writes wait for what is held, or failed");
-        });
-    }
-}
-
-/// A file system in memory, with the gate before each read, sync and removal.
-#[derive(Default)]
-struct Gated {
-    vfs: MemoryVfs,
-    gate: Gate,
-}
-
-struct GatedFile {
-    file: Arc<dyn File>,
-    gate: Gate,
-}
-
-impl Gated {
-    fn file(&self, file: Arc<dyn File>) -> Arc<dyn File> {
-        Arc::new(GatedFile { file, gate: self.gate.clone() })
-    }
-}
-
-impl Vfs for Gated {
-    fn place(&self) -> String {
-        self.vfs.place()
-    }
-    fn draw_id(&self) -> Result<StoreId> {
-        self.vfs.draw_id()
-    }
-    fn create(&self, name: &str) -> Result<Arc<dyn File>> {
-        Ok(self.file(self.vfs.create(name)?))
-    }
-    fn open(&self, name: &str) -> Result<Arc<dyn File>> {
-        Ok(self.file(self.vfs.open(name)?))
-    }
-    fn remove(&self, name: &str) -> Result<()> {
-        self.gate.pass(&format!("remove {name}"));
-        self.vfs.remove(name)
-    }
-    fn rename(&self, from: &str, to: &str) -> Result<()> {
-        self.vfs.rename(from, to)
-    }
-    fn list(&self) -> Result<Vec<String>> {
-        self.vfs.list()
-    }
-    fn sync_names(&self) -> Result<()> {
-        self.vfs.sync_names()
-    }
-}
-
-impl File for GatedFile {
-    fn name(&self) -> &str {
-        self.file.name()
-    }
-    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
-        self.gate.pass(&format!("read {}", self.name()));
-        self.file.read_at(buf, offset)
-    }
-    fn write_at(&self, buf: &[u8], offset: u64) -> Result<usize> {
-        self.file.write_at(buf, offset)
-    }
-    fn sync(&self) -> Result<()> {
-        self.gate.pass(&format!("sync {}", self.name()));
-        self.file.sync()
-    }
-    fn set_len(&self, len: u64) -> Result<()> {
-        self.file.set_len(len)
-    }
-    fn len(&self) -> Result<u64> {
-        self.file.len()
-    }
-}
-
 /// A store whose file system has the gate.
 fn store(options: Options) -> (Gate, Db) {
-    let vfs = Gated::default();
-    let gate = vfs.gate.clone();
+    let (vfs, gate) = Gated::new();
     let storage = Arc::new(Directory::open(Arc::new(vfs)).unwrap());
     (gate, Db::open_storage(storage, options, Arc::new(ThreadExecutor::new(2))).unwrap())
 }
@@ -307,7 +182,7 @@ fn the_timer_leaves_buffered_writes_alone_until_its_interval_is_over() {
     gate.close("sync 0");
     put(&db.default_keyspace(), b"key", Durability::Buffered);
     thread::sleep(Duration::from_millis(50));
-    let held = gate.0.0.lock().unwrap().held;
+    let held = gate.held();
     gate.open();
     assert_eq!(held, 0);
 }
