@@ -82,6 +82,20 @@ impl Simulation {
         format!("[{}]", events.join(","))
     }
 
+    /// The steps of a point read at this moment, as JSON in the form of the store's traces, with the key.
+    /// Keys have 8 bytes: a shorter one is filled with zeros. `near` reads the least key from this one on
+    /// that a table holds, if there is one.
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn explain(&self, key: &[u8], near: bool) -> Result<String, JsError> {
+        let mut bytes = [0; 8];
+        bytes.iter_mut().zip(key).for_each(|(to, from)| *to = *from);
+        let key = u64::from_be_bytes(bytes);
+        let near = if near { self.simulation.key_from(key) } else { None };
+        Ok(serde_json::to_string(&self.simulation.explain(near.unwrap_or(key)))?)
+    }
+
     /// The figures so far, as `terrane simulate --json` prints them at the end.
     ///
     /// # Errors

@@ -27,6 +27,11 @@ impl Cache {
         Cache { capacity, slots: HashMap::new(), nodes: Vec::new(), newest: NONE, oldest: NONE }
     }
 
+    /// Whether a block is in memory.
+    pub(crate) fn holds(&self, table: u64, block: u64) -> bool {
+        self.slots.contains_key(&(table, block))
+    }
+
     /// Reads a block, which is cached afterwards; returns whether it was a hit.
     pub(crate) fn read(&mut self, table: u64, block: u64) -> bool {
         if self.capacity == 0 {
@@ -98,6 +103,7 @@ mod tests {
                 held.retain(|k| *k != key);
                 held.insert(0, key);
                 held.truncate(capacity);
+                prop_assert_eq!(cache.holds(key.0, key.1), there);
                 prop_assert_eq!(cache.read(key.0, key.1), there);
             }
         }

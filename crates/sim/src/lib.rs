@@ -9,6 +9,7 @@
 //! * `memory`, `tree`, `merge`, `entry`, `bit_set` - the store's contents.
 //! * `schedule` - planning. `job`, `share`, `background`, `install` - flushes and merges.
 //! * `cores`, `device`, `flash`, `cache`, `reads`, `clock` - their cost in time and flash wear.
+//! * `explain` - the path of one read, step by step.
 //! * `meter`, `latency`, `report`, `trace` - measurements and events.
 //!
 //! The same configuration gives the same report, byte for byte. Nothing reads a clock.
@@ -32,6 +33,7 @@ mod config;
 mod cores;
 mod device;
 mod entry;
+mod explain;
 mod flash;
 mod install;
 mod job;
@@ -56,6 +58,7 @@ mod zipf;
 
 pub use config::{Config, SimulationError};
 pub use device::{Device, DevicePreset};
+pub use explain::{ReadPath, ReadStep};
 pub use flash::FlashOptions;
 pub use latency::Latencies;
 pub use operations::{Operation, Operations};

@@ -66,7 +66,7 @@ impl Sums {
         self.level(probe.level, |level| {
             level.lookups += 1;
             level.filter_positives += u64::from(passed);
-            level.false_positives += u64::from(passed && !probe.found);
+            level.false_positives += u64::from(passed && probe.found.is_none());
         });
     }
 

@@ -29,28 +29,46 @@ pub(crate) fn entries_per_block(block_bytes: u64, entry_bytes: u64) -> u64 {
 /// A table whose filter a point read asks.
 pub(crate) struct Probe {
     pub(crate) level: usize,
+    pub(crate) table: TableId,
     /// The block that is read, if the filter passes the key.
     pub(crate) block: Option<Block>,
-    /// Whether the table holds the key.
-    pub(crate) found: bool,
+    /// The newest version of the key in the table.
+    pub(crate) found: Option<Entry>,
 }
 
 /// The filters that a point read asks, and the blocks that it needs, in order.
-pub(crate) fn get(tree: &Tree, key: u64, per_block: u64, mut probe: impl FnMut(Probe)) {
-    let bytes = key.to_be_bytes();
-    let levels = tree.shape().levels().iter().enumerate();
-    for (level, run) in levels.flat_map(|(at, level)| level.runs.iter().map(move |run| (at, run))) {
-        let Some(table) = run.overlapping(&bytes, &bytes).next() else { continue };
-        let Some(table) = tree.table(table.id) else { continue };
-        let at = table.entries.partition_point(|e| e.key() < key);
-        let found = table.entries.get(at).is_some_and(|e| e.key() == key);
-        let block = (table.info.id, at as u64 / per_block);
-        let passed = found || passes(table, key);
-        probe(Probe { level, block: passed.then_some(block), found });
+pub(crate) fn get(tree: &Tree, key: u64, per_block: u64, mut each: impl FnMut(Probe)) {
+    for (level, run) in runs(tree) {
+        let Some(probe) = probe(tree, level, run, key, per_block) else { continue };
+        let found = probe.found.is_some();
+        each(probe);
         if found {
             return;
         }
     }
+}
+
+/// The runs of a tree with their levels, newest first.
+pub(crate) fn runs(tree: &Tree) -> impl Iterator<Item = (usize, &Run)> {
+    let levels = tree.shape().levels().iter().enumerate();
+    levels.flat_map(|(at, level)| level.runs.iter().map(move |run| (at, run)))
+}
+
+/// What a point read meets in a run, if one of its tables covers the key.
+pub(crate) fn probe(
+    tree: &Tree,
+    level: usize,
+    run: &Run,
+    key: u64,
+    per_block: u64,
+) -> Option<Probe> {
+    let bytes = key.to_be_bytes();
+    let table = tree.table(run.overlapping(&bytes, &bytes).next()?.id)?;
+    let at = table.entries.partition_point(|e| e.key() < key);
+    let found = table.entries.get(at).copied().filter(|e| e.key() == key);
+    let block = (table.info.id, at as u64 / per_block);
+    let passed = found.is_some() || passes(table, key);
+    Some(Probe { level, table: table.info.id, block: passed.then_some(block), found })
 }
 
 /// Whether a table's filter has a false positive for this key.

@@ -2,6 +2,7 @@
 
 mod clients;
 mod events;
+mod explain;
 mod filters;
 mod flash;
 mod level0;
