@@ -23,7 +23,7 @@ const layOut = (count: number) => {
   const state = timeline.after(count);
   return {
     state,
-    ...strataOf(state, axis, bands, WIDTH, (job) => timeline.progress.at(job, state.micros)),
+    ...strataOf(state, axis, bands, WIDTH, (group) => timeline.progress.at(group, state.micros)),
   };
 };
 
@@ -76,8 +76,8 @@ test("a merge's front passes over its inputs from their first key to their last"
   const fronts = new Map<string, number>();
   const wrong: string[] = [];
   for (let count = 0; count <= timeline.length; count += 3) {
-    for (const { job, x, width, front, output } of layOut(count).jobs) {
-      const key = `${job.compaction}/${job.group}`;
+    for (const { group, x, width, front, output } of layOut(count).groups) {
+      const key = `${group.compaction}/${group.id}`;
       const passes =
         front >= Math.max(x, (fronts.get(key) ?? x) - 0.01) && front <= x + width + 0.01;
       if (!passes || output.y + output.height > HEIGHT) wrong.push(key);

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import createGlue from "terrane-sim/glue.js";
 import { configOf, type Settings } from "../src/visualizer/source/settings.ts";
-import { parseEvents } from "../src/visualizer/source/trace.ts";
+import { parseEvents } from "../src/visualizer/source/event-log.ts";
 import { Timeline } from "../src/visualizer/timeline/timeline.ts";
 
 const { initSync, Simulation } = createGlue();

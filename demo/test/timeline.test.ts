@@ -23,7 +23,7 @@ describe.each(POLICIES.map(({ name }) => name as Settings["policy"]))("%s", (pol
     const trim = (ids: ReturnType<typeof tableIds>) =>
       ids.slice(0, ids.findLastIndex((runs) => runs.length > 0) + 1);
     expect(trim(tableIds(end))).toEqual(trim(tableIds({ levels })));
-    expect(end.jobs).toEqual([]);
+    expect(end.groups).toEqual([]);
     expect(end.compactions).toEqual([]);
     expect(end.stall).toBeNull();
   });
@@ -82,17 +82,17 @@ test("bytes are conserved: the tree holds what was flushed and written less what
 
 test("a merge's progress rises from nothing to all that it reads", () => {
   const begun = timeline.find("group-begun", 0, 1) ?? 0;
-  const [job] = timeline.after(begun + 1).jobs;
-  if (job === undefined) throw new Error("no job began");
+  const [group] = timeline.after(begun + 1).groups;
+  if (group === undefined) throw new Error("no group began");
   const installed = timeline.find("group-installed", begun, 1) ?? 0;
   const end = timeline.event(installed)?.micros ?? 0;
   let last = -1;
   for (let i = 0; i <= 20; i++) {
-    const { read } = timeline.progress.at(job, job.began + ((end - job.began) * i) / 20);
+    const { read } = timeline.progress.at(group, group.began + ((end - group.began) * i) / 20);
     expect(read).toBeGreaterThanOrEqual(last);
     last = read;
   }
-  expect(last).toBe(job.totalBytes);
+  expect(last).toBe(group.totalBytes);
 });
 
 test("history has a sample for each change and closes what ended", () => {
@@ -100,7 +100,7 @@ test("history has a sample for each change and closes what ended", () => {
   expect(samples.at(-1)?.bytes).toEqual(timeline.end.levels.map(levelBytes));
   expect(works.length).toBeGreaterThan(10);
   for (const { from, to } of [...works, ...waits]) expect(to).toBeGreaterThanOrEqual(from);
-  // No lane has two jobs at once.
+  // No lane has two groups at once.
   for (const a of works) {
     for (const b of works) {
       if (a === b || a.lane !== b.lane || a.from > b.from) continue;

@@ -1,4 +1,4 @@
-/** Draws the ribbon: a whole run, with time from left to right. */
+/** Draws the ribbon: a whole recording, with time from left to right. */
 
 import { columns, tickStep, type Track } from "../layout/tracks.ts";
 import type { Sample } from "../timeline/history.ts";
@@ -9,7 +9,7 @@ import { levelColour, type Palette } from "./palette.ts";
 /** How far above its capacity a level is shown. */
 const OVER = 1.25;
 
-/** A run in the ribbon. */
+/** A recording in the ribbon. */
 export interface RibbonScene {
   timeline: Timeline;
   rivals: readonly Timeline[];

@@ -6,7 +6,7 @@
  */
 
 import type { Bands } from "../layout/bands.ts";
-import { type JobBox, NARROW, type Strata, type TableBox } from "../layout/strata.ts";
+import { type GroupBox, NARROW, type Strata, type TableBox } from "../layout/strata.ts";
 import type { State } from "../timeline/state.ts";
 import { hatch, line, outline, type Pen, tombstones } from "./marks.ts";
 import { keyline, levelColour, type Palette } from "./palette.ts";
@@ -28,7 +28,7 @@ export interface Scene {
   palette: Palette;
   /** The time of the picture, in microseconds. */
   micros: number;
-  /** Microseconds of the run for a millisecond of the visitor; 0 while nothing moves. */
+  /** Microseconds of the recording for a millisecond of the visitor; 0 while nothing moves. */
   pace: number;
   selected: number | undefined;
   /** Where the cuts of groups are, in pixels. */
@@ -44,7 +44,7 @@ export function drawTree(pen: Pen, scene: Scene): void {
   drawBeds(pen, scene);
   for (const box of scene.strata.tables) drawTable(pen, scene, box);
   for (const at of scene.cuts) drawCut(pen, scene, at);
-  for (const job of scene.strata.jobs) drawJob(pen, scene, job);
+  for (const group of scene.strata.groups) drawGroup(pen, scene, group);
   drawSelection(pen, scene);
 }
 
@@ -75,13 +75,13 @@ function drawBeds(pen: Pen, { bands, state, width, palette }: Scene): void {
 
 function drawTable(pen: Pen, scene: Scene, box: TableBox): void {
   const { palette, state } = scene;
-  const { table, level, job } = box;
+  const { table, level, group } = box;
   const [shift, opacity] = arrivalOf(scene, box);
   const at = { ...box, y: box.y + shift };
   pen.globalAlpha = opacity;
   const fresh =
     table.compaction !== 0 && table.compaction === state.latest?.id && table.arrival === "merged";
-  if (job !== undefined && !job.moved) drawInput(pen, scene, at);
+  if (group !== undefined && !group.moved) drawInput(pen, scene, at);
   else {
     pen.fillStyle = levelColour(palette, level);
     pen.fillRect(at.x, at.y, at.width, at.height);
@@ -105,7 +105,7 @@ function drawTable(pen: Pen, scene: Scene, box: TableBox): void {
 
 /** An input of a merge: hatched where it was read, solid where it was not. */
 function drawInput(pen: Pen, { palette, strata }: Scene, box: TableBox): void {
-  const front = strata.jobs.find(({ job }) => job === box.job)?.front ?? box.x;
+  const front = strata.groups.find(({ group }) => group === box.group)?.front ?? box.x;
   const read = Math.min(Math.max(front - box.x, 0), box.width);
   pen.fillStyle = levelColour(palette, box.level);
   pen.fillRect(box.x + read, box.y, box.width - read, box.height);
@@ -137,13 +137,17 @@ function drawCut(pen: Pen, { bands, palette }: Scene, x: number): void {
   line(pen, [x, bands.levels[0]?.top ?? 0], [x, bottom], palette.ink3, 0.75);
 }
 
-function drawJob(pen: Pen, { bands, palette }: Scene, { job, front, output, edges }: JobBox): void {
+function drawGroup(
+  pen: Pen,
+  { bands, palette }: Scene,
+  { group, front, output, edges }: GroupBox,
+): void {
   const top = Math.min(...edges.map(({ y }) => y));
   // A small picture has no room for what is being written, and edges would hide its runs.
   const small = bands.writing.height === 0;
   if (!small) for (const edge of edges) outline(pen, edge, palette.live, 1.5);
   if (!small && output.height > 0) {
-    pen.fillStyle = levelColour(palette, job.level);
+    pen.fillStyle = levelColour(palette, group.level);
     pen.fillRect(output.x, output.y, output.width, output.height);
     outline(pen, output, palette.live, 1.5);
   }

@@ -5,7 +5,7 @@
  * at the bottom.
  */
 
-import { type Job, type PlacedTable, type State } from "../timeline/state.ts";
+import { type Group, type PlacedTable, type State } from "../timeline/state.ts";
 import type { Band, Bands } from "./bands.ts";
 import type { KeyAxis } from "./key-axis.ts";
 
@@ -31,12 +31,12 @@ export interface TableBox extends Box {
   level: number;
   run: number;
   /** The merge or move that it is an input of. */
-  job: Job | undefined;
+  group: Group | undefined;
 }
 
-/** What one job is doing, drawn. */
-export interface JobBox {
-  job: Job;
+/** What one group is doing, drawn. */
+export interface GroupBox {
+  group: Group;
   /** The keys of its inputs. */
   x: number;
   width: number;
@@ -51,7 +51,7 @@ export interface JobBox {
 /** A state, drawn. */
 export interface Strata {
   tables: TableBox[];
-  jobs: JobBox[];
+  groups: GroupBox[];
 }
 
 /** Lays a state out. `micros` is the time, which may lie between two events. */
@@ -60,29 +60,31 @@ export function strataOf(
   axis: KeyAxis,
   bands: Bands,
   width: number,
-  progress: (job: Job) => { read: number; written: number },
+  progress: (group: Group) => { read: number; written: number },
 ): Strata {
-  const jobOf = new Map<number, Job>();
-  for (const job of state.jobs) for (const input of job.inputs) jobOf.set(input, job);
+  const groupOf = new Map<number, Group>();
+  for (const group of state.groups) for (const input of group.inputs) groupOf.set(input, group);
   const tables: TableBox[] = [];
   state.levels.forEach((level, depth) => {
     const band = bands.levels[depth];
     if (band === undefined) return;
     stack(level.runs, band, axis, width, (table, run, box) => {
-      tables.push({ ...box, table, level: depth, run, job: jobOf.get(table.id) });
+      tables.push({ ...box, table, level: depth, run, group: groupOf.get(table.id) });
     });
   });
-  const byJob = new Map<Job, TableBox[]>();
+  const byGroup = new Map<Group, TableBox[]>();
   for (const box of tables) {
-    if (box.job === undefined) continue;
-    const boxes = byJob.get(box.job);
-    if (boxes === undefined) byJob.set(box.job, [box]);
+    if (box.group === undefined) continue;
+    const boxes = byGroup.get(box.group);
+    if (boxes === undefined) byGroup.set(box.group, [box]);
     else boxes.push(box);
   }
-  const running = [...byJob].filter(([job]) => !job.moved);
-  const jobs = running.map(([job, boxes]) => jobBox(job, boxes, bands, width, progress(job)));
-  separate(jobs, bands.writing.height);
-  return { tables, jobs };
+  const running = [...byGroup].filter(([group]) => !group.moved);
+  const groups = running.map(([group, boxes]) =>
+    groupBox(group, boxes, bands, width, progress(group)),
+  );
+  separate(groups, bands.writing.height);
+  return { tables, groups };
 }
 
 function stack(
@@ -120,21 +122,21 @@ function heightOf({ bytes }: PlacedTable, across: number, { scale }: Band, width
   return bytes * scale * (width / across);
 }
 
-function jobBox(
-  job: Job,
+function groupBox(
+  group: Group,
   inputs: TableBox[],
   { writing, levels }: Bands,
   width: number,
   { read, written }: { read: number; written: number },
-): JobBox {
+): GroupBox {
   const x = Math.min(...inputs.map((box) => box.x));
   const end = Math.max(...inputs.map((box) => box.x + box.width));
   const front = frontOf(inputs, read, x, end);
   const across = Math.max(front - x, 1);
-  const scale = levels[job.level]?.scale ?? 0;
+  const scale = levels[group.level]?.scale ?? 0;
   const height = written === 0 ? 0 : Math.max(written * scale * (width / across), 2);
   const output = { x, width: across, y: writing.top, height };
-  return { job, x, width: end - x, front, output, edges: edgesOf(inputs) };
+  return { group, x, width: end - x, front, output, edges: edgesOf(inputs) };
 }
 
 /** Around the inputs of each run. */
@@ -170,18 +172,18 @@ function frontOf(inputs: TableBox[], read: number, x: number, end: number): numb
 }
 
 /** Outputs that would lie on each other share the height. */
-function separate(jobs: JobBox[], height: number): void {
+function separate(groups: GroupBox[], height: number): void {
   const ends: number[] = [];
-  const rows = new Map<JobBox, number>();
-  for (const job of [...jobs].sort((a, b) => a.x - b.x)) {
-    const free = ends.findIndex((end) => end <= job.x);
+  const rows = new Map<GroupBox, number>();
+  for (const group of [...groups].sort((a, b) => a.x - b.x)) {
+    const free = ends.findIndex((end) => end <= group.x);
     const row = free < 0 ? ends.length : free;
-    ends[row] = job.x + job.width;
-    rows.set(job, row);
+    ends[row] = group.x + group.width;
+    rows.set(group, row);
   }
   const room = height / Math.max(ends.length, 1);
-  for (const [job, row] of rows) {
-    job.output.height = Math.min(job.output.height, room - 2);
-    job.output.y += row * room;
+  for (const [group, row] of rows) {
+    group.output.height = Math.min(group.output.height, room - 2);
+    group.output.y += row * room;
   }
 }

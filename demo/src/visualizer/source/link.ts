@@ -1,4 +1,4 @@
-/** A link to a moment of a run: all that is needed to see it again, in the fragment of the address. */
+/** A link to a moment of a recording: all that is needed to see it again, in the fragment of the address. */
 
 import {
   DEFAULTS,

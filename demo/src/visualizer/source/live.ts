@@ -1,16 +1,16 @@
-/** A run of the engine itself, on a store of this page that is gone when the run is. */
+/** A recording of the engine itself, on a store of this page that is gone when the recording is. */
 
 import { type Db, destroy, type EngineEvent, open } from "terrane";
 import { Timeline } from "../timeline/timeline.ts";
 import { operationsOf, type Write } from "./operations.ts";
-import type { Run, Status } from "./run.ts";
+import type { Recording, Status } from "./recording.ts";
 import { liveOptions, type Settings, tooLarge } from "./settings.ts";
 
 /** The name of the store, which one tab has at a time. */
 const NAME = "visualizer";
 /** Operations of a batch. */
 const BATCH = 200;
-/** How long nothing must happen after the last write until the run has ended, in milliseconds. */
+/** How long nothing must happen after the last write until the recording has ended, in milliseconds. */
 const QUIET = 400;
 
 /** Removes the store of a tab that was closed in mid-run, unless another tab has it. */
@@ -18,8 +18,8 @@ export function removeRemains(): Promise<void> {
   return destroy(NAME).catch(() => undefined);
 }
 
-/** A run on the engine. */
-export class LiveRun implements Run {
+/** A recording on the engine. */
+export class LiveRecording implements Recording {
   readonly settings: Settings;
   readonly timeline: Timeline = new Timeline();
   readonly ended: Promise<void>;
@@ -99,7 +99,8 @@ export class LiveRun implements Run {
   /** Waits until the engine has nothing left to do. */
   async #quiet(): Promise<void> {
     this.#heard = performance.now();
-    const busy = () => this.timeline.end.jobs.length > 0 || performance.now() - this.#heard < QUIET;
+    const busy = () =>
+      this.timeline.end.groups.length > 0 || performance.now() - this.#heard < QUIET;
     while (!this.#stopped.signal.aborted && busy()) {
       await new Promise((passed) => setTimeout(passed, QUIET / 4));
     }

@@ -1,4 +1,4 @@
-/** The operations of a run on the engine: the same for the same settings. */
+/** The operations of a recording on the engine: the same for the same settings. */
 
 import type { Settings } from "./settings.ts";
 

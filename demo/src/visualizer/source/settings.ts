@@ -1,4 +1,4 @@
-/** What a run is made of: the words of its sentence, and the parts of its link. */
+/** What a recording is made of: the words of its sentence, and the parts of its link. */
 
 import type { PolicyOptions } from "terrane";
 import { bytes } from "../../format.ts";
@@ -24,7 +24,7 @@ const ASCENDING: ReadonlySet<string> = new Set(["ascending", "shifting"]);
 export type Workload = keyof typeof WORKLOADS;
 
 /**
- * What a run runs on: a simulated device, with its read and write speeds in bytes per second, or the
+ * What a recording runs on: a simulated device, with its read and write speeds in bytes per second, or the
  * engine itself in this browser.
  */
 export const DEVICES = {
@@ -38,7 +38,7 @@ export const DEVICES = {
 /** The name of a device. */
 export type Device = keyof typeof DEVICES;
 
-/** A run's settings. */
+/** A recording's settings. */
 export interface Settings {
   policy: PolicyOptions["policy"];
   /** Parameters that differ from the presets of this page, by name. */
@@ -77,25 +77,25 @@ export const RANGES = {
 } as const;
 
 /**
- * The most bytes of values that a run writes: on the engine, as the visitor's storage is not ours to fill;
+ * The most bytes of values that a recording writes: on the engine, as the visitor's storage is not ours to fill;
  * simulated, as a page holds its events.
  */
 export const BYTES_MAX = { live: 2 ** 30, simulated: 2 ** 33 } as const;
 
-/** Why a run is too large, if it is. */
+/** Why a recording is too large, if it is. */
 export function tooLarge(settings: Settings): string | undefined {
   const written = (settings.load + settings.operations) * settings.valueBytes;
   const [what, most] = isLive(settings)
-    ? ["A run on the engine", BYTES_MAX.live]
-    : ["A simulated run", BYTES_MAX.simulated];
+    ? ["A recording on the engine", BYTES_MAX.live]
+    : ["A simulated recording", BYTES_MAX.simulated];
   if (written <= most) return undefined;
   return `${what} writes at most ${bytes(most)} of values; this one has ${bytes(written)}.`;
 }
 
-/** Seconds of a run in a second of the visitor. */
+/** Seconds of a recording in a second of the visitor. */
 export const SPEEDS = [0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8] as const;
 
-/** Whether a run is one of the engine itself. */
+/** Whether a recording is one of the engine itself. */
 export function isLive({ device }: Settings): boolean {
   return "storage" in DEVICES[device];
 }
@@ -117,7 +117,7 @@ const PRESETS: Record<string, Value> = {
 /** Bytes of a memtable. */
 const BUFFER_BYTES = 4 << 20;
 
-/** By how much a run on the engine is smaller: it goes at the speed of this machine. */
+/** By how much a recording on the engine is smaller: it goes at the speed of this machine. */
 const LIVE_SCALE = 4;
 const SIZES: ReadonlySet<string> = new Set(["levelBaseBytes", "targetFileBytes", "splitBytes"]);
 
@@ -135,7 +135,7 @@ export function describe(policy: string): Description | undefined {
   return POLICIES.find(({ name }) => name === policy);
 }
 
-/** The value of a parameter in a run. */
+/** The value of a parameter in a recording. */
 export function valueOf(settings: Settings, { name, value }: Parameter): Value {
   const set = settings.parameters[name];
   if (set !== undefined) return set;
@@ -152,7 +152,7 @@ function policyOptions(settings: Settings, nameOf: (name: string) => string): ob
   return { policy: settings.policy, ...Object.fromEntries(values) };
 }
 
-/** The options of a store of this run. */
+/** The options of a store of this recording. */
 export function liveOptions(settings: Settings) {
   const device = DEVICES[settings.device];
   return {
@@ -163,7 +163,7 @@ export function liveOptions(settings: Settings) {
   } as const;
 }
 
-/** The configuration of a simulation of this run. */
+/** The configuration of a simulation of this recording. */
 export function configOf(settings: Settings): object {
   const { load, operations, valueBytes, workers, seed } = settings;
   const device = DEVICES[settings.device];

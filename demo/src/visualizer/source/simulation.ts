@@ -1,13 +1,13 @@
-/** A simulated run. */
+/** A simulated recording. */
 
 import { Timeline } from "../timeline/timeline.ts";
 import { configOf, type Settings, tooLarge } from "./settings.ts";
-import type { Run, Status } from "./run.ts";
+import type { Recording, Status } from "./recording.ts";
 import type { Told } from "./simulation-worker.ts";
-import { parseEvents } from "./trace.ts";
+import { parseEvents } from "./event-log.ts";
 
 /** A simulation that runs in a worker of its own, ahead of the visitor. */
-export class SimulatedRun implements Run {
+export class SimulatedRecording implements Recording {
   readonly settings: Settings;
   readonly timeline: Timeline = new Timeline();
   status: Status = { at: "running", share: 0 };

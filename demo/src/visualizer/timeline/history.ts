@@ -1,4 +1,4 @@
-/** What the ribbon shows of a whole run: how full levels were, what was written, who waited, who worked. */
+/** What the ribbon shows of a whole recording: how full levels were, what was written, who waited, who worked. */
 
 import type { EngineEvent, StallReason } from "terrane";
 import { fullness, levelBytes, type State } from "./state.ts";
@@ -21,7 +21,7 @@ export interface Span {
   to: number | undefined;
 }
 
-/** A job of a worker, in the lane of the first worker that was free. */
+/** A group at a worker, in the lane of the first worker that was free. */
 export interface Work extends Span {
   compaction: number;
   group: number;
@@ -34,14 +34,14 @@ export interface Wait extends Span {
   reason: StallReason;
 }
 
-/** The history of a run, as far as it is known. */
+/** The history of a recording, as far as it is known. */
 export class History {
   readonly samples: Sample[] = [];
   readonly works: Work[] = [];
   readonly waits: Wait[] = [];
   /** Times of decisions, in microseconds. */
   readonly decisions: number[] = [];
-  /** The most jobs at once. */
+  /** The most groups at once. */
   lanes = 0;
   readonly #running: Work[] = [];
 

@@ -1,7 +1,7 @@
 /** How far merges are at any time: linear between two events that tell it. */
 
 import type { EngineEvent } from "terrane";
-import type { Job } from "./state.ts";
+import type { Group } from "./state.ts";
 
 /** What a merge has read and written at a time. */
 interface Point {
@@ -10,7 +10,7 @@ interface Point {
   written: number;
 }
 
-/** The progress of all merges of a run. */
+/** The progress of all merges of a recording. */
 export class Progress {
   readonly #points: Map<string, Point[]> = new Map();
 
@@ -26,13 +26,13 @@ export class Progress {
     }
   }
 
-  /** What a job has read and written at a time, in bytes. */
-  at(job: Job, micros: number): { read: number; written: number } {
-    const points = this.#points.get(keyOf(job.compaction, job.group)) ?? [];
+  /** What a group has read and written at a time, in bytes. */
+  at(group: Group, micros: number): { read: number; written: number } {
+    const points = this.#points.get(keyOf(group.compaction, group.id)) ?? [];
     const after = points.findIndex((point) => point.micros > micros);
     const next = points[after];
     const last = points[after < 0 ? points.length - 1 : after - 1];
-    if (last === undefined) return { read: job.readBytes, written: job.writtenBytes };
+    if (last === undefined) return { read: group.readBytes, written: group.writtenBytes };
     if (next === undefined) return last;
     const part = (micros - last.micros) / (next.micros - last.micros);
     return {

@@ -6,7 +6,7 @@ import {
   type Arrival,
   bytesOf,
   type Compaction,
-  type Job,
+  type Group,
   type PlacedLevel,
   type PlacedTable,
   type State,
@@ -28,21 +28,21 @@ export function reduce(before: State, event: EngineEvent): State {
     case "compaction-begun":
       return begun(state, event);
     case "group-begun":
-      return { ...state, jobs: [...state.jobs, jobOf(state, event)] };
+      return { ...state, groups: [...state.groups, groupOf(state, event)] };
     case "merge-progress": {
       const { micros, readBytes, writtenBytes, totalBytes } = event;
-      const jobs = state.jobs.map((job) =>
-        isJob(job, event.compaction, event.group)
-          ? { ...job, readBytes, writtenBytes, totalBytes, toldAt: micros }
-          : job,
+      const groups = state.groups.map((group) =>
+        isGroup(group, event.compaction, event.group)
+          ? { ...group, readBytes, writtenBytes, totalBytes, toldAt: micros }
+          : group,
       );
-      return held({ ...state, jobs }, event.compaction);
+      return held({ ...state, groups }, event.compaction);
     }
     case "group-installed":
       return installed(state, event);
     case "group-abandoned": {
-      const jobs = state.jobs.filter((job) => !isJob(job, event.compaction, event.group));
-      return { ...state, jobs };
+      const groups = state.groups.filter((group) => !isGroup(group, event.compaction, event.group));
+      return { ...state, groups };
     }
     case "compaction-ended": {
       const compactions = state.compactions.filter(({ id }) => id !== event.compaction);
@@ -71,15 +71,15 @@ export function reduce(before: State, event: EngineEvent): State {
   }
 }
 
-function isJob(job: Job, compaction: number, group: number): boolean {
-  return job.compaction === compaction && job.group === group;
+function isGroup(group: Group, compaction: number, id: number): boolean {
+  return group.compaction === compaction && group.id === id;
 }
 
 /** Notes how much a compaction's unfinished outputs take. */
 function held(state: State, compaction: number): State {
-  const written = state.jobs
-    .filter((job) => job.compaction === compaction)
-    .reduce((sum, job) => sum + job.writtenBytes, 0);
+  const written = state.groups
+    .filter((group) => group.compaction === compaction)
+    .reduce((sum, group) => sum + group.writtenBytes, 0);
   const note = (one: Compaction): Compaction =>
     one.id === compaction && written > one.heldTwice ? { ...one, heldTwice: written } : one;
   const latest = state.latest && note(state.latest);
@@ -111,16 +111,16 @@ function begun(state: State, event: Of<"compaction-begun">): State {
   return { ...state, compactions: [...state.compactions, compaction], latest: compaction };
 }
 
-function jobOf(state: State, event: Of<"group-begun">): Job {
+function groupOf(state: State, event: Of<"group-begun">): Group {
   const { compaction, inputs, level, run, cuts, moved, micros } = event;
   const taken = new Set(inputs);
   const tables = state.levels.flatMap(({ runs }) => runs.flatMap(({ tables }) => tables));
   const totalBytes = bytesOf(tables.filter(({ id }) => taken.has(id)));
   const none = { readBytes: 0, writtenBytes: 0, totalBytes };
-  const group = inputs[0] ?? 0;
+  const id = inputs[0] ?? 0;
   return {
     compaction,
-    group,
+    id,
     inputs,
     level,
     run,
@@ -173,7 +173,7 @@ function installed(state: State, event: Of<"group-installed">): State {
   return {
     ...state,
     levels: insert(left, level, run, placed),
-    jobs: state.jobs.filter((job) => !isJob(job, compaction, inputs[0] ?? 0)),
+    groups: state.groups.filter((group) => !isGroup(group, compaction, inputs[0] ?? 0)),
     compactions: state.compactions.map((one) => (one.id === compaction ? advance(one) : one)),
     latest: state.latest?.id === compaction ? advance(state.latest) : state.latest,
     totals,

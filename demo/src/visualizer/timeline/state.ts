@@ -29,10 +29,10 @@ export interface PlacedLevel {
 }
 
 /** A group of tables that is being merged or moved. */
-export interface Job {
+export interface Group {
   compaction: number;
   /** The group's first input, by which events name it. */
-  group: number;
+  id: number;
   inputs: readonly number[];
   /** The level and the run of its outputs. */
   level: number;
@@ -83,7 +83,7 @@ export interface State {
   levels: readonly PlacedLevel[];
   /** Bytes of the sealed memtables, oldest first. */
   sealed: readonly number[];
-  jobs: readonly Job[];
+  groups: readonly Group[];
   /** Those that have begun and not ended, oldest first. */
   compactions: readonly Compaction[];
   /** The last one that was decided, running or not. */
@@ -103,7 +103,7 @@ export const EMPTY: State = {
   micros: 0,
   levels: [],
   sealed: [],
-  jobs: [],
+  groups: [],
   compactions: [],
   latest: null,
   capacities: [],
@@ -156,7 +156,7 @@ export function treeBytes({ levels }: State): number {
 
 /** What a store takes, in bytes: its tree, and outputs that are not whole yet. */
 export function storeBytes(state: State): number {
-  const unfinished = state.jobs.filter(({ moved }) => !moved);
+  const unfinished = state.groups.filter(({ moved }) => !moved);
   return unfinished.reduce((sum, { writtenBytes }) => sum + writtenBytes, treeBytes(state));
 }
 

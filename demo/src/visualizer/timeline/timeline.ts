@@ -1,5 +1,5 @@
 /**
- * A run as a function of time.
+ * A recording as a function of time.
  *
  * 1. Events are only appended, in the order of their times.
  * 2. A state is kept for every 256 events; states share the tables that did not change.
@@ -16,7 +16,7 @@ import { EMPTY, type State } from "./state.ts";
 /** Events between two key frames. */
 const KEY_FRAME_EVENTS = 256;
 
-/** The events of one run, and its states. */
+/** The events of one recording, and its states. */
 export class Timeline {
   /** What happened over the whole of it. */
   readonly history: History = new History();

@@ -1,35 +1,35 @@
-/** The run that is shown, its rivals, and the moment at which they are shown. */
+/** The recording that is shown, its rivals, and the moment at which they are shown. */
 
-import { type Run, start, type Status } from "../source/run.ts";
+import { type Recording, start, type Status } from "../source/recording.ts";
 import { removeRemains } from "../source/live.ts";
 import { DEFAULTS, isLive, type Settings, sizesOf } from "../source/settings.ts";
 import { decode, encode } from "../source/link.ts";
 import type { State } from "../timeline/state.ts";
 
-/** Policies that a run is compared with, best known first. */
+/** Policies that a recording is compared with, best known first. */
 const RIVALS = ["leveled", "tiered", "leveled-full"] as const;
 
 /** How often numbers change, in milliseconds. */
 const TELL = 100;
 
-/** The player of one run. */
+/** The player of one recording. */
 export class Player {
   settings: Settings = $state(DEFAULTS);
-  /** The moment, in microseconds of the run, for what is redrawn ten times a second. */
+  /** The moment, in microseconds of the recording, for what is redrawn ten times a second. */
   shown = $state(0);
   playing = $state(false);
   speed: number = $state(0.5);
   selected: number | undefined = $state(undefined);
-  /** Grows with the run. */
+  /** Grows with the recording. */
   version = $state(0);
-  run: Run = $state.raw(undefined as never);
-  rivals: Run[] = $state.raw([]);
+  recording: Recording = $state.raw(undefined as never);
+  rivals: Recording[] = $state.raw([]);
   /** The moment, for what is redrawn at each frame. */
   cursor = 0;
   #lastFrame = 0;
   #lastTold = 0;
   #growth: ReturnType<typeof setTimeout> | undefined;
-  /** The moment of a link, until the run has come so far or the visitor goes elsewhere. */
+  /** The moment of a link, until the recording has come so far or the visitor goes elsewhere. */
   #linked: number | undefined;
 
   constructor(fragment: string) {
@@ -52,28 +52,28 @@ export class Player {
   /** The state at the moment that is told. */
   get state(): State {
     void this.version;
-    return this.run.timeline.at(this.shown);
+    return this.recording.timeline.at(this.shown);
   }
 
   /** The number of events up to the moment. */
   get position(): number {
     void this.version;
-    return this.run.timeline.countAt(this.shown);
+    return this.recording.timeline.countAt(this.shown);
   }
 
   /** How far the simulation has come. */
   get status(): Status {
     void this.version;
-    return this.run.status;
+    return this.recording.status;
   }
 
-  /** The length of the run so far, in microseconds. */
+  /** The length of the recording so far, in microseconds. */
   get duration(): number {
     void this.version;
-    return this.run.timeline.duration;
+    return this.recording.timeline.duration;
   }
 
-  /** Starts another run. */
+  /** Starts another recording. */
   change(changes: Partial<Settings>): void {
     const before = this.settings;
     const settings = { ...before, ...changes };
@@ -86,9 +86,9 @@ export class Player {
     this.playing = true;
   }
 
-  /** Plays, from the beginning at the end of a run, or pauses. */
+  /** Plays, from the beginning at the end of a recording, or pauses. */
   toggle(): void {
-    const { timeline, status } = this.run;
+    const { timeline, status } = this.recording;
     if (!this.playing && status.at !== "running" && this.cursor === timeline.duration) this.seek(0);
     this.#linked = undefined;
     this.playing = !this.playing;
@@ -96,7 +96,7 @@ export class Player {
 
   /** Ends its simulations. */
   stop(): void {
-    for (const run of [this.run, ...this.rivals]) run.stop();
+    for (const recording of [this.recording, ...this.rivals]) recording.stop();
   }
 
   /** The link to what is shown. */
@@ -108,14 +108,14 @@ export class Player {
   /** Goes to a moment. */
   seek(micros: number): void {
     this.#linked = undefined;
-    this.cursor = Math.min(Math.max(micros, 0), this.run.timeline.duration);
+    this.cursor = Math.min(Math.max(micros, 0), this.recording.timeline.duration);
     this.shown = this.cursor;
   }
 
   /** Goes an event, or to the next or previous of a type. */
   step(direction: 1 | -1, type?: "compaction-begun"): void {
     this.playing = false;
-    const { timeline } = this.run;
+    const { timeline } = this.recording;
     const at = timeline.countAt(this.cursor);
     let position: number | undefined = direction > 0 ? at : at - 1;
     // Steps over events of the same moment, such as the one that was stepped to.
@@ -131,7 +131,7 @@ export class Player {
     const passed = Math.min(now - this.#lastFrame, 250);
     this.#lastFrame = now;
     if (!this.playing) return false;
-    const { timeline, status } = this.run;
+    const { timeline, status } = this.recording;
     const before = this.cursor;
     this.cursor = Math.min(before + passed * 1000 * this.speed, timeline.duration);
     if (this.cursor === timeline.duration && status.at !== "running") {
@@ -145,17 +145,17 @@ export class Player {
   }
 
   #start(): void {
-    const before = this.run === undefined ? [] : [this.run, ...this.rivals];
-    for (const run of before) run.stop();
+    const before = this.recording === undefined ? [] : [this.recording, ...this.rivals];
+    for (const recording of before) recording.stop();
     const settings = $state.snapshot(this.settings) as Settings;
     const changed = () => this.#grown();
     // A store of those before may still be closing.
     const gone = Promise.all(before.map(({ ended }) => ended)).then(() => undefined);
     this.cursor = 0;
     this.shown = 0;
-    const run = start(settings, changed, gone);
-    this.run = run;
-    let last = run.ended;
+    const recording = start(settings, changed, gone);
+    this.recording = recording;
+    let last = recording.ended;
     const others = RIVALS.filter((name) => name !== settings.policy).slice(0, 2);
     this.rivals = others.map((policy) => {
       const rival = start({ ...settings, policy, parameters: {} }, changed, last);
@@ -165,7 +165,7 @@ export class Player {
     this.version += 1;
   }
 
-  /** Notes that a run has grown, as often as text changes. */
+  /** Notes that a recording has grown, as often as text changes. */
   #grown(): void {
     this.#growth ??= setTimeout(() => {
       this.#growth = undefined;
@@ -173,7 +173,7 @@ export class Player {
       const linked = this.#linked;
       if (linked === undefined || this.playing) return;
       this.seek(linked);
-      if (this.cursor < linked && this.run.status.at === "running") this.#linked = linked;
+      if (this.cursor < linked && this.recording.status.at === "running") this.#linked = linked;
     }, TELL);
   }
 }

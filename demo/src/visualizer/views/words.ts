@@ -1,12 +1,12 @@
-/** A run in words: what happens now, why, and what the engine did. */
+/** A recording in words: what happens now, why, and what the engine did. */
 
 import type { EngineEvent, Quantity, Term } from "terrane";
 import { bytes, count, plural } from "../../format.ts";
-import type { Job, PlacedTable, State } from "../timeline/state.ts";
+import type { Group, PlacedTable, State } from "../timeline/state.ts";
 
 /** What happens now, in one sentence. */
 export function nowSentence(state: State): string {
-  const merges = state.jobs.filter(({ moved }) => !moved);
+  const merges = state.groups.filter(({ moved }) => !moved);
   const [first] = merges;
   if (first === undefined) {
     if (state.levels.length === 0) return "Nothing on disk yet: writes go to memory.";
@@ -40,9 +40,9 @@ function waitSentence({ stall, levels, sealed }: State): string {
   }
 }
 
-/** The levels of the inputs of jobs. */
-function sourceLevels({ levels }: State, jobs: readonly Job[]): number[] {
-  const inputs = new Set(jobs.flatMap((job) => job.inputs));
+/** The levels of the inputs of groups. */
+function sourceLevels({ levels }: State, groups: readonly Group[]): number[] {
+  const inputs = new Set(groups.flatMap((group) => group.inputs));
   return levels.flatMap(({ runs }, depth) =>
     runs.some(({ tables }) => tables.some(({ id }) => inputs.has(id))) ? [depth] : [],
   );
