@@ -6,10 +6,13 @@
  */
 
 import type { Bands } from "../layout/bands.ts";
+import type { KeyAxis } from "../layout/key-axis.ts";
+import { policyMarks, type PrefixRule } from "../layout/policy-marks.ts";
 import { type GroupBox, NARROW, type Strata, type TableBox } from "../layout/strata.ts";
 import type { State } from "../timeline/state.ts";
 import { hatch, line, outline, type Pen, tombstones } from "./marks.ts";
 import { keyline, levelColour, type Palette } from "./palette.ts";
+import { drawBorder, drawFilter, drawMarks, drawPrefixes } from "./policy-marks.ts";
 
 /** How long a table glides, a new one rises and a flushed one settles, in milliseconds. */
 const GLIDE = 320;
@@ -22,6 +25,7 @@ const RISE_HEIGHT = 8;
 export interface Scene {
   state: State;
   strata: Strata;
+  axis: KeyAxis;
   bands: Bands;
   width: number;
   height: number;
@@ -33,6 +37,8 @@ export interface Scene {
   selected: number | undefined;
   /** Where the cuts of groups are, in pixels. */
   cuts: readonly number[];
+  /** How the policy takes prefixes from keys, if it does. */
+  prefixes: PrefixRule | undefined;
 }
 
 /** Draws a scene. */
@@ -42,7 +48,12 @@ export function drawTree(pen: Pen, scene: Scene): void {
   pen.fillRect(0, 0, width, height);
   drawMemory(pen, scene);
   drawBeds(pen, scene);
+  // A small picture shows levels alone.
+  const small = scene.bands.memory.height <= 0;
+  const marks = policyMarks(scene.state, scene.axis, scene.bands, width);
+  if (!small) drawBorder(pen, marks, scene);
   for (const box of scene.strata.tables) drawTable(pen, scene, box);
+  if (!small) drawMarks(pen, marks, scene);
   for (const at of scene.cuts) drawCut(pen, scene, at);
   for (const group of scene.strata.groups) drawGroup(pen, scene, group);
   drawSelection(pen, scene);
@@ -94,6 +105,10 @@ function drawTable(pen: Pen, scene: Scene, box: TableBox): void {
   }
   if (at.width >= NARROW) {
     outline(pen, at, keyline(palette, level), 0.75);
+    if (scene.bands.memory.height > 0) {
+      drawFilter(pen, at, palette);
+      if (scene.prefixes !== undefined) drawPrefixes(pen, at, scene.prefixes, scene.axis, scene);
+    }
     if (table.tombstones > 0) {
       tombstones(pen, at, table.tombstones / Math.max(table.entries, 1), palette.bed);
     }

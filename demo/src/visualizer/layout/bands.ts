@@ -3,12 +3,15 @@
  * so that nothing grows or shrinks for another reason than its bytes.
  */
 
+import { bucketsOf } from "../timeline/facts.ts";
 import { levelBytes, type State } from "../timeline/state.ts";
 
 /** Heights, in pixels: of the memory's band, between bands, and of what is being written. */
 export const MEMORY = 34;
 export const GAP = 22;
 export const WRITING = 64;
+/** The height of the temperatures of buckets. */
+const TEMPERATURES = 34;
 /** The least height of a level's band. */
 const LEAST = 18;
 /** How far above its even height a level may stand, where its keys are hot. */
@@ -26,7 +29,11 @@ export interface Band {
 /** The bands of a run, and that of what is being written. */
 export interface Bands {
   memory: { top: number; height: number };
+  /** The temperatures of buckets, where there are any. */
+  temperatures: { top: number; height: number } | undefined;
   levels: Band[];
+  /** Between two bands. */
+  gap: number;
   writing: { top: number; height: number };
 }
 
@@ -34,24 +41,33 @@ export interface Bands {
 export function bandsOf(states: Iterable<State>, height: number, small: boolean = false): Bands {
   const [memory, gap, writing, leastHeight] = small ? [0, 3, 0, 4] : [MEMORY, GAP, WRITING, LEAST];
   const most: number[] = [];
-  for (const { levels } of states) {
+  let buckets = false;
+  for (const { levels, facts } of states) {
+    buckets ||= !small && bucketsOf(facts).length > 0;
     levels.forEach((level, depth) => {
       most[depth] = Math.max(most[depth] ?? 0, levelBytes(level));
     });
   }
   const count = Math.max(most.length, 1);
-  const room = height - memory - writing - gap * (count + 1);
+  const taken = memory + (buckets ? TEMPERATURES : 0);
+  const room = height - taken - writing - gap * (count + 1);
   // Deeper levels are larger by a factor each; their heights by much less, or the first would vanish.
   const weights = most.map((bytes) => Math.log2(2 + bytes / Math.max(least(most), 1)) ** 0.8);
   const sum = weights.reduce((sum, weight) => sum + weight, 0) || 1;
   const levels: Band[] = [];
-  let top = memory + gap;
+  let top = taken + gap;
   weights.forEach((weight, depth) => {
     const height = Math.max((room * weight) / sum, leastHeight);
     levels.push({ top, height, scale: height / PEAK / Math.max(most[depth] ?? 0, 1) });
     top += height + gap;
   });
-  return { memory: { top: 4, height: memory - 8 }, levels, writing: { top, height: writing } };
+  return {
+    memory: { top: 4, height: memory - 8 },
+    temperatures: buckets ? { top: memory + 2, height: TEMPERATURES } : undefined,
+    levels,
+    gap,
+    writing: { top, height: writing },
+  };
 }
 
 function least(sizes: number[]): number {

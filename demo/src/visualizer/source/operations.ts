@@ -1,6 +1,6 @@
 /** The operations of a recording on the engine: the same for the same settings. */
 
-import type { Settings } from "./settings.ts";
+import { PREFIXES, type Settings } from "./settings.ts";
 
 /** A write of the application. */
 export type Write =
@@ -22,8 +22,10 @@ export function* operationsOf(settings: Settings): Generator<Operation> {
   const draw = random(settings.seed);
   const value = values(settings.valueBytes, draw);
   const inOrder = workload === "ascending" || workload === "shifting";
+  const hex = (number: number, digits: number) => number.toString(16).padStart(digits, "0");
   const key = (number: number) =>
-    (inOrder ? number : scatter(number)).toString(16).padStart(8, "0");
+    (workload === "prefixes" ? hex(number % PREFIXES, 2) : "") +
+    hex(inOrder ? number : scatter(number), 8);
   for (let number = 0; number < load; number++) {
     yield { type: "put", key: key(number), value: value() };
   }
@@ -32,6 +34,7 @@ export function* operationsOf(settings: Settings): Generator<Operation> {
     const range = Math.floor((number / operations) * RANGES);
     const chosen = {
       uniform: () => draw(),
+      prefixes: () => draw(),
       deletes: () => draw(),
       mixed: () => draw(),
       ascending: () => 1 + number / load,

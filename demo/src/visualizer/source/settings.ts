@@ -3,6 +3,7 @@
 import type { PolicyOptions } from "terrane";
 import { bytes } from "../../format.ts";
 import descriptions from "../../policies.json";
+import type { PrefixRule } from "../layout/policy-marks.ts";
 
 /** A value of a parameter. */
 export type Value = number | string | boolean;
@@ -15,10 +16,14 @@ export const WORKLOADS = {
   ascending: "ascending inserts",
   deletes: "updates and deletes",
   mixed: "half reads, half updates",
+  prefixes: "updates under 48 prefixes",
 } as const;
 
 /** Those whose keys are loaded in order. */
 const ASCENDING: ReadonlySet<string> = new Set(["ascending", "shifting"]);
+
+/** Prefixes of two bytes, of the workload that has some. */
+export const PREFIXES = 48;
 
 /** The name of a workload. */
 export type Workload = keyof typeof WORKLOADS;
@@ -112,6 +117,7 @@ const PRESETS: Record<string, Value> = {
   levelBaseBytes: 8 << 20,
   targetFileBytes: 4 << 20,
   splitBytes: 4 << 20,
+  prefixLength: 2,
 };
 
 /** Bytes of a memtable. */
@@ -143,6 +149,19 @@ export function valueOf(settings: Settings, { name, value }: Parameter): Value {
   return isLive(settings) && SIZES.has(name) ? Number(preset) / LIVE_SCALE : preset;
 }
 
+/** How the policy takes prefixes from keys, if it does. */
+export function prefixRule(settings: Settings): PrefixRule | undefined {
+  const described = describe(settings.policy)?.parameters ?? [];
+  const value = (name: string) => {
+    const found = described.find((parameter) => parameter.name === name);
+    return found && valueOf(settings, found);
+  };
+  const length = value("prefixLength");
+  if (typeof length !== "number") return undefined;
+  const delimiter = Number.parseInt(String(value("prefixDelimiter")), 16);
+  return { length, delimiter: Number.isNaN(delimiter) ? undefined : delimiter };
+}
+
 /** The policy's options as the simulator takes them, or with the names that the package has. */
 function policyOptions(settings: Settings, nameOf: (name: string) => string): object {
   const described = describe(settings.policy)?.parameters ?? [];
@@ -170,6 +189,7 @@ export function configOf(settings: Settings): object {
   const speeds = "read" in device ? device : DEVICES.sata;
   const phase = { operations, clients: [clientsOf(settings)] };
   const order = ASCENDING.has(settings.workload) ? "ascending" : "scattered";
+  const prefixes = { count: PREFIXES, exponent: 0.5 };
   return {
     policy: policyOptions(settings, kebab),
     "buffer-bytes": BUFFER_BYTES,
@@ -180,7 +200,12 @@ export function configOf(settings: Settings): object {
       "write-speed": speeds.write,
       "request-bytes": 1 << 18,
     },
-    workload: { load, order, phases: operations > 0 ? [phase] : [] },
+    workload: {
+      load,
+      order,
+      phases: operations > 0 ? [phase] : [],
+      ...(settings.workload === "prefixes" && { prefixes }),
+    },
     seed,
   };
 }
@@ -188,6 +213,7 @@ export function configOf(settings: Settings): object {
 function clientsOf({ workload }: Settings): object {
   switch (workload) {
     case "uniform":
+    case "prefixes":
       return { mix: { update: 1 }, choice: { by: "uniform" } };
     case "zipf":
       return { mix: { update: 1 }, choice: { by: "zipf", exponent: 0.9, "move-every": 0 } };

@@ -2,29 +2,40 @@
 
 import type { EngineEvent, Quantity, Term } from "terrane";
 import { bytes, count, plural } from "../../format.ts";
+import { treeFact } from "../timeline/facts.ts";
 import type { Group, PlacedTable, State } from "../timeline/state.ts";
 
 /** What happens now, in one sentence. */
 export function nowSentence(state: State): string {
   const merges = state.groups.filter(({ moved }) => !moved);
-  const [first] = merges;
-  if (first === undefined) {
+  const deepest = merges.toSorted((a, b) => b.level - a.level)[0];
+  if (deepest === undefined) {
     if (state.levels.length === 0) return "Nothing on disk yet: writes go to memory.";
     if (state.stall !== null) return waitSentence(state);
     return "Nothing to merge: writes go to memory.";
   }
-  const level = `level ${first.level}`;
-  const same = merges.filter(({ compaction }) => compaction === first.compaction);
-  const compaction = state.compactions.find(({ id }) => id === first.compaction);
-  const from = sourceLevels(state, same).filter((depth) => depth !== first.level);
-  const what = from.length === 0 ? `runs of ${level}` : levelsText(from);
-  const where = from.length === 0 ? "into one" : `into ${level}`;
-  if (same.length < merges.length) {
-    return `${plural(merges.length, "merge")} at once; the first takes ${what} ${where}.`;
+  const same = merges.filter(({ compaction }) => compaction === deepest.compaction);
+  const compaction = state.compactions.find(({ id }) => id === deepest.compaction);
+  const path = pathText(state, deepest.level, same);
+  const divides =
+    deepest.cuts.length > 0 && deepest.level === treeFact(state.facts, "dividing-level");
+  const others = merges.length - same.length;
+  const beside = others === 0 ? "" : `, and ${plural(others, "merge")} besides`;
+  if (divides) {
+    const keys = plural(deepest.cuts.length, "key");
+    return `Dividing merge of ${path}, cut at ${keys} as the largest level is${beside}.`;
   }
-  if (compaction === undefined || compaction.groups === 1) return `Merging ${what} ${where}.`;
-  const done = compaction.groupsInstalled;
-  return `Merging ${what} ${where}: ${done} of ${plural(compaction.groups, "group")} done.`;
+  if (compaction === undefined || compaction.groups === 1) return `Merging ${path}${beside}.`;
+  const done = `${compaction.groupsInstalled} of ${plural(compaction.groups, "group")} done`;
+  return `Merging ${path}: ${done}${beside}.`;
+}
+
+/** From which levels merges take their inputs, and where they bring them. */
+function pathText(state: State, level: number, merges: readonly Group[]): string {
+  const from = sourceLevels(state, merges).filter((depth) => depth !== level);
+  return from.length === 0
+    ? `runs of level ${level} into one`
+    : `${levelsText(from)} into level ${level}`;
 }
 
 function waitSentence({ stall, levels, sealed }: State): string {
