@@ -22,7 +22,7 @@ export class Module {
   readonly glue: Glue;
   readonly #memory: WebAssembly.Memory;
   #bytes: Uint8Array = new Uint8Array();
-  /** The engine's panic message, before it trapped. */
+  /** What an engine built for development said before it trapped. */
   #panic: string | undefined;
   /** Why this build cannot open a store any more. */
   #trapped: EngineError | undefined;

@@ -76,7 +76,7 @@ impl Need for WasmTarget {
     }
 }
 
-/// The compiler of the build with threads, whose standard library is compiled along with it.
+/// The compiler of the browser's releases, whose standard library is compiled along with them.
 pub const NIGHTLY: &str = "nightly-2026-05-20";
 
 /// [`NIGHTLY`], with the source of the standard library.
