@@ -34,25 +34,38 @@ impl Simulation {
         if !self.flushing && !self.memory.sealed.is_empty() {
             self.begin_flush(now)?;
         }
+        if self.config.pause_deeper_merges {
+            return self.dispatch_by_priority(now);
+        }
         while self.merging < self.config.workers {
             if let Some(part) = self.parts.pop_front() {
-                self.merging += 1;
-                self.begin(Work::Part(part.merge, part.index), part.reads, part.outputs, now)?;
-                continue;
-            }
-            match self.next(now) {
-                None => break,
-                Some(Next::Reshape(change, observed)) => self.reshape(change, observed, now)?,
-                Some(Next::Group(task)) => {
-                    self.tell_begun(&task, now);
-                    match &task.group.action {
-                        Action::Move => self.move_group(&task, now)?,
-                        Action::Merge { .. } => self.begin_merge(task, now),
-                    }
-                }
+                self.begin_part(part, now)?;
+            } else if !self.begin_task(now)? {
+                break;
             }
         }
         Ok(())
+    }
+
+    pub(crate) fn begin_part(&mut self, part: Part, now: Time) -> Result<(), SimulationError> {
+        self.merging += 1;
+        self.begin(Work::Part(part.merge, part.index), part.reads, part.outputs, now)
+    }
+
+    /// Takes the scheduler's next task: its parts wait for workers if it is a merge. Returns whether there was one.
+    pub(crate) fn begin_task(&mut self, now: Time) -> Result<bool, SimulationError> {
+        match self.next(now) {
+            None => return Ok(false),
+            Some(Next::Reshape(change, observed)) => self.reshape(change, observed, now)?,
+            Some(Next::Group(task)) => {
+                self.tell_begun(&task, now);
+                match &task.group.action {
+                    Action::Move => self.move_group(&task, now)?,
+                    Action::Merge { .. } => self.begin_merge(task, now),
+                }
+            }
+        }
+        Ok(true)
     }
 
     /// Asks the scheduler what to do next, counts it and emits its events.
@@ -139,6 +152,7 @@ impl Simulation {
         let Some(memtable) = self.memory.sealed.front() else { return Ok(()) };
         let merged = merge([memtable.entries.as_slice()], None);
         let size = (memtable.entries.len() as u64, memtable.bytes);
+        self.scheduler.learn(&merged);
         let plan =
             self.schedule(now, |scheduler, situation| scheduler.flush(situation, size, &merged));
         let parts = cut(&merged, &plan.cuts, None, u64::MAX, self.sizes);
@@ -213,6 +227,9 @@ impl Simulation {
 
     /// Steps 2 and 4: a job has finished a chunk, and continues.
     pub(crate) fn go_on(&mut self, number: u64, now: Time) -> Result<(), SimulationError> {
+        if self.pauses(number) {
+            return self.pause(number, now);
+        }
         let Some(job) = self.jobs.get_mut(&number) else { return Ok(()) };
         let Some(chunk) = job.next_chunk() else {
             let Some(job) = self.jobs.remove(&number) else { return Ok(()) };

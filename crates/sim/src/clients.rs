@@ -9,6 +9,7 @@
 
 use crate::clock::{Thread, Time, nanos, seconds};
 use crate::config::SimulationError;
+use crate::entry::Entry;
 use crate::operations::Operation;
 use crate::reads::{self, entries_per_block};
 use crate::simulation::Simulation;
@@ -178,15 +179,17 @@ impl Simulation {
     fn get(&mut self, key: u64, now: Time) -> Result<Time, SimulationError> {
         let per_block = entries_per_block(self.config.block_bytes, self.sizes.put());
         self.meters.add(|sums| sums.gets += 1);
-        let mut blocks = Vec::new();
+        let (mut blocks, mut found) = (Vec::new(), None);
         if !self.memory.holds(key) {
             let meters = &mut self.meters;
             reads::get(&self.tree, key, per_block, |probe| {
                 meters.add(|sums| sums.probe(&probe));
                 blocks.extend(probe.block);
+                found = probe.found.or(found);
             });
         }
-        let (end, read) = self.read_blocks(&blocks, now);
+        let values = self.value_blocks(found.filter(|e| !e.is_delete()));
+        let (end, read) = self.read_blocks(blocks.iter().chain(&values), now);
         self.meters.add(|sums| sums.get_blocks += read);
         if self.scheduler.looked_up(blocks.iter().map(|(table, _)| *table)) {
             self.dispatch(now)?;
@@ -198,8 +201,9 @@ impl Simulation {
     fn scan(&mut self, from: u64, entries: u64, now: Time) -> Result<Time, SimulationError> {
         let per_block = entries_per_block(self.config.block_bytes, self.sizes.put());
         let mut blocks = Vec::new();
-        reads::scan(&self.tree, from, entries, per_block, |block| blocks.push(block));
-        let (end, read) = self.read_blocks(&blocks, now);
+        let found = reads::scan(&self.tree, from, entries, per_block, |block| blocks.push(block));
+        let values = self.value_blocks(found);
+        let (end, read) = self.read_blocks(blocks.iter().chain(&values), now);
         self.meters.add(|sums| {
             sums.scans += 1;
             sums.scan_blocks += read;
@@ -210,17 +214,32 @@ impl Simulation {
         Ok(end)
     }
 
+    /// The blocks of the log of values that have those of entries, if values are separated.
+    fn value_blocks(&self, entries: impl IntoIterator<Item = Entry>) -> Vec<reads::Block> {
+        if !self.config.separates_values() {
+            return Vec::new();
+        }
+        let row_bytes = self.config.written_sizes().put();
+        let per_block = entries_per_block(self.config.block_bytes, row_bytes);
+        entries.into_iter().map(|entry| reads::value_block(entry, per_block)).collect()
+    }
+
     /// Reads blocks one after another; returns when that is done, and how many were not in the cache.
-    fn read_blocks(&mut self, blocks: &[reads::Block], now: Time) -> (Time, u64) {
-        let (mut at, mut read) = (now, 0);
+    fn read_blocks<'b>(
+        &mut self,
+        blocks: impl Iterator<Item = &'b reads::Block>,
+        now: Time,
+    ) -> (Time, u64) {
+        let (mut at, mut asked, mut read) = (now, 0, 0);
         for (table, block) in blocks {
+            asked += 1;
             if !self.cache.read(table.0, *block) {
                 let sharing = (self.jobs.len() + self.reading) as u64;
                 at = self.queue.block(now, at, self.config.block_bytes, sharing);
                 read += 1;
             }
         }
-        self.meters.add(|sums| sums.blocks_asked += blocks.len() as u64);
+        self.meters.add(|sums| sums.blocks_asked += asked);
         (at, read)
     }
 }

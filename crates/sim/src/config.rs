@@ -3,6 +3,7 @@
 use crate::device::Device;
 use crate::entry::Sizes;
 use crate::flash::FlashOptions;
+use crate::guards::Guards;
 use crate::workload::{Choice, Clients, KeyPrefixes, Workload};
 use serde::{Deserialize, Serialize};
 use terrane_policy::{BadOption, FilterBits, PolicyOptions};
@@ -13,6 +14,11 @@ use terrane_policy::{BadOption, FilterBits, PolicyOptions};
 pub struct Config {
     /// The compaction policy.
     pub policy: PolicyOptions,
+    /// PebblesDB's guards, in place of the policy.
+    pub guards: Option<Guards>,
+    /// Whether merges from below level 0 pause while a memtable is flushed or level 0 is merged, as SILK
+    /// schedules them.
+    pub pause_deeper_merges: bool,
     /// B: bytes of entries at which a memtable is sealed.
     pub buffer_bytes: u64,
     /// Sealed memtables at which writes stall.
@@ -44,6 +50,9 @@ pub struct Config {
     pub value_bytes: u64,
     /// How many times smaller a value is in a table than as it is written to memtables and to the log.
     pub value_compression: f64,
+    /// Bytes of a pointer that stands for a value in memtables and tables, while values go to a log that is never
+    /// collected, as WiscKey's; 0 for values in tables.
+    pub value_pointer_bytes: u64,
     /// Bytes of a block, the unit of reads and of the cache.
     pub block_bytes: u64,
     /// Bits of Bloom filter for each entry of a table; 0 for no filter.
@@ -74,6 +83,8 @@ impl Default for Config {
     fn default() -> Self {
         Config {
             policy: PolicyOptions::default(),
+            guards: None,
+            pause_deeper_merges: false,
             buffer_bytes: 64 << 20,
             max_immutable_memtables: 2,
             l0_stop_trigger: 9,
@@ -88,6 +99,7 @@ impl Default for Config {
             key_bytes: 16,
             value_bytes: 512,
             value_compression: 1.0,
+            value_pointer_bytes: 0,
             block_bytes: 4096,
             filter_bits_per_key: 10.0,
             cache_bytes: 8 << 20,
@@ -143,15 +155,39 @@ pub enum SimulationError {
 }
 
 impl Config {
-    /// Sizes of entries as they are written.
+    /// Whether values go to a log of their own.
+    pub(crate) fn separates_values(&self) -> bool {
+        self.value_pointer_bytes > 0
+    }
+
+    /// Sizes of entries as they are written to the log.
     pub(crate) fn written_sizes(&self) -> Sizes {
         Sizes { key: self.key_bytes, value: self.value_bytes }
+    }
+
+    /// Sizes of entries in memtables.
+    pub(crate) fn buffered_sizes(&self) -> Sizes {
+        match self.separates_values() {
+            true => Sizes { value: self.value_pointer_bytes, ..self.written_sizes() },
+            false => self.written_sizes(),
+        }
     }
 
     /// Sizes of entries in tables.
     pub(crate) fn stored_sizes(&self) -> Sizes {
         let value = (self.value_bytes as f64 / self.value_compression) as u64;
-        Sizes { value, ..self.written_sizes() }
+        match self.separates_values() {
+            true => self.buffered_sizes(),
+            false => Sizes { value, ..self.written_sizes() },
+        }
+    }
+
+    /// Sizes of the newest versions, wherever they lie.
+    pub(crate) fn live_sizes(&self) -> Sizes {
+        match self.separates_values() {
+            true => self.written_sizes(),
+            false => self.stored_sizes(),
+        }
     }
 
     /// Filter bits of each key.
@@ -181,6 +217,21 @@ impl Config {
         for (what, found) in positive {
             check(what, found as f64, (1.0, 9e15), "1 to 9e15")?;
         }
+        if let Some(Guards { keys, ratio, tables, l0_compaction_trigger, last_level }) =
+            &self.guards
+        {
+            let numbers = [
+                ("guards.keys", *keys),
+                ("guards.ratio", *ratio),
+                ("guards.tables", *tables as u64),
+                ("guards.l0-compaction-trigger", *l0_compaction_trigger as u64),
+            ];
+            for (what, found) in numbers {
+                check(what, found as f64, (1.0, 9e15), "1 to 9e15")?;
+            }
+            check("guards.last-level", *last_level as f64, (1.0, 32.0), "1 to 32")?;
+        }
+        check("value-pointer-bytes", self.value_pointer_bytes as f64, (0.0, 1e12), "0 to 1e12")?;
         // A single run is never merged with another.
         check("l0-stop-trigger", self.l0_stop_trigger as f64, (2.0, 9e15), "2 to 9e15")?;
         let Device { read_speed, write_speed, .. } = self.device;

@@ -78,7 +78,9 @@ impl Simulation {
         now: Time,
     ) -> Result<(), SimulationError> {
         let Some(memtable) = self.memory.sealed.pop_front() else { return Ok(()) };
-        self.remove_file(log_file(self.logs.0));
+        if !self.config.separates_values() {
+            self.remove_file(log_file(self.logs.0));
+        }
         self.logs.0 += 1;
         self.last_id += 1;
         let run = RunId(self.last_id);

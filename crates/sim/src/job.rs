@@ -117,9 +117,14 @@ impl Job {
         u64::try_from(share).unwrap_or(all)
     }
 
+    /// Whether there is a next chunk.
+    pub(crate) fn has_chunk(&self) -> bool {
+        self.done < self.chunks
+    }
+
     /// The next chunk; `None` once all are done.
     pub(crate) fn next_chunk(&mut self) -> Option<Chunk> {
-        if self.done == self.chunks {
+        if !self.has_chunk() {
             return None;
         }
         let read = self.share(self.reads, self.done);

@@ -7,7 +7,8 @@
 //! * [`Config`] is the input, [`Simulation`] runs it, [`Report`] is the result.
 //! * `workload`, `operations`, `zipf` - what the application does; `clients`, `writes` - its threads.
 //! * `memory`, `tree`, `merge`, `entry`, `bit_set` - the store's contents.
-//! * `schedule` - planning. `job`, `share`, `background`, `install` - flushes and merges.
+//! * `schedule` - planning. `job`, `share`, `background`, `pause`, `install` - flushes and merges.
+//! * `guards` - a policy that the simulator alone has.
 //! * `cores`, `device`, `flash`, `cache`, `reads`, `clock` - their cost in time and flash wear.
 //! * `explain` - the path of one read, step by step.
 //! * `meter`, `latency`, `report`, `trace` - measurements and events.
@@ -35,6 +36,7 @@ mod device;
 mod entry;
 mod explain;
 mod flash;
+mod guards;
 mod install;
 mod job;
 mod latency;
@@ -42,6 +44,7 @@ mod memory;
 mod merge;
 mod meter;
 mod operations;
+mod pause;
 mod prefixes;
 mod reads;
 mod report;
@@ -60,6 +63,7 @@ pub use config::{Config, SimulationError};
 pub use device::{Device, DevicePreset};
 pub use explain::{ReadPath, ReadStep};
 pub use flash::FlashOptions;
+pub use guards::Guards;
 pub use latency::Latencies;
 pub use operations::{Operation, Operations};
 pub use report::{

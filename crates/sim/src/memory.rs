@@ -30,16 +30,15 @@ impl Memory {
     }
 
     /// Adds a version of a key, of this many bytes; returns its entry.
-    pub(crate) fn write(&mut self, key: u64, delete: bool, bytes: impl Fn(Entry) -> u64) -> u64 {
+    pub(crate) fn write(&mut self, key: u64, delete: bool, bytes: impl Fn(Entry) -> u64) -> Entry {
         self.seq += 1;
         let entry = Entry::new(key, self.seq, delete);
-        let bytes = bytes(entry);
+        self.active.bytes += bytes(entry);
         self.active.entries.push(entry);
-        self.active.bytes += bytes;
         if self.indexed {
             self.active.keys.insert(key);
         }
-        bytes
+        entry
     }
 
     /// Seals the active memtable; returns its bytes, or nothing if it is empty.

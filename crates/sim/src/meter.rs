@@ -30,6 +30,7 @@ pub(crate) struct Sums {
     pub(crate) merge_written_bytes: u64,
     pub(crate) refused_plans: u64,
     pub(crate) wal_bytes: u64,
+    pub(crate) value_log_bytes: u64,
     pub(crate) busy: Time,
     pub(crate) stalled_memtables: Time,
     pub(crate) stalled_level0: Time,
@@ -70,9 +71,9 @@ impl Sums {
         });
     }
 
-    /// Bytes written by flushes and merges.
+    /// Bytes written by flushes and merges, and to the log of values.
     fn written(&self) -> u64 {
-        self.flushed_bytes + self.merge_written_bytes
+        self.flushed_bytes + self.merge_written_bytes + self.value_log_bytes
     }
 }
 
@@ -251,6 +252,7 @@ impl Meter {
             write_amp_total: amplified(physical, user_bytes).filter(|_| physical > 0),
             write_amp_device: amplified(physical, host),
             wal_bytes: sums.wal_bytes,
+            value_log_bytes: sums.value_log_bytes,
             space_amp_peak: closed(&self.space_amp).max,
             space_amp_mean: closed(&self.space_amp).mean(),
             store_bytes_peak: self.store.max as u64,

@@ -8,6 +8,8 @@
 //! **Range read.** Runs are merged from the start key until enough live keys were found. Each run
 //! costs the blocks from its first entry to its position when the read ends: at least one.
 //!
+//! **Values in a log** are read after that, each with its block of the log, one after another.
+//!
 //! Simplifications: entries in memtables do not shorten a range read; indexes and filters are in
 //! memory; a block holds as many entries as fit into it by size.
 
@@ -20,6 +22,14 @@ use terrane_policy::{Run, RunTables, TableId};
 
 /// A block of a table.
 pub(crate) type Block = (TableId, u64);
+
+/// The log of values, by the number of a table that there never is.
+const VALUE_LOG: TableId = TableId(u64::MAX);
+
+/// The block of the log of values that has an entry's: it has so many entries, in the order of writes.
+pub(crate) fn value_block(entry: Entry, per_block: u64) -> Block {
+    (VALUE_LOG, entry.seq() / per_block)
+}
 
 /// The number of entries in a block.
 pub(crate) fn entries_per_block(block_bytes: u64, entry_bytes: u64) -> u64 {
@@ -119,14 +129,14 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The blocks that a range read needs; returns how many keys it found.
+/// The blocks that a range read needs; returns what it found.
 pub(crate) fn scan(
     tree: &Tree,
     from: u64,
     entries: u64,
     per_block: u64,
     mut block: impl FnMut(Block),
-) -> u64 {
+) -> Vec<Entry> {
     let runs = tree.shape().levels().iter().flat_map(|level| &level.runs);
     let mut cursors: Vec<_> = runs.map(|run| Cursor::new(tree, run, from)).collect();
     let mut heads = BinaryHeap::new();
@@ -136,12 +146,12 @@ pub(crate) fn scan(
             cursor.block(per_block).into_iter().for_each(&mut block);
         }
     }
-    let (mut found, mut last) = (0, None);
-    while found < entries {
+    let (mut found, mut last) = (Vec::new(), None);
+    while (found.len() as u64) < entries {
         let Some(Reverse((entry, number))) = heads.pop() else { break };
         if last != Some(entry.key()) {
             last = Some(entry.key());
-            found += u64::from(!entry.is_delete());
+            found.extend(Some(entry).filter(|entry| !entry.is_delete()));
         }
         let Some(cursor) = cursors.get_mut(number) else { break };
         let before = cursor.block(per_block);

@@ -159,6 +159,8 @@ pub struct Figures {
     pub write_amp_device: Option<f64>,
     /// Bytes of the log.
     pub wal_bytes: u64,
+    /// Bytes written to the log of values, which counts towards the tree's amplification.
+    pub value_log_bytes: u64,
     /// The greatest ratio of the bytes of all tables, including inputs of merges and unfinished
     /// outputs, to the logical bytes at that time. Times before the store holds 32 buffers, or half
     /// the load if that is less, do not count.

@@ -5,6 +5,7 @@
 //! 2. Then the policy is asked for a plan, once per change of the tree ([`propose`]).
 
 use crate::entry::Entry;
+use crate::guards::Guards;
 use crate::trace::KEYSPACE;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -85,6 +86,8 @@ enum Planned {
 pub(crate) struct Scheduler {
     policy: Box<dyn Policy>,
     state: Vec<u8>,
+    /// What the policy is, if it is guards.
+    guards: Option<Guards>,
     l0_stop_trigger: usize,
     filter_bits: FilterBits,
     workers: usize,
@@ -106,15 +109,20 @@ pub(crate) struct Scheduler {
 impl Scheduler {
     pub(crate) fn new(
         options: &PolicyOptions,
+        guards: Option<Guards>,
         l0_stop_trigger: usize,
         filter_bits: FilterBits,
         workers: usize,
     ) -> Result<Self, BadOption> {
-        let policy = options.build()?;
+        let policy = match &guards {
+            Some(guards) => Box::new(guards.clone()),
+            None => options.build()?,
+        };
         let state = policy.adopt(&Shape::default());
         Ok(Scheduler {
             policy,
             state,
+            guards,
             l0_stop_trigger,
             filter_bits,
             workers,
@@ -159,6 +167,24 @@ impl Scheduler {
         let is_due = reads.is_multiple_of(READS_BETWEEN);
         self.unplanned |= is_due;
         is_due
+    }
+
+    /// Finds the guards among the keys of a memtable, which are in order.
+    pub(crate) fn learn(&mut self, written: &[Entry]) {
+        if let Some(guards) = &self.guards {
+            self.state = guards.learn(&self.state, written.iter().map(|entry| entry.key()));
+        }
+    }
+
+    /// The guards of a level.
+    #[cfg(test)]
+    pub(crate) fn guards_of(&self, level: usize) -> Vec<Vec<u8>> {
+        Guards::of_level(&self.state, level).into_iter().map(<[u8]>::to_vec).collect()
+    }
+
+    /// The name of the policy.
+    pub(crate) fn policy(&self) -> &'static str {
+        self.policy.name()
     }
 
     /// How a memtable of this many entries and bytes is cut into the tables of its run; `written` are

@@ -86,6 +86,8 @@ pub struct Simulation {
     pub(crate) grouped: BTreeMap<u64, Grouped>,
     /// Parts of merges that no worker has taken.
     pub(crate) parts: VecDeque<Part>,
+    /// Jobs that pause, and since when.
+    pub(crate) paused: VecDeque<(u64, Time)>,
     pub(crate) flushing: bool,
     /// Workers that merge.
     pub(crate) merging: usize,
@@ -138,6 +140,7 @@ impl Simulation {
             tree: Tree::default(),
             scheduler: Scheduler::new(
                 &config.policy,
+                config.guards.clone(),
                 config.l0_stop_trigger,
                 config.filter_bits(),
                 config.workers,
@@ -149,6 +152,7 @@ impl Simulation {
             last_merge: 0,
             grouped: BTreeMap::new(),
             parts: VecDeque::new(),
+            paused: VecDeque::new(),
             flushing: false,
             merging: 0,
             queue: Queue::new(config.device.clone()),
@@ -316,7 +320,7 @@ impl Simulation {
             bytes: level.bytes(),
         });
         Report {
-            policy: self.config.policy.name(),
+            policy: self.scheduler.policy(),
             seed: self.config.seed,
             whole: self.meters.figures(self.time, self.machine()),
             phases: self.phases.clone(),
@@ -328,8 +332,9 @@ impl Simulation {
 
     /// Updates the meters after a change of the tree.
     pub(crate) fn observe(&mut self, now: Time) {
-        let logical_bytes = self.live.count().saturating_mul(self.sizes.put());
-        let half_load = self.config.workload.load.saturating_mul(self.sizes.put()) / 2;
+        let row_bytes = self.config.live_sizes().put();
+        let logical_bytes = self.live.count().saturating_mul(row_bytes);
+        let half_load = self.config.workload.load.saturating_mul(row_bytes) / 2;
         let grown = half_load.min(GROWN_BUFFERS * self.config.buffer_bytes).max(1);
         let tables = self.tree.len();
         let levels = Levels {

@@ -3,7 +3,8 @@
 //! 1. A write stalls while there are as many sealed memtables, or runs in level 0 (by some policies
 //!    tables over one key), as the options allow; or while as many bytes wait to be compacted, and some
 //!    are. Stalled writes continue in the order in which they came, when background work lets them.
-//! 2. It is logged and enters the memtable. The log is written asynchronously, a chunk at a time.
+//! 2. It is logged and enters the memtable. The log is written asynchronously, a chunk at a time. Where values are
+//!    separated it is the log of values, which stays.
 //! 3. While many bytes wait to be compacted, or many runs in level 0, all writes together take effect
 //!    at a limited rate.
 //! 4. A full memtable is sealed with its log, and waits for its flush.
@@ -112,8 +113,9 @@ impl Simulation {
             Operation::Put(number) | Operation::ReadModifyWrite(number) => (number, false),
             Operation::Get(_) | Operation::Scan { .. } => return Ok(()),
         };
-        let (key, sizes) = (self.operations.key(number), self.config.written_sizes());
-        let bytes = self.memory.write(key, delete, |entry| sizes.of(entry));
+        let (key, sizes) = (self.operations.key(number), self.config.buffered_sizes());
+        let entry = self.memory.write(key, delete, |entry| sizes.of(entry));
+        let bytes = self.config.written_sizes().of(entry);
         self.live.set(number, !delete);
         self.meters.add(|sums| sums.user_bytes += bytes);
         self.log(bytes, now)?;
@@ -141,7 +143,12 @@ impl Simulation {
     }
 
     fn log(&mut self, bytes: u64, now: Time) -> Result<(), SimulationError> {
-        self.unlogged += if self.config.log { bytes } else { 0 };
+        if self.config.separates_values() {
+            self.store_bytes += bytes;
+            self.meters.add(|sums| sums.value_log_bytes += bytes);
+        }
+        let is_logged = self.config.log || self.config.separates_values();
+        self.unlogged += if is_logged { bytes } else { 0 };
         if self.unlogged >= self.config.device.request_bytes {
             self.write_log(false, now)?;
         }
@@ -152,7 +159,9 @@ impl Simulation {
         let bytes = std::mem::take(&mut self.unlogged);
         let moved = self.append_log(bytes, ends, now)?;
         self.queue.load(now, moved, bytes + moved);
-        self.meters.add(|sums| sums.wal_bytes += bytes);
+        if !self.config.separates_values() {
+            self.meters.add(|sums| sums.wal_bytes += bytes);
+        }
         Ok(())
     }
 
