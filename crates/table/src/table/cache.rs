@@ -2,19 +2,15 @@
 //! open tables, under one bound.
 
 use super::block::Block;
+use super::cache_shard::Shard;
 use super::slot::Evict;
-use quick_cache::sync::Cache;
-use quick_cache::{Lifecycle, OptionsBuilder, Weighter};
-use std::hash::{BuildHasherDefault, Hasher};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use terrane_types::{TableId, sort_by};
 
 /// The most shards: more than the usual number of reader threads. A small cache has fewer, since
 /// nothing larger than a shard is cached.
 const SHARDS: u64 = 16;
 const SHARD_BYTES_MIN: u64 = 256 << 10;
-/// The expected size of a block, which sizes the cache's hash tables.
-const TYPICAL_BLOCK_BYTES: u64 = 4096;
 /// The cache's own overhead per block, about.
 const OVERHEAD_BYTES: usize = 64;
 /// The key of an open table in place of an offset, which no part of a table has.
@@ -25,120 +21,88 @@ pub(super) const OPEN_TABLE: u64 = u64::MAX;
 /// Blocks are added when they are read, and when they are written while there is room: what was just
 /// written is likely to be read. A dropped table's blocks are removed with it.
 pub struct BlockCache {
-    blocks: Option<Blocks>,
+    /// A power of two of them; none in a cache that keeps nothing.
+    shards: Vec<RwLock<Shard>>,
 }
 
-type Key = (TableId, u64);
-type Blocks = Cache<Key, Cached, Bytes, BuildHasherDefault<Mix>, SecondChance>;
+pub(super) type Key = (TableId, u64);
 
 /// What the cache holds.
-#[derive(Clone)]
-enum Cached {
+pub(super) enum Cached {
     Block(Arc<Block>),
     /// A full slot and its weight in bytes.
     Slot(Arc<dyn Evict>, usize),
 }
 
-/// Keeps slots that were used since the last look, and empties evicted ones.
-#[derive(Clone, Default)]
-struct SecondChance;
-
-impl Lifecycle<Key, Cached> for SecondChance {
-    type RequestState = ();
-
-    fn is_pinned(&self, _: &Key, cached: &Cached) -> bool {
-        match cached {
-            Cached::Block(_) => false,
-            Cached::Slot(slot, _) => slot.was_used(),
-        }
-    }
-
-    fn on_evict(&self, (): &mut (), _: Key, cached: Cached) {
-        if let Cached::Slot(slot, _) = cached {
-            slot.evict();
-        }
-    }
-}
-
-#[derive(Clone)]
-struct Bytes;
-
-impl Weighter<Key, Cached> for Bytes {
-    fn weight(&self, _: &Key, cached: &Cached) -> u64 {
-        let bytes = match cached {
+impl Cached {
+    /// Bytes that it takes.
+    pub fn weight(&self) -> u64 {
+        let bytes = match self {
             Cached::Block(block) => block.memory(),
             Cached::Slot(_, bytes) => *bytes,
         };
         (bytes + OVERHEAD_BYTES) as u64
     }
+
+    /// Whether it is a slot that was used since the last call.
+    pub fn was_used(&self) -> bool {
+        matches!(self, Cached::Slot(slot, _) if slot.was_used())
+    }
+
+    /// Drops it, and empties it if it is a slot.
+    pub fn evict(self) {
+        if let Cached::Slot(slot, _) = self {
+            slot.evict();
+        }
+    }
 }
 
 /// Hashes the two words of a key by multiplying and folding in 64 bits: WebAssembly has no wider
 /// multiplication.
-#[derive(Default)]
-struct Mix(u64);
-
-impl Hasher for Mix {
-    fn write(&mut self, bytes: &[u8]) {
-        self.write_u64(crate::codec::checksum(bytes, 0));
-    }
-
-    #[inline]
-    fn write_u64(&mut self, word: u64) {
-        let mixed = (self.0 ^ word ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(0xd6e8_feb8_6659_fd93);
-        self.0 = mixed ^ (mixed >> 32);
-    }
-
-    #[inline]
-    fn finish(&self) -> u64 {
-        self.0
-    }
+#[inline]
+pub(super) fn hash((table, offset): Key) -> u64 {
+    let mix = |hash: u64, word: u64| {
+        let mixed = (hash ^ word ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        mixed ^ (mixed >> 32)
+    };
+    mix(mix(0, table.0), offset)
 }
 
 impl BlockCache {
-    /// A cache of at most about `bytes` bytes; with 0 nothing is cached.
+    /// A cache of at most `bytes` bytes; with 0 nothing is cached.
     #[must_use]
     pub fn new(bytes: u64) -> Self {
-        let options = OptionsBuilder::new()
-            .shards((bytes / SHARD_BYTES_MIN).clamp(1, SHARDS) as usize)
-            .weight_capacity(bytes)
-            .estimated_items_capacity((bytes / TYPICAL_BLOCK_BYTES) as usize)
-            .build();
-        let options = options.ok().filter(|_| bytes > 0);
-        BlockCache {
-            blocks: options
-                .map(|o| Cache::with_options(o, Bytes, Default::default(), SecondChance)),
-        }
+        let shards = 1 << (bytes / SHARD_BYTES_MIN).clamp(1, SHARDS).ilog2();
+        let shards = if bytes == 0 { 0 } else { shards };
+        let shard = |_| RwLock::new(Shard::new(bytes / shards));
+        BlockCache { shards: (0..shards).map(shard).collect() }
     }
 
     /// Changes the bound, dropping blocks where it shrinks. A cache made with 0 stays without.
     pub fn resize(&self, bytes: u64) {
-        let Some(blocks) = &self.blocks else { return };
-        blocks.set_capacity(bytes);
-        if blocks.weight() > blocks.capacity() {
-            // All slots had been used since they were last looked at. Now they have been.
-            blocks.set_capacity(bytes);
+        for shard in &self.shards {
+            write(shard).set_capacity(bytes / self.shards.len() as u64);
         }
     }
 
     /// Bytes held now.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.blocks.as_ref().map_or(0, Cache::weight)
+        self.shards.iter().map(|shard| read(shard).weight()).sum()
     }
 
     #[inline]
     pub(super) fn get(&self, table: TableId, offset: u64) -> Option<Arc<Block>> {
-        match self.blocks.as_ref()?.get(&(table, offset))? {
-            Cached::Block(block) => Some(block),
+        match read(self.shard((table, offset))?).get((table, offset))? {
+            Cached::Block(block) => Some(Arc::clone(block)),
             Cached::Slot(..) => None,
         }
     }
 
     /// Whether a block of this size fits without an eviction.
-    pub(super) fn has_room(&self, bytes: usize) -> bool {
+    pub(super) fn has_room(&self, table: TableId, offset: u64, bytes: usize) -> bool {
         let needed = (bytes + size_of::<Block>() + OVERHEAD_BYTES) as u64;
-        self.blocks.as_ref().is_some_and(|blocks| blocks.weight() + needed <= blocks.capacity())
+        self.shard((table, offset)).is_some_and(|shard| read(shard).has_room(needed))
     }
 
     /// Removes everything of these tables, which will not be read again, to make room at once. This
@@ -146,24 +110,39 @@ impl BlockCache {
     /// tables at a time.
     pub fn remove(&self, mut tables: Vec<TableId>) {
         sort_by(&mut tables, Ord::cmp);
-        if let Some(blocks) = self.blocks.as_ref().filter(|_| !tables.is_empty()) {
-            blocks.retain(|(of, _), _| tables.binary_search(of).is_err());
+        for shard in self.shards.iter().filter(|_| !tables.is_empty()) {
+            write(shard).retain(|(of, _)| tables.binary_search(&of).is_err());
         }
     }
 
     pub(super) fn insert(&self, table: TableId, offset: u64, block: &Arc<Block>) {
-        if let Some(blocks) = &self.blocks {
-            blocks.insert((table, offset), Cached::Block(Arc::clone(block)));
+        if let Some(shard) = self.shard((table, offset)) {
+            write(shard).insert((table, offset), Cached::Block(Arc::clone(block)));
         }
     }
 
     /// Adds a full slot, that of the part at `offset`; empties it if it does not fit.
     pub(super) fn keep(&self, table: TableId, offset: u64, slot: Arc<dyn Evict>, weight: usize) {
-        match &self.blocks {
-            Some(blocks) => blocks.insert((table, offset), Cached::Slot(slot, weight)),
+        match self.shard((table, offset)) {
+            Some(shard) => write(shard).insert((table, offset), Cached::Slot(slot, weight)),
             None => slot.evict(),
         }
     }
+
+    /// By the upper half of the hash: buckets go by the lower.
+    #[inline]
+    fn shard(&self, key: Key) -> Option<&RwLock<Shard>> {
+        self.shards.get((hash(key) >> 32) as usize & self.shards.len().wrapping_sub(1))
+    }
+}
+
+#[inline]
+fn read(shard: &RwLock<Shard>) -> RwLockReadGuard<'_, Shard> {
+    shard.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write(shard: &RwLock<Shard>) -> RwLockWriteGuard<'_, Shard> {
+    shard.write().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -247,12 +226,9 @@ mod tests {
     #[test]
     fn every_bit_of_a_hash_is_about_as_often_set_as_not() {
         let mut hashes = std::collections::BTreeSet::new();
-        for table in 1..=32u64 {
-            for block in 0..128u64 {
-                let mut mix = Mix::default();
-                mix.write_u64(table);
-                mix.write_u64(4096 * block);
-                hashes.insert(mix.finish());
+        for table in 1..=32 {
+            for block in 0..128 {
+                hashes.insert(hash((TableId(table), 4096 * block)));
             }
         }
         assert_eq!(hashes.len(), 32 * 128);
@@ -260,13 +236,6 @@ mod tests {
             let set = hashes.iter().filter(|hash| *hash >> bit & 1 == 1).count();
             assert!((1800..2300).contains(&set), "bit {bit} in {set} of 4096");
         }
-        let of = |bytes: &[u8]| {
-            let mut mix = Mix::default();
-            mix.write(bytes);
-            mix.finish()
-        };
-        assert_eq!(of(b"ab"), of(b"ab"));
-        assert!(of(b"ab") != of(b"ac") && of(b"") != of(b"a"));
     }
 
     #[test]
@@ -274,14 +243,15 @@ mod tests {
         let cache = BlockCache::new(16 << 10);
         cache.insert(TableId(1), 0, &block());
         let most = (16 << 10) - cache.bytes() as usize - size_of::<Block>() - OVERHEAD_BYTES;
-        assert!(cache.has_room(most) && !cache.has_room(most + 1));
+        let has_room = |bytes| cache.has_room(TableId(1), 4096, bytes);
+        assert!(has_room(most) && !has_room(most + 1));
     }
 
     #[test]
     fn a_cache_of_no_bytes_keeps_nothing() {
         let cache = BlockCache::new(0);
         cache.insert(TableId(1), 0, &block());
-        assert!(cache.get(TableId(1), 0).is_none() && !cache.has_room(0));
+        assert!(cache.get(TableId(1), 0).is_none() && !cache.has_room(TableId(1), 0, 0));
         assert!(full(&cache, 1, 1, 10).get().is_none());
         assert_eq!(cache.bytes(), 0);
     }

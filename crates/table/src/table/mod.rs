@@ -31,6 +31,7 @@ mod block_fetcher;
 mod block_walk;
 mod block_writer;
 mod cache;
+mod cache_shard;
 mod check;
 mod cursor;
 pub mod filter;

@@ -276,7 +276,8 @@ impl TableWriter {
         let (offset, entries) = (self.position(), self.block.entries());
         let block = self.block.finish();
         self.encoder.encode_compressed(block, offset, &mut self.pending);
-        if let Some(cache) = self.cache.as_ref().filter(|cache| cache.has_room(block.len()))
+        if let Some(cache) = &self.cache
+            && cache.has_room(self.id, offset, block.len())
             && let Ok(block) = Block::decode(block.to_vec())
         {
             cache.insert(self.id, offset, &Arc::new(block));
