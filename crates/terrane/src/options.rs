@@ -2,6 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::event::Listener;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::executor::WorkerPool;
 use crate::memtable::Memtable;
 use crate::table::TableOptions;
 use std::sync::Arc;
@@ -98,6 +100,11 @@ pub struct Options {
     /// Makes a policy of your own for the keyspace of that name. Where it returns `None`, the
     /// keyspace has the policy that is stored with it, which this one leaves as it is.
     pub custom_policy: Option<CustomPolicy>,
+    /// Threads for background work that several stores share; without it, the store has threads of its
+    /// own: as many for merges as [`executor::workers`](crate::executor::workers) says. For
+    /// [`Db::open`](crate::Db::open) and [`Db::open_file`](crate::Db::open_file).
+    #[cfg(not(target_arch = "wasm32"))]
+    pub pool: Option<WorkerPool>,
     /// Receives every event, if given.
     pub listener: Option<Listener>,
 }
@@ -120,6 +127,8 @@ impl Default for Options {
             table: TableOptions::default(),
             policy: PolicyOptions::default().native(),
             custom_policy: None,
+            #[cfg(not(target_arch = "wasm32"))]
+            pool: None,
             listener: None,
         }
     }

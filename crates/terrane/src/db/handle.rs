@@ -9,6 +9,8 @@ use crate::entry::Seq;
 use crate::error::Result;
 use crate::event::Listener;
 use crate::executor::Executor;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::executor::{ThreadExecutor, workers};
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
 use crate::options::{Durability, Options};
 use crate::read::{Cursor, Lookup, Scan};
@@ -78,7 +80,8 @@ impl Db {
     /// [`crate::ErrorKind::Busy`] if another process holds it; what [`Engine::open`] says.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn open(path: impl AsRef<std::path::Path>, options: Options) -> Result<Db> {
-        Db::open_with(path, options, threads())
+        let executor = threads(&options);
+        Db::open_with(path, options, executor)
     }
 
     /// The same with an executor of the caller's, such as a
@@ -105,7 +108,8 @@ impl Db {
     #[cfg(not(target_arch = "wasm32"))]
     pub fn open_file(path: impl AsRef<std::path::Path>, options: Options) -> Result<Db> {
         let volume = hold_file(path.as_ref(), options.create, options.read_only)?;
-        Db::open_storage(Arc::new(volume), options, threads())
+        let executor = threads(&options);
+        Db::open_storage(Arc::new(volume), options, executor)
     }
 
     /// Opens or creates the store in `storage`; jobs are run by `executor`.
@@ -261,8 +265,9 @@ impl Db {
 
 /// The executor of a native store.
 #[cfg(not(target_arch = "wasm32"))]
-fn threads() -> Arc<dyn Executor> {
-    Arc::new(crate::executor::ThreadExecutor::new(crate::executor::workers()))
+fn threads(options: &Options) -> Arc<dyn Executor> {
+    let own = || ThreadExecutor::new(workers());
+    Arc::new(options.pool.as_ref().map_or_else(own, ThreadExecutor::in_pool))
 }
 
 /// An ordered map of a store, with a name and a compaction policy of its own. All keyspaces of a

@@ -14,6 +14,8 @@ mod executors;
 mod gated;
 mod handles;
 mod jobs;
+#[cfg(not(target_arch = "wasm32"))]
+mod lanes;
 mod logs;
 #[cfg(not(target_arch = "wasm32"))]
 mod memory;

@@ -1,6 +1,7 @@
 //! Executors run the engine's jobs: flushes, merges, removals and vacuuming.
 //!
-//! * [`ThreadExecutor`]: native worker threads; a flush never waits behind a merge.
+//! * [`ThreadExecutor`]: native worker threads, a store's own or those of a [`WorkerPool`] that several
+//!   stores share; a flush never waits behind a merge.
 //! * [`SliceExecutor`]: one thread, job slices between the owner's own work (a browser worker).
 //! * `PoolExecutor`: threads for flushes and merges, beside an owner that has the files (a browser
 //!   worker with a pool).
@@ -65,6 +66,8 @@ mod seeded;
 mod slices;
 #[cfg(not(target_arch = "wasm32"))]
 mod threads;
+#[cfg(not(target_arch = "wasm32"))]
+mod worker_pool;
 
 #[doc(inline)]
 pub use crate::jobs::Progress;
@@ -76,6 +79,8 @@ pub use seeded::SeededExecutor;
 pub use slices::SliceExecutor;
 #[cfg(not(target_arch = "wasm32"))]
 pub use threads::{ThreadExecutor, workers};
+#[cfg(not(target_arch = "wasm32"))]
+pub use worker_pool::WorkerPool;
 
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind, Result};

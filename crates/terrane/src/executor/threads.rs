@@ -1,35 +1,35 @@
-//! Native worker threads: a rayon pool runs the jobs, and a timer syncs what is buffered.
+//! Native worker threads: a pool runs the jobs, and a timer syncs what is buffered.
 //!
-//! 1. Whoever makes work for jobs has a worker look for it: only workers call policies, so no writer
-//!    waits for that.
-//! 2. A worker that finds a job has another look for the next, and runs its own; then it looks again.
-//! 3. Before a search begins it takes a place for what it may find; the lock of the places is held only
-//!    for that. Flushes and removals have a place each, and the pool has a thread for each besides those
-//!    for merges: a flush never waits behind a merge, or behind a policy, which takes the place of a
-//!    merge, and no merge waits behind the removal of a large file.
-//! 4. The last worker to leave has seen that no work came since a search began that had every place.
+//! 1. Whoever makes work for jobs has workers look for it, one of each kind: only workers call policies, so
+//!    no writer waits for that.
+//! 2. A worker looks for a job of its kind. When it has one, others look for more, and it runs its own;
+//!    then another looks in its place, behind those of other stores in the pool's queue.
+//! 3. So many workers of a kind run at once: one for flushes, one for removals, and the pool's number for
+//!    merges and policies. Each kind has threads of its own (`worker_pool`): a flush never waits behind a
+//!    merge, or behind a policy.
+//! 4. The last worker to leave has seen that no work came since a search of every kind began.
 
 use super::panics::catch;
+use super::worker_pool::{Task, WorkerPool};
 use super::{Executor, no_relief};
 use crate::engine::Engine;
 use crate::error::{Closed, Result};
 use crate::jobs::Progress;
 use crate::schedule::{Job, JobFilter};
-use crate::sync::{Condvar, Mutex, MutexGuard, Pool, lock, spawn, wait_at_most};
+use crate::sync::{Condvar, Mutex, MutexGuard, lock, spawn, wait_at_most};
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 /// Bytes of a slice, between which a job looks whether it must stop.
 const SLICE_BYTES: u64 = 4 << 20;
 
-/// Runs jobs on threads of its own.
+/// Runs the jobs of one store on threads: its own, or those of a pool that several stores share.
 pub struct ThreadExecutor {
     shared: Arc<Shared>,
 }
 
 struct Shared {
-    pool: Option<Pool>,
-    merges_max: usize,
+    pool: WorkerPool,
     state: Mutex<State>,
     /// A job ended, a worker went, or all must stop.
     changed: Condvar,
@@ -37,34 +37,33 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    flushes: Places,
-    removals: Places,
-    /// Those of other jobs.
-    merges: Places,
-    /// Workers, those in the pool's queue included.
+    flushes: Workers,
+    removals: Workers,
+    /// Those for other jobs.
+    merges: Workers,
+    /// Workers of all kinds, those in the pool's queue included.
     workers: usize,
-    /// A worker is in the pool's queue.
-    queued: bool,
     /// Jobs that have ended.
     ended: u64,
     stopping: bool,
 }
 
-/// The places for jobs of one kind.
+/// The workers for jobs of one kind.
 #[derive(Default)]
-struct Places {
-    /// Jobs under way, and searches for them.
-    taken: usize,
-    /// Whether a search found all places taken: when one is free, the kind is searched again.
+struct Workers {
+    /// All, and the one in the pool's queue among them.
+    count: usize,
+    queued: bool,
+    /// Whether work came when there were as many as may be: one that finds nothing looks again.
     missed: bool,
 }
 
-/// What there are places for, in the order in which it is searched for.
+/// What there are workers for.
 const KINDS: [JobFilter; 3] = [JobFilter::Flush, JobFilter::Removal, JobFilter::Other];
 
 impl State {
-    /// The places for jobs of a kind.
-    fn places(&mut self, kind: JobFilter) -> &mut Places {
+    /// The workers for jobs of a kind.
+    fn of(&mut self, kind: JobFilter) -> &mut Workers {
         match kind {
             JobFilter::Flush => &mut self.flushes,
             JobFilter::Removal => &mut self.removals,
@@ -72,14 +71,27 @@ impl State {
         }
     }
 
-    /// The kinds that have a place left. One flush at a time is as fast as the file system takes it.
-    fn free(&mut self, merges_max: usize) -> [bool; 3] {
-        KINDS.map(|kind| {
-            let most = if kind == JobFilter::Other { merges_max } else { 1 };
-            let places = self.places(kind);
-            places.missed |= places.taken >= most;
-            places.taken < most
-        })
+    /// Whether a worker of a kind is to be queued, which counts from then on: not if one is, or if there
+    /// are as many as may be.
+    fn queues(&mut self, kind: JobFilter, merges_max: usize) -> bool {
+        // One flush at a time is as fast as the file system takes it.
+        let most = if kind == JobFilter::Other { merges_max } else { 1 };
+        let stopping = self.stopping;
+        let workers = self.of(kind);
+        workers.missed |= workers.count >= most;
+        if stopping || workers.queued || workers.count >= most {
+            return false;
+        }
+        workers.queued = true;
+        workers.count += 1;
+        self.workers += 1;
+        true
+    }
+
+    /// A worker goes.
+    fn leave(&mut self, kind: JobFilter) {
+        self.of(kind).count -= 1;
+        self.workers -= 1;
     }
 }
 
@@ -92,96 +104,83 @@ impl Shared {
         self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has a worker look for jobs, from now on.
+    /// Has a worker of each kind look for jobs, from now on.
     fn pump(self: &Arc<Self>, engine: &Arc<Engine>) {
-        let mut state = self.state();
-        if state.stopping || state.queued {
-            return;
-        }
-        state.queued = true;
-        state.workers += 1;
-        drop(state);
-        let (shared, engine) = (self.clone(), engine.clone());
-        match &self.pool {
-            Some(pool) => pool.spawn(move || shared.work(&engine)),
-            None => shared.work(&engine),
+        engine.search_begins();
+        for kind in KINDS {
+            let mut state = self.state();
+            let alone = state.queues(kind, self.pool.merges_max()) && !self.queue(engine, kind);
+            drop(state);
+            if alone {
+                self.work(engine, kind);
+            }
         }
     }
 
-    /// Runs jobs for as long as there are any.
-    fn work(self: &Arc<Self>, engine: &Arc<Engine>) {
-        self.state().queued = false;
-        loop {
-            while let Some((kind, job)) = self.next_job(engine) {
-                if self.pool.is_some() {
-                    self.pump(engine);
-                }
-                self.run(engine, kind, job);
-            }
+    /// Queues a worker that counts already, under the lock of the state; returns whether there is a thread
+    /// for it.
+    fn queue(self: &Arc<Self>, engine: &Arc<Engine>, kind: JobFilter) -> bool {
+        let (shared, engine) = (self.clone(), engine.clone());
+        let run = Box::new(move || shared.work(&engine, kind));
+        self.pool.spawn(kind, Task { owner: self.id(), run })
+    }
+
+    /// Tells its tasks from those of other stores.
+    fn id(self: &Arc<Self>) -> usize {
+        Arc::as_ptr(self).addr()
+    }
+
+    /// Looks for a job and runs it, and queues again.
+    fn work(self: &Arc<Self>, engine: &Arc<Engine>, kind: JobFilter) {
+        self.state().of(kind).queued = false;
+        while let Some(job) = self.next_job(engine, kind) {
+            self.pump(engine);
+            self.run(engine, job);
             let mut state = self.state();
-            if engine.work_waits() && !state.stopping {
-                continue;
+            state.ended += 1;
+            if state.stopping || state.of(kind).queued {
+                state.leave(kind);
+                break;
             }
-            state.workers -= 1;
+            let queued = self.queue(engine, kind);
+            state.of(kind).queued = queued;
             drop(state);
             self.changed.notify_all();
-            return;
+            if queued {
+                break;
+            }
+        }
+        self.changed.notify_all();
+        if engine.work_waits() {
+            self.pump(engine);
         }
     }
 
-    /// Takes the next job within the bounds, and a place for it.
-    fn next_job(&self, engine: &Arc<Engine>) -> Option<(JobFilter, Job)> {
-        let mut state = self.state();
-        if state.stopping {
-            return None;
-        }
-        let free = state.free(self.merges_max);
-        let kinds = || KINDS.into_iter().zip(free).filter_map(|(kind, free)| free.then_some(kind));
-        kinds().for_each(|kind| state.places(kind).taken += 1);
-        drop(state);
-        engine.search_begins();
-        let mut found = None;
-        for kind in kinds() {
-            while found.is_none() {
-                let search = || engine.next_job(kind);
-                found = catch(engine, || "search for a job".to_owned(), search)
-                    .flatten()
-                    .map(|job| (kind, job));
-                if found.is_none() && self.release_unless_missed(kind) {
-                    break;
-                }
+    /// Takes the next job of a kind. Without one, the worker is gone.
+    fn next_job(&self, engine: &Arc<Engine>, kind: JobFilter) -> Option<Job> {
+        while !self.state().stopping {
+            let search = || engine.next_job(kind);
+            let job = catch(engine, || "search for a job".to_owned(), search).flatten();
+            if job.is_some() {
+                return job;
             }
-            if found.as_ref().is_some_and(|(of, _)| *of != kind) {
-                self.state().places(kind).taken -= 1;
+            let mut state = self.state();
+            if !std::mem::take(&mut state.of(kind).missed) {
+                state.leave(kind);
+                return None;
             }
         }
-        found
-    }
-
-    /// Gives the place of a search back that found nothing, unless another was made meanwhile, for
-    /// which there was no place.
-    fn release_unless_missed(&self, kind: JobFilter) -> bool {
-        let mut state = self.state();
-        let places = state.places(kind);
-        let missed = std::mem::take(&mut places.missed);
-        if !missed {
-            places.taken -= 1;
-        }
-        !missed
+        self.state().leave(kind);
+        None
     }
 
     /// Runs a job to its end.
-    fn run(&self, engine: &Arc<Engine>, kind: JobFilter, mut job: Job) {
+    fn run(&self, engine: &Arc<Engine>, mut job: Job) {
         let goes_on = |job: &mut Job| matches!(job.run_for(SLICE_BYTES), Ok(Progress::More));
         let name = job.name();
         // The engine keeps the error, and the next write that stalls returns it.
         catch(engine, || name.clone(), || while !self.state().stopping && goes_on(&mut job) {});
         catch(engine, || format!("end of the {name}"), || drop(job));
-        let mut state = self.state();
-        state.places(kind).taken -= 1;
-        state.ended += 1;
-        drop(state);
-        self.changed.notify_all();
     }
 }
 
@@ -197,15 +196,20 @@ fn workers_of(cores: usize) -> usize {
 }
 
 impl ThreadExecutor {
-    /// An executor that runs up to `merges_max` merges at once, and besides them a flush and a removal.
+    /// An executor that runs up to `merges_max` merges at once, and besides them a flush and a removal, on
+    /// threads of its own.
     ///
     /// If the system gives no threads, jobs run on the threads of those who wait for them.
     #[must_use]
     pub fn new(merges_max: usize) -> Self {
-        let merges_max = merges_max.max(1);
-        let (state, changed) = (Mutex::default(), Condvar::new());
-        let pool = Pool::new(merges_max + 2);
-        ThreadExecutor { shared: Arc::new(Shared { pool, merges_max, state, changed }) }
+        ThreadExecutor::in_pool(&WorkerPool::with(merges_max, 1))
+    }
+
+    /// An executor that runs jobs in a pool, which other stores may share: each has an executor of its own.
+    #[must_use]
+    pub fn in_pool(pool: &WorkerPool) -> Self {
+        let (pool, state, changed) = (pool.clone(), Mutex::default(), Condvar::new());
+        ThreadExecutor { shared: Arc::new(Shared { pool, state, changed }) }
     }
 }
 
@@ -232,7 +236,7 @@ fn sync_timer(shared: &Shared, engine: &Weak<Engine>, interval: Duration) {
 
 impl Executor for ThreadExecutor {
     fn workers(&self) -> usize {
-        self.shared.merges_max
+        self.shared.pool.merges_max()
     }
 
     fn start(&self, engine: &Arc<Engine>) {
@@ -285,6 +289,7 @@ impl Executor for ThreadExecutor {
         let mut state = self.shared.state();
         state.stopping = true;
         self.shared.changed.notify_all();
+        state.workers -= self.shared.pool.take_back(self.shared.id());
         while state.workers > 0 {
             state = self.shared.wait(state);
         }
@@ -306,48 +311,72 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_of_job_without_a_place_left_is_missed_until_it_is_searched_for_again() {
+    fn workers_of_a_kind_are_queued_one_by_one_and_what_comes_beyond_the_last_is_missed() {
         let mut state = State::default();
-        let missed = |state: &mut State| KINDS.map(|kind| state.places(kind).missed);
-        assert_eq!(state.free(2), [true; 3]);
-        assert_eq!(missed(&mut state), [false; 3]);
-        (state.flushes.taken, state.merges.taken) = (1, 1);
-        assert_eq!(state.free(2), [false, true, true]);
-        assert_eq!(missed(&mut state), [true, false, false]);
-        (state.flushes.taken, state.removals.taken, state.merges.taken) = (0, 1, 2);
-        assert_eq!(state.free(2), [true, false, false]);
-        assert_eq!(missed(&mut state), [true; 3]);
+        let mut queues = |begins: bool| {
+            let queued = KINDS.map(|kind| state.queues(kind, 2));
+            let missed = KINDS.map(|kind| {
+                state.of(kind).queued &= !begins;
+                state.of(kind).missed
+            });
+            (queued, missed)
+        };
+        assert_eq!(queues(false), ([true; 3], [false; 3]));
+        assert_eq!(queues(true), ([false; 3], [true, true, false]), "one of each is queued");
+        assert_eq!(queues(true), ([false, false, true], [true, true, false]));
+        assert_eq!(queues(true), ([false; 3], [true; 3]));
+        assert_eq!(state.workers, 4);
+        KINDS.into_iter().for_each(|kind| state.leave(kind));
+        state.stopping = true;
+        assert_eq!(KINDS.map(|kind| state.queues(kind, 2)), [false; 3]);
     }
 
-    /// Keeps all threads busy until what is returned is dropped.
-    fn busy(executor: &ThreadExecutor) -> Sender<()> {
+    /// Keeps all threads of a pool busy until what is returned is dropped.
+    fn busy(pool: &WorkerPool) -> Sender<()> {
         let (sender, receiver) = channel();
         let receiver = Arc::new(Mutex::new(receiver));
-        for _ in 0..executor.shared.merges_max + 2 {
-            let receiver = receiver.clone();
-            let wait = move || {
-                let _ = lock(&receiver).recv();
-            };
-            executor.shared.pool.as_ref().unwrap().spawn(wait);
+        for (kind, most) in KINDS.into_iter().zip([1, 1, pool.merges_max()]) {
+            for _ in 0..most {
+                let receiver = receiver.clone();
+                let run = Box::new(move || {
+                    let _ = lock(&receiver).recv();
+                });
+                assert!(pool.spawn(kind, Task { owner: 0, run }));
+            }
         }
         sender
     }
 
     #[test]
-    fn any_number_of_wakes_queue_one_worker_and_none_after_a_stop() {
+    fn any_number_of_wakes_queue_one_worker_of_each_kind_and_none_after_a_stop() {
         let executor = Arc::new(ThreadExecutor::new(1));
         let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
         let db = Db::open_storage(storage, Options::small(), executor.clone()).unwrap();
         db.wait_until_idle().unwrap();
         let workers_after = |wakes| {
-            let busy = busy(&executor);
+            let busy = busy(&executor.shared.pool);
             (0..wakes).for_each(|_| executor.shared.pump(db.engine()));
             let workers = executor.shared.state().workers;
             drop(busy);
             workers
         };
-        assert_eq!(workers_after(5), 1);
+        assert_eq!(workers_after(5), KINDS.len());
         executor.stop(db.engine());
         assert_eq!(workers_after(1), 0);
+    }
+
+    #[test]
+    fn a_store_stops_without_its_turn_in_a_pool_that_others_keep_busy() {
+        let pool = WorkerPool::new(1);
+        let busy = busy(&pool);
+        let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
+        let executor = Arc::new(ThreadExecutor::in_pool(&pool));
+        let db = Db::open_storage(storage.clone(), Options::small(), executor.clone()).unwrap();
+        executor.shared.pump(db.engine());
+        assert_eq!(executor.shared.state().workers, KINDS.len());
+        db.close().unwrap();
+        // The executor's own, and the timer's until that has seen the end.
+        assert!(Arc::strong_count(&executor.shared) <= 2);
+        drop(busy);
     }
 }

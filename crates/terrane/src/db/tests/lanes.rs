@@ -1,0 +1,77 @@
+//! A flush begins at once while every worker for merges is held in one, also where stores share a pool.
+
+use super::fill;
+use super::gated::{Gate, Gated};
+use crate::executor::{Executor, ThreadExecutor, WorkerPool};
+use crate::storage::Directory;
+use crate::{Db, Event, Options};
+use std::sync::Arc;
+use std::thread;
+
+/// A store whose merges are held at the gate when they begin.
+fn store(pool: &WorkerPool) -> (Gate, Db) {
+    let (vfs, gate) = Gated::new();
+    let merges = gate.clone();
+    let listener = move |_, event: &Event| {
+        if matches!(event, Event::GroupBegun { .. }) {
+            merges.pass("merge");
+        }
+    };
+    let options = Options { listener: Some(Arc::new(listener)), ..Options::small() };
+    let storage = Arc::new(Directory::open(Arc::new(vfs)).unwrap());
+    let executor: Arc<dyn Executor> = Arc::new(ThreadExecutor::in_pool(pool));
+    (gate, Db::open_storage(storage, options, executor).unwrap())
+}
+
+/// Two runs of level 0.
+fn flush_two(db: &Db) {
+    (1..3).for_each(|seed| {
+        fill(db, 100, seed);
+        db.flush().unwrap();
+    });
+    db.wait_until_idle().unwrap();
+}
+
+#[test]
+fn a_flush_begins_while_all_workers_are_held_in_merges_and_a_store_closes_alone() {
+    let pool = WorkerPool::new(1);
+    let (gate, db) = store(&pool);
+    let (_, neighbour) = store(&pool);
+    [&db, &neighbour].into_iter().for_each(flush_two);
+    gate.close("merge");
+    thread::scope(|threads| {
+        let compaction = threads.spawn(|| db.default_keyspace().compact_range(..));
+        gate.meanwhile(|| {
+            for store in [&db, &neighbour] {
+                fill(store, 100, 3);
+                store.flush().unwrap();
+            }
+            // A merge of its own waits behind the one that is held.
+            let mut waiting = neighbour.default_keyspace().begin_compact_range(..).unwrap();
+            assert!(!waiting.is_done().unwrap());
+            neighbour.close().unwrap();
+        });
+        compaction.join().unwrap().unwrap();
+    });
+    // The pool serves the other on.
+    flush_two(&db);
+    db.close().unwrap();
+}
+
+#[test]
+fn stores_that_are_opened_with_a_pool_run_their_merges_in_it() {
+    let pool = WorkerPool::new(3);
+    let dir = tempfile::tempdir().unwrap();
+    let options = Options { pool: Some(pool.clone()), ..Options::small() };
+    let dbs = [
+        Db::open(dir.path().join("store"), options.clone()).unwrap(),
+        Db::open_file(dir.path().join("file"), options).unwrap(),
+    ];
+    for db in &dbs {
+        assert_eq!(db.engine().workers(), 3);
+        flush_two(db);
+        db.default_keyspace().compact_range(..).unwrap();
+        assert_eq!(db.default_keyspace().shape().unwrap().runs().len(), 1);
+    }
+    dbs.into_iter().for_each(|db| db.close().unwrap());
+}

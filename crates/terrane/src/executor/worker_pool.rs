@@ -1,0 +1,138 @@
+//! Threads for the jobs of one store or of several, in lanes.
+//!
+//! 1. Flushes, removals and merges have a lane each, which runs so many tasks at once and queues the
+//!    others. The pool has a thread for each task that may run: so a flush begins however many merges run,
+//!    of whichever store, and no merge waits behind the removal of a large file.
+//! 2. A task runs one job at most. A lane takes its tasks in their order, so that stores take turns.
+//! 3. A store that closes takes its queued tasks back: it waits for none of another store.
+
+use crate::schedule::JobFilter;
+use crate::sync::{Mutex, Pool, lock};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Threads that run the background jobs of stores: clone it into the [`Options::pool`](crate::Options::pool)
+/// of each. They end when no store and nobody else holds it.
+#[derive(Clone)]
+pub struct WorkerPool(Arc<Inner>);
+
+struct Inner {
+    /// `None` if the system gives none.
+    threads: Option<Pool>,
+    merges_max: usize,
+    lanes: Mutex<Lanes>,
+}
+
+struct Lanes {
+    flushes: Lane,
+    removals: Lane,
+    /// Merges, and whatever else is none of the others.
+    merges: Lane,
+}
+
+/// The tasks of one kind.
+struct Lane {
+    /// Threads that it may have.
+    most: usize,
+    /// Threads that it has.
+    running: usize,
+    queue: VecDeque<Task>,
+}
+
+/// A job to be looked for and run.
+pub(super) struct Task {
+    /// The store that it is for.
+    pub owner: usize,
+    pub run: Box<dyn FnOnce() + Send>,
+}
+
+impl Lane {
+    fn new(most: usize) -> Self {
+        Lane { most, running: 0, queue: VecDeque::new() }
+    }
+}
+
+impl Lanes {
+    fn lane(&mut self, kind: JobFilter) -> &mut Lane {
+        match kind {
+            JobFilter::Flush => &mut self.flushes,
+            JobFilter::Removal => &mut self.removals,
+            JobFilter::Other | JobFilter::Any => &mut self.merges,
+        }
+    }
+}
+
+impl WorkerPool {
+    /// A pool that runs up to `merges_max` merges at once, at least one, and besides them a flush for each
+    /// four of these, and a removal.
+    ///
+    /// If the system gives no threads, jobs run on the threads of those who wait for them.
+    #[must_use]
+    pub fn new(merges_max: usize) -> Self {
+        WorkerPool::with(merges_max, merges_max.div_ceil(4))
+    }
+
+    /// A pool for so many merges and flushes at once.
+    pub(super) fn with(merges_max: usize, flushes_max: usize) -> Self {
+        let [merges_max, flushes_max] = [merges_max, flushes_max].map(|most| most.max(1));
+        let lanes = Lanes {
+            flushes: Lane::new(flushes_max),
+            removals: Lane::new(1),
+            merges: Lane::new(merges_max),
+        };
+        let threads = Pool::new(merges_max + flushes_max + 1);
+        WorkerPool(Arc::new(Inner { threads, merges_max, lanes: Mutex::new(lanes) }))
+    }
+
+    /// How many merges it runs at once.
+    #[must_use]
+    pub fn merges_max(&self) -> usize {
+        self.0.merges_max
+    }
+
+    /// Has a thread run the task when its lane has one free; returns whether there are threads.
+    pub(super) fn spawn(&self, kind: JobFilter, task: Task) -> bool {
+        let Some(threads) = &self.0.threads else { return false };
+        let mut lanes = lock(&self.0.lanes);
+        let lane = lanes.lane(kind);
+        lane.queue.push_back(task);
+        if lane.running < lane.most {
+            lane.running += 1;
+            let pool = self.clone();
+            threads.spawn(move || pool.run(kind));
+        }
+        true
+    }
+
+    /// Runs tasks of a lane while there are any.
+    fn run(&self, kind: JobFilter) {
+        while let Some(task) = self.next(kind) {
+            (task.run)();
+        }
+    }
+
+    /// The next task of a lane; without one, the thread is no longer the lane's.
+    fn next(&self, kind: JobFilter) -> Option<Task> {
+        let mut lanes = lock(&self.0.lanes);
+        let lane = lanes.lane(kind);
+        let task = lane.queue.pop_front();
+        lane.running -= usize::from(task.is_none());
+        task
+    }
+
+    /// Takes back the tasks of a store that no thread has begun; returns how many there were.
+    pub(super) fn take_back(&self, owner: usize) -> usize {
+        let mut lanes = lock(&self.0.lanes);
+        let Lanes { flushes, removals, merges } = &mut *lanes;
+        let mut taken = Vec::new();
+        for lane in [flushes, removals, merges] {
+            let queue = std::mem::take(&mut lane.queue).into_iter();
+            let (own, others): (Vec<_>, Vec<_>) = queue.partition(|task| task.owner == owner);
+            lane.queue = others.into();
+            taken.extend(own);
+        }
+        drop(lanes);
+        // What a task holds is let go of without the lock.
+        taken.len()
+    }
+}
