@@ -224,6 +224,20 @@ pub enum Event {
         /// How long, in microseconds.
         lasted_micros: u64,
     },
+    /// Writes slow down, since they come near a stall: each waits for jobs a while.
+    #[cfg(not(target_arch = "wasm32"))]
+    SlowdownBegun {
+        /// The stall that is the nearest.
+        reason: Stall,
+    },
+    /// Writes go on at their own pace, or slow down for another reason.
+    #[cfg(not(target_arch = "wasm32"))]
+    SlowdownEnded {
+        /// The stall that was the nearest.
+        reason: Stall,
+        /// How long, in microseconds.
+        lasted_micros: u64,
+    },
     /// A job failed; it is retried at the next flush or stalled write.
     JobFailed {
         /// What happened.

@@ -41,7 +41,7 @@ pub use policies::*;
 pub use policy::{Installed, MAX_STATE, Policy, Step, level0_waiting};
 pub use propose::{Proposal, READS_BETWEEN, propose};
 pub use slices::{Slice, Slicing, next_slice};
-pub use status::{Capacity, Decision, Fact, PolicyStatus};
+pub use status::{Capacity, Decision, Fact, PolicyStatus, pending_compaction_bytes};
 pub use tombstones::TombstoneRule;
 pub use toolkit::filters::Filters;
 #[cfg(feature = "all")]

@@ -3,7 +3,7 @@
 //! All of it is computed from a shape and a stored state when someone asks or listens.
 
 use serde::Serialize;
-use terrane_types::{Of, Reason, Unit};
+use terrane_types::{Of, Reason, Shape, Unit};
 
 /// What a policy allows and remembers at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -22,6 +22,24 @@ pub struct Capacity {
     pub bytes: Option<u64>,
     /// In runs; `None` if they are not bounded.
     pub runs: Option<u64>,
+}
+
+/// About how many bytes merges have to read until each level is within its capacity, as RocksDB
+/// estimates them: what is over goes down with its share of the next level, and counts there.
+#[must_use]
+pub fn pending_compaction_bytes(shape: &Shape, capacities: &[Capacity]) -> u64 {
+    let levels = shape.levels();
+    let (mut pending, mut arriving) = (0.0, 0);
+    for (n, level) in levels.iter().enumerate().take(shape.deepest()) {
+        let bytes = level.bytes() + std::mem::take(&mut arriving);
+        let Some(capacity) = capacities.get(n).and_then(|c| c.bytes) else { continue };
+        arriving = bytes.saturating_sub(capacity);
+        if arriving > 0 {
+            let below = levels.get(n + 1).map_or(0, |next| next.bytes());
+            pending += arriving as f64 * (1.0 + below as f64 / bytes as f64);
+        }
+    }
+    pending as u64
 }
 
 /// A named number or key.

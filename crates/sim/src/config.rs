@@ -25,13 +25,13 @@ pub struct Config {
     pub max_immutable_memtables: usize,
     /// Runs in level 0 at which writes stall.
     pub l0_stop_trigger: usize,
-    /// Runs in level 0 at which writes slow down to [`Config::delayed_write_rate`]; 0 for never, as in the
-    /// engine. RocksDB has 20.
+    /// Runs in level 0 at which writes slow down to [`Config::delayed_write_rate`]; 0 for never. The
+    /// engine's writes slow down smoothly instead. RocksDB has 20.
     pub l0_slowdown_trigger: usize,
     /// Bytes that wait to be compacted at which writes slow down to
-    /// [`Config::delayed_write_rate`]; 0 for never, as in the engine. RocksDB has 64 GiB.
+    /// [`Config::delayed_write_rate`]; 0 for never. RocksDB has 64 GiB.
     pub soft_pending_compaction_bytes: u64,
-    /// Bytes that wait to be compacted at which writes stall; 0 for never, as in the engine. RocksDB has
+    /// Bytes that wait to be compacted at which writes stall; 0 for never. RocksDB and the engine have
     /// 256 GiB.
     pub hard_pending_compaction_bytes: u64,
     /// Bytes per second of all writes that are slowed down.

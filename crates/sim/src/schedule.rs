@@ -14,7 +14,7 @@ use terrane_policy::{
     Action, BadOption, Compaction, Decision, FilterBits, FlushPlan, Group, Installed, KeySample,
     LevelChange, MAX_STATE, Observed, Order, Plan, PlanContext, Policy, PolicyOptions,
     PolicyStatus, Proposal, READS_BETWEEN, Reason, Reshape, RunId, Running, Shape, Step, TableId,
-    TableInfo, TombstoneRule, level0_waiting, propose, validate_flush,
+    TableInfo, TombstoneRule, level0_waiting, pending_compaction_bytes, propose, validate_flush,
 };
 
 /// The size of the key sample of a memtable that a flush planner receives.
@@ -337,22 +337,10 @@ impl Scheduler {
         level0_waiting(&*self.policy, shape)
     }
 
-    /// About how many bytes merges have to read until each level is within its capacity, as RocksDB
-    /// estimates them: what is over goes down with its share of the next level, and counts there.
+    /// About how many bytes wait to be compacted.
     pub(crate) fn pending_bytes(&self, shape: &Shape) -> u64 {
-        let capacities = self.policy.status(shape, &self.state).capacities;
-        let levels = shape.levels();
-        let (mut pending, mut arriving) = (0.0, 0);
-        for (n, level) in levels.iter().enumerate().take(shape.deepest()) {
-            let bytes = level.bytes() + std::mem::take(&mut arriving);
-            let Some(capacity) = capacities.get(n).and_then(|c| c.bytes) else { continue };
-            arriving = bytes.saturating_sub(capacity);
-            if arriving > 0 {
-                let below = levels.get(n + 1).map_or(0, |next| next.bytes());
-                pending += arriving as f64 * (1.0 + below as f64 / bytes as f64);
-            }
-        }
-        pending as u64
+        let status = self.policy.status(shape, &self.state);
+        pending_compaction_bytes(shape, &status.capacities)
     }
 
     /// Reports what the policy decided at the last step, and its status if that has changed.

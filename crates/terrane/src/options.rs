@@ -77,6 +77,10 @@ pub struct Options {
     pub max_total_wal_bytes: u64,
     /// Runs in level 0 at which writes stall until some are compacted: 2 or more.
     pub l0_stop_trigger: usize,
+    /// Bytes of a keyspace that wait to be compacted at which its writes stall, as its policy's capacities
+    /// have it; 0 for never. By default 256 GiB.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub hard_pending_compaction_bytes: u64,
     /// Total memory, in bytes: half of it, or two memtables if that is more, for memtables; the rest
     /// for the cache and the buffers of flushes and merges, for which the cache shrinks meanwhile.
     /// Only what a merge cannot do without may exceed the budget: a block of each input, and the index
@@ -105,6 +109,11 @@ pub struct Options {
     /// [`Db::open`](crate::Db::open) and [`Db::open_file`](crate::Db::open_file).
     #[cfg(not(target_arch = "wasm32"))]
     pub pool: Option<WorkerPool>,
+    /// The most bytes a second that flushes and merges together take in, and so about the most that they
+    /// write; 0 for any. Flushes come first: merges get what they leave. Native worker threads keep to it;
+    /// [`Db::set_background_bytes_per_second`](crate::Db::set_background_bytes_per_second) changes it.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub background_bytes_per_second: u64,
     /// Receives every event, if given.
     pub listener: Option<Listener>,
 }
@@ -120,6 +129,8 @@ impl Default for Options {
             wal_file_bytes: 16 << 20,
             max_total_wal_bytes: 96 << 20,
             l0_stop_trigger: 16,
+            #[cfg(not(target_arch = "wasm32"))]
+            hard_pending_compaction_bytes: 256 << 30,
             memory_bytes: 128 << 20,
             cache_bytes: 64 << 20,
             max_open_files: 1000,
@@ -129,6 +140,8 @@ impl Default for Options {
             custom_policy: None,
             #[cfg(not(target_arch = "wasm32"))]
             pool: None,
+            #[cfg(not(target_arch = "wasm32"))]
+            background_bytes_per_second: 0,
             listener: None,
         }
     }

@@ -15,7 +15,7 @@ pub enum Stall {
     Level0,
     /// The WAL file is full and the next one is not ready.
     Wal,
-    /// Too many bytes wait to be compacted: in the simulator, if it is told how many are.
+    /// Too many bytes wait to be compacted: natively and in the simulator.
     CompactionBytes,
 }
 

@@ -3,6 +3,7 @@
 mod adversarial;
 #[cfg(feature = "all")]
 mod bucket;
+mod debt;
 mod examples;
 mod extremes;
 #[cfg(feature = "all")]

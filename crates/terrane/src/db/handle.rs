@@ -217,6 +217,12 @@ impl Db {
         Ok(written)
     }
 
+    /// Sets [`Options::background_bytes_per_second`] from now on.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn set_background_bytes_per_second(&self, bytes: u64) {
+        self.inner.engine.background_rate.store(bytes, crate::sync::atomic::Ordering::Relaxed);
+    }
+
     /// Sets who receives the events from now on, instead of [`Options::listener`]; `None` for nobody.
     pub fn set_listener(&self, listener: Option<Listener>) {
         self.inner.engine.jobs.events.set_listener(listener);

@@ -1,7 +1,7 @@
 //! Calls in steps, while others write between the steps; writes, while calls are held (`blocked`);
 //! bounds over several keyspaces (`memory`); a store that is only read (`read_only`); what opening does
 //! with logs (`recovery`), and what becomes of their files (`logs`); what writes wait for (`waits`), and how near they
-//! are to that (`backpressure`); jobs slice by slice (`jobs`), who runs them (`executors`), and what
+//! are to that (`backpressure`), and how they slow down (`slowdown`); jobs slice by slice (`jobs`), who runs them (`executors`), and what
 //! becomes of their panics (`panics`); handles (`handles`), and the places that they are opened at
 //! (`paths`).
 
@@ -25,6 +25,8 @@ mod panics;
 mod paths;
 mod read_only;
 mod recovery;
+#[cfg(not(target_arch = "wasm32"))]
+mod slowdown;
 #[cfg(not(target_arch = "wasm32"))]
 mod waits;
 

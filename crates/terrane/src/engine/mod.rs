@@ -79,6 +79,9 @@ pub struct Engine {
     pub(crate) sealed_bytes: AtomicU64,
     /// Whether a job may be ready.
     pub(crate) work: Arc<AtomicBool>,
+    /// The most that jobs may take in a second, or 0.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) background_rate: AtomicU64,
 }
 
 impl Engine {
@@ -101,6 +104,12 @@ impl Engine {
             tables.extend(keyspace.super_version.load().tree.tables().cloned());
         }
         tables
+    }
+
+    /// The most bytes that flushes and merges may take in a second; 0 for any.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn background_bytes_per_second(&self) -> u64 {
+        self.background_rate.load(Ordering::Relaxed)
     }
 
     /// How many merges may run at once, for planners.

@@ -24,6 +24,11 @@ pub(crate) enum Wait {
     Lock,
     Sync,
     Append,
+    #[cfg(not(target_arch = "wasm32"))]
+    CompactionBytes,
+    /// For jobs, before there is a stall for that reason.
+    #[cfg(not(target_arch = "wasm32"))]
+    Slowdown(Stall),
 }
 
 impl From<Stall> for Wait {
@@ -31,8 +36,12 @@ impl From<Stall> for Wait {
         match reason {
             Stall::Memtables => Wait::Memtables,
             Stall::Memory => Wait::Memory,
-            // The latter is the simulator's.
-            Stall::Level0 | Stall::CompactionBytes => Wait::Level0,
+            #[cfg(not(target_arch = "wasm32"))]
+            Stall::CompactionBytes => Wait::CompactionBytes,
+            // The latter is not there.
+            #[cfg(target_arch = "wasm32")]
+            Stall::CompactionBytes => Wait::Level0,
+            Stall::Level0 => Wait::Level0,
             Stall::Wal => Wait::Wal,
         }
     }
@@ -69,22 +78,42 @@ pub struct WriteWaits {
     /// An append to the log took a millisecond or more, as it may while the operating system syncs the
     /// file or writes dirty pages back. Counted only if the executor has a clock.
     pub append: WaitStats,
+    /// As many bytes as `hard_pending_compaction_bytes` says waited to be compacted.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub compaction_bytes: WaitStats,
+    /// The write was slowed down, since sealed memtables came near their number.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub memtables_slowdown: WaitStats,
+    /// It was slowed down, since memtables came near their share of the memory.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub memory_slowdown: WaitStats,
+    /// It was slowed down, since level 0 came near `l0_stop_trigger`.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub level0_slowdown: WaitStats,
+    /// It was slowed down, since what waits to be compacted came near `hard_pending_compaction_bytes`.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub compaction_bytes_slowdown: WaitStats,
 }
 
+#[cfg(not(target_arch = "wasm32"))]
 impl WriteWaits {
     /// The names of the reasons, each with its waits.
     #[must_use]
-    pub fn by_reason(&self) -> [(&'static str, WaitStats); 8] {
-        let WriteWaits { memtables, memory, level0, wal, group, lock, sync, append } = *self;
+    pub fn by_reason(&self) -> [(&'static str, WaitStats); 13] {
         [
-            ("memtables", memtables),
-            ("memory", memory),
-            ("level0", level0),
-            ("wal", wal),
-            ("group", group),
-            ("lock", lock),
-            ("sync", sync),
-            ("append", append),
+            ("memtables", self.memtables),
+            ("memory", self.memory),
+            ("level0", self.level0),
+            ("wal", self.wal),
+            ("group", self.group),
+            ("lock", self.lock),
+            ("sync", self.sync),
+            ("append", self.append),
+            ("compaction_bytes", self.compaction_bytes),
+            ("memtables_slowdown", self.memtables_slowdown),
+            ("memory_slowdown", self.memory_slowdown),
+            ("level0_slowdown", self.level0_slowdown),
+            ("compaction_bytes_slowdown", self.compaction_bytes_slowdown),
         ]
     }
 }
@@ -125,6 +154,20 @@ pub(crate) struct Waits {
     lock: Sums,
     sync: Sums,
     append: Sums,
+    #[cfg(not(target_arch = "wasm32"))]
+    compaction_bytes: Sums,
+    #[cfg(not(target_arch = "wasm32"))]
+    slowdowns: Slowdowns,
+}
+
+/// Waits by the stall that they are to avoid.
+#[cfg(not(target_arch = "wasm32"))]
+#[derive(Default)]
+struct Slowdowns {
+    memtables: Sums,
+    memory: Sums,
+    level0: Sums,
+    compaction_bytes: Sums,
 }
 
 impl Waits {
@@ -138,6 +181,16 @@ impl Waits {
             Wait::Lock => &self.lock,
             Wait::Sync => &self.sync,
             Wait::Append => &self.append,
+            #[cfg(not(target_arch = "wasm32"))]
+            Wait::CompactionBytes => &self.compaction_bytes,
+            #[cfg(not(target_arch = "wasm32"))]
+            Wait::Slowdown(stall) => match stall {
+                Stall::Memtables => &self.slowdowns.memtables,
+                Stall::Memory => &self.slowdowns.memory,
+                // Nothing slows down for the next log.
+                Stall::Level0 | Stall::Wal => &self.slowdowns.level0,
+                Stall::CompactionBytes => &self.slowdowns.compaction_bytes,
+            },
         }
     }
 
@@ -172,6 +225,16 @@ impl Waits {
             lock: of(Wait::Lock),
             sync: of(Wait::Sync),
             append: of(Wait::Append),
+            #[cfg(not(target_arch = "wasm32"))]
+            compaction_bytes: of(Wait::CompactionBytes),
+            #[cfg(not(target_arch = "wasm32"))]
+            memtables_slowdown: of(Wait::Slowdown(Stall::Memtables)),
+            #[cfg(not(target_arch = "wasm32"))]
+            memory_slowdown: of(Wait::Slowdown(Stall::Memory)),
+            #[cfg(not(target_arch = "wasm32"))]
+            level0_slowdown: of(Wait::Slowdown(Stall::Level0)),
+            #[cfg(not(target_arch = "wasm32"))]
+            compaction_bytes_slowdown: of(Wait::Slowdown(Stall::CompactionBytes)),
         }
     }
 }
@@ -265,6 +328,11 @@ mod tests {
             (5, Wait::Group),
             (6, Wait::Lock),
             (7, Wait::Sync),
+            (9, Wait::CompactionBytes),
+            (10, Wait::Slowdown(Stall::Memtables)),
+            (11, Wait::Slowdown(Stall::Memory)),
+            (12, Wait::Slowdown(Stall::Level0)),
+            (13, Wait::Slowdown(Stall::CompactionBytes)),
         ] {
             (0..times).for_each(|_| waits.time(wait, || {}));
         }
@@ -273,7 +341,8 @@ mod tests {
             .by_reason()
             .map(|(name, waits)| format!("\"{name}\":{}", terrane_types::json::to_string(&waits)));
         assert_eq!(format!("{{{}}}", listed.join(",")), terrane_types::json::to_string(&stats));
-        assert_eq!(stats.by_reason().map(|(_, waits)| waits.count), [1, 2, 3, 4, 5, 6, 7, 0]);
+        let counts = stats.by_reason().map(|(_, waits)| waits.count);
+        assert_eq!(counts, [1, 2, 3, 4, 5, 6, 7, 0, 9, 10, 11, 12, 13]);
     }
 
     #[test]

@@ -59,9 +59,13 @@
 //! ```
 
 #[cfg(not(target_arch = "wasm32"))]
+mod pacing;
+#[cfg(not(target_arch = "wasm32"))]
 mod panics;
 #[cfg(any(target_feature = "atomics", test))]
 mod pool;
+#[cfg(not(target_arch = "wasm32"))]
+mod rate_limiter;
 mod seeded;
 mod slices;
 #[cfg(not(target_arch = "wasm32"))]

@@ -7,12 +7,16 @@
 //! 3. So many workers of a kind run at once: one for flushes, one for removals, and the pool's number for
 //!    merges and policies. Each kind has threads of its own (`worker_pool`): a flush never waits behind a
 //!    merge, or behind a policy.
-//! 4. The last worker to leave has seen that no work came since a search of every kind began.
+//! 4. Writers slow down before they stall (`pacing`), and jobs work within the bound of bytes a second
+//!    (`rate_limiter`).
+//! 5. The last worker to leave has seen that no work came since a search of every kind began.
 
+use super::pacing::{Pacing, Pause};
 use super::panics::catch;
+use super::rate_limiter::RateLimiter;
 use super::worker_pool::{Task, WorkerPool};
 use super::{Executor, no_relief};
-use crate::engine::Engine;
+use crate::engine::{Engine, Wait};
 use crate::error::{Closed, Result};
 use crate::jobs::Progress;
 use crate::schedule::{Job, JobFilter};
@@ -20,8 +24,10 @@ use crate::sync::{Condvar, Mutex, MutexGuard, lock, spawn, wait_at_most};
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-/// Bytes of a slice, between which a job looks whether it must stop.
-const SLICE_BYTES: u64 = 4 << 20;
+/// Bytes of a slice, between which a job looks whether it must stop, and is held to its rate.
+const SLICE_BYTES: u64 = 256 << 10;
+/// The longest that a job waits for its rate before it looks what that is by now.
+const RATE_WAIT_MAX: Duration = Duration::from_millis(100);
 
 /// Runs the jobs of one store on threads: its own, or those of a pool that several stores share.
 pub struct ThreadExecutor {
@@ -30,8 +36,10 @@ pub struct ThreadExecutor {
 
 struct Shared {
     pool: WorkerPool,
+    pacing: Pacing,
     state: Mutex<State>,
-    /// A job ended, a worker went, or all must stop.
+    began: Instant,
+    /// A job ended or did what a write waits for, a worker went, or all must stop.
     changed: Condvar,
 }
 
@@ -45,6 +53,9 @@ struct State {
     workers: usize,
     /// Jobs that have ended.
     ended: u64,
+    limiter: RateLimiter,
+    /// The rate that it was asked with last.
+    rate: u64,
     stopping: bool,
 }
 
@@ -176,11 +187,57 @@ impl Shared {
 
     /// Runs a job to its end.
     fn run(&self, engine: &Arc<Engine>, mut job: Job) {
-        let goes_on = |job: &mut Job| matches!(job.run_for(SLICE_BYTES), Ok(Progress::More));
         let name = job.name();
-        // The engine keeps the error, and the next write that stalls returns it.
-        catch(engine, || name.clone(), || while !self.state().stopping && goes_on(&mut job) {});
+        catch(engine, || name.clone(), || while self.slice(engine, &mut job) {});
         catch(engine, || format!("end of the {name}"), || drop(job));
+    }
+
+    /// Runs a slice of a job; returns whether there is another.
+    fn slice(&self, engine: &Engine, job: &mut Job) -> bool {
+        if !self.waits_for_rate(engine, job) {
+            return false;
+        }
+        // The engine keeps the error, and the next write that stalls returns it.
+        let goes_on = matches!(job.run_for(SLICE_BYTES), Ok(Progress::More));
+        if self.pacing.work(SLICE_BYTES) {
+            self.changed.notify_all();
+        }
+        goes_on
+    }
+
+    /// Waits until the job may run a slice; returns whether it may, or must stop.
+    fn waits_for_rate(&self, engine: &Engine, job: &Job) -> bool {
+        let mut state = self.state();
+        while !state.stopping {
+            let rate = engine.background_bytes_per_second();
+            if std::mem::replace(&mut state.rate, rate) != rate {
+                state.limiter.restart();
+            }
+            if rate == 0 || !job.moves_bytes() {
+                return true;
+            }
+            let now = micros_since(self.began);
+            match state.limiter.request(now, rate, job.is_flush(), SLICE_BYTES) {
+                Ok(()) => return true,
+                Err(free) => {
+                    let wait = Duration::from_micros(free - now).min(RATE_WAIT_MAX);
+                    state = wait_at_most(&self.changed, state, wait, |state| !state.stopping);
+                }
+            }
+        }
+        false
+    }
+
+    /// Has a write wait, if it is to slow down.
+    fn pace(&self, engine: &Engine) {
+        let Some(Pause { reason, most }) = self.pacing.pay(engine) else { return };
+        let waits =
+            |state: &mut State| self.pacing.is_behind() && state.workers > 0 && !state.stopping;
+        let mut state = self.state();
+        if waits(&mut state) {
+            let wait = || drop(wait_at_most(&self.changed, state, most, waits));
+            engine.waits().time(Wait::Slowdown(reason), wait);
+        }
     }
 }
 
@@ -208,9 +265,21 @@ impl ThreadExecutor {
     /// An executor that runs jobs in a pool, which other stores may share: each has an executor of its own.
     #[must_use]
     pub fn in_pool(pool: &WorkerPool) -> Self {
-        let (pool, state, changed) = (pool.clone(), Mutex::default(), Condvar::new());
-        ThreadExecutor { shared: Arc::new(Shared { pool, state, changed }) }
+        ThreadExecutor {
+            shared: Arc::new(Shared {
+                pool: pool.clone(),
+                pacing: Pacing::default(),
+                state: Mutex::default(),
+                began: Instant::now(),
+                changed: Condvar::new(),
+            }),
+        }
     }
+}
+
+/// The time since a moment, in microseconds.
+fn micros_since(began: Instant) -> u64 {
+    began.elapsed().as_micros().try_into().unwrap_or(u64::MAX)
 }
 
 /// Syncs what is buffered, every so often, until the store is gone.
@@ -240,8 +309,8 @@ impl Executor for ThreadExecutor {
     }
 
     fn start(&self, engine: &Arc<Engine>) {
-        let began = Instant::now();
-        engine.set_clock(move || began.elapsed().as_micros().try_into().unwrap_or(u64::MAX));
+        let began = self.shared.began;
+        engine.set_clock(move || micros_since(began));
         let interval = Duration::from_millis(engine.options().sync_interval_ms.max(1).into());
         let (shared, engine) = (self.shared.clone(), Arc::downgrade(engine));
         // Without the thread, buffered writes are synced when the log fills or the store closes.
@@ -252,6 +321,7 @@ impl Executor for ThreadExecutor {
         if engine.work_waits() {
             self.shared.pump(engine);
         }
+        self.shared.pace(engine);
     }
 
     fn wait_for_progress(&self, engine: &Arc<Engine>) -> Result<()> {
@@ -285,7 +355,7 @@ impl Executor for ThreadExecutor {
         Ok(())
     }
 
-    fn stop(&self, _engine: &Arc<Engine>) {
+    fn stop(&self, engine: &Arc<Engine>) {
         let mut state = self.shared.state();
         state.stopping = true;
         self.shared.changed.notify_all();
@@ -293,6 +363,8 @@ impl Executor for ThreadExecutor {
         while state.workers > 0 {
             state = self.shared.wait(state);
         }
+        drop(state);
+        self.shared.pacing.end(engine);
     }
 }
 

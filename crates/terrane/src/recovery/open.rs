@@ -91,6 +91,8 @@ impl Engine {
             workers: AtomicUsize::default(),
             memtable_bytes: AtomicU64::new(0),
             sealed_bytes: AtomicU64::new(0),
+            #[cfg(not(target_arch = "wasm32"))]
+            background_rate: AtomicU64::new(options.background_bytes_per_second),
             work,
             jobs,
             ids,

@@ -54,6 +54,12 @@ impl Job {
         matches!(self.work, Work::Remove(_) | Work::Move { .. })
     }
 
+    /// Whether it writes tables.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn moves_bytes(&self) -> bool {
+        matches!(self.work, Work::Flush(_) | Work::Merge(_))
+    }
+
     /// What it does, in words.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn name(&self) -> String {

@@ -9,6 +9,8 @@ use crate::entry::{Seq, Tag};
 use crate::error::Result;
 use crate::storage::FileId;
 use crate::sync::Mutex;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::sync::atomic::AtomicU64;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::lock;
 use crate::table::{BlockCache, ReadPattern, RunCursor, Table};
@@ -134,6 +136,9 @@ pub struct Tree {
     runs: Vec<LiveRun>,
     /// Of level 0, once a policy that stalls by it was asked.
     level0_depth: OnceLock<usize>,
+    /// Bytes that wait to be compacted, and one more, once they were asked for.
+    #[cfg(not(target_arch = "wasm32"))]
+    pending_bytes: AtomicU64,
 }
 
 impl Tree {
@@ -157,7 +162,13 @@ impl Tree {
             let tables = Sequence::made_of(&live, made, |live| Some(live.table.clone()));
             runs.push(LiveRun { level, id, tables, live });
         }
-        Tree { shape, runs, level0_depth: OnceLock::new() }
+        Tree {
+            shape,
+            runs,
+            level0_depth: OnceLock::new(),
+            #[cfg(not(target_arch = "wasm32"))]
+            pending_bytes: AtomicU64::new(0),
+        }
     }
 
     /// The shape.
@@ -178,6 +189,17 @@ impl Tree {
             return self.level0_runs();
         }
         *self.level0_depth.get_or_init(|| self.shape.level0_depth())
+    }
+
+    /// About how many bytes wait to be compacted, as `estimate` says once a tree.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn pending_bytes(&self, estimate: impl FnOnce() -> u64) -> u64 {
+        if let Some(known) = self.pending_bytes.load(Ordering::Relaxed).checked_sub(1) {
+            return known;
+        }
+        let pending = estimate();
+        self.pending_bytes.store(pending.saturating_add(1), Ordering::Relaxed);
+        pending
     }
 
     /// The live table of this id.

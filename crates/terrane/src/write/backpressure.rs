@@ -1,6 +1,7 @@
 //! Backpressure: how near writes are to a stall.
 
 use crate::engine::Engine;
+use crate::error::Stall;
 use crate::sync::atomic::Ordering;
 
 /// Bytes that writers have filled of those that they may fill before they stall.
@@ -16,9 +17,14 @@ impl Engine {
     /// The backpressure of the keyspace and limit that are the nearest to a stall: memtables that wait
     /// for their flush, or runs of level 0 (tables over one key), both counted in memtables, the one
     /// that fills included, and given in bytes; or the memory of all memtables while some wait for
-    /// their flush.
+    /// their flush; or, natively, the bytes that wait to be compacted.
     #[must_use]
     pub fn backpressure(&self) -> Backpressure {
+        self.nearest_stall().1
+    }
+
+    /// The stall that is the nearest, and its backpressure.
+    pub(crate) fn nearest_stall(&self) -> (Stall, Backpressure) {
         let memtable = self.options.memtable_bytes;
         let keyspaces = self.keyspaces.load();
         let backpressures = keyspaces.values().flat_map(|keyspace| {
@@ -30,17 +36,24 @@ impl Engine {
                 filled: memtable.saturating_mul(waiting as u64).saturating_add(active),
                 room: memtable.saturating_mul(bound as u64),
             };
-            let memtables = (sealed > 0).then(|| of(sealed, self.options.max_immutable_memtables));
-            memtables.into_iter().chain([of(runs + sealed, self.options.l0_stop_trigger)])
+            let most = self.options.max_immutable_memtables;
+            let memtables = (sealed > 0).then(|| (Stall::Memtables, of(sealed, most)));
+            let level0 = (Stall::Level0, of(runs + sealed, self.options.l0_stop_trigger));
+            #[cfg(not(target_arch = "wasm32"))]
+            let debt = self.debt(keyspace, &super_version.tree);
+            #[cfg(target_arch = "wasm32")]
+            let debt = None;
+            debt.into_iter().chain(memtables).chain([level0])
         });
         let waits = self.sealed_bytes.load(Ordering::Relaxed) > 0;
-        let memory = waits.then(|| Backpressure {
-            filled: self.memtable_bytes.load(Ordering::Relaxed),
-            room: self.options.memtables_share(),
+        let memory = waits.then(|| {
+            let filled = self.memtable_bytes.load(Ordering::Relaxed);
+            (Stall::Memory, Backpressure { filled, room: self.options.memtables_share() })
         });
         let backpressures = backpressures.chain(memory);
-        let share = |p: &Backpressure| p.filled as f64 / p.room.max(1) as f64;
-        backpressures.max_by(|a, b| share(a).total_cmp(&share(b))).unwrap_or_default()
+        let share = |(_, p): &(Stall, Backpressure)| p.filled as f64 / p.room.max(1) as f64;
+        let nearest = backpressures.max_by(|a, b| share(a).total_cmp(&share(b)));
+        nearest.unwrap_or((Stall::Memtables, Backpressure::default()))
     }
 
     /// Bytes of batches that were written since the store was opened.

@@ -2,13 +2,15 @@
 //!
 //! * `group` - writers that arrive while another commits go together in the next record.
 //! * `commit` - one log record, then the memtables, then it is visible.
-//! * `stall` - when a write waits for background work; `backpressure` - how near that is, and
-//!   `throttle` - the background work that a write pays for meanwhile.
+//! * `stall` - when a write waits for background work; `backpressure` - how near that is, `debt` - by the
+//!   bytes that wait to be compacted, and `throttle` - the background work that a write pays for meanwhile.
 //! * `seal` - which memtables close, so that memory and logs stay bounded.
 //! * `logs` - which log files are live, which are spare, which retire.
 
 mod backpressure;
 mod commit;
+#[cfg(not(target_arch = "wasm32"))]
+mod debt;
 mod group;
 mod logs;
 mod seal;
@@ -20,3 +22,5 @@ pub(crate) use group::GroupCommit;
 pub(crate) use logs::{HeldLog, HeldLogs};
 pub(crate) use stall::CatchUp;
 pub(crate) use throttle::Throttle;
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) use throttle::work_due;

@@ -1,7 +1,8 @@
 //! Write stalls: when a write must wait for background work.
 //!
 //! 1. A write stalls while memtables take all of their memory, while its keyspace has as many sealed
-//!    memtables as may wait for their flush, or while its level 0 has as many runs, or tables over one key, as it may.
+//!    memtables as may wait for their flush, or while its level 0 has as many runs, or tables over one key, as it may;
+//!    natively also while more bytes wait to be compacted than may (`debt`).
 //! 2. The writer releases its lock, has background work catch up, and checks again.
 //! 3. Where a job has failed the write reports that instead.
 //!
@@ -67,6 +68,10 @@ impl Engine {
                 && tree.level0_waiting(keyspace.policy.load().as_ref().as_ref()) >= most
             {
                 return Ok(Some(Stall::Level0));
+            }
+            #[cfg(not(target_arch = "wasm32"))]
+            if self.is_in_debt(keyspace, tree) {
+                return Ok(Some(Stall::CompactionBytes));
             }
         }
         Ok(None)

@@ -27,6 +27,14 @@ pub(crate) struct Throttle {
 impl Throttle {
     /// Bytes of jobs that what was written since the last payment pays for.
     pub fn due(&mut self, engine: &Engine) -> u64 {
+        match self.step(engine) {
+            0 => 0,
+            unpaid => work_due(unpaid, engine.backpressure()),
+        }
+    }
+
+    /// Bytes that are to pay now: none before they are worth it.
+    pub fn step(&mut self, engine: &Engine) -> u64 {
         let written = engine.bytes_written();
         let unpaid = written.saturating_sub(self.paid);
         // With small memtables in small steps: many to a memtable.
@@ -34,12 +42,12 @@ impl Throttle {
             return 0;
         }
         self.paid = written;
-        work_due(unpaid, engine.backpressure())
+        unpaid
     }
 }
 
 /// Bytes of jobs that `written` bytes pay for.
-fn work_due(written: u64, Backpressure { filled, room }: Backpressure) -> u64 {
+pub(crate) fn work_due(written: u64, Backpressure { filled, room }: Backpressure) -> u64 {
     let most = written.saturating_mul(WORK_PER_BYTE_MAX);
     let left = room.saturating_sub(filled);
     let over_half = filled.saturating_sub(left);

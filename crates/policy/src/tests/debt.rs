@@ -1,0 +1,22 @@
+//! What waits to be compacted, by the capacities of levels.
+
+use super::Model;
+use crate::{Capacity, pending_compaction_bytes};
+
+#[test]
+fn what_is_over_goes_down_with_its_share_of_the_next_level_and_counts_there() {
+    let mut model = Model::default();
+    for (level, bytes) in [(0, 100), (1, 200), (2, 1000)] {
+        model.write(level, level as u64 + 1, 0..bytes);
+    }
+    let pending = |bounds: [Option<u64>; 3]| {
+        let capacities = bounds.map(|bytes| Capacity { bytes, runs: None });
+        pending_compaction_bytes(&model.shape, &capacities)
+    };
+    assert_eq!(pending([None; 3]), 0);
+    assert_eq!(pending([Some(100), Some(200), Some(1)]), 0, "below the last level there is none");
+    // Half of level 0, and twice as much of level 1 with it.
+    assert_eq!(pending([Some(50), None, None]), 50 + 100);
+    // Level 1 has 250 then, of which 50 go down, and of level 2 four times as much.
+    assert_eq!(pending([Some(50), Some(200), None]), 150 + 50 + 200);
+}

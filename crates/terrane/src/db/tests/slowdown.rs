@@ -1,0 +1,140 @@
+//! Writes slow down before they stall, where threads run the jobs; and jobs keep to their rate.
+
+use super::fill;
+use crate::executor::ThreadExecutor;
+use crate::storage::Directory;
+use crate::storage::vfs::MemoryVfs;
+use crate::{Db, Event, Options, Stall};
+use std::sync::{Arc, Mutex};
+use terrane_policy::{
+    Action, Capacity, Compaction, Destination, Group, Plan, PlanContext, Policy, PolicyStatus,
+};
+
+/// Moves the first run down and leaves the others; level 0 may hold nothing.
+struct LeavesLevel0;
+
+impl Policy for LeavesLevel0 {
+    fn name(&self) -> &'static str {
+        "leaves-level-0"
+    }
+
+    fn plan(&self, context: &PlanContext) -> Option<Plan> {
+        let levels = context.shape.levels();
+        let first = levels.first()?.runs.first().filter(|_| context.shape.deepest() == 0)?;
+        let destination = Destination { level: 1, run: context.fresh };
+        let inputs = first.tables().iter().map(|table| table.id).collect();
+        let group = Group::new(inputs, destination, Action::Move);
+        Some(Compaction::parallel(vec![group], "a test").into())
+    }
+
+    fn status(&self, _: &terrane_policy::Shape, _: &[u8]) -> PolicyStatus {
+        let capacities = vec![Capacity { bytes: Some(0), runs: None }];
+        PolicyStatus { capacities, ..PolicyStatus::default() }
+    }
+}
+
+type Told = Arc<Mutex<Vec<(&'static str, Stall)>>>;
+
+fn open(options: Options) -> (Db, Told) {
+    let told = Told::default();
+    let events = told.clone();
+    let listener = move |_, event: &Event| {
+        let told = match event {
+            Event::SlowdownBegun { reason } => ("begun", *reason),
+            Event::SlowdownEnded { reason, .. } => ("ended", *reason),
+            _ => return,
+        };
+        events.lock().unwrap().push(told);
+    };
+    let options = Options {
+        memtable_bytes: 64 << 10,
+        listener: Some(Arc::new(listener)),
+        custom_policy: Some(Arc::new(|_| Some(Box::new(LeavesLevel0)))),
+        ..options
+    };
+    let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
+    (Db::open_storage(storage, options, Arc::new(ThreadExecutor::new(1))).unwrap(), told)
+}
+
+/// Flushes so many runs.
+fn flush(db: &Db, runs: u64) {
+    for seed in 0..runs {
+        fill(db, 100, seed);
+        db.flush().unwrap();
+        db.wait_until_idle().unwrap();
+    }
+}
+
+#[test]
+fn writes_near_a_stall_by_level_0_slow_down_and_end_it_when_the_store_closes() {
+    let (db, told) = open(Options { l0_stop_trigger: 8, ..Options::small() });
+    flush(&db, 3);
+    fill(&db, 10, 1);
+    assert_eq!(*told.lock().unwrap(), [], "2 runs of 8");
+    flush(&db, 4);
+    fill(&db, 100, 1);
+    assert_eq!(*told.lock().unwrap(), [("begun", Stall::Level0)], "6 of 8");
+    let waits = db.stats().unwrap().waits;
+    assert_eq!(waits.level0.count, 0, "nothing stalls");
+    db.close().unwrap();
+    assert_eq!(*told.lock().unwrap(), [("begun", Stall::Level0), ("ended", Stall::Level0)]);
+}
+
+#[test]
+fn writes_near_a_stall_by_what_waits_to_be_compacted_slow_down_and_do_not_stall_while_nothing_runs()
+{
+    let options = Options { l0_stop_trigger: 100, ..Options::small() };
+    let (db, _) = open(options.clone());
+    flush(&db, 2);
+    // All of level 0, with all of level 1.
+    let pending = db.default_keyspace().shape().unwrap().bytes();
+    for (limit, reason) in [(0, None), (pending, Some(Stall::CompactionBytes))] {
+        let (db, told) = open(Options { hard_pending_compaction_bytes: limit, ..options.clone() });
+        flush(&db, 2);
+        fill(&db, 100, 1);
+        assert_eq!(told.lock().unwrap().first().copied(), reason.map(|reason| ("begun", reason)));
+        assert_eq!(db.stats().unwrap().stalls, 0);
+    }
+}
+
+#[test]
+fn a_write_waits_for_what_it_pays_for_and_is_counted_by_the_reason() {
+    let (db, _) = open(Options {
+        l0_stop_trigger: 8,
+        // After a first slice, no job goes on.
+        background_bytes_per_second: 1,
+        ..Options::small()
+    });
+    db.set_background_bytes_per_second(0);
+    flush(&db, 7);
+    db.set_background_bytes_per_second(1);
+    // The first flush is one slice; the second is held, and with it there are jobs.
+    for seed in 0..2 {
+        fill(&db, 100, seed);
+        db.engine().seal_all().unwrap();
+        db.engine().work_came();
+        fill(&db, 1, seed);
+    }
+    fill(&db, 100, 3);
+    let waits = db.stats().unwrap().waits;
+    assert!(waits.level0_slowdown.count + waits.memtables_slowdown.count > 0, "{waits:?}");
+}
+
+#[test]
+fn a_rate_holds_flushes_up_until_it_is_lifted_or_the_store_closes() {
+    for lifts in [true, false] {
+        let (db, _) = open(Options { background_bytes_per_second: 1, ..Options::small() });
+        // A slice is granted at once, and takes a quarter of a million seconds.
+        flush(&db, 1);
+        fill(&db, 10, 2);
+        let mut second = db.begin_flush().unwrap();
+        assert!(!second.is_done().unwrap());
+        if lifts {
+            db.set_background_bytes_per_second(0);
+            db.flush().unwrap();
+            assert!(second.is_done().unwrap());
+        }
+        drop(second);
+        db.close().unwrap();
+    }
+}
