@@ -15,7 +15,12 @@ export interface RawLevel {
   runs: { id: number; tables: { id: number; bytes: number }[] }[];
 }
 
-/** Simulates a run to its end: its timeline, and the tree that the simulator has then. */
+/** A simulation that nobody has advanced. */
+export function simulation(config: object) {
+  return new Simulation(JSON.stringify(config), false);
+}
+
+/** Simulates a recording to its end: its timeline, and the tree that the simulator has then. */
 export function simulate(settings: Settings): { timeline: Timeline; levels: RawLevel[] } {
   const simulation = new Simulation(JSON.stringify(configOf(settings)), true);
   const timeline = new Timeline();

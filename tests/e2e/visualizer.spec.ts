@@ -1,37 +1,13 @@
 /** The visualizer, by its visible controls: a run plays, can be scrubbed, linked to and read as text. */
 
 import { AxeBuilder } from "@axe-core/playwright";
-import type { Locator } from "@playwright/test";
 import { expect, type Page, test } from "./fixtures.ts";
-
-/** A run that is simulated in a moment. */
-const SMALL = "load=40000&operations=60000";
-
-async function open(page: Page, origin: string, fragment: string): Promise<void> {
-  await page.goto(`${origin}/demo/${fragment === "" ? "" : `#v1&${SMALL}&${fragment}`}`);
-  await expect(page.locator(".transport")).toContainText("decision");
-}
-
-/** Waits until the whole run is simulated. */
-async function simulated(page: Page): Promise<void> {
-  await expect(page.locator(".transport")).not.toContainText("% done");
-  await expect(page.locator(".transport")).not.toContainText("of 0.00");
-}
-
-const clock = (page: Page) => page.locator(".transport strong").first();
-const slider = (page: Page) => page.getByRole("slider", { name: "Time" });
+import { clock, open, simulated, slider, type } from "./visualizer.ts";
 
 /** All that a moment says in text: its sentence, its reason, its costs and its tables. */
 async function moment(page: Page): Promise<string> {
   const texts = await page.locator("h1, .right section:not(:last-child), .tables").allInnerTexts();
   return [await clock(page).innerText(), ...texts].join("\n");
-}
-
-/** Types into a field, key by key: what a script fills in changes nothing for Firefox. */
-async function type(field: Locator, text: string): Promise<void> {
-  await field.press("ControlOrMeta+a");
-  await field.pressSequentially(text);
-  await field.press("Tab");
 }
 
 test("a stranger sees a tree move without doing anything", async ({ context, origin }) => {

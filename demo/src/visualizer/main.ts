@@ -9,6 +9,7 @@ import "./styles/head.css";
 import "./styles/strata.css";
 import "./styles/reasons.css";
 import "./styles/time.css";
+import "./styles/reading.css";
 import "./styles/overlays.css";
 import "./styles/narrow.css";
 import App from "./views/App.svelte";

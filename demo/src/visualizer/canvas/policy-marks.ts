@@ -43,7 +43,14 @@ export function drawBorder(pen: Pen, { border }: PolicyMarks, { width, palette }
 }
 
 /** Text in free space: what lies under it does not show. */
-function label(pen: Pen, text: string, x: number, y: number, ink: string, bed: string): void {
+export function label(
+  pen: Pen,
+  text: string,
+  x: number,
+  y: number,
+  ink: string,
+  bed: string,
+): void {
   pen.font = LABEL;
   pen.fillStyle = bed;
   pen.fillRect(x - 3, y - 10, pen.measureText(text).width + 6, 13);

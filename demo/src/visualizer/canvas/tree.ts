@@ -6,10 +6,13 @@
  */
 
 import type { Bands } from "../layout/bands.ts";
+import type { Borehole } from "../layout/borehole.ts";
 import type { KeyAxis } from "../layout/key-axis.ts";
 import { policyMarks, type PrefixRule } from "../layout/policy-marks.ts";
 import { type GroupBox, NARROW, type Strata, type TableBox } from "../layout/strata.ts";
+import type { Place } from "../source/read-path.ts";
 import type { State } from "../timeline/state.ts";
+import { drawBorehole } from "./borehole.ts";
 import { hatch, line, outline, type Pen, tombstones } from "./marks.ts";
 import { keyline, levelColour, type Palette } from "./palette.ts";
 import { drawBorder, drawFilter, drawMarks, drawPrefixes } from "./policy-marks.ts";
@@ -39,6 +42,8 @@ export interface Scene {
   cuts: readonly number[];
   /** How the policy takes prefixes from keys, if it does. */
   prefixes: PrefixRule | undefined;
+  /** A read, and what is said of its places. */
+  borehole?: { hole: Borehole; text: (places: readonly Place[]) => string } | undefined;
 }
 
 /** Draws a scene. */
@@ -57,6 +62,9 @@ export function drawTree(pen: Pen, scene: Scene): void {
   for (const at of scene.cuts) drawCut(pen, scene, at);
   for (const group of scene.strata.groups) drawGroup(pen, scene, group);
   drawSelection(pen, scene);
+  if (scene.borehole !== undefined) {
+    drawBorehole(pen, scene.borehole.hole, scene, scene.borehole.text);
+  }
 }
 
 function drawMemory(pen: Pen, { bands, state, width, palette }: Scene): void {

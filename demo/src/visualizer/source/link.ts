@@ -1,5 +1,6 @@
 /** A link to a moment of a recording: all that is needed to see it again, in the fragment of the address. */
 
+import { fromHex, keyHex } from "./hex.ts";
 import {
   DEFAULTS,
   describe,
@@ -20,18 +21,20 @@ export interface Linked {
   speed?: number | undefined;
   /** The id of a table. */
   selected?: number | undefined;
+  /** The key that is read. */
+  read?: Uint8Array | undefined;
 }
 
 /** The form of links. */
 const VERSION = "v1";
 
 /** The fragment of an address, without its `#`. */
-export function encode({ settings, at, speed, selected }: Linked): string {
+export function encode({ settings, at, speed, selected, read }: Linked): string {
   const { parameters, ...rest } = settings;
   const fields = new URLSearchParams();
   for (const [name, value] of Object.entries(rest)) fields.set(name, String(value));
   for (const [name, value] of Object.entries(parameters)) fields.set(`p.${name}`, String(value));
-  const places = { at, speed, sel: selected };
+  const places = { at, speed, sel: selected, read: read && keyHex(read) };
   for (const [name, value] of Object.entries(places)) {
     if (value !== undefined) fields.set(name, String(value));
   }
@@ -61,6 +64,7 @@ export function decode(fragment: string): Linked {
     at: number(fields.get("at"), 0, Number.MAX_SAFE_INTEGER),
     speed: nearestSpeed(Number(fields.get("speed") ?? Number.NaN)),
     selected: number(fields.get("sel"), 0, Number.MAX_SAFE_INTEGER),
+    read: keyOf(fields.get("read")),
   };
 }
 
@@ -71,6 +75,10 @@ function oneOf<T extends object>(choices: T, name: string | null): keyof T | und
 function number(text: string | null, least: number, most: number): number | undefined {
   const value = text === null || text.trim() === "" ? Number.NaN : Number(text);
   return Number.isInteger(value) && value >= least && value <= most ? value : undefined;
+}
+
+function keyOf(digits: string | null): Uint8Array | undefined {
+  return digits === null || digits === "" ? undefined : fromHex(digits);
 }
 
 function nearestSpeed(speed: number): number | undefined {

@@ -3,19 +3,23 @@
 import { type Db, destroy, type EngineEvent, open } from "terrane";
 import { Timeline } from "../timeline/timeline.ts";
 import { operationsOf, type Write } from "./operations.ts";
+import { placesOf, type ReadPath, type Wanted } from "./read-path.ts";
 import type { Recording, Status } from "./recording.ts";
 import { liveOptions, type Settings, tooLarge } from "./settings.ts";
 
-/** The name of the store, which one tab has at a time. */
-const NAME = "visualizer";
+/** The names of the stores, each of which one tab has at a time: of what is shown, and of its rivals. */
+const NAMES = ["visualizer", "visualizer-rival-1", "visualizer-rival-2"] as const;
 /** Operations of a batch. */
 const BATCH = 200;
 /** How long nothing must happen after the last write until the recording has ended, in milliseconds. */
 const QUIET = 400;
 
-/** Removes the store of a tab that was closed in mid-run, unless another tab has it. */
-export function removeRemains(): Promise<void> {
-  return destroy(NAME).catch(() => undefined);
+/** Keys that are tried until a filter is wrong about one. */
+const TRIES = 2000;
+
+/** Removes the stores of a tab that was closed in between, unless another tab has them. */
+export async function removeRemains(): Promise<void> {
+  for (const name of NAMES) await destroy(name).catch(() => undefined);
 }
 
 /** A recording on the engine. */
@@ -23,50 +27,81 @@ export class LiveRecording implements Recording {
   readonly settings: Settings;
   readonly timeline: Timeline = new Timeline();
   readonly ended: Promise<void>;
+  readonly closed: Promise<void>;
+  readonly readsBack: boolean = false;
   status: Status = { at: "running", share: 0 };
   readonly #changed: () => void;
   readonly #stopped = new AbortController();
+  readonly #name: string;
+  #db: Db | undefined;
+  #end: () => void = () => undefined;
   #heard = 0;
 
-  /** Starts it once another has ended. */
-  constructor(settings: Settings, changed: () => void, after: Promise<void> = Promise.resolve()) {
+  /** Starts it once others are gone. A rival's store is closed when it has ended. */
+  constructor(settings: Settings, changed: () => void, after: Promise<void>, rival: number) {
     this.settings = settings;
     this.#changed = changed;
-    this.ended = after
-      .then(() => this.#run())
-      .then(
-        () => this.#end({ at: "ended" }),
-        (error: unknown) => {
-          this.#end({
-            at: "failed",
-            error: error instanceof Error ? error.message : String(error),
-          });
-        },
-      );
+    this.#name = NAMES[rival] ?? NAMES[0];
+    this.ended = new Promise((ended) => (this.#end = ended));
+    const failed = (error: unknown) => {
+      this.#tell({ at: "failed", error: error instanceof Error ? error.message : String(error) });
+    };
+    this.closed = after
+      .then(() => this.#run(rival > 0))
+      .catch(failed)
+      .finally(() => this.#end());
   }
 
   stop(): void {
     this.#stopped.abort();
   }
 
-  async #run(): Promise<void> {
+  async read(wanted: Wanted): Promise<ReadPath> {
+    const db = this.#db;
+    if (db === undefined) throw new Error("The store is not open.");
+    const { duration: micros } = this.timeline;
+    if (wanted.by === "key") {
+      const key = wanted.next ? await nextKey(db, wanted.key) : wanted.key;
+      return { key, micros, places: placesOf((await db.trace(key)).steps) };
+    }
+    for (let i = 0; i < TRIES; i++) {
+      const key = new TextEncoder().encode(crypto.randomUUID().slice(0, 8));
+      const places = placesOf((await db.trace(key)).steps);
+      if (places.some(({ verdict }) => verdict === "wasted")) return { key, micros, places };
+    }
+    throw new Error(`No filter was wrong about any of ${TRIES} keys.`);
+  }
+
+  async #run(closes: boolean): Promise<void> {
     if (this.#stopped.signal.aborted) return;
     const refused = tooLarge(this.settings);
     if (refused !== undefined) throw new Error(refused);
     const { storage, ...options } = liveOptions(this.settings);
-    if (storage === "opfs") await destroy(NAME);
-    const db = await open(NAME, { storage, ...options });
+    if (storage === "opfs") await destroy(this.#name);
+    const db = await open(this.#name, { storage, ...options });
+    this.#db = db;
     try {
       const heard = this.#listen(db);
       await this.#write(db);
       await db.flush();
       await this.#quiet();
+      this.#tell({ at: "ended" });
+      if (!closes) await this.#untilStopped();
       await db.close();
       await heard;
     } finally {
+      this.#db = undefined;
       await db.close();
-      if (storage === "opfs") await destroy(NAME);
+      if (storage === "opfs") await destroy(this.#name);
     }
+  }
+
+  #untilStopped(): Promise<void> {
+    const { signal } = this.#stopped;
+    return new Promise((stopped) => {
+      if (signal.aborted) stopped();
+      signal.addEventListener("abort", () => stopped(), { once: true });
+    });
   }
 
   /** Follows the store until it is closed. */
@@ -106,8 +141,15 @@ export class LiveRecording implements Recording {
     }
   }
 
-  #end(status: Status): void {
+  #tell(status: Status): void {
     this.status = status;
     this.#changed();
+    if (status.at !== "running") this.#end();
   }
+}
+
+/** The first key from one on, or that key itself where none follows. */
+async function nextKey(db: Db, from: Uint8Array): Promise<Uint8Array> {
+  for await (const key of db.keys({ gte: from, limit: 1, keyEncoding: "binary" })) return key;
+  return from;
 }

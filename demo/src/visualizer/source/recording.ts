@@ -2,6 +2,7 @@
 
 import type { Timeline } from "../timeline/timeline.ts";
 import { LiveRecording } from "./live.ts";
+import type { ReadPath, Wanted } from "./read-path.ts";
 import { isLive, type Settings } from "./settings.ts";
 import { SimulatedRecording } from "./simulation.ts";
 
@@ -16,13 +17,27 @@ export interface Recording {
   readonly status: Status;
   /** Settles when it has ended, however it does. */
   readonly ended: Promise<void>;
+  /** Settles when it holds nothing any more, which is once it is stopped. */
+  readonly closed: Promise<void>;
+  /** Whether it reads at any moment, not only at its end. */
+  readonly readsBack: boolean;
+  /** Reads a key as at a moment, in microseconds. */
+  read(wanted: Wanted, micros: number): Promise<ReadPath>;
   /** Ends it, wherever it is. */
   stop(): void;
 }
 
-/** Starts a recording; `changed` is called whenever there is more of it. */
-export function start(settings: Settings, changed: () => void, after?: Promise<void>): Recording {
-  // Two stores at once would measure each other.
-  if (isLive(settings)) return new LiveRecording(settings, changed, after);
+/**
+ * Starts a recording; `changed` is called whenever there is more of it. That of a rival, by its number,
+ * is not kept open when it has ended.
+ */
+export function start(
+  settings: Settings,
+  changed: () => void,
+  after: Promise<void>,
+  rival: number = 0,
+): Recording {
+  // Two stores at work at once would measure each other.
+  if (isLive(settings)) return new LiveRecording(settings, changed, after, rival);
   return new SimulatedRecording(settings, changed);
 }

@@ -1,7 +1,6 @@
 /** Runs one simulation in a worker, and posts its events as they come. */
 
-import createGlue from "terrane-sim/glue.js";
-import moduleUrl from "terrane-sim/terrane_sim_bg.wasm?url";
+import { loadSimulator } from "./simulator.ts";
 
 /** What the page asks for: one simulation. */
 export interface Start {
@@ -27,9 +26,8 @@ addEventListener("message", ({ data }: MessageEvent<Start>) => {
 });
 
 async function run(config: string): Promise<void> {
-  const { initSync, Simulation } = createGlue();
-  initSync({ module: await WebAssembly.compileStreaming(fetch(moduleUrl)) });
-  const simulation = new Simulation(config, true);
+  const simulate = await loadSimulator();
+  const simulation = simulate(config, true);
   const length = simulation.length();
   let more = true;
   while (more) {

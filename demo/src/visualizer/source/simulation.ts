@@ -5,6 +5,8 @@ import { configOf, type Settings, tooLarge } from "./settings.ts";
 import type { Recording, Status } from "./recording.ts";
 import type { Told } from "./simulation-worker.ts";
 import { parseEvents } from "./event-log.ts";
+import { placesOf, type ReadPath, type Wanted } from "./read-path.ts";
+import type { Question, Reply } from "./reading-worker.ts";
 
 /** A simulation that runs in a worker of its own, ahead of the visitor. */
 export class SimulatedRecording implements Recording {
@@ -12,7 +14,9 @@ export class SimulatedRecording implements Recording {
   readonly timeline: Timeline = new Timeline();
   status: Status = { at: "running", share: 0 };
   readonly ended: Promise<void>;
+  readonly readsBack: boolean = true;
   #worker: Worker | undefined;
+  #reader: Worker | undefined;
   readonly #changed: () => void;
   #settle: () => void = () => undefined;
 
@@ -37,9 +41,32 @@ export class SimulatedRecording implements Recording {
     this.#worker = worker;
   }
 
+  get closed(): Promise<void> {
+    return this.ended;
+  }
+
   stop(): void {
     this.#worker?.terminate();
+    this.#reader?.terminate();
+    this.#reader = undefined;
     this.#settle();
+  }
+
+  read(wanted: Wanted, micros: number): Promise<ReadPath> {
+    const reader = (this.#reader ??= new Worker(new URL("./reading-worker.ts", import.meta.url), {
+      type: "module",
+    }));
+    const config = JSON.stringify(configOf(this.settings));
+    return new Promise((resolve, reject) => {
+      reader.onmessage = ({ data }: MessageEvent<Reply>) => {
+        if (data.type === "failed") reject(new Error(data.error));
+        else resolve({ key: data.key, micros, places: placesOf(data.steps) });
+      };
+      reader.onerror = ({ message }) => {
+        reject(new Error(message || "The simulator's worker did not start."));
+      };
+      reader.postMessage({ config, micros, wanted } satisfies Question);
+    });
   }
 
   #hear(told: Told): void {
@@ -59,7 +86,8 @@ export class SimulatedRecording implements Recording {
 
   #end(status: Status): void {
     this.status = status;
-    this.stop();
+    this.#worker?.terminate();
+    this.#settle();
     this.#changed();
   }
 }

@@ -1,5 +1,6 @@
 /** The recording that is shown, its rivals, and the moment at which they are shown. */
 
+import type { ReadPath, Wanted } from "../source/read-path.ts";
 import { type Recording, start, type Status } from "../source/recording.ts";
 import { removeRemains } from "../source/live.ts";
 import { DEFAULTS, isLive, type Settings, sizesOf } from "../source/settings.ts";
@@ -24,6 +25,12 @@ export class Player {
   version = $state(0);
   recording: Recording = $state.raw(undefined as never);
   rivals: Recording[] = $state.raw([]);
+  /** Whether keys are read. */
+  reading = $state(false);
+  /** The read that is shown, how many of its places, and why there is none. */
+  path: ReadPath | undefined = $state.raw(undefined);
+  placesShown = $state(0);
+  readProblem = $state("");
   /** The moment, for what is redrawn at each frame. */
   cursor = 0;
   #lastFrame = 0;
@@ -31,6 +38,8 @@ export class Player {
   #growth: ReturnType<typeof setTimeout> | undefined;
   /** The moment of a link, until the recording has come so far or the visitor goes elsewhere. */
   #linked: number | undefined;
+  /** The key of a link that is to be read at its moment. */
+  #linkedRead: Uint8Array | undefined;
 
   constructor(fragment: string) {
     this.open(fragment);
@@ -45,6 +54,8 @@ export class Player {
     this.selected = linked.selected;
     this.#start();
     this.#linked = linked.at;
+    this.#linkedRead = linked.read;
+    this.reading = linked.read !== undefined;
     this.playing =
       linked.at === undefined && !matchMedia("(prefers-reduced-motion: reduce)").matches;
   }
@@ -102,13 +113,34 @@ export class Player {
   /** The link to what is shown. */
   link(): string {
     const { settings, speed, selected, cursor } = this;
-    return encode({ settings, speed, selected, at: Math.round(cursor) });
+    const read = this.reading ? this.path?.key : undefined;
+    return encode({ settings, speed, selected, at: Math.round(cursor), read });
+  }
+
+  /** Reads a key at the moment, and shows the first place that it asks. */
+  async read(wanted: Wanted): Promise<void> {
+    this.playing = false;
+    this.reading = true;
+    const { recording } = this;
+    // The engine itself can only be asked as it is now.
+    if (!recording.readsBack) this.seek(recording.timeline.duration);
+    const micros = this.cursor;
+    try {
+      const path = await recording.read(wanted, Math.floor(micros));
+      if (recording !== this.recording || micros !== this.cursor) return;
+      this.readProblem = "";
+      this.path = path;
+      this.placesShown = 1;
+    } catch (error) {
+      this.readProblem = error instanceof Error ? error.message : String(error);
+    }
   }
 
   /** Goes to a moment. */
   seek(micros: number): void {
     this.#linked = undefined;
     this.cursor = Math.min(Math.max(micros, 0), this.recording.timeline.duration);
+    this.path = undefined;
     this.shown = this.cursor;
   }
 
@@ -131,6 +163,7 @@ export class Player {
     const passed = Math.min(now - this.#lastFrame, 250);
     this.#lastFrame = now;
     if (!this.playing) return false;
+    this.path = undefined;
     const { timeline, status } = this.recording;
     const before = this.cursor;
     this.cursor = Math.min(before + passed * 1000 * this.speed, timeline.duration);
@@ -150,15 +183,16 @@ export class Player {
     const settings = $state.snapshot(this.settings) as Settings;
     const changed = () => this.#grown();
     // A store of those before may still be closing.
-    const gone = Promise.all(before.map(({ ended }) => ended)).then(() => undefined);
+    const gone = Promise.all(before.map(({ closed }) => closed)).then(() => undefined);
     this.cursor = 0;
     this.shown = 0;
+    this.path = undefined;
     const recording = start(settings, changed, gone);
     this.recording = recording;
     let last = recording.ended;
     const others = RIVALS.filter((name) => name !== settings.policy).slice(0, 2);
-    this.rivals = others.map((policy) => {
-      const rival = start({ ...settings, policy, parameters: {} }, changed, last);
+    this.rivals = others.map((policy, i) => {
+      const rival = start({ ...settings, policy, parameters: {} }, changed, last, i + 1);
       last = rival.ended;
       return rival;
     });
@@ -174,6 +208,12 @@ export class Player {
       if (linked === undefined || this.playing) return;
       this.seek(linked);
       if (this.cursor < linked && this.recording.status.at === "running") this.#linked = linked;
+      else if (this.#linkedRead !== undefined) {
+        void this.read({ by: "key", key: this.#linkedRead, next: false }).then(() => {
+          this.placesShown = this.path?.places.length ?? 0;
+        });
+        this.#linkedRead = undefined;
+      }
     }, TELL);
   }
 }

@@ -2,6 +2,7 @@
 
 import type { EngineEvent, Quantity, Term } from "terrane";
 import { bytes, count, plural } from "../../format.ts";
+import type { Place, ReadPath } from "../source/read-path.ts";
 import { treeFact } from "../timeline/facts.ts";
 import type { Group, PlacedTable, State } from "../timeline/state.ts";
 
@@ -134,4 +135,50 @@ export function tableText(table: PlacedTable, level: number): string {
 /** Microseconds as seconds. */
 export function seconds(micros: number): string {
   return (micros / 1e6).toFixed(micros < 1e8 ? 2 : 1);
+}
+
+/** What places said that a read asked one after another, and that say the same. */
+export function placesText(places: readonly Place[]): string {
+  const [first] = places;
+  if (first === undefined) return "";
+  if (first.memtable !== undefined) {
+    const what = { found: "found", deleted: "deleted here", newer: "too new" };
+    const verdict = first.verdict in what ? what[first.verdict as keyof typeof what] : "absent";
+    return `${places.length === 1 ? "memtable" : `${places.length} memtables`}: ${verdict}`;
+  }
+  const { verdict, filter } = first;
+  if (verdict === "no") {
+    return places.length === 1 ? "filter: no" : `${places.length} filters: no`;
+  }
+  const blocks = blocksText(first);
+  if (verdict === "wasted") {
+    return filter === undefined
+      ? `no filter; ${blocks} for nothing`
+      : `filter: yes, and wrong; ${blocks} for nothing`;
+  }
+  if (verdict === "deleted") return `a tombstone: deleted; ${blocks}`;
+  return verdict === "found" ? `found; ${blocks}` : `only newer versions; ${blocks}`;
+}
+
+function blocksText({ blocks }: Place): string {
+  const cached = blocks.filter((origin) => origin === "cache").length;
+  const count = plural(blocks.length, "block");
+  if (cached === blocks.length) return `${count} from the cache`;
+  return cached === 0 ? `${count} from disk` : `${count}, ${cached} of them from the cache`;
+}
+
+/** A read in sum. */
+export function readSum({ places }: ReadPath): string {
+  const blocks = places.flatMap((place) => place.blocks).length;
+  const wasted = places
+    .filter(({ verdict }) => verdict === "wasted")
+    .flatMap((place) => place.blocks).length;
+  const last = places.at(-1)?.verdict;
+  const result = { found: "The key was found", deleted: "The key is deleted" };
+  const outcome =
+    last !== undefined && last in result
+      ? result[last as keyof typeof result]
+      : "Nobody has the key";
+  const asked = plural(places.length, "place");
+  return `${outcome}: ${asked} asked, ${plural(blocks, "block")} read, ${wasted} for nothing.`;
 }

@@ -1,0 +1,56 @@
+/**
+ * Reads single keys of a simulation at any moment: the same configuration is simulated again up to there,
+ * and no further than that for a later moment.
+ */
+
+import type { Step } from "terrane";
+import { loadSimulator, type Simulation } from "./simulator.ts";
+import { parseReadPath } from "./event-log.ts";
+import type { Wanted } from "./read-path.ts";
+
+/** What the page asks for. */
+export interface Question {
+  config: string;
+  micros: number;
+  wanted: Wanted;
+}
+
+/** What it is told. */
+export type Reply =
+  { type: "read"; key: Uint8Array; steps: Step[] } | { type: "failed"; error: string };
+
+/** Keys that are tried until a filter is wrong about one. */
+const TRIES = 20_000;
+
+const simulator = loadSimulator();
+let current: { config: string; micros: number; simulation: Simulation } | undefined;
+let turn: Promise<void> = Promise.resolve();
+
+addEventListener("message", ({ data }: MessageEvent<Question>) => {
+  turn = turn
+    .then(() => read(data))
+    .catch((error: unknown): Reply => {
+      return { type: "failed", error: error instanceof Error ? error.message : String(error) };
+    })
+    .then((reply) => postMessage(reply));
+});
+
+async function read({ config, micros, wanted }: Question): Promise<Reply> {
+  const simulate = await simulator;
+  if (current === undefined || current.config !== config || current.micros > micros) {
+    current?.simulation.free();
+    current = { config, micros: 0, simulation: simulate(config, false) };
+  }
+  const { simulation } = current;
+  // Up to the end of that microsecond: events have whole ones.
+  simulation.advance(Infinity, (micros + 0.999) / 1e6);
+  current.micros = micros;
+  const path = (key: Uint8Array, near: boolean) => parseReadPath(simulation.explain(key, near));
+  if (wanted.by === "key") return { type: "read", ...path(wanted.key, wanted.next) };
+  for (let i = 0; i < TRIES; i++) {
+    const found = path(crypto.getRandomValues(new Uint8Array(8)), false);
+    const wrong = found.steps.some((step) => step.step === "absent" && step.falsePositive);
+    if (wrong) return { type: "read", ...found };
+  }
+  throw new Error(`No filter was wrong about any of ${TRIES} keys.`);
+}
