@@ -4,6 +4,14 @@ import { AxeBuilder } from "@axe-core/playwright";
 import { expect, type Page, test } from "./fixtures.ts";
 import { clock, open, simulated, slider, type } from "./visualizer.ts";
 
+/** Steps from place to place until the read is done. */
+async function stepToTheEnd(page: Page): Promise<void> {
+  const button = page.locator(".reading button[type=submit]");
+  await expect(page.locator(".reading li").first()).toBeVisible();
+  while ((await button.innerText()).startsWith("Next place")) await button.click();
+  await expect(page.locator(".reading .sum")).toBeVisible();
+}
+
 const facts = (page: Page) => page.locator("section", { hasText: "What the policy remembers" });
 
 test("the temperatures of buckets are shown, and are four fair shares", async ({
@@ -50,7 +58,7 @@ test("a key is read place by place, at any moment", async ({ context, origin }) 
   await expect(places.first()).toContainText("active memtable");
   await page.getByRole("textbox", { name: "key", exact: true }).press("Enter");
   await expect(places).toHaveCount(2);
-  await page.getByRole("button", { name: "to the end" }).click();
+  await stepToTheEnd(page);
   await expect(page.locator(".reading .sum")).toContainText(
     /The key (was found|is deleted): \d+ places/,
   );
@@ -72,7 +80,7 @@ test("a filter that is wrong costs a block, and the link shows it again", async 
   await simulated(page);
   await page.keyboard.press("r");
   await page.getByRole("button", { name: "one that a filter is wrong about" }).click();
-  await page.getByRole("button", { name: "to the end" }).click();
+  await stepToTheEnd(page);
   await expect(page.locator(".reading ol")).toContainText("filter: yes, and wrong; 1 block");
   const sum = await page.locator(".reading .sum").innerText();
   expect(sum).toMatch(/^Nobody has the key: .* [1-9]\d* for nothing/);
@@ -92,10 +100,10 @@ test("the engine's own store is read, too", async ({ context, origin }) => {
   await simulated(page);
   await page.keyboard.press("r");
   await page.getByRole("button", { name: "the next key on disk" }).click();
-  await page.getByRole("button", { name: "to the end" }).click();
+  await stepToTheEnd(page);
   await expect(page.locator(".reading .sum")).toContainText("The key was found");
   await type(page.getByRole("textbox", { name: "key", exact: true }), "no such key");
   await page.getByRole("button", { name: /^Read Enter/ }).click();
-  await page.getByRole("button", { name: "to the end" }).click();
+  await stepToTheEnd(page);
   await expect(page.locator(".reading .sum")).toContainText("Nobody has the key");
 });

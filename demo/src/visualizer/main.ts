@@ -11,7 +11,8 @@ import "./styles/reasons.css";
 import "./styles/time.css";
 import "./styles/reading.css";
 import "./styles/overlays.css";
+import "./styles/chapters.css";
 import "./styles/narrow.css";
-import App from "./views/App.svelte";
+import Site from "./views/Site.svelte";
 
-mount(App, { target: document.body });
+mount(Site, { target: document.body });

@@ -117,6 +117,8 @@ export class LiveRecording implements Recording {
 
   async #write(db: Db): Promise<void> {
     const total = this.settings.load + this.settings.operations;
+    const { rate } = this.settings;
+    const began = performance.now();
     let [batch, done]: [Write[], number] = [[], 0];
     for (const operation of operationsOf(this.settings)) {
       done += 1;
@@ -125,6 +127,8 @@ export class LiveRecording implements Recording {
         await db.batch(batch);
         batch = [];
         this.status = { at: "running", share: done / total };
+        const early = rate === 0 ? 0 : (done / rate) * 1000 - (performance.now() - began);
+        if (early > 0) await new Promise((passed) => setTimeout(passed, early));
       }
       if (this.#stopped.signal.aborted) return;
     }

@@ -54,6 +54,8 @@ export interface Settings {
   /** Keys that are loaded, and operations after the load. */
   load: number;
   operations: number;
+  /** Operations a second, at most; 0 for as many as possible. */
+  rate: number;
   workers: number;
   device: Device;
   seed: number;
@@ -67,6 +69,7 @@ export const DEFAULTS: Settings = {
   valueBytes: 1024,
   load: 300_000,
   operations: 900_000,
+  rate: 0,
   workers: 4,
   device: "sata",
   seed: 7,
@@ -77,6 +80,7 @@ export const RANGES = {
   valueBytes: { least: 16, most: 65_536 },
   load: { least: 1000, most: 5_000_000 },
   operations: { least: 0, most: 10_000_000 },
+  rate: { least: 0, most: 10_000_000 },
   workers: { least: 1, most: 64 },
   seed: { least: 0, most: 4_294_967_295 },
 } as const;
@@ -184,10 +188,10 @@ export function liveOptions(settings: Settings) {
 
 /** The configuration of a simulation of this recording. */
 export function configOf(settings: Settings): object {
-  const { load, operations, valueBytes, workers, seed } = settings;
+  const { load, operations, valueBytes, rate, workers, seed } = settings;
   const device = DEVICES[settings.device];
   const speeds = "read" in device ? device : DEVICES.sata;
-  const phase = { operations, clients: [clientsOf(settings)] };
+  const phase = { operations, clients: [{ ...clientsOf(settings), rate }] };
   const order = ASCENDING.has(settings.workload) ? "ascending" : "scattered";
   const prefixes = { count: PREFIXES, exponent: 0.5 };
   return {
@@ -199,9 +203,12 @@ export function configOf(settings: Settings): object {
       "read-speed": speeds.read,
       "write-speed": speeds.write,
       "request-bytes": 1 << 18,
+      // A memtable has no blocks to read and no inputs to compare: a flush is faster than a merge.
+      "flush-nanos-per-byte": 1.25,
     },
     workload: {
       load,
+      "load-rate": rate,
       order,
       phases: operations > 0 ? [phase] : [],
       ...(settings.workload === "prefixes" && { prefixes }),

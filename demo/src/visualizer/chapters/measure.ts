@@ -1,0 +1,62 @@
+/** What the question of a chapter measures: runs of the simulator, to their ends. */
+
+import { start } from "../source/recording.ts";
+import { DEFAULTS, type Settings } from "../source/settings.ts";
+import { encode } from "../source/link.ts";
+import { storeBytes, writeAmplification } from "../timeline/state.ts";
+import type { Timeline } from "../timeline/timeline.ts";
+
+/** What was measured, and where it can be seen. */
+export interface Measured {
+  value: number;
+  /** The fragment that opens the recording. */
+  link?: string;
+}
+
+/** The size of recordings in chapters, and a pace at which every policy keeps up. */
+const SIZE = { load: 100_000, operations: 300_000, rate: 20_000, workload: "uniform" } as const;
+
+/** Simulates, and measures the whole recording. */
+export function simulated(
+  changes: Partial<Settings>,
+  measure: (timeline: Timeline, settings: Settings) => number,
+): () => Promise<Measured> {
+  const settings: Settings = { ...DEFAULTS, ...SIZE, ...changes };
+  return async () => {
+    const recording = start(settings, () => undefined, Promise.resolve());
+    await recording.ended;
+    const { timeline, status } = recording;
+    if (status.at === "failed") throw new Error(status.error);
+    return { value: measure(timeline, settings), link: encode({ settings }) };
+  };
+}
+
+/** Bytes written to tables for each that was accepted. */
+export const writing = ({ end }: Timeline) => writeAmplification(end);
+
+/** Seconds for which writes waited. */
+export const waiting = ({ end }: Timeline) => end.stalledMicros / 1e6;
+
+/** Groups of a compaction, on average. */
+export function groupsPerCompaction(timeline: Timeline): number {
+  let [groups, compactions] = [0, 0];
+  for (const event of timeline.events(0, timeline.length)) {
+    if (event.type !== "compaction-begun") continue;
+    groups += event.groups;
+    compactions += 1;
+  }
+  return groups / Math.max(compactions, 1);
+}
+
+/** The most that is on disk at once, in units of the data that is alive. */
+export function peakSpace(timeline: Timeline, { load, valueBytes }: Settings): number {
+  const alive = load * (valueBytes + KEY_BYTES);
+  let most = 0;
+  for (let count = 0; count <= timeline.length; count++) {
+    most = Math.max(most, storeBytes(timeline.after(count)));
+  }
+  return most / alive;
+}
+
+/** Bytes of a simulated key. */
+const KEY_BYTES = 16;

@@ -1,0 +1,106 @@
+/** The chapters: each has an example to try and a question that is predicted, then measured. */
+
+import { AxeBuilder } from "@axe-core/playwright";
+import { expect, type Page, test } from "./fixtures.ts";
+import { simulated, type } from "./visualizer.ts";
+
+const CHAPTERS = ["basics", "levels", "partitions", "horizontal", "spooky", "ptier", "bucket"];
+
+/** Predicts the same of everything, and has it measured. */
+async function predict(page: Page, guess: string): Promise<number[]> {
+  for (const field of await page.locator(".question input").all()) await type(field, guess);
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await expect(page.locator(".question [role=status]")).not.toBeEmpty();
+  await expect(page.locator(".question [role=alert]")).toHaveCount(0);
+  return (await page.locator(".question .measured b").allInnerTexts()).map(Number);
+}
+
+/** What the measured figures of each question show, as its chapter says. */
+const SHOWN: Record<string, (measured: number[]) => boolean> = {
+  basics: ([memory = 0, flushed = 0]) => memory === 1 && flushed === 2,
+  levels: ([leveled = 0, lazy = 0, tiered = 0]) => leveled > lazy && lazy > tiered,
+  partitions: ([size = 0, global = 0]) => global > 2 * size,
+  horizontal: ([full = 0, leveling = 0, tiering = 0]) => full > leveling && leveling > tiering,
+  spooky: ([full = 0, partial = 0, spooky = 0]) => full > partial && partial > spooky,
+  ptier: ([leveled = 0, tiered = 0, ptier = 0]) => leveled > tiered && ptier < leveled,
+  bucket: ([leveled = 0, bucket = 0, fixed = 0, following = 0]) =>
+    leveled > 2 * bucket && fixed > following,
+};
+
+for (const id of CHAPTERS) {
+  test(`the question of ${id} is measured as the chapter says`, async ({ context, origin }) => {
+    const page = await context.newPage();
+    await page.goto(`${origin}/demo/#ch=${id}`);
+    await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+    await expect(page.getByRole("button", { name: "Run", exact: true })).toBeDisabled();
+    const measured = await predict(page, "2");
+    expect(SHOWN[id]?.(measured), String(measured)).toBe(true);
+  });
+}
+
+test("chapters follow one another, and a recording of a question can be opened", async ({
+  context,
+  origin,
+}) => {
+  const page = await context.newPage();
+  await page.goto(`${origin}/demo/`);
+  await page.getByRole("link", { name: "Chapters" }).click();
+  for (const [i] of CHAPTERS.entries()) {
+    await expect(page.locator(".count")).toHaveText(`Chapter ${i + 1} of ${CHAPTERS.length}`);
+    if (i + 1 < CHAPTERS.length) await page.getByRole("link", { name: /^Next/ }).click();
+  }
+  await page.goto(`${origin}/demo/#ch=partitions`);
+  await predict(page, "3");
+  await page.getByRole("link", { name: "open this recording" }).last().click();
+  await expect(page.getByRole("combobox", { name: "Policy" })).toHaveValue("universal");
+  await simulated(page);
+  await expect(page.getByRole("button", { name: "2 parameters changed" })).toBeVisible();
+});
+
+test("the examples can be worked", async ({ context, origin }) => {
+  const page = await context.newPage();
+  const chapter = (id: string) => page.goto(`${origin}/demo/#ch=${id}`);
+  await chapter("basics");
+  await page.getByRole("checkbox", { name: "memtable" }).check();
+  await page.getByRole("button", { name: "Look" }).click();
+  await expect(page.locator(".figure [role=status]")).toContainText("Right:");
+  await chapter("partitions");
+  await expect(page.locator(".figure [role=status]")).toContainText("1 merge and 0 tables moved");
+  await page.getByRole("radio", { name: "halve the key space" }).check();
+  await expect(page.locator(".figure [role=status]")).toContainText("2 merges and 1 table moved");
+  await chapter("horizontal");
+  await page.getByRole("button", { name: "after admission 3" }).click();
+  await page.getByRole("button", { name: "after admission 5" }).click();
+  await expect(page.locator(".figures dd").last()).toHaveText("80");
+  await chapter("ptier");
+  await page.getByRole("button", { name: "the rule as printed" }).click();
+  await expect(page.locator(".figure [role=status]")).toContainText("A read of b finds an old");
+  await page.getByRole("button", { name: "close the set" }).click();
+  await expect(page.locator(".figure [role=status]")).toContainText("found at its newest version");
+  await chapter("bucket");
+  await page.getByRole("button", { name: "split and join" }).click();
+  await expect(page.locator(".figure [role=status]")).toContainText("No bucket is too hot");
+});
+
+for (const scheme of ["light", "dark"] as const) {
+  test(`axe finds nothing to object to in any chapter, ${scheme}`, async ({ context, origin }) => {
+    const page = await context.newPage();
+    await page.emulateMedia({ colorScheme: scheme });
+    for (const id of CHAPTERS) {
+      await page.goto(`${origin}/demo/#ch=${id}`);
+      await expect(page.locator(".figure")).toBeVisible();
+      expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+    }
+  });
+}
+
+test("chapters fit a telephone", async ({ context, origin }) => {
+  const page = await context.newPage();
+  await page.setViewportSize({ width: 360, height: 740 });
+  for (const id of CHAPTERS) {
+    await page.goto(`${origin}/demo/#ch=${id}`);
+    await expect(page.locator(".figure")).toBeVisible();
+    const width = await page.evaluate(() => document.documentElement.scrollWidth);
+    expect(width, id).toBeLessThanOrEqual(360);
+  }
+});
