@@ -86,10 +86,6 @@ impl Policy for Binomial {
         self.stack().apply(state, installed)
     }
 
-    fn adopt(&self, shape: &Shape) -> Vec<u8> {
-        self.stack().adopt(shape)
-    }
-
     fn status(&self, shape: &Shape, state: &[u8]) -> PolicyStatus {
         self.stack().status(shape, state)
     }

@@ -91,10 +91,6 @@ impl Policy for MinLatency {
         self.stack().apply(state, installed)
     }
 
-    fn adopt(&self, shape: &Shape) -> Vec<u8> {
-        self.stack().adopt(shape)
-    }
-
     fn status(&self, shape: &Shape, state: &[u8]) -> PolicyStatus {
         self.stack().status(shape, state)
     }

@@ -120,9 +120,7 @@ impl<'a> View<'a> {
             count(set.tables.len() - 1, "table"),
             destination,
         );
-        // What is left of that run overlaps nothing of the set.
-        let is_oldest = older.last().is_some_and(|run| run.id == destination.run);
-        let target = Target { destination, bottom: is_oldest, ..self.new_run(level) };
+        let target = Target { destination, ..self.new_run(level) };
         let groups = build_groups(set.tables, target);
         Some(Compaction::parallel(groups, Reason::new(reason, terms)).into())
     }

@@ -97,11 +97,6 @@ impl Stack {
         })
     }
 
-    /// The state of a tree that another policy made.
-    pub(crate) fn adopt(&self, shape: &Shape) -> Vec<u8> {
-        self.counts(&[], shape).state()
-    }
-
     /// How many admissions there have been.
     pub(crate) fn status(&self, shape: &Shape, state: &[u8]) -> PolicyStatus {
         self.counts(state, shape).status("admissions", |_| Of::Tree)

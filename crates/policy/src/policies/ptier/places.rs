@@ -87,7 +87,7 @@ impl<'a> Ages<'a> {
             taken.extend(run.overlapping(from, to).map(|table| (age, table)));
         };
         for (age, table) in &item.tables {
-            (age + 1..place).for_each(|between| take(between, &table.smallest, &table.largest));
+            (*age..place).for_each(|between| take(between, &table.smallest, &table.largest));
         }
         let (smallest, largest) = item.range();
         take(place, smallest, largest);

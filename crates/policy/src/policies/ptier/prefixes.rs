@@ -81,7 +81,7 @@ fn shared(held: &[Held<'_>]) -> Vec<Vec<usize>> {
         let Some((prefix, ..)) = same.first() else { continue };
         open.retain(|(last, _)| last >= prefix);
         open.extend(same.iter().map(|(_, last, at)| (*last, *at)));
-        if open.len() > 1 {
+        if let [_, _, ..] = open.as_slice() {
             all.push(open.iter().map(|(_, at)| *at).collect());
         }
     }
