@@ -453,3 +453,72 @@ fn a_trigger_beyond_the_depth_at_which_writes_stall_is_none() {
         assert!(depth < LEVEL0_RUNS_MAX, "{depth} tables after {round}");
     }
 }
+
+#[test]
+fn a_bucket_goes_down_at_three_quarters_of_the_depth_at_which_writes_stall() {
+    let mut tree = Tree::new(BucketLsm { l0_compaction_trigger: 64, ..BUCKET });
+    while tree.begin().is_none() {
+        tree.flush(keys([1, 0, 0, 0]));
+    }
+    assert_eq!(tree.model.shape.level0_depth(), LEVEL0_RUNS_MAX * 3 / 4);
+}
+
+#[test]
+fn the_fullest_bucket_and_a_level_below_go_down_by_how_far_they_are_over_their_limits() {
+    let policy = BucketLsm {
+        l0_compaction_trigger: 2,
+        level_base_bytes: 1,
+        dynamic_level_bytes: false,
+        ..BUCKET
+    };
+    // 15 of 10 bytes in level 1: before a bucket at its trigger, after one at twice as many tables.
+    let goes_into = |depth| {
+        let mut tree = Tree { model: Model::default(), ..Tree::new(policy.clone()) };
+        tree.model.write(2, 1, [4000]);
+        tree.model.write(1, 2, 3000..3015);
+        for _ in 0..depth {
+            tree.flush(keys([1, 0, 0, 0]));
+        }
+        tree.begin().unwrap().destination.level
+    };
+    assert_eq!([2, 4].map(goes_into), [2, 1]);
+}
+
+#[test]
+fn level_1_sends_nothing_down_while_a_bucket_is_due_but_waits_and_deeper_levels_do() {
+    let policy = BucketLsm {
+        l0_compaction_trigger: 2,
+        level_base_bytes: 1,
+        dynamic_level_bytes: false,
+        ..BUCKET
+    };
+    // Twice as many tables as the trigger; 15 of 10 bytes in level 1; level 2 may have 100.
+    let goes_into = |level2: u16| {
+        let mut tree = Tree { model: Model::default(), ..Tree::new(policy.clone()) };
+        tree.model.write(3, 1, [4000]);
+        tree.model.write(2, 2, 3000..3000 + level2);
+        tree.model.write(1, 3, 2000..2015);
+        for _ in 0..4 {
+            tree.flush(keys([1, 0, 0, 0]));
+        }
+        let held: Vec<_> = tree.model.shape.levels()[0].tables().map(|t| t.id).collect();
+        tree.running.compactions.push(plan(vec![merge(&held, 1, 3)]));
+        tree.begin().map(|group| group.destination.level)
+    };
+    assert_eq!([100, 101].map(goes_into), [None, Some(3)]);
+}
+
+#[test]
+fn the_last_level_deepens_at_its_capacity_or_sends_tables_down_beyond_a_fixed_one() {
+    let next = |dynamic_level_bytes, bytes| {
+        let policy = BucketLsm { level_base_bytes: 1, dynamic_level_bytes, ..BUCKET };
+        let mut model = Model::default();
+        model.write(1, 1, 0..bytes);
+        propose(&policy, &model.shape, &[], &Running::default(), RunId(9))
+    };
+    assert_eq!([next(true, 9), next(false, 10)], [None, None]);
+    let Some(Plan::Reshape(deeper)) = next(true, 10) else { panic!("level 1 is full") };
+    assert_eq!(deeper.change, LevelChange::Add(1));
+    let Some(Plan::Compact(down)) = next(false, 11) else { panic!("level 1 is over its capacity") };
+    assert_eq!(down.groups[0].destination.level, 2);
+}

@@ -32,7 +32,7 @@ const LAZY: LazyLeveled = LazyLeveled {
 };
 
 /// A tree of one table a run, `sizes[level]` newest first; every table starts at key 0.
-fn tree(sizes: &[&[u16]]) -> Model {
+pub(super) fn tree(sizes: &[&[u16]]) -> Model {
     let mut model = Model::default();
     for (level, runs) in sizes.iter().enumerate().rev() {
         for size in runs.iter().rev() {
@@ -44,7 +44,7 @@ fn tree(sizes: &[&[u16]]) -> Model {
 }
 
 /// The tree after the policy's next plan.
-fn after(policy: &dyn Policy, model: &Model) -> Vec<Vec<u64>> {
+pub(super) fn after(policy: &dyn Policy, model: &Model) -> Vec<Vec<u64>> {
     let running = Running::default();
     let plan = propose(policy, &model.shape, &[], &running, model.fresh(&running));
     let mut next = model.clone();
@@ -262,4 +262,36 @@ fn the_last_tiered_level_waits_to_be_deepened_while_something_goes_into_it() {
     let arriving = model.write(0, 9, 50..52);
     let running = Running { compactions: vec![plan(vec![move_to(&[arriving], 1, 9)])] };
     assert_eq!(propose(&TIERED_FULL, &model.shape, &[], &running, RunId(20)), None);
+}
+
+#[test]
+fn a_full_merge_says_which_level_it_is_made_for() {
+    let said = |sizes: &[&[u16]]| {
+        let model = tree(sizes);
+        let running = Running::default();
+        let plan = propose(&LEVELED_FULL, &model.shape, &[], &running, model.fresh(&running));
+        let Some(Plan::Compact(plan)) = plan else { panic!("{plan:?}") };
+        let Term { left, relation, right, .. } = plan.reason.terms[0];
+        assert_eq!(relation, Relation::Greater);
+        (plan.reason.text.split(": ").next().unwrap().to_owned(), left, right)
+    };
+    let (text, left, right) = said(&[&[], &[40], &[30]]);
+    assert!(text.starts_with("level 1 has 40 B over 36 B"), "{text}");
+    assert_eq!(
+        (left, right),
+        (Quantity::level("bytes", 1, 40), Quantity::level("capacity", 1, 36))
+    );
+    let (text, left, right) = said(&[&[], &[10], &[20, 30]]);
+    assert!(text.starts_with("level 2 has 2 runs, not one"), "{text}");
+    assert_eq!((left, right), (Quantity::level("runs", 2, 2), Quantity::new("leveled", 1)));
+}
+
+#[test]
+fn a_level_of_full_tiering_stays_at_its_capacity_and_with_t_runs() {
+    for sizes in [&[&[][..], &[5, 6, 7], &[20]][..], &[&[], &[36], &[20]]] {
+        let model = tree(sizes);
+        let running = Running::default();
+        let plan = propose(&TIERED_FULL, &model.shape, &[], &running, model.fresh(&running));
+        assert_eq!(plan, None, "{sizes:?}");
+    }
 }

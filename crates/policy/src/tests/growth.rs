@@ -422,6 +422,19 @@ fn counters_and_admissions_can_be_asked_for() {
     assert_eq!(numbers(&min_latency(3)), [("admissions", Of::Tree, 0)]);
 }
 
+#[test]
+fn what_is_united_from_deeper_levels_loses_its_tombstones_there() {
+    let mut model = Model::default();
+    model.write(3, 1, 0..16);
+    for (tombstones, is_rewritten) in [(4, false), (5, true)] {
+        let shape = with_tombstones(&model.shape, tombstones);
+        let plan = propose(&leveling(2), &shape, &[], &Running::default(), RunId(9));
+        let Some(Plan::Compact(plan)) = plan else { panic!("level 3 is none of two") };
+        assert_eq!(plan.groups[0].destination.level, 2);
+        assert_eq!(plan.groups[0].action != Action::Move, is_rewritten, "{tombstones}");
+    }
+}
+
 /// The policies that admit.
 fn admitting() -> [Box<dyn Policy>; 4] {
     let (level_base_bytes, target_file_bytes) = (B, u64::MAX);
@@ -472,7 +485,14 @@ fn tiny_flushes_count_once_together() {
 
 #[test]
 fn an_admission_of_several_groups_counts_once() {
-    for policy in admitting() {
+    let vertiorizon: Box<dyn Policy> = Box::new(Vertiorizon {
+        levels: 3,
+        merge_policy: HorizontalMerge::Leveling,
+        level_base_bytes: B,
+        target_file_bytes: u64::MAX,
+        ..Vertiorizon::default()
+    });
+    for policy in admitting().into_iter().chain([vertiorizon]) {
         let mut tree = Tree::new(&*policy);
         let state = tree.state.clone();
         // Two tables: one overlaps a run below, the other moves.
@@ -505,6 +525,27 @@ fn an_adopted_tree_goes_on_as_one_of_its_sizes() {
             if tree.runs().len() == 1 {
                 assert_eq!(kept, adopted);
             }
+        }
+    }
+}
+
+#[test]
+fn a_stack_counts_admissions_and_not_the_bytes_that_overwriting_leaves() {
+    let binomial = Binomial {
+        components: 3,
+        level_base_bytes: B,
+        target_file_bytes: u64::MAX,
+        filters: Filters::Uniform,
+        partitioning: Partitioning::DEFAULT,
+    };
+    for policy in [&min_latency(3) as &dyn Policy, &binomial] {
+        let mut tree = Tree::new(policy);
+        for t in 1..=20 {
+            tree.flush(0..B as u16);
+            tree.rest();
+            let facts = policy.status(&tree.model.shape, &tree.state).facts;
+            let [Fact::Number { value, .. }] = facts[..] else { panic!("{facts:?}") };
+            assert_eq!(value, t, "{}", policy.name());
         }
     }
 }

@@ -78,6 +78,8 @@ fn pipelined_level_0_goes_into_a_second_run_of_level_1_while_tables_of_the_first
     // The rest of the first run follows, and level 0 goes into the second.
     let older = next(&policy, &model, &running).unwrap_or_else(|| panic!("{stays:?} goes down"));
     assert_eq!(older.groups[0].inputs[0], stays);
+    let Term { left, right, .. } = older.reason.terms[0];
+    assert_eq!((left, right.value), (Quantity::level("runs", 1, 2), 1));
     for run in 10..13 {
         model.write(0, run, 0..60);
     }
@@ -113,4 +115,25 @@ fn the_options_of_level_0_are_refused_by_name() {
     assert_eq!(why(256), None);
     let kind = r#"{"policy": "leveled", "pipelined": 1}"#.parse::<PolicyOptions>().unwrap_err();
     assert!(kind.to_string().contains("pipelined"), "{kind}");
+}
+
+#[test]
+fn pipelined_levels_grow_while_the_older_run_of_level_1_is_on_its_way_down() {
+    let mut model = Model::default();
+    model.write(3, 1, 0..324);
+    let older = model.write(1, 2, 0..6);
+    model.write(1, 3, 6..12);
+    let running = Running { compactions: vec![plan(vec![move_to(&[older], 2, 10)])] };
+    let policy = Leveled { pipelined: true, ..LEVELED };
+    let next = propose(&policy, &model.shape, &[], &running, model.fresh(&running));
+    let Some(Plan::Reshape(next)) = next else { panic!("{next:?}") };
+    assert_eq!(next.change, LevelChange::Add(3));
+}
+
+#[test]
+fn a_policy_is_built_with_its_subcompactions() {
+    for (max_subcompactions, is_shared) in [(1, false), (2, true)] {
+        let options = PolicyOptions::Leveled(Leveled { max_subcompactions, ..Leveled::default() });
+        assert_eq!(options.build().unwrap().reads_histograms(), is_shared);
+    }
 }

@@ -20,16 +20,19 @@ mod policies;
 mod proposing;
 #[cfg(feature = "all")]
 mod ptier;
+mod refine;
 mod refusals;
 mod simulation;
 mod slices;
 mod spooky;
 mod stops;
+mod tiered;
 #[cfg(feature = "all")]
 mod tiered_partial;
 mod tombstones;
 mod universal;
 mod validator;
+mod vertical;
 #[cfg(feature = "all")]
 mod vertiorizon;
 
@@ -182,6 +185,14 @@ impl Model {
         let there = self.shape.levels().iter().flat_map(|l| &l.runs).map(|r| r.id.0);
         RunId(there.chain(running.groups().map(|g| g.destination.run.0)).max().unwrap_or(0) + 1)
     }
+}
+
+/// The shape, where each table has so many tombstones.
+fn with_tombstones(shape: &Shape, tombstones: u64) -> Shape {
+    let known = |table: &Arc<TableInfo>| Arc::new(TableInfo { tombstones, ..(**table).clone() });
+    let run = |run: &Run| Run::new(run.id, run.tables().iter().map(known).collect());
+    let level = |level: &Level| Level { runs: level.runs.iter().map(run).collect() };
+    Shape::from(shape.levels().iter().map(level).collect::<Vec<_>>())
 }
 
 /// A key as the policies see it.

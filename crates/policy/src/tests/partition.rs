@@ -457,10 +457,122 @@ fn keys_beyond_the_domain_or_behind_a_long_prefix_are_told_apart() {
         assert_eq!(keys.iter().map(part).collect::<Vec<_>>(), [0, 1, 2, 3], "{cuts:?}");
         cuts
     };
-    for root in [Cell::between(&[0xe0], &[0xe2]), Cell::between(&[0], &[2])] {
+    for root in
+        [Cell::between(&[0xe0], &[0xe2]), Cell::between(&[0], &[2]), Cell::between(&[0xe0], &[])]
+    {
         single(&[], root);
     }
     let prefix = b"a prefix of some length/";
     let cuts = single(prefix, Cell::between(&[], &[]));
     assert_eq!(cuts, [0x40, 0x80, 0xc0].map(|byte| [&prefix[..], &[byte]].concat()));
+}
+
+#[test]
+fn global_range_halves_the_domain_that_is_declared() {
+    for (least, greatest, ends) in [(0x40, 0x58, true), (0x3a, 0x5e, true), (0x40, 0xff, false)] {
+        let options = Partitioning {
+            partitioner: Partitioner::GlobalRange,
+            flush_floor_bytes: 100,
+            domain_least: vec![least],
+            domain_greatest: if ends { vec![greatest] } else { Vec::new() },
+            ..Partitioning::DEFAULT
+        };
+        let policy = partitioned(Box::new(Universal::default()), Some(&options), 1000);
+        let context = PlanContext {
+            shape: &Shape::default(),
+            state: &[],
+            running: &Running::default(),
+            observed: &Observed::default(),
+            filter_bits: FilterBits::whole(10),
+            workers: 1,
+            l0_stop_trigger: 8,
+            fresh: RunId(1),
+        };
+        let keys: Vec<_> = (least..=greatest).map(|key| vec![key]).collect();
+        let sealed = KeySample { entries: 300, bytes: 300, keys: keys.clone() };
+        let cuts = policy.flush(&context, &sealed).cuts;
+        let [cut] = cuts.as_slice() else { panic!("{cuts:?}") };
+        let last = keys.iter().rfind(|key| *key < cut).unwrap();
+        assert_eq!(*last, [least.midpoint(greatest)]);
+    }
+}
+
+/// The next compaction under a partitioner, with tables of ten bytes.
+fn next(
+    policy: impl Policy + 'static,
+    partitioner: Partitioner,
+    model: &Model,
+    running: &Running,
+) -> Option<Compaction> {
+    let options = Partitioning { partitioner, ..Partitioning::DEFAULT };
+    let policy = partitioned(Box::new(policy), Some(&options), 10);
+    let plan = propose(&*policy, &model.shape, &[], running, model.fresh(running))?;
+    assert_eq!(validate_plan(&model.shape, running, &plan), Ok(()));
+    let Plan::Compact(compaction) = plan else { panic!("{plan:?}") };
+    Some(compaction)
+}
+
+#[test]
+fn outputs_are_cut_at_halves_of_the_run_or_of_the_group_or_of_the_key_space() {
+    let mut model = Model::default();
+    model.write(1, 1, 5..15);
+    for run in 2..5 {
+        model.write(0, run, 100..140);
+    }
+    let infos: Vec<_> = model.shape.levels()[0].tables().collect();
+    let points = Points::of(&infos);
+    let [least, first, last] = [5, 100, 139].map(u16::bytes);
+    let mut met = BTreeSet::new();
+    for (partitioner, name, cell) in [
+        (Partitioner::LocalRange, "local-range", Cell::between(&least, &last)),
+        (Partitioner::LocalRangeByGroup, "local-range-by-group", Cell::between(&first, &last)),
+        (Partitioner::GlobalRange, "global-range", Cell::between(&[], &[])),
+    ] {
+        let policy = Leveled { level_base_bytes: 100, ..super::policies::LEVELED };
+        let plan = next(policy, partitioner, &model, &Running::default()).unwrap();
+        let [group] = plan.groups.as_slice() else { panic!("{plan:?}") };
+        let cuts = group.action.cuts();
+        assert_eq!(cuts, halve(&points, cell, 10, 1), "{partitioner:?}");
+        met.insert(cuts.to_vec());
+        let text = plan.reason.text;
+        assert!(text.contains(&format!("; {name} makes 1 group of it")), "{text}");
+    }
+    assert_eq!(met.len(), 3);
+}
+
+#[test]
+fn a_table_alone_moves_into_the_run_or_stays_if_it_is_there_already() {
+    let mut model = Model::default();
+    model.write(1, 1, 5..15);
+    let coming: Vec<_> = (2..5).map(|run| model.write(0, run, 100..140)).collect();
+    let alone = model.write(0, 4, 300..310);
+    let leveled = Leveled { level_base_bytes: 100, ..super::policies::LEVELED };
+    let plan = next(leveled, Partitioner::Size, &model, &Running::default()).unwrap();
+    let [merges, moves] = plan.groups.as_slice() else { panic!("{plan:?}") };
+    assert_eq!(merges.inputs.iter().collect::<BTreeSet<_>>(), coming.iter().collect());
+    assert_eq!((&moves.inputs, &moves.action), (&vec![alone], &Action::Move));
+
+    let mut model = Model::default();
+    let mut runs: Vec<_> = (1..4).map(|run| model.write(1, run, 0..5)).collect();
+    model.write(1, 3, 200..205);
+    let tiered = super::policies::TIERED;
+    let plan = next(tiered, Partitioner::Size, &model, &Running::default()).unwrap();
+    let [merges] = plan.groups.as_slice() else { panic!("{plan:?}") };
+    assert_eq!(merges.destination, Destination { level: 1, run: RunId(3) });
+    let mut inputs = merges.inputs.clone();
+    inputs.sort();
+    runs.sort();
+    assert_eq!(inputs, runs);
+}
+
+#[test]
+fn nothing_goes_into_a_run_of_one_table_while_it_is_written_and_into_others_does() {
+    let mut model = Model::default();
+    model.write(2, 1, 200..206);
+    let tables: Vec<_> = (0..48).step_by(6).map(|key| model.write(1, 2, key..key + 6)).collect();
+    let running = Running { compactions: vec![plan(vec![move_to(&tables[..1], 2, 1)])] };
+    for (partitioner, waits) in [(Partitioner::None, true), (Partitioner::Size, false)] {
+        let fixed = Leveled { dynamic_level_bytes: false, ..super::policies::LEVELED };
+        assert_eq!(next(fixed, partitioner, &model, &running).is_none(), waits);
+    }
 }

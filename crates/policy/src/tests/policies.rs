@@ -31,7 +31,7 @@ const LEVELED_FULL: LeveledFull = LeveledFull {
     preemptive: true,
     filters: Filters::Uniform,
 };
-const TIERED: Tiered = Tiered {
+pub(super) const TIERED: Tiered = Tiered {
     size_ratio: 3,
     level_base_bytes: 12,
     target_file_bytes: 6,
@@ -385,7 +385,7 @@ const ALL: usize = 64;
 type Case = (Box<dyn Policy>, fn(&Shape));
 
 /// Every policy in several configurations, and the invariants of its idle trees.
-fn policies() -> Vec<Case> {
+pub(super) fn policies() -> Vec<Case> {
     #[cfg_attr(not(feature = "all"), expect(unused_mut, reason = "there is nothing to add"))]
     let mut policies: Vec<Case> = vec![
         (Box::new(LEVELED), |shape| check_vertical(shape, ALL, true)),

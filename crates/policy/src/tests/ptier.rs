@@ -152,6 +152,16 @@ fn of_four_and_five_tables_each_prefix_decides_for_itself() {
 }
 
 #[test]
+fn a_plan_says_how_many_tables_merge_and_how_many_move() {
+    let (model, _) = Model::of_level1(&[b"ab", b"ac", b"e", b"pq", b"pr", b"x"]);
+    let plan = model.compaction_by(&PTIER, &Running::default()).unwrap();
+    let tables: usize = merged(&plan).iter().map(Vec::len).sum();
+    assert_eq!((tables, merged(&plan).len()), (4, 2));
+    let said = "4 tables of 16 B that share prefixes are merged, 2 tables moved into level 2";
+    assert!(plan.reason.text.ends_with(said), "{}", plan.reason.text);
+}
+
+#[test]
 fn a_table_without_a_set_holds_every_prefix_that_it_spans() {
     let merges = |known: bool| {
         let (mut model, _) = Model::of_level1(&[]);
@@ -375,27 +385,31 @@ fn the_deepest_level_becomes_the_next_when_it_is_over_its_capacity() {
 }
 
 #[test]
-fn a_table_of_tombstones_that_reaches_the_bottom_is_rewritten() {
-    let rewrites = |tombstones| {
-        let (mut model, ids) = Model::of_level1(&[b"a"]);
-        let info = model.shape.table(ids[0]).unwrap().table;
-        let changed = Arc::new(TableInfo { tombstones, ..TableInfo::clone(info) });
-        let edit = ShapeEdit { added: vec![(1, RunId(10), changed)], dropped: ids.clone() };
-        model.shape = apply(&model.shape, &edit).unwrap();
-        merged(&model.compaction_by(&PTIER, &Running::default()).unwrap()).len()
+fn a_table_of_tombstones_that_reaches_the_bottom_is_rewritten_and_one_above_it_moves() {
+    let rewrites = |tables: &[&[u8]], tombstones| {
+        let (mut model, ids) = Model::of_level1(tables);
+        model.shape = with_tombstones(&model.shape, tombstones);
+        let merged = merged(&model.compaction_by(&PTIER, &Running::default()).unwrap());
+        assert!(merged.iter().all(|set| *set == ids[..1]), "the oldest alone");
+        merged.len()
     };
-    assert_eq!((rewrites(0), rewrites(2)), (0, 1));
+    assert_eq!([0, 2].map(|tombstones| rewrites(&[b"a"], tombstones)), [0, 1]);
+    assert_eq!([0, 4].map(|tombstones| rewrites(&[b"ab", b"a"], tombstones)), [0, 1]);
 }
 
 /// What a policy plans that observed these reads of tables.
 fn after_reads(model: &Model, reads: &[(TableId, u64)]) -> Option<Compaction> {
+    beside(&Running::default(), model, reads)
+}
+
+/// The same while groups run.
+fn beside(running: &Running, model: &Model, reads: &[(TableId, u64)]) -> Option<Compaction> {
     let observed = Observed { table_reads: reads.iter().copied().collect(), ..Observed::default() };
-    let running = Running::default();
     let policy = PTier { size_ratio: 10, level_base_bytes: 1000, ..PTIER };
     let plan = policy.plan(&PlanContext {
         shape: &model.shape,
         state: &[],
-        running: &running,
+        running,
         observed: &observed,
         filter_bits: FilterBits::whole(10),
         workers: 1,
@@ -403,7 +417,7 @@ fn after_reads(model: &Model, reads: &[(TableId, u64)]) -> Option<Compaction> {
         fresh: RunId(99),
     })?;
     let Plan::Compact(plan) = plan else { panic!("{plan:?}") };
-    validate(&model.shape, &running, &plan).unwrap();
+    validate(&model.shape, running, &plan).unwrap();
     assert!(model.all_sound(&plan.groups));
     Some(plan)
 }
@@ -423,6 +437,18 @@ fn a_table_of_the_deepest_level_read_over_the_limit_is_merged_with_those_it_over
     assert_eq!(plan.groups[0].destination, Destination { level: 2, run: RunId(2) });
     let plan = after_reads(&model, &[(a, 6), (b, 7)]).unwrap();
     assert_eq!(merged(&plan), [[a, b, c]], "of those read often, that read most");
+}
+
+#[test]
+fn what_was_read_waits_while_a_group_writes_into_the_deepest_level() {
+    let mut model = Model::default();
+    let a = model.write_known(2, 1, &[key(b'a', 0), key(b'b', 0)]);
+    model.write_known(2, 2, &[key(b'b', 0), key(b'c', 0)]);
+    let above = [3, 4].map(|run| model.write_known(1, run, &[key(b'x', run as u8)]));
+    for (level, waits) in [(1, false), (2, true)] {
+        let running = Running { compactions: vec![plan(vec![merge(&above, level, 4)])] };
+        assert_eq!(beside(&running, &model, &[(a, 6)]).is_none(), waits, "{level}");
+    }
 }
 
 #[test]
@@ -595,6 +621,11 @@ fn the_split_shrinks_with_the_size_of_tables() {
     let options = PolicyOptions::PTier(PTier::default());
     let PolicyOptions::PTier(small) = options.clone().sized(12 << 10, 16 << 10) else { panic!() };
     assert_eq!((small.target_file_bytes, small.split_bytes), (16 << 10, 1 << 10));
-    let PolicyOptions::PTier(large) = options.native() else { panic!() };
-    assert_eq!(large.split_bytes, PTier::default().split_bytes);
+    for table in [64 << 20, 128 << 20] {
+        let PolicyOptions::PTier(large) = options.clone().sized(1 << 20, table) else { panic!() };
+        assert_eq!(large.split_bytes, PTier::default().split_bytes);
+    }
+    // What is refused is not put right on the way.
+    let wrong = PolicyOptions::PTier(PTier { split_bytes: 65 << 20, ..PTier::default() });
+    assert!(wrong.sized(1 << 20, 64 << 20).build().is_err());
 }

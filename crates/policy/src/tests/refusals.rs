@@ -192,7 +192,11 @@ fn a_plan_must_be_well_formed() {
     }
     let parts = |group, parts: [u8; 2]| Group { parts: parts.map(|key| vec![key]).into(), ..group };
     accepted(&model, vec![parts(merge(&[old], 2, 9), [1, 2])]);
-    for group in [parts(merge(&[old], 2, 9), [2, 1]), parts(move_to(&[old], 2, 9), [1, 2])] {
+    for group in [
+        parts(merge(&[old], 2, 9), [2, 1]),
+        parts(merge(&[old], 2, 9), [1, 1]),
+        parts(move_to(&[old], 2, 9), [1, 2]),
+    ] {
         assert_eq!(refusal(&model, vec![group]), Refusal::Parts { group: 0 });
     }
 }

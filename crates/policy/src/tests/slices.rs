@@ -252,3 +252,11 @@ fn a_table_is_cut_at_the_end_of_the_slice_and_evenly_behind_it() {
         }
     }
 }
+
+#[test]
+fn a_slice_has_the_first_of_its_tables_however_large_they_are() {
+    let mut model = Model::default();
+    let bottom = [0, 10].map(|first| model.write(2, 1, first..first + 10).0);
+    let above = [0, 10].map(|first| model.write(1, 2, first..first + 10).0);
+    assert_eq!(merges(&next(&model, 0, None, 1)), [above[0], bottom[0]]);
+}

@@ -278,6 +278,23 @@ fn tiered_levels_take_runs_cut_at_the_oldest_run_of_the_last() {
 }
 
 #[test]
+fn files_of_a_tiered_tree_move_into_a_new_run_of_the_last_level_or_are_rewritten() {
+    let mut model = figure_5();
+    for (from, to) in &FIGURE_5[..3] {
+        model.write(1, 2, *from..=*to);
+    }
+    // 39 of 33 bytes in level 1; level 2 may have 144.
+    let groups = |trivial_moves| {
+        let policy = Spooky { leveled_levels: 0, level_base_bytes: 16, trivial_moves, ..SPOOKY };
+        let groups = groups(&policy, &model, Order::Sequential);
+        assert!(groups.iter().all(|g| g.destination.level == 2 && g.destination.run > RunId(2)));
+        groups.iter().map(|g| (g.inputs.len(), g.action == Action::Move)).collect::<Vec<_>>()
+    };
+    assert_eq!(groups(true), [(3, true)]);
+    assert_eq!(groups(false), [(1, false); 3]);
+}
+
+#[test]
 fn waiting_runs_are_merged_within_level_0_one_at_a_time() {
     let mut model = figure_5();
     model.write(0, 2, (0..100).step_by(4));

@@ -1,7 +1,9 @@
 //! Tiered-partial: which run of the next level a set of tables goes into.
 
+use super::examples::{after, tree};
 use super::*;
 
+/// The capacities of levels 0 to 2 are 8, 16 and 32.
 const POLICY: TieredPartial = TieredPartial {
     size_ratio: 2,
     level_base_bytes: 4,
@@ -58,4 +60,88 @@ fn next_from(runs: u64) -> usize {
 fn level_0_waits_while_level_1_has_twice_too_many_runs() {
     assert_eq!(next_from(5), 0);
     assert_eq!(next_from(6), 1);
+}
+
+#[test]
+fn level_0_goes_down_as_a_whole_into_a_new_run() {
+    let mut model = Model::default();
+    model.write(1, 1, 300..302);
+    let level0: Vec<_> = [(2, 0), (2, 100), (3, 0), (3, 200)]
+        .map(|(run, key)| model.write(0, run, [key]))
+        .into_iter()
+        .collect();
+    let next = propose(&POLICY, &model.shape, &[], &Running::default(), RunId(9));
+    let Some(Plan::Compact(next)) = next else { panic!("level 0 has T runs of B bytes") };
+    let inputs: BTreeSet<_> = next.groups.iter().flat_map(|group| &group.inputs).collect();
+    assert_eq!(inputs, level0.iter().collect());
+    let new = Destination { level: 1, run: RunId(9) };
+    assert!(next.groups.iter().all(|group| group.destination == new));
+}
+
+#[test]
+fn a_level_sends_tables_down_the_deepest_deepens_at_its_capacity_and_before_it_merges_in_place() {
+    let empty = Vec::new;
+    // Below the limits: T runs, or a byte less than the capacity.
+    for rests in [&[&[][..], &[15]][..], &[&[], &[7, 8]], &[&[], &[2, 2], &[20]]] {
+        let sizes: Vec<Vec<_>> =
+            rests.iter().map(|runs| runs.iter().map(|size| u64::from(*size)).collect()).collect();
+        assert_eq!(after(&POLICY, &tree(rests)), sizes);
+    }
+    // More than T runs, which become one of the next level, or of the deepest itself.
+    assert_eq!(after(&POLICY, &tree(&[&[], &[2, 2, 2], &[20]])), [empty(), empty(), vec![2, 20]]);
+    assert_eq!(after(&POLICY, &tree(&[&[], &[2, 2, 2]])), [empty(), vec![2]]);
+    // At the capacity, in more than T runs or fewer.
+    assert_eq!(after(&POLICY, &tree(&[&[], &[5, 5, 6]])), [empty(), empty(), vec![6]]);
+    assert_eq!(after(&POLICY, &tree(&[&[], &[8, 8]])), [empty(), empty(), vec![8]]);
+    assert_eq!(after(&POLICY, &tree(&[&[], &[16], &[20]])), [empty(), empty(), vec![16, 20]]);
+    // A single run becomes the next level without a plan of groups.
+    let whole = tree(&[&[], &[16]]);
+    let next = propose(&POLICY, &whole.shape, &[], &Running::default(), RunId(9));
+    let Some(Plan::Reshape(next)) = next else { panic!("{next:?}") };
+    assert_eq!(next.change, LevelChange::Add(1));
+    let bytes = &next.reason.terms[0];
+    assert_eq!((bytes.left.value, bytes.right.value), (16, 16));
+}
+
+#[test]
+fn the_deepest_level_waits_to_be_deepened_while_something_goes_into_it() {
+    let mut model = tree(&[&[], &[16]]);
+    let arriving = model.write(0, 9, 50..52);
+    let running = Running { compactions: vec![plan(vec![move_to(&[arriving], 1, 9)])] };
+    assert_eq!(propose(&POLICY, &model.shape, &[], &running, RunId(20)), None);
+}
+
+#[test]
+fn a_plan_of_partial_tiering_says_how_far_the_level_is_over_its_limits() {
+    for sizes in [&[&[][..], &[5, 5, 6]][..], &[&[], &[2, 2, 2]]] {
+        let model = tree(sizes);
+        let next = propose(&POLICY, &model.shape, &[], &Running::default(), RunId(9));
+        let Some(Plan::Compact(next)) = next else { panic!("{next:?}") };
+        let told = next.reason.terms.iter().map(|term| (term.left, term.right));
+        let level = &model.shape.levels()[1];
+        let expected = [
+            (Quantity::level("bytes", 1, level.bytes()), Quantity::level("capacity", 1, 16)),
+            (
+                Quantity::level("runs", 1, level.runs.len() as u64),
+                Quantity::new("size-ratio", POLICY.size_ratio),
+            ),
+        ];
+        assert_eq!(told.collect::<Vec<_>>(), expected);
+    }
+}
+
+#[test]
+fn a_set_joins_the_newest_run_of_the_next_level_if_it_overlaps_nothing_in_that_one() {
+    for (newest, joins) in [(300, true), (110, false)] {
+        let mut model = Model::default();
+        model.write(3, 1, 500..510);
+        model.write(2, 2, 95..105);
+        model.write(2, 3, newest..newest + 5);
+        let set = model.write(1, 4, 100..120);
+        let next = propose(&POLICY, &model.shape, &[], &Running::default(), RunId(60));
+        let Some(Plan::Compact(next)) = next else { panic!("level 1 is full") };
+        assert_eq!(next.groups[0].inputs, [set]);
+        let run = RunId(if joins { 3 } else { 60 });
+        assert_eq!(next.groups[0].destination, Destination { level: 2, run }, "{newest}");
+    }
 }

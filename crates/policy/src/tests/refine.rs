@@ -1,0 +1,50 @@
+//! What a refinement leaves as it is, and what a policy need not say.
+
+use super::*;
+#[cfg(feature = "all")]
+use crate::toolkit::monkey::filtered;
+
+/// A policy that says only what it must.
+struct Idle;
+
+impl Policy for Idle {
+    fn name(&self) -> &'static str {
+        "idle"
+    }
+
+    fn plan(&self, _: &PlanContext) -> Option<Plan> {
+        None
+    }
+}
+
+#[test]
+fn a_policy_that_does_not_say_how_steps_change_its_state_keeps_it() {
+    let step = Step::Reshape(LevelChange::Add(1));
+    for state in [&b""[..], b"state"] {
+        assert_eq!(Idle.apply(state, &unobserved(&Shape::default(), step)), state);
+    }
+}
+
+#[cfg(feature = "all")]
+#[test]
+fn a_refined_policy_needs_and_waits_for_what_the_policy_under_it_does() {
+    let mut met = [BTreeSet::new(), BTreeSet::new(), BTreeSet::new(), BTreeSet::new()];
+    let policies = || super::policies::policies().into_iter().map(|(policy, _)| policy);
+    for (policy, other) in policies().zip(policies()) {
+        let refined = filtered(other, Filters::Monkey);
+        assert_eq!(refined.name(), policy.name());
+        let says = |policy: &dyn Policy| {
+            [
+                policy.stalls_by_depth(),
+                policy.reads_histograms(),
+                policy.reads_prefixes(),
+                policy.watches_reads(),
+            ]
+        };
+        assert_eq!(says(&*refined), says(&*policy), "{}", policy.name());
+        for (met, says) in met.iter_mut().zip(says(&*policy)) {
+            met.insert(says);
+        }
+    }
+    assert!(met.iter().all(|met| met.len() == 2), "{met:?}");
+}
