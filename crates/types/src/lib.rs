@@ -23,6 +23,7 @@ pub mod ids;
 pub mod json;
 pub mod plan;
 pub mod prefix;
+pub mod ratio;
 pub mod reason;
 pub mod run;
 pub mod sequence;
@@ -48,6 +49,7 @@ pub use plan::{
     with_followers,
 };
 pub use prefix::{PrefixBuilder, PrefixRule, PrefixSet, PrefixSplit, Prefixes};
+pub use ratio::mul_div;
 pub use reason::{Of, Quantity, Reason, Relation, Term, Unit};
 pub use run::{Run, RunTables, Tables, tables_of};
 pub use sequence::{Place, Sequence};

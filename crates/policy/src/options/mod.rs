@@ -20,7 +20,7 @@ use crate::toolkit::partition::partitioned;
 #[cfg(feature = "all")]
 use crate::toolkit::shared_merge::shared;
 #[cfg(feature = "all")]
-use terrane_types::FilterBits;
+use terrane_types::{FilterBits, mul_div};
 
 /// A parameter is outside its range, or does not go with another one.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, thiserror::Error)]
@@ -102,12 +102,12 @@ impl PolicyOptions {
     ) -> Result<(), BadOption> {
         let ((entries, bytes), filters) = (present, self.described().filters());
         let declared = self.number(ParameterRef::DATA_BYTES).unwrap_or(0);
-        let per_key = u128::from(entries) * u128::from(bits.thousandths());
+        let per_key = entries.saturating_mul(bits.thousandths().into());
         if filters == Filters::Uniform || per_key == 0 {
             return Ok(());
         }
-        let most = u128::from(memory_bytes) * 8 * 1000 * u128::from(bytes) / per_key;
-        if u128::from(declared) <= most {
+        let most = mul_div(memory_bytes.saturating_mul(8 * 1000), bytes, per_key);
+        if declared <= most {
             return Ok(());
         }
         let name = Filters::NAMES.get(filters as usize).copied().unwrap_or_default();

@@ -1,18 +1,20 @@
 //! Binomial coefficients, which count what horizontal and stack policies do.
 
+use terrane_types::mul_div;
+
 /// `C(n, k)`; `u64::MAX` if it is greater.
 pub(crate) fn choose(n: u64, k: u64) -> u64 {
     let Some(rest) = n.checked_sub(k) else { return 0 };
     let k = k.min(rest);
-    let mut chosen = 1u128;
+    let mut chosen = 1;
     for i in 1..=k {
-        // Whole after each step, and at most `u64::MAX * n` within it.
-        chosen = chosen * u128::from(n - k + i) / u128::from(i);
-        if chosen > u128::from(u64::MAX) {
-            return u64::MAX;
+        // Whole after each step.
+        chosen = mul_div(chosen, n - k + i, i);
+        if chosen == u64::MAX {
+            break;
         }
     }
-    u64::try_from(chosen).unwrap_or(u64::MAX)
+    chosen
 }
 
 /// The least number from which on `holds` is true; it must be true of `u64::MAX`.

@@ -11,7 +11,7 @@ use super::refine::{Refine, refined};
 use crate::context::{KeySample, PlanContext};
 use crate::policy::Policy;
 use std::sync::Arc;
-use terrane_types::{Action, Compaction, FlushPlan, TableInfo, sort_by};
+use terrane_types::{Action, Compaction, FlushPlan, TableInfo, mul_div, sort_by};
 
 /// The keys that divide a merge of these tables into at most so many parts: each begins a part.
 #[must_use]
@@ -26,13 +26,15 @@ pub fn parting_keys(tables: &[&Arc<TableInfo>], parts: u64) -> Vec<Vec<u8>> {
     }
     sort_by(&mut points, |(a, _), (b, _)| a.cmp(b));
     let total = points.iter().fold(0u64, |sum, (_, bytes)| sum.saturating_add(*bytes));
-    let (mut sum, mut next, mut keys) = (0u64, 1, Vec::new());
+    let (mut sum, mut next, mut keys) = (0u64, 1u64, Vec::new());
     for (key, bytes) in points {
         sum = sum.saturating_add(bytes);
-        if sum < total && u128::from(sum) * u128::from(parts) >= u128::from(total) * next {
+        if sum < total
+            && u128::from(sum) * u128::from(parts) >= u128::from(total) * u128::from(next)
+        {
             // A part ends with this key: the next begins with the first after it.
             keys.push([key, &[0][..]].concat());
-            next = u128::from(sum) * u128::from(parts) / u128::from(total.max(1)) + 1;
+            next = mul_div(sum, parts, total).saturating_add(1);
         }
     }
     keys.dedup();

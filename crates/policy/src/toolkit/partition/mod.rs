@@ -30,7 +30,7 @@ use options::{Partitioner, Partitioning};
 use std::sync::Arc;
 use terrane_types::{
     Action, Compaction, Destination, FlushPlan, Group, Order, Quantity, Reason, Relation, Run,
-    Shape, TableIdSet, TableInfo, Term, Unit, key_range,
+    Shape, TableIdSet, TableInfo, Term, Unit, key_range, mul_div,
 };
 
 /// Outputs are cut by a partitioner.
@@ -140,8 +140,7 @@ impl Partitioned {
     }
 
     fn joined_bytes(&self) -> u64 {
-        let share = u128::from(self.target_file_bytes) * u128::from(self.options.join_percent);
-        u64::try_from(share / 100).unwrap_or(u64::MAX)
+        mul_div(self.target_file_bytes, self.options.join_percent, 100)
     }
 
     /// Step 2.
@@ -269,9 +268,9 @@ impl Refine for Partitioned {
         let floor = self.options.flush_floor_bytes;
         let (Some(first), Some(last)) = (sealed.keys.first(), sealed.keys.last()) else { return };
         // What lies between two keys counts as the second's.
-        let gaps = (sealed.keys.len() as u128 - 1).max(1);
-        let through = |at: u128| (u128::from(sealed.bytes) * at / gaps) as u64;
-        let share = |at: u128| at.checked_sub(1).map_or(0, |before| through(at) - through(before));
+        let gaps = (sealed.keys.len() as u64 - 1).max(1);
+        let through = |at: u64| mul_div(sealed.bytes, at, gaps);
+        let share = |at: u64| at.checked_sub(1).map_or(0, |before| through(at) - through(before));
         let points = Points::new((0..).zip(&sealed.keys).map(|(at, key)| (&**key, share(at))));
         let space = match self.options.partitioner {
             Partitioner::GlobalRange => self.space(),
