@@ -35,6 +35,13 @@ pub struct Store {
     value: Vec<u8>,
 }
 
+fn no_traces() -> JsValue {
+    coded(
+        "invalid-argument",
+        "traces: this build of the engine has none, open the store with `policies: \"all\"`",
+    )
+}
+
 /// A value's buffer is reused up to this size.
 const REUSED_BYTES: usize = 1 << 20;
 
@@ -115,6 +122,9 @@ impl Store {
     /// Damage or an I/O error.
     #[wasm_bindgen(unchecked_return_type = "string")]
     pub fn trace(&self, keyspace: u32, snapshot: u32, key: &[u8]) -> Result<JsValue, JsValue> {
+        if !cfg!(feature = "all") {
+            return Err(no_traces());
+        }
         let traced =
             self.keyspace_of(keyspace).and_then(|keyspace| match self.snapshot_of(snapshot)? {
                 None => keyspace.trace_get(key),
@@ -135,6 +145,9 @@ impl Store {
         within: &[u8],
         reverse: bool,
     ) -> Result<JsValue, JsValue> {
+        if !cfg!(feature = "all") {
+            return Err(no_traces());
+        }
         json(self.keyspace_of(keyspace).and_then(|keyspace| match self.snapshot_of(snapshot)? {
             None => keyspace.trace_seek(range(within)?, reverse),
             Some(snapshot) => snapshot.trace_seek(keyspace, range(within)?, reverse),

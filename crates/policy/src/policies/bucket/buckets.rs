@@ -8,7 +8,7 @@
 //! each flush, the oldest first, and its medians, u32 of them; a key is its u16 length and its bytes. All
 //! numbers are little-endian.
 
-use terrane_types::sort_by;
+use terrane_types::{mul_div, sort_by};
 
 /// Buckets, in key order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -103,9 +103,11 @@ impl Buckets {
 
     /// BT in thousandths: `shares` times the volume of a bucket, or of several together, over that of all.
     pub(crate) fn temperature(&self, volume: u64, shares: u64) -> u64 {
-        let all: u128 = self.all.iter().map(|bucket| u128::from(bucket.volume())).sum();
-        let hot = u128::from(volume) * u128::from(shares) * 1000;
-        hot.checked_div(all).map_or(0, |thousandths| u64::try_from(thousandths).unwrap_or(u64::MAX))
+        let volumes = self.all.iter().map(Bucket::volume);
+        match volumes.fold(0, u64::saturating_add) {
+            0 => 0,
+            all => mul_div(volume, shares.saturating_mul(1000), all),
+        }
     }
 
     /// Splits a bucket at the middle of its tables, if there is a key to split at: each half gets half of
