@@ -135,6 +135,7 @@ impl From<Closed> for Error {
 
 impl From<Corruption> for Error {
     #[cold]
+    #[inline(never)]
     fn from(damage: Corruption) -> Self {
         ErrorKind::Corrupt(damage).into()
     }

@@ -121,6 +121,7 @@ struct Members<'a> {
 }
 
 impl Members<'_> {
+    #[inline(never)]
     fn close(self) -> Result<(), Never> {
         self.json.text.push_str(self.close);
         Ok(())

@@ -116,7 +116,7 @@ impl Described for Binomial {
             ParameterRef::filters(&mut self.filters),
         ];
         #[cfg(feature = "all")]
-        parameters.extend(self.partitioning.tuning());
+        self.partitioning.tuning(&mut parameters);
         parameters
     }
 }

@@ -192,7 +192,7 @@ impl Described for HorizontalLeveling {
             ParameterRef::filters(&mut self.filters),
         ];
         #[cfg(feature = "all")]
-        parameters.extend(self.partitioning.tuning());
+        self.partitioning.tuning(&mut parameters);
         parameters
     }
 }

@@ -151,7 +151,7 @@ impl Described for HorizontalTiering {
             ParameterRef::filters(&mut self.filters),
         ];
         #[cfg(feature = "all")]
-        parameters.extend(self.partitioning.tuning());
+        self.partitioning.tuning(&mut parameters);
         parameters
     }
 

@@ -242,7 +242,7 @@ impl Described for Leveled {
             ),
         ]);
         #[cfg(feature = "all")]
-        parameters.extend(self.partitioning.tuning());
+        self.partitioning.tuning(&mut parameters);
         parameters
     }
 }

@@ -119,7 +119,7 @@ impl Described for MinLatency {
             ParameterRef::filters(&mut self.filters),
         ];
         #[cfg(feature = "all")]
-        parameters.extend(self.partitioning.tuning());
+        self.partitioning.tuning(&mut parameters);
         parameters
     }
 }

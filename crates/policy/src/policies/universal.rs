@@ -291,7 +291,7 @@ impl Described for Universal {
             ParameterRef::filters(&mut self.filters),
         ];
         #[cfg(feature = "all")]
-        parameters.extend(self.partitioning.tuning());
+        self.partitioning.tuning(&mut parameters);
         parameters
     }
 }

@@ -14,6 +14,7 @@ pub use std::sync::{Mutex, MutexGuard, atomic};
 use std::sync::PoisonError;
 
 /// Locks, and ignores poisoning: every step of a change under a lock leaves the data consistent.
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     #[cfg(all(
         any(target_feature = "atomics", test, feature = "testing"),

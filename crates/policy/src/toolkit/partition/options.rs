@@ -86,10 +86,10 @@ impl Partitioning {
         subcompactions: 0,
     };
 
-    /// Its parameters, with references to their values.
-    pub(crate) fn tuning(&mut self) -> [ParameterRef<'_>; 6] {
+    /// Adds its parameters, with references to their values.
+    pub(crate) fn tuning<'a>(&'a mut self, parameters: &mut Vec<ParameterRef<'a>>) {
         let [partitioner, join, least, greatest, floor, subcompactions] = PARTITIONING;
-        [
+        parameters.extend([
             ParameterRef::choice(
                 partitioner,
                 "how outputs are cut into tables, and inputs into groups",
@@ -124,7 +124,7 @@ impl Partitioning {
                 (0, 255),
                 &mut self.subcompactions,
             ),
-        ]
+        ]);
     }
 
     /// What does not go together.
