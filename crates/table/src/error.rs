@@ -8,9 +8,10 @@ pub use terrane_types::{Corruption, Stall};
 /// The result of a call to the store.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a call failed: [`kind`](Error::kind) tells. It is one pointer, so that results stay small.
+/// Why a call failed: [`kind`](Error::kind) tells. It is one pointer, so that results stay small and
+/// errors can be told twice.
 #[derive(Clone)]
-pub struct Error(Box<ErrorKind>);
+pub struct Error(Arc<ErrorKind>);
 
 /// What went wrong.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -87,16 +88,16 @@ impl Error {
     /// # Errors
     /// Any other error, as it is.
     pub fn into_corruption(self) -> Result<Corruption> {
-        match *self.0 {
-            ErrorKind::Corrupt(damage) => Ok(damage),
-            other => Err(other.into()),
+        match self.kind() {
+            ErrorKind::Corrupt(damage) => Ok(damage.clone()),
+            _ => Err(self),
         }
     }
 
     /// What went wrong, with its details to keep.
     #[must_use]
     pub fn into_kind(self) -> ErrorKind {
-        *self.0
+        Arc::unwrap_or_clone(self.0)
     }
 }
 
@@ -122,12 +123,13 @@ impl From<ErrorKind> for Error {
     #[cold]
     #[inline(never)]
     fn from(kind: ErrorKind) -> Self {
-        Error(Box::new(kind))
+        Error(Arc::new(kind))
     }
 }
 
 impl From<Closed> for Error {
     #[cold]
+    #[inline(never)]
     fn from(what: Closed) -> Self {
         ErrorKind::Closed(what).into()
     }

@@ -278,7 +278,8 @@ impl<'a> Iterator for Entries<'a> {
 }
 
 /// Takes one entry. Where it begins, an error leaves to the caller.
-#[inline]
+#[cfg_attr(not(target_arch = "wasm32"), inline)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 fn entry<'a>(from: &mut Decoder<'a>) -> Result<Entry<'a>, BatchDamage> {
     let byte = from.u8().ok_or_else(|| cut("a kind", from))?;
     let kind = Kind::from_byte(byte).ok_or_else(|| BatchDamage {

@@ -71,42 +71,35 @@ impl Properties {
 
     /// Appends the encoded properties.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        let mut field = Vec::new();
-        let mut put = |number: u64, write: &dyn Fn(&mut Vec<u8>)| {
-            field.clear();
-            write(&mut field);
-            put_varint(out, number);
-            put_bytes(out, &field);
-        };
-        put(1, &|out| put_varint(out, self.entries));
-        put(2, &|out| put_varint(out, self.tombstones));
-        put(3, &|out| put_varint(out, self.first_seq));
-        put(4, &|out| put_varint(out, self.last_seq));
-        put(5, &|out| out.extend_from_slice(&self.smallest));
-        put(6, &|out| out.extend_from_slice(&self.largest));
-        put(7, &|out| put_varint(out, self.key_bytes));
-        put(8, &|out| put_varint(out, self.value_bytes));
-        put(9, &|out| put_varint(out, self.blocks));
-        put(10, &|out| {
-            for point in self.histogram.iter() {
-                put_bytes(out, &point.key);
-                put_varint(out, point.bytes);
-            }
-        });
+        put_number(out, 1, self.entries);
+        put_number(out, 2, self.tombstones);
+        put_number(out, 3, self.first_seq);
+        put_number(out, 4, self.last_seq);
+        put(out, 5, &self.smallest);
+        put(out, 6, &self.largest);
+        put_number(out, 7, self.key_bytes);
+        put_number(out, 8, self.value_bytes);
+        put_number(out, 9, self.blocks);
+        let mut histogram = Vec::new();
+        for point in self.histogram.iter() {
+            put_bytes(&mut histogram, &point.key);
+            put_varint(&mut histogram, point.bytes);
+        }
+        put(out, 10, &histogram);
         if let Some(id) = self.keyspace_id {
-            put(11, &|out| put_varint(out, id.into()));
+            put_number(out, 11, id.into());
         }
         if let Some(name) = &self.keyspace_name {
-            put(12, &|out| out.extend_from_slice(name.as_bytes()));
+            put(out, 12, name.as_bytes());
         }
         if let Some(set) = self.prefixes.set() {
-            put(13, &|out| encode_prefixes(set, out));
+            put(out, 13, &encode_prefixes(set));
         }
         if !self.filter_bits.is_none() {
-            put(14, &|out| put_varint(out, self.filter_bits.thousandths().into()));
+            put_number(out, 14, self.filter_bits.thousandths().into());
         }
         if self.filter_bytes > 0 {
-            put(15, &|out| put_varint(out, self.filter_bytes));
+            put_number(out, 15, self.filter_bytes);
         }
     }
 
@@ -208,11 +201,24 @@ fn decode_integer(bytes: &[u8]) -> Option<u64> {
     d.varint().filter(|_| d.is_empty())
 }
 
-fn encode_prefixes(set: &PrefixSet, out: &mut Vec<u8>) {
+/// A property: its number, and its bytes.
+fn put(out: &mut Vec<u8>, number: u64, bytes: &[u8]) {
+    put_varint(out, number);
+    put_bytes(out, bytes);
+}
+
+fn put_number(out: &mut Vec<u8>, number: u64, value: u64) {
+    let mut bytes = Vec::new();
+    put_varint(&mut bytes, value);
+    put(out, number, &bytes);
+}
+
+fn encode_prefixes(set: &PrefixSet) -> Vec<u8> {
     let (kind, value) = set.stored_rule();
-    out.push(kind);
-    put_varint(out, value.into());
-    set.prefixes().iter().for_each(|prefix| put_bytes(out, prefix));
+    let mut bytes = vec![kind];
+    put_varint(&mut bytes, value.into());
+    set.prefixes().iter().for_each(|prefix| put_bytes(&mut bytes, prefix));
+    bytes
 }
 
 fn decode_prefixes(bytes: &[u8]) -> Option<PrefixSet> {
@@ -369,8 +375,7 @@ mod tests {
         let read = |rule, prefixes: &[&[u8]]| {
             let prefixes = prefixes.iter().map(|prefix| prefix.to_vec()).collect();
             let set = PrefixSet::new(rule, prefixes).unwrap();
-            let mut bytes = Vec::new();
-            encode_prefixes(&set, &mut bytes);
+            let bytes = encode_prefixes(&set);
             assert_eq!(decode_prefixes(&bytes), Some(set));
             bytes
         };

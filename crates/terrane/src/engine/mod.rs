@@ -56,7 +56,7 @@ use terrane_policy::event::tell_policy;
 
 /// One open store. Shared by its callers and its executor.
 pub struct Engine {
-    pub(crate) options: Options,
+    pub(crate) options: Arc<Options>,
     pub(crate) storage: Arc<dyn Storage>,
     /// What jobs work with.
     pub(crate) jobs: Arc<JobContext>,

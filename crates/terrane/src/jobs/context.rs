@@ -29,11 +29,11 @@ impl JobContext {
         storage: Arc<dyn Storage>,
         obsolete_files: Arc<ObsoleteFiles>,
         ids: Arc<Ids>,
-        options: &Options,
+        options: &Arc<Options>,
     ) -> Arc<Self> {
         let files = Arc::new(Files(storage.clone()));
         let cache = Arc::new(BlockCache::new(options.cache_share(0)));
-        let memory = JobMemory::new(options, cache.clone());
+        let memory = JobMemory::new(options.clone(), cache.clone());
         let (table, events) = (options.table, EventStream::new(options.listener.clone()));
         Arc::new(JobContext { storage, files, cache, memory, obsolete_files, ids, table, events })
     }

@@ -20,7 +20,7 @@ const UNIT: u64 = 64 << 10;
 
 /// The memory of all jobs of a store.
 pub(crate) struct JobMemory {
-    options: Options,
+    options: Arc<Options>,
     cache: Arc<BlockCache>,
     reserved: Mutex<u64>,
 }
@@ -32,8 +32,8 @@ pub(crate) struct Reservation {
 }
 
 impl JobMemory {
-    pub fn new(options: &Options, cache: Arc<BlockCache>) -> Arc<Self> {
-        Arc::new(JobMemory { options: options.clone(), cache, reserved: Mutex::default() })
+    pub fn new(options: Arc<Options>, cache: Arc<BlockCache>) -> Arc<Self> {
+        Arc::new(JobMemory { options, cache, reserved: Mutex::default() })
     }
 
     /// How much is reserved, in bytes.
@@ -105,7 +105,8 @@ mod tests {
 
     fn memory(memory_bytes: u64) -> Arc<JobMemory> {
         let options = Options { memory_bytes, ..Options::default() };
-        JobMemory::new(&options, Arc::new(BlockCache::new(options.cache_share(0))))
+        let cache = Arc::new(BlockCache::new(options.cache_share(0)));
+        JobMemory::new(Arc::new(options), cache)
     }
 
     #[test]

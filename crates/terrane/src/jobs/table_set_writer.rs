@@ -187,7 +187,6 @@ impl TableSetWriter {
 mod tests {
     use super::*;
     use crate::entry::Kind;
-    use crate::options::Options;
     use crate::storage::Directory;
     use crate::storage::Storage;
     use crate::storage::vfs::MemoryVfs;
@@ -207,7 +206,7 @@ mod tests {
     fn context() -> Arc<JobContext> {
         let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
         assert!(storage.recover().unwrap().is_none());
-        JobContext::new(storage, Arc::default(), Arc::default(), &Options::default())
+        JobContext::new(storage, Arc::default(), Arc::default(), &Arc::default())
     }
 
     #[test]

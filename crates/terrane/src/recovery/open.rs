@@ -54,7 +54,7 @@ impl Engine {
         } else {
             engine.recover(&recovered)?;
         }
-        Ok(Arc::new(engine))
+        Ok(engine)
     }
 
     /// An engine over `version_set`, with no log yet.
@@ -62,7 +62,8 @@ impl Engine {
         storage: Arc<dyn Storage>,
         options: Options,
         version_set: VersionSet,
-    ) -> Result<Engine> {
+    ) -> Result<Arc<Engine>> {
+        let options = Arc::new(options);
         let work = Arc::new(AtomicBool::new(true));
         let obsolete_files = Arc::new(ObsoleteFiles::new(work.clone()));
         let ids = Arc::new(Ids::from(version_set.next_id));
@@ -79,7 +80,7 @@ impl Engine {
             version_set,
             ..State::default()
         };
-        Ok(Engine {
+        Ok(Arc::new(Engine {
             edit_lock: Mutex::default(),
             writer: Mutex::new(Writer::idle()),
             log_sync: LogSync::new(),
@@ -98,7 +99,7 @@ impl Engine {
             ids,
             storage,
             options,
-        })
+        }))
     }
 
     /// Writes the first edit of a new store.

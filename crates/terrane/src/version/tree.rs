@@ -308,7 +308,6 @@ mod tests {
     use crate::entry::Kind;
     use crate::jobs::{JobContext, TableSetWriter};
     use crate::keyspace::KeyspaceId;
-    use crate::options::Options;
     use crate::storage::vfs::MemoryVfs;
     use crate::storage::{Directory, Storage};
     use crate::version::Histograms;
@@ -318,7 +317,7 @@ mod tests {
     fn each_table_of_each_run_is_found_by_its_id() {
         let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
         assert!(storage.recover().unwrap().is_none());
-        let context = JobContext::new(storage, Arc::default(), Arc::default(), &Options::default());
+        let context = JobContext::new(storage, Arc::default(), Arc::default(), &Arc::default());
         let (mut opened, mut added) = (Vec::new(), Vec::new());
         for (level, run) in [(0, 3), (0, 2), (2, 1)] {
             let cuts = (1..9u8).map(|key| vec![key * 10]).collect();
