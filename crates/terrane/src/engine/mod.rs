@@ -33,8 +33,8 @@ pub(crate) use counters::Counters;
 pub(crate) use edit_lock::EditLock;
 pub(crate) use keyspaces::{KeyspaceInner, Keyspaces};
 pub(crate) use state::{
-    FlushStatus, PendingReshape, RangeRequest, RunningCompaction, Sealed, SealedLog, SpareLog,
-    Stage, State,
+    Begun, FlushStatus, PendingReshape, RangeRequest, RunningCompaction, Sealed, SealedLog,
+    SpareLog, Stage, State,
 };
 pub(crate) use waits::Wait;
 pub(crate) use writer::Writer;
@@ -120,6 +120,7 @@ impl Engine {
     /// Sets how many merges may run at once.
     pub(crate) fn set_workers(&self, workers: usize) {
         self.workers.store(workers, Ordering::Relaxed);
+        self.jobs.memory.set_workers(workers);
     }
 
     /// Says that a job may be ready.

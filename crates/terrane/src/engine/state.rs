@@ -81,16 +81,23 @@ pub(crate) struct RunningCompaction {
 }
 
 impl RunningCompaction {
-    /// The next group for a job, if one may begin.
-    pub fn next_group(&mut self) -> Option<Group> {
+    /// The next group for a job, if one may begin: its place among those that wait, and its level.
+    fn next(&self) -> Option<(usize, usize)> {
         let next = self.order.next_group(self.waiting.iter(), self.open.iter())?;
-        Some(self.waiting.remove(next))
+        Some((next, self.waiting.get(next)?.destination.level))
     }
 
     /// These groups of it, as a plan.
     fn plan_of(&self, groups: Vec<Group>) -> Compaction {
         Compaction { groups, order: self.order, reason: self.reason.as_str().into() }
     }
+}
+
+/// What a job is to do of a compaction that has begun.
+pub(crate) enum Begun {
+    Part(Part),
+    /// A group of a compaction, with the number of that.
+    Group(u64, KeyspaceId, Group),
 }
 
 /// A change of levels that a job is to make. Until then its keyspace's policy is not asked.
@@ -179,16 +186,27 @@ impl State {
         !self.closed && self.failed.is_none() && self.in_doubt.is_none()
     }
 
-    /// The next part of a merge that has begun.
-    pub fn next_part(&mut self) -> Option<Part> {
-        while let Some(merge) = self.shared_merges.first() {
-            let part = merge.next_part();
-            if part.is_some() {
-                return part;
-            }
-            self.shared_merges.remove(0);
+    /// What is next of the compactions that have begun, down to a level: what goes to the highest, and
+    /// of one level parts of merges before further groups.
+    pub fn next_begun(&mut self, deepest: usize) -> Option<Begun> {
+        self.shared_merges.retain(|merge| merge.has_parts());
+        let merges = self.shared_merges.iter();
+        let merge = merges.min_by_key(|merge| merge.group.destination.level);
+        let groups = self.compactions.iter_mut().filter_map(|c| c.next().map(|next| (next, c)));
+        let group = groups.min_by_key(|((_, level), _)| *level);
+        let level = group.as_ref().map_or(deepest, |((_, level), _)| *level).min(deepest);
+        let part = merge.filter(|merge| merge.group.destination.level <= level);
+        if let Some(part) = part.and_then(SharedMerge::next_part) {
+            return Some(Begun::Part(part));
         }
-        None
+        let ((at, _), of) = group.filter(|((_, level), _)| *level <= deepest)?;
+        Some(Begun::Group(of.number, of.keyspace, of.waiting.remove(at)))
+    }
+
+    /// Whether a group that has begun goes to level 0 or 1 of a keyspace.
+    pub fn empties_level0(&self, keyspace: KeyspaceId) -> bool {
+        let goes_up = |group: &Group| group.destination.level <= 1;
+        self.compactions.iter().any(|c| c.keyspace == keyspace && c.open.iter().any(goes_up))
     }
 
     /// What the manifest records of a compaction when this group of it is installed.

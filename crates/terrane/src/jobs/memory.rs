@@ -2,14 +2,16 @@
 //!
 //! 1. Of [`Options::memory_bytes`] memtables have their share; the cache and the buffers of jobs share
 //!    the rest. A job reserves its buffers, and the cache is smaller by as much until they are freed.
-//! 2. How far a merge reads ahead in each input is free to choose. It reserves at most half of what is
-//!    left of half of the rest: so the cache keeps the other half, and a merge that begins meanwhile
-//!    finds some, too. The more inputs, the less each reads at once, down to a block.
+//! 2. How far a merge reads ahead in each input is free to choose. Half of the rest is for that, and the
+//!    cache keeps the other half. As many merges as run at once have equal shares of it, with two more left
+//!    over; where still more begin, or some cannot do with theirs, each takes at most half of what is left.
+//!    The more inputs, the less each reads at once, down to a block.
 //! 3. What cannot be chosen is reserved in any case: a block of each input, and the index and the filter
 //!    of the table that is being written.
 
 use crate::options::Options;
 use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::lock;
 use crate::table::{BlockCache, MAX_READAHEAD_BYTES};
 use std::sync::Arc;
@@ -22,6 +24,8 @@ const UNIT: u64 = 64 << 10;
 pub(crate) struct JobMemory {
     options: Arc<Options>,
     cache: Arc<BlockCache>,
+    /// How many merges run at once.
+    workers: AtomicUsize,
     reserved: Mutex<u64>,
 }
 
@@ -33,7 +37,13 @@ pub(crate) struct Reservation {
 
 impl JobMemory {
     pub fn new(options: Arc<Options>, cache: Arc<BlockCache>) -> Arc<Self> {
-        Arc::new(JobMemory { options, cache, reserved: Mutex::default() })
+        let (workers, reserved) = (AtomicUsize::new(1), Mutex::default());
+        Arc::new(JobMemory { options, cache, workers, reserved })
+    }
+
+    /// Says how many merges run at once.
+    pub fn set_workers(&self, workers: usize) {
+        self.workers.store(workers, Ordering::Relaxed);
     }
 
     /// How much is reserved, in bytes.
@@ -56,7 +66,9 @@ impl JobMemory {
         let block_bytes = (2 * table.block_bytes + table.partition_bytes) as u64;
         let mut reservation = self.reserve();
         let mut reserved = lock(&self.reserved);
-        let free = (self.options.rest_share() / 2).saturating_sub(*reserved) / 2;
+        let all = self.options.rest_share() / 2;
+        let share = all / (self.workers.load(Ordering::Relaxed).max(1) as u64 + 2);
+        let free = (all.saturating_sub(*reserved) / 2).min(share);
         let ahead = (free / inputs).saturating_sub(block_bytes).min(MAX_READAHEAD_BYTES);
         reservation.resize(&mut reserved, inputs.saturating_mul(block_bytes + ahead));
         drop(reserved);
@@ -122,6 +134,21 @@ mod tests {
         assert!(*lock(&memory.reserved) <= half + UNIT * 6);
         drop((few, many, more));
         assert_eq!(*lock(&memory.reserved), 0);
+    }
+
+    #[test]
+    fn as_many_merges_as_run_at_once_have_equal_shares() {
+        let memory = memory(96 << 20);
+        memory.set_workers(8);
+        let merges: Vec<_> = (0..8).map(|_| memory.reserve_merge(100)).collect();
+        let ahead = merges[0].1;
+        assert!(ahead > 0 && merges.iter().all(|(_, other)| *other == ahead));
+        let (late, less) = memory.reserve_merge(100);
+        assert!(less <= ahead);
+        drop((merges, late));
+        assert_eq!(*lock(&memory.reserved), 0);
+        memory.set_workers(1);
+        assert!(memory.reserve_merge(100).1 > ahead, "one alone has more");
     }
 
     #[test]

@@ -80,6 +80,19 @@ impl SharedMerge {
         (self.total_bytes as f64 * share) as u64
     }
 
+    /// Whether there is a part that was not taken, unless the merge is abandoned.
+    pub fn has_parts(&self) -> bool {
+        let state = lock(&self.state);
+        !state.abandoned && state.taken < state.parts.len()
+    }
+
+    /// Parts that no job has taken.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn parts_left(&self) -> usize {
+        let state = lock(&self.state);
+        if state.abandoned { 0 } else { state.parts.len() - state.taken }
+    }
+
     /// The next part, unless all were taken or the merge is abandoned.
     pub fn next_part(self: &Arc<Self>) -> Option<Part> {
         let mut state = lock(&self.state);

@@ -3,11 +3,12 @@
 //! 1. Obsolete files are removed first: a flush may need the space.
 //! 2. Then flushes, oldest first: writers wait for them.
 //! 3. Then a spare log, if the last one fills; then parts of merges that have begun, and groups of
-//!    compactions, in the order that each asks for; then a slice of a range that is to be compact (`ranges`) and each
-//!    keyspace's policy (`planning`), in turns.
+//!    compactions, in the order that each asks for, into the upper levels first; then a slice of a range
+//!    that is to be compact (`ranges`) and each keyspace's policy (`planning`), in turns. A policy whose
+//!    level 0 is half full, and is not being emptied, is asked before what is left goes into deep levels.
 //! 4. Then vacuuming of the storage.
 
-use crate::engine::{Engine, FlushStatus, State};
+use crate::engine::{Begun, Engine, FlushStatus, State};
 use crate::entry::Seq;
 use crate::error::Error;
 use crate::event::Event;
@@ -104,16 +105,22 @@ impl Engine {
             if std::mem::take(&mut state.spare_wanted) {
                 return Some(Work::SpareLog);
             }
-            if let Some(part) = state.next_part() {
-                drop(state);
-                return self.part_work(part);
-            }
             let keyspaces = self.keyspaces.load();
             let due = keyspaces.values().filter(|keyspace| keyspace.access_stats.take_due());
             state.unplanned.extend(due.map(|keyspace| keyspace.id));
-            let begun = (state.compactions.iter_mut())
-                .find_map(|c| c.next_group().map(|group| (c.number, c.keyspace, group)));
-            if let Some((number, id, group)) = begun {
+            let mut request = None;
+            let mut begun = state.next_begun(1);
+            if begun.is_none() {
+                request = self.next_plan_request(&mut state, true);
+            }
+            if begun.is_none() && request.is_none() {
+                begun = state.next_begun(usize::MAX);
+            }
+            if let Some(Begun::Part(part)) = begun {
+                drop(state);
+                return self.part_work(part);
+            }
+            if let Some(Begun::Group(number, id, group)) = begun {
                 if let Some(keyspace) = keyspaces.get(&id) {
                     // In one moment: what a tombstone hides is in the tree or promised by a group.
                     let (tree, running) =
@@ -124,12 +131,15 @@ impl Engine {
                 self.end_group(&mut state, number, &group);
                 continue;
             }
-            if let Some(seeking) = self.next_range(&mut state) {
-                drop(state);
-                self.slice(seeking);
-                continue;
+            if request.is_none() {
+                if let Some(seeking) = self.next_range(&mut state) {
+                    drop(state);
+                    self.slice(seeking);
+                    continue;
+                }
+                request = self.next_plan_request(&mut state, false);
             }
-            let Some(request) = self.next_plan_request(&mut state) else {
+            let Some(request) = request else {
                 return std::mem::take(&mut state.vacuum_due).then_some(Work::Vacuum);
             };
             drop(state);

@@ -47,14 +47,16 @@ impl Drop for Turn<'_> {
 }
 
 impl Engine {
-    /// Takes the turn to ask the next policy, if one is to be asked and no other is.
-    pub(crate) fn next_plan_request(&self, state: &mut State) -> Option<PlanRequest> {
+    /// Takes the turn to ask the next policy, if one is to be asked and no other is; only one whose level 0
+    /// is to be emptied, if it is `urgent`.
+    pub(crate) fn next_plan_request(&self, state: &mut State, urgent: bool) -> Option<PlanRequest> {
         while !state.planning {
             // In turn, so that one whose policy always has a plan puts no other off.
             let mut ids: Vec<_> = state.unplanned.iter().copied().collect();
             let after = ids.partition_point(|id| Some(*id) <= state.asked);
             ids.rotate_left(after);
-            let id = ids.into_iter().find(|id| !state.holds_planner(*id))?;
+            let may = |id: &KeyspaceId| !urgent || self.level0_is_urgent(state, *id);
+            let id = ids.into_iter().find(|id| !state.holds_planner(*id) && may(id))?;
             state.asked = Some(id);
             state.unplanned.remove(&id);
             let Some(keyspace) = self.keyspaces.load().get(&id).cloned() else { continue };
@@ -77,6 +79,14 @@ impl Engine {
             });
         }
         None
+    }
+
+    /// Whether a keyspace's level 0 is half full, and nothing that has begun empties it.
+    fn level0_is_urgent(&self, state: &State, id: KeyspaceId) -> bool {
+        let keyspaces = self.keyspaces.load();
+        let runs = |k: &Arc<KeyspaceInner>| k.super_version.load().tree.level0_runs();
+        2 * keyspaces.get(&id).map_or(0, runs) >= self.options.l0_stop_trigger
+            && !state.empties_level0(id)
     }
 
     /// Asks a policy once, with no lock held, and acts on what it says; returns a job that is to

@@ -1,4 +1,7 @@
-//! What changes while a policy is asked, or the next slice of a range is sought; and which job is next.
+//! What changes while a policy is asked, or the next slice of a range is sought; and which job is next
+//! (`order`).
+
+mod order;
 
 use super::planning::{PlanRequest, rename};
 use super::{Job, JobFilter};
@@ -63,8 +66,16 @@ fn open() -> (Db, Given) {
 }
 
 fn open_with(policy: impl Fn() -> Box<dyn Policy> + Send + Sync + 'static) -> Db {
+    open_with_trigger(policy, Options::small().l0_stop_trigger)
+}
+
+fn open_with_trigger(
+    policy: impl Fn() -> Box<dyn Policy> + Send + Sync + 'static,
+    l0_stop_trigger: usize,
+) -> Db {
     let policy = move |_: &str| Some(policy());
-    let options = Options { custom_policy: Some(Arc::new(policy)), ..Options::small() };
+    let custom_policy: Option<crate::CustomPolicy> = Some(Arc::new(policy));
+    let options = Options { custom_policy, l0_stop_trigger, ..Options::small() };
     let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
     Db::open_storage(storage, options, Arc::new(Idle)).unwrap()
 }
@@ -88,7 +99,7 @@ fn tables(db: &Db) -> Vec<(usize, TableId)> {
 
 fn ask(db: &Db) -> PlanRequest {
     let engine = db.engine();
-    engine.next_plan_request(&mut lock(&engine.state)).expect("a policy is to be asked")
+    engine.next_plan_request(&mut lock(&engine.state), false).expect("a policy is to be asked")
 }
 
 /// Compactions that have begun and not ended.
@@ -147,7 +158,7 @@ fn policies_of_keyspaces_are_asked_in_turns() {
     for _ in 0..6 {
         let mut state = lock(&engine.state);
         state.unplanned = ids.iter().copied().collect();
-        drop(engine.next_plan_request(&mut state));
+        drop(engine.next_plan_request(&mut state, false));
         state.planning = false;
         asked.extend(state.asked);
     }

@@ -1,6 +1,7 @@
 //! Compaction debt: the bytes of a keyspace that wait to be compacted, as its policy's capacities have it.
 //!
-//! It is estimated once a tree, where writes are to slow down or stall by it: natively.
+//! It is estimated once a tree, where writes are to slow down or stall by it: natively, in trees that may
+//! come near the limit.
 
 use crate::engine::{Engine, KeyspaceInner};
 use crate::error::Stall;
@@ -17,7 +18,12 @@ impl Engine {
         tree: &Tree,
     ) -> Option<(Stall, Backpressure)> {
         let room = Some(self.options.hard_pending_compaction_bytes).filter(|most| *most > 0)?;
-        let filled = tree.pending_bytes(|| self.pending_compaction_bytes(keyspace, tree));
+        let filled = tree.pending_bytes(|| {
+            // No more than all goes down from a level, with all of the next: mostly far from the limit.
+            let (levels, bytes) = (tree.shape().levels().len() as u64, tree.shape().bytes());
+            let is_far = bytes.saturating_mul(2 * levels) < room / 2;
+            if is_far { 0 } else { self.pending_compaction_bytes(keyspace, tree) }
+        });
         Some((Stall::CompactionBytes, Backpressure { filled, room }))
     }
 
