@@ -1,5 +1,7 @@
 //! What [`Db::stats`](crate::Db::stats) returns.
 
+#[cfg(not(target_arch = "wasm32"))]
+pub use crate::admin::{BackgroundStats, JobStats};
 pub use crate::admin::{KeyspaceStats, LevelStats, Stats};
 pub use crate::engine::{WaitStats, WriteWaits};
 pub use crate::storage::Space;

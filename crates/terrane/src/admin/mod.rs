@@ -8,6 +8,8 @@
 //! * `quarantine` - what recovery has discarded and keeps.
 //! * `repair` - what a store that cannot be opened still holds, as a new one.
 
+#[cfg(not(target_arch = "wasm32"))]
+mod background;
 mod check;
 mod checkpoint;
 mod inspect;
@@ -21,6 +23,8 @@ mod waiter;
 #[cfg(test)]
 mod tests;
 
+#[cfg(not(target_arch = "wasm32"))]
+pub use background::{BackgroundStats, JobStats};
 pub use check::{Check, CheckReport};
 pub use checkpoint::Checkpoint;
 pub use inspect::inspect;

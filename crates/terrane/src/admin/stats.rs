@@ -1,5 +1,7 @@
 //! Statistics: what the store holds and what its work has cost.
 
+#[cfg(not(target_arch = "wasm32"))]
+use super::BackgroundStats;
 use crate::db::Db;
 use crate::engine::{Engine, WriteWaits};
 use crate::entry::Seq;
@@ -92,6 +94,9 @@ pub struct Stats {
     pub stalls: u64,
     /// All waits of writes, by their reason.
     pub waits: WriteWaits,
+    /// Background work, where native threads do it.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub background: BackgroundStats,
     /// What gets did with tables.
     pub gets: ReadCounts,
     /// What scans did with tables; each counts when it is dropped.
@@ -104,7 +109,16 @@ impl Db {
     /// # Errors
     /// An I/O error.
     pub fn stats(&self) -> Result<Stats> {
-        self.engine().stats()
+        let stats = self.engine().stats()?;
+        #[cfg(not(target_arch = "wasm32"))]
+        let stats = {
+            let mut background = self.background();
+            background.flushes.written_bytes = stats.flushed_bytes;
+            background.merges.read_bytes = stats.merge_read_bytes;
+            background.merges.written_bytes = stats.merge_written_bytes;
+            Stats { background, ..stats }
+        };
+        Ok(stats)
     }
 }
 
@@ -180,6 +194,8 @@ impl Engine {
             merge_written_bytes: count(&self.counters.merge_written_bytes),
             stalls: count(&self.counters.stalls),
             waits: self.waits().stats(),
+            #[cfg(not(target_arch = "wasm32"))]
+            background: BackgroundStats::default(),
             gets: self.counters.gets.sums(),
             scans: self.counters.scans.sums(),
         })

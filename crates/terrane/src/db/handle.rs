@@ -255,7 +255,19 @@ impl Db {
         self.inner.executor.run(&self.inner.engine, bytes)
     }
 
-    /// Makes every write durable and closes the store, for every clone.
+    /// The same as [`Db::close`], but jobs that run may take so long to end before they are abandoned. None
+    /// begins meanwhile.
+    ///
+    /// # Errors
+    /// Those of [`Db::close`].
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn close_within(self, most: std::time::Duration) -> Result<()> {
+        self.inner.executor.drain(&self.inner.engine, most);
+        self.close()
+    }
+
+    /// Makes every write durable and closes the store, for every clone. Jobs that run are abandoned, with
+    /// what they have written: opening the store removes that.
     ///
     /// # Errors
     /// An I/O error. The store is closed all the same.

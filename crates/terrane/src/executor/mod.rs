@@ -71,6 +71,8 @@ mod slices;
 #[cfg(not(target_arch = "wasm32"))]
 mod threads;
 #[cfg(not(target_arch = "wasm32"))]
+mod work_counters;
+#[cfg(not(target_arch = "wasm32"))]
 mod worker_pool;
 
 #[doc(inline)]
@@ -122,6 +124,16 @@ pub trait Executor: Send + Sync {
     /// What made a job fail.
     fn run(&self, _engine: &Arc<Engine>, _bytes: u64) -> Result<bool> {
         Ok(false)
+    }
+
+    /// Called before [`Executor::stop`]: lets jobs that run end, for so long at most; none begins any more.
+    #[cfg(not(target_arch = "wasm32"))]
+    fn drain(&self, _engine: &Arc<Engine>, _most: std::time::Duration) {}
+
+    /// What its workers have done and do.
+    #[cfg(not(target_arch = "wasm32"))]
+    fn background(&self) -> crate::stats::BackgroundStats {
+        crate::stats::BackgroundStats::default()
     }
 
     /// Abandons all jobs. Nothing that was promised depends on them.

@@ -14,12 +14,14 @@
 use super::pacing::{Pacing, Pause};
 use super::panics::catch;
 use super::rate_limiter::RateLimiter;
+use super::work_counters::WorkCounters;
 use super::worker_pool::{Task, WorkerPool};
 use super::{Executor, no_relief};
 use crate::engine::{Engine, Wait};
 use crate::error::{Closed, Result};
 use crate::jobs::Progress;
 use crate::schedule::{Job, JobFilter};
+use crate::stats::BackgroundStats;
 use crate::sync::{Condvar, Mutex, MutexGuard, lock, spawn, wait_at_most};
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -37,6 +39,7 @@ pub struct ThreadExecutor {
 struct Shared {
     pool: WorkerPool,
     pacing: Pacing,
+    counters: WorkCounters,
     state: Mutex<State>,
     began: Instant,
     /// A job ended or did what a write waits for, a worker went, or all must stop.
@@ -56,6 +59,9 @@ struct State {
     limiter: RateLimiter,
     /// The rate that it was asked with last.
     rate: u64,
+    /// No job begins any more.
+    draining: bool,
+    /// Those that run stop, too.
     stopping: bool,
 }
 
@@ -87,10 +93,10 @@ impl State {
     fn queues(&mut self, kind: JobFilter, merges_max: usize) -> bool {
         // One flush at a time is as fast as the file system takes it.
         let most = if kind == JobFilter::Other { merges_max } else { 1 };
-        let stopping = self.stopping;
+        let ends = self.draining;
         let workers = self.of(kind);
         workers.missed |= workers.count >= most;
-        if stopping || workers.queued || workers.count >= most {
+        if ends || workers.queued || workers.count >= most {
             return false;
         }
         workers.queued = true;
@@ -113,6 +119,15 @@ impl Shared {
 
     fn wait<'a>(&'a self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has no job begin any more, and those that run stop, if they are to.
+    fn end(self: &Arc<Self>, stopping: bool) -> MutexGuard<'_, State> {
+        let mut state = self.state();
+        (state.draining, state.stopping) = (true, stopping);
+        self.changed.notify_all();
+        state.workers -= self.pool.take_back(self.id());
+        state
     }
 
     /// Has a worker of each kind look for jobs, from now on.
@@ -146,10 +161,10 @@ impl Shared {
         self.state().of(kind).queued = false;
         while let Some(job) = self.next_job(engine, kind) {
             self.pump(engine);
-            self.run(engine, job);
+            self.run(engine, kind, job);
             let mut state = self.state();
             state.ended += 1;
-            if state.stopping || state.of(kind).queued {
+            if state.draining || state.of(kind).queued {
                 state.leave(kind);
                 break;
             }
@@ -169,7 +184,7 @@ impl Shared {
 
     /// Takes the next job of a kind. Without one, the worker is gone.
     fn next_job(&self, engine: &Arc<Engine>, kind: JobFilter) -> Option<Job> {
-        while !self.state().stopping {
+        while !self.state().draining {
             let search = || engine.next_job(kind);
             let job = catch(engine, || "search for a job".to_owned(), search).flatten();
             if job.is_some() {
@@ -186,19 +201,25 @@ impl Shared {
     }
 
     /// Runs a job to its end.
-    fn run(&self, engine: &Arc<Engine>, mut job: Job) {
-        let name = job.name();
-        catch(engine, || name.clone(), || while self.slice(engine, &mut job) {});
+    fn run(&self, engine: &Arc<Engine>, kind: JobFilter, mut job: Job) {
+        let (name, counters) = (job.name(), self.counters.of(kind));
+        counters.begin();
+        catch(engine, || name.clone(), || while self.slice(engine, kind, &mut job) {});
         catch(engine, || format!("end of the {name}"), || drop(job));
+        counters.end();
     }
 
     /// Runs a slice of a job; returns whether there is another.
-    fn slice(&self, engine: &Engine, job: &mut Job) -> bool {
+    fn slice(&self, engine: &Engine, kind: JobFilter, job: &mut Job) -> bool {
         if !self.waits_for_rate(engine, job) {
             return false;
         }
+        let began = Instant::now();
         // The engine keeps the error, and the next write that stalls returns it.
         let goes_on = matches!(job.run_for(SLICE_BYTES), Ok(Progress::More));
+        let micros = micros_since(began);
+        self.counters.of(kind).work(micros);
+        self.pool.count_busy(micros);
         if self.pacing.work(SLICE_BYTES) {
             self.changed.notify_all();
         }
@@ -269,6 +290,7 @@ impl ThreadExecutor {
             shared: Arc::new(Shared {
                 pool: pool.clone(),
                 pacing: Pacing::default(),
+                counters: WorkCounters::default(),
                 state: Mutex::default(),
                 began: Instant::now(),
                 changed: Condvar::new(),
@@ -317,6 +339,17 @@ impl Executor for ThreadExecutor {
         spawn("terrane-sync", move || sync_timer(&shared, &engine, interval));
     }
 
+    fn background(&self) -> BackgroundStats {
+        let Shared { counters, pool, began, .. } = &*self.shared;
+        BackgroundStats {
+            elapsed_micros: micros_since(*began),
+            busy_micros: pool.busy_micros(),
+            flushes: counters.of(JobFilter::Flush).stats(),
+            removals: counters.of(JobFilter::Removal).stats(),
+            merges: counters.of(JobFilter::Other).stats(),
+        }
+    }
+
     fn wake(&self, engine: &Arc<Engine>) {
         if engine.work_waits() {
             self.shared.pump(engine);
@@ -329,7 +362,7 @@ impl Executor for ThreadExecutor {
         self.shared.pump(engine);
         let mut state = self.shared.state();
         while state.ended == ended {
-            if state.stopping {
+            if state.draining {
                 return Err(Closed::Store.into());
             }
             if state.workers == 0 {
@@ -355,11 +388,13 @@ impl Executor for ThreadExecutor {
         Ok(())
     }
 
+    fn drain(&self, _engine: &Arc<Engine>, most: Duration) {
+        let state = self.shared.end(false);
+        drop(wait_at_most(&self.shared.changed, state, most, |state| state.workers > 0));
+    }
+
     fn stop(&self, engine: &Arc<Engine>) {
-        let mut state = self.shared.state();
-        state.stopping = true;
-        self.shared.changed.notify_all();
-        state.workers -= self.shared.pool.take_back(self.shared.id());
+        let mut state = self.shared.end(true);
         while state.workers > 0 {
             state = self.shared.wait(state);
         }
@@ -399,7 +434,7 @@ mod tests {
         assert_eq!(queues(true), ([false; 3], [true; 3]));
         assert_eq!(state.workers, 4);
         KINDS.into_iter().for_each(|kind| state.leave(kind));
-        state.stopping = true;
+        state.draining = true;
         assert_eq!(KINDS.map(|kind| state.queues(kind, 2)), [false; 3]);
     }
 

@@ -7,6 +7,7 @@
 //! 3. A store that closes takes its queued tasks back: it waits for none of another store.
 
 use crate::schedule::JobFilter;
+use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, Pool, lock};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,6 +22,8 @@ struct Inner {
     threads: Option<Pool>,
     merges_max: usize,
     lanes: Mutex<Lanes>,
+    /// How long each thread was busy, in microseconds.
+    busy_micros: Vec<AtomicU64>,
 }
 
 struct Lanes {
@@ -80,14 +83,28 @@ impl WorkerPool {
             removals: Lane::new(1),
             merges: Lane::new(merges_max),
         };
-        let threads = Pool::new(merges_max + flushes_max + 1);
-        WorkerPool(Arc::new(Inner { threads, merges_max, lanes: Mutex::new(lanes) }))
+        let all = merges_max + flushes_max + 1;
+        let (threads, lanes) = (Pool::new(all), Mutex::new(lanes));
+        let busy_micros = (0..all).map(|_| AtomicU64::new(0)).collect();
+        WorkerPool(Arc::new(Inner { threads, merges_max, lanes, busy_micros }))
     }
 
     /// How many merges it runs at once.
     #[must_use]
     pub fn merges_max(&self) -> usize {
         self.0.merges_max
+    }
+
+    /// The thread that calls was busy.
+    pub(super) fn count_busy(&self, micros: u64) {
+        if let Some(busy) = Pool::thread().and_then(|number| self.0.busy_micros.get(number)) {
+            busy.fetch_add(micros, Ordering::Relaxed);
+        }
+    }
+
+    /// How long each thread was busy, in microseconds.
+    pub(super) fn busy_micros(&self) -> Vec<u64> {
+        self.0.busy_micros.iter().map(|busy| busy.load(Ordering::Relaxed)).collect()
     }
 
     /// Has a thread run the task when its lane has one free; returns whether there are threads.

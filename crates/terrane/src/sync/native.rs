@@ -26,6 +26,11 @@ mod threads {
             named.num_threads(threads).build().ok().map(Pool)
         }
 
+        /// Which of a pool's threads this is, if it is one.
+        pub fn thread() -> Option<usize> {
+            rayon::current_thread_index()
+        }
+
         /// Runs `job` on one of them.
         pub fn spawn(&self, job: impl FnOnce() + Send + 'static) {
             self.0.spawn(job);

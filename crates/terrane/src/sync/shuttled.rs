@@ -17,6 +17,10 @@ impl Pool {
         Some(Pool)
     }
 
+    pub fn thread() -> Option<usize> {
+        None
+    }
+
     pub fn spawn(&self, job: impl FnOnce() + Send + 'static) {
         shuttle::thread::spawn(job);
     }

@@ -62,6 +62,12 @@ impl ObsoleteFiles {
         self.work.store(true, Ordering::Release);
     }
 
+    /// How many files there are.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn count(&self) -> usize {
+        lock(&self.files).len()
+    }
+
     /// Takes one file out, to remove it. With it all tables leave the cache that lie here: an edit
     /// drops many at once, and the cache is walked once for them.
     pub fn take(&self) -> Option<ObsoleteFile> {

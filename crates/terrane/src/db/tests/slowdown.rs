@@ -1,11 +1,14 @@
-//! Writes slow down before they stall, where threads run the jobs; and jobs keep to their rate.
+//! Writes slow down before they stall, where threads run the jobs; jobs keep to their rate, end or are
+//! abandoned when the store closes, and are counted.
 
-use super::fill;
+use super::{entries, fill};
 use crate::executor::ThreadExecutor;
+use crate::stats::BackgroundStats;
 use crate::storage::Directory;
-use crate::storage::vfs::MemoryVfs;
+use crate::storage::vfs::{MemoryVfs, Vfs};
 use crate::{Db, Event, Options, Stall};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use terrane_policy::{
     Action, Capacity, Compaction, Destination, Group, Plan, PlanContext, Policy, PolicyStatus,
 };
@@ -137,4 +140,91 @@ fn a_rate_holds_flushes_up_until_it_is_lifted_or_the_store_closes() {
         drop(second);
         db.close().unwrap();
     }
+}
+
+/// Two runs of more bytes than a slice has, and a merge of them that is held after its first slice.
+fn held_merge(vfs: &Arc<MemoryVfs>) -> Db {
+    let storage = Arc::new(Directory::open(vfs.clone()).unwrap());
+    let executor = Arc::new(ThreadExecutor::new(1));
+    let db = Db::open_storage(storage, Options::small(), executor).unwrap();
+    for seed in 0..2 {
+        fill(&db, 2000, seed);
+        db.flush().unwrap();
+    }
+    db.wait_until_idle().unwrap();
+    db.set_background_bytes_per_second(1);
+    let mut merge = db.default_keyspace().begin_compact_range(..).unwrap();
+    while db.stats().unwrap().background.merges.busy_micros == 0 {
+        assert!(!merge.is_done().unwrap());
+    }
+    let stats = db.stats().unwrap().background;
+    assert_eq!((stats.merges.running, stats.flushes.ended), (1, 2), "{stats:?}");
+    drop(merge);
+    db
+}
+
+#[test]
+fn a_job_that_runs_when_a_store_closes_is_abandoned_and_what_it_wrote_is_removed_when_it_is_opened()
+{
+    for most in [None, Some(Duration::ZERO)] {
+        let vfs = Arc::new(MemoryVfs::new());
+        let db = held_merge(&vfs);
+        let tables = db.default_keyspace().shape().unwrap().tables().count();
+        match most {
+            Some(most) => db.close_within(most).unwrap(),
+            None => db.close().unwrap(),
+        }
+        let storage = Arc::new(Directory::open(vfs.clone()).unwrap());
+        let db = Db::open_storage(storage, Options::small(), super::slices()).unwrap();
+        assert_eq!(db.default_keyspace().shape().unwrap().tables().count(), tables);
+        let files = vfs.list().unwrap();
+        assert_eq!(files.iter().filter(|name| name.ends_with(".sst")).count(), tables, "{files:?}");
+        assert_eq!(entries(&db).len(), 2000);
+    }
+}
+
+#[test]
+fn a_job_that_runs_when_a_store_closes_has_the_time_to_end_that_it_is_given() {
+    let vfs = Arc::new(MemoryVfs::new());
+    let db = held_merge(&vfs);
+    let lifted = db.clone();
+    std::thread::scope(|threads| {
+        threads.spawn(move || db.close_within(Duration::from_secs(100)).unwrap());
+        lifted.set_background_bytes_per_second(0);
+    });
+    let storage = Arc::new(Directory::open(vfs).unwrap());
+    let db = Db::open_storage(storage, Options::small(), super::slices()).unwrap();
+    let runs = db.default_keyspace().shape().unwrap().runs().len();
+    assert_eq!((runs, entries(&db).len()), (1, 2000), "the merge is installed");
+}
+
+#[test]
+fn background_work_is_counted_by_worker_and_by_kind() {
+    let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
+    let executor = Arc::new(ThreadExecutor::new(2));
+    let db = Db::open_storage(storage, Options::small(), executor).unwrap();
+    for seed in 0..3 {
+        fill(&db, 1000, seed);
+        db.flush().unwrap();
+    }
+    db.default_keyspace().compact_range(..).unwrap();
+    db.wait_until_idle().unwrap();
+    let stats = db.stats().unwrap();
+    let BackgroundStats { elapsed_micros, busy_micros, flushes, removals, merges } =
+        stats.background;
+    assert_eq!(
+        (busy_micros.len(), flushes.ended),
+        (4, 3),
+        "two for merges, and one for each other"
+    );
+    assert_eq!(removals.ended, 3, "the inputs of the merge");
+    let busy = flushes.busy_micros + removals.busy_micros + merges.busy_micros;
+    assert_eq!(busy, busy_micros.iter().sum());
+    assert!(busy_micros.iter().all(|busy| *busy <= elapsed_micros), "{busy_micros:?}");
+    assert_eq!(flushes.written_bytes, stats.flushed_bytes);
+    let moved = (merges.read_bytes, merges.written_bytes);
+    assert_eq!(moved, (stats.merge_read_bytes, stats.merge_written_bytes));
+    assert!(flushes.bytes_per_second() > 0 && merges.bytes_per_second() > 0);
+    let left = [flushes, removals, merges].map(|jobs| (jobs.queued, jobs.running));
+    assert_eq!(left, [(0, 0); 3]);
 }

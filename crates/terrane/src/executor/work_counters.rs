@@ -1,0 +1,56 @@
+//! What the threads of a store have done, by kind of job.
+
+use crate::schedule::JobFilter;
+use crate::stats::JobStats;
+use crate::sync::atomic::{AtomicU64, Ordering};
+
+/// The jobs of each kind.
+#[derive(Default)]
+pub(super) struct WorkCounters {
+    flushes: Counters,
+    removals: Counters,
+    merges: Counters,
+}
+
+#[derive(Default)]
+pub(super) struct Counters {
+    begun: AtomicU64,
+    ended: AtomicU64,
+    busy_micros: AtomicU64,
+}
+
+impl WorkCounters {
+    /// Those of a kind.
+    pub fn of(&self, kind: JobFilter) -> &Counters {
+        match kind {
+            JobFilter::Flush => &self.flushes,
+            JobFilter::Removal => &self.removals,
+            JobFilter::Other | JobFilter::Any => &self.merges,
+        }
+    }
+}
+
+impl Counters {
+    /// A job has begun.
+    pub fn begin(&self) {
+        self.begun.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A thread was busy with it.
+    pub fn work(&self, micros: u64) {
+        self.busy_micros.fetch_add(micros, Ordering::Relaxed);
+    }
+
+    /// It is over.
+    pub fn end(&self) {
+        self.ended.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// What threads know of it.
+    pub fn stats(&self) -> JobStats {
+        let ended = self.ended.load(Ordering::Relaxed);
+        let running = self.begun.load(Ordering::Relaxed).saturating_sub(ended);
+        let busy_micros = self.busy_micros.load(Ordering::Relaxed);
+        JobStats { running, ended, busy_micros, ..JobStats::default() }
+    }
+}
