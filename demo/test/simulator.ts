@@ -16,8 +16,8 @@ export interface RawLevel {
 }
 
 /** A simulation that nobody has advanced. */
-export function simulation(config: object) {
-  return new Simulation(JSON.stringify(config), false);
+export function simulation(config: object, watched = false) {
+  return new Simulation(JSON.stringify(config), watched);
 }
 
 /** Simulates a recording to its end: its timeline, and the tree that the simulator has then. */

@@ -4,7 +4,16 @@ import { AxeBuilder } from "@axe-core/playwright";
 import { expect, type Page, test } from "./fixtures.ts";
 import { simulated, type } from "./visualizer.ts";
 
-const CHAPTERS = ["basics", "levels", "partitions", "horizontal", "spooky", "ptier", "bucket"];
+const CHAPTERS = [
+  "basics",
+  "crash",
+  "levels",
+  "partitions",
+  "horizontal",
+  "spooky",
+  "ptier",
+  "bucket",
+];
 
 /** Predicts the same of everything, and has it measured. */
 async function predict(page: Page, guess: string): Promise<number[]> {
@@ -18,6 +27,7 @@ async function predict(page: Page, guess: string): Promise<number[]> {
 /** What the measured figures of each question show, as its chapter says. */
 const SHOWN: Record<string, (measured: number[]) => boolean> = {
   basics: ([memory = 0, flushed = 0]) => memory === 1 && flushed === 2,
+  crash: ([sixth = 0, each = 0, none = 10]) => sixth === 6 && each === 10 && none === 0,
   levels: ([leveled = 0, lazy = 0, tiered = 0]) => leveled > lazy && lazy > tiered,
   partitions: ([size = 0, global = 0]) => global > 2 * size,
   horizontal: ([full = 0, leveling = 0, tiering = 0]) => full > leveling && leveling > tiering,
@@ -80,6 +90,31 @@ test("the examples can be worked", async ({ context, origin }) => {
   await chapter("bucket");
   await page.getByRole("button", { name: "split and join" }).click();
   await expect(page.locator(".figure [role=status]")).toContainText("No bucket is too hot");
+});
+
+test("a crash loses the writes after the last sync, and no others", async ({ context, origin }) => {
+  const page = await context.newPage();
+  await page.goto(`${origin}/demo/#ch=crash`);
+  const put = async (key: string) => {
+    await type(page.getByRole("textbox", { name: "key" }), key);
+    await page.getByRole("button", { name: "put" }).click();
+    await expect(page.locator(".written")).toContainText(`put ${key}`);
+  };
+  await put("fern");
+  await page.getByRole("checkbox", { name: "synced" }).check();
+  await put("moss");
+  await page.getByRole("checkbox", { name: "synced" }).uncheck();
+  await put("kelp");
+  await page.getByRole("button", { name: "crash now" }).click();
+  await expect(page.locator(".figure [role=status]")).toContainText("1 write lost");
+  await expect(page.locator(".halves dt")).toHaveText(["fern", "moss"]);
+  await expect(page.locator(".written .lost")).toContainText("put kelp");
+  // A second tab is told that the store is taken; this one goes on.
+  const other = await context.newPage();
+  await other.goto(`${origin}/demo/#ch=crash`);
+  await expect(other.locator(".figure [role=alert]")).not.toBeEmpty();
+  await put("iris");
+  await expect(page.locator(".halves dt")).toHaveText(["fern", "iris", "moss"]);
 });
 
 for (const scheme of ["light", "dark"] as const) {

@@ -2,6 +2,7 @@
 
 import type { Component } from "svelte";
 import Basics from "./figures/Basics.svelte";
+import Crash from "./figures/Crash.svelte";
 import Buckets from "./figures/Buckets.svelte";
 import Dividing from "./figures/Dividing.svelte";
 import Horizontal from "./figures/Horizontal.svelte";
@@ -17,6 +18,7 @@ import {
   writing,
 } from "./measure.ts";
 import type { Settings } from "../source/settings.ts";
+import { survivors } from "./crash-store.ts";
 import { placesOfDeletedKey } from "./engine.ts";
 
 /** One thing that the reader predicts, and that is then measured. */
@@ -79,6 +81,31 @@ export const CHAPTERS: readonly Chapter[] = [
     },
     reference:
       "P. O'Neil, E. Cheng, D. Gawlick, E. O'Neil: The Log-Structured Merge-Tree (LSM-Tree). Acta Informatica 33 (1996).",
+  },
+  {
+    id: "crash",
+    name: "A crash",
+    title: "What is left when the power fails?",
+    hook: [
+      "A write goes to the log before it goes to the memtable, so that it can be read again from there. But a write to a file is not on disk yet: the system keeps it in memory until the file is synced. A sync costs milliseconds, so most writes are buffered, and one sync makes all of them durable together.",
+      "When the power fails, what was not synced may be gone. What an engine promises is an order: if a write is there after the crash, so are all before it, and no write is there by half.",
+    ],
+    figure: Crash,
+    lesson: "A sync makes everything before it durable; after it, you bet on the power.",
+    question: {
+      ask: "Ten puts of ten keys, on this browser's files, then the power fails. How many keys are there, if only the sixth put is synced? And if each is?",
+      unit: "of 10 keys",
+      digits: 0,
+      predictions: [
+        { name: "the sixth is synced", measure: survivors((put) => put === 6) },
+        { name: "each is synced", measure: survivors(() => true) },
+        { name: "none is synced", measure: survivors(() => false) },
+      ],
+      after:
+        "The sixth put took the five before it along: they are in the same log. The last four were only buffered. Recovery reads the log up to the first record that is not whole, and its checksums tell where that is.",
+    },
+    reference:
+      "C. Mohan, D. Haderle, B. Lindsay, H. Pirahesh, P. Schwarz: ARIES: A Transaction Recovery Method Supporting Fine-Granularity Locking and Partial Rollbacks Using Write-Ahead Logging. ACM TODS 17 (1992).",
   },
   {
     id: "levels",

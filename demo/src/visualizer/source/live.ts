@@ -33,13 +33,21 @@ export class LiveRecording implements Recording {
   readonly #changed: () => void;
   readonly #stopped = new AbortController();
   readonly #name: string;
+  readonly #rows: readonly Write[] | undefined;
   #db: Db | undefined;
   #end: () => void = () => undefined;
   #heard = 0;
 
   /** Starts it once others are gone. A rival's store is closed when it has ended. */
-  constructor(settings: Settings, changed: () => void, after: Promise<void>, rival: number) {
+  constructor(
+    settings: Settings,
+    changed: () => void,
+    after: Promise<void>,
+    rival: number,
+    rows: readonly Write[] | undefined,
+  ) {
     this.settings = settings;
+    this.#rows = rows;
     this.#changed = changed;
     this.#name = NAMES[rival] ?? NAMES[0];
     this.ended = new Promise((ended) => (this.#end = ended));
@@ -120,7 +128,7 @@ export class LiveRecording implements Recording {
     const { rate } = this.settings;
     const began = performance.now();
     let [batch, done]: [Write[], number] = [[], 0];
-    for (const operation of operationsOf(this.settings)) {
+    for (const operation of this.#rows ?? operationsOf(this.settings)) {
       done += 1;
       if (operation.type === "get") await db.get(operation.key);
       else if (batch.push(operation) === BATCH) {

@@ -2,6 +2,7 @@
 
 import type { Timeline } from "../timeline/timeline.ts";
 import { LiveRecording } from "./live.ts";
+import type { Write } from "./operations.ts";
 import type { ReadPath, Wanted } from "./read-path.ts";
 import { isLive, type Settings } from "./settings.ts";
 import { SimulatedRecording } from "./simulation.ts";
@@ -29,15 +30,15 @@ export interface Recording {
 
 /**
  * Starts a recording; `changed` is called whenever there is more of it. That of a rival, by its number,
- * is not kept open when it has ended.
+ * is not kept open when it has ended. Where there are rows of the visitor's, these are written.
  */
 export function start(
   settings: Settings,
   changed: () => void,
   after: Promise<void>,
-  rival: number = 0,
+  { rival = 0, rows }: { rival?: number; rows?: readonly Write[] | undefined } = {},
 ): Recording {
   // Two stores at work at once would measure each other.
-  if (isLive(settings)) return new LiveRecording(settings, changed, after, rival);
+  if (isLive(settings)) return new LiveRecording(settings, changed, after, rival, rows);
   return new SimulatedRecording(settings, changed);
 }

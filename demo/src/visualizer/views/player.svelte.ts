@@ -1,9 +1,12 @@
 /** The recording that is shown, its rivals, and the moment at which they are shown. */
 
+import type { Pen } from "../canvas/marks.ts";
+import { openFile, OpenedRecording } from "../source/opened.ts";
+import type { Write } from "../source/operations.ts";
 import type { ReadPath, Wanted } from "../source/read-path.ts";
 import { type Recording, start, type Status } from "../source/recording.ts";
 import { removeRemains } from "../source/live.ts";
-import { DEFAULTS, isLive, type Settings, sizesOf } from "../source/settings.ts";
+import { DEFAULTS, isLive, RANGES, type Settings, sizesOf } from "../source/settings.ts";
 import { decode, encode } from "../source/link.ts";
 import type { State } from "../timeline/state.ts";
 
@@ -31,6 +34,12 @@ export class Player {
   path: ReadPath | undefined = $state.raw(undefined);
   placesShown = $state(0);
   readProblem = $state("");
+  /** The file that is shown, and what is wrong with it. */
+  file: { name: string; problem: string | undefined } | undefined = $state.raw(undefined);
+  /** Rows of the visitor's that are written, instead of a workload. */
+  #rows: readonly Write[] | undefined;
+  /** How the picture is drawn that is shown. */
+  picture: { width: number; height: number; draw: (pen: Pen) => void } | undefined;
   /** The moment, for what is redrawn at each frame. */
   cursor = 0;
   #lastFrame = 0;
@@ -49,6 +58,8 @@ export class Player {
   /** Shows what a link says. */
   open(fragment: string): void {
     const linked = decode(fragment);
+    this.file = undefined;
+    this.#rows = undefined;
     this.settings = linked.settings;
     if (linked.speed !== undefined) this.speed = linked.speed;
     this.selected = linked.selected;
@@ -84,6 +95,50 @@ export class Player {
     return this.recording.timeline.duration;
   }
 
+  /** Shows a trace, or has the engine write the rows of a file. */
+  async openFile(file: File): Promise<void> {
+    const opened = await openFile(file);
+    this.selected = undefined;
+    if (opened.type === "trace") {
+      this.file = { name: opened.name, problem: opened.problem };
+      this.#show(new OpenedRecording(this.settings, opened.events));
+      return;
+    }
+    this.file = { name: opened.name, problem: undefined };
+    this.#rows = opened.rows;
+    const sizes = opened.rows.map((row) => (row.type === "put" ? row.value.length : 0));
+    const valueBytes = Math.ceil(sizes.reduce((sum, size) => sum + size, 0) / sizes.length);
+    const device = isLive(this.settings) ? this.settings.device : "memory";
+    const range = RANGES.valueBytes;
+    const settings = { load: 0, operations: opened.rows.length, device } as const;
+    this.settings = {
+      ...this.settings,
+      ...settings,
+      valueBytes: Math.min(Math.max(valueBytes, range.least), range.most),
+    };
+    this.#start();
+    this.playing = true;
+  }
+
+  /** Leaves the file for the workload that is chosen. */
+  closeFile(): void {
+    this.file = undefined;
+    this.#rows = undefined;
+    this.settings = { ...this.settings, ...sizesOf(this.settings) };
+    this.#start();
+    this.playing = true;
+  }
+
+  /** Shows a recording that is whole, without rivals. */
+  #show(recording: Recording): void {
+    this.stop();
+    this.recording = recording;
+    this.rivals = [];
+    this.seek(0);
+    this.version += 1;
+    this.playing = true;
+  }
+
   /** Starts another recording. */
   change(changes: Partial<Settings>): void {
     const before = this.settings;
@@ -91,6 +146,11 @@ export class Player {
     if (settings.policy !== before.policy) settings.parameters = {};
     // What is simulated in a second takes the engine minutes.
     if (isLive(settings) !== isLive(before)) Object.assign(settings, sizesOf(settings));
+    // A trace is over, and the simulator has workloads of its own.
+    if (this.#rows === undefined || !isLive(settings)) {
+      this.file = undefined;
+      this.#rows = undefined;
+    }
     this.settings = settings;
     this.selected = undefined;
     this.#start();
@@ -187,12 +247,16 @@ export class Player {
     this.cursor = 0;
     this.shown = 0;
     this.path = undefined;
-    const recording = start(settings, changed, gone);
+    const rows = this.#rows;
+    const recording = start(settings, changed, gone, { rows });
     this.recording = recording;
     let last = recording.ended;
     const others = RIVALS.filter((name) => name !== settings.policy).slice(0, 2);
     this.rivals = others.map((policy, i) => {
-      const rival = start({ ...settings, policy, parameters: {} }, changed, last, i + 1);
+      const rival = start({ ...settings, policy, parameters: {} }, changed, last, {
+        rival: i + 1,
+        rows,
+      });
       last = rival.ended;
       return rival;
     });

@@ -1,0 +1,88 @@
+/** Files of the visitor's: a trace, which is shown as it is, or rows, which are written to a store. */
+
+import type { EngineEvent } from "terrane";
+import { columnsOf, guessFormat, readerOf } from "../../parse.ts";
+import { Timeline } from "../timeline/timeline.ts";
+import { readEvent } from "./event-log.ts";
+import type { Write } from "./operations.ts";
+import type { ReadPath } from "./read-path.ts";
+import type { Recording, Status } from "./recording.ts";
+import type { Settings } from "./settings.ts";
+
+/** What a file holds. */
+export type Opened =
+  | { type: "trace"; name: string; events: EngineEvent[]; problem: string | undefined }
+  | { type: "rows"; name: string; rows: Write[] };
+
+/** The most bytes of a file: all of it is in memory. */
+const BYTES_MAX = 512 << 20;
+
+/** Reads a file: a trace has an event on each line, other files have rows as the store's page takes them. */
+export async function openFile(file: File): Promise<Opened> {
+  if (file.size > BYTES_MAX) throw new Error(`${file.name} is larger than 512 MiB.`);
+  const text = await file.text();
+  const { name } = file;
+  if (readEvent(text.slice(0, text.indexOf("\n") >>> 0)) !== undefined) {
+    return { type: "trace", name, ...readEvents(text) };
+  }
+  const format = guessFormat(name);
+  const reader = readerOf(format);
+  const records = [...reader.push(text), ...reader.end()];
+  const { keys, values } = columnsOf(format, records.slice(0, 100));
+  const key = keys.includes("key") ? "key" : keys[0];
+  const value = values.includes("value") ? "value" : values.find((column) => column !== key);
+  const encoder = new TextEncoder();
+  const rows = records.flatMap((fields, i): Write[] => {
+    const found = key === undefined ? undefined : fields[key];
+    if (found === undefined || found === "") return [];
+    const content = (value === undefined ? undefined : fields[value]) ?? String(i + 1);
+    return [{ type: "put", key: found, value: encoder.encode(content) }];
+  });
+  if (rows.length === 0) throw new Error(`${name} has neither events nor rows with keys.`);
+  return { type: "rows", name, rows };
+}
+
+/** The events of a trace, up to where it is cut short. */
+function readEvents(text: string): { events: EngineEvent[]; problem: string | undefined } {
+  const events: EngineEvent[] = [];
+  let before = 0;
+  for (const line of text.split("\n")) {
+    if (line.trim() === "") continue;
+    const event = readEvent(line);
+    if (event === undefined || event.micros < before) {
+      const at = (before / 1e6).toFixed(2);
+      return {
+        events,
+        problem: `This trace ends at ${at} s: line ${events.length + 1} is no event.`,
+      };
+    }
+    before = event.micros;
+    events.push(event);
+  }
+  return { events, problem: undefined };
+}
+
+/** A recording from a trace. */
+export class OpenedRecording implements Recording {
+  readonly settings: Settings;
+  readonly timeline: Timeline = new Timeline();
+  readonly status: Status = { at: "ended" };
+  readonly ended: Promise<void> = Promise.resolve();
+  readonly closed: Promise<void> = Promise.resolve();
+  readonly readsBack: boolean = false;
+
+  constructor(settings: Settings, events: readonly EngineEvent[]) {
+    this.settings = settings;
+    this.timeline.append(events);
+  }
+
+  stop(): void {
+    // There is nothing that goes on.
+  }
+
+  read(): Promise<ReadPath> {
+    return Promise.reject(
+      new Error("A trace tells what happened to tables, and has no keys to read."),
+    );
+  }
+}

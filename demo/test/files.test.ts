@@ -1,0 +1,82 @@
+/** Files: a trace that is saved and opened again is the same, and rows become writes. */
+
+import { expect, test } from "vitest";
+import { toSvg } from "../src/visualizer/canvas/svg-pen.ts";
+import type { Pen } from "../src/visualizer/canvas/marks.ts";
+import { drawTree } from "../src/visualizer/canvas/tree.ts";
+import { LIGHT } from "../src/visualizer/canvas/palette.ts";
+import { bandsOf } from "../src/visualizer/layout/bands.ts";
+import { keyAxis } from "../src/visualizer/layout/key-axis.ts";
+import { strataOf } from "../src/visualizer/layout/strata.ts";
+import { writeEvents } from "../src/visualizer/source/event-log.ts";
+import { openFile, OpenedRecording } from "../src/visualizer/source/opened.ts";
+import { configOf, DEFAULTS } from "../src/visualizer/source/settings.ts";
+import { simulate, simulation } from "./simulator.ts";
+
+const SETTINGS = { ...DEFAULTS, policy: "leveled", load: 30_000, operations: 30_000 } as const;
+const { timeline } = simulate(SETTINGS);
+const events = timeline.events(0, timeline.length);
+const file = (name: string, text: string) => new File([text], name);
+
+test("a trace that was saved is opened as the same events", async () => {
+  const opened = await openFile(file("trace.ndjson", writeEvents(events)));
+  expect(opened).toEqual({ type: "trace", name: "trace.ndjson", events, problem: undefined });
+  if (opened.type !== "trace") throw new Error();
+  const recording = new OpenedRecording(SETTINGS, opened.events);
+  expect(recording.timeline.end).toEqual(timeline.end);
+  await expect(recording.read()).rejects.toThrow("no keys to read");
+});
+
+test("a trace of the command line is opened, too", async () => {
+  const raw = simulation(configOf(SETTINGS), true);
+  while (raw.advance(10_000, Infinity));
+  // As it writes them: an event of JSON on each line.
+  const lines = (JSON.parse(raw.events()) as object[]).map((event) => JSON.stringify(event));
+  const opened = await openFile(file("trace", lines.join("\n")));
+  expect(opened).toMatchObject({ type: "trace", events, problem: undefined });
+});
+
+test("a trace that is cut short is shown up to there", async () => {
+  const text = writeEvents(events);
+  const opened = await openFile(file("trace.ndjson", text.slice(0, text.length >> 1)));
+  if (opened.type !== "trace") throw new Error();
+  expect(opened.events.length).toBeGreaterThan(10);
+  expect(opened.events).toEqual(events.slice(0, opened.events.length));
+  const last = ((opened.events.at(-1)?.micros ?? 0) / 1e6).toFixed(2);
+  expect(opened.problem).toContain(`ends at ${last} s`);
+});
+
+test("rows of CSV and NDJSON become puts in their order", async () => {
+  const put = (key: string, value: string) => ({
+    type: "put",
+    key,
+    value: new TextEncoder().encode(value),
+  });
+  const csv = await openFile(file("rows.csv", 'name,value\nfern,1\n"a,b",2\n'));
+  expect(csv).toMatchObject({ type: "rows", rows: [put("fern", "1"), put("a,b", "2")] });
+  const lines = '{"value":"x","key":"b"}\n{"key":"a","value":"y"}\n';
+  const ndjson = await openFile(file("rows.ndjson", lines));
+  expect(ndjson).toMatchObject({ type: "rows", rows: [put("b", "x"), put("a", "y")] });
+  await expect(openFile(file("rows.csv", "key,value\n"))).rejects.toThrow(
+    "neither events nor rows",
+  );
+});
+
+test("the picture as SVG has the tables that the canvas has", () => {
+  const [width, height] = [864, 520];
+  const state = timeline.after(timeline.length >> 1);
+  const axis = keyAxis(timeline.keyFrames());
+  const bands = bandsOf(timeline.keyFrames(), height);
+  const strata = strataOf(state, axis, bands, width, () => ({ read: 0, written: 0 }));
+  const measure = { measureText: () => ({ width: 40 }) } as unknown as Pen;
+  const scene = { state, strata, axis, bands, width, height, palette: LIGHT, micros: state.micros };
+  const svg = toSvg(width, height, measure, (pen) =>
+    drawTree(pen, { ...scene, pace: 0, selected: undefined, cuts: [], prefixes: undefined }),
+  );
+  expect(svg).not.toMatch(/NaN|undefined|Infinity/);
+  expect(svg.match(/<g /g)?.length ?? 0).toBe(svg.match(/<\/g>/g)?.length ?? 0);
+  const rects = [...svg.matchAll(/<rect x="([\d.]+)"/g)].map(([, x]) => Number(x));
+  for (const { x } of strata.tables.filter(({ group }) => group === undefined)) {
+    expect(rects).toContain(Math.round(x * 100) / 100);
+  }
+});

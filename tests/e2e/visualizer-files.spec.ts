@@ -1,0 +1,86 @@
+/** Files of the visualizer: a trace saved and opened again, rows of one's own, pictures. */
+
+import { expect, type Page, test } from "./fixtures.ts";
+import { open, simulated, slider } from "./visualizer.ts";
+
+/** Has the page keep what it saves. */
+async function keepSaved(page: Page): Promise<void> {
+  await page.evaluate(() => {
+    const make = URL.createObjectURL.bind(URL);
+    URL.createObjectURL = (blob: Blob) => {
+      Object.assign(window, { saved: blob });
+      return make(blob);
+    };
+  });
+}
+
+/** What was saved last, as text, with its type. */
+async function saved(page: Page, button: string): Promise<{ type: string; text: string }> {
+  await page.getByRole("button", { name: "File", exact: false }).first().click();
+  await page.getByRole("button", { name: button }).click();
+  await page.waitForFunction(() => "saved" in window);
+  const found = await page.evaluate(async () => {
+    const { saved } = window as unknown as { saved: Blob };
+    return { type: saved.type, text: await saved.text() };
+  });
+  await page.evaluate(() => Reflect.deleteProperty(window, "saved"));
+  await page.keyboard.press("Escape");
+  return found;
+}
+
+async function openText(page: Page, name: string, text: string): Promise<void> {
+  const file = { name, mimeType: "text/plain", buffer: Buffer.from(text) };
+  await page.locator("#files input[type=file]").setInputFiles(file);
+}
+
+test("a trace that is saved shows the same when it is opened", async ({ context, origin }) => {
+  const page = await context.newPage();
+  await open(page, origin, "policy=leveled&at=500000");
+  await simulated(page);
+  await keepSaved(page);
+  const { text, type } = await saved(page, "the events, as a trace");
+  expect(type).toBe("application/x-ndjson");
+  await slider(page).press("End");
+  await page.keyboard.press("t");
+  const there = await page.locator(".tables").innerText();
+  const other = await context.newPage();
+  await open(other, origin, "policy=tiered");
+  await openText(other, "saved.ndjson", text);
+  await expect(other.locator(".opened")).toContainText("saved.ndjson");
+  await slider(other).press("End");
+  await other.keyboard.press("t");
+  await expect.poll(() => other.locator(".tables").innerText()).toBe(there);
+  await openText(other, "cut.ndjson", text.slice(0, text.length >> 1));
+  await expect(other.getByRole("alert")).toContainText("This trace ends at");
+  await other.getByRole("button", { name: "close" }).click();
+  await expect(other.locator(".opened")).toHaveCount(0);
+});
+
+test("rows of one's own are written to the engine", async ({ context, origin }) => {
+  const page = await context.newPage();
+  await open(page, origin, "policy=leveled");
+  const rows = Array.from(
+    { length: 20_000 },
+    (_, i) => `key${(i * 7919) % 20_000},${"x".repeat(200)}`,
+  );
+  await openText(page, "mine.csv", `key,value\n${rows.join("\n")}\n`);
+  await expect(page.locator(".opened")).toContainText("mine.csv");
+  await simulated(page);
+  await expect(page.getByRole("combobox", { name: "Device" })).toHaveValue("memory");
+  await slider(page).press("End");
+  await page.keyboard.press("t");
+  await expect(page.locator(".tables tbody tr").first()).toContainText("key");
+  await openText(page, "empty.csv", "key,value\n");
+  await expect(page.locator("#files")).toContainText("neither events nor rows");
+});
+
+test("the picture is saved as PNG and as SVG", async ({ context, origin }) => {
+  const page = await context.newPage();
+  await open(page, origin, "policy=leveled&at=500000");
+  await simulated(page);
+  await keepSaved(page);
+  const svg = await saved(page, "the picture, as SVG");
+  expect(svg.type).toBe("image/svg+xml");
+  expect(svg.text).toMatch(/^<svg .*<rect /);
+  expect((await saved(page, "the picture, as PNG")).type).toBe("image/png");
+});
