@@ -14,7 +14,17 @@ export default defineConfig({
   },
   build: {
     target: "es2022",
-    rolldownOptions: { input: [at("index.html"), at("store.html")] },
+    rolldownOptions: {
+      input: {
+        index: at("index.html"),
+        store: at("store.html"),
+        embed: at("src/visualizer/embed.ts"),
+      },
+      // Other pages load this one by its name.
+      output: {
+        entryFileNames: ({ name }) => (name === "embed" ? "embed.js" : "assets/[name]-[hash].js"),
+      },
+    },
   },
   worker: { format: "es" },
   // The package finds its worker and its module beside itself; a bundled copy would not.

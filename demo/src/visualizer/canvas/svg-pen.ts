@@ -11,7 +11,8 @@ export function toSvg(
 ): string {
   const pen = new SvgPen(measure);
   draw(pen as unknown as Pen);
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}">${pen.content()}</svg>\n`;
+  const size = `viewBox="0 0 ${width} ${height}" width="${width}" height="${height}"`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" ${size}>${pen.content()}</svg>\n`;
 }
 
 class SvgPen {
@@ -108,9 +109,9 @@ class SvgPen {
   fillText(text: string, x: number, y: number): void {
     const [, size = "12", family = "sans-serif"] = /([\d.]+)px (.*)/.exec(this.font) ?? [];
     const escaped = text.replace(/[&<>]/g, (sign) => `&#${sign.charCodeAt(0)};`);
-    this.#parts.push(
-      `<text x="${round(x)}" y="${round(y)}" font-size="${size}" font-family="${family.replaceAll('"', "'")}" ${this.#filled()}>${escaped}</text>`,
-    );
+    const font = `font-size="${size}" font-family="${family.replaceAll('"', "'")}"`;
+    const place = `x="${round(x)}" y="${round(y)}"`;
+    this.#parts.push(`<text ${place} ${font} ${this.#filled()}>${escaped}</text>`);
   }
 
   #filled(): string {

@@ -63,13 +63,20 @@ export const CHAPTERS: readonly Chapter[] = [
     name: "LSM trees",
     title: "Where is the newest fern?",
     hook: [
-      "A log-structured merge tree never changes data in place. Writes go to a memtable in memory and to a log; a full memtable is flushed to a sorted, immutable table on disk. So one key can be in many places, each with another version.",
-      "Newer data always lies above older data: memtables over level 0, level 0 over level 1, and so on down. A read asks from the top, and stops at the first place that has the key. A deleted key has a version, too: a tombstone, which hides those below it.",
+      "A log-structured merge tree never changes data in place. Writes go to a memtable in " +
+        "memory and to a log; a full memtable is flushed to a sorted, immutable table on disk. " +
+        "So one key can be in many places, each with another version.",
+      "Newer data always lies above older data: memtables over level 0, level 0 over level 1, " +
+        "and so on down. A read asks from the top, and stops at the first place that has the " +
+        "key. A deleted key has a version, too: a tombstone, which hides those below it.",
     ],
     figure: Basics,
     lesson: "Newer lies above; the first hit wins, even if it says that the key is deleted.",
     question: {
-      ask: "The engine now runs in this page, on a store in memory: fern is put and compacted down, put again and flushed, then deleted. How many places does a get of fern ask? And after the tombstone was flushed to level 0 as well?",
+      ask:
+        "The engine now runs in this page, on a store in memory: fern is put and compacted " +
+        "down, put again and flushed, then deleted. How many places does a get of fern ask? And " +
+        "after the tombstone was flushed to level 0 as well?",
       unit: "places",
       digits: 0,
       predictions: [
@@ -77,23 +84,33 @@ export const CHAPTERS: readonly Chapter[] = [
         { name: "tombstone flushed", measure: placesOfDeletedKey(true) },
       ],
       after:
-        "In memory, the tombstone is the first place and the last. Once it is flushed, the empty memtable is asked before it. The older versions stay on disk, unread, until a compaction drops them: an LSM tree deletes by writing.",
+        "In memory, the tombstone is the first place and the last. Once it is flushed, the " +
+        "empty memtable is asked before it. The older versions stay on disk, unread, until a " +
+        "compaction drops them: an LSM tree deletes by writing.",
     },
     reference:
-      "P. O'Neil, E. Cheng, D. Gawlick, E. O'Neil: The Log-Structured Merge-Tree (LSM-Tree). Acta Informatica 33 (1996).",
+      "P. O'Neil, E. Cheng, D. Gawlick, E. O'Neil: The Log-Structured Merge-Tree (LSM-Tree). " +
+      "Acta Informatica 33 (1996).",
   },
   {
     id: "crash",
     name: "A crash",
     title: "What is left when the power fails?",
     hook: [
-      "A write goes to the log before it goes to the memtable, so that it can be read again from there. But a write to a file is not on disk yet: the system keeps it in memory until the file is synced. A sync costs milliseconds, so most writes are buffered, and one sync makes all of them durable together.",
-      "When the power fails, what was not synced may be gone. What an engine promises is an order: if a write is there after the crash, so are all before it, and no write is there by half.",
+      "A write goes to the log before it goes to the memtable, so that it can be read again " +
+        "from there. But a write to a file is not on disk yet: the system keeps it in memory " +
+        "until the file is synced. A sync costs milliseconds, so most writes are buffered, and " +
+        "one sync makes all of them durable together.",
+      "When the power fails, what was not synced may be gone. What an engine promises is an " +
+        "order: if a write is there after the crash, so are all before it, and no write is " +
+        "there by half.",
     ],
     figure: Crash,
     lesson: "A sync makes everything before it durable; after it, you bet on the power.",
     question: {
-      ask: "Ten puts of ten keys, on this browser's files, then the power fails. How many keys are there, if only the sixth put is synced? And if each is?",
+      ask:
+        "Ten puts of ten keys, on this browser's files, then the power fails. How many keys are " +
+        "there, if only the sixth put is synced? And if each is?",
       unit: "of 10 keys",
       digits: 0,
       predictions: [
@@ -102,23 +119,34 @@ export const CHAPTERS: readonly Chapter[] = [
         { name: "none is synced", measure: survivors(() => false) },
       ],
       after:
-        "The sixth put took the five before it along: they are in the same log. The last four were only buffered. Recovery reads the log up to the first record that is not whole, and its checksums tell where that is.",
+        "The sixth put took the five before it along: they are in the same log. The last four " +
+        "were only buffered. Recovery reads the log up to the first record that is not whole, " +
+        "and its checksums tell where that is.",
     },
     reference:
-      "C. Mohan, D. Haderle, B. Lindsay, H. Pirahesh, P. Schwarz: ARIES: A Transaction Recovery Method Supporting Fine-Granularity Locking and Partial Rollbacks Using Write-Ahead Logging. ACM TODS 17 (1992).",
+      "C. Mohan, D. Haderle, B. Lindsay, H. Pirahesh, P. Schwarz: ARIES: A Transaction " +
+      "Recovery Method Supporting Fine-Granularity Locking and Partial Rollbacks Using " +
+      "Write-Ahead Logging. ACM TODS 17 (1992).",
   },
   {
     id: "levels",
     name: "Leveling or tiering",
     title: "Can one tree write least and read least?",
     hook: [
-      "Every level is T times as large as the one above. Under leveling a level is one run: whatever comes down is merged with what is there, so each entry is rewritten some T/2 times in every level. Under tiering a level collects up to T − 1 runs, and they are merged once, on their way down.",
-      "Fewer runs are good for reads, which may have to look into each; fewer merges are good for writes. Lazy leveling pays for reads only in the largest level, where almost all data is.",
+      "Every level is T times as large as the one above. Under leveling a level is one run: " +
+        "whatever comes down is merged with what is there, so each entry is rewritten some T/2 " +
+        "times in every level. Under tiering a level collects up to T − 1 runs, and they are " +
+        "merged once, on their way down.",
+      "Fewer runs are good for reads, which may have to look into each; fewer merges are good " +
+        "for writes. Lazy leveling pays for reads only in the largest level, where almost all " +
+        "data is.",
     ],
     figure: Levels,
     lesson: "You do not avoid the cost of order; you choose whom to charge.",
     question: {
-      ask: "Uniform updates, simulated with T = 5, so slowly that every policy keeps up. How many bytes does each write to tables for each byte that it accepts?",
+      ask:
+        "Uniform updates, simulated with T = 5, so slowly that every policy keeps up. How many " +
+        "bytes does each write to tables for each byte that it accepts?",
       unit: "written per byte",
       digits: 1,
       predictions: [
@@ -127,23 +155,32 @@ export const CHAPTERS: readonly Chapter[] = [
         { name: "tiered-full", measure: simulated({ policy: "tiered-full" }, writing) },
       ],
       after:
-        "The order is the model's. The figures differ from it: a flush counts as a write here, and a small tree is never full in all of its levels.",
+        "The order is the model's. The figures differ from it: a flush counts as a write here, " +
+        "and a small tree is never full in all of its levels.",
     },
     reference:
-      "N. Dayan, S. Idreos: Dostoevsky: Better Space-Time Trade-Offs for LSM-Tree Based Key-Value Stores via Adaptive Removal of Superfluous Merging. SIGMOD 2018.",
+      "N. Dayan, S. Idreos: Dostoevsky: Better Space-Time Trade-Offs for LSM-Tree Based " +
+      "Key-Value Stores via Adaptive Removal of Superfluous Merging. SIGMOD 2018.",
   },
   {
     id: "partitions",
     name: "Coordinated partitioning",
     title: "Why does one merge take everything?",
     hook: [
-      "A compaction may be divided: tables that overlap no others are independent, and can be merged in parallel. A table that overlaps nothing at all needs no merge; it is moved.",
-      "But overlap chains. If table 1 overlaps table 2 and table 2 overlaps table 3, all three belong to one merge, though 1 and 3 have nothing in common. Runs that cut their tables wherever these are full overlap like bricks in a wall, and the chain runs from end to end.",
+      "A compaction may be divided: tables that overlap no others are independent, and can be " +
+        "merged in parallel. A table that overlaps nothing at all needs no merge; it is moved.",
+      "But overlap chains. If table 1 overlaps table 2 and table 2 overlaps table 3, all " +
+        "three belong to one merge, though 1 and 3 have nothing in common. Runs that cut their " +
+        "tables wherever these are full overlap like bricks in a wall, and the chain runs from " +
+        "end to end.",
     ],
     figure: Partitions,
     lesson: "Tables that were cut at the same keys never chain: agree on the cuts beforehand.",
     question: {
-      ask: "Universal compaction of uniform updates, simulated: once with tables cut by size, once by halving the whole key space, flushes too. How many independent groups does a compaction have on average?",
+      ask:
+        "Universal compaction of uniform updates, simulated: once with tables cut by size, once " +
+        "by halving the whole key space, flushes too. How many independent groups does a " +
+        "compaction have on average?",
       unit: "groups",
       digits: 1,
       predictions: [
@@ -166,24 +203,35 @@ export const CHAPTERS: readonly Chapter[] = [
         },
       ],
       after:
-        "Groups are what workers can share. With tables cut by size a second worker has nothing to do; with common cuts each finds a group, and a group of one table moves without being rewritten.",
+        "Groups are what workers can share. With tables cut by size a second worker has nothing " +
+        "to do; with common cuts each finds a group, and a group of one table moves without " +
+        "being rewritten.",
     },
     reference:
-      "Q. Mao, V. Hristidis: Increase Merge Efficiency in LSM Trees Through Coordinated Partitioning of Sorted Runs, Figure 2 and Section IV.",
+      "Q. Mao, V. Hristidis: Increase Merge Efficiency in LSM Trees Through Coordinated " +
+      "Partitioning of Sorted Runs, Figure 2 and Section IV.",
   },
   {
     id: "horizontal",
     name: "Horizontal growth",
     title: "When should runs be merged?",
     hook: [
-      "A tree can grow sideways: it keeps its number of levels, and their capacities grow with the data. Then the question is when to merge. Suppose 60 MB arrive in runs of 10 MB, one lookup comes with each megabyte, and you may merge level 1 into a run of level 2 three times, the last time at the end.",
-      "A lookup asks every run that is there. Merge early, and the new run of level 2 is asked for the whole rest of the time; merge late, and level 1 piles up.",
+      "A tree can grow sideways: it keeps its number of levels, and their capacities grow " +
+        "with the data. Then the question is when to merge. Suppose 60 MB arrive in runs of 10 " +
+        "MB, one lookup comes with each megabyte, and you may merge level 1 into a run of level " +
+        "2 three times, the last time at the end.",
+      "A lookup asks every run that is there. Merge early, and the new run of level 2 is " +
+        "asked for the whole rest of the time; merge late, and level 1 piles up.",
     ],
     figure: Horizontal,
     lesson:
-      "A run that is written late is read for a shorter time: merge less often at first, and ever more often towards the end.",
+      "A run that is written late is read for a shorter time: merge less often at first, and " +
+      "ever more often towards the end.",
     question: {
-      ask: "Uniform updates, simulated. Leveling grows downwards; horizontal leveling and tiering keep three levels and count admissions. How many bytes does each write to tables for each byte that it accepts?",
+      ask:
+        "Uniform updates, simulated. Leveling grows downwards; horizontal leveling and tiering " +
+        "keep three levels and count admissions. How many bytes does each write to tables for " +
+        "each byte that it accepts?",
       unit: "written per byte",
       digits: 1,
       predictions: [
@@ -198,7 +246,9 @@ export const CHAPTERS: readonly Chapter[] = [
         },
       ],
       after:
-        "Counting writes less, for merges that are large and far between. Open the recordings: the counters stand beside their levels, and the disk holds up to three times the live data while all of it is merged. Vertiorizon puts two vertical levels below for that.",
+        "Counting writes less, for merges that are large and far between. Open the recordings: " +
+        "the counters stand beside their levels, and the disk holds up to three times the live " +
+        "data while all of it is merged. Vertiorizon puts two vertical levels below for that.",
     },
     reference: "How to Grow an LSM-tree? (Vertiorizon), Algorithms 2 and 3 and Figure 4.",
   },
@@ -207,14 +257,19 @@ export const CHAPTERS: readonly Chapter[] = [
     name: "Spooky",
     title: "How full can a disk be before a merge no longer fits?",
     hook: [
-      "A merge keeps its inputs until its outputs are safe on disk. What matters is not only how much it writes, but how much it holds at once.",
-      "These are the two largest levels of one tree with T = 4: 16 MiB of updates over 64 MiB of live data, on a disk of 100 MiB. Every update replaces a key that is already there. The same merge runs in three ways.",
+      "A merge keeps its inputs until its outputs are safe on disk. What matters is not only " +
+        "how much it writes, but how much it holds at once.",
+      "These are the two largest levels of one tree with T = 4: 16 MiB of updates over 64 MiB " +
+        "of live data, on a disk of 100 MiB. Every update replaces a key that is already there. " +
+        "The same merge runs in three ways.",
     ],
     figure: Dividing,
     lesson:
       "Cuts that both levels share free space as the merge goes, and nothing is written twice.",
     question: {
-      ask: "Uniform updates, simulated. What is the most that each policy has on disk at once, in units of the live data?",
+      ask:
+        "Uniform updates, simulated. What is the most that each policy has on disk at once, in " +
+        "units of the live data?",
       unit: "× live data",
       digits: 2,
       predictions: [
@@ -223,23 +278,32 @@ export const CHAPTERS: readonly Chapter[] = [
         { name: "spooky", measure: simulated({ policy: "spooky" }, peakSpace) },
       ],
       after:
-        "Open the Spooky recording and step with k until a merge into the largest level: its groups are freed one by one, from left to right. The level marked X was cut for them by a dividing merge.",
+        "Open the Spooky recording and step with k until a merge into the largest level: its " +
+        "groups are freed one by one, from left to right. The level marked X was cut for them " +
+        "by a dividing merge.",
     },
     reference:
-      "N. Dayan, T. Weiss, S. Dashevsky, M. Pan, E. Bortnikov, M. Twitto: Spooky: Granulating LSM-Tree Compactions Correctly. PVLDB 15 (2022), sections 3 and 4.",
+      "N. Dayan, T. Weiss, S. Dashevsky, M. Pan, E. Bortnikov, M. Twitto: Spooky: Granulating " +
+      "LSM-Tree Compactions Correctly. PVLDB 15 (2022), sections 3 and 4.",
   },
   {
     id: "ptier",
     name: "PTierDB",
     title: "Which tables need not move a byte?",
     hook: [
-      "Keys often share prefixes: a table name, a user, a sensor. PTierDB cuts tables between prefixes and knows which prefixes each one holds. When tables go down a level, only those that share a prefix with several others are merged; the rest are moved as they are.",
-      "The output of a merge is as new as its newest input. That is where care is needed: a table that was moved must not end up below data that is older than its own.",
+      "Keys often share prefixes: a table name, a user, a sensor. PTierDB cuts tables between " +
+        "prefixes and knows which prefixes each one holds. When tables go down a level, only " +
+        "those that share a prefix with several others are merged; the rest are moved as they " +
+        "are.",
+      "The output of a merge is as new as its newest input. That is where care is needed: a " +
+        "table that was moved must not end up below data that is older than its own.",
     ],
     figure: MoveOrMerge,
     lesson: "A move is free only if the order of versions survives it.",
     question: {
-      ask: "Uniform updates of keys with 48 prefixes, simulated. How many bytes are written to tables for each byte accepted?",
+      ask:
+        "Uniform updates of keys with 48 prefixes, simulated. How many bytes are written to " +
+        "tables for each byte accepted?",
       unit: "written per byte",
       digits: 1,
       predictions: [
@@ -251,23 +315,33 @@ export const CHAPTERS: readonly Chapter[] = [
         { name: "ptier", measure: simulated({ policy: "ptier", workload: "prefixes" }, writing) },
       ],
       after:
-        "PTierDB writes about as little as tiering. What it gains besides are tables of one prefix: look for the solid caps in the deeper levels.",
+        "PTierDB writes about as little as tiering. What it gains besides are tables of one " +
+        "prefix: look for the solid caps in the deeper levels.",
     },
     reference:
-      "L. Liu, K. Zhou: PTierDB: Building Better Read-Write Cost Balanced Key-Value Stores for Small Data on SSD. That the set is closed is ours: by the rule as it is printed, an old version resurfaces.",
+      "L. Liu, K. Zhou: PTierDB: Building Better Read-Write Cost Balanced Key-Value Stores " +
+      "for Small Data on SSD. That the set is closed is ours: by the rule as it is printed, " +
+      "an old version resurfaces.",
   },
   {
     id: "bucket",
     name: "BucketLSM",
     title: "Four workers, and only one is busy. Why?",
     hook: [
-      "Everything passes through level 0. Its tables overlap each other, so they are merged into level 1 by one job at a time, and writes wait for it however many workers there are.",
-      "BucketLSM cuts level 0 into key ranges, which are merged in parallel. Equal ranges are of no use when all writes go to one of them. So each bucket has a temperature: its share of what was flushed lately, divided by a fair share.",
+      "Everything passes through level 0. Its tables overlap each other, so they are merged " +
+        "into level 1 by one job at a time, and writes wait for it however many workers there " +
+        "are.",
+      "BucketLSM cuts level 0 into key ranges, which are merged in parallel. Equal ranges are " +
+        "of no use when all writes go to one of them. So each bucket has a temperature: its " +
+        "share of what was flushed lately, divided by a fair share.",
     ],
     figure: Buckets,
     lesson: "Cut where the writes are, not where the keys are.",
     question: {
-      ask: "100,000 writes a second with eight workers on a fast device, simulated: first of keys spread evenly, then nine of ten in a range that shifts. For how many seconds do writes wait in all?",
+      ask:
+        "100,000 writes a second with eight workers on a fast device, simulated: first of keys " +
+        "spread evenly, then nine of ten in a range that shifts. For how many seconds do writes " +
+        "wait in all?",
       unit: "s of waiting",
       digits: 1,
       predictions: [
@@ -286,10 +360,14 @@ export const CHAPTERS: readonly Chapter[] = [
         },
       ],
       after:
-        "Even keys give each worker a bucket, and the stalls of the one merge of level 0 nearly vanish. A shifting range is harder: a split binds only later flushes. Open the last recording and watch a bar rise over the rule at 2, and what it leaves behind be joined.",
+        "Even keys give each worker a bucket, and the stalls of the one merge of level 0 nearly " +
+        "vanish. A shifting range is harder: a split binds only later flushes. Open the last " +
+        "recording and watch a bar rise over the rule at 2, and what it leaves behind be " +
+        "joined.",
     },
     reference:
-      "J. Park, K. Min, S. Byeon, T. Noh, H. Park, X. He, H.-Y. Kim, Y. Kim: BucketLSM: Breaking the Compaction Scalability Barrier in LSM-Based Key-Value Stores.",
+      "J. Park, K. Min, S. Byeon, T. Noh, H. Park, X. He, H.-Y. Kim, Y. Kim: BucketLSM: " +
+      "Breaking the Compaction Scalability Barrier in LSM-Based Key-Value Stores.",
   },
 ];
 

@@ -6,10 +6,10 @@ import type { Measured } from "./measure.ts";
 
 let stores = 0;
 
-/** Opens an empty store in memory. */
+/** Opens an empty store in memory, of the build that traces reads. */
 export function openStore(): Promise<Db> {
   stores += 1;
-  return open(`chapter-${stores}`, { storage: "memory" });
+  return open(`chapter-${stores}`, { storage: "memory", policies: "all" });
 }
 
 /** How many places a get of a key asks that was written twice and deleted. */

@@ -1,0 +1,24 @@
+/** The visualizer inside of another page. */
+
+import { expect, test } from "./fixtures.ts";
+
+test("a recording and a chapter are embedded by an element", async ({ context, origin }) => {
+  const page = await context.newPage();
+  await page.goto(`${origin}/pages/store.html`);
+  await page.evaluate(
+    async ({ script, small }) => {
+      await import(script);
+      document.body.innerHTML =
+        `<terrane-visualizer recording="v1&amp;policy=tiered&amp;at=300000&amp;${small}"></terrane-visualizer>` +
+        `<terrane-visualizer chapter="levels"></terrane-visualizer>`;
+    },
+    { script: `${origin}/demo/embed.js`, small: "load=40000&amp;operations=60000" },
+  );
+  const recording = page.frameLocator("terrane-visualizer[recording] iframe");
+  await expect(recording.locator(".strata .names")).toContainText("Level 0");
+  await expect(recording.locator(".transport strong").first()).toHaveText("0.30 s");
+  await expect(recording.locator(".right")).toHaveCount(0);
+  await expect(recording.getByRole("link", { name: "Open in the visualizer" })).toBeVisible();
+  const chapter = page.frameLocator("terrane-visualizer[chapter] iframe");
+  await expect(chapter.getByRole("heading", { level: 1 })).toContainText("Can one tree");
+});
