@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { decode, encode } from "../src/visualizer/source/link.ts";
 import { DEFAULTS, type Settings } from "../src/visualizer/source/settings.ts";
 
-test("a link brings back the run, the moment and what is selected", () => {
+test("a link brings back the recording, the moment and what is selected", () => {
   const settings: Settings = {
     policy: "bucket",
     parameters: { buckets: 8, followWorkers: false, filters: "monkey" },
@@ -12,11 +12,13 @@ test("a link brings back the run, the moment and what is selected", () => {
     valueBytes: 100,
     load: 50_000,
     operations: 20_000,
+    rate: 5000,
     workers: 8,
     device: "phone",
     seed: 99,
   };
-  const linked = { settings, at: 1_234_567, speed: 0.25, selected: 12 };
+  const read = Uint8Array.of(0, 171);
+  const linked = { settings, at: 1_234_567, speed: 0.25, selected: 12, read };
   expect(decode(`#${encode(linked)}`)).toEqual(linked);
 });
 
@@ -26,7 +28,7 @@ test.each([
   "#v9&policy=leveled",
   "#v1&",
   "#v1&policy=nonsense&workload=constructor&device=toString",
-])("%s is the run of a new visitor", (fragment) =>
+])("%s is the recording of a new visitor", (fragment) =>
   expect(decode(fragment).settings).toEqual(DEFAULTS),
 );
 
