@@ -8,6 +8,8 @@
 //!    their tables along.
 //! 4. **In the last level** they are merged in place.
 //!
+//! The level goes first that has most for what it may have: level 0 by its runs, another by the tables of a guard.
+//!
 //! What PebblesDB has beyond that is left out: merges in the last level but one that stay there, merges that
 //! seeks cause, and seeks by several threads.
 
@@ -56,6 +58,13 @@ fn records(state: &[u8]) -> impl Iterator<Item = (&[u8; 8], usize)> {
 /// Tables of a level that go down together.
 type Set<'a> = Vec<&'a Arc<TableInfo>>;
 
+/// What is due of a level: at a score of 1 or more.
+struct Due<'a> {
+    level: usize,
+    score: f64,
+    sets: Vec<Set<'a>>,
+}
+
 impl Guards {
     /// Step 1: the state with those of these keys, in order, that are guards.
     pub(crate) fn learn(&self, state: &[u8], keys: impl Iterator<Item = u64>) -> Vec<u8> {
@@ -90,8 +99,15 @@ impl Guards {
         records(state).filter(|(_, first)| *first <= level).map(|(key, _)| &key[..]).collect()
     }
 
+    /// Step 2.
+    fn level0<'a>(&self, runs: &'a [Run]) -> Due<'a> {
+        let score = runs.len() as f64 / self.l0_compaction_trigger.max(1) as f64;
+        let sets = vec![runs.iter().flat_map(|run| run.tables().iter()).collect()];
+        Due { level: 0, score, sets }
+    }
+
     /// Steps 3 and 4: the tables of guards that have too many, in sets that share no key.
-    fn due<'a>(&self, runs: &'a [Run], guards: &[&[u8]]) -> Vec<Set<'a>> {
+    fn crowded<'a>(&self, level: usize, runs: &'a [Run], guards: &[&[u8]]) -> Due<'a> {
         let mut tables: Vec<_> = runs.iter().flat_map(|run| run.tables().iter()).collect();
         tables.sort_unstable_by(|a, b| a.smallest.cmp(&b.smallest));
         // Guard 0 is what lies below the first key.
@@ -126,7 +142,10 @@ impl Guards {
             }
             end = end.max(&table.largest);
         }
-        sets.into_iter().filter(|(_, is_due)| *is_due).map(|(set, _)| set).collect()
+        let most = counts.iter().copied().max().unwrap_or(0);
+        let score = most as f64 / (self.tables + 1) as f64;
+        let sets = sets.into_iter().filter(|(_, is_due)| *is_due).map(|(set, _)| set).collect();
+        Due { level, score, sets }
     }
 }
 
@@ -151,34 +170,39 @@ impl Policy for Guards {
             into.any(|into| into == level || into == self.next(level))
                 || tables.any(|table| held.contains(&table.id))
         };
-        (0..=self.last_level).filter(|level| !is_busy(*level)).find_map(|level| {
-            let (own, next) = (runs(level), self.next(level));
-            let guards = Guards::of_level(state, next);
-            let sets = match level {
-                0 if own.len() < self.l0_compaction_trigger => return None,
-                0 => vec![own.iter().flat_map(|run| run.tables().iter()).collect()],
-                _ => self.due(own, &Guards::of_level(state, level)),
+        let mut first: Option<Due> = None;
+        for level in (0..=self.last_level).filter(|level| !is_busy(*level)) {
+            let due = match level {
+                0 => self.level0(runs(0)),
+                _ => self.crowded(level, runs(level), &Guards::of_level(state, level)),
             };
-            let groups = sets.into_iter().map(|tables: Vec<&Arc<TableInfo>>| {
-                let (smallest, largest) = key_range(&tables);
-                let run = match next == level {
-                    true => own.last().map_or(fresh, |oldest| oldest.id),
-                    false => place(runs(next), fresh, smallest, largest),
-                };
-                let cuts = guards.iter().filter(|guard| smallest < **guard && **guard <= largest);
-                let action = Action::Merge {
-                    cuts: cuts.map(|guard| guard.to_vec()).collect(),
-                    target_file_bytes: u64::MAX,
-                    filter_bits: None,
-                    split: None,
-                };
-                let inputs = tables.iter().map(|table| table.id).collect();
-                Group::new(inputs, Destination { level: next, run }, action)
-            });
-            let groups: Vec<_> = groups.collect();
-            let reason = format!("level {level}: tables of {} go to level {next}", groups.len());
-            (!groups.is_empty()).then(|| Compaction::parallel(groups, reason.as_str()).into())
-        })
+            // Of those that are due alike the upper one.
+            if due.score >= first.as_ref().map_or(1.0, |first| first.score.next_up()) {
+                first = Some(due);
+            }
+        }
+        let Due { level, sets, .. } = first?;
+        let (own, next) = (runs(level), self.next(level));
+        let guards = Guards::of_level(state, next);
+        let groups = sets.into_iter().map(|tables| {
+            let (smallest, largest) = key_range(&tables);
+            let run = match next == level {
+                true => own.last().map_or(fresh, |oldest| oldest.id),
+                false => place(runs(next), fresh, smallest, largest),
+            };
+            let cuts = guards.iter().filter(|guard| smallest < **guard && **guard <= largest);
+            let action = Action::Merge {
+                cuts: cuts.map(|guard| guard.to_vec()).collect(),
+                target_file_bytes: u64::MAX,
+                filter_bits: None,
+                split: None,
+            };
+            let inputs = tables.iter().map(|table| table.id).collect();
+            Group::new(inputs, Destination { level: next, run }, action)
+        });
+        let groups: Vec<_> = groups.collect();
+        let reason = format!("level {level}: tables of {} go to level {next}", groups.len());
+        Some(Compaction::parallel(groups, reason.as_str()).into())
     }
 
     /// The guards of a tree that another policy left are learned again, as keys are written.

@@ -16,8 +16,7 @@ pub const MERGED: &str = "merged, of the store";
 pub const PHASES: usize = 10;
 
 /// With the read limit, and with one that is never met.
-pub const CASES: [(&str, u64); 2] =
-    [("reads are counted", super::READ_LIMIT), ("no limit", 1 << 50)];
+pub const CASES: [&str; 2] = ["reads are counted", "no limit"];
 
 /// A load and updates at rest, then reads.
 ///
@@ -34,13 +33,13 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
         format!(
             "{} A load of {load} entries, as many updates, a wait until nothing is left to merge; then reads, \
              all by Zipf's law of exponent 0.99.",
-            setting(store)
+            setting(scale, store)
         ),
     );
     let mut plot = Plot { x: "reads, of the entries", y: TABLES, curves: Vec::new() };
-    for (name, read_limit) in CASES {
+    for (name, read_limit) in CASES.into_iter().zip([super::read_limit(scale), 1 << 50]) {
         progress(&format!("reads over time, {name}"));
-        let policy = PolicyOptions::PTier(PTier { read_limit, ..ptier(store) });
+        let policy = PolicyOptions::PTier(PTier { read_limit, ..ptier(scale, store) });
         let report = simulate(name, config(store, policy, workload(load)))?;
         let reads = report.phases.iter().filter(|phase| phase.name == "reads");
         for (tenth, phase) in reads.enumerate() {

@@ -1,6 +1,6 @@
 //! Figure 6: random writes, then random reads, of items of four sizes.
 
-use super::{DESIGNS, Design, comparable, config, scaled, setting};
+use super::{DESIGNS, Design, comparable, scaled, setting};
 use crate::figure::Figure;
 use crate::scaled::simulate;
 use crate::{PapersError, Scale};
@@ -12,7 +12,7 @@ pub const WRITE: &str = "thousand writes a second";
 pub const READ: &str = "thousand reads a second";
 
 /// The paper's operations of each kind.
-const OPERATIONS: u64 = 50_000_000;
+pub(super) const OPERATIONS: u64 = 50_000_000;
 /// Bytes of an item.
 pub const ITEMS: [u64; 4] = [124, 256, 512, 1024];
 
@@ -30,7 +30,7 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
         format!(
             "{} There are as many flushes as the paper's, and entries in proportion to their sizes. 50 M \
              writes of distinct keys, then 50 M reads, both uniform.",
-            setting(comparable(scale, 124))
+            setting(scale, comparable(scale, 124))
         ),
     );
     for item in ITEMS {
@@ -48,7 +48,7 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
                 }],
             };
             let workload = Workload { load, phases: vec![reads], ..Workload::default() };
-            let report = simulate(design.name(), config(store, design.policy(store), workload))?;
+            let report = simulate(design.name(), design.config(scale, store, workload))?;
             for (phase, measure) in [("load", WRITE), ("reads", READ)] {
                 let found = report.phases.iter().find(|found| found.name == phase);
                 let rate = found.map_or(0.0, |found| found.figures.throughput_mean);

@@ -2,12 +2,15 @@
 //!
 //! * [`ycsb`] - table I and figure 7: a load, then YCSB A, B, C, F and D; and E after a load of its own.
 //! * [`items`] - figure 6: writes, then reads, of items of four sizes.
+//! * [`changes`] - what their numbers depend on: one thing changed at a time.
 //! * [`hot`] - what reads cost over time, as merges within the deepest level go on.
 //! * [`sweeps`] - prefixes and read limits, neither of which the paper states; and uneven prefixes.
 //!
 //! The paper's store has two memtables of 32 MB, filters of 10 bits, and LevelDB's defaults: 4 files in level 0,
-//! 10 MB in level 1 and a size ratio of 10. Its baselines merge level by level into files of any size.
+//! 10 MB in level 1 and a size ratio of 10. Three of its baselines merge level by level into files of any size;
+//! PebblesDB, SILK and WiscKey are what the simulator has of them.
 
+pub mod changes;
 pub mod hot;
 pub mod items;
 pub mod sweeps;
@@ -16,9 +19,9 @@ pub mod ycsb;
 use crate::scaled::{Scaled, UNBOUNDED};
 use crate::{Paper, Scale};
 use terrane_policy::{
-    Filters, LazyLeveled, LeveledFull, PTier, Partitioning, PolicyOptions, Tiered,
+    Filters, LazyLeveled, Leveled, LeveledFull, PTier, Partitioning, PolicyOptions, Tiered,
 };
-use terrane_sim::{Config, KeyPrefixes, Workload};
+use terrane_sim::{Config, Guards, KeyPrefixes, Workload};
 
 /// The paper.
 pub const PAPER: Paper = Paper {
@@ -27,6 +30,7 @@ pub const PAPER: Paper = Paper {
     figures: &[
         ycsb::figure,
         items::figure,
+        changes::figure,
         hot::figure,
         sweeps::prefixes,
         sweeps::read_limit,
@@ -41,12 +45,6 @@ pub const PAPER: Paper = Paper {
             "Figure 2",
             "its stores are leveled, tiered and lazy-leveled ones, as those here, at a size ratio of 6.",
         ),
-        (
-            "PebblesDB",
-            "the simulator has no guards: its column of table I, 6.32 and 12.7 GB, is not reproduced.",
-        ),
-        ("SILK", "the simulator's merges do not pause for others: 17.54 and 10.5 GB."),
-        ("WiscKey", "the simulator has no log of values: 2.8 and 27.2 GB."),
     ],
 };
 
@@ -59,13 +57,26 @@ pub enum Design {
     LazyLeveled,
     /// Several runs in every level.
     Tiered,
+    /// Levels of several runs, cut at guards.
+    PebblesDb,
+    /// Partial merges, which pause for level 0.
+    Silk,
+    /// Pointers in tables, values in a log.
+    WiscKey,
     /// The paper's.
     PTier,
 }
 
 /// All of them.
-pub const DESIGNS: [Design; 4] =
-    [Design::Leveled, Design::LazyLeveled, Design::Tiered, Design::PTier];
+pub const DESIGNS: [Design; 7] = [
+    Design::Leveled,
+    Design::LazyLeveled,
+    Design::Tiered,
+    Design::PebblesDb,
+    Design::Silk,
+    Design::WiscKey,
+    Design::PTier,
+];
 
 impl Design {
     /// Its name.
@@ -75,11 +86,14 @@ impl Design {
             Design::Leveled => "leveled",
             Design::LazyLeveled => "lazy-leveled",
             Design::Tiered => "tiered",
+            Design::PebblesDb => "pebblesdb",
+            Design::Silk => "silk",
+            Design::WiscKey => "wisckey",
             Design::PTier => "ptier",
         }
     }
 
-    fn policy(self, store: Scaled) -> PolicyOptions {
+    fn policy(self, scale: Scale, store: Scaled) -> PolicyOptions {
         let (size_ratio, target_file_bytes, filters) = (10, UNBOUNDED, Filters::Uniform);
         // 1 MB of the paper's: the capacity of level 1 is ten times that.
         let level_base_bytes = store.buffer() / 32;
@@ -111,20 +125,67 @@ impl Design {
                 filters,
                 partitioning: Partitioning::DEFAULT,
             }),
-            Design::PTier => PolicyOptions::PTier(ptier(store)),
+            // RocksDB's, from which SILK is made: 256 MB in level 1, files of 64 MB.
+            Design::Silk => partial(store.buffer() * 8 / 10, store.buffer() * 2),
+            // LevelDB's: 10 MB in level 1, files of 2 MB.
+            Design::WiscKey | Design::PebblesDb => partial(level_base_bytes, store.buffer() / 16),
+            Design::PTier => PolicyOptions::PTier(ptier(scale, store)),
+        }
+    }
+
+    /// Its store; what it is beyond a policy, too.
+    fn config(self, scale: Scale, store: Scaled, workload: Workload) -> Config {
+        let config = config(store, self.policy(scale, store), workload);
+        match self {
+            Design::PebblesDb => Config { guards: Some(guards(store)), ..config },
+            Design::Silk => Config { pause_deeper_merges: true, ..config },
+            // Its memtable is LevelDB's, of 4 MB, and has no values.
+            Design::WiscKey => {
+                Config { value_pointer_bytes: 12, buffer_bytes: store.buffer() / 8, ..config }
+            }
+            Design::Leveled | Design::LazyLeveled | Design::Tiered | Design::PTier => config,
         }
     }
 }
 
-/// The read limit of the figures.
-pub const READ_LIMIT: u64 = 32;
+/// Partial merges as RocksDB and LevelDB do them: four files in level 0, a size ratio of 10.
+fn partial(level_base_bytes: u64, target_file_bytes: u64) -> PolicyOptions {
+    PolicyOptions::Leveled(Leveled {
+        size_ratio: 10,
+        level_base_bytes,
+        target_file_bytes,
+        l0_compaction_trigger: 4,
+        dynamic_level_bytes: false,
+        ..Leveled::default()
+    })
+}
+
+/// PebblesDB's defaults: a key is a guard of level 1 by 27 bits of its hash, and of each next level by two less.
+fn guards(store: Scaled) -> Guards {
+    let keys = Guards::default().keys as f64 / store.factor();
+    Guards { keys: (keys as u64).max(1), ..Guards::default() }
+}
+
+/// The read limit of the figures: as many of the paper's reads at each scale.
+#[must_use]
+pub fn read_limit(scale: Scale) -> u64 {
+    sized(scale, 32)
+}
+
+/// A size or number at the ci scale, and as much larger at the full one.
+fn sized(scale: Scale, at_ci: u64) -> u64 {
+    match scale {
+        Scale::Ci => at_ci,
+        Scale::Full => at_ci * 32 / 9,
+    }
+}
 
 /// Prefixes of the keys, alike: so few that the paper's order of write amplification holds (the sweep of
 /// prefixes shows where it does not).
 pub const PREFIXES: u64 = 8;
 
 /// The paper's policy: `T_s` is 4 MB, and a table is at most 64 MB.
-fn ptier(store: Scaled) -> PTier {
+fn ptier(scale: Scale, store: Scaled) -> PTier {
     PTier {
         size_ratio: 10,
         level_base_bytes: store.buffer() * 10 / 32,
@@ -134,18 +195,14 @@ fn ptier(store: Scaled) -> PTier {
         l0_compaction_trigger: 4,
         prefix_length: 2,
         prefix_delimiter: Vec::new(),
-        read_limit: READ_LIMIT,
+        read_limit: read_limit(scale),
     }
 }
 
 /// The paper's store of items of this size, at a scale; an item has a key of 16 bytes.
 fn store(scale: Scale, item: u64) -> Scaled {
-    let buffer_entries = match scale {
-        Scale::Ci => 64,
-        Scale::Full => 512,
-    };
     Scaled {
-        buffer_entries,
+        buffer_entries: sized(scale, 64),
         key_bytes: 16,
         value_bytes: item - 16,
         paper_buffer: 32 << 20,
@@ -157,10 +214,7 @@ fn store(scale: Scale, item: u64) -> Scaled {
 
 /// The same with buffers large enough for the capacities of the baselines, which are 1 KB at least.
 fn comparable(scale: Scale, item: u64) -> Scaled {
-    let bytes = match scale {
-        Scale::Ci => 36 << 10,
-        Scale::Full => 128 << 10,
-    };
+    let bytes = sized(scale, 36 << 10);
     Scaled { buffer_entries: bytes / item, ..store(scale, item) }
 }
 
@@ -185,12 +239,13 @@ fn config(store: Scaled, policy: PolicyOptions, workload: Workload) -> Config {
 }
 
 /// The setting in words.
-fn setting(store: Scaled) -> String {
+fn setting(scale: Scale, store: Scaled) -> String {
     format!(
         "A buffer of {} entries stands for the paper's of 32 MB, and everything else is as much smaller. \
          Values compress to half (assumed); keys have {PREFIXES} prefixes alike, of which ptier is told, and \
-         its read limit is {READ_LIMIT} reads here (the paper states neither). T_s is 4 MB and a table at most \
+         its read limit is {} reads here (the paper states neither). T_s is 4 MB and a table at most \
          64 MB. One thread merges; writes stall at 12 files in level 0.",
-        store.buffer_entries
+        store.buffer_entries,
+        read_limit(scale),
     )
 }

@@ -74,14 +74,14 @@ pub fn prefixes(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, 
         "prefixes",
         "Prefixes",
         "The paper states no prefix length. A longer prefix makes more prefixes of the same keys.",
-        format!("{} {OF} The number of prefixes is what varies.", setting(store)),
+        format!("{} {OF} The number of prefixes is what varies.", setting(scale, store)),
     );
     let mut plot = Plot { x: "prefixes", y: WRITES, curves: Vec::new() };
     for &count in counts(scale) {
         let case = format!("prefixes: {count}");
         progress(&format!("prefixes, {case}"));
         let prefixes = KeyPrefixes { count, exponent: 0.0 };
-        measure(&mut figure, (&case, store), ptier(store), prefixes)?;
+        measure(&mut figure, (&case, store), ptier(scale, store), prefixes)?;
         if let Some(writes) = figure.number(&case, WRITES) {
             plot.point("ptier", (count as f64, writes));
         }
@@ -100,12 +100,12 @@ pub fn read_limit(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure
         "read-limit",
         "Read limits",
         "The paper states no read limit. It trades write amplification for cheaper reads and for space.",
-        format!("{} {OF} The read limit is what varies.", setting(store)),
+        format!("{} {OF} The read limit is what varies.", setting(scale, store)),
     );
     for &read_limit in limits(scale) {
         let case = limit_case(read_limit);
         progress(&format!("read limit, {case}"));
-        let policy = PTier { read_limit, ..ptier(store) };
+        let policy = PTier { read_limit, ..ptier(scale, store) };
         let prefixes = KeyPrefixes { count: super::PREFIXES, exponent: 0.0 };
         measure(&mut figure, (&case, store), policy, prefixes)?;
     }
@@ -137,14 +137,18 @@ pub fn uneven(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
         format!(
             "{} {OF} The k-th of {UNEVEN} prefixes has a share in proportion to 1/k; without the split, a merge \
              makes one table.",
-            setting(store)
+            setting(scale, store)
         ),
     );
     for name in SPLITS {
         progress(&format!("uneven prefixes, {name}"));
         let policy = match name == SPLITS[0] {
-            true => ptier(store),
-            false => PTier { split_bytes: UNBOUNDED, target_file_bytes: UNBOUNDED, ..ptier(store) },
+            true => ptier(scale, store),
+            false => PTier {
+                split_bytes: UNBOUNDED,
+                target_file_bytes: UNBOUNDED,
+                ..ptier(scale, store)
+            },
         };
         let prefixes = KeyPrefixes { count: UNEVEN, exponent: 1.0 };
         measure(&mut figure, (name, store), policy, prefixes)?;

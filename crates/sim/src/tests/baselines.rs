@@ -71,6 +71,21 @@ fn a_guard_has_no_more_tables_than_it_may_once_nothing_is_left_to_do() {
 }
 
 #[test]
+fn a_guard_with_many_tables_goes_before_level_0() {
+    let mut config = guarded(2, 4, Workload { load: 12_000, ..Workload::default() });
+    config.device.merge_nanos_per_byte = 1000.0;
+    let mut simulation =
+        Simulation::new(Config { workers: 1, l0_stop_trigger: 8, ..config }).unwrap();
+    let mut most = 0;
+    while simulation.advance(50).unwrap() {
+        most = depths(&simulation).into_iter().flatten().fold(most, usize::max);
+    }
+    // Level 0 has at most four times the runs at which it is due, a guard about four times what it may have.
+    assert!((3..=12).contains(&most), "{most}");
+    assert!(simulation.report().whole.stall_seconds.level0 > 0.0);
+}
+
+#[test]
 fn merges_between_guards_leave_the_next_level_as_it_is() {
     let groups = Rc::new(RefCell::new(Vec::new()));
     let seen = Rc::clone(&groups);
