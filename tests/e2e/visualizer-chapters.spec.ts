@@ -113,6 +113,8 @@ test("a crash loses the writes after the last sync, and no others", async ({ con
   const other = await context.newPage();
   await other.goto(`${origin}/demo/#ch=crash`);
   await expect(other.locator(".figure [role=alert]")).not.toBeEmpty();
+  await other.close();
+  await page.bringToFront();
   await put("iris");
   await expect(page.locator(".halves dt")).toHaveText(["fern", "iris", "moss"]);
 });

@@ -102,8 +102,12 @@ function cutMarks(
     const upper = levels[above ?? -1];
     if (level.runs.length === 0 || band === undefined) return;
     if (upper !== undefined && over !== undefined) {
-      for (const at of shared(gapsOf(upper, axis), gapsOf(level, axis))) {
-        cuts.push({ x: at * width, top: over.top, bottom: band.top + band.height });
+      const [all, own] = [gapsOf(upper, axis), gapsOf(level, axis)];
+      const both = shared(all, own);
+      // Some of many cuts fall together by chance.
+      if (both.length * 2 >= Math.min(all.length, own.length)) {
+        const [top, bottom] = [over.top, band.top + band.height];
+        for (const at of both) cuts.push({ x: at * width, top, bottom });
       }
     }
     above = depth;
