@@ -66,9 +66,9 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
     figure.notes.push(
         "With flushes as slow as merges all designs wait for memtables. With merges of a quarter of the speed, flushes \
          as fast as they are, what level 0 needs is more than 8 parts give, and buckets are ahead of shared merges, \
-         these of one task: the paper's order, by more than its factors. As it is the client bounds both. Without slowing down the baseline is a third \
-         faster: it waits at 36 runs instead of writing 16 MB a second from 20 on. On faster storage, with faster \
-         merges, the client bounds all."
+         these of one task: the paper's order, by more than its factors. As it is the client bounds both. Without \
+         slowing down the baseline is a third faster: it waits at 36 runs instead of writing 16 MB a second from 20 \
+         on. On faster storage, with faster merges, the client bounds all."
             .to_owned(),
     );
     Ok(figure)
