@@ -279,8 +279,10 @@ fn a_tree_of_another_policy_is_drained_and_kept_below() {
         let mut tree = Tree::new(&policy);
         tree.model = model.clone();
         tree.state = policy.adopt(&model.shape);
+        assert!(!memory(&tree).counted);
         tree.rest();
         let memory = memory(&tree);
+        assert!(memory.counted, "what comes now is its own");
         assert_eq!((memory.vertical, memory.levels()), (3, 2));
         assert_eq!(sizes(&tree)[..2], [0, 0]);
         assert!(tree.model.is_sound());
@@ -400,4 +402,56 @@ fn a_tiered_last_level_is_merged_in_place_once_it_has_more_runs_than_the_ratio()
         panic!("the last level has too many runs")
     };
     assert!(plan.groups.iter().all(|group| group.destination.level == 4), "{plan:?}");
+}
+
+#[test]
+fn the_first_vertical_level_sends_several_tables_down_at_once_and_leaves_a_worker_for_admissions() {
+    let mut model = Model::default();
+    model.write(4, 1, [60_000]);
+    // 30 buffers in a level of 25.
+    let tables: Vec<_> =
+        (0..30u16).map(|at| model.write(3, 2, at * 1000..at * 1000 + B as u16)).collect();
+    let state = FIXED.adopt(&model.shape);
+    let mut running = Running::default();
+    let mut sent = BTreeSet::new();
+    loop {
+        let plan = FIXED.plan(&PlanContext {
+            shape: &model.shape,
+            state: &state,
+            running: &running,
+            observed: &Observed::default(),
+            filter_bits: FilterBits::whole(10),
+            workers: 4,
+            l0_stop_trigger: LEVEL0_RUNS_MAX,
+            fresh: model.fresh(&running),
+        });
+        let Some(plan) = plan else { break };
+        assert_eq!(validate_plan(&model.shape, &running, &plan), Ok(()));
+        let Plan::Compact(plan) = plan else { panic!("{plan:?}") };
+        assert_eq!(plan.groups[0].destination.level, 4);
+        sent.extend(plan.groups[0].inputs.clone());
+        running.compactions.push(plan);
+    }
+    assert_eq!((running.compactions.len(), sent.len()), (3, 3));
+    assert!(sent.iter().all(|id| tables.contains(id)));
+}
+
+#[test]
+fn a_group_below_that_ends_between_two_of_an_admission_ends_no_admission() {
+    let mut model = Model::default();
+    let goes = model.write(3, 1, 0..4);
+    let admitted = [0, 100].map(|key| model.write(0, 2, key..key + 8));
+    let after = |steps: &[(TableId, usize, bool)]| {
+        let mut state = FIXED.adopt(&Shape::default());
+        for (table, level, ends) in steps {
+            let group = merge(&[*table], *level, 9);
+            let step = Step::Group { group: &group, outputs: &[], ends: *ends };
+            state = FIXED.apply(&state, &unobserved(&model.shape, step));
+        }
+        Memory::read(&state).unwrap().counters
+    };
+    let [first, last] = [(admitted[0], 1, false), (admitted[1], 1, true)];
+    let once = after(&[first, last]);
+    assert_ne!(once, after(&[]));
+    assert_eq!(after(&[first, (goes, 4, true), last]), once);
 }
