@@ -118,16 +118,42 @@ fn the_options_of_level_0_are_refused_by_name() {
 }
 
 #[test]
-fn pipelined_levels_grow_while_the_older_run_of_level_1_is_on_its_way_down() {
+fn pipelined_levels_below_go_down_or_grow_while_the_older_run_of_level_1_is_on_its_way() {
+    let next = |level2: u16, level3: u16| {
+        let mut model = Model::default();
+        model.write(3, 1, 0..level3);
+        for key in 0..level2 {
+            model.write(2, 2, [key]);
+        }
+        let older = model.write(1, 3, 400..406);
+        model.write(1, 4, 406..412);
+        let running = Running { compactions: vec![plan(vec![move_to(&[older], 2, 2)])] };
+        let policy = Leveled { pipelined: true, dynamic_level_bytes: true, ..LEVELED };
+        propose(&policy, &model.shape, &[], &running, model.fresh(&running))
+    };
+    // Level 3 has 324 bytes at its capacity, and level 2 a third of what level 3 has.
+    assert_eq!(next(107, 323), None);
+    let Some(Plan::Reshape(grows)) = next(107, 324) else { panic!("level 3 is full") };
+    assert_eq!(grows.change, LevelChange::Add(3));
+    let Some(Plan::Compact(down)) = next(108, 323) else { panic!("level 2 is over its capacity") };
+    assert_eq!(down.groups[0].destination.level, 3);
+}
+
+#[test]
+fn pipelined_plans_as_without_it_while_no_table_of_level_1_is_on_its_way() {
     let mut model = Model::default();
-    model.write(3, 1, 0..324);
-    let older = model.write(1, 2, 0..6);
-    model.write(1, 3, 6..12);
-    let running = Running { compactions: vec![plan(vec![move_to(&[older], 2, 10)])] };
-    let policy = Leveled { pipelined: true, ..LEVELED };
-    let next = propose(&policy, &model.shape, &[], &running, model.fresh(&running));
-    let Some(Plan::Reshape(next)) = next else { panic!("{next:?}") };
-    assert_eq!(next.change, LevelChange::Add(3));
+    model.write(3, 1, 0..6);
+    model.write(2, 2, 0..400);
+    model.write(1, 3, 0..6);
+    for run in 4..7 {
+        model.write(0, run, 0..6);
+    }
+    let next = |pipelined| {
+        let policy = Leveled { pipelined, dynamic_level_bytes: false, ..LEVELED };
+        next(&policy, &model, &Running::default()).unwrap()
+    };
+    assert_eq!(next(true), next(false));
+    assert_eq!(next(true).groups[0].destination.level, 3, "the furthest over its capacity");
 }
 
 #[test]

@@ -453,5 +453,6 @@ fn a_group_below_that_ends_between_two_of_an_admission_ends_no_admission() {
     let [first, last] = [(admitted[0], 1, false), (admitted[1], 1, true)];
     let once = after(&[first, last]);
     assert_ne!(once, after(&[]));
+    assert_eq!(once, after(&[(admitted[0], 1, true)]), "as of one group");
     assert_eq!(after(&[first, (goes, 4, true), last]), once);
 }
