@@ -549,3 +549,12 @@ fn a_stack_counts_admissions_and_not_the_bytes_that_overwriting_leaves() {
         }
     }
 }
+
+#[test]
+fn a_tree_of_another_policy_counts_as_many_admissions_as_it_has_buffers() {
+    let mut model = Model::default();
+    model.write(1, 1, 0..5 * B as u16 + 1);
+    let facts = min_latency(3).status(&model.shape, &[]).facts;
+    let [Fact::Number { value, .. }] = facts[..] else { panic!("{facts:?}") };
+    assert_eq!(value, 6);
+}

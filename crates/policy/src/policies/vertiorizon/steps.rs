@@ -38,8 +38,7 @@ impl Vertiorizon {
                 return Some(Compaction::parallel(build_groups(coming, target), reason).into());
             }
         }
-        let is_there = view.shape.levels().len() > vertical.min(wanted);
-        if vertical == wanted || !is_there {
+        if vertical == wanted {
             return None;
         }
         let change = if vertical < wanted { LevelChange::Add(1) } else { LevelChange::Drop(1) };
