@@ -1,9 +1,9 @@
 //! Calls in steps, while others write between the steps; writes, while calls are held (`blocked`);
 //! bounds over several keyspaces (`memory`); a store that is only read (`read_only`); what opening does
-//! with logs (`recovery`), and what becomes of their files (`logs`); what writes wait for (`waits`), and how near they
-//! are to that (`backpressure`), and how they slow down (`slowdown`); jobs slice by slice (`jobs`), who runs them (`executors`), and what
-//! becomes of their panics (`panics`); handles (`handles`), and the places that they are opened at
-//! (`paths`).
+//! with logs (`recovery`), and what becomes of their files (`logs`); what writes wait for (`waits`), how
+//! near they are to that (`backpressure`), and how they slow down (`slowdown`); jobs slice by slice
+//! (`jobs`), who runs them (`executors`), flushes beside merges (`lanes`), and what becomes of their panics
+//! (`panics`); handles (`handles`), and the places that they are opened at (`paths`).
 
 mod backpressure;
 #[cfg(not(target_arch = "wasm32"))]
