@@ -1,9 +1,10 @@
 //! A store closes, or a keyspace is dropped, while others use it.
 
-use crate::explore::{crowded, explore, open, place, put, value};
+use crate::explore::{crowded, explore, open, open_in, place, put, value};
 use shuttle::sync::Mutex;
 use shuttle::thread;
 use std::sync::Arc;
+use terrane::executor::WorkerPool;
 use terrane::{Durability, Error, ErrorKind, Event, Options};
 
 fn is_closed(error: &Error) -> bool {
@@ -39,6 +40,29 @@ fn writers_on_a_closing_store_return_and_lose_nothing() {
                 let found = keyspace.get(&[writer, n]).expect("nothing fails");
                 assert_eq!(found.is_some(), n < written, "write {n} of {written} by {writer}");
             }
+        }
+    });
+}
+
+#[test]
+fn stores_that_share_a_pool_close_alone_and_lose_nothing() {
+    explore(100, || {
+        let pool = WorkerPool::new(1);
+        let rigs = [place(), place()];
+        let stores = rigs.each_ref().map(|rig| open_in(&pool, rig, crowded()));
+        let writers = stores.map(|db| {
+            thread::spawn(move || {
+                let keyspace = db.default_keyspace();
+                (0..8u8).for_each(|n| put(&keyspace, &[n], n.into()));
+                db.close().expect("nothing fails");
+            })
+        });
+        writers.into_iter().for_each(|writer| writer.join().expect("no panic"));
+        for rig in rigs {
+            let db = open_in(&pool, &rig, crowded());
+            db.wait_until_idle().expect("nothing fails");
+            let found = db.default_keyspace().scan(..).expect("nothing fails").count();
+            assert_eq!(found, 8);
         }
     });
 }

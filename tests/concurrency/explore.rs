@@ -3,7 +3,7 @@
 use shuttle::scheduler::{PctScheduler, RandomScheduler, ReplayScheduler};
 use shuttle::{Config, Runner};
 use std::sync::Arc;
-use terrane::executor::ThreadExecutor;
+use terrane::executor::{ThreadExecutor, WorkerPool};
 use terrane::{Db, Durability, Keyspace, Options};
 use terrane_tests::fixtures::{Kind, Rig, tiny};
 use terrane_tests::full;
@@ -33,6 +33,13 @@ pub fn crowded() -> Options {
 pub fn open(rig: &Rig, options: Options) -> Db {
     let storage = rig.storage().expect("a sound place");
     Db::open_storage(storage, options, Arc::new(ThreadExecutor::new(2))).expect("a sound store")
+}
+
+/// The same in a pool.
+pub fn open_in(pool: &WorkerPool, rig: &Rig, options: Options) -> Db {
+    let storage = rig.storage().expect("a sound place");
+    let executor = Arc::new(ThreadExecutor::in_pool(pool));
+    Db::open_storage(storage, options, executor).expect("a sound store")
 }
 
 /// An empty place.
