@@ -110,10 +110,24 @@ impl<'a> Decoder<'a> {
 /// XXH3-64 of `bytes` under `seed`: the one checksum of the store. The seed encodes where the bytes
 /// belong (log number; table number and offset; manifest generation), so that valid bytes in the
 /// wrong place fail.
-#[inline]
+#[cfg_attr(not(target_arch = "wasm32"), inline)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 #[must_use]
 pub fn checksum(bytes: &[u8], seed: u64) -> u64 {
     xxhash_rust::xxh3::xxh3_64_with_seed(bytes, seed)
+}
+
+/// Bytes as messages show them: as ASCII, with escapes.
+#[cold]
+#[inline(never)]
+pub(crate) fn escaped(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for &byte in bytes {
+        for escape in std::ascii::escape_default(byte) {
+            text.push(escape.into());
+        }
+    }
+    text
 }
 
 /// The hash of a user key, which all filters share.

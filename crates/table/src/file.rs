@@ -66,6 +66,7 @@ pub fn read_exact_at(file: &dyn File, buf: &mut [u8], offset: u64) -> Result<()>
 ///
 /// # Errors
 /// [`crate::error::ErrorKind::Short`] if the file takes fewer bytes; those of the file.
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 pub fn write_all_at(file: &dyn File, buf: &[u8], offset: u64) -> Result<()> {
     let found = file.write_at(buf, offset)?;
     if found == buf.len() {

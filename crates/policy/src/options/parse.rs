@@ -201,7 +201,7 @@ fn read(
             let expected = match &tuned.slot {
                 ValueRef::Number { least, most, .. } => format!("{least} to {most}"),
                 ValueRef::Switch(_) => "true or false".to_owned(),
-                ValueRef::Choice(value) => value.among().join(" or "),
+                ValueRef::Choice(value) => joined(value.among(), " or "),
                 #[cfg(feature = "all")]
                 ValueRef::Key(_) => "pairs of hexadecimal digits".to_owned(),
             };
@@ -229,7 +229,18 @@ fn named(name: &str) -> Option<PolicyOptions> {
 }
 
 fn unknown(what: &str, name: &str, known: &[&str]) -> String {
-    format!("unknown {what} `{name}`, expected {}", known.join(", "))
+    format!("unknown {what} `{name}`, expected {}", joined(known, ", "))
+}
+
+fn joined(words: &[&str], between: &str) -> String {
+    let mut list = String::new();
+    for word in words {
+        if !list.is_empty() {
+            list.push_str(between);
+        }
+        list.push_str(word);
+    }
+    list
 }
 
 /// Sets a parameter if the value is of the right kind.

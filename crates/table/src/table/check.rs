@@ -22,7 +22,7 @@ use super::index::BlockHandle;
 use super::open_table::OpenTable;
 use super::properties::Properties;
 use super::reader::Table;
-use crate::codec::key_hash;
+use crate::codec::{escaped, key_hash};
 use crate::entry::{Kind, Tag, compare};
 use crate::error::{Corruption, Error, ErrorKind, Result};
 use std::cmp::Ordering;
@@ -414,7 +414,7 @@ impl TableCheck {
 /// How an entry is named in a report.
 #[inline]
 fn entry_name(key: &[u8], tag: Tag) -> String {
-    format!("{} at sequence {}", key.escape_ascii(), tag.seq())
+    format!("{} at sequence {}", escaped(key), tag.seq())
 }
 
 #[inline]

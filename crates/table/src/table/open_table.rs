@@ -14,6 +14,7 @@ use super::footer::{FOOTER_BYTES, Footer, Section, decode_directory, kind};
 use super::index::{BlockHandle, PartitionHandle};
 use super::properties::Properties;
 use super::slot::Slot;
+use crate::codec::escaped;
 use crate::entry::Tag;
 use crate::error::{Corruption, Error, Result};
 use crate::file::{File, read_exact_at};
@@ -209,7 +210,7 @@ impl OpenTable {
         });
         handle.ok_or_else(|| {
             let expected = format_args!("a data block within {} bytes", self.data_len);
-            let found = Malformed::new(0, expected, value.escape_ascii());
+            let found = Malformed::new(0, expected, escaped(value));
             self.damage(found, partition.handle.index_offset())
         })
     }
@@ -252,7 +253,7 @@ fn decode_top(top: &Block, section: Section) -> Result<Vec<PartitionHandle>, Mal
         let handle = handle.and_then(|handle| Some((handle, handle.end()?)));
         let Some((handle, to)) = handle else {
             let expected = format_args!("a partition from {end}");
-            return Err(Malformed::new(at, expected, entry.value.escape_ascii()));
+            return Err(Malformed::new(at, expected, escaped(entry.value)));
         };
         (at, end) = (entry.end, to);
         handles.push(handle);

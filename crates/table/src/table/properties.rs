@@ -4,7 +4,7 @@
 //! unknown numbers; what they must not ignore comes with a required feature of the footer.
 
 use super::Malformed;
-use crate::codec::{Decoder, put_bytes, put_varint};
+use crate::codec::{Decoder, escaped, put_bytes, put_varint};
 use crate::entry::{Kind, Seq, Tag};
 use terrane_types::{
     FilterBits, Histogram, HistogramPoint, PrefixRule, PrefixSet, Prefixes, TableInfo,
@@ -189,10 +189,7 @@ impl Properties {
             ("largest", &info.largest, &self.largest),
         ];
         let (what, expected, found) = ranges.iter().find(|(_, a, b)| a != b)?;
-        Some((
-            format!("{} as {what} key", expected.escape_ascii()),
-            found.escape_ascii().to_string(),
-        ))
+        Some((format!("{} as {what} key", escaped(expected)), escaped(found)))
     }
 }
 

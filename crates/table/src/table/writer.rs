@@ -16,7 +16,7 @@ use super::footer::{FOOTER_BYTES, Footer, Section, encode_directory, kind};
 use super::index::{BlockHandle, separator};
 use super::partitions::Partitions;
 use super::properties::{HistogramBuilder, Properties};
-use crate::codec::key_hash;
+use crate::codec::{escaped, key_hash};
 use crate::entry::{Tag, check_limits, common_prefix};
 use crate::error::{Error, Result};
 use crate::file::{File, write_all_at};
@@ -319,7 +319,7 @@ impl TableWriter {
 
     #[cold]
     fn out_of_order(&self, key: &[u8], tag: Tag) -> Error {
-        let name = |key: &[u8], tag: Tag| format!("{} at {}", key.escape_ascii(), tag.seq());
+        let name = |key: &[u8], tag: Tag| format!("{} at {}", escaped(key), tag.seq());
         Error::invalid(
             "entry",
             format_args!("one after {}", name(&self.last_key, self.last_tag)),

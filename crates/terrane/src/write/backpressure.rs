@@ -13,6 +13,12 @@ pub struct Backpressure {
     pub room: u64,
 }
 
+impl Backpressure {
+    fn share(&self) -> f64 {
+        self.filled as f64 / self.room.max(1) as f64
+    }
+}
+
 impl Engine {
     /// The backpressure of the keyspace and limit that are the nearest to a stall: memtables that wait
     /// for their flush, or runs of level 0 (tables over one key), both counted in memtables, the one
@@ -27,7 +33,13 @@ impl Engine {
     pub(crate) fn nearest_stall(&self) -> (Stall, Backpressure) {
         let memtable = self.options.memtable_bytes;
         let keyspaces = self.keyspaces.load();
-        let backpressures = keyspaces.values().flat_map(|keyspace| {
+        let mut nearest = (Stall::Memtables, Backpressure::default());
+        let mut consider = |stall, backpressure: Backpressure| {
+            if backpressure.share() >= nearest.1.share() {
+                nearest = (stall, backpressure);
+            }
+        };
+        for keyspace in keyspaces.values() {
             let super_version = keyspace.super_version.load();
             let active = (super_version.active.bytes() as u64).min(memtable);
             let sealed = super_version.sealed.len();
@@ -36,24 +48,20 @@ impl Engine {
                 filled: memtable.saturating_mul(waiting as u64).saturating_add(active),
                 room: memtable.saturating_mul(bound as u64),
             };
-            let most = self.options.max_immutable_memtables;
-            let memtables = (sealed > 0).then(|| (Stall::Memtables, of(sealed, most)));
-            let level0 = (Stall::Level0, of(runs + sealed, self.options.l0_stop_trigger));
             #[cfg(not(target_arch = "wasm32"))]
-            let debt = self.debt(keyspace, &super_version.tree);
-            #[cfg(target_arch = "wasm32")]
-            let debt = None;
-            debt.into_iter().chain(memtables).chain([level0])
-        });
-        let waits = self.sealed_bytes.load(Ordering::Relaxed) > 0;
-        let memory = waits.then(|| {
+            if let Some((stall, debt)) = self.debt(keyspace, &super_version.tree) {
+                consider(stall, debt);
+            }
+            if sealed > 0 {
+                consider(Stall::Memtables, of(sealed, self.options.max_immutable_memtables));
+            }
+            consider(Stall::Level0, of(runs + sealed, self.options.l0_stop_trigger));
+        }
+        if self.sealed_bytes.load(Ordering::Relaxed) > 0 {
             let filled = self.memtable_bytes.load(Ordering::Relaxed);
-            (Stall::Memory, Backpressure { filled, room: self.options.memtables_share() })
-        });
-        let backpressures = backpressures.chain(memory);
-        let share = |(_, p): &(Stall, Backpressure)| p.filled as f64 / p.room.max(1) as f64;
-        let nearest = backpressures.max_by(|a, b| share(a).total_cmp(&share(b)));
-        nearest.unwrap_or((Stall::Memtables, Backpressure::default()))
+            consider(Stall::Memory, Backpressure { filled, room: self.options.memtables_share() });
+        }
+        nearest
     }
 
     /// Bytes of batches that were written since the store was opened.
