@@ -213,7 +213,7 @@ test("levels, sizes and statistics agree about the tables", async (context) => {
 });
 
 test("a trace shows where a get looked and what it found", async (context) => {
-  const db = await store(context);
+  const db = await store(context, { wasm: all, policies: "all" });
   db.batch(rows(1000));
   db.flush();
   const snapshot = db.snapshot();
@@ -343,6 +343,9 @@ test("the two builds run beside each other; the lean one says where the other po
   const rich = await store(context, { wasm: all, policies: "all" });
   const message = /^the policy binomial is in the build .* policies: "all"$/;
   assert.throws(() => lean.setPolicy("binomial"), { name: "InvalidArgumentError", message });
+  const traces = { name: "InvalidArgumentError", message: /^traces .* policies: "all"$/ };
+  assert.throws(() => lean.trace("k"), traces);
+  assert.throws(() => lean.traceScan(), traces);
   assert.throws(() => lean.keyspace("k", { policy: "binomial" }), InvalidArgumentError);
   const monkey = { policy: "leveled", filters: "monkey" };
   assert.throws(

@@ -133,7 +133,11 @@ test("events report the engine's work, and levels show it", async ({ storePage }
   const page = await storePage();
   const found = await page.evaluate(async () => {
     const policy = { policy: "leveled", levelBaseBytes: 65536, targetFileBytes: 65536 } as const;
-    const db = await window.terrane.open("events", { memtableBytes: 65536, policy });
+    const db = await window.terrane.open("events", {
+      memtableBytes: 65536,
+      policy,
+      policies: "all",
+    });
     const listening = new AbortController();
     const seen: Event[] = [];
     const ended = window.failure(async () => {

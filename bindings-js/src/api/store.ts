@@ -60,10 +60,13 @@ export interface ReaderOf<
     options?: CallOptions<M, ReadOptions<E>>,
   ): Result<M, (Decoded<E> | undefined)[]>;
 
-  /** Looks a key up and returns the steps that the lookup took. */
+  /**
+   * Looks a key up and returns the steps that the lookup took. Traces are in the build with all policies:
+   * open the store with `policies: "all"`.
+   */
   trace(key: Bytes, options?: CallOptions<M>): Result<M, Trace>;
 
-  /** Seeks to the first entry of a range and returns the steps that the seek took. */
+  /** Seeks to the first entry of a range and returns the steps that the seek took, as `trace` does. */
   traceScan(
     options?: CallOptions<M, RangeOptions & { reverse?: boolean | undefined }>,
   ): Result<M, Trace>;

@@ -35,11 +35,11 @@ pub struct Store {
     value: Vec<u8>,
 }
 
+/// Traces take code that a lean build does without.
 fn no_traces() -> JsValue {
-    coded(
-        "invalid-argument",
-        "traces: this build of the engine has none, open the store with `policies: \"all\"`",
-    )
+    let message =
+        "traces of reads are in the build with all policies, open the store with policies: \"all\"";
+    coded("invalid-argument", message)
 }
 
 /// A value's buffer is reused up to this size.
@@ -119,7 +119,7 @@ impl Store {
     /// Traces a get; returns its steps as JSON.
     ///
     /// # Errors
-    /// Damage or an I/O error.
+    /// A lean build; damage or an I/O error.
     #[wasm_bindgen(unchecked_return_type = "string")]
     pub fn trace(&self, keyspace: u32, snapshot: u32, key: &[u8]) -> Result<JsValue, JsValue> {
         if !cfg!(feature = "all") {
@@ -136,7 +136,7 @@ impl Store {
     /// Traces a scan's seek to the first entry of an encoded range; returns its steps as JSON.
     ///
     /// # Errors
-    /// Damage or an I/O error.
+    /// A lean build; damage or an I/O error.
     #[wasm_bindgen(unchecked_return_type = "string")]
     pub fn trace_scan(
         &self,

@@ -12,6 +12,7 @@ mod doctor;
 mod fresh;
 mod function_order;
 mod glue;
+mod import_names;
 mod lanes;
 mod mutants;
 mod need;

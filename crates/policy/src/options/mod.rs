@@ -39,6 +39,7 @@ pub struct BadOption {
 impl PolicyOptions {
     /// The policy's name.
     #[must_use]
+    #[cfg_attr(target_family = "wasm", inline(never))]
     pub fn name(&self) -> &'static str {
         self.described().name()
     }

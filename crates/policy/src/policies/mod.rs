@@ -43,7 +43,9 @@ macro_rules! declare {
         impl PolicyOptions {
             /// Every policy with its defaults, in the order of the list.
             pub(crate) fn all() -> Vec<Self> {
-                Vec::from([$($(#[$attribute])* PolicyOptions::$Policy($Policy::default()),)+])
+                const DEFAULTS: &[fn() -> PolicyOptions] =
+                    &[$($(#[$attribute])* || PolicyOptions::$Policy($Policy::default()),)+];
+                DEFAULTS.iter().map(|default| default()).collect()
             }
 
             pub(crate) fn described(&self) -> &dyn Described {

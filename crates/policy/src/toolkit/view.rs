@@ -74,6 +74,7 @@ impl Vertical {
 }
 
 /// L.
+#[cfg_attr(target_family = "wasm", inline(never))]
 pub(crate) fn deepest(shape: &Shape) -> usize {
     shape.deepest().max(1)
 }
