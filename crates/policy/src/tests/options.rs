@@ -30,6 +30,19 @@ fn every_preset_is_found_by_its_name_and_builds() {
 }
 
 #[test]
+fn each_policy_has_a_summary_of_its_own_and_each_parameter_of_it_a_meaning_of_its_own() {
+    let mut summaries = BTreeSet::new();
+    for preset in presets() {
+        assert!(preset.summary.ends_with('.') && preset.summary.contains(' '), "{}", preset.name);
+        assert!(summaries.insert(preset.summary), "{}", preset.name);
+        let mut meanings = BTreeSet::new();
+        for Parameter { name, meaning, .. } in preset.parameters {
+            assert!(meaning.contains(' ') && meanings.insert(meaning), "{}: {name}", preset.name);
+        }
+    }
+}
+
+#[test]
 fn a_policy_is_called_as_its_module_and_this_build_leaves_none_out() {
     use crate::policies::ADDED_BY_ALL;
     let lean = presets().into_iter().filter(|preset| preset.in_every_build).count();
