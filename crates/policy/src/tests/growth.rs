@@ -558,3 +558,19 @@ fn a_tree_of_another_policy_counts_as_many_admissions_as_it_has_buffers() {
     let [Fact::Number { value, .. }] = facts[..] else { panic!("{facts:?}") };
     assert_eq!(value, 6);
 }
+
+#[test]
+fn a_tree_that_is_to_become_one_run_of_the_last_level_counts_as_such() {
+    let mut model = Model::default();
+    model.write(3, 1, 0..6 * B as u16);
+    let policy = leveling(2);
+    let value = |fact| match fact {
+        Fact::Number { value, .. } => value,
+        Fact::Key { .. } => panic!("{fact:?}"),
+    };
+    let facts = policy.status(&model.shape, &policy.adopt(&model.shape)).facts;
+    let counters: Vec<_> = facts.into_iter().map(value).collect();
+    // Level 2 holds C(c + 1, 2) buffers after c arrivals.
+    let arrivals = (1..).find(|c| choose(c + 1, 2) >= 6).unwrap();
+    assert_eq!(counters, [0, arrivals]);
+}
