@@ -1,9 +1,11 @@
 //! A shard of the block cache: what it holds, by key, and what it drops first.
 //!
-//! 1. Entries stand in the order in which they came. A hand goes from the oldest to the newest, and
-//!    begins again (SIEVE: Zhang et al., NSDI 2024).
-//! 2. Where room is needed, the hand passes an entry that was used since it came by, and drops the first
-//!    that was not. So what is read once, as by a long scan, goes soon, and what is read again stays.
+//! 1. What is new comes on probation, for a quarter of the shard. The oldest there is dropped when room is
+//!    needed; but if it was used, it joins the others. What is read once, as by a long scan, drops nothing
+//!    else, and of what is read in turns, too much for the shard, three quarters of a shard stay.
+//! 2. The others stand in the order in which they came. Where these need room, a hand goes from the oldest
+//!    to the newest, and begins again: it passes an entry that was used since it came by, and drops the
+//!    first that was not (SIEVE: Zhang et al., NSDI 2024).
 //! 3. An entry is found by its key: buckets of a hash table are lists of entries.
 //!
 //! A hit changes nothing but a flag: readers share the shard.
@@ -19,15 +21,21 @@ const NONE: Link = Link::MAX;
 /// A shard: what it holds weighs at most `capacity` bytes.
 pub(super) struct Shard {
     capacity: u64,
-    weight: u64,
     /// Those in use, and those that are free.
     entries: Vec<Entry>,
     /// The first entry of each bucket: a power of two of them, at least as many as entries.
     buckets: Vec<Link>,
     free: Link,
+    probation: List,
+    main: List,
+}
+
+/// Entries, from the oldest to the newest.
+struct List {
     oldest: Link,
     newest: Link,
     hand: Link,
+    weight: u64,
 }
 
 struct Entry {
@@ -35,10 +43,15 @@ struct Entry {
     /// `None` in an entry that is free.
     cached: Option<Cached>,
     used: AtomicBool,
+    on_probation: bool,
     /// The next in its bucket, or the next that is free.
     next: Link,
     older: Link,
     newer: Link,
+}
+
+impl List {
+    const EMPTY: Self = List { oldest: NONE, newest: NONE, hand: NONE, weight: 0 };
 }
 
 impl Shard {
@@ -46,24 +59,22 @@ impl Shard {
     pub fn new(capacity: u64) -> Self {
         Shard {
             capacity,
-            weight: 0,
             entries: Vec::new(),
             buckets: vec![NONE],
             free: NONE,
-            oldest: NONE,
-            newest: NONE,
-            hand: NONE,
+            probation: List::EMPTY,
+            main: List::EMPTY,
         }
     }
 
     /// Bytes held.
     pub fn weight(&self) -> u64 {
-        self.weight
+        self.probation.weight + self.main.weight
     }
 
     /// Whether so much fits without an eviction.
     pub fn has_room(&self, bytes: u64) -> bool {
-        self.weight + bytes <= self.capacity
+        self.weight() + bytes <= self.capacity
     }
 
     /// What is held of this key, which is used by it.
@@ -85,13 +96,13 @@ impl Shard {
             return cached.evict();
         }
         self.shrink(self.capacity - weight);
-        self.weight += weight;
         let added = Entry {
             key,
             cached: Some(cached),
             used: AtomicBool::new(false),
+            on_probation: self.main.weight + weight > self.main_capacity(),
             next: NONE,
-            older: self.newest,
+            older: NONE,
             newer: NONE,
         };
         let mut at = self.free;
@@ -102,11 +113,7 @@ impl Shard {
             at = self.entries.len() as Link;
             self.entries.push(added);
         }
-        match self.entry_mut(self.newest) {
-            Some(newest) => newest.newer = at,
-            None => self.oldest = at,
-        }
-        self.newest = at;
+        self.link(at);
         if self.entries.len() > self.buckets.len() {
             self.rehash();
         } else {
@@ -122,55 +129,106 @@ impl Shard {
 
     /// Removes what `keep` does not want.
     pub fn retain(&mut self, keep: impl Fn(Key) -> bool) {
-        let mut at = self.oldest;
-        while let Some(entry) = self.entry(at) {
-            let (is_kept, newer) = (keep(entry.key), entry.newer);
-            if !is_kept {
-                drop(self.remove(at));
+        for mut at in [self.probation.oldest, self.main.oldest] {
+            while let Some(entry) = self.entry(at) {
+                let (is_kept, newer) = (keep(entry.key), entry.newer);
+                if !is_kept {
+                    drop(self.remove(at));
+                }
+                at = newer;
             }
-            at = newer;
         }
+    }
+
+    /// What may not be on probation.
+    fn main_capacity(&self) -> u64 {
+        self.capacity - self.capacity / 4
     }
 
     /// Evicts until what is left weighs `most` bytes or less.
     fn shrink(&mut self, most: u64) {
         // Others may use entries while the hand goes round: the second time they are not asked.
         let mut to_ask = 2 * self.entries.len();
-        while self.weight > most {
-            let at = if self.hand == NONE { self.oldest } else { self.hand };
+        while self.weight() > most {
+            let List { oldest, hand, weight, .. } = self.main;
+            let is_main = weight > self.main_capacity() || self.probation.oldest == NONE;
+            let at = match (is_main, hand) {
+                (false, _) => self.probation.oldest,
+                (true, NONE) => oldest,
+                (true, hand) => hand,
+            };
             let Some(entry) = self.entry(at) else { return };
             let is_slot_used = entry.cached.as_ref().is_some_and(Cached::was_used);
             let is_used = entry.used.swap(false, Ordering::Relaxed) || is_slot_used;
-            self.hand = entry.newer;
-            if is_used && to_ask > 0 {
-                to_ask -= 1;
-            } else if let Some(cached) = self.remove(at) {
-                cached.evict();
+            if is_main {
+                self.main.hand = entry.newer;
+            }
+            if !is_used || to_ask == 0 {
+                if let Some(cached) = self.remove(at) {
+                    cached.evict();
+                }
+                continue;
+            }
+            to_ask -= 1;
+            if !is_main {
+                self.unlink(at);
+                if let Some(entry) = self.entry_mut(at) {
+                    entry.on_probation = false;
+                }
+                self.link(at);
             }
         }
     }
 
     fn remove(&mut self, at: Link) -> Option<Cached> {
-        let free = self.free;
+        let key = self.entry(at)?.key;
+        self.take_from_bucket(key, at);
+        self.unlink(at);
+        let free = mem::replace(&mut self.free, at);
         let entry = self.entry_mut(at)?;
-        let cached = entry.cached.take()?;
-        let (key, next, older, newer) = (entry.key, entry.next, entry.older, entry.newer);
         entry.next = free;
-        self.free = at;
-        self.weight -= cached.weight();
-        match self.entry_mut(older) {
-            Some(older) => older.newer = newer,
-            None => self.oldest = newer,
+        entry.cached.take()
+    }
+
+    /// Adds an entry to its list, as the newest.
+    fn link(&mut self, at: Link) {
+        let Some((entry, list)) = self.entry_and_list(at) else { return };
+        let newest = mem::replace(&mut list.newest, at);
+        list.weight += entry.weight();
+        (entry.older, entry.newer) = (newest, NONE);
+        if newest == NONE {
+            list.oldest = at;
+        } else if let Some(newest) = self.entry_mut(newest) {
+            newest.newer = at;
         }
-        match self.entry_mut(newer) {
-            Some(newer) => newer.older = older,
-            None => self.newest = older,
+    }
+
+    /// Takes an entry out of its list.
+    fn unlink(&mut self, at: Link) {
+        let Some((entry, list)) = self.entry_and_list(at) else { return };
+        let (older, newer) = (entry.older, entry.newer);
+        list.weight -= entry.weight();
+        if list.hand == at {
+            list.hand = newer;
         }
-        if self.hand == at {
-            self.hand = newer;
+        if older == NONE {
+            list.oldest = newer;
         }
-        self.take_from_bucket(key, at, next);
-        Some(cached)
+        if newer == NONE {
+            list.newest = older;
+        }
+        if let Some(older) = self.entry_mut(older) {
+            older.newer = newer;
+        }
+        if let Some(newer) = self.entry_mut(newer) {
+            newer.older = older;
+        }
+    }
+
+    fn entry_and_list(&mut self, at: Link) -> Option<(&mut Entry, &mut List)> {
+        let entry = self.entries.get_mut(at as usize)?;
+        let list = if entry.on_probation { &mut self.probation } else { &mut self.main };
+        Some((entry, list))
     }
 
     fn find(&self, key: Key) -> Link {
@@ -196,8 +254,9 @@ impl Shard {
         }
     }
 
-    fn take_from_bucket(&mut self, key: Key, at: Link, next: Link) {
+    fn take_from_bucket(&mut self, key: Key, at: Link) {
         let bucket = self.bucket(key);
+        let next = self.entry(at).map_or(NONE, |entry| entry.next);
         let Some(first) = self.buckets.get_mut(bucket) else { return };
         if *first == at {
             *first = next;
@@ -216,11 +275,12 @@ impl Shard {
     /// Twice as many buckets.
     fn rehash(&mut self) {
         self.buckets = vec![NONE; 2 * self.buckets.len()];
-        let mut at = self.oldest;
-        while let Some(entry) = self.entry(at) {
-            let newer = entry.newer;
-            self.put_in_bucket(at);
-            at = newer;
+        for mut at in [self.probation.oldest, self.main.oldest] {
+            while let Some(entry) = self.entry(at) {
+                let newer = entry.newer;
+                self.put_in_bucket(at);
+                at = newer;
+            }
         }
     }
 
@@ -230,6 +290,12 @@ impl Shard {
 
     fn entry_mut(&mut self, at: Link) -> Option<&mut Entry> {
         self.entries.get_mut(at as usize)
+    }
+}
+
+impl Entry {
+    fn weight(&self) -> u64 {
+        self.cached.as_ref().map_or(0, Cached::weight)
     }
 }
 
@@ -253,38 +319,73 @@ mod tests {
         (TableId(n % 7 + 1), n / 7)
     }
 
+    /// Those on probation, then the others, each from the oldest to the newest.
     fn held(shard: &Shard) -> Vec<Key> {
         let mut held = Vec::new();
-        let mut at = shard.oldest;
-        while let Some(entry) = shard.entry(at) {
-            held.push(entry.key);
-            at = entry.newer;
+        for mut at in [shard.probation.oldest, shard.main.oldest] {
+            while let Some(entry) = shard.entry(at) {
+                held.push(entry.key);
+                at = entry.newer;
+            }
         }
         held
     }
 
-    #[test]
-    fn what_was_read_since_the_hand_came_by_stays_and_the_oldest_of_the_others_goes() {
-        let weight = block(100).weight();
-        let mut shard = Shard::new(4 * weight);
-        for n in 0..4 {
+    /// A shard with room for so many blocks, which holds those from 0 on.
+    fn full(blocks: u64) -> Shard {
+        let mut shard = Shard::new(blocks * block(100).weight());
+        for n in 0..blocks {
             shard.insert(key(n), block(100));
         }
-        assert!(shard.get(key(0)).is_some() && shard.get(key(2)).is_some());
-        // 0 was used, so 1 goes; the hand stays there.
-        shard.insert(key(4), block(100));
-        assert_eq!(held(&shard), [0, 2, 3, 4].map(key));
-        // 2 was used, so 3 goes.
-        shard.insert(key(5), block(100));
-        assert_eq!(held(&shard), [0, 2, 4, 5].map(key));
-        // 4 and 5 have not been used yet: what is read once goes before what was read again.
-        shard.insert(key(6), block(100));
-        shard.insert(key(7), block(100));
-        assert_eq!(held(&shard), [0, 2, 6, 7].map(key));
-        // Past the newest the hand begins again, where nobody asked for 0 and 2 any more.
-        assert!(shard.get(key(6)).is_some() && shard.get(key(7)).is_some());
+        shard
+    }
+
+    #[test]
+    fn what_is_read_once_drops_nothing_but_what_is_on_probation() {
+        let mut shard = full(8);
+        for n in 8..100 {
+            shard.insert(key(n), block(100));
+        }
+        assert_eq!(held(&shard), [98, 99, 0, 1, 2, 3, 4, 5].map(key));
+    }
+
+    #[test]
+    fn what_is_used_on_probation_takes_the_place_of_the_oldest_that_is_not() {
+        let mut shard = full(8);
+        assert_eq!(held(&shard), [6, 7, 0, 1, 2, 3, 4, 5].map(key));
+        for used in [6, 0, 2] {
+            assert!(shard.get(key(used)).is_some());
+        }
+        // 6 joins the others. 0 was used, so 1 goes; the hand stays there.
         shard.insert(key(8), block(100));
-        assert_eq!(held(&shard), [2, 6, 7, 8].map(key));
+        assert_eq!(held(&shard), [7, 8, 0, 2, 3, 4, 5, 6].map(key));
+        // 2 was used, so 3 goes.
+        assert!(shard.get(key(7)).is_some());
+        shard.insert(key(9), block(100));
+        assert_eq!(held(&shard), [8, 9, 0, 2, 4, 5, 6, 7].map(key));
+        // The others were all used but 8, which joins them last.
+        for used in [4, 5, 6, 7, 8] {
+            assert!(shard.get(key(used)).is_some());
+        }
+        shard.insert(key(10), block(100));
+        assert_eq!(held(&shard), [9, 10, 0, 2, 4, 5, 6, 7].map(key));
+        // Past the newest the hand begins again, where nobody asked for 0 any more.
+        assert!(shard.get(key(9)).is_some());
+        shard.insert(key(11), block(100));
+        assert_eq!(held(&shard), [10, 11, 2, 4, 5, 6, 7, 9].map(key));
+    }
+
+    #[test]
+    fn a_loop_over_more_than_the_shard_is_served_by_it_in_part() {
+        let mut shard = full(64);
+        let mut hits = 0;
+        for n in (0..128).cycle().take(1280) {
+            match shard.get(key(n)) {
+                Some(_) => hits += 1,
+                None => shard.insert(key(n), block(100)),
+            }
+        }
+        assert!(hits > 10 * 40, "{hits} of 1280");
     }
 
     #[test]
