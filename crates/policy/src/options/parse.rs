@@ -140,7 +140,7 @@ impl PolicyOptions {
 fn entries(text: &str) -> Option<Vec<(String, Given)>> {
     let word = |text: &[u8]| {
         let word = text.trim_ascii().strip_prefix(b"\"")?.strip_suffix(b"\"")?;
-        let plain = !word.contains(&b'"') && !word.contains(&b'\\');
+        let plain = !word.iter().any(|byte| matches!(byte, b'"' | b'\\'));
         String::from_utf8(word.to_vec()).ok().filter(|_| plain)
     };
     let map = text.as_bytes().trim_ascii().strip_prefix(b"{")?.strip_suffix(b"}")?;

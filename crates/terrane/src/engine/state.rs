@@ -190,16 +190,24 @@ impl State {
     /// of one level parts of merges before further groups.
     pub fn next_begun(&mut self, deepest: usize) -> Option<Begun> {
         self.shared_merges.retain(|merge| merge.has_parts());
-        let merges = self.shared_merges.iter();
-        let merge = merges.min_by_key(|merge| merge.group.destination.level);
-        let groups = self.compactions.iter_mut().filter_map(|c| c.next().map(|next| (next, c)));
-        let group = groups.min_by_key(|((_, level), _)| *level);
-        let level = group.as_ref().map_or(deepest, |((_, level), _)| *level).min(deepest);
-        let part = merge.filter(|merge| merge.group.destination.level <= level);
-        if let Some(part) = part.and_then(SharedMerge::next_part) {
+        let (mut level, mut merge, mut group) = (deepest, None, None);
+        for shared in &self.shared_merges {
+            let to = shared.group.destination.level;
+            if to < level || to == level && merge.is_none() {
+                (level, merge) = (to, Some(shared));
+            }
+        }
+        for (of, compaction) in self.compactions.iter().enumerate() {
+            let Some((at, to)) = compaction.next() else { continue };
+            if to < level || to == level && merge.is_none() && group.is_none() {
+                (level, merge, group) = (to, None, Some((of, at)));
+            }
+        }
+        if let Some(part) = merge.and_then(SharedMerge::next_part) {
             return Some(Begun::Part(part));
         }
-        let ((at, _), of) = group.filter(|((_, level), _)| *level <= deepest)?;
+        let (of, at) = group?;
+        let of = self.compactions.get_mut(of)?;
         Some(Begun::Group(of.number, of.keyspace, of.waiting.remove(at)))
     }
 

@@ -101,11 +101,9 @@ impl FileId {
     /// Parses a file name as [`Display`](fmt::Display) writes it.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
-        let (number, kind) = name.split_once('.')?;
-        let kind = match kind {
-            "log" => FileKind::Log,
-            "sst" => FileKind::Table,
-            _ => return None,
+        let (number, kind) = match name.strip_suffix(".log") {
+            Some(number) => (number, FileKind::Log),
+            None => (name.strip_suffix(".sst")?, FileKind::Table),
         };
         let id = FileId { kind, number: number.parse().ok()? };
         (id.to_string() == name).then_some(id)

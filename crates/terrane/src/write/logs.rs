@@ -134,8 +134,7 @@ impl Engine {
         let changes = logs.iter().map(open).collect();
         let mut state = self.commit_edit(&edits, changes, &[FileId::log(number)], &[])?;
         // A writer may have given one back meanwhile, which it had before.
-        logs.splice(0..0, std::mem::take(&mut state.spare_logs));
-        state.spare_logs = logs;
+        state.spare_logs.append(&mut logs);
         Ok(())
     }
 
