@@ -73,7 +73,10 @@ pub fn as_function(glue: &str) -> Result<String> {
             parameters = "startWorkers";
             continue;
         }
-
+        // The package frees what it has of the module itself.
+        if line.starts_with("if (Symbol.dispose)") {
+            continue;
+        }
         let exported = line.strip_prefix("export ");
         if let Some(declaration) = exported {
             let name = declaration.split([' ', '(']).nth(1).context("an export has a name")?;
@@ -100,7 +103,8 @@ mod tests {
 
     #[test]
     fn exports_are_returned_and_what_loads_is_left_out() {
-        let glue = "export class A {\n}\nexport function b(c) {\n}\nasync function __wbg_load(m) {\n}\n\
+        let glue = "export class A {\n}\nif (Symbol.dispose) A.prototype[Symbol.dispose] = A.prototype.free;\n\
+            export function b(c) {\n}\nasync function __wbg_load(m) {\n}\n\
             function initSync(m) {\n}\nlet __wbg_init_promise;\nexport { initSync };\n";
         let expected = "export default function () {\nclass A {\n}\nfunction b(c) {\n}\n\
             function initSync(m) {\n}\nreturn { initSync, A, b };\n}\n";

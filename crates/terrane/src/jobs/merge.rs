@@ -102,18 +102,17 @@ impl Merge {
     fn begin(&mut self, context: &JobContext) -> Result<MergeCursor> {
         let merge = &self.part.merge;
         let inputs = merge.tree.shape().find(merge.group.inputs.clone());
-        let runs = || inputs.chunk_by(|a, b| a.place == b.place);
-        let (buffers, ahead) = context.memory.reserve_merge(runs().count());
+        let runs: Vec<_> = inputs.chunk_by(|a, b| a.place == b.place).collect();
+        let (buffers, readahead) = context.memory.reserve_merge(runs.len());
         self.buffers = Some(buffers);
-        let cursors = runs().map(|run| {
+        let mut cursors = Vec::new();
+        for run in runs {
             let open = |t: &Placed| Some(merge.tree.table(t.table.id)?.table().clone());
             let tables = run.iter().filter_map(open).collect();
-            Source::Run(Box::new(RunCursor::new(
-                tables,
-                ReadPattern::Compaction { readahead: ahead },
-            )))
-        });
-        let mut cursor = MergeCursor::new(cursors.collect());
+            let pattern = ReadPattern::Compaction { readahead };
+            cursors.push(Source::Run(Box::new(RunCursor::new(tables, pattern))));
+        }
+        let mut cursor = MergeCursor::new(cursors);
         match self.part.begin() {
             None => cursor.seek_first()?,
             Some(begin) => cursor.seek(begin, Tag::at(MAX_SEQ))?,
