@@ -441,18 +441,20 @@ test("a store under each partitioner reads back and is cut as it says", async (c
 
 test("both builds make the same of the same history", async (context) => {
   const small = { memtableBytes: 64 << 10 };
-  const sizes = { levelBaseBytes: 64 << 10, targetFileBytes: 16 << 10 };
+  const targetFileBytes = 16 << 10;
+  const levels = { levelBaseBytes: 64 << 10, targetFileBytes };
   for (const policy of [
-    "leveled",
-    "leveled-full",
-    "tiered",
-    "tiered-full",
-    "lazy-leveled",
-    "spooky",
+    { policy: "leveled", ...levels },
+    { policy: "leveled-full", ...levels },
+    { policy: "tiered", ...levels },
+    { policy: "tiered-full", ...levels },
+    { policy: "lazy-leveled", ...levels },
+    { policy: "universal", targetFileBytes },
+    { policy: "spooky", ...levels },
   ]) {
     const trees = [];
     for (const build of [{ wasm }, { wasm: all, policies: "all" }]) {
-      const db = await store(context, { ...small, ...build, policy: { policy, ...sizes } });
+      const db = await store(context, { ...small, ...build, policy });
       for (let n = 0; n < 40; n++) {
         // Keys that jump, so that runs overlap.
         const key = (i) => numbered((i * 7919 + n * 104_729) % 100_000);
@@ -462,7 +464,7 @@ test("both builds make the same of the same history", async (context) => {
       }
       trees.push(db.levels());
     }
-    assert.ok(trees[0].length > 1, `${policy} compacts`);
+    assert.ok(trees[0].length > 1, `${policy.policy} compacts`);
     assert.deepEqual(trees[0], trees[1]);
   }
 });

@@ -142,6 +142,7 @@ export async function loadThreads(merges: number): Promise<[Module, Pool]> {
 /** Runs a thread of the pool in this worker, for as long as it lives. */
 export function work({ module, memory, receiver, bell }: PoolStart): void {
   const glue = createGlue(() => Promise.reject(new Error("this is a worker of the pool")));
+  /** What an engine built for development says before it traps. */
   let panic: string | undefined;
   const say = (message: PoolMessage) => self.postMessage(message);
   try {

@@ -26,6 +26,18 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Whether a thread panicked while it held the lock: for those few that guard more than memory.
+#[cfg(not(any(target_arch = "wasm32", shuttle)))]
+pub fn is_poisoned<T>(mutex: &Mutex<T>) -> bool {
+    mutex.is_poisoned()
+}
+
+/// A model catches no panics.
+#[cfg(all(not(target_arch = "wasm32"), shuttle))]
+pub fn is_poisoned<T>(_: &Mutex<T>) -> bool {
+    false
+}
+
 #[cfg(all(any(target_feature = "atomics", test, feature = "testing"), not(any(loom, shuttle))))]
 pub mod serving;
 

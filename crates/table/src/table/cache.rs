@@ -129,7 +129,7 @@ impl BlockCache {
         }
     }
 
-    /// By the upper half of the hash: buckets go by the lower.
+    /// By bits of the hash below those that buckets go by.
     #[inline]
     fn shard(&self, key: Key) -> Option<&RwLock<Shard>> {
         self.shards.get((hash(key) >> 32) as usize & self.shards.len().wrapping_sub(1))

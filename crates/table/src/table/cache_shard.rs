@@ -1,6 +1,6 @@
 //! A shard of the block cache: what it holds, by key, and what it drops first.
 //!
-//! 1. What is new comes on probation, for a quarter of the shard. The oldest there is dropped when room is
+//! 1. What is new, once three quarters of the shard are taken, comes on probation in the last. The oldest there is dropped when room is
 //!    needed; but if it was used, it joins the others. What is read once, as by a long scan, drops nothing
 //!    else, and of what is read in turns, too much for the shard, three quarters of a shard stay.
 //! 2. The others stand in the order in which they came. Where these need room, a hand goes from the oldest
@@ -242,7 +242,8 @@ impl Shard {
     }
 
     fn bucket(&self, key: Key) -> usize {
-        hash(key) as usize & (self.buckets.len() - 1)
+        // The bits below chose the shard.
+        (hash(key) >> 36) as usize & (self.buckets.len() - 1)
     }
 
     fn put_in_bucket(&mut self, at: Link) {

@@ -40,8 +40,11 @@ impl<T> Slot<T> {
 
     /// The value, if there is one.
     pub fn get(&self) -> Option<Arc<T>> {
-        self.touch();
-        self.loaded.load_full()
+        let loaded = self.loaded.load_full();
+        if loaded.is_some() {
+            self.touch();
+        }
+        loaded
     }
 
     /// The value; if the slot is empty, `read` returns it with its weight in bytes, and `keep` adds

@@ -217,7 +217,8 @@ impl Db {
         Ok(written)
     }
 
-    /// Sets [`Options::background_bytes_per_second`] from now on.
+    /// Sets [`Options::background_bytes_per_second`] from now on: the jobs of an executor of threads keep to
+    /// it.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn set_background_bytes_per_second(&self, bytes: u64) {
         self.inner.engine.background_rate.store(bytes, crate::sync::atomic::Ordering::Relaxed);
@@ -256,7 +257,8 @@ impl Db {
     }
 
     /// The same as [`Db::close`], but jobs that run may take so long to end before they are abandoned. None
-    /// begins meanwhile.
+    /// begins meanwhile: a write that would stall, and a flush, fail as in a store that is closed. Only an
+    /// executor of threads gives its jobs that time.
     ///
     /// # Errors
     /// Those of [`Db::close`].

@@ -10,6 +10,8 @@ use crate::engine::{Engine, State};
 use crate::error::{Error, Result};
 use crate::storage::{Commit, FileId};
 use crate::sync::MutexGuard;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::sync::is_poisoned;
 use crate::sync::lock;
 use crate::version::{Change, Edit, VersionSet};
 
@@ -39,6 +41,11 @@ impl Engine {
         let state = lock(&self.state);
         if let Some(cause) = &state.in_doubt {
             return Err(Error::poisoned(cause));
+        }
+        #[cfg(not(target_arch = "wasm32"))]
+        if is_poisoned(&self.edit_lock) {
+            // Whoever catches the panic has yet to say so.
+            return Err(Error::job_panicked("commit of an edit".into(), "its thread ended".into()));
         }
         changes.push(Change::NextId(self.ids.next()));
         let mut version_set = state.version_set.clone();
@@ -85,5 +92,32 @@ impl Engine {
     ) -> Result<MutexGuard<'_, State>> {
         let prepared = self.prepare(edits, changes)?;
         self.commit_prepared(edits, prepared, added, dropped)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::executor::SliceExecutor;
+    use crate::storage::Directory;
+    use crate::storage::vfs::MemoryVfs;
+    use crate::{Db, ErrorKind, Options};
+    use std::sync::Arc;
+
+    #[test]
+    fn no_edit_follows_one_whose_thread_panicked_in_its_commit() {
+        let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
+        let db = Db::open_storage(storage, Options::small(), Arc::new(SliceExecutor::default()));
+        let db = db.unwrap();
+        db.keyspace("before").unwrap();
+        let panicked = std::thread::scope(|scope| {
+            let commit = scope.spawn(|| {
+                let _edits = db.engine().lock_edits().unwrap();
+                panic!("in its commit");
+            });
+            commit.join().is_err()
+        });
+        assert!(panicked);
+        let refused = db.keyspace("after").err().unwrap();
+        assert!(matches!(refused.kind(), ErrorKind::JobPanicked(_)), "{refused}");
     }
 }

@@ -124,7 +124,9 @@ impl Shared {
     /// Has no job begin any more, and those that run stop, if they are to.
     fn end(self: &Arc<Self>, stopping: bool) -> MutexGuard<'_, State> {
         let mut state = self.state();
-        (state.draining, state.stopping) = (true, stopping);
+        state.draining = true;
+        // Another call may have them stop already.
+        state.stopping |= stopping;
         self.changed.notify_all();
         state.workers -= self.pool.take_back(self.id());
         state
@@ -214,13 +216,15 @@ impl Shared {
         if !self.waits_for_rate(engine, job) {
             return false;
         }
-        let began = Instant::now();
+        let (began, moves_bytes) = (Instant::now(), job.moves_bytes());
         // The engine keeps the error, and the next write that stalls returns it.
         let goes_on = matches!(job.run_for(SLICE_BYTES), Ok(Progress::More));
         let micros = micros_since(began);
         self.counters.of(kind).work(micros);
         self.pool.count_busy(micros);
-        if self.pacing.work(SLICE_BYTES) {
+        if moves_bytes && self.pacing.work(SLICE_BYTES) {
+            // Under the lock, under which a write looks before it waits.
+            let _state = self.state();
             self.changed.notify_all();
         }
         goes_on

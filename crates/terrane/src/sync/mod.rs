@@ -15,4 +15,6 @@ mod shuttled;
 pub(crate) use native::*;
 #[cfg(shuttle)]
 pub(crate) use shuttled::*;
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) use terrane_table::sync::is_poisoned;
 pub(crate) use terrane_table::sync::{Mutex, MutexGuard, atomic, lock};
