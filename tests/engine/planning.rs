@@ -222,11 +222,13 @@ fn every_operation_is_told_once_with_an_installed_step_or_is_pending() {
         }
         rig.vfs.heal();
         ledger.lock().unwrap().quiet = true;
+        // After a flush the policy is asked once more, and so given what was read last.
+        keyspace.put(key(0), [7; 50], Durability::Buffered).unwrap();
         db.flush().unwrap();
         db.wait_until_idle().unwrap();
         let ledger = ledger.lock().unwrap();
         let told = ledger.installed.plus(&ledger.pending);
-        assert_eq!(told, Told([60 * 40, gets, scans]), "{policy:?}: {ledger:?}");
+        assert_eq!(told, Told([60 * 40 + 1, gets, scans]), "{policy:?}: {ledger:?}");
         assert!(ledger.steps > 5 && (2..=ledger.steps).contains(&ledger.telling), "{ledger:?}");
         for event in events.lock().unwrap().iter() {
             failed += u64::from(matches!(event, Event::JobFailed { .. }));
