@@ -30,7 +30,9 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match cli::Cli::parse().command.run() {
+    let ended = cli::Cli::parse().command.run();
+    interrupt::wait_if_ending();
+    match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
