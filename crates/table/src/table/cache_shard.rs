@@ -1,8 +1,9 @@
 //! A shard of the block cache: what it holds, by key, and what it drops first.
 //!
-//! 1. What is new, once three quarters of the shard are taken, comes on probation in the last. The oldest there is dropped when room is
-//!    needed; but if it was used, it joins the others. What is read once, as by a long scan, drops nothing
-//!    else, and of what is read in turns, too much for the shard, three quarters of a shard stay.
+//! 1. What is new, once three quarters of the shard are taken, comes on probation in the last. The oldest
+//!    there is dropped when room is needed; but if it was used, it joins the others. What is read once, as
+//!    by a long scan, drops nothing else, and of what is read in turns, too much for the shard, three
+//!    quarters of a shard stay.
 //! 2. The others stand in the order in which they came. Where these need room, a hand goes from the oldest
 //!    to the newest, and begins again: it passes an entry that was used since it came by, and drops the
 //!    first that was not (SIEVE: Zhang et al., NSDI 2024).
