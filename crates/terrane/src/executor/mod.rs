@@ -62,6 +62,8 @@
 mod pacing;
 #[cfg(not(target_arch = "wasm32"))]
 mod panics;
+#[cfg(not(target_arch = "wasm32"))]
+mod per_kind;
 #[cfg(any(target_feature = "atomics", test))]
 mod pool;
 #[cfg(not(target_arch = "wasm32"))]

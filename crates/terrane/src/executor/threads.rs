@@ -13,6 +13,7 @@
 
 use super::pacing::{Pacing, Pause};
 use super::panics::catch;
+use super::per_kind::PerKind;
 use super::rate_limiter::RateLimiter;
 use super::work_counters::WorkCounters;
 use super::worker_pool::{Task, WorkerPool};
@@ -39,7 +40,7 @@ pub struct ThreadExecutor {
 struct Shared {
     pool: WorkerPool,
     pacing: Pacing,
-    counters: WorkCounters,
+    counters: PerKind<WorkCounters>,
     state: Mutex<State>,
     began: Instant,
     /// A job ended or did what a write waits for, a worker went, or all must stop.
@@ -48,10 +49,7 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    flushes: Workers,
-    removals: Workers,
-    /// Those for other jobs.
-    merges: Workers,
+    kinds: PerKind<Workers>,
     /// Workers of all kinds, those in the pool's queue included.
     workers: usize,
     /// Jobs that have ended.
@@ -81,11 +79,7 @@ const KINDS: [JobFilter; 3] = [JobFilter::Flush, JobFilter::Removal, JobFilter::
 impl State {
     /// The workers for jobs of a kind.
     fn of(&mut self, kind: JobFilter) -> &mut Workers {
-        match kind {
-            JobFilter::Flush => &mut self.flushes,
-            JobFilter::Removal => &mut self.removals,
-            JobFilter::Other | JobFilter::Any => &mut self.merges,
-        }
+        self.kinds.of_mut(kind)
     }
 
     /// Whether a worker of a kind is to be queued, which counts from then on: not if one is, or if there
@@ -294,7 +288,7 @@ impl ThreadExecutor {
             shared: Arc::new(Shared {
                 pool: pool.clone(),
                 pacing: Pacing::default(),
-                counters: WorkCounters::default(),
+                counters: PerKind::default(),
                 state: Mutex::default(),
                 began: Instant::now(),
                 changed: Condvar::new(),
@@ -348,9 +342,9 @@ impl Executor for ThreadExecutor {
         BackgroundStats {
             elapsed_micros: micros_since(*began),
             busy_micros: pool.busy_micros(),
-            flushes: counters.of(JobFilter::Flush).stats(),
-            removals: counters.of(JobFilter::Removal).stats(),
-            merges: counters.of(JobFilter::Other).stats(),
+            flushes: counters.flushes.stats(),
+            removals: counters.removals.stats(),
+            merges: counters.merges.stats(),
         }
     }
 

@@ -1,36 +1,17 @@
-//! What the threads of a store have done, by kind of job.
+//! What the threads of a store have done of one kind of job.
 
-use crate::schedule::JobFilter;
 use crate::stats::JobStats;
 use crate::sync::atomic::{AtomicU64, Ordering};
 
-/// The jobs of each kind.
+/// The jobs of one kind.
 #[derive(Default)]
 pub(super) struct WorkCounters {
-    flushes: Counters,
-    removals: Counters,
-    merges: Counters,
-}
-
-#[derive(Default)]
-pub(super) struct Counters {
     begun: AtomicU64,
     ended: AtomicU64,
     busy_micros: AtomicU64,
 }
 
 impl WorkCounters {
-    /// Those of a kind.
-    pub fn of(&self, kind: JobFilter) -> &Counters {
-        match kind {
-            JobFilter::Flush => &self.flushes,
-            JobFilter::Removal => &self.removals,
-            JobFilter::Other | JobFilter::Any => &self.merges,
-        }
-    }
-}
-
-impl Counters {
     /// A job has begun.
     pub fn begin(&self) {
         self.begun.fetch_add(1, Ordering::Relaxed);

@@ -6,6 +6,7 @@
 //! 2. A task runs one job at most. A lane takes its tasks in their order, so that stores take turns.
 //! 3. A store that closes takes its queued tasks back: it waits for none of another store.
 
+use super::per_kind::PerKind;
 use crate::schedule::JobFilter;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, Pool, lock};
@@ -21,16 +22,9 @@ struct Inner {
     /// `None` if the system gives none.
     threads: Option<Pool>,
     merges_max: usize,
-    lanes: Mutex<Lanes>,
+    lanes: Mutex<PerKind<Lane>>,
     /// How long each thread was busy, in microseconds.
     busy_micros: Vec<AtomicU64>,
-}
-
-struct Lanes {
-    flushes: Lane,
-    removals: Lane,
-    /// Merges, and whatever else is none of the others.
-    merges: Lane,
 }
 
 /// The tasks of one kind.
@@ -55,16 +49,6 @@ impl Lane {
     }
 }
 
-impl Lanes {
-    fn lane(&mut self, kind: JobFilter) -> &mut Lane {
-        match kind {
-            JobFilter::Flush => &mut self.flushes,
-            JobFilter::Removal => &mut self.removals,
-            JobFilter::Other | JobFilter::Any => &mut self.merges,
-        }
-    }
-}
-
 impl WorkerPool {
     /// A pool that runs up to `merges_max` merges at once, at least one, and besides them a flush for each
     /// four of these, and a removal.
@@ -78,7 +62,7 @@ impl WorkerPool {
     /// A pool for so many merges and flushes at once.
     pub(super) fn with(merges_max: usize, flushes_max: usize) -> Self {
         let [merges_max, flushes_max] = [merges_max, flushes_max].map(|most| most.max(1));
-        let lanes = Lanes {
+        let lanes = PerKind {
             flushes: Lane::new(flushes_max),
             removals: Lane::new(1),
             merges: Lane::new(merges_max),
@@ -111,7 +95,7 @@ impl WorkerPool {
     pub(super) fn spawn(&self, kind: JobFilter, task: Task) -> bool {
         let Some(threads) = &self.0.threads else { return false };
         let mut lanes = lock(&self.0.lanes);
-        let lane = lanes.lane(kind);
+        let lane = lanes.of_mut(kind);
         lane.queue.push_back(task);
         if lane.running < lane.most {
             lane.running += 1;
@@ -131,7 +115,7 @@ impl WorkerPool {
     /// The next task of a lane; without one, the thread is no longer the lane's.
     fn next(&self, kind: JobFilter) -> Option<Task> {
         let mut lanes = lock(&self.0.lanes);
-        let lane = lanes.lane(kind);
+        let lane = lanes.of_mut(kind);
         let task = lane.queue.pop_front();
         lane.running -= usize::from(task.is_none());
         task
@@ -140,9 +124,8 @@ impl WorkerPool {
     /// Takes back the tasks of a store that no thread has begun; returns how many there were.
     pub(super) fn take_back(&self, owner: usize) -> usize {
         let mut lanes = lock(&self.0.lanes);
-        let Lanes { flushes, removals, merges } = &mut *lanes;
         let mut taken = Vec::new();
-        for lane in [flushes, removals, merges] {
+        for lane in lanes.all_mut() {
             let queue = std::mem::take(&mut lane.queue).into_iter();
             let (own, others): (Vec<_>, Vec<_>) = queue.partition(|task| task.owner == owner);
             lane.queue = others.into();
