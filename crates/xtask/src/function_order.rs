@@ -8,8 +8,8 @@
 //! 3. wasm-opt orders functions by name, and renumbers them wherever they are used: as a name each
 //!    gets its place.
 
-use crate::wasm_bytes::{leb, section, sized, take_leb, take_sized};
-use anyhow::{Context, Result, bail};
+use crate::wasm_bytes::{Import, imports, leb, section, sized, take_leb, take_sized};
+use anyhow::{Context, Result};
 use std::collections::{HashMap, VecDeque};
 
 /// How many bytes of code are compared with what may follow them.
@@ -111,25 +111,9 @@ fn strings(body: &[u8]) -> Vec<&[u8]> {
 }
 
 /// How many functions are imported; besides them there may be a memory.
-fn imported_functions(mut section: &[u8]) -> Result<usize> {
-    let imports = take_leb(&mut section)?;
-    let mut functions = 0;
-    for _ in 0..imports {
-        let (_module, _name) = (take_sized(&mut section)?, take_sized(&mut section)?);
-        match take_leb(&mut section)? {
-            0 => functions += 1,
-            2 => {
-                let has_most = take_leb(&mut section)? & 1 == 1;
-                let _least = take_leb(&mut section)?;
-                if !has_most {
-                    continue;
-                }
-            }
-            kind => bail!("an import of kind {kind}: neither a function nor a memory"),
-        }
-        let _type_or_most = take_leb(&mut section)?;
-    }
-    Ok(functions)
+fn imported_functions(section: &[u8]) -> Result<usize> {
+    let imports = imports(section)?;
+    Ok(imports.iter().filter(|import| import.kind == Import::FUNCTION).count())
 }
 
 fn function_bodies(mut section: &[u8]) -> Result<Vec<&[u8]>> {

@@ -5,8 +5,8 @@
 //!    stand there, so that modules that share their JavaScript share their names.
 //! 2. They are replaced there, and in the module's section of imports.
 
-use crate::wasm_bytes::{leb, section, sized, take_leb, take_sized};
-use anyhow::{Context, Result, bail};
+use crate::wasm_bytes::{Import, imports, leb, section, sized, take_sized};
+use anyhow::{Context, Result};
 use std::collections::HashMap;
 
 /// What the JavaScript has behind the name of an import.
@@ -34,15 +34,15 @@ pub fn in_glue(glue: &str) -> String {
 pub fn in_module(module: &[u8], glue: &str) -> Result<Vec<u8>> {
     let names = short_names(glue);
     let (header, mut sections) = module.split_at_checked(8).context("a module has a header")?;
-    let mut renamed = header.to_vec();
+    let mut short = header.to_vec();
     while let Some(id) = sections.split_off_first() {
         let content = take_sized(&mut sections)?;
-        renamed.extend(match id {
-            2 => section(2, &imports(content, &names)?),
+        short.extend(match id {
+            2 => section(2, &renamed(content, &names)?),
             id => section(*id, content),
         });
     }
-    Ok(renamed)
+    Ok(short)
 }
 
 /// The name of the import that a line of JavaScript declares.
@@ -55,29 +55,14 @@ fn short_names(glue: &str) -> HashMap<&str, String> {
     names.enumerate().map(|(number, name)| (name, format!("i{number}"))).collect()
 }
 
-/// The imports of a section: module, name, kind, and a type, or the bounds of a memory.
-fn imports(mut content: &[u8], names: &HashMap<&str, String>) -> Result<Vec<u8>> {
-    let count = take_leb(&mut content)?;
-    let mut renamed = leb(count);
-    for _ in 0..count {
-        renamed.extend(sized(take_sized(&mut content)?));
-        let name = take_sized(&mut content)?;
+/// A section of imports with short names.
+fn renamed(content: &[u8], names: &HashMap<&str, String>) -> Result<Vec<u8>> {
+    let imports = imports(content)?;
+    let mut renamed = leb(imports.len());
+    for Import { module, name, kind, rest } in imports {
         let short = str::from_utf8(name).ok().and_then(|name| names.get(name));
-        renamed.extend(sized(short.map_or(name, |short| short.as_bytes())));
-        let kind = take_leb(&mut content)?;
-        renamed.extend(leb(kind));
-        let numbers = match kind {
-            0 => 1,
-            2 => {
-                let flags = take_leb(&mut content)?;
-                renamed.extend(leb(flags));
-                1 + (flags & 1)
-            }
-            kind => bail!("an import of kind {kind}: neither a function nor a memory"),
-        };
-        for _ in 0..numbers {
-            renamed.extend(leb(take_leb(&mut content)?));
-        }
+        let name = short.map_or(name, |short| short.as_bytes());
+        renamed.extend([&sized(module)[..], &sized(name), &leb(kind), rest].concat());
     }
     Ok(renamed)
 }

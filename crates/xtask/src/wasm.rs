@@ -276,15 +276,18 @@ impl Module {
         }
     }
 
+    /// Whether it is a release with a standard library of its own.
+    fn is_small(&self, profile: Profile) -> bool {
+        self.own_library && matches!(profile, Profile::Release)
+    }
+
     /// The compiler, where it is not the workspace's.
     fn toolchain(&self, profile: Profile) -> Option<&'static str> {
-        let own_library = self.own_library && matches!(profile, Profile::Release);
-        (self.threads || own_library).then_some(NIGHTLY)
+        (self.threads || self.is_small(profile)).then_some(NIGHTLY)
     }
 
     fn rustflags(&self, profile: Profile) -> String {
-        let release = self.own_library && matches!(profile, Profile::Release);
-        let release = if release { RELEASE_RUSTFLAGS } else { "" };
+        let release = if self.is_small(profile) { RELEASE_RUSTFLAGS } else { "" };
         let threads = if self.threads { THREADS_RUSTFLAGS } else { "" };
         [RUSTFLAGS, release, threads].join(" ")
     }

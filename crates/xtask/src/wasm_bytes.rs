@@ -39,6 +39,52 @@ pub fn take_leb(bytes: &mut &[u8]) -> Result<usize> {
     bail!("a number above 32 bits")
 }
 
+/// An import of a module.
+pub struct Import<'a> {
+    /// Where it is from.
+    pub module: &'a [u8],
+    /// What it is called there.
+    pub name: &'a [u8],
+    /// [`FUNCTION`](Import::FUNCTION), or a memory.
+    pub kind: usize,
+    /// A function's type, or the bounds of a memory.
+    pub rest: &'a [u8],
+}
+
+impl Import<'_> {
+    /// The kind of a function.
+    pub const FUNCTION: usize = 0;
+    const MEMORY: usize = 2;
+}
+
+/// The imports of a section.
+///
+/// # Errors
+/// Bytes that end too soon, or an import that is neither a function nor a memory.
+pub fn imports(mut content: &[u8]) -> Result<Vec<Import<'_>>> {
+    let count = take_leb(&mut content)?;
+    (0..count).map(|_| take_import(&mut content)).collect()
+}
+
+fn take_import<'a>(content: &mut &'a [u8]) -> Result<Import<'a>> {
+    let (module, name) = (take_sized(content)?, take_sized(content)?);
+    let kind = take_leb(content)?;
+    let before = *content;
+    match kind {
+        Import::FUNCTION => drop(take_leb(content)?),
+        Import::MEMORY => {
+            let has_most = take_leb(content)? & 1 == 1;
+            let _least = take_leb(content)?;
+            if has_most {
+                let _most = take_leb(content)?;
+            }
+        }
+        kind => bail!("an import of kind {kind}: neither a function nor a memory"),
+    }
+    let (rest, _) = before.split_at(before.len() - content.len());
+    Ok(Import { module, name, kind, rest })
+}
+
 /// Takes a length and as many bytes.
 ///
 /// # Errors
