@@ -30,6 +30,9 @@ pub(super) struct Pacing {
     worked: AtomicU64,
     /// How far they are to be.
     goal: AtomicU64,
+    /// How many bytes are to be written for a write to look further: none while a slowdown lasts. Most
+    /// writes need no lock so.
+    looks_at: AtomicU64,
     state: Mutex<State>,
 }
 
@@ -59,6 +62,9 @@ impl Pacing {
 
     /// Has what was written pay; returns the wait for that, if there is one.
     pub fn pay(&self, engine: &Engine) -> Option<Pause> {
+        if engine.bytes_written() < self.looks_at.load(Ordering::Relaxed) {
+            return None;
+        }
         let mut state = lock(&self.state);
         let unpaid = state.throttle.step(engine);
         if unpaid > 0 {
@@ -70,6 +76,8 @@ impl Pacing {
             let goal = if due > 0 { paid.saturating_add(due) } else { worked };
             self.goal.store(goal, Ordering::Release);
             state.tell(engine, (due > 0).then_some(reason));
+            let looks_at = if due > 0 { 0 } else { state.throttle.pays_at(engine) };
+            self.looks_at.store(looks_at, Ordering::Relaxed);
         }
         let (reason, _) = state.told?;
         let waits = u32::try_from(unpaid / WAIT_BYTES).unwrap_or(u32::MAX).max(1);

@@ -36,13 +36,16 @@ impl Throttle {
     /// Bytes that are to pay now: none before they are worth it.
     pub fn step(&mut self, engine: &Engine) -> u64 {
         let written = engine.bytes_written();
-        let unpaid = written.saturating_sub(self.paid);
-        // With small memtables in small steps: many to a memtable.
-        if unpaid < STEP_BYTES.min(engine.options().memtable_bytes / 64) {
+        if written < self.pays_at(engine) {
             return 0;
         }
-        self.paid = written;
-        unpaid
+        written - std::mem::replace(&mut self.paid, written)
+    }
+
+    /// How many bytes are to be written to the store for the next payment.
+    pub fn pays_at(&self, engine: &Engine) -> u64 {
+        // With small memtables in small steps: many to a memtable.
+        self.paid.saturating_add(STEP_BYTES.min(engine.options().memtable_bytes / 64))
     }
 }
 
