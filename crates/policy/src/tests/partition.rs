@@ -188,30 +188,35 @@ fn groups_that_are_small_together_are_joined_up_to_their_share_of_a_table() {
     assert_eq!([0, 79, 80, 100].map(joined), [3, 3, 2, 2]);
 }
 
-#[test]
-fn a_flush_is_cut_in_parts_of_the_floor_at_the_least() {
+/// Where a flush into an empty tree is cut by the key space halved, in parts of at least 100 bytes.
+fn cuts_of_flush(domain: [&[u8]; 2], bytes: u64, keys: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+    let [domain_least, domain_greatest] = domain.map(<[u8]>::to_vec);
     let options = Partitioning {
         partitioner: Partitioner::GlobalRange,
         flush_floor_bytes: 100,
+        domain_least,
+        domain_greatest,
         ..Partitioning::DEFAULT
     };
-    let policy = partitioned(Box::new(Universal::default()), Some(&options), 1000);
-    let model = Model::default();
-    let running = Running::default();
-    let observed = Observed::default();
     let context = PlanContext {
-        shape: &model.shape,
+        shape: &Shape::default(),
         state: &[],
-        running: &running,
-        observed: &observed,
+        running: &Running::default(),
+        observed: &Observed::default(),
         filter_bits: FilterBits::whole(10),
         workers: 1,
         l0_stop_trigger: 8,
         fresh: RunId(1),
     };
+    let policy = partitioned(Box::new(Universal::default()), Some(&options), 1000);
+    policy.flush(&context, &KeySample { entries: bytes, bytes, keys }).cuts
+}
+
+#[test]
+fn a_flush_is_cut_in_parts_of_the_floor_at_the_least() {
     let flush = |keys: &[u8], bytes| {
         let keys = keys.iter().map(|key| vec![*key]).collect();
-        policy.flush(&context, &KeySample { entries: bytes, bytes, keys }).cuts
+        cuts_of_flush([&[], &[]], bytes, keys)
     };
     let even: Vec<u8> = (0..=255).collect();
     assert_eq!(flush(&even, 850), [[0x20], [0x40], [0x60], [0x80], [0xa0], [0xc0], [0xe0]]);
@@ -424,27 +429,10 @@ fn a_range_partitioner_looks_at_histograms_and_cuts_flushes_if_it_has_a_floor() 
 
 #[test]
 fn the_bytes_of_a_flush_lie_between_its_sampled_keys() {
-    let options = Partitioning {
-        partitioner: Partitioner::GlobalRange,
-        flush_floor_bytes: 100,
-        ..Partitioning::DEFAULT
-    };
-    let policy = partitioned(Box::new(Universal::default()), Some(&options), 1000);
-    let context = PlanContext {
-        shape: &Shape::default(),
-        state: &[],
-        running: &Running::default(),
-        observed: &Observed::default(),
-        filter_bits: FilterBits::whole(10),
-        workers: 1,
-        l0_stop_trigger: 8,
-        fresh: RunId(1),
-    };
     // A half between the first two, a half between the last two: twice the floor.
-    let sealed =
-        |bytes| KeySample { entries: 3, bytes, keys: [0, 64, 255].map(|k| vec![k]).into() };
-    assert_eq!(policy.flush(&context, &sealed(200)).cuts, [[0x80]]);
-    assert!(policy.flush(&context, &sealed(199)).cuts.is_empty());
+    let cuts = |bytes| cuts_of_flush([&[], &[]], bytes, [0, 64, 255].map(|k| vec![k]).into());
+    assert_eq!(cuts(200), [[0x80]]);
+    assert!(cuts(199).is_empty());
 }
 
 #[test]
@@ -470,27 +458,9 @@ fn keys_beyond_the_domain_or_behind_a_long_prefix_are_told_apart() {
 #[test]
 fn global_range_halves_the_domain_that_is_declared() {
     for (least, greatest, ends) in [(0x40, 0x58, true), (0x3a, 0x5e, true), (0x40, 0xff, false)] {
-        let options = Partitioning {
-            partitioner: Partitioner::GlobalRange,
-            flush_floor_bytes: 100,
-            domain_least: vec![least],
-            domain_greatest: if ends { vec![greatest] } else { Vec::new() },
-            ..Partitioning::DEFAULT
-        };
-        let policy = partitioned(Box::new(Universal::default()), Some(&options), 1000);
-        let context = PlanContext {
-            shape: &Shape::default(),
-            state: &[],
-            running: &Running::default(),
-            observed: &Observed::default(),
-            filter_bits: FilterBits::whole(10),
-            workers: 1,
-            l0_stop_trigger: 8,
-            fresh: RunId(1),
-        };
         let keys: Vec<_> = (least..=greatest).map(|key| vec![key]).collect();
-        let sealed = KeySample { entries: 300, bytes: 300, keys: keys.clone() };
-        let cuts = policy.flush(&context, &sealed).cuts;
+        let domain: [&[u8]; 2] = [&[least], if ends { &[greatest] } else { &[] }];
+        let cuts = cuts_of_flush(domain, 300, keys.clone());
         let [cut] = cuts.as_slice() else { panic!("{cuts:?}") };
         let last = keys.iter().rfind(|key| *key < cut).unwrap();
         assert_eq!(*last, [least.midpoint(greatest)]);
