@@ -4,6 +4,7 @@
  */
 
 import { type Db, destroy, open } from "terrane/worker";
+import { type Failed, replyInTurn } from "../source/replies.ts";
 
 /** What the page asks for. */
 export type Request =
@@ -26,7 +27,7 @@ export type Reply =
       unsynced: number;
     }
   | { type: "gone"; lost: number }
-  | { type: "failed"; error: string };
+  | Failed;
 
 /** A file of the browser's private ones, as workers have it. */
 interface SyncFile {
@@ -88,16 +89,8 @@ function losePower(): number {
 }
 
 let db: Db | undefined;
-let turn: Promise<void> = Promise.resolve();
 
-addEventListener("message", ({ data }: MessageEvent<Request>) => {
-  turn = turn
-    .then(() => perform(data))
-    .catch((error: unknown): Reply => {
-      return { type: "failed", error: error instanceof Error ? error.message : String(error) };
-    })
-    .then((reply) => postMessage(reply));
-});
+replyInTurn(perform);
 
 async function perform(request: Request): Promise<Reply> {
   switch (request.do) {

@@ -7,6 +7,7 @@ import type { Step } from "terrane";
 import { loadSimulator, type Simulation } from "./simulator.ts";
 import { parseReadPath } from "./event-log.ts";
 import type { Wanted } from "./read-path.ts";
+import { type Failed, replyInTurn } from "./replies.ts";
 
 /** What the page asks for. */
 export interface Question {
@@ -16,24 +17,15 @@ export interface Question {
 }
 
 /** What it is told. */
-export type Reply =
-  { type: "read"; key: Uint8Array; steps: Step[] } | { type: "failed"; error: string };
+export type Reply = { type: "read"; key: Uint8Array; steps: Step[] } | Failed;
 
 /** Keys that are tried until a filter is wrong about one. */
 const TRIES = 20_000;
 
 const simulator = loadSimulator();
 let current: { config: string; micros: number; simulation: Simulation } | undefined;
-let turn: Promise<void> = Promise.resolve();
 
-addEventListener("message", ({ data }: MessageEvent<Question>) => {
-  turn = turn
-    .then(() => read(data))
-    .catch((error: unknown): Reply => {
-      return { type: "failed", error: error instanceof Error ? error.message : String(error) };
-    })
-    .then((reply) => postMessage(reply));
-});
+replyInTurn(read);
 
 async function read({ config, micros, wanted }: Question): Promise<Reply> {
   const simulate = await simulator;
