@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { DEFAULTS } from "../src/visualizer/source/settings.ts";
 import { bandsOf } from "../src/visualizer/layout/bands.ts";
 import { keyAxis } from "../src/visualizer/layout/key-axis.ts";
+import { boxAt, boxOf } from "../src/visualizer/layout/rows.ts";
 import { strataOf } from "../src/visualizer/layout/strata.ts";
 import { columns, tickStep, tracksHeight, tracksOf } from "../src/visualizer/layout/tracks.ts";
 import { tablesOf } from "../src/visualizer/timeline/state.ts";
@@ -47,22 +48,65 @@ test("equal widths hold equal bytes of the largest level", () => {
   }
 });
 
+/** The boxes of all tables. */
+const boxesOf = ({ rows }: ReturnType<typeof layOut>) =>
+  rows.flatMap((row) => row.tables.map((table) => row.box(table)));
+
 test("area is bytes, in each level", () => {
-  const { tables } = layOut(timeline.length);
+  const { rows } = layOut(timeline.length);
   const scales = bands.levels.map(({ scale }) => scale);
-  const wide = tables.filter(
-    ({ level, width, height }) =>
-      width > 3 && height > 2 && height < (bands.levels[level]?.height ?? 0),
-  );
+  const wide = rows
+    .flatMap((row) => row.wide)
+    .filter(({ level, height }) => height > 2 && height < (bands.levels[level]?.height ?? 0));
   expect(wide.length).toBeGreaterThan(20);
   for (const { table, level, width, height } of wide) {
     expect(width * height).toBeCloseTo(table.bytes * (scales[level] ?? 0) * WIDTH, 3);
   }
 });
 
+test("the area of narrow tables together is their bytes", () => {
+  const narrow = 120;
+  const { state } = layOut(timeline.length);
+  const { rows } = strataOf(state, axis, bands, narrow, () => ({ read: 0, written: 0 }));
+  const row = rows.find(({ tables, wide }) => wide.length === 0 && tables.length > 50);
+  if (row === undefined) throw new Error("no row of narrow tables");
+  const area = row.skyline.reduce((sum, height) => sum + height, 0);
+  const bytes = row.tables.reduce((sum, table) => sum + table.bytes, 0);
+  expect(area).toBeCloseTo(bytes * (bands.levels[row.level]?.scale ?? 0) * narrow, 3);
+  for (const table of row.tables) {
+    const { x, y, height } = row.box(table);
+    expect(y + height).toBeCloseTo(row.bottom, 6);
+    expect(height).toBeGreaterThanOrEqual(row.skyline[Math.floor(x)] ?? 0);
+  }
+});
+
+test("a table is found where it is drawn, and one that is not there is not", () => {
+  const { rows } = layOut(timeline.length);
+  for (const row of rows) {
+    for (const box of row.wide.filter(({ height }) => height > 5)) {
+      const found = boxAt(rows, box.x + box.width / 2, box.y + box.height / 2);
+      expect(found?.table).toBe(box.table);
+      expect(boxOf(rows, box.table.id)).toEqual(box);
+    }
+  }
+  expect(boxAt(rows, -10, 10)).toBeUndefined();
+  expect(boxOf(rows, -1)).toBeUndefined();
+});
+
+test("a level that stays as it is, is laid out once", () => {
+  const before = timeline.length - 1;
+  const [a, b] = [layOut(before), layOut(timeline.length)];
+  const same = a.state.levels.flatMap((level, i) => (b.state.levels[i] === level ? [i] : []));
+  expect(same.length).toBeGreaterThan(0);
+  for (const depth of same) {
+    const of = ({ rows }: typeof a) => rows.filter(({ level }) => level === depth);
+    of(a).forEach((row, i) => expect(of(b)[i]).toBe(row));
+  }
+});
+
 test("tables lie in their level's band and inside the canvas, runs on each other", () => {
   for (let count = 0; count <= timeline.length; count += 41) {
-    const outside = layOut(count).tables.filter(({ x, y, width, height, level }) => {
+    const outside = boxesOf(layOut(count)).filter(({ x, y, width, height, level }) => {
       const { top, height: tall } = bands.levels[level] ?? { top: 0, height: 0 };
       return x < 0 || x + width > WIDTH + 1 || y < top - 1 || y + height > top + tall + 0.001;
     });

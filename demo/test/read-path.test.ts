@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { bandsOf } from "../src/visualizer/layout/bands.ts";
 import { boreholeOf } from "../src/visualizer/layout/borehole.ts";
 import { keyAxis } from "../src/visualizer/layout/key-axis.ts";
+import { boxOf } from "../src/visualizer/layout/rows.ts";
 import { strataOf } from "../src/visualizer/layout/strata.ts";
 import { parseReadPath } from "../src/visualizer/source/event-log.ts";
 import { fromHex, keyHex } from "../src/visualizer/source/hex.ts";
@@ -101,7 +102,7 @@ test("a borehole's marks lie in the tables that were asked, and its labels apart
   const hole = boreholeOf(path, path.places.length, { axis, bands, strata, width: 864 });
   expect(hole.marks).toHaveLength(path.places.length);
   for (const { y, place } of hole.marks) {
-    const box = strata.tables.find(({ table }) => table.id === place.table);
+    const box = boxOf(strata.rows, place.table);
     if (box === undefined) continue;
     expect(y).toBeGreaterThanOrEqual(box.y);
     expect(y).toBeLessThanOrEqual(box.y + box.height);

@@ -7,6 +7,8 @@ interface Window {
   ): Promise<{ name: string; code: string; message: string } | undefined>;
   /** The projects of tests/packages: a worker that reads a key. */
   own: Worker;
+  /** Of frames.bench.ts: milliseconds of each frame's callback. */
+  frameCosts: number[];
   /** What was opened. */
   db: import("../../bindings-js/dist/client/index.js").Db;
 }

@@ -14,6 +14,8 @@ export default defineConfig({
       testIgnore: packages,
       outputDir: "test-results/chromium",
     },
+    // Measures, and so is no part of the tests.
+    { name: "frames", testMatch: "frames.bench.ts" },
     { name: "packages", testMatch: packages, outputDir: "test-results/packages" },
     {
       name: "firefox",

@@ -1,6 +1,6 @@
 /** The marks of the picture: hatching, dots, edges. */
 
-import type { Box } from "../layout/strata.ts";
+import type { Box } from "../layout/rows.ts";
 
 /** The distance of the lines of a hatching, in pixels. */
 const HATCH = 5;
@@ -11,23 +11,26 @@ const DOTS = 4;
 export type Pen = CanvasRenderingContext2D;
 
 /** Lines at 45 degrees over a box: read, and still on disk. */
-export function hatch(pen: Pen, { x, y, width, height }: Box, colour: string): void {
-  if (width <= 0 || height <= 0) return;
-  pen.save();
-  pen.beginPath();
-  pen.rect(x, y, width, height);
-  pen.clip();
+export function hatch(pen: Pen, box: Box, colour: string): void {
+  hatchAll(pen, [box], colour);
+}
+
+/** Hatches boxes, whose lines continue each other. */
+export function hatchAll(pen: Pen, boxes: readonly Box[], colour: string): void {
   pen.strokeStyle = colour;
   pen.lineWidth = 1;
   pen.beginPath();
-  // Lines of all boxes continue each other.
-  const first = Math.floor((x - y - height) / HATCH) * HATCH;
-  for (let at = first; at < x + width - y + HATCH; at += HATCH) {
-    pen.moveTo(at + y, y);
-    pen.lineTo(at + y + height, y + height);
+  for (const { x, y, width, height } of boxes) {
+    if (width <= 0 || height <= 0) continue;
+    // Along a line x - y is the same.
+    const last = x + width - y;
+    for (let at = Math.ceil((x - y - height) / HATCH) * HATCH; at < last; at += HATCH) {
+      const [from, to] = [Math.max(y, x - at), Math.min(y + height, x + width - at)];
+      pen.moveTo(at + from, from);
+      pen.lineTo(at + to, to);
+    }
   }
   pen.stroke();
-  pen.restore();
 }
 
 /** Dots, as dense as the share of tombstones. */
@@ -66,27 +69,60 @@ function stroked(
 /** The outline of a box, inside it. */
 export function outline(
   pen: Pen,
-  { x, y, width, height }: Box,
+  box: Box,
+  colour: string,
+  lineWidth: number,
+  dashes: number[] = [],
+): void {
+  outlineAll(pen, [box], colour, lineWidth, dashes);
+}
+
+/** The outlines of boxes, inside them. */
+export function outlineAll(
+  pen: Pen,
+  boxes: readonly Box[],
   colour: string,
   lineWidth: number,
   dashes: number[] = [],
 ): void {
   const half = lineWidth / 2;
-  const [across, down] = [Math.max(width - lineWidth, 0), Math.max(height - lineWidth, 0)];
-  stroked(pen, colour, lineWidth, dashes, () => pen.strokeRect(x + half, y + half, across, down));
+  stroked(pen, colour, lineWidth, dashes, () => {
+    pen.beginPath();
+    for (const { x, y, width, height } of boxes) {
+      const [across, down] = [Math.max(width - lineWidth, 0), Math.max(height - lineWidth, 0)];
+      pen.rect(x + half, y + half, across, down);
+    }
+    pen.stroke();
+  });
 }
+
+/** Points that a line goes through. */
+type Points = readonly (readonly [x: number, y: number])[];
 
 /** A line through points. */
 export function curve(
   pen: Pen,
-  points: readonly (readonly [x: number, y: number])[],
+  points: Points,
+  colour: string,
+  lineWidth: number,
+  dashes: number[] = [],
+): void {
+  curves(pen, [points], colour, lineWidth, dashes);
+}
+
+/** Lines through points, each with dashes from its beginning. */
+export function curves(
+  pen: Pen,
+  lines: readonly Points[],
   colour: string,
   lineWidth: number,
   dashes: number[] = [],
 ): void {
   stroked(pen, colour, lineWidth, dashes, () => {
     pen.beginPath();
-    for (const [x, y] of points) pen.lineTo(x, y);
+    for (const points of lines) {
+      points.forEach(([x, y], i) => (i === 0 ? pen.moveTo(x, y) : pen.lineTo(x, y)));
+    }
     pen.stroke();
   });
 }

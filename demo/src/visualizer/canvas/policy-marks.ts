@@ -10,8 +10,8 @@ import {
   prefixesOf,
   type PrefixRule,
 } from "../layout/policy-marks.ts";
-import type { TableBox } from "../layout/strata.ts";
-import { curve, hatch, line, type Pen } from "./marks.ts";
+import type { TableBox } from "../layout/rows.ts";
+import { curve, curves, hatch, line, type Pen } from "./marks.ts";
 import type { Palette } from "./palette.ts";
 
 /** The font of what stands in the picture. */
@@ -100,12 +100,26 @@ function drawTemperatures(
   line(pen, [0, bottom + 0.5], [width, bottom + 0.5], palette.ink3, 1);
 }
 
-/** A table's filter: a dash for each key, as long as its bits. */
-export function drawFilter(pen: Pen, box: TableBox, palette: Palette): void {
-  const bits = box.table.filterBits;
-  if (bits <= 0 || box.height < 5) return;
-  const y = box.y + box.height - 1.5;
-  line(pen, [box.x + 1, y], [box.x + box.width - 1, y], palette.bed, 1.25, [bits, 2]);
+/** The filters of tables: a dash for each key, as long as its bits. */
+export function drawFilters(pen: Pen, boxes: readonly TableBox[], palette: Palette): void {
+  const byBits = new Map<number, TableBox[]>();
+  for (const box of boxes) {
+    const bits = box.table.filterBits;
+    if (bits <= 0 || box.height < 5) continue;
+    const known = byBits.get(bits);
+    if (known === undefined) byBits.set(bits, [box]);
+    else known.push(box);
+  }
+  for (const [bits, boxes] of byBits) {
+    const lines = boxes.map(({ x, y, width, height }) => {
+      const bottom = y + height - 1.5;
+      return [
+        [x + 1, bottom],
+        [x + width - 1, bottom],
+      ] as const;
+    });
+    curves(pen, lines, palette.bed, 1.25, [bits, 2]);
+  }
 }
 
 /** A table's prefixes: a cap over the one, or a tooth for each. */
@@ -114,7 +128,7 @@ export function drawPrefixes(
   box: TableBox,
   rule: PrefixRule,
   axis: KeyAxis,
-  { width, palette }: Canvas,
+  { width, palette }: Omit<Canvas, "bands">,
 ): void {
   const prefixes = prefixesOf(box.table, rule);
   if (prefixes?.length === 1) {

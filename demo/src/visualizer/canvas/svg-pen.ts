@@ -25,9 +25,6 @@ class SvgPen {
   readonly #parts: string[] = [];
   #path = "";
   #dashes: number[] = [];
-  #clips = 0;
-  /** Groups that were opened for clips, by how often the pen was saved. */
-  #open: number[] = [];
 
   constructor(measure: Pen) {
     this.#measure = measure;
@@ -40,10 +37,6 @@ class SvgPen {
   fillRect(x: number, y: number, width: number, height: number): void {
     if (width > 0 && height > 0)
       this.#parts.push(`<rect ${box(x, y, width, height)} ${this.#filled()}/>`);
-  }
-
-  strokeRect(x: number, y: number, width: number, height: number): void {
-    this.#parts.push(`<rect ${box(x, y, width, height)} ${this.#stroked()}/>`);
   }
 
   beginPath(): void {
@@ -78,23 +71,6 @@ class SvgPen {
 
   stroke(): void {
     this.#parts.push(`<path d="${this.#path}" ${this.#stroked()}/>`);
-  }
-
-  save(): void {
-    this.#open.push(0);
-  }
-
-  clip(): void {
-    this.#clips += 1;
-    const id = `clip${this.#clips}`;
-    this.#parts.push(
-      `<clipPath id="${id}"><path d="${this.#path}"/></clipPath><g clip-path="url(#${id})">`,
-    );
-    this.#open.push((this.#open.pop() ?? 0) + 1);
-  }
-
-  restore(): void {
-    this.#parts.push("</g>".repeat(this.#open.pop() ?? 0));
   }
 
   setLineDash(dashes: number[]): void {

@@ -9,13 +9,16 @@ import type { Bands } from "../layout/bands.ts";
 import type { Borehole } from "../layout/borehole.ts";
 import type { KeyAxis } from "../layout/key-axis.ts";
 import { policyMarks, type PrefixRule } from "../layout/policy-marks.ts";
-import { type GroupBox, NARROW, type Strata, type TableBox } from "../layout/strata.ts";
+import { boxOf, NARROW, type Row, type TableBox } from "../layout/rows.ts";
+import type { GroupBox, Strata } from "../layout/strata.ts";
 import type { Place } from "../source/read-path.ts";
 import type { State } from "../timeline/state.ts";
 import { drawBorehole } from "./borehole.ts";
-import { hatch, line, outline, type Pen, tombstones } from "./marks.ts";
+import { hatchAll, line, outline, outlineAll, type Pen, tombstones } from "./marks.ts";
 import { keyline, levelColour, type Palette } from "./palette.ts";
-import { drawBorder, drawFilter, drawMarks, drawPrefixes } from "./policy-marks.ts";
+import { drawBorder, drawMarks } from "./policy-marks.ts";
+import { drawRow, drawTables, EDGE, hasFresh, type RowStyle } from "./rows.ts";
+import type { StillLevels } from "./still.ts";
 
 /** How long a table glides, a new one rises and a flushed one settles, in milliseconds. */
 const GLIDE = 320;
@@ -23,6 +26,13 @@ const RISE = 160;
 const SETTLE = 240;
 /** How far a merge's output rises when it is installed, in pixels. */
 const RISE_HEIGHT = 8;
+
+/** A table on its way to its place: how far it is from there, and its opacity. */
+interface Arrival {
+  box: TableBox;
+  shift: number;
+  opacity: number;
+}
 
 /** One picture. */
 export interface Scene {
@@ -46,9 +56,9 @@ export interface Scene {
   borehole?: { hole: Borehole; text: (places: readonly Place[]) => string } | undefined;
 }
 
-/** Draws a scene. */
-export function drawTree(pen: Pen, scene: Scene): void {
-  const { width, height, palette } = scene;
+/** Draws a scene, with the levels that stay as they are from `still`. */
+export function drawTree(pen: Pen, scene: Scene, still?: StillLevels): void {
+  const { width, height, palette, strata } = scene;
   pen.fillStyle = palette.bed;
   pen.fillRect(0, 0, width, height);
   drawMemory(pen, scene);
@@ -57,10 +67,11 @@ export function drawTree(pen: Pen, scene: Scene): void {
   const small = scene.bands.memory.height <= 0;
   const marks = policyMarks(scene.state, scene.axis, scene.bands, width);
   if (!small) drawBorder(pen, marks, scene);
-  for (const box of scene.strata.tables) drawTable(pen, scene, box);
+  drawLevels(pen, scene, small, still);
+  for (const group of strata.groups) drawInputs(pen, scene, group);
   if (!small) drawMarks(pen, marks, scene);
   for (const at of scene.cuts) drawCut(pen, scene, at);
-  for (const group of scene.strata.groups) drawGroup(pen, scene, group);
+  for (const group of strata.groups) drawGroup(pen, scene, group);
   drawSelection(pen, scene);
   if (scene.borehole !== undefined) {
     drawBorehole(pen, scene.borehole.hole, scene, scene.borehole.text);
@@ -92,67 +103,76 @@ function drawBeds(pen: Pen, { bands, state, width, palette }: Scene): void {
   });
 }
 
-function drawTable(pen: Pen, scene: Scene, box: TableBox): void {
-  const { palette, state } = scene;
-  const { table, level, group } = box;
-  const [shift, opacity] = arrivalOf(scene, box);
+function drawLevels(pen: Pen, scene: Scene, small: boolean, still?: StillLevels): void {
+  const { strata, bands, state, palette, prefixes, axis, width } = scene;
+  const style: RowStyle = { palette, axis, width, small, prefixes, fresh: state.latest?.id };
+  bands.levels.forEach((band, depth) => {
+    const rows = strata.rows.filter(({ level }) => level === depth);
+    const arrivals = rows.flatMap((row) => arrivalsOf(scene, row));
+    const apart = new Set(arrivals.map(({ box }) => box));
+    const paint = (pen: Pen) => rows.forEach((row) => drawRow(pen, row, apart, style));
+    if (still === undefined) paint(pen);
+    else {
+      const fresh = rows.some((row) => hasFresh(row, style.fresh)) ? style.fresh : undefined;
+      const of = [palette, axis, prefixes, fresh, ...rows, ...apart];
+      still.draw(pen, depth, { ...band, width }, of, paint);
+    }
+    for (const arrival of arrivals) drawArrival(pen, arrival, style);
+  });
+}
+
+function drawArrival(pen: Pen, { box, shift, opacity }: Arrival, style: RowStyle): void {
   const at = { ...box, y: box.y + shift };
   pen.globalAlpha = opacity;
-  const fresh =
-    table.compaction !== 0 && table.compaction === state.latest?.id && table.arrival === "merged";
-  if (group !== undefined && !group.moved) drawInput(pen, scene, at);
-  else {
-    pen.fillStyle = levelColour(palette, level);
-    pen.fillRect(at.x, at.y, at.width, at.height);
-    if (fresh) {
-      pen.globalAlpha = opacity * 0.18;
-      pen.fillStyle = palette.bed;
-      pen.fillRect(at.x, at.y, at.width, at.height);
-      pen.globalAlpha = opacity;
-    }
-  }
-  if (at.width >= NARROW) {
-    outline(pen, at, keyline(palette, level), 0.75);
-    if (scene.bands.memory.height > 0) {
-      drawFilter(pen, at, palette);
-      if (scene.prefixes !== undefined) drawPrefixes(pen, at, scene.prefixes, scene.axis, scene);
-    }
-    if (table.tombstones > 0) {
-      tombstones(pen, at, table.tombstones / Math.max(table.entries, 1), palette.bed);
-    }
-  }
-  if (fresh) line(pen, [at.x, at.y - 1.5], [at.x + at.width, at.y - 1.5], palette.ink, 1.5);
-  if (table.arrival === "moved" && shift !== 0) outline(pen, at, palette.ink, 1.5, [4, 3]);
+  drawTables(pen, [at], style);
+  if (box.table.arrival === "moved") outline(pen, at, style.palette.ink, 1.5, [4, 3]);
   pen.globalAlpha = 1;
 }
 
-/** An input of a merge: hatched where it was read, solid where it was not. */
-function drawInput(pen: Pen, { palette, strata }: Scene, box: TableBox): void {
-  const front = strata.groups.find(({ group }) => group === box.group)?.front ?? box.x;
-  const read = Math.min(Math.max(front - box.x, 0), box.width);
-  pen.fillStyle = levelColour(palette, box.level);
-  pen.fillRect(box.x + read, box.y, box.width - read, box.height);
-  hatch(pen, { ...box, width: read }, palette.ink3);
+/** The inputs of a merge: hatched where they were read. */
+function drawInputs(pen: Pen, { palette }: Scene, { inputs, front }: GroupBox): void {
+  const read = inputs
+    .map((box) => ({ ...box, width: Math.min(front - box.x, box.width) }))
+    .filter(({ width }) => width > 0);
+  pen.fillStyle = palette.bed;
+  for (const { x, y, width, height } of read) pen.fillRect(x, y, width, height);
+  hatchAll(pen, read, palette.ink3);
+  const wide = inputs.filter((box) => box.x < front && box.width >= NARROW);
+  for (const level of new Set(wide.map((box) => box.level))) {
+    const boxes = wide.filter((box) => box.level === level);
+    outlineAll(pen, boxes, keyline(palette, level), EDGE);
+  }
 }
 
-/** How far from its place a table is, and its opacity. */
-function arrivalOf(scene: Scene, { table, level, y }: TableBox): [shift: number, opacity: number] {
-  if (scene.pace === 0) return [0, 1];
+/** The tables of a run that are on their way to their places. */
+function arrivalsOf(scene: Scene, { wide }: Row): Arrival[] {
+  if (scene.pace === 0) return [];
+  const since = scene.micros - GLIDE * scene.pace;
+  return wide
+    .filter(({ table }) => table.since > since)
+    .map((box) => ({ box, ...arrivalOf(scene, box) }))
+    .filter(({ shift, opacity }) => shift !== 0 || opacity !== 1);
+}
+
+function arrivalOf(scene: Scene, { table, level, y }: TableBox): Omit<Arrival, "box"> {
+  const still = { shift: 0, opacity: 1 };
   const passed = (scene.micros - table.since) / scene.pace;
   const part = (duration: number) => Math.min(Math.max(passed / duration, 0), 1);
   if (table.arrival === "moved" && table.from !== null && table.from !== level) {
     const from = scene.bands.levels[table.from];
     const to = scene.bands.levels[level];
-    if (from === undefined || to === undefined || passed >= GLIDE) return [0, 1];
+    if (from === undefined || to === undefined || passed >= GLIDE) return still;
     const distance = from.top + from.height - (to.top + to.height);
-    return [distance * (1 - easeInOut(part(GLIDE))), 1];
+    return { ...still, shift: distance * (1 - easeInOut(part(GLIDE))) };
   }
   if (table.arrival === "flushed" && passed < SETTLE) {
     const left = 1 - easeOut(part(SETTLE));
-    return [(scene.bands.memory.top + scene.bands.memory.height - y) * left * 0.6, 1 - left * 0.7];
+    const { top, height } = scene.bands.memory;
+    return { shift: (top + height - y) * left * 0.6, opacity: 1 - left * 0.7 };
   }
-  if (table.arrival === "merged" && passed < RISE) return [RISE_HEIGHT * (1 - part(RISE)), 1];
-  return [0, 1];
+  if (table.arrival === "merged" && passed < RISE)
+    return { ...still, shift: RISE_HEIGHT * (1 - part(RISE)) };
+  return still;
 }
 
 function drawCut(pen: Pen, { bands, palette }: Scene, x: number): void {
@@ -179,7 +199,7 @@ function drawGroup(
 }
 
 function drawSelection(pen: Pen, { strata, selected, palette }: Scene): void {
-  const box = strata.tables.find(({ table }) => table.id === selected);
+  const box = boxOf(strata.rows, selected);
   if (box === undefined) return;
   outline(
     pen,

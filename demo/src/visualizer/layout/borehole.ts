@@ -3,6 +3,7 @@
 import type { Place, ReadPath } from "../source/read-path.ts";
 import type { Bands } from "./bands.ts";
 import type { KeyAxis } from "./key-axis.ts";
+import { boxOf } from "./rows.ts";
 import type { Strata } from "./strata.ts";
 
 /** The least distance of two labels, in pixels. */
@@ -37,7 +38,7 @@ export function boreholeOf(
       const y = memory.top + ((place.memtable + 0.5) / memtables) * memory.height;
       return [{ y, place }];
     }
-    const box = strata.tables.find(({ table }) => table.id === place.table);
+    const box = boxOf(strata.rows, place.table);
     return box === undefined ? [] : [{ y: box.y + box.height / 2, place }];
   });
   const labels: Borehole["labels"] = [];

@@ -1,42 +1,14 @@
-/**
- * A state as rectangles: x is the key, y is age, area is bytes.
- *
- * A table's height is its bytes by its width of keys. The runs of a level lie on each other, the oldest
- * at the bottom.
- */
+/** A state as rectangles: its runs as rows, and what is done with their tables. */
 
-import { type Group, type PlacedTable, type State } from "../timeline/state.ts";
-import type { Band, Bands } from "./bands.ts";
+import type { Group, State } from "../timeline/state.ts";
+import type { Bands } from "./bands.ts";
 import type { KeyAxis } from "./key-axis.ts";
-
-/** Tables that are narrower than this are drawn together, in pixels. */
-export const NARROW = 3;
-/** The least width and height of a rectangle, in pixels. */
-const LEAST_WIDTH = 1;
-const LEAST_HEIGHT = 1;
-/** Between two runs, in pixels. */
-const SHELF = 1.5;
-
-/** A rectangle of the canvas, in pixels. */
-export interface Box {
-  x: number;
-  y: number;
-  width: number;
-  height: number;
-}
-
-/** A table, drawn. */
-export interface TableBox extends Box {
-  table: PlacedTable;
-  level: number;
-  run: number;
-  /** The merge or move that it is an input of. */
-  group: Group | undefined;
-}
+import { type Box, type Row, rowsOf, type TableBox } from "./rows.ts";
 
 /** What one group is doing, drawn. */
 export interface GroupBox {
   group: Group;
+  inputs: readonly TableBox[];
   /** The keys of its inputs. */
   x: number;
   width: number;
@@ -50,11 +22,12 @@ export interface GroupBox {
 
 /** A state, drawn. */
 export interface Strata {
-  tables: TableBox[];
+  /** Level by level, the oldest run of each first. */
+  rows: readonly Row[];
   groups: GroupBox[];
 }
 
-/** Lays a state out. `micros` is the time, which may lie between two events. */
+/** Lays a state out; `progress` says how far a group is, which may be between two events. */
 export function strataOf(
   state: State,
   axis: KeyAxis,
@@ -62,64 +35,36 @@ export function strataOf(
   width: number,
   progress: (group: Group) => { read: number; written: number },
 ): Strata {
-  const groupOf = new Map<number, Group>();
-  for (const group of state.groups) for (const input of group.inputs) groupOf.set(input, group);
-  const tables: TableBox[] = [];
-  state.levels.forEach((level, depth) => {
+  const rows = state.levels.flatMap((level, depth) => {
     const band = bands.levels[depth];
-    if (band === undefined) return;
-    stack(level.runs, band, axis, width, (table, run, box) => {
-      tables.push({ ...box, table, level: depth, run, group: groupOf.get(table.id) });
-    });
+    return band === undefined ? [] : rowsOf(level, depth, band, axis, width);
   });
-  const byGroup = new Map<Group, TableBox[]>();
-  for (const box of tables) {
-    if (box.group === undefined) continue;
-    const boxes = byGroup.get(box.group);
-    if (boxes === undefined) byGroup.set(box.group, [box]);
-    else boxes.push(box);
-  }
-  const running = [...byGroup].filter(([group]) => !group.moved);
-  const groups = running.map(([group, boxes]) =>
+  const merges = state.groups.filter(({ moved }) => !moved);
+  const groups = inputsOf(merges, rows).map(([group, boxes]) =>
     groupBox(group, boxes, bands, width, progress(group)),
   );
   separate(groups, bands.writing.height);
-  return { tables, groups };
+  return { rows, groups };
 }
 
-function stack(
-  runs: State["levels"][number]["runs"],
-  band: Band,
-  axis: KeyAxis,
-  width: number,
-  each: (table: PlacedTable, run: number, box: Box) => void,
-): void {
-  const drawn = runs.map(({ id, tables }) => {
-    const boxes = tables.map((table) => {
-      const [x, across] = span(table, axis, width);
-      return { table, x, across, height: heightOf(table, across, band, width) };
-    });
-    return { id, boxes, height: Math.max(...boxes.map(({ height }) => height), 0) + SHELF };
-  });
-  const all = drawn.reduce((sum, { height }) => sum + height, 0);
-  const shrink = Math.min(band.height / Math.max(all, 1), 1);
-  let bottom = band.top + band.height;
-  for (const { id, boxes, height } of drawn.reverse()) {
-    for (const { table, x, across, height } of boxes) {
-      const tall = Math.max(height * shrink, LEAST_HEIGHT);
-      each(table, id, { x, width: across, y: bottom - tall, height: tall });
+/** The inputs of groups, for those that have some in these rows. */
+function inputsOf(groups: readonly Group[], rows: readonly Row[]): [Group, TableBox[]][] {
+  const boxes = new Map<Group, TableBox[]>();
+  const groupOf = new Map<number, Group>();
+  for (const group of groups) for (const input of group.inputs) groupOf.set(input, group);
+  let left = groupOf.size;
+  for (const row of rows) {
+    if (left === 0) break;
+    for (const table of row.tables) {
+      const group = groupOf.get(table.id);
+      if (group === undefined) continue;
+      left -= 1;
+      const known = boxes.get(group);
+      if (known === undefined) boxes.set(group, [row.box(table)]);
+      else known.push(row.box(table));
     }
-    bottom -= height * shrink;
   }
-}
-
-function span(table: PlacedTable, axis: KeyAxis, width: number): [x: number, across: number] {
-  const [from, to] = axis.span(table);
-  return [from * width, Math.max((to - from) * width, LEAST_WIDTH)];
-}
-
-function heightOf({ bytes }: PlacedTable, across: number, { scale }: Band, width: number): number {
-  return bytes * scale * (width / across);
+  return [...boxes];
 }
 
 function groupBox(
@@ -136,7 +81,7 @@ function groupBox(
   const scale = levels[group.level]?.scale ?? 0;
   const height = written === 0 ? 0 : Math.max(written * scale * (width / across), 2);
   const output = { x, width: across, y: writing.top, height };
-  return { group, x, width: end - x, front, output, edges: edgesOf(inputs) };
+  return { group, inputs, x, width: end - x, front, output, edges: edgesOf(inputs) };
 }
 
 /** Around the inputs of each run. */
@@ -144,7 +89,9 @@ function edgesOf(inputs: TableBox[]): Box[] {
   const byRun = new Map<string, TableBox[]>();
   for (const box of inputs) {
     const key = `${box.level}/${box.run}`;
-    byRun.set(key, [...(byRun.get(key) ?? []), box]);
+    const boxes = byRun.get(key);
+    if (boxes === undefined) byRun.set(key, [box]);
+    else boxes.push(box);
   }
   return Array.from(byRun.values(), (boxes) => {
     const x = Math.min(...boxes.map((box) => box.x));

@@ -113,9 +113,7 @@ function begun(state: State, event: Of<"compaction-begun">): State {
 
 function groupOf(state: State, event: Of<"group-begun">): Group {
   const { compaction, inputs, level, run, cuts, moved, micros } = event;
-  const taken = new Set(inputs);
-  const tables = state.levels.flatMap(({ runs }) => runs.flatMap(({ tables }) => tables));
-  const totalBytes = bytesOf(tables.filter(({ id }) => taken.has(id)));
+  const totalBytes = bytesOf(inputTables(state, inputs));
   const none = { readBytes: 0, writtenBytes: 0, totalBytes };
   const id = inputs[0] ?? 0;
   return {
@@ -132,21 +130,39 @@ function groupOf(state: State, event: Of<"group-begun">): Group {
   };
 }
 
+/** The tables with these ids, as far as the tree has them. */
+function inputTables({ levels }: State, ids: readonly number[]): PlacedTable[] {
+  const wanted = new Set(ids);
+  const found: PlacedTable[] = [];
+  for (const { runs } of levels) {
+    for (const { tables } of runs) {
+      for (const table of tables) {
+        if (wanted.has(table.id) && found.push(table) === wanted.size) return found;
+      }
+    }
+  }
+  return found;
+}
+
 function installed(state: State, event: Of<"group-installed">): State {
   const { compaction, inputs, level, run, outputs, moved, micros } = event;
   const taken = new Set(inputs);
   const levelOf = new Map<number, number>();
   let [readBytes, downBytes] = [0, 0];
   const left = state.levels.map((at, depth): PlacedLevel => {
-    if (!at.runs.some(({ tables }) => tables.some(({ id }) => taken.has(id)))) return at;
-    const runs = at.runs.map(({ id, tables }) => {
-      for (const table of tables) {
+    // Most levels have none of them, and stay as they are.
+    if (levelOf.size === taken.size || !at.runs.some(({ tables }) => holds(tables, taken))) {
+      return at;
+    }
+    const runs = at.runs.map((run) => {
+      if (!holds(run.tables, taken)) return run;
+      for (const table of run.tables) {
         if (!taken.has(table.id)) continue;
         levelOf.set(table.id, depth);
         readBytes += table.bytes;
         if (depth !== level) downBytes += table.bytes;
       }
-      return { id, tables: tables.filter((table) => !taken.has(table.id)) };
+      return { id: run.id, tables: run.tables.filter((table) => !taken.has(table.id)) };
     });
     return { runs: runs.filter(({ tables }) => tables.length > 0) };
   });
@@ -180,6 +196,10 @@ function installed(state: State, event: Of<"group-installed">): State {
   };
 }
 
+function holds(tables: readonly PlacedTable[], ids: ReadonlySet<number>): boolean {
+  return tables.some(({ id }) => ids.has(id));
+}
+
 function place(
   table: Table,
   arrival: Arrival,
@@ -201,15 +221,31 @@ function insert(
   while (next.length <= level) next.push({ runs: [] });
   if (tables.length === 0) return next;
   const runs = [...(next[level]?.runs ?? [])];
+  const sorted = tables.toSorted((a, b) => compareKeys(a.smallest, b.smallest));
   const at = runs.findIndex(({ id }) => id <= run);
   const found = at < 0 ? undefined : runs[at];
-  if (found?.id === run) {
-    const all = [...found.tables, ...tables].sort((a, b) => compareKeys(a.smallest, b.smallest));
-    runs[at] = { id: run, tables: all };
-  } else {
-    const sorted = [...tables].sort((a, b) => compareKeys(a.smallest, b.smallest));
-    runs.splice(at < 0 ? runs.length : at, 0, { id: run, tables: sorted });
-  }
+  if (found?.id === run) runs[at] = { id: run, tables: merged(found.tables, sorted) };
+  else runs.splice(at < 0 ? runs.length : at, 0, { id: run, tables: sorted });
   next[level] = { runs };
   return next;
+}
+
+/** Two lists in key order as one; mostly the second lies in a gap of the first. */
+function merged(a: readonly PlacedTable[], b: readonly PlacedTable[]): PlacedTable[] {
+  const [first, last] = [b[0], b.at(-1)];
+  if (first === undefined || last === undefined) return [...a];
+  let [low, high] = [0, a.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (before(a[middle], first)) low = middle + 1;
+    else high = middle;
+  }
+  const all = a.toSpliced(low, 0, ...b);
+  const next = a[low];
+  const fits = next === undefined || before(last, next);
+  return fits ? all : all.sort((a, b) => compareKeys(a.smallest, b.smallest));
+}
+
+function before(a: PlacedTable | undefined, b: PlacedTable): boolean {
+  return a !== undefined && compareKeys(a.smallest, b.smallest) < 0;
 }

@@ -119,6 +119,26 @@ export function tablesOf(level: PlacedLevel | undefined): PlacedTable[] {
   return level?.runs.flatMap(({ tables }) => tables) ?? [];
 }
 
+/** The number of tables of a level. */
+export function tableCount(level: PlacedLevel | undefined): number {
+  return level?.runs.reduce((sum, { tables }) => sum + tables.length, 0) ?? 0;
+}
+
+/** A table by its id, and its level. */
+export function tableOf(
+  { levels }: State,
+  id: number | undefined,
+): { table: PlacedTable; depth: number } | undefined {
+  if (id === undefined) return undefined;
+  for (const [depth, { runs }] of levels.entries()) {
+    for (const { tables } of runs) {
+      const table = tables.find((table) => table.id === id);
+      if (table !== undefined) return { table, depth };
+    }
+  }
+  return undefined;
+}
+
 /** The size of tables, in bytes. */
 export function bytesOf(tables: readonly Table[]): number {
   return tables.reduce((sum, { bytes }) => sum + bytes, 0);
