@@ -157,10 +157,6 @@ impl Policy for HorizontalLeveling {
         counts.state()
     }
 
-    fn adopt(&self, shape: &Shape) -> Vec<u8> {
-        self.counts(&[], shape).state()
-    }
-
     fn status(&self, shape: &Shape, state: &[u8]) -> PolicyStatus {
         self.counts(state, shape).status("counter", |level| Of::Levels(level, level))
     }

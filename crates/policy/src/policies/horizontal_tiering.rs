@@ -115,10 +115,6 @@ impl Policy for HorizontalTiering {
         counts.state()
     }
 
-    fn adopt(&self, shape: &Shape) -> Vec<u8> {
-        self.counts(&[], shape).state()
-    }
-
     fn status(&self, shape: &Shape, state: &[u8]) -> PolicyStatus {
         self.counts(state, shape).status("counter", |level| Of::Levels(level, level))
     }

@@ -66,13 +66,15 @@ pub(crate) fn merges_from(components: u64, t: u64) -> u64 {
 }
 
 /// The recursion of step 2, a level of it at a time.
-pub(crate) fn index(mut d: u64, mut h: u64, mut r: u64) -> u64 {
+pub(crate) fn index(mut d: u64, h: u64, mut r: u64) -> u64 {
     let mut i = 0;
-    while r > 0 && h > 0 && d > 0 {
+    for h in (1..=h).rev() {
+        if r == 0 {
+            break;
+        }
         // The greatest d at which r is at least that.
         d = d.min(least(|d| choose(d.saturating_add(h), h) > r));
         r = r.saturating_sub(choose(d + h - 1, h));
-        h -= 1;
         i += 1;
     }
     i

@@ -187,8 +187,32 @@ fn a_full_last_level_sends_tables_down_or_becomes_the_next() {
         partitioning: Partitioning::DEFAULT,
     };
     assert_eq!(after(&adaptive, &model), [vec![], vec![], vec![42]]);
+    assert_eq!(after(&LAZY, &model), [vec![], vec![], vec![42]]);
     let fixed = Leveled { dynamic_level_bytes: false, ..adaptive };
     assert_eq!(after(&fixed, &model), [vec![], vec![36], vec![6]]);
+}
+
+#[test]
+fn a_leveled_level_of_a_lazy_tree_sends_one_table_down() {
+    let mut model = Model::default();
+    model.write(2, 1, 100..190);
+    for key in (0..36).step_by(6) {
+        model.write(1, 2, key..key + 6);
+    }
+    // Level 1 may have 90 / 3 bytes.
+    let two = LazyLeveled { leveled_levels: 2, ..LAZY };
+    assert_eq!(after(&two, &model), [vec![], vec![30], vec![96]]);
+}
+
+#[test]
+fn a_level_of_full_merges_stays_at_its_capacity() {
+    for preemptive in [true, false] {
+        let policy = LeveledFull { preemptive, ..LEVELED_FULL };
+        let full = after(&policy, &tree(&[&[], &[36], &[30]]));
+        assert_eq!(full, [vec![], vec![36], vec![30]]);
+        let over = after(&policy, &tree(&[&[], &[37], &[30]]));
+        assert_eq!(over, [vec![], vec![], vec![37]]);
+    }
 }
 
 #[test]

@@ -401,19 +401,27 @@ fn undeclared_data_is_what_is_present() {
     // Rounds for one buffer, then for twice as many as there are: of 1, then C(3, 2), then C(5, 2).
     let fired: Vec<_> = (1..=14).filter(|_| tree.admit().level == 2).collect();
     assert_eq!(fired, [1, 3, 4, 8, 11, 13, 14]);
+    // What is declared goes over what is present.
+    let mut model = Model::default();
+    model.write(1, 1, 0..7 * B as u16);
+    let begins = |policy| numbers(&policy, &model.shape, &[]);
+    let declared = |buffers| numbers(&tiering(2, buffers), &Shape::default(), &[]);
+    assert_eq!(begins(policy), declared(7));
+    assert_eq!(begins(tiering(2, 1)), declared(1));
+}
+
+/// The numbers that a policy tells of a tree.
+fn numbers(policy: &dyn Policy, shape: &Shape, state: &[u8]) -> Vec<(&'static str, Of, u64)> {
+    let number = |fact| match fact {
+        Fact::Number { name, of, value, .. } => (name, of, value),
+        Fact::Key { .. } => panic!("{fact:?}"),
+    };
+    policy.status(shape, state).facts.into_iter().map(number).collect()
 }
 
 #[test]
 fn counters_and_admissions_can_be_asked_for() {
-    let numbers = |policy: &dyn Policy| {
-        let shape = Shape::default();
-        let facts = policy.status(&shape, &policy.adopt(&shape)).facts;
-        let number = |fact| match fact {
-            Fact::Number { name, of, value, .. } => (name, of, value),
-            Fact::Key { .. } => panic!("{fact:?}"),
-        };
-        facts.into_iter().map(number).collect::<Vec<_>>()
-    };
+    let numbers = |policy: &dyn Policy| numbers(policy, &Shape::default(), &[]);
     let counters = |of: [u64; 2]| [1, 2].map(|l| ("counter", Of::Levels(l, l), of[l - 1]));
     // C(3+2-1, 2) is 6: with 7 buffers k is 4.
     assert_eq!(numbers(&tiering(2, 6)), counters([3, 3]));
@@ -516,10 +524,11 @@ fn an_adopted_tree_goes_on_as_one_of_its_sizes() {
         let mut tree = Tree::new(&policy);
         for _ in 0..40 {
             tree.admit();
-            let counts = |state: &[u8]| -> Vec<u64> {
-                state[1..].as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect()
+            let counters = |state: &[u8]| -> Vec<u64> {
+                let numbers = numbers(&policy, &tree.model.shape, state);
+                numbers.into_iter().map(|(_, _, value)| value).collect()
             };
-            let (kept, adopted) = (counts(&tree.state), counts(&policy.adopt(&tree.model.shape)));
+            let (kept, adopted) = (counters(&tree.state), counters(&[]));
             // The last counter is exact while the levels above it are empty.
             assert!(adopted.is_sorted(), "{adopted:?}");
             if tree.runs().len() == 1 {
@@ -543,9 +552,8 @@ fn a_stack_counts_admissions_and_not_the_bytes_that_overwriting_leaves() {
         for t in 1..=20 {
             tree.flush(0..B as u16);
             tree.rest();
-            let facts = policy.status(&tree.model.shape, &tree.state).facts;
-            let [Fact::Number { value, .. }] = facts[..] else { panic!("{facts:?}") };
-            assert_eq!(value, t, "{}", policy.name());
+            let admissions = numbers(policy, &tree.model.shape, &tree.state);
+            assert_eq!(admissions, [("admissions", Of::Tree, t)], "{}", policy.name());
         }
     }
 }
@@ -554,22 +562,15 @@ fn a_stack_counts_admissions_and_not_the_bytes_that_overwriting_leaves() {
 fn a_tree_of_another_policy_counts_as_many_admissions_as_it_has_buffers() {
     let mut model = Model::default();
     model.write(1, 1, 0..5 * B as u16 + 1);
-    let facts = min_latency(3).status(&model.shape, &[]).facts;
-    let [Fact::Number { value, .. }] = facts[..] else { panic!("{facts:?}") };
-    assert_eq!(value, 6);
+    assert_eq!(numbers(&min_latency(3), &model.shape, &[]), [("admissions", Of::Tree, 6)]);
 }
 
 #[test]
 fn a_tree_that_is_to_become_one_run_of_the_last_level_counts_as_such() {
     let mut model = Model::default();
     model.write(3, 1, 0..6 * B as u16);
-    let policy = leveling(2);
-    let value = |fact| match fact {
-        Fact::Number { value, .. } => value,
-        Fact::Key { .. } => panic!("{fact:?}"),
-    };
-    let facts = policy.status(&model.shape, &policy.adopt(&model.shape)).facts;
-    let counters: Vec<_> = facts.into_iter().map(value).collect();
+    let counters = numbers(&leveling(2), &model.shape, &[]);
+    let counters: Vec<_> = counters.into_iter().map(|(_, _, value)| value).collect();
     // Level 2 holds C(c + 1, 2) buffers after c arrivals.
     let arrivals = (1..).find(|c| choose(c + 1, 2) >= 6).unwrap();
     assert_eq!(counters, [0, arrivals]);

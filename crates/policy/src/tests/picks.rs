@@ -71,6 +71,23 @@ fn round_robin_tells_after_which_key_it_resumes() {
 }
 
 #[test]
+fn only_round_robin_remembers_and_only_below_level_0() {
+    let mut model = tree();
+    let flushed = model.write(0, 3, 40..46);
+    let sent = model.shape.levels()[1].tables().next().unwrap().id;
+    let remembered = |pick, table, into| {
+        let policy = Leveled { pick, ..LEVELED };
+        let group = &merge(&[table], into, 1);
+        let step = Step::Group { group, outputs: &[], ends: true };
+        let state = policy.apply(&[], &unobserved(&model.shape, step));
+        policy.status(&model.shape, &state).facts.len()
+    };
+    assert_eq!(remembered(Pick::RoundRobin, sent, 2), 1);
+    assert_eq!(remembered(Pick::LeastOverlap, sent, 2), 0);
+    assert_eq!(remembered(Pick::RoundRobin, flushed, 1), 0);
+}
+
+#[test]
 fn a_state_that_cannot_be_read_is_as_good_as_none() {
     for state in [&[1][..], &[1, 255, 255, 7], &[1, 1, 0, 7, 9], b"no state of this policy"] {
         assert_eq!(Cursors::read(state), Cursors::default());

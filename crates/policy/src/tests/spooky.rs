@@ -1,6 +1,7 @@
 //! Spooky, on trees small enough to follow by hand, and over loads. T is 3 and B is 12, X is the
 //! second largest level unless a test says otherwise.
 
+use super::examples::{after, tree};
 use super::*;
 
 const SPOOKY: Spooky = Spooky {
@@ -280,18 +281,69 @@ fn tiered_levels_take_runs_cut_at_the_oldest_run_of_the_last() {
 #[test]
 fn files_of_a_tiered_tree_move_into_a_new_run_of_the_last_level_or_are_rewritten() {
     let mut model = figure_5();
+    // A newer file of level 2 may cross where the oldest are cut.
+    model.write(2, 2, [5, 95]);
     for (from, to) in &FIGURE_5[..3] {
-        model.write(1, 2, *from..=*to);
+        model.write(1, 3, *from..=*to);
     }
-    // 39 of 33 bytes in level 1; level 2 may have 144.
+    // 39 of 34 bytes in level 1; level 2 may have 144.
     let groups = |trivial_moves| {
         let policy = Spooky { leveled_levels: 0, level_base_bytes: 16, trivial_moves, ..SPOOKY };
         let groups = groups(&policy, &model, Order::Sequential);
-        assert!(groups.iter().all(|g| g.destination.level == 2 && g.destination.run > RunId(2)));
+        assert!(groups.iter().all(|g| g.destination.level == 2 && g.destination.run > RunId(3)));
         groups.iter().map(|g| (g.inputs.len(), g.action == Action::Move)).collect::<Vec<_>>()
     };
     assert_eq!(groups(true), [(3, true)]);
     assert_eq!(groups(false), [(1, false); 3]);
+}
+
+/// Of 270 bytes in the last level, level 2 may have 90 and level 1 30, and each of them three runs.
+#[test]
+fn a_tiered_level_goes_down_when_it_has_more_bytes_or_runs_than_it_may() {
+    let full = Spooky { leveled_levels: 1, ..SPOOKY };
+    let upper = |level1: &[u16]| after(&full, &tree(&[&[], level1, &[], &[270]]));
+    assert_eq!(upper(&[10, 10, 10]), [vec![], vec![10, 10, 10], vec![], vec![270]]);
+    assert_eq!(upper(&[31]), [vec![], vec![], vec![31], vec![270]]);
+    assert_eq!(upper(&[1, 1, 1, 1]), [vec![], vec![], vec![1], vec![270]]);
+    // A level with three runs has no place for another.
+    let flushed = |level1: &[u16]| after(&full, &tree(&[&[12], level1, &[], &[270]]));
+    assert_eq!(flushed(&[2, 2]), [vec![], vec![12, 2, 2], vec![], vec![270]]);
+    assert_eq!(flushed(&[2, 2, 2]), [vec![], vec![], vec![12], vec![270]]);
+
+    // What the dividing level has goes down with its third run, what a level below it has with more.
+    let partitioned = Spooky { levels_below: 2, ..full };
+    let lower =
+        |level1: &[u16], level2: &[u16]| after(&partitioned, &tree(&[&[], level1, level2, &[270]]));
+    assert_eq!(lower(&[2, 2], &[]), [vec![], vec![2, 2], vec![], vec![270]]);
+    assert_eq!(lower(&[2, 2, 2], &[]), [vec![], vec![], vec![2], vec![270]]);
+    assert_eq!(lower(&[], &[30, 30, 30]), [vec![], vec![], vec![30, 30, 30], vec![270]]);
+    assert_eq!(lower(&[], &[91]), [vec![], vec![], vec![], vec![270]]);
+    assert_eq!(lower(&[], &[1, 1, 1, 1]), [vec![], vec![], vec![], vec![270]]);
+}
+
+#[test]
+fn a_tiered_last_level_becomes_one_run_at_its_capacity_or_with_more_runs_than_it_may_have() {
+    let tiered = Spooky { leveled_levels: 0, levels_below: 0, ..SPOOKY };
+    let next = |last: &[u16]| after(&tiered, &tree(&[&[], last]));
+    assert_eq!(next(&[10, 10, 10]), [vec![], vec![10, 10, 10]]);
+    assert_eq!(next(&[20, 17]), [vec![], vec![20]], "37 of 36 bytes");
+    assert_eq!(next(&[1, 1, 1, 1]), [vec![], vec![1]]);
+}
+
+#[test]
+fn a_partitioned_merge_says_how_it_found_its_level() {
+    let policy = Spooky { levels_below: 2, ..SPOOKY };
+    let plan = next(&policy, &tree(&[&[], &[30], &[70], &[270]]));
+    let Some(Plan::Compact(plan)) = plan else { panic!("level 1 is full") };
+    let bytes = |to, bytes| Quantity::levels("bytes", 1, to, bytes);
+    let capacity = |level, bytes| Quantity::level("capacity", level, bytes);
+    let terms = plan.reason.terms.iter().map(|t| (t.left, t.relation, t.right));
+    let room = [
+        (Quantity::level("bytes", 1, 30), Relation::AtLeast, capacity(1, 270 / 9)),
+        (bytes(2, 30 + 70), Relation::Greater, capacity(2, 270 / 3)),
+        (bytes(3, 30 + 70 + 270), Relation::Greater, capacity(3, 27 * 12)),
+    ];
+    assert_eq!(terms.collect::<Vec<_>>(), room);
 }
 
 #[test]

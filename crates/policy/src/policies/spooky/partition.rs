@@ -21,9 +21,11 @@ impl Tree<'_> {
         }
         let (have, capacity) = (self.view.bytes(divided), self.view.capacity(divided));
         let crowded = !self.is_leveled(divided) && self.runs(divided) >= self.view.rule.size_ratio;
-        let full = (have >= capacity || crowded).then_some(divided + 1);
-        let over = (divided + 1..last).rfind(|l| self.is_over(*l)).map(|l| l + 1);
-        let scattered = (divided + 1..=last).rfind(|l| self.is_scattered(*l));
+        let below = divided + 1;
+        let full = (have >= capacity || crowded).then_some(below);
+        // A level that is over its limits has no room, so that z is below it.
+        let over = (below..last).rfind(|l| self.is_over(*l));
+        let scattered = (below..=last).rfind(|l| self.is_scattered(*l));
         let least = full.max(over).max(scattered)?;
         let level = (least..last).find(|z| self.holds(divided, *z)).unwrap_or(last);
 
@@ -31,7 +33,7 @@ impl Tree<'_> {
         let mut plan = self.divide(level, &cause).or_else(|| self.merge(level, &cause))?;
         let terms = &mut plan.reason.terms;
         terms.push(self.view.capacity_term(divided, have, Relation::AtLeast));
-        terms.extend(self.view.room_terms(divided, divided + 1, level));
+        terms.extend(self.view.room_terms(divided, below, level));
         self.are_free(&plan.groups).then_some(plan.into())
     }
 
