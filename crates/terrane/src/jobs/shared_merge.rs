@@ -166,3 +166,60 @@ impl Part {
         !std::mem::replace(&mut state.abandoned, true)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use terrane_policy::{Action, Destination, RunId, Running, TableId};
+
+    /// A merge in three parts.
+    fn merge() -> Arc<SharedMerge> {
+        let destination = Destination { level: 1, run: RunId(1) };
+        let group = Group::new(vec![TableId(1)], destination, Action::merge(u64::MAX));
+        let group = Group { parts: vec![b"f".to_vec(), b"m".to_vec()], ..group };
+        let tree = Arc::<Tree>::default();
+        let tombstones = TombstoneRule::new(tree.shape(), &Running::default(), &group);
+        SharedMerge::new(7, KeyspaceId(0), group, tree, tombstones)
+    }
+
+    #[test]
+    fn each_part_is_taken_once_and_they_divide_the_keys() {
+        let merge = merge();
+        let bounds = [(None, Some("f")), (Some("f"), Some("m")), (Some("m"), None)];
+        for (before, (begin, end)) in bounds.into_iter().enumerate() {
+            assert!(merge.has_parts());
+            assert_eq!(merge.parts_left(), 3 - before);
+            let part = merge.next_part().unwrap();
+            assert_eq!(part.begin(), begin.map(str::as_bytes));
+            assert_eq!(part.end(), end.map(str::as_bytes));
+            assert_eq!(part.place(), (before + 1, 3));
+        }
+        assert!(!merge.has_parts() && merge.next_part().is_none());
+        assert_eq!(merge.parts_left(), 0);
+    }
+
+    #[test]
+    fn no_part_of_an_abandoned_merge_begins_or_takes_effect() {
+        let merge = merge();
+        let [first, second] = [(); 2].map(|()| merge.next_part().unwrap());
+        assert!(first.done(&[]).is_none() && !second.is_abandoned());
+        assert!(second.abandon(false), "it was not yet");
+        assert!(!first.abandon(false));
+        assert!(first.is_abandoned() && second.done(&[]).is_none());
+        assert!(!merge.has_parts() && merge.next_part().is_none());
+        assert_eq!(merge.parts_left(), 0);
+    }
+
+    #[test]
+    fn progress_is_the_last_of_each_part_and_entries_count_as_their_share_of_the_bytes() {
+        let merge = merge();
+        let [first, second] = [(); 2].map(|()| merge.next_part().unwrap());
+        assert_eq!(first.progress(10, 4), (10, 4));
+        assert_eq!(second.progress(20, 5), (30, 9));
+        assert_eq!(first.progress(30, 6), (50, 11));
+        drop((first, second));
+        let merge = Arc::into_inner(merge).unwrap();
+        let merge = SharedMerge { total_entries: 200, total_bytes: 600, ..merge };
+        assert_eq!([0, 50, 200].map(|entries| merge.bytes_of(entries)), [0, 150, 600]);
+    }
+}
