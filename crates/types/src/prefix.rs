@@ -62,12 +62,6 @@ impl PrefixSet {
         self.rule
     }
 
-    /// The rule, as it is stored ([`PrefixRule::to_stored`]).
-    #[must_use]
-    pub fn stored_rule(&self) -> (u8, u32) {
-        self.rule.to_stored()
-    }
-
     /// The prefixes, ascending.
     #[must_use]
     pub fn prefixes(&self) -> &[Vec<u8>] {

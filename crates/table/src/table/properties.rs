@@ -211,7 +211,7 @@ fn put_number(out: &mut Vec<u8>, number: u64, value: u64) {
 }
 
 fn encode_prefixes(set: &PrefixSet) -> Vec<u8> {
-    let (kind, value) = set.stored_rule();
+    let (kind, value) = set.rule().to_stored();
     let mut bytes = vec![kind];
     put_varint(&mut bytes, value.into());
     set.prefixes().iter().for_each(|prefix| put_bytes(&mut bytes, prefix));
