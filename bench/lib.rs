@@ -1,1 +1,1 @@
-//! Benchmarks of the engine: `cargo xtask bench`, or `cargo bench -p terrane-bench -- NAME` for some.
+//! Benchmarks of the engine: `cargo xtask bench micro`, or `cargo bench -p terrane-bench -- NAME` for some.

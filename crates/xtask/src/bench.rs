@@ -1,21 +1,76 @@
-//! What is measured: the engine on this machine, next to other stores in a browser, and in simulation
-//! next to the papers.
+//! What is measured: the engine's parts, the engine next to other stores on this machine and in a browser,
+//! and in simulation next to the papers.
 
 use crate::browser::CHROMIUM;
 use crate::node::{self, COMPARISON};
 use crate::workspace::Workspace;
 use crate::{progress, setup, wasm};
 use anyhow::{Result, ensure};
+use clap::ValueEnum;
 use std::process::Command;
+
+/// What is measured.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Subject {
+    /// The engine beside RocksDB, fjall, redb, LMDB and SQLite
+    Native,
+    /// The engine beside IndexedDB and SQLite, in Chromium
+    Browser,
+    /// The engine's hot paths, and what callers do (criterion)
+    Micro,
+}
+
+/// Runs the benchmarks of a subject; `arguments` go to them.
+///
+/// # Errors
+/// When they cannot be built, or one fails.
+pub fn run(workspace: &Workspace, subject: Subject, arguments: &[String]) -> Result<()> {
+    match subject {
+        Subject::Native => native(workspace, arguments),
+        Subject::Browser => browser(workspace, arguments),
+        Subject::Micro => micro(workspace, arguments),
+    }
+}
+
+/// Where the comparison with other native stores is: a workspace of its own, since its peers take long to
+/// build.
+const NATIVE: &str = "bench/native";
 
 /// Runs the engine's benchmarks; `arguments` go to criterion.
 ///
 /// # Errors
 /// When they cannot be built, or one fails.
-pub fn native(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    let mut cargo = workspace.cargo(&["bench", "--package", "terrane-bench", "--"]);
+fn micro(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    let mut cargo =
+        workspace.cargo(&["bench", "--package", "terrane-bench", "--bench", "store", "--"]);
     cargo.args(arguments);
     show(cargo)
+}
+
+/// Builds and runs the comparison with other native stores; `arguments` go to it. Where `--engines` names
+/// some, only those are built.
+///
+/// # Errors
+/// When it cannot be built, or a store failed.
+fn native(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    let mut cargo = workspace.cargo(&["run", "--release"]);
+    cargo.arg("--manifest-path").arg(workspace.path(NATIVE).join("Cargo.toml"));
+    cargo.arg("--target-dir").arg(workspace.path("target/compare"));
+    if let Some(engines) = engines(arguments) {
+        cargo.args(["--no-default-features", "--features", &engines]);
+    }
+    cargo.arg("--").args(arguments);
+    show(cargo)
+}
+
+/// The peers among the engines that `--engines` names, if it is there.
+fn engines(arguments: &[String]) -> Option<String> {
+    const OPTION: &str = "--engines";
+    let mut following = arguments.iter().skip_while(|argument| !argument.starts_with(OPTION));
+    let given = following.next()?;
+    let names = given.strip_prefix("--engines=").or(following.next().map(String::as_str))?;
+    let peers: Vec<&str> = names.split(',').filter(|name| *name != "terrane").collect();
+    Some(peers.join(","))
 }
 
 /// Simulates the figures of the papers; the reports go to `docs/papers`.
@@ -33,8 +88,8 @@ pub fn papers(workspace: &Workspace, scale: &str, paper: Option<&str>) -> Result
 /// Builds the npm package and runs the comparison in Chromium; `arguments` go to it.
 ///
 /// # Errors
-/// A missing tool, a step of the build that failed, or a store that answered wrongly.
-pub fn browser(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+/// A missing tool, a step of the build that failed, or a store that returned what was not written.
+fn browser(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     wasm::build(workspace, wasm::Profile::Release)?;
     setup::ensure(workspace, &[&node::Node, &node::Npm, &COMPARISON, &CHROMIUM])?;
     let build = workspace.npm(COMPARISON.folder, &["run", "build"]);
@@ -50,4 +105,20 @@ fn show(mut command: Command) -> Result<()> {
     let status = command.status()?;
     ensure!(status.success(), "{:?}: {status}", command.get_program());
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::engines;
+
+    #[test]
+    fn the_engines_that_are_named_are_built() {
+        let engines = |text: &str| {
+            let arguments: Vec<String> = text.split_whitespace().map(String::from).collect();
+            engines(&arguments)
+        };
+        assert_eq!(engines("--rounds 1"), None);
+        assert_eq!(engines("--rounds 1 --engines fjall,terrane,redb"), Some("fjall,redb".into()));
+        assert_eq!(engines("--engines=terrane --rounds 1"), Some(String::new()));
+    }
 }

@@ -75,13 +75,13 @@ enum Command {
         #[arg(long)]
         dev: bool,
     },
-    /// Run the benchmarks of the engine
+    /// Measure: the engine's parts, or the engine next to other stores
     Bench {
-        /// Compare with IndexedDB and SQLite in Chromium instead
-        #[arg(long)]
-        browser: bool,
-        /// Those whose name contains this, and options for criterion, such as --quick; for the
-        /// browser, --rounds N, --entries N and --json FILE
+        /// What is measured
+        #[arg(value_enum)]
+        subject: bench::Subject,
+        /// Options of what is run: `native --help` lists its own; for micro part of a benchmark's name, and
+        /// options of criterion, such as --quick; for the browser --rounds N, --entries N and --json FILE
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
@@ -138,8 +138,7 @@ fn run(command: Command) -> Result<ExitCode> {
             wasm::build(&workspace, profile)?;
             wasm::simulator(&workspace, profile)?;
         }
-        Command::Bench { browser: true, arguments } => bench::browser(&workspace, &arguments)?,
-        Command::Bench { browser: false, arguments } => bench::native(&workspace, &arguments)?,
+        Command::Bench { subject, arguments } => bench::run(&workspace, subject, &arguments)?,
         Command::Papers { scale, paper } => bench::papers(&workspace, &scale, paper.as_deref())?,
         Command::Mutants { target, arguments } => mutants::run(&workspace, target, &arguments)?,
         Command::Api => api::write(&workspace)?,

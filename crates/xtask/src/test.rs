@@ -100,8 +100,10 @@ const QUICK_TESTS: [&[&str]; 2] =
 /// it, others get the macros that were built for the whole workspace.
 pub const SAME_MACROS: [&str; 2] = ["--package", "terrane-opfs"];
 
-/// The programs in `crates/xtask/tools`, and what they have in place of crates.
-const TOOLS: [&str; 5] = [
+/// What other workspaces hold: the programs in `crates/xtask/tools`, what they have in place of crates, and
+/// the comparison with native stores.
+const ELSEWHERE: [&str; 6] = [
+    "bench/native/src/main.rs",
     "crates/xtask/tools/wasm_pack.rs",
     "crates/xtask/tools/wasm_bindgen.rs",
     "crates/xtask/tools/binary-install/lib.rs",
@@ -215,15 +217,15 @@ fn tidy(run: &Run) -> Result<String> {
     Ok(String::new())
 }
 
-/// The policies' modules are declared by a macro, which the formatter does not look into; the tools
-/// are a workspace of their own.
+/// The policies' modules are declared by a macro, which the formatter does not look into; some
+/// programs are in workspaces of their own.
 fn format(run: &Run) -> Result<String> {
     let mut command = run.workspace.cargo(&["fmt", "--all", "--check", "--", "--color=never"]);
     for entry in fs::read_dir(run.workspace.path("crates/policy/src/policies"))? {
         let path = entry?.path();
         command.arg(if path.is_dir() { path.join("mod.rs") } else { path });
     }
-    command.args(TOOLS.map(|source| run.workspace.path(source)));
+    command.args(ELSEWHERE.map(|source| run.workspace.path(source)));
     run.with(&[&RUSTFMT], "cargo fmt --all --check", command)
 }
 

@@ -1,0 +1,56 @@
+//! Terrane beside other embedded stores: `cargo xtask bench native`. README.md in the folder above has the
+//! method.
+//!
+//! * `args`, `case` - what is compared.
+//! * `data`, `random`, `workload` - rows, and the streams of operations on them.
+//! * `engine`, `engines` - the stores.
+//! * `turn`, `run`, `check`, `process` - one engine's turn, in a process of its own.
+//! * `rounds` - the turns of all, in random order.
+//! * `limits` - what the machine can do at most.
+//! * `report`, `table` - medians and spread.
+
+mod args;
+mod case;
+mod check;
+mod data;
+mod engine;
+mod engines;
+mod limits;
+mod process;
+mod random;
+mod report;
+mod rounds;
+mod run;
+mod table;
+mod turn;
+mod workload;
+
+use anyhow::{Context, Result, ensure};
+use args::Args;
+use clap::Parser;
+use report::Report;
+use std::fs;
+
+fn main() -> Result<()> {
+    let args = Args::parse();
+    if let Some(turn) = &args.turn {
+        return serde_json::from_str::<turn::Turn>(turn)?.run();
+    }
+    let mut place = tempfile::Builder::new();
+    let place = place.prefix("terrane-compare-");
+    let dir = match &args.dir {
+        Some(dir) => place.tempdir_in(dir),
+        None => place.tempdir(),
+    };
+    let dir = dir.context("make a directory for the stores")?;
+    let limits = limits::measure(dir.path())?;
+    let outcomes = rounds::run(&args, dir.path())?;
+    let report = Report::new(&args, limits, outcomes);
+    if let Some(path) = &args.json {
+        let json = serde_json::to_string_pretty(&report)?;
+        fs::write(path, json).with_context(|| format!("write {}", path.display()))?;
+    }
+    print!("{}", report.text());
+    ensure!(report.failures() == 0, "{} turns failed", report.failures());
+    Ok(())
+}
