@@ -73,8 +73,19 @@ pub fn run(label: &str, command: Command) -> Result<String> {
     if status.success() {
         return Ok(output);
     }
+    let failures: Vec<&str> = output.lines().filter(|line| names_failure(line)).collect();
+    say(&failures.join("\n"));
     say(&output);
     bail!("{label}: {status}");
+}
+
+/// Whether a line of a test runner's output says that something failed: those of cargo, Playwright,
+/// Node and of compilers. They are shown first, since the whole output is long.
+fn names_failure(line: &str) -> bool {
+    let line = line.trim_start();
+    ["error", "✘", "not ok"].iter().any(|start| line.starts_with(start))
+        || line.ends_with("... FAILED")
+        || line.contains(" panicked at ")
 }
 
 /// Runs `command` as [`run`] does, where another way is open if it fails; returns whether it
@@ -237,7 +248,7 @@ impl Screen {
 
 #[cfg(test)]
 mod tests {
-    use super::{Arc, keep, run, say};
+    use super::{Arc, keep, names_failure, run, say};
     use std::process::Command;
 
     fn shell(script: &str) -> Command {
@@ -268,6 +279,24 @@ mod tests {
         run("left behind", command).unwrap();
         assert!(!folder.path().join("ended").exists());
     }
+
+    #[test]
+    fn lines_that_name_a_failure_are_told_from_others() {
+        for line in [
+            "test a::b ... FAILED",
+            "thread 'a::b' (5) panicked at tests/a.rs:1:2:",
+            "  ✘  7 [chromium] › a.spec.ts:1:1 › b (2.0s)",
+            "not ok 3 - b",
+            "error[E0308]: mismatched types",
+        ] {
+            assert!(names_failure(line), "{line}");
+        }
+        for line in ["test a ... ok", "  ✓  7 [chromium] › an error is shown (1s)", "ok 3 - b", ""]
+        {
+            assert!(!names_failure(line), "{line}");
+        }
+    }
+
     #[test]
     fn what_is_kept_has_the_lines_of_its_thread_and_the_output_of_failures() {
         let (error, log) = keep(Arc::default(), || {
