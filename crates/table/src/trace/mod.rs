@@ -5,6 +5,7 @@
 
 mod counts;
 mod read_tracer;
+mod recorder;
 mod steps;
 
 pub use counts::{ReadCounters, ReadCounts};

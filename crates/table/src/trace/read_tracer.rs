@@ -3,6 +3,7 @@
 //! This is one type rather than a type parameter of everything that reads: the browser's module would
 //! contain the read path once per tracer, and counting costs far less than a block search.
 
+use super::recorder::Recorder;
 use super::{ReadCounters, ReadCounts, Step};
 use crate::entry::{Kind, Tag};
 use crate::error::Result;
@@ -33,11 +34,9 @@ pub enum Verdict {
 }
 
 /// Receives what a read does, in order.
-#[derive(Default)]
 pub struct ReadTracer {
     counts: ReadCounts,
-    /// The steps, if they are to be recorded.
-    steps: Option<Vec<Step>>,
+    steps: Recorder,
     /// What the filter of the run searched last said, if one was asked.
     verdict: Option<Verdict>,
     /// Whether each table counts its reads.
@@ -47,18 +46,18 @@ pub struct ReadTracer {
 }
 
 impl ReadTracer {
-    fn new(steps: Option<Vec<Step>>, sums: Option<Arc<ReadCounters>>) -> Self {
+    fn new(steps: Recorder, sums: Option<Arc<ReadCounters>>) -> Self {
         ReadTracer { counts: ReadCounts::default(), steps, verdict: None, watching: false, sums }
     }
 
     /// A tracer that adds its counts to `sums` when it is dropped.
     pub fn adding_to(sums: Arc<ReadCounters>) -> Self {
-        ReadTracer::new(None, Some(sums))
+        ReadTracer::new(Recorder::IDLE, Some(sums))
     }
 
     /// A tracer that records every step.
     pub fn tracing() -> Self {
-        ReadTracer::new(Some(Vec::new()), None)
+        ReadTracer::new(Recorder::recording(), None)
     }
 
     /// The same, of a read that each table counts if `watching`.
@@ -81,15 +80,7 @@ impl ReadTracer {
 
     /// Takes the recorded steps.
     pub fn take_steps(&mut self) -> Vec<Step> {
-        self.steps.take().unwrap_or_default()
-    }
-
-    /// Records a step, if steps are recorded.
-    #[inline]
-    fn step(&mut self, step: impl FnOnce() -> Step) {
-        if let Some(steps) = &mut self.steps {
-            steps.push(step());
-        }
+        self.steps.take()
     }
 
     /// The operation reaches the tables: no memtable answered a get, or a scan seeks.
@@ -101,20 +92,20 @@ impl ReadTracer {
     /// A memtable is searched: 0 is the active one; the sealed ones follow, newest first.
     #[inline]
     pub fn memtable(&mut self, place: usize) {
-        self.step(|| Step::Memtable { place });
+        self.steps.step(|| Step::Memtable { place });
     }
 
     /// A run is searched, in the one table whose key range covers the key, if any.
     #[inline]
     pub fn run(&mut self, level: usize, run: RunId, table: Option<TableId>) {
         self.verdict = None;
-        self.step(|| Step::Run { level, run, table });
+        self.steps.step(|| Step::Run { level, run, table });
     }
 
     /// A scan moves to this table of its run.
     #[inline]
     pub fn table(&mut self, table: TableId) {
-        self.step(|| Step::Table { table });
+        self.steps.step(|| Step::Table { table });
     }
 
     /// A table's filter passed the key, or ruled it out.
@@ -122,7 +113,7 @@ impl ReadTracer {
     pub fn filter(&mut self, passed: bool) {
         self.counts.filter_negatives += u64::from(!passed);
         self.verdict = Some(if passed { Verdict::Positive } else { Verdict::Negative });
-        self.step(|| Step::Filter { may_contain: passed });
+        self.steps.step(|| Step::Filter { may_contain: passed });
     }
 
     /// What the filter of the run searched last said, if one was asked.
@@ -138,7 +129,7 @@ impl ReadTracer {
         self.counts.blocks += 1;
         self.counts.blocks_cached += u64::from(origin == Origin::Cache);
         self.counts.bytes_read += read;
-        self.step(|| Step::Block { offset, bytes: len, origin, read });
+        self.steps.step(|| Step::Block { offset, bytes: len, origin, read });
     }
 
     /// A partition of the table's index or filter was read from the file.
@@ -151,7 +142,7 @@ impl ReadTracer {
     #[inline]
     pub fn found(&mut self, tag: Tag, bytes: usize) {
         let sequence = tag.seq();
-        self.step(|| match tag.kind() {
+        self.steps.step(|| match tag.kind() {
             Some(Kind::Delete) => Step::Tombstone { sequence },
             _ => Step::Value { sequence, bytes: bytes as u64 },
         });
@@ -164,31 +155,36 @@ impl ReadTracer {
     /// Those of `newer`.
     #[inline]
     pub fn absent(&mut self, filtered: bool, newer: impl FnOnce() -> Result<bool>) -> Result<()> {
-        if let Some(steps) = &mut self.steps
-            && newer()?
-        {
-            steps.push(Step::Newer);
+        if self.steps.is_recording() && newer()? {
+            self.steps.step(|| Step::Newer);
             return Ok(());
         }
         if filtered {
             self.counts.filter_false_positives += 1;
             self.verdict = Some(Verdict::FalsePositive);
         }
-        self.step(|| Step::Absent { false_positive: filtered });
+        self.steps.step(|| Step::Absent { false_positive: filtered });
         Ok(())
     }
 
     /// A cursor is positioned on this key; on none if there is nothing in its direction.
     #[inline]
     pub fn positioned(&mut self, key: Option<&[u8]>) {
-        self.step(|| Step::Stands { key: key.map(<[u8]>::to_vec) });
+        self.steps.step(|| Step::Stands { key: key.map(<[u8]>::to_vec) });
     }
 
     /// A scan returns a row.
     #[inline]
     pub fn row(&mut self, key: &[u8], value: &[u8]) {
         self.counts.rows += 1;
-        self.step(|| Step::Row { key: key.to_vec(), bytes: value.len() as u64 });
+        self.steps.step(|| Step::Row { key: key.to_vec(), bytes: value.len() as u64 });
+    }
+}
+
+/// A tracer whose counts go nowhere.
+impl Default for ReadTracer {
+    fn default() -> Self {
+        ReadTracer::new(Recorder::IDLE, None)
     }
 }
 
