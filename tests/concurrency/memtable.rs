@@ -4,6 +4,7 @@
 use loom::model::Builder;
 use loom::thread;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use terrane_table::entry::{Kind, Tag};
 use terrane_table::memtable::Memtable;
 use terrane_table::read::Cursor;
@@ -14,15 +15,22 @@ fn explore(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
     let full = std::env::var_os("TERRANE_FULL").is_some_and(|v| v != "0");
     let mut builder = Builder::new();
     builder.preemption_bound = Some(preemptions + usize::from(full));
-    builder.check(body);
+    let orders = Arc::new(AtomicUsize::new(0));
+    let counted = orders.clone();
+    builder.check(move || {
+        counted.fetch_add(1, Ordering::Relaxed);
+        body();
+    });
+    // The model sees no race on what the writer reads before it writes, and might explore nothing.
+    assert!(orders.load(Ordering::Relaxed) > 10, "{orders:?} orders were explored");
 }
 
 fn insert(table: &Memtable, number: u64) {
     table.insert(&[number as u8], Tag::new(number, Kind::Put), &number.to_le_bytes()).unwrap();
 }
 
-/// A memtable with the keys 10, 20 and 30. Its next node has two levels, as every fourth does, and its
-/// filter is one word.
+/// A memtable with the keys 10, 20 and 30, which fill its leaf: the next one splits it. Its filter is one
+/// word.
 fn three() -> Arc<Memtable> {
     let table = Arc::new(Memtable::new(64 * 8));
     [20, 10, 30].iter().for_each(|&number| insert(&table, number));
@@ -69,6 +77,46 @@ fn a_forward_scan_sees_all_published_entries_in_order() {
         sees(&walk(&table, true), inserted, &[20, 10, 30, 15, 14]);
         writer.join().unwrap();
         assert_eq!(walk(&table, true), [10, 14, 15, 20, 30]);
+    });
+}
+
+#[test]
+fn a_scan_finds_all_entries_of_a_leaf_that_is_split_below_another_node() {
+    for forward in [true, false] {
+        explore(2, move || {
+            let table = three();
+            // The leaf is split, and the second half is full again.
+            [15, 25].iter().for_each(|&number| insert(&table, number));
+            let writer = thread::spawn({
+                let table = table.clone();
+                move || insert(&table, 22)
+            });
+            let inserted = table.entries();
+            let mut seen = walk(&table, forward);
+            if !forward {
+                seen.reverse();
+            }
+            sees(&seen, inserted, &[20, 10, 30, 15, 25, 22]);
+            let found = table.get(&[30], 99).map(|(tag, _)| tag.seq());
+            assert_eq!(found, Some(30));
+            writer.join().unwrap();
+            assert_eq!(walk(&table, true), [10, 15, 20, 22, 25, 30]);
+        });
+    }
+}
+
+#[test]
+fn a_scan_goes_on_in_a_leaf_that_was_begun_after_the_last_entry() {
+    explore(2, || {
+        let table = three();
+        let writer = thread::spawn({
+            let table = table.clone();
+            move || [40, 50].iter().for_each(|&number| insert(&table, number))
+        });
+        let inserted = table.entries();
+        sees(&walk(&table, true), inserted, &[20, 10, 30, 40, 50]);
+        writer.join().unwrap();
+        assert_eq!(walk(&table, true), [10, 20, 30, 40, 50]);
     });
 }
 

@@ -1,19 +1,21 @@
 //! A cursor over a memtable.
 
 use super::Memtable;
-use super::skiplist::{Header, Node};
+use super::node::{Node, Slot};
+use super::stored::{Header, Stored, Target};
+use super::tree::Position;
 use crate::cursor::Cursor;
 use crate::entry::Tag;
 use crate::error::Result;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// A position in a memtable, which the cursor keeps alive. A step forward follows a link; a step
-/// back is a search from the head.
+/// A position in a memtable, which the cursor keeps alive. A step forward follows a link, but for the
+/// last in a leaf; that and a step back are searches from the root.
 pub struct MemtableCursor {
     table: Arc<Memtable>,
-    /// A node of the memtable.
-    at: Option<NonNull<Header>>,
+    /// Of a position in the memtable.
+    at: Option<(NonNull<Node>, Slot, NonNull<Header>)>,
 }
 
 // SAFETY: `at` leads into the table, which may be shared between threads and which the cursor keeps.
@@ -25,41 +27,53 @@ impl MemtableCursor {
     }
 
     #[inline]
-    fn node(&self) -> Option<Node<'_>> {
-        // SAFETY: `at` is only set from nodes of this table.
-        self.at.map(|at| unsafe { self.table.list.node(at) })
+    fn position(&self) -> Option<Position<'_>> {
+        let (leaf, slot, entry) = self.at?;
+        // SAFETY: `at` is only set from positions in this table.
+        unsafe { Some(Position { leaf: leaf.as_ref(), slot, entry: Stored::new(entry) }) }
     }
+
+    #[inline]
+    fn entry(&self) -> Option<Stored<'_>> {
+        // SAFETY: as above.
+        self.at.map(|(.., entry)| unsafe { Stored::new(entry) })
+    }
+}
+
+/// What a cursor keeps of a position.
+fn kept(at: Position<'_>) -> (NonNull<Node>, Slot, NonNull<Header>) {
+    (at.leaf.into(), at.slot, at.entry.address())
 }
 
 impl Cursor for MemtableCursor {
     fn seek_first(&mut self) -> Result<()> {
-        self.at = self.table.list.first().map(Node::address);
+        self.at = self.table.tree.first().map(kept);
         Ok(())
     }
 
     fn seek_last(&mut self) -> Result<()> {
-        self.at = self.table.list.last().map(Node::address);
+        self.at = self.table.tree.last().map(kept);
         Ok(())
     }
 
     fn seek(&mut self, key: &[u8], tag: Tag) -> Result<()> {
-        self.at = self.table.list.at_or_after(key, tag).map(Node::address);
+        self.at = self.table.tree.at_or_after(Target { key, seq: tag.seq() }).map(kept);
         Ok(())
     }
 
     fn seek_before(&mut self, key: &[u8], tag: Tag) -> Result<()> {
-        self.at = self.table.list.before(key, tag).map(Node::address);
+        self.at = self.table.tree.before(Target { key, seq: tag.seq() }).map(kept);
         Ok(())
     }
 
     fn next(&mut self) -> Result<()> {
-        self.at = self.node().and_then(Node::next).map(Node::address);
+        self.at = self.position().and_then(|at| self.table.tree.next(at)).map(kept);
         Ok(())
     }
 
     fn prev(&mut self) -> Result<()> {
-        let before = self.node().and_then(|n| self.table.list.before(n.key(), n.tag()));
-        self.at = before.map(Node::address);
+        let before = self.entry().and_then(|entry| self.table.tree.before(entry.into()));
+        self.at = before.map(kept);
         Ok(())
     }
 
@@ -70,16 +84,16 @@ impl Cursor for MemtableCursor {
 
     #[inline]
     fn key(&self) -> &[u8] {
-        self.node().map_or(&[], Node::key)
+        self.entry().map_or(&[], Stored::key)
     }
 
     #[inline]
     fn tag(&self) -> Tag {
-        self.node().map_or(Tag(0), Node::tag)
+        self.entry().map_or(Tag(0), Stored::tag)
     }
 
     #[inline]
     fn value(&self) -> &[u8] {
-        self.node().map_or(&[], Node::value)
+        self.entry().map_or(&[], Stored::value)
     }
 }

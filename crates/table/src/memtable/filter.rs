@@ -1,11 +1,11 @@
-//! A Bloom filter in front of the skiplist.
+//! A Bloom filter in front of the tree.
 //!
-//! Most keys that are looked up are not in a given memtable, and a search of its skiplist costs many
+//! Most keys that are looked up are not in a given memtable, and a search of its tree costs some
 //! cache misses. The filter costs one: the upper half of a key's hash selects a word, the lower half
-//! three bits in it. It is built once the list is as large as the filter would be; smaller lists are
+//! three bits in it. It is built once the tree is as large as the filter would be; smaller trees are
 //! searched quickly.
 
-use super::skiplist::SkipList;
+use super::tree::Tree;
 use crate::codec::key_hash;
 use crate::sync::lock_free::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::OnceLock;
@@ -27,21 +27,21 @@ impl Filter {
         Filter { words: OnceLock::new(), count: count.min(u32::MAX as usize) }
     }
 
-    /// Adds a key that was just inserted into the list, whose nodes take `bytes`; the caller still
+    /// Adds a key that was just inserted into the tree, which takes `bytes`; the caller still
     /// excludes other inserts. Returns the bytes that the filter takes.
     ///
     /// Relaxed stores suffice: readers that must see the entry synchronize with the writer after
     /// this.
-    pub fn add(&self, key: &[u8], bytes: usize, list: &SkipList) -> usize {
+    pub fn add(&self, key: &[u8], bytes: usize, tree: &Tree) -> usize {
         let size = self.count * size_of::<AtomicU64>();
         if let Some(words) = self.words.get() {
             set(words, key_hash(key));
         } else if self.count > 0 && bytes >= size {
             let words: Box<[_]> = (0..self.count).map(|_| AtomicU64::new(0)).collect();
-            let mut node = list.first();
-            while let Some(at) = node {
-                set(&words, key_hash(at.key()));
-                node = at.next();
+            let mut at = tree.first();
+            while let Some(position) = at {
+                set(&words, key_hash(position.entry.key()));
+                at = tree.next(position);
             }
             // Only this thread inserts, so the cell is empty.
             let _ = self.words.set(words);

@@ -1,6 +1,6 @@
 //! The memtable: the newest entries of a keyspace, sorted, in memory.
 //!
-//! Writers insert one at a time; readers never wait (`skiplist`), and a filter spares them most
+//! Writers insert one at a time; readers never wait (`tree`), and a filter spares them most
 //! searches for absent keys (`filter`). Entries and links are in an arena (`arena`) that is freed with
 //! the memtable, so cursors keep the memtable alive.
 //!
@@ -11,9 +11,11 @@
 mod arena;
 mod cursor;
 mod filter;
-mod skiplist;
+mod node;
+mod stored;
 #[cfg(test)]
 mod tests;
+mod tree;
 
 pub use cursor::MemtableCursor;
 
@@ -21,9 +23,10 @@ use crate::entry::{Seq, Tag, check_limits};
 use crate::error::Result;
 use crate::sync::lock_free::atomic::{AtomicU64, AtomicUsize, Ordering::*};
 use filter::Filter;
-use skiplist::SkipList;
 use std::fmt;
 use std::sync::Arc;
+use stored::Target;
+use tree::Tree;
 
 /// The smallest number of entries to sample, if there are as many.
 const SAMPLE_KEYS: usize = 512;
@@ -42,7 +45,7 @@ const SAMPLE_KEYS: usize = 512;
 /// # Ok::<(), terrane_table::error::Error>(())
 /// ```
 pub struct Memtable {
-    list: SkipList,
+    tree: Tree,
     filter: Filter,
     bytes: AtomicUsize,
     entries: AtomicUsize,
@@ -57,7 +60,7 @@ impl Memtable {
     #[must_use]
     pub fn new(bytes: usize) -> Self {
         Memtable {
-            list: SkipList::new(),
+            tree: Tree::new(),
             filter: Filter::sized_for(bytes),
             bytes: AtomicUsize::new(0),
             entries: AtomicUsize::new(0),
@@ -73,11 +76,12 @@ impl Memtable {
     /// [`InvalidArgument`](crate::error::ErrorKind::InvalidArgument) for a key or value over its limit.
     pub fn insert(&self, key: &[u8], tag: Tag, value: &[u8]) -> Result<()> {
         check_limits(key, value)?;
-        self.list.insert(key, tag, value, |bytes, replaced| {
-            let filter = self.filter.add(key, bytes, &self.list);
+        self.tree.insert(key, tag, value, |bytes, replaced| {
+            let filter = self.filter.add(key, bytes, &self.tree);
             self.bytes.store(bytes + filter, Relaxed);
-            self.first_seq.fetch_min(tag.seq(), Relaxed);
-            self.last_seq.fetch_max(tag.seq(), Relaxed);
+            // Inserts run one at a time.
+            self.first_seq.store(self.first_seq.load(Relaxed).min(tag.seq()), Relaxed);
+            self.last_seq.store(self.last_seq.load(Relaxed).max(tag.seq()), Relaxed);
             self.entries.fetch_add(usize::from(!replaced), Release);
         });
         Ok(())
@@ -94,18 +98,20 @@ impl Memtable {
     /// The newest entry of `key` at or below sequence number `at`: a value or a tombstone.
     #[must_use]
     pub fn get(&self, key: &[u8], at: Seq) -> Option<(Tag, &[u8])> {
-        let node = self.list.at_or_after(key, Tag::at(at))?;
-        (node.key() == key).then(|| (node.tag(), node.value()))
+        let entry = self.tree.at_or_after(Target { key, seq: at })?.entry;
+        (entry.key() == key).then(|| (entry.tag(), entry.value()))
     }
 
     /// An even sample of the user keys, ascending and without duplicates: the first, the last, and some
     /// hundreds between them, or all if there are fewer.
     #[must_use]
     pub fn sample(&self) -> Vec<Vec<u8>> {
-        let between = self.list.sample(SAMPLE_KEYS);
-        let nodes = self.list.first().into_iter().chain(between).chain(self.list.last());
-        let mut keys: Vec<_> = nodes.map(|node| node.key().to_vec()).collect();
-        keys.dedup();
+        let mut keys: Vec<Vec<u8>> = Vec::new();
+        self.tree.sample(SAMPLE_KEYS, |entry| {
+            if keys.last().is_none_or(|last| last != entry.key()) {
+                keys.push(entry.key().to_vec());
+            }
+        });
         keys
     }
 

@@ -1,0 +1,288 @@
+//! A node of the memtable's tree: the entries of a leaf, or the children of an inner node, in order.
+//!
+//! 1. A node takes what is between its bounds, `low` and `high`, which are entries. All keys between them
+//!    start with the same bytes, their common prefix. Four bytes after it, the *head*, are kept in the
+//!    node for each slot, so that a search reads few keys.
+//! 2. Slots are taken one after the other; each has a link to the next in order. What is added is written
+//!    to its slot first and then linked, with Release: readers, who follow links with Acquire, see it
+//!    whole or not at all. Nothing is ever moved.
+//! 3. The first slots are in order when a node is made, and stay so. They are searched by halving; the
+//!    links lead on from there.
+
+use super::arena::Arena;
+use super::stored::{Header, Stored, Target};
+use crate::entry::common_prefix;
+use crate::sync::lock_free::Published;
+use crate::sync::lock_free::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering::*};
+use std::array;
+use std::cmp::Ordering as Order;
+use std::mem::size_of;
+use std::ptr::{self, NonNull};
+
+/// Slots of a node; few where every interleaving is explored.
+pub(super) const SLOTS: usize = if cfg!(loom) { 3 } else { 32 };
+
+/// The number of a slot.
+pub(super) type Slot = u8;
+/// What comes before the first in order.
+pub(super) const START: Slot = SLOTS as Slot;
+/// What comes after the last in order.
+const END: Slot = Slot::MAX;
+
+/// A node; see the module documentation.
+pub(super) struct Node {
+    contents: Published,
+    /// The first entry that may be in it; null for any.
+    low: *mut Header,
+    /// The first entry after all that may be in it; null for none.
+    high: *mut Header,
+    /// The length of the prefix that its keys have in common.
+    prefix: u16,
+    is_leaf: bool,
+    /// Slots taken.
+    len: AtomicU8,
+    /// So many of the first slots are in order, whatever links say.
+    sorted: AtomicU8,
+    /// For each slot, and for the start, the next in order.
+    links: [AtomicU8; SLOTS + 1],
+    heads: [AtomicU32; SLOTS],
+    /// Pointers to entries or to nodes.
+    slots: [AtomicPtr<()>; SLOTS],
+}
+
+impl Node {
+    /// Makes an empty node.
+    ///
+    /// # Safety
+    /// The arena is not dropped before `'a` ends.
+    pub unsafe fn create<'a>(
+        arena: &mut Arena,
+        is_leaf: bool,
+        low: Option<Stored<'a>>,
+        high: Option<Stored<'a>>,
+    ) -> &'a Node {
+        let prefix = match (low, high) {
+            (Some(low), Some(high)) => common_prefix(low.key(), high.key()) as u16,
+            _ => 0,
+        };
+        let bound = |at: Option<Stored<'_>>| at.map_or(ptr::null_mut(), |e| e.address().as_ptr());
+        let node = arena.allocate(size_of::<Node>()).cast::<Node>();
+        // SAFETY: the arena allocated enough, aligned to 8, and keeps it for `'a` by the caller's promise.
+        unsafe {
+            node.write(Node {
+                contents: Published::new(),
+                low: bound(low),
+                high: bound(high),
+                prefix,
+                is_leaf,
+                len: AtomicU8::new(0),
+                sorted: AtomicU8::new(0),
+                links: array::from_fn(|_| AtomicU8::new(END)),
+                heads: array::from_fn(|_| AtomicU32::new(0)),
+                slots: array::from_fn(|_| AtomicPtr::new(ptr::null_mut())),
+            });
+            node.as_ref()
+        }
+    }
+
+    fn read(&self) -> &Self {
+        self.contents.read();
+        self
+    }
+
+    pub fn is_leaf(&self) -> bool {
+        self.read().is_leaf
+    }
+
+    pub fn low(&self) -> Option<Stored<'_>> {
+        // SAFETY: bounds are entries of the same memtable, or null.
+        NonNull::new(self.read().low).map(|at| unsafe { Stored::new(at) })
+    }
+
+    pub fn high(&self) -> Option<Stored<'_>> {
+        // SAFETY: as above.
+        NonNull::new(self.read().high).map(|at| unsafe { Stored::new(at) })
+    }
+
+    pub fn is_full(&self) -> bool {
+        usize::from(self.len.load(Relaxed)) == SLOTS
+    }
+
+    fn slot<T>(&self, slot: Slot) -> Option<NonNull<T>> {
+        NonNull::new(self.slots.get(usize::from(slot))?.load(Acquire).cast())
+    }
+
+    /// The entry in a slot of a leaf.
+    pub fn entry(&self, slot: Slot) -> Option<Stored<'_>> {
+        debug_assert!(self.is_leaf());
+        // SAFETY: slots of a leaf lead to entries of the memtable.
+        self.slot(slot).map(|at| unsafe { Stored::new(at) })
+    }
+
+    /// The child in a slot of an inner node.
+    pub fn child(&self, slot: Slot) -> Option<&Node> {
+        debug_assert!(!self.is_leaf());
+        // SAFETY: slots of an inner node lead to nodes of the same arena.
+        self.slot(slot).map(|at| unsafe { at.as_ref() })
+    }
+
+    /// What all in this slot is at or after.
+    pub fn low_of(&self, slot: Slot) -> Option<Stored<'_>> {
+        if self.is_leaf() { self.entry(slot) } else { self.child(slot)?.low() }
+    }
+
+    /// The next slot in order, if there is one.
+    pub fn next(&self, slot: Slot) -> Option<Slot> {
+        let next = self.links.get(usize::from(slot))?.load(Acquire);
+        (next != END).then_some(next)
+    }
+
+    /// The last slot in order; [`START`] if there is none.
+    pub fn last(&self) -> Slot {
+        let mut last = START;
+        while let Some(slot) = self.next(last) {
+            last = slot;
+        }
+        last
+    }
+
+    /// The last slot that is before the target, or at it if `or_at`; [`START`] if there is none.
+    #[inline]
+    pub fn last_before(&self, target: Target<'_>, or_at: bool) -> Slot {
+        let head = self.head(target.key);
+        let is_before = |slot: Slot| {
+            let of = self.heads.get(usize::from(slot)).map_or(0, |head| head.load(Relaxed));
+            match of.cmp(&head) {
+                Order::Equal => self.low_of(slot).is_none_or(|low| match low.compare(target) {
+                    Order::Less => true,
+                    Order::Equal => or_at,
+                    Order::Greater => false,
+                }),
+                other => other == Order::Less,
+            }
+        };
+        let (mut from, mut to) = (0, self.sorted.load(Acquire));
+        while from < to {
+            let middle = from.midpoint(to);
+            if is_before(middle) {
+                from = middle + 1;
+            } else {
+                to = middle;
+            }
+        }
+        let mut at = from.checked_sub(1).unwrap_or(START);
+        while let Some(next) = self.next(at)
+            && is_before(next)
+        {
+            at = next;
+        }
+        at
+    }
+
+    /// The four bytes of a key after the prefix, as a number of the same order; 0 where there are none.
+    #[inline]
+    fn head(&self, key: &[u8]) -> u32 {
+        let rest = key.get(usize::from(self.read().prefix)..).unwrap_or_default();
+        if let Some(head) = rest.first_chunk() {
+            return u32::from_be_bytes(*head);
+        }
+        let mut head = 0;
+        for at in 0..4 {
+            head = head << 8 | u32::from(rest.get(at).copied().unwrap_or(0));
+        }
+        head
+    }
+
+    /// Adds an entry to a leaf that is not full, after the slot `before`; returns its slot.
+    pub fn add_entry(&self, before: Slot, entry: Stored<'_>) -> Slot {
+        self.add(before, Some(entry), entry.address().as_ptr().cast())
+    }
+
+    /// Adds a child to an inner node that is not full, after the slot `before`.
+    pub fn add_child(&self, before: Slot, child: &Node) {
+        self.add(before, child.low(), ptr::from_ref(child).cast_mut().cast());
+    }
+
+    fn add(&self, before: Slot, low: Option<Stored<'_>>, pointer: *mut ()) -> Slot {
+        let slot = self.len.load(Relaxed);
+        let at = usize::from(slot);
+        let (Some(head), Some(place), Some(link), Some(link_before)) = (
+            self.heads.get(at),
+            self.slots.get(at),
+            self.links.get(at),
+            self.links.get(usize::from(before)),
+        ) else {
+            debug_assert!(false, "the node is full");
+            return slot;
+        };
+        let next = link_before.load(Relaxed);
+        head.store(low.map_or(0, |low| self.head(low.key())), Relaxed);
+        place.store(pointer, Relaxed);
+        link.store(next, Relaxed);
+        link_before.store(slot, Release);
+        self.len.store(slot + 1, Relaxed);
+        let is_last = next == END && before == slot.checked_sub(1).unwrap_or(START);
+        if is_last && self.sorted.load(Relaxed) == slot {
+            self.sorted.store(slot + 1, Release);
+        }
+        slot
+    }
+
+    /// Puts an entry in the place of one with the same key and sequence number.
+    pub fn replace_entry(&self, slot: Slot, entry: Stored<'_>) {
+        if let Some(place) = self.slots.get(usize::from(slot)) {
+            place.store(entry.address().as_ptr().cast(), Release);
+        }
+    }
+
+    /// Takes `left` in place of the child that it is the left part of, and adds the right part, in a node
+    /// that is not full. Before and after each of the two steps all entries can be found.
+    pub fn adopt(&self, [left, right]: [&Node; 2]) {
+        let Some(low) = right.low() else { return };
+        let slot = self.last_before(low.into(), false);
+        self.add_child(slot, right);
+        if let Some(place) = self.slots.get(usize::from(slot)) {
+            place.store(ptr::from_ref(left).cast_mut().cast(), Release);
+        }
+    }
+
+    /// Parts of this node, which remains as it is: its first `count` slots in order, and the rest, which
+    /// begins with `low`.
+    ///
+    /// # Safety
+    /// The arena is that of this node, and is not dropped before `'a` ends.
+    pub unsafe fn split<'a>(
+        &'a self,
+        arena: &mut Arena,
+        count: usize,
+        low: Stored<'a>,
+    ) -> [&'a Node; 2] {
+        let is_leaf = self.is_leaf();
+        // SAFETY: the caller's promise.
+        let (left, right) = unsafe {
+            let left = Node::create(arena, is_leaf, self.low(), Some(low));
+            (left, Node::create(arena, is_leaf, Some(low), self.high()))
+        };
+        let (mut at, mut half, mut before) = (START, left, START);
+        let mut copied = 0;
+        while let Some(slot) = self.next(at) {
+            if copied == count {
+                (half, before) = (right, START);
+            }
+            let pointer = self.slots.get(usize::from(slot)).map(|slot| slot.load(Relaxed));
+            before = half.add(before, self.low_of(slot), pointer.unwrap_or(ptr::null_mut()));
+            copied += 1;
+            at = slot;
+        }
+        [left, right]
+    }
+
+    /// How many slots come before the middle one, and what that begins with.
+    pub fn middle(&self) -> Option<(usize, Stored<'_>)> {
+        let mut slot = self.next(START)?;
+        for _ in 0..SLOTS / 2 {
+            slot = self.next(slot)?;
+        }
+        Some((SLOTS / 2, self.low_of(slot)?))
+    }
+}
