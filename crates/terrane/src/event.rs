@@ -1,14 +1,14 @@
 //! The event stream: everything the engine does, as typed values.
 
-use crate::sync::ArcSwap;
 use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{ArcSwap, Mutex, lock};
 use std::sync::{Arc, OnceLock};
 
 pub use terrane_policy::event::{Event, TraceLine};
 
-/// Receives events, in order, on the thread that caused them, each with its time: microseconds since
-/// the store was opened, or 0 during that and where the executor has no clock. It must not call the
-/// store.
+/// Receives events, one after the other, on the thread that caused them, each with its time: microseconds
+/// since the store was opened, or 0 during that and where the executor has no clock. No time is before that
+/// of the event before. It must not call the store.
 pub type Listener = Arc<dyn Fn(u64, &Event) + Send + Sync>;
 
 /// Microseconds since a moment of its choice.
@@ -20,6 +20,9 @@ pub(crate) struct EventStream {
     clock: OnceLock<Clock>,
     /// What the clock showed when the engine got it.
     began: AtomicU64,
+    /// The time of the latest event. Its lock is held while a listener is told, so that events have an
+    /// order.
+    latest: Mutex<u64>,
 }
 
 impl EventStream {
@@ -28,6 +31,7 @@ impl EventStream {
             listener: ArcSwap::from_pointee(listener),
             clock: OnceLock::new(),
             began: AtomicU64::new(0),
+            latest: Mutex::new(0),
         }
     }
 
@@ -53,16 +57,19 @@ impl EventStream {
         self.listener.load().is_some()
     }
 
-    /// Tells the listener, if there is one; the event is built for it alone.
+    /// Tells the listener, if there is one; the event is built for it alone, when its turn has come.
     pub fn emit(&self, event: impl FnOnce() -> Event) {
         if self.is_heard() {
-            self.tell(&event());
+            let mut latest = lock(&self.latest);
+            self.tell(&mut latest, &event());
         }
     }
 
-    fn tell(&self, event: &Event) {
+    fn tell(&self, latest: &mut u64, event: &Event) {
         if let Some(listener) = &*self.listener.load_full() {
-            listener(self.micros(), event);
+            // Clocks of several threads may differ a little.
+            *latest = self.micros().max(*latest);
+            listener(*latest, event);
         }
     }
 }
@@ -93,6 +100,34 @@ mod tests {
             events.set_clock(Arc::new(|| 1));
         }
         assert_eq!(*lock(&told), [0, 0, 3, 50]);
+    }
+
+    #[test]
+    fn threads_tell_one_after_the_other_and_no_time_goes_back() {
+        let (now, inside) = (AtomicU64::new(1000), AtomicU64::new(0));
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let times = told.clone();
+        let listener: Listener = Arc::new(move |micros, _: &Event| {
+            let others = inside.fetch_add(1, Ordering::SeqCst);
+            std::thread::yield_now();
+            lock(&times).push((micros, others));
+            inside.fetch_sub(1, Ordering::SeqCst);
+        });
+        let events = EventStream::new(Some(listener));
+        // It goes back by one after each two.
+        events.set_clock(Arc::new(move || {
+            let read = now.fetch_add(1, Ordering::SeqCst);
+            read - 2 * (read % 3 / 2)
+        }));
+        std::thread::scope(|threads| {
+            for _ in 0..4 {
+                threads.spawn(|| (0..200).for_each(|_| events.emit(removed)));
+            }
+        });
+        let told = lock(&told);
+        assert_eq!(told.len(), 800);
+        assert!(told.iter().all(|(_, others)| *others == 0), "one listener at a time");
+        assert!(told.is_sorted_by_key(|(micros, _)| *micros));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Background work in numbers: how busy each worker is, what waits for one, and what each kind of job moves.
 
+use super::Stats;
 use crate::db::Db;
 use crate::engine::{Engine, FlushStatus};
 use crate::sync::lock;
@@ -34,23 +35,54 @@ pub struct JobStats {
     pub read_bytes: u64,
     /// Bytes of tables that they have written, when they have taken effect.
     pub written_bytes: u64,
+    /// Bytes read and written for each second that a worker was busy with them.
+    pub bytes_per_second: u64,
 }
 
 impl JobStats {
-    /// Bytes read and written for each second that a worker was busy with them.
+    /// With the bytes that the jobs have moved.
     #[must_use]
-    pub fn bytes_per_second(&self) -> u64 {
-        let bytes = u128::from(self.read_bytes) + u128::from(self.written_bytes);
+    fn moving(self, read_bytes: u64, written_bytes: u64) -> Self {
+        let bytes = u128::from(read_bytes) + u128::from(written_bytes);
         let second = bytes * 1_000_000 / u128::from(self.busy_micros.max(1));
-        u64::try_from(second).unwrap_or(u64::MAX)
+        let bytes_per_second = u64::try_from(second).unwrap_or(u64::MAX);
+        JobStats { read_bytes, written_bytes, bytes_per_second, ..self }
+    }
+
+    fn since(self, earlier: &JobStats) -> Self {
+        let busy_micros = self.busy_micros.saturating_sub(earlier.busy_micros);
+        let ended = self.ended.saturating_sub(earlier.ended);
+        JobStats { ended, busy_micros, ..self }.moving(
+            self.read_bytes.saturating_sub(earlier.read_bytes),
+            self.written_bytes.saturating_sub(earlier.written_bytes),
+        )
+    }
+}
+
+impl BackgroundStats {
+    /// What was done since `earlier`; what is queued or runs is that of now.
+    #[must_use]
+    pub fn since(&self, earlier: &BackgroundStats) -> BackgroundStats {
+        let before = earlier.busy_micros.iter().copied().chain(std::iter::repeat(0));
+        let busy = self.busy_micros.iter().zip(before);
+        BackgroundStats {
+            elapsed_micros: self.elapsed_micros.saturating_sub(earlier.elapsed_micros),
+            busy_micros: busy.map(|(now, before)| now.saturating_sub(before)).collect(),
+            flushes: self.flushes.since(&earlier.flushes),
+            removals: self.removals.since(&earlier.removals),
+            merges: self.merges.since(&earlier.merges),
+        }
     }
 }
 
 impl Db {
-    /// The background work, without the bytes that it has moved.
-    pub(super) fn background(&self) -> BackgroundStats {
+    /// The background work, with the bytes that the statistics have.
+    pub(super) fn background(&self, stats: &Stats) -> BackgroundStats {
         let mut background = self.inner.executor.background();
         self.engine().count_queued(&mut background);
+        background.flushes = background.flushes.moving(0, stats.flushed_bytes);
+        background.merges =
+            background.merges.moving(stats.merge_read_bytes, stats.merge_written_bytes);
         background
     }
 }
@@ -74,9 +106,28 @@ mod tests {
 
     #[test]
     fn bytes_a_second_are_those_read_and_written_while_busy() {
-        let merges = JobStats { read_bytes: 300, written_bytes: 100, ..JobStats::default() };
-        assert_eq!(JobStats { busy_micros: 2_000_000, ..merges }.bytes_per_second(), 200);
-        assert_eq!(JobStats { busy_micros: 500, ..merges }.bytes_per_second(), 800_000);
-        assert_eq!(JobStats::default().bytes_per_second(), 0);
+        let busy = |busy_micros| JobStats { busy_micros, ..JobStats::default() };
+        assert_eq!(busy(2_000_000).moving(300, 100).bytes_per_second, 200);
+        assert_eq!(busy(500).moving(300, 100).bytes_per_second, 800_000);
+        assert_eq!(busy(0).moving(0, 0).bytes_per_second, 0);
+    }
+
+    #[test]
+    fn what_was_done_since_a_moment_is_the_difference_and_what_waits_is_that_of_now() {
+        let jobs = |waiting, ended, busy_micros, bytes| {
+            let jobs = JobStats { queued: waiting, running: waiting, ended, ..JobStats::default() };
+            JobStats { busy_micros, ..jobs }.moving(bytes, bytes)
+        };
+        let at = |elapsed_micros, busy: &[u64], merges| BackgroundStats {
+            elapsed_micros,
+            busy_micros: busy.to_vec(),
+            merges,
+            ..BackgroundStats::default()
+        };
+        let earlier = at(1_000, &[600, 0], jobs(3, 1, 600, 50));
+        let now = at(5_000, &[1_600, 2_000], jobs(1, 4, 3_600, 350));
+        let since = at(4_000, &[1_000, 2_000], jobs(1, 3, 3_000, 300));
+        assert_eq!(now.since(&earlier), since);
+        assert_eq!(since.merges.bytes_per_second, 200_000);
     }
 }

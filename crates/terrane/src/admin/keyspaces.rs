@@ -167,7 +167,15 @@ impl Engine {
         state.unplanned.insert(id);
         self.emit(|| Event::PolicyChanged { keyspace: id, policy: policy.clone() });
         self.tell_policy(&state, &keyspace, Vec::new());
+        #[cfg(not(target_arch = "wasm32"))]
+        let remembered =
+            state.version_set.keyspaces.get(&id).map(|record| record.policy_state.clone());
         drop(state);
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Some(remembered) = remembered {
+            let tree = keyspace.super_version.load().tree.clone();
+            tree.estimate_debt(&self.options, &***keyspace.policy.load(), &remembered);
+        }
         self.work_came();
         Ok(())
     }

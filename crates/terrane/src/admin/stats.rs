@@ -111,13 +111,7 @@ impl Db {
     pub fn stats(&self) -> Result<Stats> {
         let stats = self.engine().stats()?;
         #[cfg(not(target_arch = "wasm32"))]
-        let stats = {
-            let mut background = self.background();
-            background.flushes.written_bytes = stats.flushed_bytes;
-            background.merges.read_bytes = stats.merge_read_bytes;
-            background.merges.written_bytes = stats.merge_written_bytes;
-            Stats { background, ..stats }
-        };
+        let stats = Stats { background: self.background(&stats), ..stats };
         Ok(stats)
     }
 }

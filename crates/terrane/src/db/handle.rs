@@ -211,9 +211,10 @@ impl Db {
     /// An I/O error, a full disk, a closed store; nothing was acknowledged then.
     pub fn write(&self, batch: WriteBatch, durability: Durability) -> Result<Seq> {
         let Inner { engine, executor, group, .. } = &*self.inner;
+        let bytes = batch.bytes().len() as u64;
         let written =
             group.write(engine, batch, durability, &|| executor.wait_for_progress(engine))?;
-        executor.wake(engine);
+        executor.wrote(engine, bytes);
         Ok(written)
     }
 

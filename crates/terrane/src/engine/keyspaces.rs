@@ -37,12 +37,14 @@ impl KeyspaceInner {
         tree: Tree,
         options: &Options,
     ) -> Result<Self> {
-        let active = Arc::new(options.memtable());
-        let super_version = SuperVersion { active, sealed: Vec::new(), tree: Arc::new(tree) };
         if let Some(policy) = PolicyOptions::left_out(&record.policy) {
             return Err(ErrorKind::PolicyLeftOut(policy).into());
         }
         let policy = options.planner(&record.name, &PolicyOptions::stored(&record.policy).0)?;
+        #[cfg(not(target_arch = "wasm32"))]
+        tree.estimate_debt(options, &*policy, &record.policy_state);
+        let active = Arc::new(options.memtable());
+        let super_version = SuperVersion { active, sealed: Vec::new(), tree: Arc::new(tree) };
         Ok(KeyspaceInner {
             id,
             name: record.name.clone(),

@@ -104,8 +104,13 @@ pub trait Executor: Send + Sync {
     /// Called once, when the store is open.
     fn start(&self, _engine: &Arc<Engine>) {}
 
-    /// Called after each write: jobs may be ready.
+    /// Called when jobs may be ready.
     fn wake(&self, engine: &Arc<Engine>);
+
+    /// Called after each write of so many bytes: jobs may be ready, and the writer may be slowed down.
+    fn wrote(&self, engine: &Arc<Engine>, _bytes: u64) {
+        self.wake(engine);
+    }
 
     /// Called by a writer that must wait: returns when jobs have made progress.
     ///

@@ -3,10 +3,11 @@
 //! 1. The nearer the store is to a stall, by memtables, their memory, level 0, or bytes that wait to be
 //!    compacted, the more bytes of jobs a byte written pays for (`write/throttle.rs`): nothing below half of
 //!    the limit. What jobs did just before counts.
-//! 2. A write that finds less done than was paid for waits for jobs, for moments: what is not done by then
-//!    is left to the writes that follow. So writers slow down to the pace at which jobs catch up, and none
-//!    of them waits long.
-//! 3. Where no job is queued or runs, nobody waits.
+//! 2. A write that finds less done than was paid for waits for jobs, for moments, and the longer the more it
+//!    wrote itself: what is not done by then is left to the writes that follow. So writers slow down to the
+//!    pace at which jobs catch up, and none of them waits long.
+//! 3. Where no job is queued or runs, nobody waits. A slowdown begins with the first wait, and ends when
+//!    there is room again.
 
 use crate::engine::Engine;
 use crate::error::Stall;
@@ -39,6 +40,8 @@ pub(super) struct Pacing {
 #[derive(Default)]
 struct State {
     throttle: Throttle,
+    /// The stall that is near, while writes pay.
+    near: Option<Stall>,
     /// The slowdown that the listener was told of, and when.
     told: Option<(Stall, u64)>,
 }
@@ -60,8 +63,8 @@ impl Pacing {
         self.worked.load(Ordering::Acquire) < self.goal.load(Ordering::Acquire)
     }
 
-    /// Has what was written pay; returns the wait for that, if there is one.
-    pub fn pay(&self, engine: &Engine) -> Option<Pause> {
+    /// Has what was written pay; returns the wait of a write of so many bytes, if it is to wait.
+    pub fn pay(&self, engine: &Engine, bytes: u64) -> Option<Pause> {
         if engine.bytes_written() < self.looks_at.load(Ordering::Relaxed) {
             return None;
         }
@@ -75,13 +78,21 @@ impl Pacing {
             // With enough room again, the rest is forgiven.
             let goal = if due > 0 { paid.saturating_add(due) } else { worked };
             self.goal.store(goal, Ordering::Release);
-            state.tell(engine, (due > 0).then_some(reason));
+            state.near = (due > 0).then_some(reason);
+            if state.told.is_some_and(|(told, _)| state.near != Some(told)) {
+                state.tell(engine, None);
+            }
             let looks_at = if due > 0 { 0 } else { state.throttle.pays_at(engine) };
             self.looks_at.store(looks_at, Ordering::Relaxed);
         }
-        let (reason, _) = state.told?;
-        let waits = u32::try_from(unpaid / WAIT_BYTES).unwrap_or(u32::MAX).max(1);
+        let reason = state.near?;
+        let waits = u32::try_from(bytes / WAIT_BYTES).unwrap_or(u32::MAX).max(1);
         self.is_behind().then(|| Pause { reason, most: WAIT_MAX.saturating_mul(waits) })
+    }
+
+    /// A write begins to wait.
+    pub fn begin(&self, engine: &Engine, reason: Stall) {
+        lock(&self.state).tell(engine, Some(reason));
     }
 
     /// The store closes.
@@ -104,6 +115,34 @@ impl State {
         if let Some(reason) = reason {
             engine.emit(|| Event::SlowdownBegun { reason });
             self.told = Some((reason, now));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::executor::SliceExecutor;
+    use crate::storage::{Directory, vfs::MemoryVfs};
+    use crate::{Db, Options};
+    use std::sync::Arc;
+
+    #[test]
+    fn a_write_waits_by_its_own_bytes_whoever_wrote_those_that_it_pays_for() {
+        let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
+        let executor = Arc::new(SliceExecutor::default());
+        let db = Db::open_storage(storage, Options::small(), executor).unwrap();
+        let engine = db.engine();
+        // As where flushes are far behind.
+        engine.memtable_bytes.store(u64::MAX, Ordering::Relaxed);
+        engine.sealed_bytes.store(1, Ordering::Relaxed);
+        let pacing = Pacing::default();
+        let large = 64 * WAIT_BYTES;
+        engine.counters.user_bytes.fetch_add(large + 100, Ordering::Relaxed);
+        // The small write comes first, and with it the payment for both.
+        for (bytes, waits) in [(100, 1), (large, 64)] {
+            let pause = pacing.pay(engine, bytes).unwrap();
+            assert_eq!((pause.reason, pause.most), (Stall::Memory, WAIT_MAX * waits));
         }
     }
 }

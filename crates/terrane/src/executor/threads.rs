@@ -247,14 +247,14 @@ impl Shared {
         false
     }
 
-    /// Has a write wait, if it is to slow down.
-    fn pace(&self, engine: &Engine) {
-        let Some(Pause { reason, most }) = self.pacing.pay(engine) else { return };
+    /// Has a write of so many bytes wait, if it is to slow down.
+    fn pace(&self, engine: &Engine, bytes: u64) {
+        let Some(Pause { reason, most }) = self.pacing.pay(engine, bytes) else { return };
         let waits =
             |state: &mut State| self.pacing.is_behind() && state.workers > 0 && !state.stopping;
-        let mut state = self.state();
-        if waits(&mut state) {
-            let wait = || drop(wait_at_most(&self.changed, state, most, waits));
+        if waits(&mut self.state()) {
+            self.pacing.begin(engine, reason);
+            let wait = || drop(wait_at_most(&self.changed, self.state(), most, waits));
             engine.waits().time(Wait::Slowdown(reason), wait);
         }
     }
@@ -352,7 +352,11 @@ impl Executor for ThreadExecutor {
         if engine.work_waits() {
             self.shared.pump(engine);
         }
-        self.shared.pace(engine);
+    }
+
+    fn wrote(&self, engine: &Arc<Engine>, bytes: u64) {
+        self.wake(engine);
+        self.shared.pace(engine, bytes);
     }
 
     fn wait_for_progress(&self, engine: &Arc<Engine>) -> Result<()> {

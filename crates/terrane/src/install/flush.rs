@@ -1,7 +1,7 @@
 //! A flush takes effect: its tables are a new run of level 0, and logs retire.
 
 use super::policy_state::remembered;
-use super::{next_tree, show};
+use super::show;
 use crate::engine::{EditLock, Engine, FlushStatus, Sealed};
 use crate::entry::Seq;
 use crate::error::Result;
@@ -78,7 +78,7 @@ impl Engine {
         let (change, decisions) = remembered(self, &version_set, &keyspace, &nothing, step);
         changes.extend(change);
         let prepared = self.prepare(edits, changes)?;
-        let tree = next_tree(&prepared.version_set, &keyspace, &opened);
+        let tree = self.next_tree(&prepared.version_set, &keyspace, &opened);
         // Between here and the end the memtable is still the queue's: only seals touch the queue,
         // and they add to its end.
         let mut state = self.commit_prepared(edits, prepared, &added, &retired.dropped)?;

@@ -1,7 +1,7 @@
 //! A group of a compaction takes effect: its outputs replace its inputs.
 
 use super::policy_state::{not_its_own, remembered};
-use super::{next_tree, show};
+use super::show;
 use crate::engine::{Engine, State};
 use crate::error::Result;
 use crate::event::Event;
@@ -59,7 +59,7 @@ impl Engine {
         let gone: &[TableId] = if moved { &[] } else { &group.inputs };
         let dropped: Vec<_> = gone.iter().map(|t| FileId::table(t.0)).collect();
         let prepared = self.prepare(&edits, changes)?;
-        let tree = next_tree(&prepared.version_set, &keyspace, outputs);
+        let tree = self.next_tree(&prepared.version_set, &keyspace, outputs);
         let mut state = self.commit_prepared(&edits, prepared, &added, &dropped)?;
 
         gone.iter().filter_map(|t| super_version.tree.table(*t)).for_each(|t| t.mark_dropped());

@@ -45,14 +45,20 @@ impl Engine {
     }
 }
 
-/// The keyspace's tree as an edit leaves it.
-fn next_tree(
-    version_set: &VersionSet,
-    keyspace: &KeyspaceInner,
-    opened: &[Arc<LiveTable>],
-) -> Option<Arc<Tree>> {
-    let record = version_set.keyspaces.get(&keyspace.id)?;
-    Some(Arc::new(keyspace.super_version.load().tree.next(record.shape.clone(), opened)))
+impl Engine {
+    /// The keyspace's tree as an edit leaves it.
+    fn next_tree(
+        &self,
+        version_set: &VersionSet,
+        keyspace: &KeyspaceInner,
+        opened: &[Arc<LiveTable>],
+    ) -> Option<Arc<Tree>> {
+        let record = version_set.keyspaces.get(&keyspace.id)?;
+        let tree = keyspace.super_version.load().tree.next(record.shape.clone(), opened);
+        #[cfg(not(target_arch = "wasm32"))]
+        tree.estimate_debt(&self.options, &***keyspace.policy.load(), &record.policy_state);
+        Some(Arc::new(tree))
+    }
 }
 
 /// Gives readers the keyspace's new tree, without `flushed`.

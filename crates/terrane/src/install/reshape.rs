@@ -1,7 +1,7 @@
 //! A change of levels takes effect: runs are relabelled, and nothing is rewritten.
 
 use super::policy_state::{adopted, remembered};
-use super::{next_tree, show};
+use super::show;
 use crate::engine::{Engine, PendingReshape};
 use crate::error::Result;
 use crate::event::Event;
@@ -39,7 +39,7 @@ impl Engine {
         };
         changes.extend(remembers);
         let prepared = self.prepare(&edits, changes)?;
-        let tree = next_tree(&prepared.version_set, &keyspace, &[]);
+        let tree = self.next_tree(&prepared.version_set, &keyspace, &[]);
         let mut state = self.commit_prepared(&edits, prepared, &[], &[])?;
         show(&state, &keyspace, tree, None);
         state.reshapes.remove(&id);

@@ -82,18 +82,22 @@ impl Merge {
     /// Reports progress, if one of the shares after which it is reported was completed since `before`.
     fn tell_progress(&self, context: &JobContext, before: u64) {
         let merge = &self.part.merge;
-        let ((entries, written_bytes), all) = (self.progress(), merge.total_entries.max(1));
+        let all = merge.total_entries.max(1);
         let shares = |entries: u64| entries.saturating_mul(MAX_PROGRESS) / all;
         let Some(&group) = merge.group.inputs.first() else { return };
-        if shares(entries) == shares(before) {
+        if shares(self.progress().0) == shares(before) {
             return;
         }
-        context.events.emit(|| Event::MergeProgress {
-            compaction: merge.compaction,
-            group,
-            read_bytes: merge.bytes_of(entries),
-            total_bytes: merge.total_bytes,
-            written_bytes,
+        context.events.emit(|| {
+            // Looked up again: another part may have told of more by now.
+            let (entries, written_bytes) = self.progress();
+            Event::MergeProgress {
+                compaction: merge.compaction,
+                group,
+                read_bytes: merge.bytes_of(entries),
+                total_bytes: merge.total_bytes,
+                written_bytes,
+            }
         });
     }
 

@@ -142,7 +142,7 @@ pub struct Tree {
     runs: Vec<LiveRun>,
     /// Of level 0, once a policy that stalls by it was asked.
     level0_depth: OnceLock<usize>,
-    /// Bytes that wait to be compacted, and one more, once they were asked for.
+    /// Bytes that wait to be compacted.
     #[cfg(not(target_arch = "wasm32"))]
     pending_bytes: AtomicU64,
 }
@@ -197,15 +197,16 @@ impl Tree {
         *self.level0_depth.get_or_init(|| self.shape.level0_depth())
     }
 
-    /// About how many bytes wait to be compacted, as `estimate` says once a tree.
+    /// About how many bytes wait to be compacted, as was estimated last.
     #[cfg(not(target_arch = "wasm32"))]
-    pub(crate) fn pending_bytes(&self, estimate: impl FnOnce() -> u64) -> u64 {
-        if let Some(known) = self.pending_bytes.load(Ordering::Relaxed).checked_sub(1) {
-            return known;
-        }
-        let pending = estimate();
-        self.pending_bytes.store(pending.saturating_add(1), Ordering::Relaxed);
-        pending
+    pub(crate) fn pending_bytes(&self) -> u64 {
+        self.pending_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Sets how many bytes wait to be compacted.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn set_pending_bytes(&self, bytes: u64) {
+        self.pending_bytes.store(bytes, Ordering::Relaxed);
     }
 
     /// The live table of this id.

@@ -49,7 +49,7 @@ impl Engine {
                 room: memtable.saturating_mul(bound as u64),
             };
             #[cfg(not(target_arch = "wasm32"))]
-            if let Some((stall, debt)) = self.debt(keyspace, &super_version.tree) {
+            if let Some((stall, debt)) = self.debt(&super_version.tree) {
                 consider(stall, debt);
             }
             if sealed > 0 {

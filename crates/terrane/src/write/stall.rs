@@ -108,15 +108,20 @@ impl Engine {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::entry::Seq;
     use crate::error::ErrorKind;
+    use crate::event::Listener;
     use crate::executor::SliceExecutor;
     use crate::jobs::Progress;
     use crate::schedule::JobFilter;
     use crate::storage::{Directory, vfs::MemoryVfs};
     use crate::sync::Mutex;
     use crate::{Db, Durability, Options};
-    use std::sync::Arc;
-    use terrane_policy::{Plan, PlanContext, Policy};
+    use std::sync::{Arc, Weak};
+    use terrane_policy::{
+        Action, Capacity, Compaction, Destination, Group, Plan, PlanContext, Policy, PolicyStatus,
+        Shape,
+    };
 
     fn open(options: Options) -> Db {
         let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
@@ -205,5 +210,105 @@ mod tests {
             let refused = commit(9).map_err(Error::into_kind);
             assert!(matches!(refused, Err(ErrorKind::Stalled(Stall::Level0))), "{stalls_by_depth}");
         }
+    }
+
+    /// Moves level 0 down, whatever it holds.
+    struct Owes(Arc<Asked>);
+
+    /// The engine that a policy is of, how often the policy was asked for its capacities, and how often of
+    /// these under the lock that writers take.
+    #[derive(Default)]
+    struct Asked(Mutex<(Weak<Engine>, usize, usize)>);
+
+    impl Policy for Owes {
+        fn name(&self) -> &'static str {
+            "owes"
+        }
+
+        fn plan(&self, context: &PlanContext) -> Option<Plan> {
+            let level0 = context.shape.levels().first()?.runs.iter();
+            let inputs: Vec<_> =
+                level0.flat_map(|run| run.tables()).map(|table| table.id).collect();
+            let destination = Destination { level: 1, run: context.fresh };
+            let group = Group::new(inputs, destination, Action::Move);
+            Some(Compaction::parallel(vec![group], "a test").into())
+        }
+
+        fn status(&self, _: &Shape, _: &[u8]) -> PolicyStatus {
+            let mut asked = lock(&self.0.0);
+            let engine = asked.0.upgrade();
+            asked.1 += 1;
+            asked.2 += usize::from(engine.is_some_and(|engine| engine.writer.try_lock().is_err()));
+            PolicyStatus {
+                capacities: vec![Capacity { bytes: Some(0), runs: None }],
+                ..PolicyStatus::default()
+            }
+        }
+    }
+
+    /// A store whose level 0 has a run, which waits to be compacted, and more than may.
+    fn in_debt(asked: &Arc<Asked>, listener: Option<Listener>) -> Db {
+        let given = asked.clone();
+        let policy = move |_: &str| Some(Box::new(Owes(given.clone())) as Box<dyn Policy>);
+        let db = open(Options {
+            hard_pending_compaction_bytes: 1,
+            custom_policy: Some(Arc::new(policy)),
+            listener,
+            ..Options::small()
+        });
+        lock(&asked.0).0 = Arc::downgrade(db.engine());
+        let run = |kind| {
+            let mut job = db.engine().next_job(kind).unwrap();
+            while job.run_for(u64::MAX).unwrap() == Progress::More {}
+        };
+        // The first run goes down: what is in the deepest level waits for nothing.
+        for kinds in [&[JobFilter::Flush, JobFilter::Other][..], &[JobFilter::Flush]] {
+            put(&db, &|| Ok(())).unwrap();
+            db.engine().seal_all().unwrap();
+            kinds.iter().for_each(|kind| run(*kind));
+        }
+        db
+    }
+
+    fn put(db: &Db, catch_up: &CatchUp<'_>) -> Result<Seq> {
+        let mut batch = WriteBatch::new();
+        batch.put(&db.default_keyspace(), "key", "value").unwrap();
+        db.engine().commit(&[&batch], Durability::Buffered, catch_up)
+    }
+
+    #[test]
+    fn writes_stall_by_compaction_debt_until_a_compaction_that_runs_has_paid_it() {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let events = told.clone();
+        let listener: Listener = Arc::new(move |_, event: &Event| match event {
+            Event::Stalled { reason } => lock(&events).push(("stalled", *reason)),
+            Event::StallEnded { reason, .. } => lock(&events).push(("ended", *reason)),
+            _ => {}
+        });
+        let db = in_debt(&Arc::default(), Some(listener));
+        let stalls = || Err(ErrorKind::Stalled(Stall::CompactionBytes).into());
+        put(&db, &stalls).unwrap();
+        assert_eq!(*lock(&told), [], "no compaction runs, whose end would be that of the stall");
+        let job = Mutex::new(db.engine().next_job(JobFilter::Other).unwrap());
+        assert!(put(&db, &stalls).is_err());
+        let stalled = [("stalled", Stall::CompactionBytes), ("ended", Stall::CompactionBytes)];
+        assert_eq!(*lock(&told), stalled);
+        put(&db, &|| {
+            while lock(&job).run_for(u64::MAX)? == Progress::More {}
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(*lock(&told), [stalled, stalled].concat());
+        assert_eq!(db.stats().unwrap().waits.compaction_bytes.count, 2);
+        put(&db, &stalls).unwrap();
+    }
+
+    #[test]
+    fn no_write_asks_a_policy_for_its_capacities() {
+        let asked = Arc::new(Asked::default());
+        let db = in_debt(&asked, None);
+        put(&db, &|| Ok(())).unwrap();
+        let (_, times, under_lock) = &*lock(&asked.0);
+        assert!((*times > 0, *under_lock) == (true, 0), "{times} times, {under_lock} by writes");
     }
 }

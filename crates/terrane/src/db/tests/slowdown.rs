@@ -6,11 +6,13 @@ use crate::executor::ThreadExecutor;
 use crate::stats::BackgroundStats;
 use crate::storage::Directory;
 use crate::storage::vfs::{MemoryVfs, Vfs};
-use crate::{Db, Event, Options, Stall};
+use crate::{Db, Event, Options, Stall, Waiter};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use terrane_policy::{
-    Action, Capacity, Compaction, Destination, Group, Plan, PlanContext, Policy, PolicyStatus,
+    Action, Capacity, Compaction, Destination, Group, Plan, PlanContext, Policy, PolicyOptions,
+    PolicyStatus,
 };
 
 /// Moves the first run down and leaves the others; level 0 may hold nothing.
@@ -68,17 +70,49 @@ fn flush(db: &Db, runs: u64) {
     }
 }
 
-#[test]
-fn writes_near_a_stall_by_level_0_slow_down_and_end_it_when_the_store_closes() {
+/// A flush that is held back for as long as the rate is: the one before takes the slice that is granted at
+/// once.
+fn hold_a_flush(db: &Db) -> Waiter {
+    db.set_background_bytes_per_second(1);
+    flush(db, 1);
+    fill(db, 10, 1);
+    let mut held = db.begin_flush().unwrap();
+    assert!(!held.is_done().unwrap());
+    held
+}
+
+/// A store with 6 runs of 8 in level 0, and a flush that is held back.
+fn near_a_stall() -> (Db, Told, Waiter) {
     let (db, told) = open(Options { l0_stop_trigger: 8, ..Options::small() });
-    flush(&db, 3);
-    fill(&db, 10, 1);
-    assert_eq!(*told.lock().unwrap(), [], "2 runs of 8");
-    flush(&db, 4);
+    flush(&db, 6);
+    assert!(slowdowns(&db) == 0, "nothing runs");
+    let held = hold_a_flush(&db);
+    (db, told, held)
+}
+
+/// Writes so much that it pays for more than jobs have done before, and less than a memtable takes.
+fn pay(db: &Db) {
+    fill(db, 200, 1);
+}
+
+/// How often writes were slowed down by level 0.
+fn slowdowns(db: &Db) -> u64 {
+    db.stats().unwrap().waits.level0_slowdown.count
+}
+
+#[test]
+fn a_slowdown_begins_with_the_first_write_that_waits_and_ends_when_the_store_closes() {
+    let (db, told) = open(Options { l0_stop_trigger: 8, ..Options::small() });
+    flush(&db, 7);
     fill(&db, 100, 1);
-    assert_eq!(*told.lock().unwrap(), [("begun", Stall::Level0)], "6 of 8");
-    let waits = db.stats().unwrap().waits;
-    assert_eq!(waits.level0.count, 0, "nothing stalls");
+    assert_eq!(*told.lock().unwrap(), [], "6 runs of 8, and nobody waits: nothing runs");
+    assert_eq!(slowdowns(&db), 0);
+    let (db, told, held) = near_a_stall();
+    pay(&db);
+    assert_eq!(*told.lock().unwrap(), [("begun", Stall::Level0)]);
+    assert!(slowdowns(&db) > 0);
+    assert_eq!(db.stats().unwrap().stalls, 0);
+    drop(held);
     db.close().unwrap();
     assert_eq!(*told.lock().unwrap(), [("begun", Stall::Level0), ("ended", Stall::Level0)]);
 }
@@ -86,41 +120,54 @@ fn writes_near_a_stall_by_level_0_slow_down_and_end_it_when_the_store_closes() {
 #[test]
 fn writes_near_a_stall_by_what_waits_to_be_compacted_slow_down_and_do_not_stall_while_nothing_runs()
 {
-    let options = Options { l0_stop_trigger: 100, ..Options::small() };
+    let options =
+        Options { l0_stop_trigger: 100, max_immutable_memtables: 100, ..Options::small() };
     let (db, _) = open(options.clone());
     flush(&db, 2);
     // All of level 0, with all of level 1.
     let pending = db.default_keyspace().shape().unwrap().bytes();
     for (limit, reason) in [(0, None), (pending, Some(Stall::CompactionBytes))] {
         let (db, told) = open(Options { hard_pending_compaction_bytes: limit, ..options.clone() });
-        flush(&db, 2);
+        flush(&db, 1);
+        let _held = hold_a_flush(&db);
         fill(&db, 100, 1);
         assert_eq!(told.lock().unwrap().first().copied(), reason.map(|reason| ("begun", reason)));
-        assert_eq!(db.stats().unwrap().stalls, 0);
+        let stats = db.stats().unwrap();
+        let slowed = stats.waits.compaction_bytes_slowdown.count;
+        assert_eq!((slowed > 0, stats.stalls), (reason.is_some(), 0));
     }
 }
 
 #[test]
-fn a_write_waits_for_what_it_pays_for_and_is_counted_by_the_reason() {
-    let (db, _) = open(Options {
-        l0_stop_trigger: 8,
-        // After a first slice, no job goes on.
-        background_bytes_per_second: 1,
-        ..Options::small()
+fn a_write_that_has_paid_for_what_is_not_done_returns_when_jobs_go_on() {
+    let (db, _, held) = near_a_stall();
+    pay(&db);
+    let (before, (returned, returns)) = (slowdowns(&db), channel());
+    std::thread::scope(|threads| {
+        threads.spawn(|| {
+            // The more it has written, the longer it may wait: years.
+            db.inner.executor.wrote(db.engine(), 1 << 50);
+            returned.send(()).unwrap();
+        });
+        assert!(returns.recv_timeout(Duration::from_millis(50)).is_err(), "jobs are held back");
+        db.set_background_bytes_per_second(0);
     });
-    db.set_background_bytes_per_second(0);
-    flush(&db, 7);
-    db.set_background_bytes_per_second(1);
-    // The first flush is one slice; the second is held, and with it there are jobs.
-    for seed in 0..2 {
-        fill(&db, 100, seed);
-        db.engine().seal_all().unwrap();
-        db.engine().work_came();
-        fill(&db, 1, seed);
-    }
-    fill(&db, 100, 3);
-    let waits = db.stats().unwrap().waits;
-    assert!(waits.level0_slowdown.count + waits.memtables_slowdown.count > 0, "{waits:?}");
+    assert_eq!(slowdowns(&db), before + 1);
+    drop(held);
+}
+
+#[test]
+fn only_writes_are_slowed_down() {
+    let (db, _, mut held) = near_a_stall();
+    pay(&db);
+    db.keyspace("other").unwrap();
+    let before = slowdowns(&db);
+    assert!(!held.is_done().unwrap());
+    db.default_keyspace().set_policy(&PolicyOptions::default()).unwrap();
+    assert!(db.drop_keyspace("other").unwrap());
+    assert_eq!(slowdowns(&db), before);
+    fill(&db, 1, 2);
+    assert_eq!(slowdowns(&db), before + 1, "a write at the same time");
 }
 
 #[test]
@@ -224,7 +271,7 @@ fn background_work_is_counted_by_worker_and_by_kind() {
     assert_eq!(flushes.written_bytes, stats.flushed_bytes);
     let moved = (merges.read_bytes, merges.written_bytes);
     assert_eq!(moved, (stats.merge_read_bytes, stats.merge_written_bytes));
-    assert!(flushes.bytes_per_second() > 0 && merges.bytes_per_second() > 0);
+    assert!(flushes.bytes_per_second > 0 && merges.bytes_per_second > 0);
     let left = [flushes, removals, merges].map(|jobs| (jobs.queued, jobs.running));
     assert_eq!(left, [(0, 0); 3]);
 }
