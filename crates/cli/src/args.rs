@@ -1,5 +1,6 @@
 //! Arguments that several commands share: a store, a keyspace, a range of keys, a policy, JSON.
 
+use crate::background::Background;
 use crate::escape::{from_hex, shown};
 use crate::exit::{Exit, Failure};
 use clap::Args;
@@ -37,6 +38,17 @@ pub struct At {
     /// The keyspace
     #[arg(long, value_name = "NAME", default_value = DEFAULT_KEYSPACE)]
     pub keyspace: String,
+}
+
+// A command that writes to a keyspace, and how background work is done meanwhile.
+#[derive(Args)]
+pub struct Working<T: Args> {
+    #[command(flatten)]
+    pub at: At,
+    #[command(flatten)]
+    pub args: T,
+    #[command(flatten)]
+    pub background: Background,
 }
 
 // Bounds of keys.

@@ -1,6 +1,6 @@
 //! The command line: every command, in the order of `--help`.
 
-use crate::args::{InKeyspace, InStore};
+use crate::args::{InKeyspace, InStore, Working};
 use crate::commands::{
     bench, check, checkpoint, compact, completions, count, delete, export, get, import, keyspaces,
     levels, load, man, policies, policy, put, quarantine, repair, scan, shell, simulate, stats,
@@ -31,7 +31,7 @@ pub struct Cli {
 #[derive(Subcommand)]
 pub enum Command {
     #[command(after_help = load::EXAMPLES)]
-    Load(InKeyspace<load::LoadArgs>),
+    Load(Working<load::LoadArgs>),
     #[command(after_help = get::EXAMPLES)]
     Get(InKeyspace<get::GetArgs>),
     #[command(after_help = put::EXAMPLES)]
@@ -43,7 +43,7 @@ pub enum Command {
     #[command(after_help = count::EXAMPLES)]
     Count(InKeyspace<count::CountArgs>),
     #[command(after_help = shell::EXAMPLES)]
-    Shell(InKeyspace<shell::ShellArgs>),
+    Shell(Working<shell::ShellArgs>),
     Stats(InStore<stats::StatsArgs>),
     Levels(InKeyspace<levels::LevelsArgs>),
     Check(InStore<check::CheckArgs>),
@@ -53,7 +53,7 @@ pub enum Command {
     #[command(after_help = policy::EXAMPLES)]
     Policy(InKeyspace<policy::PolicyArgs>),
     #[command(after_help = compact::EXAMPLES)]
-    Compact(InKeyspace<compact::CompactArgs>),
+    Compact(Working<compact::CompactArgs>),
     Checkpoint(checkpoint::CheckpointArgs),
     Export(export::ExportArgs),
     Import(import::ImportArgs),

@@ -12,6 +12,7 @@
 //! * `waits` - what writes waited for.
 
 mod args;
+mod background;
 mod cli;
 mod commands;
 mod copy;

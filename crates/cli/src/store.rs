@@ -5,6 +5,7 @@
 //! fails while another process may write: files could vanish while they are read.
 
 use crate::args::At;
+use crate::background::Background;
 use crate::escape::printable;
 use crate::exit::{Exit, Failure};
 use crate::message::{self, counted};
@@ -44,9 +45,10 @@ pub fn read(at: &At, command: impl FnOnce(&Opened) -> Result<(), Failure>) -> Re
 /// Runs a command that changes a keyspace, which must exist.
 pub fn change(
     at: &At,
+    background: &Background,
     command: impl FnOnce(&Opened) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    run(existing_keyspace(at, Options { create: false, ..Options::default() })?, command)
+    run(existing(at, false, background)?, command)
 }
 
 fn run(
@@ -62,14 +64,20 @@ fn existing_keyspace(at: &At, options: Options) -> Result<Opened, Failure> {
 }
 
 /// A keyspace to read, or to change, which must exist.
-pub fn existing(at: &At, read_only: bool) -> Result<Opened, Failure> {
-    existing_keyspace(at, Options { create: false, read_only, ..Options::default() })
+pub fn existing(at: &At, read_only: bool, background: &Background) -> Result<Opened, Failure> {
+    let options = Options { create: false, read_only, ..Options::default() };
+    existing_keyspace(at, background.of(options))
 }
 
 /// A keyspace to write to; it and its store are created if they do not exist. A policy that is
 /// given is the keyspace's from then on.
-pub fn create(at: &At, policy: Option<&PolicyOptions>) -> Result<Opened, Failure> {
-    let opened = Opened::new(at, Options::default(), |db| Ok(db.keyspace(&at.keyspace)?))?;
+pub fn create(
+    at: &At,
+    policy: Option<&PolicyOptions>,
+    background: &Background,
+) -> Result<Opened, Failure> {
+    let options = background.of(Options::default());
+    let opened = Opened::new(at, options, |db| Ok(db.keyspace(&at.keyspace)?))?;
     if let Some(policy) = policy {
         choose(&opened.keyspace, policy)?;
     }

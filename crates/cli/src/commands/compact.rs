@@ -1,6 +1,6 @@
 //! `compact`: merges a keyspace, or a range of it, into one run.
 
-use crate::args::{InKeyspace, KeyRange};
+use crate::args::{KeyRange, Working};
 use crate::exit::Failure;
 use crate::message;
 use crate::meter::Meter;
@@ -48,10 +48,10 @@ struct Summary {
 }
 
 /// Opens the store and compacts.
-pub fn run(InKeyspace { at, args }: &InKeyspace<CompactArgs>) -> Result<(), Failure> {
+pub fn run(Working { at, args, background }: &Working<CompactArgs>) -> Result<(), Failure> {
     args.range.parse(args.hex)?;
     interrupt::listen()?;
-    store::change(at, |opened| {
+    store::change(at, background, |opened| {
         compact(opened, args)?;
         // Files that are not needed any more go now, not when the store is opened next.
         Ok(opened.db.wait_until_idle()?)

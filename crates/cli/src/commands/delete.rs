@@ -1,6 +1,7 @@
 //! `delete`: deletes a key, or a range of keys in batches.
 
 use crate::args::{self, InKeyspace, KeyRange};
+use crate::background::Background;
 use crate::exit::Failure;
 use crate::message::{self, counted};
 use crate::meter::Meter;
@@ -57,7 +58,7 @@ pub fn run(InKeyspace { at, args }: &InKeyspace<DeleteArgs>) -> Result<(), Failu
     args.key.as_ref().map(|key| args::bytes(key, args.hex)).transpose()?;
     args.range.parse(args.hex)?;
     interrupt::listen()?;
-    store::change(at, |opened| delete(opened, args))
+    store::change(at, &Background::default(), |opened| delete(opened, args))
 }
 
 /// Deletes the key or the range.

@@ -2,6 +2,7 @@
 
 use super::policies::describe;
 use crate::args::{InKeyspace, POLICY, policy as parse};
+use crate::background::Background;
 use crate::exit::Failure;
 use crate::output::Output;
 use crate::store::{self, Opened};
@@ -30,7 +31,7 @@ pub struct PolicyArgs {
 /// Opens the store and shows or changes the policy.
 pub fn run(InKeyspace { at, args }: &InKeyspace<PolicyArgs>) -> Result<(), Failure> {
     match &args.policy {
-        Some(_) => store::change(at, |opened| policy(opened, args)),
+        Some(_) => store::change(at, &Background::default(), |opened| policy(opened, args)),
         None => store::read(at, |opened| policy(opened, args)),
     }
 }

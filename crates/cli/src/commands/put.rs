@@ -1,6 +1,7 @@
 //! `put`: writes a key and its value.
 
 use crate::args::{self, InKeyspace, POLICY, policy};
+use crate::background::Background;
 use crate::exit::{Exit, Failure};
 use crate::store::{self, Opened};
 use clap::Args;
@@ -40,7 +41,7 @@ pub fn run(InKeyspace { at, args }: &InKeyspace<PutArgs>) -> Result<(), Failure>
         if args.value == "-" { standard_input()? } else { args::bytes(&args.value, args.hex)? };
     // Before the store is opened, so that a value over its limit creates none.
     check_limits(&key, &value)?;
-    let opened = store::create(at, args.policy.as_ref())?;
+    let opened = store::create(at, args.policy.as_ref(), &Background::default())?;
     opened.keyspace.put(&key, &value, Durability::Sync)?;
     opened.close()
 }

@@ -1,6 +1,7 @@
 //! `stats`: shows what a store holds and how much space it takes.
 
 use crate::args::InStore;
+use crate::background;
 use crate::escape::{printable, shown};
 use crate::exit::Failure;
 use crate::message::counted;
@@ -128,6 +129,7 @@ fn report(place: &Path, stats: &Stats) -> Vec<String> {
             HumanBytes(stats.discarded_bytes)
         ),
     ];
+    lines.extend(background::lines(stats));
     for keyspace in &stats.keyspaces {
         lines.push(String::new());
         lines.extend(keyspace_lines(keyspace));

@@ -59,11 +59,29 @@ fn keys_of_a_file_are_written_once_each() {
     let policy = r#"{"policy": "universal", "partitioner": "global-range", "run-trigger": 2,
         "target-file-bytes": 65536, "flush-floor-bytes": 32768}"#;
     let args = ["bench", "d", "--json", "--keys", "urls", "--value-bytes", "1000"];
-    let rest = ["--memtable-mib", "1", "--policy", policy, "--benchmarks", "fillseq,readmissing"];
+    let rest = [
+        "--debt-mib",
+        "0",
+        "--memtable-mib",
+        "1",
+        "--policy",
+        policy,
+        "--benchmarks",
+        "fillseq,readmissing",
+    ];
     let series = place.json(&[&args[..], &rest, &["--workers", "2"]].concat());
     assert_eq!((&series["num"], &series["workers"]), (&3000.into(), &2.into()));
+    assert_eq!(series["hard_pending_compaction_bytes"], 0);
     let [fill, missing] = &series["results"].as_array().unwrap()[..] else { panic!("two") };
     assert_eq!((&fill["operations"], &missing["found"]), (&3000.into(), &0.into()));
+    // A worker for flushes and one for removals, besides those for merges.
+    let flushes = |result: &Value| {
+        let background = &result["background"];
+        assert_eq!(background["busy_micros"].as_array().unwrap().len(), 4, "{background}");
+        background["flushes"]["written_bytes"].as_u64().unwrap()
+    };
+    assert!(flushes(fill) > 0);
+    assert_eq!(flushes(missing), 0, "what the fill did is not counted again");
     // Keys in order, cut flushes: all that compactions did was to move tables.
     assert!(fill["tables"].as_u64().unwrap() > 10, "{fill}");
     assert!(fill["compactions"].as_u64().unwrap() > 0, "{fill}");

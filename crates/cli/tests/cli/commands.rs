@@ -127,6 +127,29 @@ fn stats_show_the_levels_as_a_table_and_as_json() {
 }
 
 #[test]
+fn stats_of_an_open_store_show_its_background_work() {
+    let place = Place::new();
+    let stats = |show: &str| {
+        let lines = format!("put a 1\ncompact\nput a 2\ncompact\n{show}\n");
+        let shell = ["shell", "db", "--create", "--workers", "2", "--debt-mib", "0"];
+        place.run_with_input(&shell, lines.as_bytes()).text()
+    };
+    let shown: serde_json::Value = serde_json::from_str(&stats("stats --json")).unwrap();
+    let background = &shown["since_open"]["background"];
+    assert_eq!(background["flushes"]["ended"], 2, "{background}");
+    let bytes = |name: &str| background["merges"][name].as_u64().unwrap();
+    assert!(bytes("written_bytes") > 0 && bytes("bytes_per_second") > 0, "{background}");
+    assert_eq!(background["busy_micros"].as_array().unwrap().len(), 4, "{background}");
+    let table = stats("stats");
+    let flushes =
+        table.lines().find(|line| line.trim_start().starts_with("flushes")).expect(&table);
+    let cells: Vec<_> = flushes.split_whitespace().take(4).collect();
+    assert_eq!(cells, ["flushes", "0", "0", "2"], "{table}");
+    // A command that only reads has none to show.
+    assert!(!place.run(&["stats", "db"]).text().contains("flushes"));
+}
+
+#[test]
 fn check_reports_all_damage_and_changes_nothing() {
     let place = Place::new();
     let load = ["load", "db", "--format", "tsv"];

@@ -1,6 +1,7 @@
 //! The arguments of `bench`.
 
 use crate::args::{POLICY, policy};
+use crate::background::Background;
 use crate::commands::simulate::{ChosenWorkload, chosen_workload};
 use crate::exit::{Exit, Failure};
 use clap::builder::RangedU64ValueParser;
@@ -17,10 +18,9 @@ The benchmarks are those of RocksDB's db_bench under the same names: one thread,
 keys padded with zeros, values that compress to half. Those that do not follow a fill use the store
 that an earlier `bench` left in DIR. With `--policy all` each policy has a directory within it.
 
-A workload (`--workload`) is one of `terrane simulate`, on tables without compression: its operations run
-on one thread, and its figures have the simulator's names.
-
-With `--keys FILE` keys are the lines of a file, each once, in its order: fillseq writes them all.
+A workload (`--workload`) is one of `terrane simulate`, on tables without compression: its
+operations run on one thread, and its figures have the simulator's names. With `--keys FILE` keys
+are the lines of a file, each once: fillseq writes them all in its order.
 
 Benchmarks:
   fillseq       put keys in order into a new store
@@ -34,7 +34,7 @@ Benchmarks:
 Examples:
   terrane bench --policy all --benchmarks fillrandom,readrandom
   terrane bench --policy vertiorizon --workload updates-50 --simulate
-  terrane bench --policy universal --workload unique-random --workers 1 --simulate --json
+  terrane bench --workload unique-random --workers 2 --background-mib 20 --simulate --json
   terrane bench --policy universal --benchmarks fillseq --keys urls.txt
   terrane bench --drain --num 4000000
   terrane bench big --benchmarks fillrandom --num 50000000     the store stays in big
@@ -98,9 +98,8 @@ pub struct BenchArgs {
     /// The compaction policy: a preset, JSON, or `all` for every preset in turn
     #[arg(long, value_name = POLICY, value_parser = policies)]
     pub policy: Option<Policies>,
-    /// Merges that run at once [default: one less than there are processors, from 1 to 8]
-    #[arg(long, value_parser = RangedU64ValueParser::<usize>::new().range(1..=256))]
-    pub workers: Option<usize>,
+    #[command(flatten)]
+    pub background: Background,
     /// Start the next benchmark while compactions are still due
     #[arg(long)]
     pub no_wait_until_idle: bool,
@@ -153,11 +152,6 @@ impl BenchArgs {
             None => self.key_bytes,
         };
         (key_bytes + self.value_bytes) as u64
-    }
-
-    /// Merges that run at once.
-    pub fn workers(&self) -> usize {
-        self.workers.unwrap_or_else(terrane::executor::workers)
     }
 
     /// Memtable size in MiB.

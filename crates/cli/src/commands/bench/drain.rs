@@ -101,7 +101,7 @@ fn open(
         cache_bytes: args.cache_mib << 20,
         table: args.table(),
         l0_stop_trigger: 1 << 20,
-        ..defaults
+        ..args.background.of(defaults)
     };
     let storage = Arc::new(Directory::open(Arc::new(NativeVfs::open(dir, true)?))?);
     Ok(Db::open_storage(storage, options, Arc::new(ThreadExecutor::new(threads)))?)

@@ -18,8 +18,7 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use terrane::stats::WriteWaits;
-use terrane::stats::{LevelStats, ReadCounts};
+use terrane::stats::{BackgroundStats, LevelStats, ReadCounts, WriteWaits};
 use terrane::{Db, Durability, Keyspace, Stats};
 
 /// Operations between two looks at the store.
@@ -67,6 +66,8 @@ pub struct Report {
     pub stalls: u64,
     /// All waits of writes, by their reason, since the store was opened.
     pub waits: WriteWaits,
+    /// What was done in the background.
+    pub background: BackgroundStats,
     /// The most memory that the process had, where the system tells.
     pub memory_bytes_peak: Option<u64>,
 }
@@ -174,6 +175,7 @@ impl Bench<'_> {
             space_amplification_peak: live_bytes.and_then(|live| amplified(tally.taken_peak, live)),
             compactions: self.compactions.since(&began, &self.keyspace)?,
             stalls: after.stalls - before.stalls,
+            background: after.background.since(&before.background),
             waits: after.waits,
             memory_bytes_peak: resident::peak(),
         })

@@ -18,6 +18,7 @@ use crate::meter::Meter;
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
+use terrane::stats::BackgroundStats;
 use terrane::{Durability, Options, Stats};
 use terrane_sim::{
     Config, Kind, Latencies, Latency, LevelFigures, Operation, Operations, Report, Simulation,
@@ -57,6 +58,11 @@ pub struct PhaseFigures {
     pub compactions: CompactionFigures,
     /// Of each kind of operation; reads of missing keys are reads here.
     pub latencies: BTreeMap<Kind, Latency>,
+    /// How much of the time workers were busy with merges, on average.
+    pub worker_utilisation: Option<f64>,
+    /// What was done in the background of the store.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub background: Option<BackgroundStats>,
 }
 
 /// The moment at which a phase begins.
@@ -253,6 +259,7 @@ impl Mix<'_, '_> {
         let store_bytes_peak = begun.watch.peak();
         let seconds = done.busy.as_secs_f64().max(1e-9);
         let worst = done.slowest.map(|time| self.window as f64 / time.as_secs_f64().max(1e-9));
+        let background = after.background.since(&before.background);
         Ok(PhaseFigures {
             name: name.to_owned(),
             seconds: begun.at.elapsed().as_secs_f64(),
@@ -266,6 +273,8 @@ impl Mix<'_, '_> {
             throughput_worst_window: worst.unwrap_or(done.operations as f64 / seconds),
             by_level: self.levels(&before, &after, &begun.compactions),
             compactions: self.bench.compactions.since(&begun.compactions, &self.bench.keyspace)?,
+            worker_utilisation: merging(&background, self.bench.args.background.workers()),
+            background: Some(background),
             latencies: (done.latencies.iter())
                 .filter_map(|(kind, latencies)| Some((*kind, latencies.figures()?)))
                 .collect(),
@@ -289,6 +298,12 @@ impl Mix<'_, '_> {
         });
         figures.collect()
     }
+}
+
+/// How much of the time so many workers were busy with merges, on average.
+fn merging(background: &BackgroundStats, workers: usize) -> Option<f64> {
+    let time = background.elapsed_micros as f64 * workers as f64;
+    (time > 0.0).then(|| background.merges.busy_micros as f64 / time)
 }
 
 /// The rows of the table.
@@ -316,6 +331,8 @@ pub fn table(report: &MixReport) -> Vec<String> {
             compactions: CompactionFigures::simulated(&f, tables),
             by_level: f.by_level,
             latencies: f.latencies,
+            worker_utilisation: Some(f.worker_utilisation),
+            background: None,
         }
     });
     let simulated: Vec<_> = simulated.collect();
@@ -342,6 +359,9 @@ pub fn table(report: &MixReport) -> Vec<String> {
         row("seconds of compaction", &|f| format!("{:.2}", f.compactions.compaction_seconds)),
         row("MB compacted a second", &|f| {
             format!("{:.1}", f.compactions.compaction_throughput / 1e6)
+        }),
+        row("workers merging", &|f| {
+            f.worker_utilisation.map_or("-".into(), |share| format!("{:.0} %", share * 100.0))
         }),
         row("longest merge, s", &|f| or_dash(f.compactions.merge_seconds.map(|took| took.max))),
         row("tables", &|f| f.compactions.tables.to_string()),
@@ -374,7 +394,7 @@ impl Bench<'_> {
             buffer_bytes: self.args.memtable_mib() << 20,
             key_bytes: self.args.key_bytes as u64,
             value_bytes: self.args.value_bytes as u64,
-            workers: self.args.workers(),
+            workers: self.args.background.workers(),
             max_immutable_memtables: store.max_immutable_memtables,
             l0_stop_trigger: store.l0_stop_trigger,
             block_bytes: table.block_bytes as u64,

@@ -25,6 +25,7 @@ mod workload;
 
 pub use args::{BenchArgs, EXAMPLES};
 
+use crate::background::mean_busy;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::{interrupt, store};
@@ -34,8 +35,7 @@ use measure::{Bench, Report};
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use terrane::executor::ThreadExecutor;
+use terrane::stats::JobStats;
 use terrane::{Db, Options};
 use terrane_policy::{FilterBits, PolicyOptions, presets};
 use terrane_sim::Workload;
@@ -56,6 +56,8 @@ struct Series<'a, R> {
     sync: bool,
     waited_until_idle: bool,
     workers: usize,
+    background_bytes_per_second: u64,
+    hard_pending_compaction_bytes: u64,
     memtable_mib: u64,
     cache_mib: u64,
     filter_bits: FilterBits,
@@ -126,6 +128,7 @@ fn run_workload(args: &BenchArgs, workload: &Workload, temporary: &Path) -> Resu
 
 impl<'a, R> Series<'a, R> {
     fn of(args: &BenchArgs, results: &'a [R]) -> Self {
+        let options = args.background.of(Options::default());
         Series {
             num: args.num(),
             key_bytes: args.key_bytes,
@@ -134,7 +137,9 @@ impl<'a, R> Series<'a, R> {
             seed: args.seed,
             sync: args.sync,
             waited_until_idle: !args.no_wait_until_idle,
-            workers: args.workers(),
+            workers: args.background.workers(),
+            background_bytes_per_second: options.background_bytes_per_second,
+            hard_pending_compaction_bytes: options.hard_pending_compaction_bytes,
             memtable_mib: args.memtable_mib(),
             cache_mib: args.cache_mib,
             filter_bits: args.table().filter_bits_per_key,
@@ -225,8 +230,7 @@ impl<'a> Place<'a> {
         }
         let compactions = Compactions::default();
         let options = Options { listener: Some(compactions.listener()), ..options };
-        let executor = Arc::new(ThreadExecutor::new(args.workers()));
-        let db = Db::open_with(&self.dir, options, executor)?;
+        let db = Db::open(&self.dir, args.background.of(options))?;
         if create {
             let failed = |e| Failure::io(&format!("create {}", marker.display()), &e);
             fs::write(&marker, MARKED).map_err(failed)?;
@@ -250,7 +254,7 @@ impl<'a> Place<'a> {
 }
 
 /// The columns of the table, with their widths.
-const HEAD: [(&str, usize); 23] = [
+const HEAD: [(&str, usize); 26] = [
     ("policy", 20),
     ("benchmark", 13),
     ("op/s", 10),
@@ -273,6 +277,9 @@ const HEAD: [(&str, usize); 23] = [
     ("moves", 8),
     ("stalls", 7),
     ("longest wait us", 18),
+    ("busy", 6),
+    ("flush MB/s", 12),
+    ("merge MB/s", 12),
     ("MiB", 6),
 ];
 
@@ -283,6 +290,14 @@ fn longest_wait(report: &Report) -> String {
     longest
         .filter(|(_, wait)| wait.count > 0)
         .map_or("-".into(), |(reason, wait)| format!("{reason} {}", wait.micros_max))
+}
+
+/// Millions of bytes that jobs moved for each second that a worker was busy with them.
+fn mb_per_second(jobs: &JobStats) -> String {
+    match jobs.busy_micros {
+        0 => "-".into(),
+        _ => format!("{:.0}", jobs.bytes_per_second as f64 / 1e6),
+    }
 }
 
 fn line(report: &Report) -> String {
@@ -311,6 +326,9 @@ fn line(report: &Report) -> String {
         format!("{:.2}", report.compactions.compaction_moves.mean),
         report.stalls.to_string(),
         longest_wait(report),
+        mean_busy(&report.background).map_or("-".into(), |share| format!("{:.0}%", share * 100.0)),
+        mb_per_second(&report.background.flushes),
+        mb_per_second(&report.background.merges),
         report.memory_bytes_peak.map_or("-".into(), |bytes| (bytes >> 20).to_string()),
     ];
     cells.iter().zip(HEAD).map(|(cell, (_, width))| format!("{cell:>width$}")).collect()

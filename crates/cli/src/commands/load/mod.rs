@@ -25,7 +25,7 @@ mod progress;
 mod record;
 mod tsv;
 
-use crate::args::{At, InKeyspace, POLICY, policy};
+use crate::args::{POLICY, Working, policy};
 use crate::exit::{Exit, Failure};
 use crate::message;
 use crate::output::Output;
@@ -78,9 +78,7 @@ pub struct LoadArgs {
     /// The first row names the columns (tsv, csv)
     #[arg(long)]
     pub header: bool,
-    /// Rows in a batch, which is written as a whole or not at all
-    ///
-    /// A batch ends early at 16 MiB.
+    /// Rows in a batch, which is written as a whole or not at all; it ends early at 16 MiB
     #[arg(long, value_name = "ROWS", default_value_t = 1000,
           value_parser = clap::value_parser!(u32).range(1..))]
     pub batch: u32,
@@ -137,7 +135,8 @@ trait Rows: Send {
 }
 
 /// Loads the rows; on success all of them are durable.
-pub fn run(InKeyspace { at, args }: &InKeyspace<LoadArgs>) -> Result<(), Failure> {
+pub fn run(load: &Working<LoadArgs>) -> Result<(), Failure> {
+    let args = &load.args;
     let file = args.file.as_deref().filter(|file| *file != Path::new("-"));
     let format = format(args, file)?;
     let (input, input_bytes) = open(file)?;
@@ -146,7 +145,7 @@ pub fn run(InKeyspace { at, args }: &InKeyspace<LoadArgs>) -> Result<(), Failure
     let name = file.map_or("standard input".into(), |file| file.display().to_string());
     let reader = Reader::start(Batches::new(rows, name, args.batch))?;
     let mut progress = Progress::new(input_bytes);
-    let loaded = write(at, args, &reader, &mut progress);
+    let loaded = write(load, &reader, &mut progress);
     let summary = progress.finish();
     message::note(&summary.to_string());
     loaded?;
@@ -160,13 +159,12 @@ pub fn run(InKeyspace { at, args }: &InKeyspace<LoadArgs>) -> Result<(), Failure
 
 /// Opens the store when the first batch has been read, and writes batches until there are no more.
 fn write(
-    at: &At,
-    args: &LoadArgs,
+    Working { at, args, background }: &Working<LoadArgs>,
     reader: &Reader,
     progress: &mut Progress,
 ) -> Result<(), Failure> {
     next(&reader.first, progress)?;
-    let Opened { db, keyspace, .. } = store::create(at, args.policy.as_ref())?;
+    let Opened { db, keyspace, .. } = store::create(at, args.policy.as_ref(), background)?;
     // A reader that has gone has failed, and left its failure where the loop finds it.
     let _ = reader.keyspace.send(keyspace.id());
     let durability = if args.sync { Durability::Sync } else { Durability::Buffered };

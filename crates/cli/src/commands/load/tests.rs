@@ -19,7 +19,7 @@ fn read(args: &str, input: &[u8]) -> (Pairs<String>, Option<Malformed>) {
 
 fn read_bytes(args: &str, input: &[u8]) -> (Pairs<Vec<u8>>, Option<Malformed>) {
     let args = format!("terrane load db --format {args}");
-    let Command::Load(InKeyspace { args, .. }) = Cli::parse_from(args.split_whitespace()).command
+    let Command::Load(Working { args, .. }) = Cli::parse_from(args.split_whitespace()).command
     else {
         panic!("not a load");
     };

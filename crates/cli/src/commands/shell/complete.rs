@@ -118,6 +118,7 @@ impl Helper for Completion {}
 mod tests {
     use super::*;
     use crate::args::At;
+    use crate::background::Background;
     use crate::store;
     use terrane::Durability;
 
@@ -125,7 +126,7 @@ mod tests {
     fn each_place_of_a_line_has_its_own_candidates() {
         let dir = tempfile::tempdir().unwrap();
         let at = At { dir: dir.path().join("db"), keyspace: "default".into() };
-        let opened = store::create(&at, None).unwrap();
+        let opened = store::create(&at, None, &Background::default()).unwrap();
         for key in ["user:1", "user:2", "user 3", "video:1"] {
             opened.keyspace.put(key.as_bytes(), b"", Durability::Buffered).unwrap();
         }

@@ -9,7 +9,7 @@ mod command;
 mod complete;
 mod interactive;
 
-use crate::args::{At, InKeyspace};
+use crate::args::Working;
 use crate::exit::{Exit, Failure};
 use crate::store::{self, Opened};
 use clap::Args;
@@ -44,8 +44,8 @@ pub struct ShellArgs {
 }
 
 /// Opens the store and runs commands until the input ends.
-pub fn run(InKeyspace { at, args }: &InKeyspace<ShellArgs>) -> Result<(), Failure> {
-    let mut opened = open(at, args)?;
+pub fn run(shell: &Working<ShellArgs>) -> Result<(), Failure> {
+    let mut opened = open(shell)?;
     if io::stdin().is_terminal() && io::stdout().is_terminal() {
         interactive::run(&mut opened)?;
     } else {
@@ -54,8 +54,11 @@ pub fn run(InKeyspace { at, args }: &InKeyspace<ShellArgs>) -> Result<(), Failur
     opened.close()
 }
 
-fn open(at: &At, args: &ShellArgs) -> Result<Opened, Failure> {
-    if args.create { store::create(at, None) } else { store::existing(at, args.read_only) }
+fn open(Working { at, args, background }: &Working<ShellArgs>) -> Result<Opened, Failure> {
+    match args.create {
+        true => store::create(at, None, background),
+        false => store::existing(at, args.read_only, background),
+    }
 }
 
 /// Runs each line, up to the first that fails.
