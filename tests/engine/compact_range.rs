@@ -56,7 +56,7 @@ impl Store {
             }
         };
         let options = Options {
-            memtable_bytes: 8 << 10,
+            memtable_bytes: 11 << 10,
             wal_file_bytes: 32 << 10,
             max_total_wal_bytes: 256 << 10,
             policy,
@@ -179,7 +179,7 @@ fn compacted_slices_of_a_range_survive_a_restart() {
         db.wait_until_idle().unwrap();
         // Some policies have just merged nearly everything.
         for _ in 0..40 {
-            if tables_above_the_bottom(&keyspace) >= 8 {
+            if tables_above_the_bottom(&keyspace) >= 12 {
                 break;
             }
             (0..50).for_each(|_| store.write(&keyspace));

@@ -169,7 +169,7 @@ fn a_cut_range_compaction_loses_nothing_in_a_memory_volume() {
 
 #[test]
 fn a_cut_range_compaction_loses_nothing_in_a_native_directory() {
-    cut_everywhere(Kind::NativeDirectory, 2..4, 41);
+    cut_everywhere(Kind::NativeDirectory, 3..5, 23);
 }
 
 #[test]

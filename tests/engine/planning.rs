@@ -75,11 +75,11 @@ fn a_plan_sees_reads_and_writes_since_the_previous_plan() {
 fn a_read_aware_policy_sees_reads_per_table_without_writes() {
     let rig = Rig::new(Kind::MemoryDirectory);
     let (db, events) = watched(&rig, adversarial(3));
-    fill(&db, 0, 200);
+    fill(&db, 0, 300);
     db.flush().unwrap();
     events.lock().unwrap().clear();
     for n in 0..5000 {
-        db.default_keyspace().get(&key(n % 200)).unwrap();
+        db.default_keyspace().get(&key(n % 300)).unwrap();
         db.run_jobs(1 << 10).unwrap();
     }
     let observed = observations(&events);

@@ -129,7 +129,7 @@ impl Rig {
 #[must_use]
 pub fn tiny() -> Options {
     Options {
-        memtable_bytes: 2 << 10,
+        memtable_bytes: 11 << 8,
         wal_file_bytes: 4 << 10,
         max_total_wal_bytes: 12 << 10,
         l0_stop_trigger: 6,
