@@ -3,7 +3,14 @@
 import { describe, expect, test } from "vitest";
 import { DEFAULTS, POLICIES, type Settings } from "../src/visualizer/source/settings.ts";
 import { reduce } from "../src/visualizer/timeline/reduce.ts";
-import { EMPTY, levelBytes, type State, treeBytes } from "../src/visualizer/timeline/state.ts";
+import {
+  EMPTY,
+  levelBytes,
+  type PlacedLevel,
+  type State,
+  treeBytes,
+} from "../src/visualizer/timeline/state.ts";
+import { Timeline } from "../src/visualizer/timeline/timeline.ts";
 import { simulate } from "./simulator.ts";
 
 const SMALL: Settings = { ...DEFAULTS, load: 60_000, operations: 140_000 };
@@ -13,6 +20,11 @@ const tableIds = ({
 }: {
   levels: readonly { runs: readonly { id: number; tables: readonly { id: number }[] }[] }[];
 }) => levels.map(({ runs }) => runs.map(({ id, tables }) => [id, tables.map((table) => table.id)]));
+
+/** A level as it is told: runs of tables. */
+const copied = ({ runs }: PlacedLevel) => ({
+  runs: runs.map(({ id, tables }) => ({ id, tables: [...tables] })),
+});
 
 describe.each(POLICIES.map(({ name }) => name as Settings["policy"]))("%s", (policy) => {
   test("the events add up to the tree that the simulator has", () => {
@@ -107,5 +119,23 @@ test("history has a sample for each change and closes what ended", () => {
       if (b.from === a.from) expect(a.to === a.from || b.to === b.from).toBe(true);
       else expect(a.to).toBeLessThanOrEqual(b.from);
     }
+  }
+});
+
+test("a tree, and what happens from there on, add up to the tree that the whole recording has", () => {
+  for (const part of [0.2, 0.5, 0.9]) {
+    const from = Math.floor(timeline.length * part);
+    const { micros, levels, capacities, facts } = timeline.after(from);
+    const policy = { policy: "leveled" } as const;
+    const attached = new Timeline();
+    attached.append([
+      { type: "shape", micros, policy, levels: levels.map(copied), capacities, facts },
+    ]);
+    expect(tableIds(attached.end)).toEqual(tableIds({ levels }));
+    attached.append(timeline.events(from, timeline.length));
+    expect(tableIds(attached.end)).toEqual(tableIds(timeline.end));
+    expect(attached.end.capacities).toEqual(timeline.end.capacities);
+    // Nothing is said of what was written before.
+    expect(attached.end.totals.accepted).toBeLessThan(timeline.end.totals.accepted);
   }
 });

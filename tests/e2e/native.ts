@@ -1,6 +1,6 @@
 /** The command line, which reads and writes the same stores as a page. */
 
-import { execFileSync } from "node:child_process";
+import { type ChildProcessWithoutNullStreams, execFileSync, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -25,4 +25,9 @@ export function terraneTo(path: string, ...args: string[]): void {
   const file = openSync(path, "w");
   execFileSync(program, args, { stdio: ["ignore", file, "pipe"] });
   closeSync(file);
+}
+
+/** Starts it, and leaves it running. */
+export function terraneRunning(...args: string[]): ChildProcessWithoutNullStreams {
+  return spawn(program, args);
 }

@@ -104,7 +104,8 @@ impl Opened {
 }
 
 impl MergeProgress {
-    fn listener(self: Arc<Self>) -> terrane::event::Listener {
+    /// Follows the merges.
+    pub fn listener(self: Arc<Self>) -> terrane::event::Listener {
         Arc::new(move |_, event| {
             if let Event::MergeProgress { read_bytes, total_bytes, .. } = event {
                 self.read_bytes.store(*read_bytes, Ordering::Relaxed);

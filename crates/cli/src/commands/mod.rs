@@ -21,6 +21,7 @@ pub mod put;
 pub mod quarantine;
 pub mod repair;
 pub mod scan;
+pub mod serve;
 pub mod shell;
 pub mod simulate;
 pub mod stats;

@@ -46,6 +46,17 @@ fn every_command_of_the_shell_runs() {
 }
 
 #[test]
+fn rows_of_a_file_are_loaded_into_the_open_keyspace() {
+    let place = Place::new();
+    place.file("rows.tsv", "a\t1\nb\t2\n");
+    let loaded = place.shell(&["--create"], "use other --create\nload rows.tsv\nscan\n");
+    assert!(loaded.err.contains("loaded 2 rows"), "{}", loaded.err);
+    assert_eq!(loaded.text(), "a\t1\nb\t2\n");
+    assert_eq!(place.run(&["get", "db", "a", "--keyspace", "other"]).ok(), b"1");
+    place.shell(&[], "load").fails(2, &["expected a file", "for example"]);
+}
+
+#[test]
 fn the_first_error_ends_a_script_with_its_exit_code() {
     let place = Place::new();
     place.shell(&["--create"], "put a 1\nget b\nput c 3\n").fails(1, &["line 2", "no key \"b\""]);

@@ -5,6 +5,7 @@
 //! * `checkpoint` - the store in another storage.
 //! * `check` and `stats` - what is there, and whether it is sound; `inspect` - the same of a store
 //!   that is closed, and perhaps cannot be opened.
+//! * `moment` - a keyspace between two events, natively.
 //! * `quarantine` - what recovery has discarded and keeps.
 //! * `repair` - what a store that cannot be opened still holds, as a new one.
 
@@ -14,6 +15,8 @@ mod check;
 mod checkpoint;
 mod inspect;
 mod keyspaces;
+#[cfg(not(target_arch = "wasm32"))]
+mod moment;
 mod quarantine;
 #[cfg(not(target_arch = "wasm32"))]
 mod repair;
@@ -28,6 +31,8 @@ pub use background::{BackgroundStats, JobStats};
 pub use check::{Check, CheckReport};
 pub use checkpoint::Checkpoint;
 pub use inspect::inspect;
+#[cfg(not(target_arch = "wasm32"))]
+pub use moment::Moment;
 #[cfg(not(target_arch = "wasm32"))]
 pub use repair::{Salvaged, SalvagedFile, repair};
 pub use stats::{KeyspaceStats, LevelStats, Stats};

@@ -1,14 +1,18 @@
 //! Checks, keyspaces, statistics and waiters, on stores in memory.
 
+use super::Moment;
 use crate::engine::Engine;
-use crate::executor::{Executor, SliceExecutor};
+use crate::event::{Event, Listener};
+use crate::executor::{Executor, SliceExecutor, ThreadExecutor};
 use crate::keyspace::MAX_KEYSPACE_NAME_BYTES;
 use crate::storage::vfs::MemoryVfs;
 use crate::storage::{Directory, FileId};
 use crate::sync::lock;
 use crate::{Db, Durability, Error, ErrorKind, Keyspace, Options, Range, Result, wal};
-use std::sync::Arc;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use terrane_policy::Shape;
 
 /// A store with logs of 4 KiB, of which no memtable is full, so that no job runs unless it is asked for.
 fn open(executor: Arc<dyn Executor>) -> Db {
@@ -173,4 +177,49 @@ fn whoever_looks_whether_a_flush_is_done_wakes_the_executor_until_it_is() {
     let before = woken();
     assert!(flush.is_done().unwrap());
     assert_eq!(woken(), before);
+}
+
+#[test]
+fn what_is_told_after_a_moment_adds_up_with_it_to_the_tree() {
+    let ids = |shape: &Shape| shape.tables().map(|(_, _, t)| t.id).collect::<BTreeSet<_>>();
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&told);
+    let listener: Listener = Arc::new(move |_, event| heard.lock().unwrap().push(event.clone()));
+    let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
+    let options = Options { listener: Some(listener), ..Options::small() };
+    let db = Db::open_storage(storage, options, Arc::new(ThreadExecutor::new(2))).unwrap();
+    let keyspace = db.default_keyspace();
+    let mut moments = Vec::new();
+    for n in 0_u32..4000 {
+        keyspace
+            .put(n.wrapping_mul(0x9e37_79b9).to_be_bytes(), [7; 200], Durability::Buffered)
+            .unwrap();
+        if n % 1000 == 999 {
+            keyspace.compact_range(..).unwrap();
+        }
+        if n % 50 == 0 {
+            let look = |moment: Moment| (told.lock().unwrap().len(), ids(&moment.shape));
+            moments.push(keyspace.between_events(look).unwrap());
+        }
+    }
+    db.flush().unwrap();
+    db.wait_until_idle().unwrap();
+    let last = ids(&keyspace.shape().unwrap());
+    let told = told.lock().unwrap();
+    assert!(told.iter().any(|event| matches!(event, Event::GroupInstalled { .. })));
+    for (at, mut tables) in moments {
+        for event in &told[at..] {
+            match event {
+                Event::Flushed { tables: new, .. } => {
+                    assert!(new.iter().all(|t| tables.insert(t.id)), "flushed twice");
+                }
+                Event::GroupInstalled { inputs, outputs, .. } => {
+                    assert!(inputs.iter().all(|t| tables.remove(t)), "an input was not there");
+                    tables.extend(outputs.iter().map(|t| t.id));
+                }
+                _ => {}
+            }
+        }
+        assert_eq!(tables, last);
+    }
 }

@@ -1,6 +1,6 @@
 /** Files of the visitor's: a trace, which is shown as it is, or rows, which are written to a store. */
 
-import type { EngineEvent } from "terrane";
+import type { RecordedEvent } from "../timeline/events.ts";
 import { columnsOf, guessFormat, readerOf } from "../../parse.ts";
 import { Timeline } from "../timeline/timeline.ts";
 import { readEvent } from "./event-log.ts";
@@ -11,7 +11,7 @@ import type { Settings } from "./settings.ts";
 
 /** What a file holds. */
 export type Opened =
-  | { type: "trace"; name: string; events: EngineEvent[]; problem: string | undefined }
+  | { type: "trace"; name: string; events: RecordedEvent[]; problem: string | undefined }
   | { type: "rows"; name: string; rows: Write[] };
 
 /** The most bytes of a file: all of it is in memory. */
@@ -43,8 +43,8 @@ export async function openFile(file: File): Promise<Opened> {
 }
 
 /** The events of a trace, up to where it is cut short. */
-function readEvents(text: string): { events: EngineEvent[]; problem: string | undefined } {
-  const events: EngineEvent[] = [];
+function readEvents(text: string): { events: RecordedEvent[]; problem: string | undefined } {
+  const events: RecordedEvent[] = [];
   let before = 0;
   for (const line of text.split("\n")) {
     if (line.trim() === "") continue;
@@ -71,7 +71,7 @@ export class OpenedRecording implements Recording {
   readonly closed: Promise<void> = Promise.resolve();
   readonly readsBack: boolean = false;
 
-  constructor(settings: Settings, events: readonly EngineEvent[]) {
+  constructor(settings: Settings, events: readonly RecordedEvent[]) {
     this.settings = settings;
     this.timeline.append(events);
   }

@@ -7,9 +7,9 @@ import type { ReadPath, Wanted } from "./read-path.ts";
 import { isLive, type Settings } from "./settings.ts";
 import { SimulatedRecording } from "./simulation.ts";
 
-/** How far a recording has come. */
+/** How far a recording has come; of one whose end is not known there is no share. */
 export type Status =
-  { at: "running"; share: number } | { at: "ended" } | { at: "failed"; error: string };
+  { at: "running"; share: number | undefined } | { at: "ended" } | { at: "failed"; error: string };
 
 /** A recording that goes on by itself until it is stopped. */
 export interface Recording {

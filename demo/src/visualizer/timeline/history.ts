@@ -1,6 +1,7 @@
 /** What the ribbon shows of a whole recording: how full levels were, what was written, who waited, who worked. */
 
-import type { EngineEvent, StallReason } from "terrane";
+import type { StallReason } from "terrane";
+import type { RecordedEvent } from "./events.ts";
 import { fullness, levelBytes, type State } from "./state.ts";
 
 /** A moment between two changes. */
@@ -46,11 +47,18 @@ export class History {
   readonly #running: Work[] = [];
 
   /** Notes an event and the state after it. */
-  note(event: EngineEvent, state: State): void {
+  note(event: RecordedEvent, state: State): void {
     const { micros } = event;
     switch (event.type) {
       case "merge-progress":
         return;
+      case "shape": {
+        // What went on before is not heard of again.
+        for (const work of this.#running.splice(0)) work.to = micros;
+        const wait = this.waits.at(-1);
+        if (wait !== undefined) wait.to ??= micros;
+        break;
+      }
       case "compaction-begun":
         this.decisions.push(micros);
         break;
@@ -82,7 +90,7 @@ export class History {
     });
   }
 
-  #begin(event: Extract<EngineEvent, { type: "group-begun" }>): void {
+  #begin(event: Extract<RecordedEvent, { type: "group-begun" }>): void {
     const taken = new Set(this.#running.map(({ lane }) => lane));
     let lane = 0;
     while (taken.has(lane)) lane += 1;

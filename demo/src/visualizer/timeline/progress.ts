@@ -1,6 +1,6 @@
 /** How far merges are at any time: linear between two events that tell it. */
 
-import type { EngineEvent } from "terrane";
+import type { RecordedEvent } from "./events.ts";
 import type { Group } from "./state.ts";
 
 /** What a merge has read and written at a time. */
@@ -15,7 +15,7 @@ export class Progress {
   readonly #points: Map<string, Point[]> = new Map();
 
   /** Notes an event. */
-  note(event: EngineEvent): void {
+  note(event: RecordedEvent): void {
     const { micros } = event;
     if (event.type === "group-begun") {
       const key = keyOf(event.compaction, event.inputs[0] ?? 0);

@@ -1,23 +1,27 @@
 /** What each event does to the state. */
 
-import type { EngineEvent, Table } from "terrane";
+import type { Table } from "terrane";
+import type { RecordedEvent } from "./events.ts";
 import { compareKeys } from "../../key-scale.ts";
 import {
   type Arrival,
   bytesOf,
   type Compaction,
+  EMPTY,
   type Group,
   type PlacedLevel,
   type PlacedTable,
   type State,
 } from "./state.ts";
 
-type Of<T extends EngineEvent["type"]> = Extract<EngineEvent, { type: T }>;
+type Of<T extends RecordedEvent["type"]> = Extract<RecordedEvent, { type: T }>;
 
 /** The state after an event. */
-export function reduce(before: State, event: EngineEvent): State {
+export function reduce(before: State, event: RecordedEvent): State {
   const state = { ...before, micros: event.micros };
   switch (event.type) {
+    case "shape":
+      return attached(event);
     case "memtable-sealed": {
       const accepted = state.totals.accepted + event.bytes;
       const totals = { ...state.totals, accepted };
@@ -69,6 +73,17 @@ export function reduce(before: State, event: EngineEvent): State {
     default:
       return state;
   }
+}
+
+/** What a process has when this page is attached to it: nothing is known of how it came about. */
+function attached({ micros, policy, levels, capacities, facts }: Of<"shape">): State {
+  const placed = levels.map(({ runs }) => ({
+    runs: runs.map(({ id, tables }) => ({
+      id,
+      tables: tables.map((table) => place(table, "merged", micros, 0, null)),
+    })),
+  }));
+  return { ...EMPTY, micros, policy, levels: placed, capacities, facts };
 }
 
 function isGroup(group: Group, compaction: number, id: number): boolean {

@@ -7,7 +7,7 @@
  *    whether the moment is reached forward, backward or at once.
  */
 
-import type { EngineEvent } from "terrane";
+import type { RecordedEvent } from "./events.ts";
 import { History } from "./history.ts";
 import { Progress } from "./progress.ts";
 import { reduce } from "./reduce.ts";
@@ -22,7 +22,7 @@ export class Timeline {
   readonly history: History = new History();
   /** How far merges are in between. */
   readonly progress: Progress = new Progress();
-  readonly #events: EngineEvent[] = [];
+  readonly #events: RecordedEvent[] = [];
   /** Bytes accepted once each event has happened. */
   readonly #accepted: number[] = [];
   /** The state before each 256th event. */
@@ -48,17 +48,17 @@ export class Timeline {
   }
 
   /** The event at a position. */
-  event(position: number): EngineEvent | undefined {
+  event(position: number): RecordedEvent | undefined {
     return this.#events[position];
   }
 
   /** The events from one position up to another. */
-  events(from: number, to: number): EngineEvent[] {
+  events(from: number, to: number): RecordedEvent[] {
     return this.#events.slice(Math.max(from, 0), to);
   }
 
   /** Appends events, which are not older than those before. */
-  append(events: readonly EngineEvent[]): void {
+  append(events: readonly RecordedEvent[]): void {
     for (const event of events) {
       this.#end = reduce(this.#end, event);
       this.#events.push(event);
@@ -100,7 +100,7 @@ export class Timeline {
   }
 
   /** The position of the next event of a type after a position, or before it, if there is one. */
-  find(type: EngineEvent["type"], from: number, step: 1 | -1): number | undefined {
+  find(type: RecordedEvent["type"], from: number, step: 1 | -1): number | undefined {
     for (let i = from; i >= 0 && i < this.#events.length; i += step) {
       if (this.#events[i]?.type === type) return i;
     }

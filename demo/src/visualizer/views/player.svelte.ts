@@ -1,6 +1,7 @@
 /** The recording that is shown, its rivals, and the moment at which they are shown. */
 
 import type { Pen } from "../canvas/marks.ts";
+import { addressOf, attach } from "../source/attached.ts";
 import { openFile, OpenedRecording } from "../source/opened.ts";
 import type { Write } from "../source/operations.ts";
 import type { ReadPath, Wanted } from "../source/read-path.ts";
@@ -34,7 +35,7 @@ export class Player {
   path: ReadPath | undefined = $state.raw(undefined);
   placesShown = $state(0);
   readProblem = $state("");
-  /** The file that is shown, and what is wrong with it. */
+  /** The file or the process that is shown, and what is wrong with it. */
   file: { name: string; problem: string | undefined } | undefined = $state.raw(undefined);
   /** Rows of the visitor's that are written, instead of a workload. */
   #rows: readonly Write[] | undefined;
@@ -120,7 +121,21 @@ export class Player {
     this.playing = true;
   }
 
-  /** Leaves the file for the workload that is chosen. */
+  /** Shows what a process does, as it does it. */
+  async attach(text: string): Promise<void> {
+    const address = addressOf(text);
+    const recording = await attach(address, $state.snapshot(this.settings) as Settings, () =>
+      this.#grown(),
+    );
+    this.selected = undefined;
+    this.file = { name: new URL(address).host, problem: undefined };
+    this.settings = recording.settings;
+    this.speed = 1;
+    this.#show(recording);
+    this.seek(recording.timeline.duration);
+  }
+
+  /** Leaves the file, or the process, for the workload that is chosen. */
   closeFile(): void {
     this.file = undefined;
     this.#rows = undefined;
@@ -129,7 +144,7 @@ export class Player {
     this.playing = true;
   }
 
-  /** Shows a recording that is whole, without rivals. */
+  /** Shows a recording of other origin, without rivals. */
   #show(recording: Recording): void {
     this.stop();
     this.recording = recording;
@@ -218,15 +233,14 @@ export class Player {
     else if (direction < 0) this.seek(0);
   }
 
-  /** Advances the moment by what has passed since the last frame. Returns whether it moved. */
-  tick(now: number): boolean {
+  /** Advances the moment by what has passed since the last frame. */
+  tick(now: number): void {
     const passed = Math.min(now - this.#lastFrame, 250);
     this.#lastFrame = now;
-    if (!this.playing) return false;
+    if (!this.playing) return;
     this.path = undefined;
     const { timeline, status } = this.recording;
-    const before = this.cursor;
-    this.cursor = Math.min(before + passed * 1000 * this.speed, timeline.duration);
+    this.cursor = Math.min(this.cursor + passed * 1000 * this.speed, timeline.duration);
     if (this.cursor === timeline.duration && status.at !== "running") {
       this.playing = false;
       this.shown = this.cursor;
@@ -234,7 +248,6 @@ export class Player {
       this.#lastTold = now;
       this.shown = this.cursor;
     }
-    return this.cursor !== before;
   }
 
   #start(): void {

@@ -1,6 +1,7 @@
 /** A recording in words: what happens now, why, and what the engine did. */
 
-import type { EngineEvent, Quantity, Term } from "terrane";
+import type { Quantity, Term } from "terrane";
+import type { RecordedEvent } from "../timeline/events.ts";
 import { bytes, count, plural } from "../../format.ts";
 import type { Place, ReadPath } from "../source/read-path.ts";
 import { treeFact } from "../timeline/facts.ts";
@@ -95,7 +96,7 @@ export function relationText(relation: Term["relation"]): string {
 }
 
 /** What an event did, or nothing where that is not worth a line. */
-export function logLine(event: EngineEvent): string | undefined {
+export function logLine(event: RecordedEvent): string | undefined {
   switch (event.type) {
     case "flushed": {
       const size = event.tables.reduce((sum, table) => sum + table.bytes, 0);

@@ -42,7 +42,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
-use terrane::{Durability, KeyspaceId};
+use terrane::{Db, Durability, Keyspace, KeyspaceId};
 use terrane_policy::PolicyOptions;
 
 pub const EXAMPLES: &str = "\
@@ -135,17 +135,41 @@ trait Rows: Send {
 }
 
 /// Loads the rows; on success all of them are durable.
-pub fn run(load: &Working<LoadArgs>) -> Result<(), Failure> {
-    let args = &load.args;
+pub fn run(Working { at, args, background }: &Working<LoadArgs>) -> Result<(), Failure> {
+    let create = || store::create(at, args.policy.as_ref(), background).map(|o| (o.db, o.keyspace));
+    load_into(args, interrupt::listen, create, Db::close)
+}
+
+/// Loads rows of a file into an open keyspace.
+pub fn load(opened: &Opened, args: &LoadArgs) -> Result<(), Failure> {
+    if args.file.as_deref().is_none_or(|file| file == Path::new("-")) {
+        let sentence = "expected a file, found none; for example: load names.tsv";
+        return Err(Failure::new(Exit::Usage, sentence));
+    }
+    let choose = || {
+        let policy = args.policy.as_ref();
+        policy.map_or(Ok(()), |policy| store::choose(&opened.keyspace, policy))?;
+        Ok((opened.db.clone(), opened.keyspace.clone()))
+    };
+    load_into(args, || Ok(()), choose, |db| db.sync())
+}
+
+/// Loads rows into the store that `open` opens once there are some; `end` makes all of them durable.
+fn load_into(
+    args: &LoadArgs,
+    begin: impl FnOnce() -> Result<(), Failure>,
+    open: impl FnOnce() -> Result<(Db, Keyspace), Failure>,
+    end: impl FnOnce(Db) -> terrane::Result<()>,
+) -> Result<(), Failure> {
     let file = args.file.as_deref().filter(|file| *file != Path::new("-"));
     let format = format(args, file)?;
-    let (input, input_bytes) = open(file)?;
+    let (input, input_bytes) = input(file)?;
     let rows = rows(args, format, Lines::new(input))?;
-    interrupt::listen()?;
+    begin()?;
     let name = file.map_or("standard input".into(), |file| file.display().to_string());
     let reader = Reader::start(Batches::new(rows, name, args.batch))?;
     let mut progress = Progress::new(input_bytes);
-    let loaded = write(load, &reader, &mut progress);
+    let loaded = write(args, &reader, &mut progress, open, end);
     let summary = progress.finish();
     message::note(&summary.to_string());
     loaded?;
@@ -159,12 +183,14 @@ pub fn run(load: &Working<LoadArgs>) -> Result<(), Failure> {
 
 /// Opens the store when the first batch has been read, and writes batches until there are no more.
 fn write(
-    Working { at, args, background }: &Working<LoadArgs>,
+    args: &LoadArgs,
     reader: &Reader,
     progress: &mut Progress,
+    open: impl FnOnce() -> Result<(Db, Keyspace), Failure>,
+    end: impl FnOnce(Db) -> terrane::Result<()>,
 ) -> Result<(), Failure> {
     next(&reader.first, progress)?;
-    let Opened { db, keyspace, .. } = store::create(at, args.policy.as_ref(), background)?;
+    let (db, keyspace) = open()?;
     // A reader that has gone has failed, and left its failure where the loop finds it.
     let _ = reader.keyspace.send(keyspace.id());
     let durability = if args.sync { Durability::Sync } else { Durability::Buffered };
@@ -182,9 +208,9 @@ fn write(
     if let Ok(stats) = db.stats() {
         progress.waited(&stats.waits);
     }
-    let closed = db.close();
+    let ended = end(db);
     written?;
-    Ok(closed?)
+    Ok(ended?)
 }
 
 /// What the reader sends next; none when it has ended.
@@ -256,7 +282,7 @@ fn format(args: &LoadArgs, file: Option<&Path>) -> Result<Format, Failure> {
 }
 
 /// The input, and its length if it is a file.
-fn open(file: Option<&Path>) -> Result<(Box<dyn BufRead + Send>, Option<u64>), Failure> {
+fn input(file: Option<&Path>) -> Result<(Box<dyn BufRead + Send>, Option<u64>), Failure> {
     let Some(path) = file else {
         return Ok((Box::new(BufReader::with_capacity(INPUT_BYTES, io::stdin())), None));
     };

@@ -1,7 +1,7 @@
 //! What a line of the shell can say, and running it.
 
 use crate::commands::{
-    check, compact, count, delete, get, keyspaces, levels, policies, policy, put, scan, stats,
+    check, compact, count, delete, get, keyspaces, levels, load, policies, policy, put, scan, stats,
 };
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
@@ -43,6 +43,7 @@ enum Command {
     Policies(policies::PoliciesArgs),
     Policy(policy::PolicyArgs),
     Compact(compact::CompactArgs),
+    Load(load::LoadArgs),
     /// Leave the shell
     #[command(alias = "quit")]
     Exit,
@@ -103,6 +104,7 @@ impl Command {
             Self::Policies(args) => policies::run(&args),
             Self::Policy(args) => policy::policy(opened, &args),
             Self::Compact(args) => compact::compact(opened, &args),
+            Self::Load(args) => load::load(opened, &args),
             Self::Exit => return Ok(Next::Exit),
         }
         .map(|()| Next::Continue)

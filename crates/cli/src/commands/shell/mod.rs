@@ -46,12 +46,18 @@ pub struct ShellArgs {
 /// Opens the store and runs commands until the input ends.
 pub fn run(shell: &Working<ShellArgs>) -> Result<(), Failure> {
     let mut opened = open(shell)?;
-    if io::stdin().is_terminal() && io::stdout().is_terminal() {
-        interactive::run(&mut opened)?;
-    } else {
-        run_lines(&mut opened, io::stdin().lock())?;
-    }
+    run_on(&mut opened)?;
     opened.close()
+}
+
+/// Runs commands on an open store until the input ends.
+pub fn run_on(opened: &mut Opened) -> Result<(), Failure> {
+    if is_interactive() { interactive::run(opened) } else { run_lines(opened, io::stdin().lock()) }
+}
+
+/// Whether commands are typed.
+pub fn is_interactive() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal()
 }
 
 fn open(Working { at, args, background }: &Working<ShellArgs>) -> Result<Opened, Failure> {
