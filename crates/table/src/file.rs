@@ -23,6 +23,12 @@ pub trait File: Send + Sync {
     fn allocate(&self, len: u64) -> Result<()> {
         if self.len()? < len { self.set_len(len) } else { Ok(()) }
     }
+    /// Maps the first `len` bytes, which were allocated, to be written without a system call; `None` where
+    /// the system has no way to do that which is as safe as [`File::write_at`].
+    #[cfg(not(target_arch = "wasm32"))]
+    fn map(&self, _len: u64) -> Option<Box<dyn MappedFile>> {
+        None
+    }
     /// The file's length, in bytes.
     fn len(&self) -> Result<u64>;
     /// The disk space that the file takes, in bytes: less than its length if it has holes, more if it
@@ -42,6 +48,14 @@ pub trait File: Send + Sync {
     fn is_empty(&self) -> Result<bool> {
         Ok(self.len()? == 0)
     }
+}
+
+/// The mapped part of a file.
+#[cfg(not(target_arch = "wasm32"))]
+pub trait MappedFile: Send {
+    /// Writes `bytes` at `offset`, as [`File::write_at`] does; returns false, with nothing written, where
+    /// that cannot be done, nor later.
+    fn write(&mut self, bytes: &[u8], offset: u64) -> bool;
 }
 
 /// Reads exactly `buf`.

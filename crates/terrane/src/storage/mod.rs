@@ -55,6 +55,8 @@ pub mod fuzz {
 pub use directory::Directory;
 pub(crate) use format::KNOWN_REQUIRED;
 pub use id::StoreId;
+#[cfg(not(target_arch = "wasm32"))]
+pub use terrane_table::file::MappedFile;
 pub use terrane_table::file::{File, read_exact_at, write_all_at};
 pub use volume::Volume;
 

@@ -12,7 +12,7 @@ use crate::batch::WriteBatch;
 use crate::entry::Seq;
 use crate::error::{Corruption, Error, ErrorKind, Result};
 use crate::keyspace::KeyspaceId;
-use crate::storage::File;
+use crate::storage::{File, MappedFile};
 use proptest::prelude::*;
 use std::sync::{Arc, Mutex};
 

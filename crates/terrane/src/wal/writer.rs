@@ -7,6 +7,8 @@ use super::record::{
 };
 use crate::entry::Seq;
 use crate::error::{Error, Result};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::storage::MappedFile;
 use crate::storage::{File, write_all_at};
 use std::sync::Arc;
 
@@ -32,6 +34,9 @@ pub struct LogWriter {
     capacity: u64,
     end: u64,
     record: Vec<u8>,
+    /// The file, if it can be written without a system call.
+    #[cfg(not(target_arch = "wasm32"))]
+    mapped: Option<Box<dyn MappedFile>>,
     failed: Option<Error>,
 }
 
@@ -43,13 +48,22 @@ impl LogWriter {
     /// I/O failures.
     pub fn begin(file: Arc<dyn File>, id: LogId, capacity: u64) -> Result<Self> {
         erase(&*file)?;
-        Ok(LogWriter { file, id, capacity, end: 0, record: Vec::new(), failed: None })
+        Ok(LogWriter::resume(file, id, capacity, 0))
     }
 
     /// Continues log `id`, whose records end at `end`, with nothing after them.
     #[must_use]
     pub fn resume(file: Arc<dyn File>, id: LogId, capacity: u64, end: u64) -> Self {
-        LogWriter { file, id, capacity, end, record: Vec::new(), failed: None }
+        LogWriter {
+            #[cfg(not(target_arch = "wasm32"))]
+            mapped: file.map(capacity),
+            file,
+            id,
+            capacity,
+            end,
+            record: Vec::new(),
+            failed: None,
+        }
     }
 
     /// The log's id.
@@ -134,13 +148,39 @@ impl LogWriter {
     fn put(&mut self, size: u64) -> Result<()> {
         let end = (self.capacity - self.end - size).min(END.len() as u64);
         self.record.resize((size + end) as usize, 0);
-        let written = write_all_at(&*self.file, &self.record, self.end);
+        let written = if self.put_mapped() {
+            Ok(())
+        } else {
+            write_all_at(&*self.file, &self.record, self.end)
+        };
         if self.record.capacity() > KEPT_BYTES {
             self.record = Vec::new();
         }
         self.poison(written)?;
         self.end += size;
         Ok(())
+    }
+
+    /// Writes the buffered record through memory, its header last, so that it is not there in part if the
+    /// process ends meanwhile; returns whether it did.
+    #[cfg(not(target_arch = "wasm32"))]
+    fn put_mapped(&mut self) -> bool {
+        let Some((mapped, (head, rest))) =
+            self.mapped.as_mut().zip(self.record.split_at_checked(HEADER_BYTES))
+        else {
+            return false;
+        };
+        let is_written =
+            mapped.write(rest, self.end + HEADER_BYTES as u64) && mapped.write(head, self.end);
+        if !is_written {
+            self.mapped = None;
+        }
+        is_written
+    }
+
+    #[cfg(target_arch = "wasm32")]
+    fn put_mapped(&self) -> bool {
+        false
     }
 
     fn usable(&self) -> Result<()> {

@@ -144,8 +144,7 @@ impl DescriptorTable {
     ) -> io::Result<T> {
         self.with(descriptor, |file| {
             let done = work(file);
-            // After the work, so that a concurrent sync does not count it as covered.
-            descriptor.unsynced.store(true, Ordering::Release);
+            descriptor.wrote();
             done
         })
     }
@@ -220,6 +219,11 @@ fn close_beyond(open: &mut VecDeque<Arc<Descriptor>>, max_open: usize) -> Vec<Fi
 }
 
 impl Descriptor {
+    /// The file was written to: after that, so that a concurrent sync does not count it as covered.
+    pub(super) fn wrote(&self) {
+        self.unsynced.store(true, Ordering::Release);
+    }
+
     /// Fails if the path no longer leads to the file, and this store did not change it.
     fn still_there(&self, file: &File) -> io::Result<()> {
         // `moved` is set before the change.

@@ -10,6 +10,8 @@ pub mod fault;
 mod lock;
 #[cfg(not(target_arch = "wasm32"))]
 mod locked_file;
+#[cfg(target_os = "linux")]
+mod mapped_file;
 mod memory;
 #[cfg(not(target_arch = "wasm32"))]
 mod native;

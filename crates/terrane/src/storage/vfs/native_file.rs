@@ -2,8 +2,12 @@
 
 use crate::error::{Error, Result};
 use crate::storage::File;
+#[cfg(target_os = "linux")]
+use crate::storage::MappedFile;
 use crate::storage::vfs::allocate::allocate;
 use crate::storage::vfs::descriptor_table::{Descriptor, DescriptorTable};
+#[cfg(target_os = "linux")]
+use crate::storage::vfs::mapped_file::Mapped;
 use crate::storage::vfs::repeat::{repeat, write};
 use crate::storage::vfs::system::{FileExt, next_data};
 use std::fs;
@@ -59,6 +63,13 @@ impl File for NativeFile {
     fn allocate(&self, len: u64) -> Result<()> {
         let allocated = self.descriptors.write(&self.descriptor, |file| allocate(file, len));
         allocated.map_err(|e| self.error("allocate", len, e))
+    }
+
+    #[cfg(target_os = "linux")]
+    fn map(&self, len: u64) -> Option<Box<dyn MappedFile>> {
+        let mapped = |file: &fs::File| Ok(Mapped::new(file, len, &self.descriptor));
+        let mapped = self.descriptors.with(&self.descriptor, mapped).ok()??;
+        Some(Box::new(mapped))
     }
 
     fn len(&self) -> Result<u64> {

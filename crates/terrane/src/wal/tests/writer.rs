@@ -57,3 +57,78 @@ fn the_claim_that_all_is_synced_finds_room_at_the_end_of_a_log() {
     let replayed = replay(&[(id(1), disk)], 1, 0, &mut |_, _| Ok(())).unwrap();
     assert_eq!((replayed.next, replayed.claim), (3, 2));
 }
+
+/// A file whose mapping takes so many writes, and the offsets of those.
+struct MappedDisk {
+    disk: Arc<Disk>,
+    offsets: Arc<Mutex<Vec<u64>>>,
+    takes: usize,
+}
+
+struct Mapping {
+    disk: Arc<Disk>,
+    offsets: Arc<Mutex<Vec<u64>>>,
+    left: usize,
+}
+
+impl MappedFile for Mapping {
+    fn write(&mut self, bytes: &[u8], offset: u64) -> bool {
+        if self.left == 0 {
+            return false;
+        }
+        self.left -= 1;
+        self.offsets.lock().unwrap().push(offset);
+        self.disk.write_at(bytes, offset).unwrap() == bytes.len()
+    }
+}
+
+impl File for MappedDisk {
+    fn name(&self) -> &str {
+        self.disk.name()
+    }
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
+        self.disk.read_at(buf, offset)
+    }
+    fn write_at(&self, buf: &[u8], offset: u64) -> Result<usize> {
+        self.disk.write_at(buf, offset)
+    }
+    fn sync(&self) -> Result<()> {
+        self.disk.sync()
+    }
+    fn set_len(&self, len: u64) -> Result<()> {
+        self.disk.set_len(len)
+    }
+    fn len(&self) -> Result<u64> {
+        self.disk.len()
+    }
+    fn map(&self, _: u64) -> Option<Box<dyn MappedFile>> {
+        let Self { disk, offsets, takes } = self;
+        Some(Box::new(Mapping { disk: disk.clone(), offsets: offsets.clone(), left: *takes }))
+    }
+}
+
+#[test]
+fn a_log_is_the_same_through_memory_which_has_each_header_last_and_without_it() {
+    let write = |file: Arc<dyn File>| {
+        let mut log = LogWriter::begin(file, id(1), CAPACITY).unwrap();
+        for n in 1..=6 {
+            log.append(n, 0, &[batch(n, 2, 30).bytes()]).unwrap();
+        }
+        log.claim(7, 6).unwrap();
+    };
+    let plain = Disk::holding("log", Vec::new());
+    write(plain.clone());
+    for takes in 0..=14 {
+        let (disk, offsets) = (Disk::holding("log", Vec::new()), Arc::<Mutex<Vec<u64>>>::default());
+        let file = MappedDisk { disk: disk.clone(), offsets: offsets.clone(), takes };
+        write(Arc::new(file));
+        assert_eq!(disk.state().bytes, plain.state().bytes, "{takes} writes through memory");
+        let offsets = offsets.lock().unwrap();
+        assert_eq!(offsets.len(), takes);
+        let pairs = offsets.as_chunks::<2>().0;
+        assert!(
+            pairs.iter().all(|[rest, head]| *rest == head + HEADER_BYTES as u64),
+            "{offsets:?}"
+        );
+    }
+}
