@@ -63,7 +63,7 @@ impl Session for Handle<'_> {
         for (key, value) in rows {
             batch.put(key, value);
         }
-        Ok(self.db.write_opt(&batch, &self.write)?)
+        Ok(self.db.write_opt(batch, &self.write)?)
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
