@@ -41,9 +41,8 @@ const NATIVE: &str = "bench/native";
 /// # Errors
 /// When they cannot be built, or one fails.
 fn micro(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    let mut cargo =
-        workspace.cargo(&["bench", "--package", "terrane-bench", "--bench", "store", "--"]);
-    cargo.args(arguments);
+    let mut cargo = workspace.cargo(&["bench", "--package", "terrane-bench"]);
+    cargo.args(["--bench", "store", "--bench", "micro", "--"]).args(arguments);
     show(cargo)
 }
 

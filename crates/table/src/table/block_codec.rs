@@ -50,7 +50,7 @@ pub(super) fn place(seed: u64, offset: u64) -> u64 {
 }
 
 /// Encodes parts. Reuses its hash table and buffer.
-pub(super) struct PartEncoder {
+pub struct PartEncoder {
     seed: u64,
     compression: Compression,
     dictionary: CompressTable,
