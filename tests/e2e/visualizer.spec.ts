@@ -195,3 +195,35 @@ test("the policy can be changed in mid-run on the engine", async ({ context, ori
   await slider(page).press("End");
   await expect(page.locator(".strata .names")).toContainText(/Level \d\D* [\d.,]+ MiB/);
 });
+
+test("policies are compared side by side, at the same bytes accepted or the same second", async ({
+  context,
+  origin,
+}) => {
+  const page = await context.newPage();
+  await open(page, origin, "policy=spooky&at=900000");
+  await simulated(page);
+  await expect(page.locator(".right section").nth(2)).not.toContainText("not there yet");
+  await page.keyboard.press("c");
+  const trees = page.locator(".compare figure");
+  await expect(trees).toHaveCount(3);
+  await expect(trees.locator("strong")).toHaveText(["spooky", "leveled", "tiered"]);
+  // What the table beside says of the rivals at the same number of bytes, these say, too.
+  const row = page.locator(".right section").nth(2).locator("tbody tr").nth(1);
+  const [, , written = "", space = "", runs = ""] = await row.locator("th, td").allInnerTexts();
+  const figures = () => trees.nth(1).locator("dd").allInnerTexts();
+  expect((await figures()).join(" ")).toMatch(new RegExp(`^${written}.* ${space}.* ${runs}\\b`));
+  // A key is pointed at in all of them.
+  await trees
+    .first()
+    .locator(".frame")
+    .hover({ position: { x: 60, y: 200 } });
+  await expect(page.locator(".compare .key")).toHaveCount(3);
+  await expect(page.locator(".compare .head")).toContainText(/key [0-9a-f]{4}/);
+  const results = await new AxeBuilder({ page }).analyze();
+  expect(results.violations).toEqual([]);
+  await page.getByRole("combobox", { name: "at the same" }).selectOption("seconds");
+  await expect(trees).toHaveCount(3);
+  await page.keyboard.press("c");
+  await expect(page.locator(".compare")).toHaveCount(0);
+});

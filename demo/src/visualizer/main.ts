@@ -7,6 +7,7 @@ import { mount } from "svelte";
 import "./styles/base.css";
 import "./styles/head.css";
 import "./styles/strata.css";
+import "./styles/compare.css";
 import "./styles/reasons.css";
 import "./styles/time.css";
 import "./styles/reading.css";

@@ -47,9 +47,21 @@ export interface Chapter {
     predictions: Prediction[];
     /** What to look at in the result. */
     after: string;
+    /** How the settings were chosen, and so how far the figures go. */
+    scale: string;
+    /** Something else to try, on a recording with a change. */
+    vary?: { say: string; settings: Partial<Settings> };
   };
+  /** The folder of docs/papers that has the paper's own figures. */
+  report?: string;
   reference: string;
 }
+
+/** How the settings of most questions were chosen. */
+const SMALL =
+  "The settings are chosen to show the effect at a small scale, in seconds: 300,000 updates of 100,000 " +
+  "keys with values of 1 KiB, at 20,000 a second; memtables and tables of 4 MiB, T = 5. The order holds " +
+  "for them; the figures are no forecast for a store of another size.";
 
 /** More writes than one worker can merge. */
 const BUSY: Partial<Settings> = { rate: 100_000, operations: 400_000, device: "nvme", workers: 8 };
@@ -87,6 +99,8 @@ export const CHAPTERS: readonly Chapter[] = [
         "In memory, the tombstone is the first place and the last. Once it is flushed, the " +
         "empty memtable is asked before it. The older versions stay on disk, unread, until a " +
         "compaction drops them: an LSM tree deletes by writing.",
+      scale:
+        "Three versions of one key are chosen to be seen; a large store has more places to ask.",
     },
     reference:
       "P. O'Neil, E. Cheng, D. Gawlick, E. O'Neil: The Log-Structured Merge-Tree (LSM-Tree). " +
@@ -122,6 +136,8 @@ export const CHAPTERS: readonly Chapter[] = [
         "The sixth put took the five before it along: they are in the same log. The last four " +
         "were only buffered. Recovery reads the log up to the first record that is not whole, " +
         "and its checksums tell where that is.",
+      scale:
+        "Ten small writes are chosen to be counted; the rule is the same for any number of them.",
     },
     reference:
       "C. Mohan, D. Haderle, B. Lindsay, H. Pirahesh, P. Schwarz: ARIES: A Transaction " +
@@ -157,6 +173,11 @@ export const CHAPTERS: readonly Chapter[] = [
       after:
         "The order is the model's. The figures differ from it: a flush counts as a write here, " +
         "and a small tree is never full in all of its levels.",
+      scale: SMALL,
+      vary: {
+        say: "T = 10: leveling merges more often on each level, on fewer levels",
+        settings: { policy: "leveled-full", parameters: { sizeRatio: 10 } },
+      },
     },
     reference:
       "N. Dayan, S. Idreos: Dostoevsky: Better Space-Time Trade-Offs for LSM-Tree Based " +
@@ -206,10 +227,16 @@ export const CHAPTERS: readonly Chapter[] = [
         "Groups are what workers can share. With tables cut by size a second worker has nothing " +
         "to do; with common cuts each finds a group, and a group of one table moves without " +
         "being rewritten.",
+      scale: SMALL,
+      vary: {
+        say: "local-range: each run is cut at halves of its own keys",
+        settings: { policy: "universal", parameters: { partitioner: "local-range" } },
+      },
     },
     reference:
       "Q. Mao, V. Hristidis: Increase Merge Efficiency in LSM Trees Through Coordinated " +
       "Partitioning of Sorted Runs, Figure 2 and Section IV.",
+    report: "partitioning",
   },
   {
     id: "horizontal",
@@ -249,8 +276,17 @@ export const CHAPTERS: readonly Chapter[] = [
         "Counting writes less, for merges that are large and far between. Open the recordings: " +
         "the counters stand beside their levels, and the disk holds up to three times the live " +
         "data while all of it is merged. Vertiorizon puts two vertical levels below for that.",
+      scale: SMALL,
+      vary: {
+        say: "Vertiorizon: the same counters over two levels that grow downwards",
+        settings: {
+          policy: "vertiorizon",
+          parameters: { levels: 3, mergePolicy: "tiering", buffers: 20 },
+        },
+      },
     },
     reference: "How to Grow an LSM-tree? (Vertiorizon), Algorithms 2 and 3 and Figure 4.",
+    report: "vertiorizon",
   },
   {
     id: "spooky",
@@ -281,10 +317,16 @@ export const CHAPTERS: readonly Chapter[] = [
         "Open the Spooky recording and step with k until a merge into the largest level: its " +
         "groups are freed one by one, from left to right. The level marked X was cut for them " +
         "by a dividing merge.",
+      scale: SMALL,
+      vary: {
+        say: "X one level higher: three levels below it share its cuts",
+        settings: { policy: "spooky", parameters: { levelsBelow: 3 } },
+      },
     },
     reference:
       "N. Dayan, T. Weiss, S. Dashevsky, M. Pan, E. Bortnikov, M. Twitto: Spooky: Granulating " +
       "LSM-Tree Compactions Correctly. PVLDB 15 (2022), sections 3 and 4.",
+    report: "spooky",
   },
   {
     id: "ptier",
@@ -317,11 +359,17 @@ export const CHAPTERS: readonly Chapter[] = [
       after:
         "PTierDB writes about as little as tiering. What it gains besides are tables of one " +
         "prefix: look for the solid caps in the deeper levels.",
+      scale: SMALL,
+      vary: {
+        say: "prefixes of one byte instead of two",
+        settings: { policy: "ptier", workload: "prefixes", parameters: { prefixLength: 1 } },
+      },
     },
     reference:
       "L. Liu, K. Zhou: PTierDB: Building Better Read-Write Cost Balanced Key-Value Stores " +
       "for Small Data on SSD. That the set is closed is ours: by the rule as it is printed, " +
       "an old version resurfaces.",
+    report: "ptierdb",
   },
   {
     id: "bucket",
@@ -364,10 +412,19 @@ export const CHAPTERS: readonly Chapter[] = [
         "vanish. A shifting range is harder: a split binds only later flushes. Open the last " +
         "recording and watch a bar rise over the rule at 2, and what it leaves behind be " +
         "joined.",
+      scale:
+        "The settings are chosen to make the bottleneck plain within seconds: 400,000 updates of " +
+        "100,000 keys with values of 1 KiB, memtables and tables of 4 MiB. A bucket has few tables, " +
+        "and ranges shift within few flushes; in a large store both take longer.",
+      vary: {
+        say: "two workers: there are as many buckets as workers",
+        settings: { ...BUSY, policy: "bucket", workload: "shifting", workers: 2 },
+      },
     },
     reference:
       "J. Park, K. Min, S. Byeon, T. Noh, H. Park, X. He, H.-Y. Kim, Y. Kim: BucketLSM: " +
       "Breaking the Compaction Scalability Barrier in LSM-Based Key-Value Stores.",
+    report: "bucketlsm",
   },
 ];
 

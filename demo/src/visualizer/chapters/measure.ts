@@ -16,12 +16,20 @@ export interface Measured {
 /** The size of recordings in chapters, and a pace at which every policy keeps up. */
 const SIZE = { load: 100_000, operations: 300_000, rate: 20_000, workload: "uniform" } as const;
 
+/** A recording of this size. */
+const sized = (changes: Partial<Settings>): Settings => ({ ...DEFAULTS, ...SIZE, ...changes });
+
+/** The fragment that opens such a recording. */
+export function linkTo(changes: Partial<Settings>): string {
+  return encode({ settings: sized(changes) });
+}
+
 /** Simulates, and measures the whole recording. */
 export function simulated(
   changes: Partial<Settings>,
   measure: (timeline: Timeline, settings: Settings) => number,
 ): () => Promise<Measured> {
-  const settings: Settings = { ...DEFAULTS, ...SIZE, ...changes };
+  const settings = sized(changes);
   return async () => {
     const recording = start(settings, () => undefined, Promise.resolve());
     await recording.ended;
