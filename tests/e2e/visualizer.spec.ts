@@ -4,8 +4,10 @@ import { AxeBuilder } from "@axe-core/playwright";
 import { expect, type Page, test } from "./fixtures.ts";
 import { clock, open, simulated, slider, type } from "./visualizer.ts";
 
-/** All that a moment says in text: its sentence, its reason, its costs and its tables. */
+/** All that a moment says in text: its sentence, its reason, its costs, its rivals and its tables. */
 async function moment(page: Page): Promise<string> {
+  // Rivals are simulated beside it, and may come to the moment later.
+  await expect(page.locator(".right small", { hasText: "not there yet" })).toHaveCount(0);
   const texts = await page.locator("h1, .right section:not(:last-child), .tables").allInnerTexts();
   return [await clock(page).innerText(), ...texts].join("\n");
 }
@@ -185,7 +187,9 @@ test("another link in the same tab is followed, and a moment can be left while i
 
 test("the policy can be changed in mid-run on the engine", async ({ context, origin }) => {
   const page = await context.newPage();
-  await page.goto(`${origin}/demo/#v1&device=opfs&policy=leveled&load=3000&operations=2000`);
+  await page.goto(
+    `${origin}/demo/#v1&device=opfs&policy=leveled&load=3000&operations=5000&rate=1500`,
+  );
   await expect(page.locator(".transport")).toContainText("% done");
   for (const policy of ["bucket", "ptier"]) {
     await page.getByRole("combobox", { name: "Policy" }).selectOption(policy);
