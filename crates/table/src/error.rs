@@ -446,11 +446,15 @@ mod tests {
     fn a_full_disk_or_quota_is_no_space_and_other_failures_are_not() {
         let of = |kind: io::ErrorKind| Error::io("write", "log", 9, kind.into());
         for full in [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded] {
+            let error = of(full);
             assert!(
-                matches!(of(full).kind(), ErrorKind::NoSpace(n) if n.file == "log" && n.wanted == 9)
+                matches!(error.kind(), ErrorKind::NoSpace(n) if n.file == "log" && n.wanted == 9)
             );
+            assert_eq!((error.is_no_space(), error.io_kind()), (true, None));
         }
-        assert!(matches!(of(io::ErrorKind::NotFound).kind(), ErrorKind::Io(_)));
+        let missing = of(io::ErrorKind::NotFound);
+        assert!(matches!(missing.kind(), ErrorKind::Io(_)) && !missing.is_no_space());
+        assert_eq!(missing.io_kind(), Some(io::ErrorKind::NotFound));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Horizontal growth and the stack policies: what they write and how many runs they leave, admission by
 //! admission, against closed forms, against each other, and against the best of all sequences.
 
+use super::examples::{after, tree};
 use super::*;
 use crate::policies::{binomial, min_latency};
 use std::collections::HashMap;
@@ -539,7 +540,7 @@ fn an_adopted_tree_goes_on_as_one_of_its_sizes() {
 }
 
 #[test]
-fn a_stack_counts_admissions_and_not_the_bytes_that_overwriting_leaves() {
+fn admissions_are_counted_and_not_the_bytes_that_overwriting_leaves() {
     let binomial = Binomial {
         components: 3,
         level_base_bytes: B,
@@ -556,6 +557,15 @@ fn a_stack_counts_admissions_and_not_the_bytes_that_overwriting_leaves() {
             assert_eq!(admissions, [("admissions", Of::Tree, t)], "{}", policy.name());
         }
     }
+    let policy = leveling(2);
+    let (mut tree, mut other) = (Tree::new(&policy), Tree::new(&policy));
+    for _ in 0..20 {
+        tree.flush(0..B as u16);
+        tree.rest();
+        other.admit();
+        let counters = |tree: &Tree| numbers(&policy, &tree.model.shape, &tree.state);
+        assert_eq!(counters(&tree), counters(&other));
+    }
 }
 
 #[test]
@@ -563,6 +573,12 @@ fn a_tree_of_another_policy_counts_as_many_admissions_as_it_has_buffers() {
     let mut model = Model::default();
     model.write(1, 1, 0..5 * B as u16 + 1);
     assert_eq!(numbers(&min_latency(3), &model.shape, &[]), [("admissions", Of::Tree, 6)]);
+}
+
+#[test]
+fn two_runs_of_a_level_become_one_of_the_last() {
+    let united = after(&leveling(2), &tree(&[&[], &[16, 16]]));
+    assert_eq!(united, [vec![], vec![], vec![16]]);
 }
 
 #[test]

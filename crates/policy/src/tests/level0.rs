@@ -86,6 +86,9 @@ fn pipelined_level_0_goes_into_a_second_run_of_level_1_while_tables_of_the_first
     let newer = next(&policy, &model, &running).unwrap();
     assert_eq!(newer.groups[0].destination, group.destination);
     assert!(!newer.groups[0].inputs.contains(&stays));
+    // Beside that, too.
+    let both = Running { compactions: running.compactions.into_iter().chain([newer]).collect() };
+    assert_eq!(next(&policy, &model, &both).unwrap().groups, older.groups);
 }
 
 #[test]
@@ -126,7 +129,8 @@ fn pipelined_levels_below_go_down_or_grow_while_the_older_run_of_level_1_is_on_i
             model.write(2, 2, [key]);
         }
         let older = model.write(1, 3, 400..406);
-        model.write(1, 4, 406..412);
+        // More than level 1 may have, but the older run goes first.
+        model.write(1, 4, 406..450);
         let running = Running { compactions: vec![plan(vec![move_to(&[older], 2, 2)])] };
         let policy = Leveled { pipelined: true, dynamic_level_bytes: true, ..LEVELED };
         propose(&policy, &model.shape, &[], &running, model.fresh(&running))

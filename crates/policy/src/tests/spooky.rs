@@ -331,7 +331,11 @@ fn a_tiered_last_level_becomes_one_run_at_its_capacity_or_with_more_runs_than_it
 }
 
 #[test]
-fn a_partitioned_merge_says_how_it_found_its_level() {
+fn a_merge_says_which_level_is_over_its_limits_and_how_it_found_another() {
+    let plan = next(&SPOOKY, &tree(&[&[], &[31], &[], &[270]]));
+    let Some(Plan::Compact(plan)) = plan else { panic!("level 1 has too much") };
+    assert!(plan.reason.text.starts_with("level 1 has 31 B over 30 B"), "{}", plan.reason.text);
+
     let policy = Spooky { levels_below: 2, ..SPOOKY };
     let plan = next(&policy, &tree(&[&[], &[30], &[70], &[270]]));
     let Some(Plan::Compact(plan)) = plan else { panic!("level 1 is full") };
@@ -365,6 +369,38 @@ fn waiting_runs_are_merged_within_level_0_one_at_a_time() {
         model.write(0, run, 0..20);
     }
     assert_eq!(plan_beside(&SPOOKY, &model, &running), None);
+}
+
+/// Of 270 bytes in the last level, level 2, which divides, may have 90 and level 1 30.
+#[test]
+fn level_0_goes_down_beside_a_partitioned_merge_but_not_beside_a_dividing_one() {
+    let mut model = tree(&[&[], &[], &[20], &[270]]);
+    let [upper, last] = [2, 3].map(|level| model.shape.levels()[level].tables().next().unwrap().id);
+    let older = model.write(0, 10, 300..312);
+    model.write(0, 11, 0..12);
+    let beside = |group| {
+        let running = Running { compactions: vec![plan(vec![group])] };
+        let Some(Plan::Compact(plan)) = plan_beside(&SPOOKY, &model, &running) else { return None };
+        Some(plan.groups[0].destination.level)
+    };
+    assert_eq!(beside(merge(&[upper, last], 3, 1)), Some(1));
+    assert_eq!(beside(move_to(&[older], 2, 2)), None);
+}
+
+#[test]
+fn level_0_is_merged_in_place_while_a_partitioned_merge_keeps_it_waiting_or_it_is_light() {
+    let inputs = |level0: &[u16]| {
+        let model = tree(&[level0, &[20], &[90]]);
+        let [upper, last] =
+            [1, 2].map(|level| model.shape.levels()[level].tables().next().unwrap().id);
+        let running = Running { compactions: vec![plan(vec![merge(&[upper, last], 2, 1)])] };
+        let Some(Plan::Compact(plan)) = plan_beside(&SPOOKY, &model, &running) else { return 0 };
+        assert_eq!(plan.groups[0].destination.level, 0);
+        plan.groups[0].inputs.len()
+    };
+    assert_eq!(inputs(&[12, 12, 12, 12]), 4, "it waits");
+    assert_eq!(inputs(&[12, 12, 12, 25]), 0, "they are not alike");
+    assert_eq!(inputs(&[1, 1, 2, 4]), 4, "less than 12 bytes");
 }
 
 #[test]

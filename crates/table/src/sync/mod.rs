@@ -45,3 +45,21 @@ pub mod serving;
 #[cfg_attr(loom, path = "loomed.rs")]
 pub(crate) mod lock_free;
 pub(crate) mod swap;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_poisoned_once_a_thread_panicked_while_it_held_it() {
+        let mutex = Mutex::new(());
+        drop(lock(&mutex));
+        assert!(!is_poisoned(&mutex));
+        let panics = || {
+            let _held = lock(&mutex);
+            panic!("while it holds the lock");
+        };
+        assert!(std::thread::scope(|threads| threads.spawn(panics).join().is_err()));
+        assert!(is_poisoned(&mutex));
+    }
+}

@@ -362,9 +362,11 @@ mod tests {
             filter_bytes: 0,
             ..sample()
         };
-        let mut stored = Vec::new();
+        let (mut stored, mut all) = (Vec::new(), Vec::new());
         silent.encode(&mut stored);
         assert_eq!(Properties::decode(&stored).unwrap(), silent);
+        sample().encode(&mut all);
+        assert!(all.starts_with(&stored), "they follow the others, or are left out");
     }
 
     #[test]
