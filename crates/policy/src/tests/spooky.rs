@@ -332,9 +332,16 @@ fn a_tiered_last_level_becomes_one_run_at_its_capacity_or_with_more_runs_than_it
 
 #[test]
 fn a_merge_says_which_level_is_over_its_limits_and_how_it_found_another() {
-    let plan = next(&SPOOKY, &tree(&[&[], &[31], &[], &[270]]));
-    let Some(Plan::Compact(plan)) = plan else { panic!("level 1 has too much") };
-    assert!(plan.reason.text.starts_with("level 1 has 31 B over 30 B"), "{}", plan.reason.text);
+    let says = |levels_below, sizes: &[&[u16]], why: &str, effect: &str| {
+        let plan = next(&Spooky { levels_below, ..SPOOKY }, &tree(sizes)).expect(why);
+        let Plan::Compact(Compaction { reason, .. }) = plan else { panic!("{plan:?}") };
+        assert!(reason.text.starts_with(why) && reason.text.contains(effect), "{}", reason.text);
+    };
+    let over = "level 1 has 31 B over 30 B: all down to level 2";
+    says(1, &[&[], &[31], &[], &[270]], over, "is cut at 0 keys of level 3");
+    let due = "level 0 has 1 run: all down to level 1";
+    says(1, &[&[12], &[2], &[], &[270]], due, "becomes part of it");
+    says(0, &[&[12], &[10]], due, "becomes part of it");
 
     let policy = Spooky { levels_below: 2, ..SPOOKY };
     let plan = next(&policy, &tree(&[&[], &[30], &[70], &[270]]));
