@@ -11,6 +11,12 @@ const POLICY: TieredPartial = TieredPartial {
     filters: Filters::Uniform,
 };
 
+#[test]
+fn each_level_may_have_t_times_the_bytes_of_the_one_above_in_t_runs() {
+    let told = POLICY.status(&tree(&[&[], &[4], &[4]]).shape, &[]).capacities;
+    assert_eq!(told, [8, 16, 32].map(|bytes| Capacity { bytes: Some(bytes), runs: Some(2) }));
+}
+
 /// What a set of tables that goes down finds in the next level: a running group writes a new run there, from
 /// two tables at these keys.
 #[test]

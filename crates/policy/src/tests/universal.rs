@@ -115,6 +115,23 @@ fn tables_that_overlap_nothing_move_within_a_merge() {
     assert!(inputs.iter().all(|(i, _)| !i.contains(&stays)), "{inputs:?}");
     assert!(inputs.contains(&(vec![between], &Action::Move)), "{inputs:?}");
     assert!(plan.groups.iter().flat_map(|g| &g.inputs).any(|id| *id == new));
+    // Where nothing is below, a table that is half tombstones loses them instead.
+    let rich = with_tombstones(&model.shape, 1);
+    let plan = propose(&policy, &rich, &[], &Running::default(), RunId(9));
+    let Some(Plan::Compact(plan)) = plan else { panic!("four runs rest") };
+    assert!(plan.groups.iter().all(|group| group.action != Action::Move), "{plan:?}");
+}
+
+#[test]
+fn the_trigger_and_the_bytes_above_the_oldest_run_can_be_asked_for() {
+    let (model, _) = stack(&[5, 50], 1);
+    let fact = |name, value, unit| Fact::Number { name, of: Of::Tree, value, unit };
+    let expected = [
+        fact("run-trigger", 4, Unit::Runs),
+        // Two hundred percent of 50.
+        fact("space-percent-of-oldest", 100, Unit::Bytes),
+    ];
+    assert_eq!(UNIVERSAL.status(&model.shape, &[]).facts, expected);
 }
 
 #[test]

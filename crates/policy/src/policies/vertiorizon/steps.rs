@@ -7,6 +7,7 @@ use crate::toolkit::group_builder::build_groups;
 use crate::toolkit::horizontal::{Counters, MergePolicy};
 use crate::toolkit::pick::Pick;
 use crate::toolkit::view::View;
+use std::cmp::Ordering;
 use terrane_types::{
     Compaction, Level, LevelChange, Plan, Quantity, Reason, Relation, Reshape, Shape, Term, Unit,
 };
@@ -38,10 +39,11 @@ impl Vertiorizon {
                 return Some(Compaction::parallel(build_groups(coming, target), reason).into());
             }
         }
-        if vertical == wanted {
-            return None;
-        }
-        let change = if vertical < wanted { LevelChange::Add(1) } else { LevelChange::Drop(1) };
+        let change = match vertical.cmp(&wanted) {
+            Ordering::Equal => return None,
+            Ordering::Less => LevelChange::Add(1),
+            Ordering::Greater => LevelChange::Drop(1),
+        };
         let text = format!("the horizontal part is to have {}: {change}", count(levels, "level"));
         let reason = Reason::new(text, terms(Relation::Greater));
         Some(Reshape { change, reason }.into())
