@@ -51,6 +51,9 @@ pub struct Args {
     /// Writes every figure into this file
     #[arg(long)]
     pub json: Option<PathBuf>,
+    /// Writes the report as a page with charts into this file
+    #[arg(long)]
+    pub page: Option<PathBuf>,
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// What a process of the comparison is told to do

@@ -7,7 +7,7 @@
 //! * `turn`, `run`, `check`, `process` - one engine's turn, in a process of its own.
 //! * `rounds` - the turns of all, in random order.
 //! * `limits` - what the machine can do at most.
-//! * `report`, `table` - medians and spread.
+//! * `report`, `table`, `page` - medians and spread.
 
 mod args;
 mod case;
@@ -16,6 +16,7 @@ mod data;
 mod engine;
 mod engines;
 mod limits;
+mod page;
 mod process;
 mod random;
 mod report;
@@ -30,6 +31,7 @@ use args::Args;
 use clap::Parser;
 use report::Report;
 use std::fs;
+use std::path::Path;
 
 fn main() -> Result<()> {
     let args = Args::parse();
@@ -47,10 +49,16 @@ fn main() -> Result<()> {
     let outcomes = rounds::run(&args, dir.path())?;
     let report = Report::new(&args, limits, outcomes);
     if let Some(path) = &args.json {
-        let json = serde_json::to_string_pretty(&report)?;
-        fs::write(path, json).with_context(|| format!("write {}", path.display()))?;
+        write(path, &serde_json::to_string_pretty(&report)?)?;
+    }
+    if let Some(path) = &args.page {
+        write(path, &report.page())?;
     }
     print!("{}", report.text());
     ensure!(report.failures() == 0, "{} turns failed", report.failures());
     Ok(())
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    fs::write(path, text).with_context(|| format!("write {}", path.display()))
 }

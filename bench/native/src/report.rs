@@ -1,12 +1,14 @@
-//! The report: a text with tables, and every figure as JSON.
+//! The report: a text with tables, a page, and every figure as JSON.
 
 use crate::args::Args;
 use crate::case::{Case, Debt};
 use crate::engine;
 use crate::limits::Limits;
+use crate::page;
 use crate::rounds::{Found, Outcome};
 use crate::table::{Spread, markdown};
 use crate::turn::Measured;
+use crate::workload::Workload;
 use serde::Serialize;
 use std::fmt::Write;
 use std::fs;
@@ -28,9 +30,12 @@ type OfPhase = fn(&Case, &Measured) -> Option<f64>;
 /// A figure of a turn.
 type OfTurn = fn(&Found) -> Option<f64>;
 
+const THOUSANDS: OfPhase =
+    |_, phase| (phase.seconds > 0.0).then(|| phase.operations as f64 / phase.seconds / 1e3);
+
 /// The tables of a case, a row for each phase.
 const PHASES: [(&str, OfPhase); 9] = [
-    ("thousand operations a second", |_, phase| per_second(phase).map(|rate| rate / 1e3)),
+    ("thousand operations a second", THOUSANDS),
     ("microseconds of processor an operation", |_, phase| {
         per_operation(phase, phase.processor_seconds * 1e6)
     }),
@@ -96,13 +101,7 @@ impl Report {
             self.rounds,
             self.limits.text()
         );
-        let mut cases: Vec<&Case> = Vec::new();
-        for outcome in &self.outcomes {
-            if !cases.contains(&&outcome.case) {
-                cases.push(&outcome.case);
-            }
-        }
-        for case in cases {
+        for case in self.cases() {
             // A String takes whatever is written.
             let _ = write!(text, "\n{case}\n\n");
             text += &self.tables(case);
@@ -114,36 +113,63 @@ impl Report {
         text
     }
 
-    fn tables(&self, case: &Case) -> String {
-        let engines: Vec<&str> = self.versions.iter().map(|(name, _)| *name).collect();
-        let found = |engine: &str| {
-            let outcomes = self.outcomes.iter().filter(move |o| o.case == *case);
-            let own = outcomes.filter(move |outcome| outcome.engine == engine);
-            own.filter_map(|outcome| outcome.found.as_ref()).collect::<Vec<_>>()
-        };
-        let by_engine: Vec<Vec<&Found>> = engines.iter().map(|engine| found(engine)).collect();
-        let mut text = String::new();
-        for (title, figure) in PHASES {
-            let row = |(index, workload): (usize, &crate::workload::Workload)| {
-                let cell = |founds: &Vec<&Found>| {
-                    let phases = founds.iter().filter_map(|found| found.worked.phases.get(index));
-                    Spread::of(phases.filter_map(|phase| figure(case, phase)))
-                };
-                (workload.name(), by_engine.iter().map(cell).collect())
-            };
-            let rows: Vec<_> = case.suite.phases().iter().enumerate().map(row).collect();
-            text += &markdown(title, &engines, &rows);
+    /// The same as a page, with a chart for each case.
+    pub fn page(&self) -> String {
+        let charts = self.cases().into_iter().map(|case| {
+            let rows = self.rows(case, THOUSANDS);
+            page::chart(&format!("{case}: thousand operations a second"), &self.engines(), &rows)
+        });
+        page::begin(&self.text()) + &charts.collect::<String>()
+    }
+
+    fn engines(&self) -> Vec<&str> {
+        self.versions.iter().map(|(name, _)| *name).collect()
+    }
+
+    fn cases(&self) -> Vec<&Case> {
+        let mut cases: Vec<&Case> = Vec::new();
+        for outcome in &self.outcomes {
+            if !cases.contains(&&outcome.case) {
+                cases.push(&outcome.case);
+            }
         }
-        let row = |(title, figure): (&str, OfTurn)| {
+        cases
+    }
+
+    /// What each engine's turns at a case found.
+    fn found(&self, case: &Case) -> Vec<Vec<&Found>> {
+        let of = |engine: &str| {
+            let outcomes = self.outcomes.iter().filter(|outcome| outcome.case == *case);
+            let own = outcomes.filter(|outcome| outcome.engine == engine);
+            own.filter_map(|outcome| outcome.found.as_ref()).collect()
+        };
+        self.engines().into_iter().map(of).collect()
+    }
+
+    /// A figure of each phase, by engine.
+    fn rows(&self, case: &Case, figure: OfPhase) -> Vec<(String, Vec<Option<Spread>>)> {
+        let by_engine = self.found(case);
+        let row = |(index, workload): (usize, &Workload)| {
+            let cell = |founds: &Vec<&Found>| {
+                let phases = founds.iter().filter_map(|found| found.worked.phases.get(index));
+                Spread::of(phases.filter_map(|phase| figure(case, phase)))
+            };
+            (workload.name(), by_engine.iter().map(cell).collect())
+        };
+        case.suite.phases().iter().enumerate().map(row).collect()
+    }
+
+    fn tables(&self, case: &Case) -> String {
+        let engines = self.engines();
+        let phases =
+            PHASES.map(|(title, figure)| markdown(title, &engines, &self.rows(case, figure)));
+        let by_engine = self.found(case);
+        let turns = TURNS.map(|(title, figure)| {
             let cell = |founds: &Vec<&Found>| Spread::of(founds.iter().filter_map(|f| figure(f)));
             (title.to_owned(), by_engine.iter().map(cell).collect())
-        };
-        text + &markdown("all phases", &engines, &TURNS.map(row))
+        });
+        phases.concat() + &markdown("all phases", &engines, &turns)
     }
-}
-
-fn per_second(phase: &Measured) -> Option<f64> {
-    (phase.seconds > 0.0).then(|| phase.operations as f64 / phase.seconds)
 }
 
 fn per_operation(phase: &Measured, sum: f64) -> Option<f64> {

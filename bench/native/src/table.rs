@@ -4,8 +4,8 @@
 #[derive(Clone, Copy)]
 pub struct Spread {
     pub median: f64,
-    least: f64,
-    most: f64,
+    pub least: f64,
+    pub most: f64,
 }
 
 impl Spread {
@@ -21,7 +21,7 @@ impl Spread {
         Some(Spread { median, least, most })
     }
 
-    fn text(&self) -> String {
+    pub fn text(&self) -> String {
         if self.least == self.most {
             return digits(self.median);
         }
