@@ -126,6 +126,20 @@ impl Node {
         self.slot(slot).map(|at| unsafe { at.as_ref() })
     }
 
+    /// The child in the slot that `search` finds in this inner node. A child is cut off at its end when it is
+    /// split, and the rest is a child of its own, added before: where there is a new one, the search may
+    /// have missed it, and is made again.
+    #[inline]
+    pub fn child_by(&self, search: impl Fn(&Self) -> Slot) -> Option<&Node> {
+        loop {
+            let len = self.len.load(Acquire);
+            let child = self.child(search(self));
+            if self.len.load(Relaxed) == len {
+                return child;
+            }
+        }
+    }
+
     /// What all in this slot is at or after.
     pub fn low_of(&self, slot: Slot) -> Option<Stored<'_>> {
         if self.is_leaf() { self.entry(slot) } else { self.child(slot)?.low() }
@@ -220,7 +234,7 @@ impl Node {
         place.store(pointer, Relaxed);
         link.store(next, Relaxed);
         link_before.store(slot, Release);
-        self.len.store(slot + 1, Relaxed);
+        self.len.store(slot + 1, Release);
         let is_last = next == END && before == slot.checked_sub(1).unwrap_or(START);
         if is_last && self.sorted.load(Relaxed) == slot {
             self.sorted.store(slot + 1, Release);
@@ -235,8 +249,8 @@ impl Node {
         }
     }
 
-    /// Takes `left` in place of the child that it is the left part of, and adds the right part, in a node
-    /// that is not full. Before and after each of the two steps all entries can be found.
+    /// Adds the right part of a child, in a node that is not full, and then takes `left` in place of that
+    /// child.
     pub fn adopt(&self, [left, right]: [&Node; 2]) {
         let Some(low) = right.low() else { return };
         let slot = self.last_before(low.into(), false);

@@ -3,8 +3,7 @@
 //! 1. Entries are in leaves, which inner nodes lead to (`node`). Neither moves: a full node is copied into
 //!    two, which take its place in the parent. The old one stays as it was, complete for readers that
 //!    came to it before, until the tree is freed. Nodes have no links to their neighbours: who comes to
-//!    the end of a leaf searches for its bound. Who finds the left part where the right one should be,
-//!    since a node was split during the search, searches again.
+//!    the end of a leaf searches for its bound.
 //! 2. A leaf that is full is cut in the middle. But what comes after all of its entries begins a leaf of
 //!    its own: keys in order, of one sequence or of many, leave full leaves behind.
 //! 3. An entry with the key and sequence number of an existing one replaces it; the sequence number is not
@@ -94,7 +93,7 @@ impl Tree {
     fn leaf(&self, target: Target<'_>, or_at: bool) -> Option<&Node> {
         let mut node = self.root()?;
         while !node.is_leaf() {
-            node = node.child(node.last_before(target, or_at))?;
+            node = node.child_by(|node| node.last_before(target, or_at))?;
         }
         Some(node)
     }
@@ -105,29 +104,17 @@ impl Tree {
         let mut target = target;
         loop {
             let leaf = self.leaf(target, true)?;
-            if let Some(slot) = leaf.next(leaf.last_before(target, false)) {
-                return Position::new(leaf, slot);
-            }
-            let high = leaf.high()?;
-            // Else it is the left part of a leaf that was split during the search.
-            if high.compare(target) == Order::Greater {
-                target = high.into();
+            match leaf.next(leaf.last_before(target, false)) {
+                Some(slot) => return Position::new(leaf, slot),
+                None => target = leaf.high()?.into(),
             }
         }
     }
 
     /// The last entry before the target.
     pub fn before(&self, target: Target<'_>) -> Option<Position<'_>> {
-        loop {
-            let leaf = self.leaf(target, false)?;
-            let slot = leaf.last_before(target, false);
-            let is_before = |high: Stored<'_>| high.compare(target) == Order::Less;
-            // As above.
-            let was_split = leaf.next(slot).is_none() && leaf.high().is_some_and(is_before);
-            if !was_split {
-                return Position::new(leaf, slot);
-            }
-        }
+        let leaf = self.leaf(target, false)?;
+        Position::new(leaf, leaf.last_before(target, false))
     }
 
     /// The first entry.
@@ -137,16 +124,11 @@ impl Tree {
 
     /// The last entry.
     pub fn last(&self) -> Option<Position<'_>> {
-        loop {
-            let mut node = self.root()?;
-            while !node.is_leaf() {
-                node = node.child(node.last())?;
-            }
-            // As above.
-            if node.high().is_none() {
-                return Position::new(node, node.last());
-            }
+        let mut node = self.root()?;
+        while !node.is_leaf() {
+            node = node.child_by(Node::last)?;
         }
+        Position::new(node, node.last())
     }
 
     /// The entry after this one.
