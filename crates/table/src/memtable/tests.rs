@@ -176,6 +176,15 @@ fn readers_see_a_sorted_tree_and_everything_published() {
             }
             done.store(true, Release);
         });
+        scope.spawn(|| {
+            let mut number = 0;
+            while !done.load(Acquire) {
+                let seen = published.load(Acquire);
+                number = (number * 31 + 7) % seen.max(1);
+                let found = table.get(&key(number + 1), seen).map(|(tag, _)| tag.seq());
+                assert_eq!(found, (seen > 0).then_some(number + 1), "of {seen}");
+            }
+        });
         for forward in [true, false, true] {
             let (table, published, done) = (&table, &published, &done);
             scope.spawn(move || {
