@@ -1,6 +1,9 @@
 //! Salvage of tables whose footer, directory, index, properties or partitions are damaged.
 
 use super::*;
+use crate::table::block_codec::seed;
+use crate::table::block_walk::{BlockWalk, Walked};
+use crate::table::index::BlockHandle;
 
 /// What is known of a table of which only the name and the store are.
 const NAME: KnownTable<'_> = KnownTable { number: 9, salts: &[1, SALT], info: None };
@@ -168,5 +171,23 @@ fn a_salvage_of_another_table_or_store_reads_nothing_without_a_footer() {
     assert!(salvage(cut, &NAME).is_some());
     for known in [KnownTable { number: 8, ..NAME }, KnownTable { salts: &[1], ..NAME }] {
         assert!(salvage(cut, &known).is_none());
+    }
+}
+
+#[test]
+fn a_walk_finds_every_block_and_what_is_none_is_damage_unless_the_data_may_end_there() {
+    let sound = Sound::new(1, 120, 200, FilterBits::NONE);
+    let ends = sound.block_ends();
+    let (data, all) = (sound.data as u64, sound.bytes.len() as u64);
+    for (end, is_damage) in [(None, false), (Some(data), false), (Some(all), true)] {
+        let file = MemFile::holding(sound.bytes.clone());
+        let mut walk = BlockWalk::new(file, seed(SALT, 9), 0, end);
+        for (&(from, before), &(to, through)) in ends.iter().zip(&ends[1..]) {
+            let Walked::Block(key, handle) = walk.next() else { panic!("a block at {from}") };
+            assert_eq!(key, sound.entries[through - 1].0);
+            let (offset, len, entries) = (from as u64, (to - from) as u64, through - before);
+            assert_eq!(handle, BlockHandle { offset, len, entries: entries as u64 });
+        }
+        assert_eq!(matches!(walk.next(), Walked::Damage), is_damage, "{end:?}");
     }
 }
