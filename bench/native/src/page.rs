@@ -14,13 +14,12 @@ const WIDTH: f64 = LABELS + PLOT + 200.0;
 /// Workloads with a figure for each engine, if there is one.
 pub type Rows = [(String, Vec<Option<Spread>>)];
 
-/// The beginning of a page with the text of a report.
-pub fn begin(text: &str) -> String {
+/// A page of charts, with the text of a report below them.
+pub fn page(charts: &str, text: &str) -> String {
     format!(
         "<!doctype html><meta charset=\"utf-8\"><title>Terrane beside other stores</title>\
-         <style>body {{ font: 14px sans-serif; margin: 2em }} pre {{ white-space: pre-wrap }}\
-         svg text {{ font: 11px sans-serif }}</style><h1>Terrane beside other stores</h1>\
-         <pre>{}</pre>\n",
+         <style>body {{ font: 14px sans-serif; margin: 2em }} svg text {{ font: 11px sans-serif }}\
+         </style><h1>Terrane beside other stores</h1>\n{charts}<pre>{}</pre>\n",
         escape(text)
     )
 }

@@ -119,7 +119,7 @@ impl Report {
             let rows = self.rows(case, THOUSANDS);
             page::chart(&format!("{case}: thousand operations a second"), &self.engines(), &rows)
         });
-        page::begin(&self.text()) + &charts.collect::<String>()
+        page::page(&charts.collect::<String>(), &self.text())
     }
 
     fn engines(&self) -> Vec<&str> {

@@ -80,8 +80,9 @@ enum Command {
         /// What is measured
         #[arg(value_enum)]
         subject: bench::Subject,
-        /// Options of what is run: `native --help` lists its own; for micro part of a benchmark's name, and
-        /// options of criterion, such as --quick; for the browser --rounds N, --entries N and --json FILE
+        /// Options of what is run: `native --engines terrane --help` lists its own; for micro part of a
+        /// benchmark's name, and options of criterion, such as --quick; for the browser --rounds N,
+        /// --entries N and --json FILE
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
