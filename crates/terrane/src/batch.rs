@@ -89,6 +89,7 @@ impl WriteBatch {
                 format_args!("{after} bytes"),
             ));
         }
+        self.bytes.reserve(after - self.bytes.len());
         self.bytes.push(kind as u8);
         put_varint(&mut self.bytes, u64::from(keyspace.0));
         put_bytes(&mut self.bytes, key);

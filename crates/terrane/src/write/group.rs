@@ -1,6 +1,7 @@
 //! Group commit: writers that arrive while another one commits go together in the next record.
 //!
-//! 1. A writer queues its batch. If nobody leads, it becomes the leader; otherwise it waits.
+//! 1. A writer that finds nobody commits its batch. Else it queues it. If nobody leads, it becomes the
+//!    leader; otherwise it waits.
 //! 2. The leader takes the whole queue, commits it as one record with one sync if any of it asks
 //!    for one, hands out the results and wakes everybody.
 //! 3. Who finds its result returns; otherwise the first to wake leads the next group.
@@ -60,6 +61,13 @@ impl GroupCommit {
             return engine.commit(&[&batch], durability, catch_up);
         }
         let mut queue = lock(&self.queue);
+        if !queue.led && queue.waiting.is_empty() {
+            // Alone: without a ticket, a group and its results.
+            queue.led = true;
+            drop(queue);
+            let _lead = Lead { group: Vec::new(), results: Some(Vec::new()), on: self };
+            return engine.commit(&[&batch], durability, catch_up);
+        }
         let number = queue.next_ticket;
         queue.next_ticket += 1;
         queue.waiting.push(Ticket { number, batch, durability });
