@@ -40,6 +40,8 @@ export class History {
   readonly samples: Sample[] = [];
   readonly works: Work[] = [];
   readonly waits: Wait[] = [];
+  /** Times in which writes slowed down, so that they would not have to wait. */
+  readonly slowdowns: Wait[] = [];
   /** Times of decisions, in microseconds. */
   readonly decisions: number[] = [];
   /** The most groups at once. */
@@ -77,6 +79,14 @@ export class History {
       case "stall-ended": {
         const wait = this.waits.at(-1);
         if (wait !== undefined) wait.to = micros;
+        break;
+      }
+      case "slowdown-begun":
+        this.slowdowns.push({ from: micros, to: undefined, reason: event.reason });
+        break;
+      case "slowdown-ended": {
+        const slowdown = this.slowdowns.at(-1);
+        if (slowdown !== undefined) slowdown.to = micros;
         break;
       }
       default:

@@ -78,6 +78,11 @@ export class Player {
     return this.recording.timeline.at(this.shown);
   }
 
+  /** Workers that the recording is known to have. */
+  get workers(): number {
+    return isLive(this.settings) || this.file !== undefined ? 0 : this.settings.workers;
+  }
+
   /** The number of events up to the moment. */
   get position(): number {
     void this.version;

@@ -1,6 +1,6 @@
 /** A recording in words: what happens now, why, and what the engine did. */
 
-import type { Quantity, Term } from "terrane";
+import type { Quantity, StallReason, Term } from "terrane";
 import type { RecordedEvent } from "../timeline/events.ts";
 import { bytes, count, plural } from "../../format.ts";
 import type { Place, ReadPath } from "../source/read-path.ts";
@@ -121,6 +121,18 @@ export function logLine(event: RecordedEvent): string | undefined {
       return `writes wait: ${event.reason === "level0" ? "level 0 is full" : event.reason}`;
     default:
       return undefined;
+  }
+}
+
+/** What writes wait for. */
+export function reasonText(reason: StallReason): string {
+  switch (reason) {
+    case "level0":
+      return "level 0";
+    case "wal":
+      return "the log";
+    default:
+      return reason.replaceAll("-", " ");
   }
 }
 

@@ -1,0 +1,108 @@
+/**
+ * Background work at a moment: how busy each worker was in the time before, what waits for one, how fast
+ * bytes moved, and what writes have waited for.
+ */
+
+import type { StallReason } from "terrane";
+import type { Span, Wait } from "./history.ts";
+import type { State } from "./state.ts";
+import type { Timeline } from "./timeline.ts";
+
+/** The time before a moment over which shares and rates are taken, in microseconds. */
+export const WINDOW = 1e6;
+
+/** Jobs of one kind. */
+export interface Jobs {
+  kind: "flushes" | "merges";
+  queued: number;
+  running: number;
+  bytesPerSecond: number;
+}
+
+/** How long writes were held up for one reason so far, in microseconds. */
+export interface HeldUp {
+  reason: StallReason;
+  stalled: number;
+  slowed: number;
+}
+
+/** Background work at a moment. */
+export interface Background {
+  /** The share of the time before that each worker merged. */
+  workers: number[];
+  jobs: Jobs[];
+  heldUp: HeldUp[];
+}
+
+/** The background work of a recording at a moment, with so many workers at least. */
+export function backgroundAt(timeline: Timeline, micros: number, workers: number): Background {
+  const { history } = timeline;
+  const from = Math.max(micros - WINDOW, 0);
+  const length = Math.max(micros - from, 1);
+  const busy = Array.from({ length: Math.max(workers, history.lanes) }, () => 0);
+  for (const work of history.works) {
+    if (work.from > micros) break;
+    busy[work.lane] = (busy[work.lane] ?? 0) + overlap(work, from, micros);
+  }
+  // A state that is asked for is the start of the next search: the later one comes last.
+  const before = moved(timeline, timeline.at(from), from);
+  const now = timeline.at(micros);
+  const after = moved(timeline, now, micros);
+  const perSecond = (kind: keyof typeof after) =>
+    (Math.max(after[kind] - before[kind], 0) / length) * 1e6;
+  const merging = now.groups.filter(({ moved }) => !moved).length;
+  const decided = now.compactions.reduce(
+    (sum, { groups, groupsInstalled }) => sum + groups - groupsInstalled,
+    0,
+  );
+  return {
+    workers: busy.map((time) => time / length),
+    jobs: [
+      { kind: "flushes", ...flushing(now), bytesPerSecond: perSecond("flushes") },
+      {
+        kind: "merges",
+        queued: Math.max(decided - now.groups.length, 0),
+        running: merging,
+        bytesPerSecond: perSecond("merges"),
+      },
+    ],
+    heldUp: heldUp(history.waits, history.slowdowns, micros),
+  };
+}
+
+/** The oldest of the sealed memtables is being flushed. */
+function flushing({ sealed }: State): { queued: number; running: number } {
+  const running = Math.min(sealed.length, 1);
+  return { queued: sealed.length - running, running };
+}
+
+/** Bytes that flushes have written, and merges read and written, unfinished ones too. */
+function moved(timeline: Timeline, state: State, micros: number) {
+  const { flushed, mergeRead, mergeWritten } = state.totals;
+  const unfinished = state.groups
+    .filter(({ moved }) => !moved)
+    .map((group) => timeline.progress.at(group, micros));
+  const merges = unfinished.reduce((sum, { read, written }) => sum + read + written, 0);
+  return { flushes: flushed, merges: mergeRead + mergeWritten + merges };
+}
+
+function heldUp(waits: readonly Wait[], slowdowns: readonly Wait[], micros: number): HeldUp[] {
+  const found = new Map<StallReason, HeldUp>();
+  const add = (spans: readonly Wait[], kind: "stalled" | "slowed") => {
+    for (const span of spans) {
+      if (span.from > micros) break;
+      const { reason } = span;
+      const of = found.get(reason) ?? { reason, stalled: 0, slowed: 0 };
+      of[kind] += overlap(span, 0, micros);
+      found.set(reason, of);
+    }
+  };
+  add(waits, "stalled");
+  add(slowdowns, "slowed");
+  return [...found.values()];
+}
+
+/** How much of a span lies between two moments. */
+function overlap({ from, to }: Span, begin: number, end: number): number {
+  return Math.max(Math.min(to ?? end, end) - Math.max(from, begin), 0);
+}
