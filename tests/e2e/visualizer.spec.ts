@@ -166,9 +166,7 @@ test("background work is told at each moment, by worker, by kind of job and by c
   await simulated(page);
   const panel = page.getByRole("region", { name: "Background work" });
   await expect(panel.getByRole("listitem")).toHaveText([/^worker 1/, /^worker 2/, /^worker 3/]);
-  await expect(panel.getByRole("listitem").first()).toContainText(/[1-9]\d* %/);
   const merges = panel.getByRole("row", { name: /^merges/ });
-  await expect(merges).toContainText("MiB");
   await expect(panel).toContainText(/writes waited for .*\d\.\d\d s/);
   await slider(page).press("Home");
   await expect(merges).toHaveText(/merges\s*0\s*0\s*0 bytes/);
