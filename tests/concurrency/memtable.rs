@@ -163,6 +163,21 @@ fn a_get_finds_every_published_entry_whole() {
 }
 
 #[test]
+fn a_get_finds_an_entry_while_another_is_inserted_right_before_it() {
+    explore(3, || {
+        let table = Arc::new(Memtable::default());
+        [10, 20].iter().for_each(|&number| insert(&table, number));
+        let writer = thread::spawn({
+            let table = table.clone();
+            move || insert(&table, 15)
+        });
+        assert!(table.entries() >= 2);
+        assert_eq!(table.get(&key(20), 99).map(|(tag, _)| tag.seq()), Some(20));
+        writer.join().unwrap();
+    });
+}
+
+#[test]
 fn inserts_on_two_threads_lose_nothing() {
     explore(2, || {
         let table = three();

@@ -163,6 +163,12 @@ impl Node {
     /// The last slot that is before the target, or at it if `or_at`; [`START`] if there is none.
     #[inline]
     pub fn last_before(&self, target: Target<'_>, or_at: bool) -> Slot {
+        self.around(target, or_at).0
+    }
+
+    /// The same, and the slot that followed it then: what is inserted since may be before the target.
+    #[inline]
+    pub fn around(&self, target: Target<'_>, or_at: bool) -> (Slot, Option<Slot>) {
         let head = self.head(target.key);
         let is_before = |slot: Slot| {
             let of = self.heads.get(usize::from(slot)).map_or(0, |head| head.load(Relaxed));
@@ -185,12 +191,12 @@ impl Node {
             }
         }
         let mut at = from.checked_sub(1).unwrap_or(START);
-        while let Some(next) = self.next(at)
-            && is_before(next)
-        {
-            at = next;
+        loop {
+            match self.next(at) {
+                Some(next) if is_before(next) => at = next,
+                next => return (at, next),
+            }
         }
-        at
     }
 
     /// The four bytes of a key after the prefix, as a number of the same order; 0 where there are none.

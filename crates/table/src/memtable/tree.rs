@@ -104,7 +104,7 @@ impl Tree {
         let mut target = target;
         loop {
             let leaf = self.leaf(target, true)?;
-            match leaf.next(leaf.last_before(target, false)) {
+            match leaf.around(target, false).1 {
                 Some(slot) => return Position::new(leaf, slot),
                 None => target = leaf.high()?.into(),
             }
@@ -214,8 +214,7 @@ impl Writer {
             let parts = self.insert(child, entry, is_replaced)?;
             return self.adopt(node, parts);
         }
-        let before = node.last_before(entry.into(), false);
-        let next = node.next(before);
+        let (before, next) = node.around(entry.into(), false);
         let is_same = |slot: &Slot| {
             node.entry(*slot).is_some_and(|other| other.compare(entry.into()) == Order::Equal)
         };
