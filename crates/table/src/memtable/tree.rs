@@ -70,7 +70,9 @@ impl Tree {
         // SAFETY: entries and nodes are used no longer than the tree, which has the arena.
         let entry = unsafe { Stored::create(&mut writer.arena, key, tag, value) };
         let mut is_replaced = false;
-        if !writer.append(entry) {
+        // A short cut that the browser's module does without: it is code for little time.
+        let is_appended = cfg!(not(target_arch = "wasm32")) && writer.append(entry);
+        if !is_appended {
             let root = self.root().unwrap_or_else(|| {
                 // SAFETY: as above.
                 let leaf = unsafe { Node::create(&mut writer.arena, true, None, None) };
@@ -88,12 +90,15 @@ impl Tree {
         done(writer.arena.bytes(), is_replaced);
     }
 
-    /// The leaf for entries at the target, or for those right before it.
+    /// The leaf for entries at the target, or for those right before it; the last leaf without a target.
     #[inline]
-    fn leaf(&self, target: Target<'_>, or_at: bool) -> Option<&Node> {
+    fn leaf(&self, target: Option<Target<'_>>, or_at: bool) -> Option<&Node> {
         let mut node = self.root()?;
         while !node.is_leaf() {
-            node = node.child_by(|node| node.last_before(target, or_at))?;
+            node = node.child_by(|node| match target {
+                Some(target) => node.last_before(target, or_at),
+                None => node.last(),
+            })?;
         }
         Some(node)
     }
@@ -103,7 +108,7 @@ impl Tree {
     pub fn at_or_after(&self, target: Target<'_>) -> Option<Position<'_>> {
         let mut target = target;
         loop {
-            let leaf = self.leaf(target, true)?;
+            let leaf = self.leaf(Some(target), true)?;
             match leaf.around(target, false).1 {
                 Some(slot) => return Position::new(leaf, slot),
                 None => target = leaf.high()?.into(),
@@ -113,7 +118,7 @@ impl Tree {
 
     /// The last entry before the target.
     pub fn before(&self, target: Target<'_>) -> Option<Position<'_>> {
-        let leaf = self.leaf(target, false)?;
+        let leaf = self.leaf(Some(target), false)?;
         Position::new(leaf, leaf.last_before(target, false))
     }
 
@@ -124,11 +129,8 @@ impl Tree {
 
     /// The last entry.
     pub fn last(&self) -> Option<Position<'_>> {
-        let mut node = self.root()?;
-        while !node.is_leaf() {
-            node = node.child_by(Node::last)?;
-        }
-        Position::new(node, node.last())
+        let leaf = self.leaf(None, false)?;
+        Position::new(leaf, leaf.last())
     }
 
     /// The entry after this one.

@@ -210,6 +210,8 @@ fn put_number(out: &mut Vec<u8>, number: u64, value: u64) {
     put(out, number, &bytes);
 }
 
+// Without rules there is no set.
+#[allow(unreachable_code)]
 fn encode_prefixes(set: &PrefixSet) -> Vec<u8> {
     let (kind, value) = set.rule().to_stored();
     let mut bytes = vec![kind];
