@@ -23,6 +23,7 @@ fn options() -> Options {
         max_total_wal_bytes: 256 << 10,
         cache_bytes: 64 << 10,
         sync_interval_ms: 5,
+        allow_mmap_writes: true,
         ..Options::default()
     }
 }

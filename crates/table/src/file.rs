@@ -23,10 +23,10 @@ pub trait File: Send + Sync {
     fn allocate(&self, len: u64) -> Result<()> {
         if self.len()? < len { self.set_len(len) } else { Ok(()) }
     }
-    /// Maps the first `len` bytes, which were allocated, to be written without a system call; `None` where
-    /// the system has no way to do that which is as safe as [`File::write_at`].
+    /// Maps the first `len` bytes, which were allocated, to be written without a system call, for now from
+    /// offset `from` on; `None` where it may not be, or the system cannot.
     #[cfg(not(target_arch = "wasm32"))]
-    fn map(&self, _len: u64) -> Option<Box<dyn MappedFile>> {
+    fn map(&self, _from: u64, _len: u64) -> Option<Box<dyn MappedFile>> {
         None
     }
     /// The file's length, in bytes.

@@ -94,6 +94,13 @@ pub struct Options {
     /// About how many files are open at once, and at most half of what the process may open; a closed
     /// file is reopened when it is used again. Applies to stores with a file for each table.
     pub max_open_files: usize,
+    /// On Linux, logs are written through memory that is mapped to them: a buffered write makes no system
+    /// call, and takes some two thirds of the time. As with every mapped file, the process ends with SIGBUS
+    /// where a page cannot be written: somebody else cuts a log short, the device is gone, or the disk is
+    /// full on a file system that copies on write, as btrfs, or XFS after a copy by reference. What was
+    /// promised is there when the store is opened again. Off by default.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub allow_mmap_writes: bool,
     /// How long a buffered write may wait for the executor's sync, in milliseconds.
     pub sync_interval_ms: u32,
     /// How tables are built.
@@ -134,6 +141,8 @@ impl Default for Options {
             memory_bytes: 128 << 20,
             cache_bytes: 64 << 20,
             max_open_files: 1000,
+            #[cfg(not(target_arch = "wasm32"))]
+            allow_mmap_writes: false,
             sync_interval_ms: 1000,
             table: TableOptions::default(),
             policy: PolicyOptions::default().native(),

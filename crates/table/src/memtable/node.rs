@@ -39,6 +39,8 @@ pub(super) struct Node {
     /// The length of the prefix that its keys have in common.
     prefix: u16,
     is_leaf: bool,
+    /// It was full when it was made.
+    was_made_full: bool,
     /// Slots taken.
     len: AtomicU8,
     /// So many of the first slots are in order, whatever links say.
@@ -60,6 +62,7 @@ impl Node {
         is_leaf: bool,
         low: Option<Stored<'a>>,
         high: Option<Stored<'a>>,
+        was_made_full: bool,
     ) -> &'a Node {
         let prefix = match (low, high) {
             (Some(low), Some(high)) => common_prefix(low.key(), high.key()) as u16,
@@ -75,6 +78,7 @@ impl Node {
                 high: bound(high),
                 prefix,
                 is_leaf,
+                was_made_full,
                 len: AtomicU8::new(0),
                 sorted: AtomicU8::new(0),
                 links: array::from_fn(|_| AtomicU8::new(END)),
@@ -102,6 +106,11 @@ impl Node {
     pub fn high(&self) -> Option<Stored<'_>> {
         // SAFETY: as above.
         NonNull::new(self.read().high).map(|at| unsafe { Stored::new(at) })
+    }
+
+    /// Whether it was full when it was made.
+    pub fn was_made_full(&self) -> bool {
+        self.read().was_made_full
     }
 
     pub fn is_full(&self) -> bool {
@@ -280,8 +289,8 @@ impl Node {
         let is_leaf = self.is_leaf();
         // SAFETY: the caller's promise.
         let (left, right) = unsafe {
-            let left = Node::create(arena, is_leaf, self.low(), Some(low));
-            (left, Node::create(arena, is_leaf, Some(low), self.high()))
+            let left = Node::create(arena, is_leaf, self.low(), Some(low), count == SLOTS);
+            (left, Node::create(arena, is_leaf, Some(low), self.high(), false))
         };
         let (mut at, mut half, mut before) = (START, left, START);
         let mut copied = 0;

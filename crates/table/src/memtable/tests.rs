@@ -261,6 +261,21 @@ fn memory_is_that_of_the_entries_and_of_a_filter_once_the_tree_is_as_large() {
 }
 
 #[test]
+fn no_order_of_keys_makes_nodes_take_much_more_than_entries() {
+    let n = 250 * SCALE as u64;
+    // Ascending, descending, and a key whose versions, each before the last, follow a full leaf.
+    let orders: [&dyn Fn(u64) -> u64; 3] = [&|i| i, &|i| n - i, &|i| i.min(32)];
+    for (number, order) in orders.into_iter().enumerate() {
+        let table = Memtable::default();
+        for i in 0..n {
+            table.insert(&order(i).to_be_bytes(), Tag::new(i + 1, Kind::Put), b"").unwrap();
+        }
+        let each = table.bytes() / n as usize;
+        assert!(each < 24 + 80, "{each} bytes for an entry of 24 in order {number}");
+    }
+}
+
+#[test]
 fn a_sample_is_all_keys_of_a_few_and_hundreds_and_both_ends_of_many() {
     let memtable = Memtable::default();
     let key = |n: u32| n.to_be_bytes().to_vec();

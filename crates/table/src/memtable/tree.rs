@@ -5,7 +5,8 @@
 //!    came to it before, until the tree is freed. Nodes have no links to their neighbours: who comes to
 //!    the end of a leaf searches for its bound.
 //! 2. A leaf that is full is cut in the middle. But what comes after all of its entries begins a leaf of
-//!    its own: keys in order, of one sequence or of many, leave full leaves behind.
+//!    its own: keys in order, of one sequence or of many, leave full leaves behind. If more comes between
+//!    such a leaf and the next, it is cut in the middle.
 //! 3. An entry with the key and sequence number of an existing one replaces it; the sequence number is not
 //!    visible to readers yet.
 //! 4. An entry that comes after the previous one, in a leaf that it ended, needs no search.
@@ -75,13 +76,13 @@ impl Tree {
         if !is_appended {
             let root = self.root().unwrap_or_else(|| {
                 // SAFETY: as above.
-                let leaf = unsafe { Node::create(&mut writer.arena, true, None, None) };
+                let leaf = unsafe { Node::create(&mut writer.arena, true, None, None, false) };
                 self.set_root(leaf);
                 leaf
             });
             if let Some([left, right]) = writer.insert(root, entry, &mut is_replaced) {
                 // SAFETY: as above.
-                let root = unsafe { Node::create(&mut writer.arena, false, None, None) };
+                let root = unsafe { Node::create(&mut writer.arena, false, None, None, false) };
                 root.add_child(START, left);
                 root.add_child(root.last(), right);
                 self.set_root(root);
@@ -229,7 +230,8 @@ impl Writer {
             self.add(node, before, entry);
             return None;
         }
-        let (count, low) = if next.is_none() { (SLOTS, entry) } else { node.middle()? };
+        let is_in_order = next.is_none() && !node.was_made_full();
+        let (count, low) = if is_in_order { (SLOTS, entry) } else { node.middle()? };
         let parts = self.split(node, count, low);
         let leaf = part_for(parts, low, entry);
         self.add(leaf, leaf.last_before(entry.into(), false), entry);

@@ -56,7 +56,7 @@ impl LogWriter {
     pub fn resume(file: Arc<dyn File>, id: LogId, capacity: u64, end: u64) -> Self {
         LogWriter {
             #[cfg(not(target_arch = "wasm32"))]
-            mapped: file.map(capacity),
+            mapped: file.map(end, capacity),
             file,
             id,
             capacity,

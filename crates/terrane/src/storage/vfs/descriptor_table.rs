@@ -7,7 +7,7 @@
 //!    moved to the end if it was used since it was last at the front (second chance, an approximation
 //!    of LRU), so that a use only sets a flag.
 //! 3. A descriptor with unsynced writes is not closed: the system reports a failed write-back only to
-//!    descriptors that were open then.
+//!    descriptors that were open then. Nor is one that is mapped to be written.
 //! 4. Nor is one whose path now leads to another file, since its file was removed, replaced or
 //!    renamed. Before such a change every descriptor of the path is opened and kept open
 //!    ([`DescriptorTable::repoint`]).
@@ -45,6 +45,8 @@ pub(super) struct Descriptor {
     /// It was used since it was last at the front of the queue.
     used: AtomicBool,
     unsynced: AtomicBool,
+    /// How many times it is mapped to be written.
+    mapped: AtomicUsize,
     /// The path no longer leads to it.
     moved: AtomicBool,
 }
@@ -75,6 +77,7 @@ impl DescriptorTable {
             file: RwLock::new(Some(file)),
             used: AtomicBool::new(true),
             unsynced: AtomicBool::new(false),
+            mapped: AtomicUsize::new(0),
             moved: AtomicBool::new(false),
         });
         by_path.entry(path).or_default().push(descriptor.clone());
@@ -219,6 +222,15 @@ fn close_beyond(open: &mut VecDeque<Arc<Descriptor>>, max_open: usize) -> Vec<Fi
 }
 
 impl Descriptor {
+    /// It is mapped to be written, while its file is open.
+    pub(super) fn begin_mapping(&self) {
+        self.mapped.fetch_add(1, Ordering::AcqRel);
+    }
+
+    pub(super) fn end_mapping(&self) {
+        self.mapped.fetch_sub(1, Ordering::AcqRel);
+    }
+
     /// The file was written to: after that, so that a concurrent sync does not count it as covered.
     pub(super) fn wrote(&self) {
         self.unsynced.store(true, Ordering::Release);
@@ -241,7 +253,9 @@ impl Descriptor {
             return None;
         }
         let mut file = self.file.try_write().ok()?;
-        let kept = self.unsynced.load(Ordering::Acquire) || self.moved.load(Ordering::Acquire);
+        let kept = self.unsynced.load(Ordering::Acquire)
+            || self.mapped.load(Ordering::Acquire) > 0
+            || self.moved.load(Ordering::Acquire);
         if kept { None } else { file.take() }
     }
 }

@@ -68,7 +68,7 @@ fn locked(
 ) -> Result<Arc<dyn File>> {
     match descriptors.with(&descriptor, |file| Ok(lock(file))) {
         Ok(Ok(())) => {
-            let file = NativeFile { name, descriptor, descriptors };
+            let file = NativeFile { name, descriptor, descriptors, maps: false };
             Ok(Arc::new(LockedFile { file, is_closed: AtomicBool::new(false) }))
         }
         // The file has no place for its holder's name.

@@ -19,6 +19,8 @@ pub struct NativeVfs {
     dir: PathBuf,
     descriptors: Arc<DescriptorTable>,
     read_only: bool,
+    /// Whether files may be mapped to be written.
+    maps: bool,
 }
 
 impl NativeVfs {
@@ -40,7 +42,7 @@ impl NativeVfs {
                 // Files are opened later, when the process may have changed its directory.
                 let dir = std::path::absolute(dir).map_err(|e| Error::io("open", &place, 0, e))?;
                 let descriptors = Arc::new(DescriptorTable::new(bounded(DEFAULT_MAX_OPEN)));
-                Ok(NativeVfs { dir, descriptors, read_only: false })
+                Ok(NativeVfs { dir, descriptors, read_only: false, maps: false })
             }
             Ok(_) => Err(Error::no_store(place, "it is not a directory")),
             Err(e) if e.kind() == ErrorKind::NotFound => {
@@ -66,6 +68,12 @@ impl NativeVfs {
         let descriptors =
             if self.read_only { DescriptorTable::read_only } else { DescriptorTable::new };
         NativeVfs { descriptors: Arc::new(descriptors(bounded(most))), ..self }
+    }
+
+    /// Whether files may be written through memory, where the system can: [`File::map`].
+    #[must_use]
+    pub fn allow_mmap_writes(self, maps: bool) -> Self {
+        NativeVfs { maps, ..self }
     }
 
     fn refuse_if_read_only(&self, action: &'static str, name: &str) -> Result<()> {
@@ -98,7 +106,8 @@ impl NativeVfs {
         let name = path.display().to_string();
         let descriptor =
             self.descriptors.open(path, options).map_err(|e| Error::io(action, &name, 0, e))?;
-        Ok(Arc::new(NativeFile { name, descriptor, descriptors: self.descriptors.clone() }))
+        let (descriptors, maps) = (self.descriptors.clone(), self.maps);
+        Ok(Arc::new(NativeFile { name, descriptor, descriptors, maps }))
     }
 }
 

@@ -18,6 +18,8 @@ pub(super) struct NativeFile {
     pub(super) name: String,
     pub(super) descriptor: Arc<Descriptor>,
     pub(super) descriptors: Arc<DescriptorTable>,
+    /// Whether it may be mapped to be written.
+    pub(super) maps: bool,
 }
 
 impl NativeFile {
@@ -66,8 +68,11 @@ impl File for NativeFile {
     }
 
     #[cfg(target_os = "linux")]
-    fn map(&self, len: u64) -> Option<Box<dyn MappedFile>> {
-        let mapped = |file: &fs::File| Ok(Mapped::new(file, len, &self.descriptor));
+    fn map(&self, from: u64, len: u64) -> Option<Box<dyn MappedFile>> {
+        if !self.maps {
+            return None;
+        }
+        let mapped = |file: &fs::File| Ok(Mapped::new(file, from, len, &self.descriptor));
         let mapped = self.descriptors.with(&self.descriptor, mapped).ok()??;
         Some(Box::new(mapped))
     }

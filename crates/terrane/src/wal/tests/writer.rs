@@ -101,7 +101,7 @@ impl File for MappedDisk {
     fn len(&self) -> Result<u64> {
         self.disk.len()
     }
-    fn map(&self, _: u64) -> Option<Box<dyn MappedFile>> {
+    fn map(&self, _: u64, _: u64) -> Option<Box<dyn MappedFile>> {
         let Self { disk, offsets, takes } = self;
         Some(Box::new(Mapping { disk: disk.clone(), offsets: offsets.clone(), left: *takes }))
     }
