@@ -26,7 +26,8 @@ pub trait File: Send + Sync {
     /// Maps the first `len` bytes, which were allocated, to be written without a system call, for now from
     /// offset `from` on; `None` where it may not be, or the system cannot.
     #[cfg(not(target_arch = "wasm32"))]
-    fn map(&self, _from: u64, _len: u64) -> Option<Box<dyn MappedFile>> {
+    fn map(&self, from: u64, len: u64) -> Option<Box<dyn MappedFile>> {
+        let _ = (from, len);
         None
     }
     /// The file's length, in bytes.
