@@ -94,11 +94,10 @@ pub struct Options {
     /// About how many files are open at once, and at most half of what the process may open; a closed
     /// file is reopened when it is used again. Applies to stores with a file for each table.
     pub max_open_files: usize,
-    /// On Linux, logs are written through memory that is mapped to them: a buffered write makes no system
-    /// call, and takes some two thirds of the time. As with every mapped file, the process ends with SIGBUS
-    /// where a page cannot be written: somebody else cuts a log short, the device is gone, or the disk is
-    /// full on a file system that copies on write, as btrfs, or XFS after a copy by reference. What was
-    /// promised is there when the store is opened again. Off by default.
+    /// Whether logs are memory-mapped to be written, on Linux: a buffered write then makes no system call.
+    /// As with every mapped file, SIGBUS ends the process if a page cannot be written: somebody truncates a
+    /// log in use, the device fails, or the disk is full on a file system that copies on write (btrfs; XFS
+    /// after `cp --reflink`). Acknowledged writes are there when the store is opened again. Off by default.
     #[cfg(not(target_arch = "wasm32"))]
     pub allow_mmap_writes: bool,
     /// How long a buffered write may wait for the executor's sync, in milliseconds.

@@ -1,13 +1,13 @@
 //! A node of the memtable's tree: the entries of a leaf, or the children of an inner node, in order.
 //!
-//! 1. A node takes what is between its bounds, `low` and `high`, which are entries. All keys between them
-//!    start with the same bytes, their common prefix. Four bytes after it, the *head*, are kept in the
-//!    node for each slot, so that a search reads few keys.
-//! 2. Slots are taken one after the other; each has a link to the next in order. What is added is written
-//!    to its slot first and then linked, with Release: readers, who follow links with Acquire, see it
-//!    whole or not at all. Nothing is ever moved.
-//! 3. The first slots are in order when a node is made, and stay so. They are searched by halving; the
-//!    links lead on from there.
+//! 1. A node holds what lies between its bounds, the entries `low` and `high`. All keys between them share
+//!    the bounds' common prefix. The four bytes after that, a key's *head*, are in the node for each slot,
+//!    so that a search reads few keys. Outside the bounds a head means nothing.
+//! 2. Slots are taken one after the other, and each has a link to the next in order. A new slot is written
+//!    first and then linked, with Release: readers, which follow links with Acquire, see it whole or not at
+//!    all. Nothing is ever moved.
+//! 3. The first slots are in order from the start, and stay so. A binary search among them finds where to
+//!    follow the links from.
 
 use super::arena::Arena;
 use super::stored::{Header, Stored, Target};
@@ -32,18 +32,18 @@ const END: Slot = Slot::MAX;
 /// A node; see the module documentation.
 pub(super) struct Node {
     contents: Published,
-    /// The first entry that may be in it; null for any.
+    /// The lower bound, which belongs to the node; null for none.
     low: *mut Header,
-    /// The first entry after all that may be in it; null for none.
+    /// The upper bound, which does not; null for none.
     high: *mut Header,
     /// The length of the prefix that its keys have in common.
     prefix: u16,
     is_leaf: bool,
-    /// It was full when it was made.
+    /// A split made it full.
     was_made_full: bool,
     /// Slots taken.
     len: AtomicU8,
-    /// So many of the first slots are in order, whatever links say.
+    /// How many of the first slots are in order.
     sorted: AtomicU8,
     /// For each slot, and for the start, the next in order.
     links: [AtomicU8; SLOTS + 1],
@@ -108,7 +108,7 @@ impl Node {
         NonNull::new(self.read().high).map(|at| unsafe { Stored::new(at) })
     }
 
-    /// Whether it was full when it was made.
+    /// Whether a split made it full.
     pub fn was_made_full(&self) -> bool {
         self.read().was_made_full
     }
@@ -135,9 +135,9 @@ impl Node {
         self.slot(slot).map(|at| unsafe { at.as_ref() })
     }
 
-    /// The child in the slot that `search` finds in this inner node. A child is cut off at its end when it is
-    /// split, and the rest is a child of its own, added before: where there is a new one, the search may
-    /// have missed it, and is made again.
+    /// The child in the slot that `search` finds in this inner node. A split adds the right part of a child
+    /// before its left part replaces the child: if the node has grown, the search may have missed the right
+    /// part, and is repeated.
     #[inline]
     pub fn child_by(&self, search: impl Fn(&Self) -> Slot) -> Option<&Node> {
         loop {
@@ -149,7 +149,7 @@ impl Node {
         }
     }
 
-    /// What all in this slot is at or after.
+    /// The lower bound of what is in this slot.
     pub fn low_of(&self, slot: Slot) -> Option<Stored<'_>> {
         if self.is_leaf() { self.entry(slot) } else { self.child(slot)?.low() }
     }
@@ -175,7 +175,8 @@ impl Node {
         self.around(target, or_at).0
     }
 
-    /// The same, and the slot that followed it then: what is inserted since may be before the target.
+    /// The same, and the slot that followed it: to be used instead of its link, which by now may lead to a
+    /// newer entry that is also before the target.
     #[inline]
     pub fn around(&self, target: Target<'_>, or_at: bool) -> (Slot, Option<Slot>) {
         let head = self.head(target.key);
@@ -275,8 +276,8 @@ impl Node {
         }
     }
 
-    /// Parts of this node, which remains as it is: its first `count` slots in order, and the rest, which
-    /// begins with `low`.
+    /// Copies this node into two: its first `count` slots in order, and the others, whose lower bound is
+    /// `low`. The node itself stays as it is.
     ///
     /// # Safety
     /// The arena is that of this node, and is not dropped before `'a` ends.
@@ -306,7 +307,7 @@ impl Node {
         [left, right]
     }
 
-    /// How many slots come before the middle one, and what that begins with.
+    /// How many slots come before the middle one, and its lower bound.
     pub fn middle(&self) -> Option<(usize, Stored<'_>)> {
         let mut slot = self.next(START)?;
         for _ in 0..SLOTS / 2 {

@@ -1,15 +1,15 @@
 //! A B+tree that one thread writes while any number read, without locks on their side.
 //!
-//! 1. Entries are in leaves, which inner nodes lead to (`node`). Neither moves: a full node is copied into
-//!    two, which take its place in the parent. The old one stays as it was, complete for readers that
-//!    came to it before, until the tree is freed. Nodes have no links to their neighbours: who comes to
-//!    the end of a leaf searches for its bound.
-//! 2. A leaf that is full is cut in the middle. But what comes after all of its entries begins a leaf of
-//!    its own: keys in order, of one sequence or of many, leave full leaves behind. If more comes between
-//!    such a leaf and the next, it is cut in the middle.
-//! 3. An entry with the key and sequence number of an existing one replaces it; the sequence number is not
-//!    visible to readers yet.
-//! 4. An entry that comes after the previous one, in a leaf that it ended, needs no search.
+//! 1. Entries are in leaves, below inner nodes (`node`). Nothing moves: a split copies a full node into two
+//!    new ones, which replace it in its parent. The old node stays as it was until the tree is freed, and
+//!    is complete for readers that reached it before. Nodes are not linked to their neighbours: a reader at
+//!    the end of a leaf searches the tree for the leaf's upper bound.
+//! 2. A full leaf is split in the middle, unless the new entry comes after all of its entries: then that
+//!    entry begins a leaf of its own, so that ascending keys, of one sequence or of several, leave full
+//!    leaves behind. A leaf that such a split left full is split in the middle the next time.
+//! 3. An entry with the key and sequence number of an existing one replaces it; readers do not see that
+//!    sequence number yet.
+//! 4. An entry that directly follows the previous one, which was the last of its leaf, needs no search.
 
 use super::arena::Arena;
 use super::node::{Node, SLOTS, START, Slot};
@@ -30,7 +30,7 @@ pub(super) struct Tree {
 /// The state of inserts, which run one at a time.
 struct Writer {
     arena: Arena,
-    /// The leaf of the last entry, if it is that leaf's last, and its slot.
+    /// The leaf and the slot of the entry inserted last, if it is the last of that leaf.
     end: Option<(NonNull<Node>, Slot)>,
 }
 
@@ -91,7 +91,7 @@ impl Tree {
         done(writer.arena.bytes(), is_replaced);
     }
 
-    /// The leaf for entries at the target, or for those right before it; the last leaf without a target.
+    /// The leaf that entries at the target belong to, or those right before it; without a target, the last.
     #[inline]
     fn leaf(&self, target: Option<Target<'_>>, or_at: bool) -> Option<&Node> {
         let mut node = self.root()?;
@@ -142,8 +142,8 @@ impl Tree {
         }
     }
 
-    /// Calls `add` with entries evenly among all, in order, from the first to the last: `min` to a few times
-    /// as many, or all if there are fewer.
+    /// Calls `add` with an even sample of the entries, in order, the first and the last included: at least
+    /// `min`, and at most a few times as many; all of them if there are fewer.
     pub fn sample<'a>(&'a self, min: usize, mut add: impl FnMut(Stored<'a>)) {
         let mut level = Vec::from_iter(self.root());
         let mut entries = Vec::new();
@@ -183,8 +183,8 @@ impl<'a> Position<'a> {
 }
 
 impl Writer {
-    /// Adds an entry after the one before, if that ended its leaf, and this is between it and what comes
-    /// after the leaf; returns whether it did.
+    /// Appends an entry to the leaf of the previous one, if that is its last and the new one belongs right
+    /// after it; returns whether it did.
     fn append(&mut self, entry: Stored<'_>) -> bool {
         let Some((leaf, slot)) = self.end else { return false };
         // SAFETY: the leaf is in the arena.
