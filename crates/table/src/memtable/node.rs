@@ -20,7 +20,7 @@ use std::mem::size_of;
 use std::ptr::{self, NonNull};
 
 /// Slots of a node; few where every interleaving is explored.
-pub(super) const SLOTS: usize = if cfg!(loom) { 3 } else { 32 };
+pub(super) const SLOTS: usize = if cfg!(any(loom, shuttle)) { 3 } else { 32 };
 
 /// The number of a slot.
 pub(super) type Slot = u8;

@@ -174,7 +174,7 @@ impl Engine {
         #[cfg(not(target_arch = "wasm32"))]
         if let Some(remembered) = remembered {
             let tree = keyspace.super_version.load().tree.clone();
-            tree.estimate_debt(&self.options, &***keyspace.policy.load(), &remembered);
+            tree.estimate_debt(&self.options, &**keyspace.policy.load_full(), &remembered);
         }
         self.work_came();
         Ok(())

@@ -56,7 +56,7 @@ impl Engine {
         let record = version_set.keyspaces.get(&keyspace.id)?;
         let tree = keyspace.super_version.load().tree.next(record.shape.clone(), opened);
         #[cfg(not(target_arch = "wasm32"))]
-        tree.estimate_debt(&self.options, &***keyspace.policy.load(), &record.policy_state);
+        tree.estimate_debt(&self.options, &**keyspace.policy.load_full(), &record.policy_state);
         Some(Arc::new(tree))
     }
 }
