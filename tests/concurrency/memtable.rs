@@ -2,7 +2,7 @@
 //! allows a load to return.
 
 use loom::model::Builder;
-use loom::thread;
+use loom::thread::{self, JoinHandle};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use terrane_table::entry::{Kind, Tag};
@@ -32,6 +32,12 @@ fn key(number: u64) -> [u8; 3] {
 
 fn insert(table: &Memtable, number: u64) {
     table.insert(&key(number), Tag::new(number, Kind::Put), &number.to_le_bytes()).unwrap();
+}
+
+/// A thread that inserts these, one after the other.
+fn inserting(table: &Arc<Memtable>, numbers: &'static [u64]) -> JoinHandle<()> {
+    let table = table.clone();
+    thread::spawn(move || numbers.iter().for_each(|&number| insert(&table, number)))
 }
 
 /// A memtable with the keys 10, 20 and 30, which fill its leaf: the next one splits it. Its filter is one
@@ -75,10 +81,7 @@ fn sees(seen: &[u64], inserted: usize, order: &[u64]) {
 fn a_forward_scan_sees_all_published_entries_in_order() {
     explore(2, || {
         let table = three();
-        let writer = thread::spawn({
-            let table = table.clone();
-            move || [15, 14].iter().for_each(|&number| insert(&table, number))
-        });
+        let writer = inserting(&table, &[15, 14]);
         let inserted = table.entries();
         sees(&walk(&table, true), inserted, &[20, 10, 30, 15, 14]);
         writer.join().unwrap();
@@ -93,10 +96,7 @@ fn a_scan_finds_all_entries_of_a_leaf_that_is_split_below_another_node() {
             let table = three();
             // The leaf is split, and the second half is full again.
             [15, 25].iter().for_each(|&number| insert(&table, number));
-            let writer = thread::spawn({
-                let table = table.clone();
-                move || insert(&table, 22)
-            });
+            let writer = inserting(&table, &[22]);
             let inserted = table.entries();
             let mut seen = walk(&table, forward);
             if !forward {
@@ -115,10 +115,7 @@ fn a_scan_finds_all_entries_of_a_leaf_that_is_split_below_another_node() {
 fn a_scan_goes_on_in_a_leaf_that_was_begun_after_the_last_entry() {
     explore(2, || {
         let table = three();
-        let writer = thread::spawn({
-            let table = table.clone();
-            move || [40, 50].iter().for_each(|&number| insert(&table, number))
-        });
+        let writer = inserting(&table, &[40, 50]);
         let inserted = table.entries();
         sees(&walk(&table, true), inserted, &[20, 10, 30, 40, 50]);
         writer.join().unwrap();
@@ -130,10 +127,7 @@ fn a_scan_goes_on_in_a_leaf_that_was_begun_after_the_last_entry() {
 fn a_backward_scan_sees_all_published_entries_in_order() {
     explore(2, || {
         let table = three();
-        let writer = thread::spawn({
-            let table = table.clone();
-            move || insert(&table, 15)
-        });
+        let writer = inserting(&table, &[15]);
         let inserted = table.entries();
         let mut seen = walk(&table, false);
         seen.reverse();
@@ -146,10 +140,7 @@ fn a_backward_scan_sees_all_published_entries_in_order() {
 fn a_get_finds_every_published_entry_whole() {
     explore(3, || {
         let table = three();
-        let writer = thread::spawn({
-            let table = table.clone();
-            move || insert(&table, 15)
-        });
+        let writer = inserting(&table, &[15]);
         let published = table.entries() == 4;
         let found = table.get(&key(15), 99).filter(|_| table.may_contain(key_hash(&key(15))));
         assert!(found.is_some() || !published, "an entry that was published is not there");
@@ -167,10 +158,7 @@ fn a_get_finds_an_entry_while_another_is_inserted_right_before_it() {
     explore(3, || {
         let table = Arc::new(Memtable::default());
         [10, 20].iter().for_each(|&number| insert(&table, number));
-        let writer = thread::spawn({
-            let table = table.clone();
-            move || insert(&table, 15)
-        });
+        let writer = inserting(&table, &[15]);
         assert!(table.entries() >= 2);
         assert_eq!(table.get(&key(20), 99).map(|(tag, _)| tag.seq()), Some(20));
         writer.join().unwrap();
@@ -181,10 +169,7 @@ fn a_get_finds_an_entry_while_another_is_inserted_right_before_it() {
 fn inserts_on_two_threads_lose_nothing() {
     explore(2, || {
         let table = three();
-        let writers = [15, 25].map(|number| {
-            let table = table.clone();
-            thread::spawn(move || insert(&table, number))
-        });
+        let writers = [&[15], &[25]].map(|numbers| inserting(&table, numbers));
         let inserted = table.entries().min(3);
         sees(&walk(&table, true), inserted, &[20, 10, 30, 15, 25]);
         writers.into_iter().for_each(|writer| writer.join().unwrap());
