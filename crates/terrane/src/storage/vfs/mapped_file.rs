@@ -40,13 +40,13 @@ impl Mapped {
         descriptor: &Arc<Descriptor>,
     ) -> Option<Self> {
         let len = usize::try_from(len).ok().filter(|len| *len > 0)?;
+        // What is before is not written to.
+        let populated = usize::try_from(from).ok()? / STEP_BYTES * STEP_BYTES;
         let (access, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
         // SAFETY: a new mapping, where the system has room.
         let start = unsafe { mmap(ptr::null_mut(), len, access, flags, file, 0) }.ok()?;
         let start = NonNull::new(start.cast())?;
         descriptor.begin_mapping();
-        // What is before is not written to.
-        let populated = usize::try_from(from).ok()? / STEP_BYTES * STEP_BYTES;
         let mut mapped = Mapped { start, len, populated, descriptor: descriptor.clone() };
         mapped.populate(populated + 1).then_some(mapped)
     }
