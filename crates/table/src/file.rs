@@ -30,6 +30,12 @@ pub trait File: Send + Sync {
         let _ = (from, len);
         None
     }
+    /// The whole file as memory, where it may be mapped to be read and the system can; for a file that does
+    /// not change any more.
+    #[cfg(not(target_arch = "wasm32"))]
+    fn mapped(&self) -> Option<&[u8]> {
+        None
+    }
     /// The file's length, in bytes.
     fn len(&self) -> Result<u64>;
     /// The disk space that the file takes, in bytes: less than its length if it has holes, more if it

@@ -251,8 +251,8 @@ impl Node {
         link.store(next, Relaxed);
         link_before.store(slot, Release);
         self.len.store(slot + 1, Release);
-        let is_last = next == END && before == slot.checked_sub(1).unwrap_or(START);
-        if is_last && self.sorted.load(Relaxed) == slot {
+        // Where all others are in order, what comes last follows the one before it.
+        if next == END && self.sorted.load(Relaxed) == slot {
             self.sorted.store(slot + 1, Release);
         }
         slot
@@ -314,5 +314,47 @@ impl Node {
             slot = self.next(slot)?;
         }
         Some((SLOTS / 2, self.low_of(slot)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entry::Tag;
+
+    fn stored<'a>(arena: &mut Arena, key: &[u8]) -> Stored<'a> {
+        // SAFETY: tests drop their arena last.
+        unsafe { Stored::create(arena, key, Tag::at(1), b"value") }
+    }
+
+    fn leaf<'a>(arena: &mut Arena, bounds: Option<[Stored<'a>; 2]>) -> &'a Node {
+        let [low, high] = bounds.map_or([None; 2], |bounds| bounds.map(Some));
+        // SAFETY: as above.
+        unsafe { Node::create(arena, true, low, high, false) }
+    }
+
+    #[test]
+    fn a_head_is_what_follows_the_prefix_of_the_bounds() {
+        let mut arena = Arena::new();
+        let bounds = [b"user:1", b"user:2"].map(|key| stored(&mut arena, key));
+        let node = leaf(&mut arena, Some(bounds));
+        for (rest, head) in
+            [("wxyz0", *b"wxyz"), ("wxyz", *b"wxyz"), ("ab", *b"ab\0\0"), ("", [0; 4])]
+        {
+            let key = format!("user:{rest}");
+            assert_eq!(node.head(key.as_bytes()), u32::from_be_bytes(head), "{key}");
+        }
+    }
+
+    #[test]
+    fn the_first_slots_are_searched_as_long_as_they_were_added_in_order() {
+        let mut arena = Arena::new();
+        let node = leaf(&mut arena, None);
+        // 8 comes last, but behind one that does not.
+        for (key, sorted) in [(b"2", 1), (b"4", 2), (b"6", 3), (b"5", 3), (b"8", 3)] {
+            let entry = stored(&mut arena, key);
+            node.add_entry(node.last_before(entry.into(), false), entry);
+            assert_eq!(node.sorted.load(Relaxed), sorted);
+        }
     }
 }

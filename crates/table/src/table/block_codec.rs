@@ -189,6 +189,10 @@ fn decompress(payload: &[u8], compression: u8, out: &mut Vec<u8>) -> Result<(), 
     if len > most {
         return Err(Malformed::new(0, format_args!("at most {most} bytes"), len));
     }
+    #[cfg(not(target_arch = "wasm32"))]
+    if out.capacity() < len {
+        *out = super::spare::take(len);
+    }
     out.resize(len, 0);
     match lz4_flex::block::decompress_into(packed, out) {
         Ok(found) if found == len => Ok(()),
@@ -199,7 +203,9 @@ fn decompress(payload: &[u8], compression: u8, out: &mut Vec<u8>) -> Result<(), 
 
 #[cfg(test)]
 mod tests {
+    use super::super::block_writer::BlockWriter;
     use super::*;
+    use crate::entry::Tag;
 
     /// 1024 bytes, of which the first `noise` do not compress.
     fn part(noise: usize) -> Vec<u8> {
@@ -281,5 +287,15 @@ mod tests {
         let mut stored = Vec::new();
         PartEncoder::new(7, Compression::None).encode_compressed(&part(0), 0, &mut stored);
         assert_eq!((stored.len() - TRAILER_BYTES, stored[1024]), (1024, RAW));
+    }
+
+    #[test]
+    fn the_longest_part_is_a_block_below_its_target_and_the_largest_entry() {
+        let mut block = BlockWriter::new(16);
+        block.add(0, b"", Tag::at(1), &vec![0; MAX_PART_TARGET_BYTES - 32]);
+        assert!(block.len() < MAX_PART_TARGET_BYTES);
+        block.add(0, &vec![1; MAX_KEY_BYTES], Tag::at(1), &vec![0; MAX_VALUE_BYTES]);
+        let len = block.finish().len() + TRAILER_BYTES;
+        assert!((MAX_PART_BYTES - 1024..=MAX_PART_BYTES).contains(&len), "{len} bytes");
     }
 }

@@ -143,17 +143,23 @@ impl BlockFetcher {
 impl Prefetched {
     /// The stored bytes of the block at `handle`, and how many bytes were read for it: 0 if it was
     /// prefetched; otherwise it is read along with what follows it in `direction`, `readahead` bytes
-    /// in all.
-    pub fn block(
-        &mut self,
-        opened: &OpenTable,
+    /// in all. Where nothing is read ahead, a mapped file has it.
+    pub fn block<'a>(
+        &'a mut self,
+        opened: &'a OpenTable,
         handle: BlockHandle,
         direction: Direction,
         readahead: u64,
-    ) -> Result<(&[u8], u64)> {
+    ) -> Result<(&'a [u8], u64)> {
         let end = handle.offset + handle.len;
         let range = self.offset..=self.offset + self.bytes.len() as u64;
         let mut read = 0;
+        #[cfg(not(target_arch = "wasm32"))]
+        if readahead == 0
+            && let Some(stored) = opened.mapped(handle)
+        {
+            return Ok((stored, handle.len));
+        }
         if !range.contains(&handle.offset) || !range.contains(&end) {
             let (from, to) = match direction {
                 Direction::Forward => (handle.offset, end.max(handle.offset + readahead)),

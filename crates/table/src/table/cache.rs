@@ -51,8 +51,12 @@ impl Cached {
 
     /// Drops it, and empties it if it is a slot.
     pub fn evict(self) {
-        if let Cached::Slot(slot, _) = self {
-            slot.evict();
+        match self {
+            Cached::Slot(slot, _) => slot.evict(),
+            #[cfg(not(target_arch = "wasm32"))]
+            Cached::Block(block) => super::spare::keep(block),
+            #[cfg(target_arch = "wasm32")]
+            Cached::Block(_) => {}
         }
     }
 }
@@ -193,6 +197,22 @@ mod tests {
         // Counted last, since `get` marks a slot as used.
         let full = slots.iter().filter(|slot| slot.get().is_some()).count() as u64;
         assert_eq!(full * (1000 + OVERHEAD_BYTES as u64), cache.bytes());
+    }
+
+    #[test]
+    fn a_new_bound_is_shared_by_all_shards() {
+        let cache = BlockCache::new(4 << 20);
+        let fill = || {
+            for offset in 0..8000 {
+                cache.insert(TableId(1), offset, &block());
+            }
+            cache.bytes()
+        };
+        for bound in [4 << 20, 2 << 20, 8 << 20] {
+            cache.resize(bound);
+            let bytes = fill();
+            assert!((bound / 10 * 9..=bound).contains(&bytes), "{bytes} bytes of {bound}");
+        }
     }
 
     #[test]

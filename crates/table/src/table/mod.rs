@@ -46,6 +46,8 @@ mod reader;
 mod run;
 mod salvage;
 mod slot;
+#[cfg(not(target_arch = "wasm32"))]
+mod spare;
 #[cfg(test)]
 mod tests;
 mod writer;

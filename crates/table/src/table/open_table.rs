@@ -217,9 +217,21 @@ impl OpenTable {
 
     /// Reads a block.
     pub fn read_block(&self, handle: BlockHandle) -> Result<Block> {
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Some(stored) = self.mapped(handle) {
+            return self.decode_block(stored, handle.offset, Vec::new());
+        }
         let stored = read(&*self.file, handle.offset, handle.len)?;
         let block = decode(stored, self.seed, handle.offset).and_then(Block::decode);
         block.map_err(|e| self.damage(e, handle.offset))
+    }
+
+    /// The stored bytes of a block, if the file is mapped.
+    #[cfg(not(target_arch = "wasm32"))]
+    #[inline]
+    pub fn mapped(&self, handle: BlockHandle) -> Option<&[u8]> {
+        let (offset, len) = (handle.offset.try_into().ok()?, handle.len.try_into().ok()?);
+        self.file.mapped()?.get::<std::ops::RangeFrom<usize>>(offset..)?.get(..len)
     }
 
     /// Decodes a stored block into the memory of `buffer`.

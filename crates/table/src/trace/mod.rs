@@ -5,6 +5,7 @@
 
 mod counts;
 mod read_tracer;
+#[cfg_attr(all(target_arch = "wasm32", not(feature = "all")), path = "no_recorder.rs")]
 mod recorder;
 mod steps;
 

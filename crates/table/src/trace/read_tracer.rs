@@ -294,6 +294,20 @@ mod tests {
     }
 
     #[test]
+    fn a_verdict_is_that_of_the_run_searched_last() {
+        let mut tracer = ReadTracer::default();
+        assert_eq!(tracer.verdict(), None);
+        tracer.filter(false);
+        assert_eq!(tracer.verdict(), Some(Verdict::Negative));
+        tracer.filter(true);
+        assert_eq!(tracer.verdict(), Some(Verdict::Positive));
+        tracer.absent(true, || panic!("steps are not recorded")).unwrap();
+        assert_eq!(tracer.verdict(), Some(Verdict::FalsePositive));
+        tracer.run(0, RunId(1), None);
+        assert_eq!(tracer.verdict(), None);
+    }
+
+    #[test]
     fn reads_are_watched_if_that_is_asked_for() {
         assert!(ReadTracer::default().watching(true).watches());
         assert!(!ReadTracer::default().watching(false).watches());

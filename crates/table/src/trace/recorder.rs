@@ -1,13 +1,10 @@
-//! Where a tracer keeps its steps. The browser's small module records none: it would carry code that
-//! explains reads in every read.
+//! Where a tracer keeps its steps.
 
 use super::Step;
 
 /// The steps of a read, if they are to be recorded.
-#[cfg(any(feature = "all", not(target_arch = "wasm32")))]
 pub(super) struct Recorder(Option<Vec<Step>>);
 
-#[cfg(any(feature = "all", not(target_arch = "wasm32")))]
 impl Recorder {
     pub const IDLE: Self = Recorder(None);
 
@@ -30,28 +27,5 @@ impl Recorder {
 
     pub fn take(&mut self) -> Vec<Step> {
         self.0.take().unwrap_or_default()
-    }
-}
-
-/// Records nothing.
-#[cfg(not(any(feature = "all", not(target_arch = "wasm32"))))]
-pub(super) struct Recorder;
-
-#[cfg(not(any(feature = "all", not(target_arch = "wasm32"))))]
-impl Recorder {
-    pub const IDLE: Self = Recorder;
-
-    pub fn recording() -> Self {
-        Recorder
-    }
-
-    pub fn is_recording(&self) -> bool {
-        false
-    }
-
-    pub fn step(&mut self, _: impl FnOnce() -> Step) {}
-
-    pub fn take(&mut self) -> Vec<Step> {
-        Vec::new()
     }
 }

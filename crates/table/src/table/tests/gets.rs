@@ -108,3 +108,22 @@ fn tables_have_filters_if_the_options_give_them_bits() {
         assert!(opened.partitions.iter().all(|p| (p.handle.filter_len > 0) == filters));
     }
 }
+
+#[test]
+fn a_table_counts_watched_reads_that_its_filter_lets_pass() {
+    for (bits, absent) in [(0, 1), (10, 0)] {
+        let table = versions(bits);
+        let key = |key: u32| key.to_be_bytes();
+        let find = |wanted: u32, watching: bool| {
+            let mut tracer = ReadTracer::default().watching(watching);
+            let (key, mut out) = (key(wanted), Vec::new());
+            table.find(&key, key_hash(&key), MAX_SEQ, &mut out, &mut tracer).unwrap();
+            table.reads()
+        };
+        assert_eq!([find(50, false), find(50, true), find(0, true)], [0, 1, 2]);
+        let denied = (1..198).step_by(2).find(|n| !get(&table, *n, MAX_SEQ).0.contains(&PASSED));
+        assert_eq!(find(denied.unwrap(), true), 2 + absent);
+        // 200 is past the last separator, where no filter is asked.
+        assert_eq!(find(200, true), 3 + absent);
+    }
+}

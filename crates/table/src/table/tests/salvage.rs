@@ -1,8 +1,11 @@
 //! Salvage of tables whose footer, directory, index, properties or partitions are damaged.
 
 use super::*;
-use crate::table::block_codec::seed;
+use crate::codec::checksum;
+use crate::table::block_codec::{Compression, PartEncoder, seed};
 use crate::table::block_walk::{BlockWalk, Walked};
+use crate::table::block_writer::BlockWriter;
+use crate::table::footer::{FOOTER_BYTES, FORMAT_VERSION, MAGIC_BYTES};
 use crate::table::index::BlockHandle;
 
 /// What is known of a table of which only the name and the store are.
@@ -110,10 +113,14 @@ fn a_table_that_is_cut_short_or_goes_on_keeps_what_is_there() {
             let expected = (left > 0).then_some((Some(left), Some(through)));
             assert_eq!(told.collect::<Vec<_>>(), Vec::from_iter(expected), "{len}");
         }
-        let longer = [&sound.bytes[..], b"x"].concat();
+        let mut longer = [&sound.bytes[..], b"x"].concat();
         for known in [NAME, sound.named()] {
             assert_eq!(salvage(&longer, &known), Some((sound.entries.clone(), vec![])));
         }
+        // The footer and the index are where the manifest says: no more is lost than is damaged.
+        longer[0] ^= 1;
+        let (read, lost) = salvage(&longer, &sound.named()).unwrap();
+        assert_eq!((read, lost.len()), (sound.entries[ends[1].1..].to_vec(), 1));
     }
 }
 
@@ -165,6 +172,36 @@ fn a_damaged_block_without_an_index_costs_the_rest_of_its_partition() {
 }
 
 #[test]
+fn each_of_two_losses_is_counted_where_one_has_no_index() {
+    let sound = Sound::new(1, 120, 200, FilterBits::NONE);
+    let table = open(&MemFile::holding(sound.bytes.clone()), &sound.info).unwrap();
+    let ends = sound.block_ends();
+    let mut bytes = sound.bytes.clone();
+    bytes[table.opened().unwrap().partitions[1].handle.offset as usize] ^= 1;
+    bytes[0] ^= 1;
+    for blocks in ends[1..].windows(2) {
+        let mut bytes = bytes.clone();
+        bytes[blocks[0].0] ^= 1;
+        let (read, lost) = salvage(&bytes, &NAME).unwrap();
+        let counts: Vec<_> = lost.iter().filter_map(|lost| lost.entries).collect();
+        assert_eq!((counts.len(), counts[0]), (2, ends[1].1 as u64));
+        assert_eq!(counts[0] + counts[1], (sound.entries.len() - read.len()) as u64);
+    }
+}
+
+#[test]
+fn a_table_of_a_newer_format_is_refused_rather_than_salvaged() {
+    let mut bytes = Sound::new(1, 120, 200, FilterBits::NONE).bytes;
+    let at = bytes.len() - FOOTER_BYTES;
+    let footer = &mut bytes[at..];
+    footer[52] = FORMAT_VERSION as u8 + 1;
+    let sum = checksum(&footer[..64], u64::from_le_bytes(MAGIC_BYTES));
+    footer[64..72].copy_from_slice(&sum.to_le_bytes());
+    let refused = Salvage::open(MemFile::holding(bytes), &NAME).err().map(Error::into_kind);
+    assert!(matches!(refused, Some(ErrorKind::NewerFormat(_))));
+}
+
+#[test]
 fn a_salvage_of_another_table_or_store_reads_nothing_without_a_footer() {
     let sound = Sound::new(1, 120, 200, FilterBits::NONE);
     let cut = &sound.bytes[..sound.bytes.len() - 1];
@@ -189,5 +226,21 @@ fn a_walk_finds_every_block_and_what_is_none_is_damage_unless_the_data_may_end_t
             assert_eq!(handle, BlockHandle { offset, len, entries: entries as u64 });
         }
         assert_eq!(matches!(walk.next(), Walked::Damage), is_damage, "{end:?}");
+    }
+}
+
+#[test]
+fn a_part_that_repeats_the_last_entry_is_no_data_block() {
+    let encoder = PartEncoder::new(seed(SALT, 9), Compression::None);
+    for (tag, follows) in [(Tag::at(7), true), (Tag::at(8), false), (Tag::at(9), false)] {
+        let mut bytes = Vec::new();
+        for tag in [Tag::at(8), tag] {
+            let mut block = BlockWriter::new(16);
+            block.add(0, b"key", tag, b"value");
+            encoder.encode(block.finish(), bytes.len() as u64, &mut bytes);
+        }
+        let mut walk = BlockWalk::new(MemFile::holding(bytes), seed(SALT, 9), 0, None);
+        assert!(matches!(walk.next(), Walked::Block(..)));
+        assert_eq!(matches!(walk.next(), Walked::Block(..)), follows, "{tag:?}");
     }
 }

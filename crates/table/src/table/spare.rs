@@ -1,0 +1,61 @@
+//! The memory of a block that left the cache, for the next block that its thread reads: a cache that is
+//! full frees a block for each that it takes, and both have about one size.
+
+use super::block::Block;
+use std::cell::Cell;
+use std::sync::Arc;
+
+thread_local! {
+    static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// Keeps the memory of a block, unless somebody reads it.
+pub(super) fn keep(block: Arc<Block>) {
+    if let Some(block) = Arc::into_inner(block) {
+        SPARE.set(block.into_bytes());
+    }
+}
+
+/// Memory for `len` bytes, with anything in it. It is at most twice as large, since the cache counts it.
+pub(super) fn take(len: usize) -> Vec<u8> {
+    let spare = SPARE.take();
+    let fits = (len..=len.saturating_mul(2)).contains(&spare.capacity());
+    if fits { spare } else { Vec::with_capacity(len) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::block_writer::BlockWriter;
+    use super::*;
+    use crate::entry::Tag;
+
+    /// A block of about `bytes`, and where its memory lies.
+    fn block(bytes: usize) -> (Arc<Block>, *const u8) {
+        let mut writer = BlockWriter::new(16);
+        writer.add(0, b"key", Tag::at(1), &vec![7; bytes]);
+        let bytes = writer.finish().to_vec();
+        let place = bytes.as_ptr();
+        (Arc::new(Block::decode(bytes).unwrap()), place)
+    }
+
+    #[test]
+    fn the_memory_of_a_block_that_nobody_reads_is_that_of_the_next_of_about_its_size() {
+        for (len, is_taken) in [(600, true), (1000, true), (400, false), (2000, false)] {
+            let (spare, place) = block(1000);
+            keep(spare);
+            let taken = take(len);
+            assert_eq!(taken.as_ptr() == place, is_taken, "{len} bytes");
+            assert!((len..=2 * len).contains(&taken.capacity()));
+            assert_eq!(SPARE.take().capacity(), 0, "taken or given up");
+        }
+    }
+
+    #[test]
+    fn a_block_that_somebody_reads_keeps_its_memory() {
+        let (read, place) = block(1000);
+        keep(Arc::clone(&read));
+        let taken = take(1000);
+        assert_ne!(taken.as_ptr(), place);
+        assert_eq!(read.entries().as_ptr(), place);
+    }
+}
