@@ -80,7 +80,7 @@ fn dropping_a_keyspace_under_a_write_frees_its_memory_budget() {
                 }
             }
         };
-        let bounds = Options { memtable_bytes: 4 << 10, memory_bytes: 0, ..crowded() };
+        let bounds = Options { memtable_bytes: 4 << 10, memory_bytes: Some(0), ..crowded() };
         let db = open(&place(), Options { listener: Some(Arc::new(listener)), ..bounds });
         let other = db.keyspace("other").expect("nothing fails");
         let writer =

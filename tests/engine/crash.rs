@@ -38,6 +38,11 @@ fn nothing_promised_is_lost_in_a_memory_directory() {
 }
 
 #[test]
+fn nothing_promised_is_lost_in_a_directory_whose_logs_are_mapped() {
+    cut_under_every_policy(Kind::MappedDirectory);
+}
+
+#[test]
 fn nothing_promised_is_lost_in_a_memory_volume() {
     cut_under_every_policy(Kind::MemoryVolume);
 }

@@ -309,6 +309,11 @@ fn a_failed_operation_loses_no_write_in_a_memory_directory() {
 }
 
 #[test]
+fn a_failed_operation_loses_no_write_in_a_directory_whose_logs_are_mapped() {
+    fail_everywhere(Kind::MappedDirectory, seeds(), one_of(11));
+}
+
+#[test]
 fn a_failed_operation_loses_no_write_in_a_memory_volume() {
     fail_everywhere(Kind::MemoryVolume, seeds(), one_of(5));
 }

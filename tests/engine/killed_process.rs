@@ -12,7 +12,7 @@ const PLACE: &str = "TERRANE_TEST_PLACE";
 const FIRST: &str = "TERRANE_TEST_FIRST";
 
 /// So small that logs fill, memtables are flushed and tables merged all the time, with one file open, a
-/// few, or all of them, and logs that are mapped or not.
+/// few, or all of them, and files that are mapped or not.
 fn options(seed: u64) -> Options {
     let max_open_files = [1, 3, 1000][(seed % 3) as usize];
     Options {
@@ -20,6 +20,7 @@ fn options(seed: u64) -> Options {
         wal_file_bytes: 16 << 10,
         max_open_files,
         allow_mmap_writes: seed.is_multiple_of(2),
+        allow_mmap_reads: seed.is_multiple_of(3),
         ..Options::small()
     }
 }

@@ -10,6 +10,7 @@
 //! * Formats: [`golden`], [`newer_format`], [`open_errors`].
 //! * Behaviour: [`model`], [`data_set`], [`checkpoint`], [`compact_range`], [`planning`],
 //!   [`policy_state`], [`throttle`], [`liveness`], [`threads`], [`store_lock`], [`clean_close`].
+//! * Over time: [`life`] opens and closes stores, [`soak`] has all at once, for as long as it is told.
 //! * The simulator beside the engine: [`simulator`], [`filters`].
 
 mod bit_flips;
@@ -26,6 +27,8 @@ mod fuzz;
 mod golden;
 mod io_failures;
 mod killed_process;
+#[cfg(target_os = "linux")]
+mod life;
 mod liveness;
 mod lost_commits;
 mod many_tables;
@@ -39,6 +42,8 @@ mod recovery_cut;
 mod recovery_faults;
 mod silent_faults;
 mod simulator;
+#[cfg(target_os = "linux")]
+mod soak;
 mod store_lock;
 mod threads;
 mod throttle;

@@ -165,3 +165,8 @@ fn repeatedly_cut_recovery_loses_nothing_in_a_volume() {
 fn repeatedly_cut_recovery_loses_nothing_in_a_native_directory() {
     cut_again_and_again(Kind::NativeDirectory, seeds(3));
 }
+
+#[test]
+fn repeatedly_cut_recovery_loses_nothing_in_a_directory_whose_logs_are_mapped() {
+    cut_again_and_again(Kind::MappedDirectory, seeds(10));
+}

@@ -24,6 +24,7 @@ fn options() -> Options {
         cache_bytes: 64 << 10,
         sync_interval_ms: 5,
         allow_mmap_writes: true,
+        allow_mmap_reads: true,
         ..Options::default()
     }
 }

@@ -1,4 +1,4 @@
-//! The four kinds of storage, each over a file system that can lose power, fail, fill up or corrupt data.
+//! The kinds of storage, each over a file system that can lose power, fail, fill up or corrupt data.
 
 use crate::random::Random;
 use std::collections::BTreeMap;
@@ -19,6 +19,8 @@ use terrane_policy::{
 pub enum Kind {
     /// A file for each table, in memory.
     MemoryDirectory,
+    /// The same, with logs that are written through memory.
+    MappedDirectory,
     /// A file for each table, in a native directory.
     NativeDirectory,
     /// Three backing files in memory, as on OPFS.
@@ -28,15 +30,20 @@ pub enum Kind {
 }
 
 /// Every kind.
-pub const KINDS: [Kind; 4] =
-    [Kind::MemoryDirectory, Kind::NativeDirectory, Kind::MemoryVolume, Kind::NativeVolume];
+pub const KINDS: [Kind; 5] = [
+    Kind::MemoryDirectory,
+    Kind::MappedDirectory,
+    Kind::NativeDirectory,
+    Kind::MemoryVolume,
+    Kind::NativeVolume,
+];
 
 impl Kind {
     /// The names of a volume's backing files; none for a directory.
     #[must_use]
     pub fn backings(self) -> &'static [&'static str] {
         match self {
-            Kind::MemoryDirectory | Kind::NativeDirectory => &[],
+            Kind::MemoryDirectory | Kind::MappedDirectory | Kind::NativeDirectory => &[],
             Kind::MemoryVolume => &["manifest", "log", "data"],
             Kind::NativeVolume => &["volume"],
         }
@@ -77,13 +84,13 @@ impl Rig {
     /// If it cannot be read.
     #[must_use]
     pub fn over(kind: Kind, inner: Arc<dyn Vfs>) -> Rig {
-        let vfs = FaultVfs::new(inner.clone()).expect("a readable file system");
+        let vfs = wrapped(kind, &inner);
         Rig { kind, inner, vfs, _dir: None }
     }
 
     /// Restores power: the store sees what the underlying file system holds.
     pub fn restore_power(&mut self) {
-        self.vfs = FaultVfs::new(self.inner.clone()).expect("a readable file system");
+        self.vfs = wrapped(self.kind, &self.inner);
     }
 
     /// The storage over the file system.
@@ -122,6 +129,13 @@ impl Rig {
     pub fn open_with(&self, options: Options, executor: Arc<dyn Executor>) -> Result<Db> {
         Db::open_storage(self.storage()?, options, executor)
     }
+}
+
+/// What the store sees of a file system.
+fn wrapped(kind: Kind, inner: &Arc<dyn Vfs>) -> FaultVfs {
+    let vfs = FaultVfs::new(inner.clone()).expect("a readable file system");
+    vfs.allow_mmap_writes(kind == Kind::MappedDirectory);
+    vfs
 }
 
 /// Options so small that a few hundred entries rotate logs, flush, stall and compact, and that tables

@@ -1,12 +1,13 @@
 //! The harness of the crash, damage and model tests.
 //!
-//! * [`fixtures`] - the four kinds of storage, each over a file system that can fail.
+//! * [`fixtures`] - the kinds of storage, each over a file system that can fail.
 //! * [`workload`] - seeded lists of steps: batches, flushes, syncs, reopens.
 //! * [`history`] - what a store promised at any moment, and whether it kept it.
 //! * [`image`] - the bytes of a closed store, and which of them matter.
 //! * [`fuzz`] - every decoder of stored bytes as a target for arbitrary bytes, with [`seeds`] that decode
 //!   and [`checksum_fix`], which corrects checksums over damage; [`engines`] opens a store on the result.
 //! * [`counting_vfs`] - a file system that counts the bytes read, written and kept.
+//! * [`resources`] - what this process has of the system.
 //! * [`crash`] - runs a workload until power is cut, and checks what is left.
 
 pub mod checksum_fix;
@@ -18,6 +19,8 @@ pub mod fuzz;
 pub mod history;
 pub mod image;
 pub mod random;
+#[cfg(target_os = "linux")]
+pub mod resources;
 pub mod seeds;
 pub mod workload;
 

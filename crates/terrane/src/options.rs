@@ -43,7 +43,7 @@ const LOG_BYTES_MIN: u64 = 72;
 /// use terrane::{Db, Event, Options};
 ///
 /// let options = Options {
-///     memory_bytes: 256 << 20,
+///     memory_bytes: Some(256 << 20),
 ///     policy: PolicyOptions::preset("lazy-leveled").unwrap(),
 ///     listener: Some(Arc::new(|_, event: &Event| {
 ///         if let Event::Stalled { reason } = event {
@@ -85,8 +85,10 @@ pub struct Options {
     /// for the cache and the buffers of flushes and merges, for which the cache shrinks meanwhile.
     /// Only what a merge cannot do without may exceed the budget: a block of each input, and the index
     /// and the filter of the table that it writes, some 2% of its bytes. The cache keeps at least
-    /// 256 KiB. What a long scan reads ahead, at most 256 KiB of each run, is not counted.
-    pub memory_bytes: u64,
+    /// 256 KiB. What a long scan reads ahead, at most 256 KiB of each run, is not counted. `None` is
+    /// four memtables or twice [`cache_bytes`](Self::cache_bytes), whichever is more: two memtables and the
+    /// whole cache fit then.
+    pub memory_bytes: Option<u64>,
     /// The most of it that the cache may take, in bytes: for blocks, for partitions of indexes and
     /// filters, and for what open tables keep in memory. With 0 nothing is cached: each read opens its
     /// tables again.
@@ -100,6 +102,13 @@ pub struct Options {
     /// after `cp --reflink`). Acknowledged writes are there when the store is opened again. Off by default.
     #[cfg(not(target_arch = "wasm32"))]
     pub allow_mmap_writes: bool,
+    /// Whether tables are memory-mapped to be read, on Linux: a get of what the page cache has then makes no
+    /// system call and copies nothing. Merges and scans that read ahead still call the system. As with
+    /// every mapped file, SIGBUS ends the process if a page cannot be read: the device fails, or somebody
+    /// truncates a table in use. At most [`max_open_files`](Self::max_open_files) tables are mapped. Off by
+    /// default.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub allow_mmap_reads: bool,
     /// How long a buffered write may wait for the executor's sync, in milliseconds.
     pub sync_interval_ms: u32,
     /// How tables are built.
@@ -137,11 +146,13 @@ impl Default for Options {
             l0_stop_trigger: 16,
             #[cfg(not(target_arch = "wasm32"))]
             hard_pending_compaction_bytes: 256 << 30,
-            memory_bytes: 128 << 20,
+            memory_bytes: None,
             cache_bytes: 64 << 20,
             max_open_files: 1000,
             #[cfg(not(target_arch = "wasm32"))]
             allow_mmap_writes: false,
+            #[cfg(not(target_arch = "wasm32"))]
+            allow_mmap_reads: false,
             sync_interval_ms: 1000,
             table: TableOptions::default(),
             policy: PolicyOptions::default().native(),
@@ -187,15 +198,21 @@ impl Options {
         custom.map_or_else(|| build_policy(policy), Ok)
     }
 
+    /// The memory budget, in bytes.
+    pub(crate) fn budget(&self) -> u64 {
+        let memtables = self.memtable_bytes.saturating_mul(2);
+        self.memory_bytes.unwrap_or(memtables.max(self.cache_bytes).saturating_mul(2))
+    }
+
     /// Bytes that all memtables together may take: half of the budget, and room for one that fills
     /// while another is flushed.
     pub(crate) fn memtables_share(&self) -> u64 {
-        (self.memory_bytes / 2).max(self.memtable_bytes.saturating_mul(2))
+        (self.budget() / 2).max(self.memtable_bytes.saturating_mul(2))
     }
 
     /// Bytes that the cache and the buffers of jobs may take: what memtables leave of the budget.
     pub(crate) fn rest_share(&self) -> u64 {
-        self.memory_bytes.saturating_sub(self.memtables_share()).max(CACHE_BYTES_MIN)
+        self.budget().saturating_sub(self.memtables_share()).max(CACHE_BYTES_MIN)
     }
 
     /// Bytes that the cache may take while jobs have so many reserved.
@@ -216,7 +233,7 @@ impl Options {
             max_immutable_memtables: 2,
             wal_file_bytes: 4 << 20,
             max_total_wal_bytes: 16 << 20,
-            memory_bytes: 24 << 20,
+            memory_bytes: Some(24 << 20),
             cache_bytes: 8 << 20,
             policy: PolicyOptions::default(),
             ..Options::default()
@@ -246,7 +263,7 @@ mod tests {
             (small.memtable_bytes, whole.memtable_bytes),
             (small.wal_file_bytes, whole.wal_file_bytes),
             (small.max_total_wal_bytes, whole.max_total_wal_bytes),
-            (small.memory_bytes, whole.memory_bytes),
+            (small.budget(), whole.budget()),
             (small.cache_bytes, whole.cache_bytes),
         ] {
             assert!((of / 10..=of / 4).contains(&part), "{part} of {of}");
@@ -265,16 +282,39 @@ mod tests {
             (20 * MIB, 16 * MIB, 32 * MIB, CACHE_BYTES_MIN),
             (u64::MAX, u64::MAX, u64::MAX, CACHE_BYTES_MIN),
         ] {
-            let options =
-                Options { memory_bytes: memory, memtable_bytes: memtable, ..Options::default() };
+            let options = Options {
+                memory_bytes: Some(memory),
+                memtable_bytes: memtable,
+                ..Options::default()
+            };
             assert_eq!((options.memtables_share(), options.rest_share()), (memtables, rest));
         }
-        let options = Options { cache_bytes: 50 * MIB, ..Options::default() };
+        let memory_bytes = Some(128 * MIB);
+        let options = Options { memory_bytes, cache_bytes: 50 * MIB, ..Options::default() };
         assert_eq!(options.rest_share(), 64 * MIB);
         let shares = [0, 14 * MIB, 20 * MIB, 100 * MIB].map(|taken| options.cache_share(taken));
         assert_eq!(shares, [50 * MIB, 50 * MIB, 44 * MIB, CACHE_BYTES_MIN]);
         assert!(CACHE_BYTES_MIN >= 16 * options.table.block_bytes as u64, "it holds some blocks");
         assert_eq!(Options { cache_bytes: 0, ..Options::default() }.cache_share(0), 0);
+    }
+
+    #[test]
+    fn without_a_budget_two_memtables_and_the_whole_cache_have_room() {
+        const MIB: u64 = 1 << 20;
+        for (memtable, cache, budget) in
+            [(16, 64, 128), (64, 64, 256), (64, 200, 400), (1, 0, 4), (16, 8, 64)]
+        {
+            let options = Options {
+                memtable_bytes: memtable * MIB,
+                cache_bytes: cache * MIB,
+                ..Options::default()
+            };
+            assert_eq!(options.budget(), budget * MIB);
+            assert!(options.memtables_share() >= 2 * memtable * MIB);
+            assert_eq!(options.cache_share(0), cache * MIB);
+        }
+        let most = Options { memtable_bytes: u64::MAX, ..Options::default() };
+        assert_eq!(most.budget(), u64::MAX);
     }
 
     #[test]

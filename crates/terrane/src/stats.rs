@@ -1,6 +1,6 @@
 //! What [`Db::stats`](crate::Db::stats) returns.
 
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
 pub use crate::admin::{BackgroundStats, JobStats};
 pub use crate::admin::{KeyspaceStats, LevelStats, Stats};
 pub use crate::engine::{WaitStats, WriteWaits};

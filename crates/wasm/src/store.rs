@@ -69,7 +69,7 @@ impl Store {
         let memtable_bytes = memtable_bytes.map_or(defaults.memtable_bytes, u64::from);
         let cache_bytes = cache_bytes.map_or(defaults.cache_bytes, u64::from);
         // Half of the memory is for memtables, and at least two of them.
-        let memory_bytes = defaults.memory_bytes.max(2 * cache_bytes.max(2 * memtable_bytes));
+        let memory_bytes = defaults.memory_bytes.max(Some(2 * cache_bytes.max(2 * memtable_bytes)));
         let mut table = defaults.table;
         if let Some(thousandths) = filter_thousandths {
             table.filter_bits_per_key = FilterBits::from_thousandths(thousandths);

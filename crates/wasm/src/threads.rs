@@ -40,6 +40,10 @@ impl JobThreads for Workers {
         rayon::spawn(job);
     }
 
+    fn thread(&self) -> usize {
+        rayon::current_thread_index().unwrap_or_default()
+    }
+
     fn notify(&self) {
         TURN.store(true, Ordering::Release);
         owner::ring();

@@ -5,7 +5,7 @@ use crate::db::Db;
 use crate::engine::{Engine, FlushStatus};
 use crate::sync::lock;
 
-/// The background work of a store whose jobs native threads run. Counters start at zero when it is opened.
+/// The background work of a store whose jobs threads run. Counters start at zero when it is opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct BackgroundStats {
     /// How long there have been workers, in microseconds; 0 where the executor has none.
@@ -15,6 +15,7 @@ pub struct BackgroundStats {
     /// Flushes.
     pub flushes: JobStats,
     /// Removals of obsolete files.
+    #[cfg(not(target_arch = "wasm32"))]
     pub removals: JobStats,
     /// Merges, part by part, and whatever else is none of the others.
     pub merges: JobStats,
@@ -43,12 +44,13 @@ impl JobStats {
     /// With the bytes that the jobs have moved.
     #[must_use]
     fn moving(self, read_bytes: u64, written_bytes: u64) -> Self {
-        let bytes = u128::from(read_bytes) + u128::from(written_bytes);
-        let second = bytes * 1_000_000 / u128::from(self.busy_micros.max(1));
-        let bytes_per_second = u64::try_from(second).unwrap_or(u64::MAX);
+        // Rounded: the product may pass 64 bits.
+        let bytes = read_bytes.saturating_add(written_bytes) as f64;
+        let bytes_per_second = (bytes * 1e6 / self.busy_micros.max(1) as f64) as u64;
         JobStats { read_bytes, written_bytes, bytes_per_second, ..self }
     }
 
+    #[cfg(not(target_arch = "wasm32"))]
     fn since(self, earlier: &JobStats) -> Self {
         let busy_micros = self.busy_micros.saturating_sub(earlier.busy_micros);
         let ended = self.ended.saturating_sub(earlier.ended);
@@ -59,6 +61,7 @@ impl JobStats {
     }
 }
 
+#[cfg(not(target_arch = "wasm32"))]
 impl BackgroundStats {
     /// What was done since `earlier`; what is queued or runs is that of now.
     #[must_use]
@@ -89,7 +92,10 @@ impl Db {
 
 impl Engine {
     fn count_queued(&self, background: &mut BackgroundStats) {
-        background.removals.queued = self.jobs.obsolete_files.count() as u64;
+        #[cfg(not(target_arch = "wasm32"))]
+        {
+            background.removals.queued = self.jobs.obsolete_files.count() as u64;
+        }
         let state = lock(&self.state);
         let sealed = state.sealed.values().flatten();
         let waiting = sealed.filter(|sealed| matches!(sealed.status, FlushStatus::Waiting));

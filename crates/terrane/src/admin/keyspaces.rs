@@ -26,8 +26,9 @@ impl Engine {
             present.0 += memtable.entries() as u64;
             present.1 += memtable.bytes() as u64;
         }
-        let crate::Options { table, memory_bytes, .. } = &*self.options;
-        let checked = policy.check_filters(present, table.filter_bits_per_key, *memory_bytes);
+        let options = &self.options;
+        let bits = options.table.filter_bits_per_key;
+        let checked = policy.check_filters(present, bits, options.budget());
         checked.map_err(|e| Error::invalid("policy", "filters within the memory", e))
     }
 

@@ -9,7 +9,7 @@
 //! * `quarantine` - what recovery has discarded and keeps.
 //! * `repair` - what a store that cannot be opened still holds, as a new one.
 
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
 mod background;
 mod check;
 mod checkpoint;
@@ -26,7 +26,7 @@ mod waiter;
 #[cfg(test)]
 mod tests;
 
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
 pub use background::{BackgroundStats, JobStats};
 pub use check::{Check, CheckReport};
 pub use checkpoint::Checkpoint;

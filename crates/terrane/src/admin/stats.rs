@@ -1,6 +1,6 @@
 //! Statistics: what the store holds and what its work has cost.
 
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
 use super::BackgroundStats;
 use crate::db::Db;
 use crate::engine::{Engine, WriteWaits};
@@ -94,8 +94,8 @@ pub struct Stats {
     pub stalls: u64,
     /// All waits of writes, by their reason.
     pub waits: WriteWaits,
-    /// Background work, where native threads do it.
-    #[cfg(not(target_arch = "wasm32"))]
+    /// Background work, where threads do it.
+    #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
     pub background: BackgroundStats,
     /// What gets did with tables.
     pub gets: ReadCounts,
@@ -110,7 +110,7 @@ impl Db {
     /// An I/O error.
     pub fn stats(&self) -> Result<Stats> {
         let stats = self.engine().stats()?;
-        #[cfg(not(target_arch = "wasm32"))]
+        #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
         let stats = Stats { background: self.background(&stats), ..stats };
         Ok(stats)
     }
@@ -188,7 +188,7 @@ impl Engine {
             merge_written_bytes: count(&self.counters.merge_written_bytes),
             stalls: count(&self.counters.stalls),
             waits: self.waits().stats(),
-            #[cfg(not(target_arch = "wasm32"))]
+            #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
             background: BackgroundStats::default(),
             gets: self.counters.gets.sums(),
             scans: self.counters.scans.sums(),

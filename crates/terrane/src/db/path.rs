@@ -19,7 +19,10 @@ pub(crate) fn hold(path: &Path, options: &Options) -> Result<(Directory, StoreLo
     let read_only = options.read_only;
     let create = options.create && !read_only;
     let vfs = if read_only { NativeVfs::read_only(path)? } else { NativeVfs::open(path, create)? };
-    let vfs = vfs.open_at_most(options.max_open_files).allow_mmap_writes(options.allow_mmap_writes);
+    let vfs = vfs
+        .open_at_most(options.max_open_files)
+        .allow_mmap_writes(options.allow_mmap_writes)
+        .allow_mmap_reads(options.allow_mmap_reads);
     let refuse = |why: String| Error::no_store(path.display().to_string(), why);
     if !create && Directory::is_unfinished(&vfs)? {
         return Err(refuse(UNFINISHED.to_owned()));

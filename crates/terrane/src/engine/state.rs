@@ -7,6 +7,8 @@ use crate::jobs::{Part, SharedMerge};
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
 use crate::storage::File;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::storage::MappedFile;
 use crate::vec_map::{VecMap, VecSet};
 use crate::version::{Change, LiveTable, VersionSet};
 use crate::wal::LogId;
@@ -51,6 +53,9 @@ pub(crate) struct SealedLog {
     pub bytes: u64,
     /// Whether its file has the usual size, so that it can be recycled.
     pub reusable: bool,
+    /// What it was written through. The job that retires the log unmaps it: a writer would have others wait.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub mapped: Option<Box<dyn MappedFile>>,
 }
 
 /// A log file that was given its next number and waits to be written.

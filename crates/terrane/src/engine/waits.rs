@@ -27,7 +27,7 @@ pub(crate) enum Wait {
     #[cfg(not(target_arch = "wasm32"))]
     CompactionBytes,
     /// For jobs, before there is a stall for that reason.
-    #[cfg(not(target_arch = "wasm32"))]
+    #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
     Slowdown(Stall),
 }
 
@@ -38,7 +38,7 @@ impl From<Stall> for Wait {
             Stall::Memory => Wait::Memory,
             #[cfg(not(target_arch = "wasm32"))]
             Stall::CompactionBytes => Wait::CompactionBytes,
-            // The latter is not there.
+            // Nothing bounds these bytes in the browser, so no write waits for them.
             #[cfg(target_arch = "wasm32")]
             Stall::CompactionBytes => Wait::Level0,
             Stall::Level0 => Wait::Level0,
@@ -82,13 +82,13 @@ pub struct WriteWaits {
     #[cfg(not(target_arch = "wasm32"))]
     pub compaction_bytes: WaitStats,
     /// The write was slowed down, since sealed memtables came near their number.
-    #[cfg(not(target_arch = "wasm32"))]
+    #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
     pub memtables_slowdown: WaitStats,
     /// It was slowed down, since memtables came near their share of the memory.
-    #[cfg(not(target_arch = "wasm32"))]
+    #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
     pub memory_slowdown: WaitStats,
     /// It was slowed down, since level 0 came near `l0_stop_trigger`.
-    #[cfg(not(target_arch = "wasm32"))]
+    #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
     pub level0_slowdown: WaitStats,
     /// It was slowed down, since what waits to be compacted came near `hard_pending_compaction_bytes`.
     #[cfg(not(target_arch = "wasm32"))]
@@ -115,6 +115,35 @@ impl WriteWaits {
             ("level0_slowdown", self.level0_slowdown),
             ("compaction_bytes_slowdown", self.compaction_bytes_slowdown),
         ]
+    }
+
+    /// The waits after `before` was taken of the same store. The longest of each kind is not known, but is at
+    /// most what it is here: the longest since the store was opened, or all of them together.
+    #[must_use]
+    pub fn since(&self, before: &WriteWaits) -> WriteWaits {
+        let of = |now: WaitStats, before: WaitStats| {
+            let micros = now.micros.saturating_sub(before.micros);
+            let count = now.count.saturating_sub(before.count);
+            WaitStats { count, micros, micros_max: now.micros_max.min(micros) }
+        };
+        WriteWaits {
+            memtables: of(self.memtables, before.memtables),
+            memory: of(self.memory, before.memory),
+            level0: of(self.level0, before.level0),
+            wal: of(self.wal, before.wal),
+            group: of(self.group, before.group),
+            lock: of(self.lock, before.lock),
+            sync: of(self.sync, before.sync),
+            append: of(self.append, before.append),
+            compaction_bytes: of(self.compaction_bytes, before.compaction_bytes),
+            memtables_slowdown: of(self.memtables_slowdown, before.memtables_slowdown),
+            memory_slowdown: of(self.memory_slowdown, before.memory_slowdown),
+            level0_slowdown: of(self.level0_slowdown, before.level0_slowdown),
+            compaction_bytes_slowdown: of(
+                self.compaction_bytes_slowdown,
+                before.compaction_bytes_slowdown,
+            ),
+        }
     }
 }
 
@@ -156,17 +185,18 @@ pub(crate) struct Waits {
     append: Sums,
     #[cfg(not(target_arch = "wasm32"))]
     compaction_bytes: Sums,
-    #[cfg(not(target_arch = "wasm32"))]
+    #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
     slowdowns: Slowdowns,
 }
 
 /// Waits by the stall that they are to avoid.
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
 #[derive(Default)]
 struct Slowdowns {
     memtables: Sums,
     memory: Sums,
     level0: Sums,
+    #[cfg(not(target_arch = "wasm32"))]
     compaction_bytes: Sums,
 }
 
@@ -183,13 +213,14 @@ impl Waits {
             Wait::Append => &self.append,
             #[cfg(not(target_arch = "wasm32"))]
             Wait::CompactionBytes => &self.compaction_bytes,
-            #[cfg(not(target_arch = "wasm32"))]
+            #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
             Wait::Slowdown(stall) => match stall {
                 Stall::Memtables => &self.slowdowns.memtables,
                 Stall::Memory => &self.slowdowns.memory,
-                // Nothing slows down for the next log.
-                Stall::Level0 | Stall::Wal => &self.slowdowns.level0,
+                #[cfg(not(target_arch = "wasm32"))]
                 Stall::CompactionBytes => &self.slowdowns.compaction_bytes,
+                // Writes do not slow down for the size of the log, nor in the browser for compaction debt.
+                _ => &self.slowdowns.level0,
             },
         }
     }
@@ -227,11 +258,11 @@ impl Waits {
             append: of(Wait::Append),
             #[cfg(not(target_arch = "wasm32"))]
             compaction_bytes: of(Wait::CompactionBytes),
-            #[cfg(not(target_arch = "wasm32"))]
+            #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
             memtables_slowdown: of(Wait::Slowdown(Stall::Memtables)),
-            #[cfg(not(target_arch = "wasm32"))]
+            #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
             memory_slowdown: of(Wait::Slowdown(Stall::Memory)),
-            #[cfg(not(target_arch = "wasm32"))]
+            #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
             level0_slowdown: of(Wait::Slowdown(Stall::Level0)),
             #[cfg(not(target_arch = "wasm32"))]
             compaction_bytes_slowdown: of(Wait::Slowdown(Stall::CompactionBytes)),
@@ -343,6 +374,18 @@ mod tests {
         assert_eq!(format!("{{{}}}", listed.join(",")), terrane_types::json::to_string(&stats));
         let counts = stats.by_reason().map(|(_, waits)| waits.count);
         assert_eq!(counts, [1, 2, 3, 4, 5, 6, 7, 0, 9, 10, 11, 12, 13]);
+        assert_eq!(stats.since(&WriteWaits::default()), stats);
+        assert_eq!(stats.since(&stats), WriteWaits::default());
+    }
+
+    #[test]
+    fn waits_since_a_moment_are_those_after_it_and_none_was_longer_than_all_of_them() {
+        let of = |count, micros, micros_max| WaitStats { count, micros, micros_max };
+        let earlier = WriteWaits { wal: of(2, 90, 80), sync: of(1, 5, 5), ..WriteWaits::default() };
+        let later =
+            WriteWaits { wal: of(5, 120, 80), sync: of(3, 65, 40), ..WriteWaits::default() };
+        let since = WriteWaits { wal: of(3, 30, 30), sync: of(2, 60, 40), ..WriteWaits::default() };
+        assert_eq!(later.since(&earlier), since);
     }
 
     #[test]

@@ -70,9 +70,11 @@ mod pool;
 mod rate_limiter;
 mod seeded;
 mod slices;
+#[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
+mod slowdown;
 #[cfg(not(target_arch = "wasm32"))]
 mod threads;
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
 mod work_counters;
 #[cfg(not(target_arch = "wasm32"))]
 mod worker_pool;
@@ -138,7 +140,7 @@ pub trait Executor: Send + Sync {
     fn drain(&self, _engine: &Arc<Engine>, _most: std::time::Duration) {}
 
     /// What its workers have done and do.
-    #[cfg(not(target_arch = "wasm32"))]
+    #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
     fn background(&self) -> crate::stats::BackgroundStats {
         crate::stats::BackgroundStats::default()
     }

@@ -9,9 +9,9 @@
 //! 3. Where no job is queued or runs, nobody waits. A slowdown begins with the first wait, and ends when
 //!    there is room again.
 
+use super::slowdown::Slowdown;
 use crate::engine::Engine;
 use crate::error::Stall;
-use crate::event::Event;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, lock};
 use crate::write::{Throttle, work_due};
@@ -42,8 +42,7 @@ struct State {
     throttle: Throttle,
     /// The stall that is near, while writes pay.
     near: Option<Stall>,
-    /// The slowdown that the listener was told of, and when.
-    told: Option<(Stall, u64)>,
+    slowdown: Slowdown,
 }
 
 /// A wait that a write is to make.
@@ -79,8 +78,8 @@ impl Pacing {
             let goal = if due > 0 { paid.saturating_add(due) } else { worked };
             self.goal.store(goal, Ordering::Release);
             state.near = (due > 0).then_some(reason);
-            if state.told.is_some_and(|(told, _)| state.near != Some(told)) {
-                state.tell(engine, None);
+            if state.near != state.slowdown.reason() {
+                state.slowdown.tell(engine, None);
             }
             let looks_at = if due > 0 { 0 } else { state.throttle.pays_at(engine) };
             self.looks_at.store(looks_at, Ordering::Relaxed);
@@ -92,30 +91,12 @@ impl Pacing {
 
     /// A write begins to wait.
     pub fn begin(&self, engine: &Engine, reason: Stall) {
-        lock(&self.state).tell(engine, Some(reason));
+        lock(&self.state).slowdown.tell(engine, Some(reason));
     }
 
     /// The store closes.
     pub fn end(&self, engine: &Engine) {
-        lock(&self.state).tell(engine, None);
-    }
-}
-
-impl State {
-    /// Tells the listener where a slowdown begins or ends, or has another reason.
-    fn tell(&mut self, engine: &Engine, reason: Option<Stall>) {
-        if self.told.map(|(told, _)| told) == reason {
-            return;
-        }
-        let now = engine.jobs.events.micros();
-        if let Some((reason, began)) = self.told.take() {
-            let lasted_micros = now.saturating_sub(began);
-            engine.emit(|| Event::SlowdownEnded { reason, lasted_micros });
-        }
-        if let Some(reason) = reason {
-            engine.emit(|| Event::SlowdownBegun { reason });
-            self.told = Some((reason, now));
-        }
+        lock(&self.state).slowdown.tell(engine, None);
     }
 }
 

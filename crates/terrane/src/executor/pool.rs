@@ -8,14 +8,17 @@
 //! 4. Writes are paced as without threads, by what the threads have done: a write waits until they have
 //!    done what it pays for, if they have not since the last one.
 
+use super::slowdown::Slowdown;
+use super::work_counters::WorkCounters;
 use super::{Executor, no_relief};
-use crate::engine::Engine;
+use crate::engine::{Engine, Wait};
 use crate::error::Result;
 use crate::jobs::Progress;
 use crate::schedule::{Job, JobFilter};
+use crate::stats::BackgroundStats;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard, lock};
-use crate::write::Throttle;
+use crate::write::{Throttle, work_due};
 use std::sync::Arc;
 
 /// Bytes of a thread's slice, between which it looks whether it must stop.
@@ -27,6 +30,9 @@ const CREDIT_MAX: u64 = 4 << 20;
 pub trait JobThreads: Send + Sync {
     /// Runs a job on a thread; there is one for each job at a time.
     fn spawn(&self, job: Box<dyn FnOnce() + Send>);
+
+    /// The number of the thread that calls, from 0.
+    fn thread(&self) -> usize;
 
     /// Called by threads: the owner has something to do.
     fn notify(&self);
@@ -41,7 +47,8 @@ pub struct PoolExecutor {
     shared: Arc<Shared>,
     merges_max: usize,
     state: Mutex<State>,
-    clock: fn() -> u64,
+    /// What the clock showed when it was made.
+    began: u64,
 }
 
 struct Shared {
@@ -53,6 +60,11 @@ struct Shared {
     /// Whether a write waits for that.
     paced: AtomicBool,
     stopping: AtomicBool,
+    clock: fn() -> u64,
+    flushes: WorkCounters,
+    merges: WorkCounters,
+    /// How long each thread was busy, in microseconds.
+    busy_micros: Vec<AtomicU64>,
 }
 
 #[derive(Default)]
@@ -65,6 +77,7 @@ struct State {
     /// Whether anything was done since the owner last had background work run.
     progress: bool,
     throttle: Throttle,
+    slowdown: Slowdown,
     /// Of what threads have worked for, how much writes have paid for.
     paid: u64,
 }
@@ -72,8 +85,15 @@ struct State {
 impl Shared {
     /// Runs a job to its end but for what the owner does.
     fn run(&self, mut job: Job) {
+        let counters = self.counters(&job);
         while !self.stopping.load(Ordering::Acquire) {
+            let began = (self.clock)();
             let progress = job.work_for(SLICE_BYTES);
+            let micros = (self.clock)().saturating_sub(began);
+            counters.work(micros);
+            if let Some(busy) = self.busy_micros.get(self.threads.thread()) {
+                busy.fetch_add(micros, Ordering::Relaxed);
+            }
             self.worked.fetch_add(SLICE_BYTES, Ordering::AcqRel);
             if progress == Progress::Done {
                 break;
@@ -82,8 +102,13 @@ impl Shared {
                 self.threads.notify();
             }
         }
+        counters.end();
         lock(&self.ended).push(job);
         self.threads.notify();
+    }
+
+    fn counters(&self, job: &Job) -> &WorkCounters {
+        if job.is_flush() { &self.flushes } else { &self.merges }
     }
 }
 
@@ -92,15 +117,20 @@ impl PoolExecutor {
     /// threads. The clock shows microseconds since any moment, the same on all of them.
     #[must_use]
     pub fn new(merges_max: usize, threads: Box<dyn JobThreads>, clock: fn() -> u64) -> Self {
+        let merges_max = merges_max.max(1);
         let shared = Shared {
             threads,
             ended: Mutex::default(),
             worked: AtomicU64::new(0),
             paced: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
+            clock,
+            flushes: WorkCounters::default(),
+            merges: WorkCounters::default(),
+            busy_micros: (0..=merges_max).map(|_| AtomicU64::new(0)).collect(),
         };
         let (shared, state) = (Arc::new(shared), Mutex::default());
-        PoolExecutor { shared, merges_max: merges_max.max(1), state, clock }
+        PoolExecutor { shared, merges_max, state, began: clock() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -171,6 +201,7 @@ impl PoolExecutor {
 
     fn spawn(&self, job: Job) {
         let shared = self.shared.clone();
+        shared.counters(&job).begin();
         self.shared.threads.spawn(Box::new(move || shared.run(job)));
     }
 
@@ -183,20 +214,36 @@ impl PoolExecutor {
     /// Waits until threads have worked for what a write pays for.
     fn pace(&self, engine: &Arc<Engine>) {
         let mut state = self.state();
-        let due = state.throttle.due(engine);
-        let worked = || self.shared.worked.load(Ordering::Acquire);
-        state.paid = state.paid.max(worked().saturating_sub(CREDIT_MAX)) + due;
-        let goal = state.paid;
-        drop(state);
-        if due == 0 {
+        let unpaid = state.throttle.step(engine);
+        if unpaid == 0 {
             return;
         }
-        self.shared.paced.store(true, Ordering::Release);
-        while worked() < goal && self.is_busy() {
-            self.shared.threads.serve();
-            // The engine keeps the error, and the next write that stalls returns it.
-            let _ = self.advance(engine, due);
+        let (reason, backpressure) = engine.nearest_stall();
+        let due = work_due(unpaid, backpressure);
+        let worked = || self.shared.worked.load(Ordering::Acquire);
+        let is_busy = state.flushes + state.merges > 0;
+        let paid = state.paid.max(worked().saturating_sub(CREDIT_MAX));
+        // With room again, or with no job to wait for, the rest is forgiven.
+        state.paid = if due > 0 && is_busy { paid + due } else { worked() };
+        let goal = state.paid;
+        let is_behind = || worked() < goal && self.is_busy();
+        let near = (due > 0).then_some(reason);
+        if near != state.slowdown.reason() {
+            state.slowdown.tell(engine, None);
         }
+        drop(state);
+        if due == 0 || !is_behind() {
+            return;
+        }
+        self.state().slowdown.tell(engine, near);
+        self.shared.paced.store(true, Ordering::Release);
+        engine.waits().time(Wait::Slowdown(reason), || {
+            while is_behind() {
+                self.shared.threads.serve();
+                // The engine keeps the error, and the next write that stalls returns it.
+                let _ = self.advance(engine, due);
+            }
+        });
         self.shared.paced.store(false, Ordering::Release);
     }
 }
@@ -207,7 +254,18 @@ impl Executor for PoolExecutor {
     }
 
     fn start(&self, engine: &Arc<Engine>) {
-        engine.set_clock(self.clock);
+        engine.set_clock(self.shared.clock);
+    }
+
+    fn background(&self) -> BackgroundStats {
+        let Shared { clock, flushes, merges, busy_micros, .. } = &*self.shared;
+        BackgroundStats {
+            elapsed_micros: clock().saturating_sub(self.began),
+            busy_micros: busy_micros.iter().map(|busy| busy.load(Ordering::Relaxed)).collect(),
+            flushes: flushes.stats(),
+            merges: merges.stats(),
+            ..BackgroundStats::default()
+        }
     }
 
     fn wake(&self, engine: &Arc<Engine>) {
@@ -245,7 +303,7 @@ impl Executor for PoolExecutor {
         advanced.map(|_| progress)
     }
 
-    fn stop(&self, _engine: &Arc<Engine>) {
+    fn stop(&self, engine: &Arc<Engine>) {
         self.shared.stopping.store(true, Ordering::Release);
         while self.is_busy() {
             self.shared.threads.serve();
@@ -254,168 +312,9 @@ impl Executor for PoolExecutor {
         }
         let own = std::mem::take(&mut self.state().own);
         drop(own);
+        self.state().slowdown.tell(engine, None);
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::storage::vfs::{MemoryVfs, Vfs};
-    use crate::storage::volume::{Volume, VolumeOptions};
-    use crate::storage::{File, StoreId};
-    use crate::{Db, Durability, Options};
-    use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
-    use std::thread::{self, ThreadId};
-    use std::time::Duration;
-
-    /// A call that the owner makes for a thread.
-    type Call = Box<dyn FnOnce() + Send>;
-
-    /// Threads of which only the owner may use the files: the others ask it to.
-    struct Asking {
-        owner: ThreadId,
-        asked: SyncSender<Option<Call>>,
-        asks: Mutex<Receiver<Option<Call>>>,
-        /// Jobs that threads were given, and calls that the owner made for them.
-        jobs: AtomicU64,
-        calls: AtomicU64,
-    }
-
-    impl Asking {
-        fn new() -> Arc<Self> {
-            let (asked, asks) = sync_channel(1000);
-            let (jobs, calls) = Default::default();
-            let owner = thread::current().id();
-            Arc::new(Asking { owner, asked, asks: Mutex::new(asks), jobs, calls })
-        }
-
-        /// Has the owner make a call.
-        fn call<T: Send + 'static>(&self, call: impl FnOnce() -> T + Send + 'static) -> T {
-            if thread::current().id() == self.owner {
-                return call();
-            }
-            let (done, result) = channel();
-            self.asked.send(Some(Box::new(move || done.send(call()).unwrap()))).unwrap();
-            result.recv().unwrap()
-        }
-    }
-
-    impl JobThreads for Arc<Asking> {
-        fn spawn(&self, job: Box<dyn FnOnce() + Send>) {
-            self.jobs.fetch_add(1, Ordering::Relaxed);
-            thread::spawn(job);
-        }
-        fn notify(&self) {
-            let _ = self.asked.try_send(None);
-        }
-        fn serve(&self) {
-            assert_eq!(thread::current().id(), self.owner);
-            let asked = lock(&self.asks).recv_timeout(Duration::from_millis(1));
-            if let Ok(Some(call)) = asked {
-                self.calls.fetch_add(1, Ordering::Relaxed);
-                call();
-            }
-        }
-    }
-
-    /// A file of the owner's.
-    struct Owned(Arc<dyn File>, Arc<Asking>);
-
-    impl File for Owned {
-        fn name(&self) -> &str {
-            self.0.name()
-        }
-        fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
-            let (file, len) = (self.0.clone(), buf.len());
-            let (read, bytes) = self.1.call(move || {
-                let mut bytes = vec![0; len];
-                (file.read_at(&mut bytes, offset), bytes)
-            });
-            buf.copy_from_slice(&bytes);
-            read
-        }
-        fn write_at(&self, buf: &[u8], offset: u64) -> Result<usize> {
-            let (file, bytes) = (self.0.clone(), buf.to_vec());
-            self.1.call(move || file.write_at(&bytes, offset))
-        }
-        fn sync(&self) -> Result<()> {
-            let file = self.0.clone();
-            self.1.call(move || file.sync())
-        }
-        fn set_len(&self, len: u64) -> Result<()> {
-            let file = self.0.clone();
-            self.1.call(move || file.set_len(len))
-        }
-        fn len(&self) -> Result<u64> {
-            let file = self.0.clone();
-            self.1.call(move || file.len())
-        }
-    }
-
-    thread_local! {
-        static ASKING: std::cell::RefCell<Option<Arc<Asking>>> = const { std::cell::RefCell::new(None) };
-    }
-
-    /// A store in files of this thread's, small enough that it merges often.
-    fn open() -> (Db, Arc<Asking>, Arc<PoolExecutor>) {
-        let asking = Asking::new();
-        ASKING.set(Some(asking.clone()));
-        terrane_table::sync::serving::while_locking(|| {
-            ASKING.with_borrow(|asking| asking.as_ref().unwrap().serve());
-        });
-        let vfs = MemoryVfs::new();
-        let backings = ["manifest", "log", "data"].map(|name| {
-            let file: Arc<dyn File> = Arc::new(Owned(vfs.create(name).unwrap(), asking.clone()));
-            file
-        });
-        let new_id = StoreId::new([7; StoreId::BYTES]);
-        let options = VolumeOptions { new_id, ..VolumeOptions::default() };
-        let volume = Arc::new(Volume::open(backings.into(), options).unwrap());
-        let executor = Arc::new(PoolExecutor::new(2, Box::new(asking.clone()), || 0));
-        let options = Options { memtable_bytes: 16 << 10, ..Options::small() };
-        let db = Db::open_storage(volume, options, executor.clone()).unwrap();
-        (db, asking, executor)
-    }
-
-    /// Writes enough that there are merges, over keys that repeat.
-    fn load(db: &Db) {
-        let rows = db.default_keyspace();
-        for n in 0..6_000u32 {
-            let key = (n.wrapping_mul(7919) % 2_000).to_be_bytes();
-            rows.put(key, [n.to_be_bytes(); 10].concat(), Durability::Buffered).unwrap();
-        }
-    }
-
-    #[test]
-    fn threads_flush_and_merge_and_have_the_owner_use_its_files() {
-        let (db, asking, _) = open();
-        load(&db);
-        db.wait_until_idle().unwrap();
-        let stats = db.stats().unwrap();
-        assert!(stats.merge_written_bytes > 0 && stats.keyspaces[0].memtables_sealed == 0);
-        let counts = [&asking.jobs, &asking.calls].map(|count| count.load(Ordering::Relaxed));
-        assert!(counts[0] > 10 && counts[1] > counts[0], "{counts:?}");
-        let last = |key: u32| (0..6_000).rfind(|n: &u32| n.wrapping_mul(7919) % 2_000 == key);
-        for entry in db.default_keyspace().scan(..).unwrap() {
-            let (key, value) = entry.unwrap();
-            let n = last(u32::from_be_bytes(key.try_into().unwrap())).unwrap();
-            assert_eq!(value, [n.to_be_bytes(); 10].concat());
-        }
-        let mut check = db.begin_check().unwrap();
-        let report = loop {
-            if let Some(report) = check.step(1 << 20).unwrap() {
-                break report;
-            }
-        };
-        assert!(report.damage.is_empty() && report.entries >= 2_000);
-    }
-
-    #[test]
-    fn closing_abandons_what_threads_are_at() {
-        let (db, asking, executor) = open();
-        load(&db);
-        assert!(asking.jobs.load(Ordering::Relaxed) > 0);
-        db.close().unwrap();
-        assert!(!executor.is_busy() && lock(&executor.shared.ended).is_empty());
-    }
-}
+mod tests;

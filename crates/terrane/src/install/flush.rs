@@ -83,6 +83,9 @@ impl Engine {
         // and they add to its end.
         let mut state = self.commit_prepared(edits, prepared, &added, &retired.dropped)?;
         state.sealed.update(id, |queue| drop(queue.remove(at)));
+        #[cfg(not(target_arch = "wasm32"))]
+        let mapped: Vec<_> =
+            state.sealed_logs.iter_mut().take(retired.logs).map(|log| log.mapped.take()).collect();
         state.sealed_logs.drain(..retired.logs);
         show(&state, &keyspace, tree, Some(&memtable));
         // In this order: a writer in between must not take what is left for more than it is.
@@ -97,6 +100,9 @@ impl Engine {
         self.tell_policy(&state, &keyspace, decisions);
         drop(state);
         self.work_came();
+        // Outside of all locks but the one of edits: the system may take its time.
+        #[cfg(not(target_arch = "wasm32"))]
+        drop(mapped);
         // If this fails, the next recovery reports a discarded header, and no more.
         retired.spares.iter().for_each(|log| drop(erase(&*log.file)));
         lock(&self.state).spare_logs.extend(retired.spares);

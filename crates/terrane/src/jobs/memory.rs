@@ -116,7 +116,7 @@ mod tests {
     use terrane_policy::{PolicyOptions, Tiered};
 
     fn memory(memory_bytes: u64) -> Arc<JobMemory> {
-        let options = Options { memory_bytes, ..Options::default() };
+        let options = Options { memory_bytes: Some(memory_bytes), ..Options::default() };
         let cache = Arc::new(BlockCache::new(options.cache_share(0)));
         JobMemory::new(Arc::new(options), cache)
     }
@@ -164,7 +164,7 @@ mod tests {
     fn a_merge_of_many_runs_and_the_cache_stay_within_the_budget() {
         let options = Options {
             memtable_bytes: 64 << 10,
-            memory_bytes: 8 << 20,
+            memory_bytes: Some(8 << 20),
             cache_bytes: 8 << 20,
             l0_stop_trigger: 1000,
             policy: PolicyOptions::Tiered(Tiered::default()),

@@ -87,7 +87,7 @@ impl SharedMerge {
     }
 
     /// Parts that no job has taken.
-    #[cfg(not(target_arch = "wasm32"))]
+    #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
     pub fn parts_left(&self) -> usize {
         let state = lock(&self.state);
         if state.abandoned { 0 } else { state.parts.len() - state.taken }

@@ -65,6 +65,8 @@ impl LiveLog {
             last: self.found.last,
             bytes: self.found.end,
             reusable,
+            #[cfg(not(target_arch = "wasm32"))]
+            mapped: None,
         }
     }
 }

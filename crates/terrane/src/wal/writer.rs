@@ -78,6 +78,13 @@ impl LogWriter {
         &self.file
     }
 
+    /// What the file was written through, if it is mapped.
+    #[cfg(not(target_arch = "wasm32"))]
+    #[must_use]
+    pub fn into_mapped(self) -> Option<Box<dyn MappedFile>> {
+        self.mapped
+    }
+
     /// Bytes written.
     #[must_use]
     pub fn bytes(&self) -> u64 {

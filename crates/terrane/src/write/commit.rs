@@ -170,6 +170,8 @@ impl Engine {
             last,
             bytes: full.bytes(),
             reusable: std::mem::replace(&mut writer.reusable, reusable),
+            #[cfg(not(target_arch = "wasm32"))]
+            mapped: full.into_mapped(),
         });
         Ok(true)
     }

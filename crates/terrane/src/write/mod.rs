@@ -22,5 +22,5 @@ pub(crate) use group::GroupCommit;
 pub(crate) use logs::{HeldLog, HeldLogs};
 pub(crate) use stall::CatchUp;
 pub(crate) use throttle::Throttle;
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
 pub(crate) use throttle::work_due;

@@ -75,7 +75,8 @@ mod tests {
     fn small_writes_are_added_up_and_each_byte_pays_once() {
         for (memtable_bytes, step) in [(64 << 10, 1 << 10), (16 << 20, STEP_BYTES)] {
             let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
-            let options = Options { memtable_bytes, memory_bytes: 64 << 20, ..Options::small() };
+            let options =
+                Options { memtable_bytes, memory_bytes: Some(64 << 20), ..Options::small() };
             let db =
                 Db::open_storage(storage, options, Arc::new(SliceExecutor::default())).unwrap();
             let engine = db.engine();

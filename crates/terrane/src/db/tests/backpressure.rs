@@ -14,7 +14,7 @@ fn store(memory_bytes: u64) -> (Db, impl Fn(&Db) -> (u64, u64)) {
         memtable_bytes: MEMTABLE,
         max_immutable_memtables: 4,
         l0_stop_trigger: 8,
-        memory_bytes,
+        memory_bytes: Some(memory_bytes),
         ..Options::small()
     };
     let db = Db::open_storage(directory(&faulty()), options, slices()).unwrap();

@@ -285,3 +285,21 @@ fn a_sync_leaves_one_claim_and_the_next_one_has_nothing_to_do() {
     fill(&db, 1, 2);
     assert_eq!(claimed(&db), 3);
 }
+
+#[test]
+#[cfg(not(target_arch = "wasm32"))]
+fn a_full_log_is_unmapped_by_the_job_that_retires_it() {
+    let vfs = faulty();
+    vfs.allow_mmap_writes(true);
+    let db = of_logs(directory(&vfs), 16 << 10);
+    fill(&db, 200, 1);
+    let mapped = |db: &Db| -> Vec<bool> {
+        lock(&db.engine().state).sealed_logs.iter().map(|log| log.mapped.is_some()).collect()
+    };
+    let full = mapped(&db);
+    assert!(full.len() > 1 && full.iter().all(|mapped| *mapped), "{full:?}");
+    flush(&db);
+    assert_eq!(mapped(&db), []);
+    std::mem::forget(db);
+    fill(&of_logs(directory(&vfs), 16 << 10), 200, 2);
+}

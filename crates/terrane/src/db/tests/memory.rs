@@ -51,7 +51,7 @@ fn write_to_eight(options: Options, executor: Arc<dyn Executor>) -> Seen {
 #[test]
 fn memory_pressure_seals_no_small_memtables() {
     // A share of 1 MiB for all memtables: a sealed one has its part of three quarters of that.
-    let options = Options { memtable_bytes: 512 << 10, memory_bytes: 0, ..Options::small() };
+    let options = Options { memtable_bytes: 512 << 10, memory_bytes: Some(0), ..Options::small() };
     let least = (768 << 10) / 8 / 2;
     let executors: [Arc<dyn Executor>; 2] =
         [Arc::new(SliceExecutor::default()), Arc::new(ThreadExecutor::new(1))];

@@ -68,6 +68,12 @@ impl DescriptorTable {
         DescriptorTable { read_only: true, ..DescriptorTable::new(max_open) }
     }
 
+    /// About how many files may be open.
+    #[cfg(target_os = "linux")]
+    pub(super) fn max_open(&self) -> usize {
+        self.max_open.load(Ordering::Relaxed)
+    }
+
     /// Opens or creates a file.
     pub(super) fn open(&self, path: PathBuf, options: &OpenOptions) -> io::Result<Arc<Descriptor>> {
         let mut by_path = lock(&self.by_path);

@@ -16,6 +16,10 @@
 //! its writes in doubt for good: a later sync does not save them.
 //!
 //! Reads are counted separately, and can be made to fail, too ([`FaultVfs::fail_read_at`]).
+//!
+//! A file can be mapped where [`FaultVfs::allow_mmap_writes`] says so. A write through memory is an operation
+//! like a write: the system has its bytes at once, and the device some of its sectors, or all after a sync. Where
+//! it would fail, it is refused, as where a page cannot be populated.
 
 mod crash;
 mod file;
@@ -77,6 +81,8 @@ struct State {
     operations: u64,
     reads: u64,
     failing_read: Option<u64>,
+    /// Whether files can be mapped.
+    maps: bool,
     /// The file of the last lost or misdirected write, until it is written again.
     struck: Option<usize>,
     sector: u64,
@@ -165,6 +171,11 @@ impl FaultVfs {
     #[must_use]
     pub fn reads(&self) -> u64 {
         lock(&self.shared.state).reads
+    }
+
+    /// Whether files can be mapped.
+    pub fn allow_mmap_writes(&self, allow: bool) {
+        lock(&self.shared.state).maps = allow;
     }
 
     /// Makes this read fail.

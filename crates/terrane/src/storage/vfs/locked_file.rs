@@ -6,6 +6,8 @@ use crate::error::{Closed, Error, Result};
 use crate::storage::File;
 use crate::storage::vfs::descriptor_table::{Descriptor, DescriptorTable};
 use crate::storage::vfs::native_file::NativeFile;
+#[cfg(target_os = "linux")]
+use crate::storage::vfs::read_mapping::ReadMapping;
 use crate::storage::vfs::system::{directory_of, sync_directory};
 use std::fs;
 use std::io::ErrorKind;
@@ -68,7 +70,14 @@ fn locked(
 ) -> Result<Arc<dyn File>> {
     match descriptors.with(&descriptor, |file| Ok(lock(file))) {
         Ok(Ok(())) => {
-            let file = NativeFile { name, descriptor, descriptors, maps: false };
+            let file = NativeFile {
+                name,
+                descriptor,
+                descriptors,
+                maps: false,
+                #[cfg(target_os = "linux")]
+                read_mapping: ReadMapping::default(),
+            };
             Ok(Arc::new(LockedFile { file, is_closed: AtomicBool::new(false) }))
         }
         // The file has no place for its holder's name.

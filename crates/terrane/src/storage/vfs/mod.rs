@@ -17,6 +17,8 @@ mod memory;
 mod native;
 #[cfg(not(target_arch = "wasm32"))]
 mod native_file;
+#[cfg(target_os = "linux")]
+mod read_mapping;
 #[cfg(not(target_arch = "wasm32"))]
 mod repeat;
 #[cfg(not(target_arch = "wasm32"))]

@@ -3,9 +3,13 @@
 use crate::error::{Error, Result};
 use crate::storage::vfs::descriptor_table::DescriptorTable;
 use crate::storage::vfs::native_file::{NativeFile, taken};
+#[cfg(target_os = "linux")]
+use crate::storage::vfs::read_mapping::{ReadMapping, ReadMappingsLeft};
 use crate::storage::vfs::system::{descriptors, directory_of, opening, rename, sync_directory};
 use crate::storage::vfs::{Listed, StoreLock, Vfs};
 use crate::storage::{File, StoreId};
+#[cfg(target_os = "linux")]
+use crate::sync::atomic::AtomicUsize;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -21,6 +25,9 @@ pub struct NativeVfs {
     read_only: bool,
     /// Whether files may be mapped to be written.
     maps: bool,
+    /// How many more files may be mapped to be read, if any may.
+    #[cfg(target_os = "linux")]
+    read_mappings_left: Option<ReadMappingsLeft>,
 }
 
 impl NativeVfs {
@@ -42,7 +49,14 @@ impl NativeVfs {
                 // Files are opened later, when the process may have changed its directory.
                 let dir = std::path::absolute(dir).map_err(|e| Error::io("open", &place, 0, e))?;
                 let descriptors = Arc::new(DescriptorTable::new(bounded(DEFAULT_MAX_OPEN)));
-                Ok(NativeVfs { dir, descriptors, read_only: false, maps: false })
+                Ok(NativeVfs {
+                    dir,
+                    descriptors,
+                    read_only: false,
+                    maps: false,
+                    #[cfg(target_os = "linux")]
+                    read_mappings_left: None,
+                })
             }
             Ok(_) => Err(Error::no_store(place, "it is not a directory")),
             Err(e) if e.kind() == ErrorKind::NotFound => {
@@ -76,6 +90,21 @@ impl NativeVfs {
         NativeVfs { maps, ..self }
     }
 
+    /// Whether files may be mapped to be read, where the system can: [`File::mapped`]. At most as many are
+    /// at once as may be open, where [`open_at_most`](Self::open_at_most) was called before.
+    #[must_use]
+    #[cfg_attr(not(target_os = "linux"), expect(unused_variables))]
+    pub fn allow_mmap_reads(self, maps: bool) -> Self {
+        #[cfg(target_os = "linux")]
+        return NativeVfs {
+            read_mappings_left: maps
+                .then(|| Arc::new(AtomicUsize::new(self.descriptors.max_open()))),
+            ..self
+        };
+        #[cfg(not(target_os = "linux"))]
+        self
+    }
+
     fn refuse_if_read_only(&self, action: &'static str, name: &str) -> Result<()> {
         if self.read_only {
             return Err(Error::read_only(action, name));
@@ -107,7 +136,14 @@ impl NativeVfs {
         let descriptor =
             self.descriptors.open(path, options).map_err(|e| Error::io(action, &name, 0, e))?;
         let (descriptors, maps) = (self.descriptors.clone(), self.maps);
-        Ok(Arc::new(NativeFile { name, descriptor, descriptors, maps }))
+        Ok(Arc::new(NativeFile {
+            name,
+            descriptor,
+            descriptors,
+            maps,
+            #[cfg(target_os = "linux")]
+            read_mapping: ReadMapping::new(self.read_mappings_left.clone()),
+        }))
     }
 }
 

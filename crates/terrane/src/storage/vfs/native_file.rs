@@ -8,6 +8,8 @@ use crate::storage::vfs::allocate::allocate;
 use crate::storage::vfs::descriptor_table::{Descriptor, DescriptorTable};
 #[cfg(target_os = "linux")]
 use crate::storage::vfs::mapped_file::Mapped;
+#[cfg(target_os = "linux")]
+use crate::storage::vfs::read_mapping::{Pages, ReadMapping};
 use crate::storage::vfs::repeat::{repeat, write};
 use crate::storage::vfs::system::{FileExt, next_data};
 use std::fs;
@@ -20,6 +22,8 @@ pub(super) struct NativeFile {
     pub(super) descriptors: Arc<DescriptorTable>,
     /// Whether it may be mapped to be written.
     pub(super) maps: bool,
+    #[cfg(target_os = "linux")]
+    pub(super) read_mapping: ReadMapping,
 }
 
 impl NativeFile {
@@ -75,6 +79,14 @@ impl File for NativeFile {
         let mapped = |file: &fs::File| Ok(Mapped::new(file, from, len, &self.descriptor));
         let mapped = self.descriptors.with(&self.descriptor, mapped).ok()??;
         Some(Box::new(mapped))
+    }
+
+    #[cfg(target_os = "linux")]
+    fn mapped(&self) -> Option<&[u8]> {
+        self.read_mapping.bytes(|left| {
+            let map = |file: &fs::File| Ok(Pages::map(file, left));
+            self.descriptors.with(&self.descriptor, map).ok()?
+        })
     }
 
     fn len(&self) -> Result<u64> {

@@ -2,10 +2,11 @@
 
 use super::{Fault, Outcome, Random, Shared, Survivors, What, failure, index, no_power};
 use crate::error::Result;
-use crate::storage::{File, lock};
+use crate::storage::{File, MappedFile, lock};
 use std::sync::Arc;
 
 /// A file, by its node.
+#[derive(Clone)]
 pub(super) struct FaultFile {
     pub(super) name: String,
     pub(super) node: usize,
@@ -112,9 +113,29 @@ impl File for FaultFile {
         done
     }
 
+    fn map(&self, _: u64, len: u64) -> Option<Box<dyn MappedFile>> {
+        let maps = lock(&self.shared.state).maps && self.len().is_ok_and(|found| found >= len);
+        maps.then(|| Box::new(Mapped { file: self.clone(), len }) as Box<dyn MappedFile>)
+    }
+
     fn len(&self) -> Result<u64> {
         let state = lock(&self.shared.state);
         state.powered("measure", &self.name)?;
         Ok(state.nodes.get(self.node).map_or(0, |n| n.seen.len() as u64))
+    }
+}
+
+/// The first bytes of a file, mapped.
+struct Mapped {
+    file: FaultFile,
+    len: u64,
+}
+
+impl MappedFile for Mapped {
+    fn write(&mut self, bytes: &[u8], offset: u64) -> bool {
+        let len = bytes.len() as u64;
+        let is_within = offset.checked_add(len).is_some_and(|end| end <= self.len);
+        // Part of what is written after a fault is the next operation's to write again.
+        is_within && self.file.write_at(bytes, offset).is_ok_and(|done| done == bytes.len())
     }
 }

@@ -198,3 +198,26 @@ fn one_read_fails_and_a_reverted_sync_shows_what_is_stored() {
     }
     assert_eq!(outcomes, BTreeSet::from([(1, 1), (1, 2), (2, 1), (2, 2)]));
 }
+
+#[test]
+fn what_is_written_through_memory_is_read_and_a_crash_leaves_what_was_synced() {
+    for (survivors, kept) in [(Survivors::Synced, [2, 1]), (Survivors::All, [2, 3])] {
+        let (memory, vfs) = wrapped();
+        let file = vfs.open("f").unwrap();
+        assert!(file.map(0, 2048).is_none());
+        vfs.allow_mmap_writes(true);
+        assert!(file.map(0, 2049).is_none());
+        let mut mapped = file.map(0, 2048).unwrap();
+        assert!(mapped.write(&[2; 512], 0));
+        file.sync().unwrap();
+        assert!(mapped.write(&[3; 512], 512) && !mapped.write(&[3; 2], 2047));
+        assert_eq!(bytes(&vfs, "f").unwrap()[512], 3);
+        vfs.fail_at(vfs.operations(), Fault::Io);
+        assert!(!mapped.write(&[4; 512], 512), "a page that cannot be populated");
+        assert_eq!(vfs.operations(), 4, "each write is an operation");
+        vfs.crash(survivors).unwrap();
+        assert!(!mapped.write(&[5; 512], 512), "there is no power");
+        let found = bytes(&memory, "f").unwrap();
+        assert_eq!([found[0], found[512]], kept);
+    }
+}
