@@ -344,6 +344,8 @@ export interface Bucket {
   joinHot?: boolean;
   /** Whether a fair share is 1 / the current number of buckets, not 1 / the first. Default: false. */
   countPresent?: boolean;
+  /** Whether only buckets that hold no table of level 0 are split and joined. Default: true. */
+  onlyEmpty?: boolean;
 }
 
 /** Tiering with tables split between key prefixes, which move down where they need not be merged; what is read often is merged in the deepest level (PTierDB). In the build with all policies. */

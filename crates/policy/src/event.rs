@@ -224,14 +224,14 @@ pub enum Event {
         /// How long, in microseconds.
         lasted_micros: u64,
     },
-    /// Writes slow down, since they come near a stall: each waits for jobs a while.
-    #[cfg(not(target_arch = "wasm32"))]
+    /// Writes slow down, as a stall is near: each waits briefly for background work.
+    #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
     SlowdownBegun {
         /// The stall that is the nearest.
         reason: Stall,
     },
     /// Writes go on at their own pace, or slow down for another reason.
-    #[cfg(not(target_arch = "wasm32"))]
+    #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
     SlowdownEnded {
         /// The stall that was the nearest.
         reason: Stall,

@@ -142,7 +142,11 @@ impl Tiered {
             _ => view.merge(),
         };
         let cause = if has_grown {
-            format!("the oldest run of level {depth} has {} of {}", size(bytes), size(capacity))
+            format!(
+                "the oldest run of level {depth} has {} against a capacity of {}",
+                size(bytes),
+                size(capacity)
+            )
         } else if crowded {
             format!(
                 "level {depth} has {} of {}",
@@ -151,7 +155,11 @@ impl Tiered {
             )
         } else {
             let have = count(leaving.len(), "run");
-            format!("level {depth} has {} of {} in {have}", size(bytes), size(capacity))
+            format!(
+                "level {depth} has {} in {have} against a capacity of {}",
+                size(bytes),
+                size(capacity)
+            )
         };
         let effect = match (in_place, &action) {
             (true, _) => "all become one run in place".to_owned(),

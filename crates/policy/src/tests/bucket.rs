@@ -18,6 +18,7 @@ const BUCKET: BucketLsm = BucketLsm {
     min_buckets: 1,
     join_hot: false,
     count_present: false,
+    only_empty: true,
 };
 
 /// A tree that a policy cuts flushes of and compacts.
@@ -237,6 +238,24 @@ fn nothing_is_decided_of_a_bucket_while_a_table_of_it_waits() {
         tree.install(group);
     }
     assert!(tree.settle().contains(&"bucket-split"));
+}
+
+#[test]
+fn where_a_bucket_may_hold_tables_it_is_split_while_one_waits() {
+    let mut tree = Tree::new(BucketLsm { only_empty: false, ..BUCKET });
+    tree.flush(keys([60, 20, 15, 5]));
+    let groups: Vec<_> = std::iter::from_fn(|| tree.begin()).collect();
+    tree.flush(keys([60, 20, 15, 5]));
+    let decisions = tree.install(groups.last().unwrap());
+    let names: Vec<_> = decisions.iter().map(|decision| decision.name).collect();
+    assert_eq!(names, ["bucket-split"]);
+    assert_eq!(tree.boundaries().len(), 4);
+    for group in &groups[..3] {
+        tree.install(group);
+    }
+    // The table that waited spans both halves: they are merged together, and parted in level 1.
+    tree.settle();
+    assert_eq!(tree.model.shape.levels()[0].runs.len(), 0);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use super::examples::{after, tree};
 use super::*;
 use crate::policies::{binomial, min_latency};
+use crate::toolkit::stack::Stack;
 use std::collections::HashMap;
 use terrane_types::inputs_of;
 
@@ -590,4 +591,37 @@ fn a_tree_that_is_to_become_one_run_of_the_last_level_counts_as_such() {
     // Level 2 holds C(c + 1, 2) buffers after c arrivals.
     let arrivals = (1..).find(|c| choose(c + 1, 2) >= 6).unwrap();
     assert_eq!(counters, [0, arrivals]);
+}
+
+/// Merges everything from this component of a stack up.
+struct MergesFrom(u64);
+
+impl Policy for MergesFrom {
+    fn name(&self) -> &'static str {
+        "merges-from"
+    }
+
+    fn plan(&self, context: &PlanContext) -> Option<Plan> {
+        let stack = Stack { level_base_bytes: B, target_file_bytes: B, components: 9 };
+        stack.plan(context, |_| self.0)
+    }
+}
+
+#[test]
+fn a_stack_rewrites_what_is_rich_in_tombstones_in_its_oldest_component() {
+    for (components, from, is_oldest) in
+        [(0, 0, true), (1, 0, true), (1, 1, false), (2, 0, true), (2, 1, false), (2, 2, false)]
+    {
+        let mut model = Model::default();
+        for component in 0..components {
+            model.write(1, 1 + component, [900 + component as u16]);
+        }
+        let alone = model.write(0, 9, 0..B as u16);
+        let shape = with_tombstones(&model.shape, B);
+        let running = Running::default();
+        let next = propose(&MergesFrom(from), &shape, &[], &running, model.fresh(&running));
+        let Some(Plan::Compact(next)) = next else { panic!("it is admitted") };
+        let group = next.groups.iter().find(|group| group.inputs.contains(&alone)).unwrap();
+        assert_eq!(group.action != Action::Move, is_oldest, "{from} of {components}");
+    }
 }

@@ -262,6 +262,57 @@ fn a_plan_tells_the_points_that_it_read_and_how_wrong_sizes_may_be() {
     assert_eq!(of("histogram-points").right.value, cuts + 1);
 }
 
+/// A policy with one plan.
+struct Planned(Compaction);
+
+impl Policy for Planned {
+    fn name(&self) -> &'static str {
+        "planned"
+    }
+
+    fn plan(&self, _: &PlanContext) -> Option<Plan> {
+        Some(self.0.clone().into())
+    }
+}
+
+#[test]
+fn a_table_alone_that_is_rich_in_tombstones_is_rewritten_where_nothing_older_stays() {
+    let options = Partitioning { partitioner: Partitioner::Size, ..Partitioning::DEFAULT };
+    let goes_into = Destination { level: 1, run: RunId(5) };
+    // Where another table is, whether it is merged, too, and whether it is older.
+    for (level, run, goes, is_older) in [
+        (0, 3, false, false),
+        (1, 5, false, false),
+        (1, 6, false, false),
+        (1, 4, false, true),
+        (2, 8, false, true),
+        (2, 8, true, false),
+    ] {
+        let mut model = Model::default();
+        let rich = model.write(0, 9, 0..4);
+        let other = model.write(level, run, 100..104);
+        let inputs = if goes { vec![rich, other] } else { vec![rich] };
+        let merged = merge(&inputs, goes_into.level, goes_into.run.0);
+        let policy = partitioned(Box::new(Planned(plan(vec![merged]))), Some(&options), THETA);
+        let shape = with_tombstones(&model.shape, 2);
+        let next = propose(&*policy, &shape, &[], &Running::default(), RunId(20));
+        let Some(Plan::Compact(plan)) = next else { panic!("there is a plan") };
+        let group = plan.groups.iter().find(|group| group.inputs.contains(&rich)).unwrap();
+        assert_eq!(group.action == Action::Move, is_older, "{level} {run} {goes}");
+    }
+}
+
+#[test]
+fn the_default_partitioner_leaves_plans_as_they_are() {
+    let mut model = Model::default();
+    let tables = [0, 2].map(|key| model.write(0, 1, [key, key + 1]));
+    let planned = plan(vec![merge(&tables, 1, 5)]);
+    let policy =
+        partitioned(Box::new(Planned(planned.clone())), Some(&Partitioning::DEFAULT), THETA);
+    let next = propose(&*policy, &model.shape, &[], &Running::default(), RunId(20));
+    assert_eq!(next, Some(planned.into()));
+}
+
 /// The cells that an exact halving of keys of eight bytes makes, with integers of twice their width.
 fn exact(keys: &[u64], (low, high): (u128, u128), most: usize, cells: &mut Vec<(u128, u128)>) {
     let inside: Vec<u64> =

@@ -1,7 +1,7 @@
 //! Which table goes down, and the state that round robin keeps.
 
 use super::*;
-use crate::toolkit::pick::{Candidates, Cursors};
+use crate::toolkit::pick::{Candidates, Cursors, mix, pick};
 use proptest::prelude::*;
 
 const LEVELED: Leveled = Leveled {
@@ -59,6 +59,29 @@ fn round_robin_resumes_after_the_last_table_and_wraps() {
     assert_eq!(order(&LEVELED, &mut model, &mut state), [30, 0]);
     model.write(1, 2, 54..60);
     assert_eq!(order(&LEVELED, &mut model, &mut state), [6]);
+}
+
+#[test]
+fn least_overlap_is_that_for_each_byte_that_goes_down() {
+    let mut model = Model::default();
+    for (level, run, keys) in [(1, 1, 0..2), (2, 2, 0..2), (2, 2, 100..105)] {
+        model.write(level, run, keys);
+    }
+    // 5 bytes below 10, and 2 below 2.
+    let large = model.write(1, 1, 100..110);
+    let [above, below] = [1, 2].map(|level| &model.shape.levels()[level].runs[0]);
+    let picked = pick(Pick::LeastOverlap, Candidates::new(above, Some(below), &|_| false), 0, None);
+    assert_eq!(picked.map(|table| table.id), Some(large));
+}
+
+#[test]
+fn numbers_are_mixed_as_splitmix64_does() {
+    // The first numbers from seed 1234567, by Rosetta Code.
+    let published = [6457827717110365317, 3203168211198807973, 9817491932198370423];
+    for (n, number) in (0u64..).zip(published) {
+        let state = n.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1_234_567);
+        assert_eq!(mix(state), number);
+    }
 }
 
 #[test]

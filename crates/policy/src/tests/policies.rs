@@ -141,6 +141,7 @@ mod growing {
         min_buckets: 1,
         join_hot: false,
         count_present: false,
+        only_empty: true,
     };
     pub(super) const PTIER: PTier = PTier {
         size_ratio: 3,

@@ -53,19 +53,19 @@ fn a_plan_of_tiering_says_what_is_full_and_what_becomes_of_it() {
         (
             &[&[30, 10]],
             0,
-            "level 0 has 40 B of 36 B in 2 runs: all become one run of level 1",
+            "level 0 has 40 B in 2 runs against a capacity of 36 B: all become one run of level 1",
             of_level(2, 40, 36),
         ),
         (
             &[&[40]],
             0,
-            "level 0 has 40 B of 36 B in 1 run: its run moves to level 1",
+            "level 0 has 40 B in 1 run against a capacity of 36 B: its run moves to level 1",
             of_level(1, 40, 36),
         ),
         (
             &[&[40]],
             40,
-            "level 0 has 40 B of 36 B in 1 run: all become one run of level 1",
+            "level 0 has 40 B in 1 run against a capacity of 36 B: all become one run of level 1",
             of_level(1, 40, 36),
         ),
         (
@@ -77,13 +77,13 @@ fn a_plan_of_tiering_says_what_is_full_and_what_becomes_of_it() {
         (
             &[&[], &[5, 110]],
             0,
-            "the oldest run of level 1 has 110 B of 108 B: it moves to level 2",
+            "the oldest run of level 1 has 110 B against a capacity of 108 B: it moves to level 2",
             vec![("oldest-run", 110, 108)],
         ),
         (
             &[&[], &[5, 110]],
             110,
-            "the oldest run of level 1 has 110 B of 108 B: it is rewritten into level 2",
+            "the oldest run of level 1 has 110 B against a capacity of 108 B: it is rewritten into level 2",
             vec![("oldest-run", 110, 108)],
         ),
     ] {

@@ -151,3 +151,41 @@ fn a_set_joins_the_newest_run_of_the_next_level_if_it_overlaps_nothing_in_that_o
         assert_eq!(next.groups[0].destination, Destination { level: 2, run }, "{newest}");
     }
 }
+
+/// A level 1 with 64 tables, the keys four apart, over a level 2 with a table from each of these keys to the
+/// other, in a run; which of the tables goes down, and whether into that run.
+fn sent_down(first_id: u64, below: &[[u16; 2]]) -> (usize, bool) {
+    let mut model = Model { last_table: first_id, ..Model::default() };
+    model.write(3, 1, 1000..1010);
+    let tables: Vec<_> = (0..64).map(|n| model.write(1, 4, [4 * n])).collect();
+    for range in below {
+        model.write(2, 2, *range);
+    }
+    let Some(Plan::Compact(next)) =
+        propose(&POLICY, &model.shape, &[], &Running::default(), RunId(60))
+    else {
+        panic!("level 1 is full")
+    };
+    let [group] = next.groups.as_slice() else { panic!("{next:?}") };
+    let sent = tables.iter().position(|id| group.inputs == [*id]).unwrap();
+    (sent, group.destination == Destination { level: 2, run: RunId(2) })
+}
+
+#[test]
+fn the_sets_that_are_tried_are_spread_over_the_run() {
+    // A quarter of the run fits: a few neighbours would not be in every quarter.
+    for quarter in 0..4u16 {
+        let (from, to) = (64 * quarter, 64 * (quarter + 1));
+        let below = [[0, from], [to, 256]].into_iter().filter(|[from, to]| from < to);
+        let below: Vec<_> = below.map(|[from, to]| [from, to - 4]).collect();
+        let (sent, joins) = sent_down(0, &below);
+        assert!(joins && sent / 16 == usize::from(quarter), "{sent} of quarter {quarter}");
+    }
+}
+
+#[test]
+fn the_table_that_goes_down_is_drawn_by_the_tables_of_the_run() {
+    let drawn: BTreeSet<_> = (0..32).map(|first_id| sent_down(first_id, &[]).0).collect();
+    // 25 of 64 are to be expected.
+    assert!(drawn.len() > 16, "{drawn:?}");
+}

@@ -45,3 +45,51 @@ fn a_table_rich_in_tombstones_is_rewritten_where_nothing_is_below_its_next_level
         assert_eq!(poor.groups[0].action, Action::Move);
     }
 }
+
+/// B is 4, and the capacity of level 1 less than 40.
+fn leveled_full() -> LeveledFull {
+    LeveledFull {
+        size_ratio: 2,
+        level_base_bytes: 4,
+        l0_compaction_trigger: 2,
+        dynamic_level_bytes: false,
+        ..LeveledFull::default()
+    }
+}
+
+#[test]
+fn level_0_is_merged_within_while_it_waits_and_writes_are_about_to_stall_but_once_at_a_time() {
+    let fixed = Leveled { dynamic_level_bytes: false, ..LEVELED };
+    // Writes stall at 8 runs.
+    for (count, within, merges) in [(6, false, true), (5, false, false), (8, true, false)] {
+        let mut model = Model::default();
+        let goes = model.write(1, 1, 0..4);
+        let level0: Vec<_> = (2..2 + count).map(|run| model.write(0, run, 2..6)).collect();
+        let beside = if within { merge(&level0[..2], 0, 3) } else { merge(&[goes], 2, 90) };
+        let running = Running { compactions: vec![plan(vec![beside])] };
+        for policy in [&leveled_full() as &dyn Policy, &fixed] {
+            let level =
+                propose(policy, &model.shape, &[], &running, RunId(99)).map(|next| match next {
+                    Plan::Compact(next) => next.groups[0].destination.level,
+                    Plan::Reshape(next) => panic!("{next:?}"),
+                });
+            assert_eq!(level, merges.then_some(0), "{} of {count}", policy.name());
+        }
+    }
+}
+
+#[test]
+fn the_reason_of_a_merge_is_that_of_the_deepest_level_that_has_one() {
+    let mut model = Model::default();
+    model.write(4, 1, 0..4);
+    model.write(3, 2, 0..4);
+    model.write(3, 3, 0..4);
+    let told = |model: &Model| {
+        let next = propose(&leveled_full(), &model.shape, &[], &Running::default(), RunId(99));
+        let Some(Plan::Compact(next)) = next else { panic!("{next:?}") };
+        next.reason.terms[0].left
+    };
+    assert_eq!(told(&model), Quantity::level("runs", 3, 2));
+    model.write(1, 4, 0..40);
+    assert_eq!(told(&model), Quantity::level("runs", 3, 2), "level 1 is over its capacity, too");
+}

@@ -81,6 +81,46 @@ fn the_horizontal_part_drains_at_n_buffers_and_cascades_until_then() {
     }
 }
 
+/// The level that a compaction of this shape goes into, if there is one.
+fn goes_to(model: &Model, running: &Running) -> Option<usize> {
+    let state = FIXED.adopt(&Shape::default());
+    let plan = propose(&FIXED, &model.shape, &state, running, model.fresh(running))?;
+    let Plan::Compact(plan) = plan else { panic!("{plan:?}") };
+    Some(plan.groups[0].destination.level)
+}
+
+#[test]
+fn an_admission_drains_at_the_buffer_that_is_nearest_to_n() {
+    for (less, is_drain) in [(0, true), (1, false)] {
+        let mut model = Model::default();
+        model.write(1, 1, 0..(11 * B - B / 2 - less) as u16);
+        model.write(0, 2, 1000..1000 + B as u16);
+        assert_eq!(goes_to(&model, &Running::default()) == Some(3), is_drain, "{less} less");
+    }
+}
+
+#[test]
+fn a_drain_waits_while_the_first_vertical_level_goes_down() {
+    let mut model = Model::default();
+    let vertical = model.write(3, 1, 0..B as u16);
+    model.write(1, 2, 0..(11 * B) as u16);
+    model.write(0, 3, 1000..1000 + B as u16);
+    assert_eq!(goes_to(&model, &Running::default()), Some(3));
+    let mut running = Running::default();
+    running.compactions.push(plan(vec![merge(&[vertical], 4, 9)]));
+    assert_eq!(goes_to(&model, &running), None);
+}
+
+#[test]
+fn the_first_vertical_level_goes_down_once_it_holds_more_than_its_capacity() {
+    // 12 buffers of 16 bytes, three times, by the root of 2: 407.3.
+    for (bytes, level) in [(407, None), (408, Some(4))] {
+        let mut model = Model::default();
+        model.write(3, 1, 0..bytes);
+        assert_eq!(goes_to(&model, &Running::default()), level, "{bytes} bytes");
+    }
+}
+
 #[test]
 fn tiering_drains_when_it_has_counted_down_even_before_n_buffers() {
     // Counters of two levels from 3 are 0 after six admissions. Half of them hold fewer bytes.
@@ -290,6 +330,27 @@ fn a_tree_of_another_policy_is_drained_and_kept_below() {
 }
 
 #[test]
+fn nothing_is_admitted_while_the_levels_of_another_policy_are_drained() {
+    let mut model = Model::default();
+    for (level, run) in [(4, 1), (1, 2)] {
+        model.write(level, run, (0..40).map(|key| key * 7 + run as u16));
+    }
+    let state = FIXED.adopt(&model.shape);
+    let mut running = Running::default();
+    let Some(Plan::Compact(drain)) =
+        propose(&FIXED, &model.shape, &state, &running, model.fresh(&running))
+    else {
+        panic!("level 1 is of another policy")
+    };
+    assert!(drain.groups.iter().all(|group| group.destination.level == 3), "{drain:?}");
+    running.compactions.push(drain);
+    // As much as is admitted, elsewhere.
+    model.write(0, 3, 1000..1000 + 2 * B as u16);
+    let next = propose(&FIXED, &model.shape, &state, &running, model.fresh(&running));
+    assert_eq!(next, None);
+}
+
+#[test]
 fn what_it_learned_of_the_operations_outlives_a_compaction_that_it_did_not_plan() {
     let tuned = HorizontalMerge::Tuned;
     let policy = Vertiorizon { buffers: 0, levels: 0, merge_policy: tuned, ..FIXED };
@@ -381,6 +442,13 @@ fn capacities_are_told_by_level() {
     let v1 = (n as f64 * T as f64 / 2f64.sqrt()) as u64;
     let bytes: Vec<_> = told.iter().map(|capacity| capacity.bytes).collect();
     assert_eq!(bytes, [Some(B), None, None, Some(v1), Some(n * T * T)]);
+    // One run where it merges, any number where it does not.
+    for (merge_policy, horizontal) in [(HorizontalMerge::Leveling, Some(1)), (TIERING, None)] {
+        let policy = Vertiorizon { merge_policy, ..FIXED };
+        let told = policy.status(&Shape::default(), &[]).capacities;
+        let runs: Vec<_> = told.iter().map(|capacity| capacity.runs).collect();
+        assert_eq!(runs, [None, horizontal, horizontal, Some(1), Some(1)]);
+    }
 }
 
 #[test]
@@ -402,6 +470,24 @@ fn a_tiered_last_level_is_merged_in_place_once_it_has_more_runs_than_the_ratio()
         panic!("the last level has too many runs")
     };
     assert!(plan.groups.iter().all(|group| group.destination.level == 4), "{plan:?}");
+}
+
+#[test]
+fn a_tiered_level_rewrites_what_is_rich_in_tombstones_only_where_nothing_lies_below() {
+    let policy = Vertiorizon { vertical_merge_policy: MergePolicy::Tiering, ..FIXED };
+    for below in [false, true] {
+        let mut model = Model::default();
+        model.write(3, 1, 0..500);
+        if below {
+            model.write(4, 2, 600..610);
+        }
+        let (shape, state) = (with_tombstones(&model.shape, 300), policy.adopt(&Shape::default()));
+        let running = Running::default();
+        let next = propose(&policy, &shape, &state, &running, model.fresh(&running));
+        let Some(Plan::Compact(next)) = next else { panic!("{next:?}") };
+        assert_eq!(next.groups[0].destination.level, 4);
+        assert_eq!(next.groups[0].action == Action::Move, below);
+    }
 }
 
 #[test]

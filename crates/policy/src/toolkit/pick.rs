@@ -86,7 +86,8 @@ impl<'a> Candidates<'a> {
         let next = self.run.tables().partition_point(|t| t.smallest.as_slice() <= end);
         let first = self.run.tables().get(next);
         let under = first.zip(self.below).map(|(t, below)| below.first_from(&t.smallest));
-        Candidates { next, under: under.unwrap_or_default(), ..*self }
+        let Candidates { run, below, is_held, .. } = *self;
+        Candidates { run, below, is_held, next, under: under.unwrap_or_default() }
     }
 
     /// Bytes that a table overlaps; `None` if a running group consumes some. Call in key order.

@@ -104,7 +104,7 @@ impl View<'_> {
     }
 
     /// Why everything down to at least `least` is merged: the level above it, `over` less one, has too
-    /// much, or it is `scattered` over several runs, or level 0 is due.
+    /// much, or it is `scattered` over several runs, or level 0 is due. `least` is the greatest of these.
     pub(crate) fn cause(
         &self,
         least: usize,
@@ -118,7 +118,7 @@ impl View<'_> {
                 let text = format!("level {level} has {} over {}", size(have), size(limit));
                 Reason::new(text, vec![self.capacity_term(level, have, Relation::Greater)])
             }
-            (_, Some(level)) if least == level => {
+            (_, Some(level)) => {
                 let text = format!("level {level} has {} runs, not one", self.runs(level).len());
                 Reason::new(text, vec![self.one_run_term(level)])
             }
@@ -226,7 +226,7 @@ impl View<'_> {
             return None;
         }
         let reason = format!(
-            "level {last}, the last, has {} of {}: it becomes level {}",
+            "level {last}, the last, has {} against a capacity of {}: it becomes level {}",
             size(bytes),
             size(capacity),
             last + 1,

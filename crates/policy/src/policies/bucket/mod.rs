@@ -15,7 +15,8 @@
 //!    free.
 //! 3. **Temperature.** A bucket that was just compacted and holds no table of level 0 is split if its
 //!    temperature (`buckets.rs`) is above `split-percent`, and joined with its colder neighbour if it is at
-//!    `join-percent` or below. New boundaries bind later flushes.
+//!    `join-percent` or below. New boundaries bind later flushes. Without `only-empty` it may hold tables
+//!    that came meanwhile, as a hot bucket nearly always does.
 //! 4. **Levels below** send tables down as soon as their score is above that of the fullest bucket, or no
 //!    bucket is due. While one is due but waits, level 1 sends nothing down.
 
@@ -80,6 +81,8 @@ pub struct BucketLsm {
     pub join_hot: bool,
     /// Whether temperatures are measured by the buckets that are present, not by N.
     pub count_present: bool,
+    /// Whether only buckets that hold no table of level 0 are split and joined.
+    pub only_empty: bool,
 }
 
 impl Default for BucketLsm {
@@ -99,6 +102,7 @@ impl Default for BucketLsm {
             min_buckets: 1,
             join_hot: false,
             count_present: false,
+            only_empty: true,
         }
     }
 }
@@ -312,14 +316,14 @@ impl BucketLsm {
             let holds = |table: &&Arc<TableInfo>| {
                 table.largest >= bucket.boundary && end.is_none_or(|end| table.smallest < *end)
             };
-            if !waits.iter().any(holds) {
+            if !self.only_empty || !waits.iter().any(holds) {
                 decisions.extend(self.decide(buckets, at));
             }
         }
         decisions
     }
 
-    /// What becomes of a bucket without tables in level 0.
+    /// What becomes of a bucket that was just compacted.
     fn decide(&self, buckets: &mut Buckets, at: usize) -> Option<Decision> {
         let bucket = buckets.all.get(at)?.clone();
         let facts = self.measured(buckets, at, &bucket);
@@ -453,6 +457,11 @@ impl Described for BucketLsm {
                 "count-present",
                 "whether a fair share is 1 / the current number of buckets, not 1 / the first",
                 &mut self.count_present,
+            ),
+            ParameterRef::switch(
+                "only-empty",
+                "whether only buckets that hold no table of level 0 are split and joined",
+                &mut self.only_empty,
             ),
         ]
     }

@@ -29,7 +29,8 @@ impl Tree<'_> {
         let least = full.max(over).max(scattered)?;
         let level = (least..last).find(|z| self.holds(divided, *z)).unwrap_or(last);
 
-        let cause = format!("level {divided} has {} of {}", size(have), size(capacity));
+        let cause =
+            format!("level {divided} has {} against a capacity of {}", size(have), size(capacity));
         let mut plan = self.divide(level, &cause).or_else(|| self.merge(level, &cause))?;
         let terms = &mut plan.reason.terms;
         terms.push(self.view.capacity_term(divided, have, Relation::AtLeast));

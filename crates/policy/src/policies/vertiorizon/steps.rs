@@ -75,7 +75,8 @@ impl Vertiorizon {
         }
         let groups = self.vertical_merge().groups(view, &admission, v1);
         let reason = format!(
-            "the horizontal part and an admission hold {} of {}: all goes into level {v1}, in {}",
+            "the horizontal part and an admission hold {} against a limit of {}: \
+             all goes into level {v1}, in {}",
             size(have),
             size(limit),
             count(groups.len(), "group"),

@@ -99,6 +99,20 @@ fn a_design_costs_what_its_operations_read_and_write_by_their_shares() {
 }
 
 #[test]
+fn what_a_rehearsed_round_writes_is_less_what_buffers_repeat() {
+    // A level that all merge with: j buffers, half of each in the next, are 0.5 + j / 2 together. The
+    // first is moved, the last drains the part.
+    let rehearsed = tuning::rehearse(4, Counters::new(MergePolicy::Leveling, 1, 4), 0.5);
+    let expected = Rehearsal { written: 1.5 + 2.0, level_by_level: 1.0 + 1.5 + 2.0, runs: 0.75 };
+    assert_eq!(rehearsed, expected);
+    // In two levels the first and the third go through level 1, the third with the second: 3 / 2 there,
+    // and 2 with what the first left.
+    let rehearsed = tuning::rehearse(4, Counters::new(MergePolicy::Leveling, 2, 4), 0.5);
+    let level_by_level = (1.0 + 1.0) + 1.0 + (1.5 + 2.0);
+    assert_eq!(rehearsed, Rehearsal { written: 2.0, level_by_level, runs: 1.0 });
+}
+
+#[test]
 fn costs_are_told_in_pages_for_a_thousand_operations() {
     let design = |levels, cost| Design { levels, merge: MergePolicy::Tiering, slack: 0, cost };
     let (chosen, other) = (design(2, 0.5), design(3, 0.75));

@@ -132,9 +132,9 @@ impl Workload {
         designs
     }
 
-    /// Step 4. A twentieth is not skew.
+    /// Step 4. A twentieth is not skew. With tiering or one level slack changes nothing.
     fn slack(&self, levels: u64, merge: MergePolicy) -> u64 {
-        if merge == MergePolicy::Tiering || levels < 2 || self.repeated < 0.05 {
+        if self.repeated < 0.05 {
             return 0;
         }
         let cost = |slack| self.round(levels, merge, slack).1.level_by_level;
