@@ -53,6 +53,15 @@ impl Simulation {
         Ok(self.simulation.advance_until(operations as u64, until)?)
     }
 
+    /// Gives the store another policy at this moment, as JSON in the form of the configuration's.
+    ///
+    /// # Errors
+    /// Invalid JSON, a parameter outside its range, or as [`Simulation::advance`].
+    #[wasm_bindgen(js_name = setPolicy)]
+    pub fn set_policy(&mut self, policy: &str) -> Result<(), JsError> {
+        Ok(self.simulation.set_policy(&serde_json::from_str(policy)?)?)
+    }
+
     /// Operations done so far.
     pub fn operations(&self) -> f64 {
         self.simulation.progress().0 as f64

@@ -49,6 +49,7 @@ impl Simulation {
 
     pub(crate) fn begin_part(&mut self, part: Part, now: Time) -> Result<(), SimulationError> {
         self.merging += 1;
+        self.observe(now);
         self.begin(Work::Part(part.merge, part.index), part.reads, part.outputs, now)
     }
 
@@ -317,10 +318,12 @@ impl Simulation {
         let (host, moved) = (flash.host_bytes(), flash.moved_bytes());
         let appended = flash.append(file, bytes, ends);
         let (host, moved) = (flash.host_bytes() - host, flash.moved_bytes() - moved);
+        let device = self.config.flash.as_ref();
         appended.map_err(|_: Full| SimulationError::FlashFull {
             seconds: seconds(now),
-            capacity_bytes: self.config.flash.as_ref().map_or(0, |f| f.capacity_bytes),
+            capacity_bytes: device.map_or(0, |flash| flash.capacity_bytes),
             store_bytes: self.store_bytes,
+            page_bytes: device.map_or(0, |flash| flash.page_bytes),
         })?;
         self.meters.add(|sums| {
             sums.flash_host_bytes += host;

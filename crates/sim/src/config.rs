@@ -132,8 +132,8 @@ pub enum SimulationError {
     },
     /// The store needs more than the flash device holds.
     #[error(
-        "the flash device is full after {seconds:.0} s: expected at most {capacity_bytes} bytes, \
-         the store takes {store_bytes}"
+        "the flash device is full after {seconds:.0} s: expected at most {capacity_bytes} bytes, the store \
+         takes {store_bytes} and what is left of its files' last pages, of {page_bytes} bytes each"
     )]
     FlashFull {
         /// When.
@@ -142,6 +142,8 @@ pub enum SimulationError {
         capacity_bytes: u64,
         /// Bytes of all tables, including unfinished ones.
         store_bytes: u64,
+        /// Those of a page: each file takes whole ones.
+        page_bytes: u64,
     },
     /// Writes are stalled, nothing runs, and the policy has no plan.
     #[error("after {seconds:.0} s writes wait, and neither the policy nor the fallback has a plan")]
@@ -209,7 +211,6 @@ impl Config {
             ("workers", self.workers as u64),
             ("subcompactions", self.subcompactions as u64),
             ("subcompaction-bytes", self.subcompaction_bytes),
-            ("key-bytes", self.key_bytes),
             ("block-bytes", self.block_bytes),
             ("window", self.window),
             ("device.request-bytes", self.device.request_bytes),
@@ -253,7 +254,8 @@ impl Config {
         for (what, found) in costs {
             check(what, found, (0.0, 1e12), "0 to 1e12")?;
         }
-        check("value-bytes", self.value_bytes as f64, (0.0, 1e12), "0 to 1e12")?;
+        check("key-bytes", self.key_bytes as f64, (1.0, 65536.0), "1 to 65536")?;
+        check("value-bytes", self.value_bytes as f64, (0.0, 1e9), "0 to 1e9")?;
         check("value-compression", self.value_compression, (1.0, 1e6), "1 to 1e6")?;
         check("filter-bits-per-key", self.filter_bits_per_key, (0.0, 64.0), "0 to 64")?;
         validate_workload(&self.workload)?;

@@ -24,7 +24,6 @@ impl Simulation {
             }
             Work::Part(merge, index) => {
                 self.merging -= 1;
-                self.meters.add(|sums| sums.busy += now - job.begun);
                 self.end_part(merge, index, job.outputs, now)?;
             }
         }

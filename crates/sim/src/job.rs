@@ -69,7 +69,6 @@ impl Chunk {
 pub(crate) struct Job {
     pub(crate) work: Work,
     pub(crate) outputs: Vec<Table>,
-    pub(crate) begun: Time,
     /// When the device has transferred the current chunk.
     pub(crate) transferred: Time,
     /// Total bytes to read.
@@ -95,7 +94,6 @@ impl Job {
         Job {
             work,
             outputs,
-            begun,
             transferred: begun,
             reads,
             writes,

@@ -31,7 +31,6 @@ pub(crate) struct Sums {
     pub(crate) refused_plans: u64,
     pub(crate) wal_bytes: u64,
     pub(crate) value_log_bytes: u64,
-    pub(crate) busy: Time,
     pub(crate) stalled_memtables: Time,
     pub(crate) stalled_level0: Time,
     pub(crate) stalled_compaction: Time,
@@ -301,7 +300,10 @@ impl Meter {
                 slowed: seconds(sums.slowed),
                 slowed_level0: seconds(sums.slowed_level0),
             },
-            worker_utilisation: per(seconds(sums.busy), time * machine.workers as f64),
+            worker_utilisation: per(
+                closed(&self.merging).area * 1e-9,
+                time * machine.workers as f64,
+            ),
             device_utilisation: per(seconds(machine.device - self.machine.device), time),
             cores_busy_mean: per(seconds(machine.cores - self.machine.cores), time),
         }

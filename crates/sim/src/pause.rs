@@ -27,8 +27,8 @@ impl Simulation {
                 self.begin_part(part, now)?;
             } else if self.deeper_pause() {
                 return Ok(());
-            } else if let Some((job, since)) = self.paused.pop_front() {
-                self.resume(job, since, now)?;
+            } else if let Some(job) = self.paused.pop_front() {
+                self.resume(job, now)?;
             } else if let Some(part) = self.take_part(false) {
                 self.begin_part(part, now)?;
             } else {
@@ -64,19 +64,15 @@ impl Simulation {
     }
 
     pub(crate) fn pause(&mut self, job: u64, now: Time) -> Result<(), SimulationError> {
-        self.paused.push_back((job, now));
+        self.paused.push_back(job);
         self.merging -= 1;
         self.observe(now);
         self.dispatch(now)
     }
 
-    fn resume(&mut self, number: u64, since: Time, now: Time) -> Result<(), SimulationError> {
+    fn resume(&mut self, job: u64, now: Time) -> Result<(), SimulationError> {
         self.merging += 1;
         self.observe(now);
-        if let Some(job) = self.jobs.get_mut(&number) {
-            // Its worker was not busy meanwhile.
-            job.begun += now - since;
-        }
-        self.go_on(number, now)
+        self.go_on(job, now)
     }
 }

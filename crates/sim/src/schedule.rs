@@ -136,6 +136,22 @@ impl Scheduler {
         })
     }
 
+    /// Gives the store another policy, which takes the tree as it is. Compactions that have begun go on
+    /// to their ends, as what it did not plan.
+    pub(crate) fn set_policy(
+        &mut self,
+        options: &PolicyOptions,
+        shape: &Shape,
+    ) -> Result<(), BadOption> {
+        let policy = options.build()?;
+        self.keep(policy.adopt(shape));
+        (self.policy, self.guards) = (policy, None);
+        self.begun.iter_mut().for_each(|compaction| compaction.own = false);
+        self.decisions.clear();
+        (self.unplanned, self.refused) = (true, 0);
+        Ok(())
+    }
+
     /// Counts entries of a sealed memtable.
     pub(crate) fn updated(&mut self, entries: u64) {
         self.observed.updates += entries;

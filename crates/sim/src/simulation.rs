@@ -23,12 +23,13 @@ use crate::meter::{Grouped, Levels, Machine, Meters};
 use crate::operations::Operations;
 use crate::report::{LevelReport, PhaseReport, Report, Window};
 use crate::schedule::Scheduler;
+use crate::trace::KEYSPACE;
 use crate::tree::Tree;
 use crate::workload::Phase;
 use crate::writes::Stalled;
 use std::collections::{BTreeMap, VecDeque};
-use terrane_policy::Shape;
 use terrane_policy::event::Event;
+use terrane_policy::{PolicyOptions, Shape};
 
 /// Receives every event, with its virtual time in microseconds.
 pub type Listener = Box<dyn FnMut(u64, &Event)>;
@@ -87,7 +88,7 @@ pub struct Simulation {
     /// Parts of merges that no worker has taken.
     pub(crate) parts: VecDeque<Part>,
     /// Jobs that pause, and since when.
-    pub(crate) paused: VecDeque<(u64, Time)>,
+    pub(crate) paused: VecDeque<u64>,
     pub(crate) flushing: bool,
     /// Workers that merge.
     pub(crate) merging: usize,
@@ -202,6 +203,19 @@ impl Simulation {
     /// As [`Simulation::advance`].
     pub fn advance_until(&mut self, operations: u64, at: f64) -> Result<bool, SimulationError> {
         self.go(operations, nanos(at))
+    }
+
+    /// Gives the store another policy at this moment: compactions that have begun go on to their ends.
+    ///
+    /// # Errors
+    /// A parameter of the policy is outside its range, or as [`Simulation::advance`].
+    pub fn set_policy(&mut self, options: &PolicyOptions) -> Result<(), SimulationError> {
+        self.scheduler.set_policy(options, self.tree.shape())?;
+        let (keyspace, policy, now) = (KEYSPACE, options.clone(), self.time);
+        self.emit(now, || Event::PolicyChanged { keyspace, policy });
+        self.tell_policy(now);
+        self.dispatch(now)?;
+        self.resume_writes(now)
     }
 
     fn go(&mut self, operations: u64, last: Time) -> Result<bool, SimulationError> {

@@ -84,6 +84,8 @@ impl Simulation {
     /// Resumes stalled writes, as many as may proceed.
     pub(crate) fn resume_writes(&mut self, now: Time) -> Result<(), SimulationError> {
         while let Some((reason, since)) = self.stalled.cause.take() {
+            // What writes were delayed for before they stopped is counted already.
+            let since = since.max(self.delayed_until);
             self.meters.add(|sums| sums.stall(reason, now.saturating_sub(since)));
             if let Some(next) = self.blocked() {
                 if next != reason {

@@ -2,7 +2,7 @@
 
 use super::*;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use terrane_policy::event::{Event, MAX_PROGRESS};
 
@@ -45,6 +45,42 @@ fn each_group_is_announced_with_what_its_installation_replaces() {
             }
         }
         assert!(begun.is_empty() && installed > 10, "{name}: {installed}");
+    }
+}
+
+#[test]
+fn a_policy_that_is_changed_takes_the_tree_as_it_is() {
+    for options in all_small() {
+        let name = options.name();
+        let config = small(policy(r#"{"policy": "tiered"}"#), updates(3000, 3000, Choice::Uniform));
+        let heard = Rc::new(RefCell::new(Vec::new()));
+        let recorded = Rc::clone(&heard);
+        let mut simulation = Simulation::new(config).unwrap();
+        simulation.listen(Box::new(move |_, event| recorded.borrow_mut().push(event.clone())));
+        simulation.advance(4000).unwrap();
+        let before: BTreeSet<_> =
+            simulation.shape().tables().map(|(_, _, table)| table.id).collect();
+        simulation.set_policy(&options).unwrap();
+        let after: BTreeSet<_> =
+            simulation.shape().tables().map(|(_, _, table)| table.id).collect();
+        assert_eq!(after, before, "{name}");
+        while simulation.advance(u64::MAX).unwrap() {}
+        assert_eq!(simulation.report().policy, name);
+        let events = heard.take();
+        let changed = events.iter().position(|event| matches!(event, Event::PolicyChanged { .. }));
+        let (old, new) = events.split_at(changed.expect("it was changed"));
+        let count = |events: &[Event], begun: bool| {
+            let is = |event: &&Event| match event {
+                Event::CompactionBegun { .. } => begun,
+                Event::CompactionEnded { .. } => !begun,
+                _ => false,
+            };
+            events.iter().filter(is).count()
+        };
+        assert_eq!(count(&events, true), count(&events, false), "{name}");
+        assert!(count(old, true) > 5 && count(new, true) > 5, "{name}");
+        let refused = new.iter().filter(|event| matches!(event, Event::PlanRefused { .. }));
+        assert_eq!(refused.count(), 0, "{name}");
     }
 }
 

@@ -53,7 +53,7 @@ fn busy_workers_over_time_add_up_to_what_they_did() {
     assert_eq!(report.timeline.len(), 24);
     let loaded = &report.phases[0].figures;
     let all = loaded.worker_utilisation * 3.0 * loaded.seconds;
-    assert!((0.9..1.1).contains(&(busy / all)), "{busy} of {all}");
+    assert!((0.999..1.001).contains(&(busy / all)), "{busy} of {all}");
 }
 
 #[test]
@@ -67,6 +67,26 @@ fn writes_slow_down_before_level_0_stops_them() {
     assert_eq!(free.slowed_level0, 0.0);
     assert!(slowed.slowed_level0 > 0.0 && slowed.slowed == 0.0, "{slowed:?}");
     assert!(slowed.level0 < free.level0, "{slowed:?} {free:?}");
+}
+
+#[test]
+fn no_phase_has_workers_busy_or_writes_waiting_for_longer_than_it_took() {
+    let mix = Workload::preset("updates-50", 12_000, 1000).unwrap();
+    // Many clients wait at once where writes slow down, and then stop.
+    for (clients, workers) in [(1, 1), (1, 2), (64, 1)] {
+        let (l0_slowdown_trigger, delayed_write_rate) = (4, 100_000);
+        let mut config = load(&format!("{LEVELED}}}"), workers);
+        config =
+            Config { l0_slowdown_trigger, delayed_write_rate, workload: mix.clone(), ..config };
+        config.workload.phases.iter_mut().for_each(|phase| phase.clients[0].count = clients);
+        let report = Simulation::new(config).unwrap().run().unwrap();
+        let phases = report.phases.iter().map(|phase| &phase.figures);
+        for Figures { seconds, worker_utilisation, stall_seconds: stalls, .. } in phases {
+            assert!((0.0..=1.0 + 1e-9).contains(worker_utilisation), "{worker_utilisation}");
+            let all = stalls.memtables + stalls.level0 + stalls.slowed_level0;
+            assert!(all <= seconds * 1.001, "{stalls:?} of {seconds} s");
+        }
+    }
 }
 
 #[test]
