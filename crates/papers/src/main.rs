@@ -15,7 +15,7 @@ struct Arguments {
     #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(PAPERS.iter().map(|p| p.folder)))]
     paper: Option<String>,
     /// The folder of the reports, one folder a paper
-    #[arg(long, default_value = "docs/papers")]
+    #[arg(long, default_value = "target/papers")]
     out: PathBuf,
 }
 
@@ -45,7 +45,9 @@ fn run(arguments: &Arguments) -> Result<(), PapersError> {
     let chosen = |folder| arguments.paper.as_deref().is_none_or(|paper| paper == folder);
     for paper in PAPERS.iter().filter(|paper| chosen(paper.folder)) {
         let figures = paper.simulate(scale, &|what| eprintln!("{what}"))?;
-        write(&arguments.out.join(paper.folder), paper, scale, &figures)?;
+        let folder = arguments.out.join(paper.folder);
+        write(&folder, paper, scale, &figures)?;
+        println!("{}", folder.join("README.md").display());
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use crate::figure::{Figure, Row, Source};
 use crate::plot;
+use crate::spooky::flash::FITS;
 use crate::{Paper, PapersError, Scale};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -38,11 +39,11 @@ pub fn write(
     };
     let Paper { title, left_out, .. } = paper;
     let mut page = format!(
-        "# {title}\n\nMade by `cargo xtask papers --scale {scale}`. Beside a number of ours is the \
-         paper's, where there is one: *measured* is a number that its text states, *derived* is computed \
-         from such a statement, and *equation* is the value of one of its equations; curves that it only \
-         draws are not read off. Write amplification is without flushes where an equation stands beside \
-         it, as the equations count.\n"
+        "# {title}\n\nMade by `cargo xtask papers --scale {scale}`. The numbers are ours, simulated. A \
+         column in italics has the paper's number for the column before it: *measured* is what its authors \
+         measured and state in the text, *derived* is computed from what they state, and *equation* is the \
+         value of one of its equations; curves that the paper only draws are not read off. Write \
+         amplification is without flushes where an equation stands beside it, as the equations count.\n"
     );
     for figure in figures {
         section(&mut page, figure);
@@ -84,12 +85,24 @@ fn section(page: &mut String, figure: &Figure) {
     let compared = |measure: &str| {
         rows.iter().find(|r| r.measure == measure && r.paper.is_some()).map(|row| row.source)
     };
+    // Counts have no decimals. Ratios that are all 1 are no counts.
+    let is_count = |measure: &str| {
+        let of_it = rows.iter().filter(|row| row.measure == measure);
+        let numbers: Vec<_> = of_it.flat_map(|row| [Some(row.ours), row.paper]).flatten().collect();
+        numbers.iter().all(|v| v.fract() == 0.0) && numbers.iter().any(|v| *v > 1.0)
+    };
+    let counts: Vec<_> = measures.iter().filter(|measure| is_count(measure)).collect();
+    let shown = |measure: &&str, value: f64| match *measure {
+        FITS => if value > 0.0 { "yes" } else { "no" }.to_owned(),
+        _ if counts.contains(&measure) => format!("{value:.0}"),
+        _ => format!("{value:.2}"),
+    };
     let (mut head, mut rule) = ("| case |".to_owned(), "|---|".to_owned());
     for measure in &measures {
         let _ = write!(head, " {measure} |");
         rule += "--:|";
         if let Some(source) = compared(measure) {
-            let _ = write!(head, " *{}* |", word(source));
+            let _ = write!(head, " *paper: {}* |", word(source));
             rule += "--:|";
         }
     }
@@ -98,7 +111,7 @@ fn section(page: &mut String, figure: &Figure) {
         let _ = write!(page, "| {case} |");
         for measure in &measures {
             let row = rows.iter().find(|r| r.case == case && r.measure == *measure);
-            let cell = |value: Option<f64>| value.map_or(String::new(), |v| format!("{v:.2}"));
+            let cell = |value: Option<f64>| value.map_or(String::new(), |v| shown(measure, v));
             let _ = write!(page, " {} |", cell(row.map(|row| row.ours)));
             if compared(measure).is_some() {
                 let _ = write!(page, " {} |", cell(row.and_then(|row: &Row| row.paper)));

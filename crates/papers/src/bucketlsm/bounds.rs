@@ -9,13 +9,19 @@ use crate::{PapersError, Scale};
 use terrane_sim::Config;
 
 /// A change of the configuration.
-type Change = fn(&mut Config);
+pub type Change = fn(&mut Config);
+
+/// Merges of half and of a quarter of the speed, and flushes as fast as they are.
+pub const SLOWER: [&str; 2] = ["merges x1/2", "merges x1/4"];
 
 /// The changes, by name.
-pub const CHANGES: [(&str, Change); 5] = [
+pub const CHANGES: [(&str, Change); 7] = [
     ("as it is", |_| ()),
     ("flushes as slow as merges", |config| config.device.flush_nanos_per_byte = None),
-    ("merges x1/4", |config| config.device.merge_nanos_per_byte *= 4.0),
+    // The paper's machine has memory for the whole store.
+    ("inputs from memory", |config| config.device.read_speed *= 1e6),
+    (SLOWER[0], |config| config.device.merge_nanos_per_byte *= 2.0),
+    (SLOWER[1], |config| config.device.merge_nanos_per_byte *= 4.0),
     ("no slowing down", |config| {
         config.l0_slowdown_trigger = 0;
         config.soft_pending_compaction_bytes = 0;
@@ -39,6 +45,18 @@ pub fn case(change: &str, design: Design) -> String {
 /// # Errors
 /// A simulation that failed.
 pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, PapersError> {
+    under(&CHANGES, scale, progress)
+}
+
+/// The designs under some of the changes.
+///
+/// # Errors
+/// A simulation that failed.
+pub fn under(
+    changes: &[(&str, Change)],
+    scale: Scale,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Figure, PapersError> {
     let (store, flushes) = store(scale);
     let flushes = flushes.min(200);
     let mut figure = Figure::new(
@@ -47,7 +65,7 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
         "(The paper changes nothing of these.)",
         format!("fillrandom. {}", setting(store, flushes)),
     );
-    for (change, apply) in CHANGES {
+    for (change, apply) in changes {
         for design in DESIGNS {
             let case = case(change, design);
             progress(&format!("bounds, {case}"));
@@ -64,11 +82,19 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
         }
     }
     figure.notes.push(
-        "With flushes as slow as merges all designs wait for memtables. With merges of a quarter of the speed, flushes \
-         as fast as they are, what level 0 needs is more than 8 parts give, and buckets are ahead of shared merges, \
-         these of one task: the paper's order, by more than its factors. As it is the client bounds both. Without \
-         slowing down the baseline is a third faster: it waits at 36 runs instead of writing 16 MB a second from 20 \
-         on. On faster storage, with faster merges, the client bounds all."
+        "With flushes as slow as merges all designs wait for memtables most. With merges of half or a quarter of \
+         the speed, flushes as fast as they are, what level 0 needs is more than 8 parts give, and buckets are \
+         ahead of shared merges, these of one task: the paper's order. As it is the client and flushes bound both; \
+         with inputs that are in memory, as on the paper's machine, the client alone does. Without slowing down the \
+         baseline is faster by half: it waits at 36 runs instead of writing 16 MB a second from 20 on. On faster \
+         storage, with faster merges, the client bounds nearly all."
+            .to_owned(),
+    );
+    figure.notes.push(
+        "Slower merges do not slow buckets down: there are workers enough, and storage, which merges share with \
+         flushes, bounds them. With merges of a quarter of the speed they are even faster. These run more evenly \
+         (from flush to flush the busy workers deviate by 28 % of their mean rather than by 45 %), so that storage \
+         is busy for 0.90 of the time rather than 0.86; and they write 345 GB during the load rather than 361."
             .to_owned(),
     );
     Ok(figure)

@@ -61,6 +61,10 @@ pub enum Design {
     Buckets(u64),
     /// So many buckets, which stay as they are.
     Static(u64),
+    /// The same as the first, with temperatures by the buckets that are present.
+    Present(u64),
+    /// The same as the first, split and joined also while they hold tables of level 0.
+    Early(u64),
 }
 
 impl Design {
@@ -73,6 +77,8 @@ impl Design {
             Design::Pipelined => "pipelined".to_owned(),
             Design::Buckets(buckets) => format!("bucket, {buckets}"),
             Design::Static(buckets) => format!("static buckets, {buckets}"),
+            Design::Present(buckets) => format!("bucket, {buckets}, counting those present"),
+            Design::Early(buckets) => format!("bucket, {buckets}, also with tables that wait"),
         }
     }
 
@@ -106,6 +112,12 @@ impl Design {
                 min_buckets: buckets,
                 ..bucket(buckets)
             }),
+            Design::Present(buckets) => {
+                PolicyOptions::BucketLsm(BucketLsm { count_present: true, ..bucket(buckets) })
+            }
+            Design::Early(buckets) => {
+                PolicyOptions::BucketLsm(BucketLsm { only_empty: false, ..bucket(buckets) })
+            }
         }
     }
 
@@ -232,13 +244,23 @@ fn ratios(
 ) {
     for other in DESIGNS.into_iter().filter(|other| *other != of) {
         for &measure in measures {
-            let number = |design| figure.number(&case(design), measure);
-            if let (Some(ours), Some(theirs)) = (number(of), number(other))
-                && theirs > 0.0
-            {
-                let name = format!("{} over {}", case(of), other.name());
-                figure.found(&name, measure, ours / theirs);
-            }
+            ratio(figure, case, (of, other), measure);
         }
+    }
+}
+
+/// Adds the ratio of one design's number to that of another.
+fn ratio(
+    figure: &mut Figure,
+    case: &dyn Fn(Design) -> String,
+    (of, other): (Design, Design),
+    measure: &'static str,
+) {
+    let number = |design| figure.number(&case(design), measure);
+    if let (Some(ours), Some(theirs)) = (number(of), number(other))
+        && theirs > 0.0
+    {
+        let name = format!("{} over {}", case(of), other.name());
+        figure.found(&name, measure, ours / theirs);
     }
 }

@@ -59,9 +59,9 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
     }
     figure.notes.push(
         "Subcompaction is nearly as fast as buckets here, as its parts are even: they are cut at 64 points of each \
-         input, and a level-0 merge deviates by less than a second, not by 28 s. From 8 on the one client, of \
-         500 thousand operations a second, is nearly what bounds both; more parts then only keep the storage \
-         busier beside flushes, which writes wait for."
+         input, and from 4 parts on a level-0 merge deviates by less than a second, not by 17 to 30 s. From 8 on \
+         nothing waits for level 0 under either. What bounds them is the one client, of 500 thousand operations a \
+         second, and flushes, which share the storage with merges; more parts only keep it busier."
             .to_owned(),
     );
     figure.plots.push(plot);

@@ -67,8 +67,8 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
     plot.equation("the paper's local-range", (1.0, 1.7));
     plot.equation("the paper's local-range", (most as f64, 1.7));
     figure.plots.push(plot);
-    figure.compare("global-range, mean", TABLES, (Source::Measured, 1.08));
-    figure.compare("local-range, mean", TABLES, (Source::Measured, 1.7));
+    figure.compare("global-range, mean", TABLES, (Source::Derived, 1.08));
+    figure.compare("local-range, mean", TABLES, (Source::Derived, 1.7));
     Ok(figure)
 }
 

@@ -55,8 +55,8 @@ const NOTES: [&str; 2] = [
      other three costs it a third of its rate. What it loses to leveled in large items is partial merges', not its \
      pauses'.",
     "WiscKey writes 1.00 to its log, whatever merges do. The rest is that of a small memtable, LevelDB's of 4 MB: with \
-     32 MB, as the others have, it is 1.5 rather than 2.5. With values as they are in tables, too, tiered writes less \
-     than WiscKey, PebblesDB more; the paper has both above it.",
+     32 MB, as the others have, it is 1.0 less. With values as they are in tables, too, tiered writes less than \
+     WiscKey, PebblesDB more; the paper has both above it.",
 ];
 
 fn prefixes(config: Config, count: u64) -> Config {

@@ -180,8 +180,7 @@ fn sized(scale: Scale, at_ci: u64) -> u64 {
     }
 }
 
-/// Prefixes of the keys, alike: so few that the paper's order of write amplification holds (the sweep of
-/// prefixes shows where it does not).
+/// Prefixes of the keys, alike: so few that at the ci scale the paper's order of write amplification holds.
 pub const PREFIXES: u64 = 8;
 
 /// The paper's policy: `T_s` is 4 MB, and a table is at most 64 MB.

@@ -54,9 +54,9 @@ fn a_report_has_a_line_for_each_case_a_column_for_each_measure_and_a_picture_for
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
     let page = read("README.md");
     for line in [
-        "| case | height | *derived* | width |",
-        "| small | 1.50 | 3.00 | 2.00 |",
-        "| large |  |  | 4.00 |",
+        "| case | height | *paper: derived* | width |",
+        "| small | 1.50 | 3.00 | 2 |",
+        "| large |  |  | 4 |",
         "It is half as high.",
         "![width over size](figure-1-1.svg)",
         "![width](figure-1-2.svg)",
