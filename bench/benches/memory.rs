@@ -17,6 +17,8 @@ use terrane::{Db, Durability, Options, WriteBatch};
 const VALUE_BYTES: usize = 4 << 10;
 const BATCH: u64 = 256;
 const READS: u64 = 1_000_000;
+/// The memory of the store that reads, in MiB.
+const BUDGET_MIB: u64 = 128;
 
 /// Passes the store's path to the process that reads it.
 const PLACE: &str = "TERRANE_BENCH_STORE";
@@ -61,8 +63,8 @@ fn fill(place: &Path, rows: u64) {
 }
 
 fn read(place: &Path, rows: u64) {
-    let options = Options { read_only: true, ..Options::default() };
-    let budget = options.memory_bytes >> 20;
+    let memory_bytes = Some(BUDGET_MIB << 20);
+    let options = Options { read_only: true, memory_bytes, ..Options::default() };
     let begun = Instant::now();
     let db = Db::open(place, options).unwrap();
     let opened = begun.elapsed().as_secs_f64() * 1e3;
@@ -85,7 +87,7 @@ fn read(place: &Path, rows: u64) {
         }
     }
     println!(
-        "{READS} gets anywhere in {:.0} s: at most {most} MiB resident; the budget is {budget} MiB",
+        "{READS} gets anywhere in {:.0} s: at most {most} MiB resident; the budget is {BUDGET_MIB} MiB",
         begun.elapsed().as_secs_f64()
     );
 }

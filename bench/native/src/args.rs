@@ -33,6 +33,10 @@ pub struct Args {
     /// Threads
     #[arg(long, value_delimiter = ',', default_value = "1")]
     writers: Vec<u64>,
+    /// Background threads (merges at once) of terrane, rocksdb and fjall; with 0 writes run the jobs (terrane
+    /// alone). Default: each engine's own
+    #[arg(long, value_delimiter = ',')]
+    workers: Vec<u32>,
     #[arg(long, value_enum, value_delimiter = ',', default_value = "carried")]
     debt: Vec<Debt>,
     /// Operations a second of the open loop
@@ -81,6 +85,10 @@ impl Args {
     /// Every combination.
     pub fn cases(&self) -> Result<Vec<Case>> {
         let mut cases = Vec::new();
+        let mut workers: Vec<_> = self.workers.iter().copied().map(Some).collect();
+        if workers.is_empty() {
+            workers.push(None);
+        }
         for size in &self.sizes {
             let data = self.data(size)?;
             for (suite, data) in self.suites.iter().flat_map(|s| data.iter().map(|d| (*s, *d))) {
@@ -91,9 +99,11 @@ impl Args {
                 for debt in &self.debt {
                     for threads in &self.writers {
                         ensure!((1..=200).contains(threads), "1 to 200 writers");
-                        let case =
-                            |rate| Case { suite, data, threads: *threads, debt: *debt, rate };
-                        cases.extend(rates.iter().copied().map(case));
+                        for workers in &workers {
+                            let (threads, debt, workers) = (*threads, *debt, *workers);
+                            let case = |rate| Case { suite, data, threads, debt, rate, workers };
+                            cases.extend(rates.iter().copied().map(case));
+                        }
                     }
                 }
             }

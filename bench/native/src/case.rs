@@ -15,11 +15,13 @@ pub enum Suite {
     Core,
     /// Puts in key order
     Seq,
+    /// Puts of new rows in random order, then of rows that are there
+    Writes,
     /// YCSB A to F
     Ycsb,
     /// Single puts that are durable when they return
     Durable,
-    /// Half gets, half puts at a fixed rate
+    /// Half gets, half puts at a fixed rate; before, the same loop with nothing to do
     OpenLoop,
 }
 
@@ -42,6 +44,8 @@ pub struct Case {
     pub debt: Debt,
     /// Operations a second, in an open loop.
     pub rate: Option<u64>,
+    /// Background threads, unless each engine has its default.
+    pub workers: Option<u32>,
 }
 
 impl Suite {
@@ -63,11 +67,12 @@ impl Suite {
                 W::SeekDeleted,
             ],
             Suite::Seq => &[W::FillSeq],
+            Suite::Writes => &[W::FillRandom, W::Overwrite],
             Suite::Ycsb => {
                 &[W::FillBatch, W::YcsbA, W::YcsbB, W::YcsbC, W::YcsbF, W::YcsbD, W::YcsbE]
             }
             Suite::Durable => &[W::Overwrite],
-            Suite::OpenLoop => &[W::FillBatch, W::Mixed],
+            Suite::OpenLoop => &[W::Nothing, W::FillBatch, W::Mixed],
         }
     }
 
@@ -93,6 +98,9 @@ impl fmt::Display for Case {
         let durability = name(serde_json::to_value(self.suite.durability()));
         write!(f, "{suite}: {entries} rows of {key_bytes} + {value_bytes} B, {keys} keys, ")?;
         write!(f, "{durability}, {} threads, debt {debt}", self.threads)?;
+        if let Some(workers) = self.workers {
+            write!(f, ", {workers} workers")?;
+        }
         match self.rate {
             Some(rate) => write!(f, ", {rate} operations/s"),
             None => Ok(()),

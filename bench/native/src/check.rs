@@ -36,7 +36,7 @@ impl Model {
                         self.set(number, phase.stamp(thread, operation));
                     }
                     Op::Delete(number) => self.set(number, 0),
-                    Op::Get(_) | Op::Missing(_) | Op::Scan(..) => {}
+                    Op::Nothing | Op::Get(_) | Op::Missing(_) | Op::Scan(..) => {}
                 }
             }
         }

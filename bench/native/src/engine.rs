@@ -25,6 +25,9 @@ pub struct Settings<'a> {
     pub durability: Durability,
     pub cache_bytes: u64,
     pub memtable_bytes: u64,
+    /// The most merges at once, and the most parts of a merge: 0 for none on threads of their own; the
+    /// engine's default unless given.
+    pub workers: Option<u32>,
 }
 
 /// An open store.
@@ -60,6 +63,7 @@ type Open = fn(&Settings) -> Result<Box<dyn Engine>>;
 /// The stores of this build: name, crate and how to open one. Terrane comes first.
 pub const ENGINES: &[(&str, &str, Open)] = &[
     ("terrane", "terrane", crate::engines::terrane::open),
+    ("terrane-mmap", "terrane", crate::engines::terrane::open_mapped),
     #[cfg(feature = "rocksdb")]
     ("rocksdb", "librocksdb-sys", crate::engines::rocksdb::open),
     #[cfg(feature = "fjall")]

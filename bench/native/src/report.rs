@@ -34,7 +34,7 @@ const THOUSANDS: OfPhase =
     |_, phase| (phase.seconds > 0.0).then(|| phase.operations as f64 / phase.seconds / 1e3);
 
 /// The tables of a case, a row for each phase.
-const PHASES: [(&str, OfPhase); 9] = [
+const PHASES: [(&str, OfPhase); 17] = [
     ("thousand operations a second", THOUSANDS),
     ("microseconds of processor an operation", |_, phase| {
         per_operation(phase, phase.processor_seconds * 1e6)
@@ -43,6 +43,14 @@ const PHASES: [(&str, OfPhase); 9] = [
     ("p99, microseconds", |_, phase| Some(phase.micros.p99)),
     ("p99.9, microseconds", |_, phase| Some(phase.micros.p999)),
     ("longest, milliseconds", |_, phase| Some(phase.micros.max / 1e3)),
+    ("puts: p50, microseconds", |_, phase| Some(phase.puts.as_ref()?.p50)),
+    ("puts: p99, microseconds", |_, phase| Some(phase.puts.as_ref()?.p99)),
+    ("puts: p99.9, microseconds", |_, phase| Some(phase.puts.as_ref()?.p999)),
+    ("puts: longest, milliseconds", |_, phase| Some(phase.puts.as_ref()?.max / 1e3)),
+    ("gets: p50, microseconds", |_, phase| Some(phase.gets.as_ref()?.p50)),
+    ("gets: p99, microseconds", |_, phase| Some(phase.gets.as_ref()?.p99)),
+    ("gets: p99.9, microseconds", |_, phase| Some(phase.gets.as_ref()?.p999)),
+    ("gets: longest, milliseconds", |_, phase| Some(phase.gets.as_ref()?.max / 1e3)),
     ("seconds until at rest", |case, phase| {
         (case.debt == Debt::Drained && phase.put_bytes > 0).then_some(phase.settle_seconds)
     }),

@@ -38,6 +38,9 @@ pub struct Done {
 pub struct Tally {
     /// Nanoseconds.
     pub latencies: Histogram<u64>,
+    /// Those of single puts and of single gets among them.
+    puts: Histogram<u64>,
+    gets: Histogram<u64>,
     /// Bytes of keys and values that were put.
     pub put_bytes: u64,
     /// Rows that gets and scans returned.
@@ -80,6 +83,8 @@ pub fn run(engine: &dyn Engine, phase: Phase, pace: Pace) -> Result<Done> {
         let tally = tally?;
         counts.push(tally.operations);
         sum.latencies.add(&tally.latencies)?;
+        sum.puts.add(&tally.puts)?;
+        sum.gets.add(&tally.gets)?;
         sum.put_bytes += tally.put_bytes;
         sum.rows += tally.rows;
         sum.inserts = sum.inserts.max(tally.inserts);
@@ -106,7 +111,24 @@ impl Tally {
     fn new() -> Result<Self> {
         // Up to an hour, with three digits.
         let latencies = Histogram::new_with_bounds(1, 3_600_000_000_000, 3)?;
-        Ok(Tally { latencies, put_bytes: 0, rows: 0, operations: 0, inserts: 0 })
+        let (puts, gets) = (latencies.clone(), latencies.clone());
+        Ok(Tally { latencies, puts, gets, put_bytes: 0, rows: 0, operations: 0, inserts: 0 })
+    }
+
+    /// The latencies of puts and of gets, if there were some of each.
+    pub fn both(&self) -> Option<(&Histogram<u64>, &Histogram<u64>)> {
+        let Tally { puts, gets, .. } = self;
+        (!puts.is_empty() && !gets.is_empty()).then_some((puts, gets))
+    }
+
+    fn record(&mut self, op: Option<Op>, nanos: u64) -> Result<()> {
+        self.latencies.record(nanos)?;
+        match op {
+            Some(Op::Put(_)) => self.puts.record(nanos)?,
+            Some(Op::Get(_)) => self.gets.record(nanos)?,
+            _ => {}
+        }
+        Ok(())
     }
 }
 
@@ -138,17 +160,20 @@ impl<'a> Worker<'a> {
                 let due = Duration::from_secs_f64(interval * self.tally.operations as f64);
                 last = wait_until(begun + due);
             }
+            let mut single = None;
             if batch > 1 {
                 let rows = batch.min(most - self.tally.operations);
                 (0..rows).for_each(|_| self.gather(stream.next()));
                 self.session.batch(&self.rows)?;
                 self.rows.clear();
             } else {
-                self.execute(stream.next())?;
+                let op = stream.next();
+                self.execute(op)?;
+                single = Some(op);
                 self.tally.operations += 1;
             }
             let now = Instant::now();
-            self.tally.latencies.record(nanos(now - last))?;
+            self.tally.record(single, nanos(now - last))?;
             last = now;
         }
         self.tally.inserts = stream.inserts();
@@ -188,6 +213,7 @@ impl<'a> Worker<'a> {
 
     fn execute(&mut self, op: Op) -> Result<()> {
         match op {
+            Op::Nothing => Ok(()),
             Op::Get(number) => self.get(number),
             Op::Put(number) => {
                 self.write(number);

@@ -68,6 +68,9 @@ pub struct Measured {
     pub peak_memory_bytes: u64,
     pub anonymous_memory_bytes: u64,
     pub micros: Micros,
+    /// Where there are both.
+    pub puts: Option<Micros>,
+    pub gets: Option<Micros>,
 }
 
 /// Latencies in microseconds.
@@ -111,6 +114,7 @@ impl Turn {
                 durability: self.case.suite.durability(),
                 cache_bytes: self.cache_bytes,
                 memtable_bytes: self.memtable_bytes,
+                workers: self.case.workers,
             },
         )
     }
@@ -170,6 +174,8 @@ impl Turn {
             peak_memory_bytes,
             anonymous_memory_bytes,
             micros: Micros::of(&done.tally.latencies),
+            puts: done.tally.both().map(|(puts, _)| Micros::of(puts)),
+            gets: done.tally.both().map(|(_, gets)| Micros::of(gets)),
         };
         Ok((done, measured))
     }

@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Workload {
+    /// The loop without a store, which shows what the machine holds up.
+    Nothing,
     /// Puts of new rows in key order.
     FillSeq,
     /// Puts of new rows in random order.
@@ -66,6 +68,7 @@ const POPULARITY: u64 = 0x686f_7473;
 /// An operation on rows by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
+    Nothing,
     Get(u64),
     Missing(u64),
     Put(u64),
@@ -170,6 +173,7 @@ impl Stream {
         self.at += 1;
         let workload = self.phase.workload;
         match workload {
+            W::Nothing => Op::Nothing,
             W::FillSeq => Op::Put(place),
             W::FillRandom | W::FillBatch => Op::Put(self.fill.at(place)),
             W::Overwrite => Op::Put(self.any_own()),

@@ -68,18 +68,20 @@ fn engines(arguments: &[String]) -> Option<String> {
     let mut following = arguments.iter().skip_while(|argument| !argument.starts_with(OPTION));
     let given = following.next()?;
     let names = given.strip_prefix("--engines=").or(following.next().map(String::as_str))?;
-    let peers: Vec<&str> = names.split(',').filter(|name| *name != "terrane").collect();
+    let peers: Vec<&str> = names.split(',').filter(|name| !name.starts_with("terrane")).collect();
     Some(peers.join(","))
 }
 
-/// Simulates the figures of the papers; the reports go to `docs/papers`.
+/// Simulates the figures of the papers. Reports of the full scale go to `docs/papers`; those of `ci` would
+/// replace them there, and go to `target/papers`.
 ///
 /// # Errors
 /// When the simulator cannot be built, or fails.
 pub fn papers(workspace: &Workspace, scale: &str, paper: Option<&str>) -> Result<()> {
     let package = ["run", "--release", "--package", "terrane-papers", "--"];
+    let folder = workspace.path(if scale == "full" { "docs/papers" } else { "target/papers" });
     let mut cargo = workspace.cargo(&package);
-    cargo.args(["--scale", scale, "--out"]).arg(workspace.path("docs/papers"));
+    cargo.args(["--scale", scale, "--out"]).arg(folder);
     cargo.args(paper.iter().flat_map(|paper| ["--paper", paper]));
     show(cargo)
 }
@@ -118,6 +120,6 @@ mod tests {
         };
         assert_eq!(engines("--rounds 1"), None);
         assert_eq!(engines("--rounds 1 --engines fjall,terrane,redb"), Some("fjall,redb".into()));
-        assert_eq!(engines("--engines=terrane --rounds 1"), Some(String::new()));
+        assert_eq!(engines("--engines=terrane,terrane-mmap --rounds 1"), Some(String::new()));
     }
 }

@@ -86,7 +86,8 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Simulate the figures of the papers and write their reports under docs/papers
+    /// Simulate the figures of the papers and write their reports: of the full scale under docs/papers, of ci
+    /// under target/papers
     Papers {
         /// How much is simulated: ci takes about a minute, full about twenty minutes
         #[arg(long, default_value = "ci", value_parser = ["ci", "full"])]

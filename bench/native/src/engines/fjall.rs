@@ -14,7 +14,11 @@ struct Store {
 }
 
 pub fn open(settings: &Settings) -> Result<Box<dyn Engine>> {
-    let db = Database::builder(settings.path).cache_size(settings.cache_bytes).open()?;
+    let mut builder = Database::builder(settings.path).cache_size(settings.cache_bytes);
+    if let Some(workers) = settings.workers {
+        builder = builder.worker_threads(usize::try_from(workers.max(1))?);
+    }
+    let db = builder.open()?;
     let filter = BloomConstructionPolicy::BitsPerKey(10.0);
     let options = || {
         KeyspaceCreateOptions::default()

@@ -28,8 +28,13 @@ pub fn open(settings: &Settings) -> Result<Box<dyn Engine>> {
     options.set_block_based_table_factory(&table);
     options.set_compression_type(DBCompressionType::Lz4);
     options.set_write_buffer_size(usize::try_from(settings.memtable_bytes)?);
-    let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
-    options.increase_parallelism(i32::try_from(threads)?);
+    if let Some(workers) = settings.workers {
+        options.set_max_background_jobs(i32::try_from(workers.max(1))?);
+        options.set_max_subcompactions(workers.max(1));
+    } else {
+        let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+        options.increase_parallelism(i32::try_from(threads)?);
+    }
     let db = DB::open(&options, settings.path)?;
     Ok(Box::new(Store { db, durable: settings.durability == Durability::Durable }))
 }

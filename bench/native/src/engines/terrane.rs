@@ -1,11 +1,10 @@
-//! Terrane: its native defaults, but for the memory.
+//! Terrane: its native defaults, but for the sizes of cache and memtables, and the threads where a number is given.
 
 use crate::engine::{self, Engine, Session, Settings};
 use anyhow::Result;
+use std::sync::Arc;
+use terrane::executor::{SliceExecutor, WorkerPool};
 use terrane::{Db, Durability, Keyspace, Options, WriteBatch};
-
-/// Memtables have half of the memory: one that fills, and one that is flushed.
-const MEMORY_OF_MEMTABLES: u64 = 4;
 
 struct Store {
     db: Db,
@@ -14,18 +13,35 @@ struct Store {
 }
 
 pub fn open(settings: &Settings) -> Result<Box<dyn Engine>> {
+    open_with(settings, Options::default())
+}
+
+/// With logs and tables mapped into memory.
+pub fn open_mapped(settings: &Settings) -> Result<Box<dyn Engine>> {
+    let options = Options { allow_mmap_writes: true, allow_mmap_reads: true, ..Options::default() };
+    open_with(settings, options)
+}
+
+fn open_with(settings: &Settings, options: Options) -> Result<Box<dyn Engine>> {
     let options = Options {
         memtable_bytes: settings.memtable_bytes,
         max_total_wal_bytes: 4 * settings.memtable_bytes,
-        memory_bytes: MEMORY_OF_MEMTABLES * settings.memtable_bytes,
         cache_bytes: settings.cache_bytes,
-        ..Options::default()
+        pool: settings
+            .workers
+            .filter(|of| *of > 0)
+            .map(|workers| WorkerPool::new(workers as usize)),
+        ..options
     };
     let durability = match settings.durability {
         engine::Durability::Buffered => Durability::Buffered,
         engine::Durability::Durable => Durability::Sync,
     };
-    let db = Db::open(settings.path, options)?;
+    let db = match settings.workers {
+        // Writes run the jobs, slice by slice.
+        Some(0) => Db::open_with(settings.path, options, Arc::new(SliceExecutor::default()))?,
+        _ => Db::open(settings.path, options)?,
+    };
     Ok(Box::new(Store { keyspace: db.default_keyspace(), db, durability }))
 }
 

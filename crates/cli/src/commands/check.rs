@@ -78,6 +78,7 @@ fn print(report: &CheckReport, json: bool) -> Result<(), Failure> {
     let tables = counted(report.tables as u64, "table", "tables");
     let entries = counted(report.entries, "entry", "entries");
     let records = counted(report.wal_records, "WAL record", "WAL records");
-    out.line(&format!("read {tables} with {entries}, and {records}"))?;
+    let verdict = if report.damage.is_empty() { "; no damage" } else { "" };
+    out.line(&format!("read {tables} with {entries}, and {records}{verdict}"))?;
     out.finish()
 }

@@ -215,6 +215,14 @@ fn a_workload_does_in_a_store_what_it_does_in_the_simulator() {
             assert!(figure("write_amp") > 0.7, "{whole}");
             assert!(figure("space_amp_peak") >= 1.0, "{whole}");
             assert!(figure("throughput_worst_window") > 0.0);
+            for (name, kind) in [("read_ios_per_get", "read"), ("read_ios_per_scan", "scan")] {
+                let read = whole["latencies"][kind].is_object();
+                assert_eq!(
+                    whole[name].as_f64().is_some_and(|blocks| blocks >= 0.0),
+                    read,
+                    "{whole}"
+                );
+            }
             for level in whole["by_level"].as_array().unwrap() {
                 let count = |name: &str| level[name].as_u64().unwrap();
                 assert!(count("false_positives") <= count("filter_positives"), "{level}");
@@ -252,18 +260,25 @@ fn the_figures_of_a_workload_are_a_column_for_each_phase_and_for_the_simulators(
 #[test]
 fn a_full_level_0_is_drained_by_each_design_with_one_and_more_threads() {
     let place = Place::new();
-    let json = place.run(&["bench", "--drain", "--json", "--num", "20000"]).ok();
+    let json = place.run(&["bench", "--drain", "--rounds", "2", "--json", "--num", "20000"]).ok();
     let report: Value = serde_json::from_slice(&json).unwrap();
     let results = report["results"].as_array().unwrap();
     let designs: Vec<_> = results.iter().map(|case| case["design"].as_str().unwrap()).collect();
-    for (design, buckets) in [("one task", 1), ("subcompaction", 1), ("bucket", 8)] {
+    let designs_of =
+        [("one task", 1), ("subcompaction", 1), ("bucket", 8), ("global-range", 8), ("none", 1)];
+    for (design, buckets) in designs_of {
         assert!(designs.iter().filter(|of| **of == design).count() >= 2, "{designs:?}");
         for case in results.iter().filter(|case| case["design"] == design) {
             let number = |name: &str| case[name].as_u64().unwrap();
             assert!(number("runs") >= 4, "{case}");
             assert!(number("tables") >= (number("runs") - 2) * buckets, "{case}");
             assert!(number("written_bytes") * 3 > number("bytes"), "{case}");
-            assert!(case["seconds"].as_f64().unwrap() > 0.0);
+            let [least, median, most] = ["seconds_least", "seconds", "seconds_most"]
+                .map(|name| case[name].as_f64().unwrap());
+            assert!(0.0 < least && least <= median && median <= most, "{case}");
+            let simulated = case["simulated_seconds"].as_f64();
+            let is_simulated = ["one task", "subcompaction", "bucket"].contains(&design);
+            assert_eq!(simulated.is_some_and(|seconds| seconds > 0.0), is_simulated, "{case}");
         }
     }
 }

@@ -36,7 +36,7 @@ Examples:
   terrane bench --policy vertiorizon --workload updates-50 --simulate
   terrane bench --workload unique-random --workers 2 --background-mib 20 --simulate --json
   terrane bench --policy universal --benchmarks fillseq --keys urls.txt
-  terrane bench --drain --num 4000000
+  terrane bench --drain --num 4000000 --rounds 5
   terrane bench big --benchmarks fillrandom --num 50000000     the store stays in big
   terrane bench big --benchmarks readrandom --reads 1000000    on the store that bench left in big";
 
@@ -46,10 +46,14 @@ pub struct BenchArgs {
     /// The store's directory, which is kept [default: a temporary one]
     pub dir: Option<PathBuf>,
     /// The benchmarks to run, in order; a fill starts a new store
-    #[arg(long, value_enum, hide_possible_values = true, value_delimiter = ',', value_name = "NAMES",
-          default_values_t = [Benchmark::FillSeq, Benchmark::FillRandom, Benchmark::Overwrite,
-                              Benchmark::ReadRandom, Benchmark::ReadMissing,
-                              Benchmark::SeekRandom])]
+    #[arg(
+        long,
+        value_enum,
+        hide_possible_values = true,
+        value_delimiter = ',',
+        value_name = "NAMES",
+        default_value = "fillseq,fillrandom,overwrite,readrandom,readmissing,seekrandom"
+    )]
     pub benchmarks: Vec<Benchmark>,
     /// Run a workload of `terrane simulate` instead: a load of --num keys, then --operations
     #[arg(long, value_name = "NAME|JSON", value_parser = chosen_workload,
@@ -65,9 +69,13 @@ pub struct BenchArgs {
     #[arg(long, requires = "workload")]
     pub simulate: bool,
     /// Measure instead how long a full level 0 takes to go down, by threads: as one task, shared
-    /// (leveled with max-subcompactions), and in buckets
-    #[arg(long, conflicts_with_all = ["dir", "benchmarks", "workload", "policy", "reads", "keys"])]
+    /// (leveled with max-subcompactions), in buckets, and under universal, partitioned and not
+    #[arg(long, conflicts_with_all = ["dir", "benchmarks", "workload", "policy", "reads", "keys", 
+              "sync", "seek_nexts", "memtable_mib", "workers", "no_wait_until_idle"])]
     pub drain: bool,
+    /// Measurements of each case of `--drain`
+    #[arg(long, requires = "drain", default_value_t = 3, value_parser = value_parser!(u64).range(1..=100))]
+    pub rounds: u64,
     /// Number of keys, and of writes in a benchmark [default: 2000000]
     #[arg(long, value_parser = value_parser!(u64).range(1..=1 << 40))]
     num: Option<u64>,
@@ -110,11 +118,10 @@ pub struct BenchArgs {
     #[arg(long, value_name = "MIB", default_value_t = 64,
           value_parser = value_parser!(u64).range(0..=1 << 20))]
     pub cache_mib: u64,
-    /// Memory budget in MiB, which includes memtables and the block cache
-    #[arg(long, value_name = "MIB", default_value_t = 128,
-          value_parser = value_parser!(u64).range(1..=1 << 20))]
-    pub memory_mib: u64,
-    /// Filter bits of a key, 0 to 64, in fractions; 0 for no filters [default: 10]
+    /// Memory budget in MiB, including memtables and block cache [default: enough for two memtables and the cache]
+    #[arg(long, value_name = "MIB", value_parser = value_parser!(u64).range(1..=1 << 20))]
+    pub memory_mib: Option<u64>,
+    /// Filter bits per key, 0 to 64; 0 for no filters [default: 10]
     #[arg(long, value_name = "BITS", value_parser = filter_bits)]
     pub filter_bits: Option<FilterBits>,
     /// Print a JSON object

@@ -1,9 +1,15 @@
 //! `--drain`: how long a level 0 that is full takes to go into level 1, by design and by threads.
 //!
-//! 1. For each case a store is filled with random keys under a policy that leaves level 0 as it is, cut at
-//!    the design's buckets if it has some.
-//! 2. It is opened again with so many threads for merges, and given the design's policy. The time until no
+//! 1. The designs: a merge as one task, subcompactions, buckets, and universal with global-range partitions or
+//!    none.
+//! 2. For each case a store is filled with random keys under a policy that leaves level 0 as it is, cut at
+//!    the design's buckets or partitions if it has some.
+//! 3. It is opened again with so many threads for merges, and given the design's policy. The time until no
 //!    compaction is due is what counts.
+//! 4. Designs and threads take turns in each round; seconds are the median of the rounds, of an even number
+//!    the upper one.
+//! 5. The simulator does the same with as many runs, which it begins to merge when the last is there. Universal
+//!    is not simulated.
 
 use super::args::BenchArgs;
 use super::workload::Rows;
@@ -21,14 +27,32 @@ use terrane::executor::ThreadExecutor;
 use terrane::storage::Directory;
 use terrane::storage::vfs::NativeVfs;
 use terrane::{Db, Durability, Options};
-use terrane_policy::{BucketLsm, Leveled, PolicyOptions};
+use terrane_policy::{
+    BucketLsm, FilterBits, Leveled, Partitioner, Partitioning, PolicyOptions, Universal,
+};
+use terrane_sim::{Config, Simulation, Workload};
 
 /// Runs that level 0 is filled with.
 const RUNS: u64 = 12;
-/// The parts of a merge, and the buckets.
+/// The parts of a merge, the buckets, and the partitions of the space of keys.
 const PARTS: u64 = 8;
 /// Rows between two looks at the store.
 const SLICE: u64 = 1 << 14;
+
+/// What was measured, and with which settings.
+#[derive(Serialize)]
+pub struct Drains {
+    num: u64,
+    key_bytes: usize,
+    value_bytes: usize,
+    seed: u64,
+    memtable_bytes: u64,
+    cache_mib: u64,
+    background_bytes_per_second: u64,
+    filter_bits: FilterBits,
+    rounds: u64,
+    pub results: Vec<Drained>,
+}
 
 /// What a case found.
 #[derive(Serialize)]
@@ -39,8 +63,12 @@ pub struct Drained {
     runs: usize,
     tables: usize,
     bytes: u64,
-    /// Seconds until no compaction was due.
+    /// Seconds until no compaction was due: the median of the rounds, the least and the most.
     seconds: f64,
+    seconds_least: f64,
+    seconds_most: f64,
+    /// Seconds in which the simulator's merges run.
+    simulated_seconds: Option<f64>,
     /// Millions of those bytes a second.
     mb_per_second: f64,
     /// Bytes that merges wrote.
@@ -48,7 +76,7 @@ pub struct Drained {
 }
 
 /// The designs: each with the policy that leaves its level 0 as it is, and the one that empties it.
-fn designs() -> [(&'static str, PolicyOptions, PolicyOptions); 3] {
+fn designs(args: &BenchArgs) -> [(&'static str, PolicyOptions, PolicyOptions); 5] {
     let patient = 64;
     let leveled = |max_subcompactions| {
         let drains = Leveled { max_subcompactions, ..Leveled::default() };
@@ -58,30 +86,124 @@ fn designs() -> [(&'static str, PolicyOptions, PolicyOptions); 3] {
     let bucket = BucketLsm { buckets: PARTS, follow_workers: false, ..BucketLsm::default() };
     let filling = BucketLsm { l0_compaction_trigger: patient, ..bucket.clone() };
     let ((one, one_drains), (shared, shared_drains)) = (leveled(1), leveled(PARTS));
+    let target_file_bytes = (args.num() * args.row_bytes() / PARTS).max(64 << 10);
+    let universal = |partitioning: Partitioning| {
+        let drains = Universal { target_file_bytes, partitioning, ..Universal::default() };
+        let fills = Universal { run_trigger: patient, ..drains.clone() };
+        (PolicyOptions::Universal(fills), PolicyOptions::Universal(drains))
+    };
+    let mut rows = Rows::new(args.seed, args.num(), args.key_bytes, args.value_bytes);
+    let (global, global_drains) = universal(Partitioning {
+        partitioner: Partitioner::GlobalRange,
+        domain_least: rows.key(0).to_vec(),
+        domain_greatest: rows.key(args.num()).to_vec(),
+        // Half of a flush's share of a partition: what is smaller is not cut off.
+        flush_floor_bytes: target_file_bytes / RUNS / 2,
+        subcompactions: PARTS,
+        ..Partitioning::DEFAULT
+    });
+    let (none, none_drains) =
+        universal(Partitioning { partitioner: Partitioner::None, ..Partitioning::DEFAULT });
     [
         ("one task", one, one_drains),
         ("subcompaction", shared, shared_drains),
         ("bucket", PolicyOptions::BucketLsm(filling), PolicyOptions::BucketLsm(bucket)),
+        ("global-range", global, global_drains),
+        ("none", none, none_drains),
     ]
 }
 
 /// Measures each design with 1, 2 and as many threads as there are; stores are made below `place`.
-pub fn run(args: &BenchArgs, place: &Path) -> Result<Vec<Drained>, Failure> {
+pub fn run(args: &BenchArgs, place: &Path) -> Result<Drains, Failure> {
     let cores = available_parallelism().map_or(1, NonZero::get);
     let mut threads = vec![1, 2, cores];
     threads.sort_unstable();
     threads.dedup();
-    let mut found = Vec::new();
-    for (design, fills, drains) in designs() {
-        for &threads in &threads {
+    let designs = designs(args);
+    let cases =
+        designs.iter().flat_map(|design| threads.iter().map(move |threads| (design, *threads)));
+    let cases: Vec<_> = cases.collect();
+    let mut rounds: Vec<Vec<Drained>> = cases.iter().map(|_| Vec::new()).collect();
+    for _ in 0..args.rounds {
+        for (((design, fills, drains), threads), rounds) in cases.iter().zip(&mut rounds) {
             let dir = place.join("drained");
             fill(args, &dir, fills.clone())?;
-            found.push(drain(args, &dir, design, &drains, threads)?);
+            rounds.push(drain(args, &dir, design, drains, *threads)?);
             let failed = |e| Failure::io(&format!("remove {}", dir.display()), &e);
             fs::remove_dir_all(&dir).map_err(failed)?;
         }
     }
-    Ok(found)
+    let mut found = Vec::new();
+    for ((design, threads), rounds) in cases.iter().zip(rounds) {
+        let Some(case) = median(rounds) else { continue };
+        let simulated_seconds = simulate(args, &design.2, *threads, case.runs)?;
+        found.push(Drained { simulated_seconds, ..case });
+    }
+    Ok(Drains {
+        num: args.num(),
+        key_bytes: args.key_bytes,
+        value_bytes: args.value_bytes,
+        seed: args.seed,
+        memtable_bytes: memtable_bytes(args),
+        cache_mib: args.cache_mib,
+        background_bytes_per_second: args
+            .background
+            .of(Options::default())
+            .background_bytes_per_second,
+        filter_bits: args.table().filter_bits_per_key,
+        rounds: args.rounds,
+        results: found,
+    })
+}
+
+/// The round of the median, with the least and the greatest seconds of all.
+fn median(mut rounds: Vec<Drained>) -> Option<Drained> {
+    rounds.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+    let (least, most) = (rounds.first()?.seconds, rounds.last()?.seconds);
+    let median = rounds.len() / 2;
+    let case = rounds.into_iter().nth(median)?;
+    Some(Drained { seconds_least: least, seconds_most: most, ..case })
+}
+
+/// Step 2: a memtable, of which there are about as many as runs.
+fn memtable_bytes(args: &BenchArgs) -> u64 {
+    (args.num() * args.row_bytes() / RUNS).max(64 << 10)
+}
+
+/// Step 5: seconds in which a merge runs.
+fn simulate(
+    args: &BenchArgs,
+    drains: &PolicyOptions,
+    threads: usize,
+    runs: usize,
+) -> Result<Option<f64>, Failure> {
+    let l0_compaction_trigger = runs as u64;
+    let policy = match drains.clone() {
+        PolicyOptions::Leveled(of) => {
+            PolicyOptions::Leveled(Leveled { l0_compaction_trigger, ..of })
+        }
+        PolicyOptions::BucketLsm(of) => {
+            PolicyOptions::BucketLsm(BucketLsm { l0_compaction_trigger, ..of })
+        }
+        _ => return Ok(None),
+    };
+    let Some(workload) = Workload::preset("fillrandom", args.num(), args.num()) else {
+        return Ok(None);
+    };
+    let bytes = args.num() * args.row_bytes();
+    let config = Config {
+        policy,
+        buffer_bytes: bytes / runs.max(1) as u64,
+        key_bytes: args.key_bytes as u64,
+        value_bytes: args.value_bytes as u64,
+        value_compression: 2.0,
+        workers: threads,
+        l0_stop_trigger: 1 << 20,
+        workload,
+        seed: args.seed,
+        ..Config::default()
+    };
+    Ok(Some(Simulation::new(config)?.run()?.whole.compaction_seconds))
 }
 
 fn open(
@@ -90,14 +212,13 @@ fn open(
     policy: PolicyOptions,
     threads: usize,
 ) -> Result<Db, Failure> {
-    let row_bytes = (args.key_bytes + args.value_bytes) as u64;
-    let memtable_bytes = (args.num() * row_bytes / RUNS).max(64 << 10);
+    let memtable_bytes = memtable_bytes(args);
     let defaults = Options::default();
     let options = Options {
         policy,
         memtable_bytes,
         max_total_wal_bytes: defaults.max_total_wal_bytes.max(4 * memtable_bytes),
-        memory_bytes: (args.memory_mib << 20).max(8 * memtable_bytes),
+        memory_bytes: args.memory_mib.map(|mib| mib << 20),
         cache_bytes: args.cache_mib << 20,
         table: args.table(),
         l0_stop_trigger: 1 << 20,
@@ -107,7 +228,7 @@ fn open(
     Ok(Db::open_storage(storage, options, Arc::new(ThreadExecutor::new(threads)))?)
 }
 
-/// Step 1.
+/// Step 2.
 fn fill(args: &BenchArgs, dir: &Path, policy: PolicyOptions) -> Result<(), Failure> {
     let db = open(args, dir, policy, 1)?;
     let keyspace = db.default_keyspace();
@@ -126,7 +247,7 @@ fn fill(args: &BenchArgs, dir: &Path, policy: PolicyOptions) -> Result<(), Failu
     Ok(db.close()?)
 }
 
-/// Step 2.
+/// Step 3.
 fn drain(
     args: &BenchArgs,
     dir: &Path,
@@ -147,12 +268,36 @@ fn drain(
     let written_bytes = db.stats()?.merge_written_bytes - before.merge_written_bytes;
     db.close()?;
     let mb_per_second = bytes as f64 / seconds / 1e6;
-    Ok(Drained { design, threads, runs, tables, bytes, seconds, mb_per_second, written_bytes })
+    Ok(Drained {
+        design,
+        threads,
+        runs,
+        tables,
+        bytes,
+        seconds,
+        seconds_least: seconds,
+        seconds_most: seconds,
+        simulated_seconds: None,
+        mb_per_second,
+        written_bytes,
+    })
 }
 
 /// The cases, a line each.
 pub fn table(found: &[Drained]) -> Vec<String> {
-    let head = ["design", "threads", "runs", "tables", "MB", "seconds", "MB/s", "MB written"];
+    let head = [
+        "design",
+        "threads",
+        "runs",
+        "tables",
+        "MB",
+        "seconds",
+        "least",
+        "most",
+        "simulated",
+        "MB/s",
+        "MB written",
+    ];
     let cells = |case: &Drained| {
         [
             case.design.to_owned(),
@@ -161,6 +306,9 @@ pub fn table(found: &[Drained]) -> Vec<String> {
             case.tables.to_string(),
             format!("{:.1}", case.bytes as f64 / 1e6),
             format!("{:.3}", case.seconds),
+            format!("{:.3}", case.seconds_least),
+            format!("{:.3}", case.seconds_most),
+            case.simulated_seconds.map_or("-".to_owned(), |seconds| format!("{seconds:.3}")),
             format!("{:.1}", case.mb_per_second),
             format!("{:.1}", case.written_bytes as f64 / 1e6),
         ]

@@ -18,7 +18,7 @@ use crate::meter::Meter;
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
-use terrane::stats::BackgroundStats;
+use terrane::stats::{BackgroundStats, ReadCounts};
 use terrane::{Durability, Options, Stats};
 use terrane_sim::{
     Config, Kind, Latencies, Latency, LevelFigures, Operation, Operations, Report, Simulation,
@@ -52,6 +52,9 @@ pub struct PhaseFigures {
     pub store_bytes_peak: u64,
     pub throughput_mean: f64,
     pub throughput_worst_window: f64,
+    /// Blocks that a get and a scan fetched past the cache, on average.
+    pub read_ios_per_get: Option<f64>,
+    pub read_ios_per_scan: Option<f64>,
     pub by_level: Vec<LevelFigures>,
     /// What compactions did, and the tables at its end.
     #[serde(flatten)]
@@ -260,6 +263,12 @@ impl Mix<'_, '_> {
         let seconds = done.busy.as_secs_f64().max(1e-9);
         let worst = done.slowest.map(|time| self.window as f64 / time.as_secs_f64().max(1e-9));
         let background = after.background.since(&before.background);
+        let count = |kind| {
+            let latencies = done.latencies.get(&kind).and_then(Latencies::figures);
+            latencies.map_or(0, |latency| latency.count)
+        };
+        let fetched = |reads: ReadCounts| reads.blocks - reads.blocks_cached;
+        let gets = count(Kind::Read) + count(Kind::ReadModifyWrite);
         Ok(PhaseFigures {
             name: name.to_owned(),
             seconds: begun.at.elapsed().as_secs_f64(),
@@ -271,6 +280,8 @@ impl Mix<'_, '_> {
             store_bytes_peak,
             throughput_mean: done.operations as f64 / seconds,
             throughput_worst_window: worst.unwrap_or(done.operations as f64 / seconds),
+            read_ios_per_get: of(fetched(after.gets.since(&before.gets)), gets),
+            read_ios_per_scan: of(fetched(after.scans.since(&before.scans)), count(Kind::Scan)),
             by_level: self.levels(&before, &after, &begun.compactions),
             compactions: self.bench.compactions.since(&begun.compactions, &self.bench.keyspace)?,
             worker_utilisation: merging(&background, self.bench.args.background.workers()),
@@ -306,6 +317,14 @@ fn merging(background: &BackgroundStats, workers: usize) -> Option<f64> {
     (time > 0.0).then(|| background.merges.busy_micros as f64 / time)
 }
 
+type Figure = fn(&PhaseFigures) -> Option<f64>;
+
+/// What is counted of reads, for the table.
+const READS: [(&str, Figure); 2] = [
+    ("blocks fetched a get", |phase| phase.read_ios_per_get),
+    ("blocks fetched a scan", |phase| phase.read_ios_per_scan),
+];
+
 /// The rows of the table.
 pub fn table(report: &MixReport) -> Vec<String> {
     let simulated = report.simulated.iter().flat_map(|report| {
@@ -328,6 +347,8 @@ pub fn table(report: &MixReport) -> Vec<String> {
             store_bytes_peak: f.store_bytes_peak,
             throughput_mean: f.throughput_mean,
             throughput_worst_window: f.throughput_worst_window,
+            read_ios_per_get: (f.gets > 0).then_some(f.read_ios_per_get),
+            read_ios_per_scan: (f.scans > 0).then_some(f.read_ios_per_scan),
             compactions: CompactionFigures::simulated(&f, tables),
             by_level: f.by_level,
             latencies: f.latencies,
@@ -366,6 +387,11 @@ pub fn table(report: &MixReport) -> Vec<String> {
         row("longest merge, s", &|f| or_dash(f.compactions.merge_seconds.map(|took| took.max))),
         row("tables", &|f| f.compactions.tables.to_string()),
     ];
+    for (name, of) in READS {
+        if columns.iter().any(|phase| of(phase).is_some()) {
+            rows.push(row(name, &|f| or_dash(of(f))));
+        }
+    }
     for (kind, name) in KINDS {
         if columns.iter().any(|phase| phase.latencies.contains_key(&kind)) {
             rows.push(row(&format!("{name}, mean, us"), &|f| {

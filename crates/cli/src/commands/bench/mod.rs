@@ -77,8 +77,8 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
     if args.drain {
         let found = drain::run(args, temporary.path())?;
         match args.json {
-            true => out.json(&Series::of(args, &found))?,
-            false => out.lines(&drain::table(&found))?,
+            true => out.json(&found)?,
+            false => out.lines(&drain::table(&found.results))?,
         }
         return out.finish();
     }
@@ -213,7 +213,7 @@ impl<'a> Place<'a> {
             create,
             memtable_bytes,
             max_total_wal_bytes: defaults.max_total_wal_bytes.max(4 * memtable_bytes),
-            memory_bytes: args.memory_mib << 20,
+            memory_bytes: args.memory_mib.map(|mib| mib << 20),
             cache_bytes: args.cache_mib << 20,
             table: args.table(),
             ..defaults

@@ -191,6 +191,7 @@ fn write(
 ) -> Result<(), Failure> {
     next(&reader.first, progress)?;
     let (db, keyspace) = open()?;
+    let before = db.stats()?.waits;
     // A reader that has gone has failed, and left its failure where the loop finds it.
     let _ = reader.keyspace.send(keyspace.id());
     let durability = if args.sync { Durability::Sync } else { Durability::Buffered };
@@ -206,7 +207,7 @@ fn write(
         }
     };
     if let Ok(stats) = db.stats() {
-        progress.waited(&stats.waits);
+        progress.waited(stats.waits.since(&before));
     }
     let ended = end(db);
     written?;

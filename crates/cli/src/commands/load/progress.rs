@@ -45,8 +45,8 @@ impl Progress {
     }
 
     /// Records what writes waited for, in all.
-    pub fn waited(&mut self, waits: &WriteWaits) {
-        self.waits = *waits;
+    pub fn waited(&mut self, waits: WriteWaits) {
+        self.waits = waits;
     }
 
     /// Ends the display and returns the summary.

@@ -19,11 +19,16 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::thread;
+use std::time::Duration;
 use tokio::runtime::Builder;
 use tokio::sync::mpsc::Receiver;
+use tokio::time::sleep;
 
 /// Any port of this machine, among the origins that are allowed.
 pub const LOCALHOST: &str = "localhost";
+
+/// Between two tries to accept a connection, when one has failed.
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
 /// Begins to serve on a thread of its own; returns where.
 pub fn serve(
@@ -34,7 +39,7 @@ pub fn serve(
     let listener = TcpListener::bind(listen)?;
     listener.set_nonblocking(true)?;
     let address = listener.local_addr()?;
-    let runtime = Builder::new_current_thread().enable_io().build()?;
+    let runtime = Builder::new_current_thread().enable_all().build()?;
     let site = Arc::new(Site { origins, watchers });
     thread::Builder::new().name("terrane-serve".into()).spawn(move || {
         // It ends with the process.
@@ -46,9 +51,10 @@ pub fn serve(
 async fn accept(listener: TcpListener, site: Arc<Site>) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
     loop {
-        // One that fails is the peer's affair.
+        // A peer that is gone already is its own affair; while descriptors are used up, each try fails at
+        // once, and a connection has to end first.
         let Ok((stream, _)) = listener.accept().await else {
-            tokio::task::yield_now().await;
+            sleep(ACCEPT_RETRY_DELAY).await;
             continue;
         };
         let site = Arc::clone(&site);
