@@ -46,12 +46,12 @@ export type EngineEvent = EngineEventBody & {
 /** What happened, by `type`. */
 export type EngineEventBody =
   | { type: "keyspace-created" | "keyspace-dropped"; keyspace: string }
-  | { type: "policy-changed"; keyspace: string; policy: Required<PolicyOptions> }
+  | { type: "policy-changed"; keyspace: string; policy: PolicyOptions }
   /** A stored policy has options that this release does not know; they have their defaults. */
   | {
       type: "policy-adjusted";
       keyspace: string;
-      policy: Required<PolicyOptions>;
+      policy: PolicyOptions;
       problems: string[];
     }
   /** A memtable became immutable and waits to be flushed. */
@@ -148,6 +148,10 @@ export type EngineEventBody =
   | { type: "stalled"; reason: StallReason }
   /** Writes continue, or fail. */
   | { type: "stall-ended"; reason: StallReason; lastedMicros: number }
+  /** Writes slow down, as a stall is near: each waits briefly for background work. With threads only. */
+  | { type: "slowdown-begun"; reason: StallReason }
+  /** Writes go on at their own pace, or slow down for another reason. */
+  | { type: "slowdown-ended"; reason: StallReason; lastedMicros: number }
   /** A background job failed; it will be retried. */
   | { type: "job-failed"; error: string }
   | { type: "file-removed"; file: string };

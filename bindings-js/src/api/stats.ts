@@ -66,6 +66,34 @@ export interface ThreadStats {
   reason: string;
 }
 
+/** The jobs of one kind. */
+export interface JobStats {
+  /** Jobs that wait for a worker. */
+  queued: number;
+  /** Jobs that have begun and not ended. */
+  running: number;
+  /** Jobs that have ended. */
+  ended: number;
+  /** How long workers were busy with them, in microseconds. */
+  busyMicros: number;
+  /** Bytes of tables that they have read and written, when they have taken effect. */
+  readBytes: number;
+  writtenBytes: number;
+  /** Bytes read and written for each second that a worker was busy with them. */
+  bytesPerSecond: number;
+}
+
+/** Background work on workers. Counters start at zero when the store is opened. */
+export interface BackgroundStats {
+  /** How long there have been workers, in microseconds. */
+  elapsedMicros: number;
+  /** How long each worker was busy of that. */
+  busyMicros: number[];
+  flushes: JobStats;
+  /** Merges, part by part. */
+  merges: JobStats;
+}
+
 /** A store's statistics. Counters start at zero when the store is opened. */
 export interface Stats {
   threads: ThreadStats;
@@ -93,7 +121,9 @@ export interface Stats {
   /** Writes that stalled. */
   stalls: number;
   /** Waits of writes by reason. */
-  waits: Record<WaitReason, WaitStats>;
+  waits: Record<WaitReason, WaitStats> & Partial<Record<SlowdownReason, WaitStats>>;
+  /** Background work, in a store with threads. */
+  background?: BackgroundStats;
   /** Table accesses of gets. */
   gets: ReadCounts;
   /** Table accesses of iterations; an iteration is counted when it ends. */
@@ -107,6 +137,9 @@ export interface Stats {
  */
 export type WaitReason =
   "memtables" | "memory" | "level0" | "wal" | "group" | "lock" | "sync" | "append";
+
+/** What a write of a store with threads was slowed down for, before it would stall. */
+export type SlowdownReason = "memtablesSlowdown" | "memorySlowdown" | "level0Slowdown";
 
 /** Waits of writes for one reason. */
 export interface WaitStats {

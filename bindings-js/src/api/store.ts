@@ -124,8 +124,11 @@ export interface KeyspaceOf<
   /** Returns the levels of the tree with their runs and tables. */
   levels(options?: CallOptions<M>): Result<M, Level[]>;
 
-  /** Returns the compaction policy with all its parameters. */
-  policy(options?: CallOptions<M>): Result<M, Required<PolicyOptions>>;
+  /**
+   * Returns the compaction policy with its parameters; those that only the build of all policies has are left
+   * out where they are at their default.
+   */
+  policy(options?: CallOptions<M>): Result<M, PolicyOptions>;
 
   /** Changes the compaction policy; the next compactions reshape the tree accordingly. */
   setPolicy(policy: Policy, options?: CallOptions<M>): Result<M, void>;

@@ -51,7 +51,7 @@ export class Keyspace<K extends Encoding = "utf8", V extends Encoding = "utf8">
     return fromJson<{ levels: Level[] }>(shape).levels;
   }
 
-  async policy(options: WaitOptions = {}): Promise<Required<PolicyOptions>> {
+  async policy(options: WaitOptions = {}): Promise<PolicyOptions> {
     return fromJson(await this.invoke(options, "policy", this.scope.keyspace));
   }
 

@@ -56,12 +56,13 @@ export async function importStore(
   const line = new Line(worker);
   const aborter = new AbortController();
   let started = false;
+  let starting: Promise<unknown> = Promise.resolve();
   const abort = () => aborter.abort(signal && abortError(signal));
   signal?.addEventListener("abort", abort);
   const unwatchPage = watchPage({
     suspend: () => {
       // At once: this may be the page's last turn.
-      if (started) line.call({ op: "endImport", complete: false }).catch(() => undefined);
+      if (started) sink.end(false).catch(() => undefined);
       aborter.abort(new AbortError("the import was aborted: the page was suspended"));
     },
     resume: () => undefined,
@@ -69,13 +70,21 @@ export async function importStore(
   });
   const sink: ImportSink = {
     write: (bytes) => line.call({ op: "importBytes", bytes }),
-    end: (complete) => line.call({ op: "endImport", complete }),
+    end: (complete) => {
+      // The worker gives up its lock at the end.
+      line.unwatch();
+      return line.call({ op: "endImport", complete });
+    },
   };
   try {
-    const starting = line.call({ op: "import", ...request });
-    await abortable(aborter.signal, () => starting);
+    starting = line.call({ op: "import", ...request });
+    void line.watch((await abortable(aborter.signal, () => starting)) as string);
     started = true;
     await pipeImport(source, sink, aborter.signal);
+  } catch (error) {
+    // The worker may have files by now.
+    if (!started) await starting.then(() => sink.end(false)).catch(() => undefined);
+    throw error;
   } finally {
     unwatchPage();
     signal?.removeEventListener("abort", abort);

@@ -44,9 +44,17 @@ function renamed(value: object, rename: (name: string) => string): object {
   return Object.fromEntries(Object.entries(value).map(([name, field]) => [rename(name), field]));
 }
 
+/** Names in camel case: the engine has few, and events many of each. */
+const camelCase: Map<string, string> = new Map();
+
 function toCamelCase(name: string): string {
   if (!/[_-]/.test(name)) return name;
-  return name.replace(/[_-]([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  let found = camelCase.get(name);
+  if (found === undefined) {
+    found = name.replace(/[_-]([a-z])/g, (_, letter: string) => letter.toUpperCase());
+    camelCase.set(name, found);
+  }
+  return found;
 }
 
 function toKebabCase(name: string): string {

@@ -6,7 +6,7 @@
 
 import type { Steps } from "../../wasm/terrane.js";
 import { AbortError, IoError } from "../api/errors.ts";
-import { toError } from "../codec/error-codec.ts";
+import { PolicyLeftOutError, toError } from "../codec/error-codec.ts";
 import type { Exported, OpenRequest, StoreRequest } from "../codec/protocol.ts";
 import { invalid } from "../codec/validate.ts";
 import { removeDirectory, retryWhileBusy } from "./directory.ts";
@@ -90,9 +90,9 @@ export async function endExport(engine: Engine, file: string): Promise<void> {
 /** The import of a store from the bytes of a file. */
 export class Import implements StepRunner {
   readonly #request: OpenRequest;
-  readonly #module: Module;
+  #module: Module;
   readonly #files: OpfsFiles;
-  readonly #file: FileSystemSyncAccessHandle;
+  #file: FileSystemSyncAccessHandle;
   #length = 0;
   #complete = true;
   #ending: Promise<void> | undefined;
@@ -109,9 +109,14 @@ export class Import implements StepRunner {
     this.#file = file;
   }
 
+  /** The lock that this worker holds. */
+  get holderLock(): string {
+    return this.#files.holderLock;
+  }
+
   /** Acquires the files, in which there must be no store. */
   static async start(request: OpenRequest): Promise<Import> {
-    // A copy needs no policy.
+    // Whether a policy needs the other build is known once the file is there.
     const loading = Module.load("lean", request.wasm, undefined);
     const [module, files] = await Promise.all([loading, OpfsFiles.acquire(request, true)]);
     try {
@@ -152,8 +157,7 @@ export class Import implements StepRunner {
     let steps: Steps | undefined;
     try {
       if (this.#complete) {
-        const { glue } = this.#module;
-        steps = this.#module.call(() => glue.import_file(this.#file, this.#files.handles));
+        steps = await this.#copy();
         await runSteps(this, steps);
         made = true;
       }
@@ -166,6 +170,26 @@ export class Import implements StepRunner {
       await cleaned.finally(() => this.#files.release());
       if (!made) await removeDirectory(this.#request).catch(toError);
     }
+  }
+
+  /** Starts to copy the store in the file, with a build that has its policies. */
+  async #copy(): Promise<Steps> {
+    try {
+      return this.#importFile();
+    } catch (error) {
+      const { timeout, wasm } = this.#request;
+      if (!(error instanceof PolicyLeftOutError) || wasm !== undefined) throw error;
+      this.#module = await Module.load("all", wasm, error.policy);
+      // The build that gave it up has closed it.
+      const handle = await this.#files.directory.getFileHandle("import");
+      this.#file = await retryWhileBusy(() => handle.createSyncAccessHandle(), timeout);
+      return this.#importFile();
+    }
+  }
+
+  #importFile(): Steps {
+    const { glue } = this.#module;
+    return this.#module.call(() => glue.import_file(this.#file, this.#files.handles));
   }
 
   step<T>(body: () => T): T {

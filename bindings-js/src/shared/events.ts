@@ -10,9 +10,13 @@ import { onForgotten, started } from "./finalization.ts";
 /** The most events that are queued for a slow listener. */
 const MAX_QUEUED = 10_000;
 
+/** What the event of a new keyspace has, whose name later events use. */
+const CREATED = '"keyspace-created"';
+
 /** A listener; `end` is called when there will be no more events. */
 export interface Listener {
-  event(event: Event): void;
+  /** Hears of an event, which is parsed when it is asked for: whoever writes does not wait for that. */
+  event(event: () => Event): void;
   end(failure: TerraneError): void;
 }
 
@@ -54,7 +58,13 @@ export class Listeners {
   /** Dispatches events of the engine, each as JSON. */
   dispatch(events: readonly string[]): void {
     // The last listener may be gone by now.
-    if (this.any) for (const event of events) this.#emit(this.#parse(event));
+    if (this.any) for (const event of events) this.#emit(this.#parsed(event));
+  }
+
+  /** An event that is parsed when it is first asked for; one that names a keyspace at once: later ones refer to it. */
+  #parsed(json: string): () => Event {
+    let event: Event | undefined = json.includes(CREATED) ? this.#parse(json) : undefined;
+    return () => (event ??= this.#parse(json));
   }
 
   #parse(json: string): Event {
@@ -67,14 +77,14 @@ export class Listeners {
     return event as Event;
   }
 
-  #emit(event: Event): void {
+  #emit(event: () => Event): void {
     for (const listener of this.#all) listener.event(event);
   }
 
   /** Reports that the garbage collector found a snapshot that was never released. */
   reportForgotten(store: string): void {
     console.warn(`terrane: a snapshot of store "${store}" was never released; it is released now`);
-    this.#emit({ type: "snapshot-forgotten" });
+    this.#emit(() => ({ type: "snapshot-forgotten" }));
   }
 
   end(failure: TerraneError): void {
@@ -116,16 +126,16 @@ async function* take(
 
 /** The events that a listener has yet to take. While it is full, events are only counted. */
 class Queue implements Listener {
-  #events: Event[] = [];
+  #events: (() => Event)[] = [];
+  /** Events that did not fit. */
+  #dropped = 0;
   #wake: () => void = () => undefined;
   /** Why there will be no more events. */
   ended: TerraneError | undefined;
 
-  event(event: Event): void {
-    const last = this.#events.at(-1);
+  event(event: () => Event): void {
     if (this.#events.length < MAX_QUEUED) this.#events.push(event);
-    else if (last?.type === "dropped") last.count += 1;
-    else this.#events.push({ type: "dropped", count: 1 });
+    else this.#dropped += 1;
     this.#wake();
   }
 
@@ -134,8 +144,12 @@ class Queue implements Listener {
     this.#wake();
   }
 
-  take(): Event[] {
-    return this.#events.splice(0);
+  /** The events so far, each parsed when it is come to. */
+  *take(): Generator<Event, void, undefined> {
+    const [events, count] = [this.#events, this.#dropped];
+    [this.#events, this.#dropped] = [[], 0];
+    for (const event of events) yield event();
+    if (count > 0) yield { type: "dropped", count };
   }
 
   /** Resolves when there is an event to take, or there will be none. */

@@ -50,7 +50,7 @@ export class Keyspace<K extends Encoding = "utf8", V extends Encoding = "utf8">
     return fromJson<{ levels: Level[] }>(shape).levels;
   }
 
-  policy(): Required<PolicyOptions> {
+  policy(): PolicyOptions {
     const { context, keyspace } = this.scope;
     return fromJson(context.engine.call((store) => store.policy(keyspace)));
   }

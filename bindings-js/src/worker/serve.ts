@@ -115,7 +115,7 @@ function perform(operation: Operation): unknown {
     case "open":
       return open(operation);
     case "import":
-      return Import.start(operation).then((started) => void (importing = started));
+      return Import.start(operation).then((started) => (importing = started).holderLock);
     case "importBytes":
       return importing?.write(operation.bytes);
     case "endImport":
