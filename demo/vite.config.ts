@@ -1,10 +1,25 @@
 import { svelte } from "@sveltejs/vite-plugin-svelte";
-import { defineConfig } from "vite";
+import { defineConfig, type Plugin } from "vite";
 
 const at = (path: string) => new URL(path, import.meta.url).pathname;
 
+/** Has the page load its fonts at once, since it is laid out with them: none is named in its HTML. */
+const preloadedFonts: Plugin = {
+  name: "preloaded-fonts",
+  transformIndexHtml: {
+    order: "post",
+    handler: (_, { bundle, path }) =>
+      Object.keys(path === "/index.html" ? (bundle ?? {}) : {})
+        .filter((name) => name.endsWith(".woff2"))
+        .map((name) => ({
+          tag: "link",
+          attrs: { rel: "preload", as: "font", href: `./${name}`, crossorigin: "" },
+        })),
+  },
+};
+
 export default defineConfig({
-  plugins: [svelte()],
+  plugins: [svelte(), preloadedFonts],
   // The site works under any path.
   base: "./",
   // The package is a link to its folder beside this one; the simulator's module is built there, too.

@@ -1,6 +1,7 @@
 /** Background work at a moment, as events tell it. */
 
 import { expect, test } from "vitest";
+import { Elapsed } from "../src/visualizer/timeline/elapsed.ts";
 import { backgroundAt, WINDOW } from "../src/visualizer/timeline/background.ts";
 import type { RecordedEvent } from "../src/visualizer/timeline/events.ts";
 import { Timeline } from "../src/visualizer/timeline/timeline.ts";
@@ -63,4 +64,20 @@ test("rates and shares are those of the last second, and merges count as far as 
   expect(at(2.5)).toEqual([500, 8000 - 2000, 1, 0]);
   expect(at(3)).toEqual([0, 4000, 0.5, 0]);
   expect(at(9)).toEqual([0, 0, 0, 0]);
+});
+
+test("time that went on is counted to the moment, forward and backward", () => {
+  const elapsed = new Elapsed();
+  expect(elapsed.until(10)).toBe(0);
+  for (let at = 0; at < 1000; at += 10) {
+    elapsed.begin(at);
+    elapsed.end(at + 3);
+  }
+  elapsed.begin(1000);
+  const moments = [1500, 999, 995, 992, 13, 12, 10, 9, 3, 1, 0, -5];
+  const at = (micros: number) =>
+    micros < 0 ? 0 : 3 * Math.floor(micros / 10) + Math.min(micros % 10, 3);
+  expect(moments.map((micros) => elapsed.until(micros))).toEqual(
+    moments.map((micros) => (micros > 1000 ? 300 + micros - 1000 : at(micros))),
+  );
 });

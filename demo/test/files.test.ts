@@ -10,7 +10,13 @@ import { keyAxis } from "../src/visualizer/layout/key-axis.ts";
 import { strataOf } from "../src/visualizer/layout/strata.ts";
 import { writeEvents } from "../src/visualizer/source/event-log.ts";
 import { openFile, OpenedRecording } from "../src/visualizer/source/opened.ts";
-import { configOf, DEFAULTS } from "../src/visualizer/source/settings.ts";
+import {
+  configOf,
+  DEFAULTS,
+  engineDefaults,
+  unusualParameters,
+  withPolicy,
+} from "../src/visualizer/source/settings.ts";
 import { simulate, simulation } from "./simulator.ts";
 
 const SETTINGS = { ...DEFAULTS, policy: "leveled", load: 30_000, operations: 30_000 } as const;
@@ -60,6 +66,28 @@ test("rows of CSV and NDJSON become puts in their order", async () => {
   await expect(openFile(file("rows.csv", "key,value\n"))).rejects.toThrow(
     "neither events nor rows",
   );
+});
+
+test("an exported store is recognized by either superblock, or by its name", async () => {
+  const magic = "TRNVOL\r\n";
+  const whole = file("notes.bin", magic.padEnd(40_000, "\0"));
+  expect(await openFile(whole)).toEqual({ type: "store", name: "notes.bin", file: whole });
+  const second = file("notes", `${"\0".repeat(16_384)}${magic}`.padEnd(40_000, "\0"));
+  expect(await openFile(second)).toMatchObject({ type: "store" });
+  const damaged = file("notes.terrane", "no superblock is left of it");
+  expect(await openFile(damaged)).toMatchObject({ type: "store", file: damaged });
+  const elsewhere = file("rows.csv", `key,value\na,${magic.trim()}\n`);
+  expect(await openFile(elsewhere)).toMatchObject({ type: "rows" });
+  await expect(openFile(file("empty", ""))).rejects.toThrow("no exported store");
+});
+
+test("what differs from the engine's defaults is named of a store's parameters", () => {
+  const policy = "tiered" as const;
+  const usual = engineDefaults(policy);
+  expect(unusualParameters({ ...DEFAULTS, policy, parameters: usual })).toEqual([]);
+  const own = withPolicy(DEFAULTS, { policy, ...usual, sizeRatio: 7, targetFileBytes: 1 << 20 });
+  expect(own.policy).toBe(policy);
+  expect(unusualParameters(own).toSorted()).toEqual(["size ratio 7", "target file bytes 1 MiB"]);
 });
 
 test("the picture as SVG has the tables that the canvas has", () => {

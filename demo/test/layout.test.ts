@@ -1,9 +1,12 @@
 /** The layout: where a state's tables are drawn. */
 
 import { expect, test } from "vitest";
+import { compareKeys } from "../src/key-scale.ts";
 import { DEFAULTS } from "../src/visualizer/source/settings.ts";
 import { bandsOf } from "../src/visualizer/layout/bands.ts";
+import { CHARTS } from "../src/visualizer/layout/charts.ts";
 import { keyAxis } from "../src/visualizer/layout/key-axis.ts";
+import { overlapping } from "../src/visualizer/layout/overlap.ts";
 import { boxAt, boxOf } from "../src/visualizer/layout/rows.ts";
 import { strataOf } from "../src/visualizer/layout/strata.ts";
 import { columns, tickStep, tracksHeight, tracksOf } from "../src/visualizer/layout/tracks.ts";
@@ -148,6 +151,23 @@ test("the ribbon's tracks do not overlap, and its columns are the last samples u
   });
 });
 
+test("a chart of what is accepted a second has no debt where all is counted anew", () => {
+  const [first] = timeline.history.samples;
+  if (first === undefined) throw new Error("a sample");
+  const samples = [
+    { ...first, micros: 0, accepted: 0 },
+    { ...first, micros: 5e6, accepted: 10e6 },
+    { ...first, micros: 6e6, accepted: 0 },
+    { ...first, micros: 10e6, accepted: 0 },
+  ];
+  const throughput = CHARTS.find(({ name }) => name === "accepted");
+  const found = throughput?.of(samples, 10e6, 100) ?? [];
+  expect(found).toHaveLength(100);
+  expect(Math.min(...found)).toBe(0);
+  // All of it within the second before.
+  expect(Math.max(...found)).toBeCloseTo(10e6);
+});
+
 test("ticks are some eight, at round numbers", () => {
   for (const duration of [0.003, 0.9, 7, 23.5, 412, 86_400]) {
     const step = tickStep(duration);
@@ -155,4 +175,22 @@ test("ticks are some eight, at round numbers", () => {
     expect(duration / step).toBeLessThanOrEqual(8);
     expect(["1", "2", "5"]).toContain(step.toExponential().charAt(0));
   }
+});
+
+test("tables that share keys are those whose ranges meet", () => {
+  const { levels } = timeline.after(Math.floor(timeline.length / 2));
+  const runs = levels.flatMap(({ runs }) => runs);
+  const tables = runs.flatMap(({ tables }) => tables);
+  let most = 0;
+  for (const table of tables) {
+    const meets = tables.filter(
+      (other) =>
+        other !== table &&
+        compareKeys(other.smallest, table.largest) <= 0 &&
+        compareKeys(other.largest, table.smallest) >= 0,
+    );
+    expect(overlapping(runs, table)).toEqual(meets);
+    most = Math.max(most, meets.length);
+  }
+  expect(most).toBeGreaterThan(3);
 });

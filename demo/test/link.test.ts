@@ -18,7 +18,8 @@ test("a link brings back the recording, the moment and what is selected", () => 
     seed: 99,
   };
   const read = Uint8Array.of(0, 171);
-  const linked = { settings, at: 1_234_567, speed: 0.25, selected: 12, read };
+  const rivals: Settings["policy"][] = ["universal", "spooky"];
+  const linked = { settings, at: 1_234_567, speed: 0.25, selected: 12, read, rivals, from: 70 };
   expect(decode(`#${encode(linked)}`)).toEqual(linked);
 });
 
@@ -33,9 +34,12 @@ test.each([
 );
 
 test("what a link says wrongly is left out, and the rest holds", () => {
-  const { settings, at } = decode(
-    "#v1&policy=leveled&workers=0&load=1e99&seed=x&p.sizeRatio=1&p.pick=oldest&p.none=3&at=-5",
+  const { settings, at, rivals, from } = decode(
+    "#v1&policy=leveled&workers=0&load=1e99&seed=x&p.sizeRatio=1&p.pick=oldest&p.none=3&at=-5" +
+      "&cmp=none,tiered,leveled,bucket&from=1.5",
   );
   expect(settings).toEqual({ ...DEFAULTS, policy: "leveled", parameters: { pick: "oldest" } });
   expect(at).toBeUndefined();
+  expect(rivals).toEqual(["tiered", "leveled"]);
+  expect(from).toBeUndefined();
 });

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { DEFAULTS, POLICIES, type Settings } from "../src/visualizer/source/settings.ts";
+import { amplificationOf } from "../src/visualizer/timeline/amplification.ts";
 import { reduce } from "../src/visualizer/timeline/reduce.ts";
 import {
   EMPTY,
@@ -78,9 +79,12 @@ test("times and accepted bytes find the events before them", () => {
     const count = timeline.countAt(micros);
     expect(timeline.event(count - 1)?.micros ?? 0).toBeLessThanOrEqual(micros);
     expect(timeline.event(count)?.micros ?? Infinity).toBeGreaterThan(micros);
+    const { history } = timeline;
     const bytes = timeline.end.totals.accepted * part;
-    const state = timeline.after(timeline.countAtAccepted(bytes));
-    expect(state.totals.accepted).toBeLessThanOrEqual(bytes);
+    const moment = history.momentOf(bytes);
+    if (part === 1) expect(moment).toBeUndefined();
+    else expect(history.acceptedAt(moment ?? Infinity)).toBeCloseTo(bytes, 0);
+    expect(timeline.at(moment ?? Infinity).totals.accepted).toBeLessThanOrEqual(bytes);
   }
 });
 
@@ -120,6 +124,19 @@ test("history has a sample for each change and closes what ended", () => {
       else expect(a.to).toBeLessThanOrEqual(b.from);
     }
   }
+});
+
+test("history has the amplification of the tree after each change but a merge's progress", () => {
+  expect(timeline.history.sampleAt(-1)).toBeUndefined();
+  let compared = 0;
+  for (let count = 1; count <= timeline.length; count += 7) {
+    const { micros = 0, type } = timeline.event(count - 1) ?? {};
+    if (type === "merge-progress" || timeline.countAt(micros) !== count) continue;
+    const told = timeline.history.sampleAt(micros)?.amplification;
+    expect(told).toEqual(amplificationOf(timeline.after(count)));
+    compared += 1;
+  }
+  expect(compared).toBeGreaterThan(10);
 });
 
 test("a tree, and what happens from there on, add up to the tree that the whole recording has", () => {

@@ -164,16 +164,27 @@ test("a failed import leaves nothing; none replaces a store", async ({ storePage
     const cancelled = await db.export();
     await cancelled.cancel();
     await db.close();
-    const signal = AbortSignal.timeout(50);
+    const aborter = new AbortController();
     const stuck = new ReadableStream<Uint8Array>({
       start: (controller) => controller.enqueue(new Uint8Array(100)),
+      // Asked for more: what is there is being written.
+      pull: () => aborter.abort(),
     });
+    const early = new AbortController();
+    const atOnce = () => {
+      const importing = importStore("early", whole, { signal: early.signal });
+      early.abort();
+      return importing;
+    };
     const failures = {
       taken: await window.failure(() => importStore("there", whole)),
       noise: await window.failure(() => importStore("noise", new Blob(["x".repeat(100_000)]))),
       empty: await window.failure(() => importStore("empty", new Blob([]))),
       cut: await window.failure(() => importStore("cut", whole.slice(0, 100_000))),
-      aborted: await window.failure(() => importStore("aborted", stuck, { signal })),
+      aborted: await window.failure(() =>
+        importStore("aborted", stuck, { signal: aborter.signal }),
+      ),
+      early: await window.failure(atOnce),
       source: await window.failure(() => importStore("source", 7 as unknown as Blob)),
     };
     const names: string[] = [];
@@ -194,10 +205,27 @@ test("a failed import leaves nothing; none replaces a store", async ({ storePage
     empty: "not-found",
     cut: "corrupt",
     aborted: "aborted",
+    early: "aborted",
     source: "invalid-argument",
   });
   expect(found.names).toEqual(["there"]);
   expect(found.same).toBe(true);
+});
+
+test("a store under a policy of the full build is imported", async ({ storePage }) => {
+  const page = await storePage();
+  const found = await page.evaluate(async () => {
+    const { importStore, open } = window.terrane;
+    const db = await open("full", { policy: "bucket" });
+    await db.put("k", "v");
+    const file = await new Response(await db.export()).blob();
+    await db.close();
+    await importStore("copy", file);
+    const copy = await open("copy", { create: false });
+    const { policy } = await copy.policy();
+    return [policy, await copy.get("k")];
+  });
+  expect(found).toEqual(["bucket", "v"]);
 });
 
 const camelCase = (name: string) =>

@@ -9,6 +9,21 @@ interface Window {
   own: Worker;
   /** Of frames.bench.ts: milliseconds of each frame's callback. */
   frameCosts: number[];
+  /** Elements that have jumped, by class or name. */
+  shifted: string[];
+  /** Of papers.ts: what its functions share. */
+  rows: {
+    random: () => number;
+    key: (number: number) => string;
+    value: () => string;
+    put: (number: number) => { type: "put"; key: string; value: string };
+    settle: (db: Window["db"]) => Promise<void>;
+  };
   /** What was opened. */
   db: import("../../bindings-js/dist/client/index.js").Db;
+}
+
+/** What Chromium's observer of layout shifts tells. */
+interface LayoutShifts extends PerformanceEntry {
+  sources: { node: Node | null; previousRect: DOMRect; currentRect: DOMRect }[];
 }

@@ -14,8 +14,13 @@ export default defineConfig({
       testIgnore: packages,
       outputDir: "test-results/chromium",
     },
-    // Measures, and so is no part of the tests.
+    // These measure, and so are no part of the tests.
     { name: "frames", testMatch: "frames.bench.ts" },
+    { name: "listening", testMatch: "listening.bench.ts" },
+    { name: "load", testMatch: "load.bench.ts" },
+    { name: "load-firefox", testMatch: "load.bench.ts", use: { browserName: "firefox" } },
+    { name: "papers", testMatch: "papers.bench.ts" },
+    { name: "papers-firefox", testMatch: "papers.bench.ts", use: { browserName: "firefox" } },
     { name: "packages", testMatch: packages, outputDir: "test-results/packages" },
     {
       name: "firefox",

@@ -8,7 +8,11 @@ import { clock, open, simulated, slider, type } from "./visualizer.ts";
 async function moment(page: Page): Promise<string> {
   // Rivals are simulated beside it, and may come to the moment later.
   await expect(page.locator(".right small", { hasText: "not there yet" })).toHaveCount(0);
-  const texts = await page.locator("h1, .right section:not(:last-child), .tables").allInnerTexts();
+  const texts = await page
+    .locator(
+      "h1, .right section:not([aria-labelledby=log-title], [aria-labelledby=charts-title]), .tables",
+    )
+    .allInnerTexts();
   return [await clock(page).innerText(), ...texts].join("\n");
 }
 
@@ -79,7 +83,7 @@ test("every policy can be chosen, and compacts", async ({ context, origin }) => 
     await simulated(page);
     await expect(page.locator("[role=alert]")).toHaveCount(0);
     await slider(page).press("End");
-    await expect(page.locator(".right section").nth(2)).toContainText(name);
+    await expect(page.locator(".right section").nth(2).locator("th").nth(3)).toContainText(name);
     await expect(page.locator(".strata .names")).toContainText(/Level \d\D* [\d.,]+ MiB/);
   }
 });
@@ -245,4 +249,147 @@ test("policies are compared side by side, at the same bytes accepted or the same
   await expect(trees).toHaveCount(3);
   await page.keyboard.press("c");
   await expect(page.locator(".compare")).toHaveCount(0);
+});
+
+test("rivals are chosen, and take over the tree of a moment", async ({ context, origin }) => {
+  const page = await context.newPage();
+  await open(page, origin, "policy=leveled&at=700000");
+  await simulated(page);
+  const others = page.locator(".right section").nth(2);
+  const there = () => expect(others).not.toContainText("not there yet");
+  const figures = async () => {
+    const rows = await others.locator("tbody tr").all();
+    return Promise.all(rows.map(async (row) => row.locator("td").allInnerTexts()));
+  };
+  await page.getByRole("combobox", { name: "Rival 1" }).selectOption("universal");
+  await there();
+  const [own, apart] = await figures();
+  expect(apart).not.toEqual(own);
+  await page.getByRole("button", { name: "switch here" }).click();
+  await there();
+  await expect(page.locator(".switch")).toBeVisible();
+  // The policy is changed with the simulator's last step before that moment.
+  const coarse = (row: string[] | undefined) => [row?.at(1), row?.at(3)];
+  await expect
+    .poll(async () => (await figures()).map(coarse))
+    .toEqual([coarse(own), coarse(own), coarse(own)]);
+  await page.getByRole("button", { name: "Share" }).click();
+  await expect(page.getByRole("status")).toContainText("link to this moment");
+  await slider(page).press("End");
+  await there();
+  const [ended, later] = await figures();
+  expect(later).not.toEqual(ended);
+  const other = await context.newPage();
+  await other.goto(page.url());
+  await simulated(other);
+  await expect(other.locator(".switch")).toBeVisible();
+  await expect(other.getByRole("combobox", { name: "Rival 1" })).toHaveValue("universal");
+  await page.getByRole("button", { name: "from the start" }).click();
+  await expect(page.locator(".switch")).toHaveCount(0);
+});
+
+test("on the engine, too, rivals take over the tree of a moment", async ({ context, origin }) => {
+  const page = await context.newPage();
+  // What each worker that opens a store is asked for: the policy it begins with, writes, other policies.
+  await page.addInitScript(() => {
+    const stores: string[][] = [];
+    Object.assign(window, { stores });
+    const own = new WeakMap<Worker, string[]>();
+    const { postMessage } = Worker.prototype;
+    Worker.prototype.postMessage = function (this: Worker, message: unknown, ...rest: never[]) {
+      for (const request of Array.isArray(message) ? message : []) {
+        const { op, method, policy, args } = request as Record<string, unknown>;
+        const asked = own.get(this);
+        if (op === "open") stores.push(own.set(this, [String(policy)]).get(this) ?? []);
+        else if (method === "set_policy") asked?.push(String((args as unknown[])[1]));
+        else if (op === "write" && asked?.at(-1) !== "writes") asked?.push("writes");
+      }
+      postMessage.call(this, message, ...rest);
+    };
+  });
+  const fragment = "device=memory&policy=leveled&load=6000&operations=6000&cmp=universal,tiered";
+  await page.goto(`${origin}/demo/#v1&${fragment}`);
+  await simulated(page);
+  const others = page.locator(".right section").nth(2);
+  const there = async () => {
+    await expect(others).not.toContainText("not there yet");
+    await expect(others).not.toContainText("failed");
+  };
+  await there();
+  // The first decision is neither before the first memtable is full nor after the last.
+  await slider(page).press("Home");
+  await page.keyboard.press("k");
+  await page.getByRole("button", { name: "switch here" }).click();
+  await expect(page.locator(".switch")).toBeVisible();
+  await slider(page).press("End");
+  await there();
+  const names = ["leveled", "universal", "tiered"];
+  const asked = await page.evaluate(() => (window as unknown as { stores: string[][] }).stores);
+  const steps = asked.map((store) =>
+    store.map((step) => names.find((name) => step.includes(`"${name}"`)) ?? step),
+  );
+  expect(steps).toEqual([
+    ["leveled", "writes"],
+    ["universal", "writes"],
+    ["tiered", "writes"],
+    ["leveled", "writes", "universal", "writes"],
+    ["leveled", "writes", "tiered", "writes"],
+  ]);
+  await page.getByRole("button", { name: "from the start" }).click();
+  await expect(page.locator(".switch")).toHaveCount(0);
+  await there();
+});
+
+test("who wants no motion sees a decision a second", async ({ context, origin }) => {
+  const page = await context.newPage();
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  await open(page, origin, "policy=leveled&at=200000");
+  const still = await page.evaluate(() => matchMedia("(prefers-reduced-motion: reduce)").matches);
+  test.skip(!still, "this browser is not told of it");
+  await simulated(page);
+  await page.keyboard.press(" ");
+  for (let step = 0; step < 3; step++) {
+    const before = await clock(page).innerText();
+    await expect(clock(page)).not.toHaveText(before);
+    const moment = async () => [
+      `decided at ${await clock(page).innerText()}`,
+      await page.locator(".right section").first().locator("header span").innerText(),
+    ];
+    await expect.poll(async () => new Set(await moment()).size).toBe(1);
+  }
+});
+
+test("a table that is selected tells how many share its keys", async ({ context, origin }) => {
+  const page = await context.newPage();
+  await open(page, origin, "policy=tiered&at=900000");
+  await simulated(page);
+  await page.getByRole("group", { name: /^The tree at/ }).focus();
+  await page.keyboard.press("ArrowDown");
+  await expect(page.locator("#selected-table")).toContainText(/key range overlaps [1-9]\d* other/);
+});
+
+test("nothing jumps while the page loads and a tree is seen to move", async ({
+  context,
+  origin,
+  browserName,
+}) => {
+  test.skip(browserName === "firefox", "Firefox reports no layout shifts");
+  const page = await context.newPage();
+  // On a busy machine the page does not wait for its fonts, and has other lines once they are there.
+  await page.route("**/*.woff2", (route) => route.abort());
+  await page.addInitScript(() => {
+    window.shifted = [];
+    new PerformanceObserver((list) => {
+      for (const { sources } of list.getEntries() as LayoutShifts[])
+        for (const { node, previousRect, currentRect } of sources)
+          // What is wider or narrower begins elsewhere in its line; what jumps goes up or down.
+          if (node instanceof Element && Math.abs(previousRect.y - currentRect.y) > 8)
+            window.shifted.push(node.className || node.nodeName);
+    }).observe({ type: "layout-shift", buffered: true });
+  });
+  await open(page, origin, "");
+  await expect(page.locator(".transport")).toContainText(/decision ([2-9]|\d\d)/);
+  const blocks = ["MAIN", "H1", "NAV", "left", "right", "stage", "time", "ribbon", "track"];
+  const shifted = await page.evaluate(() => window.shifted);
+  expect(shifted.filter((name) => blocks.includes(name))).toEqual([]);
 });

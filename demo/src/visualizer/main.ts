@@ -16,4 +16,13 @@ import "./styles/chapters.css";
 import "./styles/narrow.css";
 import Site from "./views/Site.svelte";
 
+/** How long the page waits for its fonts, in milliseconds: text in another one has other lines. */
+const PATIENCE = 300;
+
+const fonts = [400, 500, 600].map((weight) =>
+  document.fonts.load(`${weight} 16px "Barlow Semi Condensed"`),
+);
+const late = new Promise((passed) => setTimeout(passed, PATIENCE));
+await Promise.race([Promise.allSettled(fonts), late]);
+
 mount(Site, { target: document.body });

@@ -5,9 +5,10 @@
  * both are on disk until the output is installed. What is moved glides; what is rewritten never does.
  */
 
-import type { Bands } from "../layout/bands.ts";
+import { type Bands, memtableRows } from "../layout/bands.ts";
 import type { Borehole } from "../layout/borehole.ts";
 import type { KeyAxis } from "../layout/key-axis.ts";
+import { overlapping } from "../layout/overlap.ts";
 import { policyMarks, type PrefixRule } from "../layout/policy-marks.ts";
 import { boxOf, NARROW, type Row, type TableBox } from "../layout/rows.ts";
 import type { GroupBox, Strata } from "../layout/strata.ts";
@@ -24,6 +25,8 @@ import type { StillLevels } from "./still.ts";
 const GLIDE = 320;
 const RISE = 160;
 const SETTLE = 240;
+/** How dark tables are tinted whose key ranges overlap that of the selected one. */
+const TINT = 0.28;
 /** How far a merge's output rises when it is installed, in pixels. */
 const RISE_HEIGHT = 8;
 
@@ -48,6 +51,8 @@ export interface Scene {
   /** Microseconds of the recording for a millisecond of the visitor; 0 while nothing moves. */
   pace: number;
   selected: number | undefined;
+  /** How full the active memtable is, from 0 to 1; undefined where that is not known. */
+  filling: number | undefined;
   /** Where the cuts of groups are, in pixels. */
   cuts: readonly number[];
   /** How the policy takes prefixes from keys, if it does. */
@@ -78,17 +83,16 @@ export function drawTree(pen: Pen, scene: Scene, still?: StillLevels): void {
   }
 }
 
-function drawMemory(pen: Pen, { bands, state, width, palette }: Scene): void {
+/** Memtables, the newest on top: the active one fills from below, sealed ones wait to be flushed. */
+function drawMemory(pen: Pen, { bands, state, width, palette, filling }: Scene): void {
   const { top, height } = bands.memory;
   if (height <= 0) return;
-  const shown = Math.min(state.sealed.length, 4);
-  const each = Math.min(height / Math.max(shown, 1) - 2, 9);
-  for (let i = 0; i < shown; i++) {
-    const y = top + height - (i + 1) * (each + 2);
-    const box = { x: 0, y, width, height: each };
-    tombstones(pen, box, 0.7, palette.ink3);
-    outline(pen, box, palette.ink3, 0.75);
-  }
+  memtableRows(bands, 1 + state.sealed.length).forEach(({ y, height }, i) => {
+    const full = i === 0 ? height * (filling ?? 0) : height;
+    tombstones(pen, { x: 0, y: y + height - full, width, height: full }, 0.7, palette.ink3);
+    const box = { x: 0, y, width, height };
+    outline(pen, box, palette.ink3, 0.75, i === 0 ? [1.5, 3] : []);
+  });
   line(pen, [0, top + height + 3], [width, top + height + 3], palette.ink, 1.5);
 }
 
@@ -201,6 +205,16 @@ function drawGroup(
 function drawSelection(pen: Pen, { strata, selected, palette }: Scene): void {
   const box = boxOf(strata.rows, selected);
   if (box === undefined) return;
+  // What shares its keys, above and below.
+  pen.globalAlpha = TINT;
+  pen.fillStyle = palette.ink;
+  for (const row of strata.rows) {
+    for (const table of overlapping([row], box.table)) {
+      const { x, y, width, height } = row.box(table);
+      pen.fillRect(x, y, width, height);
+    }
+  }
+  pen.globalAlpha = 1;
   outline(
     pen,
     { x: box.x - 2, y: box.y - 2, width: box.width + 4, height: box.height + 4 },

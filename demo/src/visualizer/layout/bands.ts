@@ -70,6 +70,19 @@ export function bandsOf(states: Iterable<State>, height: number, small: boolean 
   };
 }
 
+/** The most memtables that are drawn. */
+const MEMTABLES = 4;
+
+/** Where so many memtables are drawn, the newest on top. */
+export function memtableRows({ memory }: Bands, count: number): { y: number; height: number }[] {
+  const shown = Math.min(count, MEMTABLES);
+  const each = memory.height / shown;
+  return Array.from({ length: shown }, (_, i) => ({
+    y: memory.top + i * each + 1,
+    height: each - 2,
+  }));
+}
+
 function least(sizes: number[]): number {
   return Math.min(...sizes.filter((bytes) => bytes > 0), Number.MAX_SAFE_INTEGER);
 }

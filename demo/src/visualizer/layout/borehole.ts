@@ -1,7 +1,7 @@
 /** A read as a borehole at its key: from the newest place down to where it ends. */
 
 import type { Place, ReadPath } from "../source/read-path.ts";
-import type { Bands } from "./bands.ts";
+import { type Bands, memtableRows } from "./bands.ts";
 import type { KeyAxis } from "./key-axis.ts";
 import { boxOf } from "./rows.ts";
 import type { Strata } from "./strata.ts";
@@ -33,10 +33,11 @@ export function boreholeOf(
 ): Borehole {
   const { memory } = bands;
   const memtables = path.places.filter(({ memtable }) => memtable !== undefined).length;
+  const rows = memtableRows(bands, Math.max(memtables, 1));
   const marks = path.places.slice(0, shown).flatMap((place): BoreMark[] => {
     if (place.memtable !== undefined) {
-      const y = memory.top + ((place.memtable + 0.5) / memtables) * memory.height;
-      return [{ y, place }];
+      const row = rows[Math.min(place.memtable, rows.length - 1)];
+      return row === undefined ? [] : [{ y: row.y + row.height / 2, place }];
     }
     const box = boxOf(strata.rows, place.table);
     return box === undefined ? [] : [{ y: box.y + box.height / 2, place }];

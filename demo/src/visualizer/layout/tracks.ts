@@ -18,8 +18,11 @@ export interface Track {
   height: number;
 }
 
+/** How much room there is: for all tracks, for some, or for how full levels are. */
+export type Room = "all" | "some" | "little";
+
 /** The tracks of a run with so many levels and workers at work. */
-export function tracksOf(levels: number, lanes: number): Track[] {
+export function tracksOf(levels: number, lanes: number, room: Room = "all"): Track[] {
   const tracks: Track[] = [];
   let top = 2;
   const add = (name: Track["name"], height: number, level = 0, gap = GAP) => {
@@ -27,9 +30,10 @@ export function tracksOf(levels: number, lanes: number): Track[] {
     top += height + gap;
   };
   for (let level = 0; level < levels; level++) add("fullness", FULLNESS, level, 2);
-  add("amplification", AMPLIFICATION);
+  if (room === "little") return tracks;
+  if (room === "all") add("amplification", AMPLIFICATION);
   add("waits", WAITS);
-  add("workers", Math.max(Math.min(lanes, 8), 1) * LANE);
+  if (room === "all") add("workers", Math.max(Math.min(lanes, 8), 1) * LANE);
   add("ticks", 14);
   return tracks;
 }

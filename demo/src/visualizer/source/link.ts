@@ -7,6 +7,7 @@ import {
   DEVICES,
   type Parameter,
   RANGES,
+  RIVALS_MAX,
   type Settings,
   SPEEDS,
   type Value,
@@ -23,18 +24,22 @@ export interface Linked {
   selected?: number | undefined;
   /** The key that is read. */
   read?: Uint8Array | undefined;
+  /** The policies of rivals, and the moment from which on they go on with the same tree. */
+  rivals?: readonly Settings["policy"][] | undefined;
+  from?: number | undefined;
 }
 
 /** The form of links. */
 const VERSION = "v1";
 
 /** The fragment of an address, without its `#`. */
-export function encode({ settings, at, speed, selected, read }: Linked): string {
+export function encode({ settings, at, speed, selected, read, rivals, from }: Linked): string {
   const { parameters, ...rest } = settings;
   const fields = new URLSearchParams();
   for (const [name, value] of Object.entries(rest)) fields.set(name, String(value));
   for (const [name, value] of Object.entries(parameters)) fields.set(`p.${name}`, String(value));
-  const places = { at, speed, sel: selected, read: read && keyHex(read) };
+  const cmp = rivals?.join(",");
+  const places = { at, speed, sel: selected, read: read && keyHex(read), cmp, from };
   for (const [name, value] of Object.entries(places)) {
     if (value !== undefined) fields.set(name, String(value));
   }
@@ -65,6 +70,8 @@ export function decode(fragment: string): Linked {
     speed: nearestSpeed(Number(fields.get("speed") ?? Number.NaN)),
     selected: number(fields.get("sel"), 0, Number.MAX_SAFE_INTEGER),
     read: keyOf(fields.get("read")),
+    rivals: rivalsOf(fields.get("cmp")),
+    from: number(fields.get("from"), 0, Number.MAX_SAFE_INTEGER),
   };
 }
 
@@ -79,6 +86,11 @@ function number(text: string | null, least: number, most: number): number | unde
 
 function keyOf(digits: string | null): Uint8Array | undefined {
   return digits === null || digits === "" ? undefined : fromHex(digits);
+}
+
+function rivalsOf(names: string | null): Linked["rivals"] {
+  const known = (names ?? "").split(",").filter((name) => describe(name) !== undefined);
+  return known.length === 0 ? undefined : (known.slice(0, RIVALS_MAX) as Settings["policy"][]);
 }
 
 function nearestSpeed(speed: number): number | undefined {

@@ -3,9 +3,10 @@
 import { type Db, destroy, type EngineEvent, open } from "terrane";
 import { Timeline } from "../timeline/timeline.ts";
 import { operationsOf, type Write } from "./operations.ts";
-import { placesOf, type ReadPath, type Wanted } from "./read-path.ts";
-import type { Recording, Status } from "./recording.ts";
-import { liveOptions, type Settings, tooLarge } from "./settings.ts";
+import type { ReadPath, Wanted } from "./read-path.ts";
+import { readKey } from "./reading.ts";
+import type { Options, Recording, Status, Takeover } from "./recording.ts";
+import { liveOptions, livePolicy, type Settings, tooLarge } from "./settings.ts";
 
 /** The names of the stores, each of which one tab has at a time: of what is shown, and of its rivals. */
 const NAMES = ["visualizer", "visualizer-rival-1", "visualizer-rival-2"] as const;
@@ -13,9 +14,6 @@ const NAMES = ["visualizer", "visualizer-rival-1", "visualizer-rival-2"] as cons
 const BATCH = 200;
 /** How long nothing must happen after the last write until the recording has ended, in milliseconds. */
 const QUIET = 400;
-
-/** Keys that are tried until a filter is wrong about one. */
-const TRIES = 2000;
 
 /** Removes the stores of a tab that was closed in between, unless another tab has them. */
 export async function removeRemains(): Promise<void> {
@@ -34,6 +32,7 @@ export class LiveRecording implements Recording {
   readonly #stopped = new AbortController();
   readonly #name: string;
   readonly #rows: readonly Write[] | undefined;
+  #takeover: Takeover | undefined;
   #db: Db | undefined;
   #end: () => void = () => undefined;
   #heard = 0;
@@ -43,10 +42,10 @@ export class LiveRecording implements Recording {
     settings: Settings,
     changed: () => void,
     after: Promise<void>,
-    rival: number,
-    rows: readonly Write[] | undefined,
+    { rival = 0, rows, takeover }: Options,
   ) {
     this.settings = settings;
+    this.#takeover = takeover;
     this.#rows = rows;
     this.#changed = changed;
     this.#name = NAMES[rival] ?? NAMES[0];
@@ -67,24 +66,14 @@ export class LiveRecording implements Recording {
   async read(wanted: Wanted): Promise<ReadPath> {
     const db = this.#db;
     if (db === undefined) throw new Error("The store is not open.");
-    const { duration: micros } = this.timeline;
-    if (wanted.by === "key") {
-      const key = wanted.next ? await nextKey(db, wanted.key) : wanted.key;
-      return { key, micros, places: placesOf((await db.trace(key)).steps) };
-    }
-    for (let i = 0; i < TRIES; i++) {
-      const key = new TextEncoder().encode(crypto.randomUUID().slice(0, 8));
-      const places = placesOf((await db.trace(key)).steps);
-      if (places.some(({ verdict }) => verdict === "wasted")) return { key, micros, places };
-    }
-    throw new Error(`No filter was wrong about any of ${TRIES} keys.`);
+    return readKey(db, wanted, this.timeline.end);
   }
 
   async #run(closes: boolean): Promise<void> {
     if (this.#stopped.signal.aborted) return;
     const refused = tooLarge(this.settings);
     if (refused !== undefined) throw new Error(refused);
-    const { storage, ...options } = liveOptions(this.settings);
+    const { storage, ...options } = liveOptions(this.#takeover?.settings ?? this.settings);
     if (storage === "opfs") await destroy(this.#name);
     const db = await open(this.#name, { storage, ...options });
     this.#db = db;
@@ -134,6 +123,7 @@ export class LiveRecording implements Recording {
       else if (batch.push(operation) === BATCH) {
         await db.batch(batch);
         batch = [];
+        await this.#takeOver(db);
         this.status = { at: "running", share: done / total };
         const early = rate === 0 ? 0 : (done / rate) * 1000 - (performance.now() - began);
         if (early > 0) await new Promise((passed) => setTimeout(passed, early));
@@ -141,6 +131,14 @@ export class LiveRecording implements Recording {
       if (this.#stopped.signal.aborted) return;
     }
     await db.batch(batch);
+  }
+
+  /** Gives the store its policy once the other's recording has come so far. */
+  async #takeOver(db: Db): Promise<void> {
+    const takeover = this.#takeover;
+    if (takeover === undefined || this.timeline.end.totals.accepted < takeover.accepted) return;
+    this.#takeover = undefined;
+    await db.setPolicy(livePolicy(this.settings));
   }
 
   /** Waits until the engine has nothing left to do. */
@@ -158,10 +156,4 @@ export class LiveRecording implements Recording {
     this.#changed();
     if (status.at !== "running") this.#end();
   }
-}
-
-/** The first key from one on, or that key itself where none follows. */
-async function nextKey(db: Db, from: Uint8Array): Promise<Uint8Array> {
-  for await (const key of db.keys({ gte: from, limit: 1, keyEncoding: "binary" })) return key;
-  return from;
 }

@@ -1,4 +1,7 @@
-/** Files of the visitor's: a trace, which is shown as it is, or rows, which are written to a store. */
+/**
+ * Files of the visitor's: an exported store or a trace, which are shown as they are, or rows, which are written
+ * to a store.
+ */
 
 import type { RecordedEvent } from "../timeline/events.ts";
 import { columnsOf, guessFormat, readerOf } from "../../parse.ts";
@@ -11,14 +14,33 @@ import type { Settings } from "./settings.ts";
 
 /** What a file holds. */
 export type Opened =
+  | { type: "store"; name: string; file: File }
   | { type: "trace"; name: string; events: RecordedEvent[]; problem: string | undefined }
   | { type: "rows"; name: string; rows: Write[] };
 
-/** The most bytes of a file: all of it is in memory. */
+/** The most bytes of a file of text: all of it is in memory. */
 const BYTES_MAX = 512 << 20;
 
-/** Reads a file: a trace has an event on each line, other files have rows as the store's page takes them. */
+/** What a volume's superblocks begin with, and where they lie: either may be damaged. */
+const MAGIC = "TRNVOL\r\n";
+const SUPERBLOCKS = [0, 16_384];
+
+/** What exported stores are mostly called: one that is so damaged that nothing else tells is still taken for one. */
+const EXTENSION = ".terrane";
+
+/** Whether a file is an exported store. */
+async function isStore(file: File): Promise<boolean> {
+  if (file.name.endsWith(EXTENSION)) return true;
+  const starts = SUPERBLOCKS.map((at) => file.slice(at, at + MAGIC.length).text());
+  return (await Promise.all(starts)).includes(MAGIC);
+}
+
+/**
+ * Recognizes a file, and reads it unless it is a store: a trace has an event on each line, other files have
+ * rows as the store's page takes them.
+ */
 export async function openFile(file: File): Promise<Opened> {
+  if (await isStore(file)) return { type: "store", name: file.name, file };
   if (file.size > BYTES_MAX) throw new Error(`${file.name} is larger than 512 MiB.`);
   const text = await file.text();
   const { name } = file;
@@ -38,7 +60,8 @@ export async function openFile(file: File): Promise<Opened> {
     const content = (value === undefined ? undefined : fields[value]) ?? String(i + 1);
     return [{ type: "put", key: found, value: encoder.encode(content) }];
   });
-  if (rows.length === 0) throw new Error(`${name} has neither events nor rows with keys.`);
+  if (rows.length === 0)
+    throw new Error(`${name} is no exported store, and has neither events nor rows with keys.`);
   return { type: "rows", name, rows };
 }
 

@@ -7,9 +7,33 @@ import type { ReadPath, Wanted } from "./read-path.ts";
 import { isLive, type Settings } from "./settings.ts";
 import { SimulatedRecording } from "./simulation.ts";
 
+/** A moment at which a policy takes over the tree that another has made. */
+export interface Takeover {
+  /** The recording up to there. */
+  settings: Settings;
+  /** Microseconds, and the bytes accepted by then. */
+  at: number;
+  accepted: number;
+}
+
 /** How far a recording has come; of one whose end is not known there is no share. */
 export type Status =
-  { at: "running"; share: number | undefined } | { at: "ended" } | { at: "failed"; error: string };
+  | { at: "running"; share: number | undefined; preparing?: string }
+  | { at: "ended" }
+  | { at: "failed"; error: string };
+
+/** An open store that the visitor can change. Events show what comes of it. */
+export interface OpenStore {
+  readonly keyspaces: readonly string[];
+  /** The keyspace that is shown and changed. */
+  readonly keyspace: string;
+  show(keyspace: string): Promise<void>;
+  put(key: string, value: string): Promise<void>;
+  delete(key: string): Promise<void>;
+  flush(): Promise<void>;
+  compact(): Promise<void>;
+  setPolicy(settings: Settings): Promise<void>;
+}
 
 /** A recording that goes on by itself until it is stopped. */
 export interface Recording {
@@ -22,23 +46,32 @@ export interface Recording {
   readonly closed: Promise<void>;
   /** Whether it reads at any moment, not only at its end. */
   readonly readsBack: boolean;
+  /** The store that it shows, while that can be changed by hand. */
+  readonly store?: OpenStore | undefined;
   /** Reads a key as at a moment, in microseconds. */
   read(wanted: Wanted, micros: number): Promise<ReadPath>;
   /** Ends it, wherever it is. */
   stop(): void;
 }
 
-/**
- * Starts a recording; `changed` is called whenever there is more of it. That of a rival, by its number,
- * is not kept open when it has ended. Where there are rows of the visitor's, these are written.
- */
+/** What else a recording is started with. */
+export interface Options {
+  /** The number of a rival, which is not kept open when it has ended. */
+  rival?: number;
+  /** Rows of the visitor's, which are written. */
+  rows?: readonly Write[] | undefined;
+  /** Where its policy takes over another's tree; otherwise it begins with nothing. */
+  takeover?: Takeover | undefined;
+}
+
+/** Starts a recording; `changed` is called whenever there is more of it. */
 export function start(
   settings: Settings,
   changed: () => void,
   after: Promise<void>,
-  { rival = 0, rows }: { rival?: number; rows?: readonly Write[] | undefined } = {},
+  options: Options = {},
 ): Recording {
   // Two stores at work at once would measure each other.
-  if (isLive(settings)) return new LiveRecording(settings, changed, after, rival, rows);
-  return new SimulatedRecording(settings, changed);
+  if (isLive(settings)) return new LiveRecording(settings, changed, after, options);
+  return new SimulatedRecording(settings, changed, options.takeover);
 }

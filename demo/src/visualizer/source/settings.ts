@@ -1,7 +1,7 @@
 /** What a recording is made of: the words of its sentence, and the parts of its link. */
 
 import type { PolicyOptions } from "terrane";
-import { bytes } from "../../format.ts";
+import { bytes, count, inWords } from "../../format.ts";
 import descriptions from "../../policies.json";
 import type { PrefixRule } from "../layout/policy-marks.ts";
 
@@ -101,6 +101,9 @@ export function tooLarge(settings: Settings): string | undefined {
   return `${what} writes at most ${bytes(most)} of values; this one has ${bytes(written)}.`;
 }
 
+/** The most policies that a recording is compared with. */
+export const RIVALS_MAX = 2;
+
 /** Seconds of a recording in a second of the visitor. */
 export const SPEEDS = [0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8] as const;
 
@@ -153,6 +156,33 @@ export function valueOf(settings: Settings, { name, value }: Parameter): Value {
   return isLive(settings) && SIZES.has(name) ? Number(preset) / LIVE_SCALE : preset;
 }
 
+/** The settings of a store that has this policy: all parameters are its own. */
+export function withPolicy(settings: Settings, { policy, ...parameters }: PolicyOptions): Settings {
+  return { ...settings, policy, parameters: parameters as Settings["parameters"] };
+}
+
+/** A policy with all its parameters as the engine has them where nothing else was asked for. */
+export function engineDefaults(policy: PolicyOptions["policy"]): Settings["parameters"] {
+  const described = describe(policy)?.parameters ?? [];
+  return Object.fromEntries(described.map(({ name, value }) => [name, value.value ?? ""]));
+}
+
+/** The parameters that differ from the engine's defaults, in words: `size ratio 4`. */
+export function unusualParameters({ policy, parameters }: Settings): string[] {
+  return Object.entries(engineDefaults(policy)).flatMap(([name, usual]) => {
+    const value = parameters[name];
+    return value === undefined || value === usual
+      ? []
+      : [`${inWords(name)} ${inText(name, value)}`];
+  });
+}
+
+function inText(name: string, value: Value): string {
+  if (typeof value === "boolean") return value ? "on" : "off";
+  if (typeof value === "string") return value === "" ? "none" : value;
+  return name.endsWith("Bytes") ? bytes(value) : count(value);
+}
+
 /** How the policy takes prefixes from keys, if it does. */
 export function prefixRule(settings: Settings): PrefixRule | undefined {
   const described = describe(settings.policy)?.parameters ?? [];
@@ -175,6 +205,16 @@ function policyOptions(settings: Settings, nameOf: (name: string) => string): ob
   return { policy: settings.policy, ...Object.fromEntries(values) };
 }
 
+/** The policy as the simulator takes it. */
+export function simulatedPolicy(settings: Settings): object {
+  return policyOptions(settings, kebab);
+}
+
+/** The policy as the package takes it. */
+export function livePolicy(settings: Settings): PolicyOptions {
+  return policyOptions(settings, (name) => name) as PolicyOptions;
+}
+
 /** The options of a store of this recording. */
 export function liveOptions(settings: Settings) {
   const device = DEVICES[settings.device];
@@ -182,7 +222,7 @@ export function liveOptions(settings: Settings) {
     storage: "storage" in device ? device.storage : "memory",
     memtableBytes: BUFFER_BYTES / LIVE_SCALE,
     policies: "all",
-    policy: policyOptions(settings, (name) => name) as PolicyOptions,
+    policy: livePolicy(settings),
   } as const;
 }
 
@@ -195,7 +235,7 @@ export function configOf(settings: Settings): object {
   const order = ASCENDING.has(settings.workload) ? "ascending" : "scattered";
   const prefixes = { count: PREFIXES, exponent: 0.5 };
   return {
-    policy: policyOptions(settings, kebab),
+    policy: simulatedPolicy(settings),
     "buffer-bytes": BUFFER_BYTES,
     "value-bytes": valueBytes,
     workers,

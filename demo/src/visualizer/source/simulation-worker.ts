@@ -6,6 +6,8 @@ import { loadSimulator } from "./simulator.ts";
 export interface Start {
   /** As `terrane simulate --config` takes it. */
   config: string;
+  /** Another policy from a moment on. */
+  then: { micros: number; policy: string } | undefined;
 }
 
 /** What the worker tells. */
@@ -20,19 +22,27 @@ const SLICE = 20_000;
 const tell = (told: Told) => postMessage(told);
 
 addEventListener("message", ({ data }: MessageEvent<Start>) => {
-  run(data.config).catch((error: unknown) => {
+  run(data).catch((error: unknown) => {
     tell({ type: "failed", error: error instanceof Error ? error.message : String(error) });
   });
 });
 
-async function run(config: string): Promise<void> {
+async function run({ config, then }: Start): Promise<void> {
   const simulate = await loadSimulator();
   const simulation = simulate(config, true);
   const length = simulation.length();
   let more = true;
+  let before = 0;
   while (more) {
-    more = simulation.advance(SLICE, Infinity);
-    const [events, operations] = [simulation.events(), simulation.operations()];
+    // Up to the end of that microsecond: events have whole ones.
+    more = simulation.advance(SLICE, then === undefined ? Infinity : (then.micros + 0.999) / 1e6);
+    const operations = simulation.operations();
+    if (then !== undefined && more && operations - before < SLICE) {
+      simulation.setPolicy(then.policy);
+      then = undefined;
+    }
+    before = operations;
+    const events = simulation.events();
     tell({ type: "progress", events, operations, length, seconds: simulation.seconds() });
   }
   tell({ type: "ended", report: simulation.report() });

@@ -1,9 +1,9 @@
 /** A simulated recording. */
 
 import { Timeline } from "../timeline/timeline.ts";
-import { configOf, type Settings, tooLarge } from "./settings.ts";
-import type { Recording, Status } from "./recording.ts";
-import type { Told } from "./simulation-worker.ts";
+import { configOf, type Settings, simulatedPolicy, tooLarge } from "./settings.ts";
+import type { Recording, Status, Takeover } from "./recording.ts";
+import type { Start, Told } from "./simulation-worker.ts";
 import { parseEvents } from "./event-log.ts";
 import { placesOf, type ReadPath, type Wanted } from "./read-path.ts";
 import type { Question, Reply } from "./reading-worker.ts";
@@ -21,7 +21,7 @@ export class SimulatedRecording implements Recording {
   #settle: () => void = () => undefined;
 
   /** Starts it; `changed` is called whenever there is more of it. */
-  constructor(settings: Settings, changed: () => void) {
+  constructor(settings: Settings, changed: () => void, takeover?: Takeover) {
     this.settings = settings;
     this.#changed = changed;
     this.ended = new Promise((settle) => (this.#settle = settle));
@@ -37,7 +37,10 @@ export class SimulatedRecording implements Recording {
     worker.addEventListener("error", ({ message }) => {
       this.#end({ at: "failed", error: message || "The simulator's worker did not start." });
     });
-    worker.postMessage({ config: JSON.stringify(configOf(settings)) });
+    const config = JSON.stringify(configOf(takeover?.settings ?? settings));
+    const policy = JSON.stringify(simulatedPolicy(settings));
+    const then = takeover && { micros: takeover.at, policy };
+    worker.postMessage({ config, then } satisfies Start);
     this.#worker = worker;
   }
 

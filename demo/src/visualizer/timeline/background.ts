@@ -4,7 +4,7 @@
  */
 
 import type { StallReason } from "terrane";
-import type { Span, Wait } from "./history.ts";
+import type { History } from "./history.ts";
 import type { State } from "./state.ts";
 import type { Timeline } from "./timeline.ts";
 
@@ -39,11 +39,10 @@ export function backgroundAt(timeline: Timeline, micros: number, workers: number
   const { history } = timeline;
   const from = Math.max(micros - WINDOW, 0);
   const length = Math.max(micros - from, 1);
-  const busy = Array.from({ length: Math.max(workers, history.lanes) }, () => 0);
-  for (const work of history.works) {
-    if (work.from > micros) break;
-    busy[work.lane] = (busy[work.lane] ?? 0) + overlap(work, from, micros);
-  }
+  const busy = Array.from({ length: Math.max(workers, history.lanes) }, (_, lane) => {
+    const worked = history.busy[lane];
+    return worked === undefined ? 0 : worked.until(micros) - worked.until(from);
+  });
   // A state that is asked for is the start of the next search: the later one comes last.
   const before = moved(timeline, timeline.at(from), from);
   const now = timeline.at(micros);
@@ -66,7 +65,7 @@ export function backgroundAt(timeline: Timeline, micros: number, workers: number
         bytesPerSecond: perSecond("merges"),
       },
     ],
-    heldUp: heldUp(history.waits, history.slowdowns, micros),
+    heldUp: heldUp(history, micros),
   };
 }
 
@@ -86,23 +85,13 @@ function moved(timeline: Timeline, state: State, micros: number) {
   return { flushes: flushed, merges: mergeRead + mergeWritten + merges };
 }
 
-function heldUp(waits: readonly Wait[], slowdowns: readonly Wait[], micros: number): HeldUp[] {
-  const found = new Map<StallReason, HeldUp>();
-  const add = (spans: readonly Wait[], kind: "stalled" | "slowed") => {
-    for (const span of spans) {
-      if (span.from > micros) break;
-      const { reason } = span;
-      const of = found.get(reason) ?? { reason, stalled: 0, slowed: 0 };
-      of[kind] += overlap(span, 0, micros);
-      found.set(reason, of);
-    }
-  };
-  add(waits, "stalled");
-  add(slowdowns, "slowed");
-  return [...found.values()];
-}
-
-/** How much of a span lies between two moments. */
-function overlap({ from, to }: Span, begin: number, end: number): number {
-  return Math.max(Math.min(to ?? end, end) - Math.max(from, begin), 0);
+function heldUp({ stalls, slowdowns }: History, micros: number): HeldUp[] {
+  const reasons = [...new Set([...stalls.keys(), ...slowdowns.keys()])];
+  return reasons
+    .map((reason) => ({
+      reason,
+      stalled: stalls.get(reason)?.until(micros) ?? 0,
+      slowed: slowdowns.get(reason)?.until(micros) ?? 0,
+    }))
+    .filter(({ stalled, slowed }) => stalled + slowed > 0);
 }

@@ -1,10 +1,13 @@
 /** What the ribbon shows of a whole recording: how full levels were, what was written, who waited, who worked. */
 
 import type { StallReason } from "terrane";
+import { type Amplification, amplificationOf } from "./amplification.ts";
+import { Elapsed } from "./elapsed.ts";
 import type { RecordedEvent } from "./events.ts";
+import { search } from "./search.ts";
 import { fullness, levelBytes, type State } from "./state.ts";
 
-/** A moment between two changes. */
+/** A moment between two changes, of which a merge's progress is none. */
 export interface Sample {
   micros: number;
   /** By level: what it holds by what it may hold; null where that is not bounded. */
@@ -13,6 +16,7 @@ export interface Sample {
   bytes: readonly number[];
   accepted: number;
   written: number;
+  amplification: Amplification;
 }
 
 /** Something that lasted. */
@@ -30,6 +34,14 @@ export interface Work extends Span {
   lane: number;
 }
 
+/** A memtable that was sealed. */
+export interface Seal {
+  micros: number;
+  bytes: number;
+  /** Accepted with it. */
+  accepted: number;
+}
+
 /** A wait of writes. */
 export interface Wait extends Span {
   reason: StallReason;
@@ -40,13 +52,67 @@ export class History {
   readonly samples: Sample[] = [];
   readonly works: Work[] = [];
   readonly waits: Wait[] = [];
-  /** Times in which writes slowed down, so that they would not have to wait. */
-  readonly slowdowns: Wait[] = [];
+  /** When each lane had a group. */
+  readonly busy: Elapsed[] = [];
+  /** When writes waited, and when they slowed down so that they would not have to, by reason. */
+  readonly stalls: Map<StallReason, Elapsed> = new Map();
+  readonly slowdowns: Map<StallReason, Elapsed> = new Map();
+  /** When memtables were sealed, and with how many bytes. */
+  readonly seals: Seal[] = [];
+  /** Times at which groups were installed, in microseconds. */
+  readonly #installs: number[] = [];
   /** Times of decisions, in microseconds. */
   readonly decisions: number[] = [];
-  /** The most groups at once. */
-  lanes = 0;
   readonly #running: Work[] = [];
+
+  /** The most groups at once. */
+  get lanes(): number {
+    return this.busy.length;
+  }
+
+  /** The number of decisions up to a moment. */
+  decisionsAt(micros: number): number {
+    return search(this.decisions.length, (i) => (this.decisions[i] ?? 0) <= micros);
+  }
+
+  /**
+   * About how full the active memtable is at a moment: it fills evenly from one seal to the next. Undefined
+   * where the next one is not known.
+   */
+  memtableAt(micros: number): { bytes: number; share: number } | undefined {
+    const at = search(this.seals.length, (i) => (this.seals[i]?.micros ?? 0) <= micros);
+    const [last, next] = [this.seals[at - 1]?.micros ?? 0, this.seals[at]];
+    if (next === undefined) return undefined;
+    const share = (micros - last) / (next.micros - last);
+    return { bytes: next.bytes * share, share };
+  }
+
+  /** The sample of the last change up to a moment, other than a merge's progress; undefined before the first. */
+  sampleAt(micros: number): Sample | undefined {
+    return this.samples[
+      search(this.samples.length, (i) => (this.samples[i]?.micros ?? 0) <= micros) - 1
+    ];
+  }
+
+  /** The number of groups that were installed up to a moment. */
+  installsAt(micros: number): number {
+    return search(this.#installs.length, (i) => (this.#installs[i] ?? 0) <= micros);
+  }
+
+  /** About how many bytes were accepted by a moment: those in the active memtable, too. */
+  acceptedAt(micros: number): number {
+    const at = search(this.seals.length, (i) => (this.seals[i]?.micros ?? 0) <= micros);
+    return (this.seals[at - 1]?.accepted ?? 0) + (this.memtableAt(micros)?.bytes ?? 0);
+  }
+
+  /** When so many bytes were accepted; undefined if all that is known were not more. */
+  momentOf(accepted: number): number | undefined {
+    const at = search(this.seals.length, (i) => (this.seals[i]?.accepted ?? 0) <= accepted);
+    const [last, next] = [this.seals[at - 1], this.seals[at]];
+    if (next === undefined) return undefined;
+    const [from, before] = [last?.micros ?? 0, last?.accepted ?? 0];
+    return from + ((accepted - before) / next.bytes) * (next.micros - from);
+  }
 
   /** Notes an event and the state after it. */
   note(event: RecordedEvent, state: State): void {
@@ -59,8 +125,13 @@ export class History {
         for (const work of this.#running.splice(0)) work.to = micros;
         const wait = this.waits.at(-1);
         if (wait !== undefined) wait.to ??= micros;
+        const elapsed = [...this.busy, ...this.stalls.values(), ...this.slowdowns.values()];
+        for (const one of elapsed) one.end(micros);
         break;
       }
+      case "memtable-sealed":
+        this.seals.push({ micros, bytes: event.bytes, accepted: state.totals.accepted });
+        break;
       case "compaction-begun":
         this.decisions.push(micros);
         break;
@@ -69,30 +140,32 @@ export class History {
         break;
       case "group-installed":
         this.#end(event.compaction, event.inputs[0] ?? 0, micros);
+        this.#installs.push(micros);
         break;
       case "group-abandoned":
         this.#end(event.compaction, event.group, micros);
         break;
       case "stalled":
         this.waits.push({ from: micros, to: undefined, reason: event.reason });
+        elapsedOf(this.stalls, event.reason).begin(micros);
         break;
       case "stall-ended": {
         const wait = this.waits.at(-1);
         if (wait !== undefined) wait.to = micros;
+        elapsedOf(this.stalls, event.reason).end(micros);
         break;
       }
       case "slowdown-begun":
-        this.slowdowns.push({ from: micros, to: undefined, reason: event.reason });
+        elapsedOf(this.slowdowns, event.reason).begin(micros);
         break;
-      case "slowdown-ended": {
-        const slowdown = this.slowdowns.at(-1);
-        if (slowdown !== undefined) slowdown.to = micros;
+      case "slowdown-ended":
+        elapsedOf(this.slowdowns, event.reason).end(micros);
         break;
-      }
       default:
     }
     this.samples.push({
       micros,
+      amplification: amplificationOf(state),
       bytes: state.levels.map(levelBytes),
       fullness: state.levels.map((_, depth) => fullness(state, depth)),
       accepted: state.totals.accepted,
@@ -104,8 +177,8 @@ export class History {
     const taken = new Set(this.#running.map(({ lane }) => lane));
     let lane = 0;
     while (taken.has(lane)) lane += 1;
-    this.lanes = Math.max(this.lanes, lane + 1);
     const { micros, compaction, inputs, level } = event;
+    (this.busy[lane] ??= new Elapsed()).begin(micros);
     const group = inputs[0] ?? 0;
     const work = { from: micros, to: undefined, compaction, group, level, lane };
     this.#running.push(work);
@@ -117,6 +190,15 @@ export class History {
       (one) => one.compaction === compaction && one.group === group,
     );
     if (at < 0) return;
-    for (const work of this.#running.splice(at, 1)) work.to = micros;
+    for (const work of this.#running.splice(at, 1)) {
+      work.to = micros;
+      this.busy[work.lane]?.end(micros);
+    }
   }
+}
+
+function elapsedOf(all: Map<StallReason, Elapsed>, reason: StallReason): Elapsed {
+  let found = all.get(reason);
+  if (found === undefined) all.set(reason, (found = new Elapsed()));
+  return found;
 }

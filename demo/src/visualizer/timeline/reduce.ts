@@ -3,6 +3,7 @@
 import type { Table } from "terrane";
 import type { RecordedEvent } from "./events.ts";
 import { compareKeys } from "../../key-scale.ts";
+import { search } from "./search.ts";
 import {
   type Arrival,
   bytesOf,
@@ -249,14 +250,9 @@ function insert(
 function merged(a: readonly PlacedTable[], b: readonly PlacedTable[]): PlacedTable[] {
   const [first, last] = [b[0], b.at(-1)];
   if (first === undefined || last === undefined) return [...a];
-  let [low, high] = [0, a.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (before(a[middle], first)) low = middle + 1;
-    else high = middle;
-  }
-  const all = a.toSpliced(low, 0, ...b);
-  const next = a[low];
+  const at = search(a.length, (i) => before(a[i], first));
+  const all = a.toSpliced(at, 0, ...b);
+  const next = a[at];
   const fits = next === undefined || before(last, next);
   return fits ? all : all.sort((a, b) => compareKeys(a.smallest, b.smallest));
 }

@@ -11,6 +11,7 @@ import type { RecordedEvent } from "./events.ts";
 import { History } from "./history.ts";
 import { Progress } from "./progress.ts";
 import { reduce } from "./reduce.ts";
+import { search } from "./search.ts";
 import { EMPTY, type State } from "./state.ts";
 
 /** Events between two key frames. */
@@ -23,8 +24,6 @@ export class Timeline {
   /** How far merges are in between. */
   readonly progress: Progress = new Progress();
   readonly #events: RecordedEvent[] = [];
-  /** Bytes accepted once each event has happened. */
-  readonly #accepted: number[] = [];
   /** The state before each 256th event. */
   readonly #frames: State[] = [EMPTY];
   /** The state after all events. */
@@ -62,7 +61,6 @@ export class Timeline {
     for (const event of events) {
       this.#end = reduce(this.#end, event);
       this.#events.push(event);
-      this.#accepted.push(this.#end.totals.accepted);
       this.history.note(event, this.#end);
       this.progress.note(event);
       if (this.#events.length % KEY_FRAME_EVENTS === 0) this.#frames.push(this.#end);
@@ -89,11 +87,6 @@ export class Timeline {
     return search(this.#events.length, (i) => (this.#events[i]?.micros ?? 0) <= micros);
   }
 
-  /** The number of events after which so many bytes were accepted. */
-  countAtAccepted(bytes: number): number {
-    return search(this.#events.length, (i) => (this.#accepted[i] ?? 0) <= bytes);
-  }
-
   /** The state at a time. */
   at(micros: number): State {
     return this.after(this.countAt(micros));
@@ -112,15 +105,4 @@ export class Timeline {
     yield* this.#frames;
     yield this.#end;
   }
-}
-
-/** The number of positions that hold, if all that do come first. */
-function search(length: number, holds: (position: number) => boolean): number {
-  let [low, high] = [0, length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (holds(middle)) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

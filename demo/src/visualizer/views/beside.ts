@@ -1,8 +1,7 @@
 /** Recordings beside each other: which moment of one belongs to a moment of the other. */
 
 import { type Bands, bandsOf } from "../layout/bands.ts";
-import type { Recording } from "../source/recording.ts";
-import type { State } from "../timeline/state.ts";
+import type { Recording, Takeover } from "../source/recording.ts";
 
 /**
  * How much is known of a recording, for what holds for all of it: it grows when its length has doubled, and
@@ -26,18 +25,37 @@ export class BandsByRecording {
   }
 }
 
-/** The state of a rival when it has accepted as much as the recording that is shown. */
-export function beside({ timeline }: Recording, { totals }: State): State {
-  return timeline.after(timeline.countAtAccepted(totals.accepted));
+/** A moment of a recording, and whether the recording has come so far that nothing of it will change. */
+export interface Moment {
+  micros: number;
+  reached: boolean;
 }
 
-/** Whether a recording has not come as far as the one that is shown. */
-export function behind({ status }: Recording, state: State, own: State): boolean {
-  return status.at === "running" && state.totals.accepted < own.totals.accepted;
+/**
+ * When a rival has accepted as much as the recording that is shown had at a moment, or its end. Until it
+ * takes over that recording's tree, it is the same.
+ */
+export function momentBeside(
+  rival: Recording,
+  { recording: shown, takeover }: { recording: Recording; takeover: Takeover | undefined },
+  micros: number,
+): Moment {
+  if (takeover !== undefined && micros <= takeover.at) return sameMoment(rival, micros);
+  const accepted = shown.timeline.history.acceptedAt(micros);
+  const found = rival.timeline.history.momentOf(accepted);
+  // How much of a memtable is filled is known once it is sealed: what was accepted before says too little.
+  const reached = found !== undefined || rival.status.at !== "running";
+  return { micros: found ?? rival.timeline.duration, reached };
 }
 
-/** By how much a value is above another, or below it. */
+/** The same moment of a recording. */
+export function sameMoment({ timeline, status }: Recording, micros: number): Moment {
+  return { micros, reached: status.at !== "running" || timeline.duration > micros };
+}
+
+/** By how much a value is above another, or below it; without a sign where that shows as nothing. */
 export function difference(value: number, from: number, text: (value: number) => string): string {
-  const sign = value >= from ? "+" : "−";
-  return `${sign}${text(Math.abs(value - from))}`;
+  const size = text(Math.abs(value - from));
+  if (size === text(0)) return `±${size}`;
+  return `${value > from ? "+" : "−"}${size}`;
 }

@@ -2,20 +2,51 @@
 
 import type { Pen } from "../canvas/marks.ts";
 import { addressOf, attach } from "../source/attached.ts";
+import { ImportedRecording, removeImport } from "../source/imported.ts";
 import { openFile, OpenedRecording } from "../source/opened.ts";
 import type { Write } from "../source/operations.ts";
 import type { ReadPath, Wanted } from "../source/read-path.ts";
-import { type Recording, start, type Status } from "../source/recording.ts";
+import {
+  type OpenStore,
+  type Recording,
+  start,
+  type Status,
+  type Takeover,
+} from "../source/recording.ts";
 import { removeRemains } from "../source/live.ts";
-import { DEFAULTS, isLive, RANGES, type Settings, sizesOf } from "../source/settings.ts";
+import {
+  DEFAULTS,
+  engineDefaults,
+  isLive,
+  RANGES,
+  RIVALS_MAX,
+  type Settings,
+  sizesOf,
+} from "../source/settings.ts";
 import { decode, encode } from "../source/link.ts";
 import type { State } from "../timeline/state.ts";
 
-/** Policies that a recording is compared with, best known first. */
+type PolicyName = Settings["policy"];
+
+/** Policies that a recording is compared with unless others are chosen, best known first. */
 const RIVALS = ["leveled", "tiered", "leveled-full"] as const;
 
 /** How often numbers change, in milliseconds. */
 const TELL = 100;
+
+/** How long a decision is shown without motion, in milliseconds. */
+const STEP = 1000;
+
+/** More groups than these, installed within a second, are too many to follow: nothing glides. */
+const INSTALLS_MAX = 20;
+
+/** What is shown instead of a workload. */
+interface ShownFile {
+  name: string;
+  problem: string | undefined;
+  /** Whether it is an exported store. */
+  isStore?: boolean;
+}
 
 /** The player of one recording. */
 export class Player {
@@ -29,6 +60,10 @@ export class Player {
   version = $state(0);
   recording: Recording = $state.raw(undefined as never);
   rivals: Recording[] = $state.raw([]);
+  /** Where rivals take over the tree that is shown; undefined if they begin with nothing. */
+  takeover: Takeover | undefined = $state.raw(undefined);
+  /** The rivals that were chosen, where they were. */
+  #chosen: readonly PolicyName[] | undefined;
   /** Whether keys are read. */
   reading = $state(false);
   /** The read that is shown, how many of its places, and why there is none. */
@@ -36,13 +71,19 @@ export class Player {
   placesShown = $state(0);
   readProblem = $state("");
   /** The file or the process that is shown, and what is wrong with it. */
-  file: { name: string; problem: string | undefined } | undefined = $state.raw(undefined);
+  file: ShownFile | undefined = $state.raw(undefined);
+  /** What was set before a store was shown, whose parameters are for its own size. */
+  #before: Settings | undefined;
+  /** Settles when nothing that was shown before holds anything any more. */
+  #gone: Promise<void> = Promise.resolve();
   /** Rows of the visitor's that are written, instead of a workload. */
   #rows: readonly Write[] | undefined;
   /** How the picture is drawn that is shown. */
   picture: { width: number; height: number; draw: (pen: Pen) => void } | undefined;
   /** The moment, for what is redrawn at each frame. */
   cursor = 0;
+  /** Whether the visitor wants no motion: then a decision a second is shown. */
+  readonly #still = matchMedia("(prefers-reduced-motion: reduce)");
   #lastFrame = 0;
   #lastTold = 0;
   #growth: ReturnType<typeof setTimeout> | undefined;
@@ -54,6 +95,7 @@ export class Player {
   constructor(fragment: string) {
     this.open(fragment);
     if (!isLive(this.settings)) void removeRemains();
+    void removeImport();
   }
 
   /** Shows what a link says. */
@@ -64,12 +106,16 @@ export class Player {
     this.settings = linked.settings;
     if (linked.speed !== undefined) this.speed = linked.speed;
     this.selected = linked.selected;
-    this.#start();
+    this.#chosen = linked.rivals;
+    // A live run does not repeat itself: only a simulation takes over at the moment of a link.
+    const from = isLive(linked.settings) ? undefined : linked.from;
+    this.#start(
+      from === undefined ? undefined : { settings: linked.settings, at: from, accepted: 0 },
+    );
     this.#linked = linked.at;
     this.#linkedRead = linked.read;
     this.reading = linked.read !== undefined;
-    this.playing =
-      linked.at === undefined && !matchMedia("(prefers-reduced-motion: reduce)").matches;
+    this.playing = linked.at === undefined && !this.#still.matches;
   }
 
   /** The state at the moment that is told. */
@@ -95,16 +141,26 @@ export class Player {
     return this.recording.status;
   }
 
+  /** The store that is shown and can be changed, if there is one. */
+  get store(): OpenStore | undefined {
+    void this.version;
+    return this.recording.store;
+  }
+
   /** The length of the recording so far, in microseconds. */
   get duration(): number {
     void this.version;
     return this.recording.timeline.duration;
   }
 
-  /** Shows a trace, or has the engine write the rows of a file. */
+  /** Shows an exported store or a trace, or has the engine write the rows of a file. */
   async openFile(file: File): Promise<void> {
     const opened = await openFile(file);
     this.selected = undefined;
+    if (opened.type === "store") {
+      this.#import(opened.file);
+      return;
+    }
     if (opened.type === "trace") {
       this.file = { name: opened.name, problem: opened.problem };
       this.#show(new OpenedRecording(this.settings, opened.events));
@@ -126,6 +182,25 @@ export class Player {
     this.playing = true;
   }
 
+  /** Has the engine open an exported store. */
+  #import(file: File): void {
+    this.stop();
+    const settings = $state.snapshot(this.settings) as Settings;
+    let told = settings;
+    const changed = () => {
+      if (recording !== this.recording) return;
+      // The visitor's own, until the store has others.
+      if (recording.settings !== told) this.settings = told = recording.settings;
+      this.#grown();
+    };
+    const recording = new ImportedRecording(file, settings, changed, this.#gone);
+    if (this.file?.isStore !== true) this.#before = settings;
+    this.#rows = undefined;
+    this.file = { name: file.name, problem: undefined, isStore: true };
+    this.speed = 1;
+    this.#show(recording);
+  }
+
   /** Shows what a process does, as it does it. */
   async attach(text: string): Promise<void> {
     const address = addressOf(text);
@@ -142,9 +217,10 @@ export class Player {
 
   /** Leaves the file, or the process, for the workload that is chosen. */
   closeFile(): void {
+    const before = this.file?.isStore === true ? this.#before : undefined;
     this.file = undefined;
     this.#rows = undefined;
-    this.settings = { ...this.settings, ...sizesOf(this.settings) };
+    this.settings = before ?? { ...this.settings, ...sizesOf(this.settings) };
     this.#start();
     this.playing = true;
   }
@@ -154,14 +230,19 @@ export class Player {
     this.stop();
     this.recording = recording;
     this.rivals = [];
+    this.takeover = undefined;
     this.seek(0);
     this.version += 1;
     this.playing = true;
   }
 
-  /** Starts another recording. */
+  /** Starts another recording, or gives the store that is shown another policy. */
   change(changes: Partial<Settings>): void {
     const before = this.settings;
+    if (this.store !== undefined) {
+      this.#changePolicy(this.store, { ...before, ...changes });
+      return;
+    }
     const settings = { ...before, ...changes };
     if (settings.policy !== before.policy) settings.parameters = {};
     // What is simulated in a second takes the engine minutes.
@@ -177,6 +258,25 @@ export class Player {
     this.playing = true;
   }
 
+  #changePolicy(store: OpenStore, settings: Settings): void {
+    if (settings.policy !== this.settings.policy) {
+      settings.parameters = engineDefaults(settings.policy);
+    }
+    this.settings = settings;
+    const tell = (problem: string | undefined) => {
+      if (this.store === store && this.file !== undefined) this.file = { ...this.file, problem };
+    };
+    store.setPolicy(settings).then(
+      () => tell(undefined),
+      (error: unknown) => {
+        // The store has the policy that it had.
+        if (this.store === store) this.settings = this.recording.settings;
+        tell(error instanceof Error ? error.message : String(error));
+      },
+    );
+    this.playing = true;
+  }
+
   /** Plays, from the beginning at the end of a recording, or pauses. */
   toggle(): void {
     const { timeline, status } = this.recording;
@@ -187,14 +287,44 @@ export class Player {
 
   /** Ends its simulations. */
   stop(): void {
-    for (const recording of [this.recording, ...this.rivals]) recording.stop();
+    const before = this.recording === undefined ? [] : [this.recording, ...this.rivals];
+    for (const recording of before) recording.stop();
+    const closed = before.map(({ closed }) => closed);
+    this.#gone = Promise.allSettled([this.#gone, ...closed]).then(() => undefined);
   }
 
   /** The link to what is shown. */
   link(): string {
     const { settings, speed, selected, cursor } = this;
     const read = this.reading ? this.path?.key : undefined;
-    return encode({ settings, speed, selected, at: Math.round(cursor), read });
+    return encode({
+      settings,
+      speed,
+      selected,
+      at: Math.round(cursor),
+      read,
+      rivals: this.#chosen,
+      from: this.takeover?.at,
+    });
+  }
+
+  /** Compares with other policies: from the beginning, or from the moment on. */
+  compare(policies: readonly PolicyName[], here: boolean): void {
+    this.#chosen = policies;
+    const { settings, timeline } = this.recording;
+    if (here) this.seek(Math.floor(this.cursor));
+    const at = Math.floor(this.cursor);
+    const { accepted } = timeline.at(at).totals;
+    this.#startRivals(here ? { settings, at, accepted } : undefined);
+    this.version += 1;
+  }
+
+  /** Compares with another policy in the place of one. */
+  replaceRival(index: number, policy: PolicyName): void {
+    const names = this.rivals.map(({ settings }) => settings.policy);
+    this.#chosen = names.with(index, policy);
+    this.#startRivals(this.takeover);
+    this.version += 1;
   }
 
   /** Reads a key at the moment, and shows the first place that it asks. */
@@ -212,6 +342,7 @@ export class Player {
       this.path = path;
       this.placesShown = 1;
     } catch (error) {
+      if (recording !== this.recording) return;
       this.readProblem = error instanceof Error ? error.message : String(error);
     }
   }
@@ -238,13 +369,32 @@ export class Player {
     else if (direction < 0) this.seek(0);
   }
 
-  /** Advances the moment by what has passed since the last frame. */
+  /** Microseconds of the recording in a millisecond of what glides and rises; 0 while nothing does. */
+  get pace(): number {
+    if (!this.playing || this.#still.matches) return 0;
+    const { history } = this.recording.timeline;
+    const before = this.cursor - this.speed * 1e6;
+    const installs = history.installsAt(this.cursor) - history.installsAt(before);
+    return installs > INSTALLS_MAX ? 0 : this.speed * 1000;
+  }
+
+  /** Advances the moment by what has passed since the last frame, or to the next decision. */
   tick(now: number): void {
     const passed = Math.min(now - this.#lastFrame, 250);
     this.#lastFrame = now;
     if (!this.playing) return;
     this.path = undefined;
     const { timeline, status } = this.recording;
+    if (this.#still.matches) {
+      if (now - this.#lastTold < STEP) return;
+      this.#lastTold = now;
+      const at = timeline.find("compaction-begun", timeline.countAt(this.cursor), 1);
+      const micros = at === undefined ? undefined : timeline.event(at)?.micros;
+      if (micros === undefined && status.at === "running") return;
+      this.cursor = this.shown = micros ?? timeline.duration;
+      this.playing = micros !== undefined;
+      return;
+    }
     this.cursor = Math.min(this.cursor + passed * 1000 * this.speed, timeline.duration);
     if (this.cursor === timeline.duration && status.at !== "running") {
       this.playing = false;
@@ -255,30 +405,33 @@ export class Player {
     }
   }
 
-  #start(): void {
-    const before = this.recording === undefined ? [] : [this.recording, ...this.rivals];
-    for (const recording of before) recording.stop();
-    const settings = $state.snapshot(this.settings) as Settings;
-    const changed = () => this.#grown();
+  #start(takeover?: Takeover): void {
     // A store of those before may still be closing.
-    const gone = Promise.all(before.map(({ closed }) => closed)).then(() => undefined);
+    this.stop();
+    const settings = $state.snapshot(this.settings) as Settings;
     this.cursor = 0;
     this.shown = 0;
     this.path = undefined;
+    this.recording = start(settings, () => this.#grown(), this.#gone, { rows: this.#rows });
+    this.#startRivals(takeover);
+    this.version += 1;
+  }
+
+  /** Has the rivals do the same: on the engine one after the other. */
+  #startRivals(takeover: Takeover | undefined): void {
+    const { settings, ended } = this.recording;
     const rows = this.#rows;
-    const recording = start(settings, changed, gone, { rows });
-    this.recording = recording;
-    let last = recording.ended;
-    const others = RIVALS.filter((name) => name !== settings.policy).slice(0, 2);
-    this.rivals = others.map((policy, i) => {
-      const rival = start({ ...settings, policy, parameters: {} }, changed, last, {
-        rival: i + 1,
-        rows,
-      });
+    for (const rival of this.rivals) rival.stop();
+    const gone = this.rivals.map(({ closed }) => closed);
+    let last: Promise<void> = Promise.all([ended, ...gone]).then(() => undefined);
+    this.takeover = takeover;
+    const names = this.#chosen ?? RIVALS.filter((name) => name !== settings.policy);
+    this.rivals = names.slice(0, RIVALS_MAX).map((policy, i) => {
+      const own = { ...settings, policy, parameters: {} };
+      const rival = start(own, () => this.#grown(), last, { rival: i + 1, rows, takeover });
       last = rival.ended;
       return rival;
     });
-    this.version += 1;
   }
 
   /** Notes that a recording has grown, as often as text changes. */

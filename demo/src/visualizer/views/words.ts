@@ -5,12 +5,30 @@ import type { RecordedEvent } from "../timeline/events.ts";
 import { bytes, count, plural } from "../../format.ts";
 import type { Place, ReadPath } from "../source/read-path.ts";
 import { treeFact } from "../timeline/facts.ts";
-import type { Group, PlacedTable, State } from "../timeline/state.ts";
+import type { Compaction, Group, PlacedTable, State } from "../timeline/state.ts";
+
+/**
+ * The compaction that is spoken of: the one that is decided at this very moment, or else the deepest that
+ * merges, or the latest.
+ */
+export function describedCompaction(state: State, micros: number): Compaction | null {
+  const { latest, compactions } = state;
+  if (latest?.began === micros) return latest;
+  const deepest = deepestOf(state.groups);
+  return compactions.find(({ id }) => id === deepest?.compaction) ?? latest;
+}
+
+/** The merge into the deepest level. */
+function deepestOf(groups: readonly Group[]): Group | undefined {
+  return groups.filter(({ moved }) => !moved).toSorted((a, b) => b.level - a.level)[0];
+}
 
 /** What happens now, in one sentence. */
-export function nowSentence(state: State): string {
+export function nowSentence(state: State, micros: number): string {
   const merges = state.groups.filter(({ moved }) => !moved);
-  const deepest = merges.toSorted((a, b) => b.level - a.level)[0];
+  const spoken = describedCompaction(state, micros);
+  const ofIt = merges.filter(({ compaction }) => compaction === spoken?.id);
+  const deepest = deepestOf(ofIt) ?? deepestOf(merges);
   if (deepest === undefined) {
     if (state.levels.length === 0) return "Nothing on disk yet: writes go to memory.";
     if (state.stall !== null) return waitSentence(state);
@@ -141,7 +159,7 @@ export function tableText(table: PlacedTable, level: number): string {
   const { id, entries, tombstones, arrival, since, filterBits } = table;
   const dead = tombstones > 0 ? `, ${count(tombstones)} of them tombstones` : "";
   const size = `${bytes(table.bytes)}, ${plural(entries, "entry", "entries")}${dead}`;
-  const filter = `filter of ${filterBits.toFixed(1)} bits a key`;
+  const filter = `filter of ${filterBits.toFixed(1)} bits per key`;
   return `Table ${id}, level ${level}: ${size}; ${arrival} at ${seconds(since)} s; ${filter}.`;
 }
 

@@ -1,0 +1,44 @@
+/** Reads of single keys on the engine, as its store is now. */
+
+import type { Db, Trace } from "terrane";
+import { type State, tablesOf } from "../timeline/state.ts";
+import { placesOf, type ReadPath, type Wanted } from "./read-path.ts";
+
+/** Keys that are tried until a filter is wrong about one. */
+const TRIES = 2000;
+
+/** What reads keys: a store, or one of its keyspaces. */
+export type Reader = Pick<Db, "trace" | "keys">;
+
+/** Bytes after a table's smallest key, with which a key is one that hardly any store has. */
+const RANDOM_BYTES = 8;
+
+/** Reads a key; the tree is as it is now, which is the moment that the read is shown at. */
+export async function readKey(
+  reader: Reader,
+  wanted: Wanted,
+  { levels, micros }: State,
+): Promise<ReadPath> {
+  const path = (key: Uint8Array, { steps }: Trace) => ({ key, micros, places: placesOf(steps) });
+  if (wanted.by === "key") {
+    const key = wanted.next ? await nextKey(reader, wanted.key) : wanted.key;
+    return path(key, await reader.trace(key));
+  }
+  // Only tables that cover a key are asked for it.
+  const tables = levels.flatMap(tablesOf);
+  for (let i = 0; i < TRIES; i++) {
+    const { smallest = new Uint8Array() } = tables[(i * 7919) % tables.length] ?? {};
+    const random = crypto.getRandomValues(new Uint8Array(RANDOM_BYTES));
+    const key = Uint8Array.of(...smallest, ...random);
+    const trace = await reader.trace(key);
+    const wrong = trace.steps.some((step) => step.step === "absent" && step.falsePositive);
+    if (wrong) return path(key, trace);
+  }
+  throw new Error(`No filter was wrong about any of ${TRIES} keys.`);
+}
+
+/** The first key from one on, or that key itself where none follows. */
+async function nextKey(reader: Reader, from: Uint8Array): Promise<Uint8Array> {
+  for await (const key of reader.keys({ gte: from, limit: 1, keyEncoding: "binary" })) return key;
+  return from;
+}
