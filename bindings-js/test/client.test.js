@@ -129,11 +129,12 @@ test("a slow listener learns how many events it missed", async () => {
 });
 
 test("aborting an import that waits for a lock ends its worker", async () => {
-  const { started, worker } = workers(mute);
+  const { started, worker } = workers(({ op }) => (op === "import" ? undefined : { value: null }));
   const off = new AbortController();
   const importing = importStore("held", new Blob([]), { worker, signal: off.signal });
   await settle();
   off.abort("why");
   await assert.rejects(importing, { code: "aborted", cause: "why" });
+  assert.deepEqual(started[0].operations, ["import", "endImport"]);
   assert.ok(started[0].terminated);
 });

@@ -56,12 +56,16 @@ test("a close waits for earlier calls; a signal stops no work", async ({ storePa
   await fill(page, "closing");
   const found = await page.evaluate(async () => {
     const { db, terrane } = window;
-    const signal = AbortSignal.timeout(1);
-    const aborted = await Promise.all(
-      [() => db.flush({ signal }), () => db.compactRange({ signal }), () => db.check({ signal })]
-        .map(window.failure)
-        .map(async (failure) => (await failure)?.code),
-    );
+    const aborter = new AbortController();
+    const { signal } = aborter;
+    const failing = [
+      () => db.flush({ signal }),
+      () => db.compactRange({ signal }),
+      () => db.check({ signal }),
+    ].map(window.failure);
+    // They are sent by then, in a microtask queued earlier.
+    queueMicrotask(() => aborter.abort());
+    const aborted = (await Promise.all(failing)).map((failure) => failure?.code);
     const calls = [db.put("k", "w"), db.flush(), db.compactRange(), db.check(), db.close()];
     const settled = await Promise.allSettled(calls);
     const after = await window.failure(() => db.flush());

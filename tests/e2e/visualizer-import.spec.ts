@@ -197,7 +197,7 @@ test("a file that is damaged or no store is refused with what was found", async 
   await expect(page.locator(".sentence")).toContainText("with size ratio 7");
   await expect(page.locator("[role=alert]")).toHaveCount(0);
   await page.getByRole("button", { name: "close" }).click();
-  await expect(page.locator(".sentence")).toContainText("with size ratio 5");
+  await expect(page.locator(".sentence")).toContainText("with 1 parameter changed");
 });
 
 test("another tab leaves the imported store of this one alone", async ({ context, origin }) => {

@@ -61,7 +61,7 @@ fn load(db: &Db, seed: u64, fails: bool) {
                         (0..128).flat_map(|_| random.word().to_le_bytes()).collect();
                     // A store whose merge has panicked takes no more.
                     let done = rows.put(key, &value, Durability::Buffered);
-                    let done = done.and_then(|()| rows.get(random.below(5000).to_be_bytes()));
+                    let done = done.and_then(|_| rows.get(random.below(5000).to_be_bytes()));
                     if fails && done.is_err() {
                         return;
                     }

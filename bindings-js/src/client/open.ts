@@ -56,7 +56,6 @@ export async function importStore(
   const line = new Line(worker);
   const aborter = new AbortController();
   let started = false;
-  let starting: Promise<unknown> = Promise.resolve();
   const abort = () => aborter.abort(signal && abortError(signal));
   signal?.addEventListener("abort", abort);
   const unwatchPage = watchPage({
@@ -77,13 +76,13 @@ export async function importStore(
     },
   };
   try {
-    starting = line.call({ op: "import", ...request });
+    const starting = line.call({ op: "import", ...request });
     void line.watch((await abortable(aborter.signal, () => starting)) as string);
     started = true;
     await pipeImport(source, sink, aborter.signal);
   } catch (error) {
-    // The worker may have files by now.
-    if (!started) await starting.then(() => sink.end(false)).catch(() => undefined);
+    // The worker may have files by now; if it still waits for them, it no longer does.
+    if (!started) await sink.end(false).catch(() => undefined);
     throw error;
   } finally {
     unwatchPage();

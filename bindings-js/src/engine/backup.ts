@@ -114,11 +114,11 @@ export class Import implements StepRunner {
     return this.#files.holderLock;
   }
 
-  /** Acquires the files, in which there must be no store. */
-  static async start(request: OpenRequest): Promise<Import> {
+  /** Acquires the files, in which there must be no store, unless the signal is aborted first. */
+  static async start(request: OpenRequest, signal?: AbortSignal): Promise<Import> {
     // Whether a policy needs the other build is known once the file is there.
     const loading = Module.load("lean", request.wasm, undefined);
-    const [module, files] = await Promise.all([loading, OpfsFiles.acquire(request, true)]);
+    const [module, files] = await Promise.all([loading, OpfsFiles.acquire(request, true, signal)]);
     try {
       const { directory, handles } = files;
       // While this file exists, there is no store: an interrupted import left it.

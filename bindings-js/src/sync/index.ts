@@ -59,7 +59,9 @@ export async function importStore(
 ): Promise<void> {
   const request = toRequest(name, options);
   checkWorker();
-  await wrapErrors(async () => pipeImport(source, await Import.start(request), options.signal));
+  await wrapErrors(async () =>
+    pipeImport(source, await Import.start(request, options.signal), options.signal),
+  );
 }
 
 /** Deletes the store of that name, if it exists. It must not be open anywhere. */

@@ -25,6 +25,8 @@ const EVENT_DELAY = 50;
 
 let dispatcher: Dispatcher | undefined;
 let importing: Import | undefined;
+/** Aborted when an import is given up, also while it still waits for its files. */
+const importAborter = new AbortController();
 /** Replies to sync writes that wait for their sync. */
 let unacknowledged: Reply[] = [];
 /** Long calls in progress. */
@@ -40,6 +42,9 @@ export function receive(requests: readonly Request[]): void {
   for (const request of requests) inbox.push(request);
   // At once: the page may be gone before the requests ahead of this one are served.
   if (requests.some(({ op }) => op === "suspend")) abortTasks();
+  if (requests.some((request) => request.op === "endImport" && !request.complete)) {
+    importAborter.abort(new AbortError("the import was aborted"));
+  }
   if (!busy) void serve();
 }
 
@@ -115,7 +120,7 @@ function perform(operation: Operation): unknown {
     case "open":
       return open(operation);
     case "import":
-      return Import.start(operation).then((started) => (importing = started).holderLock);
+      return startImport(operation);
     case "importBytes":
       return importing?.write(operation.bytes);
     case "endImport":
@@ -126,6 +131,12 @@ function perform(operation: Operation): unknown {
       if (dispatcher === undefined) throw new ClosedError("the store is closed");
       return dispatcher.perform(operation);
   }
+}
+
+/** Starts an import; returns the name of the lock that this worker holds until its end. */
+async function startImport(request: OpenRequest): Promise<string> {
+  importing = await Import.start(request, importAborter.signal);
+  return importing.holderLock;
 }
 
 /** Opens the store; returns the name of the lock that this worker holds from now on. */
