@@ -48,7 +48,8 @@ fn is_needed<E>(rule: Rule, experiments: impl Iterator<Item = E>, run: impl Fn(&
 
 /// A seeded workload, cut at many operations.
 fn crashes(kind: Kind, seed: u64) -> impl Iterator<Item = Crash> {
-    let whole = Crash { kind, seed, steps: 80, cut: 0, sector: SECTORS[(seed % 3) as usize] };
+    let sector = SECTORS[(seed % 3) as usize];
+    let whole = Crash { kind, seed, threads: false, steps: 80, cut: 0, sector };
     let stride = if full() { 1 } else { 11 };
     (0..whole.operations()).step_by(stride).map(move |cut| Crash { cut, ..whole })
 }

@@ -11,8 +11,10 @@ use terrane::{Db, Durability, Result};
 pub struct Crash {
     /// The storage.
     pub kind: Kind,
-    /// Determines the workload and the order of background work.
+    /// Determines the workload, and the order of background work without threads.
     pub seed: u64,
+    /// Whether background work runs on threads: then the cut is at another moment of it each time.
+    pub threads: bool,
     /// Steps of the workload.
     pub steps: usize,
     /// The storage operation at which power is cut.
@@ -28,7 +30,7 @@ impl Crash {
     /// # Errors
     /// A promise that the store broke.
     pub fn run(&self, outcomes: &[Survivors]) -> std::result::Result<(), String> {
-        let mut rig = Rig::new(self.kind);
+        let mut rig = self.rig();
         let mut history = History::default();
         rig.vfs.set_sector(self.sector);
         rig.vfs.cut_at(self.cut);
@@ -72,9 +74,16 @@ impl Crash {
     /// If the workload fails.
     #[must_use]
     pub fn operations(&self) -> u64 {
-        let rig = Rig::new(self.kind);
+        let rig = self.rig();
         run(&rig, self.seed, self.steps, &mut History::default()).expect("nothing fails");
         rig.vfs.operations()
+    }
+
+    /// An empty place.
+    fn rig(&self) -> Rig {
+        let mut rig = Rig::new(self.kind);
+        rig.threads = self.threads;
+        rig
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::random::Random;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use terrane::executor::{Executor, SeededExecutor};
+use terrane::executor::{Executor, SeededExecutor, ThreadExecutor};
 use terrane::storage::vfs::{FaultVfs, MemoryVfs, NativeVfs, Vfs};
 use terrane::storage::volume::VolumeOptions;
 use terrane::storage::{Directory, File, Storage, Volume};
@@ -58,6 +58,8 @@ pub struct Rig {
     pub inner: Arc<dyn Vfs>,
     /// The file system that the store sees, which can fail.
     pub vfs: FaultVfs,
+    /// Whether jobs run on threads, in whatever order the system has them run; else in that of a seed.
+    pub threads: bool,
     _dir: Option<tempfile::TempDir>,
 }
 
@@ -85,7 +87,7 @@ impl Rig {
     #[must_use]
     pub fn over(kind: Kind, inner: Arc<dyn Vfs>) -> Rig {
         let vfs = wrapped(kind, &inner);
-        Rig { kind, inner, vfs, _dir: None }
+        Rig { kind, inner, vfs, threads: false, _dir: None }
     }
 
     /// Restores power: the store sees what the underlying file system holds.
@@ -114,12 +116,16 @@ impl Rig {
         Ok(Arc::new(Volume::open(backings, options)?))
     }
 
-    /// Opens the store; `seed` determines how jobs interleave.
+    /// Opens the store; `seed` determines how jobs interleave, unless they run on threads.
     ///
     /// # Errors
     /// Those of opening.
     pub fn open(&self, options: Options, seed: u64) -> Result<Db> {
-        self.open_with(options, Arc::new(SeededExecutor::new(seed)))
+        let executor: Arc<dyn Executor> = match self.threads {
+            true => Arc::new(ThreadExecutor::new(2)),
+            false => Arc::new(SeededExecutor::new(seed)),
+        };
+        self.open_with(options, executor)
     }
 
     /// Opens the store with the given executor.
