@@ -3,14 +3,17 @@ import { defineConfig, type Plugin } from "vite";
 
 const at = (path: string) => new URL(path, import.meta.url).pathname;
 
-/** Has the page load its fonts at once, since it is laid out with them: none is named in its HTML. */
+/**
+ * Has the page load its fonts at once, since it is laid out with them: none is named in its HTML. Those of the
+ * chapters come with them.
+ */
 const preloadedFonts: Plugin = {
   name: "preloaded-fonts",
   transformIndexHtml: {
     order: "post",
     handler: (_, { bundle, path }) =>
       Object.keys(path === "/index.html" ? (bundle ?? {}) : {})
-        .filter((name) => name.endsWith(".woff2"))
+        .filter((name) => /barlow.*\.woff2$/.test(name))
         .map((name) => ({
           tag: "link",
           attrs: { rel: "preload", as: "font", href: `./${name}`, crossorigin: "" },

@@ -14,15 +14,9 @@ import "./styles/reading.css";
 import "./styles/overlays.css";
 import "./styles/chapters.css";
 import "./styles/narrow.css";
+import { fontsLoaded } from "./views/fonts.ts";
 import Site from "./views/Site.svelte";
 
-/** How long the page waits for its fonts, in milliseconds: text in another one has other lines. */
-const PATIENCE = 300;
-
-const fonts = [400, 500, 600].map((weight) =>
-  document.fonts.load(`${weight} 16px "Barlow Semi Condensed"`),
-);
-const late = new Promise((passed) => setTimeout(passed, PATIENCE));
-await Promise.race([Promise.allSettled(fonts), late]);
+await fontsLoaded([400, 500, 600].map((weight) => `${weight} 16px "Barlow Semi Condensed"`));
 
 mount(Site, { target: document.body });

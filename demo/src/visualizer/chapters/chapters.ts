@@ -77,7 +77,7 @@ export const CHAPTERS: readonly Chapter[] = [
     hook: [
       "A log-structured merge tree never changes data in place. Writes go to a memtable in " +
         "memory and to a log; a full memtable is flushed to a sorted, immutable table on disk. " +
-        "So one key can be in many places, each with another version.",
+        "So one key can be in many places, each with a different version.",
       "Newer data always lies above older data: memtables over level 0, level 0 over level 1, " +
         "and so on down. A read asks from the top, and stops at the first place that has the " +
         "key. A deleted key has a version, too: a tombstone, which hides those below it.",
@@ -88,7 +88,7 @@ export const CHAPTERS: readonly Chapter[] = [
       ask:
         "The engine now runs in this page, on a store in memory: fern is put and compacted " +
         "down, put again and flushed, then deleted. How many places does a get of fern ask? And " +
-        "after the tombstone was flushed to level 0 as well?",
+        "once the tombstone has been flushed to level 0 as well?",
       unit: "places",
       digits: 0,
       predictions: [
@@ -96,11 +96,11 @@ export const CHAPTERS: readonly Chapter[] = [
         { name: "tombstone flushed", measure: placesOfDeletedKey(true) },
       ],
       after:
-        "In memory, the tombstone is the first place and the last. Once it is flushed, the " +
+        "In memory, the tombstone is the first place asked, and the last. Once it is flushed, the " +
         "empty memtable is asked before it. The older versions stay on disk, unread, until a " +
         "compaction drops them: an LSM tree deletes by writing.",
       scale:
-        "Three versions of one key are chosen to be seen; a large store has more places to ask.",
+        "Three versions of one key keep the example small; a large store has more places to ask.",
     },
     reference:
       "P. O'Neil, E. Cheng, D. Gawlick, E. O'Neil: The Log-Structured Merge-Tree (LSM-Tree). " +
@@ -111,20 +111,20 @@ export const CHAPTERS: readonly Chapter[] = [
     name: "A crash",
     title: "What is left when the power fails?",
     hook: [
-      "A write goes to the log before it goes to the memtable, so that it can be read again " +
+      "A write goes to the log before it goes to the memtable, so that it can be replayed " +
         "from there. But a write to a file is not on disk yet: the system keeps it in memory " +
         "until the file is synced. A sync costs milliseconds, so most writes are buffered, and " +
         "one sync makes all of them durable together.",
       "When the power fails, what was not synced may be gone. What an engine promises is an " +
         "order: if a write is there after the crash, so are all before it, and no write is " +
-        "there by half.",
+        "there in part.",
     ],
     figure: Crash,
     lesson: "A sync makes everything before it durable; after it, you bet on the power.",
     question: {
       ask:
         "Ten puts of ten keys, on this browser's files, then the power fails. How many keys are " +
-        "there, if only the sixth put is synced? And if each is?",
+        "left if only the sixth put is synced? If each is? If none is?",
       unit: "of 10 keys",
       digits: 0,
       predictions: [
@@ -133,11 +133,10 @@ export const CHAPTERS: readonly Chapter[] = [
         { name: "none is synced", measure: survivors(() => false) },
       ],
       after:
-        "The sixth put took the five before it along: they are in the same log. The last four " +
-        "were only buffered. Recovery reads the log up to the first record that is not whole, " +
-        "and its checksums tell where that is.",
-      scale:
-        "Ten small writes are chosen to be counted; the rule is the same for any number of them.",
+        "The sync of the sixth put covers the five before it: they are in the same log. The last " +
+        "four were only buffered. Recovery reads the log up to the first record that is not " +
+        "whole, which its checksums show.",
+      scale: "Ten small writes are easy to count; the rule is the same for any number of them.",
     },
     reference:
       "C. Mohan, D. Haderle, B. Lindsay, H. Pirahesh, P. Schwarz: ARIES: A Transaction " +
@@ -154,14 +153,14 @@ export const CHAPTERS: readonly Chapter[] = [
         "times in every level. Under tiering a level collects up to T − 1 runs, and they are " +
         "merged once, on their way down.",
       "Fewer runs are good for reads, which may have to look into each; fewer merges are good " +
-        "for writes. Lazy leveling pays for reads only in the largest level, where almost all " +
+        "for writes. Lazy leveling keeps a single run only in the largest level, where almost all " +
         "data is.",
     ],
     figure: Levels,
     lesson: "You do not avoid the cost of order; you choose whom to charge.",
     question: {
       ask:
-        "Uniform updates, simulated with T = 5, so slowly that every policy keeps up. How many " +
+        "Uniform updates, simulated with T = 5, slowly enough for every policy to keep up. How many " +
         "bytes does each write to tables for each byte that it accepts?",
       unit: "written per byte",
       digits: 1,
@@ -175,7 +174,7 @@ export const CHAPTERS: readonly Chapter[] = [
         "and a small tree is never full in all of its levels.",
       scale: SMALL,
       vary: {
-        say: "T = 10: leveling merges more often on each level, on fewer levels",
+        say: "T = 10: leveling has fewer levels, and merges more often in each",
         settings: { policy: "leveled-full", parameters: { sizeRatio: 10 } },
       },
     },
@@ -188,19 +187,19 @@ export const CHAPTERS: readonly Chapter[] = [
     name: "Coordinated partitioning",
     title: "Why does one merge take everything?",
     hook: [
-      "A compaction may be divided: tables that overlap no others are independent, and can be " +
+      "A compaction can be divided: groups of tables that do not overlap each other can be " +
         "merged in parallel. A table that overlaps nothing at all needs no merge; it is moved.",
       "But overlap chains. If table 1 overlaps table 2 and table 2 overlaps table 3, all " +
-        "three belong to one merge, though 1 and 3 have nothing in common. Runs that cut their " +
-        "tables wherever these are full overlap like bricks in a wall, and the chain runs from " +
-        "end to end.",
+        "three belong to one merge, though 1 and 3 have nothing in common. Runs that cut a " +
+        "table wherever it is full overlap like bricks in a wall, and the chain runs from end " +
+        "to end.",
     ],
     figure: Partitions,
-    lesson: "Tables that were cut at the same keys never chain: agree on the cuts beforehand.",
+    lesson: "Tables cut at the same keys never chain: agree on the cuts beforehand.",
     question: {
       ask:
         "Universal compaction of uniform updates, simulated: once with tables cut by size, once " +
-        "by halving the whole key space, flushes too. How many independent groups does a " +
+        "by halving the whole key space, at flushes too. How many independent groups does a " +
         "compaction have on average?",
       unit: "groups",
       digits: 1,
@@ -224,12 +223,12 @@ export const CHAPTERS: readonly Chapter[] = [
         },
       ],
       after:
-        "Groups are what workers can share. With tables cut by size a second worker has nothing " +
-        "to do; with common cuts each finds a group, and a group of one table moves without " +
-        "being rewritten.",
+        "Groups are the work that workers can share. With tables cut by size, a second worker has " +
+        "nothing to do; with common cuts each worker finds a group, and a group of one table " +
+        "moves without being rewritten.",
       scale: SMALL,
       vary: {
-        say: "local-range: each run is cut at halves of its own keys",
+        say: "local-range: each run is halved by its own keys",
         settings: { policy: "universal", parameters: { partitioner: "local-range" } },
       },
     },
@@ -245,10 +244,10 @@ export const CHAPTERS: readonly Chapter[] = [
     hook: [
       "A tree can grow sideways: it keeps its number of levels, and their capacities grow " +
         "with the data. Then the question is when to merge. Suppose 60 MB arrive in runs of 10 " +
-        "MB, one lookup comes with each megabyte, and you may merge level 1 into a run of level " +
-        "2 three times, the last time at the end.",
+        "MB, with one lookup per megabyte, and you may merge level 1 into a run of level 2 three " +
+        "times, the last time at the end.",
       "A lookup asks every run that is there. Merge early, and the new run of level 2 is " +
-        "asked for the whole rest of the time; merge late, and level 1 piles up.",
+        "asked from then on; merge late, and level 1 piles up.",
     ],
     figure: Horizontal,
     lesson:
@@ -273,9 +272,10 @@ export const CHAPTERS: readonly Chapter[] = [
         },
       ],
       after:
-        "Counting writes less, for merges that are large and far between. Open the recordings: " +
-        "the counters stand beside their levels, and the disk holds up to three times the live " +
-        "data while all of it is merged. Vertiorizon puts two vertical levels below for that.",
+        "Counting admissions writes less: its merges are large, and few and far between. Open the " +
+        "recordings: the counters stand beside their levels, and the disk holds up to three times " +
+        "the live data while all of it is merged. To avoid that, Vertiorizon adds two vertical " +
+        "levels below.",
       scale: SMALL,
       vary: {
         say: "Vertiorizon: the same counters over two levels that grow downwards",
@@ -294,18 +294,18 @@ export const CHAPTERS: readonly Chapter[] = [
     title: "How full can a disk be before a merge no longer fits?",
     hook: [
       "A merge keeps its inputs until its outputs are safe on disk. What matters is not only " +
-        "how much it writes, but how much it holds at once.",
+        "how much it writes, but also how much it holds at once.",
       "These are the two largest levels of one tree with T = 4: 16 MiB of updates over 64 MiB " +
         "of live data, on a disk of 100 MiB. Every update replaces a key that is already there. " +
         "The same merge runs in three ways.",
     ],
     figure: Dividing,
     lesson:
-      "Cuts that both levels share free space as the merge goes, and nothing is written twice.",
+      "Where both levels share their cuts, a merge frees space as it goes, and writes nothing twice.",
     question: {
       ask:
-        "Uniform updates, simulated. What is the most that each policy has on disk at once, in " +
-        "units of the live data?",
+        "Uniform updates, simulated. What is the most that each policy has on disk at once, as a " +
+        "multiple of the live data?",
       unit: "× live data",
       digits: 2,
       predictions: [
@@ -314,9 +314,9 @@ export const CHAPTERS: readonly Chapter[] = [
         { name: "spooky", measure: simulated({ policy: "spooky" }, peakSpace) },
       ],
       after:
-        "Open the Spooky recording and step with k until a merge into the largest level: its " +
-        "groups are freed one by one, from left to right. The level marked X was cut for them " +
-        "by a dividing merge.",
+        "Open the Spooky recording and step with k to a merge into the largest level: the inputs " +
+        "of its groups are freed one by one, from left to right. A dividing merge has cut the " +
+        "level marked X for them.",
       scale: SMALL,
       vary: {
         say: "X one level higher: three levels below it share its cuts",
@@ -357,8 +357,8 @@ export const CHAPTERS: readonly Chapter[] = [
         { name: "ptier", measure: simulated({ policy: "ptier", workload: "prefixes" }, writing) },
       ],
       after:
-        "PTierDB writes about as little as tiering. What it gains besides are tables of one " +
-        "prefix: look for the solid caps in the deeper levels.",
+        "PTierDB writes about as little as tiering, and also gains tables of a single prefix: " +
+        "look for the solid caps in the deeper levels.",
       scale: SMALL,
       vary: {
         say: "prefixes of one byte instead of two",
@@ -367,8 +367,8 @@ export const CHAPTERS: readonly Chapter[] = [
     },
     reference:
       "L. Liu, K. Zhou: PTierDB: Building Better Read-Write Cost Balanced Key-Value Stores " +
-      "for Small Data on SSD. That the set is closed is ours: by the rule as it is printed, " +
-      "an old version resurfaces.",
+      "for Small Data on SSD. Closing the set is our addition: under the rule as printed, an " +
+      "old version resurfaces.",
     report: "ptierdb",
   },
   {
@@ -387,10 +387,10 @@ export const CHAPTERS: readonly Chapter[] = [
     lesson: "Cut where the writes are, not where the keys are.",
     question: {
       ask:
-        "100,000 writes a second with eight workers on a fast device, simulated: first of keys " +
-        "spread evenly, then nine of ten in a range that shifts. For how many seconds do writes " +
-        "wait in all?",
-      unit: "s of waiting",
+        "100,000 writes a second with eight workers on a fast device, simulated: first with keys " +
+        "spread evenly, then with nine of ten in a range that shifts. For how many seconds do " +
+        "writes wait in all?",
+      unit: "seconds",
       digits: 1,
       predictions: [
         { name: "leveled, even", measure: simulated({ ...BUSY, policy: "leveled" }, waiting) },
@@ -408,14 +408,14 @@ export const CHAPTERS: readonly Chapter[] = [
         },
       ],
       after:
-        "Even keys give each worker a bucket, and the stalls of the one merge of level 0 nearly " +
-        "vanish. A shifting range is harder: a split binds only later flushes. Open the last " +
-        "recording and watch a bar rise over the rule at 2, and what it leaves behind be " +
-        "joined.",
+        "With even keys each worker has a bucket of its own, and the stalls behind the one merge " +
+        "of level 0 nearly vanish. A shifting range is harder: a split affects only later " +
+        "flushes. Open the last recording: a bar rises over the rule at 2 and its bucket is " +
+        "split, and the cold buckets that the range leaves behind are joined.",
       scale:
         "The settings are chosen to make the bottleneck plain within seconds: 400,000 updates of " +
         "100,000 keys with values of 1 KiB, memtables and tables of 4 MiB. A bucket has few tables, " +
-        "and ranges shift within few flushes; in a large store both take longer.",
+        "and ranges shift within a few flushes; in a large store both take longer.",
       vary: {
         say: "two workers: there are as many buckets as workers",
         settings: { ...BUSY, policy: "bucket", workload: "shifting", workers: 2 },
