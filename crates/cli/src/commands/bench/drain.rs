@@ -8,8 +8,8 @@
 //!    compaction is due is what counts.
 //! 4. Designs and threads take turns in each round; seconds are the median of the rounds, of an even number
 //!    the upper one.
-//! 5. The simulator does the same with as many runs, which it begins to merge when the last is there. Universal
-//!    is not simulated.
+//! 5. The simulator does the same with as many runs, which it begins to merge when the last is there. Its keys
+//!    are spread over all that there can be, and so are its partitions.
 
 use super::args::BenchArgs;
 use super::workload::Rows;
@@ -113,12 +113,16 @@ fn designs(args: &BenchArgs) -> [(&'static str, PolicyOptions, PolicyOptions); 5
     ]
 }
 
-/// Measures each design with 1, 2 and as many threads as there are; stores are made below `place`.
+/// With how many threads each design is measured: 1, 2, 4 and so on, up to as many as there are.
+fn threads(cores: usize) -> Vec<usize> {
+    let most = cores.max(2);
+    let doubled = std::iter::successors(Some(1), |threads| Some(threads * 2));
+    doubled.take_while(|threads| *threads < most).chain([most]).collect()
+}
+
+/// Measures each design with so many threads; stores are made below `place`.
 pub fn run(args: &BenchArgs, place: &Path) -> Result<Drains, Failure> {
-    let cores = available_parallelism().map_or(1, NonZero::get);
-    let mut threads = vec![1, 2, cores];
-    threads.sort_unstable();
-    threads.dedup();
+    let threads = threads(available_parallelism().map_or(1, NonZero::get));
     let designs = designs(args);
     let cases =
         designs.iter().flat_map(|design| threads.iter().map(move |threads| (design, *threads)));
@@ -184,6 +188,12 @@ fn simulate(
         }
         PolicyOptions::BucketLsm(of) => {
             PolicyOptions::BucketLsm(BucketLsm { l0_compaction_trigger, ..of })
+        }
+        PolicyOptions::Universal(of) => {
+            let Partitioning { domain_least, domain_greatest, .. } = Partitioning::DEFAULT;
+            let partitioning = Partitioning { domain_least, domain_greatest, ..of.partitioning };
+            let run_trigger = runs as u64;
+            PolicyOptions::Universal(Universal { run_trigger, partitioning, ..of })
         }
         _ => return Ok(None),
     };
@@ -315,4 +325,17 @@ pub fn table(found: &[Drained]) -> Vec<String> {
     };
     let lines = [head.map(str::to_owned)].into_iter().chain(found.iter().map(cells));
     lines.map(|cells| cells.iter().map(|cell| format!("{cell:>14}")).collect()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::threads;
+
+    #[test]
+    fn each_number_of_threads_is_twice_the_one_before_up_to_the_processors() {
+        assert_eq!(
+            [1, 2, 6, 16].map(threads),
+            [vec![1, 2], vec![1, 2], vec![1, 2, 4, 6], vec![1, 2, 4, 8, 16]]
+        );
+    }
 }
