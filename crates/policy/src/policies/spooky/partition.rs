@@ -73,7 +73,7 @@ impl Tree<'_> {
     fn merge(&self, level: usize, cause: &str) -> Option<Compaction> {
         let groups = self.groups(self.divided, level);
         let reason = format!(
-            "{cause}: levels {} to {level} are merged into level {level}, {} after another",
+            "{cause}: levels {} to {level} are merged into level {level}, in {}",
             self.divided,
             count(groups.len(), "group"),
         );
