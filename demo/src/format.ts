@@ -27,7 +27,8 @@ export function keyText(key: Uint8Array): string {
 /** Bytes, in the unit that fits. */
 export function bytes(value: number): string {
   for (const unit of ["bytes", "KiB", "MiB", "GiB"]) {
-    if (value < 1024 || unit === "GiB") return `${short.format(value)} ${unit}`;
+    const text = unit === "bytes" ? whole : short;
+    if (value < 1024 || unit === "GiB") return `${text.format(value)} ${unit}`;
     value /= 1024;
   }
   return "";
@@ -40,7 +41,7 @@ export function time(milliseconds: number): string {
   return `${short.format(milliseconds / 1000)} s`;
 }
 
-/** A parameter's name in words: `size ratio` for `sizeRatio`. */
+/** A parameter's name in words: `size ratio` for `sizeRatio`, and `L0` for what could be taken for a ten. */
 export function inWords(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return name.replace(/^l0/, "L0").replace(/(?!^)[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }

@@ -9,6 +9,7 @@ import { keyAxis } from "../src/visualizer/layout/key-axis.ts";
 import { overlapping } from "../src/visualizer/layout/overlap.ts";
 import { boxAt, boxOf } from "../src/visualizer/layout/rows.ts";
 import { strataOf } from "../src/visualizer/layout/strata.ts";
+import { pan, reveal, WHOLE, zoomBy, zoomedAxis } from "../src/visualizer/layout/zoom.ts";
 import { columns, tickStep, tracksHeight, tracksOf } from "../src/visualizer/layout/tracks.ts";
 import { tablesOf } from "../src/visualizer/timeline/state.ts";
 import { simulate } from "./simulator.ts";
@@ -193,4 +194,40 @@ test("tables that share keys are those whose ranges meet", () => {
     most = Math.max(most, meets.length);
   }
   expect(most).toBeGreaterThan(3);
+});
+
+test("a part of the key space is drawn wider, and as tall", () => {
+  const zoom = zoomBy(WHOLE, 4, 0.5);
+  expect(zoom).toEqual({ from: 0.375, to: 0.625 });
+  const near = zoomedAxis(axis, zoom);
+  for (const at of [0.1, 0.5, 0.9]) {
+    expect(near.position(near.key(at))).toBeCloseTo(at, 3);
+    expect(axis.position(near.key(at))).toBeCloseTo(0.375 + at / 4, 4);
+  }
+  const state = timeline.after(timeline.length);
+  const [all, part] = [axis, near].map((axis) => {
+    const { rows } = strataOf(state, axis, bands, WIDTH, () => ({ read: 0, written: 0 }));
+    return new Map(rows.flatMap(({ wide }) => wide.map((box) => [box.table.id, box])));
+  });
+  const seen = [...(part ?? [])].filter(([id]) => all?.has(id));
+  expect(seen.length).toBeGreaterThan(5);
+  expect(part?.size).toBeLessThan(all?.size ?? 0);
+  for (const [id, box] of seen) {
+    expect(box.width).toBeCloseTo(4 * (all?.get(id)?.width ?? 0), 3);
+    expect(box.height).toBeCloseTo(all?.get(id)?.height ?? 0, 3);
+    expect(box.x + box.width).toBeGreaterThanOrEqual(0);
+    expect(box.x).toBeLessThanOrEqual(WIDTH);
+  }
+});
+
+test("what is shown stays within all keys, and moves to what is to be seen", () => {
+  const zoom = zoomBy(WHOLE, 2, 1);
+  expect(zoom).toEqual({ from: 0.5, to: 1 });
+  expect(pan(zoom, 3)).toEqual(zoom);
+  expect(pan(zoom, -0.5)).toEqual({ from: 0.25, to: 0.75 });
+  expect(reveal(zoom, [0.9, 1.4])).toBe(zoom);
+  expect(reveal(zoom, [-0.6, -0.4])).toEqual({ from: 0, to: 0.5 });
+  expect(zoomBy(zoom, 0.5, 0.3)).toBe(WHOLE);
+  const deepest = zoomBy(zoom, 1e6, 0.5);
+  expect(deepest.to - deepest.from).toBeCloseTo(1 / 32, 9);
 });

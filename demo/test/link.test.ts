@@ -19,7 +19,17 @@ test("a link brings back the recording, the moment and what is selected", () => 
   };
   const read = Uint8Array.of(0, 171);
   const rivals: Settings["policy"][] = ["universal", "spooky"];
-  const linked = { settings, at: 1_234_567, speed: 0.25, selected: 12, read, rivals, from: 70 };
+  const zoom = { from: 0.25, to: 0.3125 };
+  const linked = {
+    settings,
+    at: 1_234_567,
+    speed: 0.25,
+    zoom,
+    selected: 12,
+    read,
+    rivals,
+    from: 70,
+  };
   expect(decode(`#${encode(linked)}`)).toEqual(linked);
 });
 
@@ -34,12 +44,13 @@ test.each([
 );
 
 test("what a link says wrongly is left out, and the rest holds", () => {
-  const { settings, at, rivals, from } = decode(
+  const { settings, at, rivals, from, zoom } = decode(
     "#v1&policy=leveled&workers=0&load=1e99&seed=x&p.sizeRatio=1&p.pick=oldest&p.none=3&at=-5" +
-      "&cmp=none,tiered,leveled,bucket&from=1.5",
+      "&cmp=none,tiered,leveled,bucket&from=1.5&zoom=0.5,0.4",
   );
   expect(settings).toEqual({ ...DEFAULTS, policy: "leveled", parameters: { pick: "oldest" } });
   expect(at).toBeUndefined();
   expect(rivals).toEqual(["tiered", "leveled"]);
   expect(from).toBeUndefined();
+  expect(zoom).toBeUndefined();
 });

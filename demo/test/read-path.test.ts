@@ -62,7 +62,7 @@ test("a key that nobody wrote is in no place, and blocks of it are read for noth
   for (const { places } of paths) {
     for (const { verdict } of places) expect(["no", "wasted"]).toContain(verdict);
   }
-  expect(readSum(paths[0] as ReadPath)).toMatch(/^Nobody has the key: \d+ places? asked/);
+  expect(readSum(paths[0] as ReadPath)).toMatch(/^No place has the key: \d+ places? asked/);
 });
 
 const STEPS: Step[] = [

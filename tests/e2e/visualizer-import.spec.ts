@@ -116,7 +116,7 @@ test("an exported store is shown as it is, and is gone when it is closed", async
   await page.keyboard.press("t");
   await page.keyboard.press("r");
   expect(await read(page, "key1999")).toContain("The key was found");
-  expect(await read(page, "key2000")).toContain("Nobody has the key");
+  expect(await read(page, "key2000")).toContain("No place has the key");
   expect((await told()).join("\n")).toMatch(/mine\.terrane is copied: \d+ %/);
   expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
   await page.getByRole("button", { name: "Share" }).click();

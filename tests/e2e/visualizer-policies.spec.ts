@@ -83,7 +83,7 @@ test("a filter that is wrong costs a block, and the link shows it again", async 
   await stepToTheEnd(page);
   await expect(page.locator(".reading ol")).toContainText("filter: yes, and wrong; 1 block");
   const sum = await page.locator(".reading .sum").innerText();
-  expect(sum).toMatch(/^Nobody has the key: .* [1-9]\d* for nothing/);
+  expect(sum).toMatch(/^No place has the key: .* [1-9]\d* for nothing/);
   const violations = (await new AxeBuilder({ page }).analyze()).violations;
   expect(violations).toEqual([]);
   await page.getByRole("button", { name: "Share" }).click();
@@ -105,5 +105,5 @@ test("the engine's own store is read, too", async ({ context, origin }) => {
   await type(page.getByRole("textbox", { name: "key", exact: true }), "no such key");
   await page.getByRole("button", { name: /^Read Enter/ }).click();
   await stepToTheEnd(page);
-  await expect(page.locator(".reading .sum")).toContainText("Nobody has the key");
+  await expect(page.locator(".reading .sum")).toContainText("No place has the key");
 });

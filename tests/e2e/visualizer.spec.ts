@@ -147,6 +147,53 @@ test("the picture is read with the keyboard alone", async ({ context, origin }) 
   await expect(page.getByRole("dialog")).toBeHidden();
 });
 
+test("the key space is zoomed into, and a link keeps what is shown", async ({
+  context,
+  origin,
+}) => {
+  const page = await context.newPage();
+  await open(page, origin, "policy=leveled&at=900000");
+  await simulated(page);
+  const ends = async (page: Page) => {
+    const labels = await page.locator(".axis span").allInnerTexts();
+    return [labels.at(0), labels.at(-1)].map((key) => Number.parseInt(key ?? "", 16));
+  };
+  const all = await ends(page);
+  await page.keyboard.press("+");
+  await page.keyboard.press("+");
+  await expect(page.getByRole("button", { name: "4.0×" })).toBeVisible();
+  const [from = 0, to = 0] = await ends(page);
+  expect(from).toBeGreaterThan(all[0] ?? 0);
+  expect(to).toBeLessThan(all[1] ?? 0);
+  // The keys are dragged along, and do not leave the space.
+  const axis = await page.locator(".axis").boundingBox();
+  if (axis === null) throw new Error("no axis");
+  const y = axis.y + axis.height / 2;
+  await page.mouse.move(axis.x + axis.width / 2, y);
+  await page.mouse.down();
+  await page.mouse.move(axis.x + axis.width - 5, y, { steps: 4 });
+  await page.mouse.up();
+  await expect.poll(async () => (await ends(page))[0]).toBeLessThan(from);
+  const dragged = await ends(page);
+  // A table that is selected comes into view.
+  await page.getByRole("group", { name: /^The tree at/ }).focus();
+  await page.keyboard.press("ArrowDown");
+  await expect(page.locator("#selected-table")).toContainText(/^Table/);
+  await page.getByRole("button", { name: "Share" }).click();
+  await expect(page.getByRole("status")).toContainText("link to this moment");
+  const shown = await ends(page);
+  expect(page.url()).toContain("zoom=");
+  const other = await context.newPage();
+  await other.goto(page.url());
+  await simulated(other);
+  // A link has positions to less than a pixel.
+  for (const [i, end] of (await ends(other)).entries()) expect(end).toBeCloseTo(shown[i] ?? 0, -1);
+  await page.keyboard.press("0");
+  expect(await ends(page)).toEqual(all);
+  expect(dragged).not.toEqual(all);
+  await expect(page.getByRole("button", { name: "Zoom out" })).toBeDisabled();
+});
+
 for (const scheme of ["light", "dark"] as const) {
   test(`axe finds nothing to object to, ${scheme}`, async ({ context, origin }) => {
     const page = await context.newPage();

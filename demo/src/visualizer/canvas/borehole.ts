@@ -14,13 +14,14 @@ export function drawBorehole(
   pen: Pen,
   { x, top, bottom, marks, labels }: Borehole,
   { width, palette }: { width: number; palette: Palette },
-  text: (places: readonly Place[]) => string,
+  text: ((places: readonly Place[]) => string) | undefined,
 ): void {
   line(pen, [x, top], [x, bottom], palette.bed, 5);
   line(pen, [x, top], [x, bottom], palette.ink, 1.5);
   const distances = marks.slice(1).map(({ y }, i) => y - (marks[i]?.y ?? y));
   const size = Math.min(Math.max(Math.min(...distances) / 2, SIZES[0]), SIZES[1]);
   for (const mark of marks) drawMark(pen, x, mark, size, palette);
+  if (text === undefined) return;
   pen.font = LABEL;
   for (const { y, places } of labels) {
     const words = text(places);

@@ -76,14 +76,18 @@ function drawTemperatures(
   const { top, height } = temperatures;
   const bottom = top + height;
   const y = (temperature: number) => bottom - (Math.min(temperature, HOTTEST) / HOTTEST) * height;
-  buckets.forEach(({ x, width: across, temperature }, i) => {
+  buckets.forEach(({ x: start, width: all, temperature }, i) => {
+    // As much of it as can be seen.
+    const [x, end] = [Math.max(start, 0), Math.min(start + all, width)];
+    const across = end - x;
+    if (across <= 0) return;
     const bar = { x, y: y(temperature), width: Math.max(across - 1, 1), height: 0 };
     bar.height = bottom - bar.y;
     pen.fillStyle = palette.rule;
     pen.fillRect(bar.x, bar.y, bar.width, bar.height);
     if (temperature > HOT) hatch(pen, bar, palette.live);
     const level0 = levels[0];
-    if (i > 0 && level0 !== undefined) {
+    if (i > 0 && x === start && level0 !== undefined) {
       line(pen, [x, top], [x, level0.top + level0.height], palette.ink, 1.5);
     }
     pen.font = LABEL;

@@ -58,7 +58,8 @@ export interface Scene {
   /** How the policy takes prefixes from keys, if it does. */
   prefixes: PrefixRule | undefined;
   /** A read, and what is said of its places. */
-  borehole?: { hole: Borehole; text: (places: readonly Place[]) => string } | undefined;
+  borehole?:
+    { hole: Borehole; text: ((places: readonly Place[]) => string) | undefined } | undefined;
 }
 
 /** Draws a scene, with the levels that stay as they are from `still`. */
@@ -134,9 +135,12 @@ function drawArrival(pen: Pen, { box, shift, opacity }: Arrival, style: RowStyle
 }
 
 /** The inputs of a merge: hatched where they were read. */
-function drawInputs(pen: Pen, { palette }: Scene, { inputs, front }: GroupBox): void {
+function drawInputs(pen: Pen, { palette, width }: Scene, { inputs, front }: GroupBox): void {
   const read = inputs
-    .map((box) => ({ ...box, width: Math.min(front - box.x, box.width) }))
+    .map((box) => {
+      const [x, end] = [Math.max(box.x, 0), Math.min(front, box.x + box.width, width)];
+      return { ...box, x, width: end - x };
+    })
     .filter(({ width }) => width > 0);
   pen.fillStyle = palette.bed;
   for (const { x, y, width, height } of read) pen.fillRect(x, y, width, height);

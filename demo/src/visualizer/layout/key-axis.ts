@@ -15,6 +15,8 @@ const KEY_BYTES = 6;
 
 /** The positions of keys. */
 export interface KeyAxis {
+  /** How many widths of the picture all keys take. */
+  readonly extent: number;
   position(key: Uint8Array): number;
   /** The positions of a table's first and last key, which are computed once. */
   span(table: Table): readonly [from: number, to: number];
@@ -34,6 +36,7 @@ export function keyAxis(states: Iterable<State>): KeyAxis {
   const position = (key: Uint8Array) => clamp(interpolate(from, to, number(key)));
   const spans = new WeakMap<Table, readonly [number, number]>();
   return {
+    extent: 1,
     position,
     span(table) {
       let span = spans.get(table);

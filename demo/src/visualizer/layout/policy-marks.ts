@@ -80,7 +80,7 @@ function gapsOf(level: PlacedLevel, axis: KeyAxis): Gap[] {
     const spans = tablesOf(level).map((table) => axis.span(table));
     let end = Infinity;
     for (const [from, to] of spans.sort(([a], [b]) => a - b)) {
-      if (from > end && from - end < CUT_WIDTH) found.push([end, from]);
+      if (from > end && from - end < CUT_WIDTH * axis.extent) found.push([end, from]);
       end = end === Infinity ? to : Math.max(end, to);
     }
     known.set(level, found);

@@ -44,7 +44,7 @@ export interface Row {
   /** Pixels from the top of the canvas. */
   top: number;
   bottom: number;
-  /** The tables that are drawn one by one. */
+  /** The tables that are drawn one by one: those that can be seen. */
   wide: readonly TableBox[];
   /** The height of the others by column of pixels. */
   skyline: Float64Array;
@@ -112,7 +112,8 @@ function stack(
   axis: KeyAxis,
   width: number,
 ): Row[] {
-  const tall = (bytes: number, across: number) => bytes * band.scale * (width / across);
+  const tall = (bytes: number, across: number) =>
+    bytes * band.scale * ((axis.extent * width) / across);
   const measured = runs.map((run) => measure(run, axis, width, tall));
   const all = measured.reduce((sum, { height }) => sum + height + SHELF, 0);
   const shrink = Math.min(band.height / Math.max(all, 1), 1);
@@ -162,7 +163,7 @@ function measure(
   for (const table of run.tables) {
     const [x, across] = span(table, axis, width);
     if (across >= NARROW) {
-      wide.push(table);
+      if (x <= width && x + across >= 0) wide.push(table);
       height = Math.max(height, tall(table.bytes, across));
       continue;
     }

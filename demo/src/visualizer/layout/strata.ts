@@ -41,7 +41,7 @@ export function strataOf(
   });
   const merges = state.groups.filter(({ moved }) => !moved);
   const groups = inputsOf(merges, rows).map(([group, boxes]) =>
-    groupBox(group, boxes, bands, width, progress(group)),
+    groupBox(group, boxes, bands, axis.extent * width, progress(group)),
   );
   separate(groups, bands.writing.height);
   return { rows, groups };
@@ -71,7 +71,7 @@ function groupBox(
   group: Group,
   inputs: TableBox[],
   { writing, levels }: Bands,
-  width: number,
+  extent: number,
   { read, written }: { read: number; written: number },
 ): GroupBox {
   const x = Math.min(...inputs.map((box) => box.x));
@@ -79,7 +79,7 @@ function groupBox(
   const front = frontOf(inputs, read, x, end);
   const across = Math.max(front - x, 1);
   const scale = levels[group.level]?.scale ?? 0;
-  const height = written === 0 ? 0 : Math.max(written * scale * (width / across), 2);
+  const height = written === 0 ? 0 : Math.max(written * scale * (extent / across), 2);
   const output = { x, width: across, y: writing.top, height };
   return { group, inputs, x, width: end - x, front, output, edges: edgesOf(inputs) };
 }

@@ -1,5 +1,6 @@
 /** A link to a moment of a recording: all that is needed to see it again, in the fragment of the address. */
 
+import type { Zoom } from "../layout/zoom.ts";
 import { fromHex, keyHex } from "./hex.ts";
 import {
   DEFAULTS,
@@ -20,6 +21,8 @@ export interface Linked {
   /** Microseconds. */
   at?: number | undefined;
   speed?: number | undefined;
+  /** The part of the key space that is shown, if it is not all. */
+  zoom?: Zoom | undefined;
   /** The id of a table. */
   selected?: number | undefined;
   /** The key that is read. */
@@ -29,17 +32,30 @@ export interface Linked {
   from?: number | undefined;
 }
 
+/** The least part of the key space that a link shows. */
+const ZOOM_LEAST = 0.03;
+
 /** The form of links. */
 const VERSION = "v1";
 
 /** The fragment of an address, without its `#`. */
-export function encode({ settings, at, speed, selected, read, rivals, from }: Linked): string {
+export function encode({
+  settings,
+  at,
+  speed,
+  zoom,
+  selected,
+  read,
+  rivals,
+  from,
+}: Linked): string {
   const { parameters, ...rest } = settings;
   const fields = new URLSearchParams();
   for (const [name, value] of Object.entries(rest)) fields.set(name, String(value));
   for (const [name, value] of Object.entries(parameters)) fields.set(`p.${name}`, String(value));
   const cmp = rivals?.join(",");
-  const places = { at, speed, sel: selected, read: read && keyHex(read), cmp, from };
+  const shown = zoom && `${rounded(zoom.from)},${rounded(zoom.to)}`;
+  const places = { at, speed, zoom: shown, sel: selected, read: read && keyHex(read), cmp, from };
   for (const [name, value] of Object.entries(places)) {
     if (value !== undefined) fields.set(name, String(value));
   }
@@ -68,6 +84,7 @@ export function decode(fragment: string): Linked {
     settings,
     at: number(fields.get("at"), 0, Number.MAX_SAFE_INTEGER),
     speed: nearestSpeed(Number(fields.get("speed") ?? Number.NaN)),
+    zoom: zoomOf(fields.get("zoom")),
     selected: number(fields.get("sel"), 0, Number.MAX_SAFE_INTEGER),
     read: keyOf(fields.get("read")),
     rivals: rivalsOf(fields.get("cmp")),
@@ -82,6 +99,16 @@ function oneOf<T extends object>(choices: T, name: string | null): keyof T | und
 function number(text: string | null, least: number, most: number): number | undefined {
   const value = text === null || text.trim() === "" ? Number.NaN : Number(text);
   return Number.isInteger(value) && value >= least && value <= most ? value : undefined;
+}
+
+/** To a ten-thousandth of all keys: less than a pixel. */
+function rounded(position: number): number {
+  return Math.round(position * 1e4) / 1e4;
+}
+
+function zoomOf(text: string | null): Zoom | undefined {
+  const [from = Number.NaN, to = Number.NaN] = (text ?? "").split(",").map(Number);
+  return from >= 0 && to <= 1 && to - from >= ZOOM_LEAST ? { from, to } : undefined;
 }
 
 function keyOf(digits: string | null): Uint8Array | undefined {

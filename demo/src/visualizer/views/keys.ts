@@ -2,17 +2,18 @@
 
 import { keyHex } from "../source/hex.ts";
 
-/** A key in a few characters: as text if it is that, otherwise its first bytes. */
-export function keyLabel(key: Uint8Array): string {
+/** A key in a few characters: as text if it is that and keys are not numbers, otherwise its first bytes. */
+export function keyLabel(key: Uint8Array, numbers: boolean): string {
   const printable = key.findIndex((byte) => byte < 0x20 || byte > 0x7e);
-  if (printable < 0 || printable >= 3) {
+  if (!numbers && (printable < 0 || printable >= 3)) {
     return new TextDecoder().decode(key.subarray(0, printable < 0 ? 8 : Math.min(printable, 8)));
   }
   return Array.from(key.subarray(0, 2), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** A whole key: as text if it is that, otherwise in hexadecimal digits. */
-export function keyText(key: Uint8Array): string {
-  if (key.every((byte) => byte >= 0x20 && byte <= 0x7e)) return new TextDecoder().decode(key);
+/** A whole key: as text if it is that and keys are not numbers, otherwise in hexadecimal digits. */
+export function keyText(key: Uint8Array, numbers: boolean): string {
+  if (!numbers && key.every((byte) => byte >= 0x20 && byte <= 0x7e))
+    return new TextDecoder().decode(key);
   return keyHex(key);
 }

@@ -1,6 +1,7 @@
 /** The recording that is shown, its rivals, and the moment at which they are shown. */
 
 import type { Pen } from "../canvas/marks.ts";
+import { WHOLE, type Zoom } from "../layout/zoom.ts";
 import { addressOf, attach } from "../source/attached.ts";
 import { ImportedRecording, removeImport } from "../source/imported.ts";
 import { openFile, OpenedRecording } from "../source/opened.ts";
@@ -56,6 +57,8 @@ export class Player {
   playing = $state(false);
   speed: number = $state(0.5);
   selected: number | undefined = $state(undefined);
+  /** The part of the key space that is shown. */
+  zoom: Zoom = $state.raw(WHOLE);
   /** Grows with the recording. */
   version = $state(0);
   recording: Recording = $state.raw(undefined as never);
@@ -106,6 +109,7 @@ export class Player {
     this.settings = linked.settings;
     if (linked.speed !== undefined) this.speed = linked.speed;
     this.selected = linked.selected;
+    this.zoom = linked.zoom ?? WHOLE;
     this.#chosen = linked.rivals;
     // A live run does not repeat itself: only a simulation takes over at the moment of a link.
     const from = isLive(linked.settings) ? undefined : linked.from;
@@ -229,6 +233,7 @@ export class Player {
   #show(recording: Recording): void {
     this.stop();
     this.recording = recording;
+    this.zoom = WHOLE;
     this.rivals = [];
     this.takeover = undefined;
     this.seek(0);
@@ -295,11 +300,12 @@ export class Player {
 
   /** The link to what is shown. */
   link(): string {
-    const { settings, speed, selected, cursor } = this;
+    const { settings, speed, selected, cursor, zoom } = this;
     const read = this.reading ? this.path?.key : undefined;
     return encode({
       settings,
       speed,
+      zoom: zoom === WHOLE ? undefined : zoom,
       selected,
       at: Math.round(cursor),
       read,

@@ -94,7 +94,7 @@ export function verdict(reason: string): string {
 
 /** A quantity's name, and what it is of: `bytes of level 1`. */
 export function quantityName({ name, of }: Quantity): string {
-  const words = name.replaceAll("-", " ");
+  const words = name.replaceAll("-", " ").replace(/\bl0\b/, "L0");
   if (of === "tree") return words;
   if ("item" in of) return `${words} ${of.item}`;
   const [first, last] = of.levels;
@@ -209,7 +209,7 @@ export function readSum({ places }: ReadPath): string {
   const outcome =
     last !== undefined && last in result
       ? result[last as keyof typeof result]
-      : "Nobody has the key";
+      : "No place has the key";
   const asked = plural(places.length, "place");
   return `${outcome}: ${asked} asked, ${plural(blocks, "block")} read, ${wasted} for nothing.`;
 }
