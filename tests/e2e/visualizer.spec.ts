@@ -118,7 +118,7 @@ test("parameters outside their range are refused in words", async ({ context, or
   await open(page, origin, "policy=leveled");
   await type(page.getByRole("textbox", { name: "Workers" }), "0");
   await expect(page.getByRole("alert")).toHaveText(
-    "workers must be a whole number from 1 to 64, not 0.",
+    "Workers must be a whole number from 1 to 64, not 0.",
   );
   await expect(page.getByRole("textbox", { name: "Workers" })).toHaveValue("4");
   await page.getByRole("button", { name: "with its parameters" }).click();

@@ -1,6 +1,21 @@
 /** Keys as text. */
 
 import { keyHex } from "../source/hex.ts";
+import type { State } from "../timeline/state.ts";
+
+/** Whether a key begins as text does. */
+function beginsAsText(key: Uint8Array): boolean {
+  return key.subarray(0, 3).every((byte) => byte >= 0x20 && byte <= 0x7e);
+}
+
+/** Whether keys are numbers: then those that happen to be text are no exception. */
+export function areNumbers({ levels }: State): boolean {
+  return levels.some(({ runs }) =>
+    runs.some(({ tables }) =>
+      [tables[0]?.smallest, tables.at(-1)?.largest].some((key) => key && !beginsAsText(key)),
+    ),
+  );
+}
 
 /** A key in a few characters: as text if it is that and keys are not numbers, otherwise its first bytes. */
 export function keyLabel(key: Uint8Array, numbers: boolean): string {

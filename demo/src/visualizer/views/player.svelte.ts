@@ -26,6 +26,7 @@ import {
 } from "../source/settings.ts";
 import { decode, encode } from "../source/link.ts";
 import type { State } from "../timeline/state.ts";
+import { areNumbers } from "./keys.ts";
 
 type PolicyName = Settings["policy"];
 
@@ -131,6 +132,12 @@ export class Player {
   /** Workers that the recording is known to have. */
   get workers(): number {
     return isLive(this.settings) || this.file !== undefined ? 0 : this.settings.workers;
+  }
+
+  /** Whether the recording's keys are numbers. */
+  get numbers(): boolean {
+    void this.version;
+    return areNumbers(this.recording.timeline.end);
   }
 
   /** The number of events up to the moment. */

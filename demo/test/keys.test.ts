@@ -1,0 +1,25 @@
+/** Keys as text: numbers are never mistaken for it, and text is shown as it is. */
+
+import { expect, test } from "vitest";
+import { DEFAULTS } from "../src/visualizer/source/settings.ts";
+import { EMPTY, tablesOf } from "../src/visualizer/timeline/state.ts";
+import { areNumbers, keyLabel, keyText } from "../src/visualizer/views/keys.ts";
+import { simulate } from "./simulator.ts";
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+test("a number whose bytes are letters is shown as a number where keys are numbers", () => {
+  const { timeline } = simulate({ ...DEFAULTS, load: 60_000, operations: 0 });
+  expect(areNumbers(timeline.end)).toBe(true);
+  expect(areNumbers(EMPTY)).toBe(false);
+  for (const table of tablesOf(timeline.end.levels.at(-1))) {
+    expect(keyLabel(table.smallest, true)).toMatch(/^[0-9a-f]{4}$/);
+  }
+  expect(keyLabel(bytes("Ll+x"), true)).toBe("4c6c");
+  expect(keyText(bytes("Ll"), true)).toBe("4c6c");
+});
+
+test("keys that are text are shown as text", () => {
+  expect(keyLabel(bytes("oslo/2026-05-17"), false)).toBe("oslo/202");
+  expect(keyText(bytes("oslo/2026-05-17"), false)).toBe("oslo/2026-05-17");
+});
