@@ -136,7 +136,9 @@ export function logLine(event: RecordedEvent): string | undefined {
     case "plan-refused":
       return `the plan was refused: ${event.why}`;
     case "stalled":
-      return `writes wait: ${event.reason === "level0" ? "level 0 is full" : event.reason}`;
+      return event.reason === "level0"
+        ? "writes wait: level 0 is full"
+        : `writes wait for ${event.reason === "memtables" ? "a flush" : reasonText(event.reason)}`;
     default:
       return undefined;
   }
