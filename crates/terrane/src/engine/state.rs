@@ -53,7 +53,8 @@ pub(crate) struct SealedLog {
     pub bytes: u64,
     /// Whether its file has the usual size, so that it can be recycled.
     pub reusable: bool,
-    /// What it was written through. The job that retires the log unmaps it: a writer would have others wait.
+    /// What it was written through. The job that retires the log unmaps it, since a writer would have others wait,
+    /// unless there are too many.
     #[cfg(not(target_arch = "wasm32"))]
     pub mapped: Option<Box<dyn MappedFile>>,
 }

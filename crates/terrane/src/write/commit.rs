@@ -26,6 +26,11 @@ use crate::sync::lock;
 use crate::wal::{LogWriter, log_file_bytes, payload_bytes};
 use std::sync::Arc;
 
+/// The most full logs that stay mapped until a job retires them: a mapped file stays open, and there may be
+/// more logs than the process may have open files.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) const MAPPED_LOGS_MAX: usize = 16;
+
 impl Engine {
     /// Writes a group of batches, none of them empty, as one atomic record, and returns the sequence of
     /// the last one. Each has its own, in their order. During a stall background work is to `catch_up`.
@@ -163,7 +168,8 @@ impl Engine {
         let last = writer.last();
         writer.unsynced.push((last, full.file().clone()));
         writer.forget_synced(self.log_sync.synced());
-        lock(&self.state).sealed_logs.push(SealedLog {
+        let mut state = lock(&self.state);
+        state.sealed_logs.push(SealedLog {
             id: full.id(),
             file_number: std::mem::replace(&mut writer.log_file, next.file_number),
             file: full.file().clone(),
@@ -173,6 +179,13 @@ impl Engine {
             #[cfg(not(target_arch = "wasm32"))]
             mapped: full.into_mapped(),
         });
+        #[cfg(not(target_arch = "wasm32"))]
+        {
+            let unmapped = state.sealed_logs.iter_mut().rev().nth(MAPPED_LOGS_MAX);
+            let unmapped = unmapped.and_then(|log| log.mapped.take());
+            drop(state);
+            drop(unmapped);
+        }
         Ok(true)
     }
 }

@@ -18,6 +18,8 @@ mod stall;
 mod throttle;
 
 pub(crate) use backpressure::Backpressure;
+#[cfg(all(test, not(target_arch = "wasm32")))]
+pub(crate) use commit::MAPPED_LOGS_MAX;
 pub(crate) use group::GroupCommit;
 pub(crate) use logs::{HeldLog, HeldLogs};
 pub(crate) use stall::CatchUp;

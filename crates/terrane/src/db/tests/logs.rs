@@ -9,6 +9,8 @@ use crate::storage::vfs::{FaultVfs, MemoryVfs, Vfs};
 use crate::storage::{FileId, FileKind, Storage};
 use crate::sync::atomic::Ordering;
 use crate::sync::lock;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::write::MAPPED_LOGS_MAX;
 use crate::{Db, Error, ErrorKind, Options};
 use std::sync::Arc;
 
@@ -81,7 +83,7 @@ fn log_files_of_the_usual_size_are_written_again_and_no_others() {
     for size in [16 << 10, 32 << 10] {
         let vfs = faulty();
         let db = of_logs(directory(&vfs), 16 << 10);
-        fill(&db, 300, 1);
+        fill(&db, 600, 1);
         std::mem::forget(db);
         let before = log_files(&vfs);
 
@@ -120,7 +122,7 @@ fn a_log_of_a_large_write_is_not_written_again() {
 fn a_copy_goes_on_in_logs_of_its_own() {
     let vfs = faulty();
     let db = of_logs(directory(&vfs), 16 << 10);
-    fill(&db, 300, 1);
+    fill(&db, 600, 1);
     let before = entries(&db);
     let to = MemoryVfs::new().create("to").unwrap();
     db.checkpoint(&volume(&to)).unwrap();
@@ -302,4 +304,18 @@ fn a_full_log_is_unmapped_by_the_job_that_retires_it() {
     assert_eq!(mapped(&db), []);
     std::mem::forget(db);
     fill(&of_logs(directory(&vfs), 16 << 10), 200, 2);
+}
+
+#[test]
+#[cfg(not(target_arch = "wasm32"))]
+fn only_so_many_full_logs_stay_mapped_however_many_there_are() {
+    let vfs = faulty();
+    vfs.allow_mmap_writes(true);
+    let db = of_logs(directory(&vfs), 4 << 10);
+    fill(&db, 600, 1);
+    let state = lock(&db.engine().state);
+    let mapped: Vec<bool> = state.sealed_logs.iter().map(|log| log.mapped.is_some()).collect();
+    let (earlier, last) = mapped.split_at(mapped.len() - MAPPED_LOGS_MAX);
+    assert!(!earlier.is_empty() && earlier.iter().all(|mapped| !mapped), "{mapped:?}");
+    assert!(last.iter().all(|mapped| *mapped), "{mapped:?}");
 }
