@@ -8,6 +8,7 @@
 //! * [`rebalancing`] - figure 15: buckets that stay and buckets that follow the keys.
 //! * [`workers`] - throughput by the number of workers.
 //! * [`bounds`] - what bounds the designs: the same load with one thing changed.
+//! * [`staying`] - ranges that stay, and merges of half the speed.
 //!
 //! The paper's store has two memtables of 256 MB and entries of 16 + 1024 bytes; its 100 GB are 400
 //! flushes, the number here at the full scale.
@@ -16,6 +17,7 @@ pub mod bounds;
 pub mod inputs;
 pub mod rebalancing;
 pub mod scaling;
+pub mod staying;
 pub mod threads;
 pub mod workers;
 pub mod workloads;
@@ -38,6 +40,7 @@ pub const PAPER: Paper = Paper {
         rebalancing::figure,
         workers::figure,
         bounds::figure,
+        staying::figure,
     ],
     left_out: &[
         ("Figures 1, 2 and 5 to 9", "they explain the design, and have no measurements."),

@@ -73,7 +73,8 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
          leave more of the storage to flushes: those of level 0 take 9.5 flushes each rather than 5.5, and those \
          into level 3 write 77 GB during the load rather than 192. Buckets are no further from shared merges than a \
          twentieth there, because the client and flushes bound both: with slower merges buckets are ahead (below). \
-         Under shifting ranges they are behind because hot buckets are few, and each is one task: figure 15."
+         Under shifting ranges they are behind because hot buckets are few, and each is one task: figure 15; where \
+         ranges stay they are ahead (last figure)."
             .to_owned(),
     );
     Ok(figure)

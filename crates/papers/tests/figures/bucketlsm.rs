@@ -4,7 +4,9 @@ use super::numbers::Numbers;
 use std::sync::OnceLock;
 use terrane_papers::bucketlsm::rebalancing::{self, DYNAMIC, SPREAD, STATIC};
 use terrane_papers::bucketlsm::workers::{self, WORKLOADS};
-use terrane_papers::bucketlsm::{Design, PARTS, RATE, STALLS, THREADS, bounds, inputs, workloads};
+use terrane_papers::bucketlsm::{
+    Design, PARTS, RATE, STALLS, THREADS, bounds, inputs, staying, workloads,
+};
 use terrane_papers::{Figure, PapersError, Scale, Simulate};
 
 fn both(make: Simulate) -> Vec<Numbers> {
@@ -57,6 +59,32 @@ fn where_merges_are_slower_buckets_are_ahead_of_shared_merges_and_these_of_one_t
                 assert!(of(*first, RATE) > of(*second, RATE), "{case}");
                 assert!(of(*first, STALLS) < of(*second, STALLS), "{case}");
             }
+        }
+    }
+}
+
+#[test]
+fn with_16_workers_and_more_buckets_are_ahead_of_shared_merges_and_these_of_one_task_where_ranges_stay()
+ {
+    let [anywhere, stay, shift] = staying::WORKLOADS;
+    for figure in both(staying::figure) {
+        for (workload, workers) in [anywhere, stay]
+            .into_iter()
+            .flat_map(|name| staying::WORKERS.map(|count| (name, count)))
+        {
+            let of = |design, what| figure.of(&staying::case(workload, workers, design), what);
+            let order = staying::designs(workers);
+            for (first, second) in order.iter().zip(&order[1..]) {
+                let case = format!("{}, {workload}, {workers}: {}", figure.scale, first.name());
+                assert!(of(*first, RATE) > of(*second, RATE), "{case}");
+                assert!(of(*first, STALLS) < of(*second, STALLS), "{case}");
+            }
+        }
+        // Where they shift, shared merges are ahead: what is lost is lost to following them.
+        for workers in staying::WORKERS {
+            let of = |design| figure.of(&staying::case(shift, workers, design), RATE);
+            let [buckets, shared, task] = staying::designs(workers).map(of);
+            assert!(shared > buckets && buckets > task, "{}, {workers}", figure.scale);
         }
     }
 }
