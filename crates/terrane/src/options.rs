@@ -105,8 +105,8 @@ pub struct Options {
     /// Whether tables are memory-mapped to be read, on Linux: a get of what the page cache has then makes no
     /// system call and copies nothing. Merges and scans that read ahead still call the system. As with
     /// every mapped file, SIGBUS ends the process if a page cannot be read: the device fails, or somebody
-    /// truncates a table in use. At most [`max_open_files`](Self::max_open_files) tables are mapped. Off by
-    /// default.
+    /// truncates a table in use. At most [`max_open_files`](Self::max_open_files) tables are mapped, and
+    /// at most 32,768. Off by default.
     #[cfg(not(target_arch = "wasm32"))]
     pub allow_mmap_reads: bool,
     /// How long a buffered write may wait for the executor's sync, in milliseconds.

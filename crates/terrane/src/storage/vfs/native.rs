@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::storage::vfs::descriptor_table::DescriptorTable;
 use crate::storage::vfs::native_file::{NativeFile, taken};
 #[cfg(target_os = "linux")]
-use crate::storage::vfs::read_mapping::{ReadMapping, ReadMappingsLeft};
+use crate::storage::vfs::read_mapping::{ReadMapping, ReadMappingsLeft, read_mappings};
 use crate::storage::vfs::system::{descriptors, directory_of, opening, rename, sync_directory};
 use crate::storage::vfs::{Listed, StoreLock, Vfs};
 use crate::storage::{File, StoreId};
@@ -98,7 +98,7 @@ impl NativeVfs {
         #[cfg(target_os = "linux")]
         return NativeVfs {
             read_mappings_left: maps
-                .then(|| Arc::new(AtomicUsize::new(self.descriptors.max_open()))),
+                .then(|| Arc::new(AtomicUsize::new(read_mappings(self.descriptors.max_open())))),
             ..self
         };
         #[cfg(not(target_os = "linux"))]

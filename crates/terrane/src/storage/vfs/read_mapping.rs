@@ -16,6 +16,14 @@ use std::sync::{Arc, OnceLock};
 /// without which it gets no memory either.
 pub(super) type ReadMappingsLeft = Arc<AtomicUsize>;
 
+/// The most files of a directory that may be mapped, however many may be open: half of those mappings.
+const READ_MAPPINGS_MAX: usize = 32 << 10;
+
+/// How many files may be mapped where so many may be open.
+pub(super) fn read_mappings(max_open: usize) -> usize {
+    max_open.min(READ_MAPPINGS_MAX)
+}
+
 /// A file's mapping, made when it is first asked for.
 #[derive(Default)]
 pub(super) struct ReadMapping {
@@ -89,6 +97,7 @@ impl Drop for Pages {
 
 #[cfg(test)]
 mod tests {
+    use super::read_mappings;
     use crate::storage::File;
     use crate::storage::vfs::{NativeVfs, Vfs};
     use std::sync::Arc;
@@ -121,6 +130,13 @@ mod tests {
         drop(a);
         assert!(c.mapped().is_none(), "asked once");
         assert!(written(&vfs, "d").mapped().is_some());
+    }
+
+    #[test]
+    fn mappings_are_left_for_memory_where_very_many_files_may_be_open() {
+        assert_eq!(read_mappings(1000), 1000);
+        // What Linux gives a process unless it is told otherwise.
+        assert!(read_mappings(1 << 20) < 65_530 * 2 / 3);
     }
 
     #[test]
