@@ -1,6 +1,7 @@
 /** The visualizer, by its visible controls: a run plays, can be scrubbed, linked to and read as text. */
 
 import { AxeBuilder } from "@axe-core/playwright";
+import type { Request } from "@playwright/test";
 import { expect, type Page, test } from "./fixtures.ts";
 import { clock, open, simulated, slider, type } from "./visualizer.ts";
 
@@ -27,6 +28,20 @@ test("a stranger sees a tree move without doing anything", async ({ context, ori
   const before = await clock(page).innerText();
   await expect(clock(page)).not.toHaveText(before);
   expect(errors).toEqual([]);
+});
+
+test("the simulator is loaded once for all policies", async ({ context, origin }) => {
+  const page = await context.newPage();
+  const loaded: string[] = [];
+  const note = (request: Request) => {
+    if (request.url().includes("terrane_sim")) loaded.push(request.url());
+  };
+  context.on("request", note);
+  await open(page, origin, "policy=leveled&at=400000");
+  await simulated(page);
+  await expect(page.locator(".right small", { hasText: "not there yet" })).toHaveCount(0);
+  context.off("request", note);
+  expect(loaded).toHaveLength(1);
 });
 
 test("a moment is the same after scrubbing on and back", async ({ context, origin }) => {

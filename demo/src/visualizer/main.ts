@@ -14,9 +14,13 @@ import "./styles/reading.css";
 import "./styles/overlays.css";
 import "./styles/chapters.css";
 import "./styles/narrow.css";
+import { simulatorModule } from "./source/simulator-module.ts";
 import { fontsLoaded } from "./views/fonts.ts";
 import Site from "./views/Site.svelte";
 
+// What a visitor sees first is simulated: the module comes while the page is built. Who asks for it next is
+// told if it does not.
+if (!location.hash.startsWith("#ch=")) simulatorModule().catch(() => undefined);
 await fontsLoaded([400, 500, 600].map((weight) => `${weight} 16px "Barlow Semi Condensed"`));
 
 mount(Site, { target: document.body });

@@ -4,13 +4,14 @@
  */
 
 import type { Step } from "terrane";
-import { loadSimulator, type Simulation } from "./simulator.ts";
+import { type Simulation, startSimulator } from "./simulator.ts";
 import { parseReadPath } from "./event-log.ts";
 import type { Wanted } from "./read-path.ts";
 import { type Failed, replyInTurn } from "./replies.ts";
 
 /** What the page asks for. */
 export interface Question {
+  module: WebAssembly.Module;
   config: string;
   micros: number;
   wanted: Wanted;
@@ -22,13 +23,13 @@ export type Reply = { type: "read"; key: Uint8Array; steps: Step[] } | Failed;
 /** Keys that are tried until a filter is wrong about one. */
 const TRIES = 20_000;
 
-const simulator = loadSimulator();
+let simulate: ReturnType<typeof startSimulator> | undefined;
 let current: { config: string; micros: number; simulation: Simulation } | undefined;
 
 replyInTurn(read);
 
-async function read({ config, micros, wanted }: Question): Promise<Reply> {
-  const simulate = await simulator;
+async function read({ module, config, micros, wanted }: Question): Promise<Reply> {
+  simulate ??= startSimulator(module);
   if (current === undefined || current.config !== config || current.micros > micros) {
     current?.simulation.free();
     current = { config, micros: 0, simulation: simulate(config, false) };

@@ -1,9 +1,10 @@
 /** Runs one simulation in a worker, and posts its events as they come. */
 
-import { loadSimulator } from "./simulator.ts";
+import { startSimulator } from "./simulator.ts";
 
 /** What the page asks for: one simulation. */
 export interface Start {
+  module: WebAssembly.Module;
   /** As `terrane simulate --config` takes it. */
   config: string;
   /** Another policy from a moment on. */
@@ -22,14 +23,15 @@ const SLICE = 20_000;
 const tell = (told: Told) => postMessage(told);
 
 addEventListener("message", ({ data }: MessageEvent<Start>) => {
-  run(data).catch((error: unknown) => {
+  try {
+    run(data);
+  } catch (error) {
     tell({ type: "failed", error: error instanceof Error ? error.message : String(error) });
-  });
+  }
 });
 
-async function run({ config, then }: Start): Promise<void> {
-  const simulate = await loadSimulator();
-  const simulation = simulate(config, true);
+function run({ module, config, then }: Start): void {
+  const simulation = startSimulator(module)(config, true);
   const length = simulation.length();
   let more = true;
   let before = 0;

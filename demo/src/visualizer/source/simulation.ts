@@ -3,6 +3,7 @@
 import { Timeline } from "../timeline/timeline.ts";
 import { configOf, type Settings, simulatedPolicy, tooLarge } from "./settings.ts";
 import type { Recording, Status, Takeover } from "./recording.ts";
+import { simulatorModule } from "./simulator-module.ts";
 import type { Start, Told } from "./simulation-worker.ts";
 import { parseEvents } from "./event-log.ts";
 import { placesOf, type ReadPath, type Wanted } from "./read-path.ts";
@@ -40,7 +41,13 @@ export class SimulatedRecording implements Recording {
     const config = JSON.stringify(configOf(takeover?.settings ?? settings));
     const policy = JSON.stringify(simulatedPolicy(settings));
     const then = takeover && { micros: takeover.at, policy };
-    worker.postMessage({ config, then } satisfies Start);
+    simulatorModule().then(
+      (module) => worker.postMessage({ module, config, then } satisfies Start),
+      (error: unknown) => {
+        const why = error instanceof Error ? error.message : String(error);
+        this.#end({ at: "failed", error: `The simulator was not loaded: ${why}` });
+      },
+    );
     this.#worker = worker;
   }
 
@@ -68,7 +75,10 @@ export class SimulatedRecording implements Recording {
       reader.onerror = ({ message }) => {
         reject(new Error(message || "The simulator's worker did not start."));
       };
-      reader.postMessage({ config, micros, wanted } satisfies Question);
+      simulatorModule().then(
+        (module) => reader.postMessage({ module, config, micros, wanted } satisfies Question),
+        reject,
+      );
     });
   }
 
