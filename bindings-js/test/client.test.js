@@ -138,3 +138,14 @@ test("aborting an import that waits for a lock ends its worker", async () => {
   assert.deepEqual(started[0].operations, ["import", "endImport"]);
   assert.ok(started[0].terminated);
 });
+
+test("aborting an import ends a worker that never replies", { timeout: 20_000 }, async () => {
+  const { started, worker } = workers(mute);
+  const off = new AbortController();
+  const importing = importStore("mute", new Blob([]), { worker, signal: off.signal });
+  await settle();
+  off.abort("why");
+  await assert.rejects(importing, { code: "aborted", cause: "why" });
+  assert.deepEqual(started[0].operations, ["import", "endImport"]);
+  assert.ok(started[0].terminated);
+});

@@ -14,6 +14,9 @@ import { openSession } from "./session.ts";
 import { startThreads, startWorker } from "./start-worker.ts";
 import { chooseThreads } from "./threads.ts";
 
+/** How long a worker may take to remove what an import had that was given up, in milliseconds. */
+const GIVE_UP_DELAY = 2000;
+
 /** Options of a store in a page. */
 export interface OpenOptions<
   K extends Encoding = "utf8",
@@ -81,8 +84,12 @@ export async function importStore(
     started = true;
     await pipeImport(source, sink, aborter.signal);
   } catch (error) {
-    // The worker may have files by now; if it still waits for them, it no longer does.
-    if (!started) await sink.end(false).catch(() => undefined);
+    // The worker may have files by now; if it still waits for them, it no longer does. One that loads its
+    // code may never reply: what it leaves, the next opening removes.
+    if (!started) {
+      const late = new Promise((resolve) => setTimeout(resolve, GIVE_UP_DELAY));
+      await Promise.race([sink.end(false).catch(() => undefined), late]);
+    }
     throw error;
   } finally {
     unwatchPage();
