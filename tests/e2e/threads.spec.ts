@@ -177,8 +177,8 @@ async function expectNothingLeft(page: Page) {
 }
 
 /** Opens the same store again and again and closes it amid merges; returns the files that there are. */
-function openAndClose(page: Page, rounds: number, threads: number | false) {
-  return page.evaluate(
+async function openAndClose(page: Page, rounds: number, threads: number | false) {
+  await page.evaluate(
     async ([rounds, threads]) => {
       const options = { threads, memtableBytes: 64 << 10, policy: "tiered" } as const;
       for (let round = 0; round < rounds; round++) {
@@ -196,18 +196,25 @@ function openAndClose(page: Page, rounds: number, threads: number | false) {
         void events.next();
         await db.close();
       }
-      const names: string[] = [];
-      const walk = async (folder: FileSystemDirectoryHandle, path: string) => {
-        for await (const [name, entry] of folder.entries()) {
-          if (entry.kind === "file") names.push(path + name);
-          else await walk(entry as FileSystemDirectoryHandle, `${path}${name}/`);
-        }
-      };
-      await walk(await navigator.storage.getDirectory(), "");
-      return names.sort();
     },
     [rounds, threads] as const,
   );
+  return filesOf(page);
+}
+
+/** The names of all files that the page's origin has. */
+function filesOf(page: Page) {
+  return page.evaluate(async () => {
+    const names: string[] = [];
+    const walk = async (folder: FileSystemDirectoryHandle, path: string) => {
+      for await (const [name, entry] of folder.entries()) {
+        if (entry.kind === "file") names.push(path + name);
+        else await walk(entry as FileSystemDirectoryHandle, `${path}${name}/`);
+      }
+    };
+    await walk(await navigator.storage.getDirectory(), "");
+    return names.sort();
+  });
 }
 
 /** Expects that a hundred lives of a store leave no worker, lock or file behind, and no memory if that is told. */
@@ -249,9 +256,11 @@ test("in Firefox a hundred opens and closes leave no worker, lock or file behind
   await expectNothingOfAHundred(await storePage(), false);
 });
 
-test("a tab that is closed amid merges leaves a store that another opens", async ({
+test("a tab that is closed amid merges leaves a store that another opens, and nothing else", async ({
   openPooled,
 }) => {
+  /** The files after each time. */
+  const files: string[][] = [];
   for (let round = 0; round < 3; round++) {
     const page = await openPooled();
     const acknowledged = await page.evaluate(async () => {
@@ -281,10 +290,14 @@ test("a tab that is closed amid merges leaves a store that another opens", async
       await db.close();
       return [found, damage] as const;
     });
+    // A table that no commit names would be damage.
     expect(damage).toEqual([]);
     expect(found).toBe(acknowledged);
+    await expectNothingLeft(next);
+    files.push(await filesOf(next));
     await next.close();
   }
+  expect(files).toEqual([files[0], files[0], files[0]]);
 });
 
 test("a worker of the pool that dies is an error of the store, which can be opened again", async ({
@@ -323,5 +336,12 @@ test("a worker of the pool that dies is an error of the store, which can be open
   await expectNothingLeft(page);
   await context.unroute("**/terrane/dist/threads.js");
   const again = await openPooled();
-  expect((await threadsOf(again, { threads: 2 })).count).toBe(2);
+  const left = await again.evaluate(async () => {
+    const db = await window.terrane.open("broken", { create: false, threads: 2 });
+    const { damage } = await db.check();
+    const { count } = (await db.stats()).threads;
+    await db.close();
+    return { damage, count };
+  });
+  expect(left).toEqual({ damage: [], count: 2 });
 });
