@@ -30,7 +30,7 @@ declare global {
   }
 }
 
-/** Opens a store for the package and one for a worker of its own, with the same rows, and puts the ways on the window. */
+/** Opens a store for the package and one for a worker of its own, with the same rows; the window has the ways. */
 function install(page: Page) {
   return page.evaluate(
     async ([rows, ASKED, ANSWERED, KEY_BYTES, VALUE_BYTES, KEY_AT, VALUE_AT, RING_BYTES]) => {
