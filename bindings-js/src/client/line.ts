@@ -6,6 +6,7 @@
  */
 
 import {
+  ClosedError,
   EngineError,
   InvalidArgumentError,
   type TerraneError,
@@ -98,7 +99,7 @@ export class Line {
   }
 
   /** Ends the worker; pending and later calls fail with `error`. */
-  end(error: TerraneError): void {
+  end(error: TerraneError = new ClosedError("the worker has ended")): void {
     if (this.#ended !== undefined) return;
     this.#ended = error;
     this.unwatch();

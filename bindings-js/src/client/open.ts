@@ -1,7 +1,7 @@
 /** Opening, importing and destroying stores by name, in a page or in a worker that it starts. */
 
 import type { Encoding } from "../api/data.ts";
-import { AbortError, ClosedError } from "../api/errors.ts";
+import { AbortError } from "../api/errors.ts";
 import type { StoreOptions } from "../api/options.ts";
 import { toDefaults, toRequest, toStoreRequest } from "../codec/requests.ts";
 import { abortable, abortError } from "../shared/abort.ts";
@@ -87,14 +87,14 @@ export async function importStore(
     // The worker may have files by now; if it still waits for them, it no longer does. One that loads its
     // code may never reply: what it leaves, the next opening removes.
     if (!started) {
-      const late = new Promise((resolve) => setTimeout(resolve, GIVE_UP_DELAY));
-      await Promise.race([sink.end(false).catch(() => undefined), late]);
+      setTimeout(() => line.end(), GIVE_UP_DELAY);
+      await sink.end(false).catch(() => undefined);
     }
     throw error;
   } finally {
     unwatchPage();
     signal?.removeEventListener("abort", abort);
-    line.end(new ClosedError("the import has ended"));
+    line.end();
   }
 }
 
@@ -110,7 +110,7 @@ export async function destroy(
   try {
     await line.call({ op: "destroy", ...request });
   } finally {
-    line.end(new ClosedError("the store is destroyed"));
+    line.end();
   }
 }
 

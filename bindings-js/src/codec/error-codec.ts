@@ -16,13 +16,13 @@ import {
   UnavailableError,
 } from "../api/errors.ts";
 
-/** A policy is in the build of the engine with all policies alone. */
+/** Only the build of the engine with all policies has this one. */
 export class PolicyLeftOutError extends InvalidArgumentError {
   readonly policy: string;
 
   constructor(policy: string, options: ErrorOptions = {}) {
-    const where = 'is in the build with all of them alone: open the store with policies: "all"';
-    super(`the policy ${policy} ${where}`, options);
+    const where = 'open the store with policies: "all"';
+    super(`only the build with all policies has ${policy}: ${where}`, options);
     this.policy = policy;
   }
 }

@@ -128,7 +128,7 @@ export function toPolicy(policy: Policy): string {
 /** Parameters that only the build with all policies has. */
 const ADDED = ["partitioner", "maxSubcompactions", "pipelined"];
 
-/** Whether a policy, or its way with filters or tables, is in the build with all of them alone. */
+/** Whether only the build with all policies has a policy, or its filters or partitioner. */
 function needsAll(policy: Policy | undefined): boolean {
   if (typeof policy !== "object") return policy !== undefined && !LEAN_POLICIES.includes(policy);
   const { policy: name, filters = "uniform" } = policy;

@@ -95,6 +95,6 @@ async function describeHolder(name: string, client: string): Promise<string> {
   const { held = [] } = await navigator.locks.query().catch(() => ({ held: [] }));
   const owner = held.map((lock) => parseHolder(lock.name)).find((found) => found?.name === name);
   if (owner === undefined) return `store "${name}" is held by another page of this origin`;
-  const where = owner.client === client ? "by this page itself" : `in another tab, ${owner.page}`;
+  const where = owner.client === client ? "in this page" : `in another tab, ${owner.page}`;
   return `store "${name}" is open ${where}, since ${owner.since}`;
 }

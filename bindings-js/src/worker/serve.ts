@@ -39,11 +39,11 @@ let events: string[] = [];
 
 /** Serves requests that have arrived. */
 export function receive(requests: readonly Request[]): void {
-  for (const request of requests) inbox.push(request);
-  // At once: the page may be gone before the requests ahead of this one are served.
-  if (requests.some(({ op }) => op === "suspend")) abortTasks();
-  if (requests.some((request) => request.op === "endImport" && !request.complete)) {
-    importAborter.abort(new AbortError("the import was aborted"));
+  for (const request of requests) {
+    inbox.push(request);
+    // At once: the page may be gone before the requests ahead of this one are served.
+    if (request.op === "suspend") abortTasks();
+    if (request.op === "endImport" && !request.complete) importAborter.abort();
   }
   if (!busy) void serve();
 }

@@ -77,8 +77,8 @@ pub struct Options {
     pub max_total_wal_bytes: u64,
     /// Runs in level 0 at which writes stall until some are compacted: 2 or more.
     pub l0_stop_trigger: usize,
-    /// Bytes of a keyspace that wait to be compacted at which its writes stall, as its policy's capacities
-    /// have it; 0 for never. By default 256 GiB.
+    /// Pending compaction bytes at which writes to a keyspace stall: what compactions must rewrite until its
+    /// levels are within their capacities. 0 for never; by default 256 GiB.
     #[cfg(not(target_arch = "wasm32"))]
     pub hard_pending_compaction_bytes: u64,
     /// Total memory, in bytes: half of it, or two memtables if that is more, for memtables; the rest
@@ -89,8 +89,8 @@ pub struct Options {
     /// four memtables or twice [`cache_bytes`](Self::cache_bytes), whichever is more: two memtables and the
     /// whole cache fit then.
     pub memory_bytes: Option<u64>,
-    /// The most of it that the cache may take, in bytes: for blocks, for partitions of indexes and
-    /// filters, and for what open tables keep in memory. With 0 nothing is cached: each read opens its
+    /// The cache's share of `memory_bytes` at most, in bytes: for blocks, partitions of indexes and
+    /// filters, and what open tables keep in memory. With 0 nothing is cached, and each read opens its
     /// tables again.
     pub cache_bytes: u64,
     /// About how many files are open at once, and at most half of what the process may open; a closed

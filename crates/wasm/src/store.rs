@@ -38,7 +38,7 @@ pub struct Store {
 /// Traces take code that a lean build does without.
 fn no_traces() -> JsValue {
     let message =
-        "traces of reads are in the build with all policies, open the store with policies: \"all\"";
+        "only the build with all policies traces reads: open the store with policies: \"all\"";
     coded("invalid-argument", message)
 }
 

@@ -373,7 +373,9 @@ fn logs_that_a_lost_commit_opened_come_back() {
     let report = String::from_utf8(run.out).unwrap();
     assert!(report.contains("the commit that opened it is lost"), "{report}");
     let after = rows(&place, "new", "default");
-    assert!(after.len() > 50 && after.iter().all(|(k, v)| before.get(k) == Some(v)), "{report}");
+    // How many more the logs had is a matter of how far flushes were.
+    assert!(after.keys().any(|key| key.contains("000199")), "{report}");
+    assert!(after.iter().all(|(k, v)| before.get(k) == Some(v)), "{report}");
 }
 
 #[test]

@@ -197,7 +197,8 @@ fn decompress(payload: &[u8], compression: u8, out: &mut Vec<u8>) -> Result<(), 
     match lz4_flex::block::decompress_into(packed, out) {
         Ok(found) if found == len => Ok(()),
         Ok(found) => Err(Malformed::new(4, format_args!("{len} bytes in LZ4"), found)),
-        Err(e) => Err(Malformed::new(4, format_args!("{len} bytes in LZ4"), e)),
+        // The library's own texts would make the browser's module larger, and say no more.
+        Err(_) => Err(Malformed::new(4, format_args!("{len} bytes in LZ4"), "other bytes")),
     }
 }
 
