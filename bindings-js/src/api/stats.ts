@@ -70,27 +70,27 @@ export interface ThreadStats {
 export interface JobStats {
   /** Jobs that wait for a worker. */
   queued: number;
-  /** Jobs that have begun and not ended. */
+  /** Jobs that are running. */
   running: number;
   /** Jobs that have ended. */
   ended: number;
   /** How long workers were busy with them, in microseconds. */
   busyMicros: number;
-  /** Bytes of tables that they have read and written, when they have taken effect. */
+  /** Bytes of tables read and written, counted when a job's outcome is installed. */
   readBytes: number;
   writtenBytes: number;
   /** Bytes read and written for each second that a worker was busy with them. */
   bytesPerSecond: number;
 }
 
-/** Background work on workers. Counters start at zero when the store is opened. */
+/** The background work of a store with threads. Counters start at zero when the store is opened. */
 export interface BackgroundStats {
-  /** How long there have been workers, in microseconds. */
+  /** The time since the workers started, in microseconds. */
   elapsedMicros: number;
-  /** How long each worker was busy of that. */
+  /** How long each worker has been busy, in microseconds. */
   busyMicros: number[];
   flushes: JobStats;
-  /** Merges, part by part. */
+  /** Merges, of which each part of a shared one counts. */
   merges: JobStats;
 }
 
@@ -122,7 +122,7 @@ export interface Stats {
   stalls: number;
   /** Waits of writes by reason. */
   waits: Record<WaitReason, WaitStats> & Partial<Record<SlowdownReason, WaitStats>>;
-  /** Background work, in a store with threads. */
+  /** Background work, if the store has threads. */
   background?: BackgroundStats;
   /** Table accesses of gets. */
   gets: ReadCounts;
@@ -138,7 +138,7 @@ export interface Stats {
 export type WaitReason =
   "memtables" | "memory" | "level0" | "wal" | "group" | "lock" | "sync" | "append";
 
-/** What a write of a store with threads was slowed down for, before it would stall. */
+/** With threads: the stall that was near when a write was slowed down. */
 export type SlowdownReason = "memtablesSlowdown" | "memorySlowdown" | "level0Slowdown";
 
 /** Waits of writes for one reason. */

@@ -30,7 +30,7 @@ pub trait File: Send + Sync {
         let _ = (from, len);
         None
     }
-    /// The whole file as memory, where it may be mapped to be read and the system can; for a file that does
+    /// The bytes of the whole file, memory-mapped, if that is allowed and the system can. For a file that does
     /// not change any more.
     #[cfg(not(target_arch = "wasm32"))]
     fn mapped(&self) -> Option<&[u8]> {

@@ -86,10 +86,10 @@ pub struct Options {
     /// Only what a merge cannot do without may exceed the budget: a block of each input, and the index
     /// and the filter of the table that it writes, some 2% of its bytes. The cache keeps at least
     /// 256 KiB. What a long scan reads ahead, at most 256 KiB of each run, is not counted. `None` is
-    /// four memtables or twice [`cache_bytes`](Self::cache_bytes), whichever is more: two memtables and the
-    /// whole cache fit then.
+    /// four memtables or twice [`cache_bytes`](Self::cache_bytes), whichever is more, so that two memtables
+    /// and the whole cache fit.
     pub memory_bytes: Option<u64>,
-    /// The cache's share of `memory_bytes` at most, in bytes: for blocks, partitions of indexes and
+    /// The maximum size of the cache within `memory_bytes`, in bytes: for blocks, partitions of indexes and
     /// filters, and what open tables keep in memory. With 0 nothing is cached, and each read opens its
     /// tables again.
     pub cache_bytes: u64,
@@ -102,8 +102,8 @@ pub struct Options {
     /// after `cp --reflink`). Acknowledged writes are there when the store is opened again. Off by default.
     #[cfg(not(target_arch = "wasm32"))]
     pub allow_mmap_writes: bool,
-    /// Whether tables are memory-mapped to be read, on Linux: a get of what the page cache has then makes no
-    /// system call and copies nothing. Merges and scans that read ahead still call the system. As with
+    /// Whether tables are memory-mapped to be read, on Linux: a get then decodes blocks that are in the page
+    /// cache without a system call. Merges and scans that read ahead still make system calls. As with
     /// every mapped file, SIGBUS ends the process if a page cannot be read: the device fails, or somebody
     /// truncates a table in use. At most [`max_open_files`](Self::max_open_files) tables are mapped, and
     /// at most 32,768. Off by default.
@@ -124,8 +124,8 @@ pub struct Options {
     /// [`Db::open`](crate::Db::open) and [`Db::open_file`](crate::Db::open_file).
     #[cfg(not(target_arch = "wasm32"))]
     pub pool: Option<WorkerPool>,
-    /// The most bytes a second that flushes and merges together take in, and so about the most that they
-    /// write; 0 for any. Flushes come first: merges get what they leave. Native worker threads keep to it;
+    /// A limit on the input of flushes and merges together, in bytes per second, and so about on what they
+    /// write; 0 for none. Flushes come first: merges get what they leave. Native worker threads keep to it;
     /// [`Db::set_background_bytes_per_second`](crate::Db::set_background_bytes_per_second) changes it.
     #[cfg(not(target_arch = "wasm32"))]
     pub background_bytes_per_second: u64,

@@ -5,19 +5,19 @@ use crate::db::Db;
 use crate::engine::{Engine, FlushStatus};
 use crate::sync::lock;
 
-/// The background work of a store whose jobs threads run. Counters start at zero when it is opened.
+/// The background work of a store that has threads for it. Counters start at zero when it is opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct BackgroundStats {
-    /// How long there have been workers, in microseconds; 0 where the executor has none.
+    /// The time since the workers started, in microseconds; 0 if the executor has none.
     pub elapsed_micros: u64,
-    /// How long each worker was busy of that, in microseconds: in a pool, also with other stores.
+    /// How long each worker has been busy, in microseconds; those of a shared pool also with other stores.
     pub busy_micros: Vec<u64>,
     /// Flushes.
     pub flushes: JobStats,
     /// Removals of obsolete files.
     #[cfg(not(target_arch = "wasm32"))]
     pub removals: JobStats,
-    /// Merges, part by part, and whatever else is none of the others.
+    /// Merges, of which each part of a shared one counts, and all other jobs.
     pub merges: JobStats,
 }
 
@@ -26,25 +26,25 @@ pub struct BackgroundStats {
 pub struct JobStats {
     /// Jobs that wait for a worker.
     pub queued: u64,
-    /// Jobs that have begun and not ended.
+    /// Jobs that are running.
     pub running: u64,
     /// Jobs that have ended.
     pub ended: u64,
     /// How long workers were busy with them, in microseconds.
     pub busy_micros: u64,
-    /// Bytes of tables that they have read, when they have taken effect.
+    /// Bytes of tables read, counted when a job's outcome is installed.
     pub read_bytes: u64,
-    /// Bytes of tables that they have written, when they have taken effect.
+    /// Bytes of tables written, counted when a job's outcome is installed.
     pub written_bytes: u64,
     /// Bytes read and written for each second that a worker was busy with them.
     pub bytes_per_second: u64,
 }
 
 impl JobStats {
-    /// With the bytes that the jobs have moved.
+    /// Adds the bytes that the jobs have read and written.
     #[must_use]
     fn moving(self, read_bytes: u64, written_bytes: u64) -> Self {
-        // Rounded: the product may pass 64 bits.
+        // In floating point: the product may exceed 64 bits.
         let bytes = read_bytes.saturating_add(written_bytes) as f64;
         let bytes_per_second = (bytes * 1e6 / self.busy_micros.max(1) as f64) as u64;
         JobStats { read_bytes, written_bytes, bytes_per_second, ..self }

@@ -90,11 +90,11 @@ pub struct Stats {
     pub merge_read_bytes: u64,
     /// Bytes of tables written by merges.
     pub merge_written_bytes: u64,
-    /// Writes that had to wait, for memtables, memory or level 0.
+    /// Writes that stalled: for memtables, memory, level 0 or, natively, compaction debt.
     pub stalls: u64,
     /// All waits of writes, by their reason.
     pub waits: WriteWaits,
-    /// Background work, where threads do it.
+    /// Background work, if threads do it.
     #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
     pub background: BackgroundStats,
     /// What gets did with tables.

@@ -78,19 +78,19 @@ pub struct WriteWaits {
     /// An append to the log took a millisecond or more, as it may while the operating system syncs the
     /// file or writes dirty pages back. Counted only if the executor has a clock.
     pub append: WaitStats,
-    /// As many bytes as `hard_pending_compaction_bytes` says waited to be compacted.
+    /// The compaction debt was at `hard_pending_compaction_bytes`.
     #[cfg(not(target_arch = "wasm32"))]
     pub compaction_bytes: WaitStats,
-    /// The write was slowed down, since sealed memtables came near their number.
+    /// The write was slowed down because sealed memtables came near `max_immutable_memtables`.
     #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
     pub memtables_slowdown: WaitStats,
-    /// It was slowed down, since memtables came near their share of the memory.
+    /// It was slowed down because memtables came near their share of the memory.
     #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
     pub memory_slowdown: WaitStats,
-    /// It was slowed down, since level 0 came near `l0_stop_trigger`.
+    /// It was slowed down because level 0 came near `l0_stop_trigger`.
     #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
     pub level0_slowdown: WaitStats,
-    /// It was slowed down, since what waits to be compacted came near `hard_pending_compaction_bytes`.
+    /// It was slowed down because the compaction debt came near `hard_pending_compaction_bytes`.
     #[cfg(not(target_arch = "wasm32"))]
     pub compaction_bytes_slowdown: WaitStats,
 }
@@ -117,8 +117,8 @@ impl WriteWaits {
         ]
     }
 
-    /// The waits after `before` was taken of the same store. The longest of each kind is not known, but is at
-    /// most what it is here: the longest since the store was opened, or all of them together.
+    /// The waits since `before`, which is of the same store. `micros_max` is an upper bound: the longest wait
+    /// since the store was opened, or the total of these if that is less.
     #[must_use]
     pub fn since(&self, before: &WriteWaits) -> WriteWaits {
         let of = |now: WaitStats, before: WaitStats| {

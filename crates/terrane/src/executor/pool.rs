@@ -5,8 +5,8 @@
 //! 2. One flush runs at a time, and has a place of its own: it never waits behind a merge.
 //! 3. The owner waits for threads only in calls that must, such as a write that stalls, or closing: then
 //!    it serves them meanwhile.
-//! 4. Writes are paced as without threads, by what the threads have done: a write waits until they have
-//!    done what it pays for, if they have not since the last one.
+//! 4. Near a stall a write waits until the threads have done as much work as it pays for, by the rule that
+//!    also holds without threads (`write/throttle.rs`); what they did since the last write counts.
 
 use super::slowdown::Slowdown;
 use super::work_counters::WorkCounters;
@@ -31,7 +31,7 @@ pub trait JobThreads: Send + Sync {
     /// Runs a job on a thread; there is one for each job at a time.
     fn spawn(&self, job: Box<dyn FnOnce() + Send>);
 
-    /// The number of the thread that calls, from 0.
+    /// The index of the calling thread, from 0.
     fn thread(&self) -> usize;
 
     /// Called by threads: the owner has something to do.

@@ -6,7 +6,7 @@
 //! 2. The writer releases its lock, has background work catch up, and checks again.
 //! 3. Where a job has failed the write reports that instead.
 //!
-//! The fourth reason, `Stall::Wal`, is found in `commit`: no log file has room for the record.
+//! The last reason, `Stall::Wal`, is found in `commit`: no log file has room for the record.
 
 use crate::batch::WriteBatch;
 use crate::engine::{Engine, Keyspaces};

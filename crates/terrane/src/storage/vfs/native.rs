@@ -84,14 +84,14 @@ impl NativeVfs {
         NativeVfs { descriptors: Arc::new(descriptors(bounded(most))), ..self }
     }
 
-    /// Whether files may be written through memory, where the system can: [`File::map`].
+    /// Whether files may be memory-mapped to be written, where the system can: [`File::map`].
     #[must_use]
     pub fn allow_mmap_writes(self, maps: bool) -> Self {
         NativeVfs { maps, ..self }
     }
 
-    /// Whether files may be mapped to be read, where the system can: [`File::mapped`]. At most as many are
-    /// at once as may be open, where [`open_at_most`](Self::open_at_most) was called before.
+    /// Whether files may be memory-mapped to be read, where the system can: [`File::mapped`]. At most as many are
+    /// mapped at once as may be open: call [`open_at_most`](Self::open_at_most) before this.
     #[must_use]
     #[cfg_attr(not(target_os = "linux"), expect(unused_variables))]
     pub fn allow_mmap_reads(self, maps: bool) -> Self {

@@ -1,8 +1,8 @@
-//! A file that is read through memory: neither a system call nor a copy for what the operating system's
-//! cache holds.
+//! A file that is memory-mapped to be read: bytes that are in the page cache cost neither a system call nor a
+//! copy.
 //!
 //! A page that cannot be read ends the process with a signal, where a read would return an error: the device
-//! fails, or somebody cuts the file. Who opens a store decides
+//! fails, or somebody truncates the file. So whoever opens a store must ask for it
 //! ([`Options::allow_mmap_reads`](crate::Options::allow_mmap_reads)).
 
 use crate::sync::atomic::{AtomicUsize, Ordering};
@@ -12,8 +12,8 @@ use std::ptr::{self, NonNull};
 use std::slice;
 use std::sync::{Arc, OnceLock};
 
-/// How many more files of a directory may be mapped to be read: a process may have some 65,000 mappings,
-/// without which it gets no memory either.
+/// How many more files of a directory may be mapped to be read: a process may have some 65,000 mappings, and
+/// allocating memory fails once they are used up.
 pub(super) type ReadMappingsLeft = Arc<AtomicUsize>;
 
 /// The most files of a directory that may be mapped, however many may be open: half of those mappings.
