@@ -62,18 +62,18 @@ pub struct BenchArgs {
     /// Operations of each phase after the load of a workload [default: the number of keys]
     #[arg(long, requires = "workload", value_parser = value_parser!(u64).range(1..=1 << 40))]
     operations: Option<u64>,
-    /// Operations of the window whose slowest is reported of a workload
+    /// Size, in operations, of the windows of a workload of which the slowest is reported
     #[arg(long, requires = "workload", default_value_t = 100_000, value_parser = value_parser!(u64).range(1..=1 << 30))]
     pub window: u64,
     /// Show the figures of the simulator beside those of a workload
     #[arg(long, requires = "workload")]
     pub simulate: bool,
-    /// Measure instead how long a full level 0 takes to go down, by threads: as one task, shared
+    /// Measure instead how long a full level 0 takes to drain, by threads: as one task, shared
     /// (leveled with max-subcompactions), in buckets, and under universal, partitioned and not
     #[arg(long, conflicts_with_all = ["dir", "benchmarks", "workload", "policy", "reads", "keys", 
               "sync", "seek_nexts", "memtable_mib", "workers", "no_wait_until_idle"])]
     pub drain: bool,
-    /// Measurements of each case of `--drain`
+    /// How often each case of `--drain` is measured
     #[arg(long, requires = "drain", default_value_t = 3, value_parser = value_parser!(u64).range(1..=100))]
     pub rounds: u64,
     /// Number of keys, and of writes in a benchmark [default: 2000000]
