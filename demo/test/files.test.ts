@@ -78,7 +78,7 @@ test("an exported store is recognized by either superblock, or by its name", asy
   expect(await openFile(damaged)).toMatchObject({ type: "store", file: damaged });
   const elsewhere = file("rows.csv", `key,value\na,${magic.trim()}\n`);
   expect(await openFile(elsewhere)).toMatchObject({ type: "rows" });
-  await expect(openFile(file("empty", ""))).rejects.toThrow("no exported store");
+  await expect(openFile(file("empty", ""))).rejects.toThrow("not an exported store");
 });
 
 test("what differs from the engine's defaults is named of a store's parameters", () => {

@@ -120,7 +120,7 @@ test("an exported store is shown as it is, and is gone when it is closed", async
   expect((await told()).join("\n")).toMatch(/mine\.terrane is copied: \d+ %/);
   expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
   await page.getByRole("button", { name: "Share" }).click();
-  await expect(page.locator("p.shared")).toContainText("no link leads to it");
+  await expect(page.locator("p.shared")).toContainText("No link leads to");
   expect(await stores(page)).toEqual(["exported", "visualizer-import"]);
   await page.getByRole("button", { name: "close" }).click();
   await expect(page.locator(".opened")).toHaveCount(0);
@@ -140,7 +140,7 @@ test("an imported store is changed by hand, and goes on under another policy", a
   await store.getByRole("textbox", { name: "key" }).fill("zebra");
   await store.getByRole("textbox", { name: "value" }).fill("striped");
   await store.getByRole("button", { name: "put" }).click();
-  await expect(store.getByRole("status")).toContainText("zebra is written");
+  await expect(store.getByRole("status")).toContainText("zebra was put");
   await store.getByRole("button", { name: "flush" }).click();
   await page.keyboard.press("t");
   const tables = page.locator(".tables tbody tr");
@@ -189,7 +189,7 @@ test("a file that is damaged or no store is refused with what was found", async 
   const end = damaged.indexOf("TERRANE\x02", "latin1");
   for (let at = end - 200; at < end - 100; at += 7) damaged[at] = 0x5a ^ (damaged[at] ?? 0);
   await refused("damaged.terrane", damaged, /sst is damaged at byte \d+: expected .*found/);
-  const none = /no exported store: expected a superblock/;
+  const none = /not an exported store: expected a superblock/;
   await refused("noise.terrane", Buffer.alloc(100_000, "x"), none);
   await refused("empty.terrane", Buffer.alloc(0), none);
   // One that is whole is shown after all of them; then come the visitor's own settings again.

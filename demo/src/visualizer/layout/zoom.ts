@@ -1,4 +1,4 @@
-/** A part of the key space that is shown: heights stay as they are, so that area stays bytes. */
+/** A part of the key space that is shown: heights stay, so that areas are in proportion to bytes as before. */
 
 import type { Table } from "terrane";
 import type { KeyAxis } from "./key-axis.ts";
@@ -11,7 +11,7 @@ export interface Zoom {
 
 /** All keys. */
 export const WHOLE: Zoom = { from: 0, to: 1 };
-/** The least part that is shown: a 32nd. */
+/** The smallest part that can be shown: a 32nd. */
 const LEAST = 1 / 32;
 
 /** The axis of what is shown: its positions from 0 to 1 are in the picture, others lie beside it. */
@@ -46,7 +46,7 @@ export function pan({ from, to }: Zoom, by: number): Zoom {
   return placed(from + (to - from) * by, to - from);
 }
 
-/** Moves what is shown if nothing of a span of the picture is in it. */
+/** Moves what is shown if a span of the picture is entirely outside it. */
 export function reveal(zoom: Zoom, [from, to]: readonly [number, number]): Zoom {
   return from < 1 && to > 0 ? zoom : pan(zoom, (from + to) / 2 - 0.5);
 }

@@ -1,8 +1,8 @@
 /**
- * An exported store of the visitor's, opened by the engine in this page.
+ * An exported store, opened by the engine in this page.
  *
- * 1. The file is imported under a name of its own, which one tab has at a time, and which is gone when the
- *    recording is. The file, and other stores of this origin, stay as they are.
+ * 1. The file is imported as a store of its own, which one tab has at a time, and which is removed with the
+ *    recording. The file, and other stores of this origin, stay as they are.
  * 2. The levels and the first events are asked for in one message, which the store's worker serves in one
  *    turn: no event is missing between them, and none is there twice.
  * 3. What the visitor changes shows in the events that follow.
@@ -29,10 +29,10 @@ import { livePolicy, type Settings, withPolicy } from "./settings.ts";
 const NAME = "visualizer-import";
 const LOCK = "terrane visualizer import";
 
-/** How long another tab is waited for, in milliseconds: one that is being closed needs a moment. */
+/** How long to wait for another tab, in milliseconds: one that is being closed needs a moment. */
 const PATIENCE = 5000;
 
-/** Microseconds that are left of a time in which nothing happened: a visitor may think for minutes. */
+/** Idle time is cut to this many microseconds: a visitor may think for minutes. */
 const PAUSE = 250_000;
 
 /** Removes the store of a tab that was closed in between, unless another tab has it. */
@@ -58,7 +58,7 @@ export class ImportedRecording implements Recording {
   readonly #changed: () => void;
   readonly #stopped = new AbortController();
   #shown: Db | ReturnType<Db["keyspace"]> | undefined;
-  /** The events that are heard: those of the keyspace that is shown, since it is. */
+  /** The events of the keyspace that is shown, from when it was. */
   #events: AsyncGenerator<Event> | undefined;
   /** The engine's time of the last event, and what is added to it here. */
   #last = 0;
@@ -202,15 +202,15 @@ export class ImportedRecording implements Recording {
   }
 
   /**
-   * Follows a keyspace until the store is closed, or another one is shown. Where events are missing, it is shown
-   * anew as it is by then.
+   * Follows a keyspace until the store is closed, or another one is shown. If events are missing, it is shown
+   * again as it is by then.
    */
   async #hear(db: Db, name: string, events: AsyncGenerator<Event>): Promise<void> {
     for await (const event of events) {
       if (this.#events !== events) return;
       if (event.type === "dropped") return this.#show(db, name);
       if (event.type === "snapshot-forgotten") continue;
-      // Time begins again once a page that was suspended resumes, of which events told nothing.
+      // Time starts again when a suspended page resumes, which no event reports.
       if (event.micros < this.#last) {
         this.#offset = this.timeline.duration - event.micros;
         this.#last = event.micros;
@@ -242,11 +242,11 @@ export class ImportedRecording implements Recording {
     if (this.#stopped.signal.aborted) return;
     const { name, size } = this.#file;
     const why = error instanceof Error ? error.message : String(error);
-    // The package names files of the store, and would say no more of a file that is none.
+    // The package's own error names files of the store, not the one that was opened.
     const found = size === 0 ? "an empty file" : "other bytes";
     const told =
       error instanceof NotFoundError
-        ? `${name} is no exported store: expected a superblock at its beginning, found ${found}.`
+        ? `${name} is not an exported store: expected a superblock at its beginning, found ${found}.`
         : `${name} cannot be shown: ${why}`;
     this.#tell({ at: "failed", error: told });
   }

@@ -1,5 +1,6 @@
 /** A link to a moment of a recording: all that is needed to see it again, in the fragment of the address. */
 
+import type { AxisBy } from "../layout/key-axis.ts";
 import type { Zoom } from "../layout/zoom.ts";
 import { fromHex, keyHex } from "./hex.ts";
 import {
@@ -23,11 +24,13 @@ export interface Linked {
   speed?: number | undefined;
   /** The part of the key space that is shown, if it is not all. */
   zoom?: Zoom | undefined;
+  /** What equal widths hold, if it is not equal bytes. */
+  axis?: AxisBy | undefined;
   /** The id of a table. */
   selected?: number | undefined;
   /** The key that is read. */
   read?: Uint8Array | undefined;
-  /** The policies of rivals, and the moment from which on they go on with the same tree. */
+  /** The policies of rivals, and the moment at which they take over the tree of the recording. */
   rivals?: readonly Settings["policy"][] | undefined;
   from?: number | undefined;
 }
@@ -44,6 +47,7 @@ export function encode({
   at,
   speed,
   zoom,
+  axis,
   selected,
   read,
   rivals,
@@ -55,7 +59,8 @@ export function encode({
   for (const [name, value] of Object.entries(parameters)) fields.set(`p.${name}`, String(value));
   const cmp = rivals?.join(",");
   const shown = zoom && `${rounded(zoom.from)},${rounded(zoom.to)}`;
-  const places = { at, speed, zoom: shown, sel: selected, read: read && keyHex(read), cmp, from };
+  const key = read && keyHex(read);
+  const places = { at, speed, zoom: shown, axis, sel: selected, read: key, cmp, from };
   for (const [name, value] of Object.entries(places)) {
     if (value !== undefined) fields.set(name, String(value));
   }
@@ -85,6 +90,7 @@ export function decode(fragment: string): Linked {
     at: number(fields.get("at"), 0, Number.MAX_SAFE_INTEGER),
     speed: nearestSpeed(Number(fields.get("speed") ?? Number.NaN)),
     zoom: zoomOf(fields.get("zoom")),
+    axis: fields.get("axis") === "keys" ? "keys" : undefined,
     selected: number(fields.get("sel"), 0, Number.MAX_SAFE_INTEGER),
     read: keyOf(fields.get("read")),
     rivals: rivalsOf(fields.get("cmp")),

@@ -1,6 +1,6 @@
 /**
- * Files of the visitor's: an exported store or a trace, which are shown as they are, or rows, which are written
- * to a store.
+ * The files that a visitor opens: an exported store or a trace, which are shown as they are, or rows, which are
+ * written to a store.
  */
 
 import type { RecordedEvent } from "../timeline/events.ts";
@@ -25,7 +25,7 @@ const BYTES_MAX = 512 << 20;
 const MAGIC = "TRNVOL\r\n";
 const SUPERBLOCKS = [0, 16_384];
 
-/** What exported stores are mostly called: one that is so damaged that nothing else tells is still taken for one. */
+/** The usual extension of exported stores, by which even one without a sound superblock is recognized. */
 const EXTENSION = ".terrane";
 
 /** Whether a file is an exported store. */
@@ -61,7 +61,7 @@ export async function openFile(file: File): Promise<Opened> {
     return [{ type: "put", key: found, value: encoder.encode(content) }];
   });
   if (rows.length === 0)
-    throw new Error(`${name} is no exported store, and has neither events nor rows with keys.`);
+    throw new Error(`${name} is not an exported store, and has neither events nor rows with keys.`);
   return { type: "rows", name, rows };
 }
 

@@ -7,7 +7,7 @@ import type { ReadPath, Wanted } from "./read-path.ts";
 import { isLive, type Settings } from "./settings.ts";
 import { SimulatedRecording } from "./simulation.ts";
 
-/** A moment at which a policy takes over the tree that another has made. */
+/** The moment at which a policy takes over the tree that another has made. */
 export interface Takeover {
   /** The recording up to there. */
   settings: Settings;
