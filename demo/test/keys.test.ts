@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { DEFAULTS } from "../src/visualizer/source/settings.ts";
 import { EMPTY, tablesOf } from "../src/visualizer/timeline/state.ts";
-import { areNumbers, keyLabel, keyText } from "../src/visualizer/views/keys.ts";
+import { areNumbers, axisLabels, keyLabel, keyText } from "../src/visualizer/views/keys.ts";
 import { simulate } from "./simulator.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -22,4 +22,19 @@ test("a number whose bytes are letters is shown as a number where keys are numbe
 test("keys that are text are shown as text", () => {
   expect(keyLabel(bytes("oslo/2026-05-17"), false)).toBe("oslo/202");
   expect(keyText(bytes("oslo/2026-05-17"), false)).toBe("oslo/2026-05-17");
+});
+
+test("labels of text differ from their neighbours, and the first says what all begin with", () => {
+  const labels = (...keys: string[]) => axisLabels(keys.map(bytes), false);
+  expect(labels("ash", "elm", "fern", "moss")).toEqual(["as", "el", "fe", "mo"]);
+  expect(labels("key0000", "key2500", "key2600", "key9999")).toEqual([
+    "key00",
+    "key250",
+    "key260",
+    "key99",
+  ]);
+  expect(labels("tenant-7/00", "tenant-7/50", "tenant-7/99")).toEqual(["tenant-7/00", "…50", "…99"]);
+  expect(labels("a/very/long/prefix/00", "a/very/long/prefix/50")).toEqual(["…00", "…50"]);
+  expect(labels("", "", "")).toEqual(["", "", ""]);
+  expect(axisLabels([Uint8Array.of(0x61, 0x62), Uint8Array.of(0x80)], true)).toEqual(["6162", "80"]);
 });

@@ -52,6 +52,29 @@ test("equal widths hold equal bytes of the largest level", () => {
   }
 });
 
+test("on an axis of plain keys, keys lie as far apart as they differ", () => {
+  const plain = keyAxis(timeline.keyFrames(), "keys");
+  const number = (key: Uint8Array) => key.slice(0, 6).reduce((sum, byte) => sum * 256 + byte, 0);
+  const keys = tablesOf(timeline.end.levels.at(-1)).map(({ smallest }) => smallest);
+  const [first, last] = [keys[0], keys.at(-1)];
+  if (first === undefined || last === undefined) throw new Error("a level with tables");
+  const part = (of: (key: Uint8Array) => number, key: Uint8Array) =>
+    (of(key) - of(first)) / (of(last) - of(first));
+  const apart = keys.map((key) => part(number, key));
+  keys.forEach((key, i) => expect(part(plain.position, key)).toBeCloseTo(apart[i] ?? 0, 6));
+  const byBytes = keys.map((key, i) => Math.abs(part(axis.position, key) - (apart[i] ?? 0)));
+  expect(Math.max(...byBytes)).toBeGreaterThan(1e-4);
+  const { rows } = strataOf(timeline.end, plain, bands, WIDTH, () => ({ read: 0, written: 0 }));
+  const scales = bands.levels.map(({ scale }) => scale);
+  const wide = rows
+    .flatMap((row) => row.wide)
+    .filter(({ level, height }) => height > 2 && height < (bands.levels[level]?.height ?? 0));
+  expect(wide.length).toBeGreaterThan(20);
+  for (const { table, level, width, height } of wide) {
+    expect(width * height).toBeCloseTo(table.bytes * (scales[level] ?? 0) * WIDTH, 3);
+  }
+});
+
 /** The boxes of all tables. */
 const boxesOf = ({ rows }: ReturnType<typeof layOut>) =>
   rows.flatMap((row) => row.tables.map((table) => row.box(table)));

@@ -25,6 +25,7 @@ test("a link brings back the recording, the moment and what is selected", () => 
     at: 1_234_567,
     speed: 0.25,
     zoom,
+    axis: "keys" as const,
     selected: 12,
     read,
     rivals,
@@ -44,13 +45,14 @@ test.each([
 );
 
 test("what a link says wrongly is left out, and the rest holds", () => {
-  const { settings, at, rivals, from, zoom } = decode(
+  const { settings, at, rivals, from, zoom, axis } = decode(
     "#v1&policy=leveled&workers=0&load=1e99&seed=x&p.sizeRatio=1&p.pick=oldest&p.none=3&at=-5" +
-      "&cmp=none,tiered,leveled,bucket&from=1.5&zoom=0.5,0.4",
+      "&cmp=none,tiered,leveled,bucket&from=1.5&zoom=0.5,0.4&axis=bytes",
   );
   expect(settings).toEqual({ ...DEFAULTS, policy: "leveled", parameters: { pick: "oldest" } });
   expect(at).toBeUndefined();
   expect(rivals).toEqual(["tiered", "leveled"]);
   expect(from).toBeUndefined();
   expect(zoom).toBeUndefined();
+  expect(axis).toBeUndefined();
 });

@@ -74,6 +74,38 @@ test("rows of one's own are written to the engine", async ({ context, origin }) 
   await expect(page.locator("#files")).toContainText("neither events nor rows");
 });
 
+test("keys that are text are read on the axis, which can be of plain keys", async ({
+  context,
+  origin,
+}) => {
+  const page = await context.newPage();
+  await open(page, origin, "policy=leveled");
+  // Half of all bytes are in the first tenth of the keys.
+  const row = (_: unknown, i: number) => {
+    const key = (i * 7919) % 10_000;
+    return `tenant-7/${String(key).padStart(4, "0")},${"x".repeat(key < 1000 ? 1800 : 200)}`;
+  };
+  const rows = Array.from({ length: 20_000 }, row);
+  await openText(page, "mine.csv", `key,value\n${rows.join("\n")}\n`);
+  await expect(page.locator(".opened")).toContainText("mine.csv");
+  await simulated(page);
+  await slider(page).press("End");
+  const labels = () => page.locator(".axis span").allInnerTexts();
+  const text = /^tenant-7\/\d+( …\d+){8}$/;
+  await expect.poll(async () => (await labels()).join(" ")).toMatch(text);
+  const middle = async () => Number((await labels())[4]?.replace("…", "0."));
+  const byBytes = await middle();
+  expect(byBytes).toBeLessThan(0.3);
+  await page.getByRole("combobox", { name: "Key axis" }).selectOption("Plain keys");
+  await expect.poll(middle).toBeGreaterThan(0.4);
+  expect(await middle()).toBeLessThan(0.6);
+  expect((await labels()).join(" ")).toMatch(text);
+  await page.keyboard.press("Escape");
+  await page.locator("h1").click();
+  await page.keyboard.press("x");
+  await expect.poll(middle).toBe(byBytes);
+});
+
 test("the picture is saved as PNG and as SVG", async ({ context, origin }) => {
   const page = await context.newPage();
   await open(page, origin, "policy=leveled&at=500000");

@@ -194,15 +194,22 @@ test("the key space is zoomed into, and a link keeps what is shown", async ({
   await page.getByRole("group", { name: /^The tree at/ }).focus();
   await page.keyboard.press("ArrowDown");
   await expect(page.locator("#selected-table")).toContainText(/^Table/);
+  // Plain keys lie elsewhere.
+  const byBytes = await ends(page);
+  await page.getByRole("combobox", { name: "Key axis" }).selectOption("Plain keys");
+  await expect.poll(() => ends(page)).not.toEqual(byBytes);
   await page.getByRole("button", { name: "Share" }).click();
   await expect(page.getByRole("status")).toContainText("link to this moment");
   const shown = await ends(page);
   expect(page.url()).toContain("zoom=");
+  expect(page.url()).toContain("axis=keys");
   const other = await context.newPage();
   await other.goto(page.url());
   await simulated(other);
   // A link has positions to less than a pixel.
   for (const [i, end] of (await ends(other)).entries()) expect(end).toBeCloseTo(shown[i] ?? 0, -1);
+  await expect(other.getByRole("combobox", { name: "Key axis" })).toHaveValue("keys");
+  await page.keyboard.press("x");
   await page.keyboard.press("0");
   expect(await ends(page)).toEqual(all);
   expect(dragged).not.toEqual(all);

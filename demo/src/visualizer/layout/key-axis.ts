@@ -1,17 +1,18 @@
 /**
  * Keys as positions from 0 to 1, for a whole run.
  *
- * Equal widths hold equal bytes of the level with the most bytes, so that a table of it is as wide as
- * it is large. Between its tables' ends, and where there is no such level, a key is a number: its first
- * bytes after those that all keys share.
+ * By bytes, equal widths hold equal bytes of the level with the most bytes, so that a table of it is as wide
+ * as it is large. Between its tables' ends, where there is no such level, and everywhere on an axis of plain
+ * keys, a key is a number.
  */
 
 import type { Table } from "terrane";
 import { compareKeys } from "../../key-scale.ts";
-import { levelBytes, type State, tablesOf } from "../timeline/state.ts";
+import { levelBytes, type PlacedLevel, type State, tablesOf } from "../timeline/state.ts";
+import { Characters, type KeyNumbers, keyNumbers } from "./key-numbers.ts";
 
-/** Bytes of a key that count: more would not change a position. */
-const KEY_BYTES = 6;
+/** What equal widths hold: as many bytes, or keys that lie as far apart. */
+export type AxisBy = "bytes" | "keys";
 
 /** The positions of keys. */
 export interface KeyAxis {
@@ -25,15 +26,13 @@ export interface KeyAxis {
 }
 
 /** The axis of a run that has had these states. */
-export function keyAxis(states: Iterable<State>): KeyAxis {
-  const [bounds, largest] = survey(states);
-  const shared = sharedPrefix(bounds);
-  const number = (key: Uint8Array) => fraction(key, shared);
-  const [first, last] = bounds.map(number);
-  const anchors = anchorsOf(largest, number, first ?? 0, last ?? 1);
+export function keyAxis(states: Iterable<State>, by: AxisBy = "bytes"): KeyAxis {
+  const { least, greatest, characters, largest } = survey(states);
+  const numbers = keyNumbers(least, greatest, characters);
+  const ends = [numbers.of(least), least === greatest ? 1 : numbers.of(greatest)] as const;
+  const anchors = anchorsOf(by === "bytes" ? largest : undefined, numbers, ends);
   const [from, to] = [anchors.map(({ at }) => at), anchors.map(({ position }) => position)];
-  const prefix = bounds[0]?.subarray(0, shared) ?? new Uint8Array();
-  const position = (key: Uint8Array) => clamp(interpolate(from, to, number(key)));
+  const position = (key: Uint8Array) => clamp(interpolate(from, to, numbers.of(key)));
   const spans = new WeakMap<Table, readonly [number, number]>();
   return {
     extent: 1,
@@ -46,27 +45,44 @@ export function keyAxis(states: Iterable<State>): KeyAxis {
       }
       return span;
     },
-    key: (position) => toKey(prefix, interpolate(to, from, position)),
+    key: (position) => numbers.key(interpolate(to, from, position)),
   };
 }
 
-/** The least and the greatest key of all states, and the state's level with the most bytes. */
-function survey(states: Iterable<State>): [Uint8Array[], State["levels"][number] | undefined] {
+/** What is known of the keys of all states, and the state's level with the most bytes. */
+interface Survey {
+  least: Uint8Array;
+  greatest: Uint8Array;
+  characters: Characters;
+  largest: PlacedLevel | undefined;
+}
+
+function survey(states: Iterable<State>): Survey {
+  const characters = new Characters();
+  /** Levels that stay as they are from state to state. */
+  const known = new Set<PlacedLevel>();
   let [least, greatest]: (Uint8Array | undefined)[] = [];
-  let [largest, bytes]: [State["levels"][number] | undefined, number] = [undefined, -1];
+  let [largest, bytes]: [PlacedLevel | undefined, number] = [undefined, -1];
   for (const { levels } of states) {
     for (const level of levels) {
+      if (known.has(level)) continue;
+      known.add(level);
       for (const { tables } of level.runs) {
         const [smallest, end] = [tables[0]?.smallest, tables.at(-1)?.largest];
         if (smallest && (!least || compareKeys(smallest, least) < 0)) least = smallest;
         if (end && (!greatest || compareKeys(end, greatest) > 0)) greatest = end;
+        for (const table of characters.areText ? tables : []) {
+          characters.note(table.smallest);
+          characters.note(table.largest);
+        }
       }
       const size = levelBytes(level);
       // Of several runs none shows how the data lies.
       if (size > bytes && level.runs.length === 1) [largest, bytes] = [level, size];
     }
   }
-  return [least && greatest ? [least, greatest] : [], largest];
+  const none = new Uint8Array();
+  return { least: least ?? none, greatest: greatest ?? none, characters, largest };
 }
 
 interface Anchor {
@@ -75,49 +91,22 @@ interface Anchor {
 }
 
 function anchorsOf(
-  level: State["levels"][number] | undefined,
-  number: (key: Uint8Array) => number,
-  first: number,
-  last: number,
+  level: PlacedLevel | undefined,
+  numbers: KeyNumbers,
+  [first, last]: readonly [number, number],
 ): Anchor[] {
   const tables = tablesOf(level);
   const total = tables.reduce((sum, { bytes }) => sum + bytes, 0);
   const ends = [{ at: first, position: 0 }];
   let sum = 0;
   for (const { smallest, largest, bytes } of tables) {
-    ends.push({ at: number(smallest), position: sum / total });
+    ends.push({ at: numbers.of(smallest), position: sum / total });
     sum += bytes;
-    ends.push({ at: number(largest), position: sum / total });
+    ends.push({ at: numbers.of(largest), position: sum / total });
   }
   ends.push({ at: last, position: 1 });
   // Positions must rise with keys.
   return ends.filter(({ at }, i) => i === 0 || at > (ends[i - 1]?.at ?? -1));
-}
-
-function sharedPrefix([least, greatest]: Uint8Array[]): number {
-  if (least === undefined || greatest === undefined) return 0;
-  const length = Math.min(least.length, greatest.length);
-  let shared = 0;
-  while (shared < length && least[shared] === greatest[shared]) shared += 1;
-  return shared;
-}
-
-function fraction(key: Uint8Array, from: number): number {
-  let [value, unit] = [0, 1];
-  for (let i = from; i < from + KEY_BYTES; i++) {
-    unit /= 256;
-    value += (key[i] ?? 0) * unit;
-  }
-  return value;
-}
-
-function toKey(prefix: Uint8Array, value: number): Uint8Array {
-  const rest = Array.from({ length: KEY_BYTES }, () => {
-    const digit = Math.min(Math.floor(value * 256), 255);
-    value = value * 256 - digit;
-    return digit;
-  });
-  return Uint8Array.from([...prefix, ...rest]);
 }
 
 function interpolate(from: number[], to: number[], value: number): number {

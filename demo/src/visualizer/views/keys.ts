@@ -1,5 +1,6 @@
 /** Keys as text. */
 
+import { sharedLength } from "../layout/key-numbers.ts";
 import { keyHex } from "../source/hex.ts";
 import type { State } from "../timeline/state.ts";
 
@@ -31,4 +32,28 @@ export function keyText(key: Uint8Array, numbers: boolean): string {
   if (!numbers && key.every((byte) => byte >= 0x20 && byte <= 0x7e))
     return new TextDecoder().decode(key);
   return keyHex(key);
+}
+
+/** The most characters of what is the same in all labels of an axis. */
+const SHARED_MAX = 6;
+/** The most of the first label, which has more room than it needs. */
+const FIRST_MAX = 12;
+
+/**
+ * The labels of an axis, whose keys are in order. Of text each has one character more than tells it from its
+ * neighbours; what all begin with is told once, by the first, if it is long.
+ */
+export function axisLabels(keys: readonly Uint8Array[], numbers: boolean): string[] {
+  const [first, last] = [keys[0], keys.at(-1)];
+  if (numbers || first === undefined || last === undefined) {
+    return keys.map((key) => keyLabel(key, numbers));
+  }
+  const shared = sharedLength(first, last);
+  return keys.map((key, i) => {
+    const near = [keys[i - 1], keys[i + 1]].filter((other) => other !== undefined);
+    const needed = Math.max(...near.map((other) => sharedLength(key, other)), shared) + 2;
+    const text = new TextDecoder().decode(key.subarray(0, needed));
+    if (shared <= SHARED_MAX) return text;
+    return i === 0 && text.length <= FIRST_MAX ? text : `…${text.slice(shared)}`;
+  });
 }

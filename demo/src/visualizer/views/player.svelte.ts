@@ -1,6 +1,7 @@
 /** The recording that is shown, its rivals, and the moment at which they are shown. */
 
 import type { Pen } from "../canvas/marks.ts";
+import type { AxisBy } from "../layout/key-axis.ts";
 import { WHOLE, type Zoom } from "../layout/zoom.ts";
 import { addressOf, attach } from "../source/attached.ts";
 import { ImportedRecording, removeImport } from "../source/imported.ts";
@@ -60,6 +61,8 @@ export class Player {
   selected: number | undefined = $state(undefined);
   /** The part of the key space that is shown. */
   zoom: Zoom = $state.raw(WHOLE);
+  /** What equal widths of the picture hold. */
+  axisBy: AxisBy = $state("bytes");
   /** Grows with the recording. */
   version = $state(0);
   recording: Recording = $state.raw(undefined as never);
@@ -111,6 +114,7 @@ export class Player {
     if (linked.speed !== undefined) this.speed = linked.speed;
     this.selected = linked.selected;
     this.zoom = linked.zoom ?? WHOLE;
+    this.axisBy = linked.axis ?? "bytes";
     this.#chosen = linked.rivals;
     // A live run does not repeat itself: only a simulation takes over at the moment of a link.
     const from = isLive(linked.settings) ? undefined : linked.from;
@@ -307,12 +311,13 @@ export class Player {
 
   /** The link to what is shown. */
   link(): string {
-    const { settings, speed, selected, cursor, zoom } = this;
+    const { settings, speed, selected, cursor, zoom, axisBy } = this;
     const read = this.reading ? this.path?.key : undefined;
     return encode({
       settings,
       speed,
       zoom: zoom === WHOLE ? undefined : zoom,
+      axis: axisBy === "bytes" ? undefined : axisBy,
       selected,
       at: Math.round(cursor),
       read,
