@@ -212,7 +212,7 @@ test("a failed import leaves nothing; none replaces a store", async ({ storePage
   expect(found.same).toBe(true);
 });
 
-test("a store under a policy of the full build is imported", async ({ storePage }) => {
+test("a store under a policy that the lean build lacks is imported", async ({ storePage }) => {
   const page = await storePage();
   const found = await page.evaluate(async () => {
     const { importStore, open } = window.terrane;

@@ -392,7 +392,7 @@ export type PolicyOptions =
 /** A policy, by its name alone or with parameters. */
 export type Policy = PolicyOptions["policy"] | PolicyOptions;
 
-/** The policies of the small build, which is loaded where no other is needed. */
+/** The policies of the lean build, which is loaded where no other is needed. */
 export const LEAN_POLICIES: readonly string[] = [
   "leveled",
   "leveled-full",

@@ -125,7 +125,7 @@ export interface KeyspaceOf<
   levels(options?: CallOptions<M>): Result<M, Level[]>;
 
   /**
-   * Returns the compaction policy with its parameters; those that only the build of all policies has are left
+   * Returns the compaction policy with its parameters; those that only the build with all policies has are left
    * out where they are at their default.
    */
   policy(options?: CallOptions<M>): Result<M, PolicyOptions>;

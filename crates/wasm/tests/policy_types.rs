@@ -51,7 +51,7 @@ fn types() -> String {
     let lean = policies.iter().filter(|policy| policy.in_every_build);
     let lean: String = lean.map(|policy| format!("\n  \"{}\",", policy.name)).collect();
     let lean = format!(
-        "\n/** The policies of the small build, which is loaded where no other is needed. */\n\
+        "\n/** The policies of the lean build, which is loaded where no other is needed. */\n\
          export const LEAN_POLICIES: readonly string[] = [{lean}\n];\n"
     );
     HEAD.to_owned() + &interfaces + &union + TAIL + &lean

@@ -152,7 +152,7 @@ impl dyn Choose + '_ {
 
 impl Choose for Filters {
     fn among(&self) -> &'static [&'static str] {
-        // The small build has no other.
+        // The lean build has no other.
         if cfg!(feature = "all") { &Filters::NAMES } else { &["uniform"] }
     }
 

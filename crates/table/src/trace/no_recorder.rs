@@ -1,5 +1,5 @@
-//! What takes the place of a recorder in the browser's small module, and records nothing: it would carry
-//! code that explains reads in every read.
+//! Takes the place of the recorder in the browser's lean build, and records nothing: recording would add code
+//! that explains reads to every read.
 
 use super::Step;
 
