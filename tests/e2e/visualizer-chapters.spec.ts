@@ -92,6 +92,109 @@ test("the examples can be worked", async ({ context, origin }) => {
   await expect(page.locator(".figure [role=status]")).toContainText("No bucket is too hot");
 });
 
+/** How the example of each chapter is worked, so that it is not as a reader first finds it. */
+const WORKED: Record<string, (page: Page) => Promise<void>> = {
+  basics: async (page) => {
+    await page.getByRole("checkbox", { name: "level 1" }).check();
+    await page.getByRole("button", { name: "Look" }).click();
+  },
+  crash: async (page) => {
+    await page.getByRole("checkbox", { name: "synced" }).check();
+    await page.getByRole("button", { name: "put" }).click();
+    await expect(page.locator(".written")).toContainText("put fern");
+    await page.getByRole("checkbox", { name: "synced" }).uncheck();
+    await page.getByRole("button", { name: "delete" }).click();
+    await expect(page.locator(".written")).toContainText("delete fern");
+    await page.getByRole("button", { name: "crash now" }).click();
+    await expect(page.locator(".figure [role=status]")).toContainText("1 write lost");
+  },
+  levels: (page) => page.getByRole("button", { name: "lazy leveling" }).click(),
+  partitions: async (page) => {
+    await page.getByRole("radio", { name: "halve the key space" }).check();
+    await page.getByRole("slider", { name: "keys per table" }).press("ArrowLeft");
+  },
+  horizontal: async (page) => {
+    await page.getByRole("button", { name: "after admission 5" }).click();
+    await page.getByRole("button", { name: "Show the counters" }).click();
+  },
+  spooky: async (page) => {
+    await type(page.getByRole("spinbutton", { name: "your guess" }).first(), "2.25");
+    await page.getByRole("slider", { name: "Spooky's groups" }).press("ArrowRight");
+    await page.getByRole("slider", { name: "MiB written" }).press("PageUp");
+  },
+  ptier: async (page) => {
+    await page.getByRole("button", { name: "the rule as printed" }).click();
+    await page.getByRole("button", { name: "why?" }).click();
+  },
+  bucket: async (page) => {
+    await page.getByRole("slider", { name: "bucket 2" }).press("ArrowRight");
+    await page.getByRole("button", { name: "split and join" }).click();
+  },
+};
+
+/** All that an example shows and says, and what is set in it. */
+function example(page: Page): Promise<unknown[]> {
+  return page.locator(".figure").evaluate((figure) => {
+    const fields = [...figure.querySelectorAll("input")];
+    const set = fields.map(({ value, checked }) => [value, checked]);
+    const drawn = [...figure.querySelectorAll("svg")].map((svg) => svg.innerHTML);
+    // Svelte marks where its blocks are.
+    return [(figure as HTMLElement).innerText, set, drawn.join().replaceAll(/<!--.*?-->/g, "")];
+  });
+}
+
+for (const id of CHAPTERS) {
+  test(`a link to ${id} leads to the step that its reader is at`, async ({ context, origin }) => {
+    const page = await context.newPage();
+    await page.goto(`${origin}/demo/#ch=${id}`);
+    await expect(page.locator(".figure")).toBeVisible();
+    // The store is open.
+    await expect(page.locator(".figure button:disabled", { hasText: "put" })).toHaveCount(0);
+    const fresh = await example(page);
+    await WORKED[id]?.(page);
+    const guesses = page.locator(".question input");
+    await type(guesses.first(), "7.5");
+    await expect.poll(() => page.url()).toContain("guess=7.5");
+    const worked = await example(page);
+    expect(worked).not.toEqual(fresh);
+    await page.getByRole("button", { name: "Copy a link" }).click();
+    await expect(page.locator(".chapter article [role=status]")).toContainText("The link to this");
+    const link = page.url();
+    // The store of the example on crashes belongs to one tab at a time.
+    await page.goto("about:blank");
+    await page.goto(link);
+    await expect.poll(() => example(page)).toEqual(worked);
+    await expect(guesses.first()).toHaveValue("7.5");
+    // The chapter by its name alone is as it was at first.
+    await page.locator(".chapters nav [aria-current]").click();
+    await expect(guesses.first()).toHaveValue("");
+    await expect.poll(() => example(page)).toEqual(fresh);
+  });
+}
+
+test("a question that was measured is measured again where its link leads, and on the way back", async ({
+  context,
+  origin,
+}) => {
+  const page = await context.newPage();
+  await page.goto(`${origin}/demo/#ch=partitions`);
+  const measured = await predict(page, "3");
+  await expect.poll(() => page.url()).toMatch(/ran=1/);
+  const figures = async (page: Page) =>
+    (await page.locator(".question .measured b").allInnerTexts()).map(Number);
+  const link = page.url();
+  await page.getByRole("link", { name: "open this recording" }).last().click();
+  await expect(page.getByRole("combobox", { name: "Policy" })).toHaveValue("universal");
+  await page.goBack();
+  await expect(page.locator(".question [role=status]")).not.toBeEmpty();
+  expect(await figures(page)).toEqual(measured);
+  const other = await context.newPage();
+  await other.goto(link);
+  await expect(other.locator(".question input").first()).toHaveValue("3");
+  await expect(other.locator(".question [role=status]")).not.toBeEmpty();
+  expect(await figures(other)).toEqual(measured);
+});
+
 test("a crash loses the writes after the last sync, and no others", async ({ context, origin }) => {
   const page = await context.newPage();
   await page.goto(`${origin}/demo/#ch=crash`);
