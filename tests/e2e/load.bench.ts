@@ -173,7 +173,7 @@ test("sustained load and an open loop, with threads and without", async ({ conte
         const busy = background?.busyMicros.map((micros) => (micros / 1e6).toFixed(1)).join(", ");
         console.log(
           `${JSON.stringify(policy)} ${named(threads)}: taken in ${taken.toFixed(1)} s, ` +
-            `at rest after ${seconds.toFixed(1)} s${busy ? `; workers busy for ${busy} s` : ""}`,
+            `idle after ${seconds.toFixed(1)} s${busy ? `; workers busy for ${busy} s` : ""}`,
         );
       }
       const entries = await page.evaluate((names) => window.compare(names), names);

@@ -31,7 +31,7 @@ pub enum Suite {
 pub enum Debt {
     /// The next phase begins at once: it pays for what is left of the one before
     Carried,
-    /// Each phase begins with a store at rest, and its own figures have what compactions cost
+    /// Each phase begins with an idle store, and its own figures have what compactions cost
     Drained,
 }
 

@@ -51,7 +51,7 @@ const PHASES: [(&str, OfPhase); 17] = [
     ("gets: p99, microseconds", |_, phase| Some(phase.gets.as_ref()?.p99)),
     ("gets: p99.9, microseconds", |_, phase| Some(phase.gets.as_ref()?.p999)),
     ("gets: longest, milliseconds", |_, phase| Some(phase.gets.as_ref()?.max / 1e3)),
-    ("seconds until at rest", |case, phase| {
+    ("seconds until idle", |case, phase| {
         (case.debt == Debt::Drained && phase.put_bytes > 0).then_some(phase.settle_seconds)
     }),
     ("bytes written a byte put", |case, phase| {

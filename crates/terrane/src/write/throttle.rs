@@ -4,7 +4,7 @@
 //! 2. With x the filled share of the other half, a byte written pays for `STEEPNESS * x / (1 - x)`
 //!    bytes of jobs: nothing at first, and ever more toward the bound. So whatever work a policy
 //!    makes of a byte, there is a point before the bound at which writers pay just that, and a
-//!    steady load becomes idle there.
+//!    steady load settles there.
 //! 3. Small writes are added up, so that a slice is worth its call.
 
 use crate::engine::Engine;
