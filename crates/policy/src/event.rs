@@ -250,7 +250,7 @@ pub enum Event {
     },
 }
 
-/// What there is to tell of a policy after a step was installed.
+/// Emits the events about a policy that follow an installed step.
 ///
 /// 1. What it decided at that step, if the step was of its own plans.
 /// 2. Its status, if that is not what was `told` last.

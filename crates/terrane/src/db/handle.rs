@@ -84,7 +84,7 @@ impl Db {
         Db::open_with(path, options, executor)
     }
 
-    /// The same with an executor of the caller's, such as a
+    /// The same with an executor of your own, such as a
     /// [`ThreadExecutor`](crate::executor::ThreadExecutor) that runs more merges at once.
     ///
     /// # Errors
@@ -203,9 +203,9 @@ impl Db {
         Snapshot::new(self.clone())
     }
 
-    /// Writes a batch: all of it or, after a crash, possibly none. Returns its sequence, greater than
-    /// that of every batch before it. An empty batch gets none: the last one is returned, and with
-    /// [`Durability::Sync`] what was written before is durable then.
+    /// Writes a batch: all of it or, after a crash, possibly none. Returns its sequence number, which is
+    /// greater than that of every batch before it. An empty batch gets none: the last one is returned, and
+    /// with [`Durability::Sync`] everything written before is durable then.
     ///
     /// # Errors
     /// An I/O error, a full disk, a closed store; nothing was acknowledged then.
@@ -218,14 +218,14 @@ impl Db {
         Ok(written)
     }
 
-    /// Sets [`Options::background_bytes_per_second`] from now on: the jobs of an executor of threads keep to
-    /// it.
+    /// Changes [`Options::background_bytes_per_second`], to which only a
+    /// [`ThreadExecutor`](crate::executor::ThreadExecutor) keeps.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn set_background_bytes_per_second(&self, bytes: u64) {
         self.inner.engine.background_rate.store(bytes, crate::sync::atomic::Ordering::Relaxed);
     }
 
-    /// Sets who receives the events from now on, instead of [`Options::listener`]; `None` for nobody.
+    /// Sets who receives events from now on, in place of [`Options::listener`]; `None` for nobody.
     pub fn set_listener(&self, listener: Option<Listener>) {
         self.inner.engine.jobs.events.set_listener(listener);
     }
@@ -257,9 +257,9 @@ impl Db {
         self.inner.executor.run(&self.inner.engine, bytes)
     }
 
-    /// The same as [`Db::close`], but jobs that run may take so long to end before they are abandoned. None
-    /// begins meanwhile: a write that would stall, and a flush, fail as in a store that is closed. Only an
-    /// executor of threads gives its jobs that time.
+    /// The same as [`Db::close`], but running jobs get up to `most` to end before they are abandoned. None
+    /// begins meanwhile: a write that would stall, and a flush, fail as in a closed store. Only a
+    /// [`ThreadExecutor`](crate::executor::ThreadExecutor) gives its jobs that time.
     ///
     /// # Errors
     /// Those of [`Db::close`].
@@ -269,8 +269,8 @@ impl Db {
         self.close()
     }
 
-    /// Makes every write durable and closes the store, for every clone. Jobs that run are abandoned, with
-    /// what they have written: opening the store removes that.
+    /// Makes every write durable and closes the store, for every clone. Running jobs are abandoned with
+    /// what they have written, which the next opening removes.
     ///
     /// # Errors
     /// An I/O error. The store is closed all the same.
@@ -398,8 +398,8 @@ impl Keyspace {
         self.db.inner.engine.policy(self.id)
     }
 
-    /// Gives the keyspace another policy. Nothing is rewritten for it: the next plans move the tree
-    /// toward the new shape.
+    /// Changes the keyspace's policy. Nothing is rewritten at once: the next plans move the tree toward the
+    /// new shape.
     ///
     /// # Errors
     /// A parameter outside its range, or an I/O error.
@@ -410,7 +410,7 @@ impl Keyspace {
         Ok(())
     }
 
-    /// Sets the value of a key, and returns the write's sequence.
+    /// Sets the value of a key, and returns the write's sequence number.
     ///
     /// # Errors
     /// A key or value over its limit, and what [`Db::write`] says.
@@ -425,7 +425,7 @@ impl Keyspace {
         self.db.write(batch, durability)
     }
 
-    /// Removes a key, if it is there, and returns the write's sequence.
+    /// Removes a key, if it is there, and returns the write's sequence number.
     ///
     /// # Errors
     /// A key over its limit, and what [`Db::write`] says.
