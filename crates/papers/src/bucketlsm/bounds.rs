@@ -11,7 +11,7 @@ use terrane_sim::Config;
 /// A change of the configuration.
 pub type Change = fn(&mut Config);
 
-/// Merges of half and of a quarter of the speed, and flushes as fast as they are.
+/// Merges at half and at a quarter of the speed, with flushes unchanged.
 pub const SLOWER: [&str; 2] = ["merges x1/2", "merges x1/4"];
 
 /// The changes, by name.
@@ -82,19 +82,20 @@ pub fn under(
         }
     }
     figure.notes.push(
-        "With flushes as slow as merges all designs wait for memtables most. With merges of half or a quarter of \
-         the speed, flushes as fast as they are, what level 0 needs is more than 8 parts give, and buckets are \
-         ahead of shared merges, these of one task: the paper's order. As it is the client and flushes bound both; \
-         with inputs that are in memory, as on the paper's machine, the client alone does. Without slowing down the \
+        "With flushes as slow as merges all designs wait mostly for memtables. With merges at half or a quarter of the \
+         speed and flushes unchanged, level 0 needs more than 8 parts can give: buckets are ahead of shared merges, \
+         and shared merges ahead of one task, which is the paper's order. At full speed the client and flushes limit \
+         both; with inputs in memory, as on the paper's machine, the client alone does. Without slowing down the \
          baseline is faster by half: it waits at 36 runs instead of writing 16 MB a second from 20 on. On faster \
-         storage, with faster merges, the client bounds nearly all."
+         storage, with faster merges, the client limits nearly all."
             .to_owned(),
     );
     figure.notes.push(
-        "Slower merges do not slow buckets down: there are workers enough, and storage, which merges share with \
-         flushes, bounds them. With merges of a quarter of the speed they are even faster. These run more evenly \
-         (from flush to flush the busy workers deviate by 28 % of their mean rather than by 45 %), so that storage \
-         is busy for 0.90 of the time rather than 0.86; and they write 345 GB during the load rather than 361."
+        "Slower merges do not slow buckets down: there are workers enough, and they are limited by the storage, which \
+         merges share with flushes. With merges at a quarter of the speed they are even faster. Merges then run more \
+         evenly (from flush to flush the number of busy workers deviates by 28 % of its mean rather than by 45 %), so \
+         that storage is busy for 0.90 of the time rather than 0.86; and they write 345 GB during the load rather \
+         than 361."
             .to_owned(),
     );
     Ok(figure)

@@ -49,9 +49,9 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
     figure.compare(DEEP, GIGABYTES, (Source::Measured, 0.179));
     figure.notes.push(
         "A merge of level 0 takes all that waits there, 11 flushes on average beside 9 or 10 files of level 1: that \
-         many come while the merge before it runs, as writes are slowed down from 20 on. Where 50 thousand writes a \
-         second arrive, which it bears, four flushes wait, and a merge reads 8 files, of 1.34 GB. Why the paper's \
-         are no larger although its writes stall, it does not say."
+         many arrive while the merge before it runs, as writes are slowed down from 20 on. If 50 thousand writes \
+         arrive a second, which it sustains, four flushes wait, and a merge reads 8 files, of 1.34 GB. The paper does \
+         not say why its merges are no larger although its writes stall."
             .to_owned(),
     );
     Ok(figure)

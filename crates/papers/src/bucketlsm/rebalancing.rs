@@ -130,17 +130,16 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
     }
     figure.plots.push(plot);
     figure.notes.push(
-        "A bucket is split when it was just compacted and holds no table of level 0. While the client goes as fast as \
-         it can, a hot bucket gets the next table before its merge ends, so that few are split, while cold ones are \
-         joined: the parallelism of what is hot falls. Where operations arrive more slowly more are split, and \
-         inputs are more alike. By temperatures of the buckets that are present none is split at all: each join \
-         makes a fair share larger."
+        "A bucket is split only right after a compaction that leaves it without tables of level 0. While the client \
+         goes as fast as it can, a hot bucket gets the next table before its merge ends, so that few are split, while \
+         cold ones are joined: hot keys are merged with less parallelism. If operations arrive more slowly more \
+         buckets are split, and inputs are more alike. If temperatures are measured by the current number of buckets, \
+         none is split at all: each join makes a fair share larger."
             .to_owned(),
     );
     figure.notes.push(
-        "Where a bucket is split also while it holds tables of level 0, buckets that follow the keys are faster than \
-         those that stay, as in the paper, and by more. Tables that span both halves are then merged with both, \
-         once."
+        "If buckets are also split while they hold tables of level 0, those that follow the keys are faster than \
+         those that stay, as in the paper, and by more. Tables that span both halves are then merged with both, once."
             .to_owned(),
     );
     Ok(figure)

@@ -60,8 +60,8 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
     figure.notes.push(
         "Subcompaction is nearly as fast as buckets here, as its parts are even: they are cut at 64 points of each \
          input, and from 4 parts on a level-0 merge deviates by less than a second, not by 17 to 30 s. From 8 on \
-         nothing waits for level 0 under either. What bounds them is the one client, of 500 thousand operations a \
-         second, and flushes, which share the storage with merges; more parts only keep it busier."
+         nothing waits for level 0 under either. Both are limited by the one client, at 500 thousand operations a \
+         second, and by flushes, which share the storage with merges; more parts only keep it busier."
             .to_owned(),
     );
     figure.plots.push(plot);

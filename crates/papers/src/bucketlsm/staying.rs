@@ -73,13 +73,13 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
         }
     }
     figure.notes.push(
-        "One of the 30 ranges takes three quarters of the keys, and buckets are ahead of shared merges, these of one \
-         task: the first flush cuts the buckets at equal numbers of its entries, most of them within that range. \
-         Where ranges of the same heat move, shared merges are ahead: buckets lose because they follow late, not \
-         because keys are uneven. The paper's are ahead there even if they stay as they are (1.75 times \
-         subcompaction's throughput over 1.12: 1.56 times). Here most of the keys then go to a few buckets, \
-         each of which is one task. Whether its store is opened anew for each number of ranges, which would set \
-         the buckets anew, the paper does not say."
+        "One of the 30 ranges takes three quarters of the keys. Buckets are ahead of shared merges, and shared merges \
+         ahead of one task: the first flush cuts the buckets at equal numbers of its entries, most of them within \
+         that range. If ranges of the same heat move, shared merges are ahead: buckets lose because they follow late, \
+         not because keys are uneven. The paper's are ahead there even if they stay as they are (1.75 times \
+         subcompaction's throughput over 1.12: 1.56 times). Here most of the keys then go to a few buckets, each of \
+         which is one task. The paper does not say whether its store is opened again for each number of ranges, which \
+         would reset the buckets."
             .to_owned(),
     );
     Ok(figure)

@@ -67,14 +67,14 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
         figure.plots.push(plot);
     }
     figure.notes.push(
-        "Under fillrandom one task gains little from more workers: a merge of level 0 needs all of level 1, and \
-         waits while tables of it go down, which 8 workers do more slowly. Pipelined, which does not wait for them, \
-         is no faster with 64 workers than with 8. Subcompaction is faster with 16 workers than with 64, as merges \
-         leave more of the storage to flushes: those of level 0 take 9.5 flushes each rather than 5.5, and those \
-         into level 3 write 77 GB during the load rather than 192. Buckets are no further from shared merges than a \
-         twentieth there, because the client and flushes bound both: with slower merges buckets are ahead (below). \
-         Under shifting ranges they are behind because hot buckets are few, and each is one task: figure 15; where \
-         ranges stay they are ahead (last figure)."
+        "Under fillrandom one task gains little from more workers: a merge of level 0 needs all of level 1, and waits \
+         while tables of it go down, which 8 workers do more slowly. Pipelined, which does not wait for them, is no \
+         faster with 64 workers than with 8. Subcompaction is faster with 16 workers than with 64, as merges leave \
+         more of the storage to flushes: those of level 0 take 9.5 flushes each rather than 5.5, and those into level \
+         3 write 77 GB during the load rather than 192. Buckets are within a twentieth of shared merges there, \
+         because the client and flushes limit both: with slower merges buckets are ahead (below). Under shifting \
+         ranges they are behind because hot buckets are few, and each is one task (figure 15); where ranges stay they \
+         are ahead (last figure)."
             .to_owned(),
     );
     Ok(figure)

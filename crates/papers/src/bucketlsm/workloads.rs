@@ -94,10 +94,10 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
         figure.compare(&format!("{of} over {other}"), measure, (source, ratio));
     }
     figure.notes.push(
-        "Under shifting ranges buckets are ahead of one task and behind subcompaction. Three quarters of the keys \
-         lie in one range, which buckets come to share by one split after another; until they do, its merges are \
-         few tasks. Where they are split also while they hold tables of level 0, they are nearer to subcompaction. \
-         With two parts, as few as eight uneven ones may come to, subcompaction is no faster than buckets."
+        "Under shifting ranges buckets are ahead of one task and behind subcompaction. Three quarters of the keys lie \
+         in one range, which buckets come to share by one split after another; until they do, its merges are few \
+         tasks. If buckets are also split while they hold tables of level 0, they are nearer to subcompaction. With \
+         two parts, which eight uneven ones may amount to, subcompaction is no faster than buckets."
             .to_owned(),
     );
     figure.notes.push(
