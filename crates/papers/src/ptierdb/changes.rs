@@ -52,11 +52,11 @@ const CASES: [(&str, Design, Change); 17] = [
 const NOTES: [&str; 2] = [
     "SILK's pauses let more runs of level 0 go down at once rather than wait behind a large merge: with one thread it \
      writes less and is nearly twice as fast. With four threads, of which one merges level 0 anyway, pausing the \
-     other three costs it a third of its rate. What it loses to leveled in large items is partial merges', not its \
-     pauses'.",
-    "WiscKey writes 1.00 to its log, whatever merges do. The rest is that of a small memtable, LevelDB's of 4 MB: with \
-     32 MB, as the others have, it is 1.0 less. With values as they are in tables, too, tiered writes less than \
-     WiscKey, PebblesDB more; the paper has both above it.",
+     other three costs it a third of its rate. What it loses to leveled with large items is due to partial merges, \
+     not to its pauses.",
+    "WiscKey writes 1.00 to its log, whatever merges do. The rest is due to a small memtable, LevelDB's of 4 MB: with \
+     32 MB, as the others have, it is 1.0 less. If the others' values are not compressed either, tiered writes less \
+     than WiscKey, and PebblesDB more; the paper has both above it.",
 ];
 
 fn prefixes(config: Config, count: u64) -> Config {

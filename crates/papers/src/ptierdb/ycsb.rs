@@ -30,23 +30,23 @@ const NOTES: [&str; 8] = [
     "wisckey has LevelDB's partial merges (10 MB in level 1, files of 2 MB, a memtable of 4 MB) of keys with \
      pointers of 12 bytes; values go to a log, as they are. Left out: the log's collection, as in the paper, and \
      threads that read the values of a range ahead: E reads one after another.",
-    "Write amplification and size are in the paper's order, but that lazy-leveled and ptier are within a tenth of \
+    "Write amplification and size are in the paper's order, except that lazy-leveled and ptier are within a tenth of \
      each other, and that in the paper wisckey's write amplification is below all others. Here its log, a byte for \
-     each of the user's, is not compressed, and its memtable is an eighth of the others'; more of that below.",
+     each of the user's, is not compressed, and its memtable is an eighth of the others'; more on that below.",
     "Write amplification counts bytes of tables, in which an entry takes 66 of its 116 bytes: 1 is 1.76 of \
      what is written uncompressed. Full merges of LevelDB's capacities then write about 8 times what they \
      are given, not 25: the paper's leveled store must merge more often than four files of level 0 require.",
-    "ptier lies between lazy-leveled and leveled, as in the paper, where keys have few prefixes and its read limit \
-     is low (8, below). With 64 prefixes it writes less than lazy-leveled. Without a read limit it writes 1.61 with \
-     8, 64 and 256 prefixes alike: their number decides only what merges within the deepest level write, which \
-     reads cause. The more prefixes, the less each of these reads (533, 319 and 246 KB here), and the more there \
-     are (343, 400 and 648). In the sweep of prefixes, which has 1 read for each entry rather than 4.4, tables of \
-     one of 256 prefixes do not meet the limit, and it writes as little as without one (1.69).",
-    "The store of ptier is 6 % smaller than leveled's because of merges within the deepest level, which \
-     reads cause; what overwrites leave there stays until then.",
-    "ptier is not the fastest in all workloads here. Filters of 10 bits leave one block to read for nearly every \
-     get under every policy, so latencies differ by a few percent; range reads come to more tables. A value in a \
-     log is another block, so wisckey takes twice the time, and a range read one for each of its entries.",
+    "ptier lies between lazy-leveled and leveled, as in the paper, if keys have few prefixes and its read limit is \
+     low (8, below). With 64 prefixes it writes less than lazy-leveled. Without a read limit it writes 1.61 with 8, \
+     64 and 256 prefixes alike: their number matters only for the merges within the deepest level, which reads cause. \
+     The more prefixes, the less each of these reads (533, 319 and 246 KB here), and the more of them there are (343, \
+     400 and 648). In the sweep of prefixes, which has 1 read for each entry rather than 4.4, tables of one of 256 \
+     prefixes do not reach the limit, and it writes as little as without one (1.69).",
+    "The store of ptier is 6 % smaller than leveled's because of the merges within the deepest level that reads \
+     cause: until then, overwritten entries stay there.",
+    "ptier is not the fastest in all workloads here. Filters of 10 bits leave one block to read for nearly every get \
+     under every policy, so latencies differ by a few percent; range reads touch more tables. A value in a log is one \
+     more block, so wisckey takes twice the time, and a range read takes one more for each of its entries.",
 ];
 
 /// A load, then phases of as many operations.
