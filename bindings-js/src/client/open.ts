@@ -14,7 +14,7 @@ import { openSession } from "./session.ts";
 import { startThreads, startWorker } from "./start-worker.ts";
 import { chooseThreads } from "./threads.ts";
 
-/** How long a worker may take to remove what an import had that was given up, in milliseconds. */
+/** How long the worker of an aborted import may take to clean up, in milliseconds. */
 const GIVE_UP_DELAY = 2000;
 
 /** Options of a store in a page. */
@@ -73,7 +73,7 @@ export async function importStore(
   const sink: ImportSink = {
     write: (bytes) => line.call({ op: "importBytes", bytes }),
     end: (complete) => {
-      // The worker gives up its lock at the end.
+      // The worker releases its lock at the end.
       line.unwatch();
       return line.call({ op: "endImport", complete });
     },
@@ -84,8 +84,8 @@ export async function importStore(
     started = true;
     await pipeImport(source, sink, aborter.signal);
   } catch (error) {
-    // The worker may have files by now; if it still waits for them, it no longer does. One that loads its
-    // code may never reply: what it leaves, the next opening removes.
+    // The worker may already have files; if it still waits for them, this ends its wait. One that is loading
+    // its code may never reply: the next opening removes what it leaves.
     if (!started) {
       setTimeout(() => line.end(), GIVE_UP_DELAY);
       await sink.end(false).catch(() => undefined);

@@ -16,7 +16,7 @@ import {
   UnavailableError,
 } from "../api/errors.ts";
 
-/** Only the build of the engine with all policies has this one. */
+/** The policy is only in the build of the engine with all policies. */
 export class PolicyLeftOutError extends InvalidArgumentError {
   readonly policy: string;
 

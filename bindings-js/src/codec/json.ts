@@ -44,7 +44,7 @@ function renamed(value: object, rename: (name: string) => string): object {
   return Object.fromEntries(Object.entries(value).map(([name, field]) => [rename(name), field]));
 }
 
-/** Names in camel case: the engine has few, and events many of each. */
+/** A cache of names in camel case: the engine has few, and events repeat them. */
 const camelCase: Map<string, string> = new Map();
 
 function toCamelCase(name: string): string {

@@ -128,7 +128,7 @@ export function toPolicy(policy: Policy): string {
 /** Parameters that only the build with all policies has. */
 const ADDED = ["partitioner", "maxSubcompactions", "pipelined"];
 
-/** Whether only the build with all policies has a policy, or its filters or partitioner. */
+/** Whether a policy, or a parameter of it, is only in the build with all policies. */
 function needsAll(policy: Policy | undefined): boolean {
   if (typeof policy !== "object") return policy !== undefined && !LEAN_POLICIES.includes(policy);
   const { policy: name, filters = "uniform" } = policy;

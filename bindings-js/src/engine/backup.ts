@@ -116,7 +116,7 @@ export class Import implements StepRunner {
 
   /** Acquires the files, in which there must be no store, unless the signal is aborted first. */
   static async start(request: OpenRequest, signal?: AbortSignal): Promise<Import> {
-    // Whether a policy needs the other build is known once the file is there.
+    // Only the whole file shows whether a policy needs the other build.
     const loading = Module.load("lean", request.wasm, undefined);
     const [module, files] = await Promise.all([loading, OpfsFiles.acquire(request, true, signal)]);
     try {
@@ -180,7 +180,7 @@ export class Import implements StepRunner {
       const { timeout, wasm } = this.#request;
       if (!(error instanceof PolicyLeftOutError) || wasm !== undefined) throw error;
       this.#module = await Module.load("all", wasm, error.policy);
-      // The build that gave it up has closed it.
+      // The lean build closed it when it failed.
       const handle = await this.#files.directory.getFileHandle("import");
       this.#file = await retryWhileBusy(() => handle.createSyncAccessHandle(), timeout);
       return this.#importFile();

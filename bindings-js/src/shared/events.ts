@@ -10,12 +10,12 @@ import { onForgotten, started } from "./finalization.ts";
 /** The most events that are queued for a slow listener. */
 const MAX_QUEUED = 10_000;
 
-/** What the event of a new keyspace has, whose name later events use. */
+/** Marks the event of a new keyspace, whose name later events need. */
 const CREATED = '"keyspace-created"';
 
 /** A listener; `end` is called when there will be no more events. */
 export interface Listener {
-  /** Hears of an event, which is parsed when it is asked for: whoever writes does not wait for that. */
+  /** Receives an event, which is parsed on first use, so that no write waits for that. */
   event(event: () => Event): void;
   end(failure: TerraneError): void;
 }
@@ -61,7 +61,7 @@ export class Listeners {
     if (this.any) for (const event of events) this.#emit(this.#parsed(event));
   }
 
-  /** An event that is parsed when it is first asked for; one that names a keyspace at once: later ones refer to it. */
+  /** Parses an event on first use, but that of a new keyspace at once: later ones refer to it. */
   #parsed(json: string): () => Event {
     let event: Event | undefined = json.includes(CREATED) ? this.#parse(json) : undefined;
     return () => (event ??= this.#parse(json));
@@ -144,7 +144,7 @@ class Queue implements Listener {
     this.#wake();
   }
 
-  /** The events so far, each parsed when it is come to. */
+  /** Takes the events so far, each parsed when it is reached. */
   *take(): Generator<Event, void, undefined> {
     const [events, count] = [this.#events, this.#dropped];
     [this.#events, this.#dropped] = [[], 0];
