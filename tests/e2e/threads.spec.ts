@@ -75,8 +75,8 @@ for (const policy of policies) {
     const page = await openPooled();
     const alone = await load(page, false, policy);
     const pooled = await load(page, 2, policy);
-    expect(alone.stats.threads).toEqual({ count: 0, reason: "the option threads says none" });
-    expect(pooled.stats.threads).toEqual({ count: 2, reason: "the option threads says so" });
+    expect(alone.stats.threads).toEqual({ count: 0, reason: "the option threads is false or 0" });
+    expect(pooled.stats.threads).toEqual({ count: 2, reason: "the option threads is set" });
     expect(alone.stats.background).toBeUndefined();
     expectBackground(pooled.stats);
     for (const { same, damage, merged } of [alone, pooled]) {
@@ -139,7 +139,7 @@ test("an isolated page has as many threads as processors but one, or as it asks 
   expect(reason).toContain(`${processors} processor`);
   expect((await threadsOf(page, { threads: 3 })).count).toBe(3);
   const named = await threadsOf(page, { wasm: "../terrane/dist/terrane_bg.wasm" });
-  expect(named).toEqual({ count: 0, reason: "the option wasm was given" });
+  expect(named).toEqual({ count: 0, reason: "the option wasm is set" });
   const failure = await page.evaluate(() =>
     window.failure(() => window.terrane.open("asked", { threads: 9 })),
   );

@@ -13,14 +13,14 @@ export function chooseThreads(
 ): ThreadStats {
   const wanted = toThreads(options.threads);
   const none = (reason: string) => ({ count: 0, reason });
-  if (wanted === 0) return none("the option threads says none");
-  if (options.worker !== undefined) return none("the option worker was given");
-  if (options.wasm !== undefined) return none("the option wasm was given");
+  if (wanted === 0) return none("the option threads is false or 0");
+  if (options.worker !== undefined) return none("the option worker is set");
+  if (options.wasm !== undefined) return none("the option wasm is set");
   if (!globalThis.crossOriginIsolated) return none("the page is not cross-origin isolated");
   if (typeof Atomics.waitAsync !== "function") return none("the browser has no Atomics.waitAsync");
-  if (wanted !== undefined) return { count: wanted, reason: "the option threads says so" };
+  if (wanted !== undefined) return { count: wanted, reason: "the option threads is set" };
   if (navigator.userAgent.includes("Firefox/")) {
-    return none("Firefox now and then hangs while it starts threads: ask for a number of them");
+    return none("Firefox sometimes hangs while it starts threads: set the option to a number");
   }
   const processors = navigator.hardwareConcurrency || 1;
   const count = Math.min(processors - 1, AUTOMATIC_MAX);
