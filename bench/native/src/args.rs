@@ -14,7 +14,7 @@ pub struct Args {
     /// The engines, of those that this build has; terrane is always among them
     #[arg(long, value_delimiter = ',', value_parser = engine_name)]
     pub engines: Vec<String>,
-    /// How often each engine has its turn at each case
+    /// How often each engine runs each case
     #[arg(long, default_value_t = 3)]
     pub rounds: u64,
     #[arg(long, value_enum, value_delimiter = ',', default_values = ["core", "seq"])]
@@ -27,14 +27,14 @@ pub struct Args {
     /// Rows of a store
     #[arg(long, default_value_t = 2_000_000)]
     entries: u64,
-    /// Rows of a store as multiples of the memory (cache and memtable) instead, such as 0.33,3,10
+    /// Sizes of stores as multiples of the memory (cache and memtable) instead, such as 0.33,3,10
     #[arg(long, value_delimiter = ',')]
     times_memory: Vec<f64>,
     /// Threads
     #[arg(long, value_delimiter = ',', default_value = "1")]
     writers: Vec<u64>,
-    /// Background threads (merges at once) of terrane, rocksdb and fjall; with 0 writes run the jobs (terrane
-    /// alone). Default: each engine's own
+    /// Background threads (merges at once) of terrane, rocksdb and fjall; with 0, which only terrane has, writes
+    /// run the jobs. Default: each engine's own
     #[arg(long, value_delimiter = ',')]
     workers: Vec<u32>,
     #[arg(long, value_enum, value_delimiter = ',', default_value = "carried")]
@@ -42,7 +42,7 @@ pub struct Args {
     /// Operations a second of the open loop
     #[arg(long, value_delimiter = ',', default_value = "10000,50000")]
     rates: Vec<u64>,
-    /// Seconds after which a phase ends that no other rests on
+    /// Seconds after which a phase ends, unless later phases depend on its rows
     #[arg(long, default_value_t = 60)]
     pub phase_seconds: u64,
     #[arg(long, default_value_t = 64)]

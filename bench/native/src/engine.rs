@@ -25,8 +25,8 @@ pub struct Settings<'a> {
     pub durability: Durability,
     pub cache_bytes: u64,
     pub memtable_bytes: u64,
-    /// The most merges at once, and the most parts of a merge: 0 for none on threads of their own; the
-    /// engine's default unless given.
+    /// The most merges at once, and the most parts of a merge; 0 for no background threads. `None` for the
+    /// engine's default.
     pub workers: Option<u32>,
 }
 

@@ -36,7 +36,7 @@ const THOUSANDS: OfPhase =
 /// The tables of a case, a row for each phase.
 const PHASES: [(&str, OfPhase); 17] = [
     ("thousand operations a second", THOUSANDS),
-    ("microseconds of processor an operation", |_, phase| {
+    ("processor microseconds per operation", |_, phase| {
         per_operation(phase, phase.processor_seconds * 1e6)
     }),
     ("p50, microseconds", |_, phase| Some(phase.micros.p50)),
@@ -54,7 +54,7 @@ const PHASES: [(&str, OfPhase); 17] = [
     ("seconds until idle", |case, phase| {
         (case.debt == Debt::Drained && phase.put_bytes > 0).then_some(phase.settle_seconds)
     }),
-    ("bytes written a byte put", |case, phase| {
+    ("bytes written per byte put", |case, phase| {
         // What is left of one phase would count for the next.
         (case.debt == Debt::Drained)
             .then(|| written(phase.written_bytes, phase.put_bytes))
@@ -65,10 +65,10 @@ const PHASES: [(&str, OfPhase); 17] = [
 
 /// The rows of the last table of a case.
 const TURNS: [(&str, OfTurn); 6] = [
-    ("bytes written a byte put", |found| {
+    ("bytes written per byte put", |found| {
         written(found.worked.written_bytes, found.worked.put_bytes)
     }),
-    ("bytes of files a live byte", |found| {
+    ("bytes of files per live byte", |found| {
         written(found.worked.disk_bytes, found.worked.live_bytes)
     }),
     ("close, milliseconds", |found| Some(found.worked.close_seconds * 1e3)),
@@ -101,7 +101,7 @@ impl Report {
         let versions: Vec<String> =
             self.versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
         let mut text = format!(
-            "{}\n{}\ncache {} MiB, memtable {} MiB; medians of {} rounds (least-most)\n\n{}",
+            "{}\n{}\ncache {} MiB, memtable {} MiB; medians of {} rounds (minimum-maximum)\n\n{}",
             self.machine,
             versions.join(", "),
             self.cache_mib,
