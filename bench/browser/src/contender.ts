@@ -17,8 +17,8 @@ export interface Store {
   get(key: Uint8Array): Result<Uint8Array | undefined>;
   /** The values of many keys, in their order. */
   getMany(keys: readonly Uint8Array[]): Result<(Uint8Array | undefined)[]>;
-  /** The first `count` entries from a key on, in key order. */
-  scan(from: Uint8Array, count: number): Result<Entry[]>;
+  /** The first `count` entries from a key on, in key order; absent where there is no such operation. */
+  scan?(from: Uint8Array, count: number): Result<Entry[]>;
   close(): Result<void>;
 }
 
@@ -29,4 +29,8 @@ export interface Contender {
 }
 
 /** The contenders' names. */
-export type Name = "terrane" | "indexeddb" | "sqlite";
+export type Name =
+  "terrane" | "indexeddb" | "idb-keyval" | "browser-level" | "dexie" | "sqlite" | "wa-sqlite";
+
+/** Loads each contender alone, as an application that uses it would, and nobody is charged with another's module. */
+export type Loaders = Record<Name, () => Promise<Contender>>;

@@ -61,37 +61,41 @@ export function askStore(port: Worker): Store {
   };
 }
 
-/** The worker's end: carries out what the page asks of `store`, which is synchronous. */
+/** The worker's end: carries out what the page asks of `store`, one call after the other. */
 export function serve(store: Store, port: DedicatedWorkerGlobalScope): void {
-  port.onmessage = ({ data: calls }: MessageEvent<Call[]>) => {
-    const replies = calls.map(({ id, ...call }): Reply => {
+  port.onmessage = async ({ data: calls }: MessageEvent<Call[]>) => {
+    const replies: Reply[] = [];
+    for (const { id, ...call } of calls) {
       try {
-        return { id, bytes: concatenate(perform(store, call)) };
+        replies.push({ id, bytes: concatenate(await perform(store, call)) });
       } catch (error) {
-        return { id, error: String(error) };
+        replies.push({ id, error: String(error) });
       }
-    });
+    }
     const buffers = replies.flatMap(({ bytes }) => (bytes === undefined ? [] : [bytes.buffer]));
     port.postMessage(replies, buffers);
   };
 }
 
-function perform(store: Store, { op, bytes, count }: Omit<Call, "id">): readonly Uint8Array[] {
+async function perform(
+  store: Store,
+  { op, bytes, count }: Omit<Call, "id">,
+): Promise<readonly Uint8Array[]> {
   switch (op) {
     case "batch":
-      store.batch(entriesOf(bytes));
+      await store.batch(entriesOf(bytes));
       return [];
     case "put":
-      store.put(entriesOf(bytes)[0]!);
+      await store.put(entriesOf(bytes)[0]!);
       return [];
     case "get":
-      return [store.get(bytes) as Uint8Array | undefined].filter((value) => value !== undefined);
+      return [await store.get(bytes)].filter((value) => value !== undefined);
     case "getMany":
-      return store.getMany(split(bytes, KEY)) as Uint8Array[];
+      return (await store.getMany(split(bytes, KEY))) as Uint8Array[];
     case "scan":
-      return (store.scan(bytes, count) as Entry[]).flat();
+      return (await store.scan!(bytes, count)).flat();
     case "close":
-      store.close();
+      await store.close();
       return [];
   }
 }

@@ -1,8 +1,7 @@
-/** The page: runs the workloads on one contender, from here or in its worker. */
+/** The page of one contender: runs the workloads on it, from here or in its worker. */
 
-import type { Contender, Name } from "./contender.ts";
-import { indexedDb } from "./contenders/indexeddb.ts";
-import { terrane } from "./contenders/terrane.ts";
+import type { Contender, Loaders, Name } from "./contender.ts";
+import { onIndexedDb } from "./contenders/on-indexeddb.ts";
 import { askStore } from "./line.ts";
 import type { Outcome, Task } from "./worker.ts";
 import { run, type Scale, type Speeds } from "./workloads.ts";
@@ -10,33 +9,23 @@ import { run, type Scale, type Speeds } from "./workloads.ts";
 /** Where the caller is. */
 export type Place = "page" | "worker";
 
-/** SQLite's files can be had in a worker alone; the page asks that worker. */
-const sqlite: Contender = {
-  async open() {
-    const worker = startWorker();
-    await ask(worker, { what: "serve", name: "sqlite" });
-    const store = askStore(worker);
-    return {
-      ...store,
-      async close() {
-        await store.close();
-        worker.terminate();
-      },
-    };
-  },
+const onPage: Loaders = {
+  terrane: async () => (await import("./contenders/terrane.ts")).terrane,
+  ...onIndexedDb,
+  sqlite: served("sqlite"),
+  "wa-sqlite": served("wa-sqlite"),
 };
 
-const onPage: Record<Name, Contender> = { terrane, indexeddb: indexedDb, sqlite };
-
-/** The workers in which contenders run their workloads; kept, so that their code stays warm. */
-const workers = new Map<Name, Worker>();
+/** The worker in which the contender runs its workloads; kept, so that its code stays warm. */
+let worker: Worker | undefined;
 
 const bench = {
   async run(place: Place, name: Name, scale: Scale): Promise<Speeds> {
     if (place === "worker") {
-      return (await ask(workerOf(name), { what: "run", name, scale })) as Speeds;
+      return (await ask((worker ??= startWorker()), { what: "run", name, scale })) as Speeds;
     }
-    const store = await onPage[name].open();
+    const contender = await onPage[name]();
+    const store = await contender.open();
     const speeds = await run(store, scale);
     await store.close();
     return speeds;
@@ -50,10 +39,21 @@ declare global {
 }
 window.bench = bench;
 
-function workerOf(name: Name): Worker {
-  const worker = workers.get(name) ?? startWorker();
-  workers.set(name, worker);
-  return worker;
+/** One whose files can be had in a worker alone; the page asks that worker. */
+function served(name: Name): () => Promise<Contender> {
+  const open = async () => {
+    const worker = startWorker();
+    await ask(worker, { what: "serve", name });
+    const store = askStore(worker);
+    return {
+      ...store,
+      async close() {
+        await store.close();
+        worker.terminate();
+      },
+    };
+  };
+  return async () => ({ open });
 }
 
 function startWorker(): Worker {

@@ -1,8 +1,8 @@
 /** A worker with one contender: runs the workloads on it, or serves the page with it. */
 
 /// <reference lib="webworker" />
-import type { Contender, Name } from "./contender.ts";
-import { indexedDb } from "./contenders/indexeddb.ts";
+import type { Loaders, Name } from "./contender.ts";
+import { onIndexedDb } from "./contenders/on-indexeddb.ts";
 import { serve } from "./line.ts";
 import { run, type Scale } from "./workloads.ts";
 
@@ -13,6 +13,13 @@ export type Task = { name: Name } & ({ what: "run"; scale: Scale } | { what: "se
 
 /** How it went. */
 export type Outcome = { value: unknown } | { error: string };
+
+const inWorker: Loaders = {
+  terrane: async () => (await import("./contenders/terrane-sync.ts")).terraneSync,
+  ...onIndexedDb,
+  sqlite: async () => (await import("./contenders/sqlite.ts")).sqlite,
+  "wa-sqlite": async () => (await import("./contenders/wa-sqlite.ts")).waSqlite,
+};
 
 self.onmessage = async ({ data: task }: MessageEvent<Task>) => {
   let outcome: Outcome;
@@ -25,22 +32,10 @@ self.onmessage = async ({ data: task }: MessageEvent<Task>) => {
 };
 
 async function perform(task: Task): Promise<unknown> {
-  const contender = await load(task.name);
+  const contender = await inWorker[task.name]();
   const store = await contender.open();
   if (task.what === "serve") return serve(store, self);
   const speeds = await run(store, task.scale);
   await store.close();
   return speeds;
-}
-
-/** Loads one alone: nobody is charged with the module of another. */
-async function load(name: Name): Promise<Contender> {
-  switch (name) {
-    case "terrane":
-      return (await import("./contenders/terrane-sync.ts")).terraneSync;
-    case "indexeddb":
-      return indexedDb;
-    case "sqlite":
-      return (await import("./contenders/sqlite.ts")).sqlite;
-  }
 }

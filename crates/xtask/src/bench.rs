@@ -1,7 +1,7 @@
 //! What is measured: the engine's parts, the engine next to other stores on this machine and in a browser,
 //! and in simulation next to the papers.
 
-use crate::browser::CHROMIUM;
+use crate::browser::{CHROMIUM, FIREFOX};
 use crate::node::{self, COMPARISON};
 use crate::workspace::Workspace;
 use crate::{progress, setup, wasm};
@@ -14,7 +14,7 @@ use std::process::Command;
 pub enum Subject {
     /// The engine beside RocksDB, fjall, redb, LMDB and SQLite
     Native,
-    /// The engine beside IndexedDB and SQLite, in Chromium
+    /// The engine beside IndexedDB, libraries on it and SQLite, in Chromium or Firefox
     Browser,
     /// The engine's hot paths, and what callers do (criterion)
     Micro,
@@ -64,12 +64,16 @@ fn native(workspace: &Workspace, arguments: &[String]) -> Result<()> {
 
 /// The peers among the engines that `--engines` names, if it is there.
 fn engines(arguments: &[String]) -> Option<String> {
-    const OPTION: &str = "--engines";
-    let mut following = arguments.iter().skip_while(|argument| !argument.starts_with(OPTION));
-    let given = following.next()?;
-    let names = given.strip_prefix("--engines=").or(following.next().map(String::as_str))?;
+    let names = value_of(arguments, "--engines")?;
     let peers: Vec<&str> = names.split(',').filter(|name| !name.starts_with("terrane")).collect();
     Some(peers.join(","))
+}
+
+/// What follows an option among the arguments of what is run.
+fn value_of<'a>(arguments: &'a [String], option: &str) -> Option<&'a str> {
+    let mut following = arguments.iter().skip_while(|argument| !argument.starts_with(option));
+    let given = following.next()?.strip_prefix(option)?;
+    given.strip_prefix('=').or(following.next().map(String::as_str))
 }
 
 /// Simulates the figures of the papers. Reports of the full scale go to `docs/papers`; those of `ci` would
@@ -86,18 +90,21 @@ pub fn papers(workspace: &Workspace, scale: &str, paper: Option<&str>) -> Result
     show(cargo)
 }
 
-/// Builds the npm package and runs the comparison in Chromium; `arguments` go to it.
+/// Builds the npm package and runs the comparison in the browser that `--browser` names, or else in
+/// Chromium; `arguments` go to it.
 ///
 /// # Errors
 /// A missing tool, a step of the build that failed, or a store that returned what was not written.
 fn browser(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    let firefox = value_of(arguments, "--browser") == Some("firefox");
+    let browser = if firefox { &FIREFOX } else { &CHROMIUM };
     wasm::build(workspace, wasm::Profile::Release)?;
-    setup::ensure(workspace, &[&node::Node, &node::Npm, &COMPARISON, &CHROMIUM])?;
+    setup::ensure(workspace, &[&node::Node, &node::Npm, &COMPARISON, browser])?;
     let build = workspace.npm(COMPARISON.folder, &["run", "build"]);
     progress::run("npm run build in bench/browser", build)?;
     let mut node = workspace.command("node");
     node.arg(workspace.path(COMPARISON.folder).join("dist/run/run.js")).args(arguments);
-    node.env(CHROMIUM.variable, CHROMIUM.executable(workspace)?);
+    node.env(browser.variable, browser.executable(workspace)?);
     show(node)
 }
 
@@ -110,7 +117,16 @@ fn show(mut command: Command) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::engines;
+    use super::{engines, value_of};
+
+    #[test]
+    fn an_option_may_have_its_value_behind_a_sign_or_a_space() {
+        let arguments =
+            ["--rounds", "1", "--browser=firefox", "--json", "a.json"].map(String::from);
+        assert_eq!(value_of(&arguments, "--browser"), Some("firefox"));
+        assert_eq!(value_of(&arguments, "--json"), Some("a.json"));
+        assert_eq!(value_of(&arguments, "--entries"), None);
+    }
 
     #[test]
     fn the_engines_that_are_named_are_built() {

@@ -81,8 +81,8 @@ enum Command {
         #[arg(value_enum)]
         subject: bench::Subject,
         /// Options of what is run: `native --engines terrane --help` lists its own; for micro part of a
-        /// benchmark's name, and options of criterion, such as --quick; for the browser --rounds N,
-        /// --entries N and --json FILE
+        /// benchmark's name, and options of criterion, such as --quick; for the browser --contenders LIST|all,
+        /// --browser chromium|firefox, --rounds N, --entries N and --json FILE
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },

@@ -1,16 +1,10 @@
 /** SQLite on its pool of OPFS access handles, called in the worker that owns it. */
 
 import sqlite3InitModule, { type SAHPoolUtil } from "@sqlite.org/sqlite-wasm";
-import { CACHE_BYTES, type Contender, type Entry, type Store } from "../contender.ts";
+import type { Contender, Entry, Store } from "../contender.ts";
+import { checkMode, SETTINGS, STATEMENTS, TABLE } from "./sql.ts";
 
 const DIRECTORY = "/comparison-sqlite";
-/** In exclusive mode WAL needs no shared memory, which this VFS does not have. */
-const SETTINGS = `
-  PRAGMA locking_mode = EXCLUSIVE;
-  PRAGMA journal_mode = WAL;
-  PRAGMA synchronous = NORMAL;
-  PRAGMA cache_size = ${-CACHE_BYTES / 1024};
-`;
 
 const sqlite3 = sqlite3InitModule();
 let pool: Promise<SAHPoolUtil> | undefined;
@@ -28,14 +22,13 @@ export const sqlite: Contender = {
 function store(files: SAHPoolUtil): Store {
   const db = new files.OpfsSAHPoolDb("/comparison");
   db.exec(SETTINGS);
-  const mode = db.selectValue("PRAGMA journal_mode");
-  if (mode !== "wal") throw new Error(`journal_mode: expected wal, found ${mode}`);
-  db.exec("CREATE TABLE entries (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID");
-  const begin = db.prepare("BEGIN");
-  const commit = db.prepare("COMMIT");
-  const replace = db.prepare("REPLACE INTO entries VALUES (?, ?)");
-  const select = db.prepare("SELECT value FROM entries WHERE key = ?");
-  const range = db.prepare("SELECT key, value FROM entries WHERE key >= ? ORDER BY key LIMIT ?");
+  checkMode(db.selectValue("PRAGMA journal_mode"));
+  db.exec(TABLE);
+  const begin = db.prepare(STATEMENTS.begin);
+  const commit = db.prepare(STATEMENTS.commit);
+  const replace = db.prepare(STATEMENTS.replace);
+  const select = db.prepare(STATEMENTS.select);
+  const range = db.prepare(STATEMENTS.range);
 
   const put = ([key, value]: Entry) => {
     replace.bind(1, key).bind(2, value).stepReset();
