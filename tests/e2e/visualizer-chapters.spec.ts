@@ -178,6 +178,7 @@ test("a question that was measured is measured again where its link leads, and o
 }) => {
   const page = await context.newPage();
   await page.goto(`${origin}/demo/#ch=partitions`);
+  await expect(page.locator(".question")).toBeVisible();
   const measured = await predict(page, "3");
   await expect.poll(() => page.url()).toMatch(/ran=1/);
   const figures = async (page: Page) =>

@@ -52,7 +52,9 @@ export class Kept {
     const { least, most, step, lengths = [usual.length, usual.length] } = range;
     const valid = (text: string) => {
       const steps = step === undefined ? 0 : Number((Number(text) / step).toFixed(6));
-      return text !== "" && Number(text) >= least && Number(text) <= most && Number.isInteger(steps);
+      return (
+        text !== "" && Number(text) >= least && Number(text) <= most && Number.isInteger(steps)
+      );
     };
     const found = this.texts(name, usual.map(String), lengths);
     return found.every(valid) ? found.map(Number) : [...usual];
