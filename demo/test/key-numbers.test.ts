@@ -45,7 +45,21 @@ describe("text lies as far apart as it is written", () => {
 
 test("numbers rise with keys, whatever their bytes are", () => {
   const known = ["a", "ab-7", "ab7", "b-0", "moss", "z"];
-  const others = ["A", "a ", "aa", "ab", "ab!", "ab-", "ab-77777", "ab~", "c", "mossy", "m\u00f6", "zz", "~"];
+  const others = [
+    "A",
+    "a ",
+    "aa",
+    "ab",
+    "ab!",
+    "ab-",
+    "ab-77777",
+    "ab~",
+    "c",
+    "mossy",
+    "m\u00f6",
+    "zz",
+    "~",
+  ];
   for (const keys of [known, [...known, ...others, "\u0000"]]) {
     const numbers = numbersOf(keys.map(bytes));
     const all = [...known, ...others].map(bytes).toSorted(compareKeys);

@@ -33,8 +33,15 @@ test("labels of text differ from their neighbours, and the first says what all b
     "key260",
     "key99",
   ]);
-  expect(labels("tenant-7/00", "tenant-7/50", "tenant-7/99")).toEqual(["tenant-7/00", "…50", "…99"]);
+  expect(labels("tenant-7/00", "tenant-7/50", "tenant-7/99")).toEqual([
+    "tenant-7/00",
+    "…50",
+    "…99",
+  ]);
   expect(labels("a/very/long/prefix/00", "a/very/long/prefix/50")).toEqual(["…00", "…50"]);
   expect(labels("", "", "")).toEqual(["", "", ""]);
-  expect(axisLabels([Uint8Array.of(0x61, 0x62), Uint8Array.of(0x80)], true)).toEqual(["6162", "80"]);
+  expect(axisLabels([Uint8Array.of(0x61, 0x62), Uint8Array.of(0x80)], true)).toEqual([
+    "6162",
+    "80",
+  ]);
 });

@@ -99,7 +99,7 @@ function byteNumbers(prefix: Uint8Array): KeyNumbers {
   };
 }
 
-/** A digit 0 is the end of a key. A byte that its place does not have is where the next one begins. */
+/** A digit 0 is the end of a key. A byte that its place does not have lies where the next one begins. */
 function textNumbers(prefix: Uint8Array, characters: Characters): KeyNumbers {
   const places: number[][] = [];
   for (let distinct = 1; ;) {
@@ -116,7 +116,7 @@ function textNumbers(prefix: Uint8Array, characters: Characters): KeyNumbers {
         if (byte === undefined) break;
         unit /= place.length + 1;
         const at = place.findIndex((other) => other >= byte);
-        value += (at < 0 ? place.length : at + 1) * unit;
+        value += ((at < 0 ? place.length : at) + 1) * unit;
         if (place[at] !== byte) break;
       }
       return value;
