@@ -1,6 +1,13 @@
 //! What a clean close leaves: others may have the store at once, and nothing in it looks cut short.
 
-use terrane::{Db, Durability, Error, ErrorKind, Options};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use terrane::executor::SliceExecutor;
+use terrane::storage::Directory;
+use terrane::storage::vfs::fault::Fault;
+use terrane::storage::vfs::{FaultVfs, MemoryVfs};
+use terrane::{Db, Durability, Error, ErrorKind, Event, Listener, Options};
 
 #[test]
 fn a_closed_file_may_be_opened_while_handles_to_it_remain() {
@@ -52,4 +59,52 @@ fn a_clean_close_of_a_volume_leaves_nothing_to_discard() {
             Db::open_file(&path, Options { read_only: true, ..Options::default() }).unwrap();
         assert_eq!(reader.check().unwrap().discarded_bytes, 0, "round {round}");
     }
+}
+
+/// Bytes of puts in a store, how it is closed, and the records that the next opening replays.
+fn replayed(bytes: usize, close: impl FnOnce(Db) -> Result<(), Error>) -> u64 {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("store");
+    let db = Db::open(&path, Options::default()).unwrap();
+    let keyspace = db.default_keyspace();
+    for key in 0..(bytes / 1024) as u32 {
+        keyspace.put(key.to_be_bytes(), [7; 1024], Durability::Buffered).unwrap();
+    }
+    close(db).unwrap();
+    let recovered = Arc::new(AtomicU64::new(u64::MAX));
+    let records = recovered.clone();
+    let listener: Listener = Arc::new(move |_, event: &Event| {
+        if let Event::Recovered { records: found, .. } = event {
+            records.store(*found, Ordering::Relaxed);
+        }
+    });
+    let db = Db::open(&path, Options { listener: Some(listener), ..Options::default() }).unwrap();
+    assert_eq!(db.default_keyspace().scan(..).unwrap().count(), bytes / 1024);
+    recovered.load(Ordering::Relaxed)
+}
+
+#[test]
+fn a_close_flushes_what_the_next_opening_would_replay_for_long() {
+    assert_eq!(replayed(3 << 20, Db::close), 3 << 10, "a small memtable is not worth a table");
+    assert_eq!(replayed(5 << 20, Db::close), 0);
+    let at_once = |db: Db| db.close_within(Duration::ZERO);
+    assert_eq!(replayed(5 << 20, at_once), 5 << 10, "there is no time for a flush");
+}
+
+#[test]
+fn a_close_that_cannot_flush_leaves_all_of_it_in_the_logs() {
+    let vfs = Arc::new(FaultVfs::new(Arc::new(MemoryVfs::new())).unwrap());
+    let open = || {
+        let storage = Arc::new(Directory::open(vfs.clone()).unwrap());
+        Db::open_storage(storage, Options::default(), Arc::new(SliceExecutor::default())).unwrap()
+    };
+    let db = open();
+    let keyspace = db.default_keyspace();
+    for key in 0..5_u32 << 10 {
+        keyspace.put(key.to_be_bytes(), [7; 1024], Durability::Buffered).unwrap();
+    }
+    vfs.set_capacity(0, Fault::NoSpace);
+    db.close().unwrap();
+    vfs.heal();
+    assert_eq!(open().default_keyspace().scan(..).unwrap().count(), 5 << 10);
 }

@@ -31,6 +31,10 @@ use std::sync::Arc;
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) const MAPPED_LOGS_MAX: usize = 16;
 
+/// Bytes of logs that a clean close leaves to replay at most, which takes some 20 ms.
+#[cfg(not(target_arch = "wasm32"))]
+const REPLAY_BYTES_MAX: u64 = 4 << 20;
+
 impl Engine {
     /// Writes a group of batches, none of them empty, as one atomic record, and returns the sequence of
     /// the last one. Each has its own, in their order. During a stall background work is to `catch_up`.
@@ -144,6 +148,26 @@ impl Engine {
             let _told = StallTold::new(&self.jobs.events, Stall::Wal);
             self.waits().time(Wait::Wal, || self.add_spare_log(log_file_bytes(bytes)))?;
         }
+    }
+
+    /// Prepares a flush before the store is closed: writes go on in another log, so that the flush retires
+    /// all that have records. Returns whether it is worth it: the next opening would replay them.
+    ///
+    /// # Errors
+    /// A store that is only read, an I/O error.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn begin_last_flush(&self) -> Result<bool> {
+        self.writable()?;
+        let writer = lock(&self.writer);
+        let sealed = lock(&self.state).sealed_logs.iter().map(|log| log.bytes).sum::<u64>();
+        let bytes = sealed + writer.log.as_ref().map_or(0, LogWriter::bytes);
+        drop(writer);
+        if bytes <= REPLAY_BYTES_MAX || self.memtable_bytes.load(Ordering::Relaxed) == 0 {
+            return Ok(false);
+        }
+        self.add_spare_log(0)?;
+        self.rotate_log(&mut lock(&self.writer), 0)?;
+        Ok(true)
     }
 
     /// Closes the full log and goes on in a spare one; returns whether there is one with room for

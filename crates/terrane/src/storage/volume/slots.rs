@@ -107,7 +107,7 @@ impl Volume {
                 let found = "none, but a manifest further on";
                 return Err(Corruption::new(name, 0, "a superblock in either slot", found).into());
             }
-            let why = format!("{name} does not begin with a superblock");
+            let why = "its first bytes are not those of one".to_owned();
             return Err(Error::no_store(self.name.clone(), why));
         };
         newest.format.check(&name)?;
