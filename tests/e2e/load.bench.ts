@@ -21,6 +21,8 @@ const ROWS = number("TERRANE_LOAD_ROWS", 300_000);
 const SECONDS = number("TERRANE_LOAD_SECONDS", 20);
 const ROUNDS = 3;
 const OUTSTANDING = 64;
+/** Batches of 100 rows that are outstanding under a sustained load. */
+const BATCHES = 4;
 
 const THREADS = [false, 2] as const;
 type Threads = (typeof THREADS)[number];
@@ -59,14 +61,24 @@ function install() {
     return last;
   };
   /** Loads a store; returns the seconds until all was taken, and until no compaction was due. */
-  const load = async (name: string, options: object, rows: number, seed: number) => {
+  const load = async (
+    name: string,
+    options: object,
+    rows: number,
+    seed: number,
+    batches: number,
+  ) => {
     const db = await window.terrane.open(name, options);
     const next = random(seed);
     const began = performance.now();
+    // Some are outstanding, so that the page makes rows while the store's worker writes others.
+    const writes: Promise<unknown>[] = [];
     for (let done = 0; done < rows; done += 100) {
       const put = () => ({ type: "put" as const, ...row(next, rows) });
-      await db.batch(Array.from({ length: 100 }, put));
+      writes.push(db.batch(Array.from({ length: 100 }, put)));
+      if (writes.length > batches) await writes.shift();
     }
+    await Promise.all(writes);
     const taken = (performance.now() - began) / 1000;
     const seconds = ((await idle(db)) - began) / 1000;
     const { background } = await db.stats();
@@ -141,6 +153,7 @@ declare global {
       options: object,
       rows: number,
       seed: number,
+      batches: number,
     ): Promise<{ taken: number; seconds: number; background?: { busyMicros: number[] } }>;
     compare(names: readonly string[]): Promise<number>;
     loop(
@@ -166,8 +179,8 @@ test("sustained load and an open loop, with threads and without", async ({ conte
         const name = `${policy.policy}-${threads}-${round}`;
         names.push(name);
         const { taken, seconds, background } = await page.evaluate(
-          ([name, options, rows, seed]) => window.load(name, options, rows, seed),
-          [name, { policy, threads }, ROWS, round + 1] as const,
+          ([name, options, rows, seed, batches]) => window.load(name, options, rows, seed, batches),
+          [name, { policy, threads }, ROWS, round + 1, BATCHES] as const,
         );
         found.get(threads)?.push(ROWS / seconds);
         const busy = background?.busyMicros.map((micros) => (micros / 1e6).toFixed(1)).join(", ");
