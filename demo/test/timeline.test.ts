@@ -156,3 +156,44 @@ test("a tree, and what happens from there on, add up to the tree that the whole 
     expect(attached.end.totals.accepted).toBeLessThan(timeline.end.totals.accepted);
   }
 });
+
+describe("a power failure amid merges", () => {
+  const at = timeline.find("merge-progress", timeline.length >> 1, 1) ?? 0;
+  const before = timeline.after(at + 1);
+  const { levels, capacities, facts, micros } = before;
+  const [, ...kept] = levels.map(copied);
+  const failed = new Timeline();
+  failed.append(timeline.events(0, at + 1));
+  failed.append([
+    {
+      type: "power-failed",
+      micros: micros + 1,
+      unsyncedBytes: 1000,
+      discardedBytes: 10,
+      lostWrites: 7,
+      through: 99,
+      // What was flushed last is in the log again.
+      levels: [{ runs: [] }, ...kept],
+      sealed: 1,
+      capacities,
+      facts,
+    },
+  ]);
+  const { end } = failed;
+
+  test("leaves the tables that recovery found, as they came there, and no merge", () => {
+    expect(before.groups.length).toBeGreaterThan(0);
+    expect(end.levels).toEqual([{ runs: [] }, ...levels.slice(1)]);
+    expect(end.groups).toEqual([]);
+    expect(end.compactions).toEqual([]);
+    expect(end.failure).toMatchObject({ lostWrites: 7, unsyncedBytes: 1000 });
+  });
+
+  test("leaves what was counted, and ends what went on", () => {
+    expect(end.totals).toEqual(before.totals);
+    expect(failed.history.failures).toEqual([micros + 1]);
+    expect(failed.history.works.filter(({ to }) => to === undefined)).toEqual([]);
+    expect(failed.at(micros).failure).toBeNull();
+    expect(failed.at(micros + 1)).toEqual(end);
+  });
+});

@@ -1,7 +1,8 @@
 /** Files of the visualizer: a trace saved and opened again, rows of one's own, pictures. */
 
+import { randomBytes } from "node:crypto";
 import { expect, type Page, test } from "./fixtures.ts";
-import { open, simulated, slider } from "./visualizer.ts";
+import { clock, open, simulated, slider } from "./visualizer.ts";
 
 /** Has the page keep what it saves. */
 async function keepSaved(page: Page): Promise<void> {
@@ -15,8 +16,13 @@ async function keepSaved(page: Page): Promise<void> {
 }
 
 /** What was saved last, as text, with its type. */
-async function saved(page: Page, button: string): Promise<{ type: string; text: string }> {
+async function saved(
+  page: Page,
+  button: string,
+  picture?: string,
+): Promise<{ type: string; text: string }> {
   await page.getByRole("button", { name: "File", exact: false }).first().click();
+  if (picture !== undefined) await page.locator("#files select").selectOption(picture);
   await page.getByRole("button", { name: button }).click();
   await page.waitForFunction(() => "saved" in window);
   const found = await page.evaluate(async () => {
@@ -80,10 +86,11 @@ test("keys that are text are read on the axis, which can be of plain keys", asyn
 }) => {
   const page = await context.newPage();
   await open(page, origin, "policy=leveled");
-  // Half of all bytes are in the first tenth of the keys.
+  // Half of all bytes are in the first tenth of the keys; they do not compress.
+  const noise = (bytes: number) => randomBytes(bytes).toString("hex");
   const row = (_: unknown, i: number) => {
     const key = (i * 7919) % 10_000;
-    return `tenant-7/${String(key).padStart(4, "0")},${"x".repeat(key < 1000 ? 1800 : 200)}`;
+    return `tenant-7/${String(key).padStart(4, "0")},${noise(key < 1000 ? 900 : 100)}`;
   };
   const rows = Array.from({ length: 20_000 }, row);
   await openText(page, "mine.csv", `key,value\n${rows.join("\n")}\n`);
@@ -106,13 +113,44 @@ test("keys that are text are read on the axis, which can be of plain keys", asyn
   await expect.poll(middle).toBe(byBytes);
 });
 
-test("the picture is saved as PNG and as SVG", async ({ context, origin }) => {
+test("the tree, the ribbon and the charts are saved as PNG and as SVG", async ({
+  context,
+  origin,
+}) => {
   const page = await context.newPage();
   await open(page, origin, "policy=leveled&at=500000");
   await simulated(page);
   await keepSaved(page);
-  const svg = await saved(page, "the picture, as SVG");
-  expect(svg.type).toBe("image/svg+xml");
-  expect(svg.text).toMatch(/^<svg .*<rect /);
-  expect((await saved(page, "the picture, as PNG")).type).toBe("image/png");
+  const found: Record<string, string> = {};
+  for (const picture of ["the tree", "the ribbon", "the charts"]) {
+    const svg = await saved(page, "as SVG", picture);
+    expect(svg.type).toBe("image/svg+xml");
+    found[picture] = svg.text;
+    expect((await saved(page, "as PNG", picture)).type).toBe("image/png");
+  }
+  expect(found["the tree"]).toMatch(/^<svg .*<rect /);
+  expect(found["the ribbon"]).toMatch(/<text [^>]*>0 s<\/text>/);
+  // The lines of this recording and of its rivals, and what stands beside them on the page.
+  const charts = page.getByRole("region", { name: "What it costs over time" });
+  for (const text of await charts.locator("li :is(span, b)").allInnerTexts())
+    expect(found["the charts"]).toContain(`>${text}</text>`);
+  expect(found["the charts"]?.match(/stroke-dasharray/g)).toHaveLength(6);
+});
+
+test("a chart leads to the moment at which it is pressed", async ({ context, origin }) => {
+  const page = await context.newPage();
+  await open(page, origin, "policy=leveled&at=500000");
+  await simulated(page);
+  const charts = page.getByRole("region", { name: "What it costs over time" });
+  const chart = charts.getByRole("img").first();
+  const label = await chart.getAttribute("aria-label");
+  const box = await chart.boundingBox();
+  await chart.click({ position: { x: 1, y: 10 } });
+  await expect(clock(page)).not.toHaveText("0.50 s");
+  await expect(chart).not.toHaveAttribute("aria-label", label ?? "");
+  await chart.click({ position: { x: (box?.width ?? 0) - 1, y: 10 } });
+  const [at, all] = [await clock(page).innerText(), await page.locator(".transport").innerText()];
+  expect(Number.parseFloat(at)).toBeGreaterThan(
+    0.95 * Number(/of ([\d.]+)/.exec(all)?.[1] ?? Infinity),
+  );
 });

@@ -3,27 +3,18 @@
  *
  * 1. The file is imported as a store of its own, which one tab has at a time, and which is removed with the
  *    recording. The file, and other stores of this origin, stay as they are.
- * 2. The levels and the first events are asked for in one message, which the store's worker serves in one
- *    turn: no event is missing between them, and none is there twice.
- * 3. What the visitor changes shows in the events that follow.
+ * 2. What the visitor changes shows in the events that follow.
  */
 
-import {
-  type Db,
-  destroy,
-  type EngineEvent,
-  type Event,
-  importStore,
-  type Level,
-  NotFoundError,
-  open,
-} from "terrane";
+import type { Db, EngineEvent, Event, TerraneError } from "terrane";
 import type { ShapeEvent } from "../timeline/events.ts";
 import { Timeline } from "../timeline/timeline.ts";
+import { engine } from "./engine.ts";
 import type { ReadPath, Wanted } from "./read-path.ts";
 import { readKey } from "./reading.ts";
 import type { OpenStore, Recording, Status } from "./recording.ts";
 import { livePolicy, type Settings, withPolicy } from "./settings.ts";
+import { shapeOf } from "./shape.ts";
 
 /** The store's name, and the lock of the tab that has it: also between an import and the opening. */
 const NAME = "visualizer-import";
@@ -38,6 +29,7 @@ const PAUSE = 250_000;
 /** Removes the store of a tab that was closed in between, unless another tab has it. */
 export async function removeImport(): Promise<void> {
   try {
+    const { destroy } = await engine();
     await navigator.locks.request(LOCK, { ifAvailable: true }, async (lock) => {
       if (lock !== null) await destroy(NAME);
     });
@@ -104,6 +96,7 @@ export class ImportedRecording implements Recording {
   async #import(): Promise<void> {
     const { signal } = this.#stopped;
     if (signal.aborted) return;
+    const { destroy, importStore, open } = await engine();
     await destroy(NAME);
     try {
       await importStore(NAME, this.#counted(), { signal });
@@ -151,34 +144,24 @@ export class ImportedRecording implements Recording {
 
   /** Shows a keyspace as it is, and from now on. */
   async #show(db: Db, name: string): Promise<void> {
-    const keyspace = db.keyspace(name, { create: false });
-    const listening = db.events();
-    const [levels, policy, { keyspaces }] = await Promise.all([
-      keyspace.levels(),
-      keyspace.policy(),
-      db.stats(),
-    ]);
-    // Events that came before these replies are in the levels; those from here on are not.
-    const events = db.events();
-    await listening.return();
-    this.#shown = keyspace;
+    const { levels, policy, capacities, facts, stats, events } = await shapeOf(db, name);
+    this.#shown = db.keyspace(name, { create: false });
     this.#events = events;
-    const stats = keyspaces.find((one) => one.name === name);
     this.settings = withPolicy(this.settings, policy);
     this.timeline.append([
       {
         type: "shape",
         micros: this.timeline.duration,
         policy,
-        levels: levels satisfies Level[],
-        capacities: stats?.levels.map(({ capacity }) => capacity) ?? [],
-        facts: stats?.policyFacts ?? [],
+        levels,
+        capacities,
+        facts,
       } satisfies ShapeEvent,
     ]);
     this.store = this.#control(
       db,
       name,
-      keyspaces.map((one) => one.name),
+      stats.keyspaces.map((one) => one.name),
     );
     this.#tell({ at: "running", share: undefined });
     this.#hear(db, name, events).catch((error: unknown) => {
@@ -245,7 +228,7 @@ export class ImportedRecording implements Recording {
     // The package's own error names files of the store, not the one that was opened.
     const found = size === 0 ? "an empty file" : "other bytes";
     const told =
-      error instanceof NotFoundError
+      (error as Partial<TerraneError>).code === "not-found"
         ? `${name} is not an exported store: expected a superblock at its beginning, found ${found}.`
         : `${name} cannot be shown: ${why}`;
     this.#tell({ at: "failed", error: told });

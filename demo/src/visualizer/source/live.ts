@@ -1,23 +1,28 @@
 /** A recording of the engine itself, on a store of this page that is gone when the recording is. */
 
-import { type Db, destroy, type EngineEvent, open } from "terrane";
+import type { Db, EngineEvent, Event } from "terrane";
+import type { PowerFailedEvent } from "../timeline/events.ts";
 import { Timeline } from "../timeline/timeline.ts";
-import { operationsOf, type Write } from "./operations.ts";
+import { engine } from "./engine.ts";
+import { Power } from "./power.ts";
 import type { ReadPath, Wanted } from "./read-path.ts";
 import { readKey } from "./reading.ts";
 import type { Options, Recording, Status, Takeover } from "./recording.ts";
 import { liveOptions, livePolicy, type Settings, tooLarge } from "./settings.ts";
+import { shapeOf } from "./shape.ts";
+import { Writes } from "./writes.ts";
 
 /** The names of the stores, each of which one tab has at a time: of what is shown, and of its rivals. */
 const NAMES = ["visualizer", "visualizer-rival-1", "visualizer-rival-2"] as const;
-/** Operations of a batch. */
-const BATCH = 200;
 /** How long nothing must happen after the last write until the recording has ended, in milliseconds. */
 const QUIET = 400;
+/** The most of the time before a power failure in which nothing happened that is shown, in microseconds. */
+const PAUSE = 250_000;
 
 /** Removes the stores of a tab that was closed in between, unless another tab has them. */
 export async function removeRemains(): Promise<void> {
-  for (const name of NAMES) await destroy(name).catch(() => undefined);
+  const remove = async (name: string) => (await engine()).destroy(name);
+  for (const name of NAMES) await remove(name).catch(() => undefined);
 }
 
 /** A recording on the engine. */
@@ -31,11 +36,18 @@ export class LiveRecording implements Recording {
   readonly #changed: () => void;
   readonly #stopped = new AbortController();
   readonly #name: string;
-  readonly #rows: readonly Write[] | undefined;
+  readonly #writes: Writes;
+  readonly #power: Power | undefined;
   #takeover: Takeover | undefined;
   #db: Db | undefined;
+  /** A power failure, from when it is asked for until the store is open again. */
+  #failure: { unsynced: Promise<number>; over: PromiseWithResolvers<void> } | undefined;
+  /** Aborted when the power fails. */
+  #failing = new AbortController();
   #end: () => void = () => undefined;
   #heard = 0;
+  /** What is added to the engine's time, which begins anew when the store is opened again. */
+  #offset = 0;
 
   /** Starts it once others are gone. A rival's store is closed when it has ended. */
   constructor(
@@ -46,9 +58,12 @@ export class LiveRecording implements Recording {
   ) {
     this.settings = settings;
     this.#takeover = takeover;
-    this.#rows = rows;
+    this.#writes = new Writes(settings, rows);
     this.#changed = changed;
     this.#name = NAMES[rival] ?? NAMES[0];
+    // With threads, the package starts its own workers.
+    const fails = liveOptions(settings).storage === "opfs" && !crossOriginIsolated;
+    this.#power = fails ? new Power() : undefined;
     this.ended = new Promise((ended) => (this.#end = ended));
     const failed = (error: unknown) => {
       this.#tell({ at: "failed", error: error instanceof Error ? error.message : String(error) });
@@ -69,68 +84,110 @@ export class LiveRecording implements Recording {
     return readKey(db, wanted, this.timeline.end);
   }
 
+  get crash(): (() => Promise<void>) | undefined {
+    const power = this.#power;
+    if (power === undefined || this.#db === undefined) return undefined;
+    return () => {
+      this.#failure ??= { unsynced: power.fail(), over: Promise.withResolvers() };
+      this.#failing.abort();
+      return this.#failure.over.promise;
+    };
+  }
+
   async #run(closes: boolean): Promise<void> {
     if (this.#stopped.signal.aborted) return;
     const refused = tooLarge(this.settings);
     if (refused !== undefined) throw new Error(refused);
-    const { storage, ...options } = liveOptions(this.#takeover?.settings ?? this.settings);
+    const options = liveOptions(this.#takeover?.settings ?? this.settings);
+    const { destroy, open } = await engine();
+    const worker = this.#power?.start;
+    const { storage } = options;
     if (storage === "opfs") await destroy(this.#name);
-    const db = await open(this.#name, { storage, ...options });
-    this.#db = db;
+    let db = await open(this.#name, { ...options, worker });
     try {
-      const heard = this.#listen(db);
-      await this.#write(db);
-      await db.flush();
-      await this.#quiet();
-      this.#tell({ at: "ended" });
-      if (!closes) await this.#untilStopped();
+      let heard = this.#follow(db, db.events());
+      for (;;) {
+        this.#failing = new AbortController();
+        const until = AbortSignal.any([this.#stopped.signal, this.#failing.signal]);
+        try {
+          await this.#work(db, until);
+          if (!closes) await aborted(until);
+        } catch (error) {
+          if (this.#failure === undefined) throw error;
+        }
+        if (this.#failure === undefined) break;
+        // The package notices that its worker is gone, and then opens the store in another.
+        const unsyncedBytes = await this.#failure.unsynced;
+        await Promise.allSettled([db.close(), heard]);
+        if (this.#stopped.signal.aborted) return;
+        db = await open(this.#name, { ...options, policy: undefined, worker });
+        heard = this.#follow(db, await this.#recover(db, unsyncedBytes));
+        this.#failure.over.resolve();
+        this.#failure = undefined;
+      }
       await db.close();
       await heard;
     } finally {
       this.#db = undefined;
-      await db.close();
+      this.#failure?.over.resolve();
+      // What went wrong before says more.
+      await db.close().catch(() => undefined);
       if (storage === "opfs") await destroy(this.#name);
     }
   }
 
-  #untilStopped(): Promise<void> {
-    const { signal } = this.#stopped;
-    return new Promise((stopped) => {
-      if (signal.aborted) stopped();
-      signal.addEventListener("abort", () => stopped(), { once: true });
+  /** Writes what is left, and waits until the engine has nothing left to do. */
+  async #work(db: Db, until: AbortSignal): Promise<void> {
+    await this.#writes.perform(db, until, async () => {
+      this.status = { at: "running", share: this.#writes.share };
+      await this.#takeOver(db);
     });
+    if (until.aborted) return;
+    await db.flush();
+    await this.#quiet(until);
+    if (!this.#failing.signal.aborted) this.#tell({ at: "ended" });
   }
 
-  /** Follows the store until it is closed. */
-  async #listen(db: Db): Promise<void> {
-    for await (const event of db.events()) {
+  /** Shows what a store has after a power failure; returns what happens to it from then on. */
+  async #recover(db: Db, unsyncedBytes: number): Promise<AsyncGenerator<Event>> {
+    const { levels, capacities, facts, stats, events } = await shapeOf(db, "default");
+    const { duration } = this.timeline;
+    const micros = Math.round(duration + Math.min((performance.now() - this.#heard) * 1000, PAUSE));
+    this.#offset = micros;
+    const event: PowerFailedEvent = {
+      type: "power-failed",
+      micros,
+      unsyncedBytes,
+      discardedBytes: stats.discardedBytes,
+      lostWrites: this.#writes.lost(stats.lastSequence),
+      through: stats.lastSequence,
+      levels,
+      sealed: stats.keyspaces.reduce((sum, { memtablesSealed }) => sum + memtablesSealed, 0),
+      capacities,
+      facts,
+    };
+    this.timeline.append([event]);
+    this.#tell({ at: "running", share: this.#writes.share });
+    return events;
+  }
+
+  /** Follows the store until it is closed. Who waits for that is told if it fails. */
+  #follow(db: Db, events: AsyncGenerator<Event>): Promise<void> {
+    this.#db = db;
+    const heard = this.#listen(events);
+    heard.catch(() => undefined);
+    return heard;
+  }
+
+  async #listen(events: AsyncGenerator<Event>): Promise<void> {
+    for await (const event of events) {
       if (event.type === "dropped") throw new Error(`This page missed ${event.count} events.`);
       if (event.type === "snapshot-forgotten") continue;
-      this.timeline.append([event satisfies EngineEvent]);
+      const micros = event.micros + this.#offset;
+      this.timeline.append([{ ...event, micros } satisfies EngineEvent]);
       this.#heard = performance.now();
       this.#changed();
     }
-  }
-
-  async #write(db: Db): Promise<void> {
-    const total = this.settings.load + this.settings.operations;
-    const { rate } = this.settings;
-    const began = performance.now();
-    let [batch, done]: [Write[], number] = [[], 0];
-    for (const operation of this.#rows ?? operationsOf(this.settings)) {
-      done += 1;
-      if (operation.type === "get") await db.get(operation.key);
-      else if (batch.push(operation) === BATCH) {
-        await db.batch(batch);
-        batch = [];
-        await this.#takeOver(db);
-        this.status = { at: "running", share: done / total };
-        const early = rate === 0 ? 0 : (done / rate) * 1000 - (performance.now() - began);
-        if (early > 0) await new Promise((passed) => setTimeout(passed, early));
-      }
-      if (this.#stopped.signal.aborted) return;
-    }
-    await db.batch(batch);
   }
 
   /** Gives the store its policy once the other's recording has come so far. */
@@ -142,11 +199,11 @@ export class LiveRecording implements Recording {
   }
 
   /** Waits until the engine has nothing left to do. */
-  async #quiet(): Promise<void> {
+  async #quiet(until: AbortSignal): Promise<void> {
     this.#heard = performance.now();
     const busy = () =>
       this.timeline.end.groups.length > 0 || performance.now() - this.#heard < QUIET;
-    while (!this.#stopped.signal.aborted && busy()) {
+    while (!until.aborted && busy()) {
       await new Promise((passed) => setTimeout(passed, QUIET / 4));
     }
   }
@@ -156,4 +213,12 @@ export class LiveRecording implements Recording {
     this.#changed();
     if (status.at !== "running") this.#end();
   }
+}
+
+/** Resolves once a signal is aborted. */
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((aborted) => {
+    if (signal.aborted) aborted();
+    signal.addEventListener("abort", () => aborted(), { once: true });
+  });
 }

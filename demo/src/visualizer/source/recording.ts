@@ -48,6 +48,11 @@ export interface Recording {
   readonly readsBack: boolean;
   /** The store that it shows, while that can be changed by hand. */
   readonly store?: OpenStore | undefined;
+  /**
+   * Has the power fail, where there are files that can lose what was not synced; resolves once the store is open
+   * again.
+   */
+  readonly crash?: (() => Promise<void>) | undefined;
   /** Reads a key as at a moment, in microseconds. */
   read(wanted: Wanted, micros: number): Promise<ReadPath>;
   /** Ends it, wherever it is. */

@@ -59,6 +59,8 @@ export class History {
   readonly slowdowns: Map<StallReason, Elapsed> = new Map();
   /** When memtables were sealed, and with how many bytes. */
   readonly seals: Seal[] = [];
+  /** When the power failed, in microseconds. */
+  readonly failures: number[] = [];
   /** Times at which groups were installed, in microseconds. */
   readonly #installs: number[] = [];
   /** Times of decisions, in microseconds. */
@@ -120,7 +122,9 @@ export class History {
     switch (event.type) {
       case "merge-progress":
         return;
-      case "shape": {
+      case "shape":
+      case "power-failed": {
+        if (event.type === "power-failed") this.failures.push(micros);
         // What went on before is not heard of again.
         for (const work of this.#running.splice(0)) work.to = micros;
         const wait = this.waits.at(-1);

@@ -13,6 +13,7 @@ import {
   type PlacedLevel,
   type PlacedTable,
   type State,
+  tablesOf,
 } from "./state.ts";
 
 type Of<T extends RecordedEvent["type"]> = Extract<RecordedEvent, { type: T }>;
@@ -23,6 +24,8 @@ export function reduce(before: State, event: RecordedEvent): State {
   switch (event.type) {
     case "shape":
       return attached(event);
+    case "power-failed":
+      return recovered(state, event);
     case "memtable-sealed": {
       const accepted = state.totals.accepted + event.bytes;
       const totals = { ...state.totals, accepted };
@@ -85,6 +88,33 @@ function attached({ micros, policy, levels, capacities, facts }: Of<"shape">): S
     })),
   }));
   return { ...EMPTY, micros, policy, levels: placed, capacities, facts };
+}
+
+/** What is there after a power failure: tables that were there before are the same. */
+function recovered(state: State, event: Of<"power-failed">): State {
+  const { micros, levels, sealed, capacities, facts } = event;
+  const before = new Map(state.levels.flatMap(tablesOf).map((table) => [table.id, table]));
+  const placed = levels.map(({ runs }) => ({
+    runs: runs.map(({ id, tables }) => ({
+      id,
+      tables: tables.map((table) => ({
+        ...(before.get(table.id) ?? place(table, "merged", micros, 0, null)),
+        ...table,
+      })),
+    })),
+  }));
+  return {
+    ...state,
+    levels: placed,
+    sealed: state.sealed.slice(Math.max(state.sealed.length - sealed, 0)),
+    groups: [],
+    compactions: [],
+    capacities,
+    facts,
+    stall: null,
+    stalledMicros: state.stalledMicros + (state.stall === null ? 0 : micros - state.stall.since),
+    failure: event,
+  };
 }
 
 function isGroup(group: Group, compaction: number, id: number): boolean {

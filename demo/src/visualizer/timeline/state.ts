@@ -1,6 +1,7 @@
 /** The state of a run at one moment: what its events so far add up to. It is never changed in place. */
 
 import type { Capacity, Fact, PolicyOptions, StallReason, Table, Term } from "terrane";
+import type { PowerFailedEvent } from "./events.ts";
 
 /** How a table came to where it is. */
 export type Arrival = "flushed" | "merged" | "moved";
@@ -93,6 +94,8 @@ export interface State {
   facts: readonly Fact[];
   policy: PolicyOptions | null;
   stall: { reason: StallReason; since: number } | null;
+  /** The last power failure. */
+  failure: PowerFailedEvent | null;
   /** Time for which writes have waited, in microseconds. */
   stalledMicros: number;
   totals: Totals;
@@ -110,6 +113,7 @@ export const EMPTY: State = {
   facts: [],
   policy: null,
   stall: null,
+  failure: null,
   stalledMicros: 0,
   totals: { accepted: 0, flushed: 0, mergeRead: 0, mergeWritten: 0, moved: 0 },
 };

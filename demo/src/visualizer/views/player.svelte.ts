@@ -51,6 +51,13 @@ interface ShownFile {
   isStore?: boolean;
 }
 
+/** Something that is shown, and can be saved. */
+export interface Picture {
+  width: number;
+  height: number;
+  draw(pen: Pen): void;
+}
+
 /** The player of one recording. */
 export class Player {
   settings: Settings = $state(DEFAULTS);
@@ -85,14 +92,15 @@ export class Player {
   #gone: Promise<void> = Promise.resolve();
   /** Rows of the visitor's that are written, instead of a workload. */
   #rows: readonly Write[] | undefined;
-  /** How the picture is drawn that is shown. */
-  picture: { width: number; height: number; draw: (pen: Pen) => void } | undefined;
+  /** How the pictures are drawn that are shown. */
+  readonly pictures: { tree?: Picture; time?: Picture; charts?: Picture } = {};
   /** The moment, for what is redrawn at each frame. */
   cursor = 0;
   /** Whether the visitor wants no motion: then a decision a second is shown. */
   readonly #still = matchMedia("(prefers-reduced-motion: reduce)");
   #lastFrame = 0;
   #lastTold = 0;
+  #lastGrowth = -TELL;
   #growth: ReturnType<typeof setTimeout> | undefined;
   /** The moment of a link, until the recording has come so far or the visitor goes elsewhere. */
   #linked: number | undefined;
@@ -101,8 +109,11 @@ export class Player {
 
   constructor(fragment: string) {
     this.open(fragment);
-    if (!isLive(this.settings)) void removeRemains();
-    void removeImport();
+    // It starts workers, which the first recording does not wait for.
+    void this.recording.ended.then(() => {
+      if (!isLive(this.settings)) void removeRemains();
+      void removeImport();
+    });
   }
 
   /** Shows what a link says. */
@@ -365,6 +376,17 @@ export class Player {
     }
   }
 
+  /** Has the power fail, and shows what is left. */
+  async crash(): Promise<void> {
+    const { recording } = this;
+    await recording.crash?.();
+    const micros = recording.timeline.history.failures.at(-1);
+    if (recording !== this.recording || micros === undefined) return;
+    this.seek(micros);
+    this.version += 1;
+    this.playing = !this.#still.matches;
+  }
+
   /** Goes to a moment. */
   seek(micros: number): void {
     this.#linked = undefined;
@@ -452,10 +474,12 @@ export class Player {
     });
   }
 
-  /** Notes that a recording has grown, as often as text changes. */
+  /** Notes that a recording has grown, as often as text changes: at once if it had not for as long. */
   #grown(): void {
+    const wait = Math.max(this.#lastGrowth + TELL - performance.now(), 0);
     this.#growth ??= setTimeout(() => {
       this.#growth = undefined;
+      this.#lastGrowth = performance.now();
       this.version += 1;
       const linked = this.#linked;
       if (linked === undefined || this.playing) return;
@@ -467,6 +491,6 @@ export class Player {
         });
         this.#linkedRead = undefined;
       }
-    }, TELL);
+    }, wait);
   }
 }

@@ -1,7 +1,7 @@
 /** A recording in words: what happens now, why, and what the engine did. */
 
 import type { Quantity, StallReason, Term } from "terrane";
-import type { RecordedEvent } from "../timeline/events.ts";
+import type { PowerFailedEvent, RecordedEvent } from "../timeline/events.ts";
 import { bytes, count, plural } from "../../format.ts";
 import type { Place, ReadPath } from "../source/read-path.ts";
 import { treeFact } from "../timeline/facts.ts";
@@ -23,8 +23,20 @@ function deepestOf(groups: readonly Group[]): Group | undefined {
   return groups.filter(({ moved }) => !moved).toSorted((a, b) => b.level - a.level)[0];
 }
 
+/** How long a power failure is told of, in microseconds. */
+const TOLD = 1e6;
+
+/** What a power failure took. */
+function failureText({ unsyncedBytes, lostWrites }: PowerFailedEvent): string {
+  const lost = lostWrites === 0 ? "no write" : plural(lostWrites, "write");
+  return `The power failed with ${bytes(unsyncedBytes)} not synced: ${lost} lost`;
+}
+
 /** What happens now, in one sentence. */
 export function nowSentence(state: State, micros: number): string {
+  if (state.failure !== null && micros - state.failure.micros < TOLD) {
+    return `${failureText(state.failure)}.`;
+  }
   const merges = state.groups.filter(({ moved }) => !moved);
   const spoken = describedCompaction(state, micros);
   const ofIt = merges.filter(({ compaction }) => compaction === spoken?.id);
@@ -133,6 +145,8 @@ export function logLine(event: RecordedEvent): string | undefined {
       return event.reason;
     case "decided":
       return event.reason;
+    case "power-failed":
+      return `${failureText(event)}; the log had the rest`;
     case "plan-refused":
       return `the plan was refused: ${event.why}`;
     case "stalled":
