@@ -204,9 +204,12 @@ fn decompress(payload: &[u8], compression: u8, out: &mut Vec<u8>) -> Result<(), 
 
 #[cfg(test)]
 mod tests {
+    use super::super::block::Block;
     use super::super::block_writer::BlockWriter;
+    use super::super::spare;
     use super::*;
     use crate::entry::Tag;
+    use std::sync::Arc;
 
     /// 1024 bytes, of which the first `noise` do not compress.
     fn part(noise: usize) -> Vec<u8> {
@@ -270,6 +273,24 @@ mod tests {
         // More than LZ4 can expand to is refused before memory is taken for it.
         assert_eq!(refused(2 * 255, &[0; 2]), expected(510));
         assert_eq!(refused(2 * 255 + 1, &[0; 2]), Some((0, "at most 510 bytes".into())));
+    }
+
+    #[test]
+    fn a_part_is_decompressed_where_it_fits_or_into_spare_memory() {
+        let bytes = part(100);
+        let payload = [&1024u32.to_le_bytes()[..], &lz4_flex::block::compress(&bytes)].concat();
+        for (capacity, is_kept) in [(1023, false), (1024, true), (1025, true)] {
+            let mut writer = BlockWriter::new(16);
+            writer.add(0, b"key", Tag::at(1), &[7; 1200]);
+            let block = writer.finish().to_vec();
+            let mut out = Vec::with_capacity(capacity);
+            assert_eq!(out.capacity(), capacity);
+            let (own, kept) = (out.as_ptr(), block.as_ptr());
+            spare::keep(Arc::new(Block::decode(block).unwrap()));
+            decompress(&payload, LZ4, &mut out).unwrap();
+            assert_eq!(out, bytes);
+            assert_eq!(out.as_ptr(), if is_kept { own } else { kept }, "{capacity} bytes");
+        }
     }
 
     #[cfg(feature = "testing")]

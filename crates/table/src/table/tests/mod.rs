@@ -3,6 +3,7 @@
 mod blocks;
 mod damage;
 mod gets;
+mod mapped;
 mod opening;
 mod readahead;
 mod salvage;
