@@ -201,14 +201,19 @@ impl Simulation {
     fn scan(&mut self, from: u64, entries: u64, now: Time) -> Result<Time, SimulationError> {
         let per_block = entries_per_block(self.config.block_bytes, self.sizes.put());
         let mut blocks = Vec::new();
-        let found = reads::scan(&self.tree, from, entries, per_block, |block| blocks.push(block));
+        let how = (per_block, self.config.lazy_scans);
+        let found = reads::scan(&self.tree, from, entries, how, |block| blocks.push(block));
+        let mut tables: Vec<_> = blocks.iter().map(|(table, _)| *table).collect();
+        tables.sort();
+        tables.dedup();
         let values = self.value_blocks(found);
         let (end, read) = self.read_blocks(blocks.iter().chain(&values), now);
         self.meters.add(|sums| {
             sums.scans += 1;
+            sums.scan_tables += tables.len() as u64;
             sums.scan_blocks += read;
         });
-        if self.scheduler.scanned(blocks.iter().map(|(table, _)| *table).collect()) {
+        if self.scheduler.scanned(tables) {
             self.dispatch(now)?;
         }
         Ok(end)

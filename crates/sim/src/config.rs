@@ -59,6 +59,9 @@ pub struct Config {
     pub filter_bits_per_key: f64,
     /// Bytes of the block cache.
     pub cache_bytes: u64,
+    /// Whether a range read leaves tables alone whose first key it does not come to, which takes that key from
+    /// elsewhere than from the table. If not, it reads a block of each run, as the engine does.
+    pub lazy_scans: bool,
     /// Whether writes are also logged. The log takes device time and flash; it does not count towards
     /// the tree's amplification.
     pub log: bool,
@@ -103,6 +106,7 @@ impl Default for Config {
             block_bytes: 4096,
             filter_bits_per_key: 10.0,
             cache_bytes: 8 << 20,
+            lazy_scans: false,
             log: true,
             device: Device::default(),
             flash: None,

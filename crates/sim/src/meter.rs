@@ -18,6 +18,7 @@ pub(crate) struct Sums {
     pub(crate) gets: u64,
     pub(crate) get_blocks: u64,
     pub(crate) scans: u64,
+    pub(crate) scan_tables: u64,
     pub(crate) scan_blocks: u64,
     pub(crate) blocks_asked: u64,
     pub(crate) flushes: u64,
@@ -263,6 +264,7 @@ impl Meter {
             gets: sums.gets,
             read_ios_per_get: per(sums.get_blocks as f64, sums.gets as f64),
             scans: sums.scans,
+            tables_per_scan: per(sums.scan_tables as f64, sums.scans as f64),
             read_ios_per_scan: per(sums.scan_blocks as f64, sums.scans as f64),
             cache_hit_rate: if sums.blocks_asked == 0 {
                 0.0

@@ -6,7 +6,8 @@
 //! the same result; then one block is read for nothing.
 //!
 //! **Range read.** Runs are merged from the start key until enough live keys were found. Each run
-//! costs the blocks from its first entry to its position when the read ends: at least one.
+//! costs the blocks from its first entry to its position when the read ends: at least one, unless reads are lazy.
+//! Then a table costs nothing before the read comes to its first key.
 //!
 //! **Values in a log** are read after that, each with its block of the log, one after another.
 //!
@@ -129,21 +130,24 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The blocks that a range read needs; returns what it found.
+/// The blocks that a range read needs, which may be lazy; returns what it found.
 pub(crate) fn scan(
     tree: &Tree,
     from: u64,
     entries: u64,
-    per_block: u64,
+    (per_block, lazy): (u64, bool),
     mut block: impl FnMut(Block),
 ) -> Vec<Entry> {
     let runs = tree.shape().levels().iter().flat_map(|level| &level.runs);
     let mut cursors: Vec<_> = runs.map(|run| Cursor::new(tree, run, from)).collect();
+    // Whether the block at which a cursor is, its table's first, is read only when its first entry is taken.
+    let waits = |cursor: &Cursor| lazy && cursor.at == 0;
     let mut heads = BinaryHeap::new();
     for (number, cursor) in cursors.iter().enumerate() {
         if let Some(entry) = cursor.entry() {
             heads.push(Reverse((entry, number)));
-            cursor.block(per_block).into_iter().for_each(&mut block);
+            let now = cursor.block(per_block).filter(|_| !waits(cursor));
+            now.into_iter().for_each(&mut block);
         }
     }
     let (mut found, mut last) = (Vec::new(), None);
@@ -155,10 +159,11 @@ pub(crate) fn scan(
         }
         let Some(cursor) = cursors.get_mut(number) else { break };
         let before = cursor.block(per_block);
+        before.filter(|_| waits(cursor)).into_iter().for_each(&mut block);
         cursor.next();
         if let Some(next) = cursor.entry() {
             heads.push(Reverse((next, number)));
-            let after = cursor.block(per_block);
+            let after = cursor.block(per_block).filter(|_| !waits(cursor));
             after.filter(|_| after != before).into_iter().for_each(&mut block);
         }
     }

@@ -185,6 +185,8 @@ pub struct Figures {
     pub read_ios_per_get: f64,
     /// Range reads.
     pub scans: u64,
+    /// Mean number of tables of which such a read needed a block.
+    pub tables_per_scan: f64,
     /// Mean number of blocks that such a read fetched from the device.
     pub read_ios_per_scan: f64,
     /// The cache hit rate.

@@ -164,10 +164,8 @@ impl Scheduler {
         self.read(tables, self.observed.point_reads)
     }
 
-    /// Counts a range read and the tables that it came to; returns whether to ask the policy.
-    pub(crate) fn scanned(&mut self, mut tables: Vec<TableId>) -> bool {
-        tables.sort();
-        tables.dedup();
+    /// Counts a range read and the tables that it came to, each once; returns whether to ask the policy.
+    pub(crate) fn scanned(&mut self, tables: Vec<TableId>) -> bool {
         self.observed.range_reads += 1;
         self.read(tables, self.observed.range_reads)
     }

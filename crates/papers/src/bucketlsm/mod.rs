@@ -9,6 +9,7 @@
 //! * [`workers`] - throughput by the number of workers.
 //! * [`bounds`] - what bounds the designs: the same load with one thing changed.
 //! * [`staying`] - ranges that stay, and merges of half the speed.
+//! * [`scans`] - what a scan costs: one thing changed at a time.
 //!
 //! The paper's store has two memtables of 256 MB and entries of 16 + 1024 bytes; its 100 GB are 400
 //! flushes, the number here at the full scale.
@@ -17,6 +18,7 @@ pub mod bounds;
 pub mod inputs;
 pub mod rebalancing;
 pub mod scaling;
+pub mod scans;
 pub mod staying;
 pub mod threads;
 pub mod workers;
@@ -41,6 +43,7 @@ pub const PAPER: Paper = Paper {
         workers::figure,
         bounds::figure,
         staying::figure,
+        scans::figure,
     ],
     left_out: &[
         ("Figures 1, 2 and 5 to 9", "they explain the design, and have no measurements."),

@@ -2,7 +2,7 @@
 
 use super::{DESIGNS, Design, comparable, scaled, setting};
 use crate::figure::Figure;
-use crate::scaled::simulate;
+use crate::scaled::{Scaled, simulate};
 use crate::{PapersError, Scale};
 use terrane_sim::{Clients, Mix, Phase, Workload};
 
@@ -35,20 +35,10 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
     );
     for item in ITEMS {
         let store = comparable(scale, item);
-        let load = scaled(store, OPERATIONS);
         for design in DESIGNS {
             progress(&format!("figure 6, {item} bytes, {}", design.name()));
-            let reads = Phase {
-                name: "reads".to_owned(),
-                wait_until_idle: false,
-                operations: load,
-                clients: vec![Clients {
-                    mix: Mix { read: 1.0, ..Mix::default() },
-                    ..Clients::default()
-                }],
-            };
-            let workload = Workload { load, phases: vec![reads], ..Workload::default() };
-            let report = simulate(design.name(), design.config(scale, store, workload))?;
+            let config = design.config(scale, store, writes_then_reads(store));
+            let report = simulate(design.name(), config)?;
             for (phase, measure) in [("load", WRITE), ("reads", READ)] {
                 let found = report.phases.iter().find(|found| found.name == phase);
                 let rate = found.map_or(0.0, |found| found.figures.throughput_mean);
@@ -62,6 +52,19 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
     figure.draw_bars(WRITE, &groups, &names);
     figure.draw_bars(READ, &groups, &names);
     Ok(figure)
+}
+
+/// Writes of distinct keys, then as many reads.
+pub(super) fn writes_then_reads(store: Scaled) -> Workload {
+    let load = scaled(store, OPERATIONS);
+    let mix = Mix { read: 1.0, ..Mix::default() };
+    let reads = Phase {
+        name: "reads".to_owned(),
+        wait_until_idle: false,
+        operations: load,
+        clients: vec![Clients { mix, ..Clients::default() }],
+    };
+    Workload { load, phases: vec![reads], ..Workload::default() }
 }
 
 /// Items of a size under a design.

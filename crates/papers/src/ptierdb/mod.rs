@@ -3,6 +3,7 @@
 //! * [`ycsb`] - table I and figure 7: a load, then YCSB A, B, C, F and D; and E after a load of its own.
 //! * [`items`] - figure 6: writes, then reads, of items of four sizes.
 //! * [`changes`] - what their numbers depend on: one thing changed at a time.
+//! * [`reads`] - the same of the reads of figure 6.
 //! * [`hot`] - what reads cost over time, as merges within the deepest level go on.
 //! * [`sweeps`] - prefixes and read limits, neither of which the paper states; and uneven prefixes.
 //!
@@ -13,6 +14,7 @@
 pub mod changes;
 pub mod hot;
 pub mod items;
+pub mod reads;
 pub mod sweeps;
 pub mod ycsb;
 
@@ -31,6 +33,7 @@ pub const PAPER: Paper = Paper {
         ycsb::figure,
         items::figure,
         changes::figure,
+        reads::figure,
         hot::figure,
         sweeps::prefixes,
         sweeps::read_limit,

@@ -43,6 +43,7 @@ fn a_point_read_costs_one_block_with_filters_one_per_run_else() {
 
 #[test]
 fn reads_find_every_key_and_touch_only_its_blocks() {
+    let mut eager_beyond = false;
     for policy in all_small() {
         let simulation = run(small(policy, updates(1500, 3000, Choice::Uniform)));
         let tree = &simulation.tree;
@@ -54,15 +55,21 @@ fn reads_find_every_key_and_touch_only_its_blocks() {
         }
         for from in newest.keys().copied().step_by(97).chain([0, u64::MAX]) {
             let live = newest.range(from..).filter(|(_, delete)| !**delete).count() as u64;
-            for entries in [1, 10, 10_000] {
+            for (entries, lazy) in [1, 10, 10_000].into_iter().flat_map(|n| [(n, false), (n, true)])
+            {
                 let mut blocks = Vec::new();
-                let found = scan(tree, from, entries, 4, |block| blocks.push(block));
+                let found = scan(tree, from, entries, (4, lazy), |block| blocks.push(block));
                 assert_eq!(found.len() as u64, live.min(entries));
                 assert!(blocks.len() >= found.len().div_ceil(4));
                 let count = blocks.len();
                 blocks.sort();
                 blocks.dedup();
                 assert_eq!(blocks.len(), count, "a block is asked for once");
+                let Some(last) = found.last().filter(|_| live >= entries) else { continue };
+                let mut tables = blocks.iter().map(|(table, _)| tree.table(*table).unwrap());
+                let beyond = tables.any(|table| table.entries[0].key() > last.key());
+                assert!(!lazy || !beyond, "a lazy read comes to no table beyond its end");
+                eager_beyond |= beyond && !lazy;
             }
             let mut last = None;
             get(tree, from, 4, |probe| last = probe.block.or(last));
@@ -74,4 +81,15 @@ fn reads_find_every_key_and_touch_only_its_blocks() {
             }
         }
     }
+    assert!(eager_beyond, "others read a block of each run");
+}
+
+#[test]
+fn a_range_read_of_one_entry_needs_a_table_of_each_run() {
+    let mix = Mix { scan: 1.0, ..Mix::default() };
+    let clients = Clients { mix, scan_entries: 1, ..Clients::default() };
+    let tiered = r#"{"policy": "tiered", "level-base-bytes": 6000, "target-file-bytes": 600000}"#;
+    let config = small(policy(tiered), Workload::then(6000, 3000, clients));
+    let found = phase(&run(config).report(), "operations");
+    assert!((found.tables_per_scan / found.runs_mean - 1.0).abs() < 0.1, "{found:?}");
 }
