@@ -17,6 +17,14 @@ test("an engine error keeps its class, code and message", () => {
   assert.equal(error.message, "no space left");
 });
 
+test("options that an error names are in camel case, whatever else is in it", () => {
+  const message = 'lazy-leveled: `size-ratio` is "1-b", expected `l0-compaction-trigger` or `a_b`';
+  const error = decodeError({ code: "invalid-argument", message });
+  const expected = 'lazy-leveled: `sizeRatio` is "1-b", expected `l0CompactionTrigger` or `a_b`';
+  assert.equal(error.message, expected);
+  assert.equal(decodeError(encodeError(error)).message, expected);
+});
+
 test("a browser exception becomes the cause of a fitting error", () => {
   const thrown = new DOMException("in use", "NoModificationAllowedError");
   const error = decodeError(encodeError(thrown));

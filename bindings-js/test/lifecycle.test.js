@@ -206,6 +206,7 @@ test("a second opening applies its own policy", async () => {
   const db = await open("second", { worker });
   await assert.rejects(open("second", { worker, errorIfExists: true }), {
     code: "invalid-argument",
+    message: 'expected no store named "second" yet, found one',
   });
   const other = await open("second", { worker, policy: "tiered" });
   assert.ok(started[0].operations.includes("set_policy"));

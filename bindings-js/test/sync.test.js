@@ -350,6 +350,16 @@ test("the two builds run beside each other; the lean one says where the other po
   assert.throws(() => lean.trace("k"), traces);
   assert.throws(() => lean.traceScan(), traces);
   assert.throws(() => lean.keyspace("k", { policy: "binomial" }), InvalidArgumentError);
+  const subcompactions = { policy: "leveled", maxSubcompactions: 2 };
+  assert.throws(() => lean.setPolicy(subcompactions), /has leveled with `maxSubcompactions`: open/);
+  assert.throws(
+    () => lean.setPolicy("lazy-levelled"),
+    /the lean build \(policies: "all" has more\), found unknown policy "lazy-levelled", expected /,
+  );
+  assert.throws(
+    () => lean.setPolicy({ policy: "lazy-leveled", size_ratio: 4, levelBaseByte: 9 }),
+    /unknown parameter `size_ratio`, expected `sizeRatio`, `levelBaseBytes`, /,
+  );
   const monkey = { policy: "leveled", filters: "monkey" };
   assert.throws(
     () => lean.setPolicy(monkey),
@@ -359,7 +369,7 @@ test("the two builds run beside each other; the lean one says where the other po
   const dynamic = { policy: "vertiorizon", filters: "dynamic", dataBytes: 2 ** 49 };
   assert.throws(
     () => rich.setPolicy(dynamic),
-    /^InvalidArgumentError: .*data-bytes is 562949953421312, expected at most \d+, whose dynamic filters/,
+    /^InvalidArgumentError: .*`dataBytes` is 562949953421312, expected at most \d+, whose dynamic filters/,
   );
   rich.setPolicy({ ...dynamic, dataBytes: 2 ** 28 });
   rich.setPolicy("binomial");
@@ -383,18 +393,21 @@ test("a partitioner that cannot be is refused by name", async (context) => {
   for (const [policy, message] of [
     [
       { policy: "universal", partitioner: "halves" },
-      /partitioner is "halves", expected default or none or size or local-range/,
+      /`partitioner` is "halves", expected default or none or size or local-range/,
     ],
-    [{ policy: "binomial", targetFileBytes: 0 }, /target-file-bytes is 0, expected 1024 to/],
+    [{ policy: "binomial", targetFileBytes: 0 }, /`targetFileBytes` is 0, expected 1024 to/],
     [
       { policy: "tiered", partitioner: "global-range", domainLeast: "6b", domainGreatest: "61" },
-      /domain-greatest is 61, expected a key after domain-least: 6b/,
+      /`domainGreatest` is 61, expected a key after `domainLeast`: 6b/,
     ],
     [
       { policy: "minlatency", partitioner: "size", targetFileBytes: 2048, flushFloorBytes: 2049 },
-      /flush-floor-bytes is 2049, expected at most target-file-bytes: 2048/,
+      /`flushFloorBytes` is 2049, expected at most `targetFileBytes`: 2048/,
     ],
-    [{ policy: "spooky", partitioner: "size" }, /unknown parameter `partitioner`, expected/],
+    [
+      { policy: "spooky", partitioner: "size" },
+      /unknown parameter `partitioner`, expected `sizeRatio`, `levelBaseBytes`, /,
+    ],
   ]) {
     assert.throws(() => db.setPolicy(policy), { name: "InvalidArgumentError", message });
   }

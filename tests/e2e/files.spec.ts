@@ -201,13 +201,19 @@ test("a failed import leaves nothing; none replaces a store", async ({ storePage
   );
   expect(codes).toEqual({
     taken: "invalid-argument",
-    noise: "not-found",
-    empty: "not-found",
+    noise: "invalid-argument",
+    empty: "invalid-argument",
     cut: "corrupt",
     aborted: "aborted",
     early: "aborted",
     source: "invalid-argument",
   });
+  const { taken, noise, empty } = found.failures;
+  expect([taken, noise, empty].map((failure) => failure?.message)).toEqual([
+    'expected no store named "there" yet, found one',
+    "source: expected an exported store's bytes, found others",
+    "source: expected an exported store's bytes, found none",
+  ]);
   expect(found.names).toEqual(["there"]);
   expect(found.same).toBe(true);
 });

@@ -8,7 +8,7 @@ import type { Bytes, Decoded, Encoding } from "../api/data.ts";
 import { ClosedError } from "../api/errors.ts";
 import type { Encoder } from "../codec/encoder.ts";
 import type { Arguments, Method, OpenRequest, Operation, Returned } from "../codec/protocol.ts";
-import { invalid } from "../codec/validate.ts";
+import { taken } from "../codec/validate.ts";
 import { abortable, abortError, ignoreResult } from "../shared/abort.ts";
 import type { Listener } from "../shared/events.ts";
 import { Connection, type OpenedKeyspace } from "./connection.ts";
@@ -80,7 +80,7 @@ export class Session {
   /** Applies the options of this opening to a store that is already open. */
   async share({ name, errorIfExists, policy }: OpenRequest): Promise<void> {
     try {
-      if (errorIfExists) throw invalid("name", "one that no store has", name);
+      if (errorIfExists) throw taken(name);
       if (policy !== undefined) await this.invoke("set_policy", 0, policy);
     } catch (error) {
       await this.close();

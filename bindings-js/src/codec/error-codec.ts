@@ -15,6 +15,7 @@ import {
   TerraneError,
   UnavailableError,
 } from "../api/errors.ts";
+import { optionsInCamelCase } from "./json.ts";
 
 /** The policy is only in the build of the engine with all policies. */
 export class PolicyLeftOutError extends InvalidArgumentError {
@@ -54,7 +55,7 @@ export interface EncodedError {
 
 /** Decodes an error as an instance of its class. */
 export function decodeError(encoded: EncodedError): TerraneError {
-  return new classes[encoded.code](encoded.message, encoded);
+  return new classes[encoded.code](optionsInCamelCase(encoded.message), encoded);
 }
 
 /** Encodes an exception that was caught. */

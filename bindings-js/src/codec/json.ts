@@ -35,6 +35,13 @@ export function toJson(options: object): string {
   return JSON.stringify(renamed(options, toKebabCase));
 }
 
+/** A message of the engine, which has the names of options in backticks; they become camel case. */
+export function optionsInCamelCase(message: string): string {
+  const camelCase = (name: string): string =>
+    name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  return message.replace(/`[^`]+`/g, camelCase);
+}
+
 /** Parses the engine's list of keyspaces: names by id. */
 export function parseNames(json: string): [number, string][] {
   return JSON.parse(json) as [number, string][];

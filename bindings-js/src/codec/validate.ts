@@ -7,6 +7,11 @@ export function invalid(what: string, expected: string, found: unknown): Invalid
   return new InvalidArgumentError(`${what}: expected ${expected}, found ${describe(found)}`);
 }
 
+/** The error for the name of a new store that another one has. */
+export function taken(name: string): InvalidArgumentError {
+  return new InvalidArgumentError(`expected no store named ${describe(name)} yet, found one`);
+}
+
 /** Returns the argument, or throws if it is not `valid`. */
 export function check<T>(what: string, value: T, valid: boolean, expected: string): T {
   if (valid) return value;

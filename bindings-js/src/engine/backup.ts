@@ -5,10 +5,10 @@
  */
 
 import type { Steps } from "../../wasm/terrane.js";
-import { AbortError, IoError } from "../api/errors.ts";
+import { AbortError, InvalidArgumentError, IoError, NotFoundError } from "../api/errors.ts";
 import { PolicyLeftOutError, toError } from "../codec/error-codec.ts";
 import type { Exported, OpenRequest, StoreRequest } from "../codec/protocol.ts";
-import { invalid } from "../codec/validate.ts";
+import { taken } from "../codec/validate.ts";
 import { removeDirectory, retryWhileBusy } from "./directory.ts";
 import type { Engine } from "./engine.ts";
 import { Module } from "./module.ts";
@@ -123,7 +123,7 @@ export class Import implements StepRunner {
       const { directory, handles } = files;
       // While this file exists, there is no store: an interrupted import left it.
       const leftover = await directory.getFileHandle("import").catch(() => undefined);
-      if (!leftover && !files.isEmpty) throw invalid("name", "one that no store has", request.name);
+      if (!leftover && !files.isEmpty) throw taken(request.name);
       const handle = await directory.getFileHandle("import", { create: true });
       const access = await retryWhileBusy(() => handle.createSyncAccessHandle(), request.timeout);
       for (const file of [access, ...handles]) file.truncate(0);
@@ -189,7 +189,13 @@ export class Import implements StepRunner {
 
   #importFile(): Steps {
     const { glue } = this.#module;
-    return this.#module.call(() => glue.import_file(this.#file, this.#files.handles));
+    try {
+      return this.#module.call(() => glue.import_file(this.#file, this.#files.handles));
+    } catch (error) {
+      if (!(error instanceof NotFoundError)) throw error;
+      const found = this.#length > 0 ? "others" : "none";
+      throw new InvalidArgumentError(`source: expected an exported store's bytes, found ${found}`);
+    }
   }
 
   step<T>(body: () => T): T {

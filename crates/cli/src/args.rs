@@ -225,8 +225,8 @@ mod tests {
         for (text, words) in [
             ("levelled", vec!["leveled", "tiered"]),
             (r#"{"name":"leveled"}"#, vec!["policy"]),
-            (r#"{"policy":"levelled"}"#, vec!["`levelled`", "leveled, "]),
-            (r#"{"policy":"leveled","ratio":4}"#, vec!["`ratio`", "size-ratio, "]),
+            (r#"{"policy":"levelled"}"#, vec!["\"levelled\"", "leveled, "]),
+            (r#"{"policy":"leveled","ratio":4}"#, vec!["`ratio`", "`size-ratio`, "]),
             (r#"{"policy":"leveled","size-ratio":1}"#, vec!["size-ratio", "1", "2 to"]),
             (r#"{"policy":"leveled""#, vec!["EOF"]),
         ] {

@@ -14,9 +14,16 @@ pub(crate) fn policy(json: &str) -> Result<PolicyOptions> {
     if let Some(policy) = PolicyOptions::left_out(json) {
         return Err(ErrorKind::PolicyLeftOut(policy).into());
     }
-    let expected = "a policy that this release knows, with its parameters";
-    json.parse().map_err(|e: ParseError| invalid("policy", expected, e.to_string()))
+    json.parse().map_err(|e: ParseError| invalid("policy", KNOWN, e.to_string()))
 }
+
+/// What a policy can be.
+#[cfg(feature = "all")]
+const KNOWN: &str = "a policy and parameters of this release";
+
+/// What a policy can be in this build, and how to get others.
+#[cfg(not(feature = "all"))]
+const KNOWN: &str = "a policy and parameters of the lean build (policies: \"all\" has more)";
 
 /// Sets the policy of a keyspace, unless it is the same.
 pub(crate) fn set_policy(keyspace: &Keyspace, policy: &PolicyOptions) -> Result<()> {

@@ -205,7 +205,8 @@ fn declared_data_whose_filters_exceed_the_memory_is_refused() {
         );
         place.run(&["policy", "db", &json])
     };
-    set(1 << 50).fails(3, &["data-bytes is 1125899906842624, expected at most", "monkey filters"]);
+    set(1 << 50)
+        .fails(3, &["`data-bytes` is 1125899906842624, expected at most", "monkey filters"]);
     assert_eq!(place.run(&["policy", "db"]).text(), before);
     set(1 << 28).ok();
 }
@@ -218,20 +219,20 @@ fn a_partitioner_that_cannot_be_is_refused_by_name() {
     for (given, why) in [
         (
             r#""universal", "partitioner": "halves""#,
-            "partitioner is \"halves\", expected default or none",
+            "`partitioner` is \"halves\", expected default or none",
         ),
-        (r#""binomial", "target-file-bytes": 0"#, "target-file-bytes is 0, expected 1024 to"),
+        (r#""binomial", "target-file-bytes": 0"#, "`target-file-bytes` is 0, expected 1024 to"),
         (
             r#""tiered", "partitioner": "global-range", "domain-least": "6b", "domain-greatest": "61""#,
-            "domain-greatest is 61, expected a key after domain-least: 6b",
+            "`domain-greatest` is 61, expected a key after `domain-least`: 6b",
         ),
         (
             r#""minlatency", "partitioner": "size", "target-file-bytes": 2048, "flush-floor-bytes": 2049"#,
-            "flush-floor-bytes is 2049, expected at most target-file-bytes: 2048",
+            "`flush-floor-bytes` is 2049, expected at most `target-file-bytes`: 2048",
         ),
         (
             r#""spooky", "partitioner": "size""#,
-            "unknown parameter `partitioner`, expected size-ratio",
+            "unknown parameter `partitioner`, expected `size-ratio`",
         ),
     ] {
         let json = format!(r#"{{"policy": {given}}}"#);

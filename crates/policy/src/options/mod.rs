@@ -24,7 +24,7 @@ use terrane_types::{FilterBits, mul_div};
 
 /// A parameter is outside its range, or does not go with another one.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, thiserror::Error)]
-#[error("{policy}: {parameter} is {found}, expected {expected}")]
+#[error("{policy}: `{parameter}` is {found}, expected {expected}")]
 pub struct BadOption {
     /// The policy's name.
     pub policy: &'static str,

@@ -6,7 +6,8 @@
 //!
 //! 1. The name selects a policy with its defaults; it may appear anywhere in the map.
 //! 2. Each other entry sets a parameter. Unknown names and values of the wrong kind are errors; ranges
-//!    are checked when the policy is built.
+//!    are checked when the policy is built. Errors have the names of parameters in backticks, so that a
+//!    language with other names for them can tell them apart.
 //!
 //! Parsing is driven by the descriptions of the parameters, and the engine parses text without serde,
 //! whose code is many times as large: a browser has to load it.
@@ -113,7 +114,11 @@ impl PolicyOptions {
         let added = entries.iter().find(|(name, _)| is_added(name));
         if let Some((added, _)) = added.filter(|_| !cfg!(feature = "all")) {
             let is_level0 = LEVEL0.contains(&added.as_str());
-            return Some(format!("{name} with {}", if is_level0 { added } else { "partitioning" }));
+            return Some(if is_level0 {
+                format!("{name} with `{added}`")
+            } else {
+                format!("{name} with partitioning")
+            });
         }
         let filters = word_of(&entries, ParameterRef::FILTERS)?;
         let has = Filters::default().among().contains(&filters);
@@ -178,7 +183,7 @@ fn read(
     let Some(mut options) = policy.and_then(named).map(scale) else {
         let known: Vec<_> = defaults().iter().map(PolicyOptions::name).collect();
         wrong(policy.map_or("expected a map with a `policy`, its name".to_owned(), |name| {
-            unknown("policy", name, &known)
+            format!("unknown policy \"{name}\", expected {}", joined(&known, ", "))
         }))?;
         return Ok(PolicyOptions::default());
     };
@@ -186,7 +191,7 @@ fn read(
     let mut tuning = options.tuning();
     for (at, (name, given)) in entries.iter().enumerate() {
         if entries.iter().take(at).any(|(earlier, _)| earlier == name) {
-            wrong(format!("{name} is given twice"))?;
+            wrong(format!("`{name}` is given twice"))?;
             continue;
         }
         if name == POLICY {
@@ -194,7 +199,8 @@ fn read(
         }
         let Some(tuned) = tuning.iter_mut().find(|tuned| tuned.name == name) else {
             let known: Vec<_> = tuning.iter().map(|tuned| tuned.name).collect();
-            wrong(unknown("parameter", name, &known))?;
+            let known = joined(&known, "`, `");
+            wrong(format!("unknown parameter `{name}`, expected `{known}`"))?;
             continue;
         };
         if !take(&mut tuned.slot, given) {
@@ -205,7 +211,7 @@ fn read(
                 #[cfg(feature = "all")]
                 ValueRef::Key(_) => "pairs of hexadecimal digits".to_owned(),
             };
-            wrong(format!("{policy}: {name} is {given}, expected {expected}"))?;
+            wrong(format!("{policy}: `{name}` is {given}, expected {expected}"))?;
         }
     }
     #[cfg(feature = "all")]
@@ -226,10 +232,6 @@ fn word_of<'e>(entries: &'e [(String, Given)], wanted: &str) -> Option<&'e str> 
 /// The policy of this name with its defaults, also one that is no preset.
 fn named(name: &str) -> Option<PolicyOptions> {
     PolicyOptions::all().into_iter().find(|options| options.name() == name)
-}
-
-fn unknown(what: &str, name: &str, known: &[&str]) -> String {
-    format!("unknown {what} `{name}`, expected {}", joined(known, ", "))
 }
 
 fn joined(words: &[&str], between: &str) -> String {

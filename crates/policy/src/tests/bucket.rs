@@ -301,17 +301,17 @@ fn parameters_that_do_not_go_together_are_refused() {
         PolicyOptions::BucketLsm(policy).build().err().map(|bad| bad.to_string())
     };
     assert_eq!(refused(BUCKET), None);
-    let why = "bucket: buckets is 0, expected 1 to 256";
+    let why = "bucket: `buckets` is 0, expected 1 to 256";
     assert_eq!(refused(BucketLsm { buckets: 0, ..BUCKET }).unwrap(), why);
-    let why = "bucket: buckets is 257, expected 1 to 256";
+    let why = "bucket: `buckets` is 257, expected 1 to 256";
     assert_eq!(refused(BucketLsm { buckets: 257, ..BUCKET }).unwrap(), why);
-    let why = "bucket: window-flushes is 0, expected 1 to 64";
+    let why = "bucket: `window-flushes` is 0, expected 1 to 64";
     assert_eq!(refused(BucketLsm { window: 0, ..BUCKET }).unwrap(), why);
-    let why = "bucket: split-percent is 100, expected more than twice join-percent: 100";
+    let why = "bucket: `split-percent` is 100, expected more than twice `join-percent`: 100";
     assert_eq!(refused(BucketLsm { split_percent: 100, ..BUCKET }).unwrap(), why);
-    let why = "bucket: min-buckets is 9, expected at most buckets: 8";
+    let why = "bucket: `min-buckets` is 9, expected at most `buckets`: 8";
     assert_eq!(refused(BucketLsm { min_buckets: 9, buckets: 8, ..BUCKET }).unwrap(), why);
-    let why = "bucket: window-flushes is 64, expected fewer flushes for 256 buckets";
+    let why = "bucket: `window-flushes` is 64, expected fewer flushes for 256 buckets";
     assert_eq!(refused(BucketLsm { window: 64, buckets: 256, ..BUCKET }).unwrap(), why);
     assert_eq!(refused(BucketLsm { window: 10, buckets: 256, ..BUCKET }), None);
 }

@@ -140,7 +140,7 @@ fn declared_data_whose_filters_the_memory_cannot_hold_are_refused_by_name() {
         assert_eq!(check(&declared(filters, most), present, 10, 1_000_000), Ok(()));
         let refused = check(&declared(filters, most + 1), present, 10, 1_000_000).unwrap_err();
         let expected = format!(
-            "vertiorizon: data-bytes is 80000001, expected at most 80000000, whose {filters} filters \
+            "vertiorizon: `data-bytes` is 80000001, expected at most 80000000, whose {filters} filters \
              take the memory of 1000000 bytes"
         );
         assert_eq!(refused, expected);

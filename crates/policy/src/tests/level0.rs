@@ -113,8 +113,8 @@ fn the_options_of_level_0_are_refused_by_name() {
         let options = PolicyOptions::Leveled(Leveled { max_subcompactions, ..Leveled::default() });
         options.build().err().map(|bad| bad.to_string())
     };
-    assert_eq!(why(0).unwrap(), "leveled: max-subcompactions is 0, expected 1 to 256");
-    assert_eq!(why(257).unwrap(), "leveled: max-subcompactions is 257, expected 1 to 256");
+    assert_eq!(why(0).unwrap(), "leveled: `max-subcompactions` is 0, expected 1 to 256");
+    assert_eq!(why(257).unwrap(), "leveled: `max-subcompactions` is 257, expected 1 to 256");
     assert_eq!(why(256), None);
     let kind = r#"{"policy": "leveled", "pipelined": 1}"#.parse::<PolicyOptions>().unwrap_err();
     assert!(kind.to_string().contains("pipelined"), "{kind}");

@@ -43,11 +43,11 @@ use std::sync::{Arc, LazyLock};
 /// What a table holds: the versions of each key.
 type Versions = BTreeMap<u16, BTreeSet<u64>>;
 
-/// A tree and the contents of its tables.
+/// A tree and the contents of its tables, which copies of it share.
 #[derive(Clone, Debug, Default)]
 struct Model {
     shape: Shape,
-    data: BTreeMap<TableId, Versions>,
+    data: BTreeMap<TableId, Arc<Versions>>,
     last_table: u64,
     last_seq: u64,
 }
@@ -78,7 +78,7 @@ impl Model {
             histogram: histogram(versions.iter().map(|(k, s)| (*k, s.len() as u64))),
             prefixes: Prefixes::default(),
         };
-        self.data.insert(id, versions);
+        self.data.insert(id, Arc::new(versions));
         Arc::new(info)
     }
 

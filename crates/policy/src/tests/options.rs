@@ -112,21 +112,21 @@ fn every_parameter_is_read_into_its_own_place() {
 fn a_parameter_outside_its_range_is_refused_with_the_range() {
     let options = PolicyOptions::Leveled(Leveled { size_ratio: 1, ..Leveled::default() });
     let refused = options.build().err().unwrap();
-    assert_eq!(refused.to_string(), "leveled: size-ratio is 1, expected 2 to 64");
+    assert_eq!(refused.to_string(), "leveled: `size-ratio` is 1, expected 2 to 64");
 }
 
 #[test]
 fn a_value_of_the_wrong_kind_is_refused_with_what_was_expected() {
     for (given, why) in [
-        (r#""size-ratio": "ten""#, "leveled: size-ratio is \"ten\", expected 2 to 64"),
-        (r#""size-ratio": 4.5"#, "leveled: size-ratio is 4.5, expected 2 to 64"),
+        (r#""size-ratio": "ten""#, "leveled: `size-ratio` is \"ten\", expected 2 to 64"),
+        (r#""size-ratio": 4.5"#, "leveled: `size-ratio` is 4.5, expected 2 to 64"),
         (
             r#""dynamic-level-bytes": 1"#,
-            "leveled: dynamic-level-bytes is 1, expected true or false",
+            "leveled: `dynamic-level-bytes` is 1, expected true or false",
         ),
         (
             r#""pick": "newest""#,
-            "leveled: pick is \"newest\", expected least-overlap or oldest or round-robin or random",
+            "leveled: `pick` is \"newest\", expected least-overlap or oldest or round-robin or random",
         ),
     ] {
         let refused = format!(r#"{{"policy": "leveled", {given}}}"#).parse::<PolicyOptions>();
@@ -139,7 +139,7 @@ fn universal_merges_no_fewer_runs_at_most_than_at_least() {
     let options: PolicyOptions =
         r#"{"policy":"universal","min-merge-width":9,"max-merge-width":8}"#.parse().unwrap();
     let refused = options.build().err().unwrap();
-    assert_eq!(refused.to_string(), "universal: max-merge-width is 8, expected 9 to 4294967295");
+    assert_eq!(refused.to_string(), "universal: `max-merge-width` is 8, expected 9 to 4294967295");
 }
 
 #[cfg(feature = "all")]
@@ -148,31 +148,31 @@ fn parameters_that_do_not_go_together_are_refused_by_name() {
     for (given, why) in [
         (
             r#"{"policy": "horizontal-tiering", "data-bytes": 4096, "level-base-bytes": 8192}"#,
-            "horizontal-tiering: data-bytes is 4096, expected 0, or level-base-bytes at least: 8192",
+            "horizontal-tiering: `data-bytes` is 4096, expected 0, or `level-base-bytes` at least: 8192",
         ),
         (
             r#"{"policy": "horizontal-leveling", "levels": 0}"#,
-            "horizontal-leveling: levels is 0, expected 1 to 16",
+            "horizontal-leveling: `levels` is 0, expected 1 to 16",
         ),
         (
             r#"{"policy": "vertiorizon", "buffers": 5, "size-ratio": 6}"#,
-            "vertiorizon: buffers is 5, expected 0, or size-ratio at least: 6",
+            "vertiorizon: `buffers` is 5, expected 0, or `size-ratio` at least: 6",
         ),
         (
             r#"{"policy": "minlatency", "components": 0}"#,
-            "minlatency: components is 0, expected 1 to 64",
+            "minlatency: `components` is 0, expected 1 to 64",
         ),
         (
             r#"{"policy": "universal", "target-file-bytes": 0}"#,
-            "universal: target-file-bytes is 0, expected 1024 to 1099511627776",
+            "universal: `target-file-bytes` is 0, expected 1024 to 1099511627776",
         ),
         (
             r#"{"policy": "tiered", "domain-least": "10", "domain-greatest": "0f"}"#,
-            "tiered: domain-greatest is 0f, expected a key after domain-least: 10",
+            "tiered: `domain-greatest` is 0f, expected a key after `domain-least`: 10",
         ),
         (
             r#"{"policy": "leveled", "flush-floor-bytes": 4096, "target-file-bytes": 2048}"#,
-            "leveled: flush-floor-bytes is 4096, expected at most target-file-bytes: 2048",
+            "leveled: `flush-floor-bytes` is 4096, expected at most `target-file-bytes`: 2048",
         ),
     ] {
         let options: PolicyOptions = given.parse().unwrap();
@@ -248,17 +248,18 @@ fn a_partitioner_that_is_none_or_of_a_policy_that_cuts_elsewhere_is_refused_by_n
     for (given, why) in [
         (
             r#"{"policy": "universal", "partitioner": "halves"}"#,
-            "universal: partitioner is \"halves\", expected default or none or size or local-range or \
+            "universal: `partitioner` is \"halves\", expected default or none or size or local-range or \
              local-range-by-group or global-range",
         ),
         (
             r#"{"policy": "binomial", "domain-least": "0"}"#,
-            "binomial: domain-least is \"0\", expected pairs of hexadecimal digits",
+            "binomial: `domain-least` is \"0\", expected pairs of hexadecimal digits",
         ),
         (
             r#"{"policy": "spooky", "partitioner": "size"}"#,
-            "unknown parameter `partitioner`, expected size-ratio, level-base-bytes, target-file-bytes, \
-             filters, l0-compaction-trigger, levels-below, leveled-levels, trivial-moves",
+            "unknown parameter `partitioner`, expected `size-ratio`, `level-base-bytes`, \
+             `target-file-bytes`, `filters`, `l0-compaction-trigger`, `levels-below`, `leveled-levels`, \
+             `trivial-moves`",
         ),
     ] {
         assert_eq!(given.parse::<PolicyOptions>().unwrap_err().to_string(), why);

@@ -576,21 +576,21 @@ fn options_that_do_not_go_together_are_refused_by_name() {
     for (given, why) in [
         (
             r#""prefix-length": 0"#,
-            "ptier: prefix-length is 0, expected 1 to 1024, or 0 with a prefix-delimiter",
+            "ptier: `prefix-length` is 0, expected 1 to 1024, or 0 with a `prefix-delimiter`",
         ),
         (
             r#""prefix-length": 4, "prefix-delimiter": "2f""#,
-            "ptier: prefix-delimiter is 2f, expected none, or prefix-length 0 instead of 4",
+            "ptier: `prefix-delimiter` is 2f, expected none, or `prefix-length` 0 instead of 4",
         ),
         (
             r#""prefix-length": 0, "prefix-delimiter": "2f2f""#,
-            "ptier: prefix-delimiter is 2f2f, expected one byte",
+            "ptier: `prefix-delimiter` is 2f2f, expected one byte",
         ),
         (
             r#""split-bytes": 4097, "target-file-bytes": 4096"#,
-            "ptier: split-bytes is 4097, expected at most target-file-bytes: 4096",
+            "ptier: `split-bytes` is 4097, expected at most `target-file-bytes`: 4096",
         ),
-        (r#""read-limit": 0"#, "ptier: read-limit is 0, expected 1 to 1125899906842624"),
+        (r#""read-limit": 0"#, "ptier: `read-limit` is 0, expected 1 to 1125899906842624"),
     ] {
         let options: PolicyOptions = format!(r#"{{"policy": "ptier", {given}}}"#).parse().unwrap();
         assert_eq!(options.build().err().unwrap().to_string(), why);

@@ -76,7 +76,7 @@ impl Conflict {
         (1..level_base_bytes).contains(&data_bytes).then(|| Conflict {
             parameter: ParameterRef::DATA_BYTES,
             expected: format!(
-                "0, or {} at least: {level_base_bytes}",
+                "0, or `{}` at least: {level_base_bytes}",
                 ParameterRef::LEVEL_BASE_BYTES
             ),
             found: data_bytes.to_string(),

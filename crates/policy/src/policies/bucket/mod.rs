@@ -469,7 +469,7 @@ impl Described for BucketLsm {
     fn conflict(&self) -> Option<Conflict> {
         let least = self.join_percent.saturating_mul(2);
         if self.split_percent <= least {
-            let expected = format!("more than twice join-percent: {least}");
+            let expected = format!("more than twice `join-percent`: {least}");
             return Some(Conflict {
                 parameter: "split-percent",
                 expected,
@@ -479,7 +479,7 @@ impl Described for BucketLsm {
         if !self.follow_workers && self.min_buckets > self.buckets {
             return Some(Conflict {
                 parameter: "min-buckets",
-                expected: format!("at most buckets: {}", self.buckets),
+                expected: format!("at most `buckets`: {}", self.buckets),
                 found: self.min_buckets.to_string(),
             });
         }

@@ -355,21 +355,21 @@ impl Described for PTier {
         let refused = |parameter, expected, found| Some(Conflict { parameter, expected, found });
         if self.split_bytes > self.target_file_bytes {
             let expected =
-                format!("at most {}: {}", ParameterRef::TARGET_FILE_BYTES, self.target_file_bytes);
+                format!("at most `{}`: {}", ParameterRef::TARGET_FILE_BYTES, self.target_file_bytes);
             return refused(ParameterRef::SPLIT_BYTES, expected, self.split_bytes.to_string());
         }
         let found = || hexadecimal(&self.prefix_delimiter);
         match self.prefix_delimiter.len() {
             0 if self.prefix_length == 0 => refused(
                 PREFIX_LENGTH,
-                format!("1 to {LONGEST}, or 0 with a prefix-delimiter"),
+                format!("1 to {LONGEST}, or 0 with a `prefix-delimiter`"),
                 "0".to_owned(),
             ),
             0 => None,
             1 if self.prefix_length == 0 => None,
             1 => {
                 let expected =
-                    format!("none, or prefix-length 0 instead of {}", self.prefix_length);
+                    format!("none, or `prefix-length` 0 instead of {}", self.prefix_length);
                 refused(PREFIX_DELIMITER, expected, found())
             }
             _ => refused(PREFIX_DELIMITER, "one byte".to_owned(), found()),

@@ -422,7 +422,7 @@ impl Described for Vertiorizon {
     fn conflict(&self) -> Option<Conflict> {
         let too_few = (1..self.size_ratio).contains(&self.buffers).then(|| Conflict {
             parameter: "buffers",
-            expected: format!("0, or size-ratio at least: {}", self.size_ratio),
+            expected: format!("0, or `size-ratio` at least: {}", self.size_ratio),
             found: self.buffers.to_string(),
         });
         too_few.or_else(|| Conflict::of_data(self.data_bytes, self.level_base_bytes))

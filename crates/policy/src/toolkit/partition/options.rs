@@ -134,13 +134,13 @@ impl Partitioning {
         if !domain_greatest.is_empty() && domain_greatest <= domain_least {
             return Some(Conflict {
                 parameter: greatest,
-                expected: format!("a key after {least}: {}", hexadecimal(domain_least)),
+                expected: format!("a key after `{least}`: {}", hexadecimal(domain_least)),
                 found: hexadecimal(domain_greatest),
             });
         }
         (*flush_floor_bytes > target_file_bytes).then(|| Conflict {
             parameter: floor,
-            expected: format!("at most {}: {target_file_bytes}", ParameterRef::TARGET_FILE_BYTES),
+            expected: format!("at most `{}`: {target_file_bytes}", ParameterRef::TARGET_FILE_BYTES),
             found: flush_floor_bytes.to_string(),
         })
     }
