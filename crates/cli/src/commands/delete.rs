@@ -2,7 +2,7 @@
 
 use crate::args::{self, InKeyspace, KeyRange};
 use crate::background::Background;
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::message::{self, counted};
 use crate::meter::Meter;
 use crate::output::Output;
@@ -11,7 +11,8 @@ use crate::{interrupt, store};
 use clap::Args;
 use serde::Serialize;
 use std::ffi::OsString;
-use terrane::{Durability, WriteBatch};
+use std::ops::Bound;
+use terrane::{Durability, Range, WriteBatch};
 
 pub const USAGE: &str = "\
 terrane delete [OPTIONS] <DIR> <KEY>
@@ -48,6 +49,25 @@ pub struct DeleteArgs {
     pub json: bool,
 }
 
+impl DeleteArgs {
+    /// The range to delete. An empty bound or prefix may be a variable that is not set: only `--range`
+    /// takes every key.
+    fn within(&self) -> Result<Range, Failure> {
+        let range = self.range.parse(self.hex)?;
+        let from_first = match &range.from {
+            Bound::Included(key) => key.is_empty(),
+            Bound::Excluded(_) => false,
+            Bound::Unbounded => true,
+        };
+        if from_first && range.to == Bound::Unbounded && self.range.range.is_none() {
+            let sentence = "expected a key or a prefix that is not empty, found one that is; for example: \
+                            --range .. for every key";
+            return Err(Failure::new(Exit::Usage, sentence));
+        }
+        Ok(range)
+    }
+}
+
 #[derive(Serialize)]
 struct Report {
     deleted: u64,
@@ -56,7 +76,9 @@ struct Report {
 /// Opens the store and deletes; the deletes are durable on success.
 pub fn run(InKeyspace { at, args }: &InKeyspace<DeleteArgs>) -> Result<(), Failure> {
     args.key.as_ref().map(|key| args::bytes(key, args.hex)).transpose()?;
-    args.range.parse(args.hex)?;
+    if args.key.is_none() {
+        args.within()?;
+    }
     interrupt::listen()?;
     store::change(at, &Background::default(), |opened| delete(opened, args))
 }
@@ -82,7 +104,7 @@ pub fn delete(opened: &Opened, args: &DeleteArgs) -> Result<(), Failure> {
 
 /// Deletes batch by batch what one scan finds, and counts the keys of the written batches.
 fn delete_range(opened: &Opened, args: &DeleteArgs, deleted: &mut u64) -> Result<(), Failure> {
-    let mut cursor = opened.keyspace.cursor(args.range.parse(args.hex)?)?;
+    let mut cursor = opened.keyspace.cursor(args.within()?)?;
     let mut meter = Meter::new(None);
     loop {
         interrupt::check()?;

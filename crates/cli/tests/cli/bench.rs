@@ -114,6 +114,7 @@ fn a_bench_keeps_its_directory_and_reuses_it() {
     fill.fails(3, &["found d", "there already"]);
     assert_eq!(place.run(&["scan", "d"]).ok(), rows);
     place.run(&["bench", "none", "--benchmarks", "readrandom"]).fails(4, &["no Terrane store"]);
+    place.run(&["bench", "--benchmarks", "readrandom"]).fails(2, &["expected a fill first", "DIR"]);
     assert_eq!(names(&place.path(".")), ["d"]);
 }
 

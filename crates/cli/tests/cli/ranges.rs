@@ -51,6 +51,11 @@ fn a_delete_names_a_key_or_a_range() {
         assert_eq!(run.code, Some(2));
         assert!(run.err.contains("--prefix <KEY>"), "{}", run.err);
     }
+    for empty in [&["--prefix", ""][..], &["--from", ""], &["--hex", "--prefix", ""]] {
+        let run = place.run(&[&["delete", "db"], empty].concat());
+        run.fails(2, &["that is not empty", "--range .. for every key"]);
+    }
+    assert_eq!(place.run(&["delete", "db", "--to", ""]).err, "terrane: deleted 0 keys\n");
     assert_eq!(place.count(&[]), "3\n");
 }
 

@@ -228,6 +228,8 @@ fn records_beyond_a_damaged_one_of_a_log_come_back() {
     let report = String::from_utf8(run.out.clone()).unwrap();
     run.fails(6, &["not all of it"]);
     assert!(report.contains("before the next record"), "{report}");
+    let name = log.file_name().unwrap().to_str().unwrap();
+    assert_eq!(report.matches(&format!("{name}: ")).count(), 1, "{report}");
     let after = rows(&place, "new", "default");
     assert_eq!(after.len(), 990, "{report}");
     assert!(!after.contains_key("000009") && after["000010"] == "10");

@@ -150,6 +150,19 @@ fn pages_of_other_origins_read_it_if_they_are_allowed() {
 }
 
 #[test]
+fn what_is_no_address_or_no_origin_is_refused_with_one_that_is() {
+    let place = Place::new();
+    for listen in ["localhost:4540", "127.0.0.1", "127.0.0.1:99999"] {
+        let run = place.run(&["serve", "db", "--create", "--listen", listen]);
+        run.fails(2, &[listen, "for example: 127.0.0.1:4540"]);
+    }
+    for origin in ["example.org", "http://localhost:8080/", "http://", "*"] {
+        let run = place.run(&["serve", "db", "--create", "--allow-origin", origin]);
+        run.fails(2, &[origin, "for example: http://localhost:8080"]);
+    }
+}
+
+#[test]
 fn other_names_paths_and_methods_are_refused() {
     let place = Place::new();
     let served = Served::start(&place, &["--create"]);

@@ -90,6 +90,25 @@ impl Db {
     /// Puts the store, as it is now, into `target`, which holds none yet: another directory, or a
     /// volume in a single file. Nobody waits meanwhile.
     ///
+    /// ```
+    /// # fn main() -> terrane::Result<()> {
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let (path, copy) = (dir.path().join("notes"), dir.path().join("copy"));
+    /// use std::sync::Arc;
+    /// use terrane::storage::{Directory, vfs::NativeVfs};
+    /// use terrane::{Db, Durability, Options};
+    ///
+    /// let db = Db::open(&path, Options::default())?;
+    /// db.default_keyspace().put("key", "value", Durability::Buffered)?;
+    /// let create = true;
+    /// db.checkpoint(&Directory::open(Arc::new(NativeVfs::open(&copy, create)?))?)?;
+    ///
+    /// let copy = Db::open(&copy, Options::default())?;
+    /// assert_eq!(copy.default_keyspace().get("key")?, Some(b"value".to_vec()));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As for [`Db::begin_checkpoint`] and [`Checkpoint::step`].
     pub fn checkpoint(&self, target: &dyn Storage) -> Result<()> {

@@ -220,6 +220,11 @@ impl<'a> Place<'a> {
         };
         let marker = self.dir.join(MARKER);
         if !create {
+            if args.dir.is_none() {
+                let sentence = "expected a fill first, or the DIR of an earlier bench, found neither; for \
+                                example: --benchmarks fillrandom,readrandom";
+                return Err(Failure::new(Exit::Usage, sentence));
+            }
             store::present(&self.dir)?;
             if !marker.exists() {
                 let place = self.dir.display();

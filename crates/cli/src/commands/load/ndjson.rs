@@ -55,11 +55,18 @@ impl Ndjson {
         }
     }
 
+    /// What was expected of a line that is no object, and what was found: the line, and what the parser
+    /// says of it.
+    #[cold]
+    fn malformed(&self, error: &serde_json::Error) -> (String, String) {
+        ("a JSON object".to_owned(), format!("{} ({})", shown(&self.line, 80), in_line(error)))
+    }
+
     fn fill(&mut self, row: &mut Row) -> Result<(), (String, String)> {
         let wanted = Wanted { key: &self.key, value: &self.value };
         let mut json = serde_json::Deserializer::from_slice(&self.line);
         let read = json.deserialize_map(wanted).and_then(|fields| json.end().map(|()| fields));
-        let (key, value) = read.map_err(|e| ("a JSON object".to_owned(), in_line(&e)))?;
+        let (key, value) = read.map_err(|e| self.malformed(&e))?;
 
         let positions = *self.positions.get_or_insert(value.is_none());
         let key = key.ok_or_else(|| missing(&self.key, &self.line))?;

@@ -122,6 +122,7 @@ fn json_fields_are_taken_by_name() {
     refuses("ndjson", "{\"key\":[1]}", 1, ["text or number", "[1]"]);
     refuses("ndjson", "{\"key\":\"a\"} x", 1, ["a JSON object", "column"]);
     refuses("ndjson", "[1]", 1, ["a JSON object", "sequence"]);
+    refuses("ndjson", "no JSON", 1, ["a JSON object", "\"no JSON\" (expected ident at column 2)"]);
     refuses("ndjson", "{\"key_hex\":\"abc\"}", 1, ["hexadecimal", "abc"]);
     refuses("ndjson", "{\"key\":\"\\ud800\"}", 1, ["text", "hex escape"]);
 }

@@ -112,6 +112,18 @@ impl Site {
     }
 }
 
+/// An origin as browsers write it, or `localhost`; another text would never match.
+pub fn origin(text: &str) -> Result<String, String> {
+    let host = text.split_once("://").map(|(_, host)| host);
+    let names_host = host.is_some_and(|host| !host.is_empty() && !host.contains('/'));
+    match names_host || [LOCALHOST, "null"].contains(&text) {
+        true => Ok(text.to_owned()),
+        false => Err("expected localhost, or an origin without a path; for example: \
+                      http://localhost:8080"
+            .to_owned()),
+    }
+}
+
 /// Whether a host is an address, or the name that every machine has for itself.
 fn is_this_machine(host: &str) -> bool {
     let name = name_in(host);

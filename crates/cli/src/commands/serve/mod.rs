@@ -37,14 +37,19 @@ const PATIENCE: Duration = Duration::from_millis(50);
 #[derive(Args)]
 pub struct ServeArgs {
     /// Where to listen; port 0 is any that is free
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4540")]
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4540", value_parser = address)]
     pub listen: SocketAddr,
     /// Pages that may read the events, such as http://localhost:8080; `localhost` is any port of it
-    #[arg(long, value_name = "ORIGIN")]
+    #[arg(long, value_name = "ORIGIN", value_parser = http::origin)]
     pub allow_origin: Vec<String>,
     /// Create the store and the keyspace if they do not exist
     #[arg(long)]
     pub create: bool,
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let expected = "expected an IP address and a port; for example: 127.0.0.1:4540";
+    text.parse().map_err(|_| expected.to_owned())
 }
 
 /// Opens the store, and serves until the input ends, or a signal comes.

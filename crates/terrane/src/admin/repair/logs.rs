@@ -18,6 +18,7 @@ use crate::version::LogRecord;
 use crate::wal;
 use crate::wal::record::{Found, HEADER_BYTES};
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Log numbers beyond every known one that are tried on a log whose number is not known.
@@ -74,7 +75,9 @@ pub(crate) fn read(
         }
     }
     let Some((name, lost)) = damage else { return };
-    match report.files.iter_mut().find(|file| file.file == name) {
+    // Damage has the file with its directory.
+    let same = |file: &&mut SalvagedFile| Path::new(&name).file_name() == Some(file.file.as_ref());
+    match report.files.iter_mut().find(same) {
         Some(file) => file.lost.push(lost),
         None => {
             let (file, lost) = (name, vec![lost]);
