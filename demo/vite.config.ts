@@ -3,26 +3,30 @@ import { defineConfig, type Plugin } from "vite";
 
 const at = (path: string) => new URL(path, import.meta.url).pathname;
 
-/**
- * Has the page load its fonts at once, since it is laid out with them: none is named in its HTML. Those of the
- * chapters come with them.
- */
-const preloadedFonts: Plugin = {
-  name: "preloaded-fonts",
+/** Has the page load at once what nothing names in its HTML. */
+const preloads: Plugin = {
+  name: "preloads",
   transformIndexHtml: {
     order: "post",
-    handler: (_, { bundle, path }) =>
-      Object.keys(path === "/index.html" ? (bundle ?? {}) : {})
-        .filter((name) => /barlow.*\.woff2$/.test(name))
-        .map((name) => ({
-          tag: "link",
-          attrs: { rel: "preload", as: "font", href: `./${name}`, crossorigin: "" },
-        })),
+    handler: (_, { bundle, path }) => {
+      const names = Object.keys(path === "/index.html" ? (bundle ?? {}) : {});
+      const link = (as: string) => (name: string) => ({
+        tag: "link",
+        attrs: { rel: "preload", as, href: `./${name}`, crossorigin: "" },
+        injectTo: "head" as const,
+      });
+      return [
+        // It is laid out with these fonts; those of the chapters come with them.
+        ...names.filter((name) => /barlow.*\.woff2$/.test(name)).map(link("font")),
+        // A visitor sees a simulation first.
+        ...names.filter((name) => /terrane_sim.*\.wasm$/.test(name)).map(link("fetch")),
+      ];
+    },
   },
 };
 
 export default defineConfig({
-  plugins: [svelte(), preloadedFonts],
+  plugins: [svelte(), preloads],
   // The site works under any path.
   base: "./",
   // The package is a link to its folder beside this one; the simulator's module is built there, too.

@@ -16,6 +16,9 @@ export default defineConfig({
     },
     // These measure, and so are no part of the tests.
     { name: "frames", testMatch: "frames.bench.ts" },
+    // Writes the pictures of the documentation.
+    { name: "pictures", testMatch: "pictures.ts" },
+    { name: "first-view", testMatch: "first-view.bench.ts" },
     { name: "listening", testMatch: "listening.bench.ts" },
     { name: "load", testMatch: "load.bench.ts" },
     { name: "load-firefox", testMatch: "load.bench.ts", use: { browserName: "firefox" } },

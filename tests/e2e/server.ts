@@ -1,9 +1,10 @@
 /** Serves the built demo, the npm package as it is, projects that use it, and the tests' own pages. */
 
 import { createReadStream } from "node:fs";
-import { stat } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { gzipSync } from "node:zlib";
 import { extname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -35,8 +36,12 @@ const types: Record<string, string> = {
   ".wasm": "application/wasm",
 };
 
-/** Starts on a free port. */
-export async function serve(): Promise<{ server: Server; port: number }> {
+/** What hosts of static files compress. */
+const COMPRESSED = new Set([".css", ".html", ".js", ".svg", ".wasm"]);
+
+/** Starts on a free port; `compress` sends files as hosts do. */
+export async function serve(compress: boolean = false): Promise<{ server: Server; port: number }> {
+  const compressed = new Map<string, Promise<Buffer>>();
   const server = createServer(async (request, response) => {
     const { pathname } = new URL(request.url ?? "/", "http://localhost");
     const isolated = pathname.startsWith(ISOLATED);
@@ -46,14 +51,20 @@ export async function serve(): Promise<{ server: Server; port: number }> {
       return;
     }
     const type = types[extname(path)] ?? "application/octet-stream";
+    const packed = compress && COMPRESSED.has(extname(path));
     response.writeHead(200, {
       "content-type": type,
       "cache-control": "no-cache",
       // As a CDN lets any page import its modules.
       "access-control-allow-origin": "*",
       ...(isolated && isolation),
+      ...(packed && { "content-encoding": "gzip" }),
     });
-    createReadStream(path).pipe(response);
+    if (packed) {
+      const content = compressed.get(path) ?? readFile(path).then((file) => gzipSync(file));
+      compressed.set(path, content);
+      response.end(await content);
+    } else createReadStream(path).pipe(response);
   });
   await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
   const { port } = server.address() as AddressInfo;

@@ -65,6 +65,8 @@ export interface Options {
   rival?: number;
   /** Rows of the visitor's, which are written. */
   rows?: readonly Write[] | undefined;
+  /** What a simulation waits for before it takes a processor. */
+  begin?: Promise<void> | undefined;
   /** Where its policy takes over another's tree; otherwise it begins with nothing. */
   takeover?: Takeover | undefined;
 }
@@ -78,5 +80,5 @@ export function start(
 ): Recording {
   // Two stores at work at once would measure each other.
   if (isLive(settings)) return new LiveRecording(settings, changed, after, options);
-  return new SimulatedRecording(settings, changed, options.takeover);
+  return new SimulatedRecording(settings, changed, options);
 }

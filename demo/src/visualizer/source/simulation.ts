@@ -2,7 +2,7 @@
 
 import { Timeline } from "../timeline/timeline.ts";
 import { configOf, type Settings, simulatedPolicy, tooLarge } from "./settings.ts";
-import type { Recording, Status, Takeover } from "./recording.ts";
+import type { Options, Recording, Status } from "./recording.ts";
 import { simulatorModule } from "./simulator-module.ts";
 import type { Start, Told } from "./simulation-worker.ts";
 import { parseEvents } from "./event-log.ts";
@@ -18,11 +18,12 @@ export class SimulatedRecording implements Recording {
   readonly readsBack: boolean = true;
   #worker: Worker | undefined;
   #reader: Worker | undefined;
+  #stopped = false;
   readonly #changed: () => void;
   #settle: () => void = () => undefined;
 
   /** Starts it; `changed` is called whenever there is more of it. */
-  constructor(settings: Settings, changed: () => void, takeover?: Takeover) {
+  constructor(settings: Settings, changed: () => void, { takeover, begin }: Options) {
     this.settings = settings;
     this.#changed = changed;
     this.ended = new Promise((settle) => (this.#settle = settle));
@@ -31,6 +32,15 @@ export class SimulatedRecording implements Recording {
       queueMicrotask(() => this.#end({ at: "failed", error: refused }));
       return;
     }
+    const config = JSON.stringify(configOf(takeover?.settings ?? settings));
+    const policy = JSON.stringify(simulatedPolicy(settings));
+    const then = takeover && { micros: takeover.at, policy };
+    if (begin === undefined) this.#begin(config, then);
+    else void begin.then(() => this.#begin(config, then));
+  }
+
+  #begin(config: string, then: Start["then"]): void {
+    if (this.#stopped) return;
     const worker = new Worker(new URL("./simulation-worker.ts", import.meta.url), {
       type: "module",
     });
@@ -38,9 +48,6 @@ export class SimulatedRecording implements Recording {
     worker.addEventListener("error", ({ message }) => {
       this.#end({ at: "failed", error: message || "The simulator's worker did not start." });
     });
-    const config = JSON.stringify(configOf(takeover?.settings ?? settings));
-    const policy = JSON.stringify(simulatedPolicy(settings));
-    const then = takeover && { micros: takeover.at, policy };
     simulatorModule().then(
       (module) => worker.postMessage({ module, config, then } satisfies Start),
       (error: unknown) => {
@@ -56,6 +63,7 @@ export class SimulatedRecording implements Recording {
   }
 
   stop(): void {
+    this.#stopped = true;
     this.#worker?.terminate();
     this.#reader?.terminate();
     this.#reader = undefined;

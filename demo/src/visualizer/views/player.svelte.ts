@@ -100,6 +100,8 @@ export class Player {
   readonly #still = matchMedia("(prefers-reduced-motion: reduce)");
   #lastFrame = 0;
   #lastTold = 0;
+  /** Resolves once there is something of the recording: until then rivals leave it the processors. */
+  #begun: Promise<void> = Promise.resolve();
   #lastGrowth = -TELL;
   #growth: ReturnType<typeof setTimeout> | undefined;
   /** The moment of a link, until the recording has come so far or the visitor goes elsewhere. */
@@ -452,7 +454,13 @@ export class Player {
     this.cursor = 0;
     this.shown = 0;
     this.path = undefined;
-    this.recording = start(settings, () => this.#grown(), this.#gone, { rows: this.#rows });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const changed = () => {
+      resolve();
+      this.#grown();
+    };
+    this.#begun = promise;
+    this.recording = start(settings, changed, this.#gone, { rows: this.#rows });
     this.#startRivals(takeover);
     this.version += 1;
   }
@@ -468,7 +476,8 @@ export class Player {
     const names = this.#chosen ?? RIVALS.filter((name) => name !== settings.policy);
     this.rivals = names.slice(0, RIVALS_MAX).map((policy, i) => {
       const own = { ...settings, policy, parameters: {} };
-      const rival = start(own, () => this.#grown(), last, { rival: i + 1, rows, takeover });
+      const options = { rival: i + 1, rows, takeover, begin: this.#begun };
+      const rival = start(own, () => this.#grown(), last, options);
       last = rival.ended;
       return rival;
     });

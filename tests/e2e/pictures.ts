@@ -1,0 +1,61 @@
+/**
+ * Takes the pictures of `docs` again: `npm run pictures`. What each shows is the fragment that the list of them
+ * gives, and what is done there besides.
+ */
+
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, type Page, test } from "./fixtures.ts";
+import { simulated } from "./visualizer.ts";
+
+const LIST = join(import.meta.dirname, "../../docs/visualizer/README.md");
+/** A row of the list: the picture's name and file, and its fragment. */
+const ROW = /^\| \[([\w-]+)\]\((\S+)\) \|.*\| `(#\S+)` \|$/gm;
+
+/** What is done on the page before the picture is taken. */
+const DONE: Record<string, (page: Page) => Promise<void>> = {
+  "05-three-policies": (page) => page.keyboard.press("c"),
+  "07-false-positive": async (page) => {
+    await page.keyboard.press("r");
+    await page.getByRole("button", { name: "one that a filter is wrong about" }).click();
+    await page.getByRole("button", { name: "to the end" }).click();
+    await expect(page.locator(".reading .sum")).toBeVisible();
+  },
+  "08-moves": async (page) => {
+    await page.keyboard.press(" ");
+    await page.waitForTimeout(400);
+  },
+  "11-spooky-chapter": (page) => expect(page.locator(".question [role=status]")).not.toBeEmpty(),
+  "12-table-view": async (page) => {
+    await page.keyboard.press("t");
+    const table = page.locator(".tables tbody tr", { hasText: "being merged" }).nth(4);
+    await table.getByRole("button").focus();
+    await page.keyboard.press("Enter");
+  },
+};
+
+const SIZES: Record<string, { width: number; height: number }> = {
+  "03-1024": { width: 1024, height: 768 },
+  "04-360": { width: 360, height: 740 },
+};
+
+for (const [, name = "", file = "", fragment = ""] of readFileSync(LIST, "utf8").matchAll(ROW)) {
+  test(name, async ({ context, origin }) => {
+    const page = await context.newPage();
+    await page.setViewportSize(SIZES[name] ?? { width: 1440, height: 900 });
+    await page.emulateMedia({
+      colorScheme: name.endsWith("dark") ? "dark" : "light",
+      reducedMotion: name === "12-table-view" ? "reduce" : "no-preference",
+    });
+    await page.goto(`${origin}/demo/${fragment}`);
+    if (!fragment.startsWith("#ch=")) {
+      await simulated(page);
+      await expect(page.locator(".right small", { hasText: "not there yet" })).toHaveCount(0);
+    }
+    await DONE[name]?.(page);
+    await page.screenshot({
+      path: join(dirname(LIST), file),
+      fullPage: fragment.startsWith("#ch="),
+    });
+  });
+}
