@@ -354,8 +354,11 @@ impl Described for PTier {
     fn conflict(&self) -> Option<Conflict> {
         let refused = |parameter, expected, found| Some(Conflict { parameter, expected, found });
         if self.split_bytes > self.target_file_bytes {
-            let expected =
-                format!("at most `{}`: {}", ParameterRef::TARGET_FILE_BYTES, self.target_file_bytes);
+            let expected = format!(
+                "at most `{}`: {}",
+                ParameterRef::TARGET_FILE_BYTES,
+                self.target_file_bytes
+            );
             return refused(ParameterRef::SPLIT_BYTES, expected, self.split_bytes.to_string());
         }
         let found = || hexadecimal(&self.prefix_delimiter);
