@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::event::Listener;
 use crate::executor::Executor;
 #[cfg(not(target_arch = "wasm32"))]
-use crate::executor::{JobFilter, Progress, ThreadExecutor, workers};
+use crate::executor::{JobFilter, Progress, ThreadExecutor, panics::catch, workers};
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
 use crate::options::{Durability, Options};
 use crate::read::{Cursor, Lookup, Scan};
@@ -266,47 +266,55 @@ impl Db {
     #[cfg(not(target_arch = "wasm32"))]
     pub fn close_within(self, most: std::time::Duration) -> Result<()> {
         self.inner.executor.drain(&self.inner.engine, most);
-        self.inner.executor.stop(&self.inner.engine);
-        self.end()
+        self.end(|_| ())
     }
 
     /// Makes every write durable and closes the store, for every clone. Running jobs are abandoned with
-    /// what they have written, which the next opening removes. Natively, where logs have more than 4 MiB,
-    /// this thread flushes memtables first, so that the next opening has next to nothing to replay;
-    /// [`Db::close_within`] leaves that out.
+    /// what they have written, which the next opening removes. Natively, where logs have more than 4 MiB
+    /// for each memtable, this thread flushes memtables first, so that the next opening has next to nothing
+    /// to replay; [`Db::close_within`] leaves that out, and so does dropping the last handle.
     ///
     /// # Errors
     /// An I/O error. The store is closed all the same.
     pub fn close(self) -> Result<()> {
-        self.inner.executor.stop(&self.inner.engine);
-        // Where that fails, the logs have all of it.
+        #[cfg(target_arch = "wasm32")]
+        return self.end(|_| ());
         #[cfg(not(target_arch = "wasm32"))]
-        let _ = self.flush_at_close();
-        self.end()
+        self.end(|engine| {
+            let job = || "the flush of a store that closes".to_owned();
+            // Where it fails or panics, the logs have all of it.
+            let _ = catch(engine, job, || flush_at_close(engine));
+        })
     }
 
-    /// Flushes what would take long to replay, once the executor runs nothing.
-    #[cfg(not(target_arch = "wasm32"))]
-    fn flush_at_close(&self) -> Result<()> {
-        let engine = &self.inner.engine;
-        if !engine.begin_last_flush()? {
-            return Ok(());
-        }
-        engine.seal_all()?;
-        while let Some(mut job) = engine.next_job(JobFilter::Flush) {
-            while job.run_for(u64::MAX)? == Progress::More {}
-        }
-        Ok(())
-    }
-
-    /// Closes the store, whose executor runs nothing any more.
-    fn end(self) -> Result<()> {
-        let closed = self.inner.engine.close();
-        // Nothing is written from here on, so another may have the store, whoever still holds a
-        // clone of this one.
-        drop(lock(&self.inner.guard).take());
+    /// Closes the store once its executor runs nothing any more, and `last` has run. Another may have the store
+    /// when any close returns, so that they take turns.
+    fn end(self, last: impl FnOnce(&Arc<Engine>)) -> Result<()> {
+        let Inner { engine, executor, guard, .. } = &*self.inner;
+        let mut guard = lock(guard);
+        executor.stop(engine);
+        last(engine);
+        let closed = engine.close();
+        // Nothing is written from here on, whoever still holds a clone of this one.
+        drop(guard.take());
         closed
     }
+}
+
+/// Flushes what would take long to replay, where the executor runs nothing.
+#[cfg(not(target_arch = "wasm32"))]
+fn flush_at_close(engine: &Arc<Engine>) -> Result<()> {
+    if !engine.begin_last_flush()? {
+        return Ok(());
+    }
+    // Not what is written and sealed meanwhile.
+    let through = engine.seal_all()?;
+    while !engine.flushed(through)
+        && let Some(mut job) = engine.next_job(JobFilter::Flush)
+    {
+        while job.run_for(u64::MAX)? == Progress::More {}
+    }
+    Ok(())
 }
 
 /// The executor of a native store.

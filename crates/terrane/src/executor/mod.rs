@@ -61,7 +61,7 @@
 #[cfg(not(target_arch = "wasm32"))]
 mod pacing;
 #[cfg(not(target_arch = "wasm32"))]
-mod panics;
+pub(crate) mod panics;
 #[cfg(not(target_arch = "wasm32"))]
 mod per_kind;
 #[cfg(any(target_feature = "atomics", test))]

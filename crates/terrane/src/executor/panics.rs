@@ -1,6 +1,6 @@
 //! Panics of background work: each becomes an error of the store, and no thread ends with it.
 //!
-//! 1. What runs on a worker thread is run here, so that its panic goes no further.
+//! 1. What runs on a worker thread, or while a store closes, is run here, so that its panic goes no further.
 //! 2. What the panic left in memory is unknown, as is whether an edit that was under way is durable. So
 //!    the store begins no job, commits no edit and takes no write until it is opened again; whatever was
 //!    acknowledged is in the log, or in tables that an edit names.
@@ -14,7 +14,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs `body` for the engine; `None` if it panics. `job` names it then.
-pub(super) fn catch<T>(
+pub(crate) fn catch<T>(
     engine: &Engine,
     job: impl FnOnce() -> String,
     body: impl FnOnce() -> T,

@@ -31,7 +31,7 @@ use std::sync::Arc;
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) const MAPPED_LOGS_MAX: usize = 16;
 
-/// Bytes of logs that a clean close leaves to replay at most, which takes some 20 ms.
+/// Bytes of logs for each memtable that a clean close leaves to replay at most, which takes some 20 ms.
 #[cfg(not(target_arch = "wasm32"))]
 const REPLAY_BYTES_MAX: u64 = 4 << 20;
 
@@ -158,11 +158,16 @@ impl Engine {
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn begin_last_flush(&self) -> Result<bool> {
         self.writable()?;
+        self.log_sync.usable()?;
         let writer = lock(&self.writer);
         let sealed = lock(&self.state).sealed_logs.iter().map(|log| log.bytes).sum::<u64>();
         let bytes = sealed + writer.log.as_ref().map_or(0, LogWriter::bytes);
         drop(writer);
-        if bytes <= REPLAY_BYTES_MAX || self.memtable_bytes.load(Ordering::Relaxed) == 0 {
+        // Each memtable becomes a table, which has its own cost.
+        let keyspaces = self.keyspaces.load();
+        let written = keyspaces.values().filter(|k| !k.super_version.load().active.is_empty());
+        let most = REPLAY_BYTES_MAX.saturating_mul(written.count().max(1) as u64);
+        if bytes <= most || self.memtable_bytes.load(Ordering::Relaxed) == 0 {
             return Ok(false);
         }
         self.add_spare_log(0)?;

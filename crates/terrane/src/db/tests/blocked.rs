@@ -201,3 +201,39 @@ fn writes_go_on_while_a_check_reads_a_full_log() {
         assert_eq!(check.join().unwrap().unwrap().damage, []);
     });
 }
+
+/// A store with more than a close leaves in its logs, whose flush is held.
+fn closing() -> (Gate, Db) {
+    let (gate, db) = store(Options { memtable_bytes: 16 << 20, ..Options::default() });
+    for key in 0..80_u8 {
+        db.default_keyspace().put([key], [7; 64 << 10], Durability::Buffered).unwrap();
+    }
+    (gate, db)
+}
+
+#[test]
+fn no_close_returns_while_another_one_flushes() {
+    let (gate, db) = closing();
+    gate.close("sync MANIFEST");
+    let (done, ended) = channel();
+    thread::scope(|threads| {
+        let other = db.clone();
+        let first = threads.spawn(move || other.close());
+        gate.wait_held();
+        threads.spawn(move || done.send(db.close()).unwrap());
+        assert!(ended.recv_timeout(Duration::from_millis(100)).is_err(), "another may open it");
+        gate.open();
+        first.join().unwrap().unwrap();
+        ended.recv().unwrap().unwrap();
+    });
+}
+
+#[test]
+fn a_panic_in_the_flush_of_a_close_ends_the_flush_alone() {
+    let (gate, db) = closing();
+    let other = db.clone();
+    gate.panic_where(Box::new(|operation| operation.ends_with(".sst")));
+    db.close().unwrap();
+    let closed = other.default_keyspace().get([1]).map_err(crate::Error::into_kind);
+    assert!(matches!(closed, Err(crate::ErrorKind::Closed(_))), "{closed:?}");
+}
