@@ -152,13 +152,16 @@ fn pages_of_other_origins_read_it_if_they_are_allowed() {
 #[test]
 fn what_is_no_address_or_no_origin_is_refused_with_one_that_is() {
     let place = Place::new();
+    let refused = |option: &str, given: &str, example: &str| {
+        let run = place.run(&["serve", "db", "--create", option, given]);
+        assert_eq!(run.code, Some(2), "{}", run.err);
+        assert!(run.err.contains(given) && run.err.contains(example), "{}", run.err);
+    };
     for listen in ["localhost:4540", "127.0.0.1", "127.0.0.1:99999"] {
-        let run = place.run(&["serve", "db", "--create", "--listen", listen]);
-        run.fails(2, &[listen, "for example: 127.0.0.1:4540"]);
+        refused("--listen", listen, "for example: 127.0.0.1:4540");
     }
     for origin in ["example.org", "http://localhost:8080/", "http://", "*"] {
-        let run = place.run(&["serve", "db", "--create", "--allow-origin", origin]);
-        run.fails(2, &[origin, "for example: http://localhost:8080"]);
+        refused("--allow-origin", origin, "for example: http://localhost:8080");
     }
 }
 

@@ -144,7 +144,7 @@ fn a_policy_is_chosen_with_a_write_and_changed_later() {
 
     let refused = place.run(&["policy", "db", r#"{"policy":"leveled","size-ratio":1}"#]);
     assert_eq!(refused.code, Some(2));
-    assert!(refused.err.contains("size-ratio is 1"), "{}", refused.err);
+    assert!(refused.err.contains("`size-ratio` is 1"), "{}", refused.err);
     assert_eq!(policy(&[])["policy"], "universal");
 }
 

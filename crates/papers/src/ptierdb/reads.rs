@@ -43,11 +43,11 @@ const CHANGES: [(&str, Change, &[u64], &[Design]); 6] = [
 ];
 
 const NOTES: [&str; 3] = [
-    "For most of the reads leveled has one to four runs, and ptier two to eleven. Its filters \
-     pass a read in vain the more often, by up to 8 % of a block. Neither a wait before the \
-     reads nor a read limit of 8 changes that: the limit lets tables of the deepest level be \
-     merged, which hold what is found, and the runs above stay. Without filters each of them \
-     costs a block.",
+    "For most of the reads leveled has one to four runs, and ptier two to eleven. More of its \
+     filters pass a read to a table without the key, which costs up to 8 % of a block. Neither a \
+     wait before the reads nor a read limit of 8 changes that: the limit lets tables of the \
+     deepest level be merged, which hold what is found, and the runs above stay. Without filters \
+     each of them costs a block.",
     "What changes the order are merges beside the reads. With items of 124 and 1024 bytes the \
      load ends while leveled has a large part of its store to merge; with 256 and 512 bytes it \
      has little. So in the first hundredth of the reads its blocks cost 3 % more at these two \

@@ -451,14 +451,10 @@ export class Player {
     // A store of those before may still be closing.
     this.stop();
     const settings = $state.snapshot(this.settings) as Settings;
-    this.cursor = 0;
-    this.shown = 0;
+    this.cursor = this.shown = 0;
     this.path = undefined;
     const { promise, resolve } = Promise.withResolvers<void>();
-    const changed = () => {
-      resolve();
-      this.#grown();
-    };
+    const changed = () => (resolve(), this.#grown());
     this.#begun = promise;
     this.recording = start(settings, changed, this.#gone, { rows: this.#rows });
     this.#startRivals(takeover);
@@ -468,7 +464,6 @@ export class Player {
   /** Has the rivals do the same: on the engine one after the other. */
   #startRivals(takeover: Takeover | undefined): void {
     const { settings, ended } = this.recording;
-    const rows = this.#rows;
     for (const rival of this.rivals) rival.stop();
     const gone = this.rivals.map(({ closed }) => closed);
     let last: Promise<void> = Promise.all([ended, ...gone]).then(() => undefined);
@@ -476,7 +471,7 @@ export class Player {
     const names = this.#chosen ?? RIVALS.filter((name) => name !== settings.policy);
     this.rivals = names.slice(0, RIVALS_MAX).map((policy, i) => {
       const own = { ...settings, policy, parameters: {} };
-      const options = { rival: i + 1, rows, takeover, begin: this.#begun };
+      const options = { rival: i + 1, rows: this.#rows, takeover, begin: this.#begun };
       const rival = start(own, () => this.#grown(), last, options);
       last = rival.ended;
       return rival;
