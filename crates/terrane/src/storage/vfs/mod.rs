@@ -82,10 +82,14 @@ pub trait Vfs: Send + Sync {
     /// All files with their sizes, sorted by name.
     fn sizes(&self) -> Result<Vec<Listed>> {
         let listed = |name: String| {
-            let file = self.open(&name)?;
-            Ok(Listed { len: file.len()?, taken: file.allocated()?, name })
+            let file = match self.open(&name) {
+                // Removed meanwhile.
+                Err(e) if e.io_kind() == Some(std::io::ErrorKind::NotFound) => return Ok(None),
+                opened => opened?,
+            };
+            Ok(Some(Listed { len: file.len()?, taken: file.allocated()?, name }))
         };
-        self.list()?.into_iter().map(listed).collect()
+        self.list()?.into_iter().filter_map(|name| listed(name).transpose()).collect()
     }
     /// Makes creations, removals and renames durable (a directory's fsync).
     fn sync_names(&self) -> Result<()>;
