@@ -219,7 +219,7 @@ test("a changed policy and its parameters survive a reload", async ({ context, o
   await page.getByRole("combobox", { name: "Policy", exact: true }).selectOption("tiered");
   await page.getByLabel("size ratio").fill("1");
   await page.getByRole("button", { name: "Switch" }).click();
-  await expect(page.getByRole("alert")).toContainText("size-ratio");
+  await expect(page.getByRole("alert")).toContainText("sizeRatio");
   await expect(now).toHaveText("The store uses leveled.");
   await page.getByLabel("size ratio").fill("3");
   await page.getByRole("button", { name: "Switch" }).click();
