@@ -52,6 +52,18 @@ test("equal widths hold equal bytes of the largest level", () => {
   }
 });
 
+/** Expects that the areas of tables, where they can be seen to be, are their bytes. */
+function expectAreasAreBytes(rows: ReturnType<typeof layOut>["rows"]): void {
+  const scales = bands.levels.map(({ scale }) => scale);
+  const wide = rows
+    .flatMap((row) => row.wide)
+    .filter(({ level, height }) => height > 2 && height < (bands.levels[level]?.height ?? 0));
+  expect(wide.length).toBeGreaterThan(20);
+  for (const { table, level, width, height } of wide) {
+    expect(width * height).toBeCloseTo(table.bytes * (scales[level] ?? 0) * WIDTH, 3);
+  }
+}
+
 test("on an axis of plain keys, keys lie as far apart as they differ", () => {
   const plain = keyAxis(timeline.keyFrames(), "keys");
   const number = (key: Uint8Array) => key.slice(0, 6).reduce((sum, byte) => sum * 256 + byte, 0);
@@ -65,14 +77,7 @@ test("on an axis of plain keys, keys lie as far apart as they differ", () => {
   const byBytes = keys.map((key, i) => Math.abs(part(axis.position, key) - (apart[i] ?? 0)));
   expect(Math.max(...byBytes)).toBeGreaterThan(1e-4);
   const { rows } = strataOf(timeline.end, plain, bands, WIDTH, () => ({ read: 0, written: 0 }));
-  const scales = bands.levels.map(({ scale }) => scale);
-  const wide = rows
-    .flatMap((row) => row.wide)
-    .filter(({ level, height }) => height > 2 && height < (bands.levels[level]?.height ?? 0));
-  expect(wide.length).toBeGreaterThan(20);
-  for (const { table, level, width, height } of wide) {
-    expect(width * height).toBeCloseTo(table.bytes * (scales[level] ?? 0) * WIDTH, 3);
-  }
+  expectAreasAreBytes(rows);
 });
 
 /** The boxes of all tables. */
@@ -81,14 +86,7 @@ const boxesOf = ({ rows }: ReturnType<typeof layOut>) =>
 
 test("area is bytes, in each level", () => {
   const { rows } = layOut(timeline.length);
-  const scales = bands.levels.map(({ scale }) => scale);
-  const wide = rows
-    .flatMap((row) => row.wide)
-    .filter(({ level, height }) => height > 2 && height < (bands.levels[level]?.height ?? 0));
-  expect(wide.length).toBeGreaterThan(20);
-  for (const { table, level, width, height } of wide) {
-    expect(width * height).toBeCloseTo(table.bytes * (scales[level] ?? 0) * WIDTH, 3);
-  }
+  expectAreasAreBytes(rows);
 });
 
 test("the area of narrow tables together is their bytes", () => {
