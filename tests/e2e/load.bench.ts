@@ -4,8 +4,9 @@
  * 1. Sustained load: puts of new and old rows in random order, in turns with and without threads, until no
  *    compaction is due. Both stores are then compared, entry by entry.
  * 2. An open loop: gets and puts, each a call, that are due at an even rate, half of what a store without
- *    threads sustained with 64 of them outstanding, each timed from when it was due. The same loop with nothing
- *    to do shows what the machine holds up.
+ *    threads sustained with 64 of them outstanding, each timed from when it was due. The page wakes up each
+ *    millisecond and makes those that are due. The same loop with nothing to do shows what the machine
+ *    delays, and with a worker that only replies, what page and messages do.
  * 3. For each policy, the longest time in which the worker of a store without threads took no message, and the
  *    longest that a file took to be flushed to the device, which the worker waits for.
  *
@@ -27,6 +28,10 @@ const BATCHES = 4;
 const THREADS = [false, 2] as const;
 type Threads = (typeof THREADS)[number];
 const named = (threads: Threads) => (threads === false ? "without threads" : "with threads");
+
+/** What a loop calls where it calls no store. */
+const LOOPS = { nothing: "nothing to do", echo: "a worker that only replies" } as const;
+type LoopStore = Threads | keyof typeof LOOPS;
 
 /** Under which load is sustained: one whose merges are shared, one with buckets, one with partitions. */
 const POLICIES = [
@@ -101,6 +106,16 @@ function install() {
     await Promise.all(dbs.map((db) => db.close()));
     return count;
   };
+  /** A worker without a store: each get finds 100 bytes. */
+  const echo = () => {
+    const script = `
+      const found = new Uint8Array(108);
+      new DataView(found.buffer).setUint32(0, 1, true);
+      new DataView(found.buffer).setUint32(4, 100, true);
+      onmessage = ({ data }) =>
+        postMessage(data.map(({ id, op }) => ({ id, value: op === "get" ? found.slice() : id })));`;
+    return new Worker(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
+  };
   /** A loop, open at a rate, else with so many calls outstanding; returns calls a second, and their milliseconds. */
   const loop = async (
     name: string | undefined,
@@ -109,9 +124,21 @@ function install() {
     seconds: number,
     rows: number,
   ) => {
-    const db = name === undefined ? undefined : await window.terrane.open(name, options);
+    const db =
+      name === undefined
+        ? undefined
+        : await window.terrane.open(name, name === "echo" ? { worker: echo } : options);
     const next = random(7);
     const times = { put: [] as number[], get: [] as number[] };
+    // A page that waited for each moment in a loop would take a whole core from the store.
+    const script = `
+      const cell = new Int32Array(new SharedArrayBuffer(4));
+      for (;;) {
+        Atomics.wait(cell, 0, 0, 1);
+        postMessage(undefined);
+      }`;
+    const clock = new Worker(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
+    const tick = () => new Promise((resolve) => (clock.onmessage = resolve));
     const turns = new MessageChannel();
     const turn = () =>
       new Promise((resolve) => {
@@ -123,7 +150,9 @@ function install() {
     const [end, interval] = [began + seconds * 1000, 1000 / rate];
     let n = 0;
     for (; (rate === Infinity ? performance.now() : began + n * interval) < end; n++) {
-      while (performance.now() < began + n * interval || outstanding >= most) await turn();
+      while (performance.now() < began + n * interval || outstanding >= most) {
+        await (rate === Infinity ? turn() : tick());
+      }
       const due = rate === Infinity ? performance.now() : began + n * interval;
       const { key, value } = row(next, rows);
       const kind = n % 2 === 0 ? "put" : "get";
@@ -137,6 +166,7 @@ function install() {
     while (outstanding > 0) await turn();
     if (failure !== undefined) throw failure;
     const perSecond = (n * 1000) / (performance.now() - began);
+    clock.terminate();
     await db?.close();
     return { times, perSecond };
   };
@@ -202,13 +232,13 @@ test("sustained load and an open loop, with threads and without", async ({ conte
         `${pooled?.toFixed(0)} with: ${((pooled ?? 0) / (alone ?? 1)).toFixed(2)}x`,
     );
   }
-  const loop = (threads: Threads | undefined, pace: LoopPace) =>
+  const loop = (store: LoopStore, pace: LoopPace) =>
     page.evaluate(
       ([name, options, pace, seconds, rows]) =>
         window.loop(name ?? undefined, options, pace, seconds, rows),
       [
-        threads === undefined ? null : `loop-${threads}-${Math.random()}`,
-        { threads },
+        store === "nothing" ? null : store === "echo" ? store : `loop-${store}-${Math.random()}`,
+        typeof store === "string" ? {} : { threads: store },
         pace,
         SECONDS,
         ROWS,
@@ -219,12 +249,13 @@ test("sustained load and an open loop, with threads and without", async ({ conte
     `${perSecond.toFixed(0)} calls a second with ${OUTSTANDING} outstanding, without threads`,
   );
   const rate = Math.round(perSecond / 2);
-  for (const threads of [undefined, ...THREADS, ...[...THREADS].reverse(), undefined]) {
-    const { times } = await loop(threads, { rate });
+  const stores: LoopStore[] = ["nothing", "echo", ...THREADS];
+  for (const store of [...stores, ...[...stores].reverse()]) {
+    const { times } = await loop(store, { rate });
     for (const kind of ["put", "get"] as const) {
       const parts = [0.5, 0.99, 0.999, 1].map((part) => at(times[kind], part).toFixed(2));
       console.log(
-        `open loop of ${rate} a second, ${threads === undefined ? "nothing to do" : named(threads)}, ` +
+        `open loop of ${rate} a second, ${typeof store === "string" ? LOOPS[store] : named(store)}, ` +
           `${kind}: p50 ${parts[0]}, p99 ${parts[1]}, p99.9 ${parts[2]}, longest ${parts[3]} ms`,
       );
     }
