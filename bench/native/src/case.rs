@@ -72,7 +72,7 @@ impl Suite {
                 &[W::FillBatch, W::YcsbA, W::YcsbB, W::YcsbC, W::YcsbF, W::YcsbD, W::YcsbE]
             }
             Suite::Durable => &[W::Overwrite],
-            Suite::OpenLoop => &[W::Nothing, W::FillBatch, W::Mixed],
+            Suite::OpenLoop => &[W::Nothing, W::NothingBesideBusy, W::FillBatch, W::Mixed],
         }
     }
 

@@ -25,12 +25,14 @@ impl Model {
     /// Follows what a phase did.
     pub fn apply(&mut self, done: &Done) {
         let phase = &done.phase;
+        if phase.workload == Workload::NothingBesideBusy {
+            return;
+        }
         for (thread, count) in (0..).zip(&done.counts) {
             let mut stream = phase.stream(thread);
             for operation in 0..*count {
-                let beside =
-                    phase.workload == Workload::ReadWhileWriting && thread == phase.threads;
-                let op = if beside { stream.next_put() } else { stream.next() };
+                let beside = thread == phase.threads;
+                let op = if beside { stream.next_beside() } else { stream.next() };
                 match op {
                     Op::Put(number) | Op::Modify(number) => {
                         self.set(number, phase.stamp(thread, operation));

@@ -27,8 +27,8 @@ pub struct Pace {
 /// What a phase did.
 pub struct Done {
     pub phase: Phase,
-    /// Operations of each thread, by which its stream can be followed again; last those of a thread that
-    /// puts beside readers.
+    /// Operations of each thread, by which its stream can be followed again; last those of a thread beside the
+    /// others.
     pub counts: Vec<u64>,
     pub tally: Tally,
     pub seconds: f64,
@@ -51,7 +51,7 @@ pub struct Tally {
 
 /// Runs a phase on an open store.
 pub fn run(engine: &dyn Engine, phase: Phase, pace: Pace) -> Result<Done> {
-    let extra = phase.workload == Workload::ReadWhileWriting;
+    let extra = phase.workload.has_one_beside();
     let threads = phase.threads + u64::from(extra);
     let (ready, stop) = (Barrier::new(usize::try_from(threads)?), AtomicBool::new(false));
     let results: Vec<(Result<Tally>, Instant, Instant)> = thread::scope(|scope| {
@@ -64,9 +64,9 @@ pub fn run(engine: &dyn Engine, phase: Phase, pace: Pace) -> Result<Done> {
                 let worker = session.and_then(|session| Worker::new(session, phase, thread, pace));
                 let tally = worker.and_then(|mut worker| match thread < phase.threads {
                     true => worker.work(begun),
-                    false => worker.put_until(stop),
+                    false => worker.work_until(stop),
                 });
-                // A thread that puts beside readers ends with the first of them.
+                // A thread beside the others ends with the first of them.
                 stop.store(true, Ordering::Relaxed);
                 (tally, begun, Instant::now())
             })
@@ -180,11 +180,11 @@ impl<'a> Worker<'a> {
         self.end()
     }
 
-    /// Puts, of which neither number nor latency counts.
-    fn put_until(&mut self, stop: &AtomicBool) -> Result<Tally> {
+    /// Operations beside those of other threads, of which neither number nor latency counts.
+    fn work_until(&mut self, stop: &AtomicBool) -> Result<Tally> {
         let mut stream = self.phase.stream(self.thread);
         while !stop.load(Ordering::Relaxed) {
-            self.execute(stream.next_put())?;
+            self.execute(stream.next_beside())?;
             self.tally.operations += 1;
         }
         self.end()

@@ -11,8 +11,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Workload {
-    /// The loop without a store, which shows what the machine holds up.
+    /// The loop without a store, which shows what the machine delays.
     Nothing,
+    /// The same while one more thread never waits, as a store's background thread may.
+    NothingBesideBusy,
     /// Puts of new rows in key order.
     FillSeq,
     /// Puts of new rows in random order.
@@ -84,6 +86,12 @@ impl Workload {
     pub fn name(self) -> String {
         let name = serde_json::to_value(self).unwrap_or_default();
         name.as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Whether one more thread works until the others have ended ([`Stream::next_beside`]), which counts in no
+    /// figure.
+    pub fn has_one_beside(self) -> bool {
+        [Self::ReadWhileWriting, Self::NothingBesideBusy].contains(&self)
     }
 
     /// Whether it must end, so that later phases find the same rows in every store.
@@ -173,7 +181,7 @@ impl Stream {
         self.at += 1;
         let workload = self.phase.workload;
         match workload {
-            W::Nothing => Op::Nothing,
+            W::Nothing | W::NothingBesideBusy => Op::Nothing,
             W::FillSeq => Op::Put(place),
             W::FillRandom | W::FillBatch => Op::Put(self.fill.at(place)),
             W::Overwrite => Op::Put(self.any_own()),
@@ -196,9 +204,12 @@ impl Stream {
         }
     }
 
-    /// The operations of the thread that puts beside readers.
-    pub fn next_put(&mut self) -> Op {
-        Op::Put(self.random.below(self.phase.data.entries))
+    /// The next operation of the thread beside the others ([`Workload::has_one_beside`]).
+    pub fn next_beside(&mut self) -> Op {
+        match self.phase.workload {
+            Workload::NothingBesideBusy => Op::Nothing,
+            _ => Op::Put(self.random.below(self.phase.data.entries)),
+        }
     }
 
     /// Rows that this thread has inserted.
