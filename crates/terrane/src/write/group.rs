@@ -15,12 +15,16 @@ use crate::entry::Seq;
 use crate::error::{Closed, Error, ErrorKind, Result};
 use crate::options::Durability;
 use crate::sync::lock;
-use crate::sync::{Condvar, Mutex};
+use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::vec_map::VecMap;
 use std::sync::PoisonError;
 
 /// Bytes of batches beyond which a group takes no more.
 const GROUP_BYTES_MAX: usize = 1 << 20;
+/// How often a writer looks whether the one that leads has committed before it queues, and how many spin loops
+/// it waits before each look: some ten microseconds in all.
+const LOOKS: u32 = 8;
+const SPIN_LOOPS: u32 = 64;
 
 #[derive(Default)]
 struct Queue {
@@ -60,7 +64,7 @@ impl GroupCommit {
             // On one thread nobody else can be committing.
             return engine.commit(&[&batch], durability, catch_up);
         }
-        let mut queue = lock(&self.queue);
+        let mut queue = self.enter(durability);
         if !queue.led && queue.waiting.is_empty() {
             // Alone: without a ticket, a group and its results.
             queue.led = true;
@@ -87,6 +91,26 @@ impl GroupCommit {
             drop(lead);
             queue = lock(&self.queue);
         }
+    }
+
+    /// Locks the queue, if it takes no longer than to sleep and be woken once nobody leads. A commit with a
+    /// sync takes longer.
+    fn enter(&self, durability: Durability) -> MutexGuard<'_, Queue> {
+        let mut queue = lock(&self.queue);
+        if cfg!(any(shuttle, target_arch = "wasm32")) || durability == Durability::Sync {
+            return queue;
+        }
+        for _ in 0..LOOKS {
+            if !queue.led {
+                break;
+            }
+            drop(queue);
+            for _ in 0..SPIN_LOOPS {
+                std::hint::spin_loop();
+            }
+            queue = lock(&self.queue);
+        }
+        queue
     }
 }
 
