@@ -37,3 +37,89 @@ impl Engine {
             && lock(&self.state).compactions.iter().any(|c| c.keyspace == keyspace.id)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::executor::SliceExecutor;
+    use crate::jobs::Progress;
+    use crate::schedule::JobFilter;
+    use crate::storage::{Directory, vfs::MemoryVfs};
+    use crate::{Db, Durability};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use terrane_policy::{
+        Action, Capacity, Compaction, Destination, Group, Plan, PlanContext, PolicyStatus, RunId,
+        Shape,
+    };
+
+    /// Counts how often it is asked for its capacities: no level may hold anything.
+    #[derive(Default)]
+    struct Asked(AtomicUsize);
+
+    impl Policy for Asked {
+        fn name(&self) -> &'static str {
+            "asked"
+        }
+
+        fn plan(&self, _: &PlanContext) -> Option<Plan> {
+            None
+        }
+
+        fn status(&self, _: &Shape, _: &[u8]) -> PolicyStatus {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            let capacities = vec![Capacity { bytes: Some(0), runs: None }; 3];
+            PolicyStatus { capacities, ..PolicyStatus::default() }
+        }
+    }
+
+    /// The tree of a store with a table in level 0 and one in level 2.
+    fn of_three_levels() -> Arc<Tree> {
+        let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
+        let policy = |_: &str| Some(Box::new(Asked::default()) as Box<dyn Policy>);
+        let options = Options { custom_policy: Some(Arc::new(policy)), ..Options::small() };
+        let db = Db::open_storage(storage, options, Arc::new(SliceExecutor::default())).unwrap();
+        let (engine, rows) = (db.engine(), db.default_keyspace());
+        let tree =
+            || engine.keyspaces.load().get(&rows.id()).unwrap().super_version.load().tree.clone();
+        for key in 0..2 {
+            rows.put([key], "value", Durability::Buffered).unwrap();
+            db.flush().unwrap();
+            if key == 0 {
+                let inputs = tree().shape().tables().map(|(.., table)| table.id).collect();
+                let destination = Destination { level: 2, run: RunId(engine.ids.next()) };
+                let plan = Compaction::parallel(
+                    vec![Group::new(inputs, destination, Action::Move)],
+                    "a test",
+                );
+                engine.begin(&mut lock(&engine.state), rows.id(), plan, None, Default::default());
+                let mut job = engine.next_job(JobFilter::Other).unwrap();
+                while job.run_for(u64::MAX).unwrap() == Progress::More {}
+            }
+        }
+        tree()
+    }
+
+    #[test]
+    fn a_policy_is_asked_for_a_trees_debt_only_where_that_may_come_near_the_limit() {
+        let tree = of_three_levels();
+        let levels: Vec<_> = tree.shape().levels().iter().map(|level| level.runs.len()).collect();
+        assert_eq!(levels, [1, 0, 1]);
+        // All may go down from each level, with all of the next: and near is half of the limit.
+        let near = 2 * 2 * 3 * tree.shape().bytes();
+        let pending = pending_compaction_bytes(
+            tree.shape(),
+            &Asked::default().status(tree.shape(), &[]).capacities,
+        );
+        assert!(pending > 0);
+        for (limit, asks) in
+            [(0, false), (1, true), (near - 2, true), (near, true), (near + 2, false)]
+        {
+            let options = Options { hard_pending_compaction_bytes: limit, ..Options::small() };
+            let policy = Asked::default();
+            tree.estimate_debt(&options, &policy, &[]);
+            assert_eq!(policy.0.into_inner(), usize::from(asks), "{limit} of {near}");
+            assert_eq!(tree.pending_bytes(), if asks { pending } else { 0 });
+        }
+    }
+}

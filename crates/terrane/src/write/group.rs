@@ -177,12 +177,33 @@ fn commit(engine: &Engine, group: &[Ticket], catch_up: &CatchUp<'_>) -> Result<S
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Stall;
     use crate::executor::SliceExecutor;
+    use crate::jobs::Progress;
     use crate::keyspace::KeyspaceId;
+    use crate::schedule::JobFilter;
     use crate::storage::Directory;
     use crate::storage::vfs::MemoryVfs;
     use crate::{Db, Options};
+    use std::cell::Cell;
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread;
+
+    fn open(options: Options) -> Db {
+        let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
+        Db::open_storage(storage, options, Arc::new(SliceExecutor::default())).unwrap()
+    }
+
+    /// A store of which each commit fills a memtable, and the next stalls until that is flushed; the first
+    /// does.
+    fn stalled() -> Db {
+        let db =
+            open(Options { memtable_bytes: 1, max_immutable_memtables: 1, ..Options::small() });
+        let first = tickets(KeyspaceId(0), &[1]);
+        assert_eq!(commit(db.engine(), &first, &|| Ok(())).unwrap(), 1);
+        db
+    }
 
     /// Tickets that put values of these lengths into a keyspace.
     fn tickets(keyspace: KeyspaceId, lens: &[usize]) -> Vec<Ticket> {
@@ -212,9 +233,7 @@ mod tests {
 
     #[test]
     fn a_batch_that_cannot_be_taken_fails_alone() {
-        let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
-        let executor = Arc::new(SliceExecutor::default());
-        let db = Db::open_storage(storage, Options::small(), executor).unwrap();
+        let db = open(Options::small());
         let unknown = tickets(KeyspaceId(99), &[1]).pop();
         let mut group = tickets(KeyspaceId(0), &[1, 2, 3]);
         group.insert(1, unknown.unwrap());
@@ -224,5 +243,79 @@ mod tests {
         let alone = commit_group(db.engine(), &group[1..2], &|| Ok(()));
         assert!(matches!(&alone[..], [Err(e)] if matches!(e.kind(), ErrorKind::Closed(_))));
         assert_eq!(db.default_keyspace().scan(..).unwrap().count(), 3);
+    }
+
+    #[test]
+    fn a_group_is_synced_if_any_of_its_batches_asks_for_that() {
+        use Durability::{Buffered, Sync};
+        for (durabilities, syncs) in [
+            ([Buffered; 2], false),
+            ([Buffered, Sync], true),
+            ([Sync, Buffered], true),
+            ([Sync; 2], true),
+        ] {
+            let db = open(Options::small());
+            let mut group = tickets(KeyspaceId(0), &[1, 2]);
+            for (ticket, durability) in group.iter_mut().zip(durabilities) {
+                ticket.durability = durability;
+            }
+            let results = commit_group(db.engine(), &group, &|| Ok(()));
+            let written: Vec<_> = results.iter().map(|result| result.as_ref().ok()).collect();
+            assert_eq!(written, [Some(&1), Some(&2)]);
+            assert_eq!(
+                db.engine().log_sync.synced(),
+                if syncs { 2 } else { 0 },
+                "{durabilities:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_group_that_no_job_can_help_is_refused_as_a_whole() {
+        let (db, calls) = (stalled(), Cell::new(0));
+        let catch_up = || {
+            calls.set(calls.get() + 1);
+            Err(ErrorKind::Stalled(Stall::Memtables).into())
+        };
+        let group = tickets(KeyspaceId(0), &[1, 1]);
+        let results = commit_group(db.engine(), &group, &catch_up);
+        let is_stalled = |result: &Result<Seq>| {
+            matches!(result.as_ref().map_err(Error::kind), Err(ErrorKind::Stalled(_)))
+        };
+        assert!(results.iter().all(is_stalled));
+        assert_eq!((results.len(), calls.get()), (2, 1));
+    }
+
+    #[test]
+    fn writers_that_wait_go_together_and_each_is_woken_for_a_sequence_of_its_own() {
+        let (db, commits, leads) = (stalled(), GroupCommit::default(), AtomicUsize::new(0));
+        let catch_up = || {
+            let goes_on = || match leads.load(Ordering::Relaxed) {
+                // The two others wait for the one that came first.
+                1 => lock(&commits.queue).waiting.len() == 2,
+                // One of them leads both, and the other was woken for nothing and waits again.
+                _ => db.stats().unwrap().waits.group.count >= 2,
+            };
+            leads.fetch_add(1, Ordering::Relaxed);
+            while !goes_on() {
+                thread::yield_now();
+            }
+            let mut flush = db.engine().next_job(JobFilter::Flush).unwrap();
+            while flush.run_for(u64::MAX)? == Progress::More {}
+            Ok(())
+        };
+        let write = |key: u8| {
+            let mut batch = WriteBatch::new();
+            batch.put(KeyspaceId(0), [key], "value").unwrap();
+            commits.write(db.engine(), batch, Durability::Buffered, &catch_up).unwrap()
+        };
+        let write = &write;
+        let mut written: Vec<_> = thread::scope(|threads| {
+            let writers = [1, 2, 3].map(|key| threads.spawn(move || write(key)));
+            writers.into_iter().map(|writer| writer.join().unwrap()).collect()
+        });
+        written.sort_unstable();
+        assert_eq!((written, leads.into_inner()), (vec![2, 3, 4], 2));
+        assert_eq!(db.default_keyspace().scan(..).unwrap().count(), 4);
     }
 }
