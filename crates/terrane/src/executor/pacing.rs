@@ -57,6 +57,12 @@ impl Pacing {
         self.worked.fetch_add(bytes, Ordering::AcqRel) < self.goal.load(Ordering::Acquire)
     }
 
+    /// Bytes that jobs have worked for.
+    #[cfg(test)]
+    pub fn worked(&self) -> u64 {
+        self.worked.load(Ordering::Acquire)
+    }
+
     /// Whether less is done than was paid for.
     pub fn is_behind(&self) -> bool {
         self.worked.load(Ordering::Acquire) < self.goal.load(Ordering::Acquire)
@@ -103,27 +109,114 @@ impl Pacing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::Event;
     use crate::executor::SliceExecutor;
     use crate::storage::{Directory, vfs::MemoryVfs};
     use crate::{Db, Options};
     use std::sync::Arc;
 
+    /// What a listener was told of slowdowns: of what, and whether one began or ended.
+    type Told = Arc<Mutex<Vec<(Stall, bool)>>>;
+
+    /// A store of which only the memory of memtables can be near a limit.
+    fn open() -> (Db, Told) {
+        let told = Told::default();
+        let events = told.clone();
+        let listener = move |_, event: &Event| match event {
+            Event::SlowdownBegun { reason } => lock(&events).push((*reason, true)),
+            Event::SlowdownEnded { reason, .. } => lock(&events).push((*reason, false)),
+            _ => {}
+        };
+        let options = Options { listener: Some(Arc::new(listener)), ..Options::small() };
+        let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
+        let db = Db::open_storage(storage, options, Arc::new(SliceExecutor::default())).unwrap();
+        db.engine().sealed_bytes.store(1, Ordering::Relaxed);
+        (db, told)
+    }
+
+    /// As where memtables take this share of their memory, in percent, and so much was written since.
+    fn write(db: &Db, percent: u64, bytes: u64) {
+        let engine = db.engine();
+        let taken = engine.options().memtables_share() / 100 * percent;
+        engine.memtable_bytes.store(taken, Ordering::Relaxed);
+        engine.counters.user_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Bytes that are added up before they pay.
+    fn step(db: &Db) -> u64 {
+        Throttle::default().pays_at(db.engine())
+    }
+
     #[test]
     fn a_write_waits_by_its_own_bytes_whoever_wrote_those_that_it_pays_for() {
-        let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
-        let executor = Arc::new(SliceExecutor::default());
-        let db = Db::open_storage(storage, Options::small(), executor).unwrap();
-        let engine = db.engine();
-        // As where flushes are far behind.
-        engine.memtable_bytes.store(u64::MAX, Ordering::Relaxed);
-        engine.sealed_bytes.store(1, Ordering::Relaxed);
+        let (db, _) = open();
         let pacing = Pacing::default();
         let large = 64 * WAIT_BYTES;
-        engine.counters.user_bytes.fetch_add(large + 100, Ordering::Relaxed);
+        write(&db, 1000, large + 100);
         // The small write comes first, and with it the payment for both.
         for (bytes, waits) in [(100, 1), (large, 64)] {
-            let pause = pacing.pay(engine, bytes).unwrap();
+            let pause = pacing.pay(db.engine(), bytes).unwrap();
             assert_eq!((pause.reason, pause.most), (Stall::Memory, WAIT_MAX * waits));
         }
+    }
+
+    #[test]
+    fn a_write_waits_until_jobs_have_worked_for_what_was_paid_for() {
+        let (db, _) = open();
+        let pacing = Pacing::default();
+        assert!(!pacing.is_behind() && !pacing.work(0), "nobody has paid");
+        write(&db, 100, step(&db));
+        assert!(pacing.pay(db.engine(), 1).is_some() && pacing.is_behind());
+        let due = work_due(step(&db), db.engine().backpressure());
+        assert!(pacing.work(due - 1) && pacing.is_behind());
+        assert!(pacing.work(1) && !pacing.is_behind());
+        assert!(!pacing.work(1), "no write waits for what is done then");
+        assert!(pacing.pay(db.engine(), 1).is_none());
+    }
+
+    #[test]
+    fn writes_are_spared_for_what_jobs_did_before_but_not_for_all_of_it() {
+        for (worked, spared) in [(0, 0), (1000, 1000), (CREDIT_MAX + 1000, CREDIT_MAX)] {
+            let (db, _) = open();
+            let pacing = Pacing::default();
+            pacing.work(worked);
+            write(&db, 100, 2 * step(&db));
+            assert!(pacing.pay(db.engine(), 1).is_some());
+            let due = work_due(2 * step(&db), db.engine().backpressure());
+            assert!(pacing.work(due - spared) && !pacing.is_behind(), "{worked}");
+            assert!(!pacing.work(0));
+        }
+    }
+
+    #[test]
+    fn with_room_again_the_rest_is_forgiven_and_the_slowdown_ends() {
+        let (db, told) = open();
+        let pacing = Pacing::default();
+        write(&db, 80, step(&db));
+        let pause = pacing.pay(db.engine(), 1).unwrap();
+        pacing.begin(db.engine(), pause.reason);
+        write(&db, 90, step(&db));
+        assert!(pacing.pay(db.engine(), 1).is_some() && pacing.is_behind());
+        assert_eq!(*lock(&told), [(Stall::Memory, true)], "it goes on");
+        write(&db, 40, step(&db));
+        assert!(pacing.pay(db.engine(), 1).is_none() && !pacing.is_behind());
+        assert_eq!(*lock(&told), [(Stall::Memory, true), (Stall::Memory, false)]);
+        pacing.end(db.engine());
+        assert_eq!(lock(&told).len(), 2);
+    }
+
+    #[test]
+    fn with_room_a_write_looks_further_once_enough_was_written_to_pay() {
+        let (db, _) = open();
+        let (engine, pacing) = (db.engine(), Pacing::default());
+        let looks_at = || pacing.looks_at.load(Ordering::Relaxed);
+        write(&db, 40, step(&db));
+        assert!(pacing.pay(engine, 1).is_none());
+        assert_eq!(looks_at(), 2 * step(&db));
+        write(&db, 100, step(&db) - 1);
+        assert!(pacing.pay(engine, 1).is_none());
+        write(&db, 100, 1);
+        assert!(pacing.pay(engine, 1).is_some());
+        assert_eq!(looks_at(), 0, "each looks while a slowdown lasts");
     }
 }

@@ -54,4 +54,15 @@ mod tests {
         assert_eq!(ask(9, false), Ok(()));
         assert_eq!(ask(9, false), Err(10 * SECOND), "nothing is saved up");
     }
+
+    #[test]
+    fn with_another_rate_what_was_granted_before_is_forgotten() {
+        let mut limiter = RateLimiter::default();
+        assert_eq!(limiter.request(SECOND, 1, true, 100), Ok(()));
+        let waits = [true, false].map(|flush| limiter.request(SECOND, 1, flush, 1));
+        assert_eq!(waits, [Err(101 * SECOND); 2]);
+        limiter.restart();
+        let waits = [false, true].map(|flush| limiter.request(SECOND, 100, flush, 1));
+        assert_eq!(waits, [Ok(()); 2]);
+    }
 }

@@ -136,3 +136,26 @@ impl WorkerPool {
         taken.len()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    #[test]
+    fn a_lane_has_as_many_threads_as_it_may_and_queues_what_comes_beyond() {
+        let pool = WorkerPool::with(2, 1);
+        let (held, receiver) = channel::<()>();
+        let receiver = Arc::new(Mutex::new(receiver));
+        let running = [(); 4].map(|()| {
+            let receiver = receiver.clone();
+            let run = Box::new(move || {
+                let _ = lock(&receiver).recv();
+            });
+            assert!(pool.spawn(JobFilter::Other, Task { owner: 1, run }));
+            lock(&pool.0.lanes).of(JobFilter::Other).running
+        });
+        assert_eq!(running, [1, 2, 2, 2]);
+        drop(held);
+    }
+}

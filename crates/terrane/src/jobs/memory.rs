@@ -194,4 +194,15 @@ mod tests {
         assert!(most > 4 * UNIT, "{most} at most");
         assert_eq!(*lock(&engine.jobs.memory.reserved), 0);
     }
+
+    #[test]
+    fn a_merge_beyond_those_that_run_at_once_takes_half_of_what_they_leave() {
+        let memory = memory(96 << 20);
+        let half = (96 - 48) << 20 >> 1;
+        let merges: Vec<_> = (0..2).map(|_| memory.reserve_merge(100)).collect();
+        let left = half - memory.reserved();
+        let (late, ahead) = memory.reserve_merge(100);
+        assert!(ahead > 0 && ahead < merges[0].1);
+        assert!(late.bytes <= left / 2 + UNIT, "{} of {left}", late.bytes);
+    }
 }

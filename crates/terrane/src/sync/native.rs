@@ -52,3 +52,29 @@ mod threads {
         changed.wait_timeout_while(guard, most, waits).unwrap_or_else(PoisonError::into_inner).0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Pool;
+    use std::sync::mpsc::channel;
+    use std::sync::{Arc, Barrier};
+
+    #[test]
+    fn a_thread_knows_its_place_in_its_pool_and_one_of_no_pool_has_none() {
+        assert_eq!(Pool::thread(), None);
+        let pool = Pool::new(2).unwrap();
+        let (told, numbers) = channel();
+        // Each thread has one of the jobs.
+        let barrier = Arc::new(Barrier::new(2));
+        for _ in 0..2 {
+            let (told, barrier) = (told.clone(), barrier.clone());
+            pool.spawn(move || {
+                barrier.wait();
+                told.send(Pool::thread()).unwrap();
+            });
+        }
+        let mut numbers = [(); 2].map(|()| numbers.recv().unwrap());
+        numbers.sort_unstable();
+        assert_eq!(numbers, [Some(0), Some(1)]);
+    }
+}

@@ -1,4 +1,7 @@
-//! The pool with threads that ask the owner for what they read and write, as those of a browser do.
+//! The pool with threads that ask the owner for what they read and write, as those of a browser do; and with
+//! threads that do what the test says (`held`).
+
+mod held;
 
 use super::*;
 use crate::storage::vfs::{MemoryVfs, Vfs};

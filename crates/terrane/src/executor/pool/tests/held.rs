@@ -1,0 +1,251 @@
+//! The pool with threads that do what the test says: which jobs they are handed, and how long a write waits
+//! for them.
+
+use super::*;
+use crate::error::Stall;
+use crate::storage::Directory;
+use crate::version::Tree;
+use std::sync::{OnceLock, Weak};
+use terrane_policy::{
+    Action, Compaction, Destination, Group, Observed, Plan, PlanContext, Policy, RunId,
+};
+
+/// Threads that hold the jobs that they were handed.
+#[derive(Default)]
+struct Held {
+    jobs: Mutex<Vec<Call>>,
+    executor: OnceLock<Weak<Shared>>,
+    /// Bytes that they have worked for each time that the owner serves them.
+    works: AtomicU64,
+    served: AtomicU64,
+}
+
+impl Held {
+    fn handed(&self) -> usize {
+        lock(&self.jobs).len()
+    }
+
+    /// Runs the jobs to their ends.
+    fn run(&self) {
+        let jobs = std::mem::take(&mut *lock(&self.jobs));
+        jobs.into_iter().for_each(|job| job());
+    }
+}
+
+impl JobThreads for Arc<Held> {
+    fn spawn(&self, job: Box<dyn FnOnce() + Send>) {
+        lock(&self.jobs).push(job);
+    }
+    fn thread(&self) -> usize {
+        0
+    }
+    fn notify(&self) {}
+    fn serve(&self) {
+        assert!(self.served.fetch_add(1, Ordering::Relaxed) < 100, "it waits forever");
+        let executor = self.executor.get().unwrap().upgrade().unwrap();
+        executor.worked.fetch_add(self.works.load(Ordering::Relaxed), Ordering::Relaxed);
+        if executor.stopping.load(Ordering::Relaxed) {
+            self.run();
+        }
+    }
+}
+
+/// Plans nothing.
+struct Idles;
+
+impl Policy for Idles {
+    fn name(&self) -> &'static str {
+        "idles"
+    }
+
+    fn plan(&self, _: &PlanContext) -> Option<Plan> {
+        None
+    }
+}
+
+/// A store, and what its listener was told of slowdowns: of what, and whether one began or ended.
+struct Store {
+    db: Db,
+    threads: Arc<Held>,
+    executor: Arc<PoolExecutor>,
+    told: Arc<Mutex<Vec<(Stall, bool)>>>,
+}
+
+impl Store {
+    fn new(merges_max: usize) -> Store {
+        let (threads, told) = (Arc::new(Held::default()), Arc::new(Mutex::new(Vec::new())));
+        let events = told.clone();
+        let listener = move |_, event: &Event| match event {
+            Event::SlowdownBegun { reason } => lock(&events).push((*reason, true)),
+            Event::SlowdownEnded { reason, .. } => lock(&events).push((*reason, false)),
+            _ => {}
+        };
+        let executor = Arc::new(PoolExecutor::new(merges_max, Box::new(threads.clone()), clock));
+        threads.executor.set(Arc::downgrade(&executor.shared)).unwrap();
+        // Memory alone comes near its limit.
+        let options = Options {
+            max_immutable_memtables: 64,
+            l0_stop_trigger: 64,
+            custom_policy: Some(Arc::new(|_| Some(Box::new(Idles)))),
+            listener: Some(Arc::new(listener)),
+            ..Options::small()
+        };
+        let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
+        let db = Db::open_storage(storage, options, executor.clone()).unwrap();
+        while db.run_jobs(SLICE_BYTES).unwrap() {}
+        Store { db, threads, executor, told }
+    }
+
+    /// Seals a memtable of one key, which nobody is woken for.
+    fn seal(&self, key: u8) {
+        self.db.default_keyspace().put([key], "value", Durability::Buffered).unwrap();
+        self.db.engine().seal_all().unwrap();
+    }
+
+    /// Has a thread hold a flush.
+    fn hold_a_flush(&self) {
+        self.seal(1);
+        assert!(self.db.run_jobs(SLICE_BYTES).unwrap());
+        assert_eq!(self.threads.handed(), 1);
+    }
+
+    /// Makes a table of one key.
+    fn flush(&self, key: u8) {
+        self.seal(key);
+        while self.db.run_jobs(SLICE_BYTES).unwrap() {
+            self.threads.run();
+        }
+    }
+
+    fn tree(&self) -> Arc<Tree> {
+        let keyspaces = self.db.engine().keyspaces.load();
+        keyspaces.get(&self.db.default_keyspace().id()).unwrap().super_version.load().tree.clone()
+    }
+
+    /// Begins a compaction of each table into a run of its own.
+    fn begin(&self, action: &Action) {
+        let (engine, tree) = (self.db.engine(), self.tree());
+        let first = engine.ids.next();
+        let groups = tree.shape().tables().zip(first..).map(|((.., table), run)| {
+            let destination = Destination { level: 1, run: RunId(run) };
+            Group::new(vec![table.id], destination, action.clone())
+        });
+        let plan = Compaction::parallel(groups.collect(), "a test");
+        let id = self.db.default_keyspace().id();
+        engine.begin(&mut lock(&engine.state), id, plan, None, Observed::default());
+    }
+
+    /// A write of so many bytes, as where memtables take this share of their memory, in percent. Threads work
+    /// for `works` of the bytes that it pays for each time that it serves them; returns how often it does.
+    fn write(&self, percent: u64, bytes: u64, works: impl Fn(u64) -> u64) -> u64 {
+        let (engine, threads) = (self.db.engine(), &self.threads);
+        engine.sealed_bytes.store(1, Ordering::Relaxed);
+        let taken = engine.options().memtables_share() / 100 * percent;
+        engine.memtable_bytes.store(taken, Ordering::Relaxed);
+        engine.counters.user_bytes.fetch_add(bytes, Ordering::Relaxed);
+        threads.works.store(works(work_due(bytes, engine.backpressure())), Ordering::Relaxed);
+        threads.served.store(0, Ordering::Relaxed);
+        self.executor.pace(engine);
+        threads.served.load(Ordering::Relaxed)
+    }
+
+    /// How often writes were slowed down by memory.
+    fn slowdowns(&self) -> u64 {
+        self.db.engine().waits().stats().memory_slowdown.count
+    }
+}
+
+/// So many bytes pay at once.
+const PAYS: u64 = 1 << 20;
+
+#[test]
+fn a_write_near_a_stall_waits_until_threads_have_worked_for_what_it_pays_for() {
+    let store = Store::new(1);
+    store.hold_a_flush();
+    store.write(0, PAYS, |_| 0);
+    assert_eq!(store.write(80, PAYS, |due| due), 1);
+    assert_eq!(store.write(90, PAYS, |due| due.div_ceil(3)), 3);
+    assert_eq!(store.write(90, 0, |_| 0), 0, "it is paid");
+    assert_eq!((store.slowdowns(), &lock(&store.told)[..]), (2, &[(Stall::Memory, true)][..]));
+    store.db.close().unwrap();
+    assert_eq!(lock(&store.told)[..], [(Stall::Memory, true), (Stall::Memory, false)]);
+}
+
+#[test]
+fn no_write_waits_where_no_thread_has_a_job_and_none_pays_for_that_later() {
+    let store = Store::new(1);
+    assert_eq!(store.write(80, PAYS, |_| 0), 0);
+    assert_eq!((store.slowdowns(), lock(&store.told).len()), (0, 0));
+    store.hold_a_flush();
+    // More than it pays for, and less than both.
+    assert_eq!(store.write(80, PAYS, |due| due + due / 2), 1);
+    assert_eq!(store.slowdowns(), 1);
+}
+
+#[test]
+fn with_room_again_a_slowdown_ends_and_what_is_left_is_forgiven() {
+    let store = Store::new(1);
+    store.hold_a_flush();
+    store.write(0, PAYS, |_| 0);
+    assert_eq!(store.write(80, PAYS, |due| due), 1);
+    store.executor.shared.worked.fetch_add(1000, Ordering::Relaxed);
+    assert_eq!(store.write(40, PAYS, |_| 0), 0);
+    assert_eq!(lock(&store.told)[..], [(Stall::Memory, true), (Stall::Memory, false)]);
+    // What threads did in the meantime is not left over.
+    assert_eq!(store.write(80, PAYS, |due| due - 1), 2);
+}
+
+#[test]
+fn a_pool_runs_as_many_merges_as_it_says_and_a_flush_beside_them() {
+    let store = Store::new(2);
+    assert_eq!((store.executor.workers(), store.db.engine().workers()), (2, 2));
+    (1..=3).for_each(|key| store.flush(key));
+    store.begin(&Action::merge(u64::MAX));
+    store.seal(4);
+    store.seal(5);
+    for handed in [3, 2] {
+        assert!(store.db.run_jobs(SLICE_BYTES).unwrap());
+        assert_eq!(store.threads.handed(), handed);
+        store.threads.run();
+    }
+    while store.db.run_jobs(SLICE_BYTES).unwrap() {}
+    let tree = store.tree();
+    let runs: Vec<_> = tree.shape().levels().iter().map(|level| level.runs.len()).collect();
+    assert_eq!(runs, [2, 3]);
+}
+
+#[test]
+fn an_owner_is_told_whether_there_was_anything_to_do() {
+    let store = Store::new(1);
+    let run = || store.db.run_jobs(SLICE_BYTES).unwrap();
+    assert!(!run());
+    store.seal(1);
+    assert!(run(), "a flush was handed out");
+    assert!(!run(), "it is not done");
+    store.threads.run();
+    assert!(run(), "it takes effect");
+    assert!(!run());
+}
+
+#[test]
+fn what_needs_no_thread_the_owner_runs() {
+    let store = Store::new(1);
+    store.flush(1);
+    store.begin(&Action::Move);
+    while store.db.run_jobs(SLICE_BYTES).unwrap() {
+        assert_eq!(store.threads.handed(), 0);
+    }
+    let tree = store.tree();
+    let runs: Vec<_> = tree.shape().levels().iter().map(|level| level.runs.len()).collect();
+    assert_eq!(runs, [0, 1]);
+}
+
+#[test]
+fn a_write_hands_out_what_waits_and_events_have_the_time_of_the_clock() {
+    let store = Store::new(1);
+    store.seal(1);
+    assert_eq!(store.threads.handed(), 0);
+    store.db.default_keyspace().put("key", "value", Durability::Buffered).unwrap();
+    assert_eq!(store.threads.handed(), 1);
+    assert!(store.db.engine().jobs.events.micros() > 0);
+}

@@ -1,0 +1,153 @@
+//! How many workers look for jobs, in pools of one store and of several, and what counts of their work.
+
+use super::*;
+use crate::storage::{Directory, vfs::MemoryVfs};
+use crate::{Db, Durability, Options};
+use std::sync::mpsc::{Sender, channel};
+
+#[test]
+fn background_work_leaves_a_processor_and_takes_at_most_eight() {
+    let workers_of = [0, 1, 2, 4, 9, 64].map(workers_of);
+    assert_eq!(workers_of, [1, 1, 1, 3, 8, 8]);
+    assert!((1..=8).contains(&workers()));
+}
+
+#[test]
+fn workers_of_a_kind_are_queued_one_by_one_and_what_comes_beyond_the_last_is_missed() {
+    let mut state = State::default();
+    let mut queues = |begins: bool| {
+        let queued = KINDS.map(|kind| state.queues(kind, 2));
+        let missed = KINDS.map(|kind| {
+            state.of(kind).queued &= !begins;
+            state.of(kind).missed
+        });
+        (queued, missed)
+    };
+    assert_eq!(queues(false), ([true; 3], [false; 3]));
+    assert_eq!(queues(true), ([false; 3], [true, true, false]), "one of each is queued");
+    assert_eq!(queues(true), ([false, false, true], [true, true, false]));
+    assert_eq!(queues(true), ([false; 3], [true; 3]));
+    assert_eq!(state.workers, 4);
+    KINDS.into_iter().for_each(|kind| state.leave(kind));
+    state.draining = true;
+    assert_eq!(KINDS.map(|kind| state.queues(kind, 2)), [false; 3]);
+}
+
+/// Keeps all threads of a pool busy until what is returned is dropped.
+fn busy(pool: &WorkerPool) -> Sender<()> {
+    let (sender, receiver) = channel();
+    let receiver = Arc::new(Mutex::new(receiver));
+    for (kind, most) in KINDS.into_iter().zip([1, 1, pool.merges_max()]) {
+        for _ in 0..most {
+            let receiver = receiver.clone();
+            let run = Box::new(move || {
+                let _ = lock(&receiver).recv();
+            });
+            assert!(pool.spawn(kind, Task { owner: 0, run }));
+        }
+    }
+    sender
+}
+
+#[test]
+fn any_number_of_wakes_queue_one_worker_of_each_kind_and_none_after_a_stop() {
+    let executor = Arc::new(ThreadExecutor::new(1));
+    let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
+    let db = Db::open_storage(storage, Options::small(), executor.clone()).unwrap();
+    db.wait_until_idle().unwrap();
+    let workers_after = |wakes| {
+        let busy = busy(&executor.shared.pool);
+        (0..wakes).for_each(|_| executor.shared.pump(db.engine()));
+        let workers = executor.shared.state().workers;
+        drop(busy);
+        workers
+    };
+    assert_eq!(workers_after(5), KINDS.len());
+    executor.stop(db.engine());
+    assert_eq!(workers_after(1), 0);
+}
+
+#[test]
+fn a_store_stops_without_its_turn_in_a_pool_that_others_keep_busy() {
+    let pool = WorkerPool::new(1);
+    let busy = busy(&pool);
+    let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
+    let executor = Arc::new(ThreadExecutor::in_pool(&pool));
+    let db = Db::open_storage(storage.clone(), Options::small(), executor.clone()).unwrap();
+    executor.shared.pump(db.engine());
+    assert_eq!(executor.shared.state().workers, KINDS.len());
+    db.close().unwrap();
+    // The executor's own, and the timer's until that has seen the end.
+    assert!(Arc::strong_count(&executor.shared) <= 2);
+    drop(busy);
+}
+
+#[test]
+fn a_store_that_stops_takes_back_its_own_turns_in_a_pool_alone() {
+    let pool = WorkerPool::new(1);
+    let busy = busy(&pool);
+    let [(stops, closed), (stays, db)] = [(); 2].map(|()| {
+        let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
+        let executor = Arc::new(ThreadExecutor::in_pool(&pool));
+        let db = Db::open_storage(storage, Options::small(), executor.clone()).unwrap();
+        executor.shared.pump(db.engine());
+        (executor, db)
+    });
+    stops.stop(closed.engine());
+    let workers = [&stops, &stays].map(|executor| executor.shared.state().workers);
+    assert_eq!(workers, [0, KINDS.len()]);
+    drop(busy);
+    db.default_keyspace().put("key", "value", Durability::Buffered).unwrap();
+    db.flush().unwrap();
+}
+
+#[test]
+fn what_jobs_have_worked_for_counts_where_they_write_tables() {
+    let executor = Arc::new(ThreadExecutor::new(1));
+    let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
+    let db = Db::open_storage(storage, Options::small(), executor.clone()).unwrap();
+    let other = db.keyspace("other").unwrap();
+    db.wait_until_idle().unwrap();
+    let worked = || executor.shared.pacing.worked();
+    assert_eq!(worked(), 0);
+    other.put("key", "value", Durability::Buffered).unwrap();
+    db.flush().unwrap();
+    db.wait_until_idle().unwrap();
+    let flushed = worked();
+    assert!(flushed > 0 && flushed.is_multiple_of(SLICE_BYTES), "{flushed}");
+    db.drop_keyspace("other").unwrap();
+    db.wait_until_idle().unwrap();
+    assert!(db.stats().unwrap().background.removals.ended > 0);
+    assert_eq!(worked(), flushed, "a removal writes none");
+}
+
+#[test]
+fn a_store_stops_though_others_wait_for_the_thread_of_its_job() {
+    let pool = WorkerPool::new(1);
+    let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
+    let executor = Arc::new(ThreadExecutor::in_pool(&pool));
+    let db = Db::open_storage(storage, Options::small(), executor.clone()).unwrap();
+    let begin_flush = || {
+        db.default_keyspace().put("key", "value", Durability::Buffered).unwrap();
+        db.begin_flush().unwrap()
+    };
+    // A flush that takes what the rate grants in years, and one that waits for that.
+    db.set_background_bytes_per_second(1);
+    let mut first = begin_flush();
+    while !first.is_done().unwrap() {
+        std::thread::yield_now();
+    }
+    let mut held = begin_flush();
+    let flushes = || executor.background().flushes;
+    while flushes().ended == 0 || flushes().running == 0 {
+        assert!(!held.is_done().unwrap());
+    }
+    let (release, receiver) = channel::<()>();
+    let run = Box::new(move || {
+        let _ = receiver.recv();
+    });
+    assert!(pool.spawn(JobFilter::Flush, Task { owner: 0, run }));
+    executor.stop(db.engine());
+    assert_eq!(executor.shared.state().workers, 0);
+    drop(release);
+}
