@@ -268,6 +268,8 @@ mod tests {
         ] {
             assert!((of / 10..=of / 4).contains(&part), "{part} of {of}");
         }
+        let sixth = whole.budget() / 6;
+        assert!((sixth..sixth * 5 / 4).contains(&small.budget()), "about a sixth of the memory");
         assert!(small.max_immutable_memtables < whole.max_immutable_memtables);
         assert!(small.policy.target_file_bytes() < whole.policy.target_file_bytes());
     }

@@ -109,6 +109,13 @@ impl Engine {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::executor::SliceExecutor;
+    use crate::jobs::Progress;
+    use crate::schedule::{Job, JobFilter};
+    use crate::storage::{Directory, vfs::MemoryVfs};
+    use crate::{Durability, Options};
+    use std::sync::Arc;
+    use terrane_policy::{Action, Compaction, Destination, Group, Observed, RunId};
 
     #[test]
     fn bytes_a_second_are_those_read_and_written_while_busy() {
@@ -135,5 +142,47 @@ mod tests {
         let since = at(4_000, &[1_000, 2_000], jobs(1, 3, 3_000, 300));
         assert_eq!(now.since(&earlier), since);
         assert_eq!(since.merges.bytes_per_second, 200_000);
+    }
+
+    /// Memtables, parts of merges and files that wait for a job.
+    fn queued(db: &Db) -> [u64; 3] {
+        let mut background = BackgroundStats::default();
+        db.engine().count_queued(&mut background);
+        [background.flushes, background.merges, background.removals].map(|jobs| jobs.queued)
+    }
+
+    #[test]
+    fn what_no_job_has_taken_is_counted_by_kind() {
+        let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
+        let executor = Arc::new(SliceExecutor::default());
+        let db = Db::open_storage(storage, Options::small(), executor).unwrap();
+        let (engine, rows) = (db.engine(), db.default_keyspace());
+        let next = |kind| engine.next_job(kind).unwrap();
+        let run = |mut job: Job| while job.run_for(u64::MAX).unwrap() == Progress::More {};
+        for key in [1, 2] {
+            rows.put([key], "value", Durability::Buffered).unwrap();
+            engine.seal_all().unwrap();
+        }
+        assert_eq!(queued(&db), [2, 0, 0]);
+        let flush = next(JobFilter::Flush);
+        assert_eq!(queued(&db), [1, 0, 0]);
+        [flush, next(JobFilter::Flush)].into_iter().for_each(run);
+
+        let shape = rows.shape().unwrap();
+        let groups = shape.tables().zip(engine.ids.next()..).map(|((.., table), run)| {
+            let destination = Destination { level: 1, run: RunId(run) };
+            let group = Group::new(vec![table.id], destination, Action::merge(u64::MAX));
+            Group { parts: vec![vec![1], vec![2], vec![3]], ..group }
+        });
+        let plan = Compaction::parallel(groups.collect(), "a test");
+        engine.begin(&mut lock(&engine.state), rows.id(), plan, None, Observed::default());
+        assert_eq!(queued(&db), [0, 2, 0], "two groups");
+        let parts = [next(JobFilter::Other)];
+        assert_eq!(queued(&db), [0, 1 + 3, 0], "a group, and three parts of the other");
+        parts.into_iter().for_each(run);
+        (0..7).for_each(|_| run(next(JobFilter::Other)));
+        // The last merge is let go of when something is searched for.
+        assert!(lock(&engine.state).next_begun(usize::MAX).is_none());
+        assert_eq!(queued(&db), [0, 0, 2], "the inputs");
     }
 }

@@ -6,7 +6,7 @@ mod order;
 use super::planning::{PlanRequest, rename};
 use super::{Job, JobFilter};
 use crate::Range;
-use crate::engine::{Engine, RangeRequest, Stage};
+use crate::engine::{Engine, PendingReshape, RangeRequest, Stage};
 use crate::executor::Executor;
 use crate::jobs::Progress;
 use crate::storage::Directory;
@@ -411,6 +411,13 @@ impl Policy for Deepens {
     }
 }
 
+/// Point reads that no plan has taken.
+fn point_reads(db: &Db) -> u64 {
+    let keyspaces = db.engine().keyspaces.load();
+    let keyspace = keyspaces.get(&db.default_keyspace().id()).unwrap();
+    keyspace.access_stats.observed(&Tree::default()).point_reads
+}
+
 #[test]
 fn a_change_of_levels_that_is_abandoned_is_planned_again_from_the_same_reads() {
     let given = TableReads::default();
@@ -427,20 +434,100 @@ fn a_change_of_levels_that_is_abandoned_is_planned_again_from_the_same_reads() {
     let engine = db.engine();
     for _ in 0..2 {
         let work = engine.propose(ask(&db)).expect("a level is to be added");
-        let observed = || {
-            let tree = Tree::default();
-            let keyspaces = engine.keyspaces.load();
-            let keyspace = keyspaces.get(&db.default_keyspace().id()).unwrap();
-            keyspace.access_stats.observed(&tree).point_reads
-        };
-        assert_eq!((lock(&engine.state).reshapes.len(), observed()), (1, 0));
+        assert_eq!((lock(&engine.state).reshapes.len(), point_reads(&db)), (1, 0));
         drop(Job::new(engine.clone(), work));
-        assert_eq!((lock(&engine.state).reshapes.len(), observed()), (0, 2));
+        assert_eq!((lock(&engine.state).reshapes.len(), point_reads(&db)), (0, 2));
     }
     let given = lock(&given);
     assert_eq!(given.len(), 2);
     let [(table, 1)] = given[0][..] else { panic!("{given:?}") };
     assert!(table > read, "the reads of tables that are gone do not count: {given:?}");
+}
+
+#[test]
+fn a_change_of_levels_gives_back_the_reads_where_its_policy_was_replaced() {
+    for (is_replaced, left) in [(false, 0), (true, 1)] {
+        let db = open_with(move || Box::new(Deepens(TableReads::default())));
+        flush(&db, 1);
+        begin_other(&db);
+        run(db.engine().next_job(JobFilter::Other).unwrap());
+        assert_eq!(db.default_keyspace().get([1]).unwrap(), Some(vec![1]));
+        let engine = db.engine();
+        let work = engine.propose(ask(&db)).expect("a level is to be added");
+        if is_replaced {
+            db.default_keyspace().set_policy(&PolicyOptions::default()).unwrap();
+        }
+        let levels = db.default_keyspace().shape().unwrap().levels().len();
+        run(Job::new(engine.clone(), work));
+        assert_eq!(db.default_keyspace().shape().unwrap().levels().len(), levels + 1);
+        assert_eq!(point_reads(&db), left, "{is_replaced}");
+    }
+}
+
+#[test]
+fn no_slice_is_sought_before_a_change_of_levels_is_made_or_while_another_runs() {
+    let (db, _) = open();
+    flush(&db, 1);
+    let (engine, id) = (db.engine(), db.default_keyspace().id());
+    let number = request_range(&db);
+    let mut state = lock(&engine.state);
+    let (change, reason) = (LevelChange::Add(1), Reason::new("a test".to_owned(), Vec::new()));
+    let planner = engine.keyspaces.load().get(&id).unwrap().policy.load_full();
+    let reshape = Reshape { change, reason };
+    let pending = PendingReshape { reshape, planner, observed: Observed::default() };
+    state.reshapes.insert(id, pending);
+    assert!(engine.next_range(&mut state).is_none());
+    state.reshapes.remove(&id);
+    for (stage, is_next) in [(Stage::Runs(1), false), (Stage::Blocked, false), (Stage::Turn, true)]
+    {
+        state.ranges[0].stage = stage;
+        assert_eq!(engine.next_range(&mut state).is_some(), is_next);
+    }
+    drop(state);
+    engine.take_back_range(number).unwrap();
+}
+
+/// Has a table merged that is not there.
+struct Errs;
+
+impl Policy for Errs {
+    fn name(&self) -> &'static str {
+        "errs"
+    }
+
+    fn plan(&self, context: &PlanContext) -> Option<Plan> {
+        Some(into_level1(vec![TableId(u64::MAX)], context.fresh).into())
+    }
+}
+
+#[test]
+fn plans_that_are_refused_in_a_row_are_counted_until_another_plans_instead() {
+    let db = open_with(|| Box::new(Errs));
+    flush(&db, 1);
+    let id = db.default_keyspace().id();
+    let refused = || lock(&db.engine().state).refused.get(&id).copied();
+    let counts = [(); 3].map(|()| {
+        assert!(db.engine().propose(ask(&db)).is_none());
+        refused()
+    });
+    assert_eq!(counts, [Some(1), Some(2), None]);
+}
+
+#[test]
+fn a_policy_is_asked_when_its_store_is_opened() {
+    let vfs = Arc::new(MemoryVfs::new());
+    let open = || {
+        let policy = |_: &str| Some(Box::new(EmptiesLevel0(Given::default())) as Box<dyn Policy>);
+        let options = Options { custom_policy: Some(Arc::new(policy)), ..Options::small() };
+        let storage = Arc::new(Directory::open(vfs.clone()).unwrap());
+        Db::open_storage(storage, options, Arc::new(Idle)).unwrap()
+    };
+    let db = open();
+    (1..=2).for_each(|key| flush(&db, key));
+    db.close().unwrap();
+    let db = open();
+    run(db.engine().next_job(JobFilter::Other).unwrap());
+    assert_eq!(tables(&db).len(), 1);
 }
 
 #[test]

@@ -316,15 +316,15 @@ mod tests {
     use crate::jobs::{JobContext, TableSetWriter};
     use crate::keyspace::KeyspaceId;
     use crate::storage::vfs::MemoryVfs;
-    use crate::storage::{Directory, Storage};
+    use crate::storage::{Directory, FileKind, Storage};
     use crate::version::Histograms;
     use terrane_policy::ShapeEdit;
 
-    #[test]
-    fn each_table_of_each_run_is_found_by_its_id() {
+    /// A tree of three runs of nine tables, each of ten keys of a byte, with its tables.
+    fn of_three_runs(obsolete_files: Arc<ObsoleteFiles>) -> (Tree, Vec<Arc<LiveTable>>) {
         let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
         assert!(storage.recover().unwrap().is_none());
-        let context = JobContext::new(storage, Arc::default(), Arc::default(), &Arc::default());
+        let context = JobContext::new(storage, obsolete_files, Arc::default(), &Arc::default());
         let (mut opened, mut added) = (Vec::new(), Vec::new());
         for (level, run) in [(0, 3), (0, 2), (2, 1)] {
             let cuts = (1..9u8).map(|key| vec![key * 10]).collect();
@@ -342,7 +342,12 @@ mod tests {
         }
         let edit = ShapeEdit { added, dropped: Vec::new() };
         let shape = terrane_policy::apply(&Shape::default(), &edit).unwrap();
-        let tree = Tree::default().next(Arc::new(shape), &opened);
+        (Tree::default().next(Arc::new(shape), &opened), opened)
+    }
+
+    #[test]
+    fn each_table_of_each_run_is_found_by_its_id() {
+        let (tree, opened) = of_three_runs(Arc::default());
         assert_eq!((tree.level0_runs(), Tree::default().level0_runs()), (2, 0));
         for table in &opened {
             let found = tree.table(table.table().info().id).unwrap();
@@ -355,5 +360,37 @@ mod tests {
         Histograms::default().learn(&tree);
         assert_eq!(known(), 27);
         assert_eq!(tree.tables().count(), 27);
+    }
+
+    #[test]
+    fn a_range_between_tables_has_the_bytes_of_the_tables_in_it() {
+        let (tree, opened) = of_three_runs(Arc::default());
+        let between = |n: usize| vec![(n * 10) as u8 - 1, 5];
+        for (from, to) in [(0, 9), (0, 4), (2, 5), (2, 9), (3, 3)] {
+            let range = Range {
+                from: if from == 0 { Bound::Unbounded } else { Bound::Included(between(from)) },
+                to: if to == 9 { Bound::Unbounded } else { Bound::Excluded(between(to)) },
+            };
+            let bytes = |run: &[Arc<LiveTable>]| {
+                run[from..to].iter().map(|table| table.table().info().bytes).sum::<u64>()
+            };
+            let expected: u64 = opened.chunks(9).map(bytes).sum();
+            assert_eq!(tree.approximate_size(&range).unwrap(), expected, "{from} to {to}");
+            assert_eq!(expected > 0, from < to);
+        }
+    }
+
+    #[test]
+    fn with_the_first_file_of_dropped_tables_all_of_them_leave_the_cache() {
+        let obsolete_files = Arc::new(ObsoleteFiles::default());
+        obsolete_files.mark_obsolete(FileId::log(1000));
+        let (tree, opened) = of_three_runs(obsolete_files.clone());
+        opened[..3].iter().for_each(|table| table.mark_dropped());
+        drop((tree, opened));
+        assert_eq!(obsolete_files.count(), 4);
+        let taken = || obsolete_files.take().map(|taken| (taken.file.kind, taken.tables.len()));
+        let table = |tables| Some((FileKind::Table, tables));
+        assert_eq!([taken(), taken(), taken()], [table(3), table(0), table(0)]);
+        assert_eq!((taken(), taken()), (Some((FileKind::Log, 0)), None));
     }
 }

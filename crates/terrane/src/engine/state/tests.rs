@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::vec_map::VecMap;
-use crate::version::KeyspaceRecord;
+use crate::version::{KeyspaceRecord, Tree};
 use terrane_policy::{
     Action, Destination, FilterBits, Histogram, Prefixes, RunId, Shape, ShapeEdit, TableInfo,
+    TombstoneRule,
 };
 
 const ROWS: KeyspaceId = KeyspaceId(1);
@@ -28,6 +29,24 @@ fn compaction(number: u64, keyspace: KeyspaceId, tables: &[u64]) -> RunningCompa
         waiting: groups.clone(),
         open: groups,
     }
+}
+
+/// A compaction of a table into a level.
+fn into(level: usize, number: u64, keyspace: KeyspaceId) -> RunningCompaction {
+    let destination = Destination { level, run: RunId(99) };
+    let groups = vec![Group { destination, ..group(number) }];
+    RunningCompaction { waiting: groups.clone(), open: groups, ..compaction(number, keyspace, &[]) }
+}
+
+/// A merge into a level, of which a part is left.
+fn shared_into(level: usize, number: u64) -> Arc<SharedMerge> {
+    let destination = Destination { level, run: RunId(99) };
+    let group = Group { destination, parts: vec![vec![1]], ..group(number) };
+    let tree = Arc::<Tree>::default();
+    let rule = TombstoneRule::new(tree.shape(), &Running::default(), &group);
+    let merge = SharedMerge::new(number, ROWS, group, tree, rule);
+    drop(merge.next_part());
+    merge
 }
 
 /// A range of each keyspace in each stage; one beside it that was cut runs as compaction 3.
@@ -88,6 +107,44 @@ fn what_is_left_is_recorded_of_a_compaction_of_several_groups_alone() {
     };
     let left = Change::Remaining { keyspace: ROWS, number: 4, plan };
     assert_eq!(state.remaining_after(4, &group(5)), Some(left));
+}
+
+#[test]
+fn what_has_begun_goes_on_from_the_upper_levels_down_and_of_one_level_with_the_oldest_merge() {
+    let merges = [(3, 1), (2, 2), (2, 3)].map(|(level, number)| shared_into(level, number));
+    let groups = [(4, 4), (2, 5), (1, 6), (2, 7), (3, 8)];
+    let mut state = State {
+        shared_merges: merges.into(),
+        compactions: groups.map(|(level, number)| into(level, number, ROWS)).into(),
+        ..State::default()
+    };
+    let mut next = |deepest| match state.next_begun(deepest) {
+        Some(Begun::Part(part)) => Some(("part", part.merge.compaction)),
+        Some(Begun::Group(number, ..)) => Some(("group", number)),
+        None => None,
+    };
+    assert_eq!((next(0), next(1), next(1)), (None, Some(("group", 6)), None));
+    let all: Vec<_> = std::iter::from_fn(|| next(usize::MAX)).collect();
+    let level2 = [("part", 2), ("part", 3), ("group", 5), ("group", 7)];
+    assert_eq!(all[..4], level2);
+    assert_eq!(all[4..], [("part", 1), ("group", 8), ("group", 4)]);
+}
+
+#[test]
+fn a_part_of_a_merge_into_the_deepest_level_that_is_asked_for_is_next() {
+    let mut state = State { shared_merges: vec![shared_into(1, 1)], ..State::default() };
+    assert!(state.next_begun(0).is_none());
+    assert!(matches!(state.next_begun(1), Some(Begun::Part(_))));
+}
+
+#[test]
+fn level_0_is_emptied_by_what_goes_to_it_or_to_the_next_level_of_its_keyspace() {
+    for (level, empties) in [(0, true), (1, true), (2, false)] {
+        let compactions = vec![into(3, 1, ROWS), into(level, 2, ROWS), into(3, 3, OTHERS)];
+        let state = State { compactions, ..State::default() };
+        assert_eq!(state.empties_level0(ROWS), empties, "{level}");
+        assert!(!state.empties_level0(OTHERS));
+    }
 }
 
 #[test]

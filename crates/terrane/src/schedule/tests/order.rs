@@ -41,13 +41,14 @@ fn what_goes_to_the_upper_levels_is_next_before_what_goes_deep() {
 
 #[test]
 fn a_policy_is_asked_before_what_is_left_goes_deep_if_its_level_0_is_half_full() {
-    for (l0_stop_trigger, asked) in [(4, true), (5, false)] {
+    for (runs, l0_stop_trigger, asked) in [(2, 4, true), (2, 5, false), (3, 6, true), (3, 7, false)]
+    {
         let policy = || Box::new(EmptiesLevel0(Given::default())) as Box<dyn Policy>;
         let db = open_with_trigger(policy, l0_stop_trigger);
         (1..=2).for_each(|key| flush(&db, key));
         run(db.engine().next_job(JobFilter::Other).unwrap());
-        (3..=4).for_each(|key| flush(&db, key));
-        let [(1, below)] = tables(&db)[2..] else { panic!("{:?}", tables(&db)) };
+        (3..3 + runs).for_each(|key| flush(&db, key));
+        let [(1, below)] = tables(&db)[usize::from(runs)..] else { panic!("{:?}", tables(&db)) };
         begin_into(&db, 2, below, &[]);
         let job = db.engine().next_job(JobFilter::Other).unwrap();
         assert_eq!((waiting(&db), running(&db)), if asked { (vec![2], 2) } else { (vec![], 1) });
