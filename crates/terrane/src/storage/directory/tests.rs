@@ -145,6 +145,22 @@ fn a_live_file_is_not_removed_created_or_dropped_twice() {
 }
 
 #[test]
+fn a_file_that_cannot_be_removed_stays_and_may_be_removed_later() {
+    use crate::storage::vfs::FaultVfs;
+    use crate::storage::vfs::fault::Fault;
+    let vfs = FaultVfs::new(Arc::new(MemoryVfs::new())).unwrap();
+    let store = Directory::open(Arc::new(vfs.clone())).unwrap();
+    assert!(store.recover().unwrap().is_none());
+    let id = FileId::table(1);
+    store.create(id, 0).unwrap();
+    vfs.fail_at(vfs.operations(), Fault::Io);
+    assert!(matches!(store.remove(id).map_err(Error::into_kind), Err(ErrorKind::Io(_))));
+    assert_eq!(store.files().unwrap(), [id]);
+    store.remove(id).unwrap();
+    assert_eq!(store.files().unwrap(), []);
+}
+
+#[test]
 fn optional_features_that_are_not_known_outlive_a_generation() {
     let vfs = MemoryVfs::new();
     let first = store(&vfs);

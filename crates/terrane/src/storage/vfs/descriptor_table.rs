@@ -354,4 +354,20 @@ mod tests {
         let e = open("e");
         assert_eq!([&b, &c, &d, &e].map(|file| is_open(file)), [true, false, true, true]);
     }
+
+    #[test]
+    fn a_file_that_is_mapped_stays_open_until_no_mapping_is_left() {
+        let dir = tempfile::tempdir().unwrap();
+        let descriptors = DescriptorTable::new(1);
+        let mapped = file_in(dir.path(), "mapped", &descriptors);
+        mapped.begin_mapping();
+        mapped.begin_mapping();
+        for (name, open) in [("a", true), ("b", true), ("c", false)] {
+            file_in(dir.path(), name, &descriptors);
+            assert_eq!(is_open(&mapped), open, "{name}");
+            if open {
+                mapped.end_mapping();
+            }
+        }
+    }
 }

@@ -161,4 +161,21 @@ mod tests {
         file.set_len(8192).unwrap();
         assert!(!mapped.write(b"a", 1 << 19));
     }
+
+    #[test]
+    fn a_mapping_that_is_dropped_is_gone() {
+        let dir = tempfile::tempdir().unwrap();
+        let vfs = NativeVfs::open(dir.path(), true).unwrap().allow_mmap_writes(true);
+        let file = vfs.create("a").unwrap();
+        file.allocate(1 << 20).unwrap();
+        let path = dir.path().join("a").display().to_string();
+        let mappings = || {
+            let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+            maps.lines().filter(|line| line.ends_with(&path)).count()
+        };
+        let mapped = file.map(0, 1 << 20).expect("a temporary folder whose files can be mapped");
+        assert_eq!(mappings(), 1);
+        drop(mapped);
+        assert_eq!(mappings(), 0);
+    }
 }

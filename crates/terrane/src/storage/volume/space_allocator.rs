@@ -231,4 +231,15 @@ mod tests {
         let expected = [0, 2, 4, 6].map(|at| Extent { offset: at * UNIT, len: UNIT });
         assert_eq!(small, expected);
     }
+
+    #[test]
+    fn where_there_is_no_space_for_a_step_a_file_grows_by_what_is_missing_at_its_end() {
+        let vfs = FaultVfs::new(Arc::new(MemoryVfs::new())).unwrap();
+        let space = of_length(&vfs, 4 * UNIT);
+        space.allocate(0, 2 * UNIT, UNIT).unwrap();
+        vfs.set_capacity(5 * UNIT, Fault::NoSpace);
+        let taken = space.allocate(0, 3 * UNIT, 3 * UNIT).unwrap();
+        assert_eq!(taken, [Extent { offset: 2 * UNIT, len: 3 * UNIT }]);
+        assert_eq!(space.backings[0].file.len().unwrap(), 5 * UNIT);
+    }
 }

@@ -101,3 +101,13 @@ fn a_table_without_a_footer_or_a_manifest_is_read_by_its_name() {
     let file = of_file(&report, &a);
     assert_eq!((file.entries, &file.lost, &file.lost_blocks), (100, &vec![], &vec![]));
 }
+
+#[test]
+fn copies_of_a_table_that_is_whole_under_its_own_name_are_left_out() {
+    let (store, [a, _]) = of_two_tables();
+    for (copies, copy) in (1..).zip(["00000098.sst", "00000099.sst", "00000100.sst"]) {
+        copy_to(&store, &a, copy);
+        let dead = "tables that no commit names were left out: unfinished or merged away";
+        assert_eq!(whole(&store), [format!("{copies} {dead}")]);
+    }
+}

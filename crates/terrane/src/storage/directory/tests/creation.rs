@@ -39,6 +39,16 @@ fn a_creation_that_never_ended_is_removed() {
 }
 
 #[test]
+fn a_creation_that_never_ended_is_no_store_to_a_reader_who_leaves_it_as_it_is() {
+    let vfs = MemoryVfs::new();
+    open(&vfs).create(FileId::table(1), 0).unwrap();
+    let before = vfs.list().unwrap();
+    let reader = Directory::read_only(Arc::new(vfs.clone())).unwrap();
+    assert!(reader.recover().unwrap().is_none());
+    assert_eq!(vfs.list().unwrap(), before);
+}
+
+#[test]
 fn a_store_without_current_is_damaged_whatever_creating_lies_beside_it() {
     type Mark = fn(&MemoryVfs, StoreId);
     let marks: [(&str, Mark); 3] = [

@@ -156,3 +156,19 @@ fn a_sector_that_cannot_be_read_is_read_from_the_other_mirror_and_told() {
         assert!(matches!(neither.kind(), ErrorKind::Io(_)), "{neither}");
     }
 }
+
+#[test]
+fn several_sectors_of_a_mirror_that_cannot_be_read_are_read_from_the_other() {
+    let vfs = MemoryVfs::new();
+    manifest(&vfs, 4);
+    for from in [0, HALF] {
+        let bad = from + 1..from + 3 * FRAME_ALIGN;
+        let vfs = BadSectors { vfs: vfs.clone(), name: "manifest".to_owned(), bad };
+        let found = Manifest::open(vfs.open("manifest").unwrap(), 0, MIN_CAPACITY, ID).unwrap();
+        assert_eq!(found.replayed.edits, (0..=4).map(edit).collect::<Vec<_>>());
+        let unreadable = (0..3).map(|n| from + n * FRAME_ALIGN);
+        let told = found.repaired.iter().filter(|d| d.expected == "bytes that can be read");
+        let told = told.map(|damage| damage.offset);
+        assert_eq!(told.collect::<Vec<_>>(), unreadable.collect::<Vec<_>>());
+    }
+}

@@ -86,3 +86,14 @@ fn a_manifest_that_the_tables_bear_out_is_kept_whatever_is_left_of_current() {
         assert!(!is_ignored(&vfs, own), "no CURRENT, tables under {salt:?}");
     }
 }
+
+#[test]
+fn a_manifest_that_names_no_table_is_kept_without_current() {
+    let vfs = MemoryVfs::new();
+    let storage = Directory::open(Arc::new(vfs.clone())).unwrap();
+    assert!(storage.recover().unwrap().is_none());
+    let commit = Commit { edit: b"edit", added: &[], dropped: &[], snapshot: &|| b"edit".to_vec() };
+    storage.commit(&commit).unwrap();
+    vfs.remove(CURRENT).unwrap();
+    assert_eq!(directory(&vfs).unwrap().edits, [b"edit"]);
+}
