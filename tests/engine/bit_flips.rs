@@ -1,7 +1,8 @@
 //! Flips single bits of a closed or crashed store: no read is wrong, and damage that matters is reported.
 //!
 //! 1. The stores have tables in several levels of two keyspaces and records in the log. They were
-//!    closed, or lost power during a flush.
+//!    closed, or lost power during a flush. Most are tiered; those of `ptier` have prefixes in their
+//!    tables, and those of `bucket` boundaries in the manifest.
 //! 2. One bit that matters ([`terrane_tests::image`]) is flipped. Where there is a second copy (heads
 //!    and manifest), the store opens, shows everything and reports the repair. Otherwise opening,
 //!    reading or a check reports the damage, and every read returns the correct value or that error.
@@ -17,7 +18,7 @@ use terrane::storage::vfs::MemoryVfs;
 use terrane::storage::vfs::fault::Survivors;
 use terrane::{Db, Error, ErrorKind, Event, Options};
 use terrane_tests::crash::play;
-use terrane_tests::fixtures::{Kind, Rig, tiny};
+use terrane_tests::fixtures::{Kind, Rig, small_policy, tiny};
 use terrane_tests::full;
 use terrane_tests::history::{History, State, shown};
 use terrane_tests::image::{Image, Part, Structure};
@@ -42,13 +43,14 @@ enum Rest {
     Crashed,
 }
 
-/// A store with data in each of its structures.
-fn store(kind: Kind, rest: Rest) -> Store {
+/// A store with data in each of its structures, under the policy of this name.
+fn store(kind: Kind, rest: Rest, policy: &str) -> Store {
     let rig = Rig::over(kind, Arc::new(MemoryVfs::new()));
+    let created = Options { policy: small_policy(policy), ..tiny() };
     let mut history = History::default();
     let mut steps = workload(5, 60);
     steps.extend([Step::Flush, Step::Settle]);
-    play(rig.open(tiny(), 5).expect("a new store"), &rig, 5, &steps, &mut history)
+    play(rig.open(created, 5).expect("a new store"), &rig, 5, &steps, &mut history)
         .expect("nothing fails");
     // This executor merges nothing on its own: a table of level 0, then records in the log, six synced
     // and three buffered.
@@ -226,8 +228,13 @@ fn follow<'a>(
 
 /// Flips all bits that matter, or a sample of about `SAMPLES`, and some that do not.
 fn flip(kind: Kind, rest: Rest) {
+    flip_under("tiered", kind, rest);
+}
+
+/// The same, of a store under the policy of this name.
+fn flip_under(policy: &str, kind: Kind, rest: Rest) {
     const SAMPLES: u64 = 900;
-    let store = store(kind, rest);
+    let store = store(kind, rest, policy);
     let parts = store.image.parts(kind);
     let log = match rest {
         Rest::OneRecord => Structure::Unproven { records: 1 },
@@ -294,6 +301,16 @@ fn a_bit_flip_in_a_closed_volume_is_reported_or_harmless() {
 #[test]
 fn a_bit_flip_in_a_crashed_volume_is_reported_or_harmless() {
     flip(Kind::MemoryVolume, Rest::Crashed);
+}
+
+#[test]
+fn a_bit_flip_in_a_store_of_prefixes_is_reported_or_harmless() {
+    flip_under("ptier", Kind::MemoryDirectory, Rest::Closed);
+}
+
+#[test]
+fn a_bit_flip_in_a_store_of_buckets_is_reported_or_harmless() {
+    flip_under("bucket", Kind::MemoryVolume, Rest::Crashed);
 }
 
 /// In memory as well: the bytes are the same.

@@ -9,7 +9,7 @@ use terrane_policy::{
     LevelChange, Observed, Order, Plan, PlanContext, Policy, PolicyOptions, READS_BETWEEN, Run,
     RunId, Shape, Step,
 };
-use terrane_tests::fixtures::{Kind, Rig, adversarial, small_policies, tiny};
+use terrane_tests::fixtures::{Kind, Rig, adversarial, small_policies, small_policy, tiny};
 
 type Events = Arc<Mutex<Vec<Event>>>;
 
@@ -33,10 +33,6 @@ fn fill(db: &Db, from: u32, to: u32) {
     }
 }
 
-fn small(name: &str) -> PolicyOptions {
-    small_policies().into_iter().find(|p| p.name() == name).unwrap()
-}
-
 /// What the policy observed before each of its plans.
 fn observations(events: &Events) -> Vec<Observed> {
     let observation = |event: &Event| match event {
@@ -51,7 +47,7 @@ fn observations(events: &Events) -> Vec<Observed> {
 #[test]
 fn a_plan_sees_reads_and_writes_since_the_previous_plan() {
     let rig = Rig::new(Kind::MemoryDirectory);
-    let (db, events) = watched(&rig, small("leveled"));
+    let (db, events) = watched(&rig, small_policy("leveled"));
     fill(&db, 0, 500);
     for n in 0..70 {
         db.default_keyspace().get(&key(n)).unwrap();
@@ -243,7 +239,7 @@ fn every_operation_is_told_once_with_an_installed_step_or_is_pending() {
 fn reads_of_a_table_count_while_it_lives_by_scans_too() {
     let rig = Rig::new(Kind::MemoryDirectory);
     let ledger = Arc::new(Mutex::new(Ledger { watches: true, ..Ledger::default() }));
-    let db = under_books(&rig, &small("leveled"), &Events::default(), &ledger);
+    let db = under_books(&rig, &small_policy("leveled"), &Events::default(), &ledger);
     let keyspace = db.default_keyspace();
     fill(&db, 0, 10);
     db.flush().unwrap();
@@ -451,7 +447,7 @@ fn a_flush_is_cut_into_the_tables_of_one_run() {
 #[test]
 fn an_added_level_survives_a_restart() {
     let rig = Rig::new(Kind::MemoryDirectory);
-    let (db, events) = watched(&rig, small("leveled"));
+    let (db, events) = watched(&rig, small_policy("leveled"));
     fill(&db, 0, 1000);
     db.flush().unwrap();
     db.wait_until_idle().unwrap();
@@ -469,7 +465,7 @@ fn an_added_level_survives_a_restart() {
     let before = bytes(&db);
     assert!(before.len() > 2, "{before:?}");
     db.close().unwrap();
-    let (db, _) = watched(&rig, small("leveled"));
+    let (db, _) = watched(&rig, small_policy("leveled"));
     assert_eq!(bytes(&db), before);
     assert_eq!(db.check().unwrap().damage, []);
 }
@@ -477,7 +473,7 @@ fn an_added_level_survives_a_restart() {
 #[test]
 fn sequential_groups_keep_key_order_across_restarts() {
     let rig = Rig::new(Kind::MemoryDirectory);
-    let (mut db, events) = watched(&rig, small("spooky"));
+    let (mut db, events) = watched(&rig, small_policy("spooky"));
     let mut logs = vec![events];
     // The smallest key of each group's outputs, by compaction.
     let mut installed: BTreeMap<u64, Vec<Vec<u8>>> = BTreeMap::new();
@@ -498,7 +494,7 @@ fn sequential_groups_keep_key_order_across_restarts() {
             resumed += 1;
         }
         db.close().unwrap();
-        let (again, events) = watched(&rig, small("spooky"));
+        let (again, events) = watched(&rig, small_policy("spooky"));
         (db, _) = (again, logs.push(events));
     }
     db.flush().unwrap();

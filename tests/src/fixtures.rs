@@ -204,6 +204,16 @@ pub fn small_policies() -> Vec<PolicyOptions> {
     sized_policies(2 << 10, 1 << 10)
 }
 
+/// The first of [`small_policies`] of this name.
+///
+/// # Panics
+/// If there is none.
+#[must_use]
+pub fn small_policy(name: &str) -> PolicyOptions {
+    let mut policies = small_policies().into_iter();
+    policies.find(|policy| policy.name() == name).unwrap_or_else(|| panic!("no policy {name}"))
+}
+
 /// Every policy, with these sizes of the first level and of tables. Policies that are not tuned here
 /// have the defaults of their other parameters. They are made once: crash tests ask for them each time
 /// that they open a store.
