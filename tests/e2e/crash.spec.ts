@@ -13,7 +13,11 @@ const BATCH = 20;
 
 const small = { runTrigger: 2, targetFileBytes: 8 << 10 };
 const halves = { ...small, flushFloorBytes: 4 << 10 };
-/** Each load has another policy than the one before: the default, and one for each partitioner. */
+const ofLevel0 = { l0CompactionTrigger: 2, levelBaseBytes: 16 << 10, targetFileBytes: 8 << 10 };
+/**
+ * Each load has another policy than the one before: the default, one for each partitioner, and those that
+ * split level 0 between prefixes and into buckets.
+ */
 const policies = [
   { policy: "leveled" },
   { policy: "universal", partitioner: "none", ...small },
@@ -22,6 +26,8 @@ const policies = [
   { policy: "universal", partitioner: "local-range-by-group", subcompactions: 2, ...halves },
   { policy: "universal", partitioner: "global-range", ...halves },
   { policy: "universal", partitioner: "global-range", domainLeast: "3030", ...halves },
+  { policy: "ptier", prefixLength: 7, splitBytes: 2 << 10, readLimit: 100, ...ofLevel0 },
+  { policy: "bucket", ...ofLevel0 },
 ] as const;
 
 /** Opens the store, reads everything, and says what it found. */

@@ -11,6 +11,7 @@ const policies = [
   { policy: "leveled", maxSubcompactions: 4 },
   { policy: "tiered" },
   { policy: "bucket" },
+  { policy: "ptier", prefixLength: 3, splitBytes: 4 << 10, levelBaseBytes: 64 << 10 },
 ] as const;
 
 /** Loads a store until it has compacted, beside a model; returns its statistics and where they differ. */
