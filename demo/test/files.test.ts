@@ -17,6 +17,7 @@ import {
   unusualParameters,
   withPolicy,
 } from "../src/visualizer/source/settings.ts";
+import type { Timeline } from "../src/visualizer/timeline/timeline.ts";
 import { simulate, simulation } from "./simulator.ts";
 
 const SETTINGS = { ...DEFAULTS, policy: "leveled", load: 30_000, operations: 30_000 } as const;
@@ -90,20 +91,53 @@ test("what differs from the engine's defaults is named of a store's parameters",
   expect(unusualParameters(own).toSorted()).toEqual(["size ratio 7", "target file bytes 1 MiB"]);
 });
 
-test("the picture as SVG has the tables that the canvas has", () => {
+/** The picture after so many events, as SVG, and what is in it. */
+function pictureOf(timeline: Timeline, count: number) {
   const [width, height] = [864, 520];
-  const state = timeline.after(timeline.length >> 1);
+  const state = timeline.after(count);
   const axis = keyAxis(timeline.keyFrames());
   const bands = bandsOf(timeline.keyFrames(), height);
   const strata = strataOf(state, axis, bands, width, () => ({ read: 0, written: 0 }));
   const measure = { measureText: () => ({ width: 40 }) } as unknown as Pen;
   const scene = { state, strata, axis, bands, width, height, palette: LIGHT, micros: state.micros };
   const svg = toSvg(width, height, measure, (pen) =>
-    drawTree(pen, { ...scene, pace: 0, selected: undefined, cuts: [], prefixes: undefined }),
+    drawTree(pen, {
+      ...scene,
+      pace: 0,
+      selected: undefined,
+      filling: undefined,
+      cuts: [],
+      prefixes: undefined,
+    }),
   );
+  return { svg, state, wide: strata.rows.flatMap((row) => row.wide) };
+}
+
+test("the picture as SVG has the tables that the canvas has", () => {
+  const { svg, wide } = pictureOf(timeline, timeline.length >> 1);
   expect(svg).not.toMatch(/NaN|undefined|Infinity/);
   const rects = [...svg.matchAll(/<rect x="([\d.]+)"/g)].map(([, x]) => Number(x));
-  const wide = strata.rows.flatMap((row) => row.wide);
   expect(wide.length).toBeGreaterThan(5);
   for (const { x } of wide) expect(rects).toContain(Math.round(x * 100) / 100);
 });
+
+test.each(["ascending", "uniform"] as const)(
+  "what the latest compaction moved has a dashed edge, and what it merged has none, %s",
+  (workload) => {
+    const { timeline } = simulate({ ...SETTINGS, workload });
+    let [moved, merged] = [0, 0];
+    for (let count = 1; count <= timeline.length; count++) {
+      if (timeline.event(count - 1)?.type !== "group-installed") continue;
+      const { svg, state, wide } = pictureOf(timeline, count);
+      const latest = wide.filter(({ table }) => table.compaction === state.latest?.id);
+      const dashed = latest.filter(({ table }) => table.arrival === "moved");
+      const edges = [...svg.matchAll(/<path d="([^"]*)"[^>]*stroke-dasharray="4 3"/g)];
+      // A level's edges are one path, with a rectangle for each.
+      const drawn = edges.map(([, path = ""]) => path.match(/M/g)?.length ?? 0);
+      expect(drawn.reduce((sum, count) => sum + count, 0)).toBe(dashed.length);
+      moved += dashed.length;
+      merged += latest.length - dashed.length;
+    }
+    expect(workload === "ascending" ? moved : merged).toBeGreaterThan(3);
+  },
+);

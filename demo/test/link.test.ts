@@ -26,6 +26,8 @@ test("a link brings back the recording, the moment and what is selected", () => 
     speed: 0.25,
     zoom,
     axis: "keys" as const,
+    view: "compare" as const,
+    same: "seconds" as const,
     selected: 12,
     read,
     rivals,
@@ -45,9 +47,9 @@ test.each([
 );
 
 test("what a link says wrongly is left out, and the rest holds", () => {
-  const { settings, at, rivals, from, zoom, axis } = decode(
+  const { settings, at, rivals, from, zoom, axis, view, same } = decode(
     "#v1&policy=leveled&workers=0&load=1e99&seed=x&p.sizeRatio=1&p.pick=oldest&p.none=3&at=-5" +
-      "&cmp=none,tiered,leveled,bucket&from=1.5&zoom=0.5,0.4&axis=bytes",
+      "&cmp=none,tiered,leveled,bucket&from=1.5&zoom=0.5,0.4&axis=bytes&view=toString&same=bytes",
   );
   expect(settings).toEqual({ ...DEFAULTS, policy: "leveled", parameters: { pick: "oldest" } });
   expect(at).toBeUndefined();
@@ -55,4 +57,6 @@ test("what a link says wrongly is left out, and the rest holds", () => {
   expect(from).toBeUndefined();
   expect(zoom).toBeUndefined();
   expect(axis).toBeUndefined();
+  expect(view).toBeUndefined();
+  expect(same).toBeUndefined();
 });

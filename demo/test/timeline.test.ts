@@ -111,6 +111,36 @@ test("a merge's progress rises from nothing to all that it reads", () => {
   expect(last).toBe(group.totalBytes);
 });
 
+test("what groups bring down, from when they begin, is what their compaction has brought down", () => {
+  const expected = new Map<number, number>();
+  let compared = 0;
+  for (let count = 1; count <= timeline.length; count++) {
+    const event = timeline.event(count - 1);
+    const state = timeline.after(count);
+    if (event?.type === "group-begun" && !event.moved) {
+      const { compaction, downBytes } = state.groups.at(-1) ?? { compaction: 0, downBytes: 0 };
+      expected.set(compaction, (expected.get(compaction) ?? 0) + downBytes);
+    }
+    if (event?.type !== "compaction-ended") continue;
+    const ended = timeline.after(count - 1).compactions.find(({ id }) => id === event.compaction);
+    expect(ended?.downBytes).toBe(expected.get(event.compaction) ?? 0);
+    compared += Number((ended?.downBytes ?? 0) > 0);
+  }
+  expect(compared).toBeGreaterThan(5);
+});
+
+test("groups that were installed in a time are those whose events lie in it", () => {
+  const { history, duration } = timeline;
+  const [from, to] = [duration * 0.2, duration * 0.7];
+  const installed = timeline
+    .events(0, timeline.length)
+    .filter(({ type, micros }) => type === "group-installed" && micros > from && micros <= to)
+    .map((event) => event.type === "group-installed" && event.moved);
+  expect(installed.length).toBeGreaterThan(10);
+  const moves = installed.filter(Boolean).length;
+  expect(history.installedIn(from, to)).toEqual({ moves, merges: installed.length - moves });
+});
+
 test("history has a sample for each change and closes what ended", () => {
   const { samples, works, waits } = timeline.history;
   expect(samples.at(-1)?.bytes).toEqual(timeline.end.levels.map(levelBytes));

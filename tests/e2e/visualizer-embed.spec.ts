@@ -1,6 +1,7 @@
 /** The visualizer inside of another page. */
 
 import { expect, test } from "./fixtures.ts";
+import { open, simulated } from "./visualizer.ts";
 
 test("a recording and a chapter are embedded by an element", async ({ context, origin }) => {
   const page = await context.newPage();
@@ -21,4 +22,18 @@ test("a recording and a chapter are embedded by an element", async ({ context, o
   await expect(recording.getByRole("link", { name: "Open in the visualizer" })).toBeVisible();
   const chapter = page.frameLocator("terrane-visualizer[chapter] iframe");
   await expect(chapter.getByRole("heading", { level: 1 })).toContainText("Can one tree");
+});
+
+test("the page says which element shows its moment elsewhere", async ({ context, origin }) => {
+  const page = await context.newPage();
+  await open(page, origin, "policy=leveled&at=400000&view=compare");
+  await simulated(page);
+  await page.keyboard.press("o");
+  const html = await page.getByRole("textbox", { name: /^HTML that shows/ }).inputValue();
+  const other = await context.newPage();
+  await other.goto(`${origin}/pages/store.html`);
+  await other.setContent(html);
+  const recording = other.frameLocator("terrane-visualizer iframe");
+  await expect(recording.locator(".transport strong").first()).toHaveText("0.40 s");
+  await expect(recording.locator(".compare figure strong").first()).toHaveText("leveled");
 });

@@ -135,6 +135,14 @@ test("the tree, the ribbon and the charts are saved as PNG and as SVG", async ({
   for (const text of await charts.locator("li :is(span, b)").allInnerTexts())
     expect(found["the charts"]).toContain(`>${text}</text>`);
   expect(found["the charts"]?.match(/stroke-dasharray/g)).toHaveLength(6);
+  // Of trees that are compared, all are in one picture.
+  await page.keyboard.press("c");
+  const names = await page.locator(".compare figure strong").allInnerTexts();
+  expect(names).toHaveLength(3);
+  const trees = await saved(page, "as SVG", "the tree");
+  for (const name of names) expect(trees.text).toContain(`>${name}</text>`);
+  expect(trees.text.match(/<clipPath /g)).toHaveLength(3);
+  expect(trees.text.match(/<g /g)).toHaveLength(trees.text.match(/<\/g>/g)?.length ?? 0);
 });
 
 test("a chart leads to the moment at which it is pressed", async ({ context, origin }) => {

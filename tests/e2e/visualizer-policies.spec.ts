@@ -102,7 +102,8 @@ test("the engine's own store is read, too", async ({ context, origin }) => {
   await page.getByRole("button", { name: "the next key on disk" }).click();
   await stepToTheEnd(page);
   await expect(page.locator(".reading .sum")).toContainText("The key was found");
-  await type(page.getByRole("textbox", { name: "key", exact: true }), "no such key");
+  const reading = page.getByRole("region", { name: "Read a key" });
+  await type(reading.getByRole("textbox", { name: "key", exact: true }), "no such key");
   await page.getByRole("button", { name: /^Read Enter/ }).click();
   await stepToTheEnd(page);
   await expect(page.locator(".reading .sum")).toContainText("No place has the key");

@@ -83,7 +83,8 @@ test("a link leads to the same moment of the same run", async ({ context, origin
   const other = await context.newPage();
   await other.goto(link);
   await simulated(other);
-  await other.keyboard.press("t");
+  // As text, as it was.
+  await expect(other.locator(".tables tbody tr").first()).toBeVisible();
   await expect.poll(() => moment(other)).toBe(there);
 });
 
@@ -314,8 +315,24 @@ test("policies are compared side by side, at the same bytes accepted or the same
   await expect(page.locator(".compare .head")).toContainText(/key [0-9a-f]{4}/);
   const results = await new AxeBuilder({ page }).analyze();
   expect(results.violations).toEqual([]);
+  // A table is selected in all of them: it is outlined in its own, and named.
+  const named = page.locator(".compare .table");
+  const before = await named.innerText();
+  const rival = await trees.nth(1).locator(".frame").boundingBox();
+  if (rival === null) throw new Error("no tree");
+  for (let y = 0; y < rival.height && (await named.innerText()) === before; y += 6)
+    await page.mouse.move(rival.x + rival.width / 2, rival.y + y);
+  await expect(named).toHaveText(/^leveled: Table \d+, level \d/);
   await page.getByRole("combobox", { name: "at the same" }).selectOption("seconds");
   await expect(trees).toHaveCount(3);
+  await page.getByRole("button", { name: "Share" }).click();
+  await expect(page.getByRole("status")).toContainText("link to this moment");
+  const other = await context.newPage();
+  await other.goto(page.url());
+  await expect(other.locator(".compare figure")).toHaveCount(3);
+  await expect(other.getByRole("combobox", { name: "at the same" })).toHaveValue("seconds");
+  await other.close();
+  await page.bringToFront();
   await page.keyboard.press("c");
   await expect(page.locator(".compare")).toHaveCount(0);
 });
@@ -435,6 +452,49 @@ test("a table that is selected tells how many share its keys", async ({ context,
   await page.getByRole("group", { name: /^The tree at/ }).focus();
   await page.keyboard.press("ArrowDown");
   await expect(page.locator("#selected-table")).toContainText(/key range overlaps [1-9]\d* other/);
+});
+
+test("what is pointed at in the log or among the tables is marked in the other views", async ({
+  context,
+  origin,
+}) => {
+  const page = await context.newPage();
+  await open(page, origin, "policy=leveled&at=900000");
+  await simulated(page);
+  const lines = page.getByRole("region", { name: "What the engine did" }).getByRole("listitem");
+  await expect(lines.locator("xpath=self::*[contains(@class, 'selected')]")).toHaveCount(0);
+  const line = lines.filter({ hasText: /became|flushed/ }).last();
+  await line.hover();
+  await expect(line).toHaveClass(/selected/);
+  await expect(page.locator("#selected-table")).toContainText(/^Table \d+/);
+  await expect(page.locator(".made")).toHaveCount(1);
+  const id = /^Table (\d+)/.exec(await page.locator("#selected-table").innerText())?.[1] ?? "";
+  await page.keyboard.press("t");
+  await expect(page.locator(".tables tr.selected")).toContainText(id);
+  await page.locator(".tables tbody tr").last().hover();
+  await expect(page.locator(".tables tr.selected")).not.toContainText(id);
+  await page.keyboard.press("Escape");
+  await expect(page.locator(".made")).toHaveCount(0);
+});
+
+test("the costs are of the groups at work, and of the compaction so far", async ({
+  context,
+  origin,
+}) => {
+  const page = await context.newPage();
+  await open(page, origin, "policy=leveled-full&at=900000");
+  await simulated(page);
+  const costs = page.getByRole("region", { name: "What it costs", exact: true });
+  const read = costs.getByRole("row", { name: /^read/ });
+  // To a merge that is in the middle of it.
+  for (let step = 0; step < 200; step++) {
+    if (/read\s+[\d.]+ MiB\s+[\d.]+ MiB/.test(await read.innerText())) break;
+    await page.keyboard.press(".");
+  }
+  const down = costs.getByRole("row", { name: /^brought down/ });
+  await expect(down).toHaveText(/brought down\s*[\d.]+ [MK]iB\s*[\d.]+ [MK]iB/);
+  await slider(page).press("Home");
+  await expect(read).toHaveText(/read\s*–\s*0 bytes/);
 });
 
 test("nothing jumps while the page loads and a tree is seen to move", async ({

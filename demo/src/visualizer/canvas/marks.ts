@@ -138,3 +138,14 @@ export function line(
 ): void {
   curve(pen, [from, to], colour, lineWidth, dashes);
 }
+
+/** Draws into a box, whose upper left corner is the origin, and nothing beside it. */
+export function inset(pen: Pen, { x, y, width, height }: Box, draw: () => void): void {
+  pen.save();
+  pen.translate(x, y);
+  pen.beginPath();
+  pen.rect(0, 0, width, height);
+  pen.clip();
+  draw();
+  pen.restore();
+}

@@ -3,7 +3,8 @@
 import type { KeyAxis } from "../layout/key-axis.ts";
 import type { PrefixRule } from "../layout/policy-marks.ts";
 import type { Row, TableBox } from "../layout/rows.ts";
-import { type Pen, tombstones } from "./marks.ts";
+import type { Arrival } from "../timeline/state.ts";
+import { outlineAll, type Pen, tombstones } from "./marks.ts";
 import { keyline, levelColour, type Palette } from "./palette.ts";
 import { drawFilters, drawPrefixes } from "./policy-marks.ts";
 
@@ -13,6 +14,8 @@ export const EDGE = 0.75;
 const VEIL = 0.18;
 /** Where the line lies over a new table, and its width, in pixels. */
 const NEW = 1.5;
+/** The width of the line around a moved table, and its dashes. */
+const MOVED = { width: 1.5, dashes: [4, 3] };
 
 /** What rows are drawn with. */
 export interface RowStyle {
@@ -22,7 +25,7 @@ export interface RowStyle {
   /** Whether filters and prefixes are left out. */
   small: boolean;
   prefixes: PrefixRule | undefined;
-  /** The compaction whose outputs are new. */
+  /** The compaction whose outputs are new, and whose moves are marked. */
   fresh: number | undefined;
 }
 
@@ -53,9 +56,16 @@ export function drawTables(pen: Pen, boxes: readonly TableBox[], style: RowStyle
   }
   drawFresh(
     pen,
-    boxes.filter((box) => isFresh(box, style.fresh)),
+    boxes.filter((box) => isFresh(box, style.fresh, "merged")),
     palette,
   );
+  if (!style.small) {
+    drawMoved(
+      pen,
+      boxes.filter((box) => isFresh(box, style.fresh, "moved")),
+      palette,
+    );
+  }
   if (!style.small) drawFilters(pen, boxes, palette);
   if (!style.small && style.prefixes !== undefined) {
     for (const box of boxes) drawPrefixes(pen, box, style.prefixes, style.axis, style);
@@ -82,13 +92,18 @@ function fillSkyline(pen: Pen, { skyline, bottom }: Row): void {
   pen.fill();
 }
 
-/** Whether a run has tables that the latest compaction wrote. */
+/** Whether a run has tables that the latest compaction wrote, or moved. */
 export function hasFresh({ tables }: Row, fresh: number | undefined): boolean {
-  return fresh !== undefined && tables.some((table) => isFresh({ table }, fresh));
+  return tables.some(({ arrival, compaction }) => compaction === fresh && arrival !== "flushed");
 }
 
-function isFresh({ table }: Pick<TableBox, "table">, fresh: number | undefined): boolean {
-  return table.compaction === fresh && table.arrival === "merged";
+/** Whether a table came to its place in this way by the latest compaction. */
+function isFresh(
+  { table }: Pick<TableBox, "table">,
+  fresh: number | undefined,
+  arrival: Arrival,
+): boolean {
+  return table.compaction === fresh && table.arrival === arrival;
 }
 
 /** The new ones among the narrow tables of a run, each column of pixels once. */
@@ -96,7 +111,7 @@ function freshColumns(row: Row, { fresh }: RowStyle): TableBox[] {
   const wide = new Set(row.wide.map(({ table }) => table));
   const found: TableBox[] = [];
   for (const table of row.tables) {
-    if (!isFresh({ table }, fresh) || wide.has(table)) continue;
+    if (!isFresh({ table }, fresh, "merged") || wide.has(table)) continue;
     const box = row.box(table);
     const last = found.at(-1);
     if (last === undefined || box.x >= last.x + 1) found.push(box);
@@ -114,4 +129,9 @@ function drawFresh(pen: Pen, boxes: readonly TableBox[], palette: Palette): void
   pen.globalAlpha = alpha;
   pen.fillStyle = palette.ink;
   for (const { x, y, width } of boxes) pen.fillRect(x, y - 1.5 * NEW, width, NEW);
+}
+
+/** What is moved is not rewritten: its edge is dashed. */
+export function drawMoved(pen: Pen, boxes: readonly TableBox[], palette: Palette): void {
+  if (boxes.length > 0) outlineAll(pen, boxes, palette.ink, MOVED.width, MOVED.dashes);
 }

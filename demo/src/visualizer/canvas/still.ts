@@ -34,6 +34,8 @@ export class StillLevels {
       Math.ceil(width * ratio),
       Math.ceil((height + ABOVE + BELOW) * ratio) + 1,
     ];
+    // A page that is not laid out yet has no room, and a canvas without room cannot be drawn.
+    if (wide === 0) return;
     const made = [wide, tall, ratio, y, ...of];
     let picture = this.#pictures[depth];
     if (picture === undefined || !sameItems(picture.made, made)) {

@@ -25,6 +25,10 @@ class SvgPen {
   readonly #parts: string[] = [];
   #path = "";
   #dashes: number[] = [];
+  /** How many groups are open, and how many were when each saved state was saved. */
+  #open = 0;
+  readonly #saved: number[] = [];
+  #clips = 0;
 
   constructor(measure: Pen) {
     this.#measure = measure;
@@ -32,6 +36,28 @@ class SvgPen {
 
   content(): string {
     return this.#parts.join("");
+  }
+
+  save(): void {
+    this.#saved.push(this.#open);
+  }
+
+  /** What was translated and clipped since then ends. */
+  restore(): void {
+    const before = this.#saved.pop() ?? 0;
+    this.#parts.push("</g>".repeat(this.#open - before));
+    this.#open = before;
+  }
+
+  translate(x: number, y: number): void {
+    this.#group(`transform="translate(${round(x)} ${round(y)})"`);
+  }
+
+  clip(): void {
+    this.#clips += 1;
+    const id = `clip${this.#clips}`;
+    this.#parts.push(`<clipPath id="${id}"><path d="${this.#path}"/></clipPath>`);
+    this.#group(`clip-path="url(#${id})"`);
   }
 
   fillRect(x: number, y: number, width: number, height: number): void {
@@ -88,6 +114,11 @@ class SvgPen {
     const font = `font-size="${size}" font-family="${family.replaceAll('"', "'")}"`;
     const place = `x="${round(x)}" y="${round(y)}"`;
     this.#parts.push(`<text ${place} ${font} ${this.#filled()}>${escaped}</text>`);
+  }
+
+  #group(attribute: string): void {
+    this.#parts.push(`<g ${attribute}>`);
+    this.#open += 1;
   }
 
   #filled(): string {

@@ -13,12 +13,12 @@ import { policyMarks, type PrefixRule } from "../layout/policy-marks.ts";
 import { boxOf, NARROW, type Row, type TableBox } from "../layout/rows.ts";
 import type { GroupBox, Strata } from "../layout/strata.ts";
 import type { Place } from "../source/read-path.ts";
-import type { State } from "../timeline/state.ts";
+import type { PlacedTable, State } from "../timeline/state.ts";
 import { drawBorehole } from "./borehole.ts";
 import { hatchAll, line, outline, outlineAll, type Pen, tombstones } from "./marks.ts";
 import { keyline, levelColour, type Palette } from "./palette.ts";
 import { drawBorder, drawMarks } from "./policy-marks.ts";
-import { drawRow, drawTables, EDGE, hasFresh, type RowStyle } from "./rows.ts";
+import { drawMoved, drawRow, drawTables, EDGE, hasFresh, type RowStyle } from "./rows.ts";
 import type { StillLevels } from "./still.ts";
 
 /** How long a table glides, a new one rises and a flushed one settles, in milliseconds. */
@@ -51,6 +51,8 @@ export interface Scene {
   /** Microseconds of the recording for a millisecond of the visitor; 0 while nothing moves. */
   pace: number;
   selected: number | undefined;
+  /** A table that is selected in another tree: what has its keys is tinted here, too. */
+  beside?: PlacedTable | undefined;
   /** How full the active memtable is, from 0 to 1; undefined where that is not known. */
   filling: number | undefined;
   /** Where the cuts of groups are, in pixels. */
@@ -130,7 +132,7 @@ function drawArrival(pen: Pen, { box, shift, opacity }: Arrival, style: RowStyle
   const at = { ...box, y: box.y + shift };
   pen.globalAlpha = opacity;
   drawTables(pen, [at], style);
-  if (box.table.arrival === "moved") outline(pen, at, style.palette.ink, 1.5, [4, 3]);
+  if (box.table.arrival === "moved") drawMoved(pen, [at], style.palette);
   pen.globalAlpha = 1;
 }
 
@@ -206,19 +208,22 @@ function drawGroup(
   line(pen, [front, top - 6], [front, bottom + output.height + 3], palette.live, 2);
 }
 
-function drawSelection(pen: Pen, { strata, selected, palette }: Scene): void {
+function drawSelection(pen: Pen, { strata, selected, beside, palette }: Scene): void {
   const box = boxOf(strata.rows, selected);
-  if (box === undefined) return;
+  // Ids of another tree mean nothing here.
+  const table = box?.table ?? (beside && { ...beside, id: -1 });
+  if (table === undefined) return;
   // What shares its keys, above and below.
   pen.globalAlpha = TINT;
   pen.fillStyle = palette.ink;
   for (const row of strata.rows) {
-    for (const table of overlapping([row], box.table)) {
-      const { x, y, width, height } = row.box(table);
+    for (const other of overlapping([row], table)) {
+      const { x, y, width, height } = row.box(other);
       pen.fillRect(x, y, width, height);
     }
   }
   pen.globalAlpha = 1;
+  if (box === undefined) return;
   outline(
     pen,
     { x: box.x - 2, y: box.y - 2, width: box.width + 4, height: box.height + 4 },

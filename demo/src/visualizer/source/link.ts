@@ -16,6 +16,12 @@ import {
   WORKLOADS,
 } from "./settings.ts";
 
+/** How the tree is shown. */
+export type View = "picture" | "text" | "compare";
+
+/** At which moment others are shown beside it: after as many bytes accepted, or at the same second. */
+export type SameBy = "bytes" | "seconds";
+
 /** What a link holds. */
 export interface Linked {
   settings: Settings;
@@ -26,6 +32,10 @@ export interface Linked {
   zoom?: Zoom | undefined;
   /** What equal widths hold, if it is not equal bytes. */
   axis?: AxisBy | undefined;
+  /** How the tree is shown, if it is not as a picture. */
+  view?: View | undefined;
+  /** By what the moments of others are found, if it is not by bytes. */
+  same?: SameBy | undefined;
   /** The id of a table. */
   selected?: number | undefined;
   /** The key that is read. */
@@ -48,6 +58,8 @@ export function encode({
   speed,
   zoom,
   axis,
+  view,
+  same,
   selected,
   read,
   rivals,
@@ -60,7 +72,8 @@ export function encode({
   const cmp = rivals?.join(",");
   const shown = zoom && `${rounded(zoom.from)},${rounded(zoom.to)}`;
   const key = read && keyHex(read);
-  const places = { at, speed, zoom: shown, axis, sel: selected, read: key, cmp, from };
+  const shape = { zoom: shown, axis, view, same, sel: selected };
+  const places = { at, speed, ...shape, read: key, cmp, from };
   for (const [name, value] of Object.entries(places)) {
     if (value !== undefined) fields.set(name, String(value));
   }
@@ -91,6 +104,8 @@ export function decode(fragment: string): Linked {
     speed: nearestSpeed(Number(fields.get("speed") ?? Number.NaN)),
     zoom: zoomOf(fields.get("zoom")),
     axis: fields.get("axis") === "keys" ? "keys" : undefined,
+    view: oneOf({ text: true, compare: true }, fields.get("view")),
+    same: fields.get("same") === "seconds" ? "seconds" : undefined,
     selected: number(fields.get("sel"), 0, Number.MAX_SAFE_INTEGER),
     read: keyOf(fields.get("read")),
     rivals: rivalsOf(fields.get("cmp")),

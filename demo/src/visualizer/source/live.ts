@@ -7,7 +7,7 @@ import { engine } from "./engine.ts";
 import { Power } from "./power.ts";
 import type { ReadPath, Wanted } from "./read-path.ts";
 import { readKey } from "./reading.ts";
-import type { Options, Recording, Status, Takeover } from "./recording.ts";
+import type { Options, Recording, Status, Takeover, Written } from "./recording.ts";
 import { liveOptions, livePolicy, type Settings, tooLarge } from "./settings.ts";
 import { shapeOf } from "./shape.ts";
 import { Writes } from "./writes.ts";
@@ -16,7 +16,7 @@ import { Writes } from "./writes.ts";
 const NAMES = ["visualizer", "visualizer-rival-1", "visualizer-rival-2"] as const;
 /** How long nothing must happen after the last write until the recording has ended, in milliseconds. */
 const QUIET = 400;
-/** The most of the time before a power failure in which nothing happened that is shown, in microseconds. */
+/** The most that is shown of a time in which nothing happened, in microseconds: a visitor may think for minutes. */
 const PAUSE = 250_000;
 
 /** Removes the stores of a tab that was closed in between, unless another tab has them. */
@@ -91,6 +91,24 @@ export class LiveRecording implements Recording {
       this.#failure ??= { unsynced: power.fail(), over: Promise.withResolvers() };
       this.#failing.abort();
       return this.#failure.over.promise;
+    };
+  }
+
+  get written(): Written | undefined {
+    const db = this.#db;
+    if (db === undefined) return undefined;
+    const after = (done: Promise<unknown>) =>
+      done.then(() => {
+        // It goes on: what comes of it may follow.
+        if (this.status.at === "ended") this.#tell({ at: "running", share: undefined });
+      });
+    const encoder = new TextEncoder();
+    return {
+      put: (key, value) =>
+        after(this.#writes.besides(db, { type: "put", key, value: encoder.encode(value) })),
+      delete: (key) => after(this.#writes.besides(db, { type: "delete", key })),
+      flush: () => after(db.flush()),
+      compact: () => after(db.compactRange()),
     };
   }
 
@@ -183,6 +201,10 @@ export class LiveRecording implements Recording {
     for await (const event of events) {
       if (event.type === "dropped") throw new Error(`This page missed ${event.count} events.`);
       if (event.type === "snapshot-forgotten") continue;
+      const { duration, end } = this.timeline;
+      const pause = event.micros + this.#offset - duration;
+      const idle = this.#writes.share === 1 && end.groups.length + end.sealed.length === 0;
+      if (idle && pause > PAUSE) this.#offset -= pause - PAUSE;
       const micros = event.micros + this.#offset;
       this.timeline.append([{ ...event, micros } satisfies EngineEvent]);
       this.#heard = performance.now();

@@ -18,6 +18,14 @@ export type Opened =
   | { type: "trace"; name: string; events: RecordedEvent[]; problem: string | undefined }
   | { type: "rows"; name: string; rows: Write[] };
 
+/** What is shown instead of a workload: a file, or a process. */
+export interface ShownFile {
+  name: string;
+  problem: string | undefined;
+  /** Whether it is an exported store. */
+  isStore?: boolean;
+}
+
 /** The most bytes of a file of text: all of it is in memory. */
 const BYTES_MAX = 512 << 20;
 

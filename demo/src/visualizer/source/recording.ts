@@ -22,16 +22,20 @@ export type Status =
   | { at: "ended" }
   | { at: "failed"; error: string };
 
-/** An open store that the visitor can change. Events show what comes of it. */
-export interface OpenStore {
-  readonly keyspaces: readonly string[];
-  /** The keyspace that is shown and changed. */
-  readonly keyspace: string;
-  show(keyspace: string): Promise<void>;
+/** What the visitor can do to a store. Events show what comes of it. */
+export interface Written {
   put(key: string, value: string): Promise<void>;
   delete(key: string): Promise<void>;
   flush(): Promise<void>;
   compact(): Promise<void>;
+}
+
+/** An open store that the visitor brought. */
+export interface OpenStore extends Written {
+  readonly keyspaces: readonly string[];
+  /** The keyspace that is shown and changed. */
+  readonly keyspace: string;
+  show(keyspace: string): Promise<void>;
   setPolicy(settings: Settings): Promise<void>;
 }
 
@@ -46,8 +50,10 @@ export interface Recording {
   readonly closed: Promise<void>;
   /** Whether it reads at any moment, not only at its end. */
   readonly readsBack: boolean;
-  /** The store that it shows, while that can be changed by hand. */
+  /** The visitor's store that it shows, while that is open. */
   readonly store?: OpenStore | undefined;
+  /** The store of its workload, while the visitor can write to it, too. */
+  readonly written?: Written | undefined;
   /**
    * Has the power fail, where there are files that can lose what was not synced; resolves once the store is open
    * again.

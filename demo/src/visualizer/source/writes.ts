@@ -1,4 +1,4 @@
-/** The operations of a recording on the engine. After a power failure they go on where they were. */
+/** The writes to the store of a recording. After a power failure those of its workload go on where they were. */
 
 import type { Db } from "terrane";
 import { type Operation, operationsOf, type Write } from "./operations.ts";
@@ -54,6 +54,12 @@ export class Writes {
     const first = this.#accepted.findIndex((batch) => batch.sequence > sequence);
     const gone = first < 0 ? [] : this.#accepted.splice(first);
     return gone.reduce((sum, { writes }) => sum + writes, 0);
+  }
+
+  /** Writes something that is not of the workload. */
+  async besides(db: Db, write: Write): Promise<void> {
+    const sequence = await db.batch([write]);
+    this.#accepted.push({ sequence, writes: 1 });
   }
 
   async #send(db: Db): Promise<void> {

@@ -47,6 +47,12 @@ export interface Wait extends Span {
   reason: StallReason;
 }
 
+/** So many groups, of which some were merged and others moved. */
+export interface Installed {
+  merges: number;
+  moves: number;
+}
+
 /** The history of a recording, as far as it is known. */
 export class History {
   readonly samples: Sample[] = [];
@@ -61,8 +67,9 @@ export class History {
   readonly seals: Seal[] = [];
   /** When the power failed, in microseconds. */
   readonly failures: number[] = [];
-  /** Times at which groups were installed, in microseconds. */
-  readonly #installs: number[] = [];
+  /** Times at which groups were installed, in microseconds: those that were merged, and those that only moved. */
+  readonly #merges: number[] = [];
+  readonly #moves: number[] = [];
   /** Times of decisions, in microseconds. */
   readonly decisions: number[] = [];
   readonly #running: Work[] = [];
@@ -96,9 +103,9 @@ export class History {
     ];
   }
 
-  /** The number of groups that were installed up to a moment. */
-  installsAt(micros: number): number {
-    return search(this.#installs.length, (i) => (this.#installs[i] ?? 0) <= micros);
+  /** The groups that were installed after one moment and up to another. */
+  installedIn(from: number, to: number): Installed {
+    return { merges: within(this.#merges, from, to), moves: within(this.#moves, from, to) };
   }
 
   /** About how many bytes were accepted by a moment: those in the active memtable, too. */
@@ -144,7 +151,7 @@ export class History {
         break;
       case "group-installed":
         this.#end(event.compaction, event.inputs[0] ?? 0, micros);
-        this.#installs.push(micros);
+        (event.moved ? this.#moves : this.#merges).push(micros);
         break;
       case "group-abandoned":
         this.#end(event.compaction, event.group, micros);
@@ -199,6 +206,12 @@ export class History {
       this.busy[work.lane]?.end(micros);
     }
   }
+}
+
+/** How many of these times lie after one moment, and not after another. */
+function within(times: readonly number[], from: number, to: number): number {
+  const until = (micros: number) => search(times.length, (i) => (times[i] ?? 0) <= micros);
+  return until(to) - until(from);
 }
 
 function elapsedOf(all: Map<StallReason, Elapsed>, reason: StallReason): Elapsed {

@@ -159,31 +159,33 @@ function begun(state: State, event: Of<"compaction-begun">): State {
 
 function groupOf(state: State, event: Of<"group-begun">): Group {
   const { compaction, inputs, level, run, cuts, moved, micros } = event;
-  const totalBytes = bytesOf(inputTables(state, inputs));
-  const none = { readBytes: 0, writtenBytes: 0, totalBytes };
-  const id = inputs[0] ?? 0;
+  const found = inputTables(state, inputs);
+  const size = (tables: typeof found) => bytesOf(tables.map(({ table }) => table));
   return {
     compaction,
-    id,
+    id: inputs[0] ?? 0,
     inputs,
     level,
     run,
     cuts,
     moved,
     began: micros,
-    ...none,
+    readBytes: 0,
+    totalBytes: size(found),
+    downBytes: size(found.filter(({ depth }) => depth !== level)),
+    writtenBytes: 0,
     toldAt: micros,
   };
 }
 
-/** The tables with these ids, as far as the tree has them. */
-function inputTables({ levels }: State, ids: readonly number[]): PlacedTable[] {
+/** The tables with these ids, as far as the tree has them, and their levels. */
+function inputTables({ levels }: State, ids: readonly number[]) {
   const wanted = new Set(ids);
-  const found: PlacedTable[] = [];
-  for (const { runs } of levels) {
+  const found: { table: PlacedTable; depth: number }[] = [];
+  for (const [depth, { runs }] of levels.entries()) {
     for (const { tables } of runs) {
       for (const table of tables) {
-        if (wanted.has(table.id) && found.push(table) === wanted.size) return found;
+        if (wanted.has(table.id) && found.push({ table, depth }) === wanted.size) return found;
       }
     }
   }

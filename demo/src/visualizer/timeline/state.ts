@@ -41,9 +41,10 @@ export interface Group {
   cuts: readonly Uint8Array[];
   moved: boolean;
   began: number;
-  /** Of its inputs, in bytes. */
+  /** Of its inputs, in bytes: what was read, all of them, and those of other levels than its own. */
   readBytes: number;
   totalBytes: number;
+  downBytes: number;
   writtenBytes: number;
   /** When that was told. */
   toldAt: number;

@@ -1,11 +1,11 @@
 /** The recording that is shown, its rivals, and the moment at which they are shown. */
 
-import type { Pen } from "../canvas/marks.ts";
+import type { Picture } from "../canvas/picture.ts";
 import type { AxisBy } from "../layout/key-axis.ts";
 import { WHOLE, type Zoom } from "../layout/zoom.ts";
 import { addressOf, attach } from "../source/attached.ts";
 import { ImportedRecording, removeImport } from "../source/imported.ts";
-import { openFile, OpenedRecording } from "../source/opened.ts";
+import { openFile, OpenedRecording, type ShownFile } from "../source/opened.ts";
 import type { Write } from "../source/operations.ts";
 import type { ReadPath, Wanted } from "../source/read-path.ts";
 import {
@@ -25,7 +25,8 @@ import {
   type Settings,
   sizesOf,
 } from "../source/settings.ts";
-import { decode, encode } from "../source/link.ts";
+import { decode, encode, type SameBy, type View } from "../source/link.ts";
+import type { Installed } from "../timeline/history.ts";
 import type { State } from "../timeline/state.ts";
 import { areNumbers } from "./keys.ts";
 
@@ -43,21 +44,6 @@ const STEP = 1000;
 /** More groups than these, installed within a second, are too many to follow: nothing glides. */
 const INSTALLS_MAX = 20;
 
-/** What is shown instead of a workload. */
-interface ShownFile {
-  name: string;
-  problem: string | undefined;
-  /** Whether it is an exported store. */
-  isStore?: boolean;
-}
-
-/** Something that is shown, and can be saved. */
-export interface Picture {
-  width: number;
-  height: number;
-  draw(pen: Pen): void;
-}
-
 /** The player of one recording. */
 export class Player {
   settings: Settings = $state(DEFAULTS);
@@ -70,6 +56,9 @@ export class Player {
   zoom: Zoom = $state.raw(WHOLE);
   /** What equal widths of the picture hold. */
   axisBy: AxisBy = $state("bytes");
+  /** How the tree is shown, and by what the moments of others beside it are found. */
+  view: View = $state("picture");
+  sameBy: SameBy = $state("bytes");
   /** Grows with the recording. */
   version = $state(0);
   recording: Recording = $state.raw(undefined as never);
@@ -128,6 +117,8 @@ export class Player {
     this.selected = linked.selected;
     this.zoom = linked.zoom ?? WHOLE;
     this.axisBy = linked.axis ?? "bytes";
+    this.view = linked.view ?? "picture";
+    this.sameBy = linked.same ?? "bytes";
     this.#chosen = linked.rivals;
     // A live run does not repeat itself: only a simulation takes over at the moment of a link.
     const from = isLive(linked.settings) ? undefined : linked.from;
@@ -324,13 +315,15 @@ export class Player {
 
   /** The link to what is shown. */
   link(): string {
-    const { settings, speed, selected, cursor, zoom, axisBy } = this;
+    const { settings, speed, selected, cursor, zoom, axisBy, view, sameBy } = this;
     const read = this.reading ? this.path?.key : undefined;
     return encode({
       settings,
       speed,
       zoom: zoom === WHOLE ? undefined : zoom,
       axis: axisBy === "bytes" ? undefined : axisBy,
+      view: view === "picture" ? undefined : view,
+      same: sameBy === "bytes" ? undefined : sameBy,
       selected,
       at: Math.round(cursor),
       read,
@@ -414,10 +407,14 @@ export class Player {
   /** Microseconds of the recording in a millisecond of what glides and rises; 0 while nothing does. */
   get pace(): number {
     if (!this.playing || this.#still.matches) return 0;
+    return this.passing === undefined ? this.speed * 1000 : 0;
+  }
+
+  /** What was installed within the visitor's last second, if it is too much to follow. */
+  get passing(): Installed | undefined {
     const { history } = this.recording.timeline;
-    const before = this.cursor - this.speed * 1e6;
-    const installs = history.installsAt(this.cursor) - history.installsAt(before);
-    return installs > INSTALLS_MAX ? 0 : this.speed * 1000;
+    const installed = history.installedIn(this.cursor - this.speed * 1e6, this.cursor);
+    return installed.merges + installed.moves > INSTALLS_MAX ? installed : undefined;
   }
 
   /** Advances the moment by what has passed since the last frame, or to the next decision. */
