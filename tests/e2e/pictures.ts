@@ -14,25 +14,31 @@ const ROW = /^\| \[([\w-]+)\]\((\S+)\) \|.*\| `(#\S+)` \|$/gm;
 
 /** What is done on the page before the picture is taken. */
 const DONE: Record<string, (page: Page) => Promise<void>> = {
-  "05-three-policies": (page) => page.keyboard.press("c"),
   "07-false-positive": async (page) => {
     await page.keyboard.press("r");
     await page.getByRole("button", { name: "one that a filter is wrong about" }).click();
     await page.getByRole("button", { name: "to the end" }).click();
     await expect(page.locator(".reading .sum")).toBeVisible();
   },
-  "08-moves": async (page) => {
-    await page.keyboard.press(" ");
-    await page.waitForTimeout(400);
-  },
+  "08-moves": (page) => playUntil(page, 3207),
   "11-spooky-chapter": (page) => expect(page.locator(".question [role=status]")).not.toBeEmpty(),
   "12-table-view": async (page) => {
-    await page.keyboard.press("t");
     const table = page.locator(".tables tbody tr", { hasText: "being merged" }).nth(4);
     await table.getByRole("button").focus();
     await page.keyboard.press("Enter");
   },
 };
+
+/** Plays up to a moment, in milliseconds, and has it stay in view: what moves does so only while it plays. */
+function playUntil(page: Page, moment: number): Promise<void> {
+  return page.evaluate(async (moment) => {
+    const frame = window.requestAnimationFrame.bind(window);
+    const time = document.querySelector("[role=slider]");
+    document.querySelector<HTMLElement>(".play")?.click();
+    while (Number(time?.getAttribute("aria-valuenow")) < moment) await new Promise(frame);
+    window.requestAnimationFrame = () => 0;
+  }, moment);
+}
 
 const SIZES: Record<string, { width: number; height: number }> = {
   "03-1024": { width: 1024, height: 768 },

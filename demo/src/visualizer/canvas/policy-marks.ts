@@ -32,14 +32,15 @@ interface Canvas {
 /** Draws the marks that lie under the tables. */
 export function drawBorder(pen: Pen, { border }: PolicyMarks, { width, palette }: Canvas): void {
   if (border === undefined) return;
-  const points = Array.from({ length: Math.ceil(width / 2) + 1 }, (_, i): [number, number] => [
-    i * 2,
-    border + Math.sin((i * 2 * 2 * Math.PI) / WAVE.length) * WAVE.height,
-  ]);
-  curve(pen, points, palette.ink2, 1.5);
   pen.font = LABEL;
   const text = "horizontal part above, vertical part below";
-  label(pen, text, width - 6 - pen.measureText(text).width, border + 4, palette.ink2, palette.bed);
+  const at = width - 6 - pen.measureText(text).width;
+  // The wave ends where the text begins.
+  const points = Array.from({ length: Math.max(Math.floor(at / 2) - 1, 2) }, (_, i) => {
+    return [i * 2, border + Math.sin((i * 4 * Math.PI) / WAVE.length) * WAVE.height] as const;
+  });
+  curve(pen, points, palette.ink2, 1.5);
+  label(pen, text, at, border + 4, palette.ink2, palette.bed);
 }
 
 /** Text in free space: what lies under it does not show. */
