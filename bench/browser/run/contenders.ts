@@ -8,8 +8,9 @@ import { fileURLToPath } from "node:url";
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 const DEFAULT_DURABILITY = "the browser's default durability, which is relaxed";
+const LINE = "from the page behind a thin message layer";
 const SQLITE =
-  "from the page behind a thin message layer; locking_mode EXCLUSIVE, WAL, synchronous NORMAL, " +
+  `${LINE}; locking_mode EXCLUSIVE, WAL, synchronous NORMAL, ` +
   "WITHOUT ROWID with a BLOB key, prepared statements, 16 MiB of cache";
 
 /** All of them; the first is the one that the others are compared with. */
@@ -23,6 +24,12 @@ export const CONTENDERS: Record<string, string> = {
   dexie: `${version("dexie")}, durability "relaxed", objects with a binary key`,
   sqlite: `${version("@sqlite.org/sqlite-wasm")}, opfs-sahpool, ${SQLITE}`,
   "wa-sqlite": `${version("@journeyapps/wa-sqlite")}, AccessHandlePoolVFS, ${SQLITE}`,
+  regolith:
+    `${locked("regolith")}, its profile for browsers on its pool of access handles, ${LINE}; ` +
+    "durability Eventual, 4 MiB of memtable, 16 MiB of cache",
+  "trine-kv":
+    `${locked("trine-kv")}, on OPFS, ${LINE}; durability Buffered, 4 MiB of memtable, ` +
+    "tables in memory, maintenance when a write is refused",
 };
 
 /** Those that are compared unless others are asked for. */
@@ -37,6 +44,12 @@ export function named(list: string): string[] {
     throw new Error(`--contenders: expected all or some of ${all}, found ${unknown}`);
   }
   return all.filter((name) => asked.includes(name));
+}
+
+/** The version of a crate, as the lock file of those that are built says. */
+function locked(name: string): string {
+  const lock = readFileSync(join(ROOT, "rust/Cargo.lock"), "utf8");
+  return lock.match(`name = "${name}"\nversion = "(.+)"`)?.[1] ?? "unknown";
 }
 
 /** The version of a package, as its own manifest says. */

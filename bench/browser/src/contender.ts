@@ -30,7 +30,15 @@ export interface Contender {
 
 /** The contenders' names. */
 export type Name =
-  "terrane" | "indexeddb" | "idb-keyval" | "browser-level" | "dexie" | "sqlite" | "wa-sqlite";
+  | "terrane"
+  | "indexeddb"
+  | "idb-keyval"
+  | "browser-level"
+  | "dexie"
+  | "sqlite"
+  | "wa-sqlite"
+  | "regolith"
+  | "trine-kv";
 
 /** Loads each contender alone, as an application that uses it would, and nobody is charged with another's module. */
 export type Loaders = Record<Name, () => Promise<Contender>>;

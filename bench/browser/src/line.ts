@@ -1,13 +1,11 @@
 /**
  * A thin message layer between a page and a worker that has a store, of the cost that a careful
  * application would pay: calls of one turn travel in one message, keys and values in one buffer that
- * is transferred. All keys are of one length and all values of another, so that no length travels.
+ * is transferred.
  */
 
-import type { Entry, Store } from "./contender.ts";
-
-const KEY = 16;
-const VALUE = 100;
+import type { Store } from "./contender.ts";
+import { concatenate, entriesOf, KEY, split, VALUE } from "./packed.ts";
 
 interface Call {
   id: number;
@@ -98,24 +96,4 @@ async function perform(
       await store.close();
       return [];
   }
-}
-
-function concatenate(strings: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(strings.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const string of strings) {
-    whole.set(string, at);
-    at += string.length;
-  }
-  return whole;
-}
-
-function split(bytes: Uint8Array, length: number): Uint8Array[] {
-  return Array.from({ length: bytes.length / length }, (_, at) =>
-    bytes.subarray(at * length, (at + 1) * length),
-  );
-}
-
-function entriesOf(bytes: Uint8Array): Entry[] {
-  return split(bytes, KEY + VALUE).map((entry) => [entry.subarray(0, KEY), entry.subarray(KEY)]);
 }

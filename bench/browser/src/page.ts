@@ -14,6 +14,8 @@ const onPage: Loaders = {
   ...onIndexedDb,
   sqlite: served("sqlite"),
   "wa-sqlite": served("wa-sqlite"),
+  regolith: served("regolith"),
+  "trine-kv": served("trine-kv"),
 };
 
 /** The worker in which the contender runs its workloads; kept, so that its code stays warm. */

@@ -19,6 +19,8 @@ const inWorker: Loaders = {
   ...onIndexedDb,
   sqlite: async () => (await import("./contenders/sqlite.ts")).sqlite,
   "wa-sqlite": async () => (await import("./contenders/wa-sqlite.ts")).waSqlite,
+  regolith: async () => (await import("./contenders/rust.ts")).regolith,
+  "trine-kv": async () => (await import("./contenders/rust.ts")).trineKv,
 };
 
 self.onmessage = async ({ data: task }: MessageEvent<Task>) => {

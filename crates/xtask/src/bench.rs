@@ -4,7 +4,7 @@
 use crate::browser::{CHROMIUM, FIREFOX};
 use crate::node::{self, COMPARISON};
 use crate::workspace::Workspace;
-use crate::{progress, setup, wasm};
+use crate::{peers, progress, setup, wasm};
 use anyhow::{Result, ensure};
 use clap::ValueEnum;
 use std::process::Command;
@@ -14,7 +14,7 @@ use std::process::Command;
 pub enum Subject {
     /// The engine beside RocksDB, fjall, redb, LMDB and SQLite
     Native,
-    /// The engine beside IndexedDB, libraries on it and SQLite, in Chromium or Firefox
+    /// The engine beside IndexedDB, libraries on it, and stores on OPFS, in Chromium or Firefox
     Browser,
     /// The engine's hot paths, and what callers do (criterion)
     Micro,
@@ -90,14 +90,15 @@ pub fn papers(workspace: &Workspace, scale: &str, paper: Option<&str>) -> Result
     show(cargo)
 }
 
-/// Builds the npm package and runs the comparison in the browser that `--browser` names, or else in
-/// Chromium; `arguments` go to it.
+/// Builds the npm package, and what else `--contenders` names of Rust, and runs the comparison in the
+/// browser that `--browser` names, or else in Chromium; `arguments` go to it.
 ///
 /// # Errors
 /// A missing tool, a step of the build that failed, or a store that returned what was not written.
 fn browser(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let firefox = value_of(arguments, "--browser") == Some("firefox");
     let browser = if firefox { &FIREFOX } else { &CHROMIUM };
+    peers::build(workspace, value_of(arguments, "--contenders").unwrap_or_default())?;
     wasm::build(workspace, wasm::Profile::Release)?;
     setup::ensure(workspace, &[&node::Node, &node::Npm, &COMPARISON, browser])?;
     let build = workspace.npm(COMPARISON.folder, &["run", "build"]);

@@ -17,6 +17,7 @@ mod lanes;
 mod mutants;
 mod need;
 mod node;
+mod peers;
 mod progress;
 mod rust;
 mod serve;

@@ -379,5 +379,7 @@ mod tests {
             assert_eq!(locked_version(&lock, package), Some(bindgen.as_str()), "{package}");
         }
         assert_eq!(locked_version(&lock, "wasm-pack"), Some(WasmPack::VERSION));
+        let peers = fs::read_to_string(workspace.path("bench/browser/rust/Cargo.lock")).unwrap();
+        assert_eq!(locked_version(&peers, "wasm-bindgen"), Some(bindgen.as_str()));
     }
 }

@@ -354,7 +354,11 @@ impl Module {
     }
 }
 
-fn wasm_opt(
+/// Runs wasm-opt, which comes with the packages of `bindings-js`, on a module.
+///
+/// # Errors
+/// When it fails.
+pub fn wasm_opt(
     workspace: &Workspace,
     label: &str,
     flags: &[&str],

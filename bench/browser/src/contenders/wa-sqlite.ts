@@ -7,6 +7,8 @@ import * as SQLite from "@journeyapps/wa-sqlite";
 import loadModule from "@journeyapps/wa-sqlite/dist/wa-sqlite.mjs";
 import { AccessHandlePoolVFS } from "@journeyapps/wa-sqlite/src/examples/AccessHandlePoolVFS.js";
 import type { Contender, Entry, Store } from "../contender.ts";
+import { removeDirectory } from "../opfs.ts";
+import { turns } from "../turns.ts";
 import { checkMode, SETTINGS, STATEMENTS, TABLE } from "./sql.ts";
 
 const DIRECTORY = "comparison-wa-sqlite";
@@ -17,9 +19,7 @@ let opened = 0;
 export const waSqlite: Contender = {
   async open() {
     const { module, sqlite3 } = await loading;
-    const root = await navigator.storage.getDirectory();
-    await root.getDirectoryHandle(DIRECTORY, { create: true });
-    await root.removeEntry(DIRECTORY, { recursive: true });
+    await removeDirectory(DIRECTORY);
     // A closed pool cannot be opened again, and SQLite finds the oldest of a name.
     const pool = await AccessHandlePoolVFS.create(`${DIRECTORY}/${++opened}`, module);
     sqlite3.vfs_register(pool, true);
@@ -66,13 +66,8 @@ async function store(sqlite3: SQLiteAPI, db: number, pool: AccessHandlePoolVFS):
     return result;
   };
 
-  let last: Promise<unknown> = Promise.resolve();
-  /** Operations take turns: they share a connection and its statements. */
-  const inTurn = <T>(operation: () => Promise<T>): Promise<T> => {
-    const result = last.then(operation);
-    last = result.catch(() => undefined);
-    return result;
-  };
+  // Operations share a connection and its statements.
+  const inTurn = turns();
   return {
     batch: (entries) =>
       inTurn(() =>

@@ -1,0 +1,9 @@
+/** Lets operations take turns: each begins when the one before it has ended. */
+export function turns(): <T>(operation: () => T | Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (operation) => {
+    const result = last.then(operation);
+    last = result.catch(() => undefined);
+    return result;
+  };
+}
