@@ -3,7 +3,8 @@
 //! One binary for all: linking the engine takes longer than most of these tests.
 //!
 //! * Crashes: [`crash`] cuts power at every storage operation, [`recovery_cut`] while recovery runs,
-//!   [`compact_range_cut`] while a range is compacted; [`killed_process`] ends the process.
+//!   [`compact_range_cut`] while a range is compacted, [`close_cut`] while a close flushes;
+//!   [`killed_process`] ends the process.
 //!   [`durability_rules`] shows that these tests notice each broken rule.
 //! * I/O failures: [`io_failures`], [`recovery_faults`], [`silent_faults`], [`many_tables`].
 //! * Damaged bytes: [`bit_flips`], [`lost_commits`], [`fuzz`].
@@ -16,6 +17,7 @@
 mod bit_flips;
 mod checkpoint;
 mod clean_close;
+mod close_cut;
 mod compact_range;
 mod compact_range_cut;
 mod crash;
