@@ -54,6 +54,21 @@ fn logs_that_were_replayed_retire_once_their_entries_are_in_tables() {
     assert!(entries(&reopen()) == before);
 }
 
+#[test]
+fn a_store_whose_logs_cannot_be_made_durable_is_not_opened_until_they_can() {
+    let vfs = faulty();
+    let db = open(directory(&vfs), slices()).unwrap();
+    put(&db, 1);
+    // As a process that is killed.
+    std::mem::forget(db);
+    let storage = directory(&vfs);
+    vfs.fail_from(vfs.operations(), Fault::Io);
+    let refused = open(storage, slices()).map_err(Error::into_kind);
+    assert!(matches!(refused, Err(ErrorKind::Io(_))));
+    vfs.heal();
+    assert_eq!(keys(&open(directory(&vfs), slices()).unwrap()), [1]);
+}
+
 /// A log of three records, of which the last is damaged and no claim is behind it.
 fn torn() -> FaultVfs {
     let vfs = faulty();
