@@ -155,11 +155,12 @@ impl LogWriter {
     fn put(&mut self, size: u64) -> Result<()> {
         let end = (self.capacity - self.end - size).min(END.len() as u64);
         self.record.resize((size + end) as usize, 0);
-        let written = if self.put_mapped() {
-            Ok(())
-        } else {
-            write_all_at(&*self.file, &self.record, self.end)
-        };
+        #[cfg(not(target_arch = "wasm32"))]
+        let is_written = self.put_mapped();
+        #[cfg(target_arch = "wasm32")]
+        let is_written = false;
+        let written =
+            if is_written { Ok(()) } else { write_all_at(&*self.file, &self.record, self.end) };
         if self.record.capacity() > KEPT_BYTES {
             self.record = Vec::new();
         }
@@ -183,11 +184,6 @@ impl LogWriter {
             self.mapped = None;
         }
         is_written
-    }
-
-    #[cfg(target_arch = "wasm32")]
-    fn put_mapped(&self) -> bool {
-        false
     }
 
     fn usable(&self) -> Result<()> {
