@@ -9,17 +9,19 @@ const preloads: Plugin = {
   transformIndexHtml: {
     order: "post",
     handler: (_, { bundle, path }) => {
-      const names = Object.keys(path === "/index.html" ? (bundle ?? {}) : {});
+      const names = Object.keys(bundle ?? {});
       const link = (as: string) => (name: string) => ({
         tag: "link",
         attrs: { rel: "preload", as, href: `./${name}`, crossorigin: "" },
         injectTo: "head" as const,
       });
       return [
-        // It is laid out with these fonts; those of the chapters come with them.
+        // Pages are laid out with these fonts; those of the chapters come with them.
         ...names.filter((name) => /barlow.*\.woff2$/.test(name)).map(link("font")),
-        // A visitor sees a simulation first.
-        ...names.filter((name) => /terrane_sim.*\.wasm$/.test(name)).map(link("fetch")),
+        // A visitor of the visualizer sees a simulation first.
+        ...names
+          .filter((name) => path === "/index.html" && /terrane_sim.*\.wasm$/.test(name))
+          .map(link("fetch")),
       ];
     },
   },

@@ -1,6 +1,6 @@
 /** Formatting of numbers, sizes and keys. */
 
-const whole = new Intl.NumberFormat("en");
+const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const short = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
 
 /** A count, with its digits grouped. */

@@ -1,5 +1,8 @@
 /** The page: opens its store, shows it, and sets up the panels. */
 
+import "@fontsource/barlow-semi-condensed/latin-400.css";
+import "@fontsource/barlow-semi-condensed/latin-500.css";
+import "@fontsource/barlow-semi-condensed/latin-600.css";
 import type { Db } from "terrane";
 import { maintenancePanel } from "./maintenance-panel.ts";
 import { countKeys, showStats, showUsage } from "./stats-panel.ts";

@@ -13,6 +13,7 @@ import "./styles/time.css";
 import "./styles/reading.css";
 import "./styles/overlays.css";
 import "./styles/chapters.css";
+import "./styles/crash.css";
 import "./styles/questions.css";
 import "./styles/narrow.css";
 import { simulatorModule } from "./source/simulator-module.ts";
