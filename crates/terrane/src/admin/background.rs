@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(since.merges.bytes_per_second, 200_000);
     }
 
-    /// Memtables, parts of merges and files that wait for a job.
+    /// Memtables, parts of merges and files that no job has taken.
     fn queued(db: &Db) -> [u64; 3] {
         let mut background = BackgroundStats::default();
         db.engine().count_queued(&mut background);
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_job_has_taken_is_counted_by_kind() {
+    fn queued_work_is_counted_by_kind() {
         let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
         let executor = Arc::new(SliceExecutor::default());
         let db = Db::open_storage(storage, Options::small(), executor).unwrap();
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(queued(&db), [0, 1 + 3, 0], "a group, and three parts of the other");
         parts.into_iter().for_each(run);
         (0..7).for_each(|_| run(next(JobFilter::Other)));
-        // The last merge is let go of when something is searched for.
+        // The last merge is released by the next search for work.
         assert!(lock(&engine.state).next_begun(usize::MAX).is_none());
         assert_eq!(queued(&db), [0, 0, 2], "the inputs");
     }

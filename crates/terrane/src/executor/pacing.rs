@@ -115,13 +115,13 @@ mod tests {
     use crate::{Db, Options};
     use std::sync::Arc;
 
-    /// What a listener was told of slowdowns: of what, and whether one began or ended.
-    type Told = Arc<Mutex<Vec<(Stall, bool)>>>;
+    /// The slowdowns that a listener was notified of: the reason, and whether one began or ended.
+    type Slowdowns = Arc<Mutex<Vec<(Stall, bool)>>>;
 
     /// A store of which only the memory of memtables can be near a limit.
-    fn open() -> (Db, Told) {
-        let told = Told::default();
-        let events = told.clone();
+    fn open() -> (Db, Slowdowns) {
+        let slowdowns = Slowdowns::default();
+        let events = slowdowns.clone();
         let listener = move |_, event: &Event| match event {
             Event::SlowdownBegun { reason } => lock(&events).push((*reason, true)),
             Event::SlowdownEnded { reason, .. } => lock(&events).push((*reason, false)),
@@ -131,10 +131,10 @@ mod tests {
         let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
         let db = Db::open_storage(storage, options, Arc::new(SliceExecutor::default())).unwrap();
         db.engine().sealed_bytes.store(1, Ordering::Relaxed);
-        (db, told)
+        (db, slowdowns)
     }
 
-    /// As where memtables take this share of their memory, in percent, and so much was written since.
+    /// Sets how much of their memory memtables take, in percent, and counts bytes as written.
     fn write(db: &Db, percent: u64, bytes: u64) {
         let engine = db.engine();
         let taken = engine.options().memtables_share() / 100 * percent;
@@ -142,7 +142,7 @@ mod tests {
         engine.counters.user_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Bytes that are added up before they pay.
+    /// The written bytes at which a payment is due.
     fn step(db: &Db) -> u64 {
         Throttle::default().pays_at(db.engine())
     }
@@ -161,21 +161,21 @@ mod tests {
     }
 
     #[test]
-    fn a_write_waits_until_jobs_have_worked_for_what_was_paid_for() {
+    fn a_write_waits_until_jobs_have_done_the_work_that_is_due() {
         let (db, _) = open();
         let pacing = Pacing::default();
-        assert!(!pacing.is_behind() && !pacing.work(0), "nobody has paid");
+        assert!(!pacing.is_behind() && !pacing.work(0), "nothing is due");
         write(&db, 100, step(&db));
         assert!(pacing.pay(db.engine(), 1).is_some() && pacing.is_behind());
         let due = work_due(step(&db), db.engine().backpressure());
         assert!(pacing.work(due - 1) && pacing.is_behind());
         assert!(pacing.work(1) && !pacing.is_behind());
-        assert!(!pacing.work(1), "no write waits for what is done then");
+        assert!(!pacing.work(1), "no write waits for work beyond that");
         assert!(pacing.pay(db.engine(), 1).is_none());
     }
 
     #[test]
-    fn writes_are_spared_for_what_jobs_did_before_but_not_for_all_of_it() {
+    fn work_done_ahead_of_payment_is_credited_up_to_a_limit() {
         for (worked, spared) in [(0, 0), (1000, 1000), (CREDIT_MAX + 1000, CREDIT_MAX)] {
             let (db, _) = open();
             let pacing = Pacing::default();
@@ -189,24 +189,24 @@ mod tests {
     }
 
     #[test]
-    fn with_room_again_the_rest_is_forgiven_and_the_slowdown_ends() {
-        let (db, told) = open();
+    fn a_slowdown_ends_far_from_the_limit_and_the_rest_is_forgiven() {
+        let (db, slowdowns) = open();
         let pacing = Pacing::default();
         write(&db, 80, step(&db));
         let pause = pacing.pay(db.engine(), 1).unwrap();
         pacing.begin(db.engine(), pause.reason);
         write(&db, 90, step(&db));
         assert!(pacing.pay(db.engine(), 1).is_some() && pacing.is_behind());
-        assert_eq!(*lock(&told), [(Stall::Memory, true)], "it goes on");
+        assert_eq!(*lock(&slowdowns), [(Stall::Memory, true)], "the slowdown goes on");
         write(&db, 40, step(&db));
         assert!(pacing.pay(db.engine(), 1).is_none() && !pacing.is_behind());
-        assert_eq!(*lock(&told), [(Stall::Memory, true), (Stall::Memory, false)]);
+        assert_eq!(*lock(&slowdowns), [(Stall::Memory, true), (Stall::Memory, false)]);
         pacing.end(db.engine());
-        assert_eq!(lock(&told).len(), 2);
+        assert_eq!(lock(&slowdowns).len(), 2);
     }
 
     #[test]
-    fn with_room_a_write_looks_further_once_enough_was_written_to_pay() {
+    fn far_from_the_limit_writes_check_it_once_per_payment() {
         let (db, _) = open();
         let (engine, pacing) = (db.engine(), Pacing::default());
         let looks_at = || pacing.looks_at.load(Ordering::Relaxed);
@@ -217,6 +217,6 @@ mod tests {
         assert!(pacing.pay(engine, 1).is_none());
         write(&db, 100, 1);
         assert!(pacing.pay(engine, 1).is_some());
-        assert_eq!(looks_at(), 0, "each looks while a slowdown lasts");
+        assert_eq!(looks_at(), 0, "each write checks during a slowdown");
     }
 }

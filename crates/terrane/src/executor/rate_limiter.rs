@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn with_another_rate_what_was_granted_before_is_forgotten() {
+    fn a_restart_forgets_what_the_old_rate_had_granted() {
         let mut limiter = RateLimiter::default();
         assert_eq!(limiter.request(SECOND, 1, true, 100), Ok(()));
         let waits = [true, false].map(|flush| limiter.request(SECOND, 1, flush, 1));

@@ -143,7 +143,7 @@ mod tests {
     use std::sync::mpsc::channel;
 
     #[test]
-    fn a_lane_has_as_many_threads_as_it_may_and_queues_what_comes_beyond() {
+    fn a_lane_starts_threads_up_to_its_limit_and_queues_the_rest() {
         let pool = WorkerPool::with(2, 1);
         let (held, receiver) = channel::<()>();
         let receiver = Arc::new(Mutex::new(receiver));

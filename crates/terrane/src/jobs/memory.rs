@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_merge_beyond_those_that_run_at_once_takes_half_of_what_they_leave() {
+    fn a_merge_beyond_the_expected_number_gets_half_of_the_rest() {
         let memory = memory(96 << 20);
         let half = (96 - 48) << 20 >> 1;
         let merges: Vec<_> = (0..2).map(|_| memory.reserve_merge(100)).collect();

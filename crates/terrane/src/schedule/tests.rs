@@ -1,23 +1,23 @@
-//! What changes while a policy is asked, or the next slice of a range is sought; and which job is next
-//! (`order`).
+//! What changes while a policy is asked, or the next slice of a range is sought; changes of levels
+//! (`levels`); and which job is next (`order`).
 
+mod levels;
 mod order;
 
 use super::planning::{PlanRequest, rename};
 use super::{Job, JobFilter};
 use crate::Range;
-use crate::engine::{Engine, PendingReshape, RangeRequest, Stage};
+use crate::engine::{Engine, RangeRequest, Stage};
 use crate::executor::Executor;
 use crate::jobs::Progress;
 use crate::storage::Directory;
 use crate::storage::vfs::MemoryVfs;
 use crate::sync::lock;
-use crate::version::Tree;
 use crate::{Db, Durability, Error, ErrorKind, Options, Result};
 use std::sync::{Arc, Mutex};
 use terrane_policy::{
-    Action, Compaction, Destination, Group, Installed, LevelChange, Observed, Plan, PlanContext,
-    Policy, PolicyOptions, Reason, Reshape, RunId, Step, TableId, TableInfo,
+    Action, Compaction, Destination, Group, Installed, Observed, Plan, PlanContext, Policy,
+    PolicyOptions, RunId, Step, TableId, TableInfo,
 };
 
 /// Leaves every job to the test.
@@ -387,107 +387,7 @@ fn a_policy_is_told_once_of_reads_and_with_which_group_its_compaction_ends() {
     assert_eq!(lock(&told)[..], [(false, 2), (false, 0), (true, 0)]);
 }
 
-/// Reads of tables, as a policy was given them each time.
-type TableReads = Arc<Mutex<Vec<Vec<(TableId, u64)>>>>;
-
-/// Adds a level to any tree that has one, and watches reads; notes those of tables that it was given.
-struct Deepens(TableReads);
-
-impl Policy for Deepens {
-    fn name(&self) -> &'static str {
-        "deepens"
-    }
-
-    fn plan(&self, context: &PlanContext) -> Option<Plan> {
-        let reads = &context.observed.table_reads;
-        lock(&self.0).push(reads.iter().map(|(table, reads)| (*table, *reads)).collect());
-        let change = LevelChange::Add(1);
-        let reason = Reason::new("a test".to_owned(), Vec::new());
-        (context.shape.levels().len() > 1).then(|| Reshape { change, reason }.into())
-    }
-
-    fn watches_reads(&self) -> bool {
-        true
-    }
-}
-
-/// Point reads that no plan has taken.
-fn point_reads(db: &Db) -> u64 {
-    let keyspaces = db.engine().keyspaces.load();
-    let keyspace = keyspaces.get(&db.default_keyspace().id()).unwrap();
-    keyspace.access_stats.observed(&Tree::default()).point_reads
-}
-
-#[test]
-fn a_change_of_levels_that_is_abandoned_is_planned_again_from_the_same_reads() {
-    let given = TableReads::default();
-    let for_policy = given.clone();
-    let db = open_with(move || Box::new(Deepens(for_policy.clone())));
-    flush(&db, 1);
-    flush(&db, 2);
-    let read = tables(&db).into_iter().map(|(_, table)| table).max().unwrap();
-    assert_eq!(db.default_keyspace().get([2]).unwrap(), Some(vec![2]));
-    begin_other(&db);
-    run(db.engine().next_job(JobFilter::Other).unwrap());
-    assert_eq!(db.default_keyspace().get([2]).unwrap(), Some(vec![2]));
-
-    let engine = db.engine();
-    for _ in 0..2 {
-        let work = engine.propose(ask(&db)).expect("a level is to be added");
-        assert_eq!((lock(&engine.state).reshapes.len(), point_reads(&db)), (1, 0));
-        drop(Job::new(engine.clone(), work));
-        assert_eq!((lock(&engine.state).reshapes.len(), point_reads(&db)), (0, 2));
-    }
-    let given = lock(&given);
-    assert_eq!(given.len(), 2);
-    let [(table, 1)] = given[0][..] else { panic!("{given:?}") };
-    assert!(table > read, "the reads of tables that are gone do not count: {given:?}");
-}
-
-#[test]
-fn a_change_of_levels_gives_back_the_reads_where_its_policy_was_replaced() {
-    for (is_replaced, left) in [(false, 0), (true, 1)] {
-        let db = open_with(move || Box::new(Deepens(TableReads::default())));
-        flush(&db, 1);
-        begin_other(&db);
-        run(db.engine().next_job(JobFilter::Other).unwrap());
-        assert_eq!(db.default_keyspace().get([1]).unwrap(), Some(vec![1]));
-        let engine = db.engine();
-        let work = engine.propose(ask(&db)).expect("a level is to be added");
-        if is_replaced {
-            db.default_keyspace().set_policy(&PolicyOptions::default()).unwrap();
-        }
-        let levels = db.default_keyspace().shape().unwrap().levels().len();
-        run(Job::new(engine.clone(), work));
-        assert_eq!(db.default_keyspace().shape().unwrap().levels().len(), levels + 1);
-        assert_eq!(point_reads(&db), left, "{is_replaced}");
-    }
-}
-
-#[test]
-fn no_slice_is_sought_before_a_change_of_levels_is_made_or_while_another_runs() {
-    let (db, _) = open();
-    flush(&db, 1);
-    let (engine, id) = (db.engine(), db.default_keyspace().id());
-    let number = request_range(&db);
-    let mut state = lock(&engine.state);
-    let (change, reason) = (LevelChange::Add(1), Reason::new("a test".to_owned(), Vec::new()));
-    let planner = engine.keyspaces.load().get(&id).unwrap().policy.load_full();
-    let reshape = Reshape { change, reason };
-    let pending = PendingReshape { reshape, planner, observed: Observed::default() };
-    state.reshapes.insert(id, pending);
-    assert!(engine.next_range(&mut state).is_none());
-    state.reshapes.remove(&id);
-    for (stage, is_next) in [(Stage::Runs(1), false), (Stage::Blocked, false), (Stage::Turn, true)]
-    {
-        state.ranges[0].stage = stage;
-        assert_eq!(engine.next_range(&mut state).is_some(), is_next);
-    }
-    drop(state);
-    engine.take_back_range(number).unwrap();
-}
-
-/// Has a table merged that is not there.
+/// Plans a merge of a table that does not exist.
 struct Errs;
 
 impl Policy for Errs {
@@ -501,7 +401,7 @@ impl Policy for Errs {
 }
 
 #[test]
-fn plans_that_are_refused_in_a_row_are_counted_until_another_plans_instead() {
+fn refused_plans_are_counted_until_the_fallback_plans_instead() {
     let db = open_with(|| Box::new(Errs));
     flush(&db, 1);
     let id = db.default_keyspace().id();
@@ -528,19 +428,6 @@ fn a_policy_is_asked_when_its_store_is_opened() {
     let db = open();
     run(db.engine().next_job(JobFilter::Other).unwrap());
     assert_eq!(tables(&db).len(), 1);
-}
-
-#[test]
-fn reads_are_counted_of_tables_that_were_read() {
-    let given = TableReads::default();
-    let for_policy = given.clone();
-    let db = open_with(move || Box::new(Deepens(for_policy.clone())));
-    flush(&db, 1);
-    flush(&db, 2);
-    let newest = tables(&db).into_iter().map(|(_, table)| table).max().unwrap();
-    (0..3).for_each(|_| drop(db.default_keyspace().get([2]).unwrap()));
-    assert!(db.engine().propose(ask(&db)).is_none());
-    assert_eq!(*lock(&given), [vec![(newest, 3)]]);
 }
 
 #[test]

@@ -60,17 +60,17 @@ mod tests {
     use std::sync::{Arc, Barrier};
 
     #[test]
-    fn a_thread_knows_its_place_in_its_pool_and_one_of_no_pool_has_none() {
+    fn a_pool_thread_knows_its_index_and_other_threads_have_none() {
         assert_eq!(Pool::thread(), None);
         let pool = Pool::new(2).unwrap();
-        let (told, numbers) = channel();
-        // Each thread has one of the jobs.
+        let (sender, numbers) = channel();
+        // No thread takes both jobs.
         let barrier = Arc::new(Barrier::new(2));
         for _ in 0..2 {
-            let (told, barrier) = (told.clone(), barrier.clone());
+            let (sender, barrier) = (sender.clone(), barrier.clone());
             pool.spawn(move || {
                 barrier.wait();
-                told.send(Pool::thread()).unwrap();
+                sender.send(Pool::thread()).unwrap();
             });
         }
         let mut numbers = [(); 2].map(|()| numbers.recv().unwrap());

@@ -320,7 +320,7 @@ mod tests {
     use crate::version::Histograms;
     use terrane_policy::ShapeEdit;
 
-    /// A tree of three runs of nine tables, each of ten keys of a byte, with its tables.
+    /// A tree of three runs of nine tables, ten one-byte keys each, and the tables.
     fn of_three_runs(obsolete_files: Arc<ObsoleteFiles>) -> (Tree, Vec<Arc<LiveTable>>) {
         let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
         assert!(storage.recover().unwrap().is_none());
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_between_tables_has_the_bytes_of_the_tables_in_it() {
+    fn the_size_of_a_range_of_whole_tables_is_theirs() {
         let (tree, opened) = of_three_runs(Arc::default());
         let between = |n: usize| vec![(n * 10) as u8 - 1, 5];
         for (from, to) in [(0, 9), (0, 4), (2, 5), (2, 9), (3, 3)] {
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn with_the_first_file_of_dropped_tables_all_of_them_leave_the_cache() {
+    fn the_first_file_removed_evicts_all_dropped_tables() {
         let obsolete_files = Arc::new(ObsoleteFiles::default());
         obsolete_files.mark_obsolete(FileId::log(1000));
         let (tree, opened) = of_three_runs(obsolete_files.clone());

@@ -53,13 +53,13 @@ mod tests {
         Shape,
     };
 
-    /// Counts how often it is asked for its capacities: no level may hold anything.
+    /// Counts the calls for its capacities, by which no level may hold anything.
     #[derive(Default)]
-    struct Asked(AtomicUsize);
+    struct CountsCalls(AtomicUsize);
 
-    impl Policy for Asked {
+    impl Policy for CountsCalls {
         fn name(&self) -> &'static str {
-            "asked"
+            "counts-calls"
         }
 
         fn plan(&self, _: &PlanContext) -> Option<Plan> {
@@ -76,7 +76,7 @@ mod tests {
     /// The tree of a store with a table in level 0 and one in level 2.
     fn of_three_levels() -> Arc<Tree> {
         let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
-        let policy = |_: &str| Some(Box::new(Asked::default()) as Box<dyn Policy>);
+        let policy = |_: &str| Some(Box::new(CountsCalls::default()) as Box<dyn Policy>);
         let options = Options { custom_policy: Some(Arc::new(policy)), ..Options::small() };
         let db = Db::open_storage(storage, options, Arc::new(SliceExecutor::default())).unwrap();
         let (engine, rows) = (db.engine(), db.default_keyspace());
@@ -101,22 +101,22 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_is_asked_for_a_trees_debt_only_where_that_may_come_near_the_limit() {
+    fn debt_is_computed_only_where_it_may_reach_half_of_the_limit() {
         let tree = of_three_levels();
         let levels: Vec<_> = tree.shape().levels().iter().map(|level| level.runs.len()).collect();
         assert_eq!(levels, [1, 0, 1]);
-        // All may go down from each level, with all of the next: and near is half of the limit.
+        // At most, every level goes down as a whole, with all of the next.
         let near = 2 * 2 * 3 * tree.shape().bytes();
         let pending = pending_compaction_bytes(
             tree.shape(),
-            &Asked::default().status(tree.shape(), &[]).capacities,
+            &CountsCalls::default().status(tree.shape(), &[]).capacities,
         );
         assert!(pending > 0);
         for (limit, asks) in
             [(0, false), (1, true), (near - 2, true), (near, true), (near + 2, false)]
         {
             let options = Options { hard_pending_compaction_bytes: limit, ..Options::small() };
-            let policy = Asked::default();
+            let policy = CountsCalls::default();
             tree.estimate_debt(&options, &policy, &[]);
             assert_eq!(policy.0.into_inner(), usize::from(asks), "{limit} of {near}");
             assert_eq!(tree.pending_bytes(), if asks { pending } else { 0 });

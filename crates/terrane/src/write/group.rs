@@ -1,7 +1,8 @@
 //! Group commit: writers that arrive while another one commits go together in the next record.
 //!
-//! 1. A writer that finds nobody commits its batch. Else it queues it. If nobody leads, it becomes the
-//!    leader; otherwise it waits.
+//! 1. A writer that finds nobody commits its batch. While another one leads, it first spins for some
+//!    microseconds, unless its write is synced or there is one thread. Then it queues its batch: if nobody
+//!    leads, it becomes the leader; otherwise it waits.
 //! 2. The leader takes the whole queue, commits it as one record with one sync if any of it asks
 //!    for one, hands out the results and wakes everybody.
 //! 3. Who finds its result returns; otherwise the first to wake leads the next group.
@@ -21,10 +22,10 @@ use std::sync::PoisonError;
 
 /// Bytes of batches beyond which a group takes no more.
 const GROUP_BYTES_MAX: usize = 1 << 20;
-/// How often a writer looks whether the one that leads has committed before it queues, and how many spin loops
-/// it waits before each look: some ten microseconds in all.
-const LOOKS: u32 = 8;
-const SPIN_LOOPS: u32 = 64;
+/// How long a writer spins for a leader before it queues: rounds, after each of which it checks whether the
+/// leader is done, and spin-loop hints of a round. Some ten microseconds in all.
+const SPIN_ROUNDS: u32 = 8;
+const SPINS_PER_ROUND: u32 = 64;
 
 #[derive(Default)]
 struct Queue {
@@ -93,19 +94,20 @@ impl GroupCommit {
         }
     }
 
-    /// Locks the queue, if it takes no longer than to sleep and be woken once nobody leads. A commit with a
-    /// sync takes longer.
+    /// Locks the queue, and spins first while another writer leads: a buffered commit takes less time than
+    /// sleeping and being woken. A synced write waits for the device anyway, in a browser only one thread
+    /// writes, and a model would explore every round.
     fn enter(&self, durability: Durability) -> MutexGuard<'_, Queue> {
         let mut queue = lock(&self.queue);
         if cfg!(any(shuttle, target_arch = "wasm32")) || durability == Durability::Sync {
             return queue;
         }
-        for _ in 0..LOOKS {
+        for _ in 0..SPIN_ROUNDS {
             if !queue.led {
                 break;
             }
             drop(queue);
-            for _ in 0..SPIN_LOOPS {
+            for _ in 0..SPINS_PER_ROUND {
                 std::hint::spin_loop();
             }
             queue = lock(&self.queue);
@@ -195,8 +197,8 @@ mod tests {
         Db::open_storage(storage, options, Arc::new(SliceExecutor::default())).unwrap()
     }
 
-    /// A store of which each commit fills a memtable, and the next stalls until that is flushed; the first
-    /// does.
+    /// A store in which every commit fills a memtable, and the next one stalls until that is flushed. One
+    /// commit is done.
     fn stalled() -> Db {
         let db =
             open(Options { memtable_bytes: 1, max_immutable_memtables: 1, ..Options::small() });
@@ -246,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_is_synced_if_any_of_its_batches_asks_for_that() {
+    fn a_group_is_synced_if_any_of_its_batches_is() {
         use Durability::{Buffered, Sync};
         for (durabilities, syncs) in [
             ([Buffered; 2], false),
@@ -271,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_that_no_job_can_help_is_refused_as_a_whole() {
+    fn a_stall_that_no_job_can_end_fails_the_whole_group() {
         let (db, calls) = (stalled(), Cell::new(0));
         let catch_up = || {
             calls.set(calls.get() + 1);
@@ -287,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn writers_that_wait_go_together_and_each_is_woken_for_a_sequence_of_its_own() {
+    fn queued_writers_commit_together_and_each_gets_its_own_sequence() {
         let (db, commits, leads) = (stalled(), GroupCommit::default(), AtomicUsize::new(0));
         let catch_up = || {
             let goes_on = || match leads.load(Ordering::Relaxed) {

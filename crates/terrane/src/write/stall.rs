@@ -246,8 +246,8 @@ mod tests {
         }
     }
 
-    /// A store whose level 0 has a run, which waits to be compacted, where so many bytes may.
-    fn owing(limit: u64, asked: &Arc<Asked>, listener: Option<Listener>) -> Db {
+    /// A store with a run in level 0 that waits to be compacted, and with this limit of compaction debt.
+    fn in_debt(limit: u64, asked: &Arc<Asked>, listener: Option<Listener>) -> Db {
         let given = asked.clone();
         let policy = move |_: &str| Some(Box::new(Owes(given.clone())) as Box<dyn Policy>);
         let db = open(Options {
@@ -285,7 +285,7 @@ mod tests {
             Event::StallEnded { reason, .. } => lock(&events).push(("ended", *reason)),
             _ => {}
         });
-        let db = owing(1, &Arc::default(), Some(listener));
+        let db = in_debt(1, &Arc::default(), Some(listener));
         let stalls = || Err(ErrorKind::Stalled(Stall::CompactionBytes).into());
         put(&db, &stalls).unwrap();
         assert_eq!(*lock(&told), [], "no compaction runs, whose end would be that of the stall");
@@ -304,8 +304,8 @@ mod tests {
     }
 
     #[test]
-    fn without_a_limit_of_the_debt_no_write_stalls_by_it_while_a_compaction_runs() {
-        let db = owing(0, &Arc::default(), None);
+    fn without_a_limit_no_write_stalls_on_compaction_debt() {
+        let db = in_debt(0, &Arc::default(), None);
         let compaction = db.engine().next_job(JobFilter::Other).unwrap();
         put(&db, &|| Err(ErrorKind::Stalled(Stall::CompactionBytes).into())).unwrap();
         drop(compaction);
@@ -314,7 +314,7 @@ mod tests {
     #[test]
     fn no_write_asks_a_policy_for_its_capacities() {
         let asked = Arc::new(Asked::default());
-        let db = owing(1, &asked, None);
+        let db = in_debt(1, &asked, None);
         put(&db, &|| Ok(())).unwrap();
         let (_, times, under_lock) = &*lock(&asked.0);
         assert!((*times > 0, *under_lock) == (true, 0), "{times} times, {under_lock} by writes");

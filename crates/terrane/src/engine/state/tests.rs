@@ -110,7 +110,7 @@ fn what_is_left_is_recorded_of_a_compaction_of_several_groups_alone() {
 }
 
 #[test]
-fn what_has_begun_goes_on_from_the_upper_levels_down_and_of_one_level_with_the_oldest_merge() {
+fn begun_work_is_next_by_level_and_then_by_age() {
     let merges = [(3, 1), (2, 2), (2, 3)].map(|(level, number)| shared_into(level, number));
     let groups = [(4, 4), (2, 5), (1, 6), (2, 7), (3, 8)];
     let mut state = State {
@@ -131,14 +131,14 @@ fn what_has_begun_goes_on_from_the_upper_levels_down_and_of_one_level_with_the_o
 }
 
 #[test]
-fn a_part_of_a_merge_into_the_deepest_level_that_is_asked_for_is_next() {
+fn a_search_for_begun_work_includes_its_deepest_level() {
     let mut state = State { shared_merges: vec![shared_into(1, 1)], ..State::default() };
     assert!(state.next_begun(0).is_none());
     assert!(matches!(state.next_begun(1), Some(Begun::Part(_))));
 }
 
 #[test]
-fn level_0_is_emptied_by_what_goes_to_it_or_to_the_next_level_of_its_keyspace() {
+fn level0_is_emptied_by_compactions_into_level_0_or_1() {
     for (level, empties) in [(0, true), (1, true), (2, false)] {
         let compactions = vec![into(3, 1, ROWS), into(level, 2, ROWS), into(3, 3, OTHERS)];
         let state = State { compactions, ..State::default() };

@@ -1,7 +1,7 @@
 //! The pool with threads that ask the owner for what they read and write, as those of a browser do; and with
-//! threads that do what the test says (`held`).
+//! threads that the test runs by hand (`manual`).
 
-mod held;
+mod manual;
 
 use super::*;
 use crate::storage::vfs::{MemoryVfs, Vfs};

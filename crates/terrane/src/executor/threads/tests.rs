@@ -83,7 +83,7 @@ fn a_store_stops_without_its_turn_in_a_pool_that_others_keep_busy() {
 }
 
 #[test]
-fn a_store_that_stops_takes_back_its_own_turns_in_a_pool_alone() {
+fn a_store_that_stops_takes_back_only_its_own_turns_in_a_pool() {
     let pool = WorkerPool::new(1);
     let busy = busy(&pool);
     let [(stops, closed), (stays, db)] = [(); 2].map(|()| {
@@ -102,7 +102,7 @@ fn a_store_that_stops_takes_back_its_own_turns_in_a_pool_alone() {
 }
 
 #[test]
-fn what_jobs_have_worked_for_counts_where_they_write_tables() {
+fn only_jobs_that_write_tables_count_as_work_for_pacing() {
     let executor = Arc::new(ThreadExecutor::new(1));
     let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
     let db = Db::open_storage(storage, Options::small(), executor.clone()).unwrap();
@@ -122,7 +122,7 @@ fn what_jobs_have_worked_for_counts_where_they_write_tables() {
 }
 
 #[test]
-fn a_store_stops_though_others_wait_for_the_thread_of_its_job() {
+fn a_store_stops_while_others_queue_for_the_thread_of_its_job() {
     let pool = WorkerPool::new(1);
     let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
     let executor = Arc::new(ThreadExecutor::in_pool(&pool));
@@ -131,7 +131,7 @@ fn a_store_stops_though_others_wait_for_the_thread_of_its_job() {
         db.default_keyspace().put("key", "value", Durability::Buffered).unwrap();
         db.begin_flush().unwrap()
     };
-    // A flush that takes what the rate grants in years, and one that waits for that.
+    // The first flush uses up what the rate grants for years, and the second one waits.
     db.set_background_bytes_per_second(1);
     let mut first = begin_flush();
     while !first.is_done().unwrap() {

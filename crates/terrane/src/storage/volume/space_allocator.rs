@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_no_space_for_a_step_a_file_grows_by_what_is_missing_at_its_end() {
+    fn without_space_for_a_whole_step_a_file_grows_by_what_is_missing() {
         let vfs = FaultVfs::new(Arc::new(MemoryVfs::new())).unwrap();
         let space = of_length(&vfs, 4 * UNIT);
         space.allocate(0, 2 * UNIT, UNIT).unwrap();

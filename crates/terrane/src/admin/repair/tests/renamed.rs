@@ -103,7 +103,7 @@ fn a_table_without_a_footer_or_a_manifest_is_read_by_its_name() {
 }
 
 #[test]
-fn copies_of_a_table_that_is_whole_under_its_own_name_are_left_out() {
+fn copies_of_an_intact_table_are_left_out() {
     let (store, [a, _]) = of_two_tables();
     for (copies, copy) in (1..).zip(["00000098.sst", "00000099.sst", "00000100.sst"]) {
         copy_to(&store, &a, copy);

@@ -39,7 +39,7 @@ fn a_creation_that_never_ended_is_removed() {
 }
 
 #[test]
-fn a_creation_that_never_ended_is_no_store_to_a_reader_who_leaves_it_as_it_is() {
+fn a_reader_finds_no_store_in_an_unfinished_creation() {
     let vfs = MemoryVfs::new();
     open(&vfs).create(FileId::table(1), 0).unwrap();
     let before = vfs.list().unwrap();

@@ -1,4 +1,4 @@
-//! The pool with threads that do what the test says: which jobs they are handed, and how long a write waits
+//! The pool with threads that the test runs by hand: which jobs they are handed, and how long a write waits
 //! for them.
 
 use super::*;
@@ -10,17 +10,17 @@ use terrane_policy::{
     Action, Compaction, Destination, Group, Observed, Plan, PlanContext, Policy, RunId,
 };
 
-/// Threads that hold the jobs that they were handed.
+/// Threads that keep the jobs they were handed until the test runs these.
 #[derive(Default)]
-struct Held {
+struct ManualThreads {
     jobs: Mutex<Vec<Call>>,
     executor: OnceLock<Weak<Shared>>,
-    /// Bytes that they have worked for each time that the owner serves them.
+    /// Bytes of work that they report each time that the owner serves them.
     works: AtomicU64,
     served: AtomicU64,
 }
 
-impl Held {
+impl ManualThreads {
     fn handed(&self) -> usize {
         lock(&self.jobs).len()
     }
@@ -32,7 +32,7 @@ impl Held {
     }
 }
 
-impl JobThreads for Arc<Held> {
+impl JobThreads for Arc<ManualThreads> {
     fn spawn(&self, job: Box<dyn FnOnce() + Send>) {
         lock(&self.jobs).push(job);
     }
@@ -41,7 +41,7 @@ impl JobThreads for Arc<Held> {
     }
     fn notify(&self) {}
     fn serve(&self) {
-        assert!(self.served.fetch_add(1, Ordering::Relaxed) < 100, "it waits forever");
+        assert!(self.served.fetch_add(1, Ordering::Relaxed) < 100, "the write waits forever");
         let executor = self.executor.get().unwrap().upgrade().unwrap();
         executor.worked.fetch_add(self.works.load(Ordering::Relaxed), Ordering::Relaxed);
         if executor.stopping.load(Ordering::Relaxed) {
@@ -63,21 +63,22 @@ impl Policy for Idles {
     }
 }
 
-/// A store, and what its listener was told of slowdowns: of what, and whether one began or ended.
+/// A store, and the slowdowns that its listener was notified of: the reason, and whether one began or ended.
 struct Store {
     db: Db,
-    threads: Arc<Held>,
+    threads: Arc<ManualThreads>,
     executor: Arc<PoolExecutor>,
-    told: Arc<Mutex<Vec<(Stall, bool)>>>,
+    events: Arc<Mutex<Vec<(Stall, bool)>>>,
 }
 
 impl Store {
     fn new(merges_max: usize) -> Store {
-        let (threads, told) = (Arc::new(Held::default()), Arc::new(Mutex::new(Vec::new())));
-        let events = told.clone();
+        let threads = Arc::new(ManualThreads::default());
+        let events = Arc::new(Mutex::new(Vec::new()));
+        let heard = events.clone();
         let listener = move |_, event: &Event| match event {
-            Event::SlowdownBegun { reason } => lock(&events).push((*reason, true)),
-            Event::SlowdownEnded { reason, .. } => lock(&events).push((*reason, false)),
+            Event::SlowdownBegun { reason } => lock(&heard).push((*reason, true)),
+            Event::SlowdownEnded { reason, .. } => lock(&heard).push((*reason, false)),
             _ => {}
         };
         let executor = Arc::new(PoolExecutor::new(merges_max, Box::new(threads.clone()), clock));
@@ -93,16 +94,16 @@ impl Store {
         let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
         let db = Db::open_storage(storage, options, executor.clone()).unwrap();
         while db.run_jobs(SLICE_BYTES).unwrap() {}
-        Store { db, threads, executor, told }
+        Store { db, threads, executor, events }
     }
 
-    /// Seals a memtable of one key, which nobody is woken for.
+    /// Seals a memtable of one key, without waking the executor.
     fn seal(&self, key: u8) {
         self.db.default_keyspace().put([key], "value", Durability::Buffered).unwrap();
         self.db.engine().seal_all().unwrap();
     }
 
-    /// Has a thread hold a flush.
+    /// Hands a flush to a thread, which does not run it.
     fn hold_a_flush(&self) {
         self.seal(1);
         assert!(self.db.run_jobs(SLICE_BYTES).unwrap());
@@ -135,8 +136,8 @@ impl Store {
         engine.begin(&mut lock(&engine.state), id, plan, None, Observed::default());
     }
 
-    /// A write of so many bytes, as where memtables take this share of their memory, in percent. Threads work
-    /// for `works` of the bytes that it pays for each time that it serves them; returns how often it does.
+    /// Paces a write of so many bytes while memtables take this percentage of their memory. Each time that it
+    /// serves the threads they report `works` of the bytes due; returns how often it serves them.
     fn write(&self, percent: u64, bytes: u64, works: impl Fn(u64) -> u64) -> u64 {
         let (engine, threads) = (self.db.engine(), &self.threads);
         engine.sealed_bytes.store(1, Ordering::Relaxed);
@@ -155,27 +156,27 @@ impl Store {
     }
 }
 
-/// So many bytes pay at once.
+/// Enough written bytes to pay at once.
 const PAYS: u64 = 1 << 20;
 
 #[test]
-fn a_write_near_a_stall_waits_until_threads_have_worked_for_what_it_pays_for() {
+fn a_write_near_a_stall_waits_until_the_work_that_is_due_is_done() {
     let store = Store::new(1);
     store.hold_a_flush();
     store.write(0, PAYS, |_| 0);
     assert_eq!(store.write(80, PAYS, |due| due), 1);
     assert_eq!(store.write(90, PAYS, |due| due.div_ceil(3)), 3);
-    assert_eq!(store.write(90, 0, |_| 0), 0, "it is paid");
-    assert_eq!((store.slowdowns(), &lock(&store.told)[..]), (2, &[(Stall::Memory, true)][..]));
+    assert_eq!(store.write(90, 0, |_| 0), 0, "it is paid for");
+    assert_eq!((store.slowdowns(), &lock(&store.events)[..]), (2, &[(Stall::Memory, true)][..]));
     store.db.close().unwrap();
-    assert_eq!(lock(&store.told)[..], [(Stall::Memory, true), (Stall::Memory, false)]);
+    assert_eq!(lock(&store.events)[..], [(Stall::Memory, true), (Stall::Memory, false)]);
 }
 
 #[test]
-fn no_write_waits_where_no_thread_has_a_job_and_none_pays_for_that_later() {
+fn no_write_waits_or_pays_later_where_no_thread_has_a_job() {
     let store = Store::new(1);
     assert_eq!(store.write(80, PAYS, |_| 0), 0);
-    assert_eq!((store.slowdowns(), lock(&store.told).len()), (0, 0));
+    assert_eq!((store.slowdowns(), lock(&store.events).len()), (0, 0));
     store.hold_a_flush();
     // More than it pays for, and less than both.
     assert_eq!(store.write(80, PAYS, |due| due + due / 2), 1);
@@ -183,20 +184,20 @@ fn no_write_waits_where_no_thread_has_a_job_and_none_pays_for_that_later() {
 }
 
 #[test]
-fn with_room_again_a_slowdown_ends_and_what_is_left_is_forgiven() {
+fn a_slowdown_ends_far_from_the_limit_and_the_rest_is_forgiven() {
     let store = Store::new(1);
     store.hold_a_flush();
     store.write(0, PAYS, |_| 0);
     assert_eq!(store.write(80, PAYS, |due| due), 1);
     store.executor.shared.worked.fetch_add(1000, Ordering::Relaxed);
     assert_eq!(store.write(40, PAYS, |_| 0), 0);
-    assert_eq!(lock(&store.told)[..], [(Stall::Memory, true), (Stall::Memory, false)]);
+    assert_eq!(lock(&store.events)[..], [(Stall::Memory, true), (Stall::Memory, false)]);
     // What threads did in the meantime is not left over.
     assert_eq!(store.write(80, PAYS, |due| due - 1), 2);
 }
 
 #[test]
-fn a_pool_runs_as_many_merges_as_it_says_and_a_flush_beside_them() {
+fn a_pool_runs_its_number_of_merges_and_a_flush_beside_them() {
     let store = Store::new(2);
     assert_eq!((store.executor.workers(), store.db.engine().workers()), (2, 2));
     (1..=3).for_each(|key| store.flush(key));
@@ -215,7 +216,7 @@ fn a_pool_runs_as_many_merges_as_it_says_and_a_flush_beside_them() {
 }
 
 #[test]
-fn an_owner_is_told_whether_there_was_anything_to_do() {
+fn run_jobs_returns_whether_there_was_anything_to_do() {
     let store = Store::new(1);
     let run = || store.db.run_jobs(SLICE_BYTES).unwrap();
     assert!(!run());
@@ -228,7 +229,7 @@ fn an_owner_is_told_whether_there_was_anything_to_do() {
 }
 
 #[test]
-fn what_needs_no_thread_the_owner_runs() {
+fn the_owner_runs_trivial_moves_itself() {
     let store = Store::new(1);
     store.flush(1);
     store.begin(&Action::Move);
@@ -241,7 +242,7 @@ fn what_needs_no_thread_the_owner_runs() {
 }
 
 #[test]
-fn a_write_hands_out_what_waits_and_events_have_the_time_of_the_clock() {
+fn a_write_hands_out_queued_jobs_and_the_clock_times_events() {
     let store = Store::new(1);
     store.seal(1);
     assert_eq!(store.threads.handed(), 0);
