@@ -240,7 +240,7 @@ for (const scheme of ["light", "dark"] as const) {
   });
 }
 
-test("chapters fit a telephone", async ({ context, origin }) => {
+test("chapters fit a phone", async ({ context, origin }) => {
   const page = await context.newPage();
   await page.setViewportSize({ width: 360, height: 740 });
   for (const id of CHAPTERS) {

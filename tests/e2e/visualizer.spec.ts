@@ -246,7 +246,7 @@ test("background work is told at each moment, by worker, by kind of job and by c
   await expect(merges).toHaveText(/merges\s*0\s*0\s*0 bytes/);
 });
 
-test("the page fits a telephone", async ({ context, origin }) => {
+test("the page fits a phone", async ({ context, origin }) => {
   const page = await context.newPage();
   await page.setViewportSize({ width: 360, height: 740 });
   await open(page, origin, "policy=leveled&at=900000");

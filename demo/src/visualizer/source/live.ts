@@ -7,7 +7,7 @@ import { engine } from "./engine.ts";
 import { Power } from "./power.ts";
 import type { ReadPath, Wanted } from "./read-path.ts";
 import { readKey } from "./reading.ts";
-import type { Options, Recording, Status, Takeover, Written } from "./recording.ts";
+import type { Options, Recording, Status, Takeover, WritableStore } from "./recording.ts";
 import { liveOptions, livePolicy, type Settings, tooLarge } from "./settings.ts";
 import { shapeOf } from "./shape.ts";
 import { Writes } from "./writes.ts";
@@ -16,7 +16,7 @@ import { Writes } from "./writes.ts";
 const NAMES = ["visualizer", "visualizer-rival-1", "visualizer-rival-2"] as const;
 /** How long nothing must happen after the last write until the recording has ended, in milliseconds. */
 const QUIET = 400;
-/** The most that is shown of a time in which nothing happened, in microseconds: a visitor may think for minutes. */
+/** The longest pause that is shown, in microseconds: a visitor who writes by hand may think for minutes. */
 const PAUSE = 250_000;
 
 /** Removes the stores of a tab that was closed in between, unless another tab has them. */
@@ -94,19 +94,19 @@ export class LiveRecording implements Recording {
     };
   }
 
-  get written(): Written | undefined {
+  get writable(): WritableStore | undefined {
     const db = this.#db;
     if (db === undefined) return undefined;
     const after = (done: Promise<unknown>) =>
       done.then(() => {
-        // It goes on: what comes of it may follow.
+        // The recording goes on: events may follow.
         if (this.status.at === "ended") this.#tell({ at: "running", share: undefined });
       });
     const encoder = new TextEncoder();
     return {
       put: (key, value) =>
-        after(this.#writes.besides(db, { type: "put", key, value: encoder.encode(value) })),
-      delete: (key) => after(this.#writes.besides(db, { type: "delete", key })),
+        after(this.#writes.writeByHand(db, { type: "put", key, value: encoder.encode(value) })),
+      delete: (key) => after(this.#writes.writeByHand(db, { type: "delete", key })),
       flush: () => after(db.flush()),
       compact: () => after(db.compactRange()),
     };

@@ -22,8 +22,8 @@ export type Status =
   | { at: "ended" }
   | { at: "failed"; error: string };
 
-/** What the visitor can do to a store. Events show what comes of it. */
-export interface Written {
+/** A store that the visitor can write to by hand. Events show what comes of it. */
+export interface WritableStore {
   put(key: string, value: string): Promise<void>;
   delete(key: string): Promise<void>;
   flush(): Promise<void>;
@@ -31,7 +31,7 @@ export interface Written {
 }
 
 /** An open store that the visitor brought. */
-export interface OpenStore extends Written {
+export interface OpenStore extends WritableStore {
   readonly keyspaces: readonly string[];
   /** The keyspace that is shown and changed. */
   readonly keyspace: string;
@@ -53,7 +53,7 @@ export interface Recording {
   /** The visitor's store that it shows, while that is open. */
   readonly store?: OpenStore | undefined;
   /** The store of its workload, while the visitor can write to it, too. */
-  readonly written?: Written | undefined;
+  readonly writable?: WritableStore | undefined;
   /**
    * Has the power fail, where there are files that can lose what was not synced; resolves once the store is open
    * again.

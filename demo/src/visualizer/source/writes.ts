@@ -56,8 +56,8 @@ export class Writes {
     return gone.reduce((sum, { writes }) => sum + writes, 0);
   }
 
-  /** Writes something that is not of the workload. */
-  async besides(db: Db, write: Write): Promise<void> {
+  /** Writes something that is not part of the workload. */
+  async writeByHand(db: Db, write: Write): Promise<void> {
     const sequence = await db.batch([write]);
     this.#accepted.push({ sequence, writes: 1 });
   }

@@ -47,7 +47,7 @@ export interface Wait extends Span {
   reason: StallReason;
 }
 
-/** So many groups, of which some were merged and others moved. */
+/** How many groups were installed: those that were merged, and those that only moved. */
 export interface Installed {
   merges: number;
   moves: number;
@@ -105,7 +105,7 @@ export class History {
 
   /** The groups that were installed after one moment and up to another. */
   installedIn(from: number, to: number): Installed {
-    return { merges: within(this.#merges, from, to), moves: within(this.#moves, from, to) };
+    return { merges: countIn(this.#merges, from, to), moves: countIn(this.#moves, from, to) };
   }
 
   /** About how many bytes were accepted by a moment: those in the active memtable, too. */
@@ -208,8 +208,8 @@ export class History {
   }
 }
 
-/** How many of these times lie after one moment, and not after another. */
-function within(times: readonly number[], from: number, to: number): number {
+/** How many of these times lie after `from`, and not after `to`. */
+function countIn(times: readonly number[], from: number, to: number): number {
   const until = (micros: number) => search(times.length, (i) => (times[i] ?? 0) <= micros);
   return until(to) - until(from);
 }
