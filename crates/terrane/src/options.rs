@@ -44,7 +44,7 @@ const LOG_BYTES_MIN: u64 = 72;
 ///
 /// let options = Options {
 ///     memory_bytes: Some(256 << 20),
-///     policy: PolicyOptions::preset("lazy-leveled").unwrap(),
+///     policy: PolicyOptions::preset("lazy-leveled").unwrap().native(),
 ///     listener: Some(Arc::new(|_, event: &Event| {
 ///         if let Event::Stalled { reason } = event {
 ///             eprintln!("writes wait: {reason}");
