@@ -9,7 +9,7 @@ use crate::PapersError;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use terrane_policy::{Leveled, LeveledFull, PolicyOptions};
-use terrane_sim::{Config, Device, Report, Simulation, SimulationError, Workload};
+use terrane_sim::{Config, Device, Figures, Report, Simulation, SimulationError, Workload};
 
 /// The shape of a paper's store, and the size at which it is simulated.
 #[derive(Clone, Copy)]
@@ -127,4 +127,10 @@ pub(crate) fn simulate(case: &str, config: Config) -> Result<Report, PapersError
     drop(kept);
     let outcome = outcome.get_or_init(|| Simulation::new(config).and_then(Simulation::run));
     outcome.clone().map_err(|why| PapersError::Simulation { case: case.to_owned(), why })
+}
+
+/// Tables in which a point read looks for its key: those whose filter it queries.
+pub(crate) fn tables_a_read(figures: &Figures) -> f64 {
+    let lookups: u64 = figures.by_level.iter().map(|level| level.lookups).sum();
+    lookups as f64 / figures.gets.max(1) as f64
 }

@@ -9,12 +9,13 @@
 //! * [`workers`] - throughput by the number of workers.
 //! * [`bounds`] - what bounds the designs: the same load with one thing changed.
 //! * [`staying`] - ranges that stay, and merges of half the speed.
-//! * [`scans`] - what a scan costs: one thing changed at a time.
+//! * [`gets`], [`scans`] - what a get and a scan cost: one thing changed at a time.
 //!
 //! The paper's store has two memtables of 256 MB and entries of 16 + 1024 bytes; its 100 GB are 400
 //! flushes, the number here at the full scale.
 
 pub mod bounds;
+pub mod gets;
 pub mod inputs;
 pub mod rebalancing;
 pub mod scaling;
@@ -43,6 +44,7 @@ pub const PAPER: Paper = Paper {
         workers::figure,
         bounds::figure,
         staying::figure,
+        gets::figure,
         scans::figure,
     ],
     left_out: &[

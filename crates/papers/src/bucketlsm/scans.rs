@@ -56,7 +56,8 @@ const NOTES: [&str; 3] = [
      fastest then, with 80 clients or with 8.",
 ];
 
-fn clients(config: &mut Config, change: impl FnMut(&mut Clients)) {
+/// Changes the clients of all phases.
+pub(super) fn clients(config: &mut Config, change: impl FnMut(&mut Clients)) {
     config.workload.phases.iter_mut().flat_map(|phase| &mut phase.clients).for_each(change);
 }
 
@@ -91,8 +92,8 @@ pub fn under(
         "Ycsb-scan: the baseline scans fastest, as less goes on beside scans, then buckets; writes hardly stall. \
          Mixgraph2: alike. Reads look into the files of one bucket alone.",
         format!(
-            "{} Of ycsb-scan half as many, after a load of as many. Lazy scans fetch nothing of a table before they \
-             come to its first key; others fetch a block of each run, as those of the engine do.",
+            "{} Ycsb-scan has half as many operations, after a load of the other half. Lazy scans fetch nothing of a \
+             table before they come to its first key; others fetch a block of each run, as those of the engine do.",
             setting(store, flushes)
         ),
     );

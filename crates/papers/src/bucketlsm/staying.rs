@@ -50,8 +50,8 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
         "Ranges that stay, and merges of half the speed",
         "(The paper changes nothing of these.)",
         format!(
-            "{} As many workers as a case says, and merges of half that speed. 30 ranges are as uneven as those of \
-             mixgraph1, and stay where they are.",
+            "{} As many workers as a case says, rather than 80, and merges of half that speed. 30 ranges are as uneven \
+             as those of mixgraph1, and stay where they are.",
             setting(store, flushes)
         ),
     );

@@ -11,6 +11,11 @@ const WINDOWS: u64 = 50;
 /// The peak of the busy workers, over a window.
 pub const MOST: &str = "busy workers at most";
 
+const NOTE: &str = "With buckets 17 to 23 workers are busy throughout, after the first tenth of the load: no more \
+                    are needed to keep up with the client and flushes. With merges at a quarter of the speed 57 are \
+                    (below). Subcompaction keeps nearly as many busy. One task and pipelined leave most workers idle \
+                    most of the time, and have many tasks only once a merge of level 0 has ended.";
+
 /// Workers over time.
 ///
 /// # Errors
@@ -44,5 +49,6 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
         }
     }
     figure.plots.push(plot);
+    figure.notes.push(NOTE.to_owned());
     Ok(figure)
 }

@@ -41,7 +41,7 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
         "Throughput and stalls by the number of workers",
         "(The paper has 80 throughout: \"throughput is not simply determined by the number of available \
          background threads\", but by how quickly level 0 is reduced.)",
-        format!("{} As many workers as a case says.", setting(store, flushes)),
+        format!("{} As many workers as a case says, rather than 80.", setting(store, flushes)),
     );
     for name in WORKLOADS {
         let mut plot = Plot { x: "workers", y: RATE, curves: Vec::new() };
@@ -74,7 +74,7 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
          3 write 77 GB during the load rather than 192. Buckets are within a twentieth of shared merges there, \
          because the client and flushes limit both: with slower merges buckets are ahead (below). Under shifting \
          ranges they are behind because hot buckets are few, and each is one task (figure 15); where ranges stay they \
-         are ahead (last figure)."
+         are ahead (also below)."
             .to_owned(),
     );
     Ok(figure)

@@ -2,10 +2,10 @@
 
 use super::{config, ptier, scaled, setting, store};
 use crate::figure::{Figure, Plot};
-use crate::scaled::simulate;
+use crate::scaled::{simulate, tables_a_read};
 use crate::{PapersError, Scale};
 use terrane_policy::{PTier, PolicyOptions};
-use terrane_sim::{Choice, Clients, Figures, Mix, Phase, Workload};
+use terrane_sim::{Choice, Clients, Mix, Phase, Workload};
 
 /// Tables whose filter a read asks.
 pub const TABLES: &str = "tables a read";
@@ -58,13 +58,7 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
 /// A tenth of the reads.
 #[must_use]
 pub fn case(name: &str, tenth: usize) -> String {
-    format!("{name}, {} tenths", tenth + 1)
-}
-
-/// Tables whose filter a point read asked.
-pub(super) fn tables_a_read(figures: &Figures) -> f64 {
-    let lookups: u64 = figures.by_level.iter().map(|level| level.lookups).sum();
-    lookups as f64 / figures.gets.max(1) as f64
+    format!("{name}, tenth {}", tenth + 1)
 }
 
 fn workload(load: u64) -> Workload {

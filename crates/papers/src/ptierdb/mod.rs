@@ -3,7 +3,7 @@
 //! * [`ycsb`] - table I and figure 7: a load, then YCSB A, B, C, F and D; and E after a load of its own.
 //! * [`items`] - figure 6: writes, then reads, of items of four sizes.
 //! * [`changes`] - what their numbers depend on: one thing changed at a time.
-//! * [`reads`] - the same of the reads of figure 6.
+//! * [`latencies`] and [`reads`] - the same of the latencies of figure 7, and of the reads of figure 6.
 //! * [`hot`] - what reads cost over time, as merges within the deepest level go on.
 //! * [`sweeps`] - prefixes and read limits, neither of which the paper states; and uneven prefixes.
 //!
@@ -14,6 +14,7 @@
 pub mod changes;
 pub mod hot;
 pub mod items;
+pub mod latencies;
 pub mod reads;
 pub mod sweeps;
 pub mod ycsb;
@@ -33,6 +34,7 @@ pub const PAPER: Paper = Paper {
         ycsb::figure,
         items::figure,
         changes::figure,
+        latencies::figure,
         reads::figure,
         hot::figure,
         sweeps::prefixes,
@@ -244,9 +246,9 @@ fn config(store: Scaled, policy: PolicyOptions, workload: Workload) -> Config {
 fn setting(scale: Scale, store: Scaled) -> String {
     format!(
         "A buffer of {} entries stands for the paper's of 32 MB, and everything else is as much smaller. \
-         Values compress to half (assumed); keys have {PREFIXES} prefixes alike, of which ptier is told, and \
-         its read limit is {} reads here (the paper states neither). T_s is 4 MB and a table at most \
-         64 MB. One thread merges; writes stall at 12 files in level 0.",
+         Values compress to half (assumed); keys begin with one of {PREFIXES} prefixes, which are equally \
+         frequent and whose length ptier is given, and its read limit is {} reads here (the paper states \
+         neither). T_s is 4 MB and a table at most 64 MB. One thread merges; writes stall at 12 files in level 0.",
         store.buffer_entries,
         read_limit(scale),
     )

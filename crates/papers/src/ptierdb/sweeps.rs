@@ -1,9 +1,8 @@
 //! What the paper does not state: prefixes and read limits. And prefixes that are uneven.
 
-use super::hot::tables_a_read;
 use super::{config, ptier, scaled, setting, store};
 use crate::figure::{Figure, Plot};
-use crate::scaled::{Scaled, UNBOUNDED, simulate};
+use crate::scaled::{Scaled, UNBOUNDED, simulate, tables_a_read};
 use crate::{PapersError, Scale};
 use terrane_policy::{PTier, PolicyOptions};
 use terrane_sim::{Choice, Clients, KeyPrefixes, Mix, Phase, Workload};

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use terrane_papers::bucketlsm::rebalancing::{self, DYNAMIC, SPREAD, STATIC};
 use terrane_papers::bucketlsm::workers::{self, WORKLOADS};
 use terrane_papers::bucketlsm::{
-    Design, PARTS, RATE, STALLS, THREADS, bounds, inputs, staying, workloads,
+    Design, PARTS, RATE, STALLS, THREADS, bounds, gets, inputs, scans, staying, workloads,
 };
 use terrane_papers::{Figure, PapersError, Scale, Simulate};
 
@@ -124,5 +124,55 @@ fn merges_of_level_0_read_more_files_and_bytes_than_deeper_ones() {
             let [shallow, deep] = [inputs::SHALLOW, inputs::DEEP].map(|case| figure.of(case, what));
             assert!(shallow > 2.0 * deep, "{what}: {shallow} {deep}");
         }
+    }
+}
+
+const BUCKETS: Design = Design::Buckets(THREADS as u64);
+
+#[test]
+fn gets_look_into_fewer_tables_under_buckets_and_are_the_fastest_where_there_are_no_filters() {
+    const NAMES: [&str; 2] = ["ycsb-get", "ycsb-get, no filters"];
+    const OTHERS: [Design; 2] = [Design::Baseline, SHARED];
+    fn chosen(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, PapersError> {
+        let cases: Vec<_> =
+            gets::CASES.into_iter().filter(|(name, ..)| NAMES.contains(name)).collect();
+        gets::under(&cases, &[OTHERS[0], OTHERS[1], BUCKETS], scale, progress)
+    }
+    for figure in both(chosen) {
+        for other in OTHERS {
+            let over = |name, what| {
+                let of = |design| figure.of(&scans::case(name, design), what);
+                of(BUCKETS) / of(other)
+            };
+            let case = format!("{}, {}", figure.scale, other.name());
+            let [filtered, bare] = NAMES;
+            assert!(over(filtered, gets::TABLES) < 1.0 && over(bare, gets::TABLES) < 1.0, "{case}");
+            assert!(over(filtered, workloads::GET) > 1.0, "{case}");
+            assert!(over(bare, workloads::GET) < 0.8 && over(bare, RATE) > 1.0, "{case}");
+        }
+    }
+}
+
+#[test]
+fn scans_are_slowest_where_they_fetch_blocks_of_most_runs() {
+    const NAMES: [&str; 4] =
+        ["ycsb-scan", "ycsb-scan, 8 clients", "mixgraph2", "mixgraph2, lazy scans"];
+    fn chosen(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, PapersError> {
+        let cases: Vec<_> =
+            scans::CASES.into_iter().filter(|(name, ..)| NAMES.contains(name)).collect();
+        scans::under(&cases, &[Design::Baseline, BUCKETS], scale, progress)
+    }
+    for figure in both(chosen) {
+        let over = |name, what| {
+            let of = |design| figure.of(&scans::case(name, design), what);
+            of(Design::Baseline) / of(BUCKETS)
+        };
+        let [stalled, free, few_writes, lazy] = NAMES;
+        assert!(over(stalled, scans::TABLES) > 1.5, "{}", figure.scale);
+        assert!(over(stalled, scans::BLOCK) < 1.0, "{}", figure.scale);
+        assert!(over(stalled, workloads::SCAN) > 1.2, "{}", figure.scale);
+        assert!(over(free, workloads::SCAN) < 1.0, "{}", figure.scale);
+        assert!(over(few_writes, workloads::SCAN) < 0.7, "{}", figure.scale);
+        assert!((0.97..1.03).contains(&over(lazy, workloads::SCAN)), "{}", figure.scale);
     }
 }

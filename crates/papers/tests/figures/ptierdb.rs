@@ -2,7 +2,7 @@
 
 use super::number;
 use super::numbers::Numbers;
-use terrane_papers::ptierdb::{Design, hot, sweeps, ycsb};
+use terrane_papers::ptierdb::{Design, hot, items, reads, sweeps, ycsb};
 use terrane_papers::{Scale, Simulate};
 
 fn both(make: Simulate) -> Vec<Numbers> {
@@ -28,6 +28,32 @@ fn write_amplification_and_size_are_in_the_papers_order() {
         }
         ascends(&[PTier, Silk, PebblesDb, Tiered, WiscKey], ycsb::SIZE);
         assert!((0.8..=1.2).contains(&of(PTier, ycsb::SIZE)));
+    }
+}
+
+#[test]
+fn ptier_reads_faster_than_leveled_only_beside_what_leveled_has_left_to_merge() {
+    for figure in both(reads::figure) {
+        let pair = |item, change, measure| {
+            let of = |design| figure.of(&reads::changed(item, change, design), measure);
+            [of(Design::Leveled), of(Design::PTier)]
+        };
+        for item in items::ITEMS {
+            let case = format!("{}: {item} bytes", figure.scale);
+            for measure in [reads::TABLES, reads::BLOCKS] {
+                let [leveled, ptier] = pair(item, reads::UNCHANGED, measure);
+                assert!(leveled < ptier, "{case}: {measure} {leveled} {ptier}");
+            }
+            let [leveled, ptier] = pair(item, reads::EARLY_AND_SLOW, items::READ);
+            let [merges, _] = pair(item, reads::EARLY_AND_SLOW, reads::MERGES);
+            if reads::FIRST.contains(&item) {
+                assert!(ptier > 1.1 * leveled && merges > 0.9, "{case}: {leveled} {ptier}");
+                let [leveled, ptier] = pair(item, reads::WAITED, items::READ);
+                assert!(leveled > ptier, "{case}, after a wait: {leveled} {ptier}");
+            } else {
+                assert!(ptier < leveled && merges < 0.2, "{case}: {leveled} {ptier}");
+            }
+        }
     }
 }
 
