@@ -70,7 +70,7 @@ test("a moment is the same after scrubbing on and back", async ({ context, origi
   await expect.poll(() => moment(page)).toBe(decided);
 });
 
-test("a link leads to the same moment of the same run", async ({ context, origin }) => {
+test("a link leads to the same moment of the same recording", async ({ context, origin }) => {
   const page = await context.newPage();
   await open(page, origin, "policy=tiered&workload=uniform&seed=3&p.sizeRatio=3&at=500000");
   await simulated(page);

@@ -7,7 +7,7 @@
 //!    wrote itself: what is not done by then is left to the writes that follow. So writers slow down to the
 //!    pace at which jobs catch up, and none of them waits long.
 //! 3. Where no job is queued or runs, nobody waits. A slowdown begins with the first wait, and ends when
-//!    there is room again.
+//!    the store is far enough from a stall again.
 
 use super::slowdown::Slowdown;
 use crate::engine::Engine;
@@ -80,7 +80,7 @@ impl Pacing {
             let due = work_due(unpaid, backpressure);
             let worked = self.worked.load(Ordering::Acquire);
             let paid = self.goal.load(Ordering::Acquire).max(worked.saturating_sub(CREDIT_MAX));
-            // With enough room again, the rest is forgiven.
+            // Far enough from a stall again, the rest is forgiven.
             let goal = if due > 0 { paid.saturating_add(due) } else { worked };
             self.goal.store(goal, Ordering::Release);
             state.near = (due > 0).then_some(reason);
