@@ -89,12 +89,15 @@ fn keys_of_a_file_are_written_once_each() {
     assert_eq!(fill["merge_seconds"], Value::Null);
     let keys = place.run(&["scan", "d", "--keys-only"]).text();
     assert_eq!(keys, lines);
-    let cases: [(&[&str], &str); 5] = [
+    let differ =
+        r#"{"load":9,"phases":[{"name":"both","operations":9,"clients":[{},{"count":2}]}]}"#;
+    let cases: [(&[&str], &str); 6] = [
         (&["--keys", "none"], "none"),
         (&["--keys", "urls", "--num", "5"], "--num"),
         (&["--keys", "urls", "--drain"], "--drain"),
         (&["--workload", r#"{"load":9}"#, "--num", "5"], "found --num beside its JSON"),
         (&["--workload", r#"{"load":9}"#, "--operations", "5"], "found --operations beside"),
+        (&["--workload", differ], "found 2 kinds in \"both\""),
     ];
     for (args, found) in cases {
         let refused = place.run(&[&["bench"], args].concat());

@@ -118,6 +118,8 @@ fn a_configuration_comes_from_a_file() {
     assert!(wrong.err.contains("ycsb-f"), "{}", wrong.err);
     place.file("d.json", r#"{"bufer-bytes": 1}"#);
     place.run(&["simulate", "--config", "d.json"]).fails(3, &["d.json", "bufer-bytes"]);
+    place.file("d.json", "[]");
+    place.run(&["simulate", "--config", "d.json"]).fails(3, &["d.json: expected a JSON object"]);
     for (option, what) in [
         ("--workers=0", "workers"),
         ("--rate=-1", "rate"),

@@ -180,6 +180,13 @@ impl BenchArgs {
                     let sentence = format!("expected {expected}, found {option} beside its JSON");
                     return Err(Failure::new(Exit::Usage, sentence));
                 }
+                if let Some(phase) = workload.phases.iter().find(|phase| phase.clients.len() > 1) {
+                    let (name, kinds) = (&phase.name, phase.clients.len());
+                    let expected = "clients of one kind in each phase, as one thread runs them";
+                    let sentence =
+                        format!("expected {expected}, found {kinds} kinds in \"{name}\"");
+                    return Err(Failure::new(Exit::Usage, sentence));
+                }
                 Some(workload.clone())
             }
         })

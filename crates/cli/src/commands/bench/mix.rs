@@ -2,7 +2,7 @@
 //! figures.
 //!
 //! 1. The load is put first. Then phase after phase one thread runs the operations that the simulator
-//!    draws for the first clients of each, back to back.
+//!    draws for the clients of each, back to back; a phase with clients that differ is refused before.
 //! 2. The slowest window may begin with any operation of a phase.
 //! 3. The space is that of table files, and writes are those of flushes and merges, as far as they have
 //!    come. Before phases that ask for it and after the last, the tree becomes idle.

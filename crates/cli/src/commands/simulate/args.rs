@@ -8,7 +8,9 @@ use terrane_sim::{Device, FlashOptions, Workload};
 
 pub const EXAMPLES: &str = "\
 The policies are the real ones; keys are exact, values are sizes, and time is virtual. The default
-setting is that of the Spooky paper with a million entries.
+setting is that of the Spooky paper with a million entries. What other stores do and the engine does
+not (\"guards\", \"pause-deeper-merges\", \"value-pointer-bytes\", \"lazy-scans\") is set in the file of
+--config, such as {\"guards\":{}}.
 
 Examples:
   terrane simulate --policy leveled --workload uniform --entries 4000000

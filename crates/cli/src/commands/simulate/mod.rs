@@ -11,6 +11,7 @@ use crate::interrupt;
 use crate::meter::Meter;
 use crate::output::Output;
 use args::{CONFIG, ChosenPolicy};
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -78,9 +79,14 @@ fn config(args: &SimulateArgs) -> Result<Config, Failure> {
             let shown = path.display();
             let text = std::fs::read_to_string(path)
                 .map_err(|e| Failure::io(&format!("read {shown}"), &e))?;
-            let config: Config = serde_json::from_str(&text).map_err(|e| {
+            let malformed = |e: &dyn Display| {
                 Failure::new(Exit::Input, format!("{shown}: {e}; for example: {CONFIG}"))
-            })?;
+            };
+            // Serde takes an array for the fields in their order.
+            if !text.trim_start().starts_with('{') {
+                return Err(malformed(&"expected a JSON object"));
+            }
+            let config: Config = serde_json::from_str(&text).map_err(|e| malformed(&e))?;
             // The options are not to blame for the file.
             Simulation::new(config.clone()).map_err(|e| Failure::from(e).at(&shown.to_string()))?;
             config
