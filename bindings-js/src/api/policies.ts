@@ -365,7 +365,7 @@ export interface Ptier {
   l0CompactionTrigger?: number;
   /** Length of the prefix of a key, in bytes; 0 with a delimiter, which implies it. From 0 to 1024. Default: 4. */
   prefixLength?: number;
-  /** Byte with which the prefix of a key ends; empty for a prefix length. Default: "". */
+  /** Byte with which the prefix of a key ends, in hexadecimal digits; empty for a prefix length. Default: "". */
   prefixDelimiter?: string;
   /** Reads of a table of the deepest level above which it is merged with those that it overlaps. From 1 to 1125899906842624. Default: 10000. */
   readLimit?: number;

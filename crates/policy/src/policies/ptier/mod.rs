@@ -332,7 +332,7 @@ impl Described for PTier {
             ),
             ParameterRef::key(
                 PREFIX_DELIMITER,
-                "byte with which the prefix of a key ends; empty for a prefix length",
+                "byte with which the prefix of a key ends, in hexadecimal digits; empty for a prefix length",
                 &mut self.prefix_delimiter,
             ),
             number(
