@@ -50,7 +50,7 @@ const NOTES: [&str; 3] = [
      bucket, and more runs in all: a scan fetches a block of the next table of each run, even if \
      that lies in another bucket. Subcompaction has the fewest runs, and its scans are the \
      fastest; the paper's are slower than those of buckets.",
-    "Lazy scans come to the files of their bucket alone, as the paper's do. Mixgraph2 is then \
+    "Lazy scans fetch only from the files of their bucket, as the paper's do. Mixgraph2 is then \
      alike under all designs, and ycsb-scan 1.11 times as fast under buckets as under \
      subcompaction, as in the paper (alike, and 1.05 times). The baseline's scans are not the \
      fastest then, with 80 clients or with 8.",

@@ -103,8 +103,8 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
     );
     figure.notes.push(
         "Scans are slower under buckets where writes are few (mixgraph2): each bucket keeps up to three tables in \
-         level 0, of up to 36 flushes, and a scan fetches a block of each of these runs. Scans that come to the files \
-         of their bucket alone take as long as under the others (last section). With 80 clients \
+         level 0, of up to 36 flushes, and a scan fetches a block of each of these runs. Scans that fetch only from \
+         the files of their bucket take as long as under the others (last section). With 80 clients \
          writes stall in ycsb-get under all designs, and in ycsb-scan under the baseline and pipelined, where the \
          paper's hardly do; what that means for gets and scans is in the last two sections."
             .to_owned(),

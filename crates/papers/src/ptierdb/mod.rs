@@ -245,7 +245,7 @@ fn config(store: Scaled, policy: PolicyOptions, workload: Workload) -> Config {
 /// The setting in words.
 fn setting(scale: Scale, store: Scaled) -> String {
     format!(
-        "A buffer of {} entries stands for the paper's of 32 MB, and everything else is as much smaller. \
+        "A buffer of {} entries stands for the paper's of 32 MB, and everything else is smaller by the same factor. \
          Values compress to half (assumed); keys begin with one of {PREFIXES} prefixes, which are equally \
          frequent and whose length ptier is given, and its read limit is {} reads here (the paper states \
          neither). T_s is 4 MB and a table at most 64 MB. One thread merges; writes stall at 12 files in level 0.",
