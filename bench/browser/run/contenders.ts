@@ -46,7 +46,7 @@ export function named(list: string): string[] {
   return all.filter((name) => asked.includes(name));
 }
 
-/** The version of a crate, as the lock file of those that are built says. */
+/** The version of a crate in the lock file of the Rust stores. */
 function locked(name: string): string {
   const lock = readFileSync(join(ROOT, "rust/Cargo.lock"), "utf8");
   return lock.match(`name = "${name}"\nversion = "(.+)"`)?.[1] ?? "unknown";

@@ -5,7 +5,7 @@
  */
 
 import type { Store } from "./contender.ts";
-import { concatenate, entriesOf, KEY, split, VALUE } from "./packed.ts";
+import { concatenate, entriesOf, KEY, split, VALUE } from "./codec.ts";
 
 interface Call {
   id: number;

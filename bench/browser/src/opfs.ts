@@ -1,4 +1,4 @@
-/** Deletes a folder of this origin's private files with all that is in it, if it is there. */
+/** Removes a directory of the origin private file system with everything in it, if it exists. */
 export async function removeDirectory(name: string): Promise<void> {
   const root = await navigator.storage.getDirectory();
   await root.getDirectoryHandle(name, { create: true });

@@ -31,8 +31,8 @@ impl Model {
         for (thread, count) in (0..).zip(&done.counts) {
             let mut stream = phase.stream(thread);
             for operation in 0..*count {
-                let beside = thread == phase.threads;
-                let op = if beside { stream.next_beside() } else { stream.next() };
+                let is_companion = thread == phase.threads;
+                let op = if is_companion { stream.next_of_companion() } else { stream.next() };
                 match op {
                     Op::Put(number) | Op::Modify(number) => {
                         self.set(number, phase.stamp(thread, operation));

@@ -27,8 +27,8 @@ pub struct Pace {
 /// What a phase did.
 pub struct Done {
     pub phase: Phase,
-    /// Operations of each thread, by which its stream can be followed again; last those of a thread beside the
-    /// others.
+    /// Operations of each thread, by which its stream can be followed again; last those of the companion
+    /// thread.
     pub counts: Vec<u64>,
     pub tally: Tally,
     pub seconds: f64,
@@ -51,7 +51,7 @@ pub struct Tally {
 
 /// Runs a phase on an open store.
 pub fn run(engine: &dyn Engine, phase: Phase, pace: Pace) -> Result<Done> {
-    let extra = phase.workload.has_one_beside();
+    let extra = phase.workload.has_companion();
     let threads = phase.threads + u64::from(extra);
     let (ready, stop) = (Barrier::new(usize::try_from(threads)?), AtomicBool::new(false));
     let results: Vec<(Result<Tally>, Instant, Instant)> = thread::scope(|scope| {
@@ -66,7 +66,7 @@ pub fn run(engine: &dyn Engine, phase: Phase, pace: Pace) -> Result<Done> {
                     true => worker.work(begun),
                     false => worker.work_until(stop),
                 });
-                // A thread beside the others ends with the first of them.
+                // The companion ends with the first of the others.
                 stop.store(true, Ordering::Relaxed);
                 (tally, begun, Instant::now())
             })
@@ -180,11 +180,11 @@ impl<'a> Worker<'a> {
         self.end()
     }
 
-    /// Operations beside those of other threads, of which neither number nor latency counts.
+    /// The operations of the companion, of which neither number nor latency counts.
     fn work_until(&mut self, stop: &AtomicBool) -> Result<Tally> {
         let mut stream = self.phase.stream(self.thread);
         while !stop.load(Ordering::Relaxed) {
-            self.execute(stream.next_beside())?;
+            self.execute(stream.next_of_companion())?;
             self.tally.operations += 1;
         }
         self.end()

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub enum Workload {
     /// The loop without a store, which shows what the machine delays.
     Nothing,
-    /// The same while one more thread never waits, as a store's background thread may.
+    /// The same loop beside a thread that is always busy, as a store's background threads may be.
     NothingBesideBusy,
     /// Puts of new rows in key order.
     FillSeq,
@@ -88,9 +88,9 @@ impl Workload {
         name.as_str().unwrap_or_default().to_owned()
     }
 
-    /// Whether one more thread works until the others have ended ([`Stream::next_beside`]), which counts in no
-    /// figure.
-    pub fn has_one_beside(self) -> bool {
+    /// Whether a companion thread works until the others have ended ([`Stream::next_of_companion`]). It counts
+    /// in no figure.
+    pub fn has_companion(self) -> bool {
         [Self::ReadWhileWriting, Self::NothingBesideBusy].contains(&self)
     }
 
@@ -204,8 +204,8 @@ impl Stream {
         }
     }
 
-    /// The next operation of the thread beside the others ([`Workload::has_one_beside`]).
-    pub fn next_beside(&mut self) -> Op {
+    /// The next operation of the companion thread ([`Workload::has_companion`]).
+    pub fn next_of_companion(&mut self) -> Op {
         match self.phase.workload {
             Workload::NothingBesideBusy => Op::Nothing,
             _ => Op::Put(self.random.below(self.phase.data.entries)),

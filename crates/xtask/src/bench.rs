@@ -90,8 +90,8 @@ pub fn papers(workspace: &Workspace, scale: &str, paper: Option<&str>) -> Result
     show(cargo)
 }
 
-/// Builds the npm package, and what else `--contenders` names of Rust, and runs the comparison in the
-/// browser that `--browser` names, or else in Chromium; `arguments` go to it.
+/// Builds the npm package and the other Rust stores that `--contenders` names, and runs the comparison in
+/// the browser that `--browser` names, or else in Chromium; `arguments` go to it.
 ///
 /// # Errors
 /// A missing tool, a step of the build that failed, or a store that returned what was not written.

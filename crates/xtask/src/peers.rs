@@ -1,7 +1,6 @@
-//! Other stores of Rust that keep their files where Terrane's are in a browser, as modules for the
-//! comparison there.
+//! Other stores written in Rust that run on OPFS, built as Wasm modules for the comparison in a browser.
 //!
-//! Nothing but the comparison builds them, and only those that it is asked for: their crates come from the
+//! Nothing else builds them, and the comparison only those that it is asked for: their crates come from the
 //! registry, and take minutes to compile.
 
 use crate::fresh::Step;
@@ -20,17 +19,17 @@ const SOURCE: &str = "bench/browser/rust";
 /// Each is a feature of the crate, and a contender.
 const NAMES: [&str; 2] = ["regolith", "trine-kv"];
 
-/// The instructions that Terrane's module has. What makes that one small is not for them.
+/// The target features of Terrane's module, without the flags that make that one small.
 const RUSTFLAGS: &str = "-C target-feature=+simd128,+bulk-memory";
 
 const WASM_OPT_FLAGS: [&str; 1] = ["-O3"];
 
-/// Brings the modules of those among `contenders` up to date: a list of names, or `all`.
+/// Brings up to date the modules of those in `contenders`, a list of names or `all`.
 ///
 /// # Errors
 /// A missing tool, or the build step that failed.
 pub fn build(workspace: &Workspace, contenders: &str) -> Result<()> {
-    for name in among(contenders) {
+    for name in named_in(contenders) {
         let needs: [&dyn Need; 5] = [&WasmTarget, &WasmPack, &WasmBindgen, &node::Node, &BINDINGS];
         setup::ensure(workspace, &needs)?;
         let build = || compile(workspace, name);
@@ -44,7 +43,7 @@ pub fn build(workspace: &Workspace, contenders: &str) -> Result<()> {
     Ok(())
 }
 
-fn among(contenders: &str) -> impl Iterator<Item = &'static str> {
+fn named_in(contenders: &str) -> impl Iterator<Item = &'static str> {
     let named =
         move |name: &&str| contenders == "all" || contenders.split(',').any(|one| one == *name);
     NAMES.into_iter().filter(named)
@@ -65,7 +64,7 @@ fn step(workspace: &Workspace, name: &str) -> Step {
     }
 }
 
-/// Where the comparison's own build looks for a module and the JavaScript beside it.
+/// The folder in which the comparison's build finds a module and its JavaScript.
 fn folder(workspace: &Workspace, name: &str) -> PathBuf {
     workspace.path(SOURCE).join("pkg").join(name)
 }
@@ -93,17 +92,17 @@ fn compile(workspace: &Workspace, name: &str) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{NAMES, SOURCE, among};
+    use super::{NAMES, SOURCE, named_in};
     use crate::workspace::Workspace;
     use std::fs;
 
     #[test]
     fn only_the_stores_that_are_asked_for_are_built() {
-        let among = |contenders| among(contenders).collect::<Vec<_>>();
-        assert!(among("").is_empty());
-        assert!(among("terrane,indexeddb,trine").is_empty());
-        assert_eq!(among("terrane,trine-kv"), ["trine-kv"]);
-        assert_eq!(among("all"), NAMES);
+        let names = |contenders| named_in(contenders).collect::<Vec<_>>();
+        assert!(names("").is_empty());
+        assert!(names("terrane,indexeddb,trine").is_empty());
+        assert_eq!(names("terrane,trine-kv"), ["trine-kv"]);
+        assert_eq!(names("all"), NAMES);
     }
 
     #[test]

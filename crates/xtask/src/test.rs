@@ -101,7 +101,7 @@ const QUICK_TESTS: [&[&str]; 2] =
 pub const SAME_MACROS: [&str; 2] = ["--package", "terrane-opfs"];
 
 /// What other workspaces hold: the programs in `crates/xtask/tools`, what they have in place of crates, and
-/// what is compared with other stores.
+/// the comparisons with other stores.
 const ELSEWHERE: [&str; 7] = [
     "bench/browser/rust/src/lib.rs",
     "bench/native/src/main.rs",

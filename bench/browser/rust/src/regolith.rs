@@ -1,6 +1,6 @@
-//! regolith on its pool of access handles: every call returns at once.
+//! regolith on its pool of access handles: every call but `open` is synchronous.
 
-use crate::{ENTRY, KEY, MEMTABLE_BYTES, packed};
+use crate::{ENTRY, KEY, MEMTABLE_BYTES, concatenated};
 use regolith::env::opfs::{OpfsEnv, OpfsMode, OpfsOptions};
 use regolith::{Db, Options, WriteBatch};
 use wasm_bindgen::JsError;
@@ -12,7 +12,7 @@ pub struct Store(Db);
 
 #[wasm_bindgen]
 impl Store {
-    /// Opens the store in a folder: its own profile for browsers, with more memory.
+    /// Opens the store in a folder, with regolith's own profile for browsers and more memory.
     pub async fn open(folder: String, cache_bytes: usize) -> Result<Store, JsError> {
         let pool = OpfsOptions { force_mode: Some(OpfsMode::Sah), ..OpfsOptions::default() };
         let files = OpfsEnv::mount(&folder, pool).await?;
@@ -23,7 +23,7 @@ impl Store {
         Ok(Self(Db::open(files.db_path(), options)?))
     }
 
-    /// Writes all entries at once.
+    /// Writes all entries as one batch.
     pub fn batch(&self, entries: &[u8]) -> Result<(), JsError> {
         let mut batch = WriteBatch::new();
         for entry in entries.chunks_exact(ENTRY) {
@@ -42,11 +42,11 @@ impl Store {
         Ok(self.0.get(key)?)
     }
 
-    /// The values of keys, all of which are there.
+    /// The values of keys, all of which exist.
     #[wasm_bindgen(js_name = getMany)]
     pub fn get_many(&self, keys: &[u8]) -> Result<Vec<u8>, JsError> {
         let keys: Vec<&[u8]> = keys.chunks_exact(KEY).collect();
-        packed(self.0.multi_get(&keys)?)
+        concatenated(self.0.multi_get(&keys)?)
     }
 
     /// The first entries from a key on.

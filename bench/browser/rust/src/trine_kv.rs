@@ -1,9 +1,9 @@
 //! trine-kv on OPFS: every call returns a promise.
 //!
 //! In a browser it leaves flushes and compactions to the application, and refuses a write when one is due.
-//! Writes are to be made one after the other, since one that meets the flush of another is refused, too.
+//! The caller makes writes one after the other, since one that meets the flush of another is refused, too.
 
-use crate::{ENTRY, KEY, MEMTABLE_BYTES, packed};
+use crate::{ENTRY, KEY, MEMTABLE_BYTES, concatenated};
 use std::ops::Bound;
 use trine_kv::{
     Db, DbOptions, DurabilityMode, Error, KeyRange, MaintenanceBudget, WriteBatch, WriteOptions,
@@ -30,7 +30,7 @@ impl Store {
         Ok(Self(Db::open(options).await?))
     }
 
-    /// Writes all entries at once.
+    /// Writes all entries as one batch.
     pub async fn batch(&self, entries: Vec<u8>) -> Result<(), JsError> {
         Ok(self.write(&entries).await?)
     }
@@ -45,11 +45,11 @@ impl Store {
         Ok(self.0.get(&key).await?)
     }
 
-    /// The values of keys, all of which are there.
+    /// The values of keys, all of which exist.
     #[wasm_bindgen(js_name = getMany)]
     pub async fn get_many(&self, keys: Vec<u8>) -> Result<Vec<u8>, JsError> {
         let keys: Vec<&[u8]> = keys.chunks_exact(KEY).collect();
-        packed(self.0.get_many(&keys).await?)
+        concatenated(self.0.get_many(&keys).await?)
     }
 
     /// The first entries from a key on.
@@ -72,7 +72,8 @@ impl Store {
 }
 
 impl Store {
-    /// Writes entries as one batch; before it, what the store refuses it for.
+    /// Writes entries as one batch. While the store refuses it because maintenance is due, runs a unit of that and
+    /// tries again.
     async fn write(&self, entries: &[u8]) -> Result<(), Error> {
         loop {
             let mut batch = WriteBatch::new();

@@ -1,14 +1,14 @@
 /** The stores of `bench/browser/rust`, called in the worker that owns their files. */
 
+import { concatenate, entriesOf, split, VALUE } from "../codec.ts";
 import { CACHE_BYTES, type Contender, type Store } from "../contender.ts";
 import { removeDirectory } from "../opfs.ts";
-import { concatenate, entriesOf, split, VALUE } from "../packed.ts";
-import { turns } from "../turns.ts";
+import { serialQueue } from "../serial-queue.ts";
 
 type Result<T> = T | Promise<T>;
 
-/** What each exports. One of them returns promises. */
-interface Packed {
+/** The class that each module exports. One of them returns promises. */
+interface RustStore {
   batch(entries: Uint8Array): Result<void>;
   put(key: Uint8Array, value: Uint8Array): Result<void>;
   get(key: Uint8Array): Result<Uint8Array | undefined>;
@@ -19,18 +19,18 @@ interface Packed {
 
 interface Module {
   default(): Promise<unknown>;
-  Store: { open(folder: string, cacheBytes: number): Promise<Packed> };
+  Store: { open(folder: string, cacheBytes: number): Promise<RustStore> };
 }
 
-/** Makes a write: at once, or when it is its turn. */
+/** Runs a write: at once, or when its turn comes. */
 type Writer = (write: () => Result<void>) => Result<void>;
 
-/** Those that were built, since they were named. */
+/** The modules that were built: those of the contenders that were named. */
 const built = import.meta.glob<Module>("../../rust/pkg/*/*.js");
 
 export const regolith = ofRust("regolith", (write) => write());
 // A write that meets the flush of another is refused.
-export const trineKv = ofRust("trine-kv", turns());
+export const trineKv = ofRust("trine-kv", serialQueue());
 
 function ofRust(name: string, writer: Writer): Contender {
   return {
@@ -46,18 +46,18 @@ function ofRust(name: string, writer: Writer): Contender {
   };
 }
 
-function store(packed: Packed, writer: Writer): Store {
+function store(rust: RustStore, writer: Writer): Store {
   return {
-    batch: (entries) => writer(() => packed.batch(concatenate(entries.flat()))),
-    put: ([key, value]) => writer(() => packed.put(key, value)),
-    get: (key) => packed.get(key),
-    getMany: (keys) => then(packed.getMany(concatenate(keys)), (bytes) => split(bytes, VALUE)),
-    scan: (from, count) => then(packed.scan(from, count), entriesOf),
-    close: () => packed.close(),
+    batch: (entries) => writer(() => rust.batch(concatenate(entries.flat()))),
+    put: ([key, value]) => writer(() => rust.put(key, value)),
+    get: (key) => rust.get(key),
+    getMany: (keys) => then(rust.getMany(concatenate(keys)), (bytes) => split(bytes, VALUE)),
+    scan: (from, count) => then(rust.scan(from, count), entriesOf),
+    close: () => rust.close(),
   };
 }
 
-/** What becomes of bytes, now or when they are there. */
-function then<T>(bytes: Result<Uint8Array>, become: (bytes: Uint8Array) => T): Result<T> {
-  return bytes instanceof Promise ? bytes.then(become) : become(bytes);
+/** Decodes bytes, now or when they have arrived. */
+function then<T>(bytes: Result<Uint8Array>, decode: (bytes: Uint8Array) => T): Result<T> {
+  return bytes instanceof Promise ? bytes.then(decode) : decode(bytes);
 }

@@ -8,7 +8,7 @@ import loadModule from "@journeyapps/wa-sqlite/dist/wa-sqlite.mjs";
 import { AccessHandlePoolVFS } from "@journeyapps/wa-sqlite/src/examples/AccessHandlePoolVFS.js";
 import type { Contender, Entry, Store } from "../contender.ts";
 import { removeDirectory } from "../opfs.ts";
-import { turns } from "../turns.ts";
+import { serialQueue } from "../serial-queue.ts";
 import { checkMode, SETTINGS, STATEMENTS, TABLE } from "./sql.ts";
 
 const DIRECTORY = "comparison-wa-sqlite";
@@ -67,7 +67,7 @@ async function store(sqlite3: SQLiteAPI, db: number, pool: AccessHandlePoolVFS):
   };
 
   // Operations share a connection and its statements.
-  const inTurn = turns();
+  const inTurn = serialQueue();
   return {
     batch: (entries) =>
       inTurn(() =>

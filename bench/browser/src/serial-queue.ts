@@ -1,5 +1,5 @@
-/** Lets operations take turns: each begins when the one before it has ended. */
-export function turns(): <T>(operation: () => T | Promise<T>) => Promise<T> {
+/** Runs operations one at a time: each begins when the one before it has ended. */
+export function serialQueue(): <T>(operation: () => T | Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (operation) => {
     const result = last.then(operation);
