@@ -14,7 +14,12 @@ use serde::{Deserialize, Serialize};
 
 /// The storage and processor figures of a machine that matter here.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(
+    default,
+    deny_unknown_fields,
+    rename_all = "kebab-case",
+    expecting = "an object with parameters of a device"
+)]
 pub struct Device {
     /// Sequential read speed, in bytes per second.
     pub read_speed: f64,

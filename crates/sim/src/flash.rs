@@ -18,7 +18,12 @@ use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 /// The geometry of a flash device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(
+    default,
+    deny_unknown_fields,
+    rename_all = "kebab-case",
+    expecting = "an object with parameters of flash"
+)]
 pub struct FlashOptions {
     /// The host's capacity, in bytes.
     pub capacity_bytes: u64,

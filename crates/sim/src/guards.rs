@@ -23,7 +23,12 @@ use terrane_policy::{
 
 /// The guards of a store, in place of its policy. The defaults are PebblesDB's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(
+    default,
+    deny_unknown_fields,
+    rename_all = "kebab-case",
+    expecting = "an object with parameters of guards, or {}"
+)]
 pub struct Guards {
     /// One of so many keys is a guard of level 1.
     pub keys: u64,

@@ -8,7 +8,12 @@ use serde::{Deserialize, Serialize};
 
 /// A load, followed by phases on the same store. After the last one the store is left to become idle.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(
+    default,
+    deny_unknown_fields,
+    rename_all = "kebab-case",
+    expecting = "a workload as an object"
+)]
 pub struct Workload {
     /// Keys that one client inserts first, once each.
     pub load: u64,
@@ -69,7 +74,12 @@ impl Workload {
 
 /// Operations that are measured together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(
+    default,
+    deny_unknown_fields,
+    rename_all = "kebab-case",
+    expecting = "a phase as an object"
+)]
 pub struct Phase {
     /// Its name in the report.
     pub name: String,
@@ -94,7 +104,12 @@ impl Default for Phase {
 
 /// Clients that are alike. Each is a thread that runs one operation after another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(
+    default,
+    deny_unknown_fields,
+    rename_all = "kebab-case",
+    expecting = "clients as an object"
+)]
 pub struct Clients {
     /// How many.
     pub count: usize,
@@ -153,7 +168,12 @@ pub enum KeyOrder {
 
 /// Prefixes of two bytes, each followed by what tells its keys apart. The order of keys stays what it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(
+    default,
+    deny_unknown_fields,
+    rename_all = "kebab-case",
+    expecting = "an object with a count and an exponent"
+)]
 pub struct KeyPrefixes {
     /// How many there are.
     pub count: u64,
@@ -170,7 +190,12 @@ impl Default for KeyPrefixes {
 
 /// Shares of the operations. They need not add up to 1; all zero means updates only.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(
+    default,
+    deny_unknown_fields,
+    rename_all = "kebab-case",
+    expecting = "an object with shares of operations"
+)]
 pub struct Mix {
     /// Puts of keys that were never written.
     pub insert: f64,
@@ -225,7 +250,12 @@ pub enum Kind {
 
 /// The distribution of keys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "by", deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(
+    tag = "by",
+    deny_unknown_fields,
+    rename_all = "kebab-case",
+    expecting = "an object with `by`, such as uniform"
+)]
 pub enum Choice {
     /// Uniform.
     Uniform,

@@ -120,6 +120,14 @@ fn a_configuration_comes_from_a_file() {
     place.run(&["simulate", "--config", "d.json"]).fails(3, &["d.json", "bufer-bytes"]);
     place.file("d.json", "[]");
     place.run(&["simulate", "--config", "d.json"]).fails(3, &["d.json: expected a JSON object"]);
+    for (config, expected) in [
+        (r#"{"guards": true}"#, "expected an object with parameters of guards"),
+        (r#"{"device": "spooky"}"#, "expected an object with parameters of a device"),
+        (r#"{"workload": {"prefixes": 4}}"#, "expected an object with a count and an exponent"),
+    ] {
+        place.file("d.json", config);
+        place.run(&["simulate", "--config", "d.json"]).fails(3, &[expected]);
+    }
     for (option, what) in [
         ("--workers=0", "workers"),
         ("--rate=-1", "rate"),

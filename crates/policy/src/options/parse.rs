@@ -182,7 +182,7 @@ fn read(
     let policy = word_of(entries, POLICY);
     let Some(mut options) = policy.and_then(named).map(scale) else {
         let known: Vec<_> = defaults().iter().map(PolicyOptions::name).collect();
-        wrong(policy.map_or("expected a map with a `policy`, its name".to_owned(), |name| {
+        wrong(policy.map_or("no `policy`, which names it".to_owned(), |name| {
             format!("unknown policy \"{name}\", expected {}", joined(&known, ", "))
         }))?;
         return Ok(PolicyOptions::default());
