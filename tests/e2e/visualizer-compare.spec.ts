@@ -38,6 +38,8 @@ test("policies are compared side by side, at the same bytes accepted or the same
   for (let y = 0; y < rival.height && (await named.innerText()) === before; y += 6)
     await page.mouse.move(rival.x + rival.width / 2, rival.y + y);
   await expect(named).toHaveText(/^leveled: Table \d+, level \d/);
+  await page.keyboard.press("Escape");
+  await expect(named).toHaveText("");
   await page.getByRole("combobox", { name: "at the same" }).selectOption("seconds");
   await expect(trees).toHaveCount(3);
   await page.getByRole("button", { name: "Share" }).click();
