@@ -304,6 +304,10 @@ fn validate_clients(clients: &Clients) -> Result<(), SimulationError> {
     for (_, share) in clients.mix.shares() {
         check("a share of workload.phases.clients.mix", share, (0.0, 1e12), "0 to 1e12")?;
     }
+    let (most, least) = (clients.scan_entries as f64, clients.scan_entries_least as f64);
+    check("workload.phases.clients.scan-entries", most, (1.0, 1e12), "1 to 1e12")?;
+    let expected = "at most scan-entries";
+    check("workload.phases.clients.scan-entries-least", least, (0.0, most), expected)?;
     match &clients.choice {
         Choice::Uniform => {}
         Choice::Zipf { exponent, .. } | Choice::Latest { exponent } => {
@@ -312,7 +316,8 @@ fn validate_clients(clients: &Clients) -> Result<(), SimulationError> {
         Choice::ShiftingRanges { from, to, .. } => {
             let (least, most) = (*from as f64, *to as f64);
             check("workload.phases.clients.choice.from", least, (1.0, 1e4), "1 to 10000")?;
-            check("workload.phases.clients.choice.to", most, (1.0, 1e4), "1 to 10000")?;
+            let expected = "at least from, and at most 10000";
+            check("workload.phases.clients.choice.to", most, (least, 1e4), expected)?;
         }
     }
     Ok(())

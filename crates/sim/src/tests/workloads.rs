@@ -124,6 +124,21 @@ fn a_choice_outside_its_range_is_refused_with_its_name() {
     for (clients, expected) in [
         (Clients { count: 0, ..Clients::default() }, "clients.count is 0, expected 1 to"),
         (Clients { rate: -1.0, ..Clients::default() }, "clients.rate is -1, expected 0, or"),
+        (
+            Clients { scan_entries: u64::MAX, ..Clients::default() },
+            "clients.scan-entries is 18446744073709552000, expected 1 to 1e12",
+        ),
+        (
+            Clients { scan_entries: 5, scan_entries_least: 6, ..Clients::default() },
+            "clients.scan-entries-least is 6, expected at most scan-entries",
+        ),
+        (
+            Clients {
+                choice: Choice::ShiftingRanges { from: 10, to: 5, step: 1 },
+                ..Clients::default()
+            },
+            "clients.choice.to is 5, expected at least from, and at most 10000",
+        ),
     ] {
         let workload = Workload::then(10, 10, clients);
         let words = refused(Config { workload, ..config.clone() });
