@@ -420,6 +420,15 @@ fn there_are_never_more_than_four_times_as_many_buckets_as_at_first() {
 }
 
 #[test]
+fn buckets_and_their_temperatures_stay_after_a_compaction_that_was_asked_for() {
+    let mut tree = Tree::new(BUCKET);
+    tree.flush(keys([60, 20, 15, 5]));
+    tree.state = tree.policy.readopt(&tree.state, &tree.model.shape);
+    assert_eq!(tree.boundaries(), [1000, 2000, 3000]);
+    assert_eq!(tree.temperatures(), [2400, 800, 600, 200]);
+}
+
+#[test]
 fn a_flush_tells_how_many_buckets_it_is_cut_for() {
     let tree = Tree::new(BUCKET);
     let sealed =
