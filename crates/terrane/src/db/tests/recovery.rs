@@ -55,18 +55,34 @@ fn logs_that_were_replayed_retire_once_their_entries_are_in_tables() {
 }
 
 #[test]
-fn a_store_whose_logs_cannot_be_made_durable_is_not_opened_until_they_can() {
-    let vfs = faulty();
-    let db = open(directory(&vfs), slices()).unwrap();
-    put(&db, 1);
-    // As a process that is killed.
-    std::mem::forget(db);
-    let storage = directory(&vfs);
-    vfs.fail_from(vfs.operations(), Fault::Io);
-    let refused = open(storage, slices()).map_err(Error::into_kind);
-    assert!(matches!(refused, Err(ErrorKind::Io(_))));
-    vfs.heal();
-    assert_eq!(keys(&open(directory(&vfs), slices()).unwrap()), [1]);
+fn a_store_that_is_opened_in_spite_of_an_io_error_takes_writes() {
+    for at in 0..100 {
+        let vfs = faulty();
+        let db = open(directory(&vfs), slices()).unwrap();
+        put(&db, 1);
+        // As a process that is killed.
+        std::mem::forget(db);
+        let before = vfs.operations();
+        vfs.fail_at(before + at, Fault::Io);
+        let opened = open(directory(&vfs), slices()).map_err(Error::into_kind);
+        let ended = vfs.operations() <= before + at;
+        vfs.heal();
+        match opened {
+            Ok(db) => {
+                put(&db, 2);
+                assert_eq!(keys(&db), [1, 2]);
+            }
+            Err(ErrorKind::Io(_)) => {
+                assert_eq!(keys(&open(directory(&vfs), slices()).unwrap()), [1])
+            }
+            Err(e) => panic!("{e:?}"),
+        }
+        if ended {
+            assert!(at > 0);
+            return;
+        }
+    }
+    panic!("opening takes more operations");
 }
 
 /// A log of three records, of which the last is damaged and no claim is behind it.

@@ -3,6 +3,7 @@
 
 use super::fault::Random;
 use super::*;
+use crate::error::Error;
 use crate::storage::volume::VolumeOptions;
 use crate::storage::{FileId, Storage, Volume};
 use std::collections::BTreeMap;
@@ -49,6 +50,50 @@ pub(in crate::storage) fn agrees_with_bytes(file: &dyn File) {
         let from = random.below(bytes.len() as u64 + 1) as usize;
         let data = file.next_data(from as u64).unwrap() as usize;
         assert!(bytes[from..data].iter().all(|b| *b == 0), "{data} is after data");
+    }
+}
+
+/// Files in memory, of which "lost" cannot be opened.
+struct Losing(MemoryVfs, ErrorKind);
+
+impl Vfs for Losing {
+    fn place(&self) -> String {
+        self.0.place()
+    }
+    fn draw_id(&self) -> Result<StoreId> {
+        self.0.draw_id()
+    }
+    fn create(&self, name: &str) -> Result<Arc<dyn File>> {
+        self.0.create(name)
+    }
+    fn open(&self, name: &str) -> Result<Arc<dyn File>> {
+        if name == "lost" {
+            return Err(Error::io("open", name, 0, self.1.into()));
+        }
+        self.0.open(name)
+    }
+    fn remove(&self, name: &str) -> Result<()> {
+        self.0.remove(name)
+    }
+    fn rename(&self, from: &str, to: &str) -> Result<()> {
+        self.0.rename(from, to)
+    }
+    fn list(&self) -> Result<Vec<String>> {
+        self.0.list()
+    }
+    fn sync_names(&self) -> Result<()> {
+        self.0.sync_names()
+    }
+}
+
+#[test]
+fn sizes_leave_out_a_file_that_is_gone_when_it_is_looked_at_and_no_other() {
+    for (why, is_gone) in [(ErrorKind::NotFound, true), (ErrorKind::PermissionDenied, false)] {
+        let vfs = Losing(MemoryVfs::new(), why);
+        ["kept", "lost"].into_iter().for_each(|name| drop(vfs.create(name).unwrap()));
+        let sizes = vfs.sizes().map_err(|e| e.io_kind());
+        let names = sizes.map(|sizes| sizes.into_iter().map(|file| file.name).collect::<Vec<_>>());
+        assert_eq!(names, if is_gone { Ok(vec!["kept".to_owned()]) } else { Err(Some(why)) });
     }
 }
 
