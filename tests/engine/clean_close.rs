@@ -92,6 +92,29 @@ fn a_close_flushes_what_the_next_opening_would_replay_for_long() {
 }
 
 #[test]
+fn a_close_flushes_by_the_memtables_that_hold_anything() {
+    let vfs = Arc::new(MemoryVfs::new());
+    // 5 MiB in one keyspace beside two that are empty, then in two beside one.
+    for (written, flushes) in [(1, true), (2, false)] {
+        let open = || {
+            let storage = Arc::new(Directory::open(vfs.clone()).unwrap());
+            Db::open_storage(storage, Options::default(), Arc::new(SliceExecutor::default()))
+                .unwrap()
+        };
+        let db = open();
+        let keyspaces = ["default", "one", "two"].map(|name| db.keyspace(name).unwrap());
+        for n in 0..5_u32 << 10 {
+            let keyspace = &keyspaces[n as usize % written];
+            keyspace.put(n.to_be_bytes(), [7; 1024], Durability::Buffered).unwrap();
+        }
+        db.close().unwrap();
+        let stats = open().stats().unwrap();
+        let left: u64 = stats.keyspaces.iter().map(|keyspace| keyspace.memtable_entries).sum();
+        assert_eq!(left, if flushes { 0 } else { 5 << 10 }, "in {written}");
+    }
+}
+
+#[test]
 fn a_close_that_cannot_flush_leaves_all_of_it_in_the_logs() {
     let vfs = Arc::new(FaultVfs::new(Arc::new(MemoryVfs::new())).unwrap());
     let open = || {
