@@ -8,7 +8,7 @@ use crate::event::Clock;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::lock;
 use crate::sync::{Mutex, MutexGuard};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, TryLockError};
 
 /// The duration from which an append counts as a wait, in microseconds.
 const APPEND_MICROS: u64 = 1000;
@@ -241,7 +241,9 @@ impl Waits {
     pub fn lock<'a, T>(&self, mutex: &'a Mutex<T>) -> MutexGuard<'a, T> {
         match mutex.try_lock() {
             Ok(guard) => guard,
-            Err(_) => self.time(Wait::Lock, || lock(mutex)),
+            // This error holds the lock.
+            Err(TryLockError::Poisoned(held)) => held.into_inner(),
+            Err(TryLockError::WouldBlock) => self.time(Wait::Lock, || lock(mutex)),
         }
     }
 
@@ -293,7 +295,8 @@ mod tests {
     use crate::schedule::JobFilter;
     use crate::storage::Directory;
     use crate::storage::vfs::MemoryVfs;
-    use crate::{Db, Durability, Options, Result};
+    use crate::{Db, Durability, Event, Options, Result};
+    use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::Arc;
 
     /// Does nothing before a writer waits.
@@ -346,6 +349,24 @@ mod tests {
         rows.put(b"timed", b"", Durability::Buffered).unwrap();
         let sync = WaitStats { count: 1, micros: 0, micros_max: 0 };
         assert_eq!(db.stats().unwrap().waits, WriteWaits { sync, ..WriteWaits::default() });
+    }
+
+    #[test]
+    fn writes_go_on_after_a_listener_panicked_under_their_lock() {
+        let options = Options { memtable_bytes: 1, ..Options::small() };
+        let db = open(options, Arc::new(SliceExecutor::default()));
+        let panics = |_, event: &Event| {
+            assert!(!matches!(event, Event::MemtableSealed { .. }), "in the listener");
+        };
+        db.set_listener(Some(Arc::new(panics)));
+        let rows = db.default_keyspace();
+        let put = || rows.put(b"key", b"first", Durability::Buffered);
+        assert!(catch_unwind(AssertUnwindSafe(put)).is_err());
+        assert!(db.engine().writer.is_poisoned());
+        db.set_listener(None);
+        rows.put(b"key", b"second", Durability::Buffered).unwrap();
+        assert_eq!(rows.get(b"key").unwrap().unwrap(), b"second");
+        assert_eq!(db.stats().unwrap().waits.lock.count, 0);
     }
 
     #[test]
