@@ -53,6 +53,19 @@ test("a trace that is cut short is shown up to there", async () => {
   expect(opened.problem).toContain(`ends at ${last} s`);
 });
 
+test("a trace ends where an event lacks what its type has, or its moment is no number", async () => {
+  const text = writeEvents(events.slice(0, 20));
+  const { micros } = events[19]!;
+  for (const line of [
+    `{"type":"flushed","micros":${micros}}`,
+    '{"type":"flushed","micros":1e999}',
+  ]) {
+    const opened = await openFile(file("trace.ndjson", `${text}${line}\n`));
+    expect(opened).toMatchObject({ type: "trace", events: events.slice(0, 20) });
+    if (opened.type === "trace") expect(opened.problem).toContain("line 21 is no event");
+  }
+});
+
 test("rows of CSV and NDJSON become puts in their order", async () => {
   const put = (key: string, value: string) => ({
     type: "put",

@@ -65,7 +65,12 @@ export class AttachedRecording implements Recording {
     this.#hear(shape);
     stream.onmessage = ({ data }: MessageEvent<string>) => {
       const event = readEvent(data);
-      if (event !== undefined) this.#hear(event);
+      try {
+        if (event !== undefined) this.#hear(event);
+      } catch {
+        stream.close();
+        this.#end("An event of the process lacks what events of its type have.");
+      }
     };
     // Where it tries again by itself, the tree comes again.
     stream.onerror = () => {

@@ -19,7 +19,7 @@ export function parseReadPath(json: string): { key: Uint8Array; steps: Step[] } 
 export function readEvent(line: string): RecordedEvent | undefined {
   try {
     const event = fromJson<Partial<RecordedEvent> | null>(line);
-    const known = typeof event?.type === "string" && typeof event.micros === "number";
+    const known = typeof event?.type === "string" && Number.isFinite(event.micros);
     return known ? (event as RecordedEvent) : undefined;
   } catch {
     return undefined;

@@ -100,7 +100,7 @@ export class LiveRecording implements Recording {
     const after = (done: Promise<unknown>) =>
       done.then(() => {
         // The recording goes on: events may follow.
-        if (this.status.at === "ended") this.#tell({ at: "running", share: undefined });
+        if (this.status.at === "ended") void this.#goOn();
       });
     const encoder = new TextEncoder();
     return {
@@ -218,6 +218,14 @@ export class LiveRecording implements Recording {
     if (takeover === undefined || this.timeline.end.totals.accepted < takeover.accepted) return;
     this.#takeover = undefined;
     await db.setPolicy(livePolicy(this.settings));
+  }
+
+  /** Goes on after a write by hand, until the engine has nothing left to do again. */
+  async #goOn(): Promise<void> {
+    const until = AbortSignal.any([this.#stopped.signal, this.#failing.signal]);
+    this.#tell({ at: "running", share: undefined });
+    await this.#quiet(until);
+    if (!until.aborted) this.#tell({ at: "ended" });
   }
 
   /** Waits until the engine has nothing left to do. */

@@ -5,6 +5,8 @@
 
 import type { RecordedEvent } from "../timeline/events.ts";
 import { columnsOf, guessFormat, readerOf } from "../../parse.ts";
+import { reduce } from "../timeline/reduce.ts";
+import { EMPTY, type State } from "../timeline/state.ts";
 import { Timeline } from "../timeline/timeline.ts";
 import { readEvent } from "./event-log.ts";
 import type { Write } from "./operations.ts";
@@ -76,21 +78,31 @@ export async function openFile(file: File): Promise<Opened> {
 /** The events of a trace, up to where it is cut short. */
 function readEvents(text: string): { events: RecordedEvent[]; problem: string | undefined } {
   const events: RecordedEvent[] = [];
-  let before = 0;
+  let [before, state] = [0, EMPTY];
   for (const line of text.split("\n")) {
     if (line.trim() === "") continue;
     const event = readEvent(line);
-    if (event === undefined || event.micros < before) {
+    const after = event && next(state, event);
+    if (event === undefined || after === undefined || event.micros < before) {
       const at = (before / 1e6).toFixed(2);
       return {
         events,
         problem: `This trace ends at ${at} s: line ${events.length + 1} is no event.`,
       };
     }
-    before = event.micros;
+    [before, state] = [event.micros, after];
     events.push(event);
   }
   return { events, problem: undefined };
+}
+
+/** The state after an event, unless it lacks what events of its type have. */
+function next(before: State, event: RecordedEvent): State | undefined {
+  try {
+    return reduce(before, event);
+  } catch {
+    return undefined;
+  }
 }
 
 /** A recording from a trace. */
