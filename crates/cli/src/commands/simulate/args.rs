@@ -8,14 +8,12 @@ use terrane_sim::{Device, FlashOptions, Workload};
 
 pub const EXAMPLES: &str = "\
 The policies are the real ones; keys are exact, values are sizes, and time is virtual. The default
-setting is that of the Spooky paper with a million entries. What other stores do and the engine does
-not (\"guards\", \"pause-deeper-merges\", \"value-pointer-bytes\", \"lazy-scans\") is set in the file of
---config, such as {\"guards\":{}}.
+setting is that of the Spooky paper with a million entries. The file of --config sets what other
+stores do, too: \"guards\", \"pause-deeper-merges\", \"value-pointer-bytes\", \"lazy-scans\".
 
 Examples:
   terrane simulate --policy leveled --workload uniform --entries 4000000
   terrane simulate --policy '{\"policy\":\"leveled\",\"size-ratio\":4}' --json
-  terrane simulate --policy tiered --workload ycsb-b --cache-bytes 33554432
   terrane simulate --workload zipf --flash '{\"capacity-bytes\":4000000000}' --trace t.jsonl";
 
 /// Simulate a compaction policy at any scale: amplification, stalls, flash wear
