@@ -1,8 +1,8 @@
 //! What a get costs, and under which design it is the fastest: one thing changed at a time.
 
-use super::scans::{Case, case, clients};
+use super::reads::{Case, Reads, clients};
 use super::workloads::GET;
-use super::{BUSY, DESIGNS, Design, RATE, STALLS, measure, run, setting, store, workload};
+use super::{DESIGNS, Design, setting, store};
 use crate::figure::Figure;
 use crate::scaled::tables_a_read;
 use crate::{PapersError, Scale};
@@ -12,8 +12,14 @@ use terrane_sim::{Config, Kind};
 pub const TABLES: &str = "tables a get";
 /// Blocks that a get fetches from storage.
 pub const BLOCKS: &str = "blocks a get";
-/// What a get takes for each of these.
-pub const BLOCK: &str = "microseconds a block";
+
+const READS: Reads = Reads {
+    kind: Kind::Read,
+    figure: "gets",
+    tables: (TABLES, tables_a_read),
+    blocks: (BLOCKS, |found| found.read_ios_per_get),
+    latency: GET,
+};
 
 /// The cases.
 pub const CASES: [Case; 4] = [
@@ -74,25 +80,7 @@ pub fn under(
             setting(store, flushes)
         ),
     );
-    for (name, of, change) in cases {
-        for &design in designs {
-            let case = case(name, design);
-            progress(&format!("gets, {case}"));
-            let mut config = design.config(store, workload(of, store, flushes / 2));
-            change(&mut config, store.factor());
-            let (found, _) = run(&case, config)?;
-            measure(&mut figure, &case, &found, store);
-            figure
-                .rows
-                .retain(|row| row.case != case || [RATE, STALLS, BUSY].contains(&row.measure));
-            let Some(latency) = found.latencies.get(&Kind::Read) else { continue };
-            let micros = latency.mean * 1e6 / store.factor();
-            figure.found(&case, TABLES, tables_a_read(&found));
-            figure.found(&case, BLOCKS, found.read_ios_per_get);
-            figure.found(&case, BLOCK, micros / found.read_ios_per_get);
-            figure.found(&case, GET, micros);
-        }
-    }
+    READS.add(&mut figure, (cases, designs), (store, flushes), progress)?;
     figure.notes = NOTES.iter().map(|note| (*note).to_owned()).collect();
     Ok(figure)
 }

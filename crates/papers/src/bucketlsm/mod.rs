@@ -17,6 +17,7 @@
 pub mod bounds;
 pub mod gets;
 pub mod inputs;
+pub mod reads;
 pub mod rebalancing;
 pub mod scaling;
 pub mod scans;

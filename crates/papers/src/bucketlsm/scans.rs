@@ -1,23 +1,24 @@
 //! What a scan costs, and under which design it is the fastest: one thing changed at a time.
 
+use super::reads::{Case, Reads, clients};
 use super::workloads::SCAN;
-use super::{BUSY, DESIGNS, Design, RATE, STALLS, measure, run, setting, store, workload};
+use super::{DESIGNS, Design, setting, store};
 use crate::figure::Figure;
 use crate::{PapersError, Scale};
-use terrane_sim::{Clients, Config, Kind};
+use terrane_sim::Kind;
 
 /// Tables of which a scan needs a block.
 pub const TABLES: &str = "tables a scan";
 /// Blocks that a scan fetches from storage.
 pub const BLOCKS: &str = "blocks a scan";
-/// What a scan takes for each of these.
-pub const BLOCK: &str = "microseconds a block";
 
-/// A change of a store, where an operation stands for so many.
-pub type Change = fn(&mut Config, f64);
-
-/// A case, its workload and what is changed.
-pub type Case = (&'static str, &'static str, Change);
+const READS: Reads = Reads {
+    kind: Kind::Scan,
+    figure: "scans",
+    tables: (TABLES, |found| found.tables_per_scan),
+    blocks: (BLOCKS, |found| found.read_ios_per_scan),
+    latency: SCAN,
+};
 
 /// The cases.
 pub const CASES: [Case; 8] = [
@@ -56,17 +57,6 @@ const NOTES: [&str; 3] = [
      fastest then, with 80 clients or with 8.",
 ];
 
-/// Changes the clients of all phases.
-pub(super) fn clients(config: &mut Config, change: impl FnMut(&mut Clients)) {
-    config.workload.phases.iter_mut().flat_map(|phase| &mut phase.clients).for_each(change);
-}
-
-/// The name of a case under a design.
-#[must_use]
-pub fn case(name: &str, design: Design) -> String {
-    format!("{name}, {}", design.name())
-}
-
 /// All designs in all cases.
 ///
 /// # Errors
@@ -97,26 +87,7 @@ pub fn under(
             setting(store, flushes)
         ),
     );
-    for (name, of, change) in cases {
-        let flushes = if of.starts_with("ycsb") { flushes / 2 } else { flushes };
-        for &design in designs {
-            let case = case(name, design);
-            progress(&format!("scans, {case}"));
-            let mut config = design.config(store, workload(of, store, flushes));
-            change(&mut config, store.factor());
-            let (found, _) = run(&case, config)?;
-            measure(&mut figure, &case, &found, store);
-            figure
-                .rows
-                .retain(|row| row.case != case || [RATE, STALLS, BUSY].contains(&row.measure));
-            let Some(latency) = found.latencies.get(&Kind::Scan) else { continue };
-            let micros = latency.mean * 1e6 / store.factor();
-            figure.found(&case, TABLES, found.tables_per_scan);
-            figure.found(&case, BLOCKS, found.read_ios_per_scan);
-            figure.found(&case, BLOCK, micros / found.read_ios_per_scan);
-            figure.found(&case, SCAN, micros);
-        }
-    }
+    READS.add(&mut figure, (cases, designs), (store, flushes), progress)?;
     figure.notes = NOTES.iter().map(|note| (*note).to_owned()).collect();
     Ok(figure)
 }

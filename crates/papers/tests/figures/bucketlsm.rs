@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use terrane_papers::bucketlsm::rebalancing::{self, DYNAMIC, SPREAD, STATIC};
 use terrane_papers::bucketlsm::workers::{self, WORKLOADS};
 use terrane_papers::bucketlsm::{
-    Design, PARTS, RATE, STALLS, THREADS, bounds, gets, inputs, scans, staying, workloads,
+    Design, PARTS, RATE, STALLS, THREADS, bounds, gets, inputs, reads, scans, staying, workloads,
 };
 use terrane_papers::{Figure, PapersError, Scale, Simulate};
 
@@ -141,7 +141,7 @@ fn gets_look_into_fewer_tables_under_buckets_and_are_the_fastest_where_there_are
     for figure in both(chosen) {
         for other in OTHERS {
             let over = |name, what| {
-                let of = |design| figure.of(&scans::case(name, design), what);
+                let of = |design| figure.of(&reads::case(name, design), what);
                 of(BUCKETS) / of(other)
             };
             let case = format!("{}, {}", figure.scale, other.name());
@@ -164,12 +164,12 @@ fn scans_are_slowest_where_they_fetch_blocks_of_most_runs() {
     }
     for figure in both(chosen) {
         let over = |name, what| {
-            let of = |design| figure.of(&scans::case(name, design), what);
+            let of = |design| figure.of(&reads::case(name, design), what);
             of(Design::Baseline) / of(BUCKETS)
         };
         let [stalled, free, few_writes, lazy] = NAMES;
         assert!(over(stalled, scans::TABLES) > 1.5, "{}", figure.scale);
-        assert!(over(stalled, scans::BLOCK) < 1.0, "{}", figure.scale);
+        assert!(over(stalled, reads::BLOCK) < 1.0, "{}", figure.scale);
         assert!(over(stalled, workloads::SCAN) > 1.2, "{}", figure.scale);
         assert!(over(free, workloads::SCAN) < 1.0, "{}", figure.scale);
         assert!(over(few_writes, workloads::SCAN) < 0.7, "{}", figure.scale);
