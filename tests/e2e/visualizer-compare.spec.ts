@@ -2,15 +2,13 @@
 
 import { AxeBuilder } from "@axe-core/playwright";
 import { expect, test } from "./fixtures.ts";
-import { open, simulated, slider } from "./visualizer.ts";
+import { openSimulated, simulated, slider } from "./visualizer.ts";
 
 test("policies are compared side by side, at the same bytes accepted or the same second", async ({
   context,
   origin,
 }) => {
-  const page = await context.newPage();
-  await open(page, origin, "policy=spooky&at=900000");
-  await simulated(page);
+  const page = await openSimulated(context, origin, "policy=spooky&at=900000");
   await expect(page.locator(".right section").nth(2)).not.toContainText("not there yet");
   await page.keyboard.press("c");
   const trees = page.locator(".compare figure");
@@ -55,9 +53,7 @@ test("policies are compared side by side, at the same bytes accepted or the same
 });
 
 test("rivals are chosen, and take over the tree of a moment", async ({ context, origin }) => {
-  const page = await context.newPage();
-  await open(page, origin, "policy=leveled&at=700000");
-  await simulated(page);
+  const page = await openSimulated(context, origin, "policy=leveled&at=700000");
   const others = page.locator(".right section").nth(2);
   const there = () => expect(others).not.toContainText("not there yet");
   const figures = async () => {

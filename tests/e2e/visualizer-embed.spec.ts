@@ -1,7 +1,7 @@
 /** The visualizer inside of another page. */
 
 import { expect, test } from "./fixtures.ts";
-import { open, simulated } from "./visualizer.ts";
+import { openSimulated } from "./visualizer.ts";
 
 test("a recording and a chapter are embedded by an element", async ({ context, origin }) => {
   const page = await context.newPage();
@@ -25,9 +25,7 @@ test("a recording and a chapter are embedded by an element", async ({ context, o
 });
 
 test("the page says which element shows its moment elsewhere", async ({ context, origin }) => {
-  const page = await context.newPage();
-  await open(page, origin, "policy=leveled&at=400000&view=compare");
-  await simulated(page);
+  const page = await openSimulated(context, origin, "policy=leveled&at=400000&view=compare");
   await page.keyboard.press("o");
   const html = await page.getByRole("textbox", { name: /^HTML that shows/ }).inputValue();
   const other = await context.newPage();

@@ -2,7 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 import { expect, type Page, test } from "./fixtures.ts";
-import { clock, open, simulated, slider } from "./visualizer.ts";
+import { clock, open, openSimulated, simulated, slider } from "./visualizer.ts";
 
 /** Has the page keep what it saves. */
 async function keepSaved(page: Page): Promise<void> {
@@ -40,9 +40,7 @@ async function openText(page: Page, name: string, text: string): Promise<void> {
 }
 
 test("a trace that is saved shows the same when it is opened", async ({ context, origin }) => {
-  const page = await context.newPage();
-  await open(page, origin, "policy=leveled&at=500000");
-  await simulated(page);
+  const page = await openSimulated(context, origin, "policy=leveled&at=500000");
   await keepSaved(page);
   const { text, type } = await saved(page, "the events, as a trace");
   expect(type).toBe("application/x-ndjson");
@@ -117,9 +115,7 @@ test("the tree, the ribbon and the charts are saved as PNG and as SVG", async ({
   context,
   origin,
 }) => {
-  const page = await context.newPage();
-  await open(page, origin, "policy=leveled&at=500000");
-  await simulated(page);
+  const page = await openSimulated(context, origin, "policy=leveled&at=500000");
   await keepSaved(page);
   const found: Record<string, string> = {};
   for (const picture of ["the tree", "the ribbon", "the charts"]) {
@@ -146,9 +142,7 @@ test("the tree, the ribbon and the charts are saved as PNG and as SVG", async ({
 });
 
 test("a chart leads to the moment at which it is pressed", async ({ context, origin }) => {
-  const page = await context.newPage();
-  await open(page, origin, "policy=leveled&at=500000");
-  await simulated(page);
+  const page = await openSimulated(context, origin, "policy=leveled&at=500000");
   const charts = page.getByRole("region", { name: "What it costs over time" });
   const chart = charts.getByRole("img").first();
   const label = await chart.getAttribute("aria-label");

@@ -2,7 +2,7 @@
 
 import { AxeBuilder } from "@axe-core/playwright";
 import { expect, type Page, test } from "./fixtures.ts";
-import { clock, open, simulated, slider, type } from "./visualizer.ts";
+import { clock, open, openSimulated, simulated, slider, type } from "./visualizer.ts";
 
 /** Steps from place to place until the read is done. */
 async function stepToTheEnd(page: Page): Promise<void> {
@@ -18,9 +18,7 @@ test("the temperatures of buckets are shown, and are four fair shares", async ({
   context,
   origin,
 }) => {
-  const page = await context.newPage();
-  await open(page, origin, "policy=bucket&workload=shifting&at=700000");
-  await simulated(page);
+  const page = await openSimulated(context, origin, "policy=bucket&workload=shifting&at=700000");
   await expect(page.locator(".strata .names")).toContainText(/\d buckets? hottest \d/);
   const temperatures = await facts(page).locator("tbody td:last-child").allInnerTexts();
   const sum = temperatures.reduce((sum, text) => sum + Number(text), 0);
@@ -31,9 +29,7 @@ test("counters, parts and the dividing level are named where they lie", async ({
   context,
   origin,
 }) => {
-  const page = await context.newPage();
-  await open(page, origin, "policy=horizontal-tiering&at=700000");
-  await simulated(page);
+  const page = await openSimulated(context, origin, "policy=horizontal-tiering&at=700000");
   await expect(page.locator(".level", { hasText: "Level 1" }).locator(".mark")).toHaveText(/[●○]/);
   await expect(facts(page)).toContainText("counter of level 1");
   await open(page, origin, "policy=vertiorizon&at=700000");
@@ -48,9 +44,7 @@ test("counters, parts and the dividing level are named where they lie", async ({
 });
 
 test("a key is read place by place, at any moment", async ({ context, origin }) => {
-  const page = await context.newPage();
-  await open(page, origin, "policy=tiered&at=900000");
-  await simulated(page);
+  const page = await openSimulated(context, origin, "policy=tiered&at=900000");
   await page.getByRole("button", { name: "Read a key" }).click();
   await page.getByRole("button", { name: "the next key on disk" }).click();
   const places = page.locator(".reading li");
@@ -75,9 +69,7 @@ test("a filter that is wrong costs a block, and the link shows it again", async 
   context,
   origin,
 }) => {
-  const page = await context.newPage();
-  await open(page, origin, "policy=tiered&at=900000");
-  await simulated(page);
+  const page = await openSimulated(context, origin, "policy=tiered&at=900000");
   await page.keyboard.press("r");
   await page.getByRole("button", { name: "one that a filter is wrong about" }).click();
   await stepToTheEnd(page);

@@ -3,7 +3,7 @@
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Request } from "@playwright/test";
 import { expect, type Page, test } from "./fixtures.ts";
-import { clock, open, simulated, slider, type } from "./visualizer.ts";
+import { clock, open, openSimulated, simulated, slider, type } from "./visualizer.ts";
 
 /** All that a moment says in text: its sentence, its reason, its costs, its rivals and its tables. */
 async function moment(page: Page): Promise<string> {
@@ -45,9 +45,7 @@ test("the simulator is loaded once for all policies", async ({ context, origin }
 });
 
 test("a moment is the same after scrubbing on and back", async ({ context, origin }) => {
-  const page = await context.newPage();
-  await open(page, origin, "policy=leveled&at=400000");
-  await simulated(page);
+  const page = await openSimulated(context, origin, "policy=leveled&at=400000");
   await page.keyboard.press("t");
   await expect(page.locator(".tables tbody tr").first()).toBeVisible();
   const there = await moment(page);
@@ -71,9 +69,11 @@ test("a moment is the same after scrubbing on and back", async ({ context, origi
 });
 
 test("a link leads to the same moment of the same recording", async ({ context, origin }) => {
-  const page = await context.newPage();
-  await open(page, origin, "policy=tiered&workload=uniform&seed=3&p.sizeRatio=3&at=500000");
-  await simulated(page);
+  const page = await openSimulated(
+    context,
+    origin,
+    "policy=tiered&workload=uniform&seed=3&p.sizeRatio=3&at=500000",
+  );
   await page.keyboard.press("t");
   const there = await moment(page);
   await page.getByRole("button", { name: "Share" }).click();
@@ -146,9 +146,7 @@ test("parameters outside their range are refused in words", async ({ context, or
 });
 
 test("the picture is read with the keyboard alone", async ({ context, origin }) => {
-  const page = await context.newPage();
-  await open(page, origin, "policy=leveled&at=900000");
-  await simulated(page);
+  const page = await openSimulated(context, origin, "policy=leveled&at=900000");
   await page.getByRole("group", { name: /^The tree at/ }).focus();
   await page.keyboard.press("ArrowDown");
   const first = await page.locator("#selected-table").innerText();
@@ -167,9 +165,7 @@ test("the key space is zoomed into, and a link keeps what is shown", async ({
   context,
   origin,
 }) => {
-  const page = await context.newPage();
-  await open(page, origin, "policy=leveled&at=900000");
-  await simulated(page);
+  const page = await openSimulated(context, origin, "policy=leveled&at=900000");
   const ends = async (page: Page) => {
     const labels = await page.locator(".axis span").allInnerTexts();
     return [labels.at(0), labels.at(-1)].map((key) => Number.parseInt(key ?? "", 16));
@@ -235,9 +231,11 @@ test("background work is told at each moment, by worker, by kind of job and by c
   context,
   origin,
 }) => {
-  const page = await context.newPage();
-  await open(page, origin, "policy=leveled&workers=3&rate=100000&at=900000");
-  await simulated(page);
+  const page = await openSimulated(
+    context,
+    origin,
+    "policy=leveled&workers=3&rate=100000&at=900000",
+  );
   const panel = page.getByRole("region", { name: "Background work" });
   await expect(panel.getByRole("listitem")).toHaveText([/^worker 1/, /^worker 2/, /^worker 3/]);
   const merges = panel.getByRole("row", { name: /^merges/ });
@@ -259,9 +257,7 @@ test("another link in the same tab is followed, and a moment can be left while i
   context,
   origin,
 }) => {
-  const page = await context.newPage();
-  await open(page, origin, "policy=leveled&at=400000");
-  await simulated(page);
+  const page = await openSimulated(context, origin, "policy=leveled&at=400000");
   await expect(clock(page)).toHaveText("0.40 s");
   await page.evaluate(() => {
     location.hash = "#v1&policy=tiered&load=40000&operations=60000&at=300000&speed=3";
@@ -309,9 +305,7 @@ test("who wants no motion sees a decision a second", async ({ context, origin })
 });
 
 test("a table that is selected tells how many share its keys", async ({ context, origin }) => {
-  const page = await context.newPage();
-  await open(page, origin, "policy=tiered&at=900000");
-  await simulated(page);
+  const page = await openSimulated(context, origin, "policy=tiered&at=900000");
   await page.getByRole("group", { name: /^The tree at/ }).focus();
   await page.keyboard.press("ArrowDown");
   await expect(page.locator("#selected-table")).toContainText(/key range overlaps [1-9]\d* other/);
@@ -321,9 +315,7 @@ test("what is pointed at in the log or among the tables is marked in the other v
   context,
   origin,
 }) => {
-  const page = await context.newPage();
-  await open(page, origin, "policy=leveled&at=900000");
-  await simulated(page);
+  const page = await openSimulated(context, origin, "policy=leveled&at=900000");
   const lines = page.getByRole("region", { name: "What the engine did" }).getByRole("listitem");
   await expect(lines.locator("xpath=self::*[contains(@class, 'selected')]")).toHaveCount(0);
   const line = lines.filter({ hasText: /became|flushed/ }).last();
@@ -344,9 +336,7 @@ test("the costs are of the groups at work, and of the compaction so far", async 
   context,
   origin,
 }) => {
-  const page = await context.newPage();
-  await open(page, origin, "policy=leveled-full&at=900000");
-  await simulated(page);
+  const page = await openSimulated(context, origin, "policy=leveled-full&at=900000");
   const costs = page.getByRole("region", { name: "What it costs", exact: true });
   const read = costs.getByRole("row", { name: /^read/ });
   // To a merge that is in the middle of it.

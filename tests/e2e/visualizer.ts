@@ -1,6 +1,6 @@
 /** The visualizer's page, as tests of it use it. */
 
-import type { Locator } from "@playwright/test";
+import type { BrowserContext, Locator } from "@playwright/test";
 import { expect, type Page } from "./fixtures.ts";
 
 /** A recording that is simulated in a moment. */
@@ -16,6 +16,18 @@ export async function open(page: Page, origin: string, fragment: string): Promis
 export async function simulated(page: Page): Promise<void> {
   await expect(page.locator(".transport")).not.toContainText("% done");
   await expect(page.locator(".transport")).not.toContainText("of 0.00");
+}
+
+/** A new page with a small recording, once all of it is there. */
+export async function openSimulated(
+  context: BrowserContext,
+  origin: string,
+  fragment: string,
+): Promise<Page> {
+  const page = await context.newPage();
+  await open(page, origin, fragment);
+  await simulated(page);
+  return page;
 }
 
 /** The moment that is shown. */
