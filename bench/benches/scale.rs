@@ -146,7 +146,10 @@ fn store(tables: u32, place: Option<&Path>) {
 /// Puts at an even rate, over the keys of the L1 run, while threads flush and compact.
 fn puts(db: &Db, tables: u32) {
     let rows = db.default_keyspace();
+    let begun = Instant::now();
     rows.set_policy(&policy(4, 256 << 10)).unwrap();
+    db.wait_until_idle().unwrap();
+    let drained = begun.elapsed().as_secs_f64();
     let mut each = Vec::new();
     let begun = Instant::now();
     for number in 0..PUTS {
@@ -162,7 +165,7 @@ fn puts(db: &Db, tables: u32) {
     let over = each.len() - each.partition_point(|took| *took < 1e3);
     let stats = db.stats().unwrap();
     println!(
-        "{tables:>7} tables: a put takes {:.0} us, p99 {:.0}, p99.9 {:.0}, at most {:.0}; {over} of \
+        "{tables:>7} tables: levels drain in {drained:.1} s; a put takes {:.0} us, p99 {:.0}, p99.9 {:.0}, at most {:.0}; {over} of \
          {PUTS} over 1 ms; {} KiB flushed, {} KiB merged, {} stalls",
         at(5_000),
         at(9_900),
@@ -219,21 +222,24 @@ fn planning(tables: u32) {
         fresh: RunId(9),
     };
     print!("{tables:>7} tables: a planning step");
-    // Idle, except for the last flush, which sends a table down.
-    for (name, base) in [
-        ("leveled", 1 << 40),
-        ("tiered", 1 << 40),
-        ("lazy-leveled", 1 << 40),
-        ("spooky", 1 << 40),
-        ("universal", 0),
-        ("leveled", 1 << 20),
+    // Idle, except for the last two: level 2 becomes level 3, or a table of level 1 goes down, the one
+    // that overlaps least.
+    for (name, base, more) in [
+        ("leveled", 1 << 40, ""),
+        ("tiered", 1 << 40, ""),
+        ("lazy-leveled", 1 << 40, ""),
+        ("spooky", 1 << 40, ""),
+        ("universal", 0, ""),
+        ("leveled", 1 << 20, ""),
+        ("leveled", 1 << 20, r#","dynamic-level-bytes":false"#),
     ] {
-        let options: PolicyOptions = format!(r#"{{"policy":"{name}"}}"#).parse().unwrap();
+        let options: PolicyOptions = format!(r#"{{"policy":"{name}"{more}}}"#).parse().unwrap();
         let sized = options.sized(base, 1 << 20);
         let policy = sized.build().unwrap();
         let acts = policy.plan(&planning).is_some();
         let (median, _) = timed(50, || drop(policy.plan(&planning)));
-        print!(", {name}{} {median:.0} us", if acts { " (acts)" } else { "" });
+        let fixed = if more.is_empty() { "" } else { " with fixed capacities" };
+        print!(", {name}{fixed}{} {median:.0} us", if acts { " (acts)" } else { "" });
     }
     let edit =
         ShapeEdit { dropped: vec![TableId(10 + u64::from(tables) / 2)], ..ShapeEdit::default() };

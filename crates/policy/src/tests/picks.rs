@@ -75,6 +75,25 @@ fn least_overlap_is_that_for_each_byte_that_goes_down() {
 }
 
 #[test]
+fn least_overlap_looks_no_further_than_a_table_that_overlaps_nothing() {
+    let mut model = Model::default();
+    for key in (0..40).step_by(2) {
+        model.write(1, 1, key..key + 2);
+    }
+    model.write(2, 2, 0..2);
+    let [above, below] = [1, 2].map(|level| &model.shape.levels()[level].runs[0]);
+    let tested = std::cell::RefCell::new(Vec::new());
+    let is_held = |table: &TableInfo| {
+        tested.borrow_mut().push(table.smallest[1]);
+        false
+    };
+    let candidates = Candidates::new(above, Some(below), &is_held);
+    let picked = pick(Pick::LeastOverlap, candidates, 0, None).unwrap();
+    assert_eq!(picked.smallest[1], 2);
+    assert_eq!(*tested.borrow(), [0, 0, 2], "the first table, what it overlaps, the second");
+}
+
+#[test]
 fn numbers_are_mixed_as_splitmix64_does() {
     // The first numbers from seed 1234567, by Rosetta Code.
     let published = [6457827717110365317, 3203168211198807973, 9817491932198370423];

@@ -78,16 +78,20 @@ impl<'a> Candidates<'a> {
         below: Option<&'a Run>,
         is_held: &'a dyn Fn(&TableInfo) -> bool,
     ) -> Self {
-        Candidates { run, below, is_held, next: Place::default(), under: Place::default() }
+        let (next, under) = Default::default();
+        Candidates { run, below, is_held, next, under }.starting_at(next)
     }
 
     /// Those that start beyond `end`.
     fn beyond(&self, end: &[u8]) -> Self {
         let next = self.run.tables().partition_point(|t| t.smallest.as_slice() <= end);
+        self.clone().starting_at(next)
+    }
+
+    fn starting_at(self, next: Place) -> Self {
         let first = self.run.tables().get(next);
         let under = first.zip(self.below).map(|(t, below)| below.first_from(&t.smallest));
-        let Candidates { run, below, is_held, .. } = *self;
-        Candidates { run, below, is_held, next, under: under.unwrap_or_default() }
+        Candidates { next, under: under.unwrap_or_default(), ..self }
     }
 
     /// Bytes that a table overlaps; `None` if a running group consumes some. Call in key order.
@@ -138,7 +142,7 @@ pub(crate) fn pick<'a>(
     cursor: Option<&[u8]>,
 ) -> Option<&'a Arc<TableInfo>> {
     let picked = match how {
-        Pick::LeastOverlap => candidates.min_by(|a, b| a.ratio().total_cmp(&b.ratio())),
+        Pick::LeastOverlap => least_overlap(candidates),
         Pick::Oldest => candidates.min_by_key(|c| c.table.first_seq),
         Pick::RoundRobin => {
             let beyond = cursor.map(|end| candidates.beyond(end));
@@ -151,6 +155,21 @@ pub(crate) fn pick<'a>(
         }
     };
     picked.map(|picked| picked.table)
+}
+
+/// The first candidate with the least overlap for its size. Nothing is less than no overlap, so the
+/// walk ends there: a level that is far over its capacity moves its tables without a walk for each.
+fn least_overlap<'a>(candidates: Candidates<'a>) -> Option<Candidate<'a>> {
+    let mut least: Option<Candidate> = None;
+    for candidate in candidates {
+        if least.is_none_or(|least| candidate.ratio() < least.ratio()) {
+            least = Some(candidate);
+        }
+        if candidate.bytes == 0 {
+            return Some(candidate);
+        }
+    }
+    least
 }
 
 /// Scatters the bits of a number (the finaliser of SplitMix64).

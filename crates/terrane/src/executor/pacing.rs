@@ -18,9 +18,9 @@ use crate::write::{Throttle, work_due};
 use std::time::Duration;
 
 /// The longest that a small write waits.
-const WAIT_MAX: Duration = Duration::from_millis(1);
+const WAIT_MAX: Duration = Duration::from_micros(500);
 /// The bytes of a write for which it waits that long; a larger one waits longer.
-const WAIT_BYTES: u64 = 16 << 10;
+const WAIT_BYTES: u64 = 8 << 10;
 /// The most that writes are spared for what jobs did before, in bytes.
 const CREDIT_MAX: u64 = 1 << 20;
 
