@@ -4,7 +4,7 @@ use crate::device::Device;
 use crate::entry::Sizes;
 use crate::flash::FlashOptions;
 use crate::guards::Guards;
-use crate::workload::{Choice, Clients, KeyPrefixes, Workload};
+use crate::workload::{Choice, Clients, KeyOrder, KeyPrefixes, Workload};
 use serde::{Deserialize, Serialize};
 use terrane_policy::{BadOption, FilterBits, PolicyOptions};
 
@@ -275,7 +275,7 @@ impl Config {
 }
 
 fn validate_workload(workload: &Workload) -> Result<(), SimulationError> {
-    let Workload { load, load_rate, keys, phases, prefixes, .. } = workload;
+    let Workload { load, load_rate, keys, order, phases, prefixes } = workload;
     if let Some(KeyPrefixes { count, exponent }) = prefixes {
         check("workload.prefixes.count", *count as f64, (1.0, 65_536.0), "1 to 65536")?;
         check("workload.prefixes.exponent", *exponent, (0.0, 64.0), "0 to 64")?;
@@ -288,6 +288,21 @@ fn validate_workload(workload: &Workload) -> Result<(), SimulationError> {
         check("workload.phases.operations", operations, (0.0, 1e12), "0 to 1e12")?;
         check("the number of workload.phases.clients", clients, (1.0, 1e3), "1 to 1000")?;
         phase.clients.iter().try_for_each(validate_clients)?;
+    }
+    let found = match order {
+        KeyOrder::Ascending => return Ok(()),
+        KeyOrder::Scattered => "scattered",
+        KeyOrder::Skewed => "skewed",
+    };
+    let mut clients = phases.iter().flat_map(|phase| &phase.clients);
+    // Its ranges are of numbers, whose keys lie beside each other only if they ascend.
+    if clients.any(|clients| matches!(clients.choice, Choice::ShiftingRanges { .. })) {
+        let expected = "ascending, as shifting-ranges need it, or a choice by zipf instead of them";
+        return Err(SimulationError::Config {
+            what: "workload.order",
+            expected,
+            found: found.to_owned(),
+        });
     }
     Ok(())
 }

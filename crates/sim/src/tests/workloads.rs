@@ -144,6 +144,18 @@ fn a_choice_outside_its_range_is_refused_with_its_name() {
         let words = refused(Config { workload, ..config.clone() });
         assert!(words.contains(expected), "{words}");
     }
+    let choice = Choice::ShiftingRanges { from: 10, to: 50, step: 10 };
+    let ranges = Workload::then(10, 10, Clients { choice, ..Clients::default() });
+    for (order, name) in [(KeyOrder::Scattered, "scattered"), (KeyOrder::Skewed, "skewed")] {
+        let workload = Workload { order, ..ranges.clone() };
+        let words = refused(Config { workload, ..config.clone() });
+        assert!(
+            words.contains(&format!("workload.order is {name}, expected ascending")),
+            "{words}"
+        );
+    }
+    let workload = Workload { order: KeyOrder::Ascending, ..ranges };
+    assert!(Simulation::new(Config { workload, ..config.clone() }).is_ok());
     let phases = vec![Phase { clients: Vec::new(), ..Phase::default() }];
     let workload = Workload { phases, ..Workload::default() };
     let words = refused(Config { workload, ..config.clone() });
