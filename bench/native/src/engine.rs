@@ -68,6 +68,8 @@ pub const ENGINES: &[(&str, &str, Open)] = &[
     ("rocksdb", "librocksdb-sys", crate::engines::rocksdb::open),
     #[cfg(feature = "fjall")]
     ("fjall", "fjall", crate::engines::fjall::open),
+    #[cfg(feature = "regolith")]
+    ("regolith", "regolith", crate::engines::regolith::open),
     #[cfg(feature = "redb")]
     ("redb", "redb", crate::engines::redb::open),
     #[cfg(feature = "lmdb")]

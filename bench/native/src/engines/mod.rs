@@ -6,6 +6,8 @@ pub mod fjall;
 pub mod lmdb;
 #[cfg(feature = "redb")]
 pub mod redb;
+#[cfg(feature = "regolith")]
+pub mod regolith;
 #[cfg(feature = "rocksdb")]
 pub mod rocksdb;
 #[cfg(feature = "sqlite")]
