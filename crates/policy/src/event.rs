@@ -230,7 +230,8 @@ pub enum Event {
         /// The stall that is the nearest.
         reason: Stall,
     },
-    /// Writes go on at their own pace, or slow down for another reason.
+    /// Writes go on at their own pace, or would, as background work has caught up; or they slow down for
+    /// another reason.
     #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
     SlowdownEnded {
         /// The stall that was the nearest.

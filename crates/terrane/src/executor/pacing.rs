@@ -7,14 +7,15 @@
 //!    wrote itself: what is not done by then is left to the writes that follow. So writers slow down to the
 //!    pace at which jobs catch up, and none of them waits long.
 //! 3. Where no job is queued or runs, nobody waits. A slowdown begins with the first wait, and ends when
-//!    the store is far enough from a stall again.
+//!    the store is far enough from a stall again, or has no job: a write finds that, or a worker that is
+//!    done with a job.
 
 use super::slowdown::Slowdown;
 use crate::engine::Engine;
 use crate::error::Stall;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, lock};
-use crate::write::{Throttle, work_due};
+use crate::write::{Throttle, is_near, work_due};
 use std::time::Duration;
 
 /// The longest that a small write waits.
@@ -95,9 +96,28 @@ impl Pacing {
         self.is_behind().then(|| Pause { reason, most: WAIT_MAX.saturating_mul(waits) })
     }
 
-    /// A write begins to wait.
+    /// A write begins to wait, if the stall is still near.
     pub fn begin(&self, engine: &Engine, reason: Stall) {
-        lock(&self.state).slowdown.tell(engine, Some(reason));
+        let mut state = lock(&self.state);
+        if state.near == Some(reason) {
+            state.slowdown.tell(engine, Some(reason));
+        }
+    }
+
+    /// A worker is done with a job, and there may be none left; returns whether writes need not wait any
+    /// more.
+    pub fn relieve(&self, engine: &Engine, is_idle: bool) -> bool {
+        let mut state = lock(&self.state);
+        if state.near.is_none() || !is_idle && is_near(engine.backpressure()) {
+            return false;
+        }
+        state.near = None;
+        state.slowdown.tell(engine, None);
+        self.looks_at.store(state.throttle.pays_at(engine), Ordering::Relaxed);
+        // What is not done is forgiven; what was done ahead still counts.
+        let worked = self.worked.load(Ordering::Acquire);
+        self.goal.fetch_min(worked, Ordering::AcqRel);
+        true
     }
 
     /// The store closes.
@@ -203,6 +223,56 @@ mod tests {
         assert_eq!(*lock(&slowdowns), [(Stall::Memory, true), (Stall::Memory, false)]);
         pacing.end(db.engine());
         assert_eq!(lock(&slowdowns).len(), 2);
+    }
+
+    #[test]
+    fn a_slowdown_without_writes_ends_far_from_the_limit_or_when_no_job_is_left() {
+        for (percent, is_idle, ends) in
+            [(80, false, false), (80, true, true), (40, false, true), (40, true, true)]
+        {
+            let (db, slowdowns) = open();
+            let pacing = Pacing::default();
+            write(&db, 80, step(&db));
+            let pause = pacing.pay(db.engine(), 1).unwrap();
+            pacing.begin(db.engine(), pause.reason);
+            write(&db, percent, 0);
+            assert_eq!(pacing.relieve(db.engine(), is_idle), ends);
+            let events = [(Stall::Memory, true), (Stall::Memory, false)];
+            assert_eq!(*lock(&slowdowns), events[..1 + usize::from(ends)]);
+            assert_eq!(pacing.is_behind(), !ends, "the rest is forgiven");
+            assert!(!pacing.relieve(db.engine(), is_idle) && lock(&slowdowns).len() <= 2);
+        }
+    }
+
+    #[test]
+    fn a_wait_that_is_too_late_begins_no_slowdown_and_the_next_payment_does() {
+        let (db, slowdowns) = open();
+        let pacing = Pacing::default();
+        write(&db, 80, step(&db));
+        let late = pacing.pay(db.engine(), 1).unwrap();
+        assert!(pacing.relieve(db.engine(), true));
+        pacing.begin(db.engine(), late.reason);
+        assert_eq!(*lock(&slowdowns), []);
+        assert!(pacing.pay(db.engine(), 1).is_none());
+        write(&db, 80, step(&db));
+        let next = pacing.pay(db.engine(), 1).unwrap();
+        pacing.begin(db.engine(), next.reason);
+        assert_eq!(*lock(&slowdowns), [(Stall::Memory, true)]);
+    }
+
+    #[test]
+    fn work_done_ahead_counts_also_after_no_job_was_left() {
+        let (db, _) = open();
+        let pacing = Pacing::default();
+        write(&db, 100, step(&db));
+        assert!(pacing.pay(db.engine(), 1).is_some());
+        let due = work_due(step(&db), db.engine().backpressure());
+        pacing.work(due + 1000);
+        assert!(pacing.relieve(db.engine(), true));
+        write(&db, 100, step(&db));
+        assert!(pacing.pay(db.engine(), 1).is_some());
+        let due = work_due(step(&db), db.engine().backpressure());
+        assert!(pacing.work(due - 1000) && !pacing.is_behind());
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::schedule::{Job, JobFilter};
 use crate::stats::BackgroundStats;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard, lock};
-use crate::write::{Throttle, work_due};
+use crate::write::{Throttle, is_near, work_due};
 use std::sync::Arc;
 
 /// Bytes of a thread's slice, between which it looks whether it must stop.
@@ -80,6 +80,13 @@ struct State {
     slowdown: Slowdown,
     /// Of what threads have worked for, how much writes have paid for.
     paid: u64,
+}
+
+impl State {
+    /// Whether a thread has a job.
+    fn is_busy(&self) -> bool {
+        self.flushes + self.merges > 0
+    }
 }
 
 impl Shared {
@@ -167,6 +174,7 @@ impl PoolExecutor {
         }
         progress |= self.hand_out(&mut state, engine);
         state.progress |= progress;
+        self.relieve(&mut state, engine);
         failed.map(|_| progress)
     }
 
@@ -205,10 +213,24 @@ impl PoolExecutor {
         self.shared.threads.spawn(Box::new(move || shared.run(job)));
     }
 
+    /// Ends a slowdown far enough from a stall, or with no job to wait for, also if no write comes.
+    fn relieve(&self, state: &mut State, engine: &Engine) {
+        let lasts = state.is_busy() && is_near(engine.backpressure());
+        if state.slowdown.reason().is_some() && !lasts {
+            state.slowdown.tell(engine, None);
+            // The rest is forgiven.
+            state.paid = state.paid.min(self.worked());
+        }
+    }
+
     /// Whether a thread has a job.
     fn is_busy(&self) -> bool {
-        let state = self.state();
-        state.flushes + state.merges > 0
+        self.state().is_busy()
+    }
+
+    /// Bytes that threads have worked for, about.
+    fn worked(&self) -> u64 {
+        self.shared.worked.load(Ordering::Acquire)
     }
 
     /// Waits until threads have worked for what a write pays for.
@@ -220,13 +242,13 @@ impl PoolExecutor {
         }
         let (reason, backpressure) = engine.nearest_stall();
         let due = work_due(unpaid, backpressure);
-        let worked = || self.shared.worked.load(Ordering::Acquire);
-        let is_busy = state.flushes + state.merges > 0;
-        let paid = state.paid.max(worked().saturating_sub(CREDIT_MAX));
+        let paid = state.paid.max(self.worked().saturating_sub(CREDIT_MAX));
         // With room again, or with no job to wait for, the rest is forgiven.
-        state.paid = if due > 0 && is_busy { paid + due } else { worked() };
-        let goal = state.paid;
-        let is_behind = || worked() < goal && self.is_busy();
+        state.paid = if due > 0 && state.is_busy() { paid + due } else { self.worked() };
+        let is_behind = || {
+            let state = self.state();
+            self.worked() < state.paid && state.is_busy()
+        };
         let near = (due > 0).then_some(reason);
         if near != state.slowdown.reason() {
             state.slowdown.tell(engine, None);

@@ -176,6 +176,18 @@ impl Shared {
         if engine.work_waits() {
             self.pump(engine);
         }
+        self.relieve(engine);
+    }
+
+    /// Ends a slowdown that has lasted long enough, also if no write comes.
+    fn relieve(&self, engine: &Engine) {
+        let is_idle = self.state().workers == 0;
+        let relieve = || self.pacing.relieve(engine, is_idle);
+        if catch(engine, || "end of a slowdown".to_owned(), relieve) == Some(true) {
+            // Under the lock, under which a write looks before it waits.
+            let _state = self.state();
+            self.changed.notify_all();
+        }
     }
 
     /// Takes the next job of a kind. Without one, the worker is gone.

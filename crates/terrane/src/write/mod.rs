@@ -25,4 +25,4 @@ pub(crate) use logs::{HeldLog, HeldLogs};
 pub(crate) use stall::CatchUp;
 pub(crate) use throttle::Throttle;
 #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
-pub(crate) use throttle::work_due;
+pub(crate) use throttle::{is_near, work_due};

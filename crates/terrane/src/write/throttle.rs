@@ -49,6 +49,11 @@ impl Throttle {
     }
 }
 
+/// Whether writes pay for jobs at all.
+pub(crate) fn is_near(Backpressure { filled, room }: Backpressure) -> bool {
+    filled > room.saturating_sub(filled)
+}
+
 /// Bytes of jobs that `written` bytes pay for.
 pub(crate) fn work_due(written: u64, Backpressure { filled, room }: Backpressure) -> u64 {
     let most = written.saturating_mul(WORK_PER_BYTE_MAX);
@@ -101,6 +106,9 @@ mod tests {
         let at = |filled| work_due(1000, Backpressure { filled, room: 1 << 40 });
         let quarter = 1 << 38;
         assert_eq!([at(0), at(quarter), at(2 * quarter)], [0; 3]);
+        let near = |filled| is_near(Backpressure { filled, room: 1 << 40 });
+        let ends = [0, 2 * quarter, 2 * quarter + 1, 4 * quarter, u64::MAX];
+        assert_eq!(ends.map(near), [false, false, true, true, true]);
         assert_eq!(at(3 * quarter), 1000 * STEEPNESS);
         let steps: Vec<_> = (0..=64).map(|n| at(2 * quarter + n * (quarter / 32))).collect();
         assert!(steps.is_sorted(), "{steps:?}");

@@ -118,6 +118,22 @@ fn a_slowdown_begins_with_the_first_write_that_waits_and_ends_when_the_store_clo
 }
 
 #[test]
+fn a_slowdown_ends_when_jobs_have_caught_up_though_no_write_comes() {
+    let (db, told, mut held) = near_a_stall();
+    pay(&db);
+    assert_eq!(*told.lock().unwrap(), [("begun", Stall::Level0)]);
+    db.set_background_bytes_per_second(0);
+    // The worker of the flush tells it, once that is done.
+    for _ in 0..10_000 {
+        if held.is_done().unwrap() && told.lock().unwrap().len() > 1 {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(*told.lock().unwrap(), [("begun", Stall::Level0), ("ended", Stall::Level0)]);
+}
+
+#[test]
 fn writes_near_a_stall_by_what_waits_to_be_compacted_slow_down_and_do_not_stall_while_nothing_runs()
 {
     let options =

@@ -197,6 +197,25 @@ fn a_slowdown_ends_far_from_the_limit_and_the_rest_is_forgiven() {
 }
 
 #[test]
+fn a_slowdown_ends_when_threads_have_caught_up_though_no_write_comes() {
+    for is_done in [true, false] {
+        let store = Store::new(1);
+        store.hold_a_flush();
+        store.write(0, PAYS, |_| 0);
+        assert_eq!(store.write(80, PAYS, |due| due), 1);
+        let _ = store.db.run_jobs(SLICE_BYTES).unwrap();
+        assert_eq!(lock(&store.events)[..], [(Stall::Memory, true)], "it lasts");
+        if is_done {
+            store.threads.run();
+        } else {
+            store.db.engine().memtable_bytes.store(0, Ordering::Relaxed);
+        }
+        let _ = store.db.run_jobs(SLICE_BYTES).unwrap();
+        assert_eq!(lock(&store.events)[..], [(Stall::Memory, true), (Stall::Memory, false)]);
+    }
+}
+
+#[test]
 fn a_pool_runs_its_number_of_merges_and_a_flush_beside_them() {
     let store = Store::new(2);
     assert_eq!((store.executor.workers(), store.db.engine().workers()), (2, 2));
