@@ -151,3 +151,30 @@ fn a_configuration_comes_from_a_file() {
     let full = [&SMALL[..], &["unique-random", "--flash", flash]].concat();
     place.run(&full).fails(3, &["flash device is full"]);
 }
+
+#[test]
+fn ranges_that_shift_are_refused_unless_keys_ascend() {
+    let place = Place::new();
+    let ranges = r#"{"by":"shifting-ranges","from":2,"to":4,"step":1}"#;
+    let with = |order: &str| {
+        let phases = format!(r#"[{{"operations":10,"clients":[{{"choice":{ranges}}}]}}]"#);
+        format!(r#"{{"load":10,{order}"phases":{phases}}}"#)
+    };
+    let expected = ["workload.order is scattered", "expected ascending", "zipf"];
+    place.run(&["simulate", "--workload", &with("")]).fails(2, &expected);
+    place.run(&["simulate", "--workload", &with(r#""order":"ascending","#)]).text();
+}
+
+#[test]
+fn the_name_of_a_design_that_is_no_policy_and_of_a_file_points_to_the_configuration() {
+    let place = Place::new();
+    for name in ["guards", "silk", "options.json"] {
+        let unknown = place.run(&["simulate", "--policy", name]);
+        assert_eq!(unknown.code, Some(2));
+        for words in ["--config, such as", r#"{"guards":{}}"#, "pause-deeper-merges"] {
+            assert!(unknown.err.contains(words), "{}", unknown.err);
+        }
+    }
+    let malformed = place.run(&["simulate", "--policy", "{"]);
+    assert!(!malformed.err.contains("--config"), "{}", malformed.err);
+}

@@ -116,8 +116,14 @@ pub struct ChosenPolicy {
 
 /// Sizes follow the simulated buffers, or are those of the preset.
 fn chosen_policy(text: &str) -> Result<ChosenPolicy, String> {
+    const ELSEWHERE: &str = "a file, and what other stores do, are for --config, such as \
+                             {\"guards\":{}} or {\"pause-deeper-merges\":true}";
     let preset = PolicyOptions::preset(text).is_some();
-    Ok(ChosenPolicy { options: policy_at(text, |preset| preset)?, preset })
+    let options = policy_at(text, |preset| preset).map_err(|why| match text.trim_start() {
+        json if json.starts_with('{') => why,
+        _ => format!("{why}; {ELSEWHERE}"),
+    })?;
+    Ok(ChosenPolicy { options, preset })
 }
 
 /// A workload; a name leaves its scale open.
@@ -166,6 +172,10 @@ mod tests {
 
     #[test]
     fn the_examples_in_errors_are_accepted() {
+        for config in [r#"{"guards":{}}"#, r#"{"pause-deeper-merges":true}"#] {
+            assert!(chosen_policy("guards").unwrap_err().contains(config));
+            assert!(serde_json::from_str::<terrane_sim::Config>(config).is_ok());
+        }
         assert!(matches!(chosen_workload(WORKLOAD), Ok(ChosenWorkload::Given(_))));
         assert!(device(DEVICE).is_ok());
         assert!(flash(FLASH).is_ok());
