@@ -310,7 +310,11 @@ fn parameters_that_do_not_go_together_are_refused() {
     let why = "bucket: `split-percent` is 100, expected more than twice `join-percent`: 100";
     assert_eq!(refused(BucketLsm { split_percent: 100, ..BUCKET }).unwrap(), why);
     let why = "bucket: `min-buckets` is 9, expected at most `buckets`: 8";
-    assert_eq!(refused(BucketLsm { min_buckets: 9, buckets: 8, ..BUCKET }).unwrap(), why);
+    for follow_workers in [true, false] {
+        let policy = BucketLsm { min_buckets: 9, buckets: 8, follow_workers, ..BUCKET };
+        assert_eq!(refused(policy).unwrap(), why);
+    }
+    assert_eq!(refused(BucketLsm { min_buckets: 8, buckets: 8, ..BUCKET }), None);
     let why = "bucket: `window-flushes` is 64, expected fewer flushes for 256 buckets";
     assert_eq!(refused(BucketLsm { window: 64, buckets: 256, ..BUCKET }).unwrap(), why);
     assert_eq!(refused(BucketLsm { window: 10, buckets: 256, ..BUCKET }), None);

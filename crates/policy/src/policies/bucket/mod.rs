@@ -481,7 +481,7 @@ impl Described for BucketLsm {
                 found: self.split_percent.to_string(),
             });
         }
-        if !self.follow_workers && self.min_buckets > self.buckets {
+        if self.min_buckets > self.buckets {
             return Some(Conflict {
                 parameter: "min-buckets",
                 expected: format!("at most `buckets`: {}", self.buckets),
