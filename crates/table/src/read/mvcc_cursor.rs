@@ -9,7 +9,7 @@
 
 use super::{MergeCursor, Range, Source};
 use crate::cursor::Cursor;
-use crate::entry::{Kind, MAX_SEQ, Seq, Tag};
+use crate::entry::{Kind, MAX_SEQ, Seq, Tag, same_key};
 use crate::error::Result;
 use crate::trace::ReadTracer;
 use std::ops::Bound;
@@ -163,8 +163,9 @@ impl MvccCursor {
         if self.state == State::Forward {
             self.key.clear();
             self.key.extend_from_slice(self.merge.key());
+            self.merge.next()?;
         }
-        while self.merge.valid() && self.merge.key() == self.key.as_slice() {
+        while self.merge.valid() && same_key(self.merge.key(), &self.key) {
             self.merge.next()?;
         }
         Ok(())
@@ -200,7 +201,7 @@ impl MvccCursor {
             self.key.clear();
             self.key.extend_from_slice(self.merge.key());
             let mut live = false;
-            while self.merge.valid() && self.merge.key() == self.key.as_slice() {
+            while self.merge.valid() && same_key(self.merge.key(), &self.key) {
                 if self.merge.tag().seq() <= self.seq {
                     live = known_kind(self.merge.tag())? == Kind::Put;
                     self.value.clear();
