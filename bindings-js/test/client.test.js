@@ -5,7 +5,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { beforeEach, test } from "node:test";
 import { locks, mute, settle, emptyStore, Stub, workers } from "./page.js";
-const { importStore, open } = await import("../dist/index.js");
+const { destroy, importStore, open } = await import("../dist/index.js");
 
 setFlagsFromString("--expose-gc");
 const gc = runInNewContext("gc");
@@ -33,6 +33,81 @@ test("an invalid module is rejected before a worker starts", async () => {
     await assert.rejects(open("no-module", { worker, wasm }), { code: "invalid-argument" });
     assert.equal(started.length, 0);
   }
+});
+
+test("an unknown option fails its call, which sends nothing, with the nearest one first", async () => {
+  const { started, worker } = workers(emptyStore);
+  const db = await open("unknown", { worker });
+  const snapshot = db.snapshot();
+  const waits = [
+    (options) => db.get("k", options),
+    (options) => snapshot.getMany(["k"], options),
+    (options) => db.put("k", "v", options),
+    (options) => db.delete("k", options),
+    (options) => db.batch([], options),
+    (options) => db.entries(options),
+    (options) => db.keys(options),
+    (options) => snapshot.values(options),
+    (options) => db.count(options),
+    (options) => db.trace("k", options),
+    (options) => db.traceScan(options),
+    (options) => db.levels(options),
+    (options) => db.policy(options),
+    (options) => db.setPolicy("leveled", options),
+    (options) => db.approximateSize(options),
+    (options) => db.compactRange(options),
+    (options) => db.keyspaces(options),
+    (options) => db.dropKeyspace("k", options),
+    (options) => db.dropQuarantine(options),
+    (options) => db.sync(options),
+    (options) => db.flush(options),
+    (options) => db.stats(options),
+    (options) => db.check(options),
+    (options) => db.events(options),
+    (options) => db.checkpoint("copy", options),
+    (options) => db.export(options),
+    (options) => open("other", { worker, ...options }),
+    (options) => importStore("other", new Blob([]), { worker, ...options }),
+  ];
+  const refused = (call, options, message) =>
+    assert.rejects(async () => call(options), { code: "invalid-argument", message });
+  for (const call of waits) {
+    await refused(call, { signl: undefined }, /^options: expected signal\b.*, found "signl"$/);
+  }
+  for (const [call, options, message] of [
+    [
+      db.count,
+      { gte: "a", ltt: "b" },
+      /^options: expected lte?, .*\bgte, gt, signal, found "ltt"$/,
+    ],
+    [db.entries, { limits: 3 }, /^options: expected limit, .*\breverse, signal, found "limits"$/],
+    [
+      db.traceScan,
+      { limit: 3 },
+      /^options: expected gte, gt, lte, lt, reverse, signal, found "limit"$/,
+    ],
+    [(options) => db.put("k", "v", options), { durabilty: "sync" }, /expected durability, signal,/],
+    [(options) => db.keyspace("k", options), { signal: undefined }, /^options: expected create, /],
+    [
+      (options) => open("other", options),
+      { cacheBtyes: 1 },
+      /expected cacheBytes, .*\bworker, found/,
+    ],
+    [
+      (options) => destroy("other", options),
+      { signal: undefined },
+      /expected timeout, worker, found/,
+    ],
+    [(options) => db.get("k", options), "binary", /^options: expected an object, found "binary"$/],
+    [(options) => db.flush(options), null, /^options: expected an object, found null$/],
+    [(options) => db.put("k", "v", options), () => {}, /expected an object, found a function$/],
+  ]) {
+    await refused(call.bind(db), options, message);
+  }
+  await settle();
+  assert.deepEqual([started.length, started[0].operations], [1, ["open", "snapshot"]]);
+  snapshot.release();
+  await db.close();
 });
 
 test("arguments that cannot be cloned fail only their call", async () => {

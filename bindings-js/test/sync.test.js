@@ -5,6 +5,8 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import {
   ClosedError,
+  destroy,
+  importStore,
   InvalidArgumentError,
   MAX_VALUE_BYTES,
   NotFoundError,
@@ -155,7 +157,10 @@ test("a batch over keyspaces is atomic, with keys of their own", async (context)
   assert.equal(db.keyspace("users").policy().policy, "leveled");
   assert.throws(() => db.keyspace("none", { create: false }), NotFoundError);
   assert.throws(() => users.setPolicy({ policy: "leveled", sizeRatio: 1 }), InvalidArgumentError);
-  assert.throws(() => users.setPolicy("best"), /expected a policy .*, found .*best/);
+  assert.throws(
+    () => users.setPolicy("best"),
+    /^InvalidArgumentError: policy: expected leveled, .*, found unknown policy "best"$/,
+  );
 
   const other = await store(context);
   assert.throws(
@@ -310,6 +315,49 @@ test("invalid calls fail with their class and have no effect", async (context) =
   await assert.rejects(open("a", { wasm }), UnavailableError);
 });
 
+test("an unknown option fails its call with the nearest one first", async (context) => {
+  const db = await store(context);
+  const refused = (call, options, message) =>
+    assert.rejects(async () => call(options), { name: "InvalidArgumentError", message });
+  for (const call of [
+    (options) => db.traceScan(options),
+    (options) => db.count(options),
+    (options) => db.entries(options),
+    (options) => db.keys(options),
+    (options) => db.values(options),
+    (options) => db.approximateSize(options),
+    (options) => db.compactRange(options),
+  ]) {
+    await refused(
+      call,
+      { gte: "a", ltt: "b" },
+      /^options: expected lte, lt, gte, gt\b.*, found "ltt"$/,
+    );
+  }
+  for (const [call, options, message] of [
+    [(options) => db.get("k", options), { encoding: "binary" }, /expected valueEncoding, found/],
+    [(options) => db.getMany([], options), { signal: undefined }, /expected valueEncoding, found/],
+    [(options) => db.put("k", "v", options), { durabilty: "sync" }, /expected durability, found/],
+    [(options) => db.delete("k", options), { sync: true }, /expected durability, found "sync"$/],
+    [(options) => db.batch([], options), { sync: true }, /expected durability, found "sync"$/],
+    [(options) => db.keyspace("k", options), { polcy: "tiered" }, /expected policy, create, /],
+    [(options) => db.events(options), { signl: undefined }, /expected signal, found/],
+    [(options) => db.checkpoint("copy", options), { timout: 1 }, /expected timeout, found/],
+    [(options) => open("other", options), { cacheBtyes: 1 }, /expected cacheBytes, .*, found/],
+    [
+      (options) => open("other", options),
+      { worker: undefined },
+      /expected storage, .*, found "worker"/,
+    ],
+    [(options) => importStore("other", new Blob([]), options), { timout: 1 }, /expected timeout, /],
+    [(options) => destroy("other", options), { timout: 1 }, /expected timeout, found/],
+    [(options) => db.count(options), null, /^options: expected an object, found null$/],
+  ]) {
+    await refused(call, options, message);
+  }
+  assert.deepEqual([db.keyspaces(), db.get("k")], [["default"], undefined]);
+});
+
 test("a closed store rejects calls; a batch can read its store", async (context) => {
   const db = await store(context);
   db.put("a", "1");
@@ -354,11 +402,11 @@ test("the two builds run beside each other; the lean one says where the other po
   assert.throws(() => lean.setPolicy(subcompactions), /has leveled with `maxSubcompactions`: open/);
   assert.throws(
     () => lean.setPolicy("lazy-levelled"),
-    /the lean build \(policies: "all" has more\), found unknown policy "lazy-levelled", expected /,
+    /policy: expected .*, spooky \(policies: "all" has more\), found unknown policy "lazy-levelled"$/,
   );
   assert.throws(
     () => lean.setPolicy({ policy: "lazy-leveled", size_ratio: 4, levelBaseByte: 9 }),
-    /unknown parameter `size_ratio`, expected `sizeRatio`, `levelBaseBytes`, /,
+    /: expected `sizeRatio`, `levelBaseBytes`, .*, found unknown parameter `size_ratio`$/,
   );
   const monkey = { policy: "leveled", filters: "monkey" };
   assert.throws(
@@ -369,7 +417,7 @@ test("the two builds run beside each other; the lean one says where the other po
   const dynamic = { policy: "vertiorizon", filters: "dynamic", dataBytes: 2 ** 49 };
   assert.throws(
     () => rich.setPolicy(dynamic),
-    /^InvalidArgumentError: .*`dataBytes` is 562949953421312, expected at most \d+, whose dynamic filters/,
+    /expected at most \d+, whose dynamic filters .*, found vertiorizon: `dataBytes` is 562949953421312$/,
   );
   rich.setPolicy({ ...dynamic, dataBytes: 2 ** 28 });
   rich.setPolicy("binomial");
@@ -393,20 +441,23 @@ test("a partitioner that cannot be is refused by name", async (context) => {
   for (const [policy, message] of [
     [
       { policy: "universal", partitioner: "halves" },
-      /`partitioner` is "halves", expected default or none or size or local-range/,
+      /: expected default or none or size or local-range.*, found universal: `partitioner` is "halves"$/,
     ],
-    [{ policy: "binomial", targetFileBytes: 0 }, /`targetFileBytes` is 0, expected 1024 to/],
+    [
+      { policy: "binomial", targetFileBytes: 0 },
+      /: expected 1024 to \d+, found binomial: `targetFileBytes` is 0$/,
+    ],
     [
       { policy: "tiered", partitioner: "global-range", domainLeast: "6b", domainGreatest: "61" },
-      /`domainGreatest` is 61, expected a key after `domainLeast`: 6b/,
+      /: expected a key after `domainLeast`: 6b, found tiered: `domainGreatest` is 61$/,
     ],
     [
       { policy: "minlatency", partitioner: "size", targetFileBytes: 2048, flushFloorBytes: 2049 },
-      /`flushFloorBytes` is 2049, expected at most `targetFileBytes`: 2048/,
+      /: expected at most `targetFileBytes`: 2048, found minlatency: `flushFloorBytes` is 2049$/,
     ],
     [
       { policy: "spooky", partitioner: "size" },
-      /unknown parameter `partitioner`, expected `sizeRatio`, `levelBaseBytes`, /,
+      /: expected `sizeRatio`, `levelBaseBytes`, .*, found unknown parameter `partitioner`$/,
     ],
   ]) {
     assert.throws(() => db.setPolicy(policy), { name: "InvalidArgumentError", message });

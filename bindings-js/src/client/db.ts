@@ -6,6 +6,7 @@ import type { CheckpointOptions, KeyspaceOptions, WaitOptions } from "../api/opt
 import type { CheckReport, Stats } from "../api/stats.ts";
 import type { DbOf } from "../api/store.ts";
 import { fromJson, parseNames } from "../codec/json.ts";
+import { checked, KEYSPACE, TIMEOUT } from "../codec/options.ts";
 import type { Exported } from "../codec/protocol.ts";
 import {
   checkKeyspaceName,
@@ -39,7 +40,7 @@ export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
     name: string,
     options: KeyspaceOptions<KE, VE> = {},
   ): Keyspace<KE, VE> {
-    const request = toKeyspace(name, options);
+    const request = toKeyspace(name, checked(options, KEYSPACE));
     const encodings = toEncodings<KE, VE>(options, this.#defaults);
     const { scope } = this;
     const opened = scope.session.keyspace(...request);
@@ -89,7 +90,7 @@ export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
 
   async checkpoint(name: string, options: CheckpointOptions & WaitOptions = {}): Promise<void> {
     const operation = { op: "checkpoint", ...toStoreRequest(name, options.timeout) } as const;
-    await this.run(options, () => this.scope.session.call(operation));
+    await this.run(options, () => this.scope.session.call(operation), TIMEOUT);
   }
 
   async export(options: WaitOptions = {}): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {

@@ -8,6 +8,7 @@ import type { BatchOperation, KeyspaceOf } from "../api/store.ts";
 import { encodeBatch } from "../codec/batch.ts";
 import { type Encoder, encodeRange } from "../codec/encoder.ts";
 import { fromJson } from "../codec/json.ts";
+import { RANGE, WRITE } from "../codec/options.ts";
 import { toDurability, toPolicy } from "../codec/requests.ts";
 import { Reader, type Scope } from "./reader.ts";
 
@@ -60,12 +61,19 @@ export class Keyspace<K extends Encoding = "utf8", V extends Encoding = "utf8">
   }
 
   async approximateSize(options: RangeOptions & WaitOptions = {}): Promise<number> {
+    const { keyspace, session } = this.scope;
     const range = encodeRange(options);
-    return await this.invoke(options, "approximate_size", this.scope.keyspace, range);
+    return await this.run(
+      options,
+      () => session.invoke("approximate_size", keyspace, range),
+      RANGE,
+    );
   }
 
   async compactRange(options: RangeOptions & WaitOptions = {}): Promise<void> {
-    await this.invoke(options, "compact_range", this.scope.keyspace, encodeRange(options));
+    const { keyspace, session } = this.scope;
+    const range = encodeRange(options);
+    await this.run(options, () => session.invoke("compact_range", keyspace, range), RANGE);
   }
 
   async #write(
@@ -74,6 +82,7 @@ export class Keyspace<K extends Encoding = "utf8", V extends Encoding = "utf8">
   ): Promise<number> {
     const { keyspace, session } = this.scope;
     const sync = toDurability(options, this.#durability) === "sync";
-    return await this.run(options, () => session.write(sync, (batch) => fill(batch, keyspace)));
+    const write = () => session.write(sync, (batch) => fill(batch, keyspace));
+    return await this.run(options, write, WRITE);
   }
 }

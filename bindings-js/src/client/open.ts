@@ -3,6 +3,7 @@
 import type { Encoding } from "../api/data.ts";
 import { AbortError } from "../api/errors.ts";
 import type { StoreOptions } from "../api/options.ts";
+import { checked, STORE, TIMEOUT, WAIT, WASM } from "../codec/options.ts";
 import { toDefaults, toRequest, toStoreRequest } from "../codec/requests.ts";
 import { abortable, abortError } from "../shared/abort.ts";
 import { checkPrivateFiles, unavailable } from "../shared/environment.ts";
@@ -16,6 +17,9 @@ import { chooseThreads } from "./threads.ts";
 
 /** How long the worker of an aborted import may take to clean up, in milliseconds. */
 const GIVE_UP_DELAY = 2000;
+
+/** What a page's calls take besides. */
+const WORKER = { worker: 0 };
 
 /** Options of a store in a page. */
 export interface OpenOptions<
@@ -35,7 +39,7 @@ export async function open<K extends Encoding = "utf8", V extends Encoding = "ut
   name: string,
   options: OpenOptions<K, V> = {},
 ): Promise<Db<K, V>> {
-  const threads = chooseThreads(options);
+  const threads = chooseThreads(checked(options, STORE, WORKER));
   const request = { ...toRequest(name, options), threads };
   const defaults = toDefaults(options);
   checkHere(request.storage);
@@ -52,7 +56,7 @@ export async function importStore(
   source: ReadableStream<Uint8Array> | Blob,
   options: Pick<OpenOptions, "signal" | "timeout" | "wasm" | "worker"> = {},
 ): Promise<void> {
-  const request = toRequest(name, options);
+  const request = toRequest(name, checked(options, TIMEOUT, WASM, WAIT, WORKER));
   checkHere("opfs");
   const { worker = startWorker, signal } = options;
   if (signal?.aborted) throw abortError(signal);
@@ -103,7 +107,7 @@ export async function destroy(
   name: string,
   options: Pick<OpenOptions, "timeout" | "worker"> = {},
 ): Promise<void> {
-  const request = toStoreRequest(name, options.timeout);
+  const request = toStoreRequest(name, checked(options, TIMEOUT, WORKER).timeout);
   checkHere("opfs");
   const { worker = startWorker } = options;
   const line = new Line(worker);

@@ -6,6 +6,7 @@ import type { ReaderOf } from "../api/store.ts";
 import type { Trace } from "../api/trace.ts";
 import { encodeKey } from "../codec/bytes.ts";
 import { fromJson } from "../codec/json.ts";
+import { checked, ENTRIES, RANGE, READ, REVERSE, WAIT } from "../codec/options.ts";
 import { pairs, type Projection, single } from "../codec/projection.ts";
 import type { Arguments, Method, Returned } from "../codec/protocol.ts";
 import { toEncodings, toScan } from "../codec/requests.ts";
@@ -60,7 +61,7 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> im
     const { session, keyspace, snapshot } = this.scope;
     const { valueEncoding } = toEncodings<K, E>(options, this.scope);
     const lookup = () => session.lookup(keyspace, snapshot, keys, valueEncoding);
-    return await this.run(options, lookup);
+    return await this.run(options, lookup, READ);
   }
 
   async trace(key: Bytes, options: WaitOptions = {}): Promise<Trace> {
@@ -71,8 +72,10 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> im
   async traceScan(
     options: RangeOptions & WaitOptions & { reverse?: boolean | undefined } = {},
   ): Promise<Trace> {
+    const { session } = this.scope;
     const { keyspace, snapshot, range, reverse } = toScan(this.scope, options);
-    return fromJson(await this.invoke(options, "trace_scan", keyspace, snapshot, range, reverse));
+    const seek = () => session.invoke("trace_scan", keyspace, snapshot, range, reverse);
+    return fromJson(await this.run(options, seek, RANGE, REVERSE));
   }
 
   entries<KE extends Encoding = K, VE extends Encoding = V>(
@@ -99,13 +102,15 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> im
   async count(options: RangeOptions & WaitOptions = {}): Promise<number> {
     const request = toScan(this.scope, options);
     const { session } = this.scope;
-    return await this.run(options, () => count(session, request, options.signal));
+    return await this.run(options, () => count(session, request, options.signal), RANGE);
   }
 
   /**
-   * Awaits what `start` returns, unless the signal is aborted first. @internal
+   * Awaits what `start` returns, unless the signal is aborted first. Fails if there are options other than
+   * that one and those of the lists. @internal
    */
-  run<T>({ signal }: WaitOptions, start: () => Promise<T>): Promise<T> {
+  run<T>(options: WaitOptions, start: () => Promise<T>, ...lists: object[]): Promise<T> {
+    const { signal } = checked(options, ...lists, WAIT);
     const { opened } = this.scope;
     const running = abortable(signal, start);
     if (opened === undefined) return running;
@@ -127,8 +132,9 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> im
     options: EntriesOptions<Encoding, Encoding> & WaitOptions,
     projection: Projection<T>,
   ): AsyncGenerator<T, void, undefined> {
-    return iterate(this.scope.session, toScan(this.scope, options), projection, (start) =>
-      this.run(options, start),
+    const request = toScan(this.scope, checked(options, RANGE, ENTRIES, WAIT));
+    return iterate(this.scope.session, request, projection, (start) =>
+      this.run(options, start, RANGE, ENTRIES),
     );
   }
 }

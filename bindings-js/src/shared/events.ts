@@ -4,6 +4,7 @@ import { ClosedError, type TerraneError } from "../api/errors.ts";
 import type { Event } from "../api/events.ts";
 import type { WaitOptions } from "../api/options.ts";
 import { fromJson, parseNames } from "../codec/json.ts";
+import { checked, WAIT } from "../codec/options.ts";
 import { abortable } from "./abort.ts";
 import { onForgotten, started } from "./finalization.ts";
 
@@ -97,8 +98,9 @@ export class Listeners {
 /** Iterates over the events from now on until the store is closed. */
 export function iterateEvents(
   listen: (listener: Listener) => () => void,
-  { signal }: WaitOptions,
+  options: WaitOptions,
 ): AsyncGenerator<Event, void, undefined> {
+  const { signal } = checked(options, WAIT);
   const queue = new Queue();
   const stop = listen(queue);
   const iteration = started(take(queue, stop, signal));

@@ -8,6 +8,7 @@ import type { CheckReport, Stats } from "../api/stats.ts";
 import type { DbOf } from "../api/store.ts";
 import { wrapErrors } from "../codec/error-codec.ts";
 import { fromJson, parseNames } from "../codec/json.ts";
+import { checked, KEYSPACE, TIMEOUT } from "../codec/options.ts";
 import {
   checkKeyspaceName,
   type Defaults,
@@ -47,7 +48,7 @@ export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
     name: string,
     options: KeyspaceOptions<KE, VE> = {},
   ): Keyspace<KE, VE> {
-    const request = toKeyspace(name, options);
+    const request = toKeyspace(name, checked(options, KEYSPACE));
     const encodings = toEncodings<KE, VE>(options, this.#defaults);
     let keyspace = this.#numbers.get(name);
     if (keyspace === undefined || options.policy !== undefined) {
@@ -108,9 +109,8 @@ export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
 
   async checkpoint(name: string, options: CheckpointOptions = {}): Promise<void> {
     const { engine } = this.scope.context;
-    await wrapErrors(
-      async () => (await checkpoint(engine, toStoreRequest(name, options.timeout))).end,
-    );
+    const request = toStoreRequest(name, checked(options, TIMEOUT).timeout);
+    await wrapErrors(async () => (await checkpoint(engine, request)).end);
   }
 
   async export(): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {

@@ -7,6 +7,7 @@
 import type { Encoding } from "../api/data.ts";
 import type { StoreOptions } from "../api/options.ts";
 import { toError, wrapErrors } from "../codec/error-codec.ts";
+import { checked, STORE, TIMEOUT, WAIT, WASM } from "../codec/options.ts";
 import { toDefaults, toRequest, toStoreRequest } from "../codec/requests.ts";
 import { Import } from "../engine/backup.ts";
 import { destroyFiles } from "../engine/destroy.ts";
@@ -34,7 +35,7 @@ export async function open<K extends Encoding = "utf8", V extends Encoding = "ut
   name: string,
   options: StoreOptions<K, V> = {},
 ): Promise<Db<K, V>> {
-  const request = toRequest(name, options);
+  const request = toRequest(name, checked(options, STORE));
   const defaults = toDefaults(options);
   if (request.storage === "opfs") checkWorker();
   const { signal } = options;
@@ -57,7 +58,7 @@ export async function importStore(
   source: ReadableStream<Uint8Array> | Blob,
   options: Pick<StoreOptions, "signal" | "timeout" | "wasm"> = {},
 ): Promise<void> {
-  const request = toRequest(name, options);
+  const request = toRequest(name, checked(options, TIMEOUT, WASM, WAIT));
   checkWorker();
   await wrapErrors(async () =>
     pipeImport(source, await Import.start(request, options.signal), options.signal),
@@ -69,7 +70,7 @@ export async function destroy(
   name: string,
   options: { timeout?: number | undefined } = {},
 ): Promise<void> {
-  const request = toStoreRequest(name, options.timeout);
+  const request = toStoreRequest(name, checked(options, TIMEOUT).timeout);
   checkPrivateFiles();
   await wrapErrors(() => destroyFiles(request));
 }

@@ -8,6 +8,7 @@ import type { BatchOperation, KeyspaceOf } from "../api/store.ts";
 import { encodeBatch } from "../codec/batch.ts";
 import { type Encoder, encodeRange } from "../codec/encoder.ts";
 import { fromJson } from "../codec/json.ts";
+import { checked, RANGE, WRITE } from "../codec/options.ts";
 import { toDurability, toPolicy } from "../codec/requests.ts";
 import { runToEnd } from "../engine/tasks.ts";
 import { Reader, type Scope } from "./reader.ts";
@@ -63,17 +64,19 @@ export class Keyspace<K extends Encoding = "utf8", V extends Encoding = "utf8">
 
   approximateSize(range: RangeOptions = {}): number {
     const { context, keyspace } = this.scope;
-    return context.engine.call((store) => store.approximate_size(keyspace, encodeRange(range)));
+    const bytes = encodeRange(checked(range, RANGE));
+    return context.engine.call((store) => store.approximate_size(keyspace, bytes));
   }
 
   compactRange(range: RangeOptions = {}): void {
     const { context, keyspace } = this.scope;
-    runToEnd(context.engine, (store) => store.compact_range(keyspace, encodeRange(range)));
+    const bytes = encodeRange(checked(range, RANGE));
+    runToEnd(context.engine, (store) => store.compact_range(keyspace, bytes));
   }
 
   #write(options: WriteOptions, fill: (batch: Encoder, keyspace: number) => void): number {
     const { context, keyspace } = this.scope;
-    const sync = toDurability(options, this.#durability) === "sync";
+    const sync = toDurability(checked(options, WRITE), this.#durability) === "sync";
     return context.write(sync, (batch) => fill(batch, keyspace));
   }
 }

@@ -9,6 +9,7 @@ import { ByteList } from "../codec/byte-list.ts";
 import { encodeKey } from "../codec/bytes.ts";
 import { Encoder } from "../codec/encoder.ts";
 import { fromJson } from "../codec/json.ts";
+import { checked, ENTRIES, RANGE, READ, REVERSE } from "../codec/options.ts";
 import {
   FIRST_PAGE_BYTES,
   PAGE_BYTES,
@@ -55,7 +56,7 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> im
 
   get<E extends Encoding = V>(key: Bytes, options: ReadOptions<E> = {}): Decoded<E> | undefined {
     const { context, keyspace, snapshot } = this.scope;
-    return context.get(keyspace, snapshot, key, this.#valueEncoding(options));
+    return context.get(keyspace, snapshot, key, this.#valueEncoding(checked(options, READ)));
   }
 
   getMany<E extends Encoding = V>(
@@ -64,7 +65,7 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> im
   ): (Decoded<E> | undefined)[] {
     check("keys", keys, Array.isArray(keys), "an array");
     const { context, keyspace, snapshot } = this.scope;
-    const encoding = this.#valueEncoding(options);
+    const encoding = this.#valueEncoding(checked(options, READ));
     const encoder = new Encoder();
     for (const key of keys) encoder.key(key);
     const values = context.engine.call((store) =>
@@ -82,7 +83,8 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> im
 
   traceScan(options: RangeOptions & { reverse?: boolean | undefined } = {}): Trace {
     const { engine } = this.scope.context;
-    const { keyspace, snapshot, range, reverse } = toScan(this.scope, options);
+    const request = toScan(this.scope, checked(options, RANGE, REVERSE));
+    const { keyspace, snapshot, range, reverse } = request;
     return fromJson(engine.call((store) => store.trace_scan(keyspace, snapshot, range, reverse)));
   }
 
@@ -108,7 +110,7 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> im
 
   count(options: RangeOptions = {}): number {
     const { engine } = this.scope.context;
-    const scan = this.#scan(options);
+    const scan = this.#scan(checked(options, RANGE));
     try {
       let total = 0;
       while (!scan.done) total += engine.call(() => scan.count(COUNT_STEP));
@@ -123,7 +125,7 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> im
     { keys, values, decode }: Projection<T>,
   ): Generator<T, void, undefined> {
     const { engine } = this.scope.context;
-    const scan = this.#scan(options);
+    const scan = this.#scan(checked(options, RANGE, ENTRIES));
     // If the iteration is never finished, wasm-bindgen's finalization registry frees the scan.
     return started(
       (function* () {

@@ -7,7 +7,7 @@ use crate::executor::WorkerPool;
 use crate::memtable::Memtable;
 use crate::table::TableOptions;
 use std::sync::Arc;
-use terrane_policy::{Policy, PolicyOptions};
+use terrane_policy::{BadOption, ParseError, Policy, PolicyOptions};
 
 /// What a write waits for before it returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -243,8 +243,13 @@ impl Options {
 
 /// The policy of these options.
 pub(crate) fn build_policy(options: &PolicyOptions) -> Result<Box<dyn Policy>> {
-    let expected = "a policy with its parameters in range";
-    options.build().map_err(|e| Error::invalid("policy", expected, e))
+    options.build().map_err(invalid_policy)
+}
+
+/// The error for a policy with such an option.
+pub(crate) fn invalid_policy(bad: BadOption) -> Error {
+    let ParseError { expected, found } = bad.into();
+    Error::invalid("policy", expected, found)
 }
 
 /// The options of a policy as the version set keeps them.
@@ -255,6 +260,13 @@ pub(crate) fn policy_json(policy: &PolicyOptions) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_error_for_a_policy_says_once_what_was_expected_and_what_was_found() {
+        let options = r#"{"policy": "leveled", "size-ratio": 1}"#.parse().unwrap();
+        let refused = build_policy(&options).err().unwrap().to_string();
+        assert_eq!(refused, "policy: expected 2 to 64, found leveled: `size-ratio` is 1");
+    }
 
     #[test]
     fn small_bounds_are_a_tenth_to_a_quarter_of_the_default_ones() {

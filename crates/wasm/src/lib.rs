@@ -29,9 +29,9 @@ pub use volume::import_file;
 
 #[cfg(not(feature = "threads"))]
 use std::sync::Arc;
+use terrane::Result;
 #[cfg(not(feature = "threads"))]
 use terrane::executor::{Executor, SliceExecutor};
-use terrane::{Error, Result};
 use terrane_types::json;
 use wasm_bindgen::JsValue;
 
@@ -58,8 +58,4 @@ use threads::executor;
 #[cfg(not(feature = "threads"))]
 fn executor() -> Arc<dyn Executor> {
     Arc::new(SliceExecutor::with_clock(events::clock))
-}
-
-fn invalid(what: &'static str, expected: &str, found: String) -> Error {
-    Error::invalid(what, expected.to_owned(), found)
 }

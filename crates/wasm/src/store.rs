@@ -7,14 +7,14 @@ use crate::events::listen;
 use crate::scan::Scan;
 use crate::steps::Steps;
 use crate::tree::{policy, set_policy};
-use crate::{executor, invalid, json, to_js, volume};
+use crate::{executor, json, to_js, volume};
 use js_sys::Function;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use terrane::Waiter;
 use terrane::policy::FilterBits;
 use terrane::vec_map::VecMap;
-use terrane::{Closed, Db, Durability, Keyspace, Lookup, Options, Result, Snapshot};
+use terrane::{Closed, Db, Durability, Error, Keyspace, Lookup, Options, Result, Snapshot};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 use web_sys::FileSystemSyncAccessHandle;
@@ -365,7 +365,11 @@ impl Store {
 
     fn value(&self, keyspace: u32, snapshot: u32, key: u32, out: &mut Vec<u8>) -> Result<bool> {
         let key = self.key.get(..key as usize).ok_or_else(|| {
-            invalid("key", "at most the size of the key buffer", format!("{key} bytes"))
+            Error::invalid(
+                "key",
+                "at most the size of the key buffer".to_owned(),
+                format!("{key} bytes"),
+            )
         })?;
         out.clear();
         out.shrink_to(REUSED_BYTES);

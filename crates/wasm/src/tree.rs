@@ -3,8 +3,8 @@
 use crate::codec::range;
 use crate::steps::Steps;
 use crate::store::Store;
-use crate::{invalid, json, to_js};
-use terrane::{ErrorKind, Keyspace, Result};
+use crate::{json, to_js};
+use terrane::{Error, ErrorKind, Keyspace, Result};
 use terrane_policy::{ParseError, PolicyOptions};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -14,16 +14,11 @@ pub(crate) fn policy(json: &str) -> Result<PolicyOptions> {
     if let Some(policy) = PolicyOptions::left_out(json) {
         return Err(ErrorKind::PolicyLeftOut(policy).into());
     }
-    json.parse().map_err(|e: ParseError| invalid("policy", KNOWN, e.to_string()))
+    json.parse().map_err(|e: ParseError| Error::invalid("policy", e.expected + MORE, e.found))
 }
 
-/// What a policy can be.
-#[cfg(feature = "all")]
-const KNOWN: &str = "a policy and parameters of this release";
-
-/// What a policy can be in this build, and how to get others.
-#[cfg(not(feature = "all"))]
-const KNOWN: &str = "a policy and parameters of the lean build (policies: \"all\" has more)";
+/// How to get what this build lacks.
+const MORE: &str = if cfg!(feature = "all") { "" } else { " (policies: \"all\" has more)" };
 
 /// Sets the policy of a keyspace, unless it is the same.
 pub(crate) fn set_policy(keyspace: &Keyspace, policy: &PolicyOptions) -> Result<()> {

@@ -12,6 +12,7 @@
 //! Parsing is driven by the descriptions of the parameters, and the engine parses text without serde,
 //! whose code is many times as large: a browser has to load it.
 
+use super::BadOption;
 use super::presets::{defaults, is_added_by_all};
 use crate::policies::PolicyOptions;
 use crate::toolkit::filters::Filters;
@@ -50,10 +51,22 @@ impl Serialize for PolicyOptions {
 
 /// Why a text is not a policy's options.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct ParseError(String);
+#[error("{found}, expected {expected}")]
+pub struct ParseError {
+    /// What was expected, in words.
+    pub expected: String,
+    /// What was found instead.
+    pub found: String,
+}
 
-/// Parses JSON without escapes.
+impl From<BadOption> for ParseError {
+    fn from(bad: BadOption) -> Self {
+        let BadOption { policy, parameter, expected, found } = bad;
+        ParseError { expected, found: format!("{policy}: `{parameter}` is {found}") }
+    }
+}
+
+/// Parses JSON without escapes. A name alone is for [`PolicyOptions::preset`].
 impl FromStr for PolicyOptions {
     type Err = ParseError;
 
@@ -67,14 +80,22 @@ fn is_added(name: &str) -> bool {
     PARTITIONING.contains(&name) || LEVEL0.contains(&name)
 }
 
-const NO_MAP: &str = "expected a map of a policy and its parameters";
+/// A map, for those who wrote something else; JavaScript always passes one.
+const MAP: &str = if cfg!(target_family = "wasm") {
+    "a map"
+} else {
+    r#"`{"policy":"leveled"}` or, with parameters, `{"policy":"leveled","size-ratio":4}`"#
+};
+
+fn no_map() -> ParseError {
+    ParseError { expected: MAP.to_owned(), found: "no map".to_owned() }
+}
 
 impl PolicyOptions {
     /// Parses JSON without escapes; `scale` adjusts the policy's defaults before its parameters are
     /// set.
     pub fn parse_scaled(text: &str, scale: fn(Self) -> Self) -> Result<Self, ParseError> {
-        let entries = entries(text).ok_or_else(|| NO_MAP.to_owned());
-        entries.and_then(|entries| read(&entries, scale, &mut Err)).map_err(ParseError)
+        read(&entries(text).ok_or_else(no_map)?, scale, &mut Err)
     }
 
     /// Parses the options that a store keeps, which another release may have written: what this one
@@ -82,20 +103,21 @@ impl PolicyOptions {
     #[must_use]
     pub fn stored(text: &str) -> (Self, Vec<String>) {
         let mut problems = Vec::new();
-        let mut note = |problem| {
-            problems.push(problem);
+        let mut note = |problem: ParseError| {
+            problems.push(problem.to_string());
             Ok(())
         };
         let mut options = match entries(text) {
             Some(entries) => read(&entries, |preset| preset, &mut note).unwrap_or_default(),
             None => {
-                problems.push(NO_MAP.to_owned());
+                problems.push(no_map().to_string());
                 PolicyOptions::default()
             }
         };
         while let Err(bad) = options.build() {
-            problems.push(bad.to_string());
-            if !options.reset(bad.parameter) {
+            let parameter = bad.parameter;
+            problems.push(ParseError::from(bad).to_string());
+            if !options.reset(parameter) {
                 return (PolicyOptions::default(), problems);
             }
         }
@@ -177,21 +199,22 @@ impl<'de> Deserialize<'de> for PolicyOptions {
 fn read(
     entries: &[(String, Given)],
     scale: fn(PolicyOptions) -> PolicyOptions,
-    wrong: &mut dyn FnMut(String) -> Result<(), String>,
-) -> Result<PolicyOptions, String> {
+    wrong: &mut dyn FnMut(ParseError) -> Result<(), ParseError>,
+) -> Result<PolicyOptions, ParseError> {
     let policy = word_of(entries, POLICY);
     let Some(mut options) = policy.and_then(named).map(scale) else {
         let known: Vec<_> = defaults().iter().map(PolicyOptions::name).collect();
-        wrong(policy.map_or("no `policy`, which names it".to_owned(), |name| {
-            format!("unknown policy \"{name}\", expected {}", joined(&known, ", "))
-        }))?;
+        let found =
+            policy.map_or("no `policy`".to_owned(), |name| format!("unknown policy \"{name}\""));
+        wrong(ParseError { expected: joined(&known, ", "), found })?;
         return Ok(PolicyOptions::default());
     };
     let policy = options.name();
     let mut tuning = options.tuning();
     for (at, (name, given)) in entries.iter().enumerate() {
         if entries.iter().take(at).any(|(earlier, _)| earlier == name) {
-            wrong(format!("`{name}` is given twice"))?;
+            let (expected, found) = ("it once".to_owned(), format!("`{name}` twice"));
+            wrong(ParseError { expected, found })?;
             continue;
         }
         if name == POLICY {
@@ -199,8 +222,8 @@ fn read(
         }
         let Some(tuned) = tuning.iter_mut().find(|tuned| tuned.name == name) else {
             let known: Vec<_> = tuning.iter().map(|tuned| tuned.name).collect();
-            let known = joined(&known, "`, `");
-            wrong(format!("unknown parameter `{name}`, expected `{known}`"))?;
+            let expected = format!("`{}`", joined(&known, "`, `"));
+            wrong(ParseError { expected, found: format!("unknown parameter `{name}`") })?;
             continue;
         };
         if !take(&mut tuned.slot, given) {
@@ -211,7 +234,8 @@ fn read(
                 #[cfg(feature = "all")]
                 ValueRef::Key(_) => "pairs of hexadecimal digits".to_owned(),
             };
-            wrong(format!("{policy}: `{name}` is {given}, expected {expected}"))?;
+            let (parameter, found) = (tuned.name, given.to_string());
+            wrong(BadOption { policy, parameter, expected, found }.into())?;
         }
     }
     #[cfg(feature = "all")]

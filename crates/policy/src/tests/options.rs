@@ -341,6 +341,32 @@ fn every_policy_has_its_name_a_table_size_and_filters_and_some_a_partitioner() {
 }
 
 #[test]
+fn text_that_is_no_map_is_refused_with_maps_that_are_taken() {
+    for text in ["bucket", "", "\"leveled\"", "{policy: leveled}"] {
+        let refused = text.parse::<PolicyOptions>().unwrap_err().to_string();
+        let examples: Vec<_> = refused.split('`').skip(1).step_by(2).collect();
+        let chosen = examples.iter().map(|example| example.parse::<PolicyOptions>().unwrap());
+        let leveled = Leveled { size_ratio: 4, ..Leveled::default() };
+        let expected = [PolicyOptions::default(), PolicyOptions::Leveled(leveled)];
+        assert_eq!(chosen.collect::<Vec<_>>(), expected, "{text}: {refused}");
+    }
+}
+
+#[test]
+fn what_was_expected_of_a_text_is_told_apart_from_what_was_found() {
+    for (text, found, expected) in [
+        (r#"{"policy": "best"}"#, r#"unknown policy "best""#, "leveled, "),
+        (r#"{"size-ratio": 4}"#, "no `policy`", "leveled, "),
+        (r#"{"policy": "leveled", "ratio": 4}"#, "unknown parameter `ratio`", "`size-ratio`, "),
+        (r#"{"policy": "leveled", "pick": 1}"#, "leveled: `pick` is 1", "least-overlap or "),
+    ] {
+        let refused = text.parse::<PolicyOptions>().unwrap_err();
+        assert_eq!(refused.found, found);
+        assert!(refused.expected.starts_with(expected), "{refused}");
+    }
+}
+
+#[test]
 fn a_word_with_a_quote_or_an_escape_is_no_option() {
     for word in [r#"lev\eled"#, r#"lev"eled"#] {
         for text in [
@@ -348,7 +374,7 @@ fn a_word_with_a_quote_or_an_escape_is_no_option() {
             format!(r#"{{"policy": "leveled", "{word}": 1}}"#),
         ] {
             let refused = text.parse::<PolicyOptions>().unwrap_err().to_string();
-            assert_eq!(refused, "expected a map of a policy and its parameters", "{text}");
+            assert!(refused.starts_with("no map, expected "), "{text}: {refused}");
         }
     }
 }

@@ -29,7 +29,7 @@ impl Engine {
         let options = &self.options;
         let bits = options.table.filter_bits_per_key;
         let checked = policy.check_filters(present, bits, options.budget());
-        checked.map_err(|e| Error::invalid("policy", "filters within the memory", e))
+        checked.map_err(crate::options::invalid_policy)
     }
 
     /// The keyspace of this name, of 1 to [`MAX_KEYSPACE_NAME_BYTES`] bytes, created if there is none.
