@@ -1,0 +1,72 @@
+/**
+ * The names of the options that calls take. Any other is refused: it may be a misspelt one, and ignoring
+ * it would be a surprise.
+ */
+
+import type { Encoding, RangeOptions } from "../api/data.ts";
+import type {
+  CheckpointOptions,
+  EntriesOptions,
+  KeyspaceOptions,
+  ReadOptions,
+  StoreOptions,
+  WaitOptions,
+  WriteOptions,
+} from "../api/options.ts";
+import { check, invalid } from "./validate.ts";
+
+/** Each name of a type's options: the compiler finds one that is missing. */
+type Names<O> = Readonly<Record<keyof O, 0>>;
+
+export const WAIT: Names<WaitOptions> = { signal: 0 };
+export const READ: Names<ReadOptions<Encoding>> = { valueEncoding: 0 };
+export const WRITE: Names<WriteOptions> = { durability: 0 };
+export const RANGE: Names<RangeOptions> = { gte: 0, gt: 0, lte: 0, lt: 0 };
+export const REVERSE: Names<Pick<EntriesOptions<Encoding, Encoding>, "reverse">> = { reverse: 0 };
+/** What iterations take besides a range. */
+export const ENTRIES: Names<Omit<EntriesOptions<Encoding, Encoding>, keyof RangeOptions>> = {
+  keyEncoding: 0,
+  valueEncoding: 0,
+  reverse: 0,
+  limit: 0,
+};
+export const KEYSPACE: Names<KeyspaceOptions<Encoding, Encoding>> = {
+  create: 0,
+  policy: 0,
+  keyEncoding: 0,
+  valueEncoding: 0,
+};
+/** What copies take, and removals of stores. */
+export const TIMEOUT: Names<CheckpointOptions> = { timeout: 0 };
+export const WASM: Names<Pick<StoreOptions, "wasm">> = { wasm: 0 };
+export const STORE: Names<StoreOptions> = {
+  storage: 0,
+  create: 0,
+  errorIfExists: 0,
+  policy: 0,
+  policies: 0,
+  durability: 0,
+  keyEncoding: 0,
+  valueEncoding: 0,
+  memtableBytes: 0,
+  cacheBytes: 0,
+  filterBits: 0,
+  syncInterval: 0,
+  threads: 0,
+  wasm: 0,
+  timeout: 0,
+  signal: 0,
+};
+
+/** Returns the options, or throws if one of them is in none of the lists. */
+export function checked<O>(options: O, ...lists: object[]): O {
+  check("options", options, typeof options === "object" && options !== null, "an object");
+  for (const name of Object.keys(options as object)) {
+    if (lists.some((list) => Object.hasOwn(list, name))) continue;
+    // What begins as the name does comes first: usually it is what was meant.
+    const alike = (known: string): number => Number(known.startsWith(name.slice(0, 2)));
+    const known = lists.flatMap(Object.keys).sort((a, b) => alike(b) - alike(a));
+    throw invalid("options", known.join(", "), name);
+  }
+  return options;
+}
