@@ -33,8 +33,8 @@ pub struct Args {
     /// Threads
     #[arg(long, value_delimiter = ',', default_value = "1")]
     writers: Vec<u64>,
-    /// Background threads (merges at once) of terrane, rocksdb, fjall and regolith; with 0, which only terrane
-    /// has here, writes run the jobs. Default: each engine's own
+    /// Background threads (merges at once) of terrane, rocksdb, fjall, regolith and tidesdb; with 0, which only
+    /// terrane has here, writes run the jobs. Default: each engine's own
     #[arg(long, value_delimiter = ',')]
     workers: Vec<u32>,
     #[arg(long, value_enum, value_delimiter = ',', default_value = "carried")]

@@ -70,6 +70,8 @@ pub const ENGINES: &[(&str, &str, Open)] = &[
     ("fjall", "fjall", crate::engines::fjall::open),
     #[cfg(feature = "regolith")]
     ("regolith", "regolith", crate::engines::regolith::open),
+    #[cfg(feature = "tidesdb")]
+    ("tidesdb", "tidesdb", crate::engines::tidesdb::open),
     #[cfg(feature = "redb")]
     ("redb", "redb", crate::engines::redb::open),
     #[cfg(feature = "lmdb")]

@@ -12,7 +12,7 @@ use std::process::Command;
 /// What is measured.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Subject {
-    /// The engine beside RocksDB, fjall, regolith, redb, LMDB and SQLite
+    /// The engine beside RocksDB, fjall, regolith, TidesDB, redb, LMDB and SQLite
     Native,
     /// The engine beside IndexedDB, libraries on it, and stores on OPFS, in Chromium or Firefox
     Browser,

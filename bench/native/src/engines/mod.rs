@@ -13,3 +13,5 @@ pub mod rocksdb;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 pub mod terrane;
+#[cfg(feature = "tidesdb")]
+pub mod tidesdb;
