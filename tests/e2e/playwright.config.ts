@@ -19,6 +19,7 @@ export default defineConfig({
     // Writes the pictures of the documentation.
     { name: "pictures", testMatch: "pictures.ts" },
     { name: "first-view", testMatch: "first-view.bench.ts" },
+    { name: "in-memory", testMatch: "in-memory.bench.ts" },
     { name: "listening", testMatch: "listening.bench.ts" },
     { name: "load", testMatch: "load.bench.ts" },
     { name: "load-firefox", testMatch: "load.bench.ts", use: { browserName: "firefox" } },
