@@ -5,8 +5,6 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import {
   ClosedError,
-  destroy,
-  importStore,
   InvalidArgumentError,
   MAX_VALUE_BYTES,
   NotFoundError,
@@ -313,49 +311,6 @@ test("invalid calls fail with their class and have no effect", async (context) =
   await assert.rejects(open("a/b", { storage: "memory" }), InvalidArgumentError);
   await assert.rejects(open("a", { storage: "disk" }), /storage: expected "opfs" or "memory"/);
   await assert.rejects(open("a", { wasm }), UnavailableError);
-});
-
-test("an unknown option fails its call with the nearest one first", async (context) => {
-  const db = await store(context);
-  const refused = (call, options, message) =>
-    assert.rejects(async () => call(options), { name: "InvalidArgumentError", message });
-  for (const call of [
-    (options) => db.traceScan(options),
-    (options) => db.count(options),
-    (options) => db.entries(options),
-    (options) => db.keys(options),
-    (options) => db.values(options),
-    (options) => db.approximateSize(options),
-    (options) => db.compactRange(options),
-  ]) {
-    await refused(
-      call,
-      { gte: "a", ltt: "b" },
-      /^options: expected lte, lt, gte, gt\b.*, found "ltt"$/,
-    );
-  }
-  for (const [call, options, message] of [
-    [(options) => db.get("k", options), { encoding: "binary" }, /expected valueEncoding, found/],
-    [(options) => db.getMany([], options), { signal: undefined }, /expected valueEncoding, found/],
-    [(options) => db.put("k", "v", options), { durabilty: "sync" }, /expected durability, found/],
-    [(options) => db.delete("k", options), { sync: true }, /expected durability, found "sync"$/],
-    [(options) => db.batch([], options), { sync: true }, /expected durability, found "sync"$/],
-    [(options) => db.keyspace("k", options), { polcy: "tiered" }, /expected policy, create, /],
-    [(options) => db.events(options), { signl: undefined }, /expected signal, found/],
-    [(options) => db.checkpoint("copy", options), { timout: 1 }, /expected timeout, found/],
-    [(options) => open("other", options), { cacheBtyes: 1 }, /expected cacheBytes, .*, found/],
-    [
-      (options) => open("other", options),
-      { worker: undefined },
-      /expected storage, .*, found "worker"/,
-    ],
-    [(options) => importStore("other", new Blob([]), options), { timout: 1 }, /expected timeout, /],
-    [(options) => destroy("other", options), { timout: 1 }, /expected timeout, found/],
-    [(options) => db.count(options), null, /^options: expected an object, found null$/],
-  ]) {
-    await refused(call, options, message);
-  }
-  assert.deepEqual([db.keyspaces(), db.get("k")], [["default"], undefined]);
 });
 
 test("a closed store rejects calls; a batch can read its store", async (context) => {
