@@ -1,6 +1,6 @@
 /**
- * The names of the options that calls take. Any other is refused: it may be a misspelt one, and ignoring
- * it would be a surprise.
+ * The names of the options that calls take. Any other is refused: often it is one of these with a letter
+ * too many, and ignoring it would be a surprise.
  */
 
 import type { Encoding, RangeOptions } from "../api/data.ts";
