@@ -7,6 +7,9 @@ use crate::error::Result;
 ///
 /// A new cursor is not positioned. While it is not `valid`, `key` and `value` are empty and `tag` is
 /// zero. An error leaves the cursor not valid.
+///
+/// Implementations inline `valid`, `key`, `tag` and `value` always: merges ask for them several times
+/// an entry, and a module that is compiled for size has calls otherwise, one for each layer.
 pub trait Cursor: Send {
     /// Moves to the first entry.
     fn seek_first(&mut self) -> Result<()>;

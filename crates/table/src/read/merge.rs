@@ -36,13 +36,13 @@ impl MergeCursor {
         self.sources
     }
 
-    #[inline]
+    #[inline(always)]
     fn winner(&self) -> Option<&Source> {
         self.losers.first().and_then(|&w| self.sources.get(w))
     }
 
     /// Whether source `a` comes before source `b` in the current direction.
-    #[inline]
+    #[inline(always)]
     fn beats(&self, a: usize, b: usize) -> bool {
         let live = |i: usize| self.sources.get(i).filter(|c| c.valid());
         match (live(a), live(b)) {
@@ -190,22 +190,22 @@ impl Cursor for MergeCursor {
         self.step()
     }
 
-    #[inline]
+    #[inline(always)]
     fn valid(&self) -> bool {
         self.winner().is_some_and(Source::valid)
     }
 
-    #[inline]
+    #[inline(always)]
     fn key(&self) -> &[u8] {
         self.winner().map_or(&[], Source::key)
     }
 
-    #[inline]
+    #[inline(always)]
     fn tag(&self) -> Tag {
         self.winner().map_or(Tag(0), Source::tag)
     }
 
-    #[inline]
+    #[inline(always)]
     fn value(&self) -> &[u8] {
         self.winner().map_or(&[], Source::value)
     }

@@ -73,19 +73,19 @@ impl Cursor for Source {
     fn prev(&mut self) -> Result<()> {
         each!(self, c => c.prev())
     }
-    #[inline]
+    #[inline(always)]
     fn valid(&self) -> bool {
         each!(self, c => c.valid())
     }
-    #[inline]
+    #[inline(always)]
     fn key(&self) -> &[u8] {
         each!(self, c => c.key())
     }
-    #[inline]
+    #[inline(always)]
     fn tag(&self) -> Tag {
         each!(self, c => c.tag())
     }
-    #[inline]
+    #[inline(always)]
     fn value(&self) -> &[u8] {
         each!(self, c => c.value())
     }

@@ -189,9 +189,12 @@ fn decompress(payload: &[u8], compression: u8, out: &mut Vec<u8>) -> Result<(), 
     if len > most {
         return Err(Malformed::new(0, format_args!("at most {most} bytes"), len));
     }
-    #[cfg(not(target_arch = "wasm32"))]
     if out.capacity() < len {
-        *out = super::spare::take(len);
+        #[cfg(not(target_arch = "wasm32"))]
+        (*out = super::spare::take(len));
+        // Compiled for size, a vector that grows is filled byte by byte, and a new one at once.
+        #[cfg(target_arch = "wasm32")]
+        (*out = vec![0; len]);
     }
     out.resize(len, 0);
     match lz4_flex::block::decompress_into(packed, out) {

@@ -147,28 +147,28 @@ impl BlockCursor {
 
     /// Whether the cursor is on an entry.
     #[must_use]
-    #[inline]
+    #[inline(always)]
     pub fn valid(&self) -> bool {
         self.valid
     }
 
     /// The user key.
     #[must_use]
-    #[inline]
+    #[inline(always)]
     pub fn key(&self) -> &[u8] {
         if self.valid { &self.key } else { &[] }
     }
 
     /// The sequence number and kind.
     #[must_use]
-    #[inline]
+    #[inline(always)]
     pub fn tag(&self) -> Tag {
         if self.valid { self.tag } else { Tag(0) }
     }
 
     /// The value.
     #[must_use]
-    #[inline]
+    #[inline(always)]
     pub fn value(&self) -> &[u8] {
         let value = self.block.entries().get(self.value..self.end).filter(|_| self.valid);
         value.unwrap_or_default()

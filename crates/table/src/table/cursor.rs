@@ -244,22 +244,22 @@ impl Cursor for TableCursor {
         if self.data.valid() { Ok(()) } else { self.previous_block() }
     }
 
-    #[inline]
+    #[inline(always)]
     fn valid(&self) -> bool {
         self.data.valid()
     }
 
-    #[inline]
+    #[inline(always)]
     fn key(&self) -> &[u8] {
         self.data.key()
     }
 
-    #[inline]
+    #[inline(always)]
     fn tag(&self) -> Tag {
         self.data.tag()
     }
 
-    #[inline]
+    #[inline(always)]
     fn value(&self) -> &[u8] {
         self.data.value()
     }

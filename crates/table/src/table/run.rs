@@ -119,22 +119,22 @@ impl Cursor for RunCursor {
         if cursor.valid() { Ok(()) } else { self.enter_last(self.tables.before(self.place)) }
     }
 
-    #[inline]
+    #[inline(always)]
     fn valid(&self) -> bool {
         self.cursor.as_ref().is_some_and(TableCursor::valid)
     }
 
-    #[inline]
+    #[inline(always)]
     fn key(&self) -> &[u8] {
         self.cursor.as_ref().map_or(&[], TableCursor::key)
     }
 
-    #[inline]
+    #[inline(always)]
     fn tag(&self) -> Tag {
         self.cursor.as_ref().map_or(Tag(0), TableCursor::tag)
     }
 
-    #[inline]
+    #[inline(always)]
     fn value(&self) -> &[u8] {
         self.cursor.as_ref().map_or(&[], TableCursor::value)
     }
