@@ -165,8 +165,9 @@ fn puts(db: &Db, tables: u32) {
     let over = each.len() - each.partition_point(|took| *took < 1e3);
     let stats = db.stats().unwrap();
     println!(
-        "{tables:>7} tables: levels drain in {drained:.1} s; a put takes {:.0} us, p99 {:.0}, p99.9 {:.0}, at most {:.0}; {over} of \
-         {PUTS} over 1 ms; {} KiB flushed, {} KiB merged, {} stalls",
+        "{tables:>7} tables: levels drain in {drained:.1} s; a put takes {:.0} us, p99 {:.0}, \
+         p99.9 {:.0}, at most {:.0}; {over} of {PUTS} over 1 ms; {} KiB flushed, {} KiB merged, \
+         {} stalls",
         at(5_000),
         at(9_900),
         at(9_990),

@@ -55,15 +55,18 @@ pub(crate) fn is_near(Backpressure { filled, room }: Backpressure) -> bool {
 }
 
 /// Bytes of jobs that `written` bytes pay for.
-pub(crate) fn work_due(written: u64, Backpressure { filled, room }: Backpressure) -> u64 {
+pub(crate) fn work_due(written: u64, backpressure: Backpressure) -> u64 {
+    if !is_near(backpressure) {
+        return 0;
+    }
+    let Backpressure { filled, room } = backpressure;
     let most = written.saturating_mul(WORK_PER_BYTE_MAX);
     let left = room.saturating_sub(filled);
-    let over_half = filled.saturating_sub(left);
     if left == 0 {
         return most;
     }
     // A share of the room: what rounding takes does not matter, and the product may pass 64 bits.
-    let steep = STEEPNESS as f64 * over_half as f64 / (2.0 * left as f64);
+    let steep = STEEPNESS as f64 * (filled - left) as f64 / (2.0 * left as f64);
     ((written as f64 * steep) as u64).min(most)
 }
 
