@@ -18,7 +18,7 @@ import { chooseThreads } from "./threads.ts";
 /** How long the worker of an aborted import may take to clean up, in milliseconds. */
 const GIVE_UP_DELAY = 2000;
 
-/** What a page's calls take besides. */
+/** What only `open`, `importStore` and `destroy` of a page accept. */
 const WORKER = { worker: 0 };
 
 /** Options of a store in a page. */

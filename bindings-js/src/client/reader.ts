@@ -106,8 +106,8 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> im
   }
 
   /**
-   * Awaits what `start` returns, unless the signal is aborted first. Fails if there are options other than
-   * that one and those of the lists. @internal
+   * Awaits what `start` returns, unless the signal is aborted first. Throws if there are options other than
+   * `signal` and those of the lists. @internal
    */
   run<T>(options: WaitOptions, start: () => Promise<T>, ...lists: object[]): Promise<T> {
     const { signal } = checked(options, ...lists, WAIT);

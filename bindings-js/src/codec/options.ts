@@ -1,6 +1,6 @@
 /**
- * The names of the options that calls take. Any other is refused: often it is one of these with a letter
- * too many, and ignoring it would be a surprise.
+ * The names of the options that calls accept. Any other is rejected: it is often a typo, and an ignored
+ * option would go unnoticed.
  */
 
 import type { Encoding, RangeOptions } from "../api/data.ts";
@@ -15,7 +15,7 @@ import type {
 } from "../api/options.ts";
 import { check, invalid } from "./validate.ts";
 
-/** Each name of a type's options: the compiler finds one that is missing. */
+/** The names of all options of a type: the compiler reports one that is missing. */
 type Names<O> = Readonly<Record<keyof O, 0>>;
 
 export const WAIT: Names<WaitOptions> = { signal: 0 };
@@ -36,7 +36,7 @@ export const KEYSPACE: Names<KeyspaceOptions<Encoding, Encoding>> = {
   keyEncoding: 0,
   valueEncoding: 0,
 };
-/** What copies take, and removals of stores. */
+/** What `checkpoint`, `importStore` and `destroy` accept. */
 export const TIMEOUT: Names<CheckpointOptions> = { timeout: 0 };
 export const WASM: Names<Pick<StoreOptions, "wasm">> = { wasm: 0 };
 export const STORE: Names<StoreOptions> = {
@@ -63,7 +63,7 @@ export function checked<O>(options: O, ...lists: object[]): O {
   check("options", options, typeof options === "object" && options !== null, "an object");
   for (const name of Object.keys(options as object)) {
     if (lists.some((list) => Object.hasOwn(list, name))) continue;
-    // What begins as the name does comes first: usually it is what was meant.
+    // Names that begin alike come first: one of them is probably what was meant.
     const alike = (known: string): number => Number(known.startsWith(name.slice(0, 2)));
     const known = lists.flatMap(Object.keys).sort((a, b) => alike(b) - alike(a));
     throw invalid("options", known.join(", "), name);
