@@ -1,6 +1,6 @@
-//! The engine as a page has it, but native: a volume in memory, the browser's options, no threads, and the calls
-//! that `crates/wasm` makes of it. `npm run in-memory` in `tests/e2e` runs this beside the same engine in a
-//! browser. Prints, as JSON, microseconds for each operation, and the sum of what all of them returned:
+//! The engine natively, set up as in a page: a volume in memory, the browser's options, no threads, and the
+//! calls to it that `crates/wasm` makes. `npm run in-memory` in `tests/e2e` runs this beside the same engine in
+//! a browser. Prints as JSON the microseconds of one operation, and the sum of what all of them returned:
 //!
 //! ```sh
 //! cargo bench -p terrane-bench --bench in_memory
@@ -108,8 +108,8 @@ fn run(db: &Db, rows: &Keyspace) -> Vec<String> {
     report
 }
 
-/// Does every operation. Says how many microseconds one took, but for the first quarter, and the sum of what all
-/// returned.
+/// Performs every operation. Returns the microseconds of one, not counting the first quarter, and the sum of
+/// what all returned.
 fn time<T>(name: &str, operations: &[T], mut perform: impl FnMut(&T) -> u32) -> String {
     let (warm_up, timed) = operations.split_at(operations.len() / 4);
     let mut sum = |part: &[T]| part.iter().map(&mut perform).fold(0, u32::wrapping_add);

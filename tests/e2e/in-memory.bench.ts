@@ -3,10 +3,10 @@
  * builds. Both have a store in memory, the browser's options and one thread: `npm run in-memory`.
  *
  * 1. `native`: the calls of the engine that `crates/wasm` makes, by bench/benches/in_memory.rs.
- * 2. `module`: the WebAssembly module alone, with keys and values encoded beforehand. What it returns is still copied
- *    into a buffer of JavaScript, but for gets, and counts, which are the purest comparison.
- * 3. `package`: `terrane/worker`, as callers use it. The ratio contains what JavaScript pays for keys and values
- *    as objects.
+ * 2. `module`: the WebAssembly module alone, with keys and values encoded beforehand. Results are still copied into a
+ *    JavaScript buffer, except for gets, which are read in place, and counts.
+ * 3. `package`: `terrane/worker`, as callers use it. The ratio includes the cost of keys and values as JavaScript
+ *    objects.
  *
  * They take turns, round by round, each with a new store. The workload is in pages/in-memory.js. Its first quarter
  * is not counted: until then functions are compiled. All must return the same.

@@ -1,5 +1,5 @@
-//! regolith: its defaults, but for the memory. They have LZ4 and ten bits of filter at every level, blocks of
-//! 16 KiB, one background thread, and filters and indexes outside of the cache.
+//! regolith: its defaults, except for memory. These are LZ4 and filters of ten bits per key at every level, blocks
+//! of 16 KiB, one background thread, and filters and indexes outside the cache.
 
 use crate::engine::{Durability, Engine, Session, Settings};
 use anyhow::Result;
@@ -48,7 +48,7 @@ impl Engine for Store {
     }
 }
 
-/// A write that comes while writes are stopped is refused, and made again once they are not.
+/// A write is rejected while writes are stopped, and is retried until it is accepted.
 impl Session for &Store {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         Ok(through_stalls(|| self.db.put(key, value))?)

@@ -1,6 +1,6 @@
-//! TidesDB: its defaults, but for the memory, and with LZ4 and ten bits of filter. A buffered commit leaves its log
-//! to a thread, so a crash of the process may lose the newest, and nothing is synced before the close. A session uses
-//! its transactions again and again; the binding copies what it reads.
+//! TidesDB: its defaults, except for memory, LZ4 and filters of ten bits per key. A thread writes the log of
+//! buffered commits, so a crash of the process may lose the newest ones, and nothing is synced before the store is
+//! closed. A session reuses its transactions; the binding copies what it reads.
 
 use crate::engine::{Durability, Engine, Session, Settings};
 use anyhow::Result;
@@ -13,7 +13,7 @@ use tidesdb::{
 
 const ROWS: &str = "rows";
 
-/// The false positives of a filter that has ten bits per key: exp(-10 ln²2).
+/// The false positive rate of a filter with ten bits per key: exp(-10 ln²2).
 const TEN_BITS: f64 = 0.0082;
 
 struct Store {
@@ -23,7 +23,7 @@ struct Store {
 /// One thread's access.
 struct Handle<'a> {
     rows: ColumnFamily<'a>,
-    /// Each of its reads sees what is committed by then.
+    /// Each of its reads sees all commits up to then.
     reader: Transaction<'a>,
     writer: Transaction<'a>,
 }
@@ -50,7 +50,7 @@ pub fn open(settings: &Settings) -> Result<Box<dyn Engine>> {
     Ok(Box::new(Store { db }))
 }
 
-/// Calls again while the store is busy: then it has done nothing.
+/// Retries while the store is busy; such a call has had no effect.
 fn patiently<T>(mut call: impl FnMut() -> tidesdb::Result<T>) -> tidesdb::Result<T> {
     loop {
         match call() {
@@ -69,7 +69,7 @@ impl Engine for Store {
         }))
     }
 
-    /// It has no call that waits for compactions: it is idle when nothing has run for a while.
+    /// It has no call that waits for compactions: it counts as idle once nothing has run for a while.
     fn settle(&self) -> Result<()> {
         const INTERVAL: Duration = Duration::from_millis(20);
         const IDLE_INTERVALS: u32 = 10;
