@@ -295,9 +295,9 @@ fn validate_workload(workload: &Workload) -> Result<(), SimulationError> {
         KeyOrder::Skewed => "skewed",
     };
     let mut clients = phases.iter().flat_map(|phase| &phase.clients);
-    // Its ranges are of numbers, whose keys lie beside each other only if they ascend.
+    // Its ranges are of key numbers, which are ranges of keys only where keys ascend with them.
     if clients.any(|clients| matches!(clients.choice, Choice::ShiftingRanges { .. })) {
-        let expected = "ascending, as shifting-ranges need it, or a choice by zipf instead of them";
+        let expected = "ascending, which shifting-ranges needs, or another choice, such as zipf";
         return Err(SimulationError::Config {
             what: "workload.order",
             expected,

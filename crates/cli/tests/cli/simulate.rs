@@ -171,10 +171,12 @@ fn the_name_of_a_design_that_is_no_policy_and_of_a_file_points_to_the_configurat
     for name in ["guards", "silk", "options.json"] {
         let unknown = place.run(&["simulate", "--policy", name]);
         assert_eq!(unknown.code, Some(2));
-        for words in ["--config, such as", r#"{"guards":{}}"#, "pause-deeper-merges"] {
+        for words in ["files are for --config", r#"{"guards":{}}"#, "pause-deeper-merges"] {
             assert!(unknown.err.contains(words), "{}", unknown.err);
         }
     }
+    place.file("guards.json", r#"{"guards":{},"workload":{"load":100}}"#);
+    place.run(&["simulate", "--config", "guards.json"]).text();
     let malformed = place.run(&["simulate", "--policy", "{"]);
     assert!(!malformed.err.contains("--config"), "{}", malformed.err);
 }

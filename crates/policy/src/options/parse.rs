@@ -80,22 +80,22 @@ fn is_added(name: &str) -> bool {
     PARTITIONING.contains(&name) || LEVEL0.contains(&name)
 }
 
-/// A map, for those who wrote something else; JavaScript always passes one.
-const MAP: &str = if cfg!(target_family = "wasm") {
-    "a map"
+/// An object, for those who wrote something else; JavaScript always passes one.
+const OBJECT: &str = if cfg!(target_family = "wasm") {
+    "a JSON object"
 } else {
     r#"`{"policy":"leveled"}` or, with parameters, `{"policy":"leveled","size-ratio":4}`"#
 };
 
-fn no_map() -> ParseError {
-    ParseError { expected: MAP.to_owned(), found: "no map".to_owned() }
+fn no_object() -> ParseError {
+    ParseError { expected: OBJECT.to_owned(), found: "no JSON object".to_owned() }
 }
 
 impl PolicyOptions {
     /// Parses JSON without escapes; `scale` adjusts the policy's defaults before its parameters are
     /// set.
     pub fn parse_scaled(text: &str, scale: fn(Self) -> Self) -> Result<Self, ParseError> {
-        read(&entries(text).ok_or_else(no_map)?, scale, &mut Err)
+        read(&entries(text).ok_or_else(no_object)?, scale, &mut Err)
     }
 
     /// Parses the options that a store keeps, which another release may have written: what this one
@@ -110,7 +110,7 @@ impl PolicyOptions {
         let mut options = match entries(text) {
             Some(entries) => read(&entries, |preset| preset, &mut note).unwrap_or_default(),
             None => {
-                problems.push(no_map().to_string());
+                problems.push(no_object().to_string());
                 PolicyOptions::default()
             }
         };
@@ -213,7 +213,7 @@ fn read(
     let mut tuning = options.tuning();
     for (at, (name, given)) in entries.iter().enumerate() {
         if entries.iter().take(at).any(|(earlier, _)| earlier == name) {
-            let (expected, found) = ("it once".to_owned(), format!("`{name}` twice"));
+            let (expected, found) = ("each parameter once".to_owned(), format!("`{name}` twice"));
             wrong(ParseError { expected, found })?;
             continue;
         }

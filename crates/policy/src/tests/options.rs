@@ -341,7 +341,7 @@ fn every_policy_has_its_name_a_table_size_and_filters_and_some_a_partitioner() {
 }
 
 #[test]
-fn text_that_is_no_map_is_refused_with_maps_that_are_taken() {
+fn text_that_is_no_object_is_refused_with_objects_that_are_accepted() {
     for text in ["bucket", "", "\"leveled\"", "{policy: leveled}"] {
         let refused = text.parse::<PolicyOptions>().unwrap_err().to_string();
         let examples: Vec<_> = refused.split('`').skip(1).step_by(2).collect();
@@ -374,7 +374,7 @@ fn a_word_with_a_quote_or_an_escape_is_no_option() {
             format!(r#"{{"policy": "leveled", "{word}": 1}}"#),
         ] {
             let refused = text.parse::<PolicyOptions>().unwrap_err().to_string();
-            assert!(refused.starts_with("no map, expected "), "{text}: {refused}");
+            assert!(refused.starts_with("no JSON object, expected "), "{text}: {refused}");
         }
     }
 }

@@ -116,7 +116,7 @@ pub struct ChosenPolicy {
 
 /// Sizes follow the simulated buffers, or are those of the preset.
 fn chosen_policy(text: &str) -> Result<ChosenPolicy, String> {
-    const ELSEWHERE: &str = "a file, and what other stores do, are for --config, such as \
+    const ELSEWHERE: &str = "files are for --config, as are the designs of other stores: a file with \
                              {\"guards\":{}} or {\"pause-deeper-merges\":true}";
     let preset = PolicyOptions::preset(text).is_some();
     let options = policy_at(text, |preset| preset).map_err(|why| match text.trim_start() {
