@@ -150,7 +150,7 @@ export type EngineEventBody =
   | { type: "stall-ended"; reason: StallReason; lastedMicros: number }
   /** Writes slow down, as a stall is near: each waits briefly for background work. With threads only. */
   | { type: "slowdown-begun"; reason: StallReason }
-  /** Writes go on at their own pace, or slow down for another reason. */
+  /** Background work has caught up, or writes now slow down for another reason. */
   | { type: "slowdown-ended"; reason: StallReason; lastedMicros: number }
   /** A background job failed; it will be retried. */
   | { type: "job-failed"; error: string }

@@ -230,8 +230,8 @@ pub enum Event {
         /// The stall that is the nearest.
         reason: Stall,
     },
-    /// Writes go on at their own pace, or would, as background work has caught up; or they slow down for
-    /// another reason.
+    /// Background work has caught up, so writes are no longer slowed down; or they now are for another
+    /// reason.
     #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
     SlowdownEnded {
         /// The stall that was the nearest.

@@ -157,8 +157,8 @@ pub(crate) fn pick<'a>(
     picked.map(|picked| picked.table)
 }
 
-/// The first candidate with the least overlap for its size. Nothing is less than no overlap, so the
-/// walk ends there: a level that is far over its capacity moves its tables without a walk for each.
+/// The first candidate with the least overlap for its size. The walk stops at the first that overlaps
+/// nothing, so a level far over its capacity moves such tables without a full walk for each.
 fn least_overlap<'a>(candidates: Candidates<'a>) -> Option<Candidate<'a>> {
     let mut least: Option<Candidate> = None;
     for candidate in candidates {

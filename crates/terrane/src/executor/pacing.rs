@@ -7,8 +7,8 @@
 //!    wrote itself: what is not done by then is left to the writes that follow. So writers slow down to the
 //!    pace at which jobs catch up, and none of them waits long.
 //! 3. Where no job is queued or runs, nobody waits. A slowdown begins with the first wait, and ends when
-//!    the store is far enough from a stall again, or has no job: a write finds that, or a worker that is
-//!    done with a job.
+//!    the store is far enough from a stall again, or has no job left: a write notices that,
+//!    or a worker that has finished a job.
 
 use super::slowdown::Slowdown;
 use crate::engine::Engine;
@@ -104,8 +104,7 @@ impl Pacing {
         }
     }
 
-    /// A worker is done with a job, and there may be none left; returns whether writes need not wait any
-    /// more.
+    /// A worker has finished a job, perhaps the last; returns whether writes that wait may now continue.
     pub fn relieve(&self, engine: &Engine, is_idle: bool) -> bool {
         let mut state = lock(&self.state);
         if state.near.is_none() || !is_idle && is_near(engine.backpressure()) {

@@ -213,7 +213,7 @@ impl PoolExecutor {
         self.shared.threads.spawn(Box::new(move || shared.run(job)));
     }
 
-    /// Ends a slowdown far enough from a stall, or with no job to wait for, also if no write comes.
+    /// Ends a slowdown once stalls are far enough or no job is left, even if no write follows.
     fn relieve(&self, state: &mut State, engine: &Engine) {
         let lasts = state.is_busy() && is_near(engine.backpressure());
         if state.slowdown.reason().is_some() && !lasts {

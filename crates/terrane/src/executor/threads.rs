@@ -179,7 +179,7 @@ impl Shared {
         self.relieve(engine);
     }
 
-    /// Ends a slowdown that has lasted long enough, also if no write comes.
+    /// Ends a slowdown that is no longer needed, even if no write follows.
     fn relieve(&self, engine: &Engine) {
         let is_idle = self.state().workers == 0;
         let relieve = || self.pacing.relieve(engine, is_idle);
