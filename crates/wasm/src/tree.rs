@@ -14,10 +14,13 @@ pub(crate) fn policy(json: &str) -> Result<PolicyOptions> {
     if let Some(policy) = PolicyOptions::left_out(json) {
         return Err(ErrorKind::PolicyLeftOut(policy).into());
     }
-    json.parse().map_err(|e: ParseError| Error::invalid("policy", e.expected + MORE, e.found))
+    json.parse().map_err(|ParseError { expected, found }| {
+        let more = if found.starts_with("unknown ") { MORE } else { "" };
+        Error::invalid("policy", expected + more, found)
+    })
 }
 
-/// How to get what this build lacks.
+/// How to get the policies and parameters that this build lacks.
 const MORE: &str = if cfg!(feature = "all") { "" } else { " (policies: \"all\" has more)" };
 
 /// Sets the policy of a keyspace, unless it is the same.
@@ -72,5 +75,22 @@ impl Store {
         let started =
             self.keyspace_of(keyspace).and_then(|k| k.begin_compact_range(range(within)?));
         to_js(started.map(|compaction| self.waiter(compaction)))
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(feature = "all"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_other_build_is_named_where_a_name_is_unknown_and_not_where_a_value_is_wrong() {
+        let refused =
+            |json: &str| policy(json).err().map(|why| why.to_string()).unwrap_or_default();
+        for unknown in [r#"{"policy":"best"}"#, r#"{"policy":"leveled","best":1}"#] {
+            assert!(refused(unknown).contains(MORE), "{}", refused(unknown));
+        }
+        let wrong = refused(r#"{"policy":"leveled","pick":"newest"}"#);
+        assert!(wrong.contains("least-overlap") && !wrong.contains(MORE), "{wrong}");
     }
 }
