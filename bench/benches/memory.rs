@@ -87,7 +87,7 @@ fn read(place: &Path, rows: u64) {
         }
     }
     println!(
-        "{READS} gets anywhere in {:.0} s: at most {most} MiB resident; the budget is {BUDGET_MIB} MiB",
+        "{READS} random gets in {:.0} s: at most {most} MiB resident; the budget is {BUDGET_MIB} MiB",
         begun.elapsed().as_secs_f64()
     );
 }

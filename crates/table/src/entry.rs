@@ -90,7 +90,7 @@ impl Tag {
 /// The order of entries: user key ascending, then tag descending.
 #[inline]
 pub fn compare(a_key: &[u8], a_tag: Tag, b_key: &[u8], b_tag: Tag) -> Ordering {
-    // Most keys differ in their first eight bytes: comparing those as numbers spares a call.
+    // Keys often differ in their first eight bytes: comparing those as integers saves a call.
     if let (Some(a), Some(b)) = (a_key.first_chunk(), b_key.first_chunk())
         && a != b
     {
@@ -99,7 +99,7 @@ pub fn compare(a_key: &[u8], a_tag: Tag, b_key: &[u8], b_tag: Tag) -> Ordering {
     a_key.cmp(b_key).then_with(|| b_tag.cmp(&a_tag))
 }
 
-/// Whether two keys that are close in order are the same: those that differ do so at their ends.
+/// Whether two keys are equal. Compares their ends first, where neighbours in key order usually differ.
 #[inline]
 pub(crate) fn same_key(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.last_chunk::<8>() == b.last_chunk() && a == b
