@@ -133,8 +133,7 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> im
     projection: Projection<T>,
   ): AsyncGenerator<T, void, undefined> {
     const request = toScan(this.scope, checked(options, RANGE, ENTRIES, WAIT));
-    return iterate(this.scope.session, request, projection, (start) =>
-      this.run(options, start, RANGE, ENTRIES),
-    );
+    const { signal } = options;
+    return iterate(this.scope.session, request, projection, (start) => this.run({ signal }, start));
   }
 }

@@ -15,11 +15,14 @@ use crate::engine::Engine;
 use crate::error::Stall;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, lock};
-use crate::write::{Throttle, is_near, work_due};
+use crate::write::{Backpressure, Throttle, is_near, work_due};
 use std::time::Duration;
 
-/// The longest that a small write waits.
+/// The longest that a small write waits while more than a quarter of the room is left. Each halving of what
+/// is left doubles it, so that many writers, too, slow down to what jobs can do before they stall.
 const WAIT_MAX: Duration = Duration::from_micros(500);
+/// How often it doubles.
+const DOUBLINGS_MAX: u32 = 3;
 /// The bytes of a write for which it waits that long; a larger one waits longer.
 const WAIT_BYTES: u64 = 8 << 10;
 /// The most that writes are spared for what jobs did before, in bytes.
@@ -41,8 +44,8 @@ pub(super) struct Pacing {
 #[derive(Default)]
 struct State {
     throttle: Throttle,
-    /// The stall that is near, while writes pay.
-    near: Option<Stall>,
+    /// The stall that is near, while writes pay, and the longest that a small write waits.
+    near: Option<(Stall, Duration)>,
     slowdown: Slowdown,
 }
 
@@ -84,22 +87,22 @@ impl Pacing {
             // Far enough from a stall again, the rest is forgiven.
             let goal = if due > 0 { paid.saturating_add(due) } else { worked };
             self.goal.store(goal, Ordering::Release);
-            state.near = (due > 0).then_some(reason);
-            if state.near != state.slowdown.reason() {
+            state.near = (due > 0).then(|| (reason, wait_max(backpressure)));
+            if state.near_stall() != state.slowdown.reason() {
                 state.slowdown.tell(engine, None);
             }
             let looks_at = if due > 0 { 0 } else { state.throttle.pays_at(engine) };
             self.looks_at.store(looks_at, Ordering::Relaxed);
         }
-        let reason = state.near?;
+        let (reason, wait_max) = state.near?;
         let waits = u32::try_from(bytes / WAIT_BYTES).unwrap_or(u32::MAX).max(1);
-        self.is_behind().then(|| Pause { reason, most: WAIT_MAX.saturating_mul(waits) })
+        self.is_behind().then(|| Pause { reason, most: wait_max.saturating_mul(waits) })
     }
 
     /// A write begins to wait, if the stall is still near.
     pub fn begin(&self, engine: &Engine, reason: Stall) {
         let mut state = lock(&self.state);
-        if state.near == Some(reason) {
+        if state.near_stall() == Some(reason) {
             state.slowdown.tell(engine, Some(reason));
         }
     }
@@ -121,8 +124,24 @@ impl Pacing {
 
     /// The store closes.
     pub fn end(&self, engine: &Engine) {
-        lock(&self.state).slowdown.tell(engine, None);
+        let mut state = lock(&self.state);
+        // A write that is about to wait begins no slowdown any more.
+        state.near = None;
+        state.slowdown.tell(engine, None);
     }
+}
+
+impl State {
+    fn near_stall(&self) -> Option<Stall> {
+        self.near.map(|(reason, _)| reason)
+    }
+}
+
+/// The longest that a small write waits so near a stall.
+fn wait_max(Backpressure { filled, room }: Backpressure) -> Duration {
+    let left = room.saturating_sub(filled);
+    let halvings = room.checked_div(left).map_or(u32::MAX, |parts| parts.max(1).ilog2());
+    WAIT_MAX * (1 << halvings.saturating_sub(1).min(DOUBLINGS_MAX))
 }
 
 #[cfg(test)]
@@ -171,12 +190,32 @@ mod tests {
         let (db, _) = open();
         let pacing = Pacing::default();
         let large = 64 * WAIT_BYTES;
-        write(&db, 1000, large + 100);
+        write(&db, 70, large + 100);
         // The small write comes first, and with it the payment for both.
         for (bytes, waits) in [(100, 1), (large, 64)] {
             let pause = pacing.pay(db.engine(), bytes).unwrap();
             assert_eq!((pause.reason, pause.most), (Stall::Memory, WAIT_MAX * waits));
         }
+    }
+
+    #[test]
+    fn a_write_waits_the_longer_the_nearer_the_stall() {
+        let near = |filled| wait_max(Backpressure { filled, room: 1600 });
+        let at = [801, 1199, 1200, 1399, 1400, 1499, 1500, 1599, 1600, 5000];
+        let waits = [1, 1, 2, 2, 4, 4, 8, 8, 8, 8].map(|times| WAIT_MAX * times);
+        assert_eq!(at.map(near), waits);
+        assert_eq!(wait_max(Backpressure { filled: 1, room: 0 }), WAIT_MAX * 8);
+    }
+
+    #[test]
+    fn a_wait_that_comes_after_the_end_begins_no_slowdown() {
+        let (db, slowdowns) = open();
+        let pacing = Pacing::default();
+        write(&db, 80, step(&db));
+        let pause = pacing.pay(db.engine(), 1).unwrap();
+        pacing.end(db.engine());
+        pacing.begin(db.engine(), pause.reason);
+        assert_eq!(*lock(&slowdowns), []);
     }
 
     #[test]
