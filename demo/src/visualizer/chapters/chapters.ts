@@ -66,7 +66,7 @@ const SMALL =
 /** More writes than one worker can merge. */
 const BUSY: Partial<Settings> = { rate: 100_000, operations: 400_000, device: "nvme", workers: 8 };
 /** Buckets that stay as they are. */
-const FIXED = { splitPercent: 100_000, joinPercent: 0, minBuckets: 8 };
+const FIXED = { splitPercent: 100_000, joinPercent: 0, buckets: 8, minBuckets: 8 };
 
 /** All chapters, in the order in which they are best read. */
 export const CHAPTERS: readonly Chapter[] = [
