@@ -78,8 +78,8 @@ impl<'a> Candidates<'a> {
         below: Option<&'a Run>,
         is_held: &'a dyn Fn(&TableInfo) -> bool,
     ) -> Self {
-        let (next, under) = Default::default();
-        Candidates { run, below, is_held, next, under }.starting_at(next)
+        let first = Place::default();
+        Candidates { run, below, is_held, next: first, under: first }.starting_at(first)
     }
 
     /// Those that start beyond `end`.

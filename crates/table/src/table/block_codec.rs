@@ -9,6 +9,8 @@
 //! that wrote the table, the table's number and the offset.
 
 use super::Malformed;
+#[cfg(not(target_arch = "wasm32"))]
+use super::spare::take as memory;
 use crate::codec::checksum;
 use crate::entry::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
 use lz4_flex::block::{CompressTable, compress_into_with_table, get_maximum_output_size};
@@ -173,6 +175,13 @@ pub fn decode_into(
     decompress(payload, compression, out)
 }
 
+/// Memory for `len` bytes. Compiled for size, a vector that grows is filled byte by byte, and a new one at
+/// once.
+#[cfg(target_arch = "wasm32")]
+fn memory(len: usize) -> Vec<u8> {
+    vec![0; len]
+}
+
 fn decompress(payload: &[u8], compression: u8, out: &mut Vec<u8>) -> Result<(), Malformed> {
     if compression != LZ4 {
         return Err(Malformed::new(
@@ -190,11 +199,7 @@ fn decompress(payload: &[u8], compression: u8, out: &mut Vec<u8>) -> Result<(), 
         return Err(Malformed::new(0, format_args!("at most {most} bytes"), len));
     }
     if out.capacity() < len {
-        #[cfg(not(target_arch = "wasm32"))]
-        (*out = super::spare::take(len));
-        // Compiled for size, a vector that grows is filled byte by byte, and a new one at once.
-        #[cfg(target_arch = "wasm32")]
-        (*out = vec![0; len]);
+        *out = memory(len);
     }
     out.resize(len, 0);
     match lz4_flex::block::decompress_into(packed, out) {
