@@ -7,7 +7,7 @@
 //!   [`killed_process`] ends the process.
 //!   [`durability_rules`] shows that these tests notice each broken rule.
 //! * I/O failures: [`io_failures`], [`recovery_faults`], [`silent_faults`], [`many_tables`].
-//! * Damaged bytes: [`bit_flips`], [`lost_commits`], [`fuzz`].
+//! * Damaged bytes: [`bit_flips`], [`closed_damage`], [`lost_commits`], [`fuzz`].
 //! * Formats: [`golden`], [`newer_format`], [`open_errors`].
 //! * Behaviour: [`model`], [`data_set`], [`checkpoint`], [`compact_range`], [`planning`],
 //!   [`policy_state`], [`throttle`], [`liveness`], [`threads`], [`store_lock`], [`clean_close`].
@@ -18,6 +18,7 @@ mod bit_flips;
 mod checkpoint;
 mod clean_close;
 mod close_cut;
+mod closed_damage;
 mod compact_range;
 mod compact_range_cut;
 mod crash;

@@ -39,7 +39,7 @@ pub enum Structure {
     Manifest,
     /// A table.
     Table,
-    /// A log record that a later one, or a table, proves to have been synced.
+    /// A log record that a later one, a table or the closing claim proves to have been synced.
     Proven,
     /// A log record that nothing proves; if it is damaged, it is lost with all records after it.
     Unproven {
@@ -137,7 +137,7 @@ impl Image {
             let pieces = &places[&FileId::table(info.id.0)];
             locate(pieces, 0..info.bytes, Structure::Table, &mut parts);
         }
-        self.logs(&version_set, &places, &mut parts);
+        self.logs(&version_set, scanned.inherited.synced, &places, &mut parts);
         parts
     }
 
@@ -198,15 +198,16 @@ impl Image {
         pieces.iter().flat_map(|p| piece(p).iter().copied()).collect()
     }
 
-    /// The records that recovery replays, log by log.
+    /// The records that recovery replays, log by log. Batches through `synced` were durable at a close.
     fn logs(
         &self,
         version_set: &VersionSet,
+        synced: Seq,
         places: &BTreeMap<FileId, Vec<Piece>>,
         parts: &mut Vec<Part>,
     ) {
         let mut next = version_set.log_start;
-        let mut proven: Seq = version_set.flushed_max();
+        let mut proven: Seq = version_set.flushed_max().max(synced);
         let mut taken = Vec::new();
         for log in &version_set.logs {
             let pieces = &places[&FileId::log(log.file)];

@@ -54,6 +54,16 @@ impl Golden {
         copy
     }
 
+    /// Reads the store, or a copy of it, as FORMAT.md describes it.
+    fn read(&self, place: &Path) -> Store {
+        let files = std::fs::read_dir(place).unwrap().map(|file| {
+            let file = file.unwrap();
+            (file.file_name().into_string().unwrap(), std::fs::read(file.path()).unwrap())
+        });
+        let files: Files = files.collect();
+        Store::read(&files, if self.is_volume() { Place::Volume } else { Place::Directory })
+    }
+
     fn open(&self, copy: &Path) -> Db {
         let options = Options { create: false, ..Options::default() };
         if self.is_volume() {
@@ -130,15 +140,27 @@ fn every_golden_store_opens_reads_back_and_takes_writes() {
 #[test]
 fn format_md_suffices_to_read_every_golden_store() {
     for golden in Golden::all() {
-        let files = std::fs::read_dir(&golden.place).unwrap().map(|file| {
-            let file = file.unwrap();
-            (file.file_name().into_string().unwrap(), std::fs::read(file.path()).unwrap())
-        });
-        let files: Files = files.collect();
-        let place = if golden.is_volume() { Place::Volume } else { Place::Directory };
-        let store = Store::read(&files, place);
+        let store = golden.read(&golden.place);
         assert!(store.keyspaces == golden.content.keyspaces, "{}", golden.place.display());
         assert_eq!(lacks(&store), None, "{}", golden.place.display());
+    }
+}
+
+#[test]
+fn format_md_suffices_to_read_what_this_release_closes() {
+    for golden in Golden::all() {
+        let copy = golden.copy();
+        let mut content = golden.content.clone();
+        let db = golden.open(copy.path());
+        for (name, entries) in &mut content.keyspaces {
+            db.keyspace(name).unwrap().put(b"new", b"value", Durability::Buffered).unwrap();
+            entries.insert(b"new".to_vec(), b"value".to_vec());
+        }
+        let last = db.snapshot().sequence();
+        db.close().unwrap();
+        let store = golden.read(copy.path());
+        assert!(store.keyspaces == content.keyspaces, "{}", golden.place.display());
+        assert_eq!(store.closed, last, "{}", golden.place.display());
     }
 }
 

@@ -8,6 +8,7 @@
 use crate::admin::CheckReport;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::db::{Db, hold, hold_file};
+use crate::entry::Seq;
 use crate::error::{Error, Result};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::options::Options;
@@ -48,8 +49,8 @@ impl Db {
 /// damage is not an error but part of the report.
 pub fn inspect(storage: &dyn Storage) -> Result<CheckReport> {
     let mut report = CheckReport::default();
-    let version_set = match read_version_set(storage, &mut report) {
-        Ok(version_set) => version_set,
+    let (version_set, synced) = match read_version_set(storage, &mut report) {
+        Ok(found) => found,
         Err(e) => {
             report.take(e)?;
             return Ok(report);
@@ -63,17 +64,19 @@ pub fn inspect(storage: &dyn Storage) -> Result<CheckReport> {
         found.or_else(|e| report.take(e))?;
     }
     check_log_numbers(storage, &version_set).or_else(|e| report.take(e))?;
-    let found = inspect_logs(storage, &version_set, &mut report);
+    let floor = version_set.flushed_max().max(synced);
+    let found = inspect_logs(storage, &version_set, floor, &mut report);
     found.or_else(|e| report.take(e))?;
     Ok(report)
 }
 
-fn read_version_set(storage: &dyn Storage, report: &mut CheckReport) -> Result<VersionSet> {
+/// The version set, and the sequence number through which batches were durable at the last close.
+fn read_version_set(storage: &dyn Storage, report: &mut CheckReport) -> Result<(VersionSet, Seq)> {
     let recovered =
         storage.recover()?.ok_or_else(|| Error::no_store(storage.name(), "it is empty"))?;
     report.repairable = recovered.repaired;
     report.discarded_bytes = recovered.discarded_bytes;
-    VersionSet::replay(&recovered.edits)
+    Ok((VersionSet::replay(&recovered.edits)?, recovered.synced))
 }
 
 fn inspect_table(
@@ -102,9 +105,10 @@ impl TableFiles for OneFile {
 fn inspect_logs(
     storage: &dyn Storage,
     version_set: &VersionSet,
+    floor: Seq,
     report: &mut CheckReport,
 ) -> Result<()> {
-    let mut replay = Replay::new(version_set.log_start, version_set.flushed_max());
+    let mut replay = Replay::new(version_set.log_start, floor);
     for log in &version_set.logs {
         let file = storage.open(FileId::log(log.file))?;
         replay.log(log.id(), &file, log.through, &mut |_, _| Ok(()))?;
@@ -232,13 +236,15 @@ mod tests {
         let mut record = [0; 64];
         log.read_at(&mut record, 0).unwrap();
         db.close().unwrap();
-        // As a crash may leave it: no claim, and of the record not all.
+        // As a crash may leave it: no claim in the log or in the manifest, and of the record not all.
         log.write_at(&[0; 64], 0).unwrap();
         log.write_at(&record[..33], 0).unwrap();
+        let manifest = vfs.open("MANIFEST-000001").unwrap();
+        let witness = manifest.len().unwrap() - (16 << 10);
+        manifest.write_at(&[0; 16], witness + 16).unwrap();
         let report = inspect(&*storage(&vfs)).unwrap();
         assert_eq!((report.damage, report.discarded_bytes), (vec![], 40));
         // As well as a commit.
-        let manifest = vfs.open("MANIFEST-000001").unwrap();
         let records = storage(&vfs).recover().unwrap().unwrap().edits.len() as u64;
         manifest.write_at(&[7; 100], records * (16 << 10)).unwrap();
         let report = inspect(&*storage(&vfs)).unwrap();

@@ -165,7 +165,7 @@ impl Engine {
         let synced = self.log_sync.sync(&writer.appended(self.log_sync.synced()));
         let ended = synced.and_then(|()| writer.end(self.log_sync.synced()));
         writer.log = None;
-        self.storage.close();
+        self.storage.close(self.log_sync.synced());
         // Readers find nothing any more; scans under way keep what they hold.
         self.keyspaces.store(Arc::default());
         ended

@@ -86,7 +86,8 @@ impl Engine {
             }
         }
         let mut memtables = Memtables::default();
-        let mut replay = Replay::new(version_set.log_start, version_set.flushed_max());
+        let floor = version_set.flushed_max().max(recovered.synced);
+        let mut replay = Replay::new(version_set.log_start, floor);
         let mut logs = Vec::new();
         for &record in &version_set.logs {
             let file = self.storage.open(FileId::log(record.file))?;

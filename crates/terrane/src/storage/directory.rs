@@ -14,6 +14,7 @@
 //! 5. After a failed commit it is unknown whether its record is durable. Files that it may name are
 //!    only removed after a later commit, in a new manifest.
 
+use crate::entry::Seq;
 use crate::error::{Corruption, Error, Result};
 use crate::storage::lock;
 use crate::storage::manifest::{Manifest, ManifestId};
@@ -196,6 +197,7 @@ impl Storage for Directory {
         repaired.extend(opened.repaired);
         state.needs_rollover = !repaired.is_empty() || opened.discarded_bytes > 0;
         state.last_generation = generation;
+        let synced = opened.manifest.synced();
         state.manifest = Some(opened.manifest);
         let live = opened.replayed.live.into_iter();
         let size = |placement: Placement| Size { len: placement.len, taken: 0 };
@@ -208,8 +210,12 @@ impl Storage for Directory {
         let orphans = self.find_orphans(&names, opened.witnessed);
         self.check_unnamed_tables(&orphans, &name)?;
         lock(&self.files).orphans = orphans;
-        let discarded_bytes = opened.discarded_bytes;
-        Ok(Some(Recovered { edits: opened.replayed.edits, repaired, discarded_bytes }))
+        Ok(Some(Recovered {
+            edits: opened.replayed.edits,
+            repaired,
+            discarded_bytes: opened.discarded_bytes,
+            synced,
+        }))
     }
 
     fn resume(&self) -> Result<()> {
@@ -230,9 +236,11 @@ impl Storage for Directory {
         Ok(files.orphans.iter().filter(exists).cloned().collect())
     }
 
-    fn close(&self) {
-        if let Some(manifest) = &mut lock(&self.commit_state).manifest {
-            manifest.close();
+    fn close(&self, synced: Seq) {
+        if !self.read_only
+            && let Some(manifest) = &mut lock(&self.commit_state).manifest
+        {
+            manifest.close(synced);
         }
     }
 

@@ -22,12 +22,17 @@
 //! first record's payload:  version, required, optional features u32 | store id 16 bytes |
 //!                          commits before it u64 | capacity u64 | snapshot
 //! witness: checksum u64 | records u64, in the last 16 KiB of the second mirror
+//! closing claim: checksum u64 | synced sequence u64, after the witness
 //! ```
 //!
 //! **No record is lost silently.** When a record is durable, the *witness* is set to the number of
 //! records; the sync of the next record, or of closing the store, makes the witness durable, too. A
 //! manifest with fewer records than its witness counts has lost some, even if it looks like one that
 //! ends there.
+//!
+//! **No synced write is lost silently once the store was closed.** A log shows by its claims what was
+//! synced, but one damaged sector may hold both the last claim and the records before it. So closing
+//! writes the synced sequence beside the witness, too: a *closing claim*, in a file that is not the log.
 //!
 //! **No single flipped bit, and no single lost sector of up to 16 KiB, loses a committed record.** No
 //! such sector is shared by two frames, so it affects at most one copy of one record, and the other
@@ -47,6 +52,7 @@ mod region;
 pub(super) use region::{SalvagedRecords, region_at, salvage};
 pub use region::{Scan, scan};
 
+use crate::entry::Seq;
 use crate::error::{Corruption, Error, Result};
 use crate::storage::format::Format;
 use crate::storage::record::{Record, Replayed, replay};
@@ -88,11 +94,13 @@ pub struct Inherited {
     pub format: Format,
     /// How many commits the store had made.
     pub commits: u64,
+    /// The closing claim: batches through this sequence number were durable when the store was closed.
+    pub synced: Seq,
 }
 
 impl Inherited {
     /// For a store's first generation.
-    pub(crate) const NONE: Inherited = Inherited { format: Format::CURRENT, commits: 0 };
+    pub(crate) const NONE: Inherited = Inherited { format: Format::CURRENT, commits: 0, synced: 0 };
 }
 
 /// An open manifest, positioned after its last record.
@@ -263,16 +271,27 @@ impl Manifest {
         self.inherited.format.add(format);
     }
 
-    /// Writes the number of durable records, without a sync. An error does not fail the commit: a
-    /// missing witness claims nothing.
+    /// Writes the number of durable records and the closing claim, without a sync. An error does not
+    /// fail the commit: a missing witness claims nothing.
     fn write_witness(&self) {
         let at = self.base + self.capacity - FRAME_ALIGN;
-        let _ = write_all_at(&*self.file, &encode_witness(self.id, self.index), at);
+        let _ = write_all_at(
+            &*self.file,
+            &encode_witness(self.id, self.index, self.inherited.synced),
+            at,
+        );
     }
 
-    /// Makes the witness durable.
-    pub(crate) fn close(&mut self) {
+    /// The closing claim, as it was read or last written.
+    pub(crate) fn synced(&self) -> Seq {
+        self.inherited.synced
+    }
+
+    /// Makes the witness durable, and the claim that batches through `synced` are.
+    pub(crate) fn close(&mut self, synced: Seq) {
+        self.witness_stale |= synced > self.inherited.synced;
         if std::mem::take(&mut self.witness_stale) && !self.in_doubt {
+            self.inherited.synced = synced.max(self.inherited.synced);
             self.write_witness();
             let _ = self.file.sync();
         }

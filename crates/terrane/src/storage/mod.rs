@@ -60,6 +60,7 @@ pub use terrane_table::file::MappedFile;
 pub use terrane_table::file::{File, read_exact_at, write_all_at};
 pub use volume::Volume;
 
+use crate::entry::Seq;
 use crate::error::{Corruption, Result};
 use crate::sync::lock;
 use std::fmt;
@@ -143,6 +144,9 @@ pub struct Recovered {
     pub repaired: Vec<Corruption>,
     /// Bytes of a torn last commit.
     pub discarded_bytes: u64,
+    /// Batches through this sequence number were durable when the store was last closed; 0 if that is not
+    /// known.
+    pub synced: Seq,
 }
 
 /// A file named like one of the store's that no commit names.
@@ -192,8 +196,9 @@ pub trait Storage: Send + Sync {
     fn orphans(&self) -> Result<Vec<Orphan>> {
         Ok(Vec::new())
     }
-    /// Makes the count of commits durable when the store is closed, and lets others have its files.
-    fn close(&self);
+    /// Makes the count of commits durable when the store is closed, and that batches through `synced` are;
+    /// lets others have its files. A storage that is read-only changes nothing.
+    fn close(&self, synced: Seq);
     /// Creates a file of `capacity` bytes. A log is preallocated; a table may grow past its capacity
     /// until a commit names it.
     fn create(&self, id: FileId, capacity: u64) -> Result<Arc<dyn File>>;

@@ -9,17 +9,22 @@ pub const KIND: u8 = 0;
 
 const HEADER: usize = 32;
 
-/// The entries of the log with this salt and number, from sequence `next` on.
+/// The entries of the log with this salt and number, from sequence `next` on; through sequence `through`
+/// if the log was ended there.
 pub fn read(
     store: &mut Store,
     bytes: &[u8],
     [salt, number]: [u64; 2],
+    through: Option<u64>,
     next: &mut u64,
 ) -> Vec<Entry> {
     let seed = |number: u64| salt ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut entries = Vec::new();
     let mut at = 0;
     while let Some(header) = header(bytes, at, seed(number)) {
+        if through.is_some_and(|through| *next > through) {
+            return entries;
+        }
         if u32_at(header, 4) == 0 {
             let sum = checksum(&[], seed(number));
             assert_eq!((u64_at(header, 8), u64_at(header, 24)), (*next, sum));

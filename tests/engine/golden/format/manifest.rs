@@ -72,11 +72,17 @@ pub struct Manifest {
     pub keyspaces: BTreeMap<u64, Keyspace>,
     /// The file of each log, and the salt of its checksums.
     pub logs: BTreeMap<u64, (u64, u64)>,
+    /// The last sequence that counts in a log that was ended.
+    pub ends: BTreeMap<u64, u64>,
+    /// Bytes of discarded records, by the number of their log file.
+    pub quarantined: BTreeMap<u64, u64>,
     /// The first sequence in the logs.
     pub log_start: u64,
     /// The remaining groups of a plan, by keyspace and compaction.
     remaining: BTreeMap<(u64, u64), u64>,
     next_number: u64,
+    /// The sequence number of the closing claim; 0 without one.
+    pub closed: u64,
 }
 
 impl Manifest {
@@ -106,6 +112,15 @@ impl Manifest {
         let seed = salt ^ generation.rotate_left(32) ^ u64::MAX;
         assert_eq!(u64_at(witness, 0), checksum(&witness[8..16], seed));
         assert_eq!(u64_at(witness, 8), records, "the witness counts the records");
+        // Stores that earlier releases closed have zeros there.
+        let (claim, rest) = witness[16..].split_at(16);
+        let sum = checksum(&claim[8..], salt ^ generation.rotate_left(32) ^ (u64::MAX - 1));
+        assert!(
+            claim.iter().all(|byte| *byte == 0) || u64_at(claim, 0) == sum,
+            "the closing claim"
+        );
+        assert!(rest.iter().all(|byte| *byte == 0), "nothing follows the closing claim");
+        manifest.closed = u64_at(claim, 8);
         manifest
     }
 
@@ -221,10 +236,19 @@ impl Manifest {
                     let (id, dropped, at) = (body.varint(), body.u8(), body.varint());
                     self.move_levels(id, dropped == 1, at);
                 }
+                13 => {
+                    let [log, sequence] = body.varints();
+                    self.ends.insert(log, sequence);
+                }
                 14 => {
                     let [required, _optional] = body.varints();
                     assert_eq!(required, 0, "no required feature is known");
                 }
+                15 => {
+                    let ([file, _log, _offset, length], _salt) = (body.varints(), body.take(8));
+                    self.quarantined.insert(file, length);
+                }
+                16 => drop(self.quarantined.remove(&body.varint())),
                 other => panic!("edit {other} is not in FORMAT.md"),
             }
             // Fields added later: even ones may be skipped.

@@ -41,6 +41,8 @@ pub struct Store {
     pub keyspaces: BTreeMap<String, Entries>,
     /// Groups of running compactions that are not installed yet.
     pub remaining: u64,
+    /// The sequence number through which batches were durable when the store was closed.
+    pub closed: u64,
     /// Keyspaces whose policy has state.
     pub policy_states: usize,
     /// Stored blocks without compression, and with LZ4.
@@ -67,7 +69,8 @@ impl Store {
     /// Reads everything.
     pub fn read(files: &Files, place: Place) -> Store {
         let manifest = Manifest::read(files, place);
-        let mut store = Store { remaining: manifest.remaining(), ..Store::default() };
+        let mut store =
+            Store { remaining: manifest.remaining(), closed: manifest.closed, ..Store::default() };
         let mut versions = Vec::new();
         for (id, keyspace) in &manifest.keyspaces {
             store.policy_states += usize::from(!keyspace.policy_state.is_empty());
@@ -85,13 +88,18 @@ impl Store {
         let mut next = manifest.log_start;
         for (number, (file, salt)) in &manifest.logs {
             let bytes = manifest.file(files, log::KIND, *file);
-            for entry in log::read(&mut store, &bytes, [*salt, *number], &mut next) {
+            let through = manifest.ends.get(number).copied();
+            for entry in log::read(&mut store, &bytes, [*salt, *number], through, &mut next) {
                 let flushed = manifest.keyspaces.get(&entry.keyspace).map(|k| k.flushed);
                 // Entries that are in a table, or in a dropped keyspace, are skipped.
                 if flushed.is_some_and(|flushed| entry.sequence > flushed) {
                     versions.push(entry);
                 }
             }
+        }
+        for (file, length) in &manifest.quarantined {
+            let bytes = manifest.file(files, log::KIND, *file);
+            assert!(bytes.starts_with(b"setaside") && bytes.len() as u64 == 8 + length);
         }
         store.keyspaces =
             manifest.keyspaces.values().map(|k| (k.name.clone(), Entries::new())).collect();

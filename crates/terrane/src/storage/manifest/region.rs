@@ -2,6 +2,7 @@
 
 use super::{FRAME_ALIGN, Inherited, ManifestId};
 use crate::codec::{Decoder, checksum};
+use crate::entry::Seq;
 use crate::error::{Corruption, Error, Result};
 use crate::storage::format::Format;
 use crate::storage::{File, StoreId, read_exact_at};
@@ -11,8 +12,6 @@ const WRITE_ALIGN: usize = 4096;
 pub(super) const FRAME_HEADER_BYTES: usize = 32;
 /// Bytes before the snapshot in the first record.
 pub(super) const REGION_HEADER_BYTES: usize = 44;
-/// The length of a witness, which is alone in the last 16 KiB of the region.
-const WITNESS_BYTES: usize = 16;
 
 /// Extends `bytes` with zeros to `len`, if there is enough memory.
 fn zero_extend(bytes: &mut Vec<u8>, len: u64, file: &str) -> Result<()> {
@@ -64,21 +63,27 @@ pub(super) fn frame_span(size: usize) -> u64 {
     (size as u64).next_multiple_of(FRAME_ALIGN)
 }
 
-pub(super) fn encode_witness(id: ManifestId, records: u64) -> Vec<u8> {
-    let count = records.to_le_bytes();
-    let sum = checksum(&count, id.seed(u64::MAX)).to_le_bytes();
-    [sum, count].concat()
+/// The seeds of a witness and of a closing claim, as indices of records that no region has.
+const WITNESS_INDICES: [u64; 2] = [u64::MAX, u64::MAX - 1];
+
+/// The witness of `records` records, and the closing claim after it.
+pub(super) fn encode_witness(id: ManifestId, records: u64, synced: Seq) -> Vec<u8> {
+    let numbers = [records, synced].map(u64::to_le_bytes).into_iter().zip(WITNESS_INDICES);
+    let sealed =
+        |(number, index): ([u8; 8], u64)| [checksum(&number, id.seed(index)).to_le_bytes(), number];
+    numbers.flat_map(sealed).flatten().collect()
 }
 
-/// How many records the witness in a region of `capacity` bytes counts; 0 if it is not valid.
-fn decode_witness(bytes: &[u8], capacity: usize, id: ManifestId) -> u64 {
+/// How many records the witness in a region of `capacity` bytes counts, and the sequence number of its
+/// closing claim; 0 for each that is not valid.
+fn decode_witness(bytes: &[u8], capacity: usize, id: ManifestId) -> [u64; 2] {
     let at = capacity.saturating_sub(FRAME_ALIGN as usize);
-    let stored = bytes.get(at..).and_then(|rest| rest.get(..WITNESS_BYTES));
-    let records = stored.and_then(|stored| {
-        let records = Decoder::new(stored.get(8..)?).u64()?;
-        (encode_witness(id, records) == stored).then_some(records)
-    });
-    records.unwrap_or(0)
+    let mut stored = Decoder::new(bytes.get(at..).unwrap_or_default());
+    WITNESS_INDICES.map(|index| {
+        let (sum, number) = (stored.u64(), stored.u64());
+        let is_sound = |n: &u64| sum == Some(checksum(&n.to_le_bytes(), id.seed(index)));
+        number.filter(is_sound).unwrap_or(0)
+    })
 }
 
 /// Encodes a frame, padding included.
@@ -196,7 +201,8 @@ pub fn scan<'a>(bytes: &'a [u8], id: ManifestId, file: &str, base: u64) -> Resul
 fn scan_prefix<'a>(bytes: &'a [u8], id: ManifestId, file: &str, base: u64) -> Result<Scan<'a>> {
     let generation = id.generation;
     let (capacity, inherited) = region_header(bytes, id, file, base)?;
-    let witness = decode_witness(bytes, capacity, id);
+    let [witness, synced] = decode_witness(bytes, capacity, id);
+    let inherited = Inherited { synced, ..inherited };
     let half = capacity / 2;
     let end = bytes.len().min(2 * half);
     let mirrors = [bytes.get(..half), bytes.get(half..end)].map(Option::unwrap_or_default);
@@ -399,7 +405,7 @@ fn region_header(
     let sound =
         |c: &usize| *c > 0 && (*c as u64).is_multiple_of(2 * FRAME_ALIGN) && *c / 2 <= bytes.len();
     let sound = usize::try_from(capacity).ok().filter(sound);
-    sound.map(|capacity| (capacity, Inherited { format, commits })).ok_or_else(|| {
+    sound.map(|capacity| (capacity, Inherited { format, commits, synced: 0 })).ok_or_else(|| {
         let expected = format!("a manifest of {capacity} bytes, in two halves");
         let found = format!("{} bytes", bytes.len());
         Corruption::new(file, base, expected, found).into()

@@ -12,7 +12,7 @@ const ID: ManifestId = ManifestId { store: STORE, generation: GENERATION };
 
 /// Five commits were made before, by a release that knew an optional feature.
 const FIFTH: Inherited =
-    Inherited { format: Format { optional: 8, ..Format::CURRENT }, commits: 5 };
+    Inherited { format: Format { optional: 8, ..Format::CURRENT }, commits: 5, synced: 3 };
 
 fn other(generation: u64) -> ManifestId {
     ManifestId { generation, ..ID }

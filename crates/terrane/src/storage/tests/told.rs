@@ -1,6 +1,7 @@
 //! What both storages tell of themselves, and what they refuse where they may only read.
 
 use super::*;
+use crate::entry::Seq;
 use crate::error::ErrorKind;
 use crate::storage::manifest::{FRAME_ALIGN, MIN_CAPACITY};
 
@@ -25,7 +26,7 @@ fn commits_and_the_bytes_of_manifests_are_counted() {
         // The first begins a manifest, the others are appended.
         assert!(bytes[0] > 0 && bytes[1] > 0 && bytes[1] == bytes[2], "{kind:?}: {bytes:?}");
         let (id, name) = (storage.id(), storage.name());
-        storage.close();
+        storage.close(0);
         drop(storage);
         let storage = open(kind, &vfs);
         storage.recover().unwrap().unwrap();
@@ -64,6 +65,7 @@ fn a_storage_that_is_only_read_refuses_each_change_itself() {
         assert!(commit(&*storage, b"two", &[]).is_err());
         assert!(storage.remove(table).is_err());
         assert!(!storage.vacuum().unwrap());
+        storage.close(9);
         assert_eq!(vfs.operations(), before, "{kind:?}");
     }
 }
@@ -113,7 +115,7 @@ fn three_commits(kind: Kind, close: bool) -> MemoryVfs {
         commit(&*storage, edit, &[]).unwrap();
     }
     if close {
-        storage.close();
+        storage.close(0);
     }
     vfs.crash(Survivors::Synced).unwrap();
     memory
@@ -202,8 +204,8 @@ impl Storage for Plain {
     fn resume(&self) -> crate::error::Result<()> {
         self.0.resume()
     }
-    fn close(&self) {
-        self.0.close();
+    fn close(&self, synced: Seq) {
+        self.0.close(synced);
     }
     fn create(&self, id: FileId, capacity: u64) -> crate::error::Result<Arc<dyn File>> {
         self.0.create(id, capacity)

@@ -31,6 +31,7 @@ mod vacuum;
 
 pub use options::VolumeOptions;
 
+use crate::entry::Seq;
 use crate::error::{Corruption, Error, Message, Result};
 use crate::storage::extent::{Extent, UNIT};
 use crate::storage::lock;
@@ -249,11 +250,16 @@ impl Storage for Volume {
         state.last_generation = superblock.generation;
         state.files_at_first = opened.replayed.live_at_first;
         self.started.store(true, Ordering::Release);
+        let synced = opened.manifest.synced();
         state.manifest = Some(opened.manifest);
         self.publish_commits(&state);
         repaired.extend(opened.repaired);
-        let discarded_bytes = opened.discarded_bytes;
-        Ok(Some(Recovered { edits: opened.replayed.edits, repaired, discarded_bytes }))
+        Ok(Some(Recovered {
+            edits: opened.replayed.edits,
+            repaired,
+            discarded_bytes: opened.discarded_bytes,
+            synced,
+        }))
     }
 
     fn resume(&self) -> Result<()> {
@@ -263,9 +269,11 @@ impl Storage for Volume {
         }
     }
 
-    fn close(&self) {
-        if let Some(manifest) = &mut lock(&self.commit_state).manifest {
-            manifest.close();
+    fn close(&self, synced: Seq) {
+        if !self.read_only
+            && let Some(manifest) = &mut lock(&self.commit_state).manifest
+        {
+            manifest.close(synced);
         }
         self.space.backings().iter().for_each(|backing| backing.file.close());
     }

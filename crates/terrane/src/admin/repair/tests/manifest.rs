@@ -9,7 +9,7 @@ fn commit(store: &Store, edit: &[u8]) {
     let (_, storage) = store.look();
     let snapshot = || panic!("the manifest has room");
     storage.commit(&Commit { edit, added: &[], dropped: &[], snapshot: &snapshot }).unwrap();
-    storage.close();
+    storage.close(0);
 }
 
 #[test]

@@ -138,7 +138,7 @@ fn an_entry_of_a_later_release_hides_older_ones_and_is_told_of_its_table() {
     let added = [FileId::table(number)];
     let commit = Commit { edit: &edit, added: &added, dropped: &[], snapshot: &snapshot };
     storage.commit(&commit).unwrap();
-    storage.close();
+    storage.close(0);
 
     let (target, report) = store.repair();
     assert_eq!((get(&target, "key"), get(&target, "other").as_deref()), (None, Some("row")));

@@ -17,7 +17,7 @@ fn closed(vfs: &MemoryVfs) -> u64 {
     let store = store(vfs);
     commit(&store, b"two", &[], &[]).unwrap();
     commit(&store, b"three", &[], &[]).unwrap();
-    store.close();
+    store.close(0);
     store.id().salt()
 }
 
@@ -72,7 +72,7 @@ fn tables_that_a_lost_commit_may_have_named_are_kept_and_no_logs() {
         let vfs = MemoryVfs::new();
         let first = store(&vfs);
         (0..3).for_each(|n| commit(&first, &[n], &[], &[]).unwrap());
-        first.close();
+        first.close(0);
         let manifest = vfs.open("MANIFEST-000001").unwrap();
         if !witnessed {
             let witness = manifest.len().unwrap() - FRAME_ALIGN;

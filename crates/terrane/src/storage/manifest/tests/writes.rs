@@ -54,14 +54,14 @@ fn an_append_is_synced_and_its_witness_by_what_follows() {
     assert!(manifest.append(&record(&edit(1))).unwrap());
     let mirrors = [Some(FRAME_ALIGN), Some(HALF + FRAME_ALIGN)];
     assert_eq!(noted(), [&mirrors[..], &[None, Some(WITNESS)]].concat());
-    manifest.close();
+    manifest.close(0);
     assert_eq!(noted(), [Some(WITNESS), None]);
-    manifest.close();
+    manifest.close(0);
     assert_eq!(noted(), [], "it is durable");
     assert!(manifest.append(&record(&edit(2))).unwrap());
     manifest.in_doubt = true;
     noted();
-    manifest.close();
+    manifest.close(0);
     assert_eq!(noted(), [], "what is stored is unknown");
 }
 
@@ -85,12 +85,39 @@ fn an_opened_manifest_confirms_its_last_record_copy_by_copy() {
 #[test]
 fn an_opened_manifest_that_has_lost_its_witness_writes_it_when_it_is_closed() {
     let (file, noted) = noting(2);
-    opened(&file).close();
+    opened(&file).close(0);
     assert_eq!(noted(), [], "it is there");
     file.write_at(&[0; FRAME_ALIGN as usize], WITNESS).unwrap();
     noted();
-    opened(&file).close();
+    opened(&file).close(0);
     assert_eq!(noted(), [Some(WITNESS), None]);
+}
+
+#[test]
+fn a_closing_claim_is_written_once_and_outlives_the_generation() {
+    let (file, noted) = noting(1);
+    let mut manifest = opened(&file);
+    // The fixture inherits a claim of 3.
+    for (synced, written) in [(3, false), (8, true), (8, false), (5, false)] {
+        manifest.close(synced);
+        assert_eq!(!noted().is_empty(), written, "{synced}");
+        assert_eq!(opened(&file).synced(), if written { synced } else { manifest.synced() });
+    }
+    let next = manifest.for_next_generation();
+    let (region, first) = ((0, MIN_CAPACITY), edit(0));
+    let vfs = MemoryVfs::new();
+    let other = vfs.create("manifest").unwrap();
+    Manifest::create(other.clone(), region, ID, next, &record(&first)).unwrap();
+    assert_eq!(Manifest::open(other, 0, MIN_CAPACITY, ID).unwrap().manifest.synced(), 8);
+}
+
+#[test]
+fn a_damaged_closing_claim_claims_nothing_and_leaves_the_witness() {
+    let (file, _) = noting(1);
+    opened(&file).close(8);
+    file.write_at(&[1], WITNESS + 16).unwrap();
+    let opened = Manifest::open(file, 0, MIN_CAPACITY, ID).unwrap();
+    assert_eq!((opened.manifest.synced(), opened.witnessed), (0, true));
 }
 
 #[test]
