@@ -10,7 +10,7 @@
 //! * Damaged bytes: [`bit_flips`], [`closed_damage`], [`lost_commits`], [`fuzz`].
 //! * Formats: [`golden`], [`newer_format`], [`open_errors`].
 //! * Behaviour: [`model`], [`data_set`], [`checkpoint`], [`compact_range`], [`planning`],
-//!   [`policy_state`], [`throttle`], [`liveness`], [`threads`], [`store_lock`], [`clean_close`].
+//!   [`policy_state`], [`throttle`], [`read_only`], [`liveness`], [`threads`], [`store_lock`], [`clean_close`].
 //! * Over time: [`life`] opens and closes stores, [`soak`] has all at once, for as long as it is told.
 //! * The simulator beside the engine: [`simulator`], [`filters`].
 
@@ -41,6 +41,7 @@ mod open_errors;
 mod planning;
 mod policy_state;
 mod ptier;
+mod read_only;
 mod recovery_cut;
 mod recovery_faults;
 mod silent_faults;

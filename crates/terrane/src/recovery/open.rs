@@ -23,11 +23,18 @@ impl Engine {
     ///
     /// # Errors
     /// [`crate::ErrorKind::NoStore`] if there is none and `create` is off;
-    /// [`crate::ErrorKind::InvalidArgument`] if there is one and `error_if_exists` is on, or for an
-    /// option out of bounds; [`crate::ErrorKind::Corrupt`] for damage;
+    /// [`crate::ErrorKind::InvalidArgument`] if there is one and `error_if_exists` is on, for an option
+    /// out of bounds, or if `read_only` is on and `storage` is not read-only; [`crate::ErrorKind::Corrupt`] for damage;
     /// [`crate::ErrorKind::NewerFormat`]; an I/O error.
     pub fn open(storage: Arc<dyn Storage>, options: Options) -> Result<Arc<Engine>> {
         options.validate()?;
+        if options.read_only && !storage.read_only() {
+            return Err(Error::invalid(
+                "storage of a read-only store",
+                "one that was opened read-only",
+                format_args!("{}, which may be changed", storage.name()),
+            ));
+        }
         let recovered = storage.recover()?;
         let fresh = recovered.is_none();
         if fresh && !options.create {
