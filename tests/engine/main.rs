@@ -9,8 +9,9 @@
 //! * I/O failures: [`io_failures`], [`recovery_faults`], [`silent_faults`], [`many_tables`].
 //! * Damaged bytes: [`bit_flips`], [`closed_damage`], [`lost_commits`], [`fuzz`].
 //! * Formats: [`golden`], [`newer_format`], [`open_errors`].
-//! * Behaviour: [`model`], [`data_set`], [`checkpoint`], [`compact_range`], [`planning`],
-//!   [`policy_state`], [`throttle`], [`read_only`], [`liveness`], [`threads`], [`store_lock`], [`clean_close`].
+//! * Behaviour: [`model`], [`data_set`], [`checkpoint`], [`compact_range`], [`released_snapshots`],
+//!   [`planning`], [`policy_state`], [`throttle`], [`read_only`], [`liveness`], [`threads`],
+//!   [`store_lock`], [`clean_close`].
 //! * Over time: [`life`] opens and closes stores, [`soak`] has all at once, for as long as it is told.
 //! * The simulator beside the engine: [`simulator`], [`filters`].
 
@@ -44,6 +45,7 @@ mod ptier;
 mod read_only;
 mod recovery_cut;
 mod recovery_faults;
+mod released_snapshots;
 mod silent_faults;
 mod simulator;
 #[cfg(target_os = "linux")]

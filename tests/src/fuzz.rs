@@ -217,6 +217,7 @@ fn info(bytes: &[u8]) -> Option<TableInfo> {
         last_seq: properties.last_seq,
         filter_bits: properties.filter_bits,
         filter_bytes: properties.filter_bytes,
+        kept: properties.kept,
         salt: footer.salt,
         histogram: properties.histogram,
         prefixes: properties.prefixes,

@@ -168,6 +168,11 @@ export interface Table {
   /** Filter bits per key, and the memory that its filters take, in bytes; 0 for none. */
   filterBits: number;
   filterBytes: number;
+  /**
+   * Entries that only snapshots kept when it was written, and about how many bytes they take. They can be
+   * dropped once every snapshot has reached the sequence number `until`. Absent if there are none.
+   */
+  kept?: { entries: number; bytes: number; until: number };
 }
 
 /** A sorted run: tables whose keys do not overlap, in key order. */

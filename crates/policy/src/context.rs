@@ -22,6 +22,9 @@ pub struct PlanContext<'a> {
     pub workers: usize,
     /// Runs in level 0 at which writes stall, or tables over one key, as the policy counts.
     pub l0_stop_trigger: usize,
+    /// The least sequence number at which a reader may look: that of the oldest snapshot or, without
+    /// snapshots, the last visible one.
+    pub oldest_snapshot: u64,
     /// A run id greater than every id in the shape and in `running`: the id of a run that the plan
     /// creates. A plan that needs several may count up from it.
     pub fresh: RunId,

@@ -21,6 +21,7 @@ pub mod options;
 pub mod policies;
 pub mod policy;
 pub mod propose;
+pub mod reclaim;
 pub mod slices;
 pub mod status;
 pub mod tombstones;
@@ -40,6 +41,7 @@ pub use policies::vertiorizon::HorizontalMerge;
 pub use policies::*;
 pub use policy::{Installed, MAX_STATE, Policy, Step, level0_waiting};
 pub use propose::{Proposal, READS_BETWEEN, propose};
+pub use reclaim::{reclaim, reclaimable_at};
 pub use slices::{Slice, Slicing, next_slice};
 pub use status::{Capacity, Decision, Fact, PolicyStatus, pending_compaction_bytes};
 pub use tombstones::TombstoneRule;
@@ -59,8 +61,8 @@ pub use validate::{validate, validate_flush, validate_plan, validate_reshape};
 #[doc(inline)]
 pub use terrane_types::{
     Action, Compaction, Destination, EditError, FilterBits, Flatten, FlushPlan, Group, Histogram,
-    HistogramPoint, Level, LevelChange, MAX_LEVELS, Of, Order, Place, Placed, Plan, PrefixBuilder,
-    PrefixRule, PrefixSet, PrefixSplit, Prefixes, Quantity, Reason, Relation, Reshape, Run, RunId,
-    RunTables, Sequence, Shape, ShapeEdit, TableId, TableInfo, Tables, Term, Totals, Unit, apply,
-    change, key_range, reshape, sort_by, tables_of, with_followers,
+    HistogramPoint, Kept, Level, LevelChange, MAX_LEVELS, Of, Order, Place, Placed, Plan,
+    PrefixBuilder, PrefixRule, PrefixSet, PrefixSplit, Prefixes, Quantity, Reason, Relation,
+    Reshape, Run, RunId, RunTables, Sequence, Shape, ShapeEdit, TableId, TableInfo, Tables, Term,
+    Totals, Unit, apply, change, key_range, reshape, sort_by, tables_of, with_followers,
 };

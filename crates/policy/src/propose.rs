@@ -4,11 +4,14 @@
 //!    once, so that a wrong policy cannot stop all progress.
 //! 2. The fallback is also used if the policy has no plan although level 0 has reached the write-stall
 //!    limit and nothing runs: the stall would never end.
-//! 3. The validator accepts or refuses the plan.
+//! 3. If there is still no plan, a table is rewritten from which a released snapshot frees space
+//!    ([`reclaim`]).
+//! 4. The validator accepts or refuses the plan.
 
 use crate::context::PlanContext;
 use crate::fallback::fallback;
 use crate::policy::{Policy, level0_waiting};
+use crate::reclaim::reclaim;
 use crate::validate::refusal::Refusal;
 use crate::validate::validate_plan;
 use terrane_types::Plan;
@@ -31,14 +34,14 @@ pub enum Proposal {
     Plan {
         /// The plan.
         plan: Plan,
-        /// Whether the policy made it, rather than the fallback.
+        /// Whether the policy made it, rather than the fallback or [`reclaim`].
         own: bool,
     },
 }
 
 /// Asks a policy once. `refused` counts consecutive refusals; pass it to the next call.
 pub fn propose(policy: &dyn Policy, context: &PlanContext, refused: &mut u32) -> Proposal {
-    let PlanContext { shape, running, fresh, l0_stop_trigger, .. } = *context;
+    let PlanContext { shape, running, fresh, l0_stop_trigger, oldest_snapshot, .. } = *context;
     let trusted = *refused < REFUSALS_MAX;
     if !trusted {
         *refused = 0;
@@ -48,7 +51,8 @@ pub fn propose(policy: &dyn Policy, context: &PlanContext, refused: &mut u32) ->
     let plan = own.or_else(|| {
         let is_full = level0_waiting(policy, shape) >= l0_stop_trigger;
         let stalling = is_full && running.compactions.is_empty();
-        (!trusted || stalling).then(|| fallback(shape, running, fresh)).flatten()
+        let relief = (!trusted || stalling).then(|| fallback(shape, running, fresh)).flatten();
+        relief.or_else(|| reclaim(shape, running, oldest_snapshot))
     });
     let Some(plan) = plan else { return Proposal::Nothing };
     if let Err(refusal) = validate_plan(shape, running, &plan) {

@@ -1,10 +1,12 @@
 //! Compaction of a range on demand, in slices of bounded size.
 //!
 //! The range is compact when its contents as of some moment are in the *bottom*, the last run of the
-//! deepest level, without tombstones that can be dropped. Each step starts from the current shape:
+//! deepest level, without entries that can be dropped. Each step starts from the current shape:
 //!
-//! 1. The work left: tables of the range above the bottom with entries of that moment or earlier, and
-//!    tables of the bottom from before that moment with tombstones.
+//! 1. The work left: tables of the range above the bottom with entries of that moment or earlier;
+//!    tables of the bottom from before that moment with tombstones, or with entries that only snapshots
+//!    kept; and later tables of the bottom with entries kept for a snapshot that was released before that
+//!    moment, but not yet when their merge began.
 //! 2. A slice begins at the least key of these and ends where some table starts, so that it holds about
 //!    the target size; a table that extends beyond it counts in proportion to the starts of other
 //!    tables within it.
@@ -36,8 +38,10 @@ pub struct Slicing<'a> {
     pub starts_behind: &'a dyn Fn(&TableInfo) -> bool,
     /// Entries up to this sequence number must reach the bottom.
     pub through: u64,
-    /// Tables of the bottom with ids below this one must lose their tombstones.
+    /// Tables of the bottom with ids below this one must lose the entries that no reader needs.
     pub before: TableId,
+    /// The oldest snapshot of that moment: what it does not need leaves tables with greater ids, too.
+    pub oldest_snapshot: u64,
     /// The end of the next slice, if tables were cut for it.
     pub end: Option<&'a [u8]>,
     /// The target size of a slice, in bytes.
@@ -47,6 +51,19 @@ pub struct Slicing<'a> {
 }
 
 impl Slicing<'_> {
+    /// Whether a table of the bottom must be merged again.
+    fn is_due(&self, table: &TableInfo) -> bool {
+        let older = table.id < self.before;
+        match table.kept {
+            // Entries of one batch supersede none of each other.
+            None => older && (table.tombstones > 0 || table.first_seq < table.last_seq),
+            Some(kept) => {
+                older && (table.tombstones > 0 || kept.entries > 0)
+                    || kept.entries > 0 && kept.until <= self.oldest_snapshot
+            }
+        }
+    }
+
     /// The tables of a run that hold keys of the range.
     fn inside<'r>(&self, run: &'r Run) -> RunTables<'r> {
         let from = run.tables().partition_point(|t| (self.ends_before)(t));
@@ -76,11 +93,11 @@ pub fn next_slice(shape: &Shape, slicing: &Slicing) -> Slice {
     let upper = runs.iter().flat_map(|(_, run)| slicing.inside(run));
     let mut seeds: Vec<Table> = upper.filter(|t| t.first_seq <= slicing.through).collect();
     let inside = slicing.inside(bottom_run);
-    seeds.extend(inside.clone().filter(|t| t.tombstones > 0 && t.id < slicing.before));
+    seeds.extend(inside.clone().filter(|t| slicing.is_due(t)));
     let Some(start) = seeds.iter().map(|t| t.smallest.as_slice()).min() else { return Slice::Done };
 
     let mut tables = seeds.clone();
-    tables.extend(inside.filter(|t| t.tombstones == 0 || t.id >= slicing.before));
+    tables.extend(inside.filter(|t| !slicing.is_due(t)));
     tables.retain(|t| t.largest.as_slice() >= start);
     let starts = Starts::new(start, &mut tables);
     // Another compaction may have finished the slice that the tables were cut for.

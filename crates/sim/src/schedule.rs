@@ -242,6 +242,7 @@ impl Scheduler {
             filter_bits: self.filter_bits,
             workers: self.workers,
             l0_stop_trigger: self.l0_stop_trigger,
+            oldest_snapshot: u64::MAX,
             fresh: RunId(*situation.last_id + 1),
         }
     }

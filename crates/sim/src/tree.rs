@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::f64::consts::LN_2;
 use std::sync::Arc;
 use terrane_policy::{
-    EditError, FilterBits, Group, Histogram, HistogramPoint, LevelChange, PrefixBuilder,
+    EditError, FilterBits, Group, Histogram, HistogramPoint, Kept, LevelChange, PrefixBuilder,
     PrefixRule, Prefixes, Shape, ShapeEdit, TableId, TableInfo, apply, reshape,
 };
 
@@ -39,6 +39,7 @@ impl Table {
             last_seq: entries.iter().map(|e| e.seq()).max()?,
             filter_bits,
             filter_bytes: (entries.len() as f64 * filter_bits.bits() / 8.0) as u64,
+            kept: Some(Kept::default()),
             salt: 0,
             histogram: histogram(&entries, sizes),
             prefixes: prefixes.map_or_else(Prefixes::default, |rule| {

@@ -57,6 +57,6 @@ pub use shape::{Level, MAX_LEVELS, Placed, Shape};
 pub use sort::sort_by;
 pub use stall::Stall;
 pub use table_id_set::TableIdSet;
-pub use table_info::{TableInfo, depth, key_range};
+pub use table_info::{Kept, TableInfo, depth, key_range};
 pub use totals::Totals;
 pub use vec_map::{VecMap, VecSet};

@@ -8,6 +8,26 @@ use crate::sort::sort_by;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
+/// Entries of a table that only snapshots kept when it was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// The number of these entries: superseded versions, and tombstones with nothing below them.
+    pub entries: u64,
+    /// The share of the table's file that they take, in bytes; an estimate.
+    pub bytes: u64,
+    /// The sequence number that every snapshot must have reached before all of them can be dropped.
+    pub until: u64,
+}
+
+impl Kept {
+    /// Counts one more entry, which can be dropped once every snapshot has reached `until`.
+    pub fn add(&mut self, bytes: u64, until: u64) {
+        self.entries += 1;
+        self.bytes += bytes;
+        self.until = self.until.max(until);
+    }
+}
+
 /// What a planner may know of a table (SST).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableInfo {
@@ -31,6 +51,10 @@ pub struct TableInfo {
     pub filter_bits: FilterBits,
     /// Memory that all its filters take, in bytes; 0 without filters.
     pub filter_bytes: u64,
+    /// Entries that only snapshots kept when it was written; `None` in tables of releases that did not
+    /// count them.
+    #[serde(default, skip_serializing_if = "keeps_nothing")]
+    pub kept: Option<Kept>,
     /// The salt of the store that wrote it, which seeds its checksums; planners have no use for it.
     #[serde(skip)]
     pub salt: u64,
@@ -56,6 +80,10 @@ impl TableInfo {
     pub fn spans(&self, key: &[u8]) -> bool {
         self.smallest.as_slice() <= key && key <= self.largest.as_slice()
     }
+}
+
+fn keeps_nothing(kept: &Option<Kept>) -> bool {
+    kept.is_none_or(|kept| kept.entries == 0)
 }
 
 /// The greatest number of the tables over any one key.

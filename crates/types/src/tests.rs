@@ -23,6 +23,7 @@ fn table(id: u64, keys: RangeInclusive<u8>) -> Arc<TableInfo> {
         last_seq: 1,
         filter_bits: FilterBits::whole(10),
         filter_bytes: 64,
+        kept: Some(Kept::default()),
         salt: 0,
         histogram: Histogram::default(),
         prefixes: Prefixes::default(),

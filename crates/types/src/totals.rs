@@ -12,6 +12,7 @@ pub struct Totals {
     entries: u128,
     tombstones: u128,
     filter_bytes: u128,
+    kept: u128,
 }
 
 impl Totals {
@@ -39,9 +40,15 @@ impl Totals {
         clamp(self.filter_bytes)
     }
 
+    /// Entries that only snapshots kept when their table was written.
+    #[must_use]
+    pub fn kept(&self) -> u64 {
+        clamp(self.kept)
+    }
+
     /// Those of one table.
     pub(crate) fn of(table: &TableInfo) -> Self {
-        let TableInfo { bytes, entries, tombstones, filter_bytes, .. } = table;
+        let TableInfo { bytes, entries, tombstones, filter_bytes, kept, .. } = table;
         let wide = |n: &u64| u128::from(*n);
         Totals {
             tables: 1,
@@ -49,6 +56,7 @@ impl Totals {
             entries: wide(entries),
             tombstones: wide(tombstones),
             filter_bytes: wide(filter_bytes),
+            kept: kept.map_or(0, |kept| kept.entries.into()),
         }
     }
 
@@ -59,6 +67,7 @@ impl Totals {
         self.entries -= other.entries;
         self.tombstones -= other.tombstones;
         self.filter_bytes -= other.filter_bytes;
+        self.kept -= other.kept;
     }
 }
 
@@ -74,5 +83,6 @@ impl AddAssign for Totals {
         self.entries += other.entries;
         self.tombstones += other.tombstones;
         self.filter_bytes += other.filter_bytes;
+        self.kept += other.kept;
     }
 }

@@ -178,17 +178,14 @@ fn complete(place: Place, store: impl Fn(u64) -> (Image, String)) -> (Image, Str
     (104..200).step_by(4).map(store).find(shows_all).expect("a store that shows every feature")
 }
 
-#[test]
-#[ignore = "writes a set of golden stores"]
-fn write_a_set() {
+/// A complete store of each kind of storage.
+fn stores() -> [(&'static str, Place, (Image, String)); 2] {
     let directory = |end| {
         let vfs = MemoryVfs::new();
         let open =
             || -> Arc<dyn Storage> { Arc::new(Directory::open(Arc::new(vfs.clone())).unwrap()) };
         write(open, Place::Directory, &vfs, end)
     };
-    save("directory", complete(Place::Directory, directory));
-
     let volume = |end| {
         let vfs = MemoryVfs::new();
         drop(vfs.create(VOLUME).unwrap());
@@ -200,5 +197,24 @@ fn write_a_set() {
         };
         write(open, Place::Volume, &vfs, end)
     };
-    save("volume", complete(Place::Volume, volume));
+    [
+        ("directory", Place::Directory, complete(Place::Directory, directory)),
+        ("volume", Place::Volume, complete(Place::Volume, volume)),
+    ]
+}
+
+#[test]
+#[ignore = "writes a set of golden stores"]
+fn write_a_set() {
+    for (name, _, store) in stores() {
+        save(name, store);
+    }
+}
+
+#[test]
+fn format_md_suffices_to_read_a_store_of_this_release() {
+    for (name, place, (image, _)) in stores() {
+        let store = Store::read(&image.files, place);
+        assert!(store.keeping > 0, "{name}: no table kept an entry for a snapshot");
+    }
 }

@@ -125,7 +125,7 @@ fn map(run: &Run, limits: &[&[u8]], columns: usize) -> String {
 mod tests {
     use super::*;
     use std::sync::Arc;
-    use terrane_policy::{FilterBits, Histogram, Level, Prefixes, RunId, TableId, TableInfo};
+    use terrane_policy::{FilterBits, Histogram, Kept, Level, Prefixes, RunId, TableId, TableInfo};
 
     fn table((smallest, largest): (&str, &str)) -> Arc<TableInfo> {
         Arc::new(TableInfo {
@@ -139,6 +139,7 @@ mod tests {
             last_seq: 9,
             filter_bits: FilterBits::NONE,
             filter_bytes: 0,
+            kept: Some(Kept::default()),
             salt: 0,
             histogram: Histogram::default(),
             prefixes: Prefixes::default(),

@@ -48,6 +48,7 @@ impl Tree {
             filter_bits: FilterBits::whole(10),
             workers: 4,
             l0_stop_trigger: LEVEL0_RUNS_MAX,
+            oldest_snapshot: u64::MAX,
             fresh: self.model.fresh(&self.running),
         })
     }

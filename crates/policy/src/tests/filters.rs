@@ -117,6 +117,7 @@ fn a_flush_gets_the_bits_of_a_small_run() {
         filter_bits: BITS,
         workers: 1,
         l0_stop_trigger: 8,
+        oldest_snapshot: u64::MAX,
         fresh: RunId(99),
     };
     let sealed = KeySample { entries: 1000, ..KeySample::default() };
@@ -238,6 +239,7 @@ fn every_policy_with_filters_by_size_sets_the_bits_of_flushes_and_needs_what_it_
             filter_bits: BITS,
             workers: 1,
             l0_stop_trigger: LEVEL0_RUNS_MAX,
+            oldest_snapshot: u64::MAX,
             fresh: RunId(1),
         };
         let keys = vec![1u16.bytes(), 2u16.bytes()];

@@ -20,6 +20,7 @@ mod policies;
 mod proposing;
 #[cfg(feature = "all")]
 mod ptier;
+mod reclaim;
 mod refine;
 mod refusals;
 mod simulation;
@@ -74,6 +75,7 @@ impl Model {
             last_seq: seqs().max().unwrap(),
             filter_bits: FilterBits::whole(10),
             filter_bytes: 0,
+            kept: Some(Kept::default()),
             salt: 0,
             histogram: histogram(versions.iter().map(|(k, s)| (*k, s.len() as u64))),
             prefixes: Prefixes::default(),
@@ -332,6 +334,7 @@ fn propose(
         filter_bits: FilterBits::whole(10),
         workers: 1,
         l0_stop_trigger,
+        oldest_snapshot: u64::MAX,
         fresh,
     })
 }

@@ -206,6 +206,7 @@ fn cuts_of_flush(domain: [&[u8]; 2], bytes: u64, keys: Vec<Vec<u8>>) -> Vec<Vec<
         filter_bits: FilterBits::whole(10),
         workers: 1,
         l0_stop_trigger: 8,
+        oldest_snapshot: u64::MAX,
         fresh: RunId(1),
     };
     let policy = partitioned(Box::new(Universal::default()), Some(&options), 1000);

@@ -50,6 +50,7 @@ fn ask(
         filter_bits: FilterBits::whole(10),
         workers: 1,
         l0_stop_trigger: stop,
+        oldest_snapshot: u64::MAX,
         fresh: model.fresh(running),
     };
     crate::propose::propose(policy, &context, refused)
@@ -111,6 +112,29 @@ fn without_a_plan_the_fallback_ends_a_stall_that_nothing_else_would() {
         assert_eq!(matches!(found, Proposal::Plan { own: false, .. }), falls_back, "{stop}");
         assert_eq!((found == Proposal::Nothing, refused), (!falls_back, 0));
     }
+}
+
+#[test]
+fn space_is_reclaimed_where_the_policy_has_no_plan() {
+    let mut model = level0(3);
+    let placed = model.shape.table(TableId(2)).unwrap();
+    let kept = Some(Kept { entries: 9, bytes: 9, until: 1 });
+    let table = Arc::new(TableInfo { kept, ..TableInfo::clone(placed.table) });
+    let edit = ShapeEdit { added: vec![(0, RunId(2), table)], dropped: vec![TableId(2)] };
+    model.shape = apply(&model.shape, &edit).unwrap();
+    let idle = Running::default();
+    let mut refused = 0;
+    let inputs = |proposal: Proposal| match proposal {
+        Proposal::Plan { plan: Plan::Compact(plan), own } => (plan.groups[0].inputs.clone(), own),
+        other => panic!("{other:?}"),
+    };
+    let says = Says(None, false);
+    let reclaimed = (vec![TableId(2)], false);
+    assert_eq!(inputs(ask(&says, &model, &idle, 4, &mut refused)), reclaimed);
+    // The end of a stall goes first, and so does the policy.
+    assert_eq!(inputs(ask(&says, &model, &idle, 3, &mut refused)).0.len(), 3);
+    let own = Says(Some(merging(&[TableId(3)], 3).into()), false);
+    assert_eq!(inputs(ask(&own, &model, &idle, 4, &mut refused)), (vec![TableId(3)], true));
 }
 
 #[test]
@@ -200,6 +224,7 @@ fn a_policy_that_cuts_flushes_says_so() {
             filter_bits: FilterBits::whole(10),
             workers: 1,
             l0_stop_trigger: LEVEL0_RUNS_MAX,
+            oldest_snapshot: u64::MAX,
             fresh: RunId(1),
         };
         let keys = (0..100u16).map(Key::bytes).collect();

@@ -324,6 +324,7 @@ fn level_0_is_emptied_before_writes_stall_though_its_trigger_is_further_away() {
             filter_bits: FilterBits::whole(10),
             workers: 1,
             l0_stop_trigger,
+            oldest_snapshot: u64::MAX,
             fresh: RunId(99),
         });
         plan.is_some()
@@ -414,6 +415,7 @@ fn beside(running: &Running, model: &Model, reads: &[(TableId, u64)]) -> Option<
         filter_bits: FilterBits::whole(10),
         workers: 1,
         l0_stop_trigger: LEVEL0_RUNS_MAX,
+        oldest_snapshot: u64::MAX,
         fresh: RunId(99),
     })?;
     let Plan::Compact(plan) = plan else { panic!("{plan:?}") };

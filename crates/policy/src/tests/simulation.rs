@@ -48,6 +48,7 @@ impl Simulation {
             last_seq: entries.values().copied().max().unwrap(),
             filter_bits: FilterBits::whole(10),
             filter_bytes: 0,
+            kept: Some(Kept::default()),
             salt: 0,
             histogram: histogram(entries.keys().map(|k| (*k, 1))),
             prefixes: Prefixes::default(),

@@ -34,6 +34,7 @@ fn compact(mut model: Model, from: u16, to: u16) -> (Model, Vec<u64>, Vec<u64>) 
                 starts_behind: &|t| &to[..] <= t.smallest.as_slice(),
                 through,
                 before,
+                oldest_snapshot: 0,
                 end: end.as_deref(),
                 slice_bytes: 80,
                 target_file_bytes: 10,
@@ -73,6 +74,17 @@ fn is_cut_inside(model: &Model, group: &Group, end: &[u8]) -> bool {
 /// The next step for all keys, everything being of the moment that counts; tables below `before` must
 /// lose their tombstones.
 fn next(model: &Model, before: u64, end: Option<u16>, slice_bytes: u64) -> Slice {
+    next_after(model, 0, before, end, slice_bytes)
+}
+
+/// The same, with this oldest snapshot.
+fn next_after(
+    model: &Model,
+    oldest_snapshot: u64,
+    before: u64,
+    end: Option<u16>,
+    slice_bytes: u64,
+) -> Slice {
     next_slice(
         &model.shape,
         &Slicing {
@@ -80,6 +92,7 @@ fn next(model: &Model, before: u64, end: Option<u16>, slice_bytes: u64) -> Slice
             starts_behind: &|_| false,
             through: model.last_seq,
             before: TableId(before),
+            oldest_snapshot,
             end: end.map(Key::bytes).as_deref(),
             slice_bytes,
             target_file_bytes: 10,
@@ -156,6 +169,49 @@ fn a_table_of_the_bottom_written_since_the_beginning_keeps_its_tombstones() {
     assert_eq!(next(&model, tables[0], None, 1000), Slice::Done);
     assert_eq!(merges(&next(&model, tables[1], None, 1000)), tables[..1]);
     assert_eq!(merges(&next(&model, tables[2] + 1, None, 1000)), tables);
+}
+
+/// Sets what the tables of the tree kept for snapshots alone.
+fn keep(model: &mut Model, kept: Option<Kept>) {
+    for (level, run, table) in model.shape.clone().tables() {
+        let with = TableInfo { kept, ..TableInfo::clone(table) };
+        let edit = ShapeEdit { added: vec![(level, run, Arc::new(with))], dropped: vec![table.id] };
+        model.shape = apply(&model.shape, &edit).unwrap();
+    }
+}
+
+#[test]
+fn tables_of_a_lone_run_lose_what_only_snapshots_kept() {
+    let mut model = Model::default();
+    let [first, last] = [0, 10].map(|first| model.write(1, 1, first..first + 10).0);
+    let due = |model: &Model, oldest, before| match next_after(model, oldest, before, None, 1000) {
+        Slice::Done => Vec::new(),
+        slice => merges(&slice),
+    };
+    assert!(due(&model, 100, last + 1).is_empty());
+    keep(&mut model, Some(Kept { entries: 1, bytes: 1, until: 50 }));
+    // A snapshot may still need some of them: a merge that begins now drops the others.
+    assert_eq!(due(&model, 49, last), [first]);
+    assert_eq!(due(&model, 49, last + 1), [first, last]);
+    assert!(due(&model, 49, first).is_empty());
+    // A merge that began before the last snapshot was released wrote both.
+    assert_eq!(due(&model, 50, first), [first, last]);
+}
+
+#[test]
+fn tables_of_a_lone_run_that_did_not_count_are_merged_once() {
+    let mut model = Model::default();
+    let versions = |seqs: [u64; 2]| BTreeMap::from([(1, BTreeSet::from(seqs))]);
+    for (run, seqs) in [(1, [1, 2]), (2, [3, 3])] {
+        let table = model.table(versions(seqs));
+        let added = vec![(1, RunId(run), table)];
+        model.shape = apply(&Shape::default(), &ShapeEdit { added, dropped: vec![] }).unwrap();
+        keep(&mut model, None);
+        model.last_seq = 3;
+        let found = next(&model, 100, None, 1000);
+        assert_eq!(found != Slice::Done, seqs[0] < seqs[1], "one batch supersedes nothing");
+        assert_eq!(next(&model, 0, None, 1000), Slice::Done);
+    }
 }
 
 #[test]

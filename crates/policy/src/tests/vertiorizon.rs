@@ -509,6 +509,7 @@ fn the_first_vertical_level_sends_several_tables_down_at_once_and_leaves_a_worke
             filter_bits: FilterBits::whole(10),
             workers: 4,
             l0_stop_trigger: LEVEL0_RUNS_MAX,
+            oldest_snapshot: u64::MAX,
             fresh: model.fresh(&running),
         });
         let Some(plan) = plan else { break };

@@ -7,7 +7,7 @@ use super::Malformed;
 use crate::codec::{Decoder, escaped, put_bytes, put_varint};
 use crate::entry::{Kind, Seq, Tag};
 use terrane_types::{
-    FilterBits, Histogram, HistogramPoint, PrefixRule, PrefixSet, Prefixes, TableInfo,
+    FilterBits, Histogram, HistogramPoint, Kept, PrefixRule, PrefixSet, Prefixes, TableInfo,
 };
 
 /// The most points a histogram has.
@@ -42,6 +42,8 @@ pub struct Properties {
     pub filter_bits: FilterBits,
     /// Memory that all filters take, in bytes.
     pub filter_bytes: u64,
+    /// Entries that only snapshots kept, if recorded.
+    pub kept: Option<Kept>,
     /// The id of the keyspace that the table was written for, if recorded.
     pub keyspace_id: Option<u32>,
     /// The name of that keyspace.
@@ -67,6 +69,15 @@ impl Properties {
         self.last_seq = self.last_seq.max(tag.seq());
         self.key_bytes += key.len() as u64;
         self.value_bytes += value.len() as u64;
+    }
+
+    /// Turns the plain bytes of the entries that only snapshots kept into their share of `data_bytes`.
+    pub(super) fn scale_kept(&mut self, data_bytes: u64) {
+        if let Some(kept) = &mut self.kept {
+            let plain = u128::from(self.key_bytes + self.value_bytes).max(1);
+            let share = u128::from(kept.bytes) * u128::from(data_bytes) / plain;
+            kept.bytes = u64::try_from(share).unwrap_or(data_bytes).min(data_bytes);
+        }
     }
 
     /// Appends the encoded properties.
@@ -100,6 +111,9 @@ impl Properties {
         }
         if self.filter_bytes > 0 {
             put_number(out, 15, self.filter_bytes);
+        }
+        if let Some(kept) = self.kept {
+            put(out, 16, &encode_kept(kept));
         }
     }
 
@@ -161,6 +175,10 @@ impl Properties {
                 self.filter_bits = FilterBits::from_thousandths(thousandths);
                 return (self.filter_bits.thousandths() == thousandths).then_some(());
             }
+            16 => {
+                self.kept = Some(decode_kept(field)?);
+                return Some(());
+            }
             _ => return Some(()),
         };
         *integer = decode_integer(field)?;
@@ -184,6 +202,16 @@ impl Properties {
         if let Some((what, expected, found)) = pairs.iter().find(|(_, a, b)| a != b) {
             return Some((format!("{expected} {what}"), found.to_string()));
         }
+        // A manifest that an earlier release has rewritten does not have it.
+        if let (Some(expected), Some(found)) = (info.kept, self.kept)
+            && expected != found
+        {
+            let name = |kept: Kept| {
+                let Kept { entries, bytes, until } = kept;
+                format!("{entries} entries, {bytes} bytes, kept for snapshots below {until}")
+            };
+            return Some((name(expected), name(found)));
+        }
         let ranges = [
             ("smallest", &info.smallest, &self.smallest),
             ("largest", &info.largest, &self.largest),
@@ -191,6 +219,22 @@ impl Properties {
         let (what, expected, found) = ranges.iter().find(|(_, a, b)| a != b)?;
         Some((format!("{} as {what} key", escaped(expected)), escaped(found)))
     }
+}
+
+/// Returns the bytes of what only snapshots kept, as the manifest has them, too.
+#[must_use]
+pub fn encode_kept(kept: Kept) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    [kept.entries, kept.bytes, kept.until].into_iter().for_each(|n| put_varint(&mut bytes, n));
+    bytes
+}
+
+/// Reads what [`encode_kept`] writes; `None` from other bytes.
+#[must_use]
+pub fn decode_kept(bytes: &[u8]) -> Option<Kept> {
+    let mut d = Decoder::new(bytes);
+    let kept = Kept { entries: d.varint()?, bytes: d.varint()?, until: d.varint()? };
+    d.is_empty().then_some(kept)
 }
 
 fn decode_integer(bytes: &[u8]) -> Option<u64> {
@@ -301,6 +345,7 @@ mod tests {
             .into(),
             filter_bits: FilterBits::from_thousandths(9500),
             filter_bytes: 128,
+            kept: Some(Kept { entries: 200, bytes: 50, until: 1 << 40 }),
             keyspace_id: Some(300),
             keyspace_name: Some("rows".to_owned()),
         }
@@ -311,7 +356,7 @@ mod tests {
         let mut stored = Vec::new();
         sample().encode(&mut stored);
         assert_eq!(Properties::decode(&stored).unwrap(), sample());
-        for later in [16, 1 << 40] {
+        for later in [17, 1 << 40] {
             put_varint(&mut stored, later);
             put_bytes(&mut stored, b"from the future");
             assert_eq!(Properties::decode(&stored).unwrap(), sample());
@@ -355,13 +400,14 @@ mod tests {
     }
 
     #[test]
-    fn the_fields_of_the_keyspace_of_prefixes_and_of_filters_are_optional() {
+    fn fields_that_follow_the_histogram_are_optional() {
         let silent = Properties {
             keyspace_id: None,
             keyspace_name: None,
             prefixes: Prefixes::default(),
             filter_bits: FilterBits::NONE,
             filter_bytes: 0,
+            kept: None,
             ..sample()
         };
         let (mut stored, mut all) = (Vec::new(), Vec::new());

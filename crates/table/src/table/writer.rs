@@ -17,11 +17,11 @@ use super::index::{BlockHandle, separator};
 use super::partitions::Partitions;
 use super::properties::{HistogramBuilder, Properties};
 use crate::codec::{escaped, key_hash};
-use crate::entry::{Tag, check_limits, common_prefix};
+use crate::entry::{Seq, Tag, check_limits, common_prefix};
 use crate::error::{Error, Result};
 use crate::file::{File, write_all_at};
 use std::sync::Arc;
-use terrane_types::{FilterBits, PrefixBuilder, PrefixRule, TableId, TableInfo};
+use terrane_types::{FilterBits, Kept, PrefixBuilder, PrefixRule, TableId, TableInfo};
 
 /// The least size of a write to the file, but for the last, in bytes.
 const WRITE_BYTES: usize = 256 << 10;
@@ -80,6 +80,7 @@ impl TableWriter {
             last_tag: Tag(0),
             properties: Properties {
                 filter_bits: options.filter_bits_per_key,
+                kept: Some(Kept::default()),
                 ..Properties::default()
             },
             histogram: HistogramBuilder::new(),
@@ -165,6 +166,14 @@ impl TableWriter {
         if self.block.len() >= self.block_bytes { self.close_block() } else { Ok(()) }
     }
 
+    /// Counts the entry that was added last as one that only snapshots kept: it can be dropped once every
+    /// snapshot has reached `until`.
+    pub fn note_kept(&mut self, value_bytes: usize, until: Seq) {
+        if let Some(kept) = &mut self.properties.kept {
+            kept.add((self.last_key.len() + value_bytes) as u64, until);
+        }
+    }
+
     /// The length of the file if the table were finished now, in bytes. An estimate, since the current
     /// block is not compressed yet.
     #[must_use]
@@ -222,6 +231,7 @@ impl TableWriter {
         self.properties.prefixes =
             self.prefixes.take().map(PrefixBuilder::finish).unwrap_or_default();
         self.properties.largest = std::mem::take(&mut self.last_key);
+        self.properties.scale_kept(data_len);
         self.properties.encode(&mut bytes);
         sections.push(self.section(kind::PROPERTIES, &bytes));
 
@@ -248,6 +258,7 @@ impl TableWriter {
             prefixes,
             filter_bits,
             filter_bytes,
+            kept,
             ..
         } = self.properties;
         Ok(TableInfo {
@@ -261,6 +272,7 @@ impl TableWriter {
             last_seq,
             filter_bits,
             filter_bytes,
+            kept,
             salt,
             histogram,
             prefixes,

@@ -1,13 +1,14 @@
 //! Snapshots: the whole store as it was at one moment.
 
-use crate::db::{Db, Keyspace};
+use crate::db::{Db, Inner, Keyspace};
 use crate::entry::Seq;
 use crate::error::Result;
 use crate::read::{Cursor, Lookup, Scan};
 use terrane_table::read::{Range, Trace};
 
 /// A consistent picture of every keyspace. It keeps old versions from being dropped: drop it when
-/// done.
+/// done. Tables of which an eighth or more was kept for snapshots alone are rewritten once these are
+/// released.
 ///
 /// ```
 /// # fn main() -> terrane::Result<()> {
@@ -115,6 +116,9 @@ impl Snapshot {
 
 impl Drop for Snapshot {
     fn drop(&mut self) {
-        self.db.engine().release_snapshot(self.seq);
+        let Inner { engine, executor, .. } = &*self.db.inner;
+        if engine.release_snapshot(self.seq) {
+            executor.wake(engine);
+        }
     }
 }

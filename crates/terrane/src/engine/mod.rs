@@ -70,6 +70,9 @@ pub struct Engine {
     pub(crate) visible: AtomicU64,
     /// The sequences that snapshots hold, with how many hold each.
     pub(crate) snapshots: Mutex<VecMap<Seq, usize>>,
+    /// The least of [`State::reclaimable`], and the greatest number where that is empty. Written under the
+    /// state lock.
+    pub(crate) reclaimable_at: AtomicU64,
     pub(crate) counters: Counters,
     /// How many merges its executor runs at once.
     pub(crate) workers: AtomicUsize,

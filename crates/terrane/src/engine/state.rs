@@ -123,8 +123,10 @@ pub(crate) struct RangeRequest {
     pub range: Range,
     /// What was written up to here is part of it.
     pub through: Seq,
-    /// Tables of the bottom that are older lose their tombstones.
+    /// Tables of the bottom that are older lose what no reader needs.
     pub before: TableId,
+    /// The oldest snapshot when it was asked for.
+    pub oldest_snapshot: Seq,
     /// Where the next slice ends, if tables were cut for it.
     pub end: Option<Vec<u8>>,
     pub target_file_bytes: u64,
@@ -168,6 +170,8 @@ pub(crate) struct State {
     pub refused: VecMap<KeyspaceId, u32>,
     /// Keyspaces whose shape changed since their policy last said that nothing is to do.
     pub unplanned: VecSet<KeyspaceId>,
+    /// Keyspaces with a table that is rewritten once the oldest snapshot has reached this sequence number.
+    pub reclaimable: VecMap<KeyspaceId, Seq>,
     /// Whether a policy is being asked for a plan; only one is at a time.
     pub planning: bool,
     /// The keyspace whose policy was asked last.

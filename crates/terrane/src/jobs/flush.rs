@@ -61,9 +61,7 @@ impl Flush {
         while cursor.valid() {
             let (key, tag, value) = (cursor.key(), cursor.tag(), cursor.value());
             // Level 0 is the newest: whatever a tombstone hides lies below it.
-            if drop_rule.keeps(key, tag, |_| true) {
-                outputs.add(key, tag, value)?;
-            }
+            outputs.take(key, tag, value, drop_rule.judge(key, tag, |_| true))?;
             left = left.saturating_sub((key.len() + value.len() + 16) as u64);
             cursor.next()?;
             if left == 0 {

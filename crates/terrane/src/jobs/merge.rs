@@ -7,7 +7,7 @@
 //! 4. The outputs are durable before one edit replaces the inputs by them.
 
 use super::shared_merge::Part;
-use super::{DropRule, JobContext, Outcome, Reservation, TableSetWriter};
+use super::{DropRule, JobContext, Outcome, Reservation, TableSetWriter, Verdict};
 use crate::entry::{MAX_SEQ, Tag};
 use crate::error::Result;
 use crate::event::Event;
@@ -128,12 +128,13 @@ impl Merge {
     fn take(&mut self, cursor: &MergeCursor) -> Result<()> {
         let (key, tag) = (cursor.key(), cursor.tag());
         known_kind(tag)?;
-        if !self.drop_rule.keeps(key, tag, |key| !self.tombstones.may_drop(key)) {
+        let verdict = self.drop_rule.judge(key, tag, |key| !self.tombstones.may_drop(key));
+        if verdict == Verdict::Dropped {
             return Ok(());
         }
         let (merge, read) = (&self.part.merge, self.read_entries);
         self.outputs.note_left(|| merge.total_bytes.saturating_sub(merge.bytes_of(read)));
-        self.outputs.add(key, tag, cursor.value())
+        self.outputs.take(key, tag, cursor.value(), verdict)
     }
 
     /// The merge is abandoned. What was written is thrown away, or left where an edit may have `named`

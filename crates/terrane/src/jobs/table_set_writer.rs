@@ -1,6 +1,6 @@
 //! The tables that a job builds.
 
-use super::{JobContext, Reservation};
+use super::{JobContext, Reservation, Verdict};
 use crate::entry::Tag;
 use crate::error::Result;
 use crate::keyspace::KeyspaceId;
@@ -115,6 +115,17 @@ impl TableSetWriter {
             }
         };
         building.writer.add(key, tag, value)
+    }
+
+    /// Appends an entry, unless it is dropped.
+    pub fn take(&mut self, key: &[u8], tag: Tag, value: &[u8], verdict: Verdict) -> Result<()> {
+        if verdict != Verdict::Dropped {
+            self.add(key, tag, value)?;
+        }
+        if let (Verdict::KeptUntil(until), Some(building)) = (verdict, &mut self.building) {
+            building.writer.note_kept(value.len(), until);
+        }
+        Ok(())
     }
 
     /// Whether a new table starts at `key`.

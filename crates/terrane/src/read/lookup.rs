@@ -143,15 +143,24 @@ impl Engine {
         seq
     }
 
-    /// Releases a snapshot.
-    pub(crate) fn release_snapshot(&self, seq: Seq) {
+    /// Releases a snapshot; returns whether that makes work.
+    pub(crate) fn release_snapshot(&self, seq: Seq) -> bool {
         let mut snapshots = lock(&self.snapshots);
-        if let Some(holders) = snapshots.get_mut(&seq) {
-            *holders -= 1;
-            if *holders == 0 {
-                snapshots.remove(&seq);
-            }
+        let Some(holders) = snapshots.get_mut(&seq) else { return false };
+        *holders -= 1;
+        if *holders > 0 {
+            return false;
         }
+        snapshots.remove(&seq);
+        drop(snapshots);
+        self.snapshots_advanced(self.oldest_snapshot())
+    }
+
+    /// Returns the least sequence number at which a reader may look. No later reader looks below it.
+    pub(crate) fn oldest_snapshot(&self) -> Seq {
+        let snapshots = lock(&self.snapshots);
+        let visible = self.visible.load(Ordering::Acquire);
+        snapshots.keys().next().map_or(visible, |oldest| visible.min(*oldest))
     }
 
     /// Every sequence at which a reader may look, ascending: those of snapshots, and the present.

@@ -1,6 +1,7 @@
 //! Opening: a new store is created, one that is there is recovered ([`recover`](super::recover)).
 
 use crate::engine::{Counters, Engine, KeyspaceInner, Keyspaces, SpareLog, State, Writer};
+use crate::entry::Seq;
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
@@ -95,6 +96,7 @@ impl Engine {
             keyspaces: ArcSwap::from_pointee(keyspaces),
             visible: AtomicU64::default(),
             snapshots: Mutex::default(),
+            reclaimable_at: AtomicU64::new(Seq::MAX),
             counters: Counters::default(),
             workers: AtomicUsize::default(),
             memtable_bytes: AtomicU64::new(0),

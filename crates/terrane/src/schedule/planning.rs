@@ -7,19 +7,23 @@
 //!    policy is called again.
 //! 3. The groups of a compaction wait for jobs. A change of levels is one job, and until it is done
 //!    the policy is not called.
-//! 4. A flush's job asks the policy where to cut when it begins; cuts that are refused are left out.
+//! 4. If there is no plan, the oldest sequence number is noted at which the release of snapshots lets a
+//!    table be rewritten. The release that reaches it calls the policy again.
+//! 5. A flush's job asks the policy where to cut when it begins; cuts that are refused are left out.
 
 use crate::engine::{Engine, KeyspaceInner, PendingReshape, RunningCompaction, State};
+use crate::entry::Seq;
 use crate::event::Event;
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
 use crate::schedule::Work;
+use crate::sync::atomic::Ordering;
 use crate::sync::lock;
 use crate::version::Tree;
 use std::sync::Arc;
 use terrane_policy::{
     Compaction, FlushPlan, KeySample, Observed, Plan, PlanContext, Policy, Proposal, RunId,
-    Running, propose, validate_flush, validate_plan,
+    Running, propose, reclaimable_at, validate_flush, validate_plan,
 };
 
 /// A keyspace's policy, about to be asked: what it is given, as of one moment.
@@ -33,6 +37,7 @@ pub(crate) struct PlanRequest {
     /// New runs have names from here on.
     fresh: RunId,
     refused: u32,
+    oldest_snapshot: Seq,
     /// Compactions that had begun by then.
     begun: u64,
 }
@@ -73,6 +78,7 @@ impl Engine {
                 observed: keyspace.access_stats.observed(&tree),
                 fresh: RunId(self.ids.next()),
                 refused: state.refused.get(&id).copied().unwrap_or(0),
+                oldest_snapshot: self.oldest_snapshot(),
                 begun: state.begun,
                 keyspace,
                 tree,
@@ -107,6 +113,7 @@ impl Engine {
             filter_bits: self.options.table.filter_bits_per_key,
             workers: self.workers(),
             l0_stop_trigger: self.options.l0_stop_trigger,
+            oldest_snapshot: request.oldest_snapshot,
             fresh,
         };
         let answer = propose(&***policy, &planning, &mut refused);
@@ -119,7 +126,10 @@ impl Engine {
         }
         state.planner_asked(id);
         let (mut plan, own) = match answer {
-            Proposal::Nothing => return None,
+            Proposal::Nothing => {
+                self.await_release(&mut state, &request);
+                return None;
+            }
             Proposal::Refused(refusal) => {
                 state.unplanned.insert(id);
                 self.emit(|| Event::PlanRefused { keyspace: id, why: refusal.to_string() });
@@ -150,6 +160,47 @@ impl Engine {
                 Some(Work::Reshape { keyspace: id })
             }
         }
+    }
+
+    /// Notes which snapshots must be released for a table to be rewritten: then it is planned.
+    fn await_release(&self, state: &mut State, request: &PlanRequest) {
+        let id = request.keyspace.id;
+        match reclaimable_at(request.tree.shape(), request.oldest_snapshot) {
+            Some(until) => drop(state.reclaimable.insert(id, until)),
+            None if state.reclaimable.remove(&id).is_some() => {}
+            None => return,
+        }
+        self.note_reclaimable(state);
+        // A snapshot may have been released meanwhile.
+        self.plan_reclaimable(state);
+    }
+
+    fn note_reclaimable(&self, state: &State) {
+        let least = state.reclaimable.values().min().copied().unwrap_or(Seq::MAX);
+        self.reclaimable_at.store(least, Ordering::Release);
+    }
+
+    /// Queues the planning of keyspaces with a table that the oldest snapshot now lets be rewritten.
+    fn plan_reclaimable(&self, state: &mut State) {
+        let oldest = self.oldest_snapshot();
+        let due = state.reclaimable.iter().filter(|(_, until)| **until <= oldest);
+        let due: Vec<_> = due.map(|(id, _)| *id).collect();
+        for id in due {
+            state.reclaimable.remove(&id);
+            state.unplanned.insert(id);
+        }
+        self.note_reclaimable(state);
+    }
+
+    /// Queues what the release of a snapshot makes possible, with this one now the oldest. Returns whether
+    /// that is anything.
+    pub(crate) fn snapshots_advanced(&self, oldest: Seq) -> bool {
+        if oldest < self.reclaimable_at.load(Ordering::Acquire) {
+            return false;
+        }
+        self.plan_reclaimable(&mut lock(&self.state));
+        self.work_came();
+        true
     }
 
     /// Whether a plan fits what the store is by now. While its policy was asked flushes and groups
@@ -229,6 +280,7 @@ impl Engine {
             filter_bits: self.options.table.filter_bits_per_key,
             workers: self.workers(),
             l0_stop_trigger: self.options.l0_stop_trigger,
+            oldest_snapshot: self.oldest_snapshot(),
             fresh,
         };
         let plan = policy.flush(&planning, &sealed);

@@ -2,7 +2,7 @@
 //!
 //! Each of the latter is `number varint, length varint, bytes`, in ascending order. A reader skips a
 //! field with an even number that it does not know (optional), and refuses an odd one (required).
-//! This release adds none.
+//! A decoder takes the fields that this release knows with [`Body::field`].
 
 use self::Unread::Malformed;
 use crate::codec::Decoder;
@@ -20,33 +20,37 @@ pub(super) enum Unread {
 }
 
 /// Takes fields from the front of a body.
-pub(super) struct Body<'a>(Decoder<'a>);
+pub(super) struct Body<'a> {
+    decoder: Decoder<'a>,
+    /// The number of the last field that was taken.
+    last: u64,
+}
 
 impl<'a> Body<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
-        Body(Decoder::new(bytes))
+        Body { decoder: Decoder::new(bytes), last: 0 }
     }
 
     pub fn u8(&mut self) -> Result<u8, Unread> {
-        self.0.u8().ok_or(Malformed)
+        self.decoder.u8().ok_or(Malformed)
     }
 
     pub fn u64(&mut self) -> Result<u64, Unread> {
-        self.0.u64().ok_or(Malformed)
+        self.decoder.u64().ok_or(Malformed)
     }
 
     /// Kept out of the decoders of changes, which call it dozens of times: code that browsers load.
     #[inline(never)]
     pub fn varint(&mut self) -> Result<u64, Unread> {
-        self.0.varint().ok_or(Malformed)
+        self.decoder.varint().ok_or(Malformed)
     }
 
     pub fn length(&mut self) -> Result<usize, Unread> {
-        self.0.length().ok_or(Malformed)
+        self.decoder.length().ok_or(Malformed)
     }
 
     pub fn bytes(&mut self) -> Result<&'a [u8], Unread> {
-        self.0.bytes().ok_or(Malformed)
+        self.decoder.bytes().ok_or(Malformed)
     }
 
     pub fn text(&mut self) -> Result<String, Unread> {
@@ -70,18 +74,28 @@ impl<'a> Body<'a> {
         Ok(items)
     }
 
+    /// Takes the added field with this number, if it is there. Fields are asked for in ascending order.
+    pub fn field(&mut self, number: u64) -> Result<Option<&'a [u8]>, Unread> {
+        let mut ahead = self.decoder;
+        if ahead.varint() != Some(number) {
+            return Ok(None);
+        }
+        self.varint()?;
+        self.last = number;
+        self.bytes().map(Some)
+    }
+
     /// Takes the fields that later releases added, to the end.
     pub fn end(mut self) -> Result<(), Unread> {
-        let mut last = 0;
-        while !self.0.is_empty() {
+        while !self.decoder.is_empty() {
             let (number, _) = (self.varint()?, self.bytes()?);
-            if number <= last {
+            if number <= self.last {
                 return Err(Malformed);
             }
             if !number.is_multiple_of(2) {
                 return Err(Unread::Part("field", number));
             }
-            last = number;
+            self.last = number;
         }
         Ok(())
     }

@@ -14,7 +14,10 @@ const NUMBERS_MAX: u64 = 1 << 62;
 pub(super) fn check(change: &Change) -> Result<()> {
     let (numbers, sequence): (&[u64], Seq) = match change {
         Change::NextId(next) => (&[*next], 0),
-        Change::AddTable { run, info, .. } => (&[run.0, info.id.0], info.last_seq),
+        Change::AddTable { run, info, .. } => {
+            let until = info.kept.map_or(0, |kept| kept.until);
+            (&[run.0, info.id.0], info.last_seq.max(until))
+        }
         Change::Flushed { through, .. } => (&[], *through),
         Change::OpenLog { number, file, .. } => (&[*number, *file], 0),
         Change::RetireLogs { below, next } => (&[*below], *next),
@@ -45,8 +48,8 @@ mod tests {
     use crate::version::{Edit, VersionSet};
     use crate::wal::LogId;
     use terrane_policy::{
-        Action, Compaction, Destination, FilterBits, Group, Histogram, Prefixes, RunId, TableId,
-        TableInfo,
+        Action, Compaction, Destination, FilterBits, Group, Histogram, Kept, Prefixes, RunId,
+        TableId, TableInfo,
     };
 
     /// Of a store with one keyspace and log 1: every change with a number in it, which is `n`.
@@ -106,6 +109,7 @@ mod tests {
             last_seq: 1,
             filter_bits: FilterBits::whole(10),
             filter_bytes: 0,
+            kept: Some(Kept::default()),
             salt: 0,
             histogram: Histogram::default(),
             prefixes: Prefixes::default(),

@@ -11,6 +11,7 @@ use super::plan;
 use crate::codec::{Decoder, put_bytes, put_varint};
 use crate::error::{Corruption, Error, Result};
 use crate::storage::KNOWN_REQUIRED;
+use crate::table::properties::{decode_kept, encode_kept};
 use crate::wal::LogId;
 use terrane_policy::{Histogram, LevelChange, Prefixes, RunId, TableId, TableInfo};
 
@@ -37,6 +38,8 @@ const END_LOG: u8 = 13;
 const FEATURES: u8 = 14;
 const QUARANTINE: u8 = 15;
 const DROP_QUARANTINE: u8 = 16;
+/// The field of an added table with the entries that only snapshots kept.
+const KEPT: u64 = 2;
 /// Changes with this tag or a greater one may be skipped by a reader that does not know them.
 const OPTIONAL: u8 = 128;
 
@@ -254,6 +257,10 @@ fn encode_info(info: &TableInfo, out: &mut Vec<u8>) {
     put_bytes(out, &info.largest);
     put_varint(out, info.filter_bits.thousandths().into());
     put_varint(out, info.filter_bytes);
+    if let Some(kept) = info.kept {
+        put_varint(out, KEPT);
+        put_bytes(out, &encode_kept(kept));
+    }
 }
 
 fn decode_info(d: &mut Body<'_>) -> Result<TableInfo, Unread> {
@@ -269,6 +276,10 @@ fn decode_info(d: &mut Body<'_>) -> Result<TableInfo, Unread> {
         largest: d.bytes()?.to_vec(),
         filter_bits: plan::filter_bits(d.varint()?)?,
         filter_bytes: d.varint()?,
+        kept: match d.field(KEPT)? {
+            None => None,
+            Some(bytes) => Some(decode_kept(bytes).ok_or(Malformed)?),
+        },
         histogram: Histogram::default(),
         prefixes: Prefixes::default(),
     })

@@ -264,7 +264,7 @@ fn unknown(id: KeyspaceId) -> crate::Error {
 mod tests {
     use super::*;
     use terrane_policy::{
-        Action, Destination, FilterBits, Group, Histogram, Prefixes, RunId, TableId,
+        Action, Destination, FilterBits, Group, Histogram, Kept, Prefixes, RunId, TableId,
     };
 
     fn table(id: u64, smallest: &str, largest: &str) -> TableInfo {
@@ -279,6 +279,7 @@ mod tests {
             last_seq: id * 10 + 1,
             filter_bits: FilterBits::from_thousandths(9_500),
             filter_bytes: 64,
+            kept: Some(Kept::default()),
             salt: 5,
             histogram: Histogram::default(),
             prefixes: Prefixes::default(),

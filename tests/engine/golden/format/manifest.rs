@@ -22,6 +22,8 @@ pub struct Info {
     pub largest: Vec<u8>,
     /// Thousandths of a filter bit of each key, and the memory of all filters.
     pub filter: [u64; 2],
+    /// Entries that only snapshots kept: how many, their bytes, and until which sequence.
+    pub kept: Option<[u64; 3]>,
 }
 
 #[derive(Default)]
@@ -189,6 +191,13 @@ impl Manifest {
                     let [smallest, largest] = [body.bytes().to_vec(), body.bytes().to_vec()];
                     let filter = body.varints();
                     assert!(level < 64 && smallest <= largest);
+                    let mut ahead = Reader(body.0);
+                    let kept = (!ahead.is_empty() && ahead.varint() == 2).then(|| {
+                        let mut field = Reader(ahead.bytes());
+                        let kept = field.varints();
+                        assert!(field.is_empty());
+                        kept
+                    });
                     added.push((
                         keyspace,
                         number,
@@ -203,6 +212,7 @@ impl Manifest {
                             smallest,
                             largest,
                             filter,
+                            kept,
                         },
                     ));
                 }

@@ -52,6 +52,8 @@ pub struct Store {
     /// Tables with several partitions.
     pub partitioned: usize,
     pub tombstones: usize,
+    /// Tables that say which entries only snapshots kept, and have some.
+    pub keeping: usize,
     /// Table entries that are not the newest version of their key in the table.
     pub old_versions: usize,
     /// Records of logs, and those with entries of several keyspaces.
@@ -76,6 +78,7 @@ impl Store {
             store.policy_states += usize::from(!keyspace.policy_state.is_empty());
             for (number, info) in &keyspace.tables {
                 let bytes = manifest.file(files, table::KIND, *number);
+                store.keeping += usize::from(info.kept.is_some_and(|[entries, ..]| entries > 0));
                 versions.extend(table::read(
                     &mut store,
                     &bytes,

@@ -210,5 +210,13 @@ fn properties<'a>(
     }
     assert!((1..=64).contains(&points.len()));
     assert!(points.is_sorted_by(|(a, m), (b, n)| a <= b && m <= n));
+    if let Some(field) = fields.get(&16) {
+        let mut from = Reader(field);
+        let kept: [u64; 3] = from.varints();
+        assert!(from.is_empty() && info.kept.is_none_or(|named| named == kept));
+        let superseded = items.windows(2).filter(|two| two[0].0 == two[1].0).count() as u64;
+        assert!((superseded..=superseded + tombstones as u64).contains(&kept[0]));
+        assert!(kept[1] <= info.length && kept[2] <= last);
+    }
     fields.get(&12).map(|name| (number(11), *name))
 }

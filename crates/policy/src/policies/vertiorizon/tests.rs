@@ -4,7 +4,7 @@ use super::tuning::{Design, Rehearsal, Tuned, Workload};
 use super::*;
 use crate::context::Observed;
 use std::sync::Arc;
-use terrane_types::{FilterBits, Histogram, Prefixes, RunId, ShapeEdit, TableId, TableInfo, apply};
+use terrane_types::{FilterBits, Histogram, Kept, Prefixes, RunId, ShapeEdit, TableId, TableInfo, apply};
 
 /// A shape with one table, in level 1.
 fn level1(bytes: u64, entries: u64, filter_bytes: u64) -> Shape {
@@ -19,6 +19,7 @@ fn level1(bytes: u64, entries: u64, filter_bytes: u64) -> Shape {
         last_seq: 1,
         filter_bits: FilterBits::whole(10),
         filter_bytes,
+        kept: Some(Kept::default()),
         salt: 0,
         histogram: Histogram::default(),
         prefixes: Prefixes::default(),

@@ -180,6 +180,7 @@ impl Parts {
                 last_seq,
                 filter_bits,
                 filter_bytes,
+                kept: Some(Kept::default()),
                 salt: 11,
                 histogram: Histogram::default(),
                 prefixes: Prefixes::default(),
@@ -288,7 +289,7 @@ fn check_names_the_entry_that_is_out_of_order() {
 fn check_finds_parts_that_contradict_each_other() {
     assert_eq!(Parts::sound().check().unwrap(), []);
     type Edit = fn(&mut Parts);
-    let edits: [(&str, Edit); 23] = [
+    let edits: [(&str, Edit); 25] = [
         ("entries of a block swapped", |p| p.blocks[1].swap(0, 1)),
         ("an entry of the block before", |p| p.blocks[1][0].0 = vec![2]),
         ("an entry above its separator", |p| p.blocks[1][1].0 = vec![4, 0]),
@@ -316,6 +317,14 @@ fn check_finds_parts_that_contradict_each_other() {
         ("bytes of filters, as the tree says too", |p| {
             (p.properties.filter_bytes, p.info.filter_bytes) = (64, 64);
         }),
+        ("more entries that only snapshots kept than there are", |p| {
+            let kept = Some(Kept { entries: 7, bytes: 1, until: 6 });
+            (p.properties.kept, p.info.kept) = (kept, kept);
+        }),
+        ("entries kept until a later sequence than any", |p| {
+            let kept = Some(Kept { entries: 1, bytes: 1, until: 7 });
+            (p.properties.kept, p.info.kept) = (kept, kept);
+        }),
         ("the histogram", |p| {
             p.properties.histogram = vec![HistogramPoint { key: vec![4], bytes: 10 }; 3].into();
         }),
@@ -335,19 +344,26 @@ fn check_finds_parts_that_contradict_each_other() {
             "a partition elsewhere"
         );
     }
-    let told: [fn(&mut TableInfo); 6] = [
+    let told: [fn(&mut TableInfo); 7] = [
         |info| info.entries += 1,
         |info| info.tombstones += 1,
         |info| info.first_seq += 1,
         |info| info.last_seq += 1,
         |info| info.smallest = vec![0],
         |info| info.largest = vec![7],
+        |info| info.kept = Some(Kept { entries: 1, bytes: 0, until: 6 }),
     ];
     for edit in told {
         let mut parts = Parts::sound();
+        parts.properties.kept = Some(Kept::default());
         edit(&mut parts.info);
         assert!(matches!(parts.check().map_err(Error::into_kind), Err(ErrorKind::Corrupt(_))));
     }
+    // An earlier release may have written the manifest again, without what it does not know.
+    let mut parts = Parts::sound();
+    parts.properties.kept = Some(Kept { entries: 1, bytes: 0, until: 6 });
+    parts.info.kept = None;
+    assert_eq!(parts.check().unwrap(), []);
 }
 
 #[test]

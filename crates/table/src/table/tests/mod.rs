@@ -19,7 +19,7 @@ use proptest::prelude::*;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
-use terrane_types::{FilterBits, TableId, TableInfo};
+use terrane_types::{FilterBits, Kept, TableId, TableInfo};
 
 /// A file in memory.
 #[derive(Default)]
@@ -99,6 +99,7 @@ fn write(entries: &[Entry], id: u64, options: &TableOptions) -> (Arc<MemFile>, A
         last_seq: seqs().max().unwrap(),
         filter_bits: options.filter_bits_per_key,
         filter_bytes: info.filter_bytes,
+        kept: Some(Kept::default()),
         salt: SALT,
         histogram: info.histogram.clone(),
         prefixes: info.prefixes.clone(),

@@ -4,7 +4,7 @@ use super::*;
 use crate::vec_map::VecMap;
 use crate::version::{KeyspaceRecord, Tree};
 use terrane_policy::{
-    Action, Destination, FilterBits, Histogram, Prefixes, RunId, Shape, ShapeEdit, TableInfo,
+    Action, Destination, FilterBits, Histogram, Kept, Prefixes, RunId, Shape, ShapeEdit, TableInfo,
     TombstoneRule,
 };
 
@@ -69,6 +69,7 @@ fn ranges() -> Vec<RangeRequest> {
                 range: Range::default(),
                 through: 0,
                 before: TableId(0),
+                oldest_snapshot: 0,
                 end,
                 target_file_bytes: 1,
                 stage,
@@ -215,6 +216,7 @@ fn table(id: u8) -> Arc<TableInfo> {
         last_seq: 1,
         filter_bits: FilterBits::whole(10),
         filter_bytes: 0,
+        kept: Some(Kept::default()),
         salt: 0,
         histogram: Histogram::default(),
         prefixes: Prefixes::default(),

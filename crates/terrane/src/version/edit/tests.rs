@@ -4,7 +4,7 @@ use super::*;
 use crate::error::ErrorKind;
 use crate::keyspace::KeyspaceId;
 use terrane_policy::{
-    Action, Compaction, Destination, FilterBits, Group, Order, PrefixRule, PrefixSplit,
+    Action, Compaction, Destination, FilterBits, Group, Kept, Order, PrefixRule, PrefixSplit,
 };
 
 fn sample() -> Edit {
@@ -20,6 +20,7 @@ fn sample() -> Edit {
         last_seq: 14,
         filter_bits: FilterBits::from_thousandths(9_500),
         filter_bytes: 1 << 40,
+        kept: Some(Kept { entries: 3, bytes: 300, until: 1 << 40 }),
         salt: 1 << 63,
         histogram: Histogram::default(),
         prefixes: Prefixes::default(),
@@ -41,7 +42,13 @@ fn sample() -> Edit {
         changes: vec![
             Change::NextId(77),
             Change::CreateKeyspace { id: keyspace, name: "x".into(), policy: "{}".into() },
-            Change::AddTable { keyspace, level: 1, run: RunId(8), info },
+            Change::AddTable { keyspace, level: 1, run: RunId(8), info: info.clone() },
+            Change::AddTable {
+                keyspace,
+                level: 1,
+                run: RunId(8),
+                info: TableInfo { kept: None, ..info },
+            },
             Change::DropTable { keyspace, table: TableId(2) },
             Change::PolicyState { keyspace, state: vec![1, 2, 3] },
             Change::Remaining {
@@ -112,7 +119,7 @@ fn refused(bytes: &[u8]) -> String {
 
 #[test]
 fn a_change_with_optional_fields_of_a_later_release_reads_as_without() {
-    for bytes in [&[2, 0][..], &[2, 1, 9, 8, 0], &[200, 1, 3, 7, 7, 7]] {
+    for bytes in [&[4, 0][..], &[4, 1, 9, 8, 0], &[200, 1, 3, 7, 7, 7]] {
         let edits = extended(bytes);
         assert_eq!(Edit::decode(&edits.concat(), 0).unwrap(), sample());
     }
@@ -120,14 +127,14 @@ fn a_change_with_optional_fields_of_a_later_release_reads_as_without() {
 
 #[test]
 fn a_required_field_of_a_later_release_is_refused_by_name_in_every_change() {
-    for edit in extended(&[2, 1, 9, 7, 0]) {
+    for edit in extended(&[4, 1, 9, 7, 0]) {
         assert_eq!(refused(&edit), format!("field 7 in a change of kind {}", edit[0]));
     }
 }
 
 #[test]
 fn added_fields_that_do_not_ascend_or_end_early_are_damage() {
-    for more in [&[0, 0][..], &[4, 0, 4, 0], &[4, 0, 2, 0], &[2], &[2, 1], &[0x80]] {
+    for more in [&[0, 0][..], &[4, 0, 4, 0], &[6, 0, 4, 0], &[4], &[4, 1], &[0x80]] {
         for edit in extended(more) {
             assert!(
                 matches!(
@@ -138,6 +145,26 @@ fn added_fields_that_do_not_ascend_or_end_early_are_damage() {
             );
         }
     }
+}
+
+#[test]
+fn what_a_table_kept_is_three_numbers_or_damage() {
+    let at = sample().changes.iter().position(|c| matches!(c, Change::AddTable { .. })).unwrap();
+    let is_damage = |field: &[u8]| {
+        // The second table says nothing of it.
+        let edit = extended(&[&[2, field.len() as u8], field].concat()).remove(at + 1);
+        match Edit::decode(&edit, 0).map_err(Error::into_kind) {
+            Ok(Edit { changes }) => {
+                let [Change::AddTable { info, .. }] = &changes[..] else { panic!("{changes:?}") };
+                assert_eq!(info.kept, Some(Kept { entries: 1, bytes: 2, until: 3 }));
+                false
+            }
+            Err(ErrorKind::Corrupt(_)) => true,
+            Err(e) => panic!("{e}"),
+        }
+    };
+    let fields = [&[1, 2, 3][..], &[1, 2], &[1, 2, 3, 4], &[], &[1, 2, 0x80]];
+    assert_eq!(fields.map(is_damage), [false, true, true, true, true]);
 }
 
 #[test]

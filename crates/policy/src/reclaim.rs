@@ -1,0 +1,71 @@
+//! Space that released snapshots free: a table is rewritten in place, without the entries that only
+//! snapshots kept.
+//!
+//! 1. A table counts these entries as it is written, with the sequence number that every snapshot must
+//!    reach before all of them can be dropped ([`Kept`]).
+//! 2. Once the oldest snapshot has reached it, a merge of the table alone drops them. Nothing that is
+//!    written later can bring such an entry back to use: versions only get older.
+//! 3. The table is rewritten if they are an eighth of its entries or of its bytes, and if nothing of the
+//!    tree is being compacted: what a policy plans goes first. The rewritten table has none of them, so
+//!    that this terminates.
+
+use crate::context::Running;
+use crate::validate::validate;
+use terrane_types::{Action, Compaction, Group, Kept, Plan, PrefixSplit, Shape, TableInfo};
+
+/// The share of a table's entries or bytes that is worth rewriting it: one in eight.
+const WORTHWHILE: u64 = 8;
+
+/// Returns the plan that rewrites the table from which most space is freed, if there is one.
+#[must_use]
+pub fn reclaim(shape: &Shape, running: &Running, oldest_snapshot: u64) -> Option<Plan> {
+    if running.groups().next().is_some() {
+        return None;
+    }
+    let droppable = worthwhile(shape).into_iter().filter(|(_, kept)| kept.until <= oldest_snapshot);
+    let (table, kept) = droppable.max_by_key(|(table, kept)| (kept.bytes, table.id))?;
+    let place = shape.table(table.id)?.place;
+    // The prefixes of the keys are recorded again, and end no table.
+    let split =
+        table.prefixes.set().map(|set| PrefixSplit { rule: set.rule(), least_bytes: u64::MAX });
+    let action = Action::Merge {
+        cuts: Vec::new(),
+        target_file_bytes: u64::MAX,
+        filter_bits: Some(table.filter_bits),
+        split,
+    };
+    let (kept, all) = (kept.entries, table.entries);
+    let reason = format!(
+        "a table is rewritten in place: released snapshots kept {kept} of its {all} entries"
+    );
+    let plan = Compaction::parallel(vec![Group::new(vec![table.id], place, action)], reason);
+    validate(shape, running, &plan).is_ok().then_some(Plan::Compact(plan))
+}
+
+/// Returns the least sequence number above `oldest_snapshot` which the oldest snapshot must reach for a
+/// table to be rewritten.
+#[must_use]
+pub fn reclaimable_at(shape: &Shape, oldest_snapshot: u64) -> Option<u64> {
+    let until = worthwhile(shape).into_iter().map(|(_, kept)| kept.until);
+    until.filter(|until| *until > oldest_snapshot).min()
+}
+
+/// Returns the tables of which a worthwhile part can be dropped, now or later.
+fn worthwhile(shape: &Shape) -> Vec<(&TableInfo, Kept)> {
+    let mut found = Vec::new();
+    for (_, run) in shape.runs() {
+        if run.totals().kept() == 0 {
+            continue;
+        }
+        found.extend(run.tables().iter().filter_map(|table| {
+            let kept = table.kept.filter(|kept| is_worthwhile(table, kept))?;
+            Some((&**table, kept))
+        }));
+    }
+    found
+}
+
+fn is_worthwhile(table: &TableInfo, kept: &Kept) -> bool {
+    let share = |part: u64, all: u64| part > 0 && part.saturating_mul(WORTHWHILE) >= all;
+    share(kept.entries, table.entries) || share(kept.bytes, table.bytes)
+}
