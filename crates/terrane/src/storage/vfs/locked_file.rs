@@ -11,7 +11,7 @@ use crate::storage::vfs::read_mapping::ReadMapping;
 use crate::storage::vfs::system::{directory_of, sync_directory};
 use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -22,6 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// [`crate::ErrorKind::NoStore`] if it is missing and not to be created, [`crate::ErrorKind::Busy`] if
 /// another process holds it.
 pub fn open_locked(path: &Path, create: bool) -> Result<Arc<dyn File>> {
+    let path = &absolute(path)?;
     let name = path.display().to_string();
     // A table of its own, which never closes the file: that would release the lock.
     let descriptors = Arc::new(DescriptorTable::new(usize::MAX));
@@ -50,15 +51,21 @@ pub fn open_locked(path: &Path, create: bool) -> Result<Arc<dyn File>> {
 /// [`crate::ErrorKind::NoStore`] if it is missing, [`crate::ErrorKind::Busy`] if another process holds
 /// it.
 pub fn open_shared(path: &Path) -> Result<Arc<dyn File>> {
+    let path = absolute(path)?;
     let name = path.display().to_string();
     let descriptors = Arc::new(DescriptorTable::read_only(usize::MAX));
-    match descriptors.open(path.to_owned(), fs::OpenOptions::new().read(true)) {
+    match descriptors.open(path, fs::OpenOptions::new().read(true)) {
         Ok(descriptor) => locked(name, descriptor, descriptors, fs::File::try_lock_shared),
         Err(e) if e.kind() == ErrorKind::NotFound => {
             Err(Error::no_store(name, "there is no such file"))
         }
         Err(e) => Err(Error::io("open", &name, 0, e)),
     }
+}
+
+/// Makes a path independent of the process's directory: a sync looks for the file there later.
+fn absolute(path: &Path) -> Result<PathBuf> {
+    std::path::absolute(path).map_err(|e| Error::io("open", &path.display().to_string(), 0, e))
 }
 
 /// Locks a descriptor's file.
@@ -173,6 +180,16 @@ mod tests {
         ));
         drop(held);
         assert_eq!(open_locked(&path, true).unwrap().len().unwrap(), 5);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_relative_path_is_made_absolute() {
+        let place = tempfile::tempdir_in(".").unwrap();
+        let relative = Path::new(place.path().file_name().unwrap()).join("store.terrane");
+        let there = std::env::current_dir().unwrap().join(&relative).display().to_string();
+        assert_eq!(open_locked(&relative, true).unwrap().name(), there);
+        assert_eq!(open_shared(&relative).unwrap().name(), there);
     }
 
     #[test]
