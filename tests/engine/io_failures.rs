@@ -14,6 +14,7 @@
 
 use std::sync::Arc;
 use terrane::executor::{SeededExecutor, ThreadExecutor};
+use terrane::storage::vfs::Vfs;
 use terrane::storage::vfs::fault::{Fault, Survivors};
 use terrane::{Db, Durability, Error, ErrorKind, Options, WriteBatch};
 use terrane_tests::fixtures::{Kind, Rig, small_policy, tiny};
@@ -418,6 +419,52 @@ fn a_store_on_a_full_disk_opens_and_resumes_with_new_space() {
         assert!(&shown(&db).expect("reads") == history.last(), "{kind:?}");
         write(&db, 200).expect("there is room");
         db.flush().expect("there is room");
+    }
+}
+
+#[test]
+fn a_manifest_that_had_no_room_rolls_over_once_there_is() {
+    for kind in
+        [Kind::MemoryDirectory, Kind::NativeDirectory, Kind::MemoryVolume, Kind::NativeVolume]
+    {
+        let mut rig = Rig::new(kind);
+        let db = rig.open(tiny(), 1).expect("a new store");
+        let rows = db.default_keyspace();
+        rows.put(b"before", b"value", Durability::Sync).expect("there is room");
+        let names = rig.vfs.list().expect("a list");
+        let length =
+            |name: &String| rig.vfs.open(name).and_then(|file| file.len()).expect("a file");
+        let taken: u64 = names.iter().map(length).sum();
+        rig.vfs.set_capacity(taken + (16 << 10), Fault::NoSpace);
+        let create = |n: u32| db.keyspace(&format!("keyspace {n}"));
+        let (created, full) = (0..100_000)
+            .find_map(|n| create(n).err().map(|e| (n, e)))
+            .expect("the manifest has an end");
+        assert!(full.is_no_space(), "{kind:?}: {full}");
+        let in_the_log = rows.put(b"full", b"value", Durability::Sync);
+        in_the_log.expect("nothing was lost, and the log has room");
+        assert!(db.flush().is_err_and(|e| e.is_no_space()), "{kind:?}");
+        assert!(create(created).is_err_and(|e| e.is_no_space()), "{kind:?}");
+        assert_eq!(
+            rows.get(b"before").expect("reads need no room").as_deref(),
+            Some(&b"value"[..])
+        );
+        rig.vfs.heal();
+        rows.put(b"after", b"value", Durability::Sync).expect("there is room again");
+        db.flush().expect("there is room again");
+        create(created).expect("there is room again");
+        db.wait_until_idle().expect("there is room again");
+        assert_eq!(db.check().expect("a check").damage, [], "{kind:?}");
+        assert_eq!(db.keyspaces().len(), created as usize + 2, "{kind:?}");
+        drop((rows, db));
+        rig.vfs.crash(Survivors::Synced).expect("a crash");
+        rig.restore_power();
+        let db = rig.open(tiny(), 2).expect("a sound store");
+        assert_eq!(db.keyspaces().len(), created as usize + 2, "{kind:?}");
+        for key in [&b"before"[..], b"full", b"after"] {
+            let value = db.default_keyspace().get(key).expect("reads");
+            assert_eq!(value.as_deref(), Some(&b"value"[..]), "{kind:?}");
+        }
     }
 }
 

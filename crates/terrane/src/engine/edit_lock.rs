@@ -4,7 +4,7 @@
 //!    decides what changes, and prepares the edit and the version set that results from it.
 //! 2. The commit waits for the file system with no other lock held: writers and readers go on.
 //! 3. The version set takes effect under the state's lock, together with whatever goes with it.
-//! 4. After a commit that failed, or a job that panicked, there is no other.
+//! 4. After a commit that failed and may have taken effect, or a job that panicked, there is no other.
 
 use crate::engine::{Engine, State};
 use crate::error::{Error, Result};
@@ -56,8 +56,8 @@ impl Engine {
     }
 
     /// Commits an edit: on success it is durable and in the version set of the state that is returned.
-    /// On failure nobody knows whether the file system has it, so no write is taken until the store is
-    /// opened again.
+    /// On failure, unless the storage knows that the edit has no effect, nobody knows whether the file
+    /// system has it: then no write is taken until the store is opened again.
     pub(crate) fn commit_prepared(
         &self,
         _: &EditLock<'_>,
@@ -69,6 +69,7 @@ impl Engine {
         let commit =
             Commit { edit: &bytes, added, dropped, snapshot: &|| version_set.snapshot().encode() };
         let committed = self.storage.commit(&commit);
+        let in_doubt = committed.is_err() && self.storage.in_doubt();
         let mut state = lock(&self.state);
         match committed {
             Ok(()) => {
@@ -76,7 +77,9 @@ impl Engine {
                 Ok(state)
             }
             Err(e) => {
-                state.in_doubt = Some(e.clone());
+                if in_doubt {
+                    state.in_doubt = Some(e.clone());
+                }
                 Err(e)
             }
         }

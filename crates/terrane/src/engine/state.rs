@@ -60,6 +60,7 @@ pub(crate) struct SealedLog {
 }
 
 /// A log file that was given its next number and waits to be written.
+#[derive(Clone)]
 pub(crate) struct SpareLog {
     pub number: u64,
     pub file_number: u64,

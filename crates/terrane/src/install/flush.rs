@@ -81,7 +81,8 @@ impl Engine {
         let tree = self.next_tree(&prepared.version_set, &keyspace, &opened);
         // Between here and the end the memtable is still the queue's: only seals touch the queue,
         // and they add to its end.
-        let mut state = self.commit_prepared(edits, prepared, &added, &retired.dropped)?;
+        let committed = self.commit_prepared(edits, prepared, &added, &retired.dropped);
+        let mut state = committed.inspect_err(|_| self.write_again(id))?;
         state.sealed.update(id, |queue| drop(queue.remove(at)));
         #[cfg(not(target_arch = "wasm32"))]
         let mapped: Vec<_> =
@@ -108,6 +109,20 @@ impl Engine {
         lock(&self.state).spare_logs.extend(retired.spares);
         retired.dropped.into_iter().for_each(|file| self.jobs.mark_obsolete(file));
         Ok(true)
+    }
+
+    /// Queues the written flushes of a keyspace again, after an edit failed that certainly has no effect.
+    fn write_again(&self, id: KeyspaceId) {
+        let mut state = lock(&self.state);
+        if state.in_doubt.is_some() {
+            return;
+        }
+        for sealed in state.sealed.get_mut(&id).into_iter().flatten() {
+            if let FlushStatus::Written { tables, .. } = &sealed.status {
+                tables.iter().for_each(|table| table.mark_dropped());
+                sealed.status = FlushStatus::Waiting;
+            }
+        }
     }
 
     /// A flush was abandoned: another job may take it.

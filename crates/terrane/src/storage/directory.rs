@@ -304,6 +304,7 @@ impl Storage for Directory {
         self.refuse_if_read_only("commit")?;
         let mut state = lock(&self.commit_state);
         let (record, sizes) = self.record(commit)?;
+        let unsettled = std::mem::replace(&mut state.unsettled, true);
         match self.put(&mut state, commit, &record) {
             Ok(()) => {
                 self.apply(&mut state, &record, sizes);
@@ -311,10 +312,17 @@ impl Storage for Directory {
             }
             Err(e) => {
                 state.needs_rollover = true;
-                state.in_doubt.extend(commit.added.iter().copied());
+                state.unsettled |= unsettled;
+                if state.unsettled {
+                    state.in_doubt.extend(commit.added.iter().copied());
+                }
                 Err(e)
             }
         }
+    }
+
+    fn in_doubt(&self) -> bool {
+        lock(&self.commit_state).unsettled
     }
 
     fn remove(&self, id: FileId) -> Result<()> {

@@ -215,6 +215,11 @@ pub trait Storage: Send + Sync {
     fn open(&self, id: FileId) -> Result<Arc<dyn File>>;
     /// Appends one record to the manifest, durably.
     fn commit(&self, commit: &Commit<'_>) -> Result<()>;
+    /// Whether a commit that failed may have taken effect, or may take effect after a crash. `false` only
+    /// if that is impossible: then the store continues as if it had not been tried.
+    fn in_doubt(&self) -> bool {
+        true
+    }
     /// Frees a file that a commit dropped or that none ever named. A missing file is not an error.
     fn remove(&self, id: FileId) -> Result<()>;
     /// All files, named by a commit or not.

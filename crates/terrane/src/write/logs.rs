@@ -127,15 +127,26 @@ impl Engine {
         // a crash cut short. Where this fails, it says so, and no more.
         let _ = erase(&*file);
         let mut logs = vec![SpareLog { number, file_number: number, file, capacity }];
-        for spare in spares {
-            logs.push(SpareLog { number: self.ids.fresh(), ..spare });
+        for spare in &spares {
+            logs.push(SpareLog { number: self.ids.fresh(), ..spare.clone() });
         }
         let open = |log: &SpareLog| self.opened(log.number, log.file_number);
         let changes = logs.iter().map(open).collect();
-        let mut state = self.commit_edit(&edits, changes, &[FileId::log(number)], &[])?;
+        let committed = self.commit_edit(&edits, changes, &[FileId::log(number)], &[]);
         // A writer may have given one back meanwhile, which it had before.
-        state.spare_logs.append(&mut logs);
-        Ok(())
+        match committed {
+            Ok(mut state) => {
+                state.spare_logs.append(&mut logs);
+                Ok(())
+            }
+            Err(e) => {
+                if !self.in_doubt() {
+                    lock(&self.state).spare_logs.extend(spares);
+                    self.jobs.mark_obsolete(FileId::log(number));
+                }
+                Err(e)
+            }
+        }
     }
 
     /// The least sequence that is in no table once `flushed` is in one; `Seq::MAX` if all are.

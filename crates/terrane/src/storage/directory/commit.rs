@@ -22,6 +22,8 @@ pub(super) struct CommitState {
     pub(super) last_generation: u64,
     /// The next commit starts a new manifest.
     pub(super) needs_rollover: bool,
+    /// Whether a commit that failed may have taken effect.
+    pub(super) unsettled: bool,
     /// Files that a failed commit may have named, and those of them to be removed.
     pub(super) in_doubt: VecSet<FileId>,
     pub(super) removed_in_doubt: VecSet<FileId>,
@@ -94,10 +96,20 @@ impl Directory {
         let id = ManifestId { store: self.id(), generation };
         let inherited =
             state.manifest.as_ref().map_or(Inherited::NONE, Manifest::for_next_generation);
-        let file = self.vfs.create(&manifest_name(generation))?;
-        let manifest =
-            Manifest::create(file, (0, Manifest::capacity_for(snapshot)), id, inherited, snapshot)?;
-        self.write_current(CURRENT_TEMP, generation)?;
+        let name = manifest_name(generation);
+        let capacity = Manifest::capacity_for(snapshot);
+        let begun = self.vfs.create(&name).and_then(|file| {
+            let manifest = Manifest::create(file, (0, capacity), id, inherited, snapshot)?;
+            self.write_current(CURRENT_TEMP, generation)?;
+            Ok(manifest)
+        });
+        let manifest = begun.inspect_err(|e| {
+            if e.is_no_space() {
+                // Nothing leads to it yet, and its space may be what the next attempt needs.
+                state.unsettled = false;
+                let _ = self.vfs.remove(&name);
+            }
+        })?;
         self.vfs.sync_names()?;
         self.vfs.rename(CURRENT_TEMP, CURRENT)?;
         self.vfs.sync_names()?;
@@ -153,6 +165,7 @@ impl Directory {
             files.remove_live(*id);
             files.unnamed.insert(*id);
         }
+        state.unsettled = false;
         state.in_doubt.clear();
         for id in std::mem::take(&mut state.removed_in_doubt).iter() {
             if !files.live.contains_key(id) {

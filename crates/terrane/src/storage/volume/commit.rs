@@ -34,6 +34,8 @@ pub(super) struct CommitState {
     pub(super) files_at_first: usize,
     /// Regions that a failed switch may have named.
     pub(super) regions_in_doubt: Vec<Extent>,
+    /// Whether a commit that failed may have taken effect.
+    pub(super) unsettled: bool,
     /// Files that a failed commit may have named, and those of them to be removed.
     pub(super) in_doubt: VecSet<FileId>,
     pub(super) removed_in_doubt: VecSet<FileId>,
@@ -112,13 +114,16 @@ impl Volume {
         let generation = next_generation(state.last_generation)?;
         state.last_generation = generation;
         let capacity = Manifest::capacity_for(snapshot);
-        let region = self.space.allocate_aligned(0, capacity, FRAME_ALIGN)?;
-        let file = Arc::new(SyncTracker::new(self.space.backing(0)?));
         let id = ManifestId { store: self.id(), generation };
         let inherited =
             state.manifest.as_ref().map_or(Inherited::NONE, Manifest::for_next_generation);
-        let begun = Manifest::create(file, (region.offset, capacity), id, inherited, snapshot);
-        let manifest = begun.inspect_err(|_| self.space.free(0, &[region]))?;
+        let begun = self.space.allocate_aligned(0, capacity, FRAME_ALIGN).and_then(|region| {
+            let file = Arc::new(SyncTracker::new(self.space.backing(0)?));
+            let begun = Manifest::create(file, (region.offset, capacity), id, inherited, snapshot);
+            begun.inspect_err(|_| self.space.free(0, &[region]))
+        });
+        // Nothing leads to it yet.
+        let manifest = begun.inspect_err(|e| state.unsettled &= !e.is_no_space())?;
         self.switch(state, manifest)?;
         state.files_at_first = snapshot.placed.len();
         Ok(())
@@ -155,6 +160,7 @@ impl Volume {
         let mut files = lock(&self.files);
         commit.added.iter().for_each(|id| files.mark_live(*id));
         commit.dropped.iter().for_each(|id| files.mark_dropped(*id));
+        state.unsettled = false;
         state.in_doubt.clear();
         state.moves_in_doubt.clear();
         for id in std::mem::take(&mut state.removed_in_doubt).iter() {

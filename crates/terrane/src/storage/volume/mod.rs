@@ -309,6 +309,7 @@ impl Storage for Volume {
         self.refuse_if_read_only("commit")?;
         let mut state = lock(&self.commit_state);
         let record = self.record(commit)?;
+        let unsettled = std::mem::replace(&mut state.unsettled, true);
         match self.put(&mut state, commit, &record) {
             Ok(()) => {
                 self.apply(&mut state, commit);
@@ -316,10 +317,17 @@ impl Storage for Volume {
             }
             Err(e) => {
                 state.needs_rollover = true;
-                state.in_doubt.extend(commit.added.iter().copied());
+                state.unsettled |= unsettled;
+                if state.unsettled {
+                    state.in_doubt.extend(commit.added.iter().copied());
+                }
                 Err(e)
             }
         }
+    }
+
+    fn in_doubt(&self) -> bool {
+        lock(&self.commit_state).unsettled
     }
 
     fn remove(&self, id: FileId) -> Result<()> {
