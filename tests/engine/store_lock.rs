@@ -143,3 +143,52 @@ fn hold_the_store_for_another_process() {
     // Ends with the test, however that ends.
     std::io::stdin().read_line(&mut line).unwrap();
 }
+
+#[cfg(unix)]
+#[test]
+fn a_forked_child_writes_nothing_and_keeps_the_store_locked() {
+    let dir = tempfile::tempdir().unwrap();
+    let open = |place: &Path| match place.file_name().is_some_and(|name| name == "file") {
+        true => Db::open_file(place, Options::default()),
+        false => Db::open(place, Options::default()),
+    };
+    for place in ["directory", "file"].map(|name| dir.path().join(name)) {
+        let db = open(&place).unwrap();
+        let rows = db.default_keyspace();
+        rows.put(b"key", b"value", Durability::Sync).unwrap();
+        // SAFETY: the child takes no lock that another thread may hold, and ends with `_exit`.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let refused = |result: terrane::Result<()>| {
+                let kind = result.map_err(Error::into_kind);
+                matches!(kind, Err(ErrorKind::Closed(terrane::Closed::Forked)))
+            };
+            let all = [
+                refused(rows.put(b"key", b"child's", Durability::Sync).map(drop)),
+                refused(rows.delete(b"key", Durability::Buffered).map(drop)),
+                refused(db.keyspace("child's").map(drop)),
+                refused(db.drop_keyspace("other").map(drop)),
+                refused(db.sync()),
+                refused(db.flush()),
+                refused(rows.compact_range(..)),
+                refused(db.wait_until_idle()),
+                refused(db.clone().close()),
+                rows.get(b"key").is_ok_and(|value| value.as_deref() == Some(b"value")),
+            ];
+            drop((rows, db));
+            // SAFETY: nothing of the parent is run at the end of the process.
+            unsafe { libc::_exit(i32::from(all.contains(&false))) };
+        }
+        let mut status = -1;
+        // SAFETY: the child above, and a place for its status.
+        assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+        assert_eq!(status, 0, "the child was refused");
+        assert_eq!(rows.get(b"key").unwrap(), Some(b"value".to_vec()));
+        rows.put(b"key", b"parent's", Durability::Sync).unwrap();
+        let again = open(&place).map_err(Error::into_kind);
+        assert!(matches!(again, Err(ErrorKind::Busy(_))), "the child did not release the lock");
+        db.close().unwrap();
+        let db = open(&place).unwrap();
+        assert_eq!(db.default_keyspace().get(b"key").unwrap(), Some(b"parent's".to_vec()));
+    }
+}

@@ -156,6 +156,8 @@ pub enum Closed {
     File,
     /// The thread that led a write group ended; whether the group was written is unknown.
     Leader,
+    /// The store, in a process that was forked from the one that opened it.
+    Forked,
 }
 
 impl fmt::Display for Closed {
@@ -166,6 +168,7 @@ impl fmt::Display for Closed {
             Closed::Snapshot => "the snapshot",
             Closed::File => "the file's handle",
             Closed::Leader => "the thread that led this write",
+            Closed::Forked => "in a forked process the store of its parent",
         })
     }
 }

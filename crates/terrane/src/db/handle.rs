@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::event::Listener;
 use crate::executor::Executor;
 #[cfg(not(target_arch = "wasm32"))]
-use crate::executor::{JobFilter, Progress, ThreadExecutor, panics::catch, workers};
+use crate::executor::{JobFilter, Progress, ThreadExecutor, panics::catch};
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
 use crate::options::{Durability, Options};
 use crate::read::{Cursor, Lookup, Scan};
@@ -26,6 +26,8 @@ use terrane_table::read::{Range, Trace};
 ///
 /// It is shared by its clones, its keyspaces, snapshots and scans, in any thread, and closes when the
 /// last of them is dropped, or with [`Db::close`], which also reports what failed.
+///
+/// A process that is forked from the one that opened it can only read: every change is refused.
 ///
 /// ```
 /// # fn main() -> terrane::Result<()> {
@@ -66,6 +68,11 @@ pub(crate) struct Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
+        if self.engine.owned().is_err() {
+            // To close a file here would release the lock of the process that has the store.
+            let guard = std::mem::take(&mut self.guard);
+            return std::mem::forget((self.engine.clone(), self.executor.clone(), guard));
+        }
         self.executor.stop(&self.engine);
         // There is nobody to report an error to, and a sync that fails here was not promised.
         let _ = self.engine.close();
@@ -80,7 +87,7 @@ impl Db {
     /// [`crate::ErrorKind::Busy`] if another process holds it; what [`Engine::open`] says.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn open(path: impl AsRef<std::path::Path>, options: Options) -> Result<Db> {
-        let executor = threads(&options);
+        let executor = ThreadExecutor::of(&options);
         Db::open_with(path, options, executor)
     }
 
@@ -108,7 +115,7 @@ impl Db {
     #[cfg(not(target_arch = "wasm32"))]
     pub fn open_file(path: impl AsRef<std::path::Path>, options: Options) -> Result<Db> {
         let volume = hold_file(path.as_ref(), options.create, options.read_only)?;
-        let executor = threads(&options);
+        let executor = ThreadExecutor::of(&options);
         Db::open_storage(Arc::new(volume), options, executor)
     }
 
@@ -244,6 +251,7 @@ impl Db {
     /// An I/O error or a full disk.
     pub fn wait_until_idle(&self) -> Result<()> {
         let Inner { engine, executor, .. } = &*self.inner;
+        engine.owned()?;
         engine.retry();
         executor.wait_until_idle(engine, &|_| false)
     }
@@ -265,6 +273,7 @@ impl Db {
     /// Those of [`Db::close`].
     #[cfg(not(target_arch = "wasm32"))]
     pub fn close_within(self, most: std::time::Duration) -> Result<()> {
+        self.inner.engine.owned()?;
         self.inner.executor.drain(&self.inner.engine, most);
         self.end(|_| ())
     }
@@ -291,6 +300,7 @@ impl Db {
     /// when any close returns, so that they take turns.
     fn end(self, last: impl FnOnce(&Arc<Engine>)) -> Result<()> {
         let Inner { engine, executor, guard, .. } = &*self.inner;
+        engine.owned()?;
         let mut guard = lock(guard);
         executor.stop(engine);
         last(engine);
@@ -315,13 +325,6 @@ fn flush_at_close(engine: &Arc<Engine>) -> Result<()> {
         while job.run_for(u64::MAX)? == Progress::More {}
     }
     Ok(())
-}
-
-/// The executor of a native store.
-#[cfg(not(target_arch = "wasm32"))]
-fn threads(options: &Options) -> Arc<dyn Executor> {
-    let own = || ThreadExecutor::new(workers());
-    Arc::new(options.pool.as_ref().map_or_else(own, ThreadExecutor::in_pool))
 }
 
 /// An ordered map of a store, with a name and a compaction policy of its own. All keyspaces of a

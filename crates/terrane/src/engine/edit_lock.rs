@@ -30,6 +30,7 @@ pub(crate) struct Prepared {
 impl Engine {
     /// Waits for the right to commit edits.
     pub(crate) fn lock_edits(&self) -> Result<EditLock<'_>> {
+        self.owned()?;
         let edits = EditLock { _guard: lock(&self.edit_lock) };
         drop(self.open_state()?);
         Ok(edits)

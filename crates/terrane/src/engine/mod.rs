@@ -23,6 +23,8 @@ mod access_stats;
 mod counters;
 mod edit_lock;
 mod keyspaces;
+#[cfg(not(target_arch = "wasm32"))]
+mod owner_process;
 mod state;
 mod waits;
 mod writer;
@@ -32,6 +34,8 @@ pub use waits::{WaitStats, WriteWaits};
 pub(crate) use counters::Counters;
 pub(crate) use edit_lock::EditLock;
 pub(crate) use keyspaces::{KeyspaceInner, Keyspaces};
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) use owner_process::OwnerProcess;
 pub(crate) use state::{
     Begun, FlushStatus, PendingReshape, RangeRequest, RunningCompaction, Sealed, SealedLog,
     SpareLog, Stage, State,
@@ -58,6 +62,8 @@ use terrane_policy::event::tell_policy;
 pub struct Engine {
     pub(crate) options: Arc<Options>,
     pub(crate) storage: Arc<dyn Storage>,
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) owner: OwnerProcess,
     /// What jobs work with.
     pub(crate) jobs: Arc<JobContext>,
     pub(crate) ids: Arc<Ids>,
@@ -161,6 +167,7 @@ impl Engine {
     /// An I/O error, or one that failed before, so that writes which were acknowledged are not
     /// known to be on it. The store is closed all the same.
     pub fn close(&self) -> Result<()> {
+        self.owned()?;
         // An edit that is under way ends first: another may open the store when this returns.
         let _edits = lock(&self.edit_lock);
         let mut writer = lock(&self.writer);
@@ -174,8 +181,19 @@ impl Engine {
         ended
     }
 
-    /// Refuses to change a store that is only read.
+    /// Refuses a process that was forked from the one that opened the store. Asked before any lock is taken:
+    /// a thread that the child does not have may hold it.
+    pub(crate) fn owned(&self) -> Result<()> {
+        #[cfg(not(target_arch = "wasm32"))]
+        if !self.owner.is_current() {
+            return Err(Closed::Forked.into());
+        }
+        Ok(())
+    }
+
+    /// Refuses to change a store that is only read, or another process's.
     pub(crate) fn writable(&self) -> Result<()> {
+        self.owned()?;
         if self.storage.read_only() {
             return Err(Error::read_only("write to", &self.storage.name()));
         }
@@ -184,6 +202,7 @@ impl Engine {
 
     /// Refuses calls on a closed store.
     pub(crate) fn open_state(&self) -> Result<MutexGuard<'_, State>> {
+        self.owned()?;
         let state = lock(&self.state);
         if state.closed { Err(Closed::Store.into()) } else { Ok(state) }
     }

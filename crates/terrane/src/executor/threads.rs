@@ -21,6 +21,7 @@ use super::{Executor, no_relief};
 use crate::engine::{Engine, Wait};
 use crate::error::{Closed, Result};
 use crate::jobs::Progress;
+use crate::options::Options;
 use crate::schedule::{Job, JobFilter};
 use crate::stats::BackgroundStats;
 use crate::sync::{Condvar, Mutex, MutexGuard, lock, spawn, wait_at_most};
@@ -291,6 +292,12 @@ impl ThreadExecutor {
     #[must_use]
     pub fn new(merges_max: usize) -> Self {
         ThreadExecutor::in_pool(&WorkerPool::with(merges_max, 1))
+    }
+
+    /// Returns the executor of a native store with these options.
+    pub(crate) fn of(options: &Options) -> Arc<dyn Executor> {
+        let own = || ThreadExecutor::new(workers());
+        Arc::new(options.pool.as_ref().map_or_else(own, ThreadExecutor::in_pool))
     }
 
     /// An executor that runs jobs in a pool, which other stores may share: each has an executor of its own.

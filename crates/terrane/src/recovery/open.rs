@@ -1,5 +1,7 @@
 //! Opening: a new store is created, one that is there is recovered ([`recover`](super::recover)).
 
+#[cfg(not(target_arch = "wasm32"))]
+use crate::engine::OwnerProcess;
 use crate::engine::{Counters, Engine, KeyspaceInner, Keyspaces, SpareLog, State, Writer};
 use crate::entry::Seq;
 use crate::error::{Error, Result};
@@ -104,6 +106,8 @@ impl Engine {
             #[cfg(not(target_arch = "wasm32"))]
             background_rate: AtomicU64::new(options.background_bytes_per_second),
             work,
+            #[cfg(not(target_arch = "wasm32"))]
+            owner: OwnerProcess::current(),
             jobs,
             ids,
             storage,

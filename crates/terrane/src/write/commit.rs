@@ -109,6 +109,7 @@ impl Engine {
     /// # Errors
     /// An I/O error; the log is poisoned then.
     pub fn sync(&self) -> Result<()> {
+        self.owned()?;
         self.log_sync.usable()?;
         let appended = lock(&self.writer).appended(self.log_sync.synced());
         self.log_sync.sync(&appended)?;

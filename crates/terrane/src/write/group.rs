@@ -58,6 +58,7 @@ impl GroupCommit {
         durability: Durability,
         catch_up: &CatchUp<'_>,
     ) -> Result<Seq> {
+        engine.owned()?;
         if batch.is_empty() {
             return engine.commit_nothing(durability);
         }
