@@ -64,7 +64,9 @@ pub struct Options {
     /// Fail if the store already exists.
     pub error_if_exists: bool,
     /// Open the store read-only: not a byte of it is changed, the file system may be read-only, and
-    /// several processes may do so at once. Calls that would change it fail. The store must exist.
+    /// several processes may do so at once. Calls that would change it fail. The store must exist. It is
+    /// opened although a table's file is missing or too short: reads that need that table return the
+    /// damage, all others succeed.
     pub read_only: bool,
     /// Bytes at which a memtable is sealed and flushed to level 0.
     pub memtable_bytes: u64,

@@ -4,12 +4,12 @@
 use crate::engine::OwnerProcess;
 use crate::engine::{Counters, Engine, KeyspaceInner, Keyspaces, SpareLog, State, Writer};
 use crate::entry::Seq;
-use crate::error::{Error, Result};
+use crate::error::{Corruption, Error, Result};
 use crate::jobs::JobContext;
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
 use crate::options::{Options, policy_json};
 use crate::recovery::check_log_numbers;
-use crate::storage::{FileId, Storage};
+use crate::storage::{FileId, FileKind, Storage};
 use crate::sync::ArcSwap;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
@@ -20,6 +20,10 @@ use terrane_policy::TableInfo;
 
 /// The keyspace that is always there.
 const DEFAULT_ID: KeyspaceId = KeyspaceId(0);
+
+fn is_table(name: &str) -> bool {
+    FileId::parse(name).is_some_and(|id| id.kind == FileKind::Table)
+}
 
 impl Engine {
     /// Opens the store in `storage`, or creates it.
@@ -52,7 +56,10 @@ impl Engine {
             ));
         }
         let recovered = recovered.unwrap_or_default();
-        if let Some(damage) = storage.check_files()?.into_iter().next() {
+        // Where nothing is changed, reads that need a lost table report it, and the rest can be read.
+        let read_only = storage.read_only();
+        let is_refused = |damage: &Corruption| !(read_only && is_table(&damage.file));
+        if let Some(damage) = storage.check_files()?.into_iter().find(is_refused) {
             return Err(damage.into());
         }
         let version_set = VersionSet::replay(&recovered.edits)?;

@@ -2,10 +2,10 @@
 //! its readers.
 
 use super::{directory, entries, faulty, fill, open, slices};
-use crate::storage::Directory;
 use crate::storage::vfs::Vfs;
-use crate::{Db, Durability, Options, Result};
-use std::io::ErrorKind;
+use crate::storage::{Directory, FileId};
+use crate::{Db, Durability, Error, ErrorKind, Options, Result};
+use std::io;
 use std::sync::Arc;
 use terrane_policy::PolicyOptions;
 
@@ -13,7 +13,7 @@ use terrane_policy::PolicyOptions;
 fn refused<T>(change: Result<T>) {
     match change.err() {
         Some(error) => {
-            assert_eq!(error.io_kind(), Some(ErrorKind::ReadOnlyFilesystem), "{error}");
+            assert_eq!(error.io_kind(), Some(io::ErrorKind::ReadOnlyFilesystem), "{error}");
             assert!(error.to_string().starts_with("could not write to "), "{error}");
         }
         None => panic!("it is changed"),
@@ -96,4 +96,47 @@ fn a_checkpoint_of_a_store_that_is_only_read_has_what_its_logs_hold() {
     while checkpoint.step(&*copy).unwrap() {}
     drop((checkpoint, db));
     assert!(entries(&open(copy, slices()).unwrap()) == expected);
+}
+
+#[test]
+fn a_store_with_a_lost_table_is_opened_to_read_the_rest() {
+    let vfs = faulty();
+    let db = open(directory(&vfs), slices()).unwrap();
+    let rows = db.default_keyspace();
+    // Two keyspaces, so that each has tables of its own.
+    let other = db.keyspace("other").unwrap();
+    for n in 0..10u8 {
+        rows.put([n], [n; 100], Durability::Buffered).unwrap();
+        other.put([n], [n; 100], Durability::Buffered).unwrap();
+    }
+    db.flush().unwrap();
+    let lost = rows.shape().unwrap().tables().next().unwrap().2.id;
+    drop((rows, other));
+    db.close().unwrap();
+    let name = FileId::table(lost.0).to_string();
+    let length = vfs.open(&name).unwrap().len().unwrap();
+    for cut in [1, 0] {
+        if cut > 0 {
+            vfs.open(&name).unwrap().set_len(length - cut).unwrap();
+        } else {
+            vfs.remove(&name).unwrap();
+        }
+        let refused = open(directory(&vfs), slices()).map(drop).map_err(Error::into_kind);
+        assert!(matches!(refused, Err(ErrorKind::Corrupt(damage)) if damage.file == name));
+        let storage = Directory::read_only(Arc::new(vfs.clone())).unwrap();
+        let options = Options { read_only: true, ..Options::small() };
+        let db = Db::open_storage(Arc::new(storage), options, slices()).unwrap();
+        let is_lost = |found: Result<()>| match found.map_err(Error::into_kind) {
+            Err(ErrorKind::Corrupt(damage)) => damage.file == name,
+            _ => false,
+        };
+        let rows = db.default_keyspace();
+        assert!(is_lost(rows.get([3]).map(drop)));
+        assert!(is_lost(rows.scan(..).unwrap().try_for_each(|row| row.map(drop))));
+        assert_eq!(rows.get([200]).unwrap(), None, "no table has it");
+        let other = db.keyspace("other").unwrap();
+        assert_eq!(other.get([3]).unwrap(), Some(vec![3; 100]));
+        assert_eq!(other.scan(..).unwrap().count(), 10);
+        assert_eq!(db.check().unwrap().damage[0].file, name);
+    }
 }
