@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
-use terrane::executor::{Executor, SeededExecutor, SliceExecutor};
-use terrane::storage::Directory;
+use terrane::executor::{Executor, SeededExecutor, SliceExecutor, ThreadExecutor};
 use terrane::storage::vfs::{MemoryVfs, Vfs};
-use terrane::{Db, Durability, Event, Keyspace, Options};
+use terrane::storage::{Directory, read_exact_at, write_all_at};
+use terrane::{Db, Durability, Error, ErrorKind, Event, Keyspace, Options};
 use terrane_policy::{PolicyOptions, Value};
 use terrane_tests::fixtures::sized_policies;
 use terrane_tests::random::Random;
@@ -232,5 +232,48 @@ fn a_steady_load_does_not_wait_for_the_compaction_of_a_range() {
         let stalls = store.seen(|seen| seen.stalls) - before;
         assert_eq!(stalls, 0, "{name}: in {writes} writes");
         store.shows_the_model(&keyspace);
+    }
+}
+
+#[test]
+fn a_range_that_cannot_be_read_is_an_error_until_it_can() {
+    let executors: [fn() -> Arc<dyn Executor>; 3] = [
+        || Arc::new(SliceExecutor::default()),
+        || Arc::new(SeededExecutor::new(7)),
+        || Arc::new(ThreadExecutor::new(1)),
+    ];
+    for executor in executors {
+        let store = Store::new(PolicyOptions::preset("leveled").unwrap(), 1);
+        let db = store.open(executor());
+        let rows = db.default_keyspace();
+        for value in 0..3u8 {
+            for n in 0..200u8 {
+                rows.put([n], [value; 9], Durability::Buffered).unwrap();
+            }
+            db.flush().unwrap();
+        }
+        let shape = rows.shape().unwrap();
+        let tables: Vec<_> = shape.tables().map(|(.., table)| table.id.0).collect();
+        drop(rows);
+        db.close().unwrap();
+        // Tables are opened when they are first read, and these are not yet.
+        let db = store.open(executor());
+        let rows = db.default_keyspace();
+        let lost = format!("{:08}.sst", tables[0]);
+        let bytes = store.vfs.open(&lost).unwrap();
+        store.vfs.remove(&lost).unwrap();
+        for _ in 0..3 {
+            let refused = rows.compact_range(..).map_err(Error::into_kind);
+            assert!(
+                matches!(&refused, Err(ErrorKind::Corrupt(d)) if d.file == lost),
+                "{refused:?}"
+            );
+            rows.put([200], [9], Durability::Sync).unwrap();
+        }
+        let mut read = vec![0; bytes.len().unwrap() as usize];
+        read_exact_at(&*bytes, &mut read, 0).unwrap();
+        write_all_at(&*store.vfs.create(&lost).unwrap(), &read, 0).unwrap();
+        rows.compact_range(..).unwrap();
+        assert_eq!(rows.scan(..).unwrap().count(), 201);
     }
 }
