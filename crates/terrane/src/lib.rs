@@ -62,7 +62,7 @@ mod write;
 
 pub use admin::{Check, CheckReport, Checkpoint, Stats, Waiter, inspect};
 #[cfg(not(target_arch = "wasm32"))]
-pub use admin::{Moment, Salvaged, SalvagedFile, repair};
+pub use admin::{DoubtfulRange, DoubtfulRows, Moment, Salvaged, SalvagedFile, repair};
 pub use batch::WriteBatch;
 pub use db::{Db, Keyspace, Snapshot};
 pub use engine::Engine;

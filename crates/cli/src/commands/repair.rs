@@ -12,7 +12,7 @@ use terrane::storage::salvage::{self, Remains};
 use terrane::storage::vfs::{NativeVfs, open_shared};
 use terrane::table::LostBlock;
 use terrane::{Db, ErrorKind, Options};
-use terrane::{Salvaged, SalvagedFile, repair};
+use terrane::{DoubtfulRange, DoubtfulRows, Salvaged, SalvagedFile, repair};
 
 /// Bytes at which the report cuts keys.
 const KEY_BYTES: usize = 40;
@@ -20,14 +20,18 @@ const KEY_BYTES: usize = 40;
 /// Copy what can still be read of a damaged store into a new one
 ///
 /// The damaged store is only read. The report lists its files, what was read of each, and what was
-/// lost: blocks with their keys, and parts of logs. The exit code is 0 if nothing was lost, and 6 if
-/// something was or may have been; the new store holds the rest.
+/// lost: blocks with their keys, and parts of logs. It names and counts doubtful rows: a newer version or the
+/// delete of such a row may be lost. The exit code is 0 if nothing was lost, and 6 if something was or may
+/// have been; the new store holds the rest.
 #[derive(Args)]
 pub struct RepairArgs {
     /// The damaged store: a directory, or a single-file store
     pub dir: PathBuf,
     /// The directory of the new store, which must not exist
     pub target: PathBuf,
+    /// Put doubtful rows into keyspaces of their own: those of `default` into `default.doubtful`
+    #[arg(long)]
+    pub doubtful_apart: bool,
     /// Print the report as a JSON object
     #[arg(long)]
     pub json: bool,
@@ -39,7 +43,9 @@ pub fn run(args: &RepairArgs) -> Result<(), Failure> {
     read(&args.dir, |remains| {
         copy::into_new_directory(&args.target, |place| {
             let db = Db::open(place, Options::default())?;
-            report = repair(remains, &db)?;
+            let apart =
+                if args.doubtful_apart { DoubtfulRows::Apart } else { DoubtfulRows::Together };
+            report = repair(remains, &db, apart)?;
             Ok(db.close()?)
         })
     })?;
@@ -91,21 +97,44 @@ fn print(report: &Salvaged, json: bool) -> Result<(), Failure> {
     for note in &report.notes {
         out.line(&format!("note: {note}"))?;
     }
+    if let Some(last) = report.last_write {
+        out.line(&format!("last write found: sequence number {last}"))?;
+    }
+    for range in &report.doubtful {
+        out.line(&doubtful(range))?;
+    }
+    if !report.doubtful.is_empty() {
+        let all = counted(report.doubtful_rows, "row is", "rows are");
+        out.line(&format!("{all} doubtful: a newer version, or the delete, may be lost"))?;
+    }
     for (keyspace, rows) in &report.rows {
         out.line(&format!("keyspace {keyspace}: {}", counted(*rows, "row", "rows")))?;
     }
     out.finish()
 }
 
+/// The bounds of a key range, in words.
+fn bounds(from: Option<&Vec<u8>>, through: Option<&Vec<u8>>) -> String {
+    let from = from.map_or("the first key".to_owned(), |k| shown(k, KEY_BYTES));
+    let through = through.map_or("the last key".to_owned(), |k| shown(k, KEY_BYTES));
+    format!("from {from} through {through}")
+}
+
+fn doubtful(range: &DoubtfulRange) -> String {
+    let rows = counted(range.rows, "row", "rows");
+    let of =
+        range.keyspace.as_ref().map_or("every keyspace".to_owned(), |k| format!("keyspace {k}"));
+    let bounds = bounds(range.from.as_ref(), range.through.as_ref());
+    format!("doubtful: {rows} of {of} {bounds} ({}, {})", range.file, range.reason)
+}
+
 fn lost(file: &SalvagedFile) -> Vec<String> {
     let block = |lost: &LostBlock| {
-        let from = lost.from.as_ref().map_or("the first key".to_owned(), |k| shown(k, KEY_BYTES));
-        let through =
-            lost.through.as_ref().map_or("the last key".to_owned(), |k| shown(k, KEY_BYTES));
+        let bounds = bounds(lost.from.as_ref(), lost.through.as_ref());
         let damage = &lost.damage;
         let unknown = || "an unknown number of entries".to_owned();
         let entries = lost.entries.map_or_else(unknown, |n| counted(n, "entry", "entries"));
-        format!("  lost: {entries} from {from} through {through} ({damage})")
+        format!("  lost: {entries} {bounds} ({damage})")
     };
     let blocks = file.lost_blocks.iter().map(block);
     blocks.chain(file.lost.iter().map(|lost| format!("  lost: {lost}"))).collect()

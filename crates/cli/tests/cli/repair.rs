@@ -217,6 +217,45 @@ fn a_flipped_bit_costs_one_block_and_its_keys_are_named() {
 }
 
 #[test]
+fn doubtful_rows_are_named_and_kept_apart_on_request() {
+    let place = Place::new();
+    let options = terrane::Options { wal_file_bytes: 64 << 10, ..terrane::Options::default() };
+    let db = terrane::Db::open(place.path("db"), options).unwrap();
+    let (keyspace, other) = (db.default_keyspace(), db.keyspace("other").unwrap());
+    for n in 0..10 {
+        keyspace.put(format!("{n:06}"), n.to_string(), terrane::Durability::Buffered).unwrap();
+    }
+    db.flush().unwrap();
+    let tables = files(&place, ".sst");
+    for key in ["000003", "000005"] {
+        keyspace.delete(key, terrane::Durability::Buffered).unwrap();
+    }
+    db.flush().unwrap();
+    let later = files(&place, ".sst").into_iter().find(|table| !tables.contains(table)).unwrap();
+    // More than a log holds, so that none has the deletes any more.
+    for n in 0..6 {
+        let value = vec![b'v'; 40_000];
+        other.put(n.to_string(), value, terrane::Durability::Buffered).unwrap();
+    }
+    db.flush().unwrap();
+    db.close().unwrap();
+    std::fs::remove_file(&later).unwrap();
+    let report = |run: Run| {
+        run.fails(6, &["not all of it"]);
+        String::from_utf8(run.out).unwrap()
+    };
+    let together = report(repair(&place));
+    let range = "doubtful: 3 rows of keyspace default from \"000003\" through \"000005\"";
+    assert!(together.contains(range), "{together}");
+    assert_eq!(rows(&place, "new", "default").len(), 10);
+    let apart = report(place.run(&["repair", "db", "two", "--doubtful-apart"]));
+    assert!(apart.contains("keyspace default.doubtful: 3 rows"), "{apart}");
+    let doubtful = rows(&place, "two", "default.doubtful");
+    assert!(doubtful.keys().eq(["000003", "000004", "000005"]), "{doubtful:?}");
+    assert_eq!(rows(&place, "two", "default").len(), 7);
+}
+
+#[test]
 fn records_beyond_a_damaged_one_of_a_log_come_back() {
     let place = Place::new();
     let input: String = (0..1000).map(|n| format!("{n:06}\t{n}\n")).collect();

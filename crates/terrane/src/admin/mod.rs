@@ -34,6 +34,6 @@ pub use inspect::inspect;
 #[cfg(not(target_arch = "wasm32"))]
 pub use moment::Moment;
 #[cfg(not(target_arch = "wasm32"))]
-pub use repair::{Salvaged, SalvagedFile, repair};
+pub use repair::{DoubtfulRange, DoubtfulRows, Salvaged, SalvagedFile, repair};
 pub use stats::{KeyspaceStats, LevelStats, Stats};
 pub use waiter::Waiter;

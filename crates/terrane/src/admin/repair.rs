@@ -7,33 +7,33 @@
 //!    if the manifest does not, and which table it is, if its file was renamed.
 //! 2. Every valid record of each log is used ([`logs`]), also those that were flushed: the table may be
 //!    damaged.
-//! 3. Keyspace by keyspace, tables and logs are merged. Of each key the version with the greatest
+//! 3. Keyspace by keyspace, tables and logs are merged ([`merge`]). Of each key the version with the greatest
 //!    sequence counts, and is put into the new store, unless it is a delete.
-//!
-//! Deletes come back where the table with the tombstone was merged away and one that it hid is
-//! still there: the report says if tables were used that the manifest does not name.
+//! 4. A row is doubtful where what is lost may have had a newer version of it, or its delete ([`doubt`]).
+//!    If the manifest is not whole, any row may be of a table that was merged away: all rows are doubtful.
 
+mod doubt;
 mod logs;
+mod merge;
 
-use crate::batch::WriteBatch;
+pub use doubt::DoubtfulRange;
+
 use crate::db::{Db, Keyspace};
-use crate::entry::{Kind, Tag};
+use crate::entry::Seq;
 use crate::error::{Corruption, Result};
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId, MAX_KEYSPACE_NAME_BYTES};
-use crate::memtable::{Memtable, MemtableCursor};
-use crate::options::Durability;
+use crate::memtable::Memtable;
 use crate::storage::salvage::{self, Remains};
 use crate::storage::{File, FileId, FileKind};
 use crate::table::{KnownTable, LostBlock, Properties, Salvage};
 use crate::version::{Edit, VersionSet};
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use doubt::{Covered, Doubts, Part};
+use logs::Logs;
+use merge::Merge;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use terrane_policy::{TableId, TableInfo};
-use terrane_table::read::Cursor;
 
-/// Bytes of rows at which a batch is written.
-const BATCH_BYTES: usize = 1 << 20;
 /// The id, which no keyspace has, for tables of which nobody knows whose they are.
 const UNKNOWN: u32 = u32::MAX;
 
@@ -59,9 +59,17 @@ pub struct Salvaged {
     pub files: Vec<SalvagedFile>,
     /// Rows in the new store, by keyspace.
     pub rows: Vec<(String, u64)>,
+    /// Keys whose rows may be older than they were, or may have been deleted or be missing, each range with
+    /// its reason. Ranges of different files may overlap.
+    pub doubtful: Vec<DoubtfulRange>,
+    /// Doubtful rows in the new store, each counted once.
+    pub doubtful_rows: u64,
+    /// Sequence number of the last write that was found, if the manifest is whole. Outside of the
+    /// doubtful ranges all rows are as they were after it.
+    pub last_write: Option<u64>,
     /// What is to be known of it, a sentence each.
     pub notes: Vec<String>,
-    /// Whether nothing was lost, as far as the manifest can tell.
+    /// Whether nothing was lost, as far as the manifest can tell, and no row is doubtful.
     pub complete: bool,
 }
 
@@ -81,12 +89,22 @@ struct Sources {
     log: Option<Arc<Memtable>>,
 }
 
+/// Where the new store has doubtful rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DoubtfulRows {
+    /// Among the other rows of their keyspace.
+    #[default]
+    Together,
+    /// In keyspaces of their own: those of keyspace `a` in `a.doubtful`.
+    Apart,
+}
+
 /// Puts into `target`, which is new, all that `remains` hold.
 ///
 /// # Errors
 /// What writing into the target says. What cannot be read of the damaged store is part of the
 /// report.
-pub fn repair(remains: Remains, target: &Db) -> Result<Salvaged> {
+pub fn repair(remains: Remains, target: &Db, doubtful: DoubtfulRows) -> Result<Salvaged> {
     let mut report = Salvaged { notes: remains.notes.clone(), ..Salvaged::default() };
     let mut known = Known::of(&remains, &mut report);
     if let Some(note) = logs::lost_commit(&remains, &known) {
@@ -94,30 +112,75 @@ pub fn repair(remains: Remains, target: &Db) -> Result<Salvaged> {
         known.whole = false;
     }
     let mut sources: BTreeMap<u32, Sources> = BTreeMap::new();
-    read_tables(&remains, &mut known, &mut sources, &mut report);
-    logs::read(&remains, &known, &mut sources, &mut report);
+    let lost_tables = read_tables(&remains, &mut known, &mut sources, &mut report);
+    let Logs { covered, mut lost, last } = logs::read(&remains, &known, &mut sources, &mut report);
+    report.last_write = last;
+    lost.extend(lost_tables.iter().filter_map(|table| known.lost_table(*table, &covered)));
+    if !known.whole {
+        let reason = "which may have dropped tables, or named later ones".to_owned();
+        lost.push(Part::everything("the manifest", reason, Seq::MAX));
+    }
     for (id, keyspace) in known.version_set.iter().flat_map(|c| &c.keyspaces) {
         sources.entry(id.0).or_default();
         known.names.insert(id.0, keyspace.name.clone());
     }
-    // Of keyspaces of one name the last counts: the others were dropped before it was made.
+    let names = names(&known, sources.keys().copied());
+    let mut shared: Vec<_> = lost.iter().filter(|part| part.keyspace.is_none()).cloned().collect();
+    for (id, sources) in sources {
+        let Some(name) = names.get(&id) else { continue };
+        let apart = (doubtful == DoubtfulRows::Apart).then(|| doubtful_name(id, name, &names));
+        let mut merge = Merge {
+            target,
+            keyspace: known.keyspace(id, name, target, &mut report)?,
+            apart: apart.as_deref(),
+            doubts: Doubts::of(id, &lost),
+            known: &known,
+            covered: &covered,
+            id,
+        };
+        let (rows, rows_apart) = merge.write(sources, &mut report)?;
+        let (own, of_all) = merge.doubts.finish();
+        report.rows.push((name.clone(), rows));
+        report.rows.extend(apart.filter(|_| rows_apart > 0).map(|name| (name, rows_apart)));
+        report.doubtful.extend(doubt::ranges(own, Some(name)));
+        for part in of_all {
+            let same = |all: &&mut Part| (&all.file, &all.reason) == (&part.file, &part.reason);
+            if let Some(all) = shared.iter_mut().find(same) {
+                all.rows += part.rows;
+            }
+        }
+    }
+    report.doubtful.extend(doubt::ranges(shared, None));
+    report.notes.extend(remains.unreadable());
+    target.sync()?;
+    let sound = |file: &SalvagedFile| file.lost.is_empty() && file.lost_blocks.is_empty();
+    report.complete = known.whole && report.doubtful.is_empty() && report.files.iter().all(sound);
+    Ok(report)
+}
+
+/// The names of keyspaces in the new store. Of keyspaces of one name the last has it: the others were
+/// dropped before it was made.
+fn names(known: &Known, ids: impl DoubleEndedIterator<Item = u32>) -> BTreeMap<u32, String> {
     let mut taken = BTreeSet::new();
-    for (id, sources) in sources.into_iter().rev() {
+    let mut names = BTreeMap::new();
+    for id in ids.rev() {
         let mut name = known.names.get(&id).cloned().unwrap_or_else(|| unnamed(id));
         if !taken.insert(name.clone()) {
             let longer = format!("{name} (keyspace {id})");
             name = if longer.len() > MAX_KEYSPACE_NAME_BYTES { unnamed(id) } else { longer };
         }
-        let keyspace = known.keyspace(id, &name, target, &mut report)?;
-        let rows = write(sources, target, &keyspace, &mut report)?;
-        report.rows.push((name, rows));
+        names.insert(id, name);
     }
-    report.rows.reverse();
-    report.notes.extend(remains.unreadable());
-    target.sync()?;
-    let sound = |file: &SalvagedFile| file.lost.is_empty() && file.lost_blocks.is_empty();
-    report.complete = known.whole && report.files.iter().all(sound);
-    Ok(report)
+    names
+}
+
+/// The name of the keyspace for the doubtful rows of another one, which no keyspace has.
+fn doubtful_name(id: u32, name: &str, names: &BTreeMap<u32, String>) -> String {
+    let fits = |name: &String| {
+        name.len() <= MAX_KEYSPACE_NAME_BYTES && !names.values().any(|other| other == name)
+    };
+    let mut candidates = [format!("{name}.doubtful"), format!("{name}.doubtful.{id}")].into_iter();
+    candidates.find(fits).unwrap_or_else(|| format!("{}.doubtful", unnamed(id)))
 }
 
 fn unnamed(id: u32) -> String {
@@ -150,6 +213,43 @@ impl Known {
         })
     }
 
+    /// What a table that cannot be read had and the logs lack.
+    fn lost_table(&self, number: u64, covered: &Covered) -> Option<Part> {
+        let file = FileId::table(number).to_string();
+        let Some((keyspace, info)) = self.table(number) else {
+            return Some(Part::everything(&file, "which is lost".to_owned(), Seq::MAX));
+        };
+        let last = covered.lacks(info.first_seq, info.last_seq)?;
+        let reason = format!("which is lost, {} entries", info.entries);
+        let (from, through) = (Some(info.smallest.clone()), Some(info.largest.clone()));
+        let keyspace = Some(keyspace);
+        Some(Part { keyspace, from, through, ..Part::everything(&file, reason, last) })
+    }
+
+    /// What a block had and the logs lack.
+    fn lost_block(
+        &self,
+        keyspace: u32,
+        table: u64,
+        block: &LostBlock,
+        covered: &Covered,
+    ) -> Option<Part> {
+        let info = self.table(table).map(|(_, info)| info);
+        let last = match &info {
+            Some(info) => covered.lacks(info.first_seq, info.last_seq)?,
+            None => Seq::MAX,
+        };
+        let bound = |key: &Option<Vec<u8>>, of: fn(&TableInfo) -> &Vec<u8>| {
+            key.clone().or_else(|| info.as_ref().map(|info| of(info).clone()))
+        };
+        let from = bound(&block.from, |info| &info.smallest);
+        let through = bound(&block.through, |info| &info.largest);
+        let lost = "of which blocks are lost".to_owned();
+        let file = FileId::table(table).to_string();
+        let keyspace = Some(keyspace);
+        Some(Part { keyspace, from, through, ..Part::everything(&file, lost, last) })
+    }
+
     /// The number of the table in a file: that of its footer, if the manifest names this table, or else
     /// that of its name.
     fn number(&self, id: FileId, file: &dyn File) -> u64 {
@@ -180,13 +280,14 @@ impl Known {
     }
 }
 
-/// Opens every table that counts.
+/// Opens every table that counts. Returns the numbers of tables of which nothing can be read.
 fn read_tables(
     remains: &Remains,
     known: &mut Known,
     sources: &mut BTreeMap<u32, Sources>,
     report: &mut Salvaged,
-) {
+) -> BTreeSet<u64> {
+    let mut lost = BTreeSet::new();
     let tables = remains.files.iter().filter(|(id, _)| id.kind == FileKind::Table);
     let tables: Vec<_> = tables.map(|(id, file)| (known.number(*id, &**file), id, file)).collect();
     let mut files: BTreeMap<u64, Vec<_>> = BTreeMap::new();
@@ -229,12 +330,14 @@ fn read_tables(
             }
             Err(e) => {
                 salvaged.lost.push(format!("all of it{}: {e}", what.unwrap_or_default()));
+                lost.insert(*number);
             }
         }
         report.files.push(salvaged);
     }
     for info in known.version_set.iter().flat_map(VersionSet::tables) {
         if !files.contains_key(&info.id.0) {
+            lost.insert(info.id.0);
             let (id, what) = (FileId::table(info.id.0), format!(", {} entries", info.entries));
             match tables.iter().find(|(_, file, _)| **file == id) {
                 None => missing(id, &what, known, report),
@@ -256,6 +359,7 @@ fn read_tables(
              back, if the table with the delete is gone and one with the row is not"
         ));
     }
+    lost
 }
 
 /// Of several files of a table the first that is whole, the one with its name before others; it counts
@@ -336,97 +440,6 @@ impl Known {
             }
         }
     }
-}
-
-/// One of the sequences that are merged.
-enum Source {
-    Table(usize, Box<Salvage>),
-    Log(MemtableCursor),
-}
-
-impl Source {
-    fn entry(&self) -> Option<(&[u8], Tag, &[u8])> {
-        match self {
-            Source::Table(_, table) => table.entry(),
-            Source::Log(log) => log.valid().then(|| (log.key(), log.tag(), log.value())),
-        }
-    }
-
-    /// The name of the table.
-    fn file<'a>(&self, report: &'a Salvaged) -> &'a str {
-        let Source::Table(at, _) = self else { return "log" };
-        report.files.get(*at).map_or("table", |file| &file.file)
-    }
-
-    fn next(&mut self) -> Result<()> {
-        match self {
-            Source::Table(_, table) => table.next(),
-            Source::Log(log) => log.next()?,
-        }
-        Ok(())
-    }
-}
-
-/// Merges a keyspace's entries into the new store; returns the rows put.
-fn write(sources: Sources, target: &Db, keyspace: &Keyspace, report: &mut Salvaged) -> Result<u64> {
-    let mut all = Vec::new();
-    for (at, table) in sources.tables {
-        all.push(Source::Table(at, Box::new(table)));
-    }
-    if let Some(log) = &sources.log {
-        let mut cursor = log.cursor();
-        cursor.seek_first()?;
-        all.push(Source::Log(cursor));
-    }
-    let mut heap = BinaryHeap::new();
-    let place = |source: &Source, n: usize| {
-        source.entry().map(|(key, tag, _)| Reverse((key.to_vec(), Reverse(tag), n)))
-    };
-    heap.extend(all.iter().enumerate().filter_map(|(n, source)| place(source, n)));
-    let (mut batch, mut bytes, mut rows) = (WriteBatch::new(), 0, 0);
-    let mut last = None;
-    // What is wrong with entries that cannot be taken, by source.
-    let mut refused = BTreeSet::new();
-    while let Some(Reverse((key, _, n))) = heap.pop() {
-        let Some(source) = all.get_mut(n) else { continue };
-        if last.as_ref() != Some(&key) {
-            if let Some((key, tag, value)) = source.entry() {
-                match tag.kind() {
-                    Some(Kind::Put) => {
-                        if bytes + key.len() + value.len() > BATCH_BYTES {
-                            target.write(std::mem::take(&mut batch), Durability::Buffered)?;
-                            bytes = 0;
-                        }
-                        match batch.put(keyspace.id(), key, value) {
-                            Ok(()) => rows += 1,
-                            Err(e) => drop(refused.insert((n, e.to_string()))),
-                        }
-                        bytes += key.len() + value.len();
-                    }
-                    Some(Kind::Delete) => {}
-                    None => {
-                        let newer = Kind::newer(source.file(report), tag.kind_byte());
-                        refused.insert((n, newer.to_string()));
-                    }
-                }
-            }
-            last = Some(key);
-        }
-        source.next()?;
-        heap.extend(place(source, n));
-    }
-    target.write(batch, Durability::Buffered)?;
-    for (n, source) in all.into_iter().enumerate() {
-        if let Source::Table(at, table) = source
-            && let Some(file) = report.files.get_mut(at)
-        {
-            let refused = refused.iter().filter(|(other, _)| *other == n);
-            file.lost.extend(refused.map(|(_, why)| why.clone()));
-            file.entries = table.entries();
-            file.lost_blocks = table.lost().to_vec();
-        }
-    }
-    Ok(rows)
 }
 
 #[cfg(test)]

@@ -4,7 +4,11 @@
 //! * Where the manifest is whole, the logs are judged as opening does: what was synced and is missing
 //!   is lost, and what a crash cut off is not.
 //! * Where it is not, a log is known by its records: its file may serve another by now.
+//! * Sequence numbers that a whole manifest and the records speak of, and that no record has, are those of
+//!   lost writes ([`Log::reach`], [`lost_writes`]). Where nothing is known to follow the last record, the logs
+//!   end there, as they do for opening.
 
+use super::doubt::{Covered, Part};
 use super::{Known, Sources, missing};
 use crate::admin::{Salvaged, SalvagedFile};
 use crate::batch;
@@ -14,7 +18,7 @@ use crate::memtable::Memtable;
 use crate::recovery::{MARK, later_log};
 use crate::storage::salvage::Remains;
 use crate::storage::{File, FileId, FileKind};
-use crate::version::LogRecord;
+use crate::version::{LogRecord, VersionSet};
 use crate::wal;
 use crate::wal::record::{Found, HEADER_BYTES};
 use std::collections::BTreeMap;
@@ -34,13 +38,51 @@ pub(crate) fn lost_commit(remains: &Remains, known: &Known) -> Option<String> {
     })
 }
 
+/// The state of a log's end.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum End {
+    /// Nothing seems to follow the last record.
+    #[default]
+    Clean,
+    /// What follows is no record: a crash left it, or it is damaged.
+    Torn,
+    /// Part of the file is missing.
+    Lost,
+}
+
+/// The sequence numbers that a log has, and those that it speaks of.
+#[derive(Debug, Default)]
+struct Reach {
+    /// The log's number.
+    number: u64,
+    /// First and last of each record.
+    stretches: Vec<(Seq, Seq)>,
+    /// The last one before the end of the last record or claim.
+    last: Option<Seq>,
+    /// The greatest one that was written, as any record or claim says.
+    said: Seq,
+    end: End,
+}
+
+/// What the logs hold.
+#[derive(Default)]
+pub(super) struct Logs {
+    /// The sequence numbers of the writes that were taken of every keyspace.
+    pub covered: Covered,
+    /// The lost writes.
+    pub lost: Vec<Part>,
+    /// The last write that was found, if the manifest is whole.
+    pub last: Option<Seq>,
+}
+
 /// Takes every valid record of every log that counts.
-pub(crate) fn read(
+pub(super) fn read(
     remains: &Remains,
     known: &Known,
     sources: &mut BTreeMap<u32, Sources>,
     report: &mut Salvaged,
-) {
+) -> Logs {
+    let mut reaches = Vec::new();
     let greatest = remains.files.iter().map(|(id, _)| id.number).max().unwrap_or(0);
     let next = known.version_set.as_ref().map_or(0, |version_set| version_set.next_id);
     let last = greatest.max(next).saturating_add(NUMBERS_BEYOND);
@@ -63,26 +105,81 @@ pub(crate) fn read(
         let len = remains.named.get(id).copied().unwrap_or(0);
         let mut log = Log { file, named, len, sound, salvaged: SalvagedFile::default() };
         log.salvaged.file = id.to_string();
-        if let Err(e) = log.read(&salts, id.number..=last, known, sources) {
+        let mut reach = Reach { number: named.map_or(0, |log| log.number), ..Reach::default() };
+        if let Err(e) = log.read(&salts, id.number..=last, known, sources, &mut reach) {
             log.salvaged.lost.push(e.to_string());
+            reach.end = End::Lost;
         }
+        reaches.push((id.to_string(), reach));
         report.files.push(log.salvaged);
     }
     for log in named {
         let id = FileId::log(log.file);
         if !remains.files.iter().any(|(other, _)| *other == id) {
             missing(id, "", known, report);
+            let reach = Reach { number: log.number, end: End::Lost, ..Reach::default() };
+            reaches.push((id.to_string(), reach));
         }
     }
-    let Some((name, lost)) = damage else { return };
-    // Damage has the file with its directory.
-    let same = |file: &&mut SalvagedFile| Path::new(&name).file_name() == Some(file.file.as_ref());
-    match report.files.iter_mut().find(same) {
-        Some(file) => file.lost.push(lost),
-        None => {
-            let (file, lost) = (name, vec![lost]);
-            report.files.push(SalvagedFile { file, lost, ..SalvagedFile::default() });
+    if let Some((name, lost)) = damage {
+        // Damage has the file with its directory.
+        let same =
+            |file: &&mut SalvagedFile| Path::new(&name).file_name() == Some(file.file.as_ref());
+        match report.files.iter_mut().find(same) {
+            Some(file) => file.lost.push(lost),
+            None => {
+                let (file, lost) = (name, vec![lost]);
+                report.files.push(SalvagedFile { file, lost, ..SalvagedFile::default() });
+            }
         }
+    }
+    match known.version_set.as_ref().filter(|_| known.whole) {
+        Some(version_set) => lost_writes(version_set, reaches, sound),
+        None => Logs::default(),
+    }
+}
+
+/// Finds the writes that a whole manifest and the logs speak of, and that no log has.
+///
+/// 1. Those between the records that there are.
+/// 2. Those after the last record, where a claim or a flush says that there were some, or where a part of
+///    a file is missing. Nobody knows how many there were.
+fn lost_writes(version_set: &VersionSet, mut logs: Vec<(String, Reach)>, sound: bool) -> Logs {
+    logs.sort_by_key(|(_, reach)| reach.number);
+    let before = version_set.log_start.saturating_sub(1);
+    let said = logs.iter().map(|(_, reach)| reach.said).max().unwrap_or(0);
+    let said = said.max(before).max(version_set.flushed_max());
+    let newest = logs.iter().rev().find(|(_, reach)| reach.last.is_some());
+    let end = newest.and_then(|(_, reach)| reach.last).unwrap_or(before).max(before);
+    let newer = logs.iter().rev().take_while(|(_, reach)| reach.last.is_none());
+    let cut = newer.chain(newest).find(|(_, reach)| reach.end == End::Lost);
+    let name = cut.or(newest).or(logs.last()).map_or("the log", |(name, _)| name.as_str());
+    let stretches = logs.iter().flat_map(|(_, reach)| &reach.stretches).copied();
+    let covered = Covered::new(stretches.collect());
+    let gaps = covered.gaps(version_set.log_start, end);
+    let (last, reason) = if cut.is_some() || said > end {
+        (Seq::MAX, format!("of which the writes after sequence number {end} are lost"))
+    } else if let Some((first, last)) = gaps.last() {
+        (*last, format!("of which the writes with sequence numbers {first} to {last} are lost"))
+    } else {
+        let last = Some(end);
+        return Logs {
+            covered: if sound { covered } else { Covered::default() },
+            lost: vec![],
+            last,
+        };
+    };
+    let more = if gaps.len() > usize::from(last < Seq::MAX) { ", and earlier ones" } else { "" };
+    let part = Part::everything(name, format!("{reason}{more}"), last);
+    // What was flushed is in tables.
+    let concerned = version_set.keyspaces.iter().filter(|(_, record)| record.flushed < last);
+    let parts: Vec<_> =
+        concerned.map(|(id, _)| Part { keyspace: Some(id.0), ..part.clone() }).collect();
+    let all = parts.len() == version_set.keyspaces.len();
+    Logs {
+        last: Some(covered.last().unwrap_or(end).max(end)),
+        covered: if sound { covered } else { Covered::default() },
+        lost: if all { vec![part] } else { parts },
     }
 }
 
@@ -130,6 +227,20 @@ struct Log<'a> {
     salvaged: SalvagedFile,
 }
 
+impl Reach {
+    /// Adds a record or claim, unless it is `damaged`, with the batches through a sequence number.
+    fn add(&mut self, found: Found, bytes: &[u8], through: Seq, damaged: bool) {
+        let first = found.header.first;
+        let batches = found.batches(bytes).count() as u64;
+        let last = first.saturating_add(batches).saturating_sub(1).min(through);
+        self.last = Some(last);
+        self.said = self.said.max(last).max(found.header.synced);
+        if batches > 0 && !damaged {
+            self.stretches.push((first, last));
+        }
+    }
+}
+
 impl Log<'_> {
     /// What can be read of the file.
     fn bytes(&mut self) -> Result<Vec<u8>> {
@@ -163,6 +274,7 @@ impl Log<'_> {
         numbers: std::ops::RangeInclusive<u64>,
         known: &Known,
         sources: &mut BTreeMap<u32, Sources>,
+        reach: &mut Reach,
     ) -> Result<()> {
         let bytes = self.bytes()?;
         let named = self.named.map(LogRecord::id);
@@ -198,8 +310,20 @@ impl Log<'_> {
                 self.salvaged.lost.push(lost);
             }
             end = found.end();
+            let lost = self.salvaged.lost.len();
             self.take(&bytes, found, through, known, sources);
+            if found.header.first <= through {
+                reach.add(found, &bytes, through, self.salvaged.lost.len() > lost);
+            }
         }
+        let ended = reach.last.is_some_and(|last| last >= through);
+        let next = usize::try_from(end).ok().and_then(|end| bytes.get(end..)?.first_chunk::<8>());
+        reach.end = match next {
+            _ if ended => End::Clean,
+            None if (bytes.len() as u64) < self.len => End::Lost,
+            Some(next) if *next != [0; 8] && next != MARK => End::Torn,
+            _ => End::Clean,
+        };
         if end == 0 && begun && !self.sound {
             self.salvaged.lost.push("no record of it can be read".to_owned());
         }

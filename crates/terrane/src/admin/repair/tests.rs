@@ -1,7 +1,8 @@
 //! Repair of small stores in memory: any damage, against what is known to be intact (`model`); the
 //! manifest and the keyspaces (`manifest`); tables (`tables`, `renamed`); logs (`logs`); what cannot be read
-//! (`sectors`).
+//! (`sectors`); rows that may not be what they were (`doubtful`).
 
+mod doubtful;
 mod logs;
 mod manifest;
 mod model;
@@ -10,9 +11,10 @@ mod sectors;
 mod tables;
 
 use super::*;
-use crate::Options;
-use crate::entry::Seq;
+use crate::batch::WriteBatch;
+use crate::entry::{Kind, Tag};
 use crate::executor::SliceExecutor;
+use crate::options::{Durability, Options};
 use crate::storage::vfs::{MemoryVfs, Vfs};
 use crate::storage::volume::VolumeOptions;
 use crate::storage::volume::superblock::{self, Slot};
@@ -127,7 +129,7 @@ impl Store {
 
 fn repaired(remains: Remains) -> (Db, Salvaged) {
     let target = Store::new(Layout::Directory).open();
-    let report = repair(remains, &target).unwrap();
+    let report = repair(remains, &target, DoubtfulRows::Together).unwrap();
     (target, report)
 }
 

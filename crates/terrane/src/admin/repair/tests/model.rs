@@ -33,7 +33,59 @@ pub(super) struct Sound {
     pub(super) store: Store,
     /// The operations of each batch.
     history: BTreeMap<Seq, Vec<Operation>>,
+    names: BTreeMap<u32, String>,
     rows: BTreeMap<String, Rows>,
+}
+
+impl Sound {
+    /// The rows after a write.
+    fn rows_after(&self, last: Seq) -> BTreeMap<String, Rows> {
+        let mut all: BTreeMap<String, Rows> =
+            self.names.values().map(|name| (name.clone(), Rows::new())).collect();
+        for (keyspace, key, value) in self.history.range(..=last).flat_map(|(_, batch)| batch) {
+            let rows = all.get_mut(&self.names[keyspace]).unwrap();
+            match value {
+                Some(value) => drop(rows.insert(key.clone(), value.clone())),
+                None => drop(rows.remove(key)),
+            }
+        }
+        all
+    }
+
+    /// Checks that each row of a repaired store that is not what it was after the last write that was found
+    /// lies in a range that the report calls doubtful, and that each range counts rows of the store.
+    pub(super) fn judge(&self, target: &Db, report: &Salvaged, context: &str) {
+        let expected = self.rows_after(report.last_write.unwrap_or(Seq::MAX));
+        let found = all_rows(target);
+        for (name, expected) in &expected {
+            let found = found.get(name).cloned().unwrap_or_default();
+            for key in expected.keys().chain(found.keys()) {
+                assert!(
+                    expected.get(key) == found.get(key) || is_doubtful(report, name, key),
+                    "{name} {} is {:?}, not {:?}: {context}",
+                    String::from_utf8_lossy(key),
+                    found.get(key),
+                    expected.get(key)
+                );
+            }
+        }
+        let doubtful = |(name, rows): (&String, &Rows)| {
+            rows.keys().filter(|key| is_doubtful(report, name, key)).count() as u64
+        };
+        let most: u64 = found.iter().map(doubtful).sum();
+        assert!(report.doubtful_rows <= most, "{context}");
+        let counted: u64 = report.doubtful.iter().map(|range| range.rows).sum();
+        assert!(report.doubtful_rows <= counted, "{context}");
+    }
+}
+
+/// Whether a report names a key as doubtful.
+pub(super) fn is_doubtful(report: &Salvaged, keyspace: &str, key: &[u8]) -> bool {
+    report.doubtful.iter().any(|range| {
+        range.keyspace.as_ref().is_none_or(|name| name == keyspace)
+            && range.from.as_ref().is_none_or(|from| from.as_slice() <= key)
+            && range.through.as_ref().is_none_or(|through| through.as_slice() >= key)
+    })
 }
 
 pub(super) fn sound(layout: Layout, seed: u64) -> Sound {
@@ -68,7 +120,9 @@ pub(super) fn sound(layout: Layout, seed: u64) -> Sound {
     db.close().unwrap();
     // Which removes what no commit names.
     store.open().close().unwrap();
-    Sound { store, history, rows }
+    let names =
+        keyspaces.iter().zip(KEYSPACES).map(|(keyspace, name)| (keyspace.id().0, name.into()));
+    Sound { store, history, names: names.collect(), rows }
 }
 
 /// What is done to a store.
@@ -242,7 +296,8 @@ fn add(state: &mut State, keyspace: u32, key: &[u8], version: Version) {
 }
 
 fn follow(sound: &Sound, seed: u64, what: Damage) {
-    let Sound { store, history, rows: sound_rows } = sound;
+    let sound_copy = sound;
+    let Sound { store, history, rows: sound_rows, .. } = sound;
     let store = store.copy();
     let layout = store.layout;
     let (version_set, storage) = store.look();
@@ -353,7 +408,12 @@ fn follow(sound: &Sound, seed: u64, what: Damage) {
         }
     }
     assert!(told.is_empty(), "{told:?} {context}");
-    assert_eq!(report.complete, manifest && nothing_lost, "{context}");
+    assert_eq!(
+        report.complete,
+        manifest && nothing_lost && report.doubtful.is_empty(),
+        "{context}"
+    );
+    sound_copy.judge(&target, &report, &context);
     if what.costs_nothing() {
         assert!(report.complete && all_rows(&target) == *sound_rows, "{context}");
         let told = what == Damage::HeadLost && layout == Layout::Volume;

@@ -1,0 +1,177 @@
+//! The entries of a keyspace, merged into the new store.
+
+use super::doubt::{Covered, Doubts, Part};
+use super::{Known, Salvaged, Sources};
+use crate::batch::WriteBatch;
+use crate::db::{Db, Keyspace};
+use crate::entry::{Kind, Tag};
+use crate::error::Result;
+use crate::memtable::MemtableCursor;
+use crate::options::Durability;
+use crate::table::Salvage;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
+use terrane_table::read::Cursor;
+
+/// Bytes of rows at which a batch is written.
+const BATCH_BYTES: usize = 1 << 20;
+
+/// One of the sequences that are merged.
+enum Source {
+    Table(usize, Box<Salvage>),
+    Log(MemtableCursor),
+}
+
+impl Source {
+    fn entry(&self) -> Option<(&[u8], Tag, &[u8])> {
+        match self {
+            Source::Table(_, table) => table.entry(),
+            Source::Log(log) => log.valid().then(|| (log.key(), log.tag(), log.value())),
+        }
+    }
+
+    /// The name of the table.
+    fn file<'a>(&self, report: &'a Salvaged) -> &'a str {
+        let Source::Table(at, _) = self else { return "log" };
+        report.files.get(*at).map_or("table", |file| &file.file)
+    }
+
+    fn next(&mut self) -> Result<()> {
+        match self {
+            Source::Table(_, table) => table.next(),
+            Source::Log(log) => log.next()?,
+        }
+        Ok(())
+    }
+}
+
+/// The merge of one keyspace.
+pub(super) struct Merge<'a> {
+    pub target: &'a Db,
+    pub keyspace: Keyspace,
+    /// The name of the keyspace for doubtful rows, if they are kept apart.
+    pub apart: Option<&'a str>,
+    pub doubts: Doubts,
+    pub known: &'a Known,
+    pub covered: &'a Covered,
+    pub id: u32,
+}
+
+/// Rows that wait to be written, and counts of all.
+#[derive(Default)]
+struct Rows {
+    batch: WriteBatch,
+    bytes: usize,
+    /// Rows in the keyspace itself.
+    put: u64,
+    apart: u64,
+    doubtful: u64,
+    keyspace_apart: Option<Keyspace>,
+}
+
+impl Merge<'_> {
+    /// Merges the entries into the new store; returns how many rows were put, and how many apart.
+    pub fn write(&mut self, sources: Sources, report: &mut Salvaged) -> Result<(u64, u64)> {
+        let mut all = Vec::new();
+        for (at, table) in sources.tables {
+            all.push(Source::Table(at, Box::new(table)));
+        }
+        if let Some(log) = &sources.log {
+            let mut cursor = log.cursor();
+            cursor.seek_first()?;
+            all.push(Source::Log(cursor));
+        }
+        // How many lost blocks of each source were seen.
+        let mut seen = vec![0; all.len()];
+        let mut heap = BinaryHeap::new();
+        let place = |source: &Source, n: usize| {
+            source.entry().map(|(key, tag, _)| Reverse((key.to_vec(), Reverse(tag), n)))
+        };
+        for (n, source) in all.iter().enumerate() {
+            self.see(source, seen.get_mut(n));
+            heap.extend(place(source, n));
+        }
+        let (mut rows, mut last) = (Rows::default(), None);
+        // What is wrong with entries that cannot be taken, by source.
+        let mut refused = BTreeSet::new();
+        while let Some(Reverse((key, _, n))) = heap.pop() {
+            let Some(source) = all.get_mut(n) else { continue };
+            if last.as_ref() != Some(&key) {
+                if let Some((key, tag, value)) = source.entry()
+                    && let Err(why) = self.take(key, tag, value, source.file(report), &mut rows)?
+                {
+                    refused.insert((n, why));
+                }
+                last = Some(key);
+            }
+            source.next()?;
+            self.see(source, seen.get_mut(n));
+            heap.extend(place(source, n));
+        }
+        self.target.write(rows.batch, Durability::Buffered)?;
+        for (n, source) in all.into_iter().enumerate() {
+            if let Source::Table(at, table) = source
+                && let Some(file) = report.files.get_mut(at)
+            {
+                let refused = refused.iter().filter(|(other, _)| *other == n);
+                file.lost.extend(refused.map(|(_, why)| why.clone()));
+                file.entries = table.entries();
+                file.lost_blocks = table.lost().to_vec();
+            }
+        }
+        report.doubtful_rows += rows.doubtful;
+        Ok((rows.put, rows.apart))
+    }
+
+    /// Adds the blocks that a table has lost before its current entry. None of them has keys before the
+    /// last one that was visited.
+    fn see(&mut self, source: &Source, seen: Option<&mut usize>) {
+        let (Source::Table(_, table), Some(seen)) = (source, seen) else { return };
+        for block in table.lost().iter().skip(*seen) {
+            let part = self.known.lost_block(self.id, table.number(), block, self.covered);
+            part.into_iter().for_each(|part| self.doubts.add(part));
+            *seen += 1;
+        }
+    }
+
+    /// Takes the newest version of a key; or says why it cannot be taken.
+    fn take(
+        &mut self,
+        key: &[u8],
+        tag: Tag,
+        value: &[u8],
+        file: &str,
+        rows: &mut Rows,
+    ) -> Result<Result<(), String>> {
+        let put = tag.kind() == Some(Kind::Put);
+        let doubtful = self.doubts.doubt(key, tag.seq(), put);
+        if tag.kind().is_none() {
+            let newer = Kind::newer(file, tag.kind_byte()).to_string();
+            let own = || Some(key.to_vec());
+            let (keyspace, from, through) = (Some(self.id), own(), own());
+            let part = Part::everything(file, newer.clone(), tag.seq());
+            self.doubts.add(Part { keyspace, from, through, ..part });
+            return Ok(Err(newer));
+        }
+        if !put {
+            return Ok(Ok(()));
+        }
+        if rows.bytes + key.len() + value.len() > BATCH_BYTES {
+            self.target.write(std::mem::take(&mut rows.batch), Durability::Buffered)?;
+            rows.bytes = 0;
+        }
+        rows.bytes += key.len() + value.len();
+        let apart = self.apart.filter(|_| doubtful);
+        let keyspace = match (apart, &rows.keyspace_apart) {
+            (Some(_), Some(apart)) => apart,
+            (Some(name), None) => rows.keyspace_apart.insert(self.target.keyspace(name)?),
+            (None, _) => &self.keyspace,
+        };
+        if let Err(e) = rows.batch.put(keyspace.id(), key, value) {
+            return Ok(Err(e.to_string()));
+        }
+        rows.doubtful += u64::from(doubtful);
+        *(if apart.is_some() { &mut rows.apart } else { &mut rows.put }) += 1;
+        Ok(Ok(()))
+    }
+}
