@@ -7,7 +7,7 @@
 //!   [`Totals`]. A [`ShapeEdit`] makes the next one.
 //! * [`plan`] has the nouns of compaction: groups, destinations, actions, changes of levels; a [`Reason`]
 //!   says why, in words and numbers.
-//! * [`Sequence`], [`vec_map`], [`sort_by`] and [`Flatten`] are the collections and algorithms under
+//! * [`Sequence`], [`SharedMap`], [`vec_map`], [`sort_by`] and [`Flatten`] are the collections and algorithms under
 //!   these. A browser downloads the code, so each of them exists once instead of once per type.
 //! * [`json`] is how a browser gets any of it.
 //! * [`Corruption`] and [`Stall`] are what errors and events both report.
@@ -28,6 +28,7 @@ pub mod reason;
 pub mod run;
 pub mod sequence;
 pub mod shape;
+pub mod shared_map;
 pub mod sort;
 pub mod stall;
 pub mod table_id_set;
@@ -54,6 +55,7 @@ pub use reason::{Of, Quantity, Reason, Relation, Term, Unit};
 pub use run::{Run, RunTables, Tables, tables_of};
 pub use sequence::{Place, Sequence};
 pub use shape::{Level, MAX_LEVELS, Placed, Shape};
+pub use shared_map::SharedMap;
 pub use sort::sort_by;
 pub use stall::Stall;
 pub use table_id_set::TableIdSet;

@@ -60,7 +60,7 @@ impl Engine {
         let create = Change::CreateKeyspace { id, name: name.to_owned(), policy };
         drop(state);
         let state = self.commit_edit(&edits, vec![create], &[], &[])?;
-        self.adopt_keyspaces(&state)?;
+        self.adopt_keyspaces(&state, id)?;
         Ok(id)
     }
 
@@ -99,6 +99,9 @@ impl Engine {
         let writer = lock(&self.writer);
         let mut state = lock(&self.state);
         tree.tables().for_each(|table| table.mark_dropped());
+        if self.is_crowded(&tree) {
+            self.crowded.fetch_sub(1, Ordering::Relaxed);
+        }
         let mut left = Keyspaces::clone(&keyspaces);
         left.remove(&id);
         self.keyspaces.store(Arc::new(left));
@@ -113,6 +116,7 @@ impl Engine {
                 tables.iter().for_each(|table| table.mark_dropped());
             }
         }
+        state.log_pins = None;
         state.unplanned.remove(&id);
         state.reshapes.remove(&id);
         state.ranges.retain(|request| request.keyspace != id);

@@ -3,7 +3,8 @@
 //! with logs (`recovery`), and what becomes of their files (`logs`); what writes wait for (`waits`), how
 //! near they are to that (`backpressure`), and how they slow down (`slowdown`); jobs slice by slice
 //! (`jobs`), who runs them (`executors`), flushes beside merges (`lanes`), and what becomes of their panics
-//! (`panics`); handles (`handles`), and the places that they are opened at (`paths`).
+//! (`panics`); handles (`handles`), and the places that they are opened at (`paths`); stores of many keyspaces
+//! (`many_keyspaces`).
 
 mod backpressure;
 #[cfg(not(target_arch = "wasm32"))]
@@ -17,6 +18,7 @@ mod jobs;
 #[cfg(not(target_arch = "wasm32"))]
 mod lanes;
 mod logs;
+mod many_keyspaces;
 #[cfg(not(target_arch = "wasm32"))]
 mod memory;
 #[cfg(not(target_arch = "wasm32"))]

@@ -7,10 +7,10 @@ use crate::event::Event;
 use crate::keyspace::KeyspaceId;
 use crate::options::Options;
 use crate::sync::{ArcSwap, Mutex};
-use crate::vec_map::VecMap;
 use crate::version::{FilterCounters, Histograms, KeyspaceRecord, SuperVersion, Tree};
 use std::sync::Arc;
 use terrane_policy::{Policy, PolicyOptions, PolicyStatus};
+use terrane_types::SharedMap;
 
 /// One keyspace of an open store.
 pub(crate) struct KeyspaceInner {
@@ -27,7 +27,7 @@ pub(crate) struct KeyspaceInner {
 }
 
 /// The live keyspaces.
-pub(crate) type Keyspaces = VecMap<KeyspaceId, Arc<KeyspaceInner>>;
+pub(crate) type Keyspaces = SharedMap<KeyspaceId, Arc<KeyspaceInner>>;
 
 impl KeyspaceInner {
     /// A keyspace that readers find in `tree`, and writers with a memtable of these options.
@@ -59,10 +59,10 @@ impl KeyspaceInner {
 }
 
 impl Engine {
-    /// Makes the keyspaces that the version set has and the engine has not.
-    pub(crate) fn adopt_keyspaces(&self, state: &State) -> Result<()> {
+    /// Makes the keyspaces from `first` on that the version set has and the engine has not.
+    pub(crate) fn adopt_keyspaces(&self, state: &State, first: KeyspaceId) -> Result<()> {
         let mut keyspaces = Keyspaces::clone(&self.keyspaces.load());
-        for (&id, record) in &state.version_set.keyspaces {
+        for (&id, record) in state.version_set.keyspaces.from(&first) {
             if !keyspaces.contains_key(&id) {
                 let keyspace = KeyspaceInner::new(id, record, Tree::default(), &self.options)?;
                 keyspaces.insert(id, Arc::new(keyspace));
@@ -71,5 +71,10 @@ impl Engine {
         }
         self.keyspaces.store(Arc::new(keyspaces));
         Ok(())
+    }
+
+    /// Whether a tree's level 0 is half full: its keyspace's policy may be asked before others.
+    pub(crate) fn is_crowded(&self, tree: &Tree) -> bool {
+        2 * tree.level0_runs() >= self.options.l0_stop_trigger
     }
 }

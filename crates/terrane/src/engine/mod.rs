@@ -51,12 +51,12 @@ use crate::options::Options;
 use crate::storage::Storage;
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{ArcSwap, Mutex, MutexGuard, lock};
-use crate::vec_map::VecMap;
 use crate::version::{Ids, LiveTable};
 use crate::wal::LogSync;
 use std::sync::Arc;
 use terrane_policy::Decision;
 use terrane_policy::event::tell_policy;
+use terrane_types::SharedMap;
 
 /// One open store. Shared by its callers and its executor.
 pub struct Engine {
@@ -75,13 +75,17 @@ pub struct Engine {
     /// Every entry up to here is in a memtable or a table.
     pub(crate) visible: AtomicU64,
     /// The sequences that snapshots hold, with how many hold each.
-    pub(crate) snapshots: Mutex<VecMap<Seq, usize>>,
+    pub(crate) snapshots: Mutex<SharedMap<Seq, usize>>,
     /// The least of [`State::reclaimable`], and the greatest number where that is empty. Written under the
     /// state lock.
     pub(crate) reclaimable_at: AtomicU64,
     pub(crate) counters: Counters,
     /// How many merges its executor runs at once.
     pub(crate) workers: AtomicUsize,
+    /// Whether a keyspace's policy may be due because of what was read.
+    pub(crate) reads_due: AtomicBool,
+    /// Keyspaces whose level 0 is half full ([`Engine::is_crowded`]).
+    pub(crate) crowded: AtomicUsize,
     /// Memory that all memtables take.
     pub(crate) memtable_bytes: AtomicU64,
     /// Those of it that sealed ones take, until their flush is installed.

@@ -12,6 +12,7 @@ use crate::storage::MappedFile;
 use crate::vec_map::{VecMap, VecSet};
 use crate::version::{Change, LiveTable, VersionSet};
 use crate::wal::LogId;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use terrane_policy::{
     Compaction, FlushPlan, Group, Observed, Order, Policy, Reshape, Running, TableId, validate,
@@ -155,6 +156,9 @@ pub(crate) enum Stage {
 pub(crate) struct State {
     pub version_set: VersionSet,
     pub sealed: VecMap<KeyspaceId, Vec<Sealed>>,
+    /// Sealed memtables that no job has taken, the oldest first, by keyspace and last sequence number.
+    /// Those of dropped keyspaces are passed over.
+    pub flushes: VecDeque<(KeyspaceId, Seq)>,
     pub compactions: Vec<RunningCompaction>,
     /// Merges of them that have parts which no job has taken.
     pub shared_merges: Vec<Arc<SharedMerge>>,
@@ -163,6 +167,8 @@ pub(crate) struct State {
     pub ranges: Vec<RangeRequest>,
     pub sealed_logs: Vec<SealedLog>,
     pub spare_logs: Vec<SpareLog>,
+    /// The number of the oldest sealed log, and how many memtables at most keep it, if they were counted.
+    pub log_pins: Option<(u64, usize)>,
     /// Whether a job is to make a spare log.
     pub spare_wanted: bool,
     /// Cloned by those who read logs over a while: what retires meanwhile does not get recycled.

@@ -1,8 +1,7 @@
 //! A flush takes effect: its tables are a new run of level 0, and logs retire.
 
 use super::policy_state::remembered;
-use super::show;
-use crate::engine::{EditLock, Engine, FlushStatus, Sealed};
+use crate::engine::{EditLock, Engine, FlushStatus, Sealed, State};
 use crate::entry::Seq;
 use crate::error::Result;
 use crate::event::Event;
@@ -83,12 +82,18 @@ impl Engine {
         // and they add to its end.
         let committed = self.commit_prepared(edits, prepared, &added, &retired.dropped);
         let mut state = committed.inspect_err(|_| self.write_again(id))?;
-        state.sealed.update(id, |queue| drop(queue.remove(at)));
+        let is_empty = state.sealed.update(id, |queue| {
+            drop(queue.remove(at));
+            queue.is_empty()
+        });
+        if is_empty {
+            state.sealed.remove(&id);
+        }
         #[cfg(not(target_arch = "wasm32"))]
         let mapped: Vec<_> =
             state.sealed_logs.iter_mut().take(retired.logs).map(|log| log.mapped.take()).collect();
         state.sealed_logs.drain(..retired.logs);
-        show(&state, &keyspace, tree, Some(&memtable));
+        self.show(&state, &keyspace, tree, Some(&memtable));
         // In this order: a writer in between must not take what is left for more than it is.
         self.memtable_bytes.fetch_sub(memtable.bytes() as u64, Ordering::Relaxed);
         self.sealed_bytes.fetch_sub(memtable.bytes() as u64, Ordering::Relaxed);
@@ -117,10 +122,13 @@ impl Engine {
         if state.in_doubt.is_some() {
             return;
         }
-        for sealed in state.sealed.get_mut(&id).into_iter().flatten() {
+        let State { sealed, flushes, .. } = &mut *state;
+        // The oldest comes to the front.
+        for sealed in sealed.get_mut(&id).into_iter().flatten().rev() {
             if let FlushStatus::Written { tables, .. } = &sealed.status {
                 tables.iter().for_each(|table| table.mark_dropped());
                 sealed.status = FlushStatus::Waiting;
+                flushes.push_front((id, sealed.through));
             }
         }
     }
@@ -128,11 +136,13 @@ impl Engine {
     /// A flush was abandoned: another job may take it.
     pub(crate) fn abandon_flush(&self, id: KeyspaceId, through: Seq) {
         let mut state = lock(&self.state);
-        let queue = state.sealed.get_mut(&id).into_iter().flatten();
+        let State { sealed, flushes, .. } = &mut *state;
+        let queue = sealed.get_mut(&id).into_iter().flatten();
         if let Some(sealed) = queue.into_iter().find(|s| s.through == through)
             && matches!(sealed.status, FlushStatus::Running)
         {
             sealed.status = FlushStatus::Waiting;
+            flushes.push_front((id, through));
         }
         drop(state);
         self.work_came();

@@ -1,7 +1,6 @@
 //! A group of a compaction takes effect: its outputs replace its inputs.
 
 use super::policy_state::{not_its_own, remembered};
-use super::show;
 use crate::engine::{Engine, State};
 use crate::error::Result;
 use crate::event::Event;
@@ -63,7 +62,7 @@ impl Engine {
         let mut state = self.commit_prepared(&edits, prepared, &added, &dropped)?;
 
         gone.iter().filter_map(|t| super_version.tree.table(*t)).for_each(|t| t.mark_dropped());
-        show(&state, &keyspace, tree, None);
+        self.show(&state, &keyspace, tree, None);
         if own && let Some(compaction) = state.compactions.iter_mut().find(|c| c.number == number) {
             compaction.untold = Observed::default();
         }

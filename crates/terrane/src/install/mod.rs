@@ -21,6 +21,7 @@ use crate::engine::{Engine, KeyspaceInner, State};
 use crate::error::Result;
 use crate::jobs::Outcome;
 use crate::memtable::Memtable;
+use crate::sync::atomic::Ordering;
 use crate::version::{LiveTable, SuperVersion, Tree, VersionSet};
 use std::sync::Arc;
 
@@ -61,20 +62,29 @@ impl Engine {
     }
 }
 
-/// Gives readers the keyspace's new tree, without `flushed`.
-fn show(
-    _: &State,
-    keyspace: &KeyspaceInner,
-    tree: Option<Arc<Tree>>,
-    flushed: Option<&Arc<Memtable>>,
-) {
-    let Some(tree) = tree else { return };
-    let super_version = keyspace.super_version.load_full();
-    let stays = |m: &&Arc<Memtable>| flushed.is_none_or(|f| !Arc::ptr_eq(f, m));
-    let sealed = super_version.sealed.iter().filter(stays).cloned().collect();
-    keyspace.super_version.store(Arc::new(SuperVersion {
-        active: super_version.active.clone(),
-        sealed,
-        tree,
-    }));
+impl Engine {
+    /// Gives readers the keyspace's new tree, without `flushed`.
+    fn show(
+        &self,
+        _: &State,
+        keyspace: &KeyspaceInner,
+        tree: Option<Arc<Tree>>,
+        flushed: Option<&Arc<Memtable>>,
+    ) {
+        let Some(tree) = tree else { return };
+        let super_version = keyspace.super_version.load_full();
+        let (was, is) = (self.is_crowded(&super_version.tree), self.is_crowded(&tree));
+        if is && !was {
+            self.crowded.fetch_add(1, Ordering::Relaxed);
+        } else if was && !is {
+            self.crowded.fetch_sub(1, Ordering::Relaxed);
+        }
+        let stays = |m: &&Arc<Memtable>| flushed.is_none_or(|f| !Arc::ptr_eq(f, m));
+        let sealed = super_version.sealed.iter().filter(stays).cloned().collect();
+        keyspace.super_version.store(Arc::new(SuperVersion {
+            active: super_version.active.clone(),
+            sealed,
+            tree,
+        }));
+    }
 }

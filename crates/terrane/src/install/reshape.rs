@@ -1,7 +1,6 @@
 //! A change of levels takes effect: runs are relabelled, and nothing is rewritten.
 
 use super::policy_state::{adopted, remembered};
-use super::show;
 use crate::engine::{Engine, PendingReshape};
 use crate::error::Result;
 use crate::event::Event;
@@ -41,7 +40,7 @@ impl Engine {
         let prepared = self.prepare(&edits, changes)?;
         let tree = self.next_tree(&prepared.version_set, &keyspace, &[]);
         let mut state = self.commit_prepared(&edits, prepared, &[], &[])?;
-        show(&state, &keyspace, tree, None);
+        self.show(&state, &keyspace, tree, None);
         state.reshapes.remove(&id);
         if !own {
             keyspace.access_stats.give_back(&observed);

@@ -85,7 +85,7 @@ impl Engine {
     pub fn lookup(&self, keyspace: KeyspaceId, keys: usize, at: Option<Seq>) -> Result<Lookup<'_>> {
         let keyspace = self.keyspace(keyspace)?;
         if keyspace.access_stats.looked_up(keys) {
-            self.work_came();
+            self.notify_due_policy();
         }
         let tracer = ReadTracer::default().watching(keyspace.access_stats.watched());
         let (super_version, seq) = self.super_version(&keyspace, at);
@@ -99,7 +99,7 @@ impl Engine {
     pub fn cursor(&self, keyspace: KeyspaceId, range: Range, at: Option<Seq>) -> Result<Cursor> {
         let keyspace = self.keyspace(keyspace)?;
         if keyspace.access_stats.scanned() {
-            self.work_came();
+            self.notify_due_policy();
         }
         let watched = keyspace.access_stats.watched();
         let (super_version, seq) = self.super_version(&keyspace, at);
@@ -133,13 +133,20 @@ impl Engine {
         Ok(trace)
     }
 
+    /// Lets a job search find the keyspaces whose policies are due because of reads.
+    fn notify_due_policy(&self) {
+        self.reads_due.store(true, Ordering::Relaxed);
+        self.work_came();
+    }
+
     /// Registers a snapshot at the last visible sequence.
     pub(crate) fn hold_snapshot(&self) -> Seq {
         let mut snapshots = lock(&self.snapshots);
         // Read under the lock: a merge that looks later finds either this snapshot or an older
         // present, and keeps what both see.
         let seq = self.visible.load(Ordering::Acquire);
-        snapshots.update(seq, |holders| *holders += 1);
+        let holders = snapshots.get(&seq).copied().unwrap_or(0);
+        snapshots.insert(seq, holders + 1);
         seq
     }
 

@@ -85,11 +85,12 @@ impl Engine {
         let obsolete_files = Arc::new(ObsoleteFiles::new(work.clone()));
         let ids = Arc::new(Ids::from(version_set.next_id));
         let jobs = JobContext::new(storage.clone(), obsolete_files, ids.clone(), &options);
-        let mut keyspaces = Keyspaces::default();
+        let (mut keyspaces, mut crowded) = (Keyspaces::default(), 0);
         for (&id, record) in version_set.keyspaces.iter() {
             let live = |info: &Arc<TableInfo>| jobs.live_table(info.clone());
             let tables: Vec<_> = record.shape.tables().map(|(.., info)| live(info)).collect();
             let tree = Tree::default().next(record.shape.clone(), &tables);
+            crowded += usize::from(2 * tree.level0_runs() >= options.l0_stop_trigger);
             keyspaces.insert(id, Arc::new(KeyspaceInner::new(id, record, tree, &options)?));
         }
         let state = State {
@@ -108,6 +109,8 @@ impl Engine {
             reclaimable_at: AtomicU64::new(Seq::MAX),
             counters: Counters::default(),
             workers: AtomicUsize::default(),
+            reads_due: AtomicBool::default(),
+            crowded: AtomicUsize::new(crowded),
             memtable_bytes: AtomicU64::new(0),
             sealed_bytes: AtomicU64::new(0),
             #[cfg(not(target_arch = "wasm32"))]
@@ -135,7 +138,7 @@ impl Engine {
             self.opened(number, number),
         ];
         let state = self.commit_edit(&self.lock_edits()?, changes, &[FileId::log(number)], &[])?;
-        self.adopt_keyspaces(&state)?;
+        self.adopt_keyspaces(&state, DEFAULT_ID)?;
         drop(state);
         let capacity = self.options.wal_file_bytes;
         self.begin_log(SpareLog { number, file_number: number, file, capacity }, 1, 0)

@@ -77,15 +77,15 @@ impl Engine {
     }
 
     fn next_flush(&self, state: &mut State) -> Option<Work> {
-        let (keyspace, sealed) = state
-            .sealed
-            .iter_mut()
-            .flat_map(|(id, queue)| queue.iter_mut().map(|s| (*id, s)))
-            .filter(|(_, s)| matches!(s.status, FlushStatus::Waiting))
-            .min_by_key(|(_, s)| s.through)?;
-        sealed.status = FlushStatus::Running;
-        let flush = Flush::new(keyspace, sealed.through, sealed.memtable.clone());
-        Some(Work::Flush(Box::new(flush)))
+        while let Some((keyspace, through)) = state.flushes.pop_front() {
+            let queue = state.sealed.get_mut(&keyspace).into_iter().flatten();
+            let mut waiting = queue.filter(|s| matches!(s.status, FlushStatus::Waiting));
+            let Some(sealed) = waiting.find(|s| s.through == through) else { continue };
+            sealed.status = FlushStatus::Running;
+            let flush = Flush::new(keyspace, through, sealed.memtable.clone());
+            return Some(Work::Flush(Box::new(flush)));
+        }
+        None
     }
 
     fn next_removal(&self, state: &mut State) -> Option<Work> {
@@ -106,8 +106,10 @@ impl Engine {
                 return Some(Work::SpareLog);
             }
             let keyspaces = self.keyspaces.load();
-            let due = keyspaces.values().filter(|keyspace| keyspace.access_stats.take_due());
-            state.unplanned.extend(due.map(|keyspace| keyspace.id));
+            if self.reads_due.swap(false, Ordering::Relaxed) {
+                let due = keyspaces.values().filter(|keyspace| keyspace.access_stats.take_due());
+                state.unplanned.extend(due.map(|keyspace| keyspace.id));
+            }
             let mut request = None;
             let mut begun = state.next_begun(1);
             if begun.is_none() {

@@ -55,6 +55,9 @@ impl Engine {
     /// Takes the turn to ask the next policy, if one is to be asked and no other is; only one whose level 0
     /// is to be emptied, if it is `urgent`.
     pub(crate) fn next_plan_request(&self, state: &mut State, urgent: bool) -> Option<PlanRequest> {
+        if urgent && self.crowded.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
         while !state.planning {
             // In turn, so that one whose policy always has a plan puts no other off.
             let mut ids: Vec<_> = state.unplanned.iter().copied().collect();
@@ -90,9 +93,8 @@ impl Engine {
     /// Whether a keyspace's level 0 is half full, and nothing that has begun empties it.
     fn level0_is_urgent(&self, state: &State, id: KeyspaceId) -> bool {
         let keyspaces = self.keyspaces.load();
-        let runs = |k: &Arc<KeyspaceInner>| k.super_version.load().tree.level0_runs();
-        2 * keyspaces.get(&id).map_or(0, runs) >= self.options.l0_stop_trigger
-            && !state.empties_level0(id)
+        let crowded = |k: &Arc<KeyspaceInner>| self.is_crowded(&k.super_version.load().tree);
+        keyspaces.get(&id).is_some_and(crowded) && !state.empties_level0(id)
     }
 
     /// Asks a policy once, with no lock held, and acts on what it says; returns a job that is to

@@ -3,6 +3,7 @@
 use super::bounds;
 use super::change::{Change, Features, Quarantine};
 use super::edit::Edit;
+use crate::codec::checksum;
 use crate::entry::Seq;
 use crate::error::{Corruption, Result};
 use crate::keyspace::KeyspaceId;
@@ -10,6 +11,7 @@ use crate::vec_map::VecMap;
 use crate::wal::LogId;
 use std::sync::Arc;
 use terrane_policy::{Compaction, Shape, ShapeEdit, TableInfo};
+use terrane_types::SharedMap;
 
 /// A live log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +55,9 @@ pub struct VersionSet {
     /// The next number for files, runs, logs and keyspaces.
     pub next_id: u64,
     /// The keyspaces.
-    pub keyspaces: VecMap<KeyspaceId, Arc<KeyspaceRecord>>,
+    pub keyspaces: SharedMap<KeyspaceId, Arc<KeyspaceRecord>>,
+    /// The keyspaces by the hashes of their names.
+    pub(crate) names: SharedMap<(u64, KeyspaceId), ()>,
     /// Compactions of which some groups are installed: what is left of each, by its number.
     pub remaining: VecMap<u64, (KeyspaceId, Arc<Compaction>)>,
     /// The live logs, oldest first.
@@ -116,6 +120,7 @@ impl VersionSet {
         match change {
             Change::NextId(n) => self.next_id = self.next_id.max(n),
             Change::CreateKeyspace { id, name, policy } => {
+                self.names.insert((name_hash(&name), id), ());
                 let record = KeyspaceRecord {
                     name,
                     policy,
@@ -128,7 +133,8 @@ impl VersionSet {
                 }
             }
             Change::DropKeyspace { id } => {
-                self.keyspaces.remove(&id).ok_or_else(|| unknown(id))?;
+                let dropped = self.keyspaces.remove(&id).ok_or_else(|| unknown(id))?;
+                self.names.remove(&(name_hash(&dropped.name), id));
                 shapes.remove(&id);
                 self.remaining.retain(|_, (keyspace, _)| *keyspace != id);
             }
@@ -248,8 +254,15 @@ impl VersionSet {
     /// The keyspace of this name.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<KeyspaceId> {
-        self.keyspaces.iter().find(|(_, k)| k.name == name).map(|(id, _)| *id)
+        let hash = name_hash(name);
+        let alike = self.names.from(&(hash, KeyspaceId(0))).map(|(key, ())| *key);
+        let mut alike = alike.take_while(|(other, _)| *other == hash).map(|(_, id)| id);
+        alike.find(|id| self.keyspaces.get(id).is_some_and(|record| record.name == name))
     }
+}
+
+fn name_hash(name: &str) -> u64 {
+    checksum(name.as_bytes(), 0)
 }
 
 fn misfit(expected: &str, found: &str) -> crate::Error {
@@ -357,6 +370,46 @@ mod tests {
         assert_eq!(all, [1, 2, 3]);
         assert_eq!(apply(vec![left(KeyspaceId(0), 1, Vec::new())]), [2, 3]);
         assert_eq!(apply(vec![Change::DropKeyspace { id: other }]), [3]);
+    }
+
+    fn create(id: u32, name: &str) -> Edit {
+        let (id, name, policy) = (KeyspaceId(id), name.to_owned(), "{}".to_owned());
+        Edit { changes: vec![Change::CreateKeyspace { id, name, policy }] }
+    }
+
+    #[test]
+    fn an_edit_shares_the_records_of_other_keyspaces() {
+        let mut version_set = VersionSet::default();
+        for n in 0..2000 {
+            version_set.apply(&create(n, &format!("keyspace {n}"))).unwrap();
+        }
+        let before = version_set.clone();
+        let keyspace = KeyspaceId(7);
+        version_set.apply(&create(2000, "one more")).unwrap();
+        version_set
+            .apply(&Edit { changes: vec![Change::Flushed { keyspace, through: 9 }] })
+            .unwrap();
+        // A record in a copied chunk has two owners.
+        let copied = before.keyspaces.values().filter(|record| Arc::strong_count(record) > 1);
+        assert!(copied.count() < 500);
+        assert_eq!((before.keyspaces.len(), version_set.keyspaces.len()), (2000, 2001));
+    }
+
+    #[test]
+    fn a_keyspace_is_found_by_its_name_until_it_is_dropped() {
+        let mut version_set = VersionSet::default();
+        for n in 0..300 {
+            version_set.apply(&create(n, &format!("keyspace {n}"))).unwrap();
+        }
+        for n in 0..300 {
+            let name = format!("keyspace {n}");
+            assert_eq!(version_set.find(&name), Some(KeyspaceId(n)));
+            let changes = vec![Change::DropKeyspace { id: KeyspaceId(n) }];
+            version_set.apply(&Edit { changes }).unwrap();
+            assert_eq!(version_set.find(&name), None);
+            version_set.apply(&create(1000 + n, &name)).unwrap();
+            assert_eq!(version_set.find(&name), Some(KeyspaceId(1000 + n)));
+        }
     }
 
     #[test]

@@ -149,14 +149,29 @@ impl Engine {
         }
     }
 
-    /// The least sequence that is in no table once `flushed` is in one; `Seq::MAX` if all are.
-    fn unflushed_min(&self, state: &State, flushed: &Arc<Memtable>) -> Seq {
+    /// The first sequence number of each memtable that is in no table once `flushed` is in one.
+    fn unflushed(&self, state: &State, flushed: &Arc<Memtable>) -> Vec<Seq> {
         let waits = |s: &&Sealed| !Arc::ptr_eq(&s.memtable, flushed);
-        let sealed =
-            state.sealed.values().filter_map(|q| q.iter().find(waits)?.memtable.first_seq());
+        let sealed = state.sealed.values().flatten().filter(waits);
+        let mut unflushed: Vec<_> = sealed.filter_map(|s| s.memtable.first_seq()).collect();
         let keyspaces = self.keyspaces.load();
         let active = keyspaces.values().filter_map(|k| k.super_version.load().active.first_seq());
-        sealed.chain(active).min().unwrap_or(Seq::MAX)
+        unflushed.extend(active);
+        unflushed
+    }
+
+    /// Whether some memtable beside `flushed` is known to keep the oldest sealed log. All memtables are
+    /// looked at only if it is not: once for each log that retires, and not for each flush.
+    fn log_is_kept(state: &mut State, flushed: &Arc<Memtable>) -> bool {
+        let Some(oldest) = state.sealed_logs.first() else { return true };
+        let keeps = flushed.first_seq().is_some_and(|first| first <= oldest.last);
+        match &mut state.log_pins {
+            Some((log, pins)) if *log == oldest.id.number => {
+                *pins = pins.saturating_sub(usize::from(keeps));
+                *pins > 0
+            }
+            _ => false,
+        }
     }
 
     /// The logs whose entries are all in tables once `flushed` is in one, and the changes that
@@ -167,11 +182,18 @@ impl Engine {
         flushed: &Arc<Memtable>,
         changes: &mut Vec<Change>,
     ) -> Retired {
-        let unflushed = self.unflushed_min(state, flushed);
+        if Self::log_is_kept(state, flushed) {
+            return Retired::default();
+        }
+        let unflushed = self.unflushed(state, flushed);
+        let first = unflushed.iter().copied().min().unwrap_or(Seq::MAX);
         let mut retired = Retired {
-            logs: state.sealed_logs.partition_point(|log| log.last < unflushed),
+            logs: state.sealed_logs.partition_point(|log| log.last < first),
             ..Retired::default()
         };
+        state.log_pins = state.sealed_logs.get(retired.logs).map(|log| {
+            (log.id.number, unflushed.iter().filter(|first| **first <= log.last).count())
+        });
         let Some(last) = retired.logs.checked_sub(1).and_then(|at| state.sealed_logs.get(at))
         else {
             return retired;

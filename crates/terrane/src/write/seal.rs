@@ -10,7 +10,7 @@
 //!
 //! The other share of the budget belongs to the cache: what open tables keep, index, filter, blocks.
 
-use crate::engine::{Engine, FlushStatus, Keyspaces, Sealed, State, Writer};
+use crate::engine::{Engine, FlushStatus, KeyspaceInner, Keyspaces, Sealed, State, Writer};
 use crate::entry::Seq;
 use crate::error::Result;
 use crate::event::Event;
@@ -20,6 +20,7 @@ use crate::sync::lock;
 use crate::version::SuperVersion;
 use crate::wal::LogWriter;
 use std::sync::Arc;
+use terrane_policy::sort_by;
 
 impl Engine {
     /// Seals what must be sealed after a commit that touched `touched`.
@@ -57,11 +58,11 @@ impl Engine {
         if sealed + current <= self.options.max_total_wal_bytes {
             return;
         }
-        loop {
-            let active = keyspaces.values();
-            let first =
-                active.filter_map(|k| Some((k.super_version.load().active.first_seq()?, k.id)));
-            let Some((first, id)) = first.min() else { return };
+        let first = |k: &Arc<KeyspaceInner>| k.super_version.load().active.first_seq();
+        let active = keyspaces.values().filter_map(|k| Some((first(k)?, k.id)));
+        let mut active: Vec<_> = active.collect();
+        sort_by(&mut active, Ord::cmp);
+        for (first, id) in active {
             // Older logs retire when what is sealed is flushed.
             let kept = state.sealed_logs.iter().filter(|log| log.last >= first);
             let kept = kept.map(|log| log.bytes).sum::<u64>();
@@ -106,6 +107,7 @@ impl Engine {
         self.sealed_bytes.fetch_add(bytes, Ordering::Relaxed);
         let waiting = Sealed { memtable, through, status: FlushStatus::Waiting };
         state.sealed.update(id, |queue| queue.push(waiting));
+        state.flushes.push_back((id, through));
         // A new flush is a new chance for work that failed.
         state.failed = None;
         self.work_came();
