@@ -9,6 +9,8 @@ mod copies;
 #[cfg(test)]
 mod crash;
 #[cfg(test)]
+mod foreign;
+#[cfg(test)]
 mod help;
 #[cfg(test)]
 mod load;

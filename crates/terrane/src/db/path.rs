@@ -24,12 +24,13 @@ pub(crate) fn hold(path: &Path, options: &Options) -> Result<(Directory, StoreLo
         .allow_mmap_writes(options.allow_mmap_writes)
         .allow_mmap_reads(options.allow_mmap_reads);
     let refuse = |why: String| Error::no_store(path.display().to_string(), why);
+    Directory::refuse_foreign(&vfs)?;
     if !create && Directory::is_unfinished(&vfs)? {
         return Err(refuse(UNFINISHED.to_owned()));
     }
     if !Directory::is_there(&vfs)? {
         let names = vfs.list()?;
-        match names.iter().find(|name| !Directory::is_name(name)) {
+        match names.iter().find(|name| Directory::is_other_name(name)) {
             Some(other) => return Err(refuse(format!("it has no file of one, but {other}"))),
             None if !create => return Err(refuse("it is empty".to_owned())),
             None => {}

@@ -32,6 +32,7 @@ use std::sync::Arc;
 mod commit;
 mod current;
 mod files;
+mod foreign;
 mod orphans;
 
 pub use current::decode_current;

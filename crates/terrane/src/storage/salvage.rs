@@ -52,8 +52,9 @@ pub struct Remains {
 /// Finds what is left of a store in a directory.
 ///
 /// # Errors
-/// I/O failures.
+/// [`crate::ErrorKind::NoStore`] if it holds the store of another program; I/O failures.
 pub fn directory(vfs: &dyn Vfs) -> Result<Remains> {
+    Directory::refuse_foreign(vfs)?;
     let mut remains = Remains::default();
     let current = Directory::current(vfs);
     remains.salts.extend(current.map(|(salt, _)| salt));

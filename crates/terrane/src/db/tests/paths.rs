@@ -66,6 +66,50 @@ fn a_directory_without_a_store_is_left_as_it_is_unless_one_is_to_be_created() {
 }
 
 #[test]
+fn a_store_of_another_program_is_named_and_left_alone() {
+    let leveldb = [("CURRENT", "MANIFEST-000002\n"), ("MANIFEST-000002", ""), ("000003.log", "")];
+    let rocksdb = [("CURRENT", ""), ("MANIFEST-000005", ""), ("OPTIONS-000007", "")];
+    let lost = [("MANIFEST-000002", ""), ("000005.ldb", "")];
+    let text = [("CURRENT", "on"), ("notes", "")];
+    for (files, named) in
+        [(&leveldb[..], "LevelDB"), (&rocksdb, "RocksDB"), (&lost, "LevelDB"), (&text, "CURRENT")]
+    {
+        let place = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            fs::write(place.path().join(name), text).unwrap();
+        }
+        let before = names(place.path());
+        for (create, read_only) in [(true, false), (false, false), (false, true)] {
+            let refused = why(hold(place.path(), &options(create, read_only)));
+            assert!(refused.contains(named), "{refused}");
+        }
+        let vfs = crate::storage::vfs::NativeVfs::read_only(place.path()).unwrap();
+        assert!(why(crate::storage::salvage::directory(&vfs)).contains(named));
+        assert_eq!(names(place.path()), before);
+    }
+}
+
+#[test]
+fn a_damaged_current_is_no_store_of_another_program() {
+    let place = tempfile::tempdir().unwrap();
+    Db::open(place.path(), options(true, false)).unwrap().close().unwrap();
+    fs::write(place.path().join("CURRENT"), "damaged").unwrap();
+    let opened = hold(place.path(), &options(true, false)).map(|(storage, _)| storage.recover());
+    assert!(matches!(opened.unwrap().map_err(Error::into_kind), Err(ErrorKind::Corrupt(_))));
+}
+
+#[test]
+fn lost_and_found_is_no_reason_to_refuse_a_new_store() {
+    let place = tempfile::tempdir().unwrap();
+    fs::create_dir(place.path().join("lost+found")).unwrap();
+    assert!(why(hold(place.path(), &options(false, false))).contains("it is empty"));
+    for _ in 0..2 {
+        Db::open(place.path(), options(true, false)).unwrap().close().unwrap();
+    }
+    assert!(place.path().join("lost+found").is_dir());
+}
+
+#[test]
 fn a_file_without_a_store_is_left_as_it_is_unless_one_is_to_be_created() {
     let place = tempfile::tempdir().unwrap();
     let file = |name: &str| place.path().join(name);

@@ -7,11 +7,11 @@
 //!
 //! `CREATING` has the same form, with the id of the store that is being created and generation 0.
 
-use super::{CREATING, CURRENT, CURRENT_TEMP, Directory, manifest_generation};
+use super::{CREATING, CURRENT, Directory, manifest_generation};
 use crate::codec::{Decoder, checksum};
 use crate::error::{Corruption, Error, Result};
 use crate::storage::manifest::{self, FRAME_ALIGN};
-use crate::storage::vfs::{LOCK, Vfs};
+use crate::storage::vfs::Vfs;
 use crate::storage::{FileId, Recovered, StoreId};
 
 const MAGIC: &[u8; 8] = b"TRNCUR\r\n";
@@ -46,7 +46,7 @@ pub fn decode_current(bytes: &[u8]) -> Option<(StoreId, u64, Vec<usize>)> {
 }
 
 /// The first bytes of a file, as many as `CURRENT` has.
-fn read(vfs: &dyn Vfs, name: &str) -> Result<Vec<u8>> {
+pub(super) fn read(vfs: &dyn Vfs, name: &str) -> Result<Vec<u8>> {
     let mut bytes = vec![0; 2 * COPY];
     let n = vfs.open(name)?.read_at(&mut bytes, 0)?;
     bytes.truncate(n);
@@ -105,7 +105,7 @@ impl Directory {
             let found = format!("no such file beside {name}");
             return Err(Corruption::new(CURRENT, 0, expected, found).into());
         }
-        match names.iter().find(|n| ![LOCK, CURRENT_TEMP].contains(&n.as_str())) {
+        match names.iter().find(|name| Directory::is_other_name(name)) {
             None => Ok(None),
             Some(other) => Err(Error::no_store(
                 self.vfs.place(),
