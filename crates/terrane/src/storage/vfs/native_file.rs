@@ -33,6 +33,11 @@ impl NativeFile {
         let _ = self.descriptors.with(&self.descriptor, fs::File::unlock);
     }
 
+    /// Bytes that a file of length `len` has more than this one.
+    fn growth_to(&self, len: u64) -> u64 {
+        len.saturating_sub(self.len().unwrap_or(0))
+    }
+
     fn error(&self, action: &'static str, wanted: u64, e: io::Error) -> Error {
         Error::io(action, &self.name, wanted, e)
     }
@@ -63,12 +68,12 @@ impl File for NativeFile {
 
     fn set_len(&self, len: u64) -> Result<()> {
         let resized = self.descriptors.write(&self.descriptor, |file| file.set_len(len));
-        resized.map_err(|e| self.error("resize", len, e))
+        resized.map_err(|e| self.error("resize", self.growth_to(len), e))
     }
 
     fn allocate(&self, len: u64) -> Result<()> {
         let allocated = self.descriptors.write(&self.descriptor, |file| allocate(file, len));
-        allocated.map_err(|e| self.error("allocate", len, e))
+        allocated.map_err(|e| self.error("allocate", self.growth_to(len), e))
     }
 
     #[cfg(target_os = "linux")]
