@@ -1,12 +1,13 @@
 //! Background work: the options of commands that have some done, and its statistics in words.
 
-use crate::waits;
+use crate::exit::Failure;
+use crate::{interrupt, waits};
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, value_parser};
 use indicatif::HumanBytes;
-use terrane::Options;
 use terrane::executor::{WorkerPool, workers};
 use terrane::stats::{BackgroundStats, JobStats, Stats};
+use terrane::{Db, Options};
 
 // How background work is done.
 #[derive(Args, Clone, Debug, Default)]
@@ -44,6 +45,12 @@ impl Background {
             ..options
         }
     }
+}
+
+/// Waits until no background work is left, or for a signal.
+pub fn wait_until_idle(db: &Db) -> Result<(), Failure> {
+    let db = db.clone();
+    interrupt::unless_heard("idle", move || Ok(db.wait_until_idle()?))
 }
 
 /// What was done in the background, and what writes waited for: none where there was nothing.

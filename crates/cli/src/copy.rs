@@ -1,23 +1,26 @@
 //! Writes a whole new store, or none: for `checkpoint`, `export`, `import` and `repair`.
 //!
-//! 1. The copy is written beside the target, under its name with `.unfinished` after it.
+//! 1. The copy is written beside the target, under a name that nothing has: the target's with
+//!    `.unfinished` after it, and a number where that is taken.
 //! 2. When it is complete and durable it is renamed: the target is the whole copy or nothing.
-//! 3. A copy that fails or is interrupted is removed. One that was killed stays under its name, and
-//!    the next one replaces it.
+//! 3. A copy that fails or is interrupted is removed. Nothing else is, so one that was killed stays.
 
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
+use crate::message;
 use crate::{interrupt, store};
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use terrane::Db;
 use terrane::storage::vfs::{NativeVfs, Vfs};
 use terrane::storage::{Directory, Storage, Volume};
-use terrane::{Db, ErrorKind};
 
 /// The suffix of a copy that is not complete yet.
 const UNFINISHED: &str = ".unfinished";
+/// Names that are tried for a copy that is not complete yet.
+const NAMES: u32 = 1000;
 
 /// What is written.
 #[derive(Clone, Copy)]
@@ -48,20 +51,55 @@ fn into_new(
     kind: Kind,
     fill: impl FnOnce(&Path) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
+    let target = &kind.named(target)?;
     if fs::symlink_metadata(target).is_ok() {
         return Err(Failure::taken(target));
     }
-    let unfinished = with_suffix(target, UNFINISHED);
-    kind.claim(&unfinished)?;
-    let made = fill(&unfinished).and_then(|()| {
-        let failed = |e| Failure::io(&format!("rename {}", unfinished.display()), &e);
-        fs::rename(&unfinished, target).map_err(failed)
+    let unfinished = kind.claim(target)?;
+    interrupt::remove_at_exit(&unfinished);
+    let made = fill(&unfinished)
+        .and_then(|()| interrupt::check())
+        .and_then(|()| rename(&unfinished, target));
+    let made = made.map_err(|failure| match kind.remove(&unfinished) {
+        Ok(()) if failure.is_interrupt() => failure.and(&format!(
+            "removed {}; there is no {}",
+            unfinished.display(),
+            target.display()
+        )),
+        Ok(()) => failure,
+        Err(e) => failure.and(&format!("{} is left: {e}", unfinished.display())),
     });
-    made.inspect_err(|_| {
-        // One that cannot be removed is replaced by the next copy.
-        let _ = kind.remove(&unfinished);
-    })?;
+    interrupt::keep_at_exit();
+    made?;
     sync_name(target)
+}
+
+/// Renames a complete copy, unless another process has taken its place meanwhile.
+fn rename(unfinished: &Path, target: &Path) -> Result<(), Failure> {
+    match rename_alone(unfinished, target) {
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Err(Failure::taken(target)),
+        renamed => {
+            renamed.map_err(|e| Failure::io(&format!("rename {}", unfinished.display()), &e))
+        }
+    }
+}
+
+/// Renames, where the system can in one step with looking whether there is something.
+fn rename_alone(from: &Path, to: &Path) -> io::Result<()> {
+    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        use rustix::io::Errno;
+        match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+            // The file system, or the system, cannot.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+            renamed => return Ok(renamed?),
+        }
+    }
+    match fs::symlink_metadata(to) {
+        Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+        Err(_) => fs::rename(from, to),
+    }
 }
 
 fn copy_into(db: &Db, target: &dyn Storage) -> Result<(), Failure> {
@@ -94,50 +132,51 @@ impl Kind {
         }
     }
 
-    /// Creates an empty one, replacing a copy that was killed.
-    fn claim(self, place: &Path) -> Result<(), Failure> {
-        let create = || match self {
+    /// The path without slashes at its end, which a directory's may have.
+    fn named(self, target: &Path) -> Result<PathBuf, Failure> {
+        let named: PathBuf = target.components().collect();
+        let end = target.as_os_str().as_encoded_bytes().last();
+        let slash = end.is_some_and(|end| std::path::is_separator(char::from(*end)));
+        if slash && matches!(self, Kind::File) {
+            let (found, named) = (target.display(), named.display());
+            let sentence = format!(
+                "expected the path of a file, found {found}, which ends as a directory's; for \
+                 example: {named}"
+            );
+            return Err(Failure::new(Exit::Input, sentence));
+        }
+        Ok(named)
+    }
+
+    /// Creates an empty one beside `target`, under a name that nothing has.
+    fn claim(self, target: &Path) -> Result<PathBuf, Failure> {
+        let create = |place: &Path| match self {
             Kind::Directory => fs::create_dir(place),
             Kind::File => File::create_new(place).map(drop),
         };
-        let failed = |e: io::Error| Failure::io(&format!("create {}", place.display()), &e);
-        match create() {
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
-                if !self.is_left_over(place)? {
-                    return Err(Failure::taken(place));
+        let first = with_suffix(target, UNFINISHED);
+        let others = (2..=NAMES).map(|n| with_suffix(target, &format!("{UNFINISHED}-{n}")));
+        for place in std::iter::once(first.clone()).chain(others) {
+            match create(&place) {
+                Ok(()) if place == first => return Ok(place),
+                Ok(()) => {
+                    let (first, beside) = (first.display(), place.display());
+                    let sentence = format!("{first} is there already, and is left alone");
+                    message::note(&format!("{sentence}; the copy is written to {beside}"));
+                    return Ok(place);
                 }
-                self.remove(place).and_then(|()| create()).map_err(failed)
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(e) => return Err(Failure::io(&format!("create {}", place.display()), &e)),
             }
-            created => created.map_err(failed),
         }
+        Err(Failure::taken(&first))
     }
 
+    /// Removes the copy, which this process made.
     fn remove(self, place: &Path) -> io::Result<()> {
         match self {
             Kind::Directory => fs::remove_dir_all(place),
             Kind::File => fs::remove_file(place),
-        }
-    }
-
-    /// Whether there is a store, or the beginning of one, that no process has open.
-    fn is_left_over(self, place: &Path) -> Result<bool, Failure> {
-        match self {
-            Kind::Directory if place.is_dir() => {
-                let vfs = NativeVfs::open(place, false)?;
-                if !vfs.list()?.iter().all(|name| Directory::is_name(name)) {
-                    return Ok(false);
-                }
-                Ok(vfs.lock("terrane").map(|_| true)?)
-            }
-            Kind::File if place.is_file() => match Volume::open_file(place, false)?.recover() {
-                Ok(_) => Ok(true),
-                Err(e) => match e.kind() {
-                    ErrorKind::Corrupt(_) => Ok(true),
-                    ErrorKind::NoStore(_) => Ok(false),
-                    _ => Err(e.into()),
-                },
-            },
-            _ => Ok(false),
         }
     }
 }

@@ -19,6 +19,7 @@ Exit codes:
   6    the store is damaged; repair: some of it could not be read, and the new store holds the rest
   7    I/O failure: permission denied, no space left, a failing device, a missing input file,
        out of memory
+  101  a defect of terrane itself, which panicked
   130  interrupted by Ctrl-C or SIGTERM; batches that were written stay";
 
 /// Why a command failed.
@@ -41,6 +42,8 @@ pub enum Exit {
     Damage = 6,
     /// The operating system reported a failure.
     Io = 7,
+    /// A thread panicked: the code that Rust gives a panic of the main thread.
+    Defect = 101,
     /// Interrupted by Ctrl-C or SIGTERM.
     Interrupted = 130,
 }
@@ -73,7 +76,21 @@ impl Failure {
 
     /// A failed `action`, such as "read names.tsv".
     pub fn io(action: &str, error: &io::Error) -> Self {
-        Failure::new(Exit::Io, format!("could not {action}: {error}"))
+        let failure = Failure::new(Exit::Io, format!("could not {action}: {error}"));
+        failure.with_limit(Some(error.kind()))
+    }
+
+    /// The failure, with the limit that was hit if it is that on the size of files.
+    fn with_limit(self, kind: Option<io::ErrorKind>) -> Self {
+        if kind != Some(io::ErrorKind::FileTooLarge) {
+            return self;
+        }
+        self.and(&match file_bytes_max() {
+            Some(bytes) => {
+                format!("this process may not write files of more than {bytes} bytes (`ulimit -f`)")
+            }
+            None => "the file system has no larger files".to_owned(),
+        })
     }
 
     /// A failed write to standard output.
@@ -87,6 +104,16 @@ impl Failure {
     /// The failure with where it happened before its sentence, such as "line 3".
     pub fn at(self, place: &str) -> Self {
         Failure { sentence: format!("{place}: {}", self.sentence), ..self }
+    }
+
+    /// The failure with another clause after its sentence.
+    pub fn and(self, clause: &str) -> Self {
+        Failure { sentence: format!("{}; {clause}", self.sentence), ..self }
+    }
+
+    /// Whether a signal is the reason.
+    pub fn is_interrupt(&self) -> bool {
+        self.exit == Exit::Interrupted
     }
 
     /// Prints the sentence.
@@ -107,8 +134,27 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match exit(&error) {
             Exit::Damage => Failure::damage(&error.to_string()),
-            exit => Failure::new(exit, error.to_string()),
+            exit => Failure::new(exit, error.to_string()).with_limit(io_kind(&error)),
         }
+    }
+}
+
+/// The limit of this process on the size of a file, in bytes, if it has one.
+fn file_bytes_max() -> Option<u64> {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, getrlimit};
+        getrlimit(Resource::Fsize).current
+    }
+    #[cfg(not(unix))]
+    None
+}
+
+/// The kind of the system's error, also of the write that closed the log.
+fn io_kind(error: &Error) -> Option<io::ErrorKind> {
+    match error.kind() {
+        ErrorKind::Poisoned(cause) => io_kind(cause),
+        _ => error.io_kind(),
     }
 }
 
@@ -138,7 +184,7 @@ mod tests {
         let (_, rows) = readme.split_once("| code | meaning |\n|---|---|\n").unwrap();
         let rows = rows.lines().map_while(|row| row.strip_prefix("| ")?.strip_suffix(" |"));
         let rows: Vec<_> = rows.map(|row| row.replacen(" | ", " ", 1)).collect();
-        assert_eq!(rows.len(), 9);
+        assert_eq!(rows.len(), 10);
         assert_eq!(unwrapped(TABLE), format!("Exit codes: {}", rows.join(" ")));
     }
 

@@ -28,13 +28,27 @@ mod store;
 mod waits;
 
 use clap::Parser;
+use exit::Failure;
+use std::io::Write;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let ended = cli::Cli::parse().command.run();
+    interrupt::ignore_file_limit();
+    let ended = match cli::Cli::try_parse() {
+        Ok(cli) => cli.command.run(),
+        Err(usage) if usage.use_stderr() => usage.exit(),
+        Err(help) => show(&help),
+    };
     interrupt::wait_if_ending();
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
+}
+
+/// Prints help or the version. The parser would do so itself, and take no notice of a full disk.
+fn show(help: &clap::Error) -> Result<(), Failure> {
+    let mut out = anstream::stdout().lock();
+    let shown = write!(out, "{}", help.render().ansi()).and_then(|()| out.flush());
+    shown.map_err(|e| Failure::stdout(&e))
 }

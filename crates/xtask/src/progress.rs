@@ -6,14 +6,14 @@
 //!    it prints prints only the last of these, and leaves it to others to show the rest.
 //! 3. The output is shown only when the command fails, then in full; that of an [`attempt`] never.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use std::cell::RefCell;
 use std::fmt::{self, Display, Formatter};
 use std::io::{self, BufRead, BufReader, IsTerminal, PipeReader, Write};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// How often the line is drawn again.
@@ -107,7 +107,7 @@ fn watch(label: &str, mut command: Command, failed: &str) -> Result<(ExitStatus,
     // Its end of the pipe must close with the child.
     drop(command);
 
-    let lines = read_lines(reader);
+    let (lines, reading) = read_lines(reader);
     let mut output = String::new();
     let status = loop {
         match lines.recv_timeout(TICK) {
@@ -116,7 +116,13 @@ fn watch(label: &str, mut command: Command, failed: &str) -> Result<(ExitStatus,
                 output.push_str(&line);
                 output.push('\n');
             }
-            Err(RecvTimeoutError::Disconnected) => break child.wait()?,
+            Err(RecvTimeoutError::Disconnected) => {
+                ensure!(
+                    reading.join().is_ok(),
+                    "{label}: the thread that reads its output panicked"
+                );
+                break child.wait()?;
+            }
             // A process that the child left behind may hold the pipe open for ever.
             Err(RecvTimeoutError::Timeout) => {
                 if let Some(status) = child.try_wait()? {
@@ -138,16 +144,16 @@ pub fn seconds(elapsed: Duration) -> String {
     }
 }
 
-fn read_lines(reader: PipeReader) -> Receiver<String> {
+fn read_lines(reader: PipeReader) -> (Receiver<String>, JoinHandle<()>) {
     let (sender, lines) = channel();
-    thread::spawn(move || {
+    let reading = thread::spawn(move || {
         for line in BufReader::new(reader).split(b'\n').map_while(Result::ok) {
             if sender.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
                 break;
             }
         }
     });
-    lines
+    (lines, reading)
 }
 
 /// Shows what one command is about.

@@ -2,6 +2,7 @@
 
 use crate::args::InStore;
 use crate::exit::Failure;
+use crate::interrupt;
 use crate::message::counted;
 use crate::output::Output;
 use crate::store;
@@ -9,6 +10,9 @@ use clap::Args;
 use std::path::Path;
 use terrane::storage::Orphan;
 use terrane::{CheckReport, Db};
+
+/// Bytes of tables between two looks for a signal.
+const STEP_BYTES: u64 = 1 << 20;
 
 /// Verify every byte of a store and report all damage
 ///
@@ -30,7 +34,13 @@ pub fn run(InStore { dir, args }: &InStore<CheckArgs>) -> Result<(), Failure> {
 
 /// Checks an open store; damage is a failure.
 pub fn check(place: &Path, db: &Db, args: &CheckArgs) -> Result<(), Failure> {
-    conclude(place, &db.check()?, args)
+    let mut check = db.begin_check()?;
+    loop {
+        interrupt::check()?;
+        if let Some(report) = check.step(STEP_BYTES)? {
+            return conclude(place, &report, args);
+        }
+    }
 }
 
 fn conclude(place: &Path, report: &CheckReport, args: &CheckArgs) -> Result<(), Failure> {

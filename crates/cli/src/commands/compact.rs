@@ -6,7 +6,7 @@ use crate::message;
 use crate::meter::Meter;
 use crate::output::Output;
 use crate::store::Opened;
-use crate::{interrupt, store};
+use crate::{background, interrupt, store};
 use clap::Args;
 use indicatif::{DecimalBytes, HumanBytes};
 use serde::Serialize;
@@ -54,7 +54,7 @@ pub fn run(Working { at, args, background }: &Working<CompactArgs>) -> Result<()
     store::change(at, background, |opened| {
         compact(opened, args)?;
         // Files that are not needed any more go now, not when the store is opened next.
-        Ok(opened.db.wait_until_idle()?)
+        background::wait_until_idle(&opened.db)
     })
 }
 

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 /// Write a store into a new single-file store
 ///
 /// Every command that takes a store's directory also takes such a file. Every table and log record is
-/// verified. The file is written as FILE.unfinished and renamed when it is complete; one that was
-/// killed is replaced by the next.
+/// verified. The file is written as FILE.unfinished, or another free name, and renamed when it is complete. An
+/// interrupted one is removed; one that was killed stays.
 #[derive(Args)]
 pub struct ExportArgs {
     /// The store: a directory, or a single-file store

@@ -1,6 +1,7 @@
 //! `keyspaces`: lists keyspaces with their sizes, or drops one.
 
 use crate::args::InStore;
+use crate::background;
 use crate::escape::printable;
 use crate::exit::Failure;
 use crate::output::Output;
@@ -57,7 +58,7 @@ pub fn keyspaces(place: &Path, db: &Db, args: &KeyspacesArgs) -> Result<(), Fail
             return Err(store::no_keyspace(db, place, name));
         }
         // Its files go now, not when the store is opened next.
-        return Ok(db.wait_until_idle()?);
+        return background::wait_until_idle(db);
     }
     let stats = db.stats()?;
     let rows: Vec<_> = stats.keyspaces.iter().map(row).collect();

@@ -5,14 +5,18 @@ use crate::escape::shown;
 use crate::exit::{Exit, Failure};
 use crate::message::counted;
 use crate::output::Output;
-use crate::store;
+use crate::{interrupt, store};
 use clap::Args;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use terrane::storage::File;
 use terrane::storage::salvage::{self, Remains};
 use terrane::storage::vfs::{NativeVfs, open_shared};
 use terrane::table::LostBlock;
-use terrane::{Db, ErrorKind, Options};
-use terrane::{DoubtfulRange, DoubtfulRows, Salvaged, SalvagedFile, repair};
+use terrane::{
+    Db, DoubtfulRange, DoubtfulRows, Error, ErrorKind, Options, Salvaged, SalvagedFile, repair,
+};
 
 /// Bytes at which the report cuts keys.
 const KEY_BYTES: usize = 40;
@@ -22,7 +26,7 @@ const KEY_BYTES: usize = 40;
 /// The damaged store is only read. The report lists its files, what was read of each, and what was
 /// lost: blocks with their keys, and parts of logs. It names and counts doubtful rows: a newer version or the
 /// delete of such a row may be lost. The exit code is 0 if nothing was lost, and 6 if something was or may
-/// have been; the new store holds the rest.
+/// have been; the new store holds the rest. An interrupted repair leaves no new store.
 #[derive(Args)]
 pub struct RepairArgs {
     /// The damaged store: a directory, or a single-file store
@@ -37,15 +41,57 @@ pub struct RepairArgs {
     pub json: bool,
 }
 
+/// A file of the damaged store that cannot be read after a signal: the repair then ends soon, and what it
+/// wrote is removed.
+struct Interruptible(Arc<dyn File>);
+
+impl File for Interruptible {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> terrane::Result<usize> {
+        if interrupt::check().is_err() {
+            return Err(Error::io("read", self.name(), 0, io::ErrorKind::Interrupted.into()));
+        }
+        self.0.read_at(buf, offset)
+    }
+
+    fn write_at(&self, _: &[u8], _: u64) -> terrane::Result<usize> {
+        Err(Error::read_only("write", self.name()))
+    }
+
+    fn sync(&self) -> terrane::Result<()> {
+        Err(Error::read_only("sync", self.name()))
+    }
+
+    fn set_len(&self, _: u64) -> terrane::Result<()> {
+        Err(Error::read_only("resize", self.name()))
+    }
+
+    fn len(&self) -> terrane::Result<u64> {
+        self.0.len()
+    }
+
+    fn next_data(&self, offset: u64) -> terrane::Result<u64> {
+        self.0.next_data(offset)
+    }
+}
+
 /// Writes the new store and reports what was read and lost; any loss is a failure.
 pub fn run(args: &RepairArgs) -> Result<(), Failure> {
+    interrupt::listen()?;
     let mut report = Salvaged::default();
-    read(&args.dir, |remains| {
+    read(&args.dir, |mut remains| {
+        for (_, file) in &mut remains.files {
+            *file = Arc::new(Interruptible(file.clone()));
+        }
         copy::into_new_directory(&args.target, |place| {
             let db = Db::open(place, Options::default())?;
             let apart =
                 if args.doubtful_apart { DoubtfulRows::Apart } else { DoubtfulRows::Together };
             report = repair(remains, &db, apart)?;
+            interrupt::check()?;
             Ok(db.close()?)
         })
     })?;

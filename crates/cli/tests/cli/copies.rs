@@ -1,6 +1,7 @@
 //! Whole stores into other places, and stores in a single file.
 
 use crate::place::{Place, names};
+use std::process::Stdio;
 
 /// A store of two keyspaces, some rows in tables and one in the log alone.
 fn store() -> Place {
@@ -75,17 +76,6 @@ fn what_is_there_already_is_left_alone() {
         place.run(&["checkpoint", "db", target]).fails(3, &[target, "there already"]);
         place.run(&["export", "db", target]).fails(3, &[target, "there already"]);
     }
-    place.file("new.unfinished", "hello");
-    for copy in ["export", "checkpoint"] {
-        place.run(&[copy, "db", "new"]).fails(3, &["new.unfinished", "there already"]);
-    }
-    assert_eq!(std::fs::read(place.path("new.unfinished")).unwrap(), b"hello");
-    std::fs::create_dir(place.path("more.unfinished")).unwrap();
-    place.file("more.unfinished/notes", "hello");
-    for copy in ["export", "checkpoint"] {
-        place.run(&[copy, "db", "more"]).fails(3, &["more.unfinished", "there already"]);
-    }
-    assert_eq!(names(&place.path("more.unfinished")), ["notes"]);
     assert_eq!(std::fs::read(place.path("taken")).unwrap(), b"hello");
     assert!(names(&place.path("empty")).is_empty());
     place.run(&["export", "db", "missing/f"]).fails(7, &["missing/f"]);
@@ -181,32 +171,68 @@ fn begin_copy(target: &dyn terrane::storage::Storage) {
 }
 
 #[test]
-fn a_copy_takes_the_place_of_one_that_was_killed() {
+fn a_copy_removes_nothing_that_it_did_not_make() {
     let place = store();
     let before = rows(&place, "db");
-    let unfinished = unfinished_volume();
-    for left in [&[][..], &unfinished] {
-        place.file("f.unfinished", left);
-        place.run(&["export", "db", "f"]).ok();
-        assert_eq!(rows(&place, "f"), before);
-        std::fs::remove_file(place.path("f")).unwrap();
+    place.file("text.unfinished", "hello");
+    place.file("killed.unfinished", unfinished_volume());
+    place.file("empty.unfinished", "");
+    place.run(&["export", "db", "whole.unfinished"]).ok();
+    place.run(&["checkpoint", "db", "tree.unfinished"]).ok();
+    for name in ["notes", "left"] {
+        std::fs::create_dir(place.path(&format!("{name}.unfinished"))).unwrap();
     }
-    for left in [&[][..], &["LOCK"], &["LOCK", "CREATING", "00000007.sst", "00000003.log"]] {
-        std::fs::create_dir(place.path("d.unfinished")).unwrap();
-        for name in left {
-            place.file(&format!("d.unfinished/{name}"), "");
+    place.file("notes.unfinished/text", "hello");
+    place.file("left.unfinished/CREATING", "");
+    let stores = ["whole.unfinished", "tree.unfinished"];
+    let contents = |name: &str| {
+        let path = place.path(name);
+        if path.is_dir() {
+            names(&path).concat().into_bytes()
+        } else {
+            std::fs::read(path).unwrap()
         }
-        place.run(&["checkpoint", "db", "d"]).ok();
-        assert_eq!(rows(&place, "d"), before);
-        place.run(&["check", "d"]).ok();
-        std::fs::remove_dir_all(place.path("d")).unwrap();
+    };
+    for name in ["text", "killed", "empty", "whole", "tree", "notes", "left"] {
+        let unfinished = format!("{name}.unfinished");
+        let found = contents(&unfinished);
+        for copy in ["export", "checkpoint", "repair"] {
+            let copied = place.run(&[copy, "db", name]);
+            assert!(
+                copied.err.contains(&format!("{unfinished} is there already")),
+                "{}",
+                copied.err
+            );
+            copied.ok();
+            assert_eq!(rows(&place, name), before);
+            assert!(contents(&unfinished) == found, "{copy} changed {unfinished}");
+            let copied = place.path(name);
+            match copied.is_dir() {
+                true => std::fs::remove_dir_all(copied).unwrap(),
+                false => std::fs::remove_file(copied).unwrap(),
+            }
+        }
     }
-    // One that is being made is not replaced.
-    place.file("f.unfinished", &unfinished);
-    let held = terrane::storage::Volume::open_file(&place.path("f.unfinished"), false).unwrap();
-    place.run(&["export", "db", "f"]).fails(5, &["f.unfinished is in use"]);
-    drop(held);
-    assert_eq!(names(&place.path(".")), ["db", "f.unfinished"]);
+    for name in stores {
+        assert_eq!(rows(&place, name), before);
+    }
+    assert_eq!(names(&place.path(".")).len(), 1 + 7, "{:?}", names(&place.path(".")));
+}
+
+#[test]
+fn a_slash_may_end_the_name_of_a_new_directory() {
+    let place = store();
+    let before = rows(&place, "db");
+    place.run(&["checkpoint", "db", "a/"]).ok();
+    place.run(&["repair", "db/", "./b//"]).ok();
+    place.run(&["export", "db", "f/"]).fails(3, &["path of a file", "f/", "for example: f"]);
+    place.run(&["export", "db", "f"]).ok();
+    place.run(&["import", "f", "c/"]).ok();
+    for copy in ["a", "b", "c", "f"] {
+        assert_eq!(rows(&place, copy), before);
+    }
+    place.run(&["checkpoint", "db", "a/"]).fails(3, &["a", "there already"]);
+    assert_eq!(names(&place.path(".")), ["a", "b", "c", "db", "f"]);
 }
 
 #[test]
@@ -250,17 +276,27 @@ fn a_copy_that_is_interrupted_leaves_nothing_behind() {
     let rows: String =
         (0..60_000u64).map(|n| format!("{:010x}{row}", n * 40_503 % 65_537)).collect();
     place.run_with_input(&["load", "db", "--format", "tsv"], rows.as_bytes()).ok();
-    for copy in ["export", "checkpoint"] {
-        let mut child = place.terrane(&[copy, "db", "c"]).spawn().unwrap();
+    for copy in ["export", "checkpoint", "repair"] {
+        let mut child = place
+            .terrane(&[copy, "db", "c"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         let id = child.id().to_string();
         while !place.path("c.unfinished").exists() && child.try_wait().unwrap().is_none() {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
         std::process::Command::new("kill").args(["-s", "TERM", &id]).status().unwrap();
-        match child.wait().unwrap().code() {
+        let ended = child.wait_with_output().unwrap();
+        let err = String::from_utf8(ended.stderr).unwrap();
+        match ended.status.code() {
             // It was done before it heard.
             Some(0) => std::fs::rename(place.path("c"), place.path(copy)).unwrap(),
-            code => assert_eq!(code, Some(130), "{copy}"),
+            code => {
+                assert_eq!(code, Some(130), "{copy}: {err}");
+                assert!(err.contains("interrupted; removed c.unfinished"), "{err}");
+            }
         }
         assert!(!place.path("c").exists() && !place.path("c.unfinished").exists());
     }

@@ -13,6 +13,8 @@ mod foreign;
 #[cfg(test)]
 mod help;
 #[cfg(test)]
+mod limits;
+#[cfg(test)]
 mod load;
 #[cfg(test)]
 mod place;

@@ -123,7 +123,7 @@ impl Bench<'_> {
         let writes = benchmark.writes();
         let (before, began) = (self.db.stats()?, self.compactions.mark());
         resident::reset();
-        let watch = Watch::over_files(self.dir.clone(), |_| true);
+        let mut watch = Watch::over_files(self.dir.clone(), |_| true);
         let operations = match writes {
             true => self.args.num(),
             false => self.args.reads.unwrap_or(self.args.num()),
@@ -136,7 +136,7 @@ impl Bench<'_> {
         }
         let idle_seconds = waits.then(|| waiting.elapsed().as_secs_f64());
         let after = self.db.stats()?;
-        tally.taken_peak = watch.peak().max(after.space.taken);
+        tally.taken_peak = watch.peak()?.max(after.space.taken);
         drop(watch);
         let row_bytes = self.args.row_bytes();
         let live_bytes = self.present.as_ref().map(|present| present.count() * row_bytes);

@@ -253,13 +253,13 @@ impl Mix<'_, '_> {
         }
     }
 
-    fn figures(&self, name: &str, begun: Begun, done: &Done) -> Result<PhaseFigures, Failure> {
+    fn figures(&self, name: &str, mut begun: Begun, done: &Done) -> Result<PhaseFigures, Failure> {
         let (before, after) = (begun.stats, self.bench.db.stats()?);
         let tables = |s: &Stats| s.flushed_bytes + s.merge_written_bytes;
         let of = |bytes: u64, of: u64| (of > 0).then(|| bytes as f64 / of as f64);
         let row_bytes = (self.bench.args.key_bytes + self.bench.args.value_bytes) as u64;
         let logical_bytes = self.present.count() * row_bytes;
-        let store_bytes_peak = begun.watch.peak();
+        let store_bytes_peak = begun.watch.peak()?;
         let seconds = done.busy.as_secs_f64().max(1e-9);
         let worst = done.slowest.map(|time| self.window as f64 / time.as_secs_f64().max(1e-9));
         let background = after.background.since(&before.background);

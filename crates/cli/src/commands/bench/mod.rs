@@ -69,7 +69,7 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
     interrupt::listen()?;
     let temporary = tempfile::Builder::new().prefix("terrane-bench-").tempdir();
     let temporary = temporary.map_err(|e| Failure::io("make a temporary directory", &e))?;
-    interrupt::remove_at_exit(temporary.path().to_owned());
+    interrupt::remove_at_exit(temporary.path());
     let mut out = Output::new();
     if let Some(workload) = args.workload()? {
         return run_workload(args, &workload, temporary.path());

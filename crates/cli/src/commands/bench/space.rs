@@ -1,6 +1,8 @@
 //! The room that a store takes at most, seen by a thread that looks at its files all the time: what
 //! a compaction takes until it has removed its inputs is there for a moment.
 
+use crate::exit::Failure;
+use crate::interrupt;
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,9 +38,15 @@ impl Watch {
         Watch { dir, counts, peak, ended, thread }
     }
 
-    /// The most bytes that were seen, now included: on a busy machine the thread may not have had its turn.
-    pub fn peak(&self) -> u64 {
-        self.peak.load(Ordering::Relaxed).max(taken(&self.dir, self.counts))
+    /// The most bytes that were seen, now included: on a busy machine the thread may not have run yet.
+    ///
+    /// # Errors
+    /// A panic of the thread, which has seen nothing since.
+    pub fn peak(&mut self) -> Result<u64, Failure> {
+        if self.thread.as_ref().is_some_and(JoinHandle::is_finished) {
+            self.thread.take().map_or(Ok(()), interrupt::join)?;
+        }
+        Ok(self.peak.load(Ordering::Relaxed).max(taken(&self.dir, self.counts)))
     }
 }
 
@@ -47,7 +55,7 @@ impl Drop for Watch {
         self.ended.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // A look that panicked has said so.
+            // A panic was printed, and no peak is asked for after it.
             let _ = thread.join();
         }
     }

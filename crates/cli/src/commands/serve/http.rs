@@ -4,6 +4,7 @@
 //! 2. A name that is not this machine's is refused: otherwise a page could have its own name lead here.
 
 use super::watchers::Watchers;
+use crate::exit::Failure;
 use hyper::body::{Body, Bytes, Frame, Incoming};
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue, ORIGIN, VARY,
@@ -18,7 +19,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use tokio::runtime::Builder;
 use tokio::sync::mpsc::Receiver;
@@ -30,22 +31,23 @@ pub const LOCALHOST: &str = "localhost";
 /// Between two tries to accept a connection, when one has failed.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
-/// Begins to serve on a thread of its own; returns where.
+/// Begins to serve on a thread of its own; returns where, and the thread, which ends with the process.
 pub fn serve(
     listen: SocketAddr,
     origins: Vec<String>,
     watchers: Arc<Watchers>,
-) -> io::Result<SocketAddr> {
+) -> io::Result<(SocketAddr, JoinHandle<()>)> {
     let listener = TcpListener::bind(listen)?;
     listener.set_nonblocking(true)?;
     let address = listener.local_addr()?;
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let site = Arc::new(Site { origins, watchers });
-    thread::Builder::new().name("terrane-serve".into()).spawn(move || {
-        // It ends with the process.
-        let _: io::Result<()> = runtime.block_on(accept(listener, site));
+    let thread = thread::Builder::new().name("terrane-serve".into()).spawn(move || {
+        if let Err(e) = runtime.block_on(accept(listener, site)) {
+            Failure::io("accept connections", &e).print();
+        }
     })?;
-    Ok(address)
+    Ok((address, thread))
 }
 
 async fn accept(listener: TcpListener, site: Arc<Site>) -> io::Result<()> {

@@ -15,7 +15,6 @@ use crate::store::{self, Opened};
 use clap::Args;
 use std::net::SocketAddr;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 use watchers::Watchers;
 
 pub const EXAMPLES: &str = "\
@@ -25,9 +24,6 @@ Examples:
   curl -N http://127.0.0.1:4540/events
 
 In the visualizer: File, Attach. Ctrl-C ends it, and so does leaving the shell.";
-
-/// How often a signal is looked for.
-const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Serve the events of a keyspace to the visualizer, while commands run on it
 ///
@@ -61,7 +57,7 @@ pub fn run(Working { at, args, background }: &Working<ServeArgs>) -> Result<(), 
     let watchers = Watchers::new(opened.keyspace.clone());
     opened.db.set_listener(Some(watchers.clone().listener(opened.merge.clone().listener())));
     let (listen, origins) = (args.listen, args.allow_origin.clone());
-    let address = http::serve(listen, origins, watchers)
+    let (address, server) = http::serve(listen, origins, watchers)
         .map_err(|e| Failure::io(&format!("listen on {listen}"), &e))?;
     message::note(&format!("events at http://{address}/events"));
     if shell::is_interactive() {
@@ -70,21 +66,26 @@ pub fn run(Working { at, args, background }: &Working<ServeArgs>) -> Result<(), 
     }
     interrupt::listen()?;
     let db = opened.db.clone();
-    run_until_signal(opened)?;
+    run_until_signal(opened, server)?;
     Ok(db.close()?)
 }
 
 /// Runs the commands of standard input beside this thread, which hears of a signal while they wait for
-/// another line.
-fn run_until_signal(mut opened: Opened) -> Result<(), Failure> {
-    let mut commands = Some(thread::spawn(move || shell::run_on(&mut opened)));
+/// another line. A panic of theirs, or the end of the server, ends it.
+fn run_until_signal(mut opened: Opened, server: JoinHandle<()>) -> Result<(), Failure> {
+    let commands = thread::Builder::new().name("commands".into());
+    let commands = commands.spawn(move || shell::run_on(&mut opened));
+    let mut commands = Some(commands.map_err(|e| Failure::io("start a thread", &e))?);
     while interrupt::check().is_ok() {
-        if commands.as_ref().is_some_and(JoinHandle::is_finished)
-            && let Some(Ok(ended)) = commands.take().map(JoinHandle::join)
-        {
-            ended?;
+        if server.is_finished() {
+            return Err(interrupt::ended(server));
         }
-        thread::sleep(PATIENCE);
+        if commands.as_ref().is_some_and(JoinHandle::is_finished)
+            && let Some(ended) = commands.take()
+        {
+            interrupt::join(ended)??;
+        }
+        thread::sleep(interrupt::PATIENCE);
     }
     Ok(())
 }

@@ -18,7 +18,7 @@ const HISTORY: &str = "TERRANE_HISTORY";
 
 /// Runs each line until the input ends; failures are printed and do not end it.
 pub fn run(opened: &mut Opened) -> Result<(), Failure> {
-    interrupt::listen()?;
+    interrupt::listen_in_shell()?;
     let config = Config::builder()
         .completion_type(CompletionType::List)
         .auto_add_history(true)
