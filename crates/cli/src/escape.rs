@@ -1,11 +1,15 @@
 //! Bytes as text that reads back as the same bytes.
 //!
 //! In tab-separated rows a field is UTF-8 text in which a tab is `\t`, a newline `\n`, a carriage
-//! return `\r`, a backslash `\\`, and each byte that no printable character has is `\xHH`. What is
-//! not printable: bytes that are no UTF-8, control characters, line and paragraph separators, byte
-//! order marks, and the marks that reverse the direction of text.
+//! return `\r`, a backslash `\\`, and each byte that no printable character has is `\xHH`; `\&` is
+//! nothing, for an empty key that is alone on its line, as in Haskell. Not printable are bytes that are
+//! no UTF-8, control characters, line and paragraph separators, byte order marks, and the marks that
+//! reverse the direction of text.
 
 use std::io::{self, Write};
+
+/// The escape that stands for no bytes: a line of an empty field would be an empty line.
+pub const NOTHING: &[u8] = br"\&";
 
 /// Writes `bytes` escaped, piece by piece: of long ones there is no second copy.
 pub fn escape(bytes: &[u8], out: &mut dyn Write) -> io::Result<()> {
@@ -50,6 +54,10 @@ pub fn unescape(field: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
             [_, b'n', after @ ..] => (b'\n', after),
             [_, b'r', after @ ..] => (b'\r', after),
             [_, b'\\', after @ ..] => (b'\\', after),
+            [_, b'&', after @ ..] => {
+                rest = after;
+                continue;
+            }
             [_, b'x', high, low, after @ ..] => match (digit(*high), digit(*low)) {
                 (Some(high), Some(low)) => (high << 4 | low, after),
                 _ => return Err(shown(escape, 4)),

@@ -1,11 +1,15 @@
 //! A row as text: a line that `load` reads back.
 
-use crate::escape::{escape, hex};
+use crate::escape::{NOTHING, escape, hex};
 use std::io::{self, Write};
 
 /// Key and value with a tab between, escaped.
 pub fn tsv(key: &[u8], value: Option<&[u8]>, out: &mut dyn Write) -> io::Result<()> {
     escape(key, out)?;
+    if key.is_empty() && value.is_none() {
+        // An empty line is no row.
+        out.write_all(NOTHING)?;
+    }
     if let Some(value) = value {
         out.write_all(b"\t")?;
         escape(value, out)?;

@@ -100,4 +100,10 @@ fn a_message_about_long_words_is_short() {
     let ended = place.run_with_input(&["shell", "db", "--create"], line.as_bytes());
     assert_eq!(ended.code, Some(2));
     assert!(ended.err.len() < 10_000, "{} bytes", ended.err.len());
+    place.file("rows.csv", "id,name\n1,x\n");
+    for key in ["3000000", "20210101", "18446744073709551615", "99999999999999999999999"] {
+        let load = place.run(&["load", "db", "rows.csv", "--key", key]);
+        assert!(matches!(load.code, Some(2 | 3)), "{}", load.err);
+        assert!(load.err.len() < 1000 && load.err.contains("for example: "), "{}", load.err);
+    }
 }

@@ -76,6 +76,19 @@ proptest! {
     }
 }
 
+#[test]
+fn the_keys_of_a_scan_loaded_again_are_the_same() {
+    let place = Place::new();
+    place.run_with_input(&["load", "a", "--format", "tsv"], b"\tempty\n\\\\&\ty\n").ok();
+    for format in ["tsv", "ndjson"] {
+        let keys = place.run(&["scan", "a", "--keys-only", "--format", format]).ok();
+        place.run_with_input(&["load", format, "--format", format], &keys).ok();
+        let found = contents(&place, format).into_keys().collect::<Vec<_>>();
+        assert_eq!(found, contents(&place, "a").into_keys().collect::<Vec<_>>());
+    }
+    assert_eq!(place.run(&["scan", "a", "--keys-only"]).text(), "\\&\n\\\\&\n");
+}
+
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         prop::collection::vec(any::<u8>(), 0..20),

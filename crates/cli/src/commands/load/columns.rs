@@ -2,23 +2,27 @@
 //!
 //! 1. The first record, be it a header or a row, says how many columns there are; every row has as
 //!    many.
-//! 2. A column is selected by its number, or by its name in the header.
+//! 2. A column is selected by its name in the header or, where no column has that name, by its number.
 //! 3. The value is by default the first column that is not the key. Where there is none, a row's
 //!    value is its position among the rows, from 0.
 
 use super::Row;
-use super::lines::Problem;
+use super::lines::{MAX_ROW_BYTES, Problem};
 use super::record::Record;
 use crate::escape::shown;
 use crate::exit::{Exit, Failure};
 use crate::message::counted;
 
+/// Columns of the longest example.
+const EXAMPLE_COLUMNS: usize = 16;
+
 /// A column, as it was asked for.
-#[derive(Debug)]
-enum Selector {
-    /// Its index, from 0.
-    Index(usize),
-    Name(String),
+#[derive(Debug, Default)]
+struct Selector {
+    /// The name, where there is a header.
+    name: Option<String>,
+    /// The index, from 0.
+    index: Option<usize>,
 }
 
 /// Where a value comes from.
@@ -48,7 +52,8 @@ pub struct Columns {
 impl Columns {
     /// Columns by number or name; without a header there are no names.
     pub fn new(key: Option<&str>, value: Option<&str>, header: bool) -> Result<Self, Failure> {
-        let key = key.map_or(Ok(Selector::Index(0)), |k| selector("--key", k, header))?;
+        let first = || Ok(Selector { name: None, index: Some(0) });
+        let key = key.map_or_else(first, |k| selector("--key", k, header))?;
         let value = value.map(|v| selector("--value", v, header)).transpose()?;
         Ok(Columns { key, value, header, resolved: None, position: 0 })
     }
@@ -82,11 +87,16 @@ impl Columns {
         Ok(true)
     }
 
-    /// A row of as many columns as the first, or as the selection needs.
+    /// Whether the first record was taken.
+    pub fn begun(&self) -> bool {
+        self.resolved.is_some()
+    }
+
+    /// A row of as many columns as the first, or as the selection needs; of many columns the first.
     pub fn example(&self, separator: &str) -> String {
         let index = |selector: &Selector| match selector {
-            Selector::Index(n) => *n,
-            Selector::Name(_) => 0,
+            Selector { name: None, index: Some(n) } => *n,
+            Selector { .. } => 0,
         };
         let Resolved { count, key, value } = self.resolved.unwrap_or_else(|| {
             let key = index(&self.key);
@@ -98,24 +108,27 @@ impl Columns {
             Value::Column(value) if n == value => "red".to_owned(),
             _ => format!("column {}", n + 1),
         };
-        (0..count).map(field).collect::<Vec<_>>().join(separator)
+        let mut fields: Vec<_> = (0..count.min(EXAMPLE_COLUMNS)).map(field).collect();
+        if count > EXAMPLE_COLUMNS {
+            fields.push(format!("... ({} in all)", columns_of(count)));
+        }
+        fields.join(separator)
     }
 
     fn resolve(&self, first: &Record, line: u64) -> Result<Resolved, Problem> {
         let count = first.len();
-        let find = |selector: &Selector| match selector {
-            Selector::Index(n) if *n < count => Ok(*n),
-            Selector::Index(n) => Err(Problem::row(
-                line,
-                format!("at least {}", columns_of(n + 1)),
-                columns_of(count),
-            )),
-            Selector::Name(name) => {
-                first.iter().position(|f| f == name.as_bytes()).ok_or_else(|| {
-                    let names: Vec<_> = first.iter().take(20).map(|f| shown(f, 40)).collect();
-                    let expected = format!("a column named {}", shown(name.as_bytes(), 200));
-                    Problem::row(line, expected, names.join(", "))
-                })
+        let named = |name: &String| first.iter().position(|field| field == name.as_bytes());
+        let find = |selector: &Selector| match (selector.name.as_ref(), selector.index) {
+            (Some(name), _) if let Some(n) = named(name) => Ok(n),
+            (_, Some(n)) if n < count => Ok(n),
+            (None, n) => {
+                let expected = format!("at least {}", columns_of(n.unwrap_or(0) + 1));
+                Err(Problem::row(line, expected, columns_of(count)))
+            }
+            (Some(name), _) => {
+                let names: Vec<_> = first.iter().take(20).map(|f| shown(f, 40)).collect();
+                let expected = format!("a column named {}", shown(name.as_bytes(), 200));
+                Err(Problem::row(line, expected, names.join(", ")))
             }
         };
         let key = find(&self.key)?;
@@ -135,13 +148,18 @@ fn selector(option: &str, text: &str, header: bool) -> Result<Selector, Failure>
             format!("{option}: expected {expected}, found {found}; for example: {option} 2"),
         )
     };
-    match text.parse::<usize>() {
-        Ok(number) => number
-            .checked_sub(1)
-            .map(Selector::Index)
-            .ok_or_else(|| refuse("a column's number, from 1")),
-        Err(_) if header => Ok(Selector::Name(text.to_owned())),
-        Err(_) => Err(refuse("a column's number from 1, or --header for names")),
+    // A row of the greatest length has no more fields.
+    let index = text.parse::<usize>().ok().filter(|n| *n <= MAX_ROW_BYTES);
+    let index = index.map(|number| number.checked_sub(1));
+    if header {
+        return Ok(Selector { name: Some(text.to_owned()), index: index.flatten() });
+    }
+    match index {
+        Some(Some(index)) => Ok(Selector { name: None, index: Some(index) }),
+        _ if text.parse::<u128>().is_ok() => {
+            Err(refuse(&format!("a column's number, from 1 to {MAX_ROW_BYTES}")))
+        }
+        _ => Err(refuse("a column's number from 1, or --header for names")),
     }
 }
 

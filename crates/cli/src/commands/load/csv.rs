@@ -4,6 +4,9 @@
 //! * A field that begins with a quote ends with one: commas and newlines in it are its own, and two
 //!   quotes stand for one. After it there is a comma or the end of the row.
 //! * A quote elsewhere stands for itself. Empty lines are no rows.
+//! * A first line such as `sep=;`, which Excel writes and hides, names the separator.
+//! * A first row without a comma, but with semicolons or tabs that are not quoted, is refused unless the
+//!   separator is given: its columns would be taken for one.
 //! * A carriage return that is neither quoted nor before a newline is refused: in a file whose rows
 //!   end so, all of them would be one.
 
@@ -16,6 +19,10 @@ use crate::escape::shown;
 
 /// Reads comma-separated rows.
 pub struct Csv {
+    /// The byte between two fields.
+    separator: u8,
+    /// Whether the command line or the first line names the separator.
+    named: bool,
     lines: Lines,
     columns: Columns,
     /// The lines of one row, with their ends.
@@ -24,8 +31,10 @@ pub struct Csv {
 }
 
 impl Csv {
-    pub fn new(lines: Lines, columns: Columns) -> Self {
-        Csv { lines, columns, raw: Vec::new(), record: Record::default() }
+    /// Rows with `separator` between fields, if it is given.
+    pub fn new(lines: Lines, columns: Columns, separator: Option<u8>) -> Self {
+        let (separator, named) = (separator.unwrap_or(b','), separator.is_some());
+        Csv { separator, named, lines, columns, raw: Vec::new(), record: Record::default() }
     }
 
     /// Reads the next record and returns the line where it begins; 0 at the end of the input.
@@ -35,6 +44,14 @@ impl Csv {
             self.raw.clear();
             if !self.lines.append(&mut self.raw)? {
                 return Ok(0);
+            }
+            if self.lines.number() == 1
+                && let Some(separator) = named_separator(without_end(&self.raw))
+            {
+                if !self.named {
+                    (self.separator, self.named) = (separator, true);
+                }
+                self.raw.clear();
             }
         }
         let line = self.lines.number();
@@ -53,8 +70,11 @@ impl Csv {
         if rest.first() == Some(&b'"') {
             return self.quoted_field(at + 1, line);
         }
-        let comma = memchr::memchr(b',', rest);
+        let comma = memchr::memchr(self.separator, rest);
         let text = comma.map_or(without_end(rest), |n| rest.get(..n).unwrap_or_default());
+        if at == 0 && comma.is_none() {
+            self.refuse_other_separator(text, line)?;
+        }
         if memchr::memchr(b'\r', text).is_some() {
             let expected = "a newline after each carriage return that is not quoted";
             return Err(Problem::row(line, expected, shown(text, 40)));
@@ -84,7 +104,7 @@ impl Csv {
                     self.record.field().push(b'"');
                     at += quote + 2;
                 }
-                [_, b',', ..] => {
+                [_, separator, ..] if *separator == self.separator => {
                     self.record.end_field();
                     return Ok(Some(at + quote + 2));
                 }
@@ -92,16 +112,34 @@ impl Csv {
                     self.record.end_field();
                     return Ok(None);
                 }
-                _ => {
-                    let expected = "a comma or the end of the row after a quoted field";
-                    return Err(Problem::row(
-                        line,
-                        expected,
-                        shown(without_end(after).get(1..).unwrap_or_default(), 40),
-                    ));
+                [_, other @ ..] => {
+                    if self.record.len() == 0 {
+                        self.refuse_other_separator(other.get(..1).unwrap_or_default(), line)?;
+                    }
+                    let expected = match self.separator {
+                        b',' => "a comma".to_owned(),
+                        other => shown(&[other], 1),
+                    };
+                    let expected = format!("{expected} or the end of the row after a quoted field");
+                    return Err(Problem::row(line, expected, shown(without_end(other), 40)));
                 }
+                [] => return Ok(None),
             }
         }
+    }
+
+    /// Refuses the first row if its only field, or what follows that, has a separator of other programs.
+    fn refuse_other_separator(&self, text: &[u8], line: u64) -> Result<(), Problem> {
+        let others = [(b';', "semicolons", "';'"), (b'\t', "tabs", r"'\t'")];
+        let other = others.iter().find(|(other, ..)| memchr::memchr(*other, text).is_some());
+        let Some((_, found, option)) = other.filter(|_| !self.named && !self.columns.begun())
+        else {
+            return Ok(());
+        };
+        let expected = format!(
+            "commas between fields, or --separator {option}; --separator , takes {found} as text"
+        );
+        Err(Problem::row(line, expected, format!("{found} in a first row without commas")))
     }
 }
 
@@ -121,6 +159,31 @@ impl Rows for Csv {
     }
 
     fn example(&self) -> String {
-        self.columns.example(",")
+        self.columns.example(&char::from(self.separator).to_string())
+    }
+}
+
+/// The separator that a first line names, such as `sep=;`.
+fn named_separator(line: &[u8]) -> Option<u8> {
+    let line = line.strip_prefix(b"\"").and_then(|line| line.strip_suffix(b"\"")).unwrap_or(line);
+    match line {
+        [name @ .., b'=', separator] if name.eq_ignore_ascii_case(b"sep") => {
+            Some(*separator).filter(|separator| is_separator(*separator))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a byte can lie between fields.
+fn is_separator(byte: u8) -> bool {
+    byte.is_ascii() && !byte.is_ascii_alphanumeric() && !matches!(byte, b'"' | b'\r' | b'\n')
+}
+
+/// The separator that the command line names.
+pub fn separator(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        br"\t" => Ok(b'\t'),
+        [byte] if is_separator(*byte) => Ok(*byte),
+        _ => Err(r"expected one ASCII character that is no letter, digit or quote; for example: ';' or '\t'".into()),
     }
 }

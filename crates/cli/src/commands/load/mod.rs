@@ -40,8 +40,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::thread;
-use std::time::Duration;
+use std::thread::{self, JoinHandle};
 use terrane::{Db, Durability, Keyspace, KeyspaceId};
 use terrane_policy::PolicyOptions;
 
@@ -59,11 +58,12 @@ pub struct LoadArgs {
     pub file: Option<PathBuf>,
     /// The format of a row [default: by the file's extension]
     ///
-    /// tsv: fields separated by tabs, with \t \n \r \\ \xHH for bytes that a field cannot hold.
+    /// tsv: fields separated by tabs, with \t \n \r \\ \xHH for bytes that a field cannot hold, and \& for
+    /// nothing.
     /// csv: RFC 4180. ndjson: a JSON object on each line.
     #[arg(long, value_enum)]
     pub format: Option<Format>,
-    /// The key's column: a number from 1, a name in the header, or (ndjson) a field
+    /// The key's column: a name in the header, a number from 1, or (ndjson) a field
     ///
     /// [default: column 1, or the field `key`] The field `key_hex` holds the key's bytes as
     /// hexadecimal digits.
@@ -78,8 +78,11 @@ pub struct LoadArgs {
     /// The first row names the columns (tsv, csv)
     #[arg(long)]
     pub header: bool,
-    /// Rows in a batch, which is written as a whole or not at all; it ends early at 16 MiB
-    #[arg(long, value_name = "ROWS", default_value_t = 1000,
+    /// The character between fields (csv) [default: `,`, or that of a first line `sep=;`]
+    #[arg(long, value_name = "CHAR", value_parser = csv::separator)]
+    pub separator: Option<u8>,
+    /// Rows in a batch, written whole or not at all; it ends early at 16 MiB [default: 1000]
+    #[arg(long, value_name = "ROWS", default_value_t = 1000, hide_default_value = true,
           value_parser = clap::value_parser!(u32).range(1..))]
     pub batch: u32,
     /// Make each batch durable before the next is written, instead of all of them at the end
@@ -105,8 +108,6 @@ pub enum Format {
 const INPUT_BYTES: usize = 1 << 20;
 /// Batches that the reader may be ahead of the writer.
 const BATCHES_AHEAD: usize = 4;
-/// How often Ctrl-C is looked for while the input is silent.
-const PATIENCE: Duration = Duration::from_millis(50);
 
 /// A row: what to put.
 #[derive(Debug, Default)]
@@ -169,7 +170,7 @@ fn load_into(
     let name = file.map_or("standard input".into(), |file| file.display().to_string());
     let reader = Reader::start(Batches::new(rows, name, args.batch))?;
     let mut progress = Progress::new(input_bytes);
-    let loaded = write(args, &reader, &mut progress, open, end);
+    let loaded = write(args, reader, &mut progress, open, end);
     let summary = progress.finish();
     message::note(&summary.to_string());
     loaded?;
@@ -184,12 +185,14 @@ fn load_into(
 /// Opens the store when the first batch has been read, and writes batches until there are no more.
 fn write(
     args: &LoadArgs,
-    reader: &Reader,
+    reader: Reader,
     progress: &mut Progress,
     open: impl FnOnce() -> Result<(Db, Keyspace), Failure>,
     end: impl FnOnce(Db) -> terrane::Result<()>,
 ) -> Result<(), Failure> {
-    next(&reader.first, progress)?;
+    if next(&reader.first, progress)?.is_none() {
+        return Err(interrupt::ended(reader.thread));
+    }
     let (db, keyspace) = open()?;
     let before = db.stats()?.waits;
     // A reader that has gone has failed, and left its failure where the loop finds it.
@@ -203,7 +206,8 @@ fn write(
                 }
                 progress.advance(rows, bytes, input_bytes);
             }
-            ended => break ended.map(drop),
+            Ok(None) => break interrupt::join(reader.thread),
+            Err(failure) => break Err(failure),
         }
     };
     if let Ok(stats) = db.stats() {
@@ -214,14 +218,14 @@ fn write(
     Ok(ended?)
 }
 
-/// What the reader sends next; none when it has ended.
+/// Returns the reader's next message, or `None` when its thread has ended or panicked.
 fn next<T>(
     from: &Receiver<Result<T, Failure>>,
     progress: &mut Progress,
 ) -> Result<Option<T>, Failure> {
     loop {
         interrupt::check()?;
-        match from.recv_timeout(PATIENCE) {
+        match from.recv_timeout(interrupt::PATIENCE) {
             Ok(found) => return found.map(Some),
             Err(RecvTimeoutError::Timeout) => progress.show(),
             Err(RecvTimeoutError::Disconnected) => return Ok(None),
@@ -236,6 +240,7 @@ struct Reader {
     /// Takes the keyspace that the batches are for.
     keyspace: SyncSender<KeyspaceId>,
     batches: Receiver<Result<Batch, Failure>>,
+    thread: JoinHandle<()>,
 }
 
 impl Reader {
@@ -258,8 +263,8 @@ impl Reader {
             }
         };
         let started = thread::Builder::new().name("rows".into()).spawn(read);
-        started.map_err(|e| Failure::io("start a thread", &e))?;
-        Ok(Reader { first, keyspace, batches })
+        let thread = started.map_err(|e| Failure::io("start a thread", &e))?;
+        Ok(Reader { first, keyspace, batches, thread })
     }
 }
 
@@ -299,9 +304,14 @@ fn input(file: Option<&Path>) -> Result<(Box<dyn BufRead + Send>, Option<u64>), 
 
 fn rows(args: &LoadArgs, format: Format, lines: Lines) -> Result<Box<dyn Rows>, Failure> {
     let columns = || Columns::new(args.key.as_deref(), args.value.as_deref(), args.header);
+    if args.separator.is_some() && format != Format::Csv {
+        let sentence =
+            "expected --separator with csv alone; for example: --format csv --separator ';'";
+        return Err(Failure::new(Exit::Usage, sentence));
+    }
     match format {
         Format::Tsv => Ok(Box::new(tsv::Tsv::new(lines, columns()?))),
-        Format::Csv => Ok(Box::new(csv::Csv::new(lines, columns()?))),
+        Format::Csv => Ok(Box::new(csv::Csv::new(lines, columns()?, args.separator))),
         Format::Ndjson if args.header => {
             let sentence = "expected --header with tsv or csv, found ndjson, whose fields have names; \
                             for example: --format ndjson --key id";

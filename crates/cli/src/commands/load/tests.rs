@@ -82,6 +82,92 @@ fn columns_are_selected_by_number_and_by_name() {
 }
 
 #[test]
+fn a_name_in_the_header_goes_before_a_number() {
+    let csv = "2,2021,1\na,b,c\n";
+    reads("csv --header --key 2021", csv, &[("b", "a")]);
+    reads("csv --header --key 2 --value 1", csv, &[("a", "c")]);
+    reads("csv --header --key 3 --value 2021", csv, &[("c", "b")]);
+    reads("csv --key 2 --value 1", "x,y\n", &[("y", "x")]);
+    refuses("csv --header --key 2022", csv, 1, ["named \"2022\"", "\"2021\""]);
+}
+
+#[test]
+fn an_example_has_a_bound() {
+    for key in ["16", "17", "3000000", "536870912"] {
+        let columns = Columns::new(Some(key), None, false).unwrap();
+        let example = columns.example(",");
+        assert!(example.len() < 300, "{example}");
+        assert_eq!(example.contains("apple"), key == "16", "{example}");
+    }
+    let beyond = Columns::new(Some("18446744073709551615"), None, false).unwrap_err();
+    assert!(format!("{beyond:?}").contains("1 to 536870912"), "{beyond:?}");
+}
+
+#[test]
+fn other_separators_are_named_or_refused() {
+    reads("csv", "sep=;\na;1,5\n", &[("a", "1,5")]);
+    reads("csv --header --key b", "\u{feff}\"SEP=\t\"\r\na\tb\r\n1\t2\r\n", &[("2", "1")]);
+    reads("csv --separator ;", "\"a;b\";1\nc;\"2\"\"\"\n", &[("a;b", "1"), ("c", "2\"")]);
+    reads(r"csv --separator \t", "a\t1\n", &[("a", "1")]);
+    reads("csv --separator ,", "a;1\nsep=;\n", &[("a;1", "0"), ("sep=;", "1")]);
+    reads("csv", "\"a;1\"\nb;2\n", &[("a;1", "0"), ("b;2", "1")]);
+    for row in ["a;1\nb;2\n", "\"a\";\"1\"\n", "\na;1"] {
+        refuses("csv", row, 1 + row.starts_with('\n') as u64, ["--separator ';'", "semicolons"]);
+    }
+    refuses("csv", "a\t1\n", 1, [r"--separator '\t'", "tabs"]);
+    refuses("csv", "a,1\n\"b\";2\n", 2, ["a comma or the end of the row", ";2"]);
+    for refused in ["csv --separator ab", "csv --separator x", "tsv --separator ;"] {
+        let args = format!("terrane load db --format {refused}");
+        let parsed = Cli::try_parse_from(args.split_whitespace()).map(|cli| cli.command);
+        let Ok(Command::Load(Working { args, .. })) = parsed else { continue };
+        let lines = Lines::new(Box::new(io::Cursor::new("")));
+        assert!(rows(&args, Format::Tsv, lines).is_err(), "{refused}");
+    }
+}
+
+/// Rows of which one panics.
+struct Panics(Lines, u64);
+
+impl Rows for Panics {
+    fn read(&mut self, row: &mut Row) -> Result<bool, Problem> {
+        self.1 = self.1.checked_sub(1).expect("the end of the rows that are there");
+        row.key = self.1.to_string().into();
+        Ok(true)
+    }
+
+    fn lines(&self) -> &Lines {
+        &self.0
+    }
+
+    fn example(&self) -> String {
+        String::new()
+    }
+}
+
+#[test]
+fn a_panic_of_the_reader_is_not_the_end_of_the_input() {
+    for before in [0, 25] {
+        let dir = tempfile::tempdir().unwrap();
+        let Command::Load(Working { args, .. }) =
+            Cli::parse_from(["terrane", "load", "db", "--batch", "10"]).command
+        else {
+            panic!("not a load");
+        };
+        let rows = Panics(Lines::new(Box::new(io::Cursor::new(""))), before);
+        let reader =
+            Reader::start(Batches::new(Box::new(rows), "rows".into(), args.batch)).unwrap();
+        let open = || {
+            let db = Db::open(dir.path(), terrane::Options::default())?;
+            let keyspace = db.default_keyspace();
+            Ok((db, keyspace))
+        };
+        let ended = write(&args, reader, &mut Progress::new(None), open, Db::close);
+        let failed = format!("{:?}", ended.unwrap_err());
+        assert!(failed.contains("the end of the rows") && failed.contains("Defect"), "{failed}");
+    }
+}
+
+#[test]
 fn a_row_of_another_width_is_malformed() {
     refuses("tsv", "a\tb\nc\n", 2, ["2 columns", "1 column"]);
     refuses("tsv", "a\nb\tc\n", 2, ["1 column", "2 columns"]);

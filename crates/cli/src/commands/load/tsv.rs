@@ -32,7 +32,7 @@ impl Rows for Tsv {
             self.record.clear();
             for field in self.line.split(|b| *b == b'\t') {
                 unescape(field, self.record.field()).map_err(|found| {
-                    Problem::row(number, r"an escape \t, \n, \r, \\ or \xHH", found)
+                    Problem::row(number, r"an escape \t, \n, \r, \\, \& or \xHH", found)
                 })?;
                 self.record.end_field();
             }
