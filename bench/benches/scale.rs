@@ -191,6 +191,7 @@ fn shape(tables: u32) -> Shape {
         last_seq: id,
         filter_bits: FilterBits::NONE,
         filter_bytes: 0,
+        kept: None,
         salt: 0,
         histogram: Default::default(),
         prefixes: Default::default(),
@@ -220,6 +221,7 @@ fn planning(tables: u32) {
         filter_bits: Options::default().table.filter_bits_per_key,
         workers: 1,
         l0_stop_trigger: Options::default().l0_stop_trigger,
+        oldest_snapshot: 0,
         fresh: RunId(9),
     };
     print!("{tables:>7} tables: a planning step");

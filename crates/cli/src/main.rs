@@ -8,6 +8,7 @@
 //! * `copy` - writes a whole new store, or none: for `checkpoint`, `export`, `import` and `repair`.
 //! * `escape`, `row`, `output`, `meter` - bytes and rows as text, where text goes, and progress.
 //! * `interrupt` - Ctrl-C and SIGTERM.
+//! * `pump` - rows that a thread reads, so that a signal is heard meanwhile.
 //! * `memory` - running out of memory.
 //! * `waits` - what writes waited for.
 
@@ -23,6 +24,7 @@ mod memory;
 mod message;
 mod meter;
 mod output;
+mod pump;
 mod row;
 mod store;
 mod waits;

@@ -3,8 +3,8 @@
 use crate::args::{InKeyspace, KeyRange};
 use crate::exit::Failure;
 use crate::output::Output;
-use crate::store::Opened;
-use crate::{interrupt, store};
+use crate::pump::{Order, pump};
+use crate::store::{self, Opened};
 use clap::Args;
 use serde::Serialize;
 
@@ -13,6 +13,9 @@ Examples:
   terrane count db
   terrane count db --prefix user:
   terrane count db --range a..m --json";
+
+/// Keys between two looks for a signal.
+const CHUNK_KEYS: u64 = 10_000;
 
 /// Count the keys of a keyspace, or of a range of it
 ///
@@ -42,12 +45,16 @@ pub fn run(InKeyspace { at, args }: &InKeyspace<CountArgs>) -> Result<(), Failur
 
 /// Prints the number of keys in the range.
 pub fn count(opened: &Opened, args: &CountArgs) -> Result<(), Failure> {
-    let mut cursor = opened.keyspace.cursor(args.range.parse(args.hex)?)?;
+    let cursor = opened.keyspace.cursor(args.range.parse(args.hex)?)?;
     let mut count = 0;
-    while cursor.next()?.is_some() {
-        count += 1;
-        interrupt::check()?;
-    }
+    let add = |keys: &mut u64, _: &[u8], _: &[u8]| {
+        *keys += 1;
+        Ok(*keys == CHUNK_KEYS)
+    };
+    pump(cursor, Order::ALL, add, |keys| {
+        count += keys;
+        Ok(())
+    })?;
     let mut out = Output::new();
     match args.json {
         true => out.json_line(&Report { count })?,

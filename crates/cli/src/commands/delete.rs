@@ -6,6 +6,7 @@ use crate::exit::{Exit, Failure};
 use crate::message::{self, counted};
 use crate::meter::Meter;
 use crate::output::Output;
+use crate::pump::{Order, pump};
 use crate::store::Opened;
 use crate::{interrupt, store};
 use clap::Args;
@@ -104,24 +105,29 @@ pub fn delete(opened: &Opened, args: &DeleteArgs) -> Result<(), Failure> {
 
 /// Deletes batch by batch what one scan finds, and counts the keys of the written batches.
 fn delete_range(opened: &Opened, args: &DeleteArgs, deleted: &mut u64) -> Result<(), Failure> {
-    let mut cursor = opened.keyspace.cursor(args.within()?)?;
+    let cursor = opened.keyspace.cursor(args.within()?)?;
     let mut meter = Meter::new(None);
-    loop {
-        interrupt::check()?;
-        let (mut batch, mut keys, mut bytes) = (WriteBatch::new(), 0, 0);
-        while keys < BATCH_KEYS
-            && bytes < BATCH_BYTES
-            && let Some((key, _)) = cursor.next()?
-        {
-            batch.delete(&opened.keyspace, key)?;
-            keys += 1;
-            bytes += key.len();
+    let keyspace = opened.keyspace.clone();
+    let add = move |keys: &mut Keys, key: &[u8], _: &[u8]| {
+        keys.batch.delete(&keyspace, key)?;
+        keys.count += 1;
+        keys.bytes += key.len();
+        Ok(keys.count == BATCH_KEYS || keys.bytes >= BATCH_BYTES)
+    };
+    pump(cursor, Order::ALL, add, |keys: Keys| {
+        if keys.count > 0 {
+            opened.db.write(keys.batch, Durability::Buffered)?;
         }
-        if keys == 0 {
-            return Ok(());
-        }
-        opened.db.write(batch, Durability::Buffered)?;
-        *deleted += keys;
+        *deleted += keys.count;
         meter.show(*deleted, || format!("deleted {}", counted(*deleted, "key", "keys")));
-    }
+        Ok(())
+    })
+}
+
+/// Keys that are deleted together.
+#[derive(Default)]
+struct Keys {
+    batch: WriteBatch,
+    count: u64,
+    bytes: usize,
 }

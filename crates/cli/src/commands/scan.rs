@@ -3,15 +3,21 @@
 use crate::args::{InKeyspace, KeyRange};
 use crate::exit::Failure;
 use crate::output::Output;
-use crate::store::Opened;
-use crate::{interrupt, row, store};
+use crate::pump::{Order, pump};
+use crate::row;
+use crate::store::{self, Opened};
 use clap::{Args, ValueEnum};
+use std::time::{Duration, Instant};
 
 pub const EXAMPLES: &str = "\
 Examples:
   terrane scan db --prefix user: --limit 10
   terrane scan db --from a --to m --keys-only     keys from a up to, not including, m
   terrane scan db --json | jq -r .value";
+
+/// Bytes of rows that are printed at once, and the time after which fewer are.
+const CHUNK_BYTES: usize = 64 << 10;
+const CHUNK_TIME: Duration = Duration::from_millis(100);
 
 /// Print keys and values in key order
 #[derive(Args)]
@@ -26,9 +32,9 @@ pub struct ScanArgs {
     pub limit: Option<u64>,
     /// The format of a row
     ///
-    /// tsv: key, tab, value, with \t \n \r \\ \xHH for bytes that a field cannot hold. ndjson:
-    /// {"key":..,"value":..}, or key_hex and value_hex for bytes that are not UTF-8. `load` reads
-    /// both back.
+    /// tsv: key, tab, value, with \t \n \r \\ \xHH for bytes that a field cannot hold, and \& for an
+    /// empty key without its value. ndjson: {"key":..,"value":..}, or key_hex and value_hex for bytes that
+    /// are not UTF-8. `load` reads both back.
     #[arg(long, value_enum, default_value = "tsv")]
     pub format: ScanFormat,
     /// The same as --format ndjson
@@ -57,20 +63,36 @@ pub fn run(InKeyspace { at, args }: &InKeyspace<ScanArgs>) -> Result<(), Failure
 
 /// Prints the rows in the range.
 pub fn scan(opened: &Opened, args: &ScanArgs) -> Result<(), Failure> {
-    let mut cursor = opened.keyspace.cursor(args.range.parse(args.hex)?)?;
+    let cursor = opened.keyspace.cursor(args.range.parse(args.hex)?)?;
     let format = if args.json { ScanFormat::Ndjson } else { args.format };
-    let mut left = args.limit.unwrap_or(u64::MAX);
+    let order = Order { reverse: args.reverse, limit: args.limit.unwrap_or(u64::MAX) };
+    let keys_only = args.keys_only;
+    let add = move |text: &mut Text, key: &[u8], value: &[u8]| {
+        let value = (!keys_only).then_some(value);
+        let written = match format {
+            ScanFormat::Tsv => row::tsv(key, value, &mut text.bytes),
+            ScanFormat::Ndjson => row::ndjson(key, value, &mut text.bytes),
+        };
+        written.map_err(|e| Failure::io("write a row", &e))?;
+        Ok(text.bytes.len() >= CHUNK_BYTES || text.begun.elapsed() >= CHUNK_TIME)
+    };
     let mut out = Output::new();
-    while left > 0
-        && let Some((key, value)) = if args.reverse { cursor.prev()? } else { cursor.next()? }
-    {
-        let value = (!args.keys_only).then_some(value);
-        out.write(|out| match format {
-            ScanFormat::Tsv => row::tsv(key, value, out),
-            ScanFormat::Ndjson => row::ndjson(key, value, out),
-        })?;
-        left -= 1;
-        interrupt::check()?;
-    }
+    pump(cursor, order, add, |text: Text| {
+        out.bytes(&text.bytes)?;
+        // Rows that are far between are shown as they are found.
+        if text.bytes.len() < CHUNK_BYTES { out.flush() } else { Ok(()) }
+    })?;
     out.finish()
+}
+
+/// Rows as text.
+struct Text {
+    bytes: Vec<u8>,
+    begun: Instant,
+}
+
+impl Default for Text {
+    fn default() -> Self {
+        Text { bytes: Vec::new(), begun: Instant::now() }
+    }
 }

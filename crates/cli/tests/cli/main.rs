@@ -31,4 +31,7 @@ mod shell;
 #[cfg(test)]
 mod simulate;
 #[cfg(test)]
+#[cfg(unix)]
+mod terminal;
+#[cfg(test)]
 mod trees;

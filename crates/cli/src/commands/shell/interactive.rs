@@ -1,54 +1,88 @@
 //! Lines typed on a terminal: a prompt, history and completion.
+//!
+//! 1. What was pasted may be several lines. Each is a command, unless quotes hold lines together.
+//! 2. Each command is kept in the history. Its failure, or a signal while it runs, is printed; a signal also
+//!    drops what was pasted after it.
+//! 3. Bytes that are not UTF-8 are refused with what was typed after them, which could mean something else.
 
 use super::command::{self, Next};
 use super::complete::Completion;
+use super::history::HistoryFile;
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::message;
 use crate::store::Opened;
-use rustyline::error::ReadlineError;
-use rustyline::history::FileHistory;
+use rustyline::error::{ReadlineError, Signal};
+use rustyline::history::MemHistory;
 use rustyline::{CompletionType, Config, Editor};
-use std::env;
-use std::io;
-use std::path::PathBuf;
-
-/// Names the history file; empty for none.
-const HISTORY: &str = "TERRANE_HISTORY";
+use std::io::{self, ErrorKind};
 
 /// Runs each line until the input ends; failures are printed and do not end it.
 pub fn run(opened: &mut Opened) -> Result<(), Failure> {
     interrupt::listen_in_shell()?;
-    let config = Config::builder()
-        .completion_type(CompletionType::List)
-        .auto_add_history(true)
-        .history_ignore_space(true)
-        .build();
-    let mut editor = Editor::<Completion, FileHistory>::with_config(config).map_err(failed)?;
-    let history = history_file();
-    if let Some(file) = &history {
-        // There is none yet, or it cannot be read: the shell works without.
-        let _ = editor.load_history(file);
+    let config =
+        Config::builder().completion_type(CompletionType::List).history_ignore_space(true).build();
+    let entries = MemHistory::with_config(&config);
+    let mut editor = Editor::<Completion, _>::with_history(config, entries).map_err(failed)?;
+    let mut history = HistoryFile::find();
+    for line in history.iter_mut().flat_map(HistoryFile::lines) {
+        editor.add_history_entry(line).map_err(failed)?;
     }
     message::note("`help` lists the commands, Tab completes them, Ctrl-D leaves");
     loop {
         editor.set_helper(Some(Completion::new(opened)));
-        let line = match editor.readline(&prompt(opened)) {
-            Ok(line) => line,
-            Err(ReadlineError::Interrupted) => continue,
+        let text = match editor.readline(&prompt(opened)) {
+            Ok(text) => text,
+            Err(ReadlineError::Interrupted | ReadlineError::Signal(Signal::Interrupt)) => continue,
             Err(ReadlineError::Eof) => return Ok(()),
+            Err(ReadlineError::Io(e)) if e.kind() == ErrorKind::InvalidData => {
+                discard_input();
+                let sentence = "expected UTF-8, found another byte; for example: put --hex 00ff 2a";
+                Failure::new(Exit::Usage, sentence).print();
+                continue;
+            }
             Err(e) => return Err(failed(e)),
         };
-        if let Some(file) = &history {
-            // As above.
-            let _ = editor.append_history(file);
-        }
         interrupt::reset();
-        match command::execute(opened, &line) {
-            Ok(Next::Exit) => return Ok(()),
-            Ok(Next::Continue) => {}
-            Err(failure) => failure.print(),
+        for line in commands(&text) {
+            if editor.add_history_entry(line).map_err(failed)?
+                && let Some(history) = &mut history
+            {
+                history.append(line);
+            }
+            match command::execute(opened, line) {
+                Ok(Next::Exit) => return Ok(()),
+                Ok(Next::Continue) => {}
+                Err(failure) => failure.print(),
+            }
+            if interrupt::check().is_err() {
+                break;
+            }
         }
+    }
+}
+
+/// The commands in a text: its lines, where quotes do not hold several together.
+fn commands(text: &str) -> Vec<&str> {
+    let (mut found, mut rest) = (Vec::new(), text);
+    while !rest.is_empty() {
+        let ends = rest.match_indices('\n').map(|(at, _)| at).chain([rest.len()]);
+        let mut parts = ends.map(|end| rest.split_at(end));
+        let whole = parts.find(|(line, _)| shlex::split(line).is_some());
+        let (line, after) = whole.unwrap_or((rest, ""));
+        found.push(line);
+        rest = after.strip_prefix('\n').unwrap_or(after);
+    }
+    found
+}
+
+/// Discards what was typed and not read yet.
+fn discard_input() {
+    #[cfg(unix)]
+    {
+        use rustix::termios::{QueueSelector, tcflush};
+        // Where that fails, the rest is read as a line.
+        let _ = tcflush(io::stdin(), QueueSelector::IFlush);
     }
 }
 
@@ -62,18 +96,30 @@ fn prompt(opened: &Opened) -> String {
     }
 }
 
-fn history_file() -> Option<PathBuf> {
-    match env::var_os(HISTORY) {
-        Some(file) => Some(PathBuf::from(file)).filter(|file| !file.as_os_str().is_empty()),
-        None => env::home_dir().map(|home| home.join(".terrane_history")),
-    }
-}
-
 fn failed(error: ReadlineError) -> Failure {
     match error {
         ReadlineError::Io(e) => Failure::io("read the terminal", &e),
         e => {
             Failure::new(Exit::Io, format!("could not read the terminal: {}", io::Error::other(e)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pasted_lines_are_commands_unless_quotes_join_them() {
+        for (text, expected) in [
+            ("", vec![]),
+            ("get a", vec!["get a"]),
+            ("put a 1\nput b 2\n", vec!["put a 1", "put b 2"]),
+            ("# don't\nget a", vec!["# don't", "get a"]),
+            ("put a 'two\nlines'\nget a", vec!["put a 'two\nlines'", "get a"]),
+            ("put a 'x\nget b", vec!["put a 'x\nget b"]),
+        ] {
+            assert_eq!(commands(text), expected);
         }
     }
 }

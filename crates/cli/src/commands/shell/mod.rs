@@ -4,9 +4,11 @@
 //!   that is open.
 //! * `interactive` - lines typed on a terminal.
 //! * `complete` - completion there.
+//! * `history` - the file that keeps these lines.
 
 mod command;
 mod complete;
+mod history;
 mod interactive;
 
 use crate::args::Working;
@@ -22,8 +24,9 @@ Examples:
   terrane shell db --read-only
   printf 'put a 1\\nput b 2\\ncount\\n' | terrane shell db --create
 
-A terminal has history, kept in ~/.terrane_history or the file that TERRANE_HISTORY names, and
-completion with Tab. Piped input runs line by line; the first error ends it, with its exit code.";
+A terminal has history, kept in ~/.terrane_history or the file that TERRANE_HISTORY names, unless that
+is another program's, and completion with Tab. Pasted lines are a command each. Piped input runs line by
+line; the first error ends it, with its exit code.";
 
 /// The longest piped line, in bytes, with its end.
 const MAX_LINE_BYTES: usize = 16 << 20;
