@@ -137,6 +137,26 @@ test("arguments that cannot be cloned fail only their call", async () => {
   assert.ok(started.at(-1).terminated);
 });
 
+test("a call that cannot be cloned fails alone in its message", async () => {
+  class Failing extends Stub {
+    postMessage(requests, transfer) {
+      if (requests.some(({ method }) => method === "flush"))
+        throw new DOMException("no", "DataCloneError");
+      super.postMessage(requests, transfer);
+    }
+  }
+  const stub = new Failing(emptyStore);
+  const db = await open("alone", { worker: () => stub });
+  const calls = [db.put("k", "v"), db.flush(), db.get("k")];
+  const settled = await Promise.allSettled(calls);
+  assert.deepEqual(
+    settled.map(({ reason }) => reason?.code),
+    [undefined, "invalid-argument", undefined],
+  );
+  assert.deepEqual(stub.operations, ["open", "write", "get"]);
+  await db.close();
+});
+
 test("a store opens in a browser that cannot query its locks", async () => {
   locks.query = () => Promise.reject(new DOMException("not now", "InvalidStateError"));
   const { worker } = workers(emptyStore);

@@ -124,3 +124,80 @@ test("suspending the page syncs, then aborts long calls", async (context) => {
     ],
   );
 });
+
+test("a call fails alone, whatever its message carries", async (context) => {
+  const worker = await here();
+  const db = await store(context, worker);
+  const gone = db.keyspace("cache");
+  await gone.put("a", "b");
+  await db.dropKeyspace("cache");
+  const none = db.keyspace("none", { create: false });
+  const before = worker.messages.length;
+  const across = [
+    { type: "put", key: "torn", value: "v" },
+    { type: "put", key: "torn", value: "v", keyspace: gone },
+  ];
+  const settled = await Promise.allSettled([
+    db.put("first", "1"),
+    gone.put("x", "y"),
+    db.batch(across),
+    none.put("x", "y"),
+    db.put("last", "2"),
+    db.put("synced", "3", { durability: "sync" }),
+    gone.delete("x", { durability: "sync" }),
+    db.getMany(["first", "torn", "last", "synced"]),
+  ]);
+  const codes = settled.map(({ reason }) => reason?.code);
+  const [ok, closed] = [undefined, "closed"];
+  assert.deepEqual(codes, [ok, closed, closed, "not-found", ok, ok, closed, ok]);
+  assert.deepEqual(settled.at(-1).value, ["1", undefined, "2", "3"]);
+  assert.ok(settled[0].value < settled[4].value && settled[4].value < settled[5].value);
+  // Together: the reply that waits for its sync, and one message for all others.
+  assert.equal(worker.messages.length, before + 2);
+});
+
+test("calls of a batch's own iterator keep their order", async (context) => {
+  const db = await store(context, await here());
+  const calls = [];
+  const operations = (end) =>
+    (function* () {
+      // One object for all operations, as loops reuse them.
+      const operation = { type: "put", key: "a", value: end };
+      yield operation;
+      calls.push(db.put("b", "2"), db.get("a"), db.put("c", "3"));
+      yield Object.assign(operation, { key: end, value: "4" });
+      if (end === "bad") throw new RangeError("no more");
+    })();
+  // A put of the same turn, whose message the batch joins.
+  calls.push(db.put("0", "0"));
+  await db.batch(operations("good"));
+  assert.equal((await Promise.all(calls))[2], undefined);
+  assert.deepEqual(await db.getMany(["a", "b", "c", "good"]), ["good", "2", "3", "4"]);
+  await db.batch(["a", "b", "c"].map((key) => ({ type: "delete", key })));
+  calls.push(db.put("0", "1"));
+  await assert.rejects(db.batch(operations("bad")), RangeError);
+  await Promise.all(calls);
+  assert.deepEqual(await db.getMany(["a", "b", "c", "bad"]), [undefined, "2", "3", undefined]);
+});
+
+test("entries before one that is not text reach the page", async (context) => {
+  const db = await store(context, await here());
+  await Promise.all([db.put("a", "1"), db.put("b", "2"), db.put(Uint8Array.of(0x63, 0xff), "3")]);
+  for (const [iteration, rows] of [
+    [() => db.keys(), ["a", "b"]],
+    [
+      () => db.entries(),
+      [
+        ["a", "1"],
+        ["b", "2"],
+      ],
+    ],
+  ]) {
+    const seen = [];
+    const failing = async () => {
+      for await (const row of iteration()) seen.push(row);
+    };
+    await assert.rejects(failing, { code: "invalid-argument", message: /expected UTF-8/ });
+    assert.deepEqual(seen, rows);
+  }
+});

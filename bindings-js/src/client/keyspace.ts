@@ -6,7 +6,7 @@ import type { Policy, PolicyOptions } from "../api/policies.ts";
 import type { Level } from "../api/stats.ts";
 import type { BatchOperation, KeyspaceOf } from "../api/store.ts";
 import { encodeBatch } from "../codec/batch.ts";
-import { type Encoder, encodeRange } from "../codec/encoder.ts";
+import { Encoder, encodeRange } from "../codec/encoder.ts";
 import { fromJson } from "../codec/json.ts";
 import { RANGE, WRITE } from "../codec/options.ts";
 import { toDurability, toPolicy } from "../codec/requests.ts";
@@ -39,12 +39,12 @@ export class Keyspace<K extends Encoding = "utf8", V extends Encoding = "utf8">
     options: WriteOptions & WaitOptions = {},
   ): Promise<number> {
     const { session } = this.scope;
-    return await this.#write(options, (batch, own) => {
+    const encode = (batch: Encoder, own: number) =>
       encodeBatch(batch, operations, own, (other) => {
         const mine = other instanceof Keyspace && other.scope.session.isSameStore(session);
         return mine ? other.scope.keyspace : undefined;
       });
-    });
+    return await this.#write(options, encode, true);
   }
 
   async levels(options: WaitOptions = {}): Promise<Level[]> {
@@ -76,13 +76,20 @@ export class Keyspace<K extends Encoding = "utf8", V extends Encoding = "utf8">
     await this.run(options, () => session.invoke("compact_range", keyspace, range), RANGE);
   }
 
+  /** Writes what `fill` encodes, which `calls` the store where it may do so: those calls come before. */
   async #write(
     options: WriteOptions & WaitOptions,
     fill: (batch: Encoder, keyspace: number) => void,
+    calls: boolean = false,
   ): Promise<number> {
     const { keyspace, session } = this.scope;
     const sync = toDurability(options, this.#durability) === "sync";
-    const write = () => session.write(sync, (batch) => fill(batch, keyspace));
+    const write = async () => {
+      if (!calls) return session.write(sync, (batch) => fill(batch, keyspace));
+      const own = new Encoder();
+      fill(own, keyspace);
+      return session.write(sync, (batch) => batch.add(own.bytes()));
+    };
     return await this.run(options, write, WRITE);
   }
 }

@@ -70,6 +70,7 @@ export class Line {
     try {
       this.#worker.postMessage(requests, buffers);
     } catch (cause) {
+      if (calls.length > 1) return calls.forEach((call) => this.send([call]));
       const message = `expected arguments that can be sent to a worker, found others: ${cause}`;
       return rejectAll(calls, new InvalidArgumentError(message, { cause }));
     }

@@ -1,14 +1,16 @@
 /**
  * Calls that have yet to be sent. The calls of one turn of the event loop travel in one message:
  * consecutive writes become one batch and consecutive reads one lookup, and the order of calls is
- * kept.
+ * kept. None of them fails because of another: where they cannot succeed together, the worker serves
+ * each by itself.
  */
 
 import type { Bytes, Decoded, Encoding } from "../api/data.ts";
 import type { TerraneError } from "../api/errors.ts";
 import { ByteList } from "../codec/byte-list.ts";
 import { Encoder, MAX_BATCH_BYTES } from "../codec/encoder.ts";
-import type { Operation } from "../codec/protocol.ts";
+import { decodeError } from "../codec/error-codec.ts";
+import type { Operation, Outcome } from "../codec/protocol.ts";
 import { checkLength } from "../codec/validate.ts";
 
 /** The size in bytes at which a group accepts no more calls. */
@@ -28,9 +30,18 @@ interface Group {
   /** What calls must have in common to join. */
   kind: string;
   encoder: Encoder;
+  /** The end of each call's bytes. */
+  ends: number[];
   /** The number of keys; 0 for writes. */
   size: number;
   reply: Promise<unknown>;
+}
+
+/** A call's place in its group. */
+interface Joined {
+  group: Group;
+  /** The number of earlier calls in the group. */
+  at: number;
 }
 
 export class Outbox {
@@ -61,10 +72,11 @@ export class Outbox {
    * is added.
    */
   async write(sync: boolean, fill: (encoder: Encoder) => void): Promise<number> {
-    const group = this.#join(`write ${sync}`, fill, () =>
+    const { group, at } = this.#join(`write ${sync}`, fill, () =>
       this.#push({ op: "write", batch: EMPTY, sync }),
     );
-    return (await group.reply) as number;
+    const sequence = await group.reply;
+    return (Array.isArray(sequence) ? valueOf(sequence, at) : sequence) as number;
   }
 
   /** Adds lookups of `keys`; resolves to their values, in order. */
@@ -77,14 +89,16 @@ export class Outbox {
     const fill = (encoder: Encoder) => {
       for (const key of keys) encoder.key(key);
     };
-    const group = this.#join(`get ${keyspace} ${snapshot}`, fill, () =>
-      this.#push({ op: "get", keyspace, snapshot, keys: EMPTY }).then(
-        (bytes) => new ByteList(bytes as Uint8Array),
+    const { group, at } = this.#join(`get ${keyspace} ${snapshot}`, fill, () =>
+      this.#push({ op: "get", keyspace, snapshot, keys: EMPTY }).then((values) =>
+        Array.isArray(values) ? values : new ByteList(values as Uint8Array),
       ),
     );
     const first = group.size;
     group.size += keys.length;
-    const values = (await group.reply) as ByteList;
+    const values = (await group.reply) as ByteList | Outcome[];
+    if (Array.isArray(values))
+      return new ByteList(valueOf(values, at) as Uint8Array).decode(encoding);
     return values.decode(encoding, first, first + keys.length);
   }
 
@@ -107,27 +121,30 @@ export class Outbox {
     this.fail(error);
   }
 
-  #join(kind: string, fill: (encoder: Encoder) => void, start: () => Promise<unknown>): Group {
+  #join(kind: string, fill: (encoder: Encoder) => void, start: () => Promise<unknown>): Joined {
     if (this.#closed !== undefined) throw this.#closed;
-    const group = this.#group;
+    let group = this.#group;
     if (group?.kind === kind && group.encoder.length < GROUP_BYTES) {
       append(group.encoder, fill);
-      return group;
+    } else {
+      const encoder = new Encoder();
+      append(encoder, fill);
+      this.#endGroup();
+      group = this.#group = { kind, encoder, ends: [], size: 0, reply: start() };
     }
-    const encoder = new Encoder();
-    append(encoder, fill);
-    this.#endGroup();
-    this.#group = { kind, encoder, size: 0, reply: start() };
-    return this.#group;
+    return { group, at: group.ends.push(group.encoder.length) - 1 };
   }
 
   /** Moves the group's bytes into its operation, which is the outbox's last. */
   #endGroup(): void {
     const last = this.#calls.at(-1)?.operation;
     if (this.#group !== undefined && last !== undefined) {
-      const bytes = this.#group.encoder.bytes();
+      const { encoder, ends } = this.#group;
+      const bytes = encoder.bytes();
       if (last.op === "write") last.batch = bytes;
       if (last.op === "get") last.keys = bytes;
+      const grouped = last.op === "write" || last.op === "get";
+      if (grouped && ends.length > 1) last.ends = Uint32Array.from(ends);
     }
     this.#group = undefined;
   }
@@ -143,6 +160,13 @@ export class Outbox {
     }
     return new Promise((resolve, reject) => this.#calls.push({ operation, resolve, reject }));
   }
+}
+
+/** Returns the value of a call that was served by itself, or throws its error. */
+function valueOf(outcomes: Outcome[], at: number): unknown {
+  const outcome = outcomes[at] as Outcome;
+  if ("error" in outcome) throw decodeError(outcome.error);
+  return outcome.value;
 }
 
 /** Encodes all of a call's operations, or throws and leaves the encoder unchanged. */

@@ -61,6 +61,13 @@ export class Encoder {
     if (key !== undefined) this.key(key);
   }
 
+  /** Appends what another encoder has encoded. */
+  add(bytes: Uint8Array): void {
+    this.#reserve(bytes.length);
+    this.#bytes.set(bytes, this.#length);
+    this.#length += bytes.length;
+  }
+
   /** Everything encoded so far, as a view of the encoder's buffer. */
   bytes(): Uint8Array<ArrayBuffer> {
     return this.#bytes.subarray(0, this.#length);

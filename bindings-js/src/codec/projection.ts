@@ -11,7 +11,8 @@ export const PAGE_BYTES: number = 256 << 10;
 export interface Projection<T> {
   keys: boolean;
   values: boolean;
-  decode(page: Uint8Array): T[];
+  /** Returns the rows of a page; iterating throws at the first that does not decode, not before. */
+  decode(page: Uint8Array): Iterable<T>;
 }
 
 /** Keys only, or values only. */
@@ -22,7 +23,10 @@ export function single<E extends Encoding>(
   return {
     keys: column === "keys",
     values: column === "values",
-    decode: (page) => new ByteList(page).decode(encoding) as Decoded<E>[],
+    decode(page) {
+      const list = new ByteList(page);
+      return rows(list.size, (from, to) => list.decode(encoding, from, to) as Decoded<E>[]);
+    },
   };
 }
 
@@ -36,9 +40,28 @@ export function pairs<K extends Encoding, V extends Encoding>(
     values: true,
     decode(page) {
       const keyList = new ByteList(page);
-      const keys = keyList.decode(keyEncoding) as Decoded<K>[];
-      const values = new ByteList(page, keyList.end).decode(valueEncoding) as Decoded<V>[];
-      return keys.map((key, at) => [key, values[at] as Decoded<V>]);
+      const valueList = new ByteList(page, keyList.end);
+      return rows(keyList.size, (from, to) => {
+        const keys = keyList.decode(keyEncoding, from, to) as Decoded<K>[];
+        const values = valueList.decode(valueEncoding, from, to) as Decoded<V>[];
+        return keys.map((key, at) => [key, values[at] as Decoded<V>]);
+      });
     },
   };
+}
+
+/** Decodes the rows of a page together, which is faster, or one by one where that fails. */
+function rows<T>(size: number, decode: (from: number, to: number) => T[]): Iterable<T> {
+  try {
+    return decode(0, size);
+  } catch {
+    return oneByOne(size, decode);
+  }
+}
+
+function* oneByOne<T>(
+  size: number,
+  decode: (from: number, to: number) => T[],
+): Generator<T, void, undefined> {
+  for (let at = 0; at < size; at++) yield* decode(at, at + 1);
 }

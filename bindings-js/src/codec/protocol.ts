@@ -101,13 +101,22 @@ export interface Call {
   args: unknown[];
 }
 
+/**
+ * The boundaries of calls that share an operation. They succeed together; otherwise each is tried by itself,
+ * and the reply's value is a list of their outcomes.
+ */
+export interface Grouped {
+  /** The end of each call's bytes; undefined for a single call. */
+  ends?: Uint32Array | undefined;
+}
+
 /** What a worker does. */
 export type Operation =
   | ({ op: "open" } & OpenRequest)
-  /** Commits a batch; if `sync`, the reply waits until it is durable. */
-  | { op: "write"; batch: Uint8Array; sync: boolean }
-  /** Looks keys up. */
-  | { op: "get"; keyspace: number; snapshot: number; keys: Uint8Array }
+  /** Commits a batch, of one or several calls; if `sync`, the reply waits until it is durable. */
+  | ({ op: "write"; batch: Uint8Array; sync: boolean } & Grouped)
+  /** Looks up the keys of one or several calls. */
+  | ({ op: "get"; keyspace: number; snapshot: number; keys: Uint8Array } & Grouped)
   /** Starts a scan under a number. */
   | ({ op: "scan"; scan: number } & ScanRequest)
   /** Reads the next entries: at least one, then as many as fit into so many bytes. */

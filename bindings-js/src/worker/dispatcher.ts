@@ -9,12 +9,14 @@ import type {
   Method,
   Methods,
   OpenRequest,
+  Outcome,
   Page,
   StoreOperation,
 } from "../codec/protocol.ts";
 import { checkpoint, endExport, exportFile } from "../engine/backup.ts";
 import { Engine } from "../engine/engine.ts";
 import { runSteps, StartedTask } from "../engine/tasks.ts";
+import { attempt } from "./attempt.ts";
 
 /** Dispatches requests to one store. */
 export class Dispatcher {
@@ -45,11 +47,13 @@ export class Dispatcher {
         return new StartedTask(steps.finally(() => module.release(result)));
       }
       case "write":
-        return engine.write(request.batch);
-      case "get":
-        return engine.call((store) =>
-          store.get_many(request.keyspace, request.snapshot, request.keys),
-        );
+        return together(request.batch, request.ends, (batch) => engine.write(batch));
+      case "get": {
+        const { keyspace, snapshot } = request;
+        const lookup = (keys: Uint8Array) =>
+          engine.call((store) => store.get_many(keyspace, snapshot, keys));
+        return together(request.keys, request.ends, lookup);
+      }
       case "scan": {
         const { scan, keyspace, snapshot, range, reverse, limit } = request;
         const started = engine.call((store) =>
@@ -98,6 +102,27 @@ export class Dispatcher {
   #endScan(number: number): void {
     this.#scans.get(number)?.free();
     this.#scans.delete(number);
+  }
+}
+
+/**
+ * Serves the calls of an operation together; where that fails, serves each by itself and returns their
+ * outcomes. Should the failed attempt have had an effect, repeating its puts and deletes in order changes nothing.
+ */
+function together<T>(
+  bytes: Uint8Array,
+  ends: Uint32Array | undefined,
+  serve: (bytes: Uint8Array) => T,
+): T | Outcome[] {
+  try {
+    return serve(bytes);
+  } catch (error) {
+    if (ends === undefined) throw error;
+    let start = 0;
+    return Array.from(ends, (end) => {
+      const own = bytes.subarray(start, (start = end));
+      return attempt(() => serve(own));
+    });
   }
 }
 

@@ -18,6 +18,7 @@ import { Import } from "../engine/backup.ts";
 import { destroyFiles } from "../engine/destroy.ts";
 import { holdLifeLock } from "../engine/locks.ts";
 import { StartedTask } from "../engine/tasks.ts";
+import { attempt } from "./attempt.ts";
 import { Dispatcher } from "./dispatcher.ts";
 
 /** How long an event may wait to be sent along with replies, in milliseconds. */
@@ -155,14 +156,6 @@ function outcomeOf(promise: Promise<unknown>): Promise<Outcome> {
     (value) => ({ value }),
     (error: unknown) => ({ error: encodeError(error) }),
   );
-}
-
-function attempt(body: () => unknown): Outcome {
-  try {
-    return { value: body() };
-  } catch (error) {
-    return { error: encodeError(error) };
-  }
 }
 
 /** Replies to the writes that waited for a sync, whose outcome this is. */

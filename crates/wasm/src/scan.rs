@@ -14,11 +14,13 @@ pub struct Scan {
     /// The remaining limit of entries.
     left: f64,
     done: bool,
+    /// The error of the next page, after the entries that came before it.
+    failed: Option<Error>,
 }
 
 impl Scan {
     pub(crate) fn new(inner: terrane::Cursor, reverse: bool, limit: f64) -> Self {
-        Scan { inner, reverse, left: limit, done: false }
+        Scan { inner, reverse, left: limit, done: false, failed: None }
     }
 
     /// Passes entries to `take` until it returns false, or there are no more.
@@ -48,10 +50,14 @@ impl Scan {
     /// come to about `bytes` bytes.
     ///
     /// # Errors
-    /// Damage or an I/O error; the scan is done then.
+    /// Damage or an I/O error, after a page with the entries before it; the scan is done then.
     pub fn page(&mut self, bytes: u32, keys: bool, values: bool) -> Result<Vec<u8>, JsValue> {
+        let failed = self.failed.take().map_or(Ok(()), Err);
+        self.or_done(failed)?;
         let [mut key_list, mut value_list] = <[ByteList; 2]>::default();
+        let mut any = false;
         let advanced = self.advance(|key, value| {
+            any = true;
             if keys {
                 key_list.push(key);
             }
@@ -60,7 +66,10 @@ impl Scan {
             }
             key_list.size() + value_list.size() < bytes as usize
         });
-        self.or_done(advanced)?;
+        match advanced {
+            Err(error) if any => self.failed = Some(error),
+            advanced => self.or_done(advanced)?,
+        }
         let mut page = Vec::with_capacity(key_list.size() + value_list.size());
         for (wanted, list) in [(keys, key_list), (values, value_list)] {
             if wanted {

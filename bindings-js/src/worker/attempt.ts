@@ -1,0 +1,13 @@
+/** Outcomes of what may throw. */
+
+import { encodeError } from "../codec/error-codec.ts";
+import type { Outcome } from "../codec/protocol.ts";
+
+/** Returns the value of `body`, or the error that it throws. */
+export function attempt(body: () => unknown): Outcome {
+  try {
+    return { value: body() };
+  } catch (error) {
+    return { error: encodeError(error) };
+  }
+}
