@@ -114,11 +114,7 @@ test("arguments that cannot be cloned fail only their call", async () => {
   const { started, worker } = workers(({ op }) =>
     op === "endImport" ? { value: null } : emptyStore({ op }),
   );
-  const view = new Uint8Array([1]);
-  structuredClone(view.buffer, { transfer: [view.buffer] });
-  const source = new ReadableStream({
-    start: (controller) => controller.enqueue(view),
-  });
+  const source = new Blob(["bytes"]);
   class Failing extends Stub {
     postMessage(requests, transfer) {
       if (requests.some(({ op }) => op === "importBytes"))
@@ -133,8 +129,39 @@ test("arguments that cannot be cloned fail only their call", async () => {
   };
   await assert.rejects(importStore("sent", source, { worker: failing }), {
     code: "invalid-argument",
+    message: /expected arguments that can be sent/,
   });
   assert.ok(started.at(-1).terminated);
+  const view = new Uint8Array([1]);
+  structuredClone(view.buffer, { transfer: [view.buffer] });
+  const gone = new ReadableStream({ start: (controller) => controller.enqueue(view) });
+  await assert.rejects(importStore("gone", gone, { worker }), {
+    code: "invalid-argument",
+    message: /^source: .* transferred/,
+  });
+});
+
+test("a signal that is none is refused", async () => {
+  const { started, worker } = workers(emptyStore);
+  const db = await open("signals", { worker });
+  for (const signal of [null, {}, new AbortController()]) {
+    const refused = {
+      code: "invalid-argument",
+      message: /^signal: expected an AbortSignal, found /,
+    };
+    for (const call of [
+      () => db.get("k", { signal }),
+      () => db.put("k", "v", { signal }),
+      () => db.entries({ signal }),
+      () => db.events({ signal }),
+      () => open("other", { worker, signal }),
+      () => importStore("other", new Blob([]), { worker, signal }),
+    ]) {
+      await assert.rejects(async () => call(), refused);
+    }
+  }
+  assert.deepEqual([started.length, started[0].operations], [1, ["open"]]);
+  await db.close();
 });
 
 test("a call that cannot be cloned fails alone in its message", async () => {

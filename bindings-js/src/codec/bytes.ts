@@ -2,7 +2,7 @@
 
 import { type Bytes, type Decoded, type Encoding, MAX_KEY_BYTES } from "../api/data.ts";
 import { InvalidArgumentError } from "../api/errors.ts";
-import { check, checkLength, isBytes } from "./validate.ts";
+import { check, checkLength, checkPresent, isBytes, isWellFormed } from "./validate.ts";
 
 /** Up to this length a loop is faster than a call that copies or encodes. */
 const SHORT = 64;
@@ -14,6 +14,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 export function maxByteLength(what: string, content: Bytes, limit: number): number {
   const isText = typeof content === "string";
   check(what, content, isText || isBytes(content), "a string or a Uint8Array");
+  if (!isText) checkPresent(what, content as Uint8Array);
   checkLength(what, content.length, limit);
   return (isText ? 3 : 1) * content.length;
 }
@@ -40,7 +41,7 @@ export function encodeInto(
   }
   if (i === length) return i;
   // A lone surrogate would become U+FFFD, and two keys one.
-  if (content.isWellFormed?.() === false) {
+  if (!isWellFormed(content)) {
     throw new InvalidArgumentError(`${what}: expected well-formed text, found a lone surrogate`);
   }
   const { written } = encoder.encodeInto(content, bytes.subarray(start));

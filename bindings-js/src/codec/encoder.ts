@@ -46,19 +46,23 @@ export class Encoder {
     this.#operation(DELETE, keyspace, key);
   }
 
-  key(key: Bytes): void {
-    this.#byteString("key", key, MAX_KEY_BYTES, FIXED);
+  key(key: Bytes, what: string = "key"): void {
+    this.#byteString(what, key, MAX_KEY_BYTES, FIXED);
   }
 
-  /** A bound of a range, given by at most one of two options called `names`. */
-  bound(names: string, included: Bytes | undefined, excluded: Bytes | undefined): void {
-    if (included !== undefined && excluded !== undefined) {
+  /** A bound of a range, given by at most one of two options. */
+  bound(options: RangeOptions, inclusive: "gte" | "lte", exclusive: "gt" | "lt"): void {
+    const { [inclusive]: included, [exclusive]: excluded } = options;
+    const given = included !== undefined;
+    if (given && excluded !== undefined) {
+      const names = `${inclusive} and ${exclusive}`;
       throw new InvalidArgumentError(`range: expected one of ${names}, found both`);
     }
     this.#reserve(1);
-    const key = included ?? excluded;
-    this.#bytes[this.#length++] = key === undefined ? 0 : included === undefined ? 2 : 1;
-    if (key !== undefined) this.key(key);
+    // Not by `??`: a key that is null is no bound left out, but a mistake.
+    const key = given ? included : excluded;
+    this.#bytes[this.#length++] = key === undefined ? 0 : given ? 1 : 2;
+    if (key !== undefined) this.key(key, given ? inclusive : exclusive);
   }
 
   /** Appends what another encoder has encoded. */
@@ -112,10 +116,10 @@ export class Encoder {
 }
 
 /** Encodes a range. */
-export function encodeRange({ gte, gt, lte, lt }: RangeOptions): Uint8Array<ArrayBuffer> {
+export function encodeRange(options: RangeOptions): Uint8Array<ArrayBuffer> {
   const encoder = new Encoder();
-  encoder.bound("gte and gt", gte, gt);
-  encoder.bound("lte and lt", lte, lt);
+  encoder.bound(options, "gte", "gt");
+  encoder.bound(options, "lte", "lt");
   return encoder.bytes();
 }
 

@@ -13,7 +13,7 @@ import type {
   WaitOptions,
   WriteOptions,
 } from "../api/options.ts";
-import { check, invalid } from "./validate.ts";
+import { check, invalid, isTagged } from "./validate.ts";
 
 /** The names of all options of a type: the compiler reports one that is missing. */
 type Names<O> = Readonly<Record<keyof O, 0>>;
@@ -58,7 +58,7 @@ export const STORE: Names<StoreOptions> = {
   signal: 0,
 };
 
-/** Returns the options, or throws if one of them is in none of the lists. */
+/** Returns the options, or throws if one of them is in none of the lists, or a signal is none. */
 export function checked<O>(options: O, ...lists: object[]): O {
   check("options", options, typeof options === "object" && options !== null, "an object");
   for (const name of Object.keys(options as object)) {
@@ -68,5 +68,8 @@ export function checked<O>(options: O, ...lists: object[]): O {
     const known = lists.flatMap(Object.keys).sort((a, b) => alike(b) - alike(a));
     throw invalid("options", known.join(", "), name);
   }
+  const { signal } = options as WaitOptions;
+  const valid = signal === undefined || isTagged(signal, "AbortSignal");
+  check("signal", signal, valid, "an AbortSignal");
   return options;
 }

@@ -37,7 +37,8 @@ const client: string = globalThis.crypto?.randomUUID?.() ?? "";
 
 /** Identifies the store of that name and this client. */
 export function toStoreRequest(name: string, timeout: number = DEFAULT_TIMEOUT): StoreRequest {
-  checkName("name", name, /^[^/\\\0]{1,100}$/u, "1 to 100 characters without slashes");
+  const expected = "1 to 100 characters without slashes or lone surrogates";
+  checkName("name", name, /^[^/\\\0\p{Cs}]{1,100}$/u, expected);
   check("name", name, name !== "." && name !== "..", "a name other than . and ..");
   // The URL without its query, which may be private; that of a worker from a blob says nothing.
   const { origin = "", pathname = "", protocol } = globalThis.location ?? {};
@@ -137,7 +138,12 @@ function needsAll(policy: Policy | undefined): boolean {
 
 /** Throws if it is not a valid name of a keyspace. */
 export function checkKeyspaceName(name: string): string {
-  return checkName("keyspace", name, /^.{1,255}$/su, "1 to 255 characters");
+  return checkName(
+    "keyspace",
+    name,
+    /^\P{Cs}{1,255}$/u,
+    "1 to 255 characters without lone surrogates",
+  );
 }
 
 /** The entries that an iteration returns. */

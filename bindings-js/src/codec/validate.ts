@@ -34,11 +34,27 @@ export function isTagged<T>(value: unknown, name: string): value is T {
   return Object.prototype.toString.call(value) === `[object ${name}]`;
 }
 
-/** Whether a value is a `Uint8Array`, also one of another frame. */
+/** Whether a value is a `Uint8Array`, also one of another frame. A `Proxy` of one is not. */
 export function isBytes(value: unknown): value is Uint8Array {
   return (
-    value instanceof Uint8Array || (ArrayBuffer.isView(value) && isTagged(value, "Uint8Array"))
+    ArrayBuffer.isView(value) && (value instanceof Uint8Array || isTagged(value, "Uint8Array"))
   );
+}
+
+/** Throws if the buffer of bytes was transferred, or has become too short: they would seem empty. */
+export function checkPresent(what: string, bytes: Uint8Array): void {
+  if (bytes.length > 0) return;
+  try {
+    Uint8Array.prototype.at.call(bytes, 0);
+  } catch (cause) {
+    const found = "a Uint8Array whose buffer was transferred or shrunk";
+    throw new InvalidArgumentError(`${what}: expected bytes, found ${found}`, { cause });
+  }
+}
+
+/** Whether text has no lone surrogate, which UTF-8 cannot express. */
+export function isWellFormed(text: string): boolean {
+  return text.isWellFormed?.() ?? !/\p{Cs}/u.test(text);
 }
 
 /** A primitive as it is written in code, or the class of an object. */
@@ -46,5 +62,6 @@ function describe(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);
   if (typeof value === "function") return "a function";
   if (typeof value !== "object" || value === null) return String(value);
-  return value.constructor?.name ?? "an object";
+  const name = value.constructor?.name ?? "an object";
+  return value instanceof Uint8Array && !isBytes(value) ? `a Proxy of ${name}` : name;
 }

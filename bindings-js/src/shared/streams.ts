@@ -1,6 +1,6 @@
 /** Stores as files: export and import streams. */
 
-import { check, isBytes } from "../codec/validate.ts";
+import { check, checkPresent, isBytes } from "../codec/validate.ts";
 import { toError } from "../codec/error-codec.ts";
 import { abortable, abortError } from "./abort.ts";
 
@@ -47,6 +47,7 @@ export async function pipeImport(
     const stage = new WritableStream<Uint8Array>({
       async write(bytes) {
         check("source", bytes, isBytes(bytes), "chunks of bytes");
+        checkPresent("source", bytes);
         await sink.write(bytes);
       },
     });
