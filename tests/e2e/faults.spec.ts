@@ -143,18 +143,26 @@ test("a check reports damage, and no read returns it", async ({ storePage }) => 
   expect(result.read).toBe(result.unread[0]);
 });
 
-test("a module that cannot be loaded fails the opening", async ({ storePage }) => {
+test("a module that cannot be loaded fails the opening", async ({ origin, storePage }) => {
   const page = await storePage();
   const failures = await page.evaluate(async () => {
     const { open } = window.terrane;
     const noModule = await window.failure(() => open("unloaded", { wasm: "/nowhere.wasm" }));
+    const page = await window.failure(() => open("unloaded", { wasm: "/pages/store.html" }));
     const noWorker = await window.failure(() =>
       open("unloaded", { worker: () => new Worker("/nowhere.js", { type: "module" }) }),
     );
     const after = await window.failure(() => open("unloaded", { timeout: 0 }));
-    return { noModule, noWorker, after };
+    return { noModule, page, noWorker, after };
   });
   expect(failures.noModule?.code).toBe("engine");
+  const expected = "the engine could not be loaded: expected a WebAssembly module at";
+  expect(failures.noModule?.message).toBe(
+    `${expected} ${origin}/nowhere.wasm, found 404 Not Found`,
+  );
+  // As servers of one-page applications answer.
+  const html = `${expected} ${origin}/pages/store.html, found text/html; charset=utf-8: CompileError:`;
+  expect(failures.page?.message).toContain(html);
   expect(failures.noWorker?.code).toBe("engine");
   expect(failures.after).toBeUndefined();
 });

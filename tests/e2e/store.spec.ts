@@ -106,10 +106,22 @@ test("a second tab learns who holds the store, then gets it", async ({ storePage
   const own = await first.evaluate(() =>
     window.failure(() => window.terrane.destroy("single", { timeout: 300 })),
   );
-  expect(own?.message).toContain("open in this page");
+  expect(own?.message).toContain("open in this page, since 20");
   await first.close();
   const then = await second.evaluate(() => window.failure(() => window.terrane.open("single")));
   expect(then).toBeUndefined();
+});
+
+test("another copy of the package in a page is named", async ({ storePage }) => {
+  const page = await storePage();
+  const busy = await page.evaluate(async () => {
+    await window.terrane.open("twice");
+    const copy = "/terrane/dist/index.js?copy";
+    const other = (await import(copy)) as typeof window.terrane;
+    return window.failure(() => other.open("twice", { timeout: 100 }));
+  });
+  expect(busy).toMatchObject({ name: "BusyError", code: "busy" });
+  expect(busy?.message).toContain('"twice" is open in this page, by another copy of this package');
 });
 
 test("a suspended page releases its store and reopens it", async ({ storePage }) => {

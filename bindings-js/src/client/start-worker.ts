@@ -1,7 +1,7 @@
 /**
  * Starting the store's worker: `worker.js`, or `threads.js` where the engine has threads. Both are beside
- * the client's script. A browser does not start a worker from another origin, such as a CDN: there, a
- * module of this origin imports it.
+ * the client's script. A browser does not start a worker from another origin, such as a CDN, nor in a frame
+ * without an origin: there, a module of this origin imports it.
  */
 
 /** Starts the worker of an engine without threads. */
@@ -24,10 +24,15 @@ export function startThreads(): Worker {
 /** Starts a script that is beside this one on another origin; undefined if they are on this one. */
 function startElsewhere(name: string): Worker | undefined {
   const here = import.meta.url;
-  if (!here.startsWith("http") || new URL(here).origin === location.origin) return undefined;
+  // A sandboxed frame has no origin, whatever its address says.
+  if (!here.startsWith("http") || new URL(here).origin === globalThis.origin) return undefined;
   const { href } = new URL(name, here);
-  const script = new Blob([`import ${JSON.stringify(href)};`], { type: "text/javascript" });
-  const url = URL.createObjectURL(script);
+  const script = `import ${JSON.stringify(href)};`;
+  if (globalThis.origin === "null") {
+    // There Chromium starts no module from a blob.
+    return new Worker(`data:text/javascript,${encodeURIComponent(script)}`, { type: "module" });
+  }
+  const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
   const worker = new Worker(url, { type: "module" });
   worker.addEventListener("message", () => URL.revokeObjectURL(url), { once: true });
   return worker;

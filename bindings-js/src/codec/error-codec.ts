@@ -104,6 +104,7 @@ function codeOf(exception: string): ErrorCode {
       return "not-found";
     case "SecurityError":
     case "NotAllowedError":
+    case "NotSupportedError":
       return "unavailable";
     case "CompileError":
     case "LinkError":

@@ -14,7 +14,7 @@ export interface StoreRequest {
   name: string;
   /** The page that opens it, for the error of a second opener. */
   page: string;
-  /** Identifies the client among those that may hold the store. */
+  /** Identifies the client among those that may hold the store: its page or worker, and its copy of the package. */
   client: string;
   /** How long to wait for another holder, in milliseconds. */
   timeout: number;

@@ -32,8 +32,20 @@ const MAX_FILTER_BITS = 64;
 /** The most merges that run at once. */
 export const MAX_THREADS = 8;
 
-/** Identifies this page or worker among those that may hold a store. */
-const client: string = globalThis.crypto?.randomUUID?.() ?? "";
+/** State that all copies of this package in a page or worker share. */
+interface Here {
+  id: string;
+  copies: number;
+}
+
+const shared = globalThis as unknown as { [key: symbol]: Here | undefined };
+const here: Here = (shared[Symbol.for("terrane")] ??= {
+  id: globalThis.crypto?.randomUUID?.() ?? "",
+  copies: 0,
+});
+
+/** Identifies this page or worker among those that may hold a store, and this copy of the package in it. */
+const client = `${here.id} ${++here.copies}`;
 
 /** Identifies the store of that name and this client. */
 export function toStoreRequest(name: string, timeout: number = DEFAULT_TIMEOUT): StoreRequest {

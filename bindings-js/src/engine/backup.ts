@@ -9,7 +9,7 @@ import { AbortError, InvalidArgumentError, IoError, NotFoundError } from "../api
 import { PolicyLeftOutError, toError } from "../codec/error-codec.ts";
 import type { Exported, OpenRequest, StoreRequest } from "../codec/protocol.ts";
 import { taken } from "../codec/validate.ts";
-import { removeDirectory, retryWhileBusy } from "./directory.ts";
+import { openFile, removeDirectory, retryWhileBusy } from "./directory.ts";
 import type { Engine } from "./engine.ts";
 import { Module } from "./module.ts";
 import { type FileUser, OpfsFiles } from "./opfs-files.ts";
@@ -51,7 +51,7 @@ export async function exportFile(engine: Engine): Promise<StartedTask<Exported>>
   }
   const file = `export-${nextFile++}`;
   const handle = await files.directory.getFileHandle(file, { create: true });
-  const access = await handle.createSyncAccessHandle();
+  const access = await openFile(handle);
   const { end } = startCopy(engine, [access], async (copied, user) => {
     await files.free(user, { free: () => access.close() });
     if (!copied) await files.directory.removeEntry(file).catch(toError);
@@ -125,7 +125,7 @@ export class Import implements StepRunner {
       const leftover = await directory.getFileHandle("import").catch(() => undefined);
       if (!leftover && !files.isEmpty) throw taken(request.name);
       const handle = await directory.getFileHandle("import", { create: true });
-      const access = await retryWhileBusy(() => handle.createSyncAccessHandle(), request.timeout);
+      const access = await retryWhileBusy(() => openFile(handle), request.timeout);
       for (const file of [access, ...handles]) file.truncate(0);
       return new Import(request, module, files, access);
     } catch (error) {
@@ -182,7 +182,7 @@ export class Import implements StepRunner {
       this.#module = await Module.load("all", wasm, error.policy);
       // The lean build closed it when it failed.
       const handle = await this.#files.directory.getFileHandle("import");
-      this.#file = await retryWhileBusy(() => handle.createSyncAccessHandle(), timeout);
+      this.#file = await retryWhileBusy(() => openFile(handle), timeout);
       return this.#importFile();
     }
   }

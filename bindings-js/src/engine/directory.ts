@@ -21,6 +21,18 @@ export async function directoryOf(
   }
 }
 
+/** Opens a file for synchronous access, which no other handle on it may have. */
+export async function openFile(file: FileSystemFileHandle): Promise<FileSystemSyncAccessHandle> {
+  try {
+    return await file.createSyncAccessHandle();
+  } catch (cause) {
+    const exists = typeof file.createSyncAccessHandle === "function";
+    if (exists && !isDomException(cause, "NotSupportedError")) throw cause;
+    const message = `the browser opens no file of its private file system synchronously: ${cause}`;
+    throw new UnavailableError(message, { cause });
+  }
+}
+
 /** Deletes a store's directory, if it exists. */
 export async function removeDirectory({ name, timeout }: StoreRequest): Promise<void> {
   try {

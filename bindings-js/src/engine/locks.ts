@@ -5,7 +5,13 @@
 
 import { isDomException } from "./directory.ts";
 import { BusyError, UnavailableError } from "../api/errors.ts";
-import { holderLock, parseHolder, storeLock, type StoreRequest } from "../codec/protocol.ts";
+import {
+  holderLock,
+  type LockHolder,
+  parseHolder,
+  storeLock,
+  type StoreRequest,
+} from "../codec/protocol.ts";
 
 /** A store's locks, acquired. */
 export interface HeldLocks {
@@ -49,13 +55,16 @@ export async function acquireLocks(store: StoreRequest, signal?: AbortSignal): P
 
 /**
  * Holds a lock for as long as this worker lives, so that the page can tell. Returns its name, or
- * undefined where the browser has no locks.
+ * undefined where there are no locks.
  */
 export async function holdLifeLock(): Promise<string | undefined> {
   if (globalThis.navigator?.locks === undefined) return undefined;
   const lock = `terrane-worker:${crypto.randomUUID()}`;
-  await request(lock);
-  return lock;
+  // It is denied to a sandboxed frame.
+  return request(lock).then(
+    () => lock,
+    () => undefined,
+  );
 }
 
 /** Requests a lock for that many milliseconds, unless the signal is aborted first. */
@@ -95,6 +104,14 @@ async function describeHolder(name: string, client: string): Promise<string> {
   const { held = [] } = await navigator.locks.query().catch(() => ({ held: [] }));
   const owner = held.map((lock) => parseHolder(lock.name)).find((found) => found?.name === name);
   if (owner === undefined) return `store "${name}" is held by another page of this origin`;
-  const where = owner.client === client ? "in this page" : `in another tab, ${owner.page}`;
-  return `store "${name}" is open ${where}, since ${owner.since}`;
+  return `store "${name}" is open ${placeOf(owner, client)}, since ${owner.since}`;
+}
+
+/** Describes where a holder is, for a client. */
+function placeOf(holder: LockHolder, client: string): string {
+  if (holder.client === client) return "in this page";
+  // The same page, but not the same copy: copies share no stores.
+  const [page] = client.split(" ");
+  if (holder.client.split(" ")[0] === page) return "in this page, by another copy of this package";
+  return `in another tab, ${holder.page}`;
 }

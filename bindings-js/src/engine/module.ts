@@ -45,7 +45,8 @@ export class Module {
     wasm: string | WebAssembly.Module | undefined,
     needed: string | undefined,
   ): Promise<Module> {
-    const module = (loading[build] ??= compile(wasm ?? urlOf(build)).then(
+    const source = wasm ?? urlOf(build);
+    const module = (loading[build] ??= compile(source).then(
       (compiled) => new Module(createGlue(), compiled),
     ));
     let loaded: Module;
@@ -54,7 +55,10 @@ export class Module {
     } catch (cause) {
       delete loading[build];
       const which = build === "all" ? `the engine with all policies, for ${needed},` : "the engine";
-      throw new EngineError(`${which} could not be loaded: ${cause}`, { cause });
+      const why = cause instanceof Error ? cause.message : String(cause);
+      // A module of another release compiles, and only then does not fit.
+      const at = why.includes(String(source)) ? "" : `, in ${source}`;
+      throw new EngineError(`${which} could not be loaded: ${why}${at}`, { cause });
     }
     if (loaded.#trapped !== undefined) throw loaded.#trapped;
     return loaded;
@@ -94,15 +98,42 @@ function urlOf(build: Build): URL {
     : new URL("terrane_bg.wasm", import.meta.url);
 }
 
-/** Fetches and compiles a module, if it is not one. */
-export async function compile(url: string | URL | WebAssembly.Module): Promise<WebAssembly.Module> {
-  if (url instanceof WebAssembly.Module) return url;
-  const response = await fetch(url).catch((cause) => {
-    throw new Error(`${cause} at ${url}`, { cause });
-  });
-  if (!response.ok) throw new Error(`${response.status} ${response.statusText} at ${url}`);
-  // A browser compiles while it downloads only if the server sends the right content type.
-  const isNamed = response.headers.get("content-type") === "application/wasm";
-  if (isNamed) return WebAssembly.compileStreaming(response);
-  return WebAssembly.compile(await response.arrayBuffer());
+/** Loads and compiles a module, if it is not one. An error says what was found at its URL. */
+export async function compile(
+  source: string | URL | WebAssembly.Module,
+): Promise<WebAssembly.Module> {
+  if (source instanceof WebAssembly.Module) return source;
+  let found = "nothing";
+  let why = "";
+  try {
+    const bytes = await readLocal(String(source));
+    if (bytes !== undefined) {
+      found = `${bytes.length} bytes`;
+      return await WebAssembly.compile(bytes);
+    }
+    const response = await fetch(source);
+    const { headers, ok, status, statusText } = response;
+    found = ok ? (headers.get("content-type") ?? "no content type") : `${status} ${statusText}`;
+    // A browser compiles while it downloads only if the server sends the right content type.
+    if (found === "application/wasm") return await WebAssembly.compileStreaming(response);
+    if (ok) return await WebAssembly.compile(await response.arrayBuffer());
+  } catch (cause) {
+    why = `: ${cause}`;
+  }
+  throw new Error(`expected a WebAssembly module at ${source}, found ${found}${why}`);
+}
+
+/** Reading of files in Node.js, whose `fetch` does not. */
+interface NodeFiles {
+  readFile(url: URL): Promise<Uint8Array<ArrayBuffer>>;
+}
+
+/** Reads a file of this machine; undefined for other URLs, and where only a browser could. */
+async function readLocal(url: string): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  // Not by an import, which bundlers for browsers would follow.
+  const { process } = globalThis as {
+    process?: { getBuiltinModule?: (name: string) => NodeFiles };
+  };
+  if (!url.startsWith("file:")) return undefined;
+  return process?.getBuiltinModule?.("node:fs/promises").readFile(new URL(url));
 }

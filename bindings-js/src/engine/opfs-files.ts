@@ -1,6 +1,6 @@
 /** A store's files on the origin private file system, as a worker holds them. */
 
-import { directoryOf, isDomException, noStore, retryWhileBusy } from "./directory.ts";
+import { directoryOf, isDomException, noStore, openFile, retryWhileBusy } from "./directory.ts";
 import { NotFoundError } from "../api/errors.ts";
 import { acquireLocks, type HeldLocks } from "./locks.ts";
 import type { StoreRequest } from "../codec/protocol.ts";
@@ -113,7 +113,7 @@ async function openFiles(
   try {
     for (const file of FILES) {
       const handle = await directory.getFileHandle(file, { create });
-      handles.push(await handle.createSyncAccessHandle());
+      handles.push(await openFile(handle));
     }
     return { directory, handles };
   } catch (error) {

@@ -5,6 +5,9 @@ import { UnavailableError } from "../api/errors.ts";
 /** Throws, with the reason, where there is no private file system. */
 export function checkPrivateFiles(): void {
   if (typeof isSecureContext === "undefined") throw unavailable("this is no page of a browser");
+  if (globalThis.origin === "null") {
+    throw unavailable("the page has no origin, as in a sandboxed frame or from a file");
+  }
   if (!isSecureContext) throw unavailable("the page was not loaded over HTTPS");
   if (typeof navigator.storage?.getDirectory !== "function") {
     throw unavailable("the browser has no origin private file system");
