@@ -15,7 +15,7 @@ test("at the quota writes fail, and acknowledged ones stay", async ({
       ...(bytes !== undefined && { quotaSize: bytes }),
     });
   await quota(16 << 20);
-  const { failure, acknowledged, first } = await page.evaluate(async () => {
+  const { failure, acknowledged, first, small, kept } = await page.evaluate(async () => {
     const db = await window.terrane.open("quota");
     let acknowledged = 0;
     const failure = await window.failure(async () => {
@@ -28,22 +28,31 @@ test("at the quota writes fail, and acknowledged ones stay", async ({
     });
     // Reads go on.
     const first = await db.get("000000", { valueEncoding: "binary" });
-    await window.failure(() => db.close());
-    return { failure, acknowledged, first: first?.length };
+    window.db = db;
+    const small = await window.failure(() => db.put("small", "v", { durability: "sync" }));
+    return { failure, acknowledged, first: first?.length, small, kept: await db.get("small") };
   });
   expect(first).toBe(16 << 10);
+  // What needs no more room is still written.
+  if (small === undefined) expect(kept).toBe("v");
+  else expect([small.code, kept]).toEqual(["quota", undefined]);
   expect(failure).toMatchObject({ name: "QuotaError", code: "quota" });
   expect(acknowledged).toBeGreaterThan(100);
 
   await quota();
-  const { keys, damage, more } = await page.evaluate(async () => {
+  const { then, keys, damage, more } = await page.evaluate(async () => {
+    const again = () => window.db.put("again", "v", { durability: "sync" });
+    const then = await window.failure(again);
+    await window.failure(() => window.db.close());
     const db = await window.terrane.open("quota", { valueEncoding: "binary" });
     const keys: string[] = [];
-    for await (const [key] of db.entries()) keys.push(key);
+    for await (const [key] of db.entries({ lt: "a" })) keys.push(key);
     await db.put("more", "fits", { durability: "sync" });
     const { damage } = await db.check();
-    return { keys, damage, more: await db.get("more", { valueEncoding: "utf8" }) };
+    return { then, keys, damage, more: await db.get("more", { valueEncoding: "utf8" }) };
   });
+  // Once there is room writes go on, or say what has to be done.
+  if (then !== undefined) expect(then.message).toContain("reopen the store");
   expect(damage).toEqual([]);
   expect(more).toBe("fits");
   expect(keys.length).toBeGreaterThanOrEqual(acknowledged);

@@ -9,19 +9,22 @@ export abstract class TerraneError extends Error {
   abstract readonly code: ErrorCode;
 }
 
-/** Another tab or worker holds the store; the message says which. */
+/** Another tab, worker or copy of this package holds the store; the message says which. */
 export class BusyError extends TerraneError {
   override readonly name = "BusyError";
   readonly code = "busy";
 }
 
-/** No private file system is available: an old browser, private mode, or no HTTPS. */
+/** No private file system is available: an old browser, private mode, a sandboxed frame, or no HTTPS. */
 export class UnavailableError extends TerraneError {
   override readonly name = "UnavailableError";
   readonly code = "unavailable";
 }
 
-/** The origin's storage quota is exhausted, or the disk or memory is full. */
+/**
+ * The origin's storage quota is exhausted, or the disk or memory is full. Reads go on, and so do writes that
+ * need no more room, unless the message says to reopen the store.
+ */
 export class QuotaError extends TerraneError {
   override readonly name = "QuotaError";
   readonly code = "quota";
