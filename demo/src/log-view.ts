@@ -1,6 +1,6 @@
 /** A log of what the engine did and why, latest first. */
 
-import type { Event } from "terrane";
+import type { Event, StallReason } from "terrane";
 import { element } from "./dom.ts";
 import { bytes, plural } from "./format.ts";
 
@@ -63,4 +63,5 @@ const STALLS = {
   memory: "a flush",
   level0: "a compaction of level 0",
   wal: "a WAL file",
-};
+  "compaction-bytes": "bytes that are to be compacted",
+} satisfies Record<StallReason, string>;

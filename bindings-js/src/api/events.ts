@@ -1,7 +1,7 @@
 /** Events: what the engine does, as it does it. */
 
 import type { PolicyOptions } from "./policies.ts";
-import type { Capacity, Fact, Of, Table, Unit } from "./stats.ts";
+import type { Capacity, Damage, Fact, Of, Table, Unit } from "./stats.ts";
 
 /** Statistics about the accesses to a keyspace, as its policy sees them. */
 export interface Observed {
@@ -45,6 +45,18 @@ export type EngineEvent = EngineEventBody & {
 
 /** What happened, by `type`. */
 export type EngineEventBody =
+  /** The store was opened and its WAL replayed: in traces of native programs, which listen by then. */
+  | {
+      type: "recovered";
+      /** WAL records replayed, the batches in them, and the entries in those. */
+      records: number;
+      batches: number;
+      entries: number;
+      /** Bytes of incomplete writes that were discarded. */
+      discardedBytes: number;
+      /** Damage that was repaired from second copies. */
+      repaired: Damage[];
+    }
   | { type: "keyspace-created" | "keyspace-dropped"; keyspace: string }
   | { type: "policy-changed"; keyspace: string; policy: PolicyOptions }
   /** A stored policy has options that this release does not know; they have their defaults. */
@@ -156,5 +168,8 @@ export type EngineEventBody =
   | { type: "job-failed"; error: string }
   | { type: "file-removed"; file: string };
 
-/** Why writes stall. */
-export type StallReason = "memtables" | "memory" | "level0" | "wal";
+/**
+ * Reasons for which writes stall. `compaction-bytes`, too many bytes that wait to be compacted, occurs only in
+ * native programs and in the simulator, whose traces have the same events.
+ */
+export type StallReason = "memtables" | "memory" | "level0" | "wal" | "compaction-bytes";

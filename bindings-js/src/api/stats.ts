@@ -102,7 +102,7 @@ export interface Stats {
   lastSequence: number;
   /** Bytes in storage: allocated in total, and the live part of them. */
   space: { taken: number; live: number };
-  /** Live WAL files. */
+  /** WAL files, including spare ones. */
   walFiles: number;
   /** Bytes of incomplete writes that this opening discarded after a crash. */
   discardedBytes: number;
@@ -112,6 +112,10 @@ export interface Stats {
   userBytes: number;
   /** Entries written. */
   entries: number;
+  /** Bytes of records written to the WAL. */
+  walBytes: number;
+  /** Bytes written to the manifest. */
+  manifestBytes: number;
   /** Bytes of tables written by flushes. */
   flushedBytes: number;
   /** Bytes of tables read by compactions. */
@@ -196,6 +200,13 @@ export interface Damage {
   found: string;
 }
 
+/** A file with a name of the store's that nothing in the store refers to. */
+export interface Orphan {
+  file: string;
+  /** Whether opening the store keeps it, as a lost write may have referred to it. Others are removed. */
+  kept: boolean;
+}
+
 /** The result of a check. */
 export interface CheckReport {
   /** Tables read. */
@@ -208,6 +219,10 @@ export interface CheckReport {
   discardedBytes: number;
   /** Bytes of incomplete writes that are quarantined. */
   quarantineBytes: number;
+  /** Files without a place in the store; they are no damage. */
+  orphans: Orphan[];
   /** Empty for an intact store. */
   damage: Damage[];
+  /** Damage to one of two copies, which opening the store repairs where there is space. */
+  repairable: Damage[];
 }

@@ -78,6 +78,8 @@ function waitSentence({ stall, levels, sealed }: State): string {
       return `Writes wait: ${plural(sealed.length, "memtable")} to be flushed.`;
     case "wal":
       return "Writes wait for the log.";
+    case "compaction-bytes":
+      return "Writes wait: too many bytes are to be compacted.";
     default:
       return "Writes wait for memory.";
   }
@@ -165,6 +167,8 @@ export function reasonText(reason: StallReason): string {
       return "level 0";
     case "wal":
       return "the log";
+    case "compaction-bytes":
+      return "bytes to be compacted";
     default:
       return reason.replaceAll("-", " ");
   }
