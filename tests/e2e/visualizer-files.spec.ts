@@ -60,6 +60,22 @@ test("a trace that is saved shows the same when it is opened", async ({ context,
   await expect(other.locator(".opened")).toHaveCount(0);
 });
 
+test("an event of the wrong shape ends a trace with a message", async ({ context, origin }) => {
+  const page = await context.newPage();
+  const errors: string[] = [];
+  page.on("pageerror", ({ message }) => errors.push(message));
+  await open(page, origin, "policy=tiered");
+  const status = '{"type":"policy-status","micros":10,"keyspace":0,"capacities":[],"facts":[]}';
+  const wrong = status.replace('"capacities":[]', '"capacities":5').replace("10", "2500000");
+  await openText(page, "wrong.ndjson", `${status}\n${wrong}\n${status}\n`);
+  await expect(page.locator(".opened")).toContainText("wrong.ndjson");
+  const message = "line 2 is no event: policy-status has no such `capacities`";
+  await expect(page.getByRole("alert")).toContainText(message);
+  await openText(page, "none.ndjson", `${wrong}\n${status}\n`);
+  await expect(page.locator("#files")).toContainText("none.ndjson cannot be shown");
+  expect(errors).toEqual([]);
+});
+
 test("rows of one's own are written to the engine", async ({ context, origin }) => {
   const page = await context.newPage();
   await open(page, origin, "policy=leveled");

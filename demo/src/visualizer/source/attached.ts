@@ -35,9 +35,13 @@ export function attach(
       );
     };
     stream.onmessage = ({ data }: MessageEvent<string>) => {
-      const shape = readEvent(data);
-      if (shape?.type !== "shape") failed(`What comes from ${address} is no tree.`);
-      else resolve(new AttachedRecording(stream, shape, settings, changed));
+      try {
+        const shape = readEvent(data);
+        if (shape.type !== "shape") throw new Error(`the first event is ${shape.type}`);
+        resolve(new AttachedRecording(stream, shape, settings, changed));
+      } catch (error) {
+        failed(`What comes from ${address} is no tree: ${(error as Error).message}.`);
+      }
     };
   });
 }
@@ -64,12 +68,11 @@ export class AttachedRecording implements Recording {
     this.ended = new Promise((settle) => (this.#settle = settle));
     this.#hear(shape);
     stream.onmessage = ({ data }: MessageEvent<string>) => {
-      const event = readEvent(data);
       try {
-        if (event !== undefined) this.#hear(event);
-      } catch {
+        this.#hear(readEvent(data));
+      } catch (error) {
         stream.close();
-        this.#end("An event of the process lacks what events of its type have.");
+        this.#end(`An event of the process cannot be read: ${(error as Error).message}.`);
       }
     };
     // Where it tries again by itself, the tree comes again.

@@ -4,6 +4,7 @@ import type { Step } from "terrane";
 import type { RecordedEvent } from "../timeline/events.ts";
 // Their JSON is the engine's, and so is what reads it.
 import { fromJson } from "../../../../bindings-js/src/codec/json.ts";
+import { isEvent, wrongField } from "./event-shape.ts";
 
 /** Parses a JSON array of events. */
 export function parseEvents(json: string): RecordedEvent[] {
@@ -15,15 +16,27 @@ export function parseReadPath(json: string): { key: Uint8Array; steps: Step[] } 
   return fromJson(json);
 }
 
-/** An event from a line of a trace, of the command line or of this page; nothing if it is none. */
-export function readEvent(line: string): RecordedEvent | undefined {
+/** Whether a line looks like one of a trace, though its event may be of the wrong shape. */
+export function isTraceLine(line: string): boolean {
   try {
-    const event = fromJson<Partial<RecordedEvent> | null>(line);
-    const known = typeof event?.type === "string" && Number.isFinite(event.micros);
-    return known ? (event as RecordedEvent) : undefined;
+    return isEvent(fromJson(line));
   } catch {
-    return undefined;
+    return false;
   }
+}
+
+/** Reads an event from a line of a trace, of the command line or of this page; throws if it is none. */
+export function readEvent(line: string): RecordedEvent {
+  let event: unknown;
+  try {
+    event = fromJson(line);
+  } catch {
+    throw new Error("it is no JSON, or cut short");
+  }
+  if (!isEvent(event)) throw new Error("it has no type, or no moment");
+  const field = wrongField(event);
+  if (field !== undefined) throw new Error(`${event.type} has no such \`${field}\``);
+  return event;
 }
 
 /** A trace of events: a line of JSON for each. */

@@ -5,10 +5,8 @@
 
 import type { RecordedEvent } from "../timeline/events.ts";
 import { columnsOf, guessFormat, readerOf } from "../../parse.ts";
-import { reduce } from "../timeline/reduce.ts";
-import { EMPTY, type State } from "../timeline/state.ts";
 import { Timeline } from "../timeline/timeline.ts";
-import { readEvent } from "./event-log.ts";
+import { isTraceLine, readEvent } from "./event-log.ts";
 import type { Write } from "./operations.ts";
 import type { ReadPath } from "./read-path.ts";
 import type { Recording, Status } from "./recording.ts";
@@ -54,8 +52,10 @@ export async function openFile(file: File): Promise<Opened> {
   if (file.size > BYTES_MAX) throw new Error(`${file.name} is larger than 512 MiB.`);
   const text = await file.text();
   const { name } = file;
-  if (readEvent(text.slice(0, text.indexOf("\n") >>> 0)) !== undefined) {
-    return { type: "trace", name, ...readEvents(text) };
+  if (isTraceLine(text.slice(0, text.indexOf("\n") >>> 0))) {
+    const { events, problem } = readEvents(text);
+    if (events.length === 0) throw new Error(`${name} cannot be shown. ${problem}`);
+    return { type: "trace", name, events, problem };
   }
   const format = guessFormat(name);
   const reader = readerOf(format);
@@ -75,34 +75,24 @@ export async function openFile(file: File): Promise<Opened> {
   return { type: "rows", name, rows };
 }
 
-/** The events of a trace, up to where it is cut short. */
+/** The events of a trace, up to where it is cut short or an event is not one. */
 function readEvents(text: string): { events: RecordedEvent[]; problem: string | undefined } {
   const events: RecordedEvent[] = [];
-  let [before, state] = [0, EMPTY];
-  for (const line of text.split("\n")) {
+  let before = 0;
+  for (const [at, line] of text.split("\n").entries()) {
     if (line.trim() === "") continue;
-    const event = readEvent(line);
-    const after = event && next(state, event);
-    if (event === undefined || after === undefined || event.micros < before) {
-      const at = (before / 1e6).toFixed(2);
-      return {
-        events,
-        problem: `This trace ends at ${at} s: line ${events.length + 1} is no event.`,
-      };
+    try {
+      const event = readEvent(line);
+      if (event.micros < before) throw new Error("its moment is before that of the last");
+      before = event.micros;
+      events.push(event);
+    } catch (error) {
+      const end = `This trace ends at ${(before / 1e6).toFixed(2)} s`;
+      const problem = `${end}: line ${at + 1} is no event: ${(error as Error).message}.`;
+      return { events, problem };
     }
-    [before, state] = [event.micros, after];
-    events.push(event);
   }
   return { events, problem: undefined };
-}
-
-/** The state after an event, unless it lacks what events of its type have. */
-function next(before: State, event: RecordedEvent): State | undefined {
-  try {
-    return reduce(before, event);
-  } catch {
-    return undefined;
-  }
 }
 
 /** A recording from a trace. */
