@@ -61,6 +61,8 @@ struct Reach {
     last: Option<Seq>,
     /// The greatest one that was written, as any record or claim says.
     said: Seq,
+    /// Whether a claim for all of it comes last.
+    claimed: bool,
     end: End,
 }
 
@@ -142,8 +144,9 @@ pub(super) fn read(
 /// Finds the writes that a whole manifest and the logs speak of, and that no log has.
 ///
 /// 1. Those between the records that there are.
-/// 2. Those after the last record, where a claim or a flush says that there were some, or where a part of
-///    a file is missing. Nobody knows how many there were.
+/// 2. Those after the last record, where a claim or a flush says that there were some, where a part of
+///    a file is missing, or where something follows that is no record, unless a close or a sync left a claim before
+///    it. Nobody knows how many there were.
 fn lost_writes(version_set: &VersionSet, mut logs: Vec<(String, Reach)>, sound: bool) -> Logs {
     logs.sort_by_key(|(_, reach)| reach.number);
     let before = version_set.log_start.saturating_sub(1);
@@ -152,13 +155,18 @@ fn lost_writes(version_set: &VersionSet, mut logs: Vec<(String, Reach)>, sound: 
     let newest = logs.iter().rev().find(|(_, reach)| reach.last.is_some());
     let end = newest.and_then(|(_, reach)| reach.last).unwrap_or(before).max(before);
     let newer = logs.iter().rev().take_while(|(_, reach)| reach.last.is_none());
-    let cut = newer.chain(newest).find(|(_, reach)| reach.end == End::Lost);
+    let is_cut = |reach: &Reach| match reach.end {
+        End::Clean => false,
+        End::Torn => !reach.claimed,
+        End::Lost => true,
+    };
+    let cut = newer.chain(newest).find(|(_, reach)| is_cut(reach));
     let name = cut.or(newest).or(logs.last()).map_or("the log", |(name, _)| name.as_str());
     let stretches = logs.iter().flat_map(|(_, reach)| &reach.stretches).copied();
     let covered = Covered::new(stretches.collect());
     let gaps = covered.gaps(version_set.log_start, end);
     let (last, reason) = if cut.is_some() || said > end {
-        (Seq::MAX, format!("of which the writes after sequence number {end} are lost"))
+        (Seq::MAX, format!("of which writes after sequence number {end} may be lost"))
     } else if let Some((first, last)) = gaps.last() {
         (*last, format!("of which the writes with sequence numbers {first} to {last} are lost"))
     } else {
@@ -235,6 +243,7 @@ impl Reach {
         let last = first.saturating_add(batches).saturating_sub(1).min(through);
         self.last = Some(last);
         self.said = self.said.max(last).max(found.header.synced);
+        self.claimed = batches == 0 && found.header.synced >= last;
         if batches > 0 && !damaged {
             self.stretches.push((first, last));
         }

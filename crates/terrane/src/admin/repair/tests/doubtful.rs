@@ -207,3 +207,51 @@ fn writes_before_a_lost_record_are_doubtful_and_later_ones_not() {
         2
     );
 }
+
+#[test]
+fn rows_before_a_torn_end_without_a_claim_are_doubtful() {
+    let store = Store::new(Layout::Directory);
+    let db = store.open();
+    put(&db, "default", "a", "first");
+    put(&db, "default", "a", "second");
+    std::mem::forget(db);
+    for (name, log) in contents(&store.vfs).into_iter().filter(|(name, _)| name.ends_with(".log")) {
+        if let Some(at) = log.windows(6).position(|found| found == b"second") {
+            flip(&*store.vfs.open(&name).unwrap(), at as u64);
+        }
+    }
+    let (target, report) = store.repair();
+    assert_eq!(get(&target, "a").as_deref(), Some("first"));
+    assert_eq!((report.doubtful_rows, report.last_write), (1, Some(1)), "{report:#?}");
+    assert!(!report.complete);
+}
+
+#[test]
+fn a_log_page_that_was_written_twice_makes_older_rows_doubtful() {
+    let store = Store::new(Layout::Directory);
+    let db = store.open();
+    for n in 0..30 {
+        put(&db, ["a", "b"][n % 2], &format!("{}", n % 6), &format!("value {n}"));
+    }
+    let before = all_rows(&db);
+    // No claim is left, as where a process is killed.
+    std::mem::forget(db);
+    let name = store.vfs.list().unwrap().into_iter().find(|name| name.ends_with(".log")).unwrap();
+    let written = bytes(&*store.vfs.open(&name).unwrap()).iter().rposition(|byte| *byte != 0);
+    let mut older = 0;
+    for at in (SECTOR..written.unwrap()).step_by(SECTOR) {
+        let store = store.copy();
+        assert!(strike(&*store.vfs.open(&name).unwrap(), at, Sector::Repeated));
+        let (target, report) = store.repair();
+        assert!(!report.complete, "{at} {report:#?}");
+        for (keyspace, before) in &before {
+            let after = rows(&target, keyspace);
+            for (key, value) in before.iter().filter(|(key, value)| after.get(*key) != Some(value))
+            {
+                assert!(is_doubtful(&report, keyspace, key), "{at} {value:?} {report:#?}");
+                older += 1;
+            }
+        }
+    }
+    assert!(older > 0);
+}
