@@ -5,7 +5,7 @@
 //!    are reference-counted.
 //! 2. A change copies the list and the affected chunk, unless they are not shared.
 //! 3. A full chunk is split in half, except that appending starts a new one, so that keys inserted in
-//!    order fill their chunks. Neighbours that fit into half a chunk together are joined.
+//!    order fill their chunks. An empty one is removed.
 //! 4. A search compares the last keys of chunks, then looks into one chunk.
 //!
 //! It differs from [`Sequence`](crate::Sequence) in that values can be changed in place, and holds each
@@ -87,9 +87,16 @@ impl<K: Ord, V> SharedMap<K, V> {
 }
 
 impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
+    /// The list of chunks, to change it.
+    #[inline(never)]
+    fn list(&mut self) -> &mut Vec<Chunk<K, V>> {
+        Arc::make_mut(&mut self.chunks)
+    }
+
     /// A chunk to change.
+    #[inline(never)]
     fn chunk(&mut self, at: usize) -> Option<&mut Vec<(K, V)>> {
-        Arc::make_mut(&mut self.chunks).get_mut(at).map(Arc::make_mut)
+        self.list().get_mut(at).map(Arc::make_mut)
     }
 
     /// The value of a key, to change it.
@@ -105,24 +112,19 @@ impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
         let Err(mut place) = place else {
             return self.get_mut(&key).map(|old| std::mem::replace(old, value));
         };
-        self.len += 1;
-        // Behind all others, the last chunk takes it if it is not full.
-        let has_room = |chunk: &&Chunk<K, V>| chunk.len() < CHUNK;
-        if at == self.chunks.len()
-            && let Some(last) = self.chunks.last().filter(has_room)
-        {
-            (at, place) = (at - 1, last.len());
+        if at == self.chunks.len() {
+            // Behind all others, the last chunk takes it if it is not full.
+            match self.chunks.last().map(|last| last.len()).filter(|len| *len < CHUNK) {
+                Some(len) => (at, place) = (at - 1, len),
+                None => self.list().push(Chunk::default()),
+            }
         }
-        let chunks = Arc::make_mut(&mut self.chunks);
-        let Some(chunk) = chunks.get_mut(at) else {
-            chunks.push(Arc::new(vec![(key, value)]));
-            return None;
-        };
-        let entries = Arc::make_mut(chunk);
+        self.len += 1;
+        let entries = self.chunk(at)?;
         entries.insert(place, (key, value));
         if entries.len() > CHUNK {
             let right = entries.split_off(CHUNK / 2);
-            chunks.insert(at + 1, Arc::new(right));
+            self.list().insert(at + 1, Arc::new(right));
         }
         None
     }
@@ -130,30 +132,14 @@ impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
     /// Removes a key; returns its value.
     pub fn remove(&mut self, key: &K) -> Option<V> {
         let (at, place) = self.find(key);
-        let (_, value) = self.chunk(at).zip(place.ok()).map(|(chunk, at)| chunk.remove(at))?;
+        let place = place.ok()?;
+        let entries = self.chunk(at)?;
+        let (_, value) = entries.remove(place);
+        if entries.is_empty() {
+            self.list().remove(at);
+        }
         self.len -= 1;
-        let chunks = Arc::make_mut(&mut self.chunks);
-        if chunks.get(at).is_some_and(|chunk| chunk.is_empty()) {
-            chunks.remove(at);
-            return Some(value);
-        }
-        for left in [Some(at), at.checked_sub(1)].into_iter().flatten() {
-            join(chunks, left);
-        }
         Some(value)
-    }
-}
-
-/// Makes the chunk at `left` and the one after it one, if they are small.
-fn join<K: Clone, V: Clone>(chunks: &mut Vec<Chunk<K, V>>, left: usize) {
-    let len = |at: usize| chunks.get(at).map(|chunk| chunk.len());
-    let (Some(first), Some(second)) = (len(left), len(left + 1)) else { return };
-    if first + second > CHUNK / 2 {
-        return;
-    }
-    let right = chunks.remove(left + 1);
-    if let Some(chunk) = chunks.get_mut(left) {
-        Arc::make_mut(chunk).extend_from_slice(&right);
     }
 }
 
@@ -201,6 +187,7 @@ pub struct Iter<'a, K, V> {
 impl<'a, K, V> Iterator for Iter<'a, K, V> {
     type Item = (&'a K, &'a V);
 
+    #[inline(never)]
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             if let Some((key, value)) = self.entries.next() {

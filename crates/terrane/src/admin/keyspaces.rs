@@ -60,7 +60,7 @@ impl Engine {
         let create = Change::CreateKeyspace { id, name: name.to_owned(), policy };
         drop(state);
         let state = self.commit_edit(&edits, vec![create], &[], &[])?;
-        self.adopt_keyspaces(&state, id)?;
+        self.adopt_keyspace(&state, id)?;
         Ok(id)
     }
 

@@ -2,7 +2,7 @@
 
 use super::access_stats::AccessStats;
 use crate::engine::{Engine, State};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Closed, ErrorKind, Result};
 use crate::event::Event;
 use crate::keyspace::KeyspaceId;
 use crate::options::Options;
@@ -59,17 +59,14 @@ impl KeyspaceInner {
 }
 
 impl Engine {
-    /// Makes the keyspaces from `first` on that the version set has and the engine has not.
-    pub(crate) fn adopt_keyspaces(&self, state: &State, first: KeyspaceId) -> Result<()> {
+    /// Makes a keyspace that the version set has and the engine has not.
+    pub(crate) fn adopt_keyspace(&self, state: &State, id: KeyspaceId) -> Result<()> {
+        let record = state.version_set.keyspaces.get(&id).ok_or(Closed::Keyspace)?;
+        let keyspace = KeyspaceInner::new(id, record, Tree::default(), &self.options)?;
         let mut keyspaces = Keyspaces::clone(&self.keyspaces.load());
-        for (&id, record) in state.version_set.keyspaces.from(&first) {
-            if !keyspaces.contains_key(&id) {
-                let keyspace = KeyspaceInner::new(id, record, Tree::default(), &self.options)?;
-                keyspaces.insert(id, Arc::new(keyspace));
-                self.emit(|| Event::KeyspaceCreated { keyspace: id, name: record.name.clone() });
-            }
-        }
+        keyspaces.insert(id, Arc::new(keyspace));
         self.keyspaces.store(Arc::new(keyspaces));
+        self.emit(|| Event::KeyspaceCreated { keyspace: id, name: record.name.clone() });
         Ok(())
     }
 

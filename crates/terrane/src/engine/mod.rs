@@ -75,7 +75,7 @@ pub struct Engine {
     /// Every entry up to here is in a memtable or a table.
     pub(crate) visible: AtomicU64,
     /// The sequences that snapshots hold, with how many hold each.
-    pub(crate) snapshots: Mutex<SharedMap<Seq, usize>>,
+    pub(crate) snapshots: Mutex<SharedMap<Seq, u64>>,
     /// The least of [`State::reclaimable`], and the greatest number where that is empty. Written under the
     /// state lock.
     pub(crate) reclaimable_at: AtomicU64,

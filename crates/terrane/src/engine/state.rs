@@ -12,13 +12,13 @@ use crate::storage::MappedFile;
 use crate::vec_map::{VecMap, VecSet};
 use crate::version::{Change, LiveTable, VersionSet};
 use crate::wal::LogId;
-use std::collections::VecDeque;
 use std::sync::Arc;
 use terrane_policy::{
     Compaction, FlushPlan, Group, Observed, Order, Policy, Reshape, Running, TableId, validate,
     with_followers,
 };
 use terrane_table::read::Range;
+use terrane_types::SharedMap;
 
 /// How far a sealed memtable is on its way to level 0.
 pub(crate) enum FlushStatus {
@@ -37,6 +37,8 @@ pub(crate) enum FlushStatus {
 
 /// A sealed memtable.
 pub(crate) struct Sealed {
+    /// Its place among all that were sealed.
+    pub number: u64,
     pub memtable: Arc<Memtable>,
     /// Every entry of the keyspace up to here is in this memtable or an older one.
     pub through: Seq,
@@ -156,9 +158,11 @@ pub(crate) enum Stage {
 pub(crate) struct State {
     pub version_set: VersionSet,
     pub sealed: VecMap<KeyspaceId, Vec<Sealed>>,
-    /// Sealed memtables that no job has taken, the oldest first, by keyspace and last sequence number.
-    /// Those of dropped keyspaces are passed over.
-    pub flushes: VecDeque<(KeyspaceId, Seq)>,
+    /// The keyspaces of sealed memtables that no job has taken, by [`Sealed::number`]. Those of dropped
+    /// keyspaces are passed over.
+    pub flushes: SharedMap<u64, u64>,
+    /// Memtables sealed so far.
+    pub seals: u64,
     pub compactions: Vec<RunningCompaction>,
     /// Merges of them that have parts which no job has taken.
     pub shared_merges: Vec<Arc<SharedMerge>>,

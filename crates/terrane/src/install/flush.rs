@@ -123,12 +123,11 @@ impl Engine {
             return;
         }
         let State { sealed, flushes, .. } = &mut *state;
-        // The oldest comes to the front.
-        for sealed in sealed.get_mut(&id).into_iter().flatten().rev() {
+        for sealed in sealed.get_mut(&id).into_iter().flatten() {
             if let FlushStatus::Written { tables, .. } = &sealed.status {
                 tables.iter().for_each(|table| table.mark_dropped());
                 sealed.status = FlushStatus::Waiting;
-                flushes.push_front((id, sealed.through));
+                flushes.insert(sealed.number, id.0.into());
             }
         }
     }
@@ -142,7 +141,7 @@ impl Engine {
             && matches!(sealed.status, FlushStatus::Running)
         {
             sealed.status = FlushStatus::Waiting;
-            flushes.push_front((id, through));
+            flushes.insert(sealed.number, id.0.into());
         }
         drop(state);
         self.work_came();

@@ -138,7 +138,7 @@ impl Engine {
             self.opened(number, number),
         ];
         let state = self.commit_edit(&self.lock_edits()?, changes, &[FileId::log(number)], &[])?;
-        self.adopt_keyspaces(&state, DEFAULT_ID)?;
+        self.adopt_keyspace(&state, DEFAULT_ID)?;
         drop(state);
         let capacity = self.options.wal_file_bytes;
         self.begin_log(SpareLog { number, file_number: number, file, capacity }, 1, 0)

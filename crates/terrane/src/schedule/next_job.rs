@@ -77,12 +77,13 @@ impl Engine {
     }
 
     fn next_flush(&self, state: &mut State) -> Option<Work> {
-        while let Some((keyspace, through)) = state.flushes.pop_front() {
-            let queue = state.sealed.get_mut(&keyspace).into_iter().flatten();
-            let mut waiting = queue.filter(|s| matches!(s.status, FlushStatus::Waiting));
-            let Some(sealed) = waiting.find(|s| s.through == through) else { continue };
+        while let Some((&number, &id)) = state.flushes.iter().next() {
+            state.flushes.remove(&number);
+            let keyspace = KeyspaceId(id as u32);
+            let mut queue = state.sealed.get_mut(&keyspace).into_iter().flatten();
+            let Some(sealed) = queue.find(|s| s.number == number) else { continue };
             sealed.status = FlushStatus::Running;
-            let flush = Flush::new(keyspace, through, sealed.memtable.clone());
+            let flush = Flush::new(keyspace, sealed.through, sealed.memtable.clone());
             return Some(Work::Flush(Box::new(flush)));
         }
         None

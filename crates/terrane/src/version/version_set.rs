@@ -56,8 +56,8 @@ pub struct VersionSet {
     pub next_id: u64,
     /// The keyspaces.
     pub keyspaces: SharedMap<KeyspaceId, Arc<KeyspaceRecord>>,
-    /// The keyspaces by the hashes of their names.
-    pub(crate) names: SharedMap<(u64, KeyspaceId), ()>,
+    /// The keyspaces by name: a key has half of the hash of a name, then the id, which is the value, too.
+    pub(crate) names: SharedMap<u64, u64>,
     /// Compactions of which some groups are installed: what is left of each, by its number.
     pub remaining: VecMap<u64, (KeyspaceId, Arc<Compaction>)>,
     /// The live logs, oldest first.
@@ -120,7 +120,7 @@ impl VersionSet {
         match change {
             Change::NextId(n) => self.next_id = self.next_id.max(n),
             Change::CreateKeyspace { id, name, policy } => {
-                self.names.insert((name_hash(&name), id), ());
+                self.names.insert(name_key(&name, id), id.0.into());
                 let record = KeyspaceRecord {
                     name,
                     policy,
@@ -134,7 +134,7 @@ impl VersionSet {
             }
             Change::DropKeyspace { id } => {
                 let dropped = self.keyspaces.remove(&id).ok_or_else(|| unknown(id))?;
-                self.names.remove(&(name_hash(&dropped.name), id));
+                self.names.remove(&name_key(&dropped.name, id));
                 shapes.remove(&id);
                 self.remaining.retain(|_, (keyspace, _)| *keyspace != id);
             }
@@ -254,15 +254,16 @@ impl VersionSet {
     /// The keyspace of this name.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<KeyspaceId> {
-        let hash = name_hash(name);
-        let alike = self.names.from(&(hash, KeyspaceId(0))).map(|(key, ())| *key);
-        let mut alike = alike.take_while(|(other, _)| *other == hash).map(|(_, id)| id);
+        let first = name_key(name, KeyspaceId(0));
+        let alike = self.names.from(&first).take_while(|(key, _)| *key >> 32 == first >> 32);
+        let mut alike = alike.map(|(key, _)| KeyspaceId(*key as u32));
         alike.find(|id| self.keyspaces.get(id).is_some_and(|record| record.name == name))
     }
 }
 
-fn name_hash(name: &str) -> u64 {
-    checksum(name.as_bytes(), 0)
+/// Half of a hash of the name, then the id.
+fn name_key(name: &str, id: KeyspaceId) -> u64 {
+    checksum(name.as_bytes(), 0) << 32 | u64::from(id.0)
 }
 
 fn misfit(expected: &str, found: &str) -> crate::Error {

@@ -10,7 +10,7 @@
 //!
 //! The other share of the budget belongs to the cache: what open tables keep, index, filter, blocks.
 
-use crate::engine::{Engine, FlushStatus, KeyspaceInner, Keyspaces, Sealed, State, Writer};
+use crate::engine::{Engine, FlushStatus, Keyspaces, Sealed, State, Writer};
 use crate::entry::Seq;
 use crate::error::Result;
 use crate::event::Event;
@@ -20,7 +20,6 @@ use crate::sync::lock;
 use crate::version::SuperVersion;
 use crate::wal::LogWriter;
 use std::sync::Arc;
-use terrane_policy::sort_by;
 
 impl Engine {
     /// Seals what must be sealed after a commit that touched `touched`.
@@ -54,22 +53,25 @@ impl Engine {
 
     /// Seals memtables while the logs that their oldest entries keep take too much space.
     fn seal_for_logs(&self, state: &mut State, keyspaces: &Keyspaces, current: u64, through: Seq) {
-        let sealed = state.sealed_logs.iter().map(|log| log.bytes).sum::<u64>();
-        if sealed + current <= self.options.max_total_wal_bytes {
+        let most = self.options.max_total_wal_bytes;
+        let mut kept = state.sealed_logs.iter().map(|log| log.bytes).sum::<u64>();
+        // Through the last log that must go, the oldest first.
+        let mut oldest = 0;
+        for log in &state.sealed_logs {
+            if kept + current <= most {
+                break;
+            }
+            kept -= log.bytes;
+            oldest = log.last;
+        }
+        if oldest == 0 {
             return;
         }
-        let first = |k: &Arc<KeyspaceInner>| k.super_version.load().active.first_seq();
-        let active = keyspaces.values().filter_map(|k| Some((first(k)?, k.id)));
-        let mut active: Vec<_> = active.collect();
-        sort_by(&mut active, Ord::cmp);
-        for (first, id) in active {
-            // Older logs retire when what is sealed is flushed.
-            let kept = state.sealed_logs.iter().filter(|log| log.last >= first);
-            let kept = kept.map(|log| log.bytes).sum::<u64>();
-            if kept == 0 || kept + current <= self.options.max_total_wal_bytes {
-                return;
+        for keyspace in keyspaces.values() {
+            let first = keyspace.super_version.load().active.first_seq();
+            if first.is_some_and(|first| first <= oldest) {
+                self.seal(state, keyspace.id, through);
             }
-            self.seal(state, id, through);
         }
     }
 
@@ -105,9 +107,11 @@ impl Engine {
         keyspace.access_stats.updates.fetch_add(memtable.entries() as u64, Ordering::Relaxed);
         let bytes = memtable.bytes() as u64;
         self.sealed_bytes.fetch_add(bytes, Ordering::Relaxed);
-        let waiting = Sealed { memtable, through, status: FlushStatus::Waiting };
+        state.seals += 1;
+        let number = state.seals;
+        let waiting = Sealed { number, memtable, through, status: FlushStatus::Waiting };
         state.sealed.update(id, |queue| queue.push(waiting));
-        state.flushes.push_back((id, through));
+        state.flushes.insert(number, id.0.into());
         // A new flush is a new chance for work that failed.
         state.failed = None;
         self.work_came();
