@@ -89,7 +89,7 @@ struct Sources {
     log: Option<Arc<Memtable>>,
 }
 
-/// Where the new store has doubtful rows.
+/// Place of doubtful rows in the new store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DoubtfulRows {
     /// Among the other rows of their keyspace.
@@ -158,7 +158,7 @@ pub fn repair(remains: Remains, target: &Db, doubtful: DoubtfulRows) -> Result<S
     Ok(report)
 }
 
-/// The names of keyspaces in the new store. Of keyspaces of one name the last has it: the others were
+/// Returns the names of keyspaces in the new store. Of keyspaces of one name the last has it: the others were
 /// dropped before it was made.
 fn names(known: &Known, ids: impl DoubleEndedIterator<Item = u32>) -> BTreeMap<u32, String> {
     let mut taken = BTreeSet::new();
@@ -174,7 +174,7 @@ fn names(known: &Known, ids: impl DoubleEndedIterator<Item = u32>) -> BTreeMap<u
     names
 }
 
-/// The name of the keyspace for the doubtful rows of another one, which no keyspace has.
+/// Returns a name that no keyspace has, for the doubtful rows of another one.
 fn doubtful_name(id: u32, name: &str, names: &BTreeMap<u32, String>) -> String {
     let fits = |name: &String| {
         name.len() <= MAX_KEYSPACE_NAME_BYTES && !names.values().any(|other| other == name)
@@ -213,7 +213,7 @@ impl Known {
         })
     }
 
-    /// What a table that cannot be read had and the logs lack.
+    /// Returns the part of a lost table that the logs lack.
     fn lost_table(&self, number: u64, covered: &Covered) -> Option<Part> {
         let file = FileId::table(number).to_string();
         let Some((keyspace, info)) = self.table(number) else {
@@ -226,7 +226,7 @@ impl Known {
         Some(Part { keyspace, from, through, ..Part::everything(&file, reason, last) })
     }
 
-    /// What a block had and the logs lack.
+    /// Returns the part of a lost block that the logs lack.
     fn lost_block(
         &self,
         keyspace: u32,

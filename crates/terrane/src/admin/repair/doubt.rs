@@ -52,7 +52,7 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// All of the keys.
+    /// Returns a part with every key of every keyspace.
     pub fn everything(file: &str, reason: String, last: Seq) -> Part {
         let (file, rows) = (file.to_owned(), 0);
         Part { keyspace: None, from: None, through: None, last, file, reason, rows }
@@ -62,7 +62,7 @@ impl Part {
         self.through.as_ref().is_some_and(|through| through.as_slice() < key)
     }
 
-    /// Makes one part of two, of which `next` begins later.
+    /// Extends the part by `next`, which begins later.
     fn join(&mut self, next: Part) {
         let through = self.through.take().zip(next.through);
         self.through = through.map(|(a, b)| a.max(b));
@@ -91,12 +91,12 @@ impl Covered {
         Covered { stretches: joined }
     }
 
-    /// The greatest number that is covered.
+    /// Returns the greatest number that is covered.
     pub fn last(&self) -> Option<Seq> {
         self.stretches.last().map(|(_, last)| *last)
     }
 
-    /// The greatest number from `first` through `last` that is not covered.
+    /// Returns the greatest number from `first` through `last` that is not covered.
     pub fn lacks(&self, first: Seq, last: Seq) -> Option<Seq> {
         let at = self.stretches.partition_point(|(first, _)| *first <= last);
         let stretch = at.checked_sub(1).and_then(|at| self.stretches.get(at));
@@ -107,7 +107,7 @@ impl Covered {
         (lacked >= first).then_some(lacked)
     }
 
-    /// The stretches from `first` through `last` that are not covered.
+    /// Returns the stretches from `first` through `last` that are not covered.
     pub fn gaps(&self, first: Seq, last: Seq) -> Vec<(Seq, Seq)> {
         let (mut gaps, mut next) = (Vec::new(), first);
         let end = (last.saturating_add(1), Seq::MAX);
@@ -132,7 +132,7 @@ pub(super) struct Doubts {
 }
 
 impl Doubts {
-    /// Those of `parts` that concern a keyspace.
+    /// Selects the parts that concern a keyspace.
     pub fn of(keyspace: u32, parts: &[Part]) -> Doubts {
         let concerns = |part: &&Part| part.keyspace.is_none_or(|id| id == keyspace);
         let mut waiting: Vec<_> = parts.iter().filter(concerns).cloned().collect();
@@ -145,7 +145,7 @@ impl Doubts {
         self.active.push(part);
     }
 
-    /// Whether the version with this sequence number is doubtful. Counts it if it is a `row`.
+    /// Returns `true` if the version with this sequence number is doubtful. Counts it if it is a `row`.
     pub fn doubt(&mut self, key: &[u8], seq: Seq, row: bool) -> bool {
         while self.waiting.last().is_some_and(|part| part.from.as_deref() <= Some(key)) {
             self.active.extend(self.waiting.pop());
@@ -161,7 +161,7 @@ impl Doubts {
         doubtful
     }
 
-    /// The parts of the keyspace, and those of all keyspaces.
+    /// Returns the parts of the keyspace, and the parts of all keyspaces.
     pub fn finish(mut self) -> (Vec<Part>, Vec<Part>) {
         self.passed.append(&mut self.active);
         self.passed.append(&mut self.waiting);
@@ -169,7 +169,7 @@ impl Doubts {
     }
 }
 
-/// The parts of one keyspace as ranges, file by file.
+/// Returns the parts of one keyspace as ranges, file by file.
 pub(super) fn ranges(parts: Vec<Part>, keyspace: Option<&str>) -> Vec<DoubtfulRange> {
     let mut files: BTreeMap<String, Vec<Part>> = BTreeMap::new();
     for part in parts {

@@ -66,7 +66,7 @@ struct Reach {
     end: End,
 }
 
-/// What the logs hold.
+/// Contents of the logs.
 #[derive(Default)]
 pub(super) struct Logs {
     /// The sequence numbers of the writes that were taken of every keyspace.

@@ -81,7 +81,7 @@ impl Merge<'_> {
             cursor.seek_first()?;
             all.push(Source::Log(cursor));
         }
-        // How many lost blocks of each source were seen.
+        // Lost blocks of each source that were seen.
         let mut seen = vec![0; all.len()];
         let mut heap = BinaryHeap::new();
         let place = |source: &Source, n: usize| {
