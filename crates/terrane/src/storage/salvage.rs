@@ -11,6 +11,7 @@
 
 mod sectors;
 
+use crate::entry::Seq;
 use crate::error::Result;
 use crate::storage::directory::footer;
 use crate::storage::extent::{Extent, UNIT};
@@ -36,6 +37,8 @@ pub struct Remains {
     pub edits: Vec<Vec<u8>>,
     /// Whether these are all edits, as far as the manifest can tell.
     pub whole: bool,
+    /// Batches through this sequence number were durable when the store was last closed, as the manifest says.
+    pub synced: Seq,
     /// The files that are live after them, with their lengths, in bytes.
     pub named: BTreeMap<FileId, u64>,
     /// Tables and logs.
@@ -92,6 +95,7 @@ pub fn directory(vfs: &dyn Vfs) -> Result<Remains> {
                     remains.edits.clear();
                     remains.named.clear();
                     remains.whole = false;
+                    remains.synced = 0;
                     continue;
                 }
                 // A later manifest that was never finished may be unreadable.
@@ -230,6 +234,7 @@ impl Remains {
     /// Adds what a manifest's records say; returns the placement of the live files after them.
     fn add_records(&mut self, name: &str, records: &SalvagedRecords) -> VecMap<FileId, Placement> {
         self.whole = records.whole;
+        self.synced = records.synced;
         self.add_salt(records.salt);
         if !records.whole {
             let read = records.payloads.len();

@@ -136,7 +136,9 @@ pub(super) fn read(
         }
     }
     match known.version_set.as_ref().filter(|_| known.whole) {
-        Some(version_set) => lost_writes(version_set, reaches, sound),
+        Some(version_set) => {
+            lost_writes(version_set, durable(version_set, remains), reaches, sound)
+        }
         None => Logs::default(),
     }
 }
@@ -144,14 +146,19 @@ pub(super) fn read(
 /// Finds the writes that a whole manifest and the logs speak of, and that no log has.
 ///
 /// 1. Those between the records that there are.
-/// 2. Those after the last record, where a claim or a flush says that there were some, where a part of
+/// 2. Those after the last record, where a claim, a flush or a clean close says that there were some, where a part of
 ///    a file is missing, or where something follows that is no record, unless a close or a sync left a claim before
 ///    it. Nobody knows how many there were.
-fn lost_writes(version_set: &VersionSet, mut logs: Vec<(String, Reach)>, sound: bool) -> Logs {
+fn lost_writes(
+    version_set: &VersionSet,
+    durable: Seq,
+    mut logs: Vec<(String, Reach)>,
+    sound: bool,
+) -> Logs {
     logs.sort_by_key(|(_, reach)| reach.number);
     let before = version_set.log_start.saturating_sub(1);
     let said = logs.iter().map(|(_, reach)| reach.said).max().unwrap_or(0);
-    let said = said.max(before).max(version_set.flushed_max());
+    let said = said.max(before).max(durable);
     let newest = logs.iter().rev().find(|(_, reach)| reach.last.is_some());
     let end = newest.and_then(|(_, reach)| reach.last).unwrap_or(before).max(before);
     let newer = logs.iter().rev().take_while(|(_, reach)| reach.last.is_none());
@@ -191,6 +198,11 @@ fn lost_writes(version_set: &VersionSet, mut logs: Vec<(String, Reach)>, sound: 
     }
 }
 
+/// The sequence number through which batches were durable, as tables and the last clean close say.
+fn durable(version_set: &VersionSet, remains: &Remains) -> Seq {
+    version_set.flushed_max().max(remains.synced)
+}
+
 /// What opening says of the logs: where no synced batch is missing, notes of what it leaves out; or
 /// which file is damaged, and how. None where that is not known: the manifest is not whole, or a log
 /// is not there.
@@ -198,7 +210,7 @@ fn judge(remains: &Remains, known: &Known) -> Result<Option<Vec<String>>, (Strin
     let Some(version_set) = known.version_set.as_ref().filter(|_| known.whole) else {
         return Ok(None);
     };
-    let mut replay = wal::Replay::new(version_set.log_start, version_set.flushed_max());
+    let mut replay = wal::Replay::new(version_set.log_start, durable(version_set, remains));
     let mut notes = Vec::new();
     for log in &version_set.logs {
         let id = FileId::log(log.file);

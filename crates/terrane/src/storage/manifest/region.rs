@@ -328,6 +328,8 @@ pub(in crate::storage) struct SalvagedRecords {
     pub discarded_bytes: u64,
     /// How many records the witness counts.
     pub witness: u64,
+    /// The sequence number of the closing claim; 0 without one.
+    pub synced: Seq,
 }
 
 /// Reads what is left of a damaged region.
@@ -355,6 +357,7 @@ pub(in crate::storage) fn salvage(
         commits: found.inherited.commits.saturating_add(records),
         discarded_bytes: found.discarded_bytes,
         witness: found.witness,
+        synced: found.inherited.synced,
     })
 }
 

@@ -263,8 +263,8 @@ fn read_log<'a>(
 }
 
 /// What the logs lack, as opening says: the file, and the reason.
-fn judge(version_set: &VersionSet, files: &[Known]) -> Option<(String, String)> {
-    let mut replay = Replay::new(version_set.log_start, version_set.flushed_max());
+fn judge(version_set: &VersionSet, durable: Seq, files: &[Known]) -> Option<(String, String)> {
+    let mut replay = Replay::new(version_set.log_start, durable);
     for log in &version_set.logs {
         let file = files.iter().find(|file| file.id == FileId::log(log.file)).unwrap();
         if let Err(e) = replay.log(log.id(), &file.file, None, &mut |_, _| Ok(())) {
@@ -341,7 +341,8 @@ fn follow(sound: &Sound, seed: u64, what: Damage) {
         told.insert(table.id.to_string(), Told { keyspace, entries, lost_blocks, lost });
     }
     let gone = files.iter().any(|file| file.gone && file.id.kind == FileKind::Log);
-    let damage = (manifest && !gone).then(|| judge(&version_set, &files)).flatten();
+    let durable = version_set.flushed_max().max(store.remains().synced);
+    let damage = (manifest && !gone).then(|| judge(&version_set, durable, &files)).flatten();
     let sound = manifest && !gone && damage.is_none();
     for log in &version_set.logs {
         let file = files.iter().find(|file| file.id == FileId::log(log.file)).unwrap();
