@@ -264,7 +264,10 @@ impl Storage for Volume {
 
     fn resume(&self) -> Result<()> {
         match &mut lock(&self.commit_state).manifest {
-            Some(manifest) if !self.read_only => manifest.confirm(),
+            Some(manifest) if !self.read_only => {
+                self.confirm_slots(manifest)?;
+                manifest.confirm()
+            }
             _ => Ok(()),
         }
     }

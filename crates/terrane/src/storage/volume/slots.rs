@@ -4,6 +4,7 @@ use super::sync_tracker::SyncTracker;
 use crate::error::{Corruption, Error, Result};
 use crate::storage::extent::Extent;
 use crate::storage::format::Format;
+use crate::storage::manifest::Manifest;
 use crate::storage::volume::Volume;
 use crate::storage::volume::commit::CommitState;
 use crate::storage::volume::superblock::{self, RESERVED, SLOT_BYTES, SLOTS, Slot, Superblock};
@@ -85,7 +86,17 @@ impl Volume {
         Ok(generations.iter().max() == Some(&Some(0)))
     }
 
-    /// The current superblock; `None` if there is no store yet. Repairs a damaged or outdated slot.
+    /// Writes both slots again, one after the other: a sync of what was read may have failed, in this process or
+    /// in one before, and commits are lost if no slot that names their region is durable.
+    pub(super) fn confirm_slots(&self, manifest: &Manifest) -> Result<()> {
+        let (offset, len) = manifest.region();
+        let format = manifest.for_next_generation().format;
+        let superblock = self.superblock(format, manifest.generation(), Extent { offset, len });
+        (0..SLOTS.len()).try_for_each(|slot| self.write_slot(slot, &superblock))
+    }
+
+    /// The current superblock; `None` if there is no store yet. A damaged or outdated slot is written again when the
+    /// volume is resumed.
     pub(super) fn current(&self, repaired: &mut Vec<Corruption>) -> Result<Option<Superblock>> {
         let name = self.backing0()?.name().to_owned();
         let slots = self.read_slots()?;
@@ -127,9 +138,6 @@ impl Volume {
                 // A check reports an outdated slot only if it stays so.
                 if !outdated || self.read_only {
                     repaired.push(damaged_slot(&name, n, newest.generation));
-                }
-                if !self.read_only {
-                    self.write_slot(n, &newest)?;
                 }
             }
         }

@@ -1,3 +1,4 @@
+mod slots;
 mod space;
 
 use super::superblock::{SLOTS, Slot, Superblock};
@@ -485,6 +486,7 @@ fn power_may_be_cut_while_the_manifest_moves() {
             vfs.crash(survivors).unwrap();
             let again = open(&memory, 1);
             assert_eq!(again.recover().unwrap().unwrap().edits, edits, "{cut}, {survivors:?}");
+            again.resume().unwrap();
             assert!(holds(&*again.open(FileId::table(2)).unwrap(), 1000, 2));
             commit(&again, b"more", &[], &[]).unwrap();
             assert!(again.check().unwrap().is_empty());
@@ -527,6 +529,7 @@ fn one_damaged_superblock_is_repaired_and_two_are_damage() {
         assert_eq!(volume.check().unwrap().len(), 1);
         let again = open(&vfs, 1);
         assert_eq!(again.recover().unwrap().unwrap().repaired.len(), 1);
+        again.resume().unwrap();
         assert!(again.check().unwrap().is_empty());
         assert!(SLOTS.iter().all(|slot| file.write_at(&[0xff], slot + 20).is_ok()));
         assert!(matches!(
