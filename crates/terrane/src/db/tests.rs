@@ -3,14 +3,15 @@
 //! with logs (`recovery`), and what becomes of their files (`logs`); what writes wait for (`waits`), how
 //! near they are to that (`backpressure`), and how they slow down (`slowdown`); jobs slice by slice
 //! (`jobs`), who runs them (`executors`), flushes beside merges (`lanes`), and what becomes of their panics
-//! (`panics`); handles (`handles`), and the places that they are opened at (`paths`); stores of many keyspaces
-//! (`many_keyspaces`).
+//! (`panics`); operations that fail (`faults`); handles (`handles`), and the places that they are opened at
+//! (`paths`); stores of many keyspaces (`many_keyspaces`).
 
 mod backpressure;
 #[cfg(not(target_arch = "wasm32"))]
 mod blocked;
 #[cfg(not(target_arch = "wasm32"))]
 mod executors;
+mod faults;
 #[cfg(not(target_arch = "wasm32"))]
 mod gated;
 mod handles;

@@ -9,7 +9,8 @@
 //!    merge, or behind a policy.
 //! 4. Writers slow down before they stall (`pacing`), and jobs work within the bound of bytes a second
 //!    (`rate_limiter`).
-//! 5. The last worker to leave has seen that no work came since a search of every kind began.
+//! 5. The last worker to leave has seen that no work came since a search of every kind began. The timer has workers
+//!    look for what came from somebody who wakes nobody: a reader that was the last to hold a dropped table.
 
 use super::pacing::{Pacing, Pause};
 use super::panics::catch;
@@ -322,7 +323,7 @@ fn micros_since(began: Instant) -> u64 {
 }
 
 /// Syncs what is buffered, every so often, until the store is gone.
-fn sync_timer(shared: &Shared, engine: &Weak<Engine>, interval: Duration) {
+fn sync_timer(shared: &Arc<Shared>, engine: &Weak<Engine>, interval: Duration) {
     loop {
         let state = shared.state();
         if state.stopping {
@@ -338,6 +339,9 @@ fn sync_timer(shared: &Shared, engine: &Weak<Engine>, interval: Duration) {
         let synced = catch(&engine, || "timed sync of the log".to_owned(), || engine.sync());
         if synced.is_none() {
             return;
+        }
+        if engine.work_waits() {
+            shared.pump(&engine);
         }
     }
 }

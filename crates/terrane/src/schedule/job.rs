@@ -107,7 +107,7 @@ impl Job {
             Ok(Progress::More) => {}
             Ok(Progress::Done) => self.work = Work::Ended,
             Err(e) => {
-                // A removal or vacuuming that fails holds nothing up: recovery removes what it left.
+                // A removal or vacuuming that fails holds nothing up: it is tried again later.
                 // A write that needs a log finds the reason itself.
                 let housekeeping =
                     matches!(self.work, Work::Remove(_) | Work::Vacuum | Work::SpareLog);
@@ -171,7 +171,8 @@ impl Job {
             }
             Work::Move { compaction, group, .. } => engine.abandon_group(compaction, &group),
             Work::Reshape { keyspace } => engine.abandon_reshape(keyspace),
-            Work::Remove(_) | Work::SpareLog | Work::Vacuum | Work::Ended => {}
+            Work::Remove(file) => engine.jobs.obsolete_files.give_back(file),
+            Work::SpareLog | Work::Vacuum | Work::Ended => {}
         }
     }
 }

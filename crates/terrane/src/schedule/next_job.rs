@@ -213,6 +213,7 @@ impl Engine {
     /// Retries background work that failed.
     pub fn retry(&self) {
         lock(&self.state).failed = None;
+        self.jobs.obsolete_files.retry();
         self.work_came();
     }
 

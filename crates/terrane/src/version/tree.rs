@@ -42,6 +42,8 @@ impl ObsoleteFile {
 #[derive(Default)]
 pub struct ObsoleteFiles {
     files: Mutex<Vec<ObsoleteFile>>,
+    /// Files whose removal failed, until it is tried again.
+    failed: Mutex<Vec<ObsoleteFile>>,
     /// Says that there is work for a job; shared with the engine.
     work: Arc<AtomicBool>,
 }
@@ -49,7 +51,7 @@ pub struct ObsoleteFiles {
 impl ObsoleteFiles {
     /// A list of obsolete files that raises `work` for each file.
     pub fn new(work: Arc<AtomicBool>) -> Self {
-        ObsoleteFiles { files: Mutex::default(), work }
+        ObsoleteFiles { work, ..ObsoleteFiles::default() }
     }
 
     /// Adds a file.
@@ -60,6 +62,17 @@ impl ObsoleteFiles {
     fn lay_down(&self, obsolete_file: ObsoleteFile) {
         lock(&self.files).push(obsolete_file);
         self.work.store(true, Ordering::Release);
+    }
+
+    /// Keeps a file whose removal failed for [`Self::retry`].
+    pub fn give_back(&self, file: ObsoleteFile) {
+        lock(&self.failed).push(file);
+    }
+
+    /// Queues the files again whose removal failed.
+    pub fn retry(&self) {
+        let failed = std::mem::take(&mut *lock(&self.failed));
+        failed.into_iter().for_each(|file| self.lay_down(file));
     }
 
     /// How many files there are.

@@ -119,7 +119,10 @@ impl Engine {
         let file = match self.storage.create(FileId::log(number), capacity) {
             Ok(file) => file,
             Err(e) => {
-                lock(&self.state).spare_logs = spares;
+                // A writer may have given one back meanwhile, which it had before.
+                lock(&self.state).spare_logs.extend(spares);
+                // What was made of the file may still be there.
+                self.jobs.mark_obsolete(FileId::log(number));
                 return Err(e);
             }
         };

@@ -114,6 +114,7 @@ impl Engine {
         state.flushes.insert(number, id.0.into());
         // A new flush is a new chance for work that failed.
         state.failed = None;
+        self.jobs.obsolete_files.retry();
         self.work_came();
         self.emit(|| Event::MemtableSealed { keyspace: id, bytes, through });
     }

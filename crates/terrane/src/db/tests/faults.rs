@@ -1,0 +1,71 @@
+//! After an operation failed: files that were to be removed.
+
+use super::{Buffered, Fault, Progress, directory, faulty, fill, open, slices};
+use crate::schedule::JobFilter;
+use crate::storage::vfs::{FaultVfs, Vfs};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::{Db, Options, executor::ThreadExecutor};
+use std::sync::Arc;
+
+/// The table files of a store.
+fn tables(vfs: &FaultVfs) -> usize {
+    vfs.list().unwrap().iter().filter(|name| name.ends_with(".sst")).count()
+}
+
+#[test]
+fn a_removal_that_failed_is_tried_again() {
+    for flushes in [false, true] {
+        let vfs = faulty();
+        let db = open(directory(&vfs), slices()).unwrap();
+        for seed in 1..3 {
+            fill(&db, 50, seed);
+            db.flush().unwrap();
+        }
+        let scan = db.default_keyspace().scan(..).unwrap();
+        db.default_keyspace().compact_range(..).unwrap();
+        drop(scan);
+        let mut removals = 0;
+        while let Some(mut job) = db.engine().next_job(JobFilter::Removal) {
+            vfs.fail_at(vfs.operations(), Fault::Io);
+            job.run_for(1).unwrap_err();
+            removals += 1;
+        }
+        vfs.heal();
+        assert_eq!((removals, tables(&vfs)), (2, 3));
+        if flushes {
+            db.default_keyspace().put(b"key", b"value", Buffered).unwrap();
+            db.flush().unwrap();
+            while let Some(mut job) = db.engine().next_job(JobFilter::Any) {
+                while job.run_for(u64::MAX).unwrap() == Progress::More {}
+            }
+        } else {
+            db.wait_until_idle().unwrap();
+        }
+        let named = db.default_keyspace().shape().unwrap().tables().count();
+        assert_eq!(tables(&vfs), named, "flushes: {flushes}");
+    }
+}
+
+#[test]
+#[cfg(not(target_arch = "wasm32"))]
+fn a_file_goes_with_its_last_reader_though_nobody_calls() {
+    let vfs = faulty();
+    let options = Options { sync_interval_ms: 1, ..Options::small() };
+    let executor = Arc::new(ThreadExecutor::new(1));
+    let db = Db::open_storage(directory(&vfs), options, executor).unwrap();
+    for seed in 1..3 {
+        fill(&db, 50, seed);
+        db.flush().unwrap();
+    }
+    let scan = db.default_keyspace().scan(..).unwrap();
+    db.default_keyspace().compact_range(..).unwrap();
+    db.wait_until_idle().unwrap();
+    assert_eq!(tables(&vfs), 3);
+    drop(scan);
+    let began = std::time::Instant::now();
+    while tables(&vfs) > 1 {
+        // It goes within moments, however busy the machine is.
+        assert!(began.elapsed().as_secs() < 120, "the files stay");
+        std::thread::yield_now();
+    }
+}
