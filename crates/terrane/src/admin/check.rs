@@ -6,10 +6,12 @@
 //! 2. Every table, some blocks a step: order, counts, filter, against what the version set says of it.
 //! 3. The logs that are live by then, record by record: a step for each that is sealed, one for the
 //!    rest, while nothing is appended. So each is read when it has all that a later one builds on.
-//!    Until the end no log file is recycled.
+//!    Until the end no log file is recycled. Where a sync fails meanwhile, they are read again: what was not
+//!    synced before may be gone.
 
 use crate::db::Db;
 use crate::engine::{Engine, SpareLog};
+use crate::entry::Seq;
 use crate::error::{Corruption, Result};
 use crate::storage::{Orphan, Storage};
 use crate::sync::lock;
@@ -62,6 +64,8 @@ struct LogsCheck {
     sealed: usize,
     read: usize,
     replay: Replay,
+    /// The last sequence that they must have.
+    known: Seq,
 }
 
 impl Db {
@@ -157,21 +161,37 @@ impl Engine {
     /// Nobody waits while it reads logs that are full.
     fn check_logs(&self, check: &mut Option<LogsCheck>) -> Result<Option<u64>> {
         drop(self.open_state()?);
-        let logs = match check {
-            Some(logs) => logs,
-            None => check.insert(self.begin_logs()?),
+        let mut logs = check.take().map_or_else(|| self.begin_logs(), Ok)?;
+        let known = logs.known;
+        let ended = match self.read_logs(&mut logs) {
+            Ok(true) => {
+                *check = Some(logs);
+                return Ok(None);
+            }
+            Ok(false) => logs.replay.end(),
+            Err(e) => Err(e),
         };
+        if ended.is_err() {
+            self.log_sync.settle();
+            if self.log_sync.known(known) < known {
+                return Ok(None);
+            }
+        }
+        ended.map(|found| Some(found.records))
+    }
+
+    /// Reads a log that is full, or all others; returns whether more are left.
+    fn read_logs(&self, logs: &mut LogsCheck) -> Result<bool> {
         // Nothing is appended to those that are not full while they are read.
         let _writer = (logs.read >= logs.sealed).then(|| lock(&self.writer));
         while let Some(HeldLog { id, file, through, .. }) = logs.held.logs.get(logs.read) {
             logs.replay.log(*id, file, *through, &mut |_, _| Ok(()))?;
             logs.read += 1;
             if logs.read <= logs.sealed {
-                return Ok(None);
+                return Ok(true);
             }
         }
-        let found = check.take().map(|ended| ended.replay.end()).transpose()?;
-        Ok(found.map(|found| found.records))
+        Ok(false)
     }
 
     /// Holds the live logs, to read them.
@@ -186,8 +206,12 @@ impl Engine {
             let id = self.log_id(*number);
             held.logs.push(HeldLog { id, file: file.clone(), bytes: 0, through: None });
         }
-        // Every record was written whole, synced or not, so all of them must be readable.
-        let replay = Replay::new(state.version_set.log_start, writer.last());
-        Ok(LogsCheck { held, sealed, read: 0, replay })
+        // Every record was written whole, synced or not, so all of them must be readable, unless a sync failed.
+        let known = self.log_sync.known(writer.last());
+        held.logs
+            .iter_mut()
+            .for_each(|log| log.through = log.through.filter(|last| *last <= known));
+        let replay = Replay::new(state.version_set.log_start, known);
+        Ok(LogsCheck { held, sealed, read: 0, replay, known })
     }
 }

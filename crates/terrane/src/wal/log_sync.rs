@@ -9,7 +9,7 @@
 use crate::entry::Seq;
 use crate::error::{Error, Result};
 use crate::storage::File;
-use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::lock;
 use crate::sync::{ArcSwap, Mutex};
 use std::sync::Arc;
@@ -27,6 +27,8 @@ pub(crate) struct LogSync {
     turn: Mutex<()>,
     synced: AtomicU64,
     poisoned: ArcSwap<Option<Error>>,
+    /// Whether a sync failed.
+    failed: AtomicBool,
 }
 
 impl LogSync {
@@ -35,6 +37,7 @@ impl LogSync {
             turn: Mutex::default(),
             synced: AtomicU64::new(0),
             poisoned: ArcSwap::from_pointee(None),
+            failed: AtomicBool::new(false),
         }
     }
 
@@ -58,9 +61,23 @@ impl LogSync {
             return Ok(());
         }
         self.usable()?;
-        appended.files.iter().try_for_each(|file| file.sync()).inspect_err(|e| self.poison(e))?;
+        appended.files.iter().try_for_each(|file| file.sync()).inspect_err(|e| {
+            self.failed.store(true, Ordering::Release);
+            self.poison(e);
+        })?;
         self.advance(appended.through);
         Ok(())
+    }
+
+    /// The last sequence that the logs are known to hold, if `appended` was appended last. A sync that failed may
+    /// have taken what was not synced before.
+    pub fn known(&self, appended: Seq) -> Seq {
+        if self.failed.load(Ordering::Acquire) { self.synced() } else { appended }
+    }
+
+    /// Waits for a sync in progress.
+    pub fn settle(&self) {
+        drop(lock(&self.turn));
     }
 
     /// Refuses to go on after a failed append or sync.

@@ -1,6 +1,6 @@
-//! After an operation failed: files that were to be removed.
+//! After an operation failed: files that were to be removed, and checks.
 
-use super::{Buffered, Fault, Progress, directory, faulty, fill, open, slices};
+use super::{Buffered, Fault, Progress, directory, entries, faulty, fill, open, slices};
 use crate::schedule::JobFilter;
 use crate::storage::vfs::{FaultVfs, Vfs};
 #[cfg(not(target_arch = "wasm32"))]
@@ -68,4 +68,30 @@ fn a_file_goes_with_its_last_reader_though_nobody_calls() {
         assert!(began.elapsed().as_secs() < 120, "the files stay");
         std::thread::yield_now();
     }
+}
+
+#[test]
+fn a_check_after_a_failed_sync_finds_no_damage() {
+    let mut lost = 0;
+    for writes in 1..9 {
+        for sealed in [false, true] {
+            let vfs = faulty();
+            let db = open(directory(&vfs), slices()).unwrap();
+            fill(&db, if sealed { 100 } else { writes }, 1);
+            db.sync().unwrap();
+            // More than a log holds, or less.
+            fill(&db, if sealed { 100 } else { writes }, 2);
+            let operation = vfs.operations();
+            (0..8).for_each(|n| vfs.fail_at(operation + n, Fault::Reverted));
+            db.sync().unwrap_err();
+            vfs.heal();
+            let shown = entries(&db);
+            let report = db.check().unwrap();
+            assert_eq!(report.damage, [], "{writes} writes, {sealed}");
+            assert_eq!(entries(&db), shown);
+            let all = db.engine().visible.load(std::sync::atomic::Ordering::Relaxed);
+            lost += u64::from(report.wal_records < all);
+        }
+    }
+    assert!(lost > 0, "the failed syncs took nothing");
 }
