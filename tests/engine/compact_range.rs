@@ -1,13 +1,16 @@
 //! Manual compaction of ranges: slice by slice, alongside policies and writes.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use terrane::executor::{Executor, SeededExecutor, SliceExecutor, ThreadExecutor};
 use terrane::storage::vfs::{MemoryVfs, Vfs};
 use terrane::storage::{Directory, read_exact_at, write_all_at};
 use terrane::{Db, Durability, Error, ErrorKind, Event, Keyspace, Options};
-use terrane_policy::{PolicyOptions, Value};
-use terrane_tests::fixtures::sized_policies;
+use terrane_policy::{
+    Action, Compaction, Destination, Group, Plan, PlanContext, Policy, PolicyOptions, Value,
+};
+use terrane_tests::fixtures::{Kind, Rig, sized_policies, tiny};
 use terrane_tests::random::Random;
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -276,4 +279,59 @@ fn a_range_that_cannot_be_read_is_an_error_until_it_can() {
         rows.compact_range(..).unwrap();
         assert_eq!(rows.scan(..).unwrap().count(), 201);
     }
+}
+
+/// Undoes what a slice does: moves a table of the last run up again, as often as it is called, up to a bound.
+struct Restless {
+    plans: Arc<AtomicU64>,
+}
+
+/// Plans of a restless policy, after which it rests.
+const PLANS_MAX: u64 = 5_000;
+
+impl Policy for Restless {
+    fn name(&self) -> &'static str {
+        "restless"
+    }
+
+    fn plan(&self, context: &PlanContext) -> Option<Plan> {
+        let (bottom, run) = context.shape.runs().pop()?;
+        let rests = self.plans.load(Ordering::Relaxed) == PLANS_MAX;
+        if rests || !context.running.compactions.is_empty() {
+            return None;
+        }
+        let mut inputs: Vec<_> = run.tables().iter().map(|table| table.id).collect();
+        let level = if bottom.level < 2 { 2 } else { 1 };
+        if level == 1 {
+            if inputs.len() < 2 {
+                return None;
+            }
+            inputs.truncate(1);
+        }
+        self.plans.fetch_add(1, Ordering::Relaxed);
+        let destination = Destination { level, run: context.fresh };
+        let group = Group::new(inputs, destination, Action::Move);
+        Some(Compaction::parallel(vec![group], "undoes a slice").into())
+    }
+}
+
+#[test]
+fn a_range_ends_though_its_policy_undoes_every_slice() {
+    let plans = Arc::new(AtomicU64::new(0));
+    let made = plans.clone();
+    let custom = move |_: &str| Some(Box::new(Restless { plans: made.clone() }) as Box<dyn Policy>);
+    let policy = sized_policies(2 << 10, 1 << 10)[0].clone();
+    let options = Options { custom_policy: Some(Arc::new(custom)), policy, ..tiny() };
+    let rig = Rig::new(Kind::MemoryDirectory);
+    let db = rig.open_with(options, Arc::new(SliceExecutor::default())).unwrap();
+    let keyspace = db.default_keyspace();
+    let mut random = Random(1);
+    for n in 0..100u32 {
+        let value: Vec<u8> = (0..100).map(|_| random.word() as u8).collect();
+        keyspace.put(n.to_be_bytes(), value, Durability::Buffered).unwrap();
+    }
+    keyspace.compact_range(..).unwrap();
+    let plans = plans.load(Ordering::Relaxed);
+    assert!(plans > 5 && plans < PLANS_MAX, "{plans} plans");
+    assert_eq!(keyspace.scan(..).unwrap().count(), 100);
 }

@@ -134,6 +134,8 @@ pub(crate) struct RangeRequest {
     /// Where the next slice ends, if tables were cut for it.
     pub end: Option<Vec<u8>>,
     pub target_file_bytes: u64,
+    /// Slices after which the keyspace's policy is still called first.
+    pub yields: u64,
     pub stage: Stage,
 }
 
@@ -300,8 +302,8 @@ impl State {
                 Stage::Blocked => request.stage = Stage::Turn,
                 // What was cut is to be merged before a policy merges it otherwise.
                 Stage::Runs(n) if n == number && ended => {
-                    let cut = request.end.is_some();
-                    request.stage = if cut { Stage::Turn } else { Stage::Waits };
+                    let goes_on = request.end.is_some() || request.yields == 0;
+                    request.stage = if goes_on { Stage::Turn } else { Stage::Waits };
                 }
                 _ => {}
             }

@@ -6,6 +6,8 @@
 //! 3. Policies continue meanwhile. After a slice the keyspace's policy is asked first; then it is the
 //!    range's turn, whatever the policy began. Where a compaction that runs is in its way, no other
 //!    of the keyspace begins before it: so neither puts the other off for ever.
+//! 4. A policy may undo what each slice does, such as by moving a table below the bottom run. After several times
+//!    the slices that the keyspace's bytes should need, the policy is called no more before the range has ended.
 
 use crate::engine::{Engine, RangeRequest, Stage, State};
 use crate::entry::Seq;
@@ -21,6 +23,11 @@ use terrane_table::read::Range;
 
 /// Tables, in size, that a slice should have.
 const SLICE_TABLES: u64 = 8;
+
+/// How often a policy is called during a range: this often, and this many times for each slice that the bytes of
+/// its keyspace fill.
+const YIELDS: u64 = 16;
+const YIELDS_PER_SLICE: u64 = 4;
 
 /// The most memtables, in size, that a table of a slice has, for policies of very large tables.
 const TABLE_MEMTABLES: u64 = 4;
@@ -60,6 +67,7 @@ impl Engine {
         let target_file_bytes = PolicyOptions::stored(&record.policy).0.target_file_bytes();
         let target_file_bytes =
             target_file_bytes.min(self.options.memtable_bytes.saturating_mul(TABLE_MEMTABLES));
+        let slices = record.shape.bytes() / target_file_bytes.saturating_mul(SLICE_TABLES).max(1);
         let number = self.ids.fresh();
         state.ranges.push(RangeRequest {
             number,
@@ -70,6 +78,7 @@ impl Engine {
             oldest_snapshot: self.oldest_snapshot(),
             end: None,
             target_file_bytes,
+            yields: slices.saturating_mul(YIELDS_PER_SLICE).saturating_add(YIELDS),
             stage: Stage::Waits,
         });
         drop(state);
@@ -168,6 +177,9 @@ impl Engine {
             }
         };
         if let Some(request) = state.ranges.iter_mut().find(|request| request.number == number) {
+            if matches!(stage, Stage::Runs(_)) {
+                request.yields = request.yields.saturating_sub(1);
+            }
             (request.stage, request.end) = (stage, end);
         }
     }

@@ -72,6 +72,7 @@ fn ranges() -> Vec<RangeRequest> {
                 oldest_snapshot: 0,
                 end,
                 target_file_bytes: 1,
+                yields: 1,
                 stage,
             });
         }
