@@ -9,7 +9,8 @@
 //!    merge, or behind a policy.
 //! 4. Writers slow down before they stall (`pacing`), and jobs work within the bound of bytes a second
 //!    (`rate_limiter`).
-//! 5. The last worker to leave has seen that no work came since a search of every kind began. The timer has workers
+//! 5. The last worker to leave has seen that no work came since a search of every kind began. A worker counts
+//!    until it has queued others and ended a slowdown: a store without workers is idle. The timer has workers
 //!    look for what came from somebody who wakes nobody: a reader that was the last to hold a dropped table.
 
 use super::pacing::{Pacing, Pause};
@@ -33,6 +34,9 @@ use std::time::{Duration, Instant};
 const SLICE_BYTES: u64 = 256 << 10;
 /// The longest that a job waits for its rate before it looks what that is by now.
 const RATE_WAIT_MAX: Duration = Duration::from_millis(100);
+/// The longest that a write waits for jobs before it checks its stall again. The job that ended the stall may have
+/// finished just before the write began to wait, and a worker in a long merge or policy finishes none for hours.
+const STALL_WAIT_MAX: Duration = Duration::from_millis(100);
 
 /// Runs the jobs of one store on threads: its own, or those of a pool that several stores share.
 pub struct ThreadExecutor {
@@ -52,7 +56,7 @@ struct Shared {
 #[derive(Default)]
 struct State {
     kinds: PerKind<Workers>,
-    /// Workers of all kinds, those in the pool's queue included.
+    /// Workers of all kinds: those in the pool's queue, and those that have left but still run.
     workers: usize,
     /// Jobs that have ended.
     ended: u64,
@@ -101,10 +105,14 @@ impl State {
         true
     }
 
-    /// A worker goes.
+    /// A worker looks for no further job.
     fn leave(&mut self, kind: JobFilter) {
         self.of(kind).count -= 1;
-        self.workers -= 1;
+    }
+
+    /// Whether a worker looks for a job, runs one, or is queued.
+    fn has_workers(&mut self) -> bool {
+        KINDS.into_iter().any(|kind| self.of(kind).count > 0)
     }
 }
 
@@ -168,6 +176,8 @@ impl Shared {
             }
             let queued = self.queue(engine, kind);
             state.of(kind).queued = queued;
+            // This one still runs, beside the one that looks in its place.
+            state.workers += usize::from(queued);
             drop(state);
             self.changed.notify_all();
             if queued {
@@ -179,11 +189,14 @@ impl Shared {
             self.pump(engine);
         }
         self.relieve(engine);
+        // Last of all: whoever waits for an idle store finds no worker that goes on.
+        self.state().workers -= 1;
+        self.changed.notify_all();
     }
 
     /// Ends a slowdown that is no longer needed, even if no write follows.
     fn relieve(&self, engine: &Engine) {
-        let is_idle = self.state().workers == 0;
+        let is_idle = !self.state().has_workers();
         let relieve = || self.pacing.relieve(engine, is_idle);
         if catch(engine, || "end of a slowdown".to_owned(), relieve) == Some(true) {
             // Under the lock, under which a write looks before it waits.
@@ -265,7 +278,7 @@ impl Shared {
     fn pace(&self, engine: &Engine, bytes: u64) {
         let Some(Pause { reason, most }) = self.pacing.pay(engine, bytes) else { return };
         let waits =
-            |state: &mut State| self.pacing.is_behind() && state.workers > 0 && !state.stopping;
+            |state: &mut State| self.pacing.is_behind() && state.has_workers() && !state.stopping;
         if waits(&mut self.state()) {
             self.pacing.begin(engine, reason);
             let wait = || drop(wait_at_most(&self.changed, self.state(), most, waits));
@@ -385,22 +398,26 @@ impl Executor for ThreadExecutor {
     fn wait_for_progress(&self, engine: &Arc<Engine>) -> Result<()> {
         let ended = self.shared.state().ended;
         self.shared.pump(engine);
-        let mut state = self.shared.state();
-        while state.ended == ended {
-            if state.draining {
-                return Err(Closed::Store.into());
-            }
-            if state.workers == 0 {
-                return Err(no_relief(engine));
-            }
-            state = self.shared.wait(state);
+        let waits =
+            |state: &mut State| state.ended == ended && state.workers > 0 && !state.draining;
+        let state = wait_at_most(&self.shared.changed, self.shared.state(), STALL_WAIT_MAX, waits);
+        if state.ended != ended {
+            return Ok(());
         }
-        Ok(())
+        match (state.draining, state.workers) {
+            (true, _) => Err(Closed::Store.into()),
+            (false, 0) => Err(no_relief(engine)),
+            (false, _) => Ok(()),
+        }
     }
 
     fn wait_until_idle(&self, engine: &Arc<Engine>, done: &dyn Fn(&Engine) -> bool) -> Result<()> {
-        while !done(engine) {
+        loop {
+            // Before the check: a job that finishes behind it is noticed, whatever else runs.
             let ended = self.shared.state().ended;
+            if done(engine) {
+                return Ok(());
+            }
             self.shared.pump(engine);
             let mut state = self.shared.state();
             while state.ended == ended && state.workers > 0 {
@@ -410,7 +427,6 @@ impl Executor for ThreadExecutor {
                 return engine.failure().map_or(Ok(()), Err);
             }
         }
-        Ok(())
     }
 
     fn drain(&self, _engine: &Arc<Engine>, most: Duration) {

@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::storage::{Directory, vfs::MemoryVfs};
-use crate::{Db, Durability, Options};
+use crate::sync::atomic::Ordering;
+use crate::{Db, Durability, Event, Options};
+use std::cell::Cell;
 use std::sync::mpsc::{Sender, channel};
 
 #[test]
@@ -99,6 +101,77 @@ fn a_store_that_stops_takes_back_only_its_own_turns_in_a_pool() {
     drop(busy);
     db.default_keyspace().put("key", "value", Durability::Buffered).unwrap();
     db.flush().unwrap();
+}
+
+#[test]
+fn a_worker_counts_until_it_has_ended_a_slowdown() {
+    let ((reports, reported), (held, release)) = (channel(), channel::<()>());
+    let release = Mutex::new(release);
+    let listener = move |_, event: &Event| {
+        if matches!(event, Event::SlowdownEnded { .. }) {
+            reports.send(()).unwrap();
+            let _ = lock(&release).recv();
+        }
+    };
+    let options = Options { listener: Some(Arc::new(listener)), ..Options::small() };
+    let executor = Arc::new(ThreadExecutor::new(1));
+    let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
+    let db = Db::open_storage(storage, options, executor.clone()).unwrap();
+    db.wait_until_idle().unwrap();
+    let (engine, pacing) = (db.engine(), &executor.shared.pacing);
+    // Sealed memtables take most of their memory, for as long as a write pays for it.
+    engine.sealed_bytes.store(1, Ordering::Relaxed);
+    engine.memtable_bytes.store(engine.options().memtables_share() / 5 * 4, Ordering::Relaxed);
+    engine.counters.user_bytes.fetch_add(1 << 20, Ordering::Relaxed);
+    let pause = pacing.pay(engine, 1).unwrap();
+    pacing.begin(engine, pause.reason);
+    engine.sealed_bytes.store(0, Ordering::Relaxed);
+    engine.memtable_bytes.store(0, Ordering::Relaxed);
+    executor.shared.pump(engine);
+    reported.recv().unwrap();
+    while executor.shared.state().has_workers() {
+        std::thread::yield_now();
+    }
+    let with_the_listener = executor.shared.state().workers;
+    drop(held);
+    assert_ne!(with_the_listener, 0);
+    db.wait_until_idle().unwrap();
+    assert_eq!(executor.shared.state().workers, 0);
+}
+
+#[test]
+fn a_wait_returns_with_its_job_while_other_workers_go_on() {
+    let pool = WorkerPool::new(1);
+    let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
+    let executor = Arc::new(ThreadExecutor::in_pool(&pool));
+    let db = Db::open_storage(storage, Options::small(), executor.clone()).unwrap();
+    db.wait_until_idle().unwrap();
+    // A merge of another store has the thread for merges, and this store's worker is queued for it.
+    let (release, receiver) = channel::<()>();
+    let run = Box::new(move || {
+        let _ = receiver.recv();
+    });
+    assert!(pool.spawn(JobFilter::Other, Task { owner: 0, run }));
+    db.default_keyspace().put("key", "value", Durability::Buffered).unwrap();
+    let ended = || executor.shared.state().ended;
+    let (before, checked) = (ended(), Cell::new(false));
+    // The flush finishes just after the first check.
+    let is_done = |engine: &Engine| {
+        if checked.replace(true) {
+            return true;
+        }
+        engine.seal_all().unwrap();
+        executor.shared.pump(db.engine());
+        while ended() == before {
+            std::thread::yield_now();
+        }
+        false
+    };
+    executor.wait_until_idle(db.engine(), &is_done).unwrap();
+    // So it does just before a write that it stalled begins to wait.
+    executor.wait_for_progress(db.engine()).unwrap();
+    assert!(executor.shared.state().has_workers(), "one is queued all the time");
+    drop(release);
 }
 
 #[test]
