@@ -145,33 +145,3 @@ fn writers_and_readers_on_many_threads_agree_with_a_model() {
     reopen(dir.path(), &model).close().unwrap();
     reopen(dir.path(), &model);
 }
-
-#[test]
-fn writers_that_wait_for_the_same_sync_share_a_record() {
-    let dir = tempfile::tempdir().unwrap();
-    // One log and one memtable hold everything.
-    let db = Db::open(dir.path(), Options::default()).unwrap();
-    let keyspace = db.default_keyspace();
-    let mut writes = 0;
-    for round in 0u64..100 {
-        std::thread::scope(|threads| {
-            for writer in 0..8 {
-                let keyspace = &keyspace;
-                threads.spawn(move || {
-                    for n in 0..20 {
-                        let key = key(writer, "key", round * 20 + n);
-                        keyspace.put(&key, b"value", Durability::Sync).unwrap();
-                    }
-                });
-            }
-        });
-        writes += 8 * 20;
-        let report = db.check().unwrap();
-        assert_eq!(report.damage, []);
-        assert_eq!(db.stats().unwrap().entries, writes);
-        if report.wal_records < writes {
-            return;
-        }
-    }
-    panic!("each of {writes} writes has a record of its own");
-}

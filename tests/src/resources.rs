@@ -18,7 +18,7 @@ pub struct Resources {
 }
 
 /// Threads that were told to end do so within this.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 fn entries(dir: &str) -> usize {
     fs::read_dir(dir).map_or(0, Iterator::count)

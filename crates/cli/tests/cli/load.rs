@@ -3,7 +3,7 @@
 use crate::place::{Place, names, rows_loaded};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Seek, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -130,11 +130,15 @@ fn endless_load(place: &Place) -> Child {
     child
 }
 
-/// Waits until the store is there and some of the log is written.
-fn wait_until_rows_are_written(place: &Place, load: &mut Child) {
+/// Waits until the store is there and its first log is written beyond so many bytes.
+fn wait_until_written(place: &Place, load: &mut Child, bytes: u64) {
     let written = || {
-        let log = std::fs::read(place.path("db/00000001.log")).ok()?;
-        log.iter().any(|b| *b != 0).then_some(())
+        let mut log = std::fs::File::open(place.path("db/00000001.log")).ok()?;
+        log.seek(std::io::SeekFrom::Start(bytes)).ok()?;
+        // Whatever is written there, this much is not without a byte that counts.
+        let mut part = [0; 4096];
+        let read = log.read(&mut part).ok()?;
+        part[..read].iter().any(|b| *b != 0).then_some(())
     };
     while !place.path("db/CURRENT").exists() || written().is_none() {
         assert!(load.try_wait().unwrap().is_none(), "the load ended");
@@ -156,17 +160,15 @@ fn first_rows(place: &Place) -> usize {
 
 #[test]
 fn a_killed_load_leaves_whole_batches() {
-    let mut counts = Vec::new();
-    for moment in [0, 3, 40, 150, 600] {
+    // A batch has some kilobytes.
+    for bytes in [0, 10_000, 100_000, 300_000, 1_000_000] {
         let place = Place::new();
         let mut load = endless_load(&place);
-        wait_until_rows_are_written(&place, &mut load);
-        std::thread::sleep(Duration::from_millis(moment));
+        wait_until_written(&place, &mut load, bytes);
         load.kill().unwrap();
         load.wait().unwrap();
-        counts.push(first_rows(&place));
+        assert!(first_rows(&place) > 0 || bytes == 0, "none of {bytes} bytes");
     }
-    assert!(counts.iter().any(|count| *count > 0), "{counts:?}");
 }
 
 #[cfg(unix)]
@@ -180,7 +182,7 @@ fn interrupt(child: &Child) {
 fn an_interrupted_load_reports_the_rows_it_wrote() {
     let place = Place::new();
     let mut load = endless_load(&place);
-    wait_until_rows_are_written(&place, &mut load);
+    wait_until_written(&place, &mut load, 0);
     interrupt(&load);
     let output = load.wait_with_output().unwrap();
     let err = String::from_utf8(output.stderr).unwrap();
@@ -201,7 +203,7 @@ fn an_interrupt_works_while_the_input_is_silent() {
         .unwrap();
     let mut stdin = load.stdin.take().unwrap();
     stdin.write_all(b"a\nb\nnot a whole li").unwrap();
-    wait_until_rows_are_written(&place, &mut load);
+    wait_until_written(&place, &mut load, 0);
     interrupt(&load);
     let err: Vec<_> =
         BufReader::new(load.stderr.take().unwrap()).lines().map(Result::unwrap).collect();

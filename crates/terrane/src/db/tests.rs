@@ -49,7 +49,24 @@ use crate::{
 };
 use std::ops::Bound;
 use std::sync::Arc;
+#[cfg(not(target_arch = "wasm32"))]
+use std::time::{Duration, Instant};
 use terrane_policy::{PolicyOptions, Tiered};
+
+/// Time after which a wait has failed. Whatever takes seconds takes minutes on a machine that is busy besides.
+#[cfg(not(target_arch = "wasm32"))]
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Waits for what threads will do.
+#[cfg(not(target_arch = "wasm32"))]
+#[track_caller]
+fn eventually(mut done: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !done() {
+        assert!(began.elapsed() < PATIENCE, "it never happens");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
 
 fn directory(vfs: &FaultVfs) -> Arc<dyn Storage> {
     Arc::new(Directory::open(Arc::new(vfs.clone())).unwrap())

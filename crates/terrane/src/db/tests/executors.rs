@@ -3,7 +3,6 @@
 use super::*;
 use crate::error::ErrorKind;
 use crate::executor::SeededExecutor;
-use std::time::{Duration, Instant};
 use terrane_policy::{Action, Compaction, Destination, Group, Plan, PlanContext, Policy};
 
 type Executors = [(&'static str, Arc<dyn Executor>); 3];
@@ -14,16 +13,6 @@ fn executors() -> Executors {
         ("threads", Arc::new(ThreadExecutor::new(1))),
         ("seeded", Arc::new(SeededExecutor::new(1))),
     ]
-}
-
-/// Waits for what threads will do.
-#[track_caller]
-fn eventually(mut done: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !done() {
-        assert!(began.elapsed() < Duration::from_secs(30), "it never happens");
-        std::thread::sleep(Duration::from_millis(1));
-    }
 }
 
 /// A store with a memtable to be flushed, which nobody was woken for.

@@ -1,12 +1,12 @@
 //! A file system whose operations wait at a gate, or panic there.
 
+use super::PATIENCE;
 use crate::Result;
 use crate::storage::vfs::{MemoryVfs, Vfs};
 use crate::storage::{File, StoreId};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
-use std::time::Duration;
 
 /// Holds threads that do what it is closed for, or has them panic.
 #[derive(Clone, Default)]
@@ -75,8 +75,8 @@ impl Gate {
                 writes();
                 done.send(())
             });
-            // So long only where they wait for what is held, which would be for ever.
-            let ended = ended.recv_timeout(Duration::from_secs(20));
+            // Only where they wait for what is held, which would be for ever.
+            let ended = ended.recv_timeout(PATIENCE);
             self.open();
             assert!(ended.is_ok(), "writes wait for what is held, or failed");
         });

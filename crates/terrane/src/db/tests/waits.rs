@@ -1,27 +1,37 @@
 //! Waits of writes for each other, for the writer's lock and for the next log are counted. A clock
 //! that tells when it is read shows that a write has begun to wait.
 
+use super::gated::Gated;
 use super::{directory, faulty, slices};
+use crate::storage::Directory;
 use crate::sync::lock;
 use crate::{Db, Durability, Options};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
-use std::thread;
+use std::thread::{self, ThreadId};
 
 fn open(options: Options) -> Db {
     Db::open_storage(directory(&faulty()), options, slices()).unwrap()
 }
 
-/// Sends a message whenever a write begins or ends a wait.
-fn clock(db: &Db) -> Receiver<()> {
+/// Sends a message whenever the thread of a write begins or ends a wait.
+fn clock(db: &Db) -> Receiver<ThreadId> {
     let (read, told) = channel();
+    let test = thread::current().id();
     db.engine().set_clock(move || {
-        // The test may have seen enough.
-        let _ = read.send(());
+        let reader = thread::current().id();
+        if reader != test {
+            // The test may have seen enough.
+            let _ = read.send(reader);
+        }
         0
     });
-    // Events begin to count when the clock is set.
-    while told.try_recv().is_ok() {}
     told
+}
+
+/// Waits until that thread begins to wait.
+fn waits(told: &Receiver<ThreadId>, thread: ThreadId) {
+    while told.recv().unwrap() != thread {}
 }
 
 fn put(db: &Db, key: &[u8]) {
@@ -35,16 +45,40 @@ fn waits_for_the_writers_lock_and_for_another_group_are_counted() {
     let told = clock(&db);
     thread::scope(|threads| {
         let held = lock(&db.engine().writer);
-        threads.spawn(|| put(&db, b"leads a group"));
-        told.recv().unwrap();
-        threads.spawn(|| put(&db, b"waits for that"));
-        told.recv().unwrap();
+        for key in [&b"leads a group"[..], b"waits for that"] {
+            let db = &db;
+            let writer = threads.spawn(move || put(db, key));
+            waits(&told, writer.thread().id());
+        }
         drop(held);
     });
     let waits = db.stats().unwrap().waits;
     assert_eq!(waits.lock.count, 1);
     // A condition variable may wake for no reason, and is waited for again.
     assert!(waits.group.count > 0);
+}
+
+#[test]
+fn writers_that_wait_for_a_sync_share_the_next_record() {
+    let (vfs, gate) = Gated::new();
+    let storage = Arc::new(Directory::open(Arc::new(vfs)).unwrap());
+    let db = Db::open_storage(storage, Options::small(), slices()).unwrap();
+    let (rows, told) = (db.default_keyspace(), clock(&db));
+    gate.close("sync 0");
+    let sync = &|key: u8| rows.put([key], "value", Durability::Sync).unwrap();
+    thread::scope(|threads| {
+        threads.spawn(|| sync(0));
+        gate.wait_held();
+        for key in 1..4 {
+            let writer = threads.spawn(move || sync(key));
+            waits(&told, writer.thread().id());
+        }
+        gate.open();
+    });
+    assert_eq!(db.stats().unwrap().waits.sync.count, 2);
+    let report = db.check().unwrap();
+    assert_eq!((report.damage, report.wal_records), (vec![], 2));
+    assert_eq!(rows.scan(..).unwrap().count(), 4);
 }
 
 #[test]

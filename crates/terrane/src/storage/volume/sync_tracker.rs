@@ -167,8 +167,9 @@ mod tests {
                 meanwhile();
                 let _ = ended.send(());
             });
-            // It may have to wait for this sync.
-            let _ = wait.recv_timeout(Duration::from_millis(200));
+            // Where this sync fails, `meanwhile` may wait for it.
+            let most = if self.fails { Duration::from_millis(200) } else { Duration::MAX };
+            let _ = wait.recv_timeout(most);
             let failure =
                 || Error::io("sync", self.name(), 0, io::Error::other("write-back failed"));
             if self.fails { Err(failure()) } else { Ok(()) }
