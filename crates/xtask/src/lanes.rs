@@ -6,6 +6,7 @@
 //! 2. A step whose ground did not pass is not run; all others are.
 //! 3. What a step prints is shown when it ends, under its name; meanwhile, what runs is shown.
 
+use crate::failures;
 use crate::progress::{self, Doing, Screen, TICK, seconds};
 use anyhow::Result;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -39,8 +40,8 @@ pub struct Task<'a> {
 pub enum Outcome {
     /// Well, with this output.
     Passed(String),
-    /// With an error, which was shown.
-    Failed,
+    /// With an error, which was shown, and with these tests, if it names any.
+    Failed { tests: Vec<String> },
     /// Not begun: its ground did not pass.
     NotRun { because: &'static str },
 }
@@ -71,7 +72,8 @@ struct Lanes<'a> {
 pub fn run(tasks: &[Task]) -> Vec<(Outcome, Duration)> {
     let stages = tasks.iter().map(|_| Stage::Waiting).collect();
     let lanes = Lanes { tasks, stages: Mutex::new(stages), changed: Condvar::new() };
-    let mut results: Vec<_> = tasks.iter().map(|_| (Outcome::Failed, Duration::ZERO)).collect();
+    let not_begun = || (Outcome::Failed { tests: Vec::new() }, Duration::ZERO);
+    let mut results: Vec<_> = tasks.iter().map(|_| not_begun()).collect();
     let (sender, ended) = channel();
     thread::scope(|scope| {
         for lane in [Some(Lane::Cargo), Some(Lane::Browser), None] {
@@ -127,7 +129,7 @@ impl Lanes<'_> {
                 None => (task.run)().map_or_else(
                     |error| {
                         progress::say(&format!("  {error:#}"));
-                        Outcome::Failed
+                        Outcome::Failed { tests: failures::of_error(&error) }
                     },
                     Outcome::Passed,
                 ),
@@ -243,7 +245,8 @@ mod tests {
         ];
         let not_run = |because| Outcome::NotRun { because };
         let passed = Outcome::Passed(String::new());
-        let expected = [Outcome::Failed, not_run("ground"), not_run("middle"), passed];
+        let failed = Outcome::Failed { tests: vec![] };
+        let expected = [failed, not_run("ground"), not_run("middle"), passed];
         assert_eq!(outcomes(&tasks), expected);
     }
 

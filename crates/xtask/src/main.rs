@@ -9,6 +9,7 @@ mod bench;
 mod browser;
 mod demo;
 mod doctor;
+mod failures;
 mod fresh;
 mod function_order;
 mod glue;
@@ -18,10 +19,12 @@ mod mutants;
 mod need;
 mod node;
 mod peers;
+mod processes;
 mod progress;
 mod rust;
 mod serve;
 mod setup;
+mod stress;
 mod test;
 mod tidy;
 mod wasm;
@@ -66,7 +69,13 @@ enum Command {
         /// One part alone
         #[arg(long, value_enum)]
         only: Option<test::Part>,
+        /// The suites alone, in so many rounds beside busy processes: lists the tests that ever fail
+        #[arg(long, value_name = "ROUNDS", conflicts_with_all = ["full", "quick"])]
+        stress: Option<u32>,
     },
+    /// Keep a processor busy until the standard input ends
+    #[command(hide = true)]
+    Busy,
     /// Build the Wasm module and the npm package around it, and the simulator's module
     Wasm {
         /// Optimised for speed, the default
@@ -128,7 +137,11 @@ fn run(command: Command) -> Result<ExitCode> {
     let workspace = Workspace::find();
     match command {
         Command::Demo { port, no_open } => demo::run(&workspace, port, !no_open)?,
-        Command::Test { full, quick, only } => {
+        Command::Test { only, stress: Some(rounds), .. } => {
+            return test::stress(&workspace, rounds, only);
+        }
+        Command::Busy => return Ok(processes::spin()),
+        Command::Test { full, quick, only, stress: None } => {
             let extent = match (full, quick) {
                 (true, _) => test::Extent::Full,
                 (_, true) => test::Extent::Quick,

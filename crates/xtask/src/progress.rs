@@ -4,15 +4,19 @@
 //! 2. On a terminal, one line ticks: what runs, the seconds, the latest line of output. Elsewhere
 //!    there is a line at the start, one a minute, and one at the end. A thread that [keeps](keep) what
 //!    it prints prints only the last of these, and leaves it to others to show the rest.
-//! 3. The output is shown only when the command fails, then in full; that of an [`attempt`] never.
+//! 3. The output is shown only when the command fails, then in full, between the names of the tests that failed;
+//!    that of an [`attempt`] never.
+//! 4. A command that prints nothing for too long hangs, and is ended, with all that it started.
 
-use anyhow::{Context, Result, bail, ensure};
+use crate::failures::{self, CommandFailed};
+use crate::processes;
+use anyhow::{Context, Result, ensure};
 use std::cell::RefCell;
 use std::fmt::{self, Display, Formatter};
 use std::io::{self, BufRead, BufReader, IsTerminal, PipeReader, Write};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -22,6 +26,14 @@ pub const TICK: Duration = Duration::from_millis(200);
 const REMINDER: Duration = Duration::from_secs(60);
 /// Columns that the ticking line takes at most.
 const WIDTH: usize = 78;
+
+/// The longest time for which a command may print nothing; unset, it is for ever.
+static SILENCE_MAX: OnceLock<Duration> = OnceLock::new();
+
+/// Ends commands that print nothing for longer than `most`, from now on.
+pub fn end_after_silence(most: Duration) {
+    SILENCE_MAX.get_or_init(|| most);
+}
 
 /// What a command, or a thread that keeps what it prints, is about.
 #[derive(Clone, Default)]
@@ -67,16 +79,20 @@ pub fn say(line: &str) {
 /// Runs `command` under the name `label` and returns what it wrote.
 ///
 /// # Errors
-/// When it cannot be started, or ends with anything but success.
+/// When it cannot be started, hangs, or ends with anything but success: a [`CommandFailed`] then.
 pub fn run(label: &str, command: Command) -> Result<String> {
-    let (status, output) = watch(label, command, "FAILED")?;
-    if status.success() {
+    let silence = SILENCE_MAX.get().copied().unwrap_or(Duration::MAX);
+    let (status, output) = watch(label, command, "FAILED", silence)?;
+    if status.is_some_and(|status| status.success()) {
         return Ok(output);
     }
     let failures: Vec<&str> = output.lines().filter(|line| names_failure(line)).collect();
     say(&failures.join("\n"));
     say(&output);
-    bail!("{label}: {status}");
+    // The end of a long log is what is read first.
+    failures::of_output(&output).iter().for_each(|test| say(&format!("  FAILED: {test}")));
+    let label = label.to_owned();
+    Err(CommandFailed { label, status, silence, output }.into())
 }
 
 /// Whether a line of a test runner's output says that something failed: those of cargo, Playwright,
@@ -94,11 +110,18 @@ fn names_failure(line: &str) -> bool {
 /// # Errors
 /// When it cannot be started.
 pub fn attempt(label: &str, command: Command) -> Result<bool> {
-    Ok(watch(label, command, "no")?.0.success())
+    let (status, _) = watch(label, command, "no", Duration::MAX)?;
+    Ok(status.is_some_and(|status| status.success()))
 }
 
-/// Runs `command` and shows that it is alive; `failed` is what its last line says if it fails.
-fn watch(label: &str, mut command: Command, failed: &str) -> Result<(ExitStatus, String)> {
+/// Runs `command` and shows that it is alive; `failed` is what its last line says if it fails. There is no status
+/// if it printed nothing for longer than `silence` and was ended.
+fn watch(
+    label: &str,
+    mut command: Command,
+    failed: &str,
+    silence: Duration,
+) -> Result<(Option<ExitStatus>, String)> {
     let (reader, writer) = io::pipe()?;
     command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
     let mut ticker = Ticker::start(label);
@@ -109,9 +132,11 @@ fn watch(label: &str, mut command: Command, failed: &str) -> Result<(ExitStatus,
 
     let (lines, reading) = read_lines(reader);
     let mut output = String::new();
+    let mut heard = Instant::now();
     let status = loop {
         match lines.recv_timeout(TICK) {
             Ok(line) => {
+                heard = Instant::now();
                 ticker.doing.latest.clone_from(&line);
                 output.push_str(&line);
                 output.push('\n');
@@ -121,18 +146,27 @@ fn watch(label: &str, mut command: Command, failed: &str) -> Result<(ExitStatus,
                     reading.join().is_ok(),
                     "{label}: the thread that reads its output panicked"
                 );
-                break child.wait()?;
+                break Some(child.wait()?);
             }
             // A process that the child left behind may hold the pipe open for ever.
             Err(RecvTimeoutError::Timeout) => {
                 if let Some(status) = child.try_wait()? {
-                    break status;
+                    break Some(status);
+                }
+                if heard.elapsed() > silence {
+                    processes::kill_tree(&mut child);
+                    child.wait()?;
+                    break None;
                 }
             }
         }
         ticker.tick();
     };
-    ticker.end(if status.success() { "ok" } else { failed });
+    ticker.end(match status {
+        Some(status) if status.success() => "ok",
+        Some(_) => failed,
+        None => "HANGS",
+    });
     Ok((status, output))
 }
 
@@ -254,7 +288,8 @@ impl Screen {
 
 #[cfg(test)]
 mod tests {
-    use super::{Arc, keep, names_failure, run, say};
+    use super::{Arc, Duration, keep, names_failure, run, say, watch};
+    use std::fs;
     use std::process::Command;
 
     fn shell(script: &str) -> Command {
@@ -280,10 +315,23 @@ mod tests {
     #[test]
     fn a_process_left_behind_does_not_hold_the_step() {
         let folder = tempfile::tempdir().unwrap();
-        let mut command = shell("(sleep 5; touch ended) & echo started");
+        // It waits for whoever opens the other end.
+        let mut command = shell("mkfifo gate; (read line < gate; touch ended) & echo started");
         command.current_dir(folder.path());
-        run("left behind", command).unwrap();
+        let output = run("left behind", command).unwrap();
+        assert_eq!(output, "started\n");
         assert!(!folder.path().join("ended").exists());
+        fs::write(folder.path().join("gate"), "end\n").unwrap();
+    }
+
+    #[test]
+    fn a_silent_command_is_ended_with_what_it_printed() {
+        let command = shell("echo begun; sleep 600; echo never");
+        let silence = Duration::from_millis(300);
+        let ((status, output), log) =
+            keep(Arc::default(), || watch("silent", command, "FAILED", silence).unwrap());
+        assert!(status.is_none() && log.contains("HANGS"), "{status:?}: {log}");
+        assert!(["begun\n", ""].contains(&&*output), "{output}");
     }
 
     #[test]

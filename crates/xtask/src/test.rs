@@ -2,7 +2,7 @@
 //!
 //! 1. A step first installs what it needs, then runs its commands; it fails alone.
 //! 2. Three run at a time ([`lanes`]), and all are run but those that rest on one that failed.
-//! 3. A table and one line, `N passed, N failed`, end the run.
+//! 3. A table, the names of all failed tests, and one line, `N passed, N failed`, end the run.
 
 use crate::browser::{Browser, CHROMIUM, FIREFOX};
 use crate::lanes::{self, Lane, Outcome, Task};
@@ -12,7 +12,7 @@ use crate::progress::{self, seconds};
 use crate::rust::{CLIPPY, CargoDeny, RUSTFMT, Toolchain, WasmTarget};
 use crate::setup;
 use crate::workspace::Workspace;
-use crate::{api, demo, tidy, wasm};
+use crate::{api, demo, failures, processes, stress, tidy, wasm};
 use anyhow::Result;
 use clap::ValueEnum;
 use std::fs;
@@ -40,6 +40,20 @@ pub enum Extent {
     Every,
     /// Every step, with the exhaustive and long tests
     Full,
+    /// The suites, beside busy processes
+    Stress,
+}
+
+impl Extent {
+    /// The longest time for which a step may print nothing.
+    fn silence_max(self) -> Duration {
+        let hours = |hours: u64| Duration::from_secs(3600 * hours);
+        match self {
+            Self::Quick | Self::Every => hours(1) / 2,
+            Self::Full => hours(6),
+            Self::Stress => hours(3),
+        }
+    }
 }
 
 struct Step {
@@ -49,16 +63,22 @@ struct Step {
     after: &'static [&'static str],
     /// Whether it belongs to the short round of daily work.
     quick: bool,
+    /// Whether it runs a suite of tests that may depend on how busy the machine is.
+    suite: bool,
     /// Returns the output in which tests are counted.
     run: fn(&Run) -> Result<String>,
 }
 
 const fn step(name: &'static str, part: Part, run: fn(&Run) -> Result<String>) -> Step {
-    Step { name, part, after: &[], quick: false, run }
+    Step { name, part, after: &[], quick: false, suite: false, run }
 }
 
 const fn quick(name: &'static str, part: Part, run: fn(&Run) -> Result<String>) -> Step {
     Step { quick: true, ..step(name, part, run) }
+}
+
+const fn suite(step: Step) -> Step {
+    Step { suite: true, ..step }
 }
 
 /// In the order in which the first two lanes take them: what others wait for, and what takes longest. The
@@ -66,17 +86,17 @@ const fn quick(name: &'static str, part: Part, run: fn(&Run) -> Result<String>) 
 const STEPS: [Step; 18] = [
     quick("tidy", Part::Lint, tidy),
     quick("format", Part::Lint, format),
-    quick("Rust tests", Part::Rust, rust_tests),
+    suite(quick("Rust tests", Part::Rust, rust_tests)),
     quick("clippy", Part::Lint, clippy),
     step("clippy for the browser", Part::Lint, clippy_wasm),
     step("interleavings", Part::Rust, interleavings),
     quick(BUILD, Part::Browser, wasm_build),
     Step { after: &[BUILD], ..step(DEMO, Part::Browser, demo_build) },
-    Step { after: &[DEMO], ..step("tests in Chromium", Part::Browser, chromium_tests) },
-    Step { after: &[DEMO], ..step("tests in Firefox", Part::Browser, firefox_tests) },
-    Step { after: &[BUILD], ..step("packed package", Part::Browser, packed_package) },
+    Step { after: &[DEMO], ..suite(step("tests in Chromium", Part::Browser, chromium_tests)) },
+    Step { after: &[DEMO], ..suite(step("tests in Firefox", Part::Browser, firefox_tests)) },
+    Step { after: &[BUILD], ..suite(step("packed package", Part::Browser, packed_package)) },
     Step { after: &[BUILD], ..step("simulator", Part::Browser, simulator_tests) },
-    Step { after: &[BUILD], ..quick("npm package", Part::Browser, package_tests) },
+    Step { after: &[BUILD], ..suite(quick("npm package", Part::Browser, package_tests)) },
     Step { after: &[BUILD], ..step("browser comparison", Part::Browser, comparison_build) },
     Step { after: &[BUILD], ..step("publishing", Part::Browser, publishing) },
     step("dependencies", Part::Lint, dependencies),
@@ -120,6 +140,9 @@ const KEEP_MEMORY: [(&str, &str); 3] = [
     ("MALLOC_TRIM_THRESHOLD_", "536870912"),
 ];
 
+/// Node's tests, with an output that [`failures`] reads.
+const NODE_TESTS: [&str; 2] = ["--test", "--test-reporter=tap"];
+
 /// What the tests of interleavings do seldom.
 const UNOPTIMISED: [&str; 3] = [
     "--config=profile.dev.package.terrane-policy.opt-level=0",
@@ -139,6 +162,7 @@ struct Run<'a> {
 /// None at present: a step that fails is counted and shown.
 pub fn run(workspace: &Workspace, extent: Extent, only: Option<Part>) -> Result<ExitCode> {
     let run = Run { workspace, extent };
+    progress::end_after_silence(extent.silence_max());
     let wanted = |step: &&Step| {
         only.is_none_or(|part| part == step.part) && (step.quick || extent != Extent::Quick)
     };
@@ -150,6 +174,31 @@ pub fn run(workspace: &Workspace, extent: Extent, only: Option<Part>) -> Result<
     Ok(summary(rows))
 }
 
+/// Runs the suites of `only`, or all, in `rounds` rounds beside busy processes. Success when no test ever failed.
+///
+/// # Errors
+/// A suite that cannot be built, or a busy process that cannot be started.
+pub fn stress(workspace: &Workspace, rounds: u32, only: Option<Part>) -> Result<ExitCode> {
+    progress::end_after_silence(Extent::Stress.silence_max());
+    let suites =
+        || STEPS.iter().filter(|step| step.suite && only.is_none_or(|part| part == step.part));
+    // What they test is built before anything is busy.
+    let built = Run { workspace, extent: Extent::Every };
+    let is_ground = |step: &&Step| suites().any(|suite| suite.after.contains(&step.name));
+    if suites().any(|suite| suite.part == Part::Rust) {
+        cargo_test(&built, &["--no-run"])?;
+    }
+    for ground in STEPS.iter().filter(is_ground) {
+        (ground.run)(&built)?;
+    }
+    let run = Run { workspace, extent: Extent::Stress };
+    let round = |step: &'static Step| -> stress::Suite {
+        let run = &run;
+        (step.name, Box::new(move || (step.run)(run)))
+    };
+    stress::run(rounds, &suites().map(round).collect::<Vec<_>>())
+}
+
 impl Step {
     fn task<'a>(&'a self, run: &'a Run) -> Task<'a> {
         let lane = if self.part == Part::Browser { Lane::Browser } else { Lane::Cargo };
@@ -159,22 +208,34 @@ impl Step {
 
 fn summary<'a>(results: impl Iterator<Item = (&'a str, &'a Outcome, Duration)>) -> ExitCode {
     println!();
-    let (mut passed, mut failed) = (0, 0);
+    let (mut passed, mut failed, mut named) = (0, 0, Vec::new());
     for (name, outcome, elapsed) in results {
         let (word, note) = match outcome {
             Outcome::Passed(output) => match output.lines().filter_map(tests_in).sum::<u64>() {
                 0 => ("passed", String::new()),
                 tests => ("passed", format!("{tests} tests")),
             },
-            Outcome::Failed => ("FAILED", String::new()),
+            Outcome::Failed { .. } => ("FAILED", String::new()),
             Outcome::NotRun { because } => ("not run", format!("{because} did not pass")),
         };
         match outcome {
-            Outcome::Passed(_) => passed += 1,
-            Outcome::Failed | Outcome::NotRun { .. } => failed += 1,
+            Outcome::Passed(output) => {
+                passed += 1;
+                let flaky = failures::of_output(output).into_iter();
+                named
+                    .extend(flaky.map(|test| format!("  passed when tried again: {name}: {test}")));
+            }
+            Outcome::Failed { tests } => {
+                failed += 1;
+                named.extend(tests.iter().map(|test| format!("  FAILED: {name}: {test}")));
+            }
+            Outcome::NotRun { .. } => failed += 1,
         }
         let row = format!("  {name:<24} {word:<8} {:>12}  {note}", seconds(elapsed));
         println!("{}", row.trim_end());
+    }
+    if !named.is_empty() {
+        println!("\n{}", named.join("\n"));
     }
     println!("\n{passed} passed, {failed} failed");
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -198,6 +259,11 @@ impl Run<'_> {
         setup::ensure(self.workspace, needs)?;
         if self.extent == Extent::Full {
             command.env("TERRANE_FULL", "1");
+        }
+        if self.extent == Extent::Stress {
+            // The limits of browser tests are for a machine that has half of its time for them.
+            command.env("TERRANE_PATIENCE", "10");
+            command = processes::niced(command);
         }
         progress::run(label, command)
     }
@@ -284,12 +350,16 @@ fn rust_tests(run: &Run) -> Result<String> {
     let parts: &[&[&str]] = if run.is_quick() { &QUICK_TESTS } else { &[&[]] };
     let mut output = String::new();
     for part in parts {
-        // One failing crate must not hide the others.
-        let mut command = run.workspace.cargo(&["test", "--no-fail-fast"]);
-        command.args(TESTED).args(TESTING).args(*part).envs(KEEP_MEMORY);
-        output += &run.with(&[], "cargo test --workspace", command)?;
+        output += &cargo_test(run, part)?;
     }
     Ok(output)
+}
+
+fn cargo_test(run: &Run, arguments: &[&str]) -> Result<String> {
+    // One failing crate must not hide the others.
+    let mut command = run.workspace.cargo(&["test", "--no-fail-fast"]);
+    command.args(TESTED).args(TESTING).args(arguments).envs(KEEP_MEMORY);
+    run.with(&[], "cargo test --workspace", command)
 }
 
 /// The tests that try interleavings, each over a model of threads that takes the place of the real
@@ -323,7 +393,7 @@ fn wasm_build(run: &Run) -> Result<String> {
 fn simulator_tests(run: &Run) -> Result<String> {
     let module = wasm::simulator(run.workspace, wasm::Profile::Release)?;
     let mut command = run.workspace.command("node");
-    command.args(["--test", "crates/sim-wasm/test/agreement.test.js"]);
+    command.args(NODE_TESTS).arg("crates/sim-wasm/test/agreement.test.js");
     command.env("MODULE", module).env("TERRANE", command_line(run)?);
     run.with(&[], "node --test in crates/sim-wasm", command)
 }
@@ -344,7 +414,7 @@ fn command_line(run: &Run) -> Result<PathBuf> {
 fn package_tests(run: &Run) -> Result<String> {
     let output = run.npm(BINDINGS, &["run", "check"])?;
     let mut command = run.workspace.command("node");
-    command.arg("--test").current_dir(run.workspace.path(BINDINGS.folder));
+    command.args(NODE_TESTS).current_dir(run.workspace.path(BINDINGS.folder));
     Ok(output + &run.with(&[], "node --test in bindings-js", command)?)
 }
 
