@@ -219,7 +219,7 @@ test("an iteration starts at its call and ends at an early return", async () => 
   await db.close();
 });
 
-test("a forgotten iteration ends", { timeout: 20_000 }, async () => {
+test("a forgotten iteration ends", async () => {
   const { started, worker } = workers(emptyStore);
   const db = await open("forgotten", { worker });
   db.values();
@@ -254,18 +254,18 @@ test("aborting an import that waits for a lock ends its worker", async () => {
   const { started, worker } = workers(({ op }) => (op === "import" ? undefined : { value: null }));
   const off = new AbortController();
   const importing = importStore("held", new Blob([]), { worker, signal: off.signal });
-  await settle();
+  while (!started[0]?.operations.includes("import")) await settle();
   off.abort("why");
   await assert.rejects(importing, { code: "aborted", cause: "why" });
   assert.deepEqual(started[0].operations, ["import", "endImport"]);
   assert.ok(started[0].terminated);
 });
 
-test("aborting an import ends a worker that never replies", { timeout: 20_000 }, async () => {
+test("aborting an import ends a worker that never replies", async () => {
   const { started, worker } = workers(mute);
   const off = new AbortController();
   const importing = importStore("mute", new Blob([]), { worker, signal: off.signal });
-  await settle();
+  while (!started[0]?.operations.includes("import")) await settle();
   off.abort("why");
   await assert.rejects(importing, { code: "aborted", cause: "why" });
   assert.deepEqual(started[0].operations, ["import", "endImport"]);

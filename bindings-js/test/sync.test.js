@@ -260,7 +260,7 @@ test("events are delivered while there is a listener", async (context) => {
   while (!(await waiting).done && !(await events.next()).done);
 });
 
-test("a forgotten snapshot is reported and released", { timeout: 20_000 }, async (context) => {
+test("a forgotten snapshot is reported and released", async (context) => {
   const { setFlagsFromString } = await import("node:v8");
   const { runInNewContext } = await import("node:vm");
   setFlagsFromString("--expose-gc");

@@ -112,8 +112,9 @@ test("suspending the page syncs, then aborts long calls", async (context) => {
     { id: 1003, op: "write", batch: new Uint8Array([1, 0, 1, 97, 1, 98]), sync: true },
   ]);
   worker.postMessage([{ id: 1004, op: "suspend" }]);
-  await settle();
-  const replies = worker.messages.flat().filter(({ id }) => id > 1000);
+  const received = () => worker.messages.flat().filter(({ id }) => id > 1000);
+  while (!received().some(({ id }) => id === 1004)) await settle();
+  const replies = received();
   assert.deepEqual(
     replies.map(({ id, error }) => [id, error?.code]),
     [
