@@ -46,6 +46,8 @@ impl Engine {
         if !state.jobs_may_begin() {
             return None;
         }
+        // A merge that its parts are done with holds its inputs, whose removal is a job.
+        state.shared_merges.retain(|merge| merge.has_parts());
         let wants = |kind| [JobFilter::Any, kind].contains(&filter);
         let mut work = None;
         if wants(JobFilter::Removal) {

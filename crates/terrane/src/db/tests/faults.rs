@@ -1,15 +1,35 @@
-//! After an operation failed: files that were to be removed, and checks.
+//! Files that are to be removed, also after that failed; and checks after a failed sync.
 
 use super::{Buffered, Fault, Progress, directory, entries, faulty, fill, open, slices};
 use crate::schedule::JobFilter;
 use crate::storage::vfs::{FaultVfs, Vfs};
+use crate::sync::lock;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::{Db, Options, executor::ThreadExecutor};
 use std::sync::Arc;
+use terrane_policy::{Action, Compaction, Destination, Group, Observed, RunId};
 
 /// The table files of a store.
 fn tables(vfs: &FaultVfs) -> usize {
     vfs.list().unwrap().iter().filter(|name| name.ends_with(".sst")).count()
+}
+
+#[test]
+fn an_idle_store_has_removed_the_inputs_of_a_shared_merge() {
+    let vfs = faulty();
+    let db = open(directory(&vfs), slices()).unwrap();
+    fill(&db, 50, 1);
+    db.flush().unwrap();
+    let engine = db.engine();
+    let rows = db.default_keyspace();
+    let inputs: Vec<_> = rows.shape().unwrap().tables().map(|(.., table)| table.id).collect();
+    let destination = Destination { level: 1, run: RunId(engine.ids.next()) };
+    let group = Group::new(inputs, destination, Action::merge(u64::MAX));
+    let group = Group { parts: vec![20u32.to_be_bytes().to_vec()], ..group };
+    let plan = Compaction::parallel(vec![group], "a test");
+    engine.begin(&mut lock(&engine.state), rows.id(), plan, None, Observed::default());
+    db.wait_until_idle().unwrap();
+    assert_eq!(tables(&vfs), rows.shape().unwrap().tables().count());
 }
 
 #[test]
