@@ -6,6 +6,7 @@
 //!   [`compact_range_cut`] while a range is compacted, [`close_cut`] while a close flushes;
 //!   [`killed_process`] ends the process.
 //!   [`durability_rules`] shows that these tests notice each broken rule.
+//! * Histories: [`histories`] has crashes, failures, threads and openings together, at random.
 //! * I/O failures: [`io_failures`], [`recovery_faults`], [`silent_faults`], [`many_tables`].
 //! * Damaged bytes: [`bit_flips`], [`closed_damage`], [`lost_commits`], [`fuzz`].
 //! * Formats: [`golden`], [`newer_format`], [`open_errors`].
@@ -29,6 +30,7 @@ mod events;
 mod filters;
 mod fuzz;
 mod golden;
+mod histories;
 mod io_failures;
 mod killed_process;
 #[cfg(target_os = "linux")]

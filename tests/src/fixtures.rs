@@ -23,6 +23,8 @@ pub enum Kind {
     MappedDirectory,
     /// A file for each table, in a native directory.
     NativeDirectory,
+    /// One backing file in memory.
+    SingleVolume,
     /// Three backing files in memory, as on OPFS.
     MemoryVolume,
     /// One native backing file.
@@ -30,10 +32,11 @@ pub enum Kind {
 }
 
 /// Every kind.
-pub const KINDS: [Kind; 5] = [
+pub const KINDS: [Kind; 6] = [
     Kind::MemoryDirectory,
     Kind::MappedDirectory,
     Kind::NativeDirectory,
+    Kind::SingleVolume,
     Kind::MemoryVolume,
     Kind::NativeVolume,
 ];
@@ -45,7 +48,7 @@ impl Kind {
         match self {
             Kind::MemoryDirectory | Kind::MappedDirectory | Kind::NativeDirectory => &[],
             Kind::MemoryVolume => &["manifest", "log", "data"],
-            Kind::NativeVolume => &["volume"],
+            Kind::SingleVolume | Kind::NativeVolume => &["volume"],
         }
     }
 }
@@ -114,6 +117,20 @@ impl Rig {
         let new_id = vfs.draw_id()?;
         let options = VolumeOptions { new_id, min_growth: 64 << 10, ..VolumeOptions::default() };
         Ok(Arc::new(Volume::open(backings, options)?))
+    }
+
+    /// The storage over the file system, to be read by others than the store.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn reading(&self) -> Result<Arc<dyn Storage>> {
+        let vfs: Arc<dyn Vfs> = Arc::new(self.vfs.clone());
+        if self.kind.backings().is_empty() {
+            return Ok(Arc::new(Directory::read_only(vfs)?));
+        }
+        let backings = self.kind.backings().iter().map(|name| vfs.open(name));
+        let options = VolumeOptions { read_only: true, ..VolumeOptions::default() };
+        Ok(Arc::new(Volume::open(backings.collect::<Result<_>>()?, options)?))
     }
 
     /// Opens the store; `seed` determines how jobs interleave, unless they run on threads.

@@ -3,6 +3,7 @@
 //! * [`fixtures`] - the kinds of storage, each over a file system that can fail.
 //! * [`workload`] - seeded lists of steps: batches, flushes, syncs, reopens.
 //! * [`history`] - what a store promised at any moment, and whether it kept it.
+//! * [`histories`] - everything that can happen to a store, in random histories.
 //! * [`image`] - the bytes of a closed store, and which of them matter.
 //! * [`fuzz`] - every decoder of stored bytes as a target for arbitrary bytes, with [`seeds`] that decode
 //!   and [`checksum_fix`], which corrects checksums over damage; [`engines`] opens a store on the result.
@@ -16,6 +17,7 @@ pub mod crash;
 pub mod engines;
 pub mod fixtures;
 pub mod fuzz;
+pub mod histories;
 pub mod history;
 pub mod image;
 pub mod random;
