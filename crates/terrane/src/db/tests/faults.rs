@@ -1,6 +1,9 @@
 //! Files that are to be removed, also after that failed; and checks after a failed sync.
 
-use super::{Buffered, Fault, Progress, directory, entries, faulty, fill, open, slices};
+use super::{
+    Buffered, Durability, ErrorKind, Fault, Progress, directory, entries, faulty, fill, open,
+    slices,
+};
 use crate::schedule::JobFilter;
 use crate::storage::vfs::{FaultVfs, Vfs};
 use crate::sync::lock;
@@ -114,4 +117,26 @@ fn a_check_after_a_failed_sync_finds_no_damage() {
         }
     }
     assert!(lost > 0, "the failed syncs took nothing");
+}
+
+#[test]
+fn a_failed_sync_takes_only_buffered_writes_and_is_reported() {
+    let vfs = faulty();
+    let db = open(directory(&vfs), slices()).unwrap();
+    let rows = db.default_keyspace();
+    rows.put("synced", "1", Durability::Sync).unwrap();
+    rows.put("buffered", "2", Buffered).unwrap();
+    // The system drops what it could not write.
+    vfs.fail_at(vfs.operations(), Fault::Reverted);
+    db.sync().unwrap_err();
+    vfs.heal();
+    assert_eq!(rows.get("buffered").unwrap(), Some(b"2".to_vec()));
+    for refused in [rows.put("later", "3", Buffered).map(drop), db.sync()] {
+        assert!(matches!(refused.unwrap_err().kind(), ErrorKind::Poisoned(_)));
+    }
+    drop(rows);
+    db.close().unwrap_err();
+    let rows = open(directory(&vfs), slices()).unwrap().default_keyspace();
+    assert_eq!(rows.get("synced").unwrap(), Some(b"1".to_vec()));
+    assert_eq!(rows.get("later").unwrap(), None);
 }
