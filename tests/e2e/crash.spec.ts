@@ -102,8 +102,11 @@ test("interrupted loads leave a prefix of whole batches", async ({ context, stor
   let page = await storePage();
   let next = 0;
   for (let round = 0; round < rounds; round++) {
+    const before = synced;
     await startLoad(page, next, round);
     await page.waitForTimeout(50 + ((round * 137) % 400));
+    // A machine that is busy besides may have acknowledged nothing by then.
+    await expect.poll(() => synced).toBeGreaterThan(before + 1);
     if (round % 3 === 0) {
       await page.evaluate(() => (window as unknown as { stop(): void }).stop());
       // The client notices, and every call that waited fails.
@@ -146,7 +149,6 @@ test("a killed browser leaves whole batches, all synced ones", async ({
     if (round > 0) next = intact(await survey(page), synced, next);
     const before = synced;
     await startLoad(page, next, round);
-    // A machine that is busy besides may have acknowledged nothing by then.
     await page.waitForTimeout(500 + 100 * round);
     await expect.poll(() => synced).toBeGreaterThan(before + 1);
     const closed = context.waitForEvent("close");

@@ -13,6 +13,7 @@ import type { BrowserContext } from "@playwright/test";
 import { expect, type Page, test } from "./fixtures.ts";
 import { buildNative, terrane, terraneTo } from "./native.ts";
 import { install, npm } from "./packed.ts";
+import { patient } from "./patience.ts";
 
 const given = process.env["TERRANE_DATA"];
 const names = given === undefined ? drawn(80_500) : readFileSync(given, "utf8").split("\n");
@@ -26,14 +27,14 @@ function drawn(count: number): string[] {
 
 let folder: string;
 test.beforeAll(() => {
-  test.setTimeout(600_000);
+  test.setTimeout(patient(600_000));
   folder = mkdtempSync(join(tmpdir(), "terrane-data-"));
   writeFileSync(join(folder, "names.txt"), names.join("\n"));
   npm(install("esbuild"), "run", "build");
   buildNative();
 });
 test.afterAll(() => rmSync(folder, { recursive: true, force: true }));
-test.setTimeout(given === undefined ? 360_000 : 20 * 60_000);
+test.setTimeout(patient(given === undefined ? 360_000 : 20 * 60_000));
 
 /** What the tests have on the page. */
 interface Tools {

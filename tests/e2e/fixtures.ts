@@ -15,6 +15,7 @@ import {
   firefox,
   type Page,
 } from "@playwright/test";
+import { patient } from "./patience.ts";
 import { serve } from "./server.ts";
 
 /** The executable that `cargo xtask` named, or Debian's; else what Playwright has. */
@@ -97,7 +98,7 @@ async function withProfile(use: (profile: string) => Promise<void>): Promise<voi
 function launch(browserName: string, profile: string): Promise<BrowserContext> {
   if (browserName !== "chromium" && browserName !== "firefox") throw new Error(browserName);
   const { type, options } = launches[browserName];
-  return type.launchPersistentContext(profile, options);
+  return type.launchPersistentContext(profile, { ...options, timeout: patient(180_000) });
 }
 
 let origins = 0;

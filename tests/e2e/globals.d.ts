@@ -5,6 +5,11 @@ interface Window {
   failure(
     body: () => unknown,
   ): Promise<{ name: string; code: string; message: string } | undefined>;
+  /** Opens a store whose long calls stand still, between two of their steps, from `hold` to `release`. */
+  openHeld(
+    name: string,
+    options?: Parameters<Window["terrane"]["open"]>[1],
+  ): Promise<{ db: Window["db"]; hold(): Promise<unknown>; release(): Promise<unknown> }>;
   /** The projects of tests/packages: a worker that reads a key. */
   own: Worker;
   /** Of frames.bench.ts: milliseconds of each frame's callback. */

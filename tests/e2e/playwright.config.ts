@@ -1,7 +1,11 @@
 import { defineConfig } from "@playwright/test";
+import { patient } from "./patience.ts";
 
 /** Those that use the packed package. */
 const packages = ["packages.spec.ts", "data-set.spec.ts"];
+
+/** Where what is left of failed tests is kept: a trace, and screenshots of their pages. */
+const kept = "../../target/e2e";
 
 // One at a time: they share a disk, and a store that must wait for it is slow, not wrong. Projects may
 // run side by side, each with a folder of its own, on a machine that is busy besides: a limit ends what
@@ -12,7 +16,7 @@ export default defineConfig({
       name: "chromium",
       testMatch: "*.spec.ts",
       testIgnore: packages,
-      outputDir: "test-results/chromium",
+      outputDir: `${kept}/chromium`,
     },
     // These measure, and so are no part of the tests.
     { name: "frames", testMatch: "frames.bench.ts" },
@@ -33,17 +37,18 @@ export default defineConfig({
     },
     { name: "papers", testMatch: "papers.bench.ts" },
     { name: "papers-firefox", testMatch: "papers.bench.ts", use: { browserName: "firefox" } },
-    { name: "packages", testMatch: packages, outputDir: "test-results/packages" },
+    { name: "packages", testMatch: packages, outputDir: `${kept}/packages` },
     {
       name: "firefox",
       testMatch: "*.spec.ts",
       testIgnore: packages,
-      outputDir: "test-results/firefox",
+      outputDir: `${kept}/firefox`,
       use: { browserName: "firefox" },
     },
   ],
   workers: 1,
-  timeout: process.env["TERRANE_FULL"] ? 20 * 60_000 : 360_000,
-  expect: { timeout: 120_000 },
-  reporter: "list",
+  timeout: patient(process.env["TERRANE_FULL"] ? 20 * 60_000 : 360_000),
+  expect: { timeout: patient(120_000) },
+  reporter: [["list"], ["./failed.ts"]],
+  use: { trace: "retain-on-failure", screenshot: "only-on-failure" },
 });

@@ -2,7 +2,7 @@
 
 import { AxeBuilder } from "@axe-core/playwright";
 import { expect, openStorePage, type Page, test } from "./fixtures.ts";
-import { open } from "./visualizer.ts";
+import { headings, open, readToTheEnd } from "./visualizer.ts";
 
 /** How many keys the exported store has. */
 const KEYS = 2000;
@@ -38,19 +38,6 @@ async function openFile(page: Page, name: string, buffer: Buffer): Promise<void>
   await page.locator("#files input[type=file]").setInputFiles(file);
 }
 
-/** Notes what the page's heading says from now on; the returned function tells it. */
-async function headings(page: Page): Promise<() => Promise<string[]>> {
-  await page.evaluate(() => {
-    const said: string[] = [];
-    const heading = document.querySelector("h1");
-    if (heading === null) throw new Error("no heading");
-    const note = () => said.push(heading.innerText);
-    new MutationObserver(note).observe(heading, { characterData: true, subtree: true });
-    Object.assign(window, { said });
-  });
-  return () => page.evaluate(() => (window as unknown as { said: string[] }).said);
-}
-
 /** The stores of the origin. */
 function stores(page: Page): Promise<string[]> {
   return page.evaluate(async () => {
@@ -66,13 +53,7 @@ async function read(page: Page, key: string): Promise<string> {
   const form = page.locator(".reading form");
   await form.getByRole("textbox").fill(key);
   await form.getByRole("button", { name: /^Read/ }).click();
-  const sum = page.locator(".reading .sum");
-  await expect(async () => {
-    const more = form.getByRole("button", { name: "to the end" });
-    if (await more.isVisible()) await more.click();
-    await expect(sum).toBeVisible({ timeout: 1000 });
-  }).toPass();
-  return sum.innerText();
+  return readToTheEnd(page.locator(".reading"));
 }
 
 test("an exported store is shown as it is, and is gone when it is closed", async ({
@@ -82,8 +63,8 @@ test("an exported store is shown as it is, and is gone when it is closed", async
   const own = await openStorePage(context, origin);
   const file = await exported(own);
   const page = await context.newPage();
-  await open(page, origin, "policy=leveled");
   const told = await headings(page);
+  await open(page, origin, "policy=leveled");
   await openFile(page, "mine.terrane", file);
   await expect(page.locator(".opened")).toContainText("mine.terrane");
   await expect(page.locator(".transport")).toContainText("live");
@@ -117,7 +98,7 @@ test("an exported store is shown as it is, and is gone when it is closed", async
   await page.keyboard.press("r");
   expect(await read(page, "key1999")).toContain("The key was found");
   expect(await read(page, "key2000")).toContain("No place has the key");
-  expect((await told()).join("\n")).toMatch(/mine\.terrane is copied: \d+ %/);
+  expect(await told()).toMatch(/mine\.terrane is copied: \d+ %/);
   expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
   await page.getByRole("button", { name: "Share" }).click();
   await expect(page.locator("p.shared")).toContainText("No link leads to");

@@ -30,6 +30,47 @@ export async function openSimulated(
   return page;
 }
 
+/** Has pages take so many times longer for their own work by the clock, such as writes at a rate, until `hurry`. */
+export async function slowDown(page: Page, times: number): Promise<void> {
+  await page.addInitScript((times) => {
+    const now = performance.now.bind(performance);
+    Object.assign(window, { times });
+    performance.now = () => now() / (window as unknown as { times: number }).times;
+  }, times);
+}
+
+/** Has such a page go on at the clock's own pace. */
+export async function hurry(page: Page): Promise<void> {
+  await page.evaluate(() => Object.assign(window, { times: 1 }));
+}
+
+/** Notes all that the page's heading says, from its start; the returned function tells it. */
+export async function headings(page: Page): Promise<() => Promise<string>> {
+  await page.addInitScript(() => {
+    const said: string[] = [];
+    Object.assign(window, { said });
+    const note = () => {
+      const text = document.querySelector("h1")?.innerText ?? "";
+      if (text !== said.at(-1)) said.push(text);
+    };
+    const all = { subtree: true, childList: true, characterData: true };
+    new MutationObserver(note).observe(document, all);
+  });
+  const said = () => page.evaluate(() => (window as unknown as { said: string[] }).said);
+  return async () => (await said()).join("\n");
+}
+
+/** Has a read that has begun in this form go on to its end; returns what it is in sum. */
+export async function readToTheEnd(reading: Locator): Promise<string> {
+  const more = reading.getByRole("button", { name: "to the end" });
+  const sum = reading.locator(".sum");
+  await expect(async () => {
+    if (await more.isVisible()) await more.click({ timeout: 1000 });
+    await expect(sum).toBeVisible({ timeout: 1000 });
+  }).toPass();
+  return sum.innerText();
+}
+
 /** The moment that is shown. */
 export const clock = (page: Page) => page.locator(".transport strong").first();
 /** The whole recording, to scrub. */
