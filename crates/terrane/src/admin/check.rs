@@ -172,7 +172,8 @@ impl Engine {
             Err(e) => Err(e),
         };
         if ended.is_err() {
-            self.log_sync.settle();
+            let appended = lock(&self.writer).appended(self.log_sync.synced());
+            self.log_sync.probe(&appended);
             if self.log_sync.known(known) < known {
                 return Ok(None);
             }

@@ -27,7 +27,7 @@ pub(crate) struct LogSync {
     turn: Mutex<()>,
     synced: AtomicU64,
     poisoned: ArcSwap<Option<Error>>,
-    /// Whether a sync failed.
+    /// Whether a sync failed that may have taken what was not synced before.
     failed: AtomicBool,
 }
 
@@ -75,9 +75,13 @@ impl LogSync {
         if self.failed.load(Ordering::Acquire) { self.synced() } else { appended }
     }
 
-    /// Waits for a sync in progress.
-    pub fn settle(&self) {
-        drop(lock(&self.turn));
+    /// Finds out whether a failed sync has taken what was appended: that of a log, or of another file in
+    /// the same backing, which only a sync of the log reports. Waits for a sync in progress.
+    pub fn probe(&self, appended: &Appended) {
+        let _turn = lock(&self.turn);
+        if appended.files.iter().any(|file| file.sync().is_err()) {
+            self.failed.store(true, Ordering::Release);
+        }
     }
 
     /// Refuses to go on after a failed append or sync.

@@ -2,7 +2,7 @@
 
 use super::{
     Buffered, Durability, ErrorKind, Fault, Progress, directory, entries, faulty, fill, open,
-    slices,
+    slices, volume,
 };
 use crate::schedule::JobFilter;
 use crate::storage::vfs::{FaultVfs, Vfs};
@@ -115,6 +115,26 @@ fn a_check_after_a_failed_sync_finds_no_damage() {
             let all = db.engine().visible.load(std::sync::atomic::Ordering::Relaxed);
             lost += u64::from(report.wal_records < all);
         }
+    }
+    assert!(lost > 0, "the failed syncs took nothing");
+}
+
+#[test]
+fn a_check_finds_no_damage_where_a_table_shares_its_failed_sync() {
+    let mut lost = 0;
+    for operation in 0..30 {
+        let vfs = faulty();
+        let file = vfs.create("volume").unwrap();
+        vfs.sync_names().unwrap();
+        let db = open(Arc::new(volume(&file)), slices()).unwrap();
+        fill(&db, 50, 1);
+        vfs.fail_at(vfs.operations() + operation, Fault::Reverted);
+        let flushed = db.flush();
+        vfs.heal();
+        let report = db.check().unwrap();
+        assert_eq!(report.damage, [], "operation {operation}: {flushed:?}");
+        let all = db.engine().visible.load(std::sync::atomic::Ordering::Relaxed);
+        lost += u64::from(flushed.is_err() && report.wal_records < all);
     }
     assert!(lost > 0, "the failed syncs took nothing");
 }
