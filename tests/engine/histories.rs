@@ -12,7 +12,7 @@ use terrane_tests::full;
 use terrane_tests::histories::{Counts, Run};
 
 /// A history takes some milliseconds; one that takes this long hangs.
-const HANGS: Duration = Duration::from_secs(300);
+const HANGS: Duration = Duration::from_secs(1500);
 
 /// The seeds to be played.
 fn seeds() -> std::ops::Range<u64> {

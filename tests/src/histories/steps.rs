@@ -11,7 +11,7 @@ use terrane::version::VersionSet;
 use terrane::{Db, Durability, Range, Result, WriteBatch};
 
 /// What is removed in the background is gone within this.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 impl Run {
     /// Plays a step.

@@ -4,7 +4,9 @@ use super::tuning::{Design, Rehearsal, Tuned, Workload};
 use super::*;
 use crate::context::Observed;
 use std::sync::Arc;
-use terrane_types::{FilterBits, Histogram, Kept, Prefixes, RunId, ShapeEdit, TableId, TableInfo, apply};
+use terrane_types::{
+    FilterBits, Histogram, Kept, Prefixes, RunId, ShapeEdit, TableId, TableInfo, apply,
+};
 
 /// A shape with one table, in level 1.
 fn level1(bytes: u64, entries: u64, filter_bytes: u64) -> Shape {
