@@ -13,16 +13,16 @@ use std::{fs, io, process, thread};
 /// Interval at which a signal is looked for while something else is awaited.
 pub const PATIENCE: Duration = Duration::from_millis(50);
 
-static HEARD: AtomicBool = AtomicBool::new(false);
-/// Whether a second signal ends the process.
-static ENDING: AtomicBool = AtomicBool::new(false);
 /// Time for which a signal after the first is taken for a key that is held down.
 const HELD_DOWN: Duration = Duration::from_secs(1);
 
-/// The file or directory that goes with the process.
+static HEARD: AtomicBool = AtomicBool::new(false);
+/// Whether a second signal ends the process.
+static ENDING: AtomicBool = AtomicBool::new(false);
+/// File or directory that a second signal removes.
 static TEMPORARY: Mutex<Option<PathBuf>> = Mutex::new(None);
 
-/// Ignores SIGXFSZ, which would end the process: a write beyond the limit on the size of files fails then.
+/// Ignores SIGXFSZ, which would end the process. A write beyond the limit on file sizes then returns an error.
 pub fn ignore_file_limit() {
     #[cfg(unix)]
     // SAFETY: ignoring a signal installs no handler.
@@ -36,8 +36,8 @@ pub fn listen() -> Result<(), Failure> {
     start(false)
 }
 
-/// Starts listening for a shell. There a second signal ends the process only where the command has not
-/// ended for a while, since a key that is held down repeats.
+/// Starts listening for a shell. A second signal then ends the process only if the command has run on for a
+/// while after the first: a key that is held down repeats.
 pub fn listen_in_shell() -> Result<(), Failure> {
     start(true)
 }
@@ -112,23 +112,22 @@ pub fn remove_at_exit(place: &Path) {
     *temporary() = Some(place.to_owned());
 }
 
-/// Leaves the file or directory that was named last to the command.
+/// Makes a second signal leave the file or directory that was named last.
 pub fn keep_at_exit() {
     *temporary() = None;
 }
 
-/// Runs `work` on a thread and awaits its result, or a signal. After a signal the thread goes on until
-/// its work is done or fails, such as by the end of the store; its result is dropped.
+/// Runs `work` on a thread and waits for its result or a signal. After a signal the thread runs on until its
+/// work is done or fails, for example because the store closes; its result is dropped.
 pub fn unless_heard<T: Send + 'static>(
-    name: &'static str,
+    name: &str,
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, Failure> {
     let (sender, done) = sync_channel(1);
-    let spawned = thread::Builder::new().name(name.into()).spawn(move || {
-        // Nobody awaits it after a signal.
+    let thread = spawn(name, move || {
+        // Nobody receives it after a signal.
         let _ = sender.send(work());
-    });
-    let thread = spawned.map_err(|e| Failure::io("start a thread", &e))?;
+    })?;
     loop {
         check()?;
         match done.recv_timeout(PATIENCE) {
@@ -139,13 +138,22 @@ pub fn unless_heard<T: Send + 'static>(
     }
 }
 
-/// The failure of a thread that has ended before it sent what is awaited of it.
+/// Starts a thread with a name, which a message about its panic has.
+pub fn spawn<T: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<JoinHandle<T>, Failure> {
+    let spawned = thread::Builder::new().name(name.into()).spawn(work);
+    spawned.map_err(|e| Failure::io("start a thread", &e))
+}
+
+/// Returns the failure of a thread that ended before it sent its result.
 pub fn ended(thread: JoinHandle<()>) -> Failure {
     let early = || Failure::new(Exit::Defect, "a thread ended before its work was done");
     join(thread).map_or_else(|panicked| panicked, |()| early())
 }
 
-/// The result of a thread. Its panic is a failure, and never taken for an end of its work.
+/// Waits for a thread and returns its result. A panic is a failure, never the end of the work.
 pub fn join<T>(thread: JoinHandle<T>) -> Result<T, Failure> {
     let name = thread.thread().name().unwrap_or("unnamed").to_owned();
     thread.join().map_err(|panicked| {

@@ -1,14 +1,13 @@
-//! Rows that a thread reads for a command: a signal is heard also while the next row is sought among
-//! millions of deletes.
+//! Rows that a thread reads for a command, which so notices a signal even while the next row is sought
+//! among millions of deletes.
 //!
-//! 1. The thread gathers rows into a chunk, which `add` calls full.
+//! 1. The thread gathers rows into a chunk until `add` says that it is full.
 //! 2. The command takes chunk after chunk, at most one behind the thread. After a signal it leaves the
 //!    thread, which ends with its next chunk.
 
 use crate::exit::Failure;
 use crate::interrupt;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-use std::thread;
 use terrane::Cursor;
 
 /// Direction and number of the rows that are read.
@@ -23,8 +22,8 @@ impl Order {
     pub const ALL: Order = Order { reverse: false, limit: u64::MAX };
 }
 
-/// Reads the rows of `cursor`. `add` puts a row into a chunk, and says whether the chunk is full; `take` has
-/// each chunk.
+/// Reads the rows of `cursor`. `add` puts a row into a chunk and returns whether the chunk is full; `take`
+/// receives each chunk.
 pub fn pump<T: Default + Send + 'static>(
     cursor: Cursor,
     order: Order,
@@ -37,14 +36,13 @@ pub fn pump<T: Default + Send + 'static>(
         loop {
             let read = rows.chunk(&mut add);
             let ended = !matches!(read, Ok((_, true)));
-            // Nobody takes it after a signal.
+            // Nobody receives it after a signal.
             if sender.send(read.map(|(chunk, _)| chunk)).is_err() || ended {
                 return;
             }
         }
     };
-    let thread = thread::Builder::new().name("rows".into()).spawn(read);
-    let thread = thread.map_err(|e| Failure::io("start a thread", &e))?;
+    let thread = interrupt::spawn("rows", read)?;
     loop {
         interrupt::check()?;
         match chunks.recv_timeout(interrupt::PATIENCE) {
@@ -61,7 +59,7 @@ struct Rows {
 }
 
 impl Rows {
-    /// The next chunk, and whether more follow.
+    /// Returns the next chunk, and whether more follow.
     fn chunk<T: Default>(
         &mut self,
         add: &mut impl FnMut(&mut T, &[u8], &[u8]) -> Result<bool, Failure>,

@@ -8,10 +8,10 @@ use terrane::storage::vfs::fault::{Fault, SECTORS, Survivors};
 
 /// Cuts of one recovery at most.
 const CUTS_MAX: u64 = 4;
-/// Operations of an opening, about.
+/// The approximate number of operations of an opening.
 const OPENING: u64 = 40;
 
-/// How the store ends.
+/// The end of a store.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum End {
     Close,
@@ -42,8 +42,9 @@ impl Run {
         let all = end != End::Power && !self.reverted;
         self.reverted = false;
         self.troubled = false;
-        let cut = end == End::Power && self.random.one_in(2) && self.cut_recovery()?;
-        if !cut && self.random.one_in(3) {
+        if end == End::Power && self.random.one_in(2) {
+            self.cut_recovery()?;
+        } else if self.random.one_in(3) {
             self.fail_recovery()?;
         }
         if self.db.is_none() {
@@ -63,7 +64,7 @@ impl Run {
         clean(&db)
     }
 
-    /// Ends the store. What fails afterwards is not its own.
+    /// Ends the store. Later failures are not its own.
     fn end(&mut self, end: End) -> Verdict {
         self.check = None;
         self.waiters.clear();
@@ -112,15 +113,15 @@ impl Run {
         Ok(())
     }
 
-    /// What a crash or a close has left is sound, also to those who do not open it.
+    /// Inspects the store without opening it: after a crash or a close it is sound.
     fn inspect(&mut self) -> Verdict {
         let reading = self.rig.reading().map_err(|e| format!("reading: {e}"))?;
         let report = inspect(&*reading).map_err(|e| format!("inspecting: {e}"))?;
         report.damage.first().map_or(Ok(()), |damage| Err(format!("inspect finds {damage}")))
     }
 
-    /// Power is cut while the store is opened, again and again; returns whether it was.
-    fn cut_recovery(&mut self) -> Verdict<bool> {
+    /// Power is cut while the store is opened, again and again.
+    fn cut_recovery(&mut self) -> Verdict {
         for _ in 0..1 + self.random.below(CUTS_MAX) {
             self.counts.hampered += 1;
             let cut = self.rig.vfs.operations() + self.random.below(OPENING);
@@ -138,7 +139,7 @@ impl Run {
             drop(db);
             self.storage = None;
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Operations fail while the store is opened, until it opens.
@@ -155,7 +156,7 @@ impl Run {
             self.troubled = true;
             match self.open() {
                 Ok(()) => {
-                    // It goes on with what fails.
+                    // Operations still fail while it is open.
                     self.heals_in = 1 + self.random.below(4);
                     return Ok(());
                 }

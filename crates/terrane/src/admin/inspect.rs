@@ -64,13 +64,13 @@ pub fn inspect(storage: &dyn Storage) -> Result<CheckReport> {
         found.or_else(|e| report.take(e))?;
     }
     check_log_numbers(storage, &version_set).or_else(|e| report.take(e))?;
-    let floor = version_set.flushed_max().max(synced);
+    let floor = version_set.durable(synced);
     let found = inspect_logs(storage, &version_set, floor, &mut report);
     found.or_else(|e| report.take(e))?;
     Ok(report)
 }
 
-/// The version set, and the sequence number through which batches were durable at the last close.
+/// Returns the version set, and the sequence number of the closing claim.
 fn read_version_set(storage: &dyn Storage, report: &mut CheckReport) -> Result<(VersionSet, Seq)> {
     let recovered =
         storage.recover()?.ok_or_else(|| Error::no_store(storage.name(), "it is empty"))?;

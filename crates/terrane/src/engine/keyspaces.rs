@@ -59,7 +59,7 @@ impl KeyspaceInner {
 }
 
 impl Engine {
-    /// Makes a keyspace that the version set has and the engine has not.
+    /// Adds a keyspace of the version set to the engine.
     pub(crate) fn adopt_keyspace(&self, state: &State, id: KeyspaceId) -> Result<()> {
         let record = state.version_set.keyspaces.get(&id).ok_or(Closed::Keyspace)?;
         let keyspace = KeyspaceInner::new(id, record, Tree::default(), &self.options)?;
@@ -72,6 +72,6 @@ impl Engine {
 
     /// Whether a tree's level 0 is half full: its keyspace's policy may be asked before others.
     pub(crate) fn is_crowded(&self, tree: &Tree) -> bool {
-        2 * tree.level0_runs() >= self.options.l0_stop_trigger
+        tree.is_crowded(self.options.l0_stop_trigger)
     }
 }

@@ -81,7 +81,7 @@ impl Engine {
         // Between here and the end the memtable is still the queue's: only seals touch the queue,
         // and they add to its end.
         let committed = self.commit_prepared(edits, prepared, &added, &retired.dropped);
-        let mut state = committed.inspect_err(|_| self.write_again(id))?;
+        let mut state = committed.inspect_err(|_| self.requeue_flushes(id))?;
         let is_empty = state.sealed.update(id, |queue| {
             drop(queue.remove(at));
             queue.is_empty()
@@ -116,8 +116,8 @@ impl Engine {
         Ok(true)
     }
 
-    /// Queues the written flushes of a keyspace again, after an edit failed that certainly has no effect.
-    fn write_again(&self, id: KeyspaceId) {
+    /// Queues the written flushes of a keyspace again after their edit failed, unless it is in doubt.
+    fn requeue_flushes(&self, id: KeyspaceId) {
         let mut state = lock(&self.state);
         if state.in_doubt.is_some() {
             return;

@@ -21,6 +21,7 @@ use terrane_policy::TableInfo;
 /// The keyspace that is always there.
 const DEFAULT_ID: KeyspaceId = KeyspaceId(0);
 
+/// Whether a file name is that of a table.
 fn is_table(name: &str) -> bool {
     FileId::parse(name).is_some_and(|id| id.kind == FileKind::Table)
 }
@@ -31,7 +32,8 @@ impl Engine {
     /// # Errors
     /// [`crate::ErrorKind::NoStore`] if there is none and `create` is off;
     /// [`crate::ErrorKind::InvalidArgument`] if there is one and `error_if_exists` is on, for an option
-    /// out of bounds, or if `read_only` is on and `storage` is not read-only; [`crate::ErrorKind::Corrupt`] for damage;
+    /// out of bounds, or if `read_only` is on and `storage` is not read-only;
+    /// [`crate::ErrorKind::Corrupt`] for damage;
     /// [`crate::ErrorKind::NewerFormat`]; an I/O error.
     pub fn open(storage: Arc<dyn Storage>, options: Options) -> Result<Arc<Engine>> {
         options.validate()?;
@@ -56,7 +58,7 @@ impl Engine {
             ));
         }
         let recovered = recovered.unwrap_or_default();
-        // Where nothing is changed, reads that need a lost table report it, and the rest can be read.
+        // If nothing will be changed, reads that need a lost table report it, and the rest can be read.
         let read_only = storage.read_only();
         let is_refused = |damage: &Corruption| !(read_only && is_table(&damage.file));
         if let Some(damage) = storage.check_files()?.into_iter().find(is_refused) {
@@ -90,7 +92,7 @@ impl Engine {
             let live = |info: &Arc<TableInfo>| jobs.live_table(info.clone());
             let tables: Vec<_> = record.shape.tables().map(|(.., info)| live(info)).collect();
             let tree = Tree::default().next(record.shape.clone(), &tables);
-            crowded += usize::from(2 * tree.level0_runs() >= options.l0_stop_trigger);
+            crowded += usize::from(tree.is_crowded(options.l0_stop_trigger));
             keyspaces.insert(id, Arc::new(KeyspaceInner::new(id, record, tree, &options)?));
         }
         let state = State {

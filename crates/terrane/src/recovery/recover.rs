@@ -86,7 +86,7 @@ impl Engine {
             }
         }
         let mut memtables = Memtables::default();
-        let floor = version_set.flushed_max().max(recovered.synced);
+        let floor = version_set.durable(recovered.synced);
         let mut replay = Replay::new(version_set.log_start, floor);
         let mut logs = Vec::new();
         for &record in &version_set.logs {

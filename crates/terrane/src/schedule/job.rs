@@ -171,7 +171,7 @@ impl Job {
             }
             Work::Move { compaction, group, .. } => engine.abandon_group(compaction, &group),
             Work::Reshape { keyspace } => engine.abandon_reshape(keyspace),
-            Work::Remove(file) => engine.jobs.obsolete_files.give_back(file),
+            Work::Remove(file) => engine.jobs.obsolete_files.keep_failed(file),
             Work::SpareLog | Work::Vacuum | Work::Ended => {}
         }
     }

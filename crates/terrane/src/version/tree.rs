@@ -42,7 +42,7 @@ impl ObsoleteFile {
 #[derive(Default)]
 pub struct ObsoleteFiles {
     files: Mutex<Vec<ObsoleteFile>>,
-    /// Files whose removal failed, until it is tried again.
+    /// Files whose removal failed and is not yet tried again.
     failed: Mutex<Vec<ObsoleteFile>>,
     /// Says that there is work for a job; shared with the engine.
     work: Arc<AtomicBool>,
@@ -65,11 +65,11 @@ impl ObsoleteFiles {
     }
 
     /// Keeps a file whose removal failed for [`Self::retry`].
-    pub fn give_back(&self, file: ObsoleteFile) {
+    pub fn keep_failed(&self, file: ObsoleteFile) {
         lock(&self.failed).push(file);
     }
 
-    /// Queues the files again whose removal failed.
+    /// Queues the files whose removal failed again.
     pub fn retry(&self) {
         let failed = std::mem::take(&mut *lock(&self.failed));
         failed.into_iter().for_each(|file| self.lay_down(file));
@@ -200,6 +200,11 @@ impl Tree {
     #[must_use]
     pub fn level0_runs(&self) -> usize {
         self.shape.level0_runs()
+    }
+
+    /// Whether level 0 has half of the runs at which writes stall.
+    pub(crate) fn is_crowded(&self, l0_stop_trigger: usize) -> bool {
+        2 * self.level0_runs() >= l0_stop_trigger
     }
 
     /// What level 0 has of that by which writes wait under this policy. The depth is found once a tree.

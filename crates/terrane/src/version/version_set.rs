@@ -56,7 +56,7 @@ pub struct VersionSet {
     pub next_id: u64,
     /// The keyspaces.
     pub keyspaces: SharedMap<KeyspaceId, Arc<KeyspaceRecord>>,
-    /// The keyspaces by name: a key has half of the hash of a name, then the id, which is the value, too.
+    /// Keyspaces by name: a key is half of a hash of the name followed by the id, and the value is the id.
     pub(crate) names: SharedMap<u64, u64>,
     /// Compactions of which some groups are installed: what is left of each, by its number.
     pub remaining: VecMap<u64, (KeyspaceId, Arc<Compaction>)>,
@@ -251,6 +251,12 @@ impl VersionSet {
         self.keyspaces.values().map(|k| k.flushed).max().unwrap_or(0)
     }
 
+    /// Returns the sequence number through which batches are durable, as tables and a closing claim of
+    /// `synced` say.
+    pub(crate) fn durable(&self, synced: Seq) -> Seq {
+        self.flushed_max().max(synced)
+    }
+
     /// The keyspace of this name.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<KeyspaceId> {
@@ -261,7 +267,7 @@ impl VersionSet {
     }
 }
 
-/// Half of a hash of the name, then the id.
+/// Returns half of a hash of the name followed by the id.
 fn name_key(name: &str, id: KeyspaceId) -> u64 {
     checksum(name.as_bytes(), 0) << 32 | u64::from(id.0)
 }

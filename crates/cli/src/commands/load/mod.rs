@@ -40,7 +40,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use terrane::{Db, Durability, Keyspace, KeyspaceId};
 use terrane_policy::PolicyOptions;
 
@@ -262,8 +262,7 @@ impl Reader {
                 }
             }
         };
-        let started = thread::Builder::new().name("rows".into()).spawn(read);
-        let thread = started.map_err(|e| Failure::io("start a thread", &e))?;
+        let thread = interrupt::spawn("rows", read)?;
         Ok(Reader { first, keyspace, batches, thread })
     }
 }

@@ -71,11 +71,9 @@ pub fn run(Working { at, args, background }: &Working<ServeArgs>) -> Result<(), 
 }
 
 /// Runs the commands of standard input beside this thread, which hears of a signal while they wait for
-/// another line. A panic of theirs, or the end of the server, ends it.
+/// another line. Fails if a command panics or the server stops.
 fn run_until_signal(mut opened: Opened, server: JoinHandle<()>) -> Result<(), Failure> {
-    let commands = thread::Builder::new().name("commands".into());
-    let commands = commands.spawn(move || shell::run_on(&mut opened));
-    let mut commands = Some(commands.map_err(|e| Failure::io("start a thread", &e))?);
+    let mut commands = Some(interrupt::spawn("commands", move || shell::run_on(&mut opened))?);
     while interrupt::check().is_ok() {
         if server.is_finished() {
             return Err(interrupt::ended(server));

@@ -5,7 +5,7 @@
 //!   is lost, and what a crash cut off is not.
 //! * Where it is not, a log is known by its records: its file may serve another by now.
 //! * Sequence numbers that a whole manifest and the records speak of, and that no record has, are those of
-//!   lost writes ([`Log::reach`], [`lost_writes`]). Where nothing is known to follow the last record, the logs
+//!   lost writes ([`Reach`], [`lost_writes`]). Where nothing is known to follow the last record, the logs
 //!   end there, as they do for opening.
 
 use super::doubt::{Covered, Part};
@@ -44,7 +44,7 @@ enum End {
     /// Nothing seems to follow the last record.
     #[default]
     Clean,
-    /// What follows is no record: a crash left it, or it is damaged.
+    /// Bytes that are no record follow: a crash left them, or they are damaged.
     Torn,
     /// Part of the file is missing.
     Lost,
@@ -57,19 +57,19 @@ struct Reach {
     number: u64,
     /// First and last of each record.
     stretches: Vec<(Seq, Seq)>,
-    /// The last one before the end of the last record or claim.
+    /// The last sequence number through the last record or claim.
     last: Option<Seq>,
-    /// The greatest one that was written, as any record or claim says.
+    /// The greatest sequence number that any record or claim reports as written.
     said: Seq,
-    /// Whether a claim for all of it comes last.
+    /// Whether the log ends with a claim for all of its records.
     claimed: bool,
     end: End,
 }
 
-/// Contents of the logs.
+/// Findings in the logs.
 #[derive(Default)]
 pub(super) struct Logs {
-    /// The sequence numbers of the writes that were taken of every keyspace.
+    /// Sequence numbers of the writes whose entries were taken for every keyspace.
     pub covered: Covered,
     /// The lost writes.
     pub lost: Vec<Part>,
@@ -137,7 +137,7 @@ pub(super) fn read(
     }
     match known.version_set.as_ref().filter(|_| known.whole) {
         Some(version_set) => {
-            lost_writes(version_set, durable(version_set, remains), reaches, sound)
+            lost_writes(version_set, version_set.durable(remains.synced), reaches, sound)
         }
         None => Logs::default(),
     }
@@ -198,11 +198,6 @@ fn lost_writes(
     }
 }
 
-/// The sequence number through which batches were durable, as tables and the last clean close say.
-fn durable(version_set: &VersionSet, remains: &Remains) -> Seq {
-    version_set.flushed_max().max(remains.synced)
-}
-
 /// What opening says of the logs: where no synced batch is missing, notes of what it leaves out; or
 /// which file is damaged, and how. None where that is not known: the manifest is not whole, or a log
 /// is not there.
@@ -210,7 +205,7 @@ fn judge(remains: &Remains, known: &Known) -> Result<Option<Vec<String>>, (Strin
     let Some(version_set) = known.version_set.as_ref().filter(|_| known.whole) else {
         return Ok(None);
     };
-    let mut replay = wal::Replay::new(version_set.log_start, durable(version_set, remains));
+    let mut replay = wal::Replay::new(version_set.log_start, version_set.durable(remains.synced));
     let mut notes = Vec::new();
     for log in &version_set.logs {
         let id = FileId::log(log.file);

@@ -296,7 +296,7 @@ fn add(state: &mut State, keyspace: u32, key: &[u8], version: Version) {
 }
 
 fn follow(sound: &Sound, seed: u64, what: Damage) {
-    let sound_copy = sound;
+    let whole = sound;
     let Sound { store, history, rows: sound_rows, .. } = sound;
     let store = store.copy();
     let layout = store.layout;
@@ -341,7 +341,7 @@ fn follow(sound: &Sound, seed: u64, what: Damage) {
         told.insert(table.id.to_string(), Told { keyspace, entries, lost_blocks, lost });
     }
     let gone = files.iter().any(|file| file.gone && file.id.kind == FileKind::Log);
-    let durable = version_set.flushed_max().max(store.remains().synced);
+    let durable = version_set.durable(store.remains().synced);
     let damage = (manifest && !gone).then(|| judge(&version_set, durable, &files)).flatten();
     let sound = manifest && !gone && damage.is_none();
     for log in &version_set.logs {
@@ -414,7 +414,7 @@ fn follow(sound: &Sound, seed: u64, what: Damage) {
         manifest && nothing_lost && report.doubtful.is_empty(),
         "{context}"
     );
-    sound_copy.judge(&target, &report, &context);
+    whole.judge(&target, &report, &context);
     if what.costs_nothing() {
         assert!(report.complete && all_rows(&target) == *sound_rows, "{context}");
         let told = what == Damage::HeadLost && layout == Layout::Volume;
