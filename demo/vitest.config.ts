@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config";
 
-/** How many times longer everything may take: `cargo xtask test --stress` sets it. */
+/** The factor by which everything may take longer; `cargo xtask test --stress` sets it. */
 const patience = Number(process.env["TERRANE_PATIENCE"] ?? 1);
 
 export default defineConfig({

@@ -1,4 +1,4 @@
-/** Arguments that are refused because they would be taken for others. */
+/** Arguments that are refused because they would be mistaken for others. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

@@ -141,7 +141,7 @@ test("arguments that cannot be cloned fail only their call", async () => {
   });
 });
 
-test("a signal that is none is refused", async () => {
+test("a signal that is not an AbortSignal is refused", async () => {
   const { started, worker } = workers(emptyStore);
   const db = await open("signals", { worker });
   for (const signal of [null, {}, new AbortController()]) {

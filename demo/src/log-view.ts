@@ -63,5 +63,5 @@ const STALLS = {
   memory: "a flush",
   level0: "a compaction of level 0",
   wal: "a WAL file",
-  "compaction-bytes": "bytes that are to be compacted",
+  "compaction-bytes": "bytes that wait for compaction",
 } satisfies Record<StallReason, string>;

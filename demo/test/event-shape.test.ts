@@ -169,7 +169,7 @@ test("a trace without any event is refused with the reason", async () => {
   const first = '{"type":"flushed","micros":0,"run":1}\n';
   await expect(openFile(file(first))).rejects.toThrow(
     "trace.ndjson cannot be shown. This trace ends at 0.00 s: line 1 is no event: " +
-      "flushed has no such `keyspace`.",
+      "flushed has no valid `keyspace`.",
   );
 });
 

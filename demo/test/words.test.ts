@@ -10,7 +10,7 @@ const REASONS: Record<StallReason, string> = {
   memory: "memory",
   level0: "level 0",
   wal: "the log",
-  "compaction-bytes": "bytes are to be compacted",
+  "compaction-bytes": "bytes wait for compaction",
 };
 
 test.each(Object.entries(REASONS))("a wait for %s is described as such", (name, words) => {

@@ -69,7 +69,7 @@ test("an event of the wrong shape ends a trace with a message", async ({ context
   const wrong = status.replace('"capacities":[]', '"capacities":5').replace("10", "2500000");
   await openText(page, "wrong.ndjson", `${status}\n${wrong}\n${status}\n`);
   await expect(page.locator(".opened")).toContainText("wrong.ndjson");
-  const message = "line 2 is no event: policy-status has no such `capacities`";
+  const message = "line 2 is no event: policy-status has no valid `capacities`";
   await expect(page.getByRole("alert")).toContainText(message);
   await openText(page, "none.ndjson", `${wrong}\n${status}\n`);
   await expect(page.locator("#files")).toContainText("none.ndjson cannot be shown");

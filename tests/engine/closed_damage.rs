@@ -1,4 +1,4 @@
-//! Replaces sectors of cleanly closed stores: nothing that was written is lost without a word.
+//! Replaces sectors of cleanly closed stores: no loss of written data goes unreported.
 //!
 //! 1. A workload is played to its end and the store closed, so that everything is durable. Some of it is
 //!    in tables, the rest in the log: the last records may be in one sector with the claim behind them.
@@ -30,14 +30,14 @@ fn closed(kind: Kind, seed: u64, steps: usize) -> (Image, State) {
     (Image::of(&rig.vfs), history.last().clone())
 }
 
-/// What may stand where a sector was.
+/// Returns the bytes that may replace a sector.
 fn replacements(bytes: &[u8], at: usize, len: usize, random: &mut Random) -> Vec<Vec<u8>> {
     let noise = (0..len).map(|_| random.word() as u8).collect();
     let before = at.checked_sub(len).map(|before| bytes[before..at].to_vec());
     [vec![0; len], noise].into_iter().chain(before).collect()
 }
 
-/// Whether a store over these files says what is wrong with it, or shows everything.
+/// Checks that a store over these files reports damage, or shows everything.
 fn judge(kind: Kind, files: Arc<dyn Vfs>, whole: &State) -> Result<(), String> {
     let rig = Rig::over(kind, files.clone());
     let db = match rig.open_with(tiny(), Arc::new(SliceExecutor::default())) {

@@ -1,8 +1,8 @@
 //! Random histories of everything that can happen to a store ([`terrane_tests::histories`]).
 //!
-//! Without more some hundred seeds. `TERRANE_FULL=1` plays 100,000 of them. `TERRANE_SEEDS=from..to` plays those,
-//! so that processes can share them, and `TERRANE_SEEDS=seed` one, with its steps. A history that hangs is named
-//! by a watch, which ends the process.
+//! By default some hundred seeds are played. `TERRANE_FULL=1` plays 100,000, `TERRANE_SEEDS=from..to` a range, so
+//! that processes can share them, and `TERRANE_SEEDS=seed` one, with its steps. If a history hangs, its seed is
+//! printed and the process aborted.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
@@ -14,7 +14,7 @@ use terrane_tests::histories::{Counts, Run};
 /// A history takes some milliseconds; one that takes this long hangs.
 const HANGS: Duration = Duration::from_secs(1500);
 
-/// The seeds to be played.
+/// Returns the seeds to play.
 fn seeds() -> std::ops::Range<u64> {
     let number = |text: &str| text.parse().expect("a seed");
     match std::env::var("TERRANE_SEEDS").ok().as_deref() {
@@ -27,7 +27,7 @@ fn seeds() -> std::ops::Range<u64> {
     }
 }
 
-/// Plays the history of a seed; returns what the store did that it must not.
+/// Plays the history of a seed; the error describes a broken promise of the store.
 fn play(seed: u64, log: bool) -> Result<Counts, String> {
     let mut run = Run::new(seed);
     if log {

@@ -12,7 +12,7 @@ use terrane::storage::vfs::{FaultVfs, MemoryVfs};
 use terrane::storage::{Directory, Storage};
 use terrane::{Db, Durability, ErrorKind, Options, Result};
 
-/// Of each file its bytes and when it was changed.
+/// The bytes of each file, and the time when it was changed.
 type Files = BTreeMap<String, (Vec<u8>, SystemTime)>;
 
 fn files(dir: &Path) -> Files {

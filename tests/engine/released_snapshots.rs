@@ -43,7 +43,7 @@ fn entries(rows: &Keyspace) -> u64 {
     rows.shape().unwrap().totals().entries()
 }
 
-/// Tables of which an eighth or more can be dropped, with this oldest snapshot.
+/// Counts the tables of which an eighth or more can be dropped, with this oldest snapshot.
 fn wasteful(shape: &Shape, oldest: u64) -> usize {
     let is_wasteful = |entries: u64, all: u64| entries > 0 && 8 * entries >= all;
     let kept = shape.tables().filter_map(|(.., table)| Some((table, table.kept?)));
@@ -51,8 +51,8 @@ fn wasteful(shape: &Shape, oldest: u64) -> usize {
         .count()
 }
 
-/// Puts all rows, and then overwrites or deletes one of `every` while `hold` holds what it returns;
-/// returns the number of rows that are left.
+/// Puts all rows, calls `hold`, and overwrites or deletes one of `every` rows while its result is held. Returns
+/// the number of rows that are left, and the result.
 fn change<T>(db: &Db, every: usize, deletes: bool, hold: impl FnOnce(&Keyspace) -> T) -> (u64, T) {
     let rows = db.default_keyspace();
     (0..ROWS).for_each(|n| put(&rows, n, 1));
@@ -145,7 +145,7 @@ fn threads_free_the_space_of_a_released_snapshot() {
 }
 
 #[test]
-fn a_snapshot_that_is_held_keeps_what_it_shows_while_others_go() {
+fn a_held_snapshot_keeps_its_view_while_others_are_released() {
     for (policy, seed) in small_policies().into_iter().zip(1..) {
         let what = format!("{} seed {seed}", policy.name());
         let place = Place::new(policy);

@@ -119,7 +119,7 @@ impl Rig {
         Ok(Arc::new(Volume::open(backings, options)?))
     }
 
-    /// The storage over the file system, to be read by others than the store.
+    /// Opens a read-only storage over the same file system, for readers other than the store.
     ///
     /// # Errors
     /// Those of the file system.

@@ -198,7 +198,7 @@ impl Image {
         pieces.iter().flat_map(|p| piece(p).iter().copied()).collect()
     }
 
-    /// The records that recovery replays, log by log. Batches through `synced` were durable at a close.
+    /// The records that recovery replays, log by log. `synced` is the sequence number of the closing claim.
     fn logs(
         &self,
         version_set: &VersionSet,

@@ -22,8 +22,8 @@ export class UnavailableError extends TerraneError {
 }
 
 /**
- * The origin's storage quota is exhausted, or the disk or memory is full. Reads go on, and so do writes that
- * need no more room, unless the message says to reopen the store.
+ * The origin's storage quota is exhausted, or the disk or memory is full. Reads still succeed, and so do writes
+ * that need no more room, unless the message says to reopen the store.
  */
 export class QuotaError extends TerraneError {
   override readonly name = "QuotaError";

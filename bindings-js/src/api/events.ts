@@ -45,7 +45,7 @@ export type EngineEvent = EngineEventBody & {
 
 /** What happened, by `type`. */
 export type EngineEventBody =
-  /** The store was opened and its WAL replayed: in traces of native programs, which listen by then. */
+  /** The store was opened and its WAL replayed. Only in traces of native programs, which listen by then. */
   | {
       type: "recovered";
       /** WAL records replayed, the batches in them, and the entries in those. */
@@ -169,7 +169,7 @@ export type EngineEventBody =
   | { type: "file-removed"; file: string };
 
 /**
- * Reasons for which writes stall. `compaction-bytes`, too many bytes that wait to be compacted, occurs only in
- * native programs and in the simulator, whose traces have the same events.
+ * Reasons for which writes stall. `compaction-bytes`, which means that too many bytes wait for compaction, occurs
+ * only in native programs and in the simulator. Their traces have the same events.
  */
 export type StallReason = "memtables" | "memory" | "level0" | "wal" | "compaction-bytes";

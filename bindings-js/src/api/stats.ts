@@ -219,7 +219,7 @@ export interface CheckReport {
   discardedBytes: number;
   /** Bytes of incomplete writes that are quarantined. */
   quarantineBytes: number;
-  /** Files without a place in the store; they are no damage. */
+  /** Files that nothing in the store refers to; they are not damage. */
   orphans: Orphan[];
   /** Empty for an intact store. */
   damage: Damage[];

@@ -76,16 +76,16 @@ export class Keyspace<K extends Encoding = "utf8", V extends Encoding = "utf8">
     await this.run(options, () => session.invoke("compact_range", keyspace, range), RANGE);
   }
 
-  /** Writes what `fill` encodes, which `calls` the store where it may do so: those calls come before. */
+  /** Writes what `fill` encodes. If `fill` may call the store, the calls that it makes are sent first. */
   async #write(
     options: WriteOptions & WaitOptions,
     fill: (batch: Encoder, keyspace: number) => void,
-    calls: boolean = false,
+    mayCall: boolean = false,
   ): Promise<number> {
     const { keyspace, session } = this.scope;
     const sync = toDurability(options, this.#durability) === "sync";
     const write = async () => {
-      if (!calls) return session.write(sync, (batch) => fill(batch, keyspace));
+      if (!mayCall) return session.write(sync, (batch) => fill(batch, keyspace));
       const own = new Encoder();
       fill(own, keyspace);
       return session.write(sync, (batch) => batch.add(own.bytes()));

@@ -1,8 +1,8 @@
 /**
  * Calls that have yet to be sent. The calls of one turn of the event loop travel in one message:
  * consecutive writes become one batch and consecutive reads one lookup, and the order of calls is
- * kept. None of them fails because of another: where they cannot succeed together, the worker serves
- * each by itself.
+ * kept. None of them fails because of another: if they cannot succeed together, the worker serves each
+ * by itself.
  */
 
 import type { Bytes, Decoded, Encoding } from "../api/data.ts";

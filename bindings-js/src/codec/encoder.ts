@@ -59,7 +59,7 @@ export class Encoder {
       throw new InvalidArgumentError(`range: expected one of ${names}, found both`);
     }
     this.#reserve(1);
-    // Not by `??`: a key that is null is no bound left out, but a mistake.
+    // Not by `??`: a key that is null is a mistake rather than an omitted bound.
     const key = given ? included : excluded;
     this.#bytes[this.#length++] = key === undefined ? 0 : given ? 1 : 2;
     if (key !== undefined) this.key(key, given ? inclusive : exclusive);

@@ -58,7 +58,7 @@ export const STORE: Names<StoreOptions> = {
   signal: 0,
 };
 
-/** Returns the options, or throws if one of them is in none of the lists, or a signal is none. */
+/** Returns the options, or throws if one is in none of the lists, or `signal` is not an `AbortSignal`. */
 export function checked<O>(options: O, ...lists: object[]): O {
   check("options", options, typeof options === "object" && options !== null, "an object");
   for (const name of Object.keys(options as object)) {

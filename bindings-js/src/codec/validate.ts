@@ -41,7 +41,7 @@ export function isBytes(value: unknown): value is Uint8Array {
   );
 }
 
-/** Throws if the buffer of bytes was transferred, or has become too short: they would seem empty. */
+/** Throws if the buffer of `bytes` was transferred or has become too short: they would seem empty. */
 export function checkPresent(what: string, bytes: Uint8Array): void {
   if (bytes.length > 0) return;
   try {

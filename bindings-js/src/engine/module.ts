@@ -56,7 +56,7 @@ export class Module {
       delete loading[build];
       const which = build === "all" ? `the engine with all policies, for ${needed},` : "the engine";
       const why = cause instanceof Error ? cause.message : String(cause);
-      // A module of another release compiles, and only then does not fit.
+      // A module of another release compiles, but does not fit.
       const at = why.includes(String(source)) ? "" : `, in ${source}`;
       throw new EngineError(`${which} could not be loaded: ${why}${at}`, { cause });
     }
@@ -123,12 +123,12 @@ export async function compile(
   throw new Error(`expected a WebAssembly module at ${source}, found ${found}${why}`);
 }
 
-/** Reading of files in Node.js, whose `fetch` does not. */
+/** Reads files in Node.js, whose `fetch` does not. */
 interface NodeFiles {
   readFile(url: URL): Promise<Uint8Array<ArrayBuffer>>;
 }
 
-/** Reads a file of this machine; undefined for other URLs, and where only a browser could. */
+/** Reads a file of this machine; undefined for other URLs, and outside of Node.js. */
 async function readLocal(url: string): Promise<Uint8Array<ArrayBuffer> | undefined> {
   // Not by an import, which bundlers for browsers would follow.
   const { process } = globalThis as {

@@ -1,4 +1,4 @@
-/** Outcomes of what may throw. */
+/** The outcome of a call that may throw. */
 
 import { encodeError } from "../codec/error-codec.ts";
 import type { Outcome } from "../codec/protocol.ts";

@@ -106,8 +106,8 @@ export class Dispatcher {
 }
 
 /**
- * Serves the calls of an operation together; where that fails, serves each by itself and returns their
- * outcomes. Should the failed attempt have had an effect, repeating its puts and deletes in order changes nothing.
+ * Serves the calls of an operation together; if that fails, serves each by itself and returns their outcomes.
+ * If the failed attempt had an effect, repeating its puts and deletes in order changes nothing.
  */
 function together<T>(
   bytes: Uint8Array,

@@ -1,9 +1,9 @@
 //! Writes a whole new store, or none: for `checkpoint`, `export`, `import` and `repair`.
 //!
-//! 1. The copy is written beside the target, under a name that nothing has: the target's with
-//!    `.unfinished` after it, and a number where that is taken.
+//! 1. The copy is written beside the target, under an unused name: the target's with `.unfinished` after
+//!    it, and a number if that is taken.
 //! 2. When it is complete and durable it is renamed: the target is the whole copy or nothing.
-//! 3. A copy that fails or is interrupted is removed. Nothing else is, so one that was killed stays.
+//! 3. A copy that fails or is interrupted is removed. Nothing else is removed: a killed copy stays.
 
 use crate::exit::{Exit, Failure};
 use crate::message;
@@ -19,8 +19,8 @@ use terrane::storage::{Directory, Storage, Volume};
 
 /// The suffix of a copy that is not complete yet.
 const UNFINISHED: &str = ".unfinished";
-/// Names that are tried for a copy that is not complete yet.
-const NAMES: u32 = 1000;
+/// The most names that are tried for a copy that is not complete yet.
+const NAMES_MAX: u32 = 1000;
 
 /// What is written.
 #[derive(Clone, Copy)]
@@ -74,9 +74,9 @@ fn into_new(
     sync_name(target)
 }
 
-/// Renames a complete copy, unless another process has taken its place meanwhile.
+/// Renames a complete copy, unless another process has created the target meanwhile.
 fn rename(unfinished: &Path, target: &Path) -> Result<(), Failure> {
-    match rename_alone(unfinished, target) {
+    match rename_no_replace(unfinished, target) {
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Err(Failure::taken(target)),
         renamed => {
             renamed.map_err(|e| Failure::io(&format!("rename {}", unfinished.display()), &e))
@@ -84,8 +84,8 @@ fn rename(unfinished: &Path, target: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Renames, where the system can in one step with looking whether there is something.
-fn rename_alone(from: &Path, to: &Path) -> io::Result<()> {
+/// Renames `from` unless `to` exists: in one step, where the system can.
+fn rename_no_replace(from: &Path, to: &Path) -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
     {
         use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -132,7 +132,7 @@ impl Kind {
         }
     }
 
-    /// The path without slashes at its end, which a directory's may have.
+    /// Returns `target` without slashes at its end, which only a directory's path may have.
     fn named(self, target: &Path) -> Result<PathBuf, Failure> {
         let named: PathBuf = target.components().collect();
         let end = target.as_os_str().as_encoded_bytes().last();
@@ -148,14 +148,14 @@ impl Kind {
         Ok(named)
     }
 
-    /// Creates an empty one beside `target`, under a name that nothing has.
+    /// Creates an empty file or directory beside `target` under an unused name; returns its path.
     fn claim(self, target: &Path) -> Result<PathBuf, Failure> {
         let create = |place: &Path| match self {
             Kind::Directory => fs::create_dir(place),
             Kind::File => File::create_new(place).map(drop),
         };
         let first = with_suffix(target, UNFINISHED);
-        let others = (2..=NAMES).map(|n| with_suffix(target, &format!("{UNFINISHED}-{n}")));
+        let others = (2..=NAMES_MAX).map(|n| with_suffix(target, &format!("{UNFINISHED}-{n}")));
         for place in std::iter::once(first.clone()).chain(others) {
             match create(&place) {
                 Ok(()) if place == first => return Ok(place),

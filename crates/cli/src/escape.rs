@@ -1,14 +1,14 @@
 //! Bytes as text that reads back as the same bytes.
 //!
 //! In tab-separated rows a field is UTF-8 text in which a tab is `\t`, a newline `\n`, a carriage
-//! return `\r`, a backslash `\\`, and each byte that no printable character has is `\xHH`; `\&` is
-//! nothing, for an empty key that is alone on its line, as in Haskell. Not printable are bytes that are
-//! no UTF-8, control characters, line and paragraph separators, byte order marks, and the marks that
+//! return `\r`, a backslash `\\`, and each byte that no printable character has is `\xHH`. As in Haskell,
+//! `\&` is nothing: it stands for an empty key alone on its line. Not printable are bytes that are not
+//! UTF-8, control characters, line and paragraph separators, byte order marks, and the marks that
 //! reverse the direction of text.
 
 use std::io::{self, Write};
 
-/// The escape that stands for no bytes: a line of an empty field would be an empty line.
+/// The escape of no bytes. Without it a line of one empty field would be an empty line.
 pub const NOTHING: &[u8] = br"\&";
 
 /// Writes `bytes` escaped, piece by piece: of long ones there is no second copy.

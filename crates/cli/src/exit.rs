@@ -19,7 +19,7 @@ Exit codes:
   6    the store is damaged; repair: some of it could not be read, and the new store holds the rest
   7    I/O failure: permission denied, no space left, a failing device, a missing input file,
        out of memory
-  101  a defect of terrane itself, which panicked
+  101  a defect in terrane itself: a thread panicked
   130  interrupted by Ctrl-C or SIGTERM; batches that were written stay";
 
 /// Why a command failed.
@@ -80,7 +80,7 @@ impl Failure {
         failure.with_limit(Some(error.kind()))
     }
 
-    /// The failure, with the limit that was hit if it is that on the size of files.
+    /// Adds the limit on file sizes to a failure that hit it.
     fn with_limit(self, kind: Option<io::ErrorKind>) -> Self {
         if kind != Some(io::ErrorKind::FileTooLarge) {
             return self;
@@ -89,7 +89,7 @@ impl Failure {
             Some(bytes) => {
                 format!("this process may not write files of more than {bytes} bytes (`ulimit -f`)")
             }
-            None => "the file system has no larger files".to_owned(),
+            None => "the file system allows no larger files".to_owned(),
         })
     }
 
@@ -106,12 +106,12 @@ impl Failure {
         Failure { sentence: format!("{place}: {}", self.sentence), ..self }
     }
 
-    /// The failure with another clause after its sentence.
+    /// Adds a clause to the sentence.
     pub fn and(self, clause: &str) -> Self {
         Failure { sentence: format!("{}; {clause}", self.sentence), ..self }
     }
 
-    /// Whether a signal is the reason.
+    /// Whether a signal caused the failure.
     pub fn is_interrupt(&self) -> bool {
         self.exit == Exit::Interrupted
     }
@@ -139,7 +139,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// The limit of this process on the size of a file, in bytes, if it has one.
+/// Returns the size to which this process may write a file, in bytes, if that is limited.
 fn file_bytes_max() -> Option<u64> {
     #[cfg(unix)]
     {
@@ -150,7 +150,7 @@ fn file_bytes_max() -> Option<u64> {
     None
 }
 
-/// The kind of the system's error, also of the write that closed the log.
+/// Returns the kind of the system's error: for a poisoned log, that of the write which failed.
 fn io_kind(error: &Error) -> Option<io::ErrorKind> {
     match error.kind() {
         ErrorKind::Poisoned(cause) => io_kind(cause),

@@ -8,7 +8,7 @@
 //! * `copy` - writes a whole new store, or none: for `checkpoint`, `export`, `import` and `repair`.
 //! * `escape`, `row`, `output`, `meter` - bytes and rows as text, where text goes, and progress.
 //! * `interrupt` - Ctrl-C and SIGTERM.
-//! * `pump` - rows that a thread reads, so that a signal is heard meanwhile.
+//! * `pump` - rows that a thread reads, while the command listens for signals.
 //! * `memory` - running out of memory.
 //! * `waits` - what writes waited for.
 
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints help or the version. The parser would do so itself, and take no notice of a full disk.
+/// Prints help or the version. The parser would print them itself, but ignore a full disk.
 fn show(help: &clap::Error) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
     let shown = write!(out, "{}", help.render().ansi()).and_then(|()| out.flush());

@@ -6,8 +6,9 @@ use indicatif::HumanCount;
 use std::borrow::Cow;
 use std::io::Write;
 
-/// Bytes of the longest message, and of its end where it is longer: a message may quote what was given.
-const MESSAGE_BYTES: usize = 8000;
+/// Bytes of the longest message: a message may quote an argument of any length.
+const MESSAGE_BYTES_MAX: usize = 8000;
+/// Bytes that a shortened message keeps of its end.
 const END_BYTES: usize = 2000;
 
 /// Writes a remark to standard error. Where that fails, there is nobody to tell.
@@ -25,12 +26,12 @@ fn say(style: Style, sentence: &str) {
     let _ = writeln!(anstream::stderr(), "{style}terrane:{style:#} {sentence}");
 }
 
-/// A sentence without its middle, if it is too long.
+/// Returns the sentence, without its middle if it is too long.
 fn shortened(sentence: &str) -> Cow<'_, str> {
-    if sentence.len() <= MESSAGE_BYTES {
+    if sentence.len() <= MESSAGE_BYTES_MAX {
         return Cow::Borrowed(sentence);
     }
-    let head = sentence.floor_char_boundary(MESSAGE_BYTES - END_BYTES);
+    let head = sentence.floor_char_boundary(MESSAGE_BYTES_MAX - END_BYTES);
     let end = sentence.ceil_char_boundary(sentence.len() - END_BYTES);
     let part = |range| sentence.get(range).unwrap_or_default();
     Cow::Owned(format!("{} ... {}", part(0..head), part(end..sentence.len())))
@@ -50,7 +51,7 @@ mod tests {
         assert_eq!(shortened("short"), "short");
         let long = format!("begin {}end", "é".repeat(1 << 20));
         let short = shortened(&long);
-        assert!(short.len() <= MESSAGE_BYTES + 5, "{}", short.len());
+        assert!(short.len() <= MESSAGE_BYTES_MAX + 5, "{}", short.len());
         assert!(short.starts_with("begin ") && short.ends_with("end") && short.contains(" ... "));
     }
 }

@@ -6,14 +6,14 @@
 //! 2. Once the oldest snapshot has reached it, a merge of the table alone drops them. Nothing that is
 //!    written later can bring such an entry back to use: versions only get older.
 //! 3. The table is rewritten if they are an eighth of its entries or of its bytes, and if nothing of the
-//!    tree is being compacted: what a policy plans goes first. The rewritten table has none of them, so
-//!    that this terminates.
+//!    tree is being compacted: plans of the policy come first. The rewritten table has none of them, so this
+//!    terminates.
 
 use crate::context::Running;
 use crate::validate::validate;
 use terrane_types::{Action, Compaction, Group, Kept, Plan, PrefixSplit, Shape, TableInfo};
 
-/// The share of a table's entries or bytes that is worth rewriting it: one in eight.
+/// A table is worth rewriting if that drops one in this many of its entries or bytes.
 const WORTHWHILE: u64 = 8;
 
 /// Returns the plan that rewrites the table from which most space is freed, if there is one.
@@ -42,8 +42,8 @@ pub fn reclaim(shape: &Shape, running: &Running, oldest_snapshot: u64) -> Option
     validate(shape, running, &plan).is_ok().then_some(Plan::Compact(plan))
 }
 
-/// Returns the least sequence number above `oldest_snapshot` which the oldest snapshot must reach for a
-/// table to be rewritten.
+/// Returns the least sequence number above `oldest_snapshot` that the oldest snapshot must reach before a
+/// table is rewritten.
 #[must_use]
 pub fn reclaimable_at(shape: &Shape, oldest_snapshot: u64) -> Option<u64> {
     let until = worthwhile(shape).into_iter().map(|(_, kept)| kept.until);

@@ -40,7 +40,7 @@ pub struct Slicing<'a> {
     pub through: u64,
     /// Tables of the bottom with ids below this one must lose the entries that no reader needs.
     pub before: TableId,
-    /// The oldest snapshot of that moment: what it does not need leaves tables with greater ids, too.
+    /// The oldest snapshot at that moment. Tables with greater ids must also lose what it does not need.
     pub oldest_snapshot: u64,
     /// The end of the next slice, if tables were cut for it.
     pub end: Option<&'a [u8]>,
@@ -55,7 +55,7 @@ impl Slicing<'_> {
     fn is_due(&self, table: &TableInfo) -> bool {
         let older = table.id < self.before;
         match table.kept {
-            // Entries of one batch supersede none of each other.
+            // Entries of one batch never supersede each other.
             None => older && (table.tombstones > 0 || table.first_seq < table.last_seq),
             Some(kept) => {
                 older && (table.tombstones > 0 || kept.entries > 0)

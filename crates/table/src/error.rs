@@ -156,7 +156,7 @@ pub enum Closed {
     File,
     /// The thread that led a write group ended; whether the group was written is unknown.
     Leader,
-    /// The store, in a process that was forked from the one that opened it.
+    /// The store, in a child process that was forked from the process that opened it.
     Forked,
 }
 
@@ -168,7 +168,7 @@ impl fmt::Display for Closed {
             Closed::Snapshot => "the snapshot",
             Closed::File => "the file's handle",
             Closed::Leader => "the thread that led this write",
-            Closed::Forked => "in a forked process the store of its parent",
+            Closed::Forked => "the store, in a child process forked by its owner,",
         })
     }
 }

@@ -4,12 +4,11 @@
 //! 1. Entries are in the order of their keys, in chunks of at most `CHUNK`, and the chunks in a list. Both
 //!    are reference-counted.
 //! 2. A change copies the list and the affected chunk, unless they are not shared.
-//! 3. A full chunk is split in half, except that appending starts a new one, so that keys inserted in
-//!    order fill their chunks. An empty one is removed.
+//! 3. A full chunk is split in half, except that appending starts a new chunk, so that keys inserted in
+//!    order fill their chunks. An empty chunk is removed.
 //! 4. A search compares the last keys of chunks, then looks into one chunk.
 //!
-//! It differs from [`Sequence`](crate::Sequence) in that values can be changed in place, and holds each
-//! once.
+//! Unlike a [`Sequence`](crate::Sequence) it lets values be changed in place, and holds each once.
 
 use std::fmt;
 use std::slice;
@@ -27,7 +26,7 @@ pub struct SharedMap<K, V> {
 }
 
 impl<K: Ord, V> SharedMap<K, V> {
-    /// The chunk and the index of the key, or where it would be inserted.
+    /// Returns the chunk and the index of the key, or of the place where it would be inserted.
     fn find(&self, key: &K) -> (usize, Result<usize, usize>) {
         let is_before = |chunk: &Chunk<K, V>| chunk.last().is_some_and(|(last, _)| last < key);
         let at = self.chunks.partition_point(is_before);
@@ -35,7 +34,7 @@ impl<K: Ord, V> SharedMap<K, V> {
         (at, chunk.map_or(Err(0), |chunk| chunk.binary_search_by(|(k, _)| k.cmp(key))))
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     #[must_use]
     pub fn get(&self, key: &K) -> Option<&V> {
         let (chunk, at) = self.find(key);
@@ -48,25 +47,25 @@ impl<K: Ord, V> SharedMap<K, V> {
         self.find(key).1.is_ok()
     }
 
-    /// The number of entries.
+    /// Returns the number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether it is empty.
+    /// Whether the map has no entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The entries in order.
+    /// Returns the entries in the order of their keys.
     #[must_use]
     pub fn iter(&self) -> Iter<'_, K, V> {
         self.into_iter()
     }
 
-    /// The entries from `key` on, in order.
+    /// Returns the entries from `key` on, in the order of their keys.
     #[must_use]
     pub fn from(&self, key: &K) -> Iter<'_, K, V> {
         let (chunk, Ok(at) | Err(at)) = self.find(key);
@@ -75,31 +74,31 @@ impl<K: Ord, V> SharedMap<K, V> {
         Iter { chunks, entries: first.iter() }
     }
 
-    /// The keys in order.
+    /// Returns the keys in order.
     pub fn keys(&self) -> impl Iterator<Item = &K> {
         self.iter().map(|(key, _)| key)
     }
 
-    /// The values in the order of their keys.
+    /// Returns the values in the order of their keys.
     pub fn values(&self) -> impl Iterator<Item = &V> {
         self.iter().map(|(_, value)| value)
     }
 }
 
 impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
-    /// The list of chunks, to change it.
+    /// Returns the list of chunks, to change it.
     #[inline(never)]
     fn list(&mut self) -> &mut Vec<Chunk<K, V>> {
         Arc::make_mut(&mut self.chunks)
     }
 
-    /// A chunk to change.
+    /// Returns a chunk, to change it.
     #[inline(never)]
     fn chunk(&mut self, at: usize) -> Option<&mut Vec<(K, V)>> {
         self.list().get_mut(at).map(Arc::make_mut)
     }
 
-    /// The value of a key, to change it.
+    /// Returns the value of a key, to change it.
     pub fn get_mut(&mut self, key: &K) -> Option<&mut V> {
         let (chunk, at) = self.find(key);
         let at = at.ok()?;
@@ -178,7 +177,7 @@ impl<'a, K, V> IntoIterator for &'a SharedMap<K, V> {
     }
 }
 
-/// Entries of a map, in order.
+/// The entries of a map in the order of their keys.
 pub struct Iter<'a, K, V> {
     chunks: slice::Iter<'a, Chunk<K, V>>,
     entries: slice::Iter<'a, (K, V)>,

@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub struct Kept {
     /// The number of these entries: superseded versions, and tombstones with nothing below them.
     pub entries: u64,
-    /// The share of the table's file that they take, in bytes; an estimate.
+    /// Bytes that they take of the table's data blocks; an estimate.
     pub bytes: u64,
     /// The sequence number that every snapshot must have reached before all of them can be dropped.
     pub until: u64,

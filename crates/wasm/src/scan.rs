@@ -14,7 +14,7 @@ pub struct Scan {
     /// The remaining limit of entries.
     left: f64,
     done: bool,
-    /// The error of the next page, after the entries that came before it.
+    /// An error for the next page, after a page with the entries before it.
     failed: Option<Error>,
 }
 

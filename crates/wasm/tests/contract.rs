@@ -1,4 +1,4 @@
-//! Words of the engine that the npm package declares: both have the same.
+//! Words that the engine and the npm package both declare: they must agree.
 
 #![allow(clippy::unwrap_used, reason = "a failure is a panic in tests, also in their helpers")]
 

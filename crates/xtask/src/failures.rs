@@ -2,7 +2,7 @@
 //!
 //! 1. Cargo and Node name a test on a line of its own when it has failed; so does vitest.
 //! 2. Playwright has a reporter for this in `tests/e2e`. A test that passed when it was tried again is *flaky*:
-//!    its step has passed, and it is named all the same.
+//!    its step has passed, but the test is named.
 //! 3. Cargo reports a test that runs for over a minute. One that has no result when its command is ended hangs.
 
 use std::error::Error;
@@ -15,7 +15,7 @@ use std::time::Duration;
 pub struct CommandFailed {
     /// The name under which it ran.
     pub label: String,
-    /// How it ended; `None` if it was ended since it printed nothing for the duration of `silence`.
+    /// Exit status; `None` if the command was ended because it printed nothing for the duration of `silence`.
     pub status: Option<ExitStatus>,
     /// The longest time for which it might print nothing.
     pub silence: Duration,
@@ -37,7 +37,7 @@ impl Display for CommandFailed {
     }
 }
 
-/// The names of tests that failed or hang, as an error of a command has them.
+/// Returns the names of tests that failed or hang, from an error of a command.
 pub fn of_error(error: &anyhow::Error) -> Vec<String> {
     let Some(CommandFailed { status, output, .. }) = error.downcast_ref() else { return vec![] };
     let mut names = of_output(output);
@@ -47,7 +47,7 @@ pub fn of_error(error: &anyhow::Error) -> Vec<String> {
     names
 }
 
-/// The names of tests that failed, or failed at first, each once, in their order.
+/// Returns the names of tests that failed, or failed at first, each once, in their order.
 pub fn of_output(output: &str) -> Vec<String> {
     let mut names = Vec::new();
     for name in output.lines().filter_map(of_line) {
@@ -72,7 +72,7 @@ fn of_line(line: &str) -> Option<String> {
     Some(timed.map_or(name, |(name, _)| name).to_owned())
 }
 
-/// The tests that cargo reported as long-running and that have no result.
+/// Returns the tests that cargo reported as long-running and that have no result.
 fn running(output: &str) -> Vec<String> {
     let mut running: Vec<&str> = Vec::new();
     for line in output.lines() {
@@ -86,7 +86,7 @@ fn running(output: &str) -> Vec<String> {
     running.into_iter().map(String::from).collect()
 }
 
-/// The line without the escape sequences of a terminal.
+/// Returns the line without the escape sequences of a terminal.
 fn without_colours(line: &str) -> String {
     let mut parts = line.split('\x1b');
     let first = parts.next().unwrap_or_default();

@@ -69,7 +69,7 @@ enum Command {
         /// One part alone
         #[arg(long, value_enum)]
         only: Option<test::Part>,
-        /// The suites alone, in so many rounds beside busy processes: lists the tests that ever fail
+        /// Run the suites alone, round after round beside busy processes, and list the tests that ever failed
         #[arg(long, value_name = "ROUNDS", conflicts_with_all = ["full", "quick"])]
         stress: Option<u32>,
     },

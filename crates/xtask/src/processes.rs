@@ -1,5 +1,4 @@
-//! Processes of other priority or other end than those of a plain command: busy ones, niced ones, and trees that
-//! hang.
+//! Processes that are more than plain commands: busy processes, niced commands, and process trees that hang.
 
 use anyhow::{Context, Result};
 use std::env;
@@ -11,7 +10,7 @@ use std::thread;
 pub struct Busy(Vec<(Child, Option<ChildStdin>)>);
 
 impl Busy {
-    /// Starts `count` processes; each is `program` with the argument `busy`, which calls [`spin`].
+    /// Starts `count` processes; each is this program with the argument `busy`, which calls [`spin`].
     ///
     /// # Errors
     /// A process that cannot be started.
@@ -32,14 +31,14 @@ impl Busy {
 impl Drop for Busy {
     fn drop(&mut self) {
         for (child, stdin) in &mut self.0 {
-            // The end of its input ends it.
+            // The process stops at the end of its input.
             drop(stdin.take());
             let _ = child.wait();
         }
     }
 }
 
-/// Keeps one processor busy until the standard input ends: it does so with the process at its other end.
+/// Keeps one processor busy until the standard input ends, which it does with the process at its other end.
 pub fn spin() -> ExitCode {
     let input = thread::spawn(|| {
         let mut byte = [0];
@@ -51,7 +50,7 @@ pub fn spin() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The same command at a lower priority, where there is a program for that.
+/// Returns the command at a lower priority, where the system has a program for that.
 pub fn niced(command: Command) -> Command {
     if !cfg!(unix) {
         return command;
@@ -70,7 +69,7 @@ pub fn niced(command: Command) -> Command {
     niced
 }
 
-/// Kills a process and all that it started, unless these have another parent since.
+/// Kills a process and its descendants, except those that have another parent since.
 pub fn kill_tree(child: &mut Child) {
     let processes = Command::new("ps").args(["-A", "-o", "pid=,ppid="]).output();
     let listed = processes.map(|ps| String::from_utf8_lossy(&ps.stdout).into_owned());
@@ -82,7 +81,7 @@ pub fn kill_tree(child: &mut Child) {
     let _ = child.kill();
 }
 
-/// A process and its descendants, parents first, in a list of pairs of a process and its parent.
+/// Returns a process and its descendants, parents first; `listed` has a process and its parent in each line.
 fn descendants(root: u32, listed: &str) -> Vec<u32> {
     let pairs: Vec<(u32, u32)> = listed
         .lines()

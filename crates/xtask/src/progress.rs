@@ -5,7 +5,7 @@
 //!    there is a line at the start, one a minute, and one at the end. A thread that [keeps](keep) what
 //!    it prints prints only the last of these, and leaves it to others to show the rest.
 //! 3. The output is shown only when the command fails, then in full, between the names of the tests that failed;
-//!    that of an [`attempt`] never.
+//!    the output of an [`attempt`] is never shown.
 //! 4. A command that prints nothing for too long hangs, and is ended, with all that it started.
 
 use crate::failures::{self, CommandFailed};
@@ -27,7 +27,7 @@ const REMINDER: Duration = Duration::from_secs(60);
 /// Columns that the ticking line takes at most.
 const WIDTH: usize = 78;
 
-/// The longest time for which a command may print nothing; unset, it is for ever.
+/// The longest time for which a command may print nothing; unlimited if it is unset.
 static SILENCE_MAX: OnceLock<Duration> = OnceLock::new();
 
 /// Ends commands that print nothing for longer than `most`, from now on.
@@ -79,7 +79,7 @@ pub fn say(line: &str) {
 /// Runs `command` under the name `label` and returns what it wrote.
 ///
 /// # Errors
-/// When it cannot be started, hangs, or ends with anything but success: a [`CommandFailed`] then.
+/// If it cannot be started; a [`CommandFailed`] if it hangs, or ends with anything but success.
 pub fn run(label: &str, command: Command) -> Result<String> {
     let silence = SILENCE_MAX.get().copied().unwrap_or(Duration::MAX);
     let (status, output) = watch(label, command, "FAILED", silence)?;
@@ -89,7 +89,7 @@ pub fn run(label: &str, command: Command) -> Result<String> {
     let failures: Vec<&str> = output.lines().filter(|line| names_failure(line)).collect();
     say(&failures.join("\n"));
     say(&output);
-    // The end of a long log is what is read first.
+    // Again, since the end of a long log is read first.
     failures::of_output(&output).iter().for_each(|test| say(&format!("  FAILED: {test}")));
     let label = label.to_owned();
     Err(CommandFailed { label, status, silence, output }.into())

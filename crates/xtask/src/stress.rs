@@ -1,9 +1,9 @@
-//! The suites, round after round, beside processes that keep every processor busy: which tests fail then, and how
-//! often.
+//! The suites, round after round, beside processes that keep every processor busy: finds the tests that fail then,
+//! and how often.
 //!
 //! 1. Busy processes are started, two for each processor; the suites run at a lower priority.
 //! 2. Each round runs one suite after the other, whatever failed before.
-//! 3. Every test that ever failed is listed, those that passed when they were tried again included.
+//! 3. Every test that ever failed is listed, including tests that passed when they were tried again.
 
 use crate::failures;
 use crate::processes::Busy;
@@ -39,10 +39,10 @@ pub fn run(rounds: u32, suites: &[Suite]) -> Result<ExitCode> {
     Ok(if tally.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// How often tests failed.
+/// The failures of tests, counted.
 #[derive(Default)]
 struct Tally {
-    /// Suite, test, and in how many rounds it failed; in the order of the first failures.
+    /// Suite, test, and the number of rounds in which it failed; in the order of the first failures.
     failures: Vec<(String, String, u32)>,
 }
 

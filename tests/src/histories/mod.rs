@@ -8,7 +8,7 @@
 //! 3. After each opening it shows what it must ([`model`]), and a check of it is clean. When it is idle, it has the
 //!    files that its manifest names, and no others.
 //!
-//! With the seeded executor a seed is one history. With threads it is one of many.
+//! With the seeded executor a seed is one history; with threads it is one of many.
 
 pub mod draw;
 pub mod model;
@@ -31,14 +31,14 @@ pub const KINDS: [Kind; 4] =
 /// Steps of a history at most.
 const STEPS_MAX: u64 = 120;
 
-/// What happened in histories.
+/// Counts of events in histories.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     /// Histories.
     pub histories: u64,
     /// Steps.
     pub steps: u64,
-    /// Openings after the first, and how many of them followed a power cut.
+    /// Openings after the first.
     pub openings: u64,
     /// Power cuts.
     pub cuts: u64,
@@ -51,7 +51,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Adds what happened in other histories.
+    /// Adds the counts of other histories.
     pub fn add(&mut self, other: Counts) {
         self.histories += other.histories;
         self.steps += other.steps;
@@ -82,7 +82,7 @@ pub struct Run {
     reverted: bool,
     /// Steps until the file system works again.
     heals_in: u64,
-    /// What happened.
+    /// Counts of its events.
     pub counts: Counts,
     /// The steps so far and, if they are listened to, events of the store, for whoever looks for a cause.
     pub log: Arc<Mutex<Vec<String>>>,
@@ -92,7 +92,7 @@ pub struct Run {
 type Verdict<T = ()> = std::result::Result<T, String>;
 
 impl Run {
-    /// The history of a seed, before its first step.
+    /// Returns the history of a seed, before its first step.
     #[must_use]
     pub fn new(seed: u64) -> Run {
         let mut random = Random(seed ^ 0x1157_0215);
@@ -124,7 +124,7 @@ impl Run {
     /// Plays the history.
     ///
     /// # Errors
-    /// What the store did that it must not.
+    /// A description of a broken promise of the store.
     pub fn play(&mut self) -> Verdict {
         let opened = self.open();
         opened.map_err(|e| format!("creating: {e}"))?;
@@ -176,7 +176,7 @@ impl Run {
         log.push(format!("{operation}: {what}"));
     }
 
-    /// Whether a call succeeded; an error is allowed if operations may have failed.
+    /// Returns the value of a call, or `None` after an error that is allowed because operations may have failed.
     fn allow<T>(&mut self, what: &str, done: Result<T>) -> Verdict<Option<T>> {
         match done {
             Ok(value) => Ok(Some(value)),
@@ -189,7 +189,7 @@ impl Run {
         }
     }
 
-    /// No operation fails from now on.
+    /// Lets all operations succeed from now on.
     fn heal(&mut self) {
         self.rig.vfs.heal();
         self.heals_in = 0;
@@ -205,7 +205,7 @@ fn is_of_a_vfs(error: &Error) -> bool {
     }
 }
 
-/// Everything that a store shows.
+/// Returns everything that a store shows.
 ///
 /// # Errors
 /// Those of reading.

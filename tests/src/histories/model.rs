@@ -50,17 +50,17 @@ type Living = BTreeMap<String, usize>;
 /// The rows of all keyspaces, living or not.
 type Contents = Vec<Rows>;
 
-/// What a store must show.
+/// The promises of a store: everything that it must show.
 #[derive(Clone)]
 pub struct Model {
     living: Living,
     /// Edits that failed since the store was opened.
     doubted: Vec<Edit>,
-    /// What is there without any of `batches`.
+    /// Contents before the first of `batches`.
     base: Contents,
     /// Acknowledged batches.
     batches: Vec<Batch>,
-    /// How many of them are promised to survive a crash.
+    /// Number of these batches that are promised to survive a crash.
     promised: usize,
     /// Batches that failed since the last acknowledged one.
     failed: Vec<Batch>,
@@ -98,7 +98,7 @@ fn number_of(rows: Option<&Rows>) -> u64 {
     stored.map_or(0, |bytes| u64::from_be_bytes(bytes[..8].try_into().expect("eight bytes")))
 }
 
-/// What is shown of contents, with these keyspaces.
+/// Returns the contents that a store with these keyspaces shows.
 fn shown(contents: &Contents, living: &Living) -> Shown {
     living.iter().map(|(name, keyspace)| (name.clone(), contents[*keyspace].clone())).collect()
 }
@@ -116,7 +116,7 @@ impl Model {
         self.batches.len() - self.promised
     }
 
-    /// What the open store must show.
+    /// Returns everything that the open store must show.
     #[must_use]
     pub fn now(&self) -> Shown {
         shown(&self.now, &self.living)
@@ -128,8 +128,8 @@ impl Model {
         self.numbers
     }
 
-    /// A batch was written; `acknowledged` if the store said so, which shows that those that failed before it are
-    /// not there.
+    /// Notes that a batch was written; `acknowledged` if the store said so, which shows that batches that failed
+    /// before it are not there.
     pub fn written(&mut self, number: u64, operations: Vec<Operation>, acknowledged: bool) {
         let batch = Batch { number, operations };
         if acknowledged {
@@ -141,12 +141,12 @@ impl Model {
         }
     }
 
-    /// All acknowledged batches are durable.
+    /// Notes that all acknowledged batches are durable.
     pub fn promise(&mut self) {
         self.promised = self.batches.len();
     }
 
-    /// A keyspace was to be created.
+    /// Notes that a keyspace was created, if that is `acknowledged`, or may have been.
     pub fn created(&mut self, name: &str, acknowledged: bool) {
         let keyspace = self.now.len();
         self.now.push(Rows::new());
@@ -154,7 +154,7 @@ impl Model {
         self.edited(Edit::Create(name.to_owned(), keyspace), acknowledged);
     }
 
-    /// A keyspace was to be dropped.
+    /// Notes that a keyspace was dropped, if that is `acknowledged`, or may have been.
     pub fn dropped(&mut self, name: &str, acknowledged: bool) {
         self.edited(Edit::Drop(name.to_owned()), acknowledged);
     }
@@ -167,11 +167,11 @@ impl Model {
         }
     }
 
-    /// Compares what a store shows when it was opened again; `all` if everything acknowledged must be there. The
-    /// model goes on from it; what is there is promised then, if it is `durable`.
+    /// Judges what a store shows after it was opened again; `all` if everything acknowledged must be there. The
+    /// model continues from what was found, and counts it as promised if it is `durable`.
     ///
     /// # Errors
-    /// What is wrong.
+    /// The first difference.
     pub fn judge(&mut self, found: &Shown, all: bool, durable: bool) -> Result<(), String> {
         let living = self.living_of(found)?;
         let number = number_of(found.get(DEFAULT));
@@ -219,7 +219,7 @@ impl Model {
         Ok(())
     }
 
-    /// The records of batches that failed which may be there, if the last batch has this number.
+    /// Returns the records of failed batches that may be there, if the last batch has this number.
     fn failed_records(&self, number: u64) -> Vec<Vec<Batch>> {
         let Some(last) = self.failed.iter().find(|batch| batch.number == number) else {
             return Vec::new();
@@ -236,7 +236,7 @@ impl Model {
         records
     }
 
-    /// Which keyspaces there are, by the names that are shown.
+    /// Returns the living keyspaces, by the names that are shown.
     fn living_of(&self, found: &Shown) -> Result<Living, String> {
         let names: BTreeSet<&String> = found.keys().collect();
         let edited = self.doubted.iter().map(|edit| {
@@ -261,7 +261,7 @@ impl Edit {
     }
 }
 
-/// The first difference between what must be shown and what is.
+/// Finds the first difference between what must be shown and what is shown.
 ///
 /// # Errors
 /// The difference.

@@ -10,7 +10,7 @@ use terrane::storage::vfs::fault::Fault;
 use terrane::version::VersionSet;
 use terrane::{Db, Durability, Range, Result, WriteBatch};
 
-/// What is removed in the background is gone within this.
+/// Time within which files are removed in the background.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 impl Run {
@@ -327,7 +327,7 @@ impl Run {
         }
     }
 
-    /// Waits until nothing is left to do; then there are the files that the manifest names.
+    /// Waits until nothing is left to do, and compares the files with those that the manifest names.
     pub(super) fn settle(&mut self) -> Verdict {
         // A tree under a policy that proposes anything never becomes idle.
         let db = self.db();
@@ -351,7 +351,7 @@ impl Run {
         self.compare(&db)
     }
 
-    /// Compares the files with the manifest, as long as background work goes on.
+    /// Compares the files with the manifest, again and again while background work may be left.
     fn compare(&mut self, db: &Db) -> Verdict {
         let began = Instant::now();
         loop {
@@ -372,12 +372,12 @@ impl Run {
         }
     }
 
-    /// Whether a store does not work any more after an error.
+    /// Whether an error may have stopped the store's background work.
     fn may_be_stuck(&self, db: &Db) -> bool {
         self.troubled && db.engine().failure().is_some()
     }
 
-    /// How the files differ from those that the manifest names.
+    /// Returns how the files differ from those that the manifest names.
     fn files_differ(&self) -> Result<Option<String>> {
         let reading = self.rig.reading()?;
         let recovered = reading.recover()?.unwrap_or_default();

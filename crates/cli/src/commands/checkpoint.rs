@@ -8,8 +8,8 @@ use std::path::PathBuf;
 /// Copy a store into a new directory
 ///
 /// Tables are hard links where the file system has them. Every table and log record is verified.
-/// The copy is written to TARGET.unfinished, or another free name, and renamed when it is complete. An
-/// interrupted one is removed; one that was killed stays.
+/// The copy is written to TARGET.unfinished, or another unused name, and renamed when it is complete. An
+/// interrupted command removes it; a killed one leaves it.
 #[derive(Args)]
 pub struct CheckpointArgs {
     /// The store: a directory, or a single-file store

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 /// Write a store into a new single-file store
 ///
 /// Every command that takes a store's directory also takes such a file. Every table and log record is
-/// verified. The file is written as FILE.unfinished, or another free name, and renamed when it is complete. An
-/// interrupted one is removed; one that was killed stays.
+/// verified. The file is written as FILE.unfinished, or another unused name, and renamed when it is complete. An
+/// interrupted command removes it; a killed one leaves it.
 #[derive(Args)]
 pub struct ExportArgs {
     /// The store: a directory, or a single-file store

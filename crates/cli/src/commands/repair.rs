@@ -33,7 +33,7 @@ pub struct RepairArgs {
     pub dir: PathBuf,
     /// The directory of the new store, which must not exist
     pub target: PathBuf,
-    /// Put doubtful rows into keyspaces of their own: those of `default` into `default.doubtful`
+    /// Put doubtful rows into keyspaces of their own: rows of `default` into `default.doubtful`
     #[arg(long)]
     pub doubtful_apart: bool,
     /// Print the report as a JSON object
@@ -41,8 +41,8 @@ pub struct RepairArgs {
     pub json: bool,
 }
 
-/// A file of the damaged store that cannot be read after a signal: the repair then ends soon, and what it
-/// wrote is removed.
+/// A file of the damaged store whose reads fail after a signal, so that the repair ends soon and its copy is
+/// removed.
 struct Interruptible(Arc<dyn File>);
 
 impl File for Interruptible {
@@ -151,7 +151,7 @@ fn print(report: &Salvaged, json: bool) -> Result<(), Failure> {
     }
     if !report.doubtful.is_empty() {
         let all = counted(report.doubtful_rows, "row is", "rows are");
-        out.line(&format!("{all} doubtful: a newer version, or the delete, may be lost"))?;
+        out.line(&format!("{all} doubtful: a newer version or the delete may be lost"))?;
     }
     for (keyspace, rows) in &report.rows {
         out.line(&format!("keyspace {keyspace}: {}", counted(*rows, "row", "rows")))?;
@@ -159,7 +159,7 @@ fn print(report: &Salvaged, json: bool) -> Result<(), Failure> {
     out.finish()
 }
 
-/// The bounds of a key range, in words.
+/// Returns the bounds of a key range in words.
 fn bounds(from: Option<&Vec<u8>>, through: Option<&Vec<u8>>) -> String {
     let from = from.map_or("the first key".to_owned(), |k| shown(k, KEY_BYTES));
     let through = through.map_or("the last key".to_owned(), |k| shown(k, KEY_BYTES));

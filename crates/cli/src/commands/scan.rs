@@ -15,8 +15,9 @@ Examples:
   terrane scan db --from a --to m --keys-only     keys from a up to, not including, m
   terrane scan db --json | jq -r .value";
 
-/// Bytes of rows that are printed at once, and the time after which fewer are.
+/// Bytes of rows that are printed at once.
 const CHUNK_BYTES: usize = 64 << 10;
+/// Time after which fewer bytes are printed.
 const CHUNK_TIME: Duration = Duration::from_millis(100);
 
 /// Print keys and values in key order
@@ -79,7 +80,7 @@ pub fn scan(opened: &Opened, args: &ScanArgs) -> Result<(), Failure> {
     let mut out = Output::new();
     pump(cursor, order, add, |text: Text| {
         out.bytes(&text.bytes)?;
-        // Rows that are far between are shown as they are found.
+        // Rows that are few and far between are shown as they are found.
         if text.bytes.len() < CHUNK_BYTES { out.flush() } else { Ok(()) }
     })?;
     out.finish()

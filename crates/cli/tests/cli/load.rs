@@ -130,12 +130,12 @@ fn endless_load(place: &Place) -> Child {
     child
 }
 
-/// Waits until the store is there and its first log is written beyond so many bytes.
+/// Waits until the store is there and its first log is written beyond `bytes` bytes.
 fn wait_until_written(place: &Place, load: &mut Child, bytes: u64) {
     let written = || {
         let mut log = std::fs::File::open(place.path("db/00000001.log")).ok()?;
         log.seek(std::io::SeekFrom::Start(bytes)).ok()?;
-        // Whatever is written there, this much is not without a byte that counts.
+        // Whatever is written there, not all of this many bytes are zeros.
         let mut part = [0; 4096];
         let read = log.read(&mut part).ok()?;
         part[..read].iter().any(|b| *b != 0).then_some(())

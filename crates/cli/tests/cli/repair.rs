@@ -232,7 +232,7 @@ fn doubtful_rows_are_named_and_kept_apart_on_request() {
     }
     db.flush().unwrap();
     let later = files(&place, ".sst").into_iter().find(|table| !tables.contains(table)).unwrap();
-    // More than a log holds, so that none has the deletes any more.
+    // More than a log holds, so that no log has the deletes.
     for n in 0..6 {
         let value = vec![b'v'; 40_000];
         other.put(n.to_string(), value, terrane::Durability::Buffered).unwrap();

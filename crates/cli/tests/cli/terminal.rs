@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, Instant};
 
-/// After this an output is not waited for any more.
+/// Time after which a wait for output fails.
 const PATIENCE: Duration = Duration::from_secs(120);
 const PROMPT: &str = "db> ";
 
@@ -117,7 +117,7 @@ fn interrupt(shell: &Child) {
 }
 
 #[test]
-fn an_interrupted_scan_gives_the_next_prompt() {
+fn an_interrupted_scan_returns_to_the_prompt() {
     let place = Place::new();
     let value = "v".repeat(100_000);
     let rows: String = (0..600).map(|n| format!("{n:08}\t{value}\n")).collect();

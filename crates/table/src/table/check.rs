@@ -402,8 +402,8 @@ impl TableCheck {
         }
         let last_seq = self.sums.last_seq;
         if properties.kept.is_some_and(|k| k.entries > self.sums.entries || k.until > last_seq) {
-            let expected = "entries of the table among those that only snapshots kept";
-            self.found.push(Corruption::new(file, offset, expected, "others"));
+            let expected = "entries kept for snapshots within the counts of the table";
+            self.found.push(Corruption::new(file, offset, expected, "more"));
         }
         let prefixes = self.prefixes.take().map(PrefixBuilder::finish).unwrap_or_default();
         if prefixes.set() != properties.prefixes.set() {

@@ -71,7 +71,8 @@ impl Properties {
         self.value_bytes += value.len() as u64;
     }
 
-    /// Turns the plain bytes of the entries that only snapshots kept into their share of `data_bytes`.
+    /// Scales the bytes of entries that only snapshots kept, from their plain size to their share of
+    /// `data_bytes`.
     pub(super) fn scale_kept(&mut self, data_bytes: u64) {
         if let Some(kept) = &mut self.kept {
             let plain = u128::from(self.key_bytes + self.value_bytes).max(1);
@@ -202,7 +203,7 @@ impl Properties {
         if let Some((what, expected, found)) = pairs.iter().find(|(_, a, b)| a != b) {
             return Some((format!("{expected} {what}"), found.to_string()));
         }
-        // A manifest that an earlier release has rewritten does not have it.
+        // A manifest that an earlier release has rewritten lacks it.
         if let (Some(expected), Some(found)) = (info.kept, self.kept)
             && expected != found
         {
@@ -221,7 +222,7 @@ impl Properties {
     }
 }
 
-/// Returns the bytes of what only snapshots kept, as the manifest has them, too.
+/// Encodes the count of entries that only snapshots kept, for properties and for the manifest.
 #[must_use]
 pub fn encode_kept(kept: Kept) -> Vec<u8> {
     let mut bytes = Vec::new();

@@ -6,8 +6,8 @@
 //! 2. Every table, some blocks a step: order, counts, filter, against what the version set says of it.
 //! 3. The logs that are live by then, record by record: a step for each that is sealed, one for the
 //!    rest, while nothing is appended. So each is read when it has all that a later one builds on.
-//!    Until the end no log file is recycled. Where a sync fails meanwhile, they are read again: what was not
-//!    synced before may be gone.
+//!    Until the end no log file is recycled. If a sync fails meanwhile, the logs are read again: records that
+//!    were not synced before may be gone.
 
 use crate::db::Db;
 use crate::engine::{Engine, SpareLog};
@@ -64,7 +64,7 @@ struct LogsCheck {
     sealed: usize,
     read: usize,
     replay: Replay,
-    /// The last sequence that they must have.
+    /// The last sequence number that the logs must have.
     known: Seq,
 }
 

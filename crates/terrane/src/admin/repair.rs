@@ -9,8 +9,8 @@
 //!    damaged.
 //! 3. Keyspace by keyspace, tables and logs are merged ([`merge`]). Of each key the version with the greatest
 //!    sequence counts, and is put into the new store, unless it is a delete.
-//! 4. A row is doubtful where what is lost may have had a newer version of it, or its delete ([`doubt`]).
-//!    If the manifest is not whole, any row may be of a table that was merged away: all rows are doubtful.
+//! 4. A row is doubtful if a lost part may have had a newer version of it, or its delete ([`doubt`]). If
+//!    the manifest is not whole, any row may be from a table that was merged away: all rows are doubtful.
 
 mod doubt;
 mod logs;
@@ -59,8 +59,8 @@ pub struct Salvaged {
     pub files: Vec<SalvagedFile>,
     /// Rows in the new store, by keyspace.
     pub rows: Vec<(String, u64)>,
-    /// Keys whose rows may be older than they were, or may have been deleted or be missing, each range with
-    /// its reason. Ranges of different files may overlap.
+    /// Key ranges whose rows may be outdated, deleted or missing, each with its reason. Ranges of different
+    /// files may overlap.
     pub doubtful: Vec<DoubtfulRange>,
     /// Doubtful rows in the new store, each counted once.
     pub doubtful_rows: u64,
@@ -89,17 +89,17 @@ struct Sources {
     log: Option<Arc<Memtable>>,
 }
 
-/// Place of doubtful rows in the new store.
+/// The place of doubtful rows in the new store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DoubtfulRows {
     /// Among the other rows of their keyspace.
     #[default]
     Together,
-    /// In keyspaces of their own: those of keyspace `a` in `a.doubtful`.
+    /// In keyspaces of their own: rows of keyspace `a` in `a.doubtful`.
     Apart,
 }
 
-/// Puts into `target`, which is new, all that `remains` hold.
+/// Puts into `target`, which is new, all that `remains` hold, with doubtful rows where `doubtful` says.
 ///
 /// # Errors
 /// What writing into the target says. What cannot be read of the damaged store is part of the
@@ -158,8 +158,8 @@ pub fn repair(remains: Remains, target: &Db, doubtful: DoubtfulRows) -> Result<S
     Ok(report)
 }
 
-/// Returns the names of keyspaces in the new store. Of keyspaces of one name the last has it: the others were
-/// dropped before it was made.
+/// Returns the names of keyspaces in the new store. Of several keyspaces of one name the last keeps it: the
+/// others were dropped before it was created.
 fn names(known: &Known, ids: impl DoubleEndedIterator<Item = u32>) -> BTreeMap<u32, String> {
     let mut taken = BTreeSet::new();
     let mut names = BTreeMap::new();
@@ -174,7 +174,7 @@ fn names(known: &Known, ids: impl DoubleEndedIterator<Item = u32>) -> BTreeMap<u
     names
 }
 
-/// Returns a name that no keyspace has, for the doubtful rows of another one.
+/// Returns an unused name for the keyspace of doubtful rows of keyspace `id`.
 fn doubtful_name(id: u32, name: &str, names: &BTreeMap<u32, String>) -> String {
     let fits = |name: &String| {
         name.len() <= MAX_KEYSPACE_NAME_BYTES && !names.values().any(|other| other == name)

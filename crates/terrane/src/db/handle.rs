@@ -27,7 +27,8 @@ use terrane_table::read::{Range, Trace};
 /// It is shared by its clones, its keyspaces, snapshots and scans, in any thread, and closes when the
 /// last of them is dropped, or with [`Db::close`], which also reports what failed.
 ///
-/// A process that is forked from the one that opened it can only read: every change is refused.
+/// A child process that is forked from the process that opened the store can only read, through the keyspaces and
+/// snapshots that it holds. Every change, and opening a keyspace, is refused.
 ///
 /// ```
 /// # fn main() -> terrane::Result<()> {
@@ -69,7 +70,7 @@ pub(crate) struct Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         if self.engine.owned().is_err() {
-            // To close a file here would release the lock of the process that has the store.
+            // Closing a file here would release the lock of the process that opened the store.
             let guard = std::mem::take(&mut self.guard);
             return std::mem::forget((self.engine.clone(), self.executor.clone(), guard));
         }

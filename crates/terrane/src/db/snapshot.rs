@@ -7,7 +7,7 @@ use crate::read::{Cursor, Lookup, Scan};
 use terrane_table::read::{Range, Trace};
 
 /// A consistent picture of every keyspace. It keeps old versions from being dropped: drop it when
-/// done. Tables of which an eighth or more was kept for snapshots alone are rewritten once these are
+/// done. A table of which an eighth or more was kept for snapshots alone is rewritten once these are
 /// released.
 ///
 /// ```

@@ -57,8 +57,8 @@ impl Engine {
     }
 
     /// Commits an edit: on success it is durable and in the version set of the state that is returned.
-    /// On failure, unless the storage knows that the edit has no effect, nobody knows whether the file
-    /// system has it: then no write is taken until the store is opened again.
+    /// After a failure it is unknown whether the file system has the edit, unless the storage knows that the
+    /// edit has no effect. While it is unknown no write is taken: the store must be opened again.
     pub(crate) fn commit_prepared(
         &self,
         _: &EditLock<'_>,

@@ -76,8 +76,7 @@ pub struct Engine {
     pub(crate) visible: AtomicU64,
     /// The sequences that snapshots hold, with how many hold each.
     pub(crate) snapshots: Mutex<SharedMap<Seq, u64>>,
-    /// The least of [`State::reclaimable`], and the greatest number where that is empty. Written under the
-    /// state lock.
+    /// The least of [`State::reclaimable`]; `Seq::MAX` if there is none. Written under the state lock.
     pub(crate) reclaimable_at: AtomicU64,
     pub(crate) counters: Counters,
     /// How many merges its executor runs at once.
@@ -185,8 +184,8 @@ impl Engine {
         ended
     }
 
-    /// Refuses a process that was forked from the one that opened the store. Asked before any lock is taken:
-    /// a thread that the child does not have may hold it.
+    /// Refuses a child process that was forked from the process that opened the store. Called before any lock
+    /// is taken: a thread that the child does not have may hold it.
     pub(crate) fn owned(&self) -> Result<()> {
         #[cfg(not(target_arch = "wasm32"))]
         if !self.owner.is_current() {
@@ -195,7 +194,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Refuses to change a store that is only read, or another process's.
+    /// Refuses to change a store that is only read, or that another process opened.
     pub(crate) fn writable(&self) -> Result<()> {
         self.owned()?;
         if self.storage.read_only() {

@@ -1,5 +1,5 @@
 //! The process that opened a store. A child that it forks has a copy of the store's memory and shares its
-//! files: were it to write, too, both would write the same bytes of the log.
+//! files: if it wrote as well, both would write the same bytes of the log.
 //!
 //! On Linux a page that the system clears in the child tells the two apart, without a system call for each
 //! write. Elsewhere, and where there is no such page, the process id does.
@@ -82,7 +82,7 @@ impl Mark {
 #[cfg(target_os = "linux")]
 impl Drop for Mark {
     fn drop(&mut self) {
-        // SAFETY: this mapping, which nobody refers to any more. It stays if the system fails.
+        // SAFETY: this mapping, to which no reference is left. It stays if the system fails.
         let _ = unsafe { munmap(self.0.as_ptr().cast(), MARK_BYTES) };
     }
 }

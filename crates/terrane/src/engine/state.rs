@@ -37,7 +37,7 @@ pub(crate) enum FlushStatus {
 
 /// A sealed memtable.
 pub(crate) struct Sealed {
-    /// Its place among all that were sealed.
+    /// The memtable's position among all sealed memtables.
     pub number: u64,
     pub memtable: Arc<Memtable>,
     /// Every entry of the keyspace up to here is in this memtable or an older one.
@@ -127,14 +127,14 @@ pub(crate) struct RangeRequest {
     pub range: Range,
     /// What was written up to here is part of it.
     pub through: Seq,
-    /// Tables of the bottom that are older lose what no reader needs.
+    /// Tables of the bottom with smaller ids lose the entries that no reader needs.
     pub before: TableId,
-    /// The oldest snapshot when it was asked for.
+    /// The oldest snapshot at the time of the request.
     pub oldest_snapshot: Seq,
     /// Where the next slice ends, if tables were cut for it.
     pub end: Option<Vec<u8>>,
     pub target_file_bytes: u64,
-    /// Slices after which the keyspace's policy is still called first.
+    /// Slices left after which the keyspace's policy is called before the next slice.
     pub yields: u64,
     pub stage: Stage,
 }
@@ -160,8 +160,8 @@ pub(crate) enum Stage {
 pub(crate) struct State {
     pub version_set: VersionSet,
     pub sealed: VecMap<KeyspaceId, Vec<Sealed>>,
-    /// The keyspaces of sealed memtables that no job has taken, by [`Sealed::number`]. Those of dropped
-    /// keyspaces are passed over.
+    /// The keyspaces of sealed memtables that no job has taken, by [`Sealed::number`]. Memtables of dropped
+    /// keyspaces are skipped.
     pub flushes: SharedMap<u64, u64>,
     /// Memtables sealed so far.
     pub seals: u64,
@@ -173,7 +173,7 @@ pub(crate) struct State {
     pub ranges: Vec<RangeRequest>,
     pub sealed_logs: Vec<SealedLog>,
     pub spare_logs: Vec<SpareLog>,
-    /// The number of the oldest sealed log, and how many memtables at most keep it, if they were counted.
+    /// The number of the oldest sealed log and the most memtables that can keep it, if they were counted.
     pub log_pins: Option<(u64, usize)>,
     /// Whether a job is to make a spare log.
     pub spare_wanted: bool,

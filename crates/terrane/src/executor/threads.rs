@@ -10,8 +10,8 @@
 //! 4. Writers slow down before they stall (`pacing`), and jobs work within the bound of bytes a second
 //!    (`rate_limiter`).
 //! 5. The last worker to leave has seen that no work came since a search of every kind began. A worker counts
-//!    until it has queued others and ended a slowdown: a store without workers is idle. The timer has workers
-//!    look for what came from somebody who wakes nobody: a reader that was the last to hold a dropped table.
+//!    until it has queued others and ended a slowdown: a store without workers is idle. The timer starts workers
+//!    for work that woke nobody: a dropped table becomes removable when its last reader ends.
 
 use super::pacing::{Pacing, Pause};
 use super::panics::catch;
@@ -56,7 +56,7 @@ struct Shared {
 #[derive(Default)]
 struct State {
     kinds: PerKind<Workers>,
-    /// Workers of all kinds: those in the pool's queue, and those that have left but still run.
+    /// Workers of all kinds, including those in the pool's queue and those that have left but still run.
     workers: usize,
     /// Jobs that have ended.
     ended: u64,
@@ -105,7 +105,7 @@ impl State {
         true
     }
 
-    /// A worker looks for no further job.
+    /// Counts out a worker that looks for no further job.
     fn leave(&mut self, kind: JobFilter) {
         self.of(kind).count -= 1;
     }
@@ -176,7 +176,7 @@ impl Shared {
             }
             let queued = self.queue(engine, kind);
             state.of(kind).queued = queued;
-            // This one still runs, beside the one that looks in its place.
+            // This worker still runs, beside the one that takes its place.
             state.workers += usize::from(queued);
             drop(state);
             self.changed.notify_all();
@@ -189,7 +189,7 @@ impl Shared {
             self.pump(engine);
         }
         self.relieve(engine);
-        // Last of all: whoever waits for an idle store finds no worker that goes on.
+        // Last of all: whoever waits for an idle store finds no worker that still runs.
         self.state().workers -= 1;
         self.changed.notify_all();
     }
@@ -413,7 +413,7 @@ impl Executor for ThreadExecutor {
 
     fn wait_until_idle(&self, engine: &Arc<Engine>, done: &dyn Fn(&Engine) -> bool) -> Result<()> {
         loop {
-            // Before the check: a job that finishes behind it is noticed, whatever else runs.
+            // Before the check: a job that finishes after it is noticed, whatever else runs.
             let ended = self.shared.state().ended;
             if done(engine) {
                 return Ok(());

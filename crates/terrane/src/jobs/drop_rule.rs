@@ -4,8 +4,8 @@
 //! version of each stripe, so that is what stays. A tombstone goes, too, once it is in the oldest
 //! stripe and nothing older of its key can lie below the output ([`terrane_policy::TombstoneRule`]).
 //!
-//! A version that only snapshots need stays until these are released: a superseded one, until all of them
-//! have reached the version that was kept before it, and a tombstone with nothing below it, until they
+//! A version that only snapshots need stays until these are released: a superseded version until all of
+//! them have reached the version that was kept before it, and a tombstone with nothing below it until they
 //! have reached the tombstone.
 
 use crate::entry::{Kind, Seq, Tag};

@@ -133,7 +133,7 @@ impl Engine {
         Ok(trace)
     }
 
-    /// Lets a job search find the keyspaces whose policies are due because of reads.
+    /// Makes the next search for jobs look for keyspaces whose policies are due because of reads.
     fn notify_due_policy(&self) {
         self.reads_due.store(true, Ordering::Relaxed);
         self.work_came();
@@ -150,7 +150,7 @@ impl Engine {
         seq
     }
 
-    /// Releases a snapshot; returns whether that makes work.
+    /// Releases a snapshot; returns whether that creates work.
     pub(crate) fn release_snapshot(&self, seq: Seq) -> bool {
         let mut snapshots = lock(&self.snapshots);
         let Some(holders) = snapshots.get_mut(&seq) else { return false };

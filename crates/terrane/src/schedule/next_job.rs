@@ -46,7 +46,7 @@ impl Engine {
         if !state.jobs_may_begin() {
             return None;
         }
-        // A merge that its parts are done with holds its inputs, whose removal is a job.
+        // A merge whose parts are done still holds its inputs, and their removal is a job.
         state.shared_merges.retain(|merge| merge.has_parts());
         let wants = |kind| [JobFilter::Any, kind].contains(&filter);
         let mut work = None;

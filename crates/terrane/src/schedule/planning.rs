@@ -7,8 +7,8 @@
 //!    policy is called again.
 //! 3. The groups of a compaction wait for jobs. A change of levels is one job, and until it is done
 //!    the policy is not called.
-//! 4. If there is no plan, the oldest sequence number is noted at which the release of snapshots lets a
-//!    table be rewritten. The release that reaches it calls the policy again.
+//! 4. If there is no plan, the least sequence number is noted that the oldest snapshot must reach before a
+//!    table is rewritten. The release that reaches it queues the planning again.
 //! 5. A flush's job asks the policy where to cut when it begins; cuts that are refused are left out.
 
 use crate::engine::{Engine, KeyspaceInner, PendingReshape, RunningCompaction, State};
@@ -164,7 +164,8 @@ impl Engine {
         }
     }
 
-    /// Notes which snapshots must be released for a table to be rewritten: then it is planned.
+    /// Notes the sequence number that the oldest snapshot must reach before a table is rewritten, or queues the
+    /// planning if it was reached meanwhile.
     fn await_release(&self, state: &mut State, request: &PlanRequest) {
         let id = request.keyspace.id;
         match reclaimable_at(request.tree.shape(), request.oldest_snapshot) {
@@ -182,7 +183,7 @@ impl Engine {
         self.reclaimable_at.store(least, Ordering::Release);
     }
 
-    /// Queues the planning of keyspaces with a table that the oldest snapshot now lets be rewritten.
+    /// Queues the planning of keyspaces with a table that may now be rewritten.
     fn plan_reclaimable(&self, state: &mut State) {
         let oldest = self.oldest_snapshot();
         let due = state.reclaimable.iter().filter(|(_, until)| **until <= oldest);
@@ -194,8 +195,8 @@ impl Engine {
         self.note_reclaimable(state);
     }
 
-    /// Queues what the release of a snapshot makes possible, with this one now the oldest. Returns whether
-    /// that is anything.
+    /// Queues the planning that the release of a snapshot allows, `oldest` being the oldest one left. Returns
+    /// whether there may be any.
     pub(crate) fn snapshots_advanced(&self, oldest: Seq) -> bool {
         if oldest < self.reclaimable_at.load(Ordering::Acquire) {
             return false;

@@ -7,7 +7,7 @@
 //!    range's turn, whatever the policy began. Where a compaction that runs is in its way, no other
 //!    of the keyspace begins before it: so neither puts the other off for ever.
 //! 4. A policy may undo what each slice does, such as by moving a table below the bottom run. After several times
-//!    the slices that the keyspace's bytes should need, the policy is called no more before the range has ended.
+//!    the slices that the keyspace's bytes should need, the policy is not called before the range has ended.
 
 use crate::engine::{Engine, RangeRequest, Stage, State};
 use crate::entry::Seq;
@@ -24,9 +24,9 @@ use terrane_table::read::Range;
 /// Tables, in size, that a slice should have.
 const SLICE_TABLES: u64 = 8;
 
-/// How often a policy is called during a range: this often, and this many times for each slice that the bytes of
-/// its keyspace fill.
+/// Calls of a policy during a range, besides those for each slice.
 const YIELDS: u64 = 16;
+/// Calls of a policy during a range for each slice that the bytes of the keyspace fill.
 const YIELDS_PER_SLICE: u64 = 4;
 
 /// The most memtables, in size, that a table of a slice has, for policies of very large tables.

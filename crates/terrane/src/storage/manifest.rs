@@ -32,7 +32,7 @@
 //!
 //! **No synced write is lost silently once the store was closed.** A log shows by its claims what was
 //! synced, but one damaged sector may hold both the last claim and the records before it. So closing
-//! writes the synced sequence beside the witness, too: a *closing claim*, in a file that is not the log.
+//! also writes the synced sequence number beside the witness: a *closing claim*, in a file that is not the log.
 //!
 //! **No single flipped bit, and no single lost sector of up to 16 KiB, loses a committed record.** No
 //! such sector is shared by two frames, so it affects at most one copy of one record, and the other
@@ -282,7 +282,7 @@ impl Manifest {
         );
     }
 
-    /// The closing claim, as it was read or last written.
+    /// Returns the closing claim, as it was read or last written.
     pub(crate) fn synced(&self) -> Seq {
         self.inherited.synced
     }

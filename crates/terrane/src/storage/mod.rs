@@ -196,8 +196,8 @@ pub trait Storage: Send + Sync {
     fn orphans(&self) -> Result<Vec<Orphan>> {
         Ok(Vec::new())
     }
-    /// Makes the count of commits durable when the store is closed, and that batches through `synced` are;
-    /// lets others have its files. A storage that is read-only changes nothing.
+    /// Makes the count of commits durable, and the claim that batches through `synced` are; then releases the
+    /// files. Called when the store is closed. A read-only storage changes nothing.
     fn close(&self, synced: Seq);
     /// Creates a file of `capacity` bytes. A log is preallocated; a table may grow past its capacity
     /// until a commit names it.
@@ -215,8 +215,8 @@ pub trait Storage: Send + Sync {
     fn open(&self, id: FileId) -> Result<Arc<dyn File>>;
     /// Appends one record to the manifest, durably.
     fn commit(&self, commit: &Commit<'_>) -> Result<()>;
-    /// Whether a commit that failed may have taken effect, or may take effect after a crash. `false` only
-    /// if that is impossible: then the store continues as if it had not been tried.
+    /// Whether a commit that failed may have taken effect, or may take effect after a crash. If that is
+    /// impossible the store continues as if the commit had not been tried.
     fn in_doubt(&self) -> bool {
         true
     }

@@ -69,8 +69,8 @@ impl LogSync {
         Ok(())
     }
 
-    /// The last sequence that the logs are known to hold, if `appended` was appended last. A sync that failed may
-    /// have taken what was not synced before.
+    /// Returns the last sequence number that the logs are known to hold, if `appended` was appended last. A failed
+    /// sync may have lost records that were not synced before.
     pub fn known(&self, appended: Seq) -> Seq {
         if self.failed.load(Ordering::Acquire) { self.synced() } else { appended }
     }

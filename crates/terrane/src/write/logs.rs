@@ -121,7 +121,7 @@ impl Engine {
             Err(e) => {
                 // A writer may have given one back meanwhile, which it had before.
                 lock(&self.state).spare_logs.extend(spares);
-                // What was made of the file may still be there.
+                // Part of the file may have been created.
                 self.jobs.mark_obsolete(FileId::log(number));
                 return Err(e);
             }
@@ -152,7 +152,7 @@ impl Engine {
         }
     }
 
-    /// The first sequence number of each memtable that is in no table once `flushed` is in one.
+    /// Returns the first sequence number of each memtable that is in no table once `flushed` is in one.
     fn unflushed(&self, state: &State, flushed: &Arc<Memtable>) -> Vec<Seq> {
         let waits = |s: &&Sealed| !Arc::ptr_eq(&s.memtable, flushed);
         let sealed = state.sealed.values().flatten().filter(waits);
@@ -163,8 +163,8 @@ impl Engine {
         unflushed
     }
 
-    /// Whether some memtable beside `flushed` is known to keep the oldest sealed log. All memtables are
-    /// looked at only if it is not: once for each log that retires, and not for each flush.
+    /// Whether some memtable beside `flushed` is known to keep the oldest sealed log. If none is,
+    /// all memtables are examined: once for each log that retires, rather than for each flush.
     fn log_is_kept(state: &mut State, flushed: &Arc<Memtable>) -> bool {
         let Some(oldest) = state.sealed_logs.first() else { return true };
         let keeps = flushed.first_seq().is_some_and(|first| first <= oldest.last);

@@ -55,7 +55,7 @@ impl Engine {
     fn seal_for_logs(&self, state: &mut State, keyspaces: &Keyspaces, current: u64, through: Seq) {
         let most = self.options.max_total_wal_bytes;
         let mut kept = state.sealed_logs.iter().map(|log| log.bytes).sum::<u64>();
-        // Through the last log that must go, the oldest first.
+        // The last sequence number of the oldest logs, which must retire.
         let mut oldest = 0;
         for log in &state.sealed_logs {
             if kept + current <= most {

@@ -16,7 +16,7 @@ export function parseReadPath(json: string): { key: Uint8Array; steps: Step[] } 
   return fromJson(json);
 }
 
-/** Whether a line looks like one of a trace, though its event may be of the wrong shape. */
+/** Whether a line looks like one of a trace, even if its event has the wrong shape. */
 export function isTraceLine(line: string): boolean {
   try {
     return isEvent(fromJson(line));
@@ -25,17 +25,17 @@ export function isTraceLine(line: string): boolean {
   }
 }
 
-/** Reads an event from a line of a trace, of the command line or of this page; throws if it is none. */
+/** Reads an event from a line of a trace, of the command line or of this page; throws if it is not an event. */
 export function readEvent(line: string): RecordedEvent {
   let event: unknown;
   try {
     event = fromJson(line);
   } catch {
-    throw new Error("it is no JSON, or cut short");
+    throw new Error("it is not JSON, or is cut short");
   }
-  if (!isEvent(event)) throw new Error("it has no type, or no moment");
+  if (!isEvent(event)) throw new Error("it has no `type`, or no `micros`");
   const field = wrongField(event);
-  if (field !== undefined) throw new Error(`${event.type} has no such \`${field}\``);
+  if (field !== undefined) throw new Error(`${event.type} has no valid \`${field}\``);
   return event;
 }
 

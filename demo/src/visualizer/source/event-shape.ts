@@ -1,4 +1,4 @@
-/** Checks of events that files and other processes bring: what a type declares may not be there. */
+/** Checks of events from files and other processes, which may lack what their types declare. */
 
 import type { RecordedEvent } from "../timeline/events.ts";
 
@@ -156,7 +156,7 @@ const EVENTS: Fields = {
   },
 };
 
-/** Whether a value has a type and a moment, as events of this and later releases do. */
+/** Whether a value has a type and a time, as events of this and later releases do. */
 export function isEvent(value: unknown): value is RecordedEvent {
   return object(value) && wrong(value as object, { type: text, micros: number }) === undefined;
 }

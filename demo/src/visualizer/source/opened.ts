@@ -75,7 +75,7 @@ export async function openFile(file: File): Promise<Opened> {
   return { type: "rows", name, rows };
 }
 
-/** The events of a trace, up to where it is cut short or an event is not one. */
+/** The events of a trace, up to where it is cut short or a line is no event. */
 function readEvents(text: string): { events: RecordedEvent[]; problem: string | undefined } {
   const events: RecordedEvent[] = [];
   let before = 0;
@@ -83,7 +83,7 @@ function readEvents(text: string): { events: RecordedEvent[]; problem: string | 
     if (line.trim() === "") continue;
     try {
       const event = readEvent(line);
-      if (event.micros < before) throw new Error("its moment is before that of the last");
+      if (event.micros < before) throw new Error("it is earlier than the event before it");
       before = event.micros;
       events.push(event);
     } catch (error) {

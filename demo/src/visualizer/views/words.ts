@@ -79,7 +79,7 @@ function waitSentence({ stall, levels, sealed }: State): string {
     case "wal":
       return "Writes wait for the log.";
     case "compaction-bytes":
-      return "Writes wait: too many bytes are to be compacted.";
+      return "Writes wait: too many bytes wait for compaction.";
     default:
       return "Writes wait for memory.";
   }
@@ -168,7 +168,7 @@ export function reasonText(reason: StallReason): string {
     case "wal":
       return "the log";
     case "compaction-bytes":
-      return "bytes to be compacted";
+      return "bytes that wait for compaction";
     default:
       return reason.replaceAll("-", " ");
   }

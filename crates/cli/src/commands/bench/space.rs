@@ -41,7 +41,7 @@ impl Watch {
     /// The most bytes that were seen, now included: on a busy machine the thread may not have run yet.
     ///
     /// # Errors
-    /// A panic of the thread, which has seen nothing since.
+    /// A panic of the thread, after which it saw nothing.
     pub fn peak(&mut self) -> Result<u64, Failure> {
         if self.thread.as_ref().is_some_and(JoinHandle::is_finished) {
             self.thread.take().map_or(Ok(()), interrupt::join)?;

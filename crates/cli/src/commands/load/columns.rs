@@ -13,8 +13,8 @@ use crate::escape::shown;
 use crate::exit::{Exit, Failure};
 use crate::message::counted;
 
-/// Columns of the longest example.
-const EXAMPLE_COLUMNS: usize = 16;
+/// The most columns of an example.
+const EXAMPLE_COLUMNS_MAX: usize = 16;
 
 /// A column, as it was asked for.
 #[derive(Debug, Default)]
@@ -92,7 +92,8 @@ impl Columns {
         self.resolved.is_some()
     }
 
-    /// A row of as many columns as the first, or as the selection needs; of many columns the first.
+    /// Returns an example of a row, with the columns of the first row or those that the selection needs; of
+    /// many columns it shows the first ones.
     pub fn example(&self, separator: &str) -> String {
         let index = |selector: &Selector| match selector {
             Selector { name: None, index: Some(n) } => *n,
@@ -108,8 +109,8 @@ impl Columns {
             Value::Column(value) if n == value => "red".to_owned(),
             _ => format!("column {}", n + 1),
         };
-        let mut fields: Vec<_> = (0..count.min(EXAMPLE_COLUMNS)).map(field).collect();
-        if count > EXAMPLE_COLUMNS {
+        let mut fields: Vec<_> = (0..count.min(EXAMPLE_COLUMNS_MAX)).map(field).collect();
+        if count > EXAMPLE_COLUMNS_MAX {
             fields.push(format!("... ({} in all)", columns_of(count)));
         }
         fields.join(separator)
@@ -148,7 +149,7 @@ fn selector(option: &str, text: &str, header: bool) -> Result<Selector, Failure>
             format!("{option}: expected {expected}, found {found}; for example: {option} 2"),
         )
     };
-    // A row of the greatest length has no more fields.
+    // No row of the greatest length has more fields.
     let index = text.parse::<usize>().ok().filter(|n| *n <= MAX_ROW_BYTES);
     let index = index.map(|number| number.checked_sub(1));
     if header {

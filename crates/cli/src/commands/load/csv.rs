@@ -1,12 +1,12 @@
 //! Comma-separated rows, as RFC 4180 has them.
 //!
-//! * Fields lie between commas; rows end with a newline, or a carriage return and a newline.
-//! * A field that begins with a quote ends with one: commas and newlines in it are its own, and two
-//!   quotes stand for one. After it there is a comma or the end of the row.
+//! * Fields lie between commas, or other separators; rows end with a newline, or a carriage return and a newline.
+//! * A field that begins with a quote ends with one: separators and newlines in it are its own, and
+//!   two quotes stand for one. After it there is a separator or the end of the row.
 //! * A quote elsewhere stands for itself. Empty lines are no rows.
 //! * A first line such as `sep=;`, which Excel writes and hides, names the separator.
 //! * A first row without a comma, but with semicolons or tabs that are not quoted, is refused unless the
-//!   separator is given: its columns would be taken for one.
+//!   separator is given: all of its columns would be taken for one.
 //! * A carriage return that is neither quoted nor before a newline is refused: in a file whose rows
 //!   end so, all of them would be one.
 
@@ -21,7 +21,7 @@ use crate::escape::shown;
 pub struct Csv {
     /// The byte between two fields.
     separator: u8,
-    /// Whether the command line or the first line names the separator.
+    /// Whether the command line or a first line names the separator.
     named: bool,
     lines: Lines,
     columns: Columns,
@@ -31,7 +31,7 @@ pub struct Csv {
 }
 
 impl Csv {
-    /// Rows with `separator` between fields, if it is given.
+    /// Reads rows with `separator` between fields; by default commas, or what a first line names.
     pub fn new(lines: Lines, columns: Columns, separator: Option<u8>) -> Self {
         let (separator, named) = (separator.unwrap_or(b','), separator.is_some());
         Csv { separator, named, lines, columns, raw: Vec::new(), record: Record::default() }
@@ -70,9 +70,9 @@ impl Csv {
         if rest.first() == Some(&b'"') {
             return self.quoted_field(at + 1, line);
         }
-        let comma = memchr::memchr(self.separator, rest);
-        let text = comma.map_or(without_end(rest), |n| rest.get(..n).unwrap_or_default());
-        if at == 0 && comma.is_none() {
+        let separator = memchr::memchr(self.separator, rest);
+        let text = separator.map_or(without_end(rest), |n| rest.get(..n).unwrap_or_default());
+        if at == 0 && separator.is_none() {
             self.refuse_other_separator(text, line)?;
         }
         if memchr::memchr(b'\r', text).is_some() {
@@ -81,7 +81,7 @@ impl Csv {
         }
         self.record.field().extend_from_slice(text);
         self.record.end_field();
-        Ok(comma.map(|n| at + n + 1))
+        Ok(separator.map(|n| at + n + 1))
     }
 
     /// As [`field`](Self::field), after the opening quote.
@@ -128,7 +128,7 @@ impl Csv {
         }
     }
 
-    /// Refuses the first row if its only field, or what follows that, has a separator of other programs.
+    /// Refuses a first row of one field if `text`, from it or after it, has a separator of other programs.
     fn refuse_other_separator(&self, text: &[u8], line: u64) -> Result<(), Problem> {
         let others = [(b';', "semicolons", "';'"), (b'\t', "tabs", r"'\t'")];
         let other = others.iter().find(|(other, ..)| memchr::memchr(*other, text).is_some());
@@ -163,7 +163,7 @@ impl Rows for Csv {
     }
 }
 
-/// The separator that a first line names, such as `sep=;`.
+/// Returns the separator that a first line such as `sep=;` names.
 fn named_separator(line: &[u8]) -> Option<u8> {
     let line = line.strip_prefix(b"\"").and_then(|line| line.strip_suffix(b"\"")).unwrap_or(line);
     match line {
@@ -179,11 +179,11 @@ fn is_separator(byte: u8) -> bool {
     byte.is_ascii() && !byte.is_ascii_alphanumeric() && !matches!(byte, b'"' | b'\r' | b'\n')
 }
 
-/// The separator that the command line names.
+/// Parses the separator that the command line names.
 pub fn separator(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
         br"\t" => Ok(b'\t'),
         [byte] if is_separator(*byte) => Ok(*byte),
-        _ => Err(r"expected one ASCII character that is no letter, digit or quote; for example: ';' or '\t'".into()),
+        _ => Err(r"expected one ASCII character other than a letter, digit or quote; for example: ';' or '\t'".into()),
     }
 }

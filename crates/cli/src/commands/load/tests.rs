@@ -82,7 +82,7 @@ fn columns_are_selected_by_number_and_by_name() {
 }
 
 #[test]
-fn a_name_in_the_header_goes_before_a_number() {
+fn a_name_in_the_header_takes_precedence_over_a_number() {
     let csv = "2,2021,1\na,b,c\n";
     reads("csv --header --key 2021", csv, &[("b", "a")]);
     reads("csv --header --key 2 --value 1", csv, &[("a", "c")]);

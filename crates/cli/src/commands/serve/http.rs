@@ -31,7 +31,7 @@ pub const LOCALHOST: &str = "localhost";
 /// Between two tries to accept a connection, when one has failed.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
-/// Begins to serve on a thread of its own; returns where, and the thread, which ends with the process.
+/// Starts serving on a thread. Returns the address and the thread, which runs until the process ends.
 pub fn serve(
     listen: SocketAddr,
     origins: Vec<String>,

@@ -1,9 +1,9 @@
 //! The history file: the commands of earlier shells, the newest last.
 //!
-//! 1. It is used if it is a regular file that is empty, or whose first line is this program's. Any other
-//!    file, pipe or device is left as it is, and the shell works without.
+//! 1. It is used if it is a regular file that is empty or whose first line is this program's. Any other
+//!    file, a pipe or a device is left as it is, and the shell keeps no history.
 //! 2. A command is appended when it is entered, escaped, in one write, so that several shells share the file.
-//! 3. A file of twice as many commands as are kept is replaced when a shell starts.
+//! 3. A file of more than twice the commands that are kept is replaced when a shell starts.
 
 use crate::escape::{escape, unescape};
 use crate::message;
@@ -18,9 +18,9 @@ const VARIABLE: &str = "TERRANE_HISTORY";
 const NAME: &str = ".terrane_history";
 /// The first line of the file.
 const HEAD: &[u8] = b"#terrane shell history\n";
-/// Commands that are kept.
-const KEPT: usize = 1000;
-/// Bytes of a history that are read.
+/// The most commands that are kept.
+const COMMANDS_MAX: usize = 1000;
+/// The most bytes of a history that are read.
 const BYTES_MAX: u64 = 16 << 20;
 
 /// The file that commands are appended to.
@@ -30,30 +30,30 @@ pub struct HistoryFile {
 }
 
 impl HistoryFile {
-    /// Reads the file that the environment names; `None` if it names none, or one of something else.
+    /// Reads the file that the environment names; `None` if it names none, or a file that is no history.
     pub fn find() -> Option<HistoryFile> {
         let path = match env::var_os(VARIABLE) {
             Some(file) => Some(PathBuf::from(file)).filter(|file| !file.as_os_str().is_empty()),
             None => env::home_dir().map(|home| home.join(NAME)),
         }?;
-        let said = |why: &str| {
+        let note_unused = |why: &str| {
             let path = path.display();
             message::note(&format!("no history is kept: {path} {why}, and is left as it is"));
         };
         match HistoryFile::read(&path) {
             Ok(Some(lines)) => Some(HistoryFile { path, lines }),
             Ok(None) => {
-                said("is no history of this shell");
+                note_unused("is no history of this shell");
                 None
             }
             Err(e) => {
-                said(&format!("cannot be read ({e})"));
+                note_unused(&format!("cannot be read ({e})"));
                 None
             }
         }
     }
 
-    /// The commands of a history; none if the file is something else.
+    /// Returns the commands of a history; `None` if the file is something else.
     fn read(path: &Path) -> io::Result<Option<Vec<String>>> {
         let found = match fs::metadata(path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Some(Vec::new())),
@@ -81,16 +81,16 @@ impl HistoryFile {
     /// Takes the commands, the oldest first, and shortens a file that is too long.
     pub fn lines(&mut self) -> Vec<String> {
         let mut lines = std::mem::take(&mut self.lines);
-        let old = lines.len().saturating_sub(KEPT);
+        let old = lines.len().saturating_sub(COMMANDS_MAX);
         lines.drain(..old);
-        if old > KEPT {
-            // It stays long where that fails.
+        if old > COMMANDS_MAX {
+            // Where that fails, the file stays long.
             let _ = self.replace(&lines);
         }
         lines
     }
 
-    /// Replaces the file by one of these commands.
+    /// Replaces the file by one with these commands.
     fn replace(&self, lines: &[String]) -> io::Result<()> {
         let path = fs::canonicalize(&self.path)?;
         let folder = path.parent().unwrap_or(Path::new("."));
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_come_back_in_their_order() {
+    fn commands_are_read_back_in_their_order() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("history");
         let lines = ["get a", "put b 'two\nlines'", "scan \\", "put é"];
@@ -152,9 +152,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("history");
         let mut history = at(&path).unwrap();
-        let lines: Vec<_> = (0..2 * KEPT + 1).map(|n| format!("get {n}")).collect();
+        let lines: Vec<_> = (0..2 * COMMANDS_MAX + 1).map(|n| format!("get {n}")).collect();
         lines.iter().for_each(|line| history.append(line));
-        let newest = &lines[lines.len() - KEPT..];
+        let newest = &lines[lines.len() - COMMANDS_MAX..];
         assert_eq!(at(&path).unwrap().lines(), newest);
         assert_eq!(HistoryFile::read(&path).unwrap().unwrap(), newest);
     }

@@ -1,9 +1,10 @@
 //! Lines typed on a terminal: a prompt, history and completion.
 //!
-//! 1. What was pasted may be several lines. Each is a command, unless quotes hold lines together.
+//! 1. Pasted text may have several lines. Each is a command, unless quotes hold lines together.
 //! 2. Each command is kept in the history. Its failure, or a signal while it runs, is printed; a signal also
-//!    drops what was pasted after it.
-//! 3. Bytes that are not UTF-8 are refused with what was typed after them, which could mean something else.
+//!    drops the lines that were pasted after the command.
+//! 3. Bytes that are not UTF-8 are refused, together with what was typed after them: it could mean
+//!    something else alone.
 
 use super::command::{self, Next};
 use super::complete::Completion;
@@ -62,7 +63,7 @@ pub fn run(opened: &mut Opened) -> Result<(), Failure> {
     }
 }
 
-/// The commands in a text: its lines, where quotes do not hold several together.
+/// Returns the commands in a text: its lines, unless quotes hold several together.
 fn commands(text: &str) -> Vec<&str> {
     let (mut found, mut rest) = (Vec::new(), text);
     while !rest.is_empty() {
@@ -76,7 +77,7 @@ fn commands(text: &str) -> Vec<&str> {
     found
 }
 
-/// Discards what was typed and not read yet.
+/// Discards typed bytes that were not read yet, where the system can.
 fn discard_input() {
     #[cfg(unix)]
     {

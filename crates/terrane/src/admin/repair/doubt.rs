@@ -1,14 +1,13 @@
-//! Doubtful rows: those of which a newer version, or the delete, may have been in a part that is lost.
+//! Doubtful rows: rows whose newer version, or whose delete, may have been in a lost part.
 //!
 //! 1. Each lost part has a key range and, as far as known, the greatest sequence number that it held:
-//!    a block has its neighbours in the index and the numbers of its table, a table what the manifest says of
-//!    it, a log the sequence numbers that no record has. A manifest that is not whole may have named
-//!    anything.
-//! 2. What the logs still hold is not lost: a part counts only up to its greatest sequence number that
-//!    they lack ([`Covered`]).
+//!    for a block, those of its neighbours in the index and of its table; for a table, those in the manifest;
+//!    for a log, the sequence numbers that no record has. A manifest that is not whole may have named anything.
+//! 2. What the logs still hold is not lost: a part counts only up to the greatest of its sequence numbers
+//!    that the logs lack ([`Covered`]).
 //! 3. A row is doubtful if a part with its key may have held a greater sequence number than the row has.
-//! 4. The report lists the parts of each file as ranges, of which it joins neighbours until there are at
-//!    most [`FILE_RANGES_MAX`]. A row outside of all ranges is as it was after the last write that was
+//! 4. The report lists the parts of each file as ranges, and joins neighbours until there are at most
+//!    [`FILE_RANGES_MAX`]. A row outside of all ranges is as it was after the last write that was
 //!    found, and a key outside of them that has no row had none.
 
 use crate::entry::Seq;
@@ -17,10 +16,10 @@ use std::collections::BTreeMap;
 /// The most ranges of one file and keyspace in a report.
 const FILE_RANGES_MAX: usize = 64;
 
-/// Keys whose rows may be older than they were, or may have been deleted or be missing.
+/// A key range whose rows may be outdated, deleted or missing.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct DoubtfulRange {
-    /// Name of the keyspace; `None` for every keyspace, including ones that are not known.
+    /// Name of the keyspace; `None` for every keyspace, including unknown ones.
     pub keyspace: Option<String>,
     /// Least key; `None` if nothing bounds the range.
     pub from: Option<Vec<u8>>,
@@ -32,7 +31,7 @@ pub struct DoubtfulRange {
     pub rows: u64,
     /// Name of the file with the lost part.
     pub file: String,
-    /// Description of the loss.
+    /// Description of the loss, as a clause about the file.
     pub reason: String,
 }
 
@@ -52,7 +51,7 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Returns a part with every key of every keyspace.
+    /// Returns a part that may have had every key of every keyspace.
     pub fn everything(file: &str, reason: String, last: Seq) -> Part {
         let (file, rows) = (file.to_owned(), 0);
         Part { keyspace: None, from: None, through: None, last, file, reason, rows }
@@ -196,7 +195,7 @@ pub(super) fn ranges(parts: Vec<Part>, keyspace: Option<&str>) -> Vec<DoubtfulRa
     ranges
 }
 
-/// Joins each part with the one before it where `with` says so; it is passed the part's index.
+/// Joins each part with the one before it if `with` returns `true`; `with` receives the part's index.
 fn joined(parts: Vec<Part>, with: impl Fn(usize, &Part, &Part) -> bool) -> Vec<Part> {
     let mut joined: Vec<Part> = Vec::new();
     for (n, part) in parts.into_iter().enumerate() {

@@ -57,7 +57,7 @@ pub(super) struct Merge<'a> {
     pub id: u32,
 }
 
-/// Rows that wait to be written, and counts of all.
+/// Rows that wait to be written, and counts of all rows.
 #[derive(Default)]
 struct Rows {
     batch: WriteBatch,
@@ -70,7 +70,7 @@ struct Rows {
 }
 
 impl Merge<'_> {
-    /// Merges the entries into the new store; returns how many rows were put, and how many apart.
+    /// Merges the entries into the new store. Returns the number of rows in the keyspace, and of rows apart.
     pub fn write(&mut self, sources: Sources, report: &mut Salvaged) -> Result<(u64, u64)> {
         let mut all = Vec::new();
         for (at, table) in sources.tables {
@@ -123,8 +123,8 @@ impl Merge<'_> {
         Ok((rows.put, rows.apart))
     }
 
-    /// Adds the blocks that a table has lost before its current entry. None of them has keys before the
-    /// last one that was visited.
+    /// Adds the lost blocks of a table before its current entry. None of them has keys before the last key
+    /// that was visited.
     fn see(&mut self, source: &Source, seen: Option<&mut usize>) {
         let (Source::Table(_, table), Some(seen)) = (source, seen) else { return };
         for block in table.lost().iter().skip(*seen) {
@@ -134,7 +134,7 @@ impl Merge<'_> {
         }
     }
 
-    /// Takes the newest version of a key; or says why it cannot be taken.
+    /// Takes the newest version of a key. The inner error is the reason why it cannot be taken.
     fn take(
         &mut self,
         key: &[u8],

@@ -1,4 +1,4 @@
-//! Files that are to be removed, also after that failed; and checks after a failed sync.
+//! The removal of files, also after it failed; checks after a failed sync.
 
 use super::{
     Buffered, Durability, ErrorKind, Fault, Progress, directory, entries, faulty, fill, open,
@@ -71,7 +71,7 @@ fn a_removal_that_failed_is_tried_again() {
 
 #[test]
 #[cfg(not(target_arch = "wasm32"))]
-fn a_file_goes_with_its_last_reader_though_nobody_calls() {
+fn a_file_is_removed_after_its_last_reader_without_a_call() {
     let vfs = faulty();
     let options = Options { sync_interval_ms: 1, ..Options::small() };
     let executor = Arc::new(ThreadExecutor::new(1));

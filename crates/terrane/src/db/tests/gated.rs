@@ -75,7 +75,7 @@ impl Gate {
                 writes();
                 done.send(())
             });
-            // Only where they wait for what is held, which would be for ever.
+            // It ends only where they wait for what is held, which would be for ever.
             let ended = ended.recv_timeout(PATIENCE);
             self.open();
             assert!(ended.is_ok(), "writes wait for what is held, or failed");

@@ -1,4 +1,4 @@
-//! Stores of many keyspaces: what an operation costs does not grow with their number.
+//! Stores of many keyspaces: the cost of an operation does not grow with their number.
 
 use crate::storage::Directory;
 use crate::storage::vfs::MemoryVfs;
@@ -6,8 +6,8 @@ use crate::{Db, Durability, Options};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Prints what many keyspaces cost: `cargo test --release -p terrane --features testing --lib
-/// many_keyspaces -- --ignored --nocapture`; the environment variable `KEYSPACES` has other numbers.
+/// Prints the cost of many keyspaces: `cargo test --release -p terrane --features testing --lib
+/// many_keyspaces -- --ignored --nocapture`; the environment variable `KEYSPACES` sets other numbers.
 #[test]
 #[ignore = "measures"]
 fn what_many_keyspaces_cost() {

@@ -6,18 +6,18 @@ use crate::error::{Error, Result};
 use crate::storage::FileId;
 use crate::storage::vfs::Vfs;
 
-/// The folder that the root of a file system has.
+/// A folder that the root of a file system may have.
 const LOST_AND_FOUND: &str = "lost+found";
 /// The start of `CURRENT` in a directory of LevelDB or RocksDB.
 const MANIFEST: &[u8] = b"MANIFEST-";
 
 impl Directory {
-    /// Whether this name keeps a directory without a store from taking a new one.
+    /// Whether a file of this name keeps a directory without a store from taking a new store.
     pub(crate) fn is_other_name(name: &str) -> bool {
         !Directory::is_name(name) && name != LOST_AND_FOUND
     }
 
-    /// Refuses a directory that holds the store of another program, or a `CURRENT` of one. Changes
+    /// Refuses a directory that holds the store of another program, or another program's `CURRENT`. Changes
     /// nothing.
     ///
     /// # Errors
@@ -30,7 +30,7 @@ impl Directory {
         if !named && !manifests {
             return Ok(());
         }
-        // What cannot be read is the business of the opening.
+        // The opening reports what cannot be read.
         let current = if named { read(vfs, CURRENT).unwrap_or_default() } else { Vec::new() };
         let textual = current.starts_with(MANIFEST);
         let ours = decode_current(&current).is_some() || any(|name| FileId::parse(name).is_some());

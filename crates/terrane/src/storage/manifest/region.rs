@@ -63,10 +63,10 @@ pub(super) fn frame_span(size: usize) -> u64 {
     (size as u64).next_multiple_of(FRAME_ALIGN)
 }
 
-/// The seeds of a witness and of a closing claim, as indices of records that no region has.
+/// Indices that no record has, for the seeds of a witness and of a closing claim.
 const WITNESS_INDICES: [u64; 2] = [u64::MAX, u64::MAX - 1];
 
-/// The witness of `records` records, and the closing claim after it.
+/// Encodes the witness of `records` records, and the closing claim after it.
 pub(super) fn encode_witness(id: ManifestId, records: u64, synced: Seq) -> Vec<u8> {
     let numbers = [records, synced].map(u64::to_le_bytes).into_iter().zip(WITNESS_INDICES);
     let sealed =
@@ -74,8 +74,8 @@ pub(super) fn encode_witness(id: ManifestId, records: u64, synced: Seq) -> Vec<u
     numbers.flat_map(sealed).flatten().collect()
 }
 
-/// How many records the witness in a region of `capacity` bytes counts, and the sequence number of its
-/// closing claim; 0 for each that is not valid.
+/// Returns the number of records that the witness in a region of `capacity` bytes counts, and the sequence
+/// number of the closing claim; 0 for each that is not valid.
 fn decode_witness(bytes: &[u8], capacity: usize, id: ManifestId) -> [u64; 2] {
     let at = capacity.saturating_sub(FRAME_ALIGN as usize);
     let mut stored = Decoder::new(bytes.get(at..).unwrap_or_default());

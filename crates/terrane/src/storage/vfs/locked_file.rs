@@ -63,7 +63,7 @@ pub fn open_shared(path: &Path) -> Result<Arc<dyn File>> {
     }
 }
 
-/// Makes a path independent of the process's directory: a sync looks for the file there later.
+/// Makes a path independent of the process's current directory: later syncs look for the file there.
 fn absolute(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path).map_err(|e| Error::io("open", &path.display().to_string(), 0, e))
 }

@@ -33,7 +33,7 @@ impl NativeFile {
         let _ = self.descriptors.with(&self.descriptor, fs::File::unlock);
     }
 
-    /// Bytes that a file of length `len` has more than this one.
+    /// Returns the number of bytes by which `len` exceeds the file's length.
     fn growth_to(&self, len: u64) -> u64 {
         len.saturating_sub(self.len().unwrap_or(0))
     }

@@ -1,4 +1,4 @@
-//! Rows that may not be what they were: the report names each that is not.
+//! Rows that may not be what they were: the report names every row that is not.
 
 use super::model::{is_doubtful, sound};
 use super::*;
@@ -15,7 +15,7 @@ enum Sector {
     Repeated,
 }
 
-/// Strikes a sector of a file; returns whether it changed.
+/// Damages a sector of a file; returns whether it changed.
 fn strike(file: &dyn File, at: usize, how: Sector) -> bool {
     let before = bytes(file);
     let end = (at + SECTOR).min(before.len());

@@ -112,7 +112,7 @@ fn a_closing_claim_is_written_once_and_outlives_the_generation() {
 }
 
 #[test]
-fn a_damaged_closing_claim_claims_nothing_and_leaves_the_witness() {
+fn a_damaged_closing_claim_does_not_affect_the_witness() {
     let (file, _) = noting(1);
     opened(&file).close(8);
     file.write_at(&[1], WITNESS + 16).unwrap();

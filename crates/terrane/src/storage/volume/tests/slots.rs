@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What each opening finds, as long as it succeeds.
+/// Opens a volume; returns the edits that it finds.
 fn edits(vfs: &FaultVfs) -> Result<Vec<Vec<u8>>> {
     let volume = open(vfs, 1);
     let found = volume.recover()?.map_or_else(Vec::new, |recovered| recovered.edits);
@@ -10,8 +10,8 @@ fn edits(vfs: &FaultVfs) -> Result<Vec<Vec<u8>>> {
     Ok(found)
 }
 
-/// A store whose manifest begins again, where operation `first` of that fails; then an opening of which `second`
-/// fails, and one that succeeds and commits. Returns what is there after a power cut, and whether both failed.
+/// Starts a new manifest, of which operation `first` fails, and opens the store, of which `second` fails; then
+/// opens it again and commits. Returns the edits after a power cut, and whether both failed.
 fn committed_after_two_failures(first: u64, second: u64) -> (Vec<Vec<u8>>, bool) {
     let inner = Arc::new(MemoryVfs::new());
     let vfs = FaultVfs::new(inner.clone()).unwrap();
