@@ -1,11 +1,11 @@
 //! Random histories of a store: everything that can happen to one, in one history, drawn from one seed.
 //!
-//! 1. A seed draws a storage, an executor, options and steps ([`draw`]): batches over several keyspaces, flushes,
+//! 1. A seed draws a storage, an executor, options and steps (`draw`): batches over several keyspaces, flushes,
 //!    compactions, snapshots, keyspaces created and dropped, policies changed, checks and checkpoints of the store in
 //!    use, operations that fail once or for a while.
-//! 2. Between them the store is opened again ([`restart`]): after a close, a drop, the end of the process, or a
+//! 2. Between them the store is opened again (`restart`): after a close, a drop, the end of the process, or a
 //!    power cut, and while power is cut or operations fail during recovery.
-//! 3. After each opening it shows what it must ([`model`]), and a check of it is clean. When it is idle, it has the
+//! 3. After each opening it shows what it must (`model`), and a check of it is clean. When it is idle, it has the
 //!    files that its manifest names, and no others.
 //!
 //! With the seeded executor a seed is one history; with threads it is one of many.
