@@ -118,6 +118,7 @@ impl Engine {
         }
         state.log_pins = None;
         state.unplanned.remove(&id);
+        state.reclaimable.remove(&id);
         state.reshapes.remove(&id);
         state.ranges.retain(|request| request.keyspace != id);
         state.refused.remove(&id);
