@@ -172,8 +172,8 @@ impl Run {
         }
         // Each is begun once its flush is done.
         for _ in 0..self.random.below(4) {
-            for at in 0..waiters.len() {
-                let done = waiters[at].is_done();
+            for waiter in &mut waiters {
+                let done = waiter.is_done();
                 self.allow("waiting for a range", done)?;
             }
         }
