@@ -130,6 +130,8 @@ impl Engine {
                 flushes.insert(sealed.number, id.0.into());
             }
         }
+        drop(state);
+        self.work_came();
     }
 
     /// A flush was abandoned: another job may take it.
