@@ -86,6 +86,7 @@ fn plans_of_every_kind_come_up() {
         "Levels",
         "Shifts",
         "NoInputs",
+        "Stays",
         "Cuts",
         "TooDeep",
         "RunElsewhere",

@@ -173,6 +173,16 @@ fn an_input_has_one_consumer() {
 }
 
 #[test]
+fn a_move_that_changes_no_run_is_refused() {
+    let (model, old, ..) = three_levels();
+    let destination = Destination { level: 2, run: RunId(1) };
+    let stays = Refusal::Stays { group: 0, destination };
+    assert_eq!(refusal(&model, vec![move_to(&[old], 2, 1)]), stays);
+    accepted(&model, vec![merge(&[old], 2, 1)]);
+    accepted(&model, vec![move_to(&[old], 2, 9)]);
+}
+
+#[test]
 fn a_plan_must_be_well_formed() {
     let (model, old, _, _) = three_levels();
     assert_eq!(refusal(&model, vec![]), Refusal::NoGroups);

@@ -11,7 +11,8 @@
 //! for each new group with destination *d*:
 //!
 //! 1. **Form.** Groups have inputs, cuts ascend, a tree may have the level, a run is used
-//!    on one level only, inputs exist and have one consumer, a group follows an earlier one.
+//!    on one level only, inputs exist and have one consumer, a move changes the run of a table, a group
+//!    follows an earlier one.
 //! 2. **An output and a table left out** (inputs of other groups are left out of this one, except of
 //!    those that it follows, directly or not: when it commits, they have). For
 //!    each input A and each V left out that overlaps it: A above V if and only if *d* above V; that
@@ -144,6 +145,9 @@ fn resolve<'a>(
                 Some((_, true)) => return Err(Refusal::Taken { group: number, table }),
                 Some((input, false)) => inputs.push(input),
             }
+        }
+        if group.action == Action::Move && inputs.iter().all(|input| input.place == destination) {
+            return Err(Refusal::Stays { group: number, destination });
         }
         let gone = match group.follows {
             None => Vec::new(),

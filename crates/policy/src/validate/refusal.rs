@@ -33,6 +33,14 @@ pub enum Refusal {
         /// The group.
         group: usize,
     },
+    /// A group moves tables to the run that they are in. A policy that is asked again would plan the same.
+    #[error("group {group} moves tables to {destination}, where they are")]
+    Stays {
+        /// The group.
+        group: usize,
+        /// Where it moves them.
+        destination: Destination,
+    },
     /// Cuts do not ascend strictly.
     #[error("the cuts of group {group} do not ascend")]
     Cuts {
