@@ -166,7 +166,7 @@ fn read_while_merging(seen: usize) -> Verdict {
 fn space_an_edit_frees_is_not_reused_before_the_edit_is_synced() {
     // A record takes two sectors, so some number of edits fills the manifest: then the edit that drops
     // the table starts a new manifest, which needs space.
-    let fillers = 50..70;
+    let fillers = 30..55;
     let cuts = fillers.flat_map(|fillers| (0..12).map(move |cut| (fillers, cut)));
     is_needed(Rule::ReuseAfterEdit, cuts, |&(fillers, cut)| drop_torn(fillers, cut));
 }
@@ -177,7 +177,7 @@ fn drop_torn(fillers: usize, cut: u64) -> Verdict {
     let inner = Arc::new(MemoryVfs::new());
     let vfs = FaultVfs::new(inner.clone()).map_err(|e| e.to_string())?;
     let id = FileId::table(1);
-    let bytes = vec![7; 256 << 10];
+    let bytes = vec![7; 768 << 10];
     let snapshot = || b"snapshot".to_vec();
     let nothing = Commit { edit: b"edit", added: &[], dropped: &[], snapshot: &snapshot };
     let write = || -> terrane::Result<()> {

@@ -11,7 +11,7 @@
 //! * Damaged bytes: [`bit_flips`], [`closed_damage`], [`lost_commits`], [`fuzz`].
 //! * Formats: [`golden`], [`newer_format`], [`open_errors`].
 //! * Behaviour: [`model`], [`data_set`], [`checkpoint`], [`compact_range`], [`released_snapshots`],
-//!   [`planning`], [`policy_state`], [`throttle`], [`read_only`], [`liveness`], [`threads`],
+//!   [`planning`], [`policy_state`], [`small_stores`], [`throttle`], [`read_only`], [`liveness`], [`threads`],
 //!   [`store_lock`], [`clean_close`].
 //! * Over time: [`life`] opens and closes stores, [`soak`] has all at once, for as long as it is told.
 //! * The simulator beside the engine: [`simulator`], [`filters`].
@@ -50,6 +50,7 @@ mod recovery_faults;
 mod released_snapshots;
 mod silent_faults;
 mod simulator;
+mod small_stores;
 #[cfg(target_os = "linux")]
 mod soak;
 mod store_lock;

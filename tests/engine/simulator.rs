@@ -100,7 +100,7 @@ fn real(policy: &PolicyOptions) -> (Outcome, u64) {
         listener: Some(listener),
         ..Options::default()
     };
-    let executor = Arc::new(SeededExecutor::new(SEED));
+    let executor = Arc::new(SeededExecutor::new(SEED + 1));
     let db = Db::open_storage(Arc::new(storage), options, executor).unwrap();
     let keyspace = db.default_keyspace();
     let workload = workload();

@@ -31,6 +31,9 @@ const CACHE_BYTES_MIN: u64 = 256 << 10;
 /// The least size of a log file, in bytes: the shortest record and the claim behind it fit.
 const LOG_BYTES_MIN: u64 = 72;
 
+/// The size of a store's first log file, in bytes, unless the options ask for smaller ones.
+const LOG_FIRST_BYTES: u64 = 512 << 10;
+
 /// How a store is opened and bounded. `Options::default()` suits a native program;
 /// [`Options::small`] a browser tab.
 ///
@@ -72,8 +75,8 @@ pub struct Options {
     pub memtable_bytes: u64,
     /// Sealed memtables of one keyspace at which writes stall until one is flushed.
     pub max_immutable_memtables: usize,
-    /// Size of a preallocated log file, in bytes: 72 or more. A write that needs more gets a larger
-    /// one.
+    /// Size to which preallocated log files grow, in bytes: 72 or more. The first one of a store takes
+    /// 512 KiB, each new one twice as much as the one before. A write that needs more gets a larger one.
     pub wal_file_bytes: u64,
     /// Total bytes of logs beyond which the keyspace that holds the oldest record is flushed.
     pub max_total_wal_bytes: u64,
@@ -188,6 +191,11 @@ impl Options {
             return Err(Error::invalid("wal_file_bytes", expected, self.wal_file_bytes));
         }
         build_policy(&self.policy).map(drop)
+    }
+
+    /// Returns the size of a log file made after one of `bytes`, or of a store's first one after 0.
+    pub(crate) fn log_bytes_after(&self, bytes: u64) -> u64 {
+        bytes.saturating_mul(2).max(LOG_FIRST_BYTES).min(self.wal_file_bytes)
     }
 
     /// The policy that plans for a keyspace: the caller's custom one, or else the one given.

@@ -3,7 +3,7 @@
 //! 1. A flush is complete when every memtable that was sealed for it is in tables.
 //! 2. A compaction of a range begins with a flush. Then the engine makes the range compact in slices
 //!    (`ranges`), and it is complete when nothing of it is left to do. A slice whose job failed is
-//!    made again, unless the failure is reported first.
+//!    made again, unless the failure is reported first. After one of all keys, small logs replace large ones.
 //! 3. Jobs do the work. A caller that has a thread to spare has the executor run them ([`Db::flush`]
 //!    and [`Keyspace::compact_range`] do so); another polls from the start.
 
@@ -37,6 +37,8 @@ struct Request {
     engine: Arc<Engine>,
     keyspace: KeyspaceId,
     number: u64,
+    /// Whether it is the range of all keys.
+    whole: bool,
 }
 
 impl Drop for Request {
@@ -72,12 +74,16 @@ impl Waiter {
             }
             self.until = match (&self.until, self.range.take()) {
                 (Until::Flushed(through), Some((keyspace, range))) => {
+                    let whole = range == Range::from(..);
                     let number = engine.request_range(keyspace, range, *through)?;
-                    Until::Compact(Request { engine: engine.clone(), keyspace, number })
+                    Until::Compact(Request { engine: engine.clone(), keyspace, number, whole })
                 }
                 (Until::Flushed(_), None) => return Ok(true),
                 (Until::Compact(request), _) => {
                     engine.take_back_range(request.number)?;
+                    if request.whole {
+                        engine.trim_logs()?;
+                    }
                     let there = engine.keyspaces.load().contains_key(&request.keyspace);
                     return if there { Ok(true) } else { Err(Closed::Keyspace.into()) };
                 }

@@ -173,6 +173,8 @@ pub(crate) struct State {
     pub ranges: Vec<RangeRequest>,
     pub sealed_logs: Vec<SealedLog>,
     pub spare_logs: Vec<SpareLog>,
+    /// The size of the next log file.
+    pub next_log_bytes: u64,
     /// The number of the oldest sealed log and the most memtables that can keep it, if they were counted.
     pub log_pins: Option<(u64, usize)>,
     /// Whether a job is to make a spare log.

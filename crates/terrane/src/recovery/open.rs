@@ -132,17 +132,19 @@ impl Engine {
         let policy = policy_json(&self.options.policy);
         self.ids.skip_to(1);
         let number = self.ids.fresh();
-        let file = self.storage.create(FileId::log(number), self.options.wal_file_bytes)?;
+        let capacity = self.options.log_bytes_after(0);
+        let file = self.storage.create(FileId::log(number), capacity)?;
         let name = DEFAULT_KEYSPACE.to_owned();
         let changes = vec![
             Change::CreateKeyspace { id: DEFAULT_ID, name, policy },
             Change::RetireLogs { below: 0, next: 1 },
             self.opened(number, number),
         ];
-        let state = self.commit_edit(&self.lock_edits()?, changes, &[FileId::log(number)], &[])?;
+        let mut state =
+            self.commit_edit(&self.lock_edits()?, changes, &[FileId::log(number)], &[])?;
+        state.next_log_bytes = self.options.log_bytes_after(capacity);
         self.adopt_keyspace(&state, DEFAULT_ID)?;
         drop(state);
-        let capacity = self.options.wal_file_bytes;
         self.begin_log(SpareLog { number, file_number: number, file, capacity }, 1, 0)
     }
 }

@@ -213,6 +213,7 @@ impl Engine {
         // Logs of an unusual size, or those of the store that this is a copy of, do not get recycled.
         let (salt, usual_bytes) = (self.storage.id().salt(), self.options.wal_file_bytes);
         let is_usual = |log: &LiveLog| log.record.salt == salt && log.len == usual_bytes;
+        let largest = logs.iter().map(|log| log.len).max().unwrap_or(0);
         let used = logs.iter().rposition(|log| log.is_used() || !is_usual(log));
         let spares = logs.split_off(used.map_or(0, |last| last + 1));
         let resumed = logs.pop_if(|log| log.record.salt == salt && log.is_open());
@@ -228,6 +229,7 @@ impl Engine {
             capacity: log.len,
         });
         let mut state = lock(&self.state);
+        state.next_log_bytes = self.options.log_bytes_after(largest);
         state.sealed_logs.extend(sealed);
         state.spare_logs.extend(spares);
         drop(state);

@@ -65,8 +65,10 @@ use std::sync::Arc;
 
 /// The alignment of frames, in bytes: no sector is larger.
 pub(crate) const FRAME_ALIGN: u64 = 16 << 10;
-/// The smallest capacity of a region, in bytes.
+/// The capacity of a region that its first record does not enlarge, in bytes. A store's first regions are smaller.
 pub(crate) const MIN_CAPACITY: u64 = 1 << 20;
+/// The capacity of a store's first region, in bytes. The next ones are twice as large, up to [`MIN_CAPACITY`].
+pub(crate) const FIRST_CAPACITY: u64 = 512 << 10;
 /// The capacity of a region in multiples of its first record, of which two are its copies.
 const CAPACITY_FACTOR: u64 = 8;
 
@@ -134,10 +136,11 @@ pub(crate) struct OpenedManifest {
 }
 
 impl Manifest {
-    /// The capacity of a region whose first record is `snapshot`, in bytes.
-    pub(crate) fn capacity_for(snapshot: &Record<'_>) -> u64 {
+    /// Returns the capacity, in bytes, of a region whose first record is `snapshot` and which follows `previous`.
+    pub(crate) fn capacity_for(snapshot: &Record<'_>, previous: Option<&Manifest>) -> u64 {
         let first = frame_span(frame_size(snapshot.encode().len() + REGION_HEADER_BYTES));
-        (first * CAPACITY_FACTOR).max(MIN_CAPACITY)
+        let doubled = previous.map_or(FIRST_CAPACITY, |manifest| 2 * manifest.capacity);
+        (first * CAPACITY_FACTOR).max(doubled.min(MIN_CAPACITY))
     }
 
     /// Starts a generation in the region of `capacity` bytes at `base`, and overwrites what is there.

@@ -434,7 +434,7 @@ fn a_failed_operation_is_an_error_and_loses_no_commit() {
 fn a_full_disk_is_an_error_and_the_store_continues_with_room() {
     for kind in KINDS {
         for fault in [Fault::NoSpace, Fault::Short] {
-            for kib in [0, 16, 64, 1040, 1100] {
+            for kib in [0, 16, 64, 528, 588] {
                 let memory = place(kind);
                 let vfs = FaultVfs::new(Arc::new(memory.clone())).unwrap();
                 vfs.set_capacity(kib << 10, fault);

@@ -85,10 +85,22 @@ impl LogWriter {
         self.mapped
     }
 
+    /// Bytes that the log has room for.
+    #[must_use]
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
     /// Bytes written.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.end
+    }
+
+    /// Whether more than half of the log is written.
+    #[must_use]
+    pub fn is_half_full(&self) -> bool {
+        self.end > self.capacity / 2
     }
 
     /// Whether a record with this much payload can be appended: the log has room for it and for a claim

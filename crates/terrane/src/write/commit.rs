@@ -62,13 +62,11 @@ impl Engine {
             ));
         }
         let log = writer.log.as_mut().ok_or(Closed::Store)?;
-        let before = log.bytes();
+        let (before, was_half_full) = (log.bytes(), log.is_half_full());
         let synced = self.log_sync.synced();
         let appended = self.waits().time(Wait::Append, || log.append(first, synced, &parts));
         appended.inspect_err(|e| self.log_sync.poison(e))?;
-        if before <= self.options.wal_file_bytes / 2
-            && log.bytes() > self.options.wal_file_bytes / 2
-        {
+        if log.is_half_full() && !was_half_full {
             self.want_spare_log();
         }
         let log_end = log.bytes();

@@ -1,6 +1,7 @@
 //! Log files: spare ones, and those that retire.
 //!
-//! A log file is preallocated and holds many logs, one after the other. When the tables hold all that
+//! A log file is preallocated; each new one is twice as large as the one before, until they have the size of the
+//! options. A file of that size holds many logs, one after the other. When the tables hold all that
 //! is in a log, the edit that retires it gives its file the next number at once, so that the next log
 //! need not wait for the manifest. If there is no spare, a job makes one when the log is half full. A
 //! spare's number is greater than that of every log in use, and spares are used in order, so that logs
@@ -14,7 +15,7 @@ use crate::memtable::Memtable;
 use crate::storage::{File, FileId};
 use crate::sync::lock;
 use crate::version::Change;
-use crate::wal::{LogId, erase};
+use crate::wal::{LogId, LogWriter, erase};
 use std::sync::Arc;
 
 /// Files kept ready; more than two never wait at once when flushes keep up.
@@ -110,7 +111,8 @@ impl Engine {
         if state.spare_logs.first().is_some_and(|spare| spare.capacity >= bytes) {
             return Ok(());
         }
-        let capacity = bytes.max(self.options.wal_file_bytes);
+        let usual = state.next_log_bytes;
+        let capacity = bytes.max(usual);
         let number = self.ids.fresh();
         // A log of unusual size overtakes the spares: they get new numbers behind it. Meanwhile no
         // writer finds them.
@@ -139,6 +141,7 @@ impl Engine {
         // A writer may have given one back meanwhile, which it had before.
         match committed {
             Ok(mut state) => {
+                state.next_log_bytes = self.options.log_bytes_after(usual);
                 state.spare_logs.append(&mut logs);
                 Ok(())
             }
@@ -150,6 +153,80 @@ impl Engine {
                 Err(e)
             }
         }
+    }
+
+    /// Replaces all logs by a small one, as a new store has it, if tables hold everything that was written: what an
+    /// application deletes and compacts gives its space back.
+    pub(crate) fn trim_logs(&self) -> Result<()> {
+        let capacity = self.options.log_bytes_after(0);
+        // In a volume the small log lies behind the large ones; a second one takes the space that they leave.
+        if self
+            .replace_logs(capacity, |log, others| !others.is_empty() || log.capacity() > capacity)?
+        {
+            self.replace_logs(capacity, |_, _| true)?;
+        }
+        Ok(())
+    }
+
+    /// Replaces all logs by one of `capacity` bytes, if tables hold everything that was written and `is_due` says so
+    /// of the log that is appended to and the files of the others. Returns whether it did.
+    fn replace_logs(
+        &self,
+        capacity: u64,
+        is_due: impl Fn(&LogWriter, &[FileId]) -> bool,
+    ) -> Result<bool> {
+        let edits = self.lock_edits()?;
+        let mut writer = lock(&self.writer);
+        let state = lock(&self.state);
+        let Some(log) = &writer.log else { return Ok(false) };
+        let sealed = state.sealed_logs.iter().map(|log| log.file_number);
+        let spares = state.spare_logs.iter().map(|log| log.file_number);
+        let mut dropped: Vec<_> = sealed.chain(spares).map(FileId::log).collect();
+        let held = Arc::strong_count(&state.logs_held) > 1;
+        let needed = held || self.holds_memtables(&state) || self.log_sync.usable().is_err();
+        drop(state);
+        if needed || !is_due(log, &dropped) {
+            return Ok(false);
+        }
+        dropped.push(FileId::log(writer.log_file));
+        let (number, last) = (self.ids.fresh(), writer.last());
+        let created = self.storage.create(FileId::log(number), capacity).and_then(|file| {
+            erase(&*file)?;
+            let log = LogWriter::begin(file, self.log_id(number), capacity)?;
+            let retired = Change::RetireLogs { below: number, next: last + 1 };
+            let changes = vec![retired, self.opened(number, number)];
+            Ok((log, self.commit_edit(&edits, changes, &[FileId::log(number)], &dropped)?))
+        });
+        let (log, mut state) = created.inspect_err(|_| {
+            if !self.in_doubt() {
+                self.jobs.mark_obsolete(FileId::log(number));
+            }
+        })?;
+        state.next_log_bytes = self.options.log_bytes_after(capacity);
+        state.log_pins = None;
+        let (sealed, spares) =
+            (std::mem::take(&mut state.sealed_logs), std::mem::take(&mut state.spare_logs));
+        drop(state);
+        self.log_sync.advance(last);
+        let reusable = capacity == self.options.wal_file_bytes;
+        let appending = Writer::appending(log, number, reusable, last + 1, last);
+        let before = std::mem::replace(&mut *writer, appending);
+        drop((writer, before, sealed, spares));
+        for file in dropped {
+            if self.storage.remove(file).is_err() {
+                self.jobs.mark_obsolete(file);
+            }
+        }
+        lock(&self.state).vacuum_due = true;
+        self.work_came();
+        Ok(true)
+    }
+
+    /// Whether a memtable holds anything that is in no table.
+    fn holds_memtables(&self, state: &State) -> bool {
+        let keyspaces = self.keyspaces.load();
+        state.sealed.values().any(|queue| !queue.is_empty())
+            || keyspaces.values().any(|k| !k.super_version.load().active.is_empty())
     }
 
     /// Returns the first sequence number of each memtable that is in no table once `flushed` is in one.

@@ -97,7 +97,7 @@ impl Directory {
         let inherited =
             state.manifest.as_ref().map_or(Inherited::NONE, Manifest::for_next_generation);
         let name = manifest_name(generation);
-        let capacity = Manifest::capacity_for(snapshot);
+        let capacity = Manifest::capacity_for(snapshot, state.manifest.as_ref());
         let begun = self.vfs.create(&name).and_then(|file| {
             let manifest = Manifest::create(file, (0, capacity), id, inherited, snapshot)?;
             self.write_current(CURRENT_TEMP, generation)?;

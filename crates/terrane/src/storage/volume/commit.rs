@@ -113,7 +113,7 @@ impl Volume {
         state.needs_rollover = true;
         let generation = next_generation(state.last_generation)?;
         state.last_generation = generation;
-        let capacity = Manifest::capacity_for(snapshot);
+        let capacity = Manifest::capacity_for(snapshot, state.manifest.as_ref());
         let id = ManifestId { store: self.id(), generation };
         let inherited =
             state.manifest.as_ref().map_or(Inherited::NONE, Manifest::for_next_generation);

@@ -23,7 +23,7 @@ impl Default for VolumeOptions {
         VolumeOptions {
             name: "volume".to_owned(),
             new_id: StoreId::default(),
-            min_growth: 1 << 20,
+            min_growth: 256 << 10,
             max_growth: 64 << 20,
             read_only: false,
         }

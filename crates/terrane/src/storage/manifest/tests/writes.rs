@@ -146,9 +146,16 @@ fn a_region_is_filled_but_for_the_place_of_the_witness() {
 #[test]
 fn a_region_has_room_for_some_copies_of_a_large_snapshot() {
     let snapshot = vec![7; 200_000];
-    let capacity = Manifest::capacity_for(&record(&snapshot));
+    let capacity = Manifest::capacity_for(&record(&snapshot), None);
     assert!((8 * 200_000..10 * 200_000).contains(&capacity), "{capacity}");
-    assert_eq!(Manifest::capacity_for(&record(&edit(0))), MIN_CAPACITY);
+    let mut capacities = vec![Manifest::capacity_for(&record(&edit(0)), None)];
+    for _ in 0..4 {
+        let region = (0, *capacities.last().unwrap());
+        let file = MemoryVfs::new().create("manifest").unwrap();
+        let previous = Manifest::create(file, region, ID, FIFTH, &record(&edit(0))).unwrap();
+        capacities.push(Manifest::capacity_for(&record(&edit(0)), Some(&previous)));
+    }
+    assert_eq!(capacities, [512, 1024, 1024, 1024, 1024].map(|kib| kib << 10));
 }
 
 #[test]
