@@ -4,6 +4,21 @@ import { patient } from "./patience.ts";
 /** Those that use the packed package. */
 const packages = ["packages.spec.ts", "data-set.spec.ts"];
 
+/**
+ * Specs of what does not depend on the browser beyond what the other specs cover: they run in Firefox only with
+ * TERRANE_FULL.
+ */
+const onceIsEnough = [
+  "demo.spec.ts",
+  "policies.spec.ts",
+  "visualizer-chapters.spec.ts",
+  "visualizer-compare.spec.ts",
+  "visualizer-crash.spec.ts",
+  "visualizer-files.spec.ts",
+  "visualizer-import.spec.ts",
+  "visualizer-policies.spec.ts",
+];
+
 /** Where what is left of failed tests is kept: a trace, and screenshots of their pages. */
 const kept = "../../target/e2e";
 
@@ -41,7 +56,7 @@ export default defineConfig({
     {
       name: "firefox",
       testMatch: "*.spec.ts",
-      testIgnore: packages,
+      testIgnore: process.env["TERRANE_FULL"] ? packages : [...packages, ...onceIsEnough],
       outputDir: `${kept}/firefox`,
       use: { browserName: "firefox" },
     },
