@@ -1,9 +1,10 @@
 //! The store in a caller's hands: [`Db`] and [`Keyspace`] join an engine with the executor that runs
-//! its jobs; a [`Snapshot`] shows the store as it was.
+//! its jobs; a [`Snapshot`] shows the store as it was. `rows` asks about single rows.
 
 mod handle;
 #[cfg(not(target_arch = "wasm32"))]
 mod path;
+mod rows;
 mod snapshot;
 #[cfg(test)]
 mod tests;
