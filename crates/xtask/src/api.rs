@@ -1,132 +1,126 @@
-//! The public API of crate `terrane`, kept as a list: no change of it goes unnoticed.
+//! The public API of the crates that are published, kept as lists: no change of it goes unnoticed.
 //!
-//! 1. `cargo doc` writes a page for each item that is not hidden.
-//! 2. A page's declarations are taken from it: fields, variants, and methods with their signatures.
-//!    Implementations of traits are left out; of `policy`, what lies in its modules, too.
-//! 3. They are compared with `crates/terrane/public-api.txt`, which `cargo xtask api` writes again.
+//! 1. `cargo rustdoc` writes a crate's documentation as JSON, which stable compilers do only for `RUSTC_BOOTSTRAP`;
+//!    in a folder of its own, since that variable has build scripts run again.
+//! 2. `public-api`, the library of cargo-public-api, lists every public item with its signature, and every
+//!    implementation that is written out. Items marked `doc(hidden)` are no part of it.
+//! 3. The list is compared with the crate's `public-api.txt`, which `cargo xtask api` writes again.
 
 use crate::progress;
-use crate::test::SAME_MACROS;
 use crate::workspace::Workspace;
 use anyhow::{Context, Result, ensure};
+use public_api::Builder;
+use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use std::path::PathBuf;
 
-const LIST: &str = "crates/terrane/public-api.txt";
+/// The published libraries: their names, and their folders in `crates`.
+const CRATES: [(&str, &str); 5] = [
+    ("terrane-types", "types"),
+    ("terrane-policy", "policy"),
+    ("terrane-table", "table"),
+    ("terrane", "terrane"),
+    ("terrane-opfs", "opfs"),
+];
 
-/// What an id of a page begins with that belongs to a declaration.
-const MEMBERS: [&str; 5] = ["associatedconstant", "method", "structfield", "tymethod", "variant"];
-
-/// Compares what is public with the list.
+/// Compares the public API of each crate with its list.
 ///
 /// # Errors
 /// Every difference, a line each; documentation that cannot be written.
 pub fn check(workspace: &Workspace) -> Result<()> {
-    let found = public(workspace)?;
-    let kept = fs::read_to_string(workspace.path(LIST)).unwrap_or_default();
-    let lines = |mark: char, of: &str, other: &str| -> Vec<String> {
-        let gone = of.lines().filter(|line| !other.lines().any(|kept| kept == *line));
-        gone.map(|line| format!("{mark} {}", line.trim())).collect()
-    };
-    let changes = [lines('-', &kept, &found), lines('+', &found, &kept)].concat().join("\n  ");
-    ensure!(kept == found, "{LIST} differs; `cargo xtask api` writes it again:\n  {changes}");
+    let mut differences = String::new();
+    for (name, folder) in CRATES {
+        let (found, path) = (public(workspace, name)?, list_of(folder));
+        let kept = fs::read_to_string(workspace.path(&path)).unwrap_or_default();
+        let mut add = |mark: char, of: &str, other: &str| {
+            for line in of.lines().filter(|line| !other.lines().any(|kept| kept == *line)) {
+                let _ = write!(differences, "\n  {path}: {mark} {line}");
+            }
+        };
+        add('-', &kept, &found);
+        add('+', &found, &kept);
+    }
+    ensure!(
+        differences.is_empty(),
+        "the public API differs from its lists; `cargo xtask api` writes them again:{differences}"
+    );
     Ok(())
 }
 
-/// Writes the list again.
+/// Writes the lists again.
 ///
 /// # Errors
-/// Documentation that cannot be written.
+/// Documentation or a list that cannot be written.
 pub fn write(workspace: &Workspace) -> Result<()> {
-    fs::write(workspace.path(LIST), public(workspace)?).with_context(|| format!("write {LIST}"))
-}
-
-/// The list as the sources have it. Of the crate alone, so without what other crates have it make
-/// public for their tests.
-fn public(workspace: &Workspace) -> Result<String> {
-    let mut doc = workspace.cargo(&["doc", "--package", "terrane", "--lib", "--no-deps"]);
-    doc.args(SAME_MACROS);
-    progress::run("cargo doc --package terrane", doc)?;
-    list(&workspace.path("target/doc/terrane"))
-}
-
-/// Every item with its members, in the order of their paths.
-fn list(folder: &Path) -> Result<String> {
-    let read = |page: &str| {
-        let path = folder.join(page);
-        fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))
-    };
-    let all = read("all.html")?;
-    let mut items = Vec::new();
-    for page in all.split("<a href=\"").filter_map(|rest| rest.split_once('"')).map(|(to, _)| to) {
-        let (module, file) = page.rsplit_once('/').unwrap_or(("", page));
-        let Some((kind, name)) = file.trim_end_matches(".html").split_once('.') else { continue };
-        if name.is_empty() || module == ".." || module.starts_with("policy/") {
-            continue;
-        }
-        let mut path: Vec<&str> = module.split('/').filter(|part| !part.is_empty()).collect();
-        path.push(name);
-        let mut item = format!("{kind} {}\n", path.join("::"));
-        let page = read(page)?;
-        let mut declarations = members(&page);
-        // A function or an alias has no members, and is its own declaration.
-        if declarations.is_empty() && ["constant", "fn", "type"].contains(&kind) {
-            let start = page.split_once("item-decl\"><code>");
-            let own = start.and_then(|(_, rest)| rest.split_once("</code>"));
-            declarations.extend(own.map(|(markup, _)| plain(markup)));
-        }
-        declarations.sort();
-        for declaration in declarations {
-            item += &format!("    {declaration}\n");
-        }
-        items.push((path.join("::"), item));
+    for (name, folder) in CRATES {
+        let path = list_of(folder);
+        fs::write(workspace.path(&path), public(workspace, name)?)
+            .with_context(|| format!("write {path}"))?;
     }
-    items.sort();
-    Ok(items.into_iter().map(|(_, item)| item).collect())
+    Ok(())
 }
 
-/// The declarations of a page, without their markup.
-fn members(page: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for part in page.split(" id=\"").skip(1) {
-        let Some((id, rest)) = part.split_once('"') else { continue };
-        let is_member = id.split_once('.').is_some_and(|(kind, _)| MEMBERS.contains(&kind));
-        let of_trait = rest.split_once('>').is_some_and(|(class, _)| class.contains("trait-impl"));
-        if !is_member || of_trait {
-            continue;
+fn list_of(folder: &str) -> String {
+    format!("crates/{folder}/public-api.txt")
+}
+
+/// Returns the public API of a crate, an item a line.
+fn public(workspace: &Workspace, name: &str) -> Result<String> {
+    let target = workspace.path("target/api");
+    let mut rustdoc = workspace.cargo(&["rustdoc", "--package", name, "--lib", "--target-dir"]);
+    rustdoc.arg(&target).args(["--", "-Z", "unstable-options", "--output-format", "json"]);
+    rustdoc.env("RUSTC_BOOTSTRAP", "1");
+    progress::run(&format!("cargo rustdoc --package {name}"), rustdoc)?;
+    let json: PathBuf = target.join("doc").join(format!("{}.json", name.replace('-', "_")));
+    let api = Builder::from_rustdoc_json(&json)
+        .omit_blanket_impls(true)
+        .omit_auto_trait_impls(true)
+        .build()
+        .with_context(|| format!("read {}, which this compiler's rustdoc wrote", json.display()))?;
+    Ok(list(api.items().map(|item| item.to_string())))
+}
+
+/// Returns the items, a line each, without the methods of traits that other crates declare: the implementation says
+/// that they are there.
+fn list(items: impl Iterator<Item = String>) -> String {
+    let (mut lines, mut is_foreign) = (String::new(), false);
+    for item in items {
+        let is_method =
+            ["pub fn ", "pub unsafe fn ", "pub const fn "].map(|of| item.starts_with(of));
+        if !is_method.contains(&true) {
+            let of_trait = item.strip_prefix("impl").and_then(|rest| rest.split_once(" for "));
+            is_foreign = match of_trait {
+                Some((of, _)) => !of.contains("terrane"),
+                None => is_foreign && item.starts_with("pub type "),
+            };
         }
-        let ends = [("class=\"code-header\">", "</h"), ("<code>", "</code>")];
-        let starts = ends.map(|(start, end)| (rest.find(start).map(|at| at + start.len()), end));
-        let first = starts.into_iter().filter_map(|(at, end)| Some((at?, end))).min();
-        let text = first.and_then(|(at, end)| rest.get(at..)?.split_once(end));
-        found.extend(text.map(|(markup, _)| plain(markup)));
+        if !(is_foreign && is_method.contains(&true)) {
+            lines.push_str(&item);
+            lines.push('\n');
+        }
     }
-    found
-}
-
-/// Markup as a reader sees it, on one line.
-fn plain(markup: &str) -> String {
-    let pieces =
-        markup.split('<').map(|piece| piece.rsplit_once('>').map_or(piece, |(_, text)| text));
-    let text = pieces.collect::<String>();
-    let text = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")]
-        .iter()
-        .fold(text, |text, (code, sign)| text.replace(code, sign));
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    lines
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::list;
 
     #[test]
-    fn a_page_gives_its_fields_and_methods_but_not_those_of_traits() {
-        let page = r#"<span id="structfield.len" class="structfield section-header"><a
-            href="x">§</a><code>len: <a href="u64">u64</a></code></span>
-            <section id="method.get" class="method"><h4 class="code-header">pub fn <a>get</a>(
-                &amp;self) -&gt; Option&lt;u8&gt;</h4></section>
-            <section id="method.clone" class="method trait-impl"><h4 class="code-header">fn
-            clone()</h4></section> <h2 id="fields">Fields</h2>"#;
-        assert_eq!(members(page), ["len: u64", "pub fn get( &self) -> Option<u8>"]);
+    fn methods_of_foreign_traits_are_left_out_of_the_list() {
+        let items = [
+            "pub struct terrane::Scan",
+            "impl terrane::Scan",
+            "pub fn terrane::Scan::len(&self) -> usize",
+            "impl core::iter::Iterator for terrane::Scan",
+            "pub type terrane::Scan::Item = u8",
+            "pub fn terrane::Scan::next(&mut self) -> core::option::Option<Self::Item>",
+            "impl terrane::File for terrane::Scan",
+            "pub fn terrane::Scan::sync(&self)",
+            "pub fn terrane::open()",
+        ];
+        let listed = list(items.iter().map(|item| (*item).to_owned()));
+        let expected = items.iter().enumerate().filter(|(at, _)| *at != 5);
+        assert!(listed.lines().eq(expected.map(|(_, item)| *item)));
     }
 }

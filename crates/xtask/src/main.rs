@@ -115,7 +115,7 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Write the list of what crate terrane shows again: crates/terrane/public-api.txt
+    /// Write the lists of the crates' public APIs again: crates/*/public-api.txt
     Api,
     /// Install everything that the other commands need
     Setup,
