@@ -75,6 +75,7 @@ impl Drop for Inner {
             return std::mem::forget((self.engine.clone(), self.executor.clone(), guard));
         }
         self.executor.stop(&self.engine);
+        self.engine.remove_obsolete();
         // There is nobody to report an error to, and a sync that fails here was not promised.
         let _ = self.engine.close();
     }
@@ -305,6 +306,7 @@ impl Db {
         let mut guard = lock(guard);
         executor.stop(engine);
         last(engine);
+        engine.remove_obsolete();
         let closed = engine.close();
         // Nothing is written from here on, whoever still holds a clone of this one.
         drop(guard.take());

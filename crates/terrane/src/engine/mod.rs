@@ -184,6 +184,17 @@ impl Engine {
         ended
     }
 
+    /// Removes the files that no edit names and nobody reads, when no job will. The next opening removes those that
+    /// are left.
+    pub(crate) fn remove_obsolete(&self) {
+        if self.storage.read_only() || self.in_doubt() {
+            return;
+        }
+        while let Some(mut obsolete) = self.jobs.obsolete_files.take() {
+            let _ = self.jobs.remove(&mut obsolete);
+        }
+    }
+
     /// Refuses a child process that was forked from the process that opened the store. Called before any lock
     /// is taken: a thread that the child does not have may hold it.
     pub(crate) fn owned(&self) -> Result<()> {

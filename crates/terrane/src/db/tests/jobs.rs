@@ -94,6 +94,23 @@ fn a_volume_shrinks_when_the_jobs_are_done_that_drop_most_of_what_it_held() {
 }
 
 #[test]
+fn closing_removes_the_files_that_the_last_reader_held() {
+    let vfs = faulty();
+    let (db, _) = store(&vfs);
+    let keyspace = db.default_keyspace();
+    for seed in [1, 2] {
+        fill(&db, 300, seed);
+        db.flush().unwrap();
+    }
+    let cursor = keyspace.cursor(..).unwrap();
+    keyspace.compact_range(..).unwrap();
+    assert_eq!(tables(&vfs).len(), 3, "the cursor holds the inputs");
+    drop((cursor, keyspace));
+    db.close().unwrap();
+    assert_eq!(tables(&vfs).len(), 1);
+}
+
+#[test]
 fn a_merge_tells_each_share_of_its_progress_once() {
     let vfs = faulty();
     let (db, events) = store(&vfs);
