@@ -1,4 +1,4 @@
-/** The visualizer attached to a process that runs: what `terrane serve` tells is seen. */
+/** The visualizer attached to a process that runs: what `terrane shell --events` reports is seen. */
 
 import { type ChildProcessWithoutNullStreams } from "node:child_process";
 import { once } from "node:events";
@@ -25,8 +25,8 @@ const test = base.extend<Serving>({
   serve: async ({ folder }, use) => {
     const running: ChildProcessWithoutNullStreams[] = [];
     await use(async (...args) => {
-      const listen = ["--listen", "127.0.0.1:0", "--create"];
-      const child = terraneRunning("serve", join(folder, "db"), ...listen, ...args);
+      const listen = ["--events", "127.0.0.1:0", "--create"];
+      const child = terraneRunning("shell", join(folder, "db"), ...listen, ...args);
       running.push(child);
       // It is read to its end, or a later message would have nowhere to go.
       const [said] = (await once(createInterface(child.stderr), "line")) as [string];

@@ -3,8 +3,7 @@
 use crate::args::{InKeyspace, InStore, Working};
 use crate::commands::{
     bench, check, checkpoint, compact, completions, count, delete, export, get, import, keyspaces,
-    levels, load, man, policies, policy, put, quarantine, repair, scan, serve, shell, simulate,
-    stats,
+    levels, load, man, policies, policy, put, quarantine, repair, scan, shell, simulate, stats,
 };
 use crate::exit::{self, Failure};
 use clap::{CommandFactory, Parser, Subcommand};
@@ -45,8 +44,6 @@ pub enum Command {
     Count(InKeyspace<count::CountArgs>),
     #[command(after_help = shell::EXAMPLES)]
     Shell(Working<shell::ShellArgs>),
-    #[command(after_help = serve::EXAMPLES)]
-    Serve(Working<serve::ServeArgs>),
     Stats(InStore<stats::StatsArgs>),
     Levels(InKeyspace<levels::LevelsArgs>),
     Check(InStore<check::CheckArgs>),
@@ -83,7 +80,6 @@ impl Command {
             Self::Scan(args) => scan::run(args),
             Self::Count(args) => count::run(args),
             Self::Shell(args) => shell::run(args),
-            Self::Serve(args) => serve::run(args),
             Self::Stats(args) => stats::run(args),
             Self::Levels(args) => levels::run(args),
             Self::Check(args) => check::run(args),

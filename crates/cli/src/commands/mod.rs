@@ -21,7 +21,6 @@ pub mod put;
 pub mod quarantine;
 pub mod repair;
 pub mod scan;
-pub mod serve;
 pub mod shell;
 pub mod simulate;
 pub mod stats;

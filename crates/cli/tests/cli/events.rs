@@ -1,4 +1,4 @@
-//! `serve`: the event stream, as a page reads it.
+//! `shell --events`: the event stream, as a page reads it.
 
 use crate::place::Place;
 use serde_json::Value;
@@ -16,7 +16,7 @@ struct Served {
 
 impl Served {
     fn start(place: &Place, args: &[&str]) -> Self {
-        let all = [&["serve", "db", "--listen", "127.0.0.1:0"], args].concat();
+        let all = [&["shell", "db", "--events", "127.0.0.1:0"], args].concat();
         let mut child = place
             .terrane(&all)
             .stdin(Stdio::piped())
@@ -153,12 +153,16 @@ fn pages_of_other_origins_read_it_if_they_are_allowed() {
 fn what_is_no_address_or_no_origin_is_refused_with_one_that_is() {
     let place = Place::new();
     let refused = |option: &str, given: &str, example: &str| {
-        let run = place.run(&["serve", "db", "--create", option, given]);
+        let mut shell = vec!["shell", "db", "--create", option, given];
+        if option != "--events" {
+            shell.extend(["--events", "127.0.0.1:0"]);
+        }
+        let run = place.run(&shell);
         assert_eq!(run.code, Some(2), "{}", run.err);
         assert!(run.err.contains(given) && run.err.contains(example), "{}", run.err);
     };
     for listen in ["localhost:4540", "127.0.0.1", "127.0.0.1:99999"] {
-        refused("--listen", listen, "for example: 127.0.0.1:4540");
+        refused("--events", listen, "for example: 127.0.0.1:4540");
     }
     for origin in ["example.org", "http://localhost:8080/", "http://", "*"] {
         refused("--allow-origin", origin, "for example: http://localhost:8080");
@@ -173,9 +177,9 @@ fn other_names_paths_and_methods_are_refused() {
     assert!(head.starts_with("HTTP/1.1 403"), "{head}");
     let (head, _) = served.get("/", "");
     assert!(head.starts_with("HTTP/1.1 404"), "{head}");
-    place.run(&["serve", "db", "--listen", &served.address]).fails(5, &["in use"]);
-    place.run(&["serve", "gone"]).fails(4, &["gone"]);
-    let taken = ["serve", "other", "--create", "--listen", &served.address];
+    place.run(&["shell", "db", "--events", &served.address]).fails(5, &["in use"]);
+    place.run(&["shell", "gone", "--events", "127.0.0.1:0"]).fails(4, &["gone"]);
+    let taken = ["shell", "other", "--create", "--events", &served.address];
     place.run(&taken).fails(7, &["could not listen on", &served.address]);
 }
 

@@ -9,6 +9,8 @@ mod copies;
 #[cfg(test)]
 mod crash;
 #[cfg(test)]
+mod events;
+#[cfg(test)]
 mod foreign;
 #[cfg(test)]
 mod help;
@@ -24,8 +26,6 @@ mod ranges;
 mod read_only;
 #[cfg(test)]
 mod repair;
-#[cfg(test)]
-mod serve;
 #[cfg(test)]
 mod shell;
 #[cfg(test)]

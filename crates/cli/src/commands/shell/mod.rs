@@ -5,24 +5,30 @@
 //! * `interactive` - lines typed on a terminal.
 //! * `complete` - completion there.
 //! * `history` - the file that keeps these lines.
+//! * `events` - what the keyspace does meanwhile, for the visualizer.
 
 mod command;
 mod complete;
+mod events;
 mod history;
 mod interactive;
 
 use crate::args::Working;
 use crate::exit::{Exit, Failure};
+use crate::interrupt;
 use crate::store::{self, Opened};
 use clap::Args;
 use command::Next;
+use events::EventsArgs;
 use std::io::{self, BufRead, IsTerminal, Read};
+use std::thread::{self, JoinHandle};
 
 pub const EXAMPLES: &str = "\
 Examples:
   terrane shell db                                   `help` lists the commands
   terrane shell db --read-only
   printf 'put a 1\\nput b 2\\ncount\\n' | terrane shell db --create
+  terrane shell db --events 127.0.0.1:4540 --allow-origin localhost   visualizer: File, Attach
 
 A terminal has history, kept in ~/.terrane_history or the file that TERRANE_HISTORY names, unless that
 is another program's, and completion with Tab. Pasted lines are a command each. Piped input runs line by
@@ -44,23 +50,44 @@ pub struct ShellArgs {
     /// Create the store and the keyspace if they do not exist
     #[arg(long)]
     pub create: bool,
+    #[command(flatten)]
+    pub events: EventsArgs,
 }
 
 /// Opens the store and runs commands until the input ends.
 pub fn run(shell: &Working<ShellArgs>) -> Result<(), Failure> {
     let mut opened = open(shell)?;
-    run_on(&mut opened)?;
+    let server = events::serve(&opened, &shell.args.events)?;
+    if io::stdin().is_terminal() && io::stdout().is_terminal() {
+        interactive::run(&mut opened)?;
+    } else if let Some(server) = server {
+        interrupt::listen()?;
+        let db = opened.db.clone();
+        run_until_signal(opened, server)?;
+        return Ok(db.close()?);
+    } else {
+        run_lines(&mut opened, io::stdin().lock())?;
+    }
     opened.close()
 }
 
-/// Runs commands on an open store until the input ends.
-pub fn run_on(opened: &mut Opened) -> Result<(), Failure> {
-    if is_interactive() { interactive::run(opened) } else { run_lines(opened, io::stdin().lock()) }
-}
-
-/// Whether commands are typed.
-pub fn is_interactive() -> bool {
-    io::stdin().is_terminal() && io::stdout().is_terminal()
+/// Runs the commands of standard input beside this thread, which hears of a signal while they wait for
+/// another line. Fails if a command panics or the server stops.
+fn run_until_signal(mut opened: Opened, server: JoinHandle<()>) -> Result<(), Failure> {
+    let lines = move || run_lines(&mut opened, io::stdin().lock());
+    let mut commands = Some(interrupt::spawn("commands", lines)?);
+    while interrupt::check().is_ok() {
+        if server.is_finished() {
+            return Err(interrupt::ended(server));
+        }
+        if commands.as_ref().is_some_and(JoinHandle::is_finished)
+            && let Some(ended) = commands.take()
+        {
+            interrupt::join(ended)??;
+        }
+        thread::sleep(interrupt::PATIENCE);
+    }
+    Ok(())
 }
 
 fn open(Working { at, args, background }: &Working<ShellArgs>) -> Result<Opened, Failure> {

@@ -42,7 +42,7 @@ pub fn serve(
     let address = listener.local_addr()?;
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let site = Arc::new(Site { origins, watchers });
-    let thread = thread::Builder::new().name("terrane-serve".into()).spawn(move || {
+    let thread = thread::Builder::new().name("terrane-events".into()).spawn(move || {
         if let Err(e) = runtime.block_on(accept(listener, site)) {
             Failure::io("accept connections", &e).print();
         }
