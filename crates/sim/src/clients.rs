@@ -188,7 +188,7 @@ impl Simulation {
                 found = probe.found.or(found);
             });
         }
-        let values = self.value_blocks(found.filter(|e| !e.is_delete()));
+        let values = self.value_blocks(found.filter(|e| e.is_value()));
         let (end, read) = self.read_blocks(blocks.iter().chain(&values), now);
         self.meters.add(|sums| sums.get_blocks += read);
         if self.scheduler.looked_up(blocks.iter().map(|(table, _)| *table)) {

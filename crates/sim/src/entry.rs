@@ -1,5 +1,7 @@
 //! Entries without values: a key, a sequence number, put or delete.
 
+use terrane_types::resolve::{Kind, Reader, Sight, Version};
+
 /// One version of a key, in 16 bytes. They sort by key, then newest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Entry(u128);
@@ -21,6 +23,17 @@ impl Entry {
 
     pub(crate) fn seq(self) -> u64 {
         self.tag() >> 1
+    }
+
+    /// The version, as the rule of versions has it.
+    pub(crate) fn version(self) -> Version {
+        let kind = if self.is_delete() { Kind::Delete } else { Kind::Put };
+        Version { seq: self.seq(), kind }
+    }
+
+    /// Whether a reader of the newest versions finds a value, if this is the newest version of its key.
+    pub(crate) fn is_value(self) -> bool {
+        Reader::NEWEST.sight(self.version()) == Sight::Value
     }
 
     pub(crate) fn is_delete(self) -> bool {

@@ -136,8 +136,10 @@ impl Simulation {
     fn outcome(&self, found: Option<Entry>, passed: bool) -> ReadStep {
         match found {
             None => ReadStep::Absent { false_positive: passed },
-            Some(entry) if entry.is_delete() => ReadStep::Tombstone { sequence: entry.seq() },
-            Some(entry) => ReadStep::Value { sequence: entry.seq(), bytes: self.sizes.value },
+            Some(entry) if entry.is_value() => {
+                ReadStep::Value { sequence: entry.seq(), bytes: self.sizes.value }
+            }
+            Some(entry) => ReadStep::Tombstone { sequence: entry.seq() },
         }
     }
 }

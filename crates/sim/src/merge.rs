@@ -2,7 +2,7 @@
 //!
 //! 1. The inputs are concatenated and sorted. Each of them is sorted already, and the standard
 //!    library's sort merges sorted stretches.
-//! 2. The newest version of each key is kept: there are no snapshots.
+//! 2. Of each key the engine's rule keeps what the newest reader sees ([`DropRule`]): there are no snapshots.
 //! 3. A tombstone is dropped if nothing older of its key lies below ([`TombstoneRule`]).
 //! 4. A table is cut where the next key is at or above the next of the cuts, between two prefixes if the
 //!    plan says so, and once the table has reached its size, as in the engine.
@@ -10,19 +10,25 @@
 use crate::entry::{Entry, Sizes};
 use std::sync::Arc;
 use terrane_policy::{PrefixSplit, TombstoneRule};
+use terrane_types::resolve::{DropRule, Fate, Reader};
 
 /// Steps 1 to 3. Without a rule every tombstone stays.
 pub(crate) fn merge<'a>(
     inputs: impl IntoIterator<Item = &'a [Entry]>,
-    rule: Option<&mut TombstoneRule>,
+    mut rule: Option<&mut TombstoneRule>,
 ) -> Vec<Entry> {
     let inputs: Vec<&[Entry]> = inputs.into_iter().collect();
     let mut merged = inputs.concat();
     merged.sort();
-    merged.dedup_by_key(|e| e.key());
-    if let Some(rule) = rule {
-        merged.retain(|e| !e.is_delete() || !rule.may_drop(&e.key().to_be_bytes()));
-    }
+    let (mut versions, mut last) = (DropRule::new(vec![Reader::NEWEST.at]), None);
+    merged.retain(|entry| {
+        let key = entry.key();
+        if last.replace(key) != Some(key) {
+            versions.start_key();
+        }
+        let covered = || rule.as_mut().is_none_or(|rule| !rule.may_drop(&key.to_be_bytes()));
+        versions.judge(entry.version(), covered) != Fate::Dropped
+    });
     merged
 }
 

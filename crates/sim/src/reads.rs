@@ -155,7 +155,7 @@ pub(crate) fn scan(
         let Some(Reverse((entry, number))) = heads.pop() else { break };
         if last != Some(entry.key()) {
             last = Some(entry.key());
-            found.extend(Some(entry).filter(|entry| !entry.is_delete()));
+            found.extend(Some(entry).filter(|entry| entry.is_value()));
         }
         let Some(cursor) = cursors.get_mut(number) else { break };
         let before = cursor.block(per_block);

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use std::cmp::Ordering;
 
 pub use terrane_types::Seq;
+pub use terrane_types::resolve::Kind;
 
 /// The greatest sequence number: 56 bits.
 pub const MAX_SEQ: Seq = (1 << 56) - 1;
@@ -15,39 +16,16 @@ pub const MAX_KEY_BYTES: usize = 65_535;
 /// The longest value, in bytes. Values may be empty.
 pub const MAX_VALUE_BYTES: usize = 64 << 20;
 
-/// The kind of an entry, stored as one byte. Numbers 2 to 5 are reserved for range deletes, merges,
-/// values that expire and separated values; only later releases write other kinds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[repr(u8)]
-pub enum Kind {
-    /// A tombstone: the key is deleted.
-    Delete = 0,
-    /// The key has this value.
-    Put = 1,
-}
-
-impl Kind {
-    /// The kind with this number, if this release knows it.
-    #[must_use]
-    pub fn from_byte(byte: u8) -> Option<Self> {
-        match byte {
-            0 => Some(Kind::Delete),
-            1 => Some(Kind::Put),
-            _ => None,
-        }
-    }
-
-    /// The error for an entry in `file` of a kind that this release does not know.
-    #[cold]
-    pub fn newer(file: &str, byte: u8) -> Error {
-        let known = "puts and deletes";
-        match byte {
-            2 => Error::newer_format(file, "a range delete", known),
-            3 => Error::newer_format(file, "a merge", known),
-            4 => Error::newer_format(file, "a value that expires", known),
-            5 => Error::newer_format(file, "a separated value", known),
-            other => Error::newer_format(file, format_args!("an entry of kind {other}"), known),
-        }
+/// The error for an entry in `file` of a kind that this release does not know.
+#[cold]
+pub fn newer_kind(file: &str, byte: u8) -> Error {
+    let known = "puts and deletes";
+    match byte {
+        2 => Error::newer_format(file, "a range delete", known),
+        3 => Error::newer_format(file, "a merge", known),
+        4 => Error::newer_format(file, "a value that expires", known),
+        5 => Error::newer_format(file, "a separated value", known),
+        other => Error::newer_format(file, format_args!("an entry of kind {other}"), known),
     }
 }
 

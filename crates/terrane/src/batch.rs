@@ -10,7 +10,7 @@
 //! one key the last counts.
 
 use crate::codec::{Decoder, put_bytes, put_varint};
-use crate::entry::{Kind, MAX_KEY_BYTES, MAX_VALUE_BYTES, check_limits};
+use crate::entry::{Kind, MAX_KEY_BYTES, MAX_VALUE_BYTES, check_limits, newer_kind};
 use crate::error::{Corruption, Error, Result};
 use crate::keyspace::KeyspaceId;
 
@@ -231,7 +231,7 @@ impl BatchDamage {
     #[cold]
     pub fn within(self, file: &str, offset: u64) -> Error {
         match self.newer {
-            Some(kind) => Kind::newer(file, kind),
+            Some(kind) => newer_kind(file, kind),
             None => {
                 let at = offset + self.offset as u64;
                 Corruption::new(file, at, self.expected, self.found).into()

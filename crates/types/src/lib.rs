@@ -7,6 +7,7 @@
 //!   [`Totals`]. A [`ShapeEdit`] makes the next one.
 //! * [`plan`] has the nouns of compaction: groups, destinations, actions, changes of levels; a [`Reason`]
 //!   says why, in words and numbers.
+//! * [`resolve`] is the rule of versions: what a reader sees of a key, and what a merge keeps.
 //! * [`Sequence`], [`SharedMap`], [`vec_map`], [`sort_by`] and [`Flatten`] are the collections and algorithms under
 //!   these. A browser downloads the code, so each of them exists once instead of once per type.
 //! * [`json`] is how a browser gets any of it.
@@ -25,6 +26,7 @@ pub mod plan;
 pub mod prefix;
 pub mod ratio;
 pub mod reason;
+pub mod resolve;
 pub mod run;
 pub mod sequence;
 pub mod shape;

@@ -3,15 +3,19 @@
 //! 1. A [`Source`] is a cursor over one sorted sequence: a memtable or a run.
 //! 2. A [`MergeCursor`] merges many of them into one sequence.
 //! 3. An [`MvccCursor`] on top shows the keys and values visible at one sequence number.
+//! 4. `resolve` decides which versions those are, and which ones a merge keeps.
 
 mod merge;
 mod mvcc_cursor;
 mod range;
+mod resolve;
 mod source;
 
 pub use crate::cursor::Cursor;
 pub use crate::trace::{Origin, ReadCounters, ReadCounts, ReadTracer, Step, Trace, Verdict};
 pub use merge::MergeCursor;
-pub use mvcc_cursor::{MvccCursor, known_kind};
+pub use mvcc_cursor::MvccCursor;
 pub use range::Range;
+pub use resolve::{Resolver, sight};
 pub use source::Source;
+pub use terrane_types::resolve::{Fate, Sight};

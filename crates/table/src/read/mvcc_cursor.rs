@@ -1,15 +1,15 @@
 //! The MVCC cursor: the keys and values visible at one sequence number, in either direction.
 //!
 //! The merging cursor below yields every version of every key. This one yields, for each key in
-//! range, the newest version at or below its sequence number, unless that is a tombstone.
+//! range, the newest version at or below its sequence number, unless that is a tombstone (`resolve`).
 //!
 //! * Forward, a key's versions come newest first: take the first visible one and skip the rest.
 //! * Backward, they come oldest first: remember the last visible one until the key changes. The
 //!   merging cursor is then one key ahead of the pair returned.
 
-use super::{MergeCursor, Range, Source};
+use super::{MergeCursor, Range, Sight, Source, sight};
 use crate::cursor::Cursor;
-use crate::entry::{Kind, MAX_SEQ, Seq, Tag, same_key};
+use crate::entry::{MAX_SEQ, Seq, Tag, same_key};
 use crate::error::Result;
 use crate::trace::ReadTracer;
 use std::ops::Bound;
@@ -174,21 +174,15 @@ impl MvccCursor {
     /// Moves forward to the next visible pair in range.
     fn find_forward(&mut self) -> Result<bool> {
         while self.merge.valid() && self.range.below_end(self.merge.key()) {
-            let tag = self.merge.tag();
-            if tag.seq() > self.seq {
+            let Some(sight) = sight(self.merge.tag(), self.seq)? else {
                 self.merge.next()?;
                 continue;
+            };
+            self.state = State::Forward;
+            if sight == Sight::Value {
+                return Ok(true);
             }
-            match known_kind(tag)? {
-                Kind::Put => {
-                    self.state = State::Forward;
-                    return Ok(true);
-                }
-                Kind::Delete => {
-                    self.state = State::Forward;
-                    self.skip_versions()?;
-                }
-            }
+            self.skip_versions()?;
         }
         self.state = State::Ended;
         Ok(false)
@@ -202,8 +196,8 @@ impl MvccCursor {
             self.key.extend_from_slice(self.merge.key());
             let mut live = false;
             while self.merge.valid() && same_key(self.merge.key(), &self.key) {
-                if self.merge.tag().seq() <= self.seq {
-                    live = known_kind(self.merge.tag())? == Kind::Put;
+                if let Some(sight) = sight(self.merge.tag(), self.seq)? {
+                    live = sight == Sight::Value;
                     self.value.clear();
                     self.value.extend_from_slice(self.merge.value());
                 }
@@ -216,14 +210,6 @@ impl MvccCursor {
         self.state = State::Ended;
         Ok(false)
     }
-}
-
-/// The kind of an entry read from a table.
-///
-/// # Errors
-/// [`NewerFormat`](crate::error::ErrorKind::NewerFormat) for a kind that this release does not know.
-pub fn known_kind(tag: Tag) -> Result<Kind> {
-    tag.kind().ok_or_else(|| Kind::newer("a table", tag.kind_byte()))
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ use super::open_table::OpenTable;
 use super::properties::Properties;
 use super::reader::Table;
 use crate::codec::{escaped, key_hash};
-use crate::entry::{Kind, Tag, compare};
+use crate::entry::{Tag, compare, newer_kind};
 use crate::error::{Corruption, Error, ErrorKind, Result};
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -341,7 +341,7 @@ impl TableCheck {
                 return wrong("an entry at or below the block's separator");
             }
             if tag.kind().is_none() {
-                self.report(Kind::newer(opened.file.name(), tag.kind_byte()));
+                self.report(newer_kind(opened.file.name(), tag.kind_byte()));
             }
             if restarts.next_if_eq(&at).is_some() && cursor.block().entry(at)?.shared != 0 {
                 return wrong("an entry that shares nothing at a restart point");

@@ -4,14 +4,14 @@
 //! 2. Every version is written, except those that no reader can see.
 //! 3. The tables are durable before one edit names them.
 
-use super::{DropRule, Outcome, TableSetWriter};
+use super::{Outcome, TableSetWriter};
 use crate::entry::Seq;
 use crate::error::Result;
 use crate::keyspace::KeyspaceId;
 use crate::memtable::{Memtable, MemtableCursor};
 use std::sync::Arc;
 use terrane_policy::FlushPlan;
-use terrane_table::read::Cursor;
+use terrane_table::read::{Cursor, Resolver};
 
 /// Writes one memtable.
 pub(crate) struct Flush {
@@ -25,7 +25,7 @@ pub(crate) struct Flush {
 struct Writing {
     plan: FlushPlan,
     cursor: MemtableCursor,
-    drop_rule: DropRule,
+    resolver: Resolver,
     outputs: TableSetWriter,
 }
 
@@ -44,24 +44,24 @@ impl Flush {
         &mut self,
         plan: FlushPlan,
         outputs: TableSetWriter,
-        drop_rule: DropRule,
+        resolver: Resolver,
     ) -> Result<()> {
         let mut cursor = self.memtable.cursor();
         cursor.seek_first()?;
-        self.writing = Some(Writing { plan, cursor, drop_rule, outputs });
+        self.writing = Some(Writing { plan, cursor, resolver, outputs });
         Ok(())
     }
 
     /// Writes about so many bytes; returns the tables when all are written.
     pub fn step(&mut self, bytes: u64) -> Result<Option<Outcome>> {
-        let Some(Writing { plan, cursor, drop_rule, outputs }) = &mut self.writing else {
+        let Some(Writing { plan, cursor, resolver, outputs }) = &mut self.writing else {
             return Ok(None);
         };
         let mut left = bytes;
         while cursor.valid() {
             let (key, tag, value) = (cursor.key(), cursor.tag(), cursor.value());
             // Level 0 is the newest: whatever a tombstone hides lies below it.
-            outputs.take(key, tag, value, drop_rule.judge(key, tag, |_| true))?;
+            outputs.take(key, tag, value, resolver.judge(key, tag, |_| true)?)?;
             left = left.saturating_sub((key.len() + value.len() + 16) as u64);
             cursor.next()?;
             if left == 0 {

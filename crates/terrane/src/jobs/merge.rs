@@ -1,20 +1,20 @@
 //! Merge: a group's inputs become new tables of its destination run; [part](super::shared_merge) by part.
 //!
 //! 1. The runs of the inputs are merged, and read in large chunks that bypass the cache.
-//! 2. [`DropRule`] drops the versions and tombstones that no reader needs.
+//! 2. The [`Resolver`] drops the versions and tombstones that no reader needs.
 //! 3. Outputs are cut at the plan's keys, prefixes and sizes, always between user keys: all versions of a key
 //!    lie in one table.
 //! 4. The outputs are durable before one edit replaces the inputs by them.
 
 use super::shared_merge::Part;
-use super::{DropRule, JobContext, Outcome, Reservation, TableSetWriter, Verdict};
+use super::{JobContext, Outcome, Reservation, TableSetWriter};
 use crate::entry::{MAX_SEQ, Tag};
 use crate::error::Result;
 use crate::event::Event;
 use crate::table::{ReadPattern, RunCursor};
 use terrane_policy::event::MAX_PROGRESS;
 use terrane_policy::{Placed, TombstoneRule};
-use terrane_table::read::{Cursor, MergeCursor, Source, known_kind};
+use terrane_table::read::{Cursor, Fate, MergeCursor, Resolver, Source};
 
 /// The merge of one part of a group, usually of all of it.
 pub(crate) struct Merge {
@@ -22,17 +22,17 @@ pub(crate) struct Merge {
     cursor: Option<MergeCursor>,
     /// The memory of the cursor.
     buffers: Option<Reservation>,
-    drop_rule: DropRule,
+    resolver: Resolver,
     tombstones: TombstoneRule,
     outputs: TableSetWriter,
     read_entries: u64,
 }
 
 impl Merge {
-    pub fn new(outputs: TableSetWriter, part: Part, drop_rule: DropRule) -> Self {
+    pub fn new(outputs: TableSetWriter, part: Part, resolver: Resolver) -> Self {
         let tombstones = part.merge.tombstones.clone();
         let (cursor, buffers, read_entries) = (None, None, 0);
-        Merge { part, cursor, buffers, drop_rule, tombstones, outputs, read_entries }
+        Merge { part, cursor, buffers, resolver, tombstones, outputs, read_entries }
     }
 
     /// Reads about so many bytes; returns the outputs when those of all parts are written.
@@ -127,14 +127,13 @@ impl Merge {
     /// Takes the entry under the cursor into the outputs, if it stays.
     fn take(&mut self, cursor: &MergeCursor) -> Result<()> {
         let (key, tag) = (cursor.key(), cursor.tag());
-        known_kind(tag)?;
-        let verdict = self.drop_rule.judge(key, tag, |key| !self.tombstones.may_drop(key));
-        if verdict == Verdict::Dropped {
+        let fate = self.resolver.judge(key, tag, |key| !self.tombstones.may_drop(key))?;
+        if fate == Fate::Dropped {
             return Ok(());
         }
         let (merge, read) = (&self.part.merge, self.read_entries);
         self.outputs.note_left(|| merge.total_bytes.saturating_sub(merge.bytes_of(read)));
-        self.outputs.take(key, tag, cursor.value(), verdict)
+        self.outputs.take(key, tag, cursor.value(), fate)
     }
 
     /// The merge is abandoned. What was written is thrown away, or left where an edit may have `named`

@@ -2,13 +2,11 @@
 //!
 //! 1. `Flush` writes a memtable as a run of level 0; `Merge` a group's inputs, or a part of
 //!    them (`SharedMerge`), as new tables.
-//! 2. `TableSetWriter` builds tables and opens them; `DropRule` says which versions stay,
-//!    and until when.
+//! 2. `TableSetWriter` builds tables and opens them; a `Resolver` decides which versions stay, and until when.
 //! 3. All work in a [`JobContext`], their buffers within the memory budget (`memory`). None of them
 //!    knows the engine: a job's last step returns an [`Outcome`], which the engine installs.
 
 mod context;
-mod drop_rule;
 mod flush;
 mod memory;
 mod merge;
@@ -20,7 +18,6 @@ mod table_set_writer;
 pub use progress::Progress;
 
 pub(crate) use context::JobContext;
-pub(crate) use drop_rule::{DropRule, Verdict};
 pub(crate) use flush::Flush;
 pub(crate) use memory::{JobMemory, Reservation};
 pub(crate) use merge::Merge;

@@ -1,6 +1,6 @@
 //! The tables that a job builds.
 
-use super::{JobContext, Reservation, Verdict};
+use super::{JobContext, Reservation};
 use crate::entry::Tag;
 use crate::error::Result;
 use crate::keyspace::KeyspaceId;
@@ -10,6 +10,7 @@ use crate::table::{TableOptions, TableWriter};
 use crate::version::LiveTable;
 use std::sync::Arc;
 use terrane_policy::{FilterBits, Histogram, PrefixSplit, Prefixes, TableId, TableInfo};
+use terrane_table::read::Fate;
 
 struct Building {
     id: TableId,
@@ -118,11 +119,11 @@ impl TableSetWriter {
     }
 
     /// Appends an entry, unless it is dropped.
-    pub fn take(&mut self, key: &[u8], tag: Tag, value: &[u8], verdict: Verdict) -> Result<()> {
-        if verdict != Verdict::Dropped {
+    pub fn take(&mut self, key: &[u8], tag: Tag, value: &[u8], fate: Fate) -> Result<()> {
+        if fate != Fate::Dropped {
             self.add(key, tag, value)?;
         }
-        if let (Verdict::KeptUntil(until), Some(building)) = (verdict, &mut self.building) {
+        if let (Fate::KeptUntil(until), Some(building)) = (fate, &mut self.building) {
             building.writer.note_kept(value.len(), until);
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! Reading: gets, scans, their traces, and the snapshots that merges must respect.
 
 use crate::engine::{Engine, KeyspaceInner};
-use crate::entry::{Kind, MAX_SEQ, Seq, Tag};
+use crate::entry::{MAX_SEQ, Seq, Tag};
 use crate::error::{Closed, Result};
 use crate::keyspace::KeyspaceId;
 use crate::read::Cursor;
@@ -10,7 +10,9 @@ use crate::sync::lock;
 use crate::table::{ReadPattern, key_hash};
 use crate::version::{FilterCounters, SuperVersion};
 use std::sync::Arc;
-use terrane_table::read::{MvccCursor, Range, ReadCounters, ReadTracer, Source, Trace, known_kind};
+use terrane_table::read::{
+    MvccCursor, Range, ReadCounters, ReadTracer, Sight, Source, Trace, sight,
+};
 
 #[cfg(test)]
 mod tests;
@@ -244,19 +246,20 @@ fn search(
         {
             tracer.found(tag, value.len());
             out.extend_from_slice(value);
-            return is_put(tag);
+            return is_value(tag, seq);
         }
         tracer.absent(false, || Ok(memtable.get(key, MAX_SEQ).is_some()))?;
     }
     tracer.tables();
     match super_version.tree.get(key, hash, seq, out, tracer, counters)? {
-        Some(tag) => is_put(tag),
+        Some(tag) => is_value(tag, seq),
         None => Ok(false),
     }
 }
 
-fn is_put(tag: Tag) -> Result<bool> {
-    Ok(known_kind(tag)? == Kind::Put)
+/// Whether a reader at `seq` sees a value, if this is the newest version that it reaches.
+fn is_value(tag: Tag, seq: Seq) -> Result<bool> {
+    Ok(sight(tag, seq)? == Some(Sight::Value))
 }
 
 /// A cursor over a super version, with a read tracer for each part.

@@ -2,11 +2,12 @@
 
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::jobs::{DropRule, Flush, Merge, Outcome, Progress, TableSetWriter};
+use crate::jobs::{Flush, Merge, Outcome, Progress, TableSetWriter};
 use crate::keyspace::KeyspaceId;
 use crate::version::ObsoleteFile;
 use std::sync::Arc;
 use terrane_policy::Group;
+use terrane_table::read::Resolver;
 
 /// What a job does.
 pub(crate) enum Work {
@@ -188,7 +189,7 @@ fn plan(engine: &Engine, flush: &mut Flush) -> Result<()> {
         u64::MAX,
         plan.filter_bits,
     );
-    flush.plan(plan, outputs, DropRule::new(engine.snapshot_list()))
+    flush.plan(plan, outputs, Resolver::new(engine.snapshot_list()))
 }
 
 impl Drop for Job {

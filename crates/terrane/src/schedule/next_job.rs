@@ -12,7 +12,7 @@ use crate::engine::{Begun, Engine, FlushStatus, State};
 use crate::entry::Seq;
 use crate::error::Error;
 use crate::event::Event;
-use crate::jobs::{DropRule, Flush, Merge, Part, SharedMerge, TableSetWriter};
+use crate::jobs::{Flush, Merge, Part, SharedMerge, TableSetWriter};
 use crate::keyspace::KeyspaceId;
 use crate::schedule::{Job, Work};
 use crate::sync::atomic::Ordering;
@@ -20,6 +20,7 @@ use crate::sync::lock;
 use crate::version::Tree;
 use std::sync::Arc;
 use terrane_policy::{Action, Group, Running, TombstoneRule};
+use terrane_table::read::Resolver;
 
 /// Which jobs an executor can take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -200,8 +201,8 @@ impl Engine {
             *filter_bits,
         )
         .splitting(*split);
-        let drop_rule = DropRule::new(self.snapshot_list());
-        Some(Work::Merge(Box::new(Merge::new(outputs, part, drop_rule))))
+        let resolver = Resolver::new(self.snapshot_list());
+        Some(Work::Merge(Box::new(Merge::new(outputs, part, resolver))))
     }
 
     /// A job failed: if `rest` says so, background work rests until it is asked for again.

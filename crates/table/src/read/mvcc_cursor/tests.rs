@@ -1,4 +1,5 @@
 use super::*;
+use crate::entry::Kind;
 use crate::memtable::Memtable;
 use proptest::prelude::*;
 use std::collections::BTreeMap;

@@ -3,7 +3,7 @@
 use super::*;
 use crate::codec::put_varint;
 use crate::error::ErrorKind;
-use crate::read::known_kind;
+use crate::read::sight;
 use crate::table::block_codec::PartEncoder;
 use crate::table::block_codec::seed;
 use crate::table::block_writer::BlockWriter;
@@ -406,12 +406,12 @@ fn reads_and_check_refuse_a_later_kind_of_entry_by_name() {
         let entries = [1, kind].map(|kind: u8| (vec![kind], Tag(7 << 8 | u64::from(kind)), vec![]));
         let table = table(&entries, 1, &TableOptions::default());
         let found = table.get(&[kind], MAX_SEQ).unwrap().unwrap();
-        for refused in [known_kind(found.0).err(), table.check().err()] {
+        for refused in [sight(found.0, MAX_SEQ).err(), table.check().err()] {
             let refused = refused.map(Error::into_kind);
             let Some(ErrorKind::NewerFormat(newer)) = refused else { panic!("{refused:?}") };
             assert_eq!(newer.found, name);
         }
-        assert!(known_kind(table.get(&[1], MAX_SEQ).unwrap().unwrap().0).is_ok());
+        assert!(sight(table.get(&[1], MAX_SEQ).unwrap().unwrap().0, MAX_SEQ).is_ok());
     }
 }
 

@@ -4,14 +4,14 @@ use super::doubt::{Covered, Doubts, Part};
 use super::{Known, Salvaged, Sources};
 use crate::batch::WriteBatch;
 use crate::db::{Db, Keyspace};
-use crate::entry::{Kind, Tag};
+use crate::entry::{MAX_SEQ, Tag, newer_kind};
 use crate::error::Result;
 use crate::memtable::MemtableCursor;
 use crate::options::Durability;
 use crate::table::Salvage;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
-use terrane_table::read::Cursor;
+use terrane_table::read::{Cursor, Sight, sight};
 
 /// Bytes of rows at which a batch is written.
 const BATCH_BYTES: usize = 1 << 20;
@@ -143,10 +143,11 @@ impl Merge<'_> {
         file: &str,
         rows: &mut Rows,
     ) -> Result<Result<(), String>> {
-        let put = tag.kind() == Some(Kind::Put);
+        let sight = sight(tag, MAX_SEQ);
+        let put = matches!(sight, Ok(Some(Sight::Value)));
         let doubtful = self.doubts.doubt(key, tag.seq(), put);
-        if tag.kind().is_none() {
-            let newer = Kind::newer(file, tag.kind_byte()).to_string();
+        if sight.is_err() {
+            let newer = newer_kind(file, tag.kind_byte()).to_string();
             let own = || Some(key.to_vec());
             let (keyspace, from, through) = (Some(self.id), own(), own());
             let part = Part::everything(file, newer.clone(), tag.seq());

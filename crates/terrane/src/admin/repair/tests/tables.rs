@@ -1,6 +1,7 @@
 //! Tables that are not what they should be, and the new store's batches.
 
 use super::*;
+use crate::entry::newer_kind;
 use crate::storage::Commit;
 use crate::table::TableWriter;
 use crate::version::Change;
@@ -143,7 +144,7 @@ fn an_entry_of_a_later_release_hides_older_ones_and_is_told_of_its_table() {
     let (target, report) = store.repair();
     assert_eq!((get(&target, "key"), get(&target, "other").as_deref()), (None, Some("row")));
     let newer = of_file(&report, &FileId::table(number).to_string());
-    let told = Kind::newer(&newer.file, 3).to_string();
+    let told = newer_kind(&newer.file, 3).to_string();
     assert!(told.contains(&newer.file));
     assert_eq!((&newer.lost, newer.entries), (&vec![told], 2));
     assert!(of_file(&report, &name).lost.is_empty() && !report.complete);

@@ -1,0 +1,63 @@
+//! The resolver of entries: the rule of versions ([`terrane_types::resolve`]) over keys and tags, which every read and
+//! every merge asks.
+//!
+//! An entry of a kind that only a later release knows is an error where a reader or a merge meets it, and none where
+//! it is newer than the reader's moment.
+
+use crate::entry::{Kind, Seq, Tag, newer_kind, same_key};
+use crate::error::Result;
+use terrane_types::resolve::{DropRule, Fate, Reader, Sight, Version};
+
+/// Returns what a reader at `at` sees of a key if this is the newest of its versions up to there; `None` if the
+/// version is newer.
+///
+/// # Errors
+/// [`NewerFormat`](crate::error::ErrorKind::NewerFormat) for a kind that this release does not know.
+#[inline]
+pub fn sight(tag: Tag, at: Seq) -> Result<Option<Sight>> {
+    let reader = Reader { at };
+    if !reader.reaches(tag.seq()) {
+        return Ok(None);
+    }
+    version(tag).map(|version| Some(reader.sight(version)))
+}
+
+#[inline]
+fn version(tag: Tag) -> Result<Version> {
+    let kind: Kind = tag.kind().ok_or_else(|| newer_kind("a table", tag.kind_byte()))?;
+    Ok(Version { seq: tag.seq(), kind })
+}
+
+/// Decides which entries a flush or a merge keeps. They come in order: keys ascending, versions newest first.
+pub struct Resolver {
+    rule: DropRule,
+    key: Vec<u8>,
+}
+
+impl Resolver {
+    /// Keeps what readers at these sequence numbers see. They ascend; the last is the newest visible one.
+    #[must_use]
+    pub fn new(readers: Vec<Seq>) -> Self {
+        Resolver { rule: DropRule::new(readers), key: Vec::new() }
+    }
+
+    /// Judges the next entry. `covered` says whether something older of the key may lie below the output; it is
+    /// called only for tombstones.
+    ///
+    /// # Errors
+    /// As for [`sight`].
+    #[inline]
+    pub fn judge(
+        &mut self,
+        key: &[u8],
+        tag: Tag,
+        covered: impl FnOnce(&[u8]) -> bool,
+    ) -> Result<Fate> {
+        if !same_key(key, &self.key) {
+            self.key.clear();
+            self.key.extend_from_slice(key);
+            self.rule.start_key();
+        }
+        Ok(self.rule.judge(version(tag)?, || covered(key)))
+    }
+}
