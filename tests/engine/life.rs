@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use terrane::executor::WorkerPool;
+use terrane::executor::{ThreadExecutor, WorkerPool};
 use terrane::{Db, Durability, Event, Options};
 use terrane_policy::{PolicyOptions, Tiered};
 use terrane_tests::random::Random;
@@ -37,14 +37,13 @@ fn a_hundred_opens_and_closes_leak_nothing() {
 }
 
 /// Memtables of a quarter MiB, which merges follow all the time.
-fn options(pool: Option<WorkerPool>) -> Options {
+fn options() -> Options {
     Options {
         memtable_bytes: 256 << 10,
         wal_file_bytes: 128 << 10,
         cache_bytes: 512 << 10,
         allow_mmap_writes: true,
         policy: PolicyOptions::Tiered(Tiered { size_ratio: 2, ..Tiered::default() }),
-        pool,
         ..Options::small()
     }
 }
@@ -79,7 +78,10 @@ static PANICS: AtomicU64 = AtomicU64::new(0);
 fn live(place: &Path, n: u64, pool: &WorkerPool) {
     // Eight stores in turn: most are opened with merges that an earlier life has not ended.
     let place = place.join(format!("store-{}", n % 8));
-    let db = Db::open(&place, options(n.is_multiple_of(3).then(|| pool.clone()))).unwrap();
+    let db = match n.is_multiple_of(3) {
+        true => Db::open_with(&place, options(), Arc::new(ThreadExecutor::in_pool(pool))).unwrap(),
+        false => Db::open(&place, options()).unwrap(),
+    };
     let snapshot = db.snapshot();
     if n % 4 == 3 {
         db.set_listener(Some(Arc::new(|_, event: &Event| {
@@ -120,7 +122,7 @@ fn open_and_close() {
     assert!(after.memory_kib < warm.memory_kib + OPENS * STORE_KIB / 10, "{warm:?}, {after:?}");
     println!("before {before:?}\nwarm {warm:?}\nafter {after:?}");
     for n in 0..8 {
-        let db = Db::open(place.join(format!("store-{n}")), options(None)).unwrap();
+        let db = Db::open(place.join(format!("store-{n}")), options()).unwrap();
         assert_eq!(db.check().unwrap().damage, []);
     }
 }

@@ -15,9 +15,10 @@ use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use terrane::executor::WorkerPool;
+use terrane::executor::{ThreadExecutor, WorkerPool};
 use terrane::storage::FileId;
 use terrane::{Db, Durability, Keyspace, Options, WriteBatch};
 use terrane_tests::fixtures::sized_policies;
@@ -88,16 +89,16 @@ impl Place {
     }
 }
 
-/// What a round draws.
-fn options(random: &mut Random, pool: &WorkerPool) -> Options {
+/// Opens the store with options and an executor that a round draws.
+fn open(place: &Place, random: &mut Random, pool: &WorkerPool) -> Db {
     let policies = sized_policies(256 << 10, 64 << 10);
     let policy = policies[random.below(policies.len() as u64) as usize].clone();
     let mut among = |choices: &[u64]| choices[random.below(choices.len() as u64) as usize];
-    let pool = match among(&[0, 1, 2, 3, 4]) {
-        0 => Some(pool.clone()),
-        merges => Some(WorkerPool::new(merges as usize)),
+    let executor = match among(&[0, 1, 2, 3, 4]) {
+        0 => ThreadExecutor::in_pool(pool),
+        merges => ThreadExecutor::in_pool(&WorkerPool::new(merges as usize)),
     };
-    Options {
+    let options = Options {
         memtable_bytes: among(&[64 << 10, 256 << 10]),
         wal_file_bytes: 64 << 10,
         max_total_wal_bytes: 1 << 20,
@@ -108,9 +109,9 @@ fn options(random: &mut Random, pool: &WorkerPool) -> Options {
         sync_interval_ms: 20,
         background_bytes_per_second: among(&[0, 0, 0, 8 << 20]),
         policy,
-        pool,
         ..Options::default()
-    }
+    };
+    Db::open_with(place.store(), options, Arc::new(executor)).unwrap()
 }
 
 /// The tables among the files that the store does not have.
@@ -233,10 +234,9 @@ fn mixed_load_keeps_invariants() {
             kills += 1;
             kill(&place, rounds, Duration::from_millis(50 + random.below(400)));
         }
-        let options = options(&mut random, &pool);
-        let db = Db::open(place.store(), options.clone()).unwrap();
+        let db = open(&place, &mut random, &pool);
         verify(&db, &place, &mut models);
-        db.default_keyspace().set_policy(&options.policy).unwrap();
+        db.default_keyspace().set_policy(&db.engine().options().policy).unwrap();
         load(&db, &place, &models, rounds, Duration::from_millis(random.below(600)));
         if random.one_in(4) {
             assert_eq!(db.check().unwrap().damage, []);
@@ -273,7 +273,7 @@ fn mixed_load_keeps_invariants() {
         assert_eq!(rest(after), rest(before));
         assert!(after.memory_kib < warm.memory_kib + GROWTH_KIB, "memory has grown");
     }
-    let db = Db::open(place.store(), options(&mut random, &pool)).unwrap();
+    let db = open(&place, &mut random, &pool);
     verify(&db, &place, &mut models);
 }
 
@@ -299,7 +299,7 @@ fn write_until_killed() {
     let Some(place) = std::env::var_os(PLACE) else { return };
     let round: u64 = std::env::var("TERRANE_TEST_ROUND").unwrap().parse().unwrap();
     let (place, mut random) = (Place(place.into()), Random(round));
-    let db = Db::open(place.store(), options(&mut random, &WorkerPool::new(2))).unwrap();
+    let db = open(&place, &mut random, &WorkerPool::new(2));
     let rows = db.default_keyspace();
     let from = |writer| (number(rows.get(last(writer)).unwrap()), Model::new());
     let models: Vec<_> = (0..WRITERS).map(from).collect();

@@ -5,7 +5,7 @@ use crate::{interrupt, waits};
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, value_parser};
 use indicatif::HumanBytes;
-use terrane::executor::{WorkerPool, workers};
+use terrane::executor::workers;
 use terrane::stats::{BackgroundStats, JobStats, Stats};
 use terrane::{Db, Options};
 
@@ -33,7 +33,7 @@ impl Background {
     pub fn of(&self, options: Options) -> Options {
         let bytes = |mib: Option<u64>, default| mib.map_or(default, |mib| mib << 20);
         Options {
-            pool: self.workers.map(WorkerPool::new),
+            workers: self.workers(),
             background_bytes_per_second: bytes(
                 self.background_mib,
                 options.background_bytes_per_second,
@@ -121,12 +121,12 @@ mod tests {
     fn options_that_are_not_given_are_those_of_the_engine() {
         let defaults = Options::default();
         let options = Background::default().of(Options::default());
-        assert!(options.pool.is_none());
-        let of = |o: &Options| (o.background_bytes_per_second, o.hard_pending_compaction_bytes);
+        let of = |o: &Options| {
+            (o.workers, o.background_bytes_per_second, o.hard_pending_compaction_bytes)
+        };
         assert_eq!(of(&options), of(&defaults));
         let given = Background { workers: Some(3), background_mib: Some(5), debt_mib: Some(0) };
         let options = given.of(Options::default());
-        assert_eq!(options.pool.as_ref().map(WorkerPool::merges_max), Some(3));
-        assert_eq!(of(&options), (5 << 20, 0));
+        assert_eq!(of(&options), (3, 5 << 20, 0));
     }
 }

@@ -2,8 +2,6 @@
 
 use crate::error::{Error, Result};
 use crate::event::Listener;
-#[cfg(not(target_arch = "wasm32"))]
-use crate::executor::WorkerPool;
 use crate::memtable::Memtable;
 use crate::table::TableOptions;
 use std::sync::Arc;
@@ -124,11 +122,11 @@ pub struct Options {
     /// Makes a policy of your own for the keyspace of that name. Where it returns `None`, the
     /// keyspace has the policy that is stored with it, which this one leaves as it is.
     pub custom_policy: Option<CustomPolicy>,
-    /// Threads for background work that several stores share; without it, the store has threads of its
-    /// own: as many for merges as [`executor::workers`](crate::executor::workers) says. For
-    /// [`Db::open`](crate::Db::open) and [`Db::open_file`](crate::Db::open_file).
+    /// Merges that run at once, beside a flush and a removal, on threads of the store: by default what
+    /// [`executor::workers`](crate::executor::workers) returns. For [`Db::open`](crate::Db::open) and
+    /// [`Db::open_file`](crate::Db::open_file); other executors have their own.
     #[cfg(not(target_arch = "wasm32"))]
-    pub pool: Option<WorkerPool>,
+    pub workers: usize,
     /// A limit on the input of flushes and merges together, in bytes per second, and so about on what they
     /// write; 0 for none. Flushes come first: merges get what they leave. Native worker threads keep to it;
     /// [`Db::set_background_bytes_per_second`](crate::Db::set_background_bytes_per_second) changes it.
@@ -163,7 +161,7 @@ impl Default for Options {
             policy: PolicyOptions::default().native(),
             custom_policy: None,
             #[cfg(not(target_arch = "wasm32"))]
-            pool: None,
+            workers: crate::executor::workers(),
             #[cfg(not(target_arch = "wasm32"))]
             background_bytes_per_second: 0,
             listener: None,

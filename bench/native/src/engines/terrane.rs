@@ -3,7 +3,7 @@
 use crate::engine::{self, Engine, Session, Settings};
 use anyhow::Result;
 use std::sync::Arc;
-use terrane::executor::{SliceExecutor, WorkerPool};
+use terrane::executor::SliceExecutor;
 use terrane::{Db, Durability, Keyspace, Options, WriteBatch};
 
 struct Store {
@@ -27,10 +27,7 @@ fn open_with(settings: &Settings, options: Options) -> Result<Box<dyn Engine>> {
         memtable_bytes: settings.memtable_bytes,
         max_total_wal_bytes: 4 * settings.memtable_bytes,
         cache_bytes: settings.cache_bytes,
-        pool: settings
-            .workers
-            .filter(|of| *of > 0)
-            .map(|workers| WorkerPool::new(workers as usize)),
+        workers: settings.workers.map_or(options.workers, |workers| workers as usize),
         ..options
     };
     let durability = match settings.durability {

@@ -89,12 +89,13 @@ impl Db {
     /// [`crate::ErrorKind::Busy`] if another process holds it; what [`Engine::open`] says.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn open(path: impl AsRef<std::path::Path>, options: Options) -> Result<Db> {
-        let executor = ThreadExecutor::of(&options);
+        let executor = Arc::new(ThreadExecutor::new(options.workers));
         Db::open_with(path, options, executor)
     }
 
     /// The same with an executor of your own, such as a
-    /// [`ThreadExecutor`](crate::executor::ThreadExecutor) that runs more merges at once.
+    /// [`ThreadExecutor`](crate::executor::ThreadExecutor) that runs more merges at once, or in a
+    /// [`WorkerPool`](crate::executor::WorkerPool) that several stores share.
     ///
     /// # Errors
     /// Those of [`Db::open`].
@@ -117,7 +118,7 @@ impl Db {
     #[cfg(not(target_arch = "wasm32"))]
     pub fn open_file(path: impl AsRef<std::path::Path>, options: Options) -> Result<Db> {
         let volume = hold_file(path.as_ref(), options.create, options.read_only)?;
-        let executor = ThreadExecutor::of(&options);
+        let executor = Arc::new(ThreadExecutor::new(options.workers));
         Db::open_storage(Arc::new(volume), options, executor)
     }
 

@@ -23,7 +23,6 @@ use super::{Executor, no_relief};
 use crate::engine::{Engine, Wait};
 use crate::error::{Closed, Result};
 use crate::jobs::Progress;
-use crate::options::Options;
 use crate::schedule::{Job, JobFilter};
 use crate::stats::BackgroundStats;
 use crate::sync::{Condvar, Mutex, MutexGuard, lock, spawn, wait_at_most};
@@ -308,13 +307,25 @@ impl ThreadExecutor {
         ThreadExecutor::in_pool(&WorkerPool::with(merges_max, 1))
     }
 
-    /// Returns the executor of a native store with these options.
-    pub(crate) fn of(options: &Options) -> Arc<dyn Executor> {
-        let own = || ThreadExecutor::new(workers());
-        Arc::new(options.pool.as_ref().map_or_else(own, ThreadExecutor::in_pool))
-    }
-
     /// An executor that runs jobs in a pool, which other stores may share: each has an executor of its own.
+    ///
+    /// ```
+    /// # fn main() -> terrane::Result<()> {
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// use std::sync::Arc;
+    /// use terrane::executor::{ThreadExecutor, WorkerPool};
+    /// use terrane::{Db, Options};
+    ///
+    /// let pool = WorkerPool::new(2);
+    /// let open = |name: &str| {
+    ///     let executor = Arc::new(ThreadExecutor::in_pool(&pool));
+    ///     Db::open_with(dir.path().join(name), Options::default(), executor)
+    /// };
+    /// let (users, orders) = (open("users")?, open("orders")?);
+    /// # users.close()?;
+    /// # orders.close()
+    /// # }
+    /// ```
     #[must_use]
     pub fn in_pool(pool: &WorkerPool) -> Self {
         ThreadExecutor {

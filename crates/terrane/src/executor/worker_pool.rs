@@ -13,8 +13,8 @@ use crate::sync::{Mutex, Pool, lock};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Threads that run the background jobs of stores: clone it into the [`Options::pool`](crate::Options::pool)
-/// of each. They end when no store and nobody else holds it.
+/// Threads that run the background jobs of stores, each of which has an executor
+/// [in it](crate::executor::ThreadExecutor::in_pool). They end when no store and nobody else holds it.
 #[derive(Clone)]
 pub struct WorkerPool(Arc<Inner>);
 

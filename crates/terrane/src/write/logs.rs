@@ -158,23 +158,17 @@ impl Engine {
     /// Replaces all logs by a small one, as a new store has it, if tables hold everything that was written: what an
     /// application deletes and compacts gives its space back.
     pub(crate) fn trim_logs(&self) -> Result<()> {
-        let capacity = self.options.log_bytes_after(0);
         // In a volume the small log lies behind the large ones; a second one takes the space that they leave.
-        if self
-            .replace_logs(capacity, |log, others| !others.is_empty() || log.capacity() > capacity)?
-        {
-            self.replace_logs(capacity, |_, _| true)?;
+        if self.replace_logs(false)? {
+            self.replace_logs(true)?;
         }
         Ok(())
     }
 
-    /// Replaces all logs by one of `capacity` bytes, if tables hold everything that was written and `is_due` says so
-    /// of the log that is appended to and the files of the others. Returns whether it did.
-    fn replace_logs(
-        &self,
-        capacity: u64,
-        is_due: impl Fn(&LogWriter, &[FileId]) -> bool,
-    ) -> Result<bool> {
+    /// Replaces all logs by one of the first size, if tables hold everything that was written; `anew` also one that
+    /// is alone and no larger. Returns whether it did.
+    fn replace_logs(&self, anew: bool) -> Result<bool> {
+        let capacity = self.options.log_bytes_after(0);
         let edits = self.lock_edits()?;
         let mut writer = lock(&self.writer);
         let state = lock(&self.state);
@@ -185,7 +179,7 @@ impl Engine {
         let held = Arc::strong_count(&state.logs_held) > 1;
         let needed = held || self.holds_memtables(&state) || self.log_sync.usable().is_err();
         drop(state);
-        if needed || !is_due(log, &dropped) {
+        if needed || !anew && dropped.is_empty() && log.capacity() <= capacity {
             return Ok(false);
         }
         dropped.push(FileId::log(writer.log_file));

@@ -3,6 +3,7 @@
 use super::fill;
 use super::gated::{Gate, Gated};
 use crate::executor::{Executor, ThreadExecutor, WorkerPool};
+use crate::storage::Volume;
 use crate::storage::{Directory, FileId};
 use crate::{Db, Options};
 use std::sync::Arc;
@@ -63,10 +64,11 @@ fn a_flush_begins_while_all_workers_are_held_in_merges_and_a_store_closes_alone(
 fn stores_that_are_opened_with_a_pool_run_their_merges_in_it() {
     let pool = WorkerPool::new(3);
     let dir = tempfile::tempdir().unwrap();
-    let options = Options { pool: Some(pool.clone()), ..Options::small() };
+    let executor = || Arc::new(ThreadExecutor::in_pool(&pool));
+    let volume = Arc::new(Volume::open_file(&dir.path().join("file"), true).unwrap());
     let dbs = [
-        Db::open(dir.path().join("store"), options.clone()).unwrap(),
-        Db::open_file(dir.path().join("file"), options).unwrap(),
+        Db::open_with(dir.path().join("store"), Options::small(), executor()).unwrap(),
+        Db::open_storage(volume, Options::small(), executor()).unwrap(),
     ];
     for db in &dbs {
         assert_eq!(db.engine().workers(), 3);
