@@ -23,6 +23,8 @@ mod ptier;
 mod reclaim;
 mod refine;
 mod refusals;
+#[cfg(feature = "all")]
+mod scripts;
 mod simulation;
 mod slices;
 mod spooky;
