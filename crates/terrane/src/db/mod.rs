@@ -2,6 +2,7 @@
 //! its jobs; a [`Snapshot`] shows the store as it was. `rows` asks about single rows.
 
 mod handle;
+mod keyspace;
 #[cfg(not(target_arch = "wasm32"))]
 mod path;
 mod rows;
@@ -9,7 +10,8 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 
-pub use handle::{Db, Keyspace};
+pub use handle::Db;
+pub use keyspace::Keyspace;
 pub use snapshot::Snapshot;
 
 pub(crate) use handle::Inner;

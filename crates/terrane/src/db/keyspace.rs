@@ -1,0 +1,182 @@
+//! A keyspace in a caller's hands: its reads, its writes and its policy.
+
+use crate::batch::WriteBatch;
+use crate::db::{Db, Inner};
+use crate::entry::Seq;
+use crate::error::Result;
+use crate::keyspace::KeyspaceId;
+use crate::options::Durability;
+use crate::read::{Cursor, Lookup, Scan};
+use std::sync::Arc;
+use terrane_policy::{PolicyOptions, Shape};
+use terrane_table::read::{Range, Trace};
+
+/// An ordered map of a store, with a name and a compaction policy of its own. All keyspaces of a
+/// store share its log and its memory; a [`WriteBatch`] spans any of them.
+///
+/// Keys are at most 65 535 bytes, values 64 MiB; both are taken as anything that is bytes.
+///
+/// ```
+/// # fn main() -> terrane::Result<()> {
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("notes");
+/// # use terrane::{Db, Durability, Options};
+/// # let db = Db::open(path, Options::default())?;
+/// let readings = db.keyspace("readings")?;
+/// for (minute, degrees) in [(0u64, 21.5f64), (1, 21.25), (2, 21.0)] {
+///     // Big-endian integers sort as numbers do.
+///     readings.put(minute.to_be_bytes(), degrees.to_le_bytes(), Durability::Buffered)?;
+/// }
+/// readings.delete(1u64.to_be_bytes(), Durability::Sync)?;
+///
+/// assert_eq!(readings.get(1u64.to_be_bytes())?, None);
+/// assert_eq!(readings.scan(1u64.to_be_bytes()..)?.count(), 1);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Keyspace {
+    pub(crate) db: Db,
+    pub(super) id: KeyspaceId,
+    pub(super) name: Arc<str>,
+}
+
+impl From<&Keyspace> for KeyspaceId {
+    fn from(keyspace: &Keyspace) -> Self {
+        keyspace.id
+    }
+}
+
+impl Keyspace {
+    /// Its id, as batches name it.
+    #[must_use]
+    pub fn id(&self) -> KeyspaceId {
+        self.id
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The value of a key.
+    ///
+    /// # Errors
+    /// Damage, or an I/O error.
+    pub fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
+        self.db.inner.engine.get(self.id, key.as_ref(), None)
+    }
+
+    /// The value of a key, and every step that led to it: for tools that explain reads.
+    ///
+    /// # Errors
+    /// As for [`Keyspace::get`].
+    pub fn trace_get(&self, key: impl AsRef<[u8]>) -> Result<(Option<Vec<u8>>, Trace)> {
+        self.db.inner.engine.trace_get(self.id, key.as_ref(), None)
+    }
+
+    /// The values of several keys at one moment, in the order of the keys.
+    ///
+    /// # Errors
+    /// Damage, or an I/O error.
+    pub fn get_many(&self, keys: &[impl AsRef<[u8]>]) -> Result<Vec<Option<Vec<u8>>>> {
+        self.db.inner.engine.get_many(self.id, keys, None)
+    }
+
+    /// The keyspace as it is now, for looking up about `keys` keys one by one.
+    ///
+    /// # Errors
+    /// A keyspace that was dropped.
+    pub fn lookup(&self, keys: usize) -> Result<Lookup<'_>> {
+        self.db.inner.engine.lookup(self.id, keys, None)
+    }
+
+    /// About how many bytes of tables hold the keys of a range; what is still in memory does not
+    /// count.
+    ///
+    /// # Errors
+    /// A keyspace that was dropped; damage or an I/O error, since tables that the range cuts are
+    /// read.
+    pub fn approximate_size(&self, range: impl Into<Range>) -> Result<u64> {
+        self.db.inner.engine.approximate_size(self.id, &range.into())
+    }
+
+    /// The shape of its tree as it is now: levels of runs of tables.
+    ///
+    /// # Errors
+    /// A keyspace that was dropped.
+    pub fn shape(&self) -> Result<Arc<Shape>> {
+        self.db.inner.engine.shape(self.id)
+    }
+
+    /// The policy in use, with its parameters.
+    ///
+    /// # Errors
+    /// A keyspace that was dropped.
+    pub fn policy(&self) -> Result<PolicyOptions> {
+        self.db.inner.engine.policy(self.id)
+    }
+
+    /// Changes the keyspace's policy. Nothing is rewritten at once: the next plans move the tree toward the
+    /// new shape.
+    ///
+    /// # Errors
+    /// A parameter outside its range, or an I/O error.
+    pub fn set_policy(&self, policy: &PolicyOptions) -> Result<()> {
+        let Inner { engine, executor, .. } = &*self.db.inner;
+        engine.set_policy(self.id, policy)?;
+        executor.wake(engine);
+        Ok(())
+    }
+
+    /// Sets the value of a key, and returns the write's sequence number.
+    ///
+    /// # Errors
+    /// A key or value over its limit, and what [`Db::write`] says.
+    pub fn put(
+        &self,
+        key: impl AsRef<[u8]>,
+        value: impl AsRef<[u8]>,
+        durability: Durability,
+    ) -> Result<Seq> {
+        let mut batch = WriteBatch::new();
+        batch.put(self.id, key, value)?;
+        self.db.write(batch, durability)
+    }
+
+    /// Removes a key, if it is there, and returns the write's sequence number.
+    ///
+    /// # Errors
+    /// A key over its limit, and what [`Db::write`] says.
+    pub fn delete(&self, key: impl AsRef<[u8]>, durability: Durability) -> Result<Seq> {
+        let mut batch = WriteBatch::new();
+        batch.delete(self.id, key)?;
+        self.db.write(batch, durability)
+    }
+
+    /// An iterator over a range of the keyspace as it is now.
+    ///
+    /// # Errors
+    /// A closed store.
+    pub fn scan(&self, range: impl Into<Range>) -> Result<Scan> {
+        self.cursor(range).map(Scan::new)
+    }
+
+    /// A cursor over a range of the keyspace as it is now: a scan that copies nothing and can change
+    /// direction.
+    ///
+    /// # Errors
+    /// A closed store.
+    pub fn cursor(&self, range: impl Into<Range>) -> Result<Cursor> {
+        self.db.inner.engine.cursor(self.id, range.into(), None)
+    }
+
+    /// The steps by which a scan of this range finds its first row or, if `reverse`, its last.
+    ///
+    /// # Errors
+    /// Damage, or an I/O error.
+    pub fn trace_seek(&self, range: impl Into<Range>, reverse: bool) -> Result<Trace> {
+        self.db.inner.engine.trace_seek(self.id, range.into(), reverse, None)
+    }
+}
