@@ -42,6 +42,11 @@ test("an unknown option fails its call, which sends nothing, with the nearest on
   const waits = [
     (options) => db.get("k", options),
     (options) => snapshot.getMany(["k"], options),
+    (options) => db.has("k", options),
+    (options) => snapshot.hasMany(["k"], options),
+    (options) => db.first(options),
+    (options) => snapshot.last(options),
+    (options) => db.clear(options),
     (options) => db.put("k", "v", options),
     (options) => db.delete("k", options),
     (options) => db.batch([], options),

@@ -11,6 +11,7 @@ import {
   open,
   UnavailableError,
 } from "../dist/sync.js";
+import { checkQuestions, MISTAKES } from "./questions.js";
 
 const compiled = (file) =>
   new WebAssembly.Module(readFileSync(new URL(`../dist/${file}`, import.meta.url)));
@@ -41,6 +42,19 @@ test("a write is visible to the next read", async (context) => {
   assert.deepEqual(db.get("k", { valueEncoding: "binary" }), new TextEncoder().encode("é"));
   db.delete("k");
   assert.equal(db.get("k"), undefined);
+});
+
+test("keys are found, ranges have ends, and a range is cleared", async (context) => {
+  await checkQuestions(await store(context));
+});
+
+test("a mistaken question names what is wrong", async (context) => {
+  const db = await store(context);
+  db.put("k", "v");
+  for (const [call, message] of MISTAKES) {
+    assert.throws(() => call(db), { code: "invalid-argument", message }, call);
+  }
+  assert.equal(db.get("k"), "v");
 });
 
 test("sequence numbers grow with each batch", async (context) => {

@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import "./page.js";
 import { settle } from "./page.js";
+import { checkQuestions, MISTAKES } from "./questions.js";
 const { open } = await import("../dist/index.js");
 
 const wasm = new WebAssembly.Module(
@@ -49,6 +50,19 @@ test("a hundred thousand requests of one turn all get a reply", async (context) 
   for (let n = 0; n < 65_000; n++) db.snapshot().release();
   assert.equal(await db.get("k"), "v");
   assert.equal(worker.messages.flat().length, 130_003);
+});
+
+test("keys are found, ranges have ends, and a range is cleared", async (context) => {
+  await checkQuestions(await store(context, await here()));
+});
+
+test("a mistaken question names what is wrong", async (context) => {
+  const db = await store(context, await here());
+  await db.put("k", "v");
+  for (const [call, message] of MISTAKES) {
+    await assert.rejects(call(db), { code: "invalid-argument", message }, String(call));
+  }
+  assert.equal(await db.get("k"), "v");
 });
 
 test("sequence numbers grow with each batch", async (context) => {

@@ -7,6 +7,7 @@ import type { Bytes, Decoded, Encoding, Entry, RangeOptions } from "./data.ts";
 import type { Event } from "./events.ts";
 import type {
   CheckpointOptions,
+  Encodings,
   EntriesOptions,
   KeyspaceOptions,
   ReadOptions,
@@ -59,6 +60,22 @@ export interface ReaderOf<
     keys: readonly Bytes[],
     options?: CallOptions<M, ReadOptions<E>>,
   ): Result<M, (Decoded<E> | undefined)[]>;
+
+  /** Returns whether a key exists, without returning its value. */
+  has(key: Bytes, options?: CallOptions<M>): Result<M, boolean>;
+
+  /** Returns whether each of several keys exists, all at the same point in time. */
+  hasMany(keys: readonly Bytes[], options?: CallOptions<M>): Result<M, boolean[]>;
+
+  /** Returns the first entry of a range, or undefined if the range is empty. */
+  first<KE extends Encoding = K, VE extends Encoding = V>(
+    options?: CallOptions<M, RangeOptions & Encodings<KE, VE>>,
+  ): Result<M, Entry<KE, VE> | undefined>;
+
+  /** Returns the last entry of a range, or undefined if the range is empty. */
+  last<KE extends Encoding = K, VE extends Encoding = V>(
+    options?: CallOptions<M, RangeOptions & Encodings<KE, VE>>,
+  ): Result<M, Entry<KE, VE> | undefined>;
 
   /**
    * Looks a key up and returns the steps that the lookup took. Traces are in the build with all policies:
@@ -120,6 +137,12 @@ export interface KeyspaceOf<
     operations: Iterable<BatchOperation<M>>,
     options?: CallOptions<M, WriteOptions>,
   ): Result<M, number>;
+
+  /**
+   * Deletes the entries of a range, by default all, and returns their number. It does so in batches: if it
+   * fails, some are deleted, and an entry that is written meanwhile may be deleted, too.
+   */
+  clear(options?: CallOptions<M, RangeOptions & WriteOptions>): Result<M, number>;
 
   /** Returns the levels of the tree with their runs and tables. */
   levels(options?: CallOptions<M>): Result<M, Level[]>;

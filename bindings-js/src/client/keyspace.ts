@@ -5,11 +5,12 @@ import type { Durability, WaitOptions, WriteOptions } from "../api/options.ts";
 import type { Policy, PolicyOptions } from "../api/policies.ts";
 import type { Level } from "../api/stats.ts";
 import type { BatchOperation, KeyspaceOf } from "../api/store.ts";
-import { encodeBatch } from "../codec/batch.ts";
+import { deletes, encodeBatch } from "../codec/batch.ts";
 import { Encoder, encodeRange } from "../codec/encoder.ts";
 import { fromJson } from "../codec/json.ts";
-import { RANGE, WRITE } from "../codec/options.ts";
+import { checked, RANGE, WAIT, WRITE } from "../codec/options.ts";
 import { toDurability, toPolicy } from "../codec/requests.ts";
+import { type Calls, clear, runAsync } from "../shared/clear.ts";
 import { Reader, type Scope } from "./reader.ts";
 
 export class Keyspace<K extends Encoding = "utf8", V extends Encoding = "utf8">
@@ -45,6 +46,20 @@ export class Keyspace<K extends Encoding = "utf8", V extends Encoding = "utf8">
         return mine ? other.scope.keyspace : undefined;
       });
     return await this.#write(options, encode, true);
+  }
+
+  async clear(options: RangeOptions & WriteOptions & WaitOptions = {}): Promise<number> {
+    const { durability, signal, ...range } = checked(options, RANGE, WRITE, WAIT);
+    const calls: Calls = {
+      keys: async (rest, limit) => {
+        const keys: Uint8Array[] = [];
+        const found = this.keys({ ...rest, limit, keyEncoding: "binary", signal });
+        for await (const key of found) keys.push(key);
+        return keys;
+      },
+      remove: (keys, when) => this.batch(deletes(keys), { durability: when, signal }),
+    };
+    return await runAsync(clear(calls, range, toDurability({ durability }, this.#durability)));
   }
 
   async levels(options: WaitOptions = {}): Promise<Level[]> {

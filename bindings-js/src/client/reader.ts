@@ -1,15 +1,15 @@
 /** Reads from one keyspace, in its current state or in a snapshot. */
 
 import type { Bytes, Decoded, Encoding, Entry, RangeOptions } from "../api/data.ts";
-import type { EntriesOptions, ReadOptions, WaitOptions } from "../api/options.ts";
+import type { Encodings, EntriesOptions, ReadOptions, WaitOptions } from "../api/options.ts";
 import type { ReaderOf } from "../api/store.ts";
 import type { Trace } from "../api/trace.ts";
 import { encodeKey } from "../codec/bytes.ts";
 import { fromJson } from "../codec/json.ts";
-import { checked, ENTRIES, RANGE, READ, REVERSE, WAIT } from "../codec/options.ts";
+import { checked, ENCODINGS, ENTRIES, RANGE, READ, REVERSE, WAIT } from "../codec/options.ts";
 import { pairs, type Projection, single } from "../codec/projection.ts";
 import type { Arguments, Method, Returned } from "../codec/protocol.ts";
-import { toEncodings, toScan } from "../codec/requests.ts";
+import { toEncodings, toKeys, toScan } from "../codec/requests.ts";
 import { check } from "../codec/validate.ts";
 import { abortable } from "../shared/abort.ts";
 import { count, iterate } from "./scan.ts";
@@ -62,6 +62,29 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> im
     const { valueEncoding } = toEncodings<K, E>(options, this.scope);
     const lookup = () => session.lookup(keyspace, snapshot, keys, valueEncoding);
     return await this.run(options, lookup, READ);
+  }
+
+  async has(key: Bytes, options: WaitOptions = {}): Promise<boolean> {
+    const [found = false] = await this.hasMany([key], options);
+    return found;
+  }
+
+  async hasMany(keys: readonly Bytes[], options: WaitOptions = {}): Promise<boolean[]> {
+    const { keyspace, snapshot } = this.scope;
+    const found = await this.invoke(options, "has_many", keyspace, snapshot, toKeys(keys));
+    return Array.from(found, Boolean);
+  }
+
+  async first<KE extends Encoding = K, VE extends Encoding = V>(
+    options: RangeOptions & Encodings<KE, VE> & WaitOptions = {},
+  ): Promise<Entry<KE, VE> | undefined> {
+    return await this.#outermost(options, false);
+  }
+
+  async last<KE extends Encoding = K, VE extends Encoding = V>(
+    options: RangeOptions & Encodings<KE, VE> & WaitOptions = {},
+  ): Promise<Entry<KE, VE> | undefined> {
+    return await this.#outermost(options, true);
   }
 
   async trace(key: Bytes, options: WaitOptions = {}): Promise<Trace> {
@@ -126,6 +149,15 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> im
    */
   invoke<M extends Method>(options: WaitOptions, method: M, ...args: Arguments<M>): Returned<M> {
     return this.run(options, () => this.scope.session.invoke(method, ...args));
+  }
+
+  async #outermost<KE extends Encoding, VE extends Encoding>(
+    options: RangeOptions & Encodings<KE, VE> & WaitOptions,
+    reverse: boolean,
+  ): Promise<Entry<KE, VE> | undefined> {
+    const range = checked(options, RANGE, ENCODINGS, WAIT);
+    for await (const entry of this.entries({ ...range, reverse, limit: 1 })) return entry;
+    return undefined;
   }
 
   #iterate<T>(

@@ -6,6 +6,7 @@
 import type { Encoding, RangeOptions } from "../api/data.ts";
 import type {
   CheckpointOptions,
+  Encodings,
   EntriesOptions,
   KeyspaceOptions,
   ReadOptions,
@@ -22,6 +23,7 @@ export const WAIT: Names<WaitOptions> = { signal: 0 };
 export const READ: Names<ReadOptions<Encoding>> = { valueEncoding: 0 };
 export const WRITE: Names<WriteOptions> = { durability: 0 };
 export const RANGE: Names<RangeOptions> = { gte: 0, gt: 0, lte: 0, lt: 0 };
+export const ENCODINGS: Names<Encodings<Encoding, Encoding>> = { keyEncoding: 0, valueEncoding: 0 };
 export const REVERSE: Names<Pick<EntriesOptions<Encoding, Encoding>, "reverse">> = { reverse: 0 };
 /** What iterations take besides a range. */
 export const ENTRIES: Names<Omit<EntriesOptions<Encoding, Encoding>, keyof RangeOptions>> = {

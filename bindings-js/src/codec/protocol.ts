@@ -65,6 +65,8 @@ export interface Methods {
   /** Deletes what recovery has quarantined; returns its size in bytes. */
   drop_quarantine(): number;
   flush(): void;
+  /** Returns a byte for each encoded key, 1 if it has a value. */
+  has_many(keyspace: number, snapshot: number, keys: Uint8Array): Uint8Array;
   /** Opens a keyspace under a number; returns the engine's id. */
   keyspace(keyspace: number, name: string, create: boolean, policy?: string): number;
   /** Opens the keyspace with that id under a number, if it still exists. */

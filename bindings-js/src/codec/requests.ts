@@ -1,6 +1,6 @@
 /** Options and arguments, validated and turned into requests. */
 
-import type { Encoding } from "../api/data.ts";
+import type { Bytes, Encoding } from "../api/data.ts";
 import type {
   Durability,
   Encodings,
@@ -10,7 +10,7 @@ import type {
   WriteOptions,
 } from "../api/options.ts";
 import { LEAN_POLICIES, type Policy } from "../api/policies.ts";
-import { encodeRange } from "./encoder.ts";
+import { Encoder, encodeRange } from "./encoder.ts";
 import { toJson } from "./json.ts";
 import type { OpenRequest, ScanRequest, StoreRequest } from "./protocol.ts";
 import { check, invalid, isTagged, oneOf } from "./validate.ts";
@@ -156,6 +156,14 @@ export function checkKeyspaceName(name: string): string {
     /^\P{Cs}{1,255}$/u,
     "1 to 255 characters without lone surrogates",
   );
+}
+
+/** Keys as the engine takes them. */
+export function toKeys(keys: readonly Bytes[]): Uint8Array<ArrayBuffer> {
+  check("keys", keys, Array.isArray(keys), "an array");
+  const encoder = new Encoder();
+  for (const key of keys) encoder.key(key);
+  return encoder.bytes();
 }
 
 /** The entries that an iteration returns. */

@@ -5,12 +5,13 @@ import type { Durability, WriteOptions } from "../api/options.ts";
 import type { Policy, PolicyOptions } from "../api/policies.ts";
 import type { Level } from "../api/stats.ts";
 import type { BatchOperation, KeyspaceOf } from "../api/store.ts";
-import { encodeBatch } from "../codec/batch.ts";
+import { deletes, encodeBatch } from "../codec/batch.ts";
 import { type Encoder, encodeRange } from "../codec/encoder.ts";
 import { fromJson } from "../codec/json.ts";
 import { checked, RANGE, WRITE } from "../codec/options.ts";
 import { toDurability, toPolicy } from "../codec/requests.ts";
 import { runToEnd } from "../engine/tasks.ts";
+import { type Calls, clear, run } from "../shared/clear.ts";
 import { Reader, type Scope } from "./reader.ts";
 
 export class Keyspace<K extends Encoding = "utf8", V extends Encoding = "utf8">
@@ -43,6 +44,15 @@ export class Keyspace<K extends Encoding = "utf8", V extends Encoding = "utf8">
         return mine ? other.scope.keyspace : undefined;
       });
     });
+  }
+
+  clear(options: RangeOptions & WriteOptions = {}): number {
+    const { durability, ...range } = checked(options, RANGE, WRITE);
+    const calls: Calls = {
+      keys: (rest, limit) => [...this.keys({ ...rest, limit, keyEncoding: "binary" })],
+      remove: (keys, when) => this.batch(deletes(keys), { durability: when }),
+    };
+    return run(clear(calls, range, toDurability({ durability }, this.#durability)));
   }
 
   levels(): Level[] {

@@ -2,14 +2,13 @@
 
 import type { Scan } from "../../wasm/terrane.js";
 import type { Bytes, Decoded, Encoding, Entry, RangeOptions } from "../api/data.ts";
-import type { EntriesOptions, ReadOptions } from "../api/options.ts";
+import type { Encodings, EntriesOptions, ReadOptions } from "../api/options.ts";
 import type { ReaderOf } from "../api/store.ts";
 import type { Trace } from "../api/trace.ts";
 import { ByteList } from "../codec/byte-list.ts";
 import { encodeKey } from "../codec/bytes.ts";
-import { Encoder } from "../codec/encoder.ts";
 import { fromJson } from "../codec/json.ts";
-import { checked, ENTRIES, RANGE, READ, REVERSE } from "../codec/options.ts";
+import { checked, ENCODINGS, ENTRIES, RANGE, READ, REVERSE } from "../codec/options.ts";
 import {
   FIRST_PAGE_BYTES,
   PAGE_BYTES,
@@ -17,8 +16,7 @@ import {
   type Projection,
   single,
 } from "../codec/projection.ts";
-import { toEncoding, toEncodings, toScan } from "../codec/requests.ts";
-import { check } from "../codec/validate.ts";
+import { toEncoding, toEncodings, toKeys, toScan } from "../codec/requests.ts";
 import type { Engine } from "../engine/engine.ts";
 import { started } from "../shared/finalization.ts";
 import type { Context } from "./context.ts";
@@ -63,15 +61,35 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> im
     keys: readonly Bytes[],
     options: ReadOptions<E> = {},
   ): (Decoded<E> | undefined)[] {
-    check("keys", keys, Array.isArray(keys), "an array");
     const { context, keyspace, snapshot } = this.scope;
     const encoding = this.#valueEncoding(checked(options, READ));
-    const encoder = new Encoder();
-    for (const key of keys) encoder.key(key);
-    const values = context.engine.call((store) =>
-      store.get_many(keyspace, snapshot, encoder.bytes()),
-    );
+    const bytes = toKeys(keys);
+    const values = context.engine.call((store) => store.get_many(keyspace, snapshot, bytes));
     return new ByteList(values).decode(encoding);
+  }
+
+  has(key: Bytes): boolean {
+    const [found = false] = this.hasMany([key]);
+    return found;
+  }
+
+  hasMany(keys: readonly Bytes[]): boolean[] {
+    const { context, keyspace, snapshot } = this.scope;
+    const bytes = toKeys(keys);
+    const found = context.engine.call((store) => store.has_many(keyspace, snapshot, bytes));
+    return Array.from(found, Boolean);
+  }
+
+  first<KE extends Encoding = K, VE extends Encoding = V>(
+    options: RangeOptions & Encodings<KE, VE> = {},
+  ): Entry<KE, VE> | undefined {
+    return this.#outermost(options, false);
+  }
+
+  last<KE extends Encoding = K, VE extends Encoding = V>(
+    options: RangeOptions & Encodings<KE, VE> = {},
+  ): Entry<KE, VE> | undefined {
+    return this.#outermost(options, true);
   }
 
   trace(key: Bytes): Trace {
@@ -118,6 +136,15 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> im
     } finally {
       endScan(engine, scan);
     }
+  }
+
+  #outermost<KE extends Encoding, VE extends Encoding>(
+    options: RangeOptions & Encodings<KE, VE>,
+    reverse: boolean,
+  ): Entry<KE, VE> | undefined {
+    const range = checked(options, RANGE, ENCODINGS);
+    const [entry] = this.entries({ ...range, reverse, limit: 1 });
+    return entry;
   }
 
   #iterate<T>(

@@ -162,6 +162,14 @@ impl Store {
         to_js(self.values(keyspace, snapshot, keys))
     }
 
+    /// Returns for each of the encoded keys a byte, 1 if it has a value.
+    ///
+    /// # Errors
+    /// Damage or an I/O error.
+    pub fn has_many(&self, keyspace: u32, snapshot: u32, keys: &[u8]) -> Result<Vec<u8>, JsValue> {
+        to_js(self.presence(keyspace, snapshot, keys))
+    }
+
     /// Starts a scan of at most `limit` entries of an encoded range.
     ///
     /// # Errors
@@ -378,6 +386,17 @@ impl Store {
         if let Some((length, value)) = out.split_first_chunk_mut() {
             // Values are far shorter than 4 GiB.
             *length = (value.len() as u32).to_le_bytes();
+        }
+        Ok(found)
+    }
+
+    fn presence(&self, keyspace: u32, snapshot: u32, keys: &[u8]) -> Result<Vec<u8>> {
+        let count = ByteStrings::new(keys).take_while(Result::is_ok).count();
+        let mut lookup = self.lookup(keyspace, snapshot, count)?;
+        let (mut found, mut value) = (Vec::with_capacity(count), Vec::new());
+        for key in ByteStrings::new(keys) {
+            value.clear();
+            found.push(lookup.get_into(key?, &mut value)?.into());
         }
         Ok(found)
     }
