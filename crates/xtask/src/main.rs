@@ -21,6 +21,7 @@ mod node;
 mod peers;
 mod processes;
 mod progress;
+mod prose;
 mod rust;
 mod serve;
 mod setup;
