@@ -107,9 +107,8 @@ impl Engine {
         self.keyspaces.store(Arc::new(left));
         let super_version = keyspace.super_version.load_full();
         let sealed: u64 = super_version.sealed.iter().map(|memtable| memtable.bytes() as u64).sum();
-        self.sealed_bytes.fetch_sub(sealed, Ordering::Relaxed);
-        let bytes = sealed + super_version.active.bytes() as u64;
-        self.memtable_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.memtables.free_sealed(sealed);
+        self.memtables.free_active(super_version.active.bytes() as u64);
         // No edit will name what their flushes have written.
         for sealed in state.sealed.remove(&id).into_iter().flatten() {
             if let FlushStatus::Written { tables, .. } = sealed.status {

@@ -174,7 +174,7 @@ impl Engine {
                     }
                 })
                 .collect(),
-            last_sequence: self.visible.load(Ordering::Acquire),
+            last_sequence: self.snapshots.visible(),
             space,
             wal_files: version_set.logs.len(),
             discarded_bytes: self.discarded_bytes(),

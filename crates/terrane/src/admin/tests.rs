@@ -87,8 +87,8 @@ fn a_dropped_keyspace_takes_its_memory_and_its_requests_along() {
         active += held.active.bytes() as u64;
     }
     assert!(sealed > 0 && active > 0);
-    assert_eq!(engine.sealed_bytes.load(crate::sync::atomic::Ordering::Relaxed), sealed);
-    let bytes = engine.memtable_bytes.load(crate::sync::atomic::Ordering::Relaxed);
+    assert_eq!(engine.memtables.sealed(), sealed);
+    let bytes = engine.memtables.all();
     assert_eq!(bytes, sealed + active);
     let requests: Vec<_> =
         lock(&engine.state).ranges.iter().map(|request| request.keyspace).collect();

@@ -34,7 +34,7 @@ pub struct Snapshot {
 
 impl Snapshot {
     pub(crate) fn new(db: Db) -> Self {
-        let seq = db.engine().hold_snapshot();
+        let seq = db.engine().snapshots.hold();
         Snapshot { db, seq }
     }
 
@@ -117,7 +117,8 @@ impl Snapshot {
 impl Drop for Snapshot {
     fn drop(&mut self) {
         let Inner { engine, executor, .. } = &*self.db.inner;
-        if engine.release_snapshot(self.seq) {
+        let oldest = engine.snapshots.release(self.seq);
+        if oldest.is_some_and(|oldest| engine.snapshots_advanced(oldest)) {
             executor.wake(engine);
         }
     }

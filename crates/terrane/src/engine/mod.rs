@@ -23,8 +23,10 @@ mod access_stats;
 mod counters;
 mod edit_lock;
 mod keyspaces;
+mod memtable_bytes;
 #[cfg(not(target_arch = "wasm32"))]
 mod owner_process;
+mod snapshots;
 mod state;
 mod waits;
 mod writer;
@@ -34,8 +36,10 @@ pub use waits::{WaitStats, WriteWaits};
 pub(crate) use counters::Counters;
 pub(crate) use edit_lock::EditLock;
 pub(crate) use keyspaces::{KeyspaceInner, Keyspaces};
+pub(crate) use memtable_bytes::MemtableBytes;
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use owner_process::OwnerProcess;
+pub(crate) use snapshots::Snapshots;
 pub(crate) use state::{
     Begun, FlushStatus, PendingReshape, RangeRequest, RunningCompaction, Sealed, SealedLog,
     SpareLog, Stage, State,
@@ -43,20 +47,20 @@ pub(crate) use state::{
 pub(crate) use waits::Wait;
 pub(crate) use writer::Writer;
 
-use crate::entry::Seq;
 use crate::error::{Closed, Error, Result};
 use crate::event::Event;
 use crate::jobs::JobContext;
 use crate::options::Options;
 use crate::storage::Storage;
-use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::sync::atomic::AtomicU64;
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync::{ArcSwap, Mutex, MutexGuard, lock};
 use crate::version::{Ids, LiveTable};
 use crate::wal::LogSync;
 use std::sync::Arc;
 use terrane_policy::Decision;
 use terrane_policy::event::tell_policy;
-use terrane_types::SharedMap;
 
 /// One open store. Shared by its callers and its executor.
 pub struct Engine {
@@ -72,12 +76,8 @@ pub struct Engine {
     pub(crate) log_sync: LogSync,
     pub(crate) state: Mutex<State>,
     pub(crate) keyspaces: ArcSwap<Keyspaces>,
-    /// Every entry up to here is in a memtable or a table.
-    pub(crate) visible: AtomicU64,
-    /// The sequences that snapshots hold, with how many hold each.
-    pub(crate) snapshots: Mutex<SharedMap<Seq, u64>>,
-    /// The least of [`State::reclaimable`]; `Seq::MAX` if there is none. Written under the state lock.
-    pub(crate) reclaimable_at: AtomicU64,
+    pub(crate) snapshots: Snapshots,
+    pub(crate) memtables: MemtableBytes,
     pub(crate) counters: Counters,
     /// How many merges its executor runs at once.
     pub(crate) workers: AtomicUsize,
@@ -85,10 +85,6 @@ pub struct Engine {
     pub(crate) reads_due: AtomicBool,
     /// Keyspaces whose level 0 is half full ([`Engine::is_crowded`]).
     pub(crate) crowded: AtomicUsize,
-    /// Memory that all memtables take.
-    pub(crate) memtable_bytes: AtomicU64,
-    /// Those of it that sealed ones take, until their flush is installed.
-    pub(crate) sealed_bytes: AtomicU64,
     /// Whether a job may be ready.
     pub(crate) work: Arc<AtomicBool>,
     /// The most that jobs may take in a second, or 0.

@@ -168,7 +168,7 @@ mod tests {
         let options = Options { listener: Some(Arc::new(listener)), ..Options::small() };
         let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
         let db = Db::open_storage(storage, options, Arc::new(SliceExecutor::default())).unwrap();
-        db.engine().sealed_bytes.store(1, Ordering::Relaxed);
+        db.engine().memtables.set_sealed(1);
         (db, slowdowns)
     }
 
@@ -176,7 +176,7 @@ mod tests {
     fn write(db: &Db, percent: u64, bytes: u64) {
         let engine = db.engine();
         let taken = engine.options().memtables_share() / 100 * percent;
-        engine.memtable_bytes.store(taken, Ordering::Relaxed);
+        engine.memtables.set_all(taken);
         engine.counters.user_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 

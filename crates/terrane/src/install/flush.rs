@@ -8,7 +8,6 @@ use crate::event::Event;
 use crate::keyspace::KeyspaceId;
 use crate::rules::Rule;
 use crate::storage::FileId;
-use crate::sync::atomic::Ordering;
 use crate::sync::lock;
 use crate::version::{Change, LiveTable};
 use crate::wal::erase;
@@ -94,9 +93,7 @@ impl Engine {
             state.sealed_logs.iter_mut().take(retired.logs).map(|log| log.mapped.take()).collect();
         state.sealed_logs.drain(..retired.logs);
         self.show(&state, &keyspace, tree, Some(&memtable));
-        // In this order: a writer in between must not take what is left for more than it is.
-        self.memtable_bytes.fetch_sub(memtable.bytes() as u64, Ordering::Relaxed);
-        self.sealed_bytes.fetch_sub(memtable.bytes() as u64, Ordering::Relaxed);
+        self.memtables.free_sealed(memtable.bytes() as u64);
         state.unplanned.insert(id);
         if !tables.is_empty() {
             self.counters.flushed(tables.iter().map(|info| info.bytes).sum());

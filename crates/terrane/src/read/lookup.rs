@@ -1,4 +1,4 @@
-//! Reading: gets, scans, their traces, and the snapshots that merges must respect.
+//! Reading: gets, scans, and their traces.
 
 use crate::engine::{Engine, KeyspaceInner};
 use crate::entry::{MAX_SEQ, Seq, Tag};
@@ -6,7 +6,6 @@ use crate::error::{Closed, Result};
 use crate::keyspace::KeyspaceId;
 use crate::read::Cursor;
 use crate::sync::atomic::Ordering;
-use crate::sync::lock;
 use crate::table::{ReadPattern, key_hash};
 use crate::version::{FilterCounters, SuperVersion};
 use std::sync::Arc;
@@ -30,7 +29,7 @@ impl Engine {
     /// version away between the two.
     fn super_version(&self, keyspace: &KeyspaceInner, at: Option<Seq>) -> (Arc<SuperVersion>, Seq) {
         let super_version = keyspace.super_version.load_full();
-        (super_version, at.unwrap_or_else(|| self.visible.load(Ordering::Acquire)))
+        (super_version, at.unwrap_or_else(|| self.snapshots.visible()))
     }
 
     /// The value of a key, now or at a snapshot's sequence.
@@ -139,48 +138,6 @@ impl Engine {
     fn notify_due_policy(&self) {
         self.reads_due.store(true, Ordering::Relaxed);
         self.work_came();
-    }
-
-    /// Registers a snapshot at the last visible sequence.
-    pub(crate) fn hold_snapshot(&self) -> Seq {
-        let mut snapshots = lock(&self.snapshots);
-        // Read under the lock: a merge that looks later finds either this snapshot or an older
-        // present, and keeps what both see.
-        let seq = self.visible.load(Ordering::Acquire);
-        let holders = snapshots.get(&seq).copied().unwrap_or(0);
-        snapshots.insert(seq, holders + 1);
-        seq
-    }
-
-    /// Releases a snapshot; returns whether that creates work.
-    pub(crate) fn release_snapshot(&self, seq: Seq) -> bool {
-        let mut snapshots = lock(&self.snapshots);
-        let Some(holders) = snapshots.get_mut(&seq) else { return false };
-        *holders -= 1;
-        if *holders > 0 {
-            return false;
-        }
-        snapshots.remove(&seq);
-        drop(snapshots);
-        self.snapshots_advanced(self.oldest_snapshot())
-    }
-
-    /// Returns the least sequence number at which a reader may look. No later reader looks below it.
-    pub(crate) fn oldest_snapshot(&self) -> Seq {
-        let snapshots = lock(&self.snapshots);
-        let visible = self.visible.load(Ordering::Acquire);
-        snapshots.keys().next().map_or(visible, |oldest| visible.min(*oldest))
-    }
-
-    /// Every sequence at which a reader may look, ascending: those of snapshots, and the present.
-    pub(crate) fn snapshot_list(&self) -> Vec<Seq> {
-        let snapshots = lock(&self.snapshots);
-        let visible = self.visible.load(Ordering::Acquire);
-        let mut list: Vec<Seq> = snapshots.keys().copied().collect();
-        if list.last() != Some(&visible) {
-            list.push(visible);
-        }
-        list
     }
 }
 

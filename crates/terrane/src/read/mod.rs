@@ -1,4 +1,4 @@
-//! Reading: gets, scans, their traces, and the snapshots that merges must respect.
+//! Reading: gets, scans, and their traces.
 
 mod lookup;
 mod scan;

@@ -2,8 +2,9 @@
 
 #[cfg(not(target_arch = "wasm32"))]
 use crate::engine::OwnerProcess;
-use crate::engine::{Counters, Engine, KeyspaceInner, Keyspaces, SpareLog, State, Writer};
-use crate::entry::Seq;
+use crate::engine::{
+    Counters, Engine, KeyspaceInner, Keyspaces, MemtableBytes, Snapshots, SpareLog, State, Writer,
+};
 use crate::error::{Corruption, Error, Result};
 use crate::jobs::JobContext;
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
@@ -12,7 +13,9 @@ use crate::recovery::check_log_numbers;
 use crate::storage::{FileId, FileKind, Storage};
 use crate::sync::ArcSwap;
 use crate::sync::Mutex;
-use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::sync::atomic::AtomicU64;
+use crate::sync::atomic::{AtomicBool, AtomicUsize};
 use crate::version::{Change, Ids, ObsoleteFiles, Tree, VersionSet};
 use crate::wal::LogSync;
 use std::sync::Arc;
@@ -106,15 +109,12 @@ impl Engine {
             log_sync: LogSync::new(),
             state: Mutex::new(state),
             keyspaces: ArcSwap::from_pointee(keyspaces),
-            visible: AtomicU64::default(),
-            snapshots: Mutex::default(),
-            reclaimable_at: AtomicU64::new(Seq::MAX),
+            snapshots: Snapshots::default(),
+            memtables: MemtableBytes::default(),
             counters: Counters::default(),
             workers: AtomicUsize::default(),
             reads_due: AtomicBool::default(),
             crowded: AtomicUsize::new(crowded),
-            memtable_bytes: AtomicU64::new(0),
-            sealed_bytes: AtomicU64::new(0),
             #[cfg(not(target_arch = "wasm32"))]
             background_rate: AtomicU64::new(options.background_bytes_per_second),
             work,

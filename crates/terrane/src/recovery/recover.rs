@@ -98,7 +98,7 @@ impl Engine {
         }
         let done = replay.end()?;
         let last = done.next - 1;
-        self.visible.store(last, Ordering::Release);
+        self.snapshots.show(last);
         self.show_replayed(&memtables);
         let discarded_bytes = done.discarded_bytes + recovered.discarded_bytes;
         self.counters.discarded_bytes.store(discarded_bytes, Ordering::Relaxed);
@@ -194,7 +194,7 @@ impl Engine {
                 let (sealed, tree) = (super_version.sealed.clone(), super_version.tree.clone());
                 let active = memtable.clone();
                 keyspace.super_version.store(Arc::new(SuperVersion { active, sealed, tree }));
-                self.memtable_bytes.fetch_add(memtable.bytes() as u64, Ordering::Relaxed);
+                self.memtables.add(memtable.bytes() as u64);
                 if n + 1 < list.len()
                     && let Some(through) = memtable.last_seq()
                 {
@@ -262,7 +262,7 @@ impl Engine {
     }
 
     fn start_log(&self, appending: Writer) {
-        self.visible.store(appending.last(), Ordering::Release);
+        self.snapshots.show(appending.last());
         *lock(&self.writer) = appending;
     }
 

@@ -189,7 +189,7 @@ fn plan(engine: &Engine, flush: &mut Flush) -> Result<()> {
         u64::MAX,
         plan.filter_bits,
     );
-    flush.plan(plan, outputs, Resolver::new(engine.snapshot_list()))
+    flush.plan(plan, outputs, Resolver::new(engine.snapshots.list()))
 }
 
 impl Drop for Job {

@@ -201,7 +201,7 @@ impl Engine {
             *filter_bits,
         )
         .splitting(*split);
-        let resolver = Resolver::new(self.snapshot_list());
+        let resolver = Resolver::new(self.snapshots.list());
         Some(Work::Merge(Box::new(Merge::new(outputs, part, resolver))))
     }
 

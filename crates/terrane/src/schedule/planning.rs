@@ -81,7 +81,7 @@ impl Engine {
                 observed: keyspace.access_stats.observed(&tree),
                 fresh: RunId(self.ids.next()),
                 refused: state.refused.get(&id).copied().unwrap_or(0),
-                oldest_snapshot: self.oldest_snapshot(),
+                oldest_snapshot: self.snapshots.oldest(),
                 begun: state.begun,
                 keyspace,
                 tree,
@@ -180,12 +180,12 @@ impl Engine {
 
     fn note_reclaimable(&self, state: &State) {
         let least = state.reclaimable.values().min().copied().unwrap_or(Seq::MAX);
-        self.reclaimable_at.store(least, Ordering::Release);
+        self.snapshots.await_oldest(least);
     }
 
     /// Queues the planning of keyspaces with a table that may now be rewritten.
     fn plan_reclaimable(&self, state: &mut State) {
-        let oldest = self.oldest_snapshot();
+        let oldest = self.snapshots.oldest();
         let due = state.reclaimable.iter().filter(|(_, until)| **until <= oldest);
         let due: Vec<_> = due.map(|(id, _)| *id).collect();
         for id in due {
@@ -198,7 +198,7 @@ impl Engine {
     /// Queues the planning that the release of a snapshot allows, `oldest` being the oldest one left. Returns
     /// whether there may be any.
     pub(crate) fn snapshots_advanced(&self, oldest: Seq) -> bool {
-        if oldest < self.reclaimable_at.load(Ordering::Acquire) {
+        if !self.snapshots.is_awaited(oldest) {
             return false;
         }
         self.plan_reclaimable(&mut lock(&self.state));
@@ -283,7 +283,7 @@ impl Engine {
             filter_bits: self.options.table.filter_bits_per_key,
             workers: self.workers(),
             l0_stop_trigger: self.options.l0_stop_trigger,
-            oldest_snapshot: self.oldest_snapshot(),
+            oldest_snapshot: self.snapshots.oldest(),
             fresh,
         };
         let plan = policy.flush(&planning, &sealed);

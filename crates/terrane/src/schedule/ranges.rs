@@ -75,7 +75,7 @@ impl Engine {
             range,
             through,
             before: TableId(number),
-            oldest_snapshot: self.oldest_snapshot(),
+            oldest_snapshot: self.snapshots.oldest(),
             end: None,
             target_file_bytes,
             yields: slices.saturating_mul(YIELDS_PER_SLICE).saturating_add(YIELDS),

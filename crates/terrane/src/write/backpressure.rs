@@ -57,8 +57,8 @@ impl Engine {
             }
             consider(Stall::Level0, of(runs + sealed, self.options.l0_stop_trigger));
         }
-        if self.sealed_bytes.load(Ordering::Relaxed) > 0 {
-            let filled = self.memtable_bytes.load(Ordering::Relaxed);
+        if self.memtables.sealed() > 0 {
+            let filled = self.memtables.all();
             consider(Stall::Memory, Backpressure { filled, room: self.options.memtables_share() });
         }
         nearest

@@ -21,7 +21,6 @@ use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
 use crate::options::Durability;
 use crate::sync::MutexGuard;
-use crate::sync::atomic::Ordering;
 use crate::sync::lock;
 use crate::wal::{LogWriter, log_file_bytes, payload_bytes};
 use std::sync::Arc;
@@ -82,8 +81,8 @@ impl Engine {
             self.waits().time(Wait::Sync, || self.log_sync.sync(&appended))?;
         }
         let taken = insert(&keyspaces, batches, first)?;
-        self.memtable_bytes.fetch_add(taken, Ordering::Relaxed);
-        self.visible.store(last, Ordering::Release);
+        self.memtables.add(taken);
+        self.snapshots.show(last);
         let touched: Vec<_> = batches.iter().flat_map(|b| b.keyspaces()).copied().collect();
         self.seal_full(&writer, &keyspaces, &touched)?;
         Ok(last)
@@ -95,7 +94,7 @@ impl Engine {
         self.writable()?;
         drop(self.open_state()?);
         self.log_sync.usable()?;
-        let last = self.visible.load(Ordering::Acquire);
+        let last = self.snapshots.visible();
         if durability == Durability::Sync {
             self.waits().time(Wait::Sync, || self.sync())?;
         }
@@ -166,7 +165,7 @@ impl Engine {
         let keyspaces = self.keyspaces.load();
         let written = keyspaces.values().filter(|k| !k.super_version.load().active.is_empty());
         let most = REPLAY_BYTES_MAX.saturating_mul(written.count().max(1) as u64);
-        if bytes <= most || self.memtable_bytes.load(Ordering::Relaxed) == 0 {
+        if bytes <= most || self.memtables.all() == 0 {
             return Ok(false);
         }
         self.add_spare_log(0)?;

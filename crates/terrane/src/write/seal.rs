@@ -35,7 +35,7 @@ impl Engine {
                 self.seal(&mut *self.open_state()?, keyspace.id, through);
             }
         }
-        while self.active_bytes() > self.options.memtables_share() / 4 * 3 {
+        while self.memtables.active() > self.options.memtables_share() / 4 * 3 {
             let active = keyspaces.values().map(|k| (k.super_version.load().active.bytes(), k.id));
             let Some((_, id)) = active.max().filter(|(bytes, _)| *bytes > 0) else { break };
             self.seal(&mut *self.open_state()?, id, through);
@@ -43,12 +43,6 @@ impl Engine {
         let current = writer.log.as_ref().map_or(0, LogWriter::bytes);
         self.seal_for_logs(&mut *self.open_state()?, keyspaces, current, through);
         Ok(())
-    }
-
-    /// Memory of memtables that take writes.
-    fn active_bytes(&self) -> u64 {
-        let sealed = self.sealed_bytes.load(Ordering::Relaxed);
-        self.memtable_bytes.load(Ordering::Relaxed).saturating_sub(sealed)
     }
 
     /// Seals memtables while the logs that their oldest entries keep take too much space.
@@ -86,7 +80,7 @@ impl Engine {
         }
         // Where recovery had no room, more is visible than was written since; where a sync failed,
         // less.
-        Ok(writer.last().max(self.visible.load(Ordering::Acquire)))
+        Ok(writer.last().max(self.snapshots.visible()))
     }
 
     /// Closes a keyspace's memtable for writing. The caller holds the writer lock, so that every
@@ -106,7 +100,7 @@ impl Engine {
         let memtable = super_version.active.clone();
         keyspace.access_stats.updates.fetch_add(memtable.entries() as u64, Ordering::Relaxed);
         let bytes = memtable.bytes() as u64;
-        self.sealed_bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.memtables.seal(bytes);
         state.seals += 1;
         let number = state.seals;
         let waiting = Sealed { number, memtable, through, status: FlushStatus::Waiting };

@@ -53,7 +53,7 @@ impl Engine {
         if let Some(cause) = &self.open_state()?.in_doubt {
             return Err(Error::poisoned(cause));
         }
-        if self.memory_is_full() {
+        if self.memtables.is_full(self.options.memtables_share()) {
             return Ok(Some(Stall::Memory));
         }
         for id in batches.iter().flat_map(|b| b.keyspaces()) {
@@ -75,12 +75,6 @@ impl Engine {
             }
         }
         Ok(None)
-    }
-
-    /// Whether memtables take all of their share and flushes are about to give some back.
-    fn memory_is_full(&self) -> bool {
-        self.sealed_bytes.load(Ordering::Relaxed) > 0
-            && self.memtable_bytes.load(Ordering::Relaxed) > self.options.memtables_share()
     }
 
     /// Counts a stall, unless jobs cannot end it: one has failed. If it is not the one that was `told`,

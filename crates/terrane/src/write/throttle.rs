@@ -89,8 +89,8 @@ mod tests {
                 Db::open_storage(storage, options, Arc::new(SliceExecutor::default())).unwrap();
             let engine = db.engine();
             // As where flushes are far behind: each byte pays for the most.
-            engine.memtable_bytes.store(u64::MAX, Ordering::Relaxed);
-            engine.sealed_bytes.store(1, Ordering::Relaxed);
+            engine.memtables.set_all(u64::MAX);
+            engine.memtables.set_sealed(1);
             let mut throttle = Throttle::default();
             let mut write = |bytes: u64| {
                 engine.counters.user_bytes.fetch_add(bytes, Ordering::Relaxed);

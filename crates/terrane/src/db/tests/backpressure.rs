@@ -1,7 +1,6 @@
 //! How near writes are to a stall.
 
 use super::{directory, faulty, fill, slices};
-use crate::sync::atomic::Ordering;
 use crate::write::Backpressure;
 use crate::{Db, Options};
 
@@ -21,7 +20,7 @@ fn store(memory_bytes: u64) -> (Db, impl Fn(&Db) -> (u64, u64)) {
     let held = |db: &Db| {
         let keyspace = db.engine().keyspaces.load().values().next().unwrap().clone();
         let active = keyspace.super_version.load().active.bytes() as u64;
-        (active, db.engine().memtable_bytes.load(Ordering::Relaxed))
+        (active, db.engine().memtables.all())
     };
     (db, held)
 }
@@ -75,7 +74,7 @@ fn a_write_stalls_while_memtables_take_more_than_their_memory_and_some_wait_for_
         if seals {
             db.engine().seal_all().unwrap();
         }
-        db.engine().memtable_bytes.fetch_add(taken - held(&db).1, Ordering::Relaxed);
+        db.engine().memtables.add(taken - held(&db).1);
         fill(&db, 1, 2);
         assert_eq!(db.stats().unwrap().stalls > 0, stalls, "{seals} {taken}");
     }

@@ -107,7 +107,7 @@ fn a_check_after_a_failed_sync_finds_no_damage() {
             let report = db.check().unwrap();
             assert_eq!(report.damage, [], "{writes} writes, {sealed}");
             assert_eq!(entries(&db), shown);
-            let all = db.engine().visible.load(std::sync::atomic::Ordering::Relaxed);
+            let all = db.engine().snapshots.visible();
             lost += u64::from(report.wal_records < all);
         }
     }
@@ -128,7 +128,7 @@ fn a_check_finds_no_damage_where_a_table_shares_its_failed_sync() {
         vfs.heal();
         let report = db.check().unwrap();
         assert_eq!(report.damage, [], "operation {operation}: {flushed:?}");
-        let all = db.engine().visible.load(std::sync::atomic::Ordering::Relaxed);
+        let all = db.engine().snapshots.visible();
         lost += u64::from(flushed.is_err() && report.wal_records < all);
     }
     assert!(lost > 0, "the failed syncs took nothing");

@@ -7,7 +7,6 @@ use crate::entry::MAX_SEQ;
 use crate::keyspace::KeyspaceId;
 use crate::storage::vfs::{FaultVfs, MemoryVfs, Vfs};
 use crate::storage::{FileId, FileKind, Storage};
-use crate::sync::atomic::Ordering;
 use crate::sync::lock;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::write::MAPPED_LOGS_MAX;
@@ -60,10 +59,7 @@ fn logs_fill_memtables_of_the_usual_size_again() {
     assert!(bytes.len() > 3 && active > 0 && active < size, "{bytes:?} {active}");
     assert!(bytes.iter().all(|bytes| (size..size + (16 << 10)).contains(bytes)), "{bytes:?}");
     let sealed: u64 = bytes.iter().sum();
-    let counted = |db: &Db| {
-        let load = |counter: &crate::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
-        (load(&db.engine().sealed_bytes), load(&db.engine().memtable_bytes))
-    };
+    let counted = |db: &Db| (db.engine().memtables.sealed(), db.engine().memtables.all());
     assert_eq!(counted(&db), (sealed, sealed + active));
     // Each waits for its flush, the oldest first.
     let state = lock(&db.engine().state);

@@ -120,13 +120,13 @@ fn a_worker_counts_until_it_has_ended_a_slowdown() {
     db.wait_until_idle().unwrap();
     let (engine, pacing) = (db.engine(), &executor.shared.pacing);
     // Sealed memtables take most of their memory, for as long as a write pays for it.
-    engine.sealed_bytes.store(1, Ordering::Relaxed);
-    engine.memtable_bytes.store(engine.options().memtables_share() / 5 * 4, Ordering::Relaxed);
+    engine.memtables.set_sealed(1);
+    engine.memtables.set_all(engine.options().memtables_share() / 5 * 4);
     engine.counters.user_bytes.fetch_add(1 << 20, Ordering::Relaxed);
     let pause = pacing.pay(engine, 1).unwrap();
     pacing.begin(engine, pause.reason);
-    engine.sealed_bytes.store(0, Ordering::Relaxed);
-    engine.memtable_bytes.store(0, Ordering::Relaxed);
+    engine.memtables.set_sealed(0);
+    engine.memtables.set_all(0);
     executor.shared.pump(engine);
     reported.recv().unwrap();
     while executor.shared.state().has_workers() {

@@ -242,26 +242,26 @@ fn a_sequence_is_kept_for_merges_until_its_last_snapshot_is_released() {
     let (db, keyspace) = store(10, 1 << 20);
     let engine = db.engine();
     put(&keyspace, &["a"]);
-    let first = engine.hold_snapshot();
-    assert_eq!(engine.hold_snapshot(), first);
-    assert_eq!(engine.snapshot_list(), [first], "the present is the same");
+    let first = engine.snapshots.hold();
+    assert_eq!(engine.snapshots.hold(), first);
+    assert_eq!(engine.snapshots.list(), [first], "the present is the same");
     put(&keyspace, &["b", "c"]);
     let present = first + 2;
-    let second = engine.hold_snapshot();
+    let second = engine.snapshots.hold();
     put(&keyspace, &["d"]);
-    assert_eq!((second, engine.snapshot_list()), (present, vec![first, present, present + 1]));
-    engine.release_snapshot(first);
-    assert_eq!(engine.snapshot_list(), [first, present, present + 1]);
-    engine.release_snapshot(first);
-    engine.release_snapshot(second);
-    assert_eq!(engine.snapshot_list(), [present + 1]);
+    assert_eq!((second, engine.snapshots.list()), (present, vec![first, present, present + 1]));
+    engine.snapshots.release(first);
+    assert_eq!(engine.snapshots.list(), [first, present, present + 1]);
+    engine.snapshots.release(first);
+    engine.snapshots.release(second);
+    assert_eq!(engine.snapshots.list(), [present + 1]);
 }
 
 #[test]
 fn several_keys_are_looked_up_in_their_order_at_one_moment() {
     let (db, keyspace) = store(10, 1 << 20);
     put(&keyspace, &["a", "b"]);
-    let snapshot = db.engine().hold_snapshot();
+    let snapshot = db.engine().snapshots.hold();
     keyspace.delete(b"a", Buffered).unwrap();
     let keys = ["b", "x", "a", "b"];
     let value = Some(b"value".to_vec());

@@ -140,9 +140,9 @@ impl Store {
     /// serves the threads they report `works` of the bytes due; returns how often it serves them.
     fn write(&self, percent: u64, bytes: u64, works: impl Fn(u64) -> u64) -> u64 {
         let (engine, threads) = (self.db.engine(), &self.threads);
-        engine.sealed_bytes.store(1, Ordering::Relaxed);
+        engine.memtables.set_sealed(1);
         let taken = engine.options().memtables_share() / 100 * percent;
-        engine.memtable_bytes.store(taken, Ordering::Relaxed);
+        engine.memtables.set_all(taken);
         engine.counters.user_bytes.fetch_add(bytes, Ordering::Relaxed);
         threads.works.store(works(work_due(bytes, engine.backpressure())), Ordering::Relaxed);
         threads.served.store(0, Ordering::Relaxed);
@@ -208,7 +208,7 @@ fn a_slowdown_ends_when_threads_have_caught_up_though_no_write_comes() {
         if is_done {
             store.threads.run();
         } else {
-            store.db.engine().memtable_bytes.store(0, Ordering::Relaxed);
+            store.db.engine().memtables.set_all(0);
         }
         let _ = store.db.run_jobs(SLICE_BYTES).unwrap();
         assert_eq!(lock(&store.events)[..], [(Stall::Memory, true), (Stall::Memory, false)]);

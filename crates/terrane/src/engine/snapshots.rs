@@ -1,0 +1,95 @@
+//! The moments at which readers look: the last visible sequence, and the older ones that snapshots hold.
+//!
+//! A merge keeps what a reader at any of these sees. Once the oldest advances, tables may be worth rewriting.
+
+use crate::entry::Seq;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Mutex, lock};
+use terrane_types::SharedMap;
+
+/// The sequences at which readers look.
+pub(crate) struct Snapshots {
+    /// Every entry up to here is in a memtable or a table.
+    visible: AtomicU64,
+    /// The sequences that snapshots hold, with how many hold each.
+    held: Mutex<SharedMap<Seq, u64>>,
+    /// The sequence that the oldest snapshot must reach before a table is rewritten; `Seq::MAX` if there is none.
+    awaited: AtomicU64,
+}
+
+impl Default for Snapshots {
+    fn default() -> Self {
+        Snapshots {
+            visible: AtomicU64::default(),
+            held: Mutex::default(),
+            awaited: AtomicU64::new(Seq::MAX),
+        }
+    }
+}
+
+impl Snapshots {
+    /// The last visible sequence.
+    pub fn visible(&self) -> Seq {
+        self.visible.load(Ordering::Acquire)
+    }
+
+    /// Makes everything through a sequence visible.
+    pub fn show(&self, through: Seq) {
+        self.visible.store(through, Ordering::Release);
+    }
+
+    /// Registers a snapshot at the last visible sequence.
+    pub fn hold(&self) -> Seq {
+        let mut held = lock(&self.held);
+        // Read under the lock: a merge that looks later finds either this snapshot or an older
+        // present, and keeps what both see.
+        let seq = self.visible();
+        let holders = held.get(&seq).copied().unwrap_or(0);
+        held.insert(seq, holders + 1);
+        seq
+    }
+
+    /// Releases a snapshot. If no other holds its sequence, returns the oldest that is left.
+    pub fn release(&self, seq: Seq) -> Option<Seq> {
+        let mut held = lock(&self.held);
+        let holders = held.get_mut(&seq)?;
+        *holders -= 1;
+        if *holders > 0 {
+            return None;
+        }
+        held.remove(&seq);
+        Some(self.oldest_of(&held))
+    }
+
+    /// Returns the least sequence number at which a reader may look. No later reader looks below it.
+    pub fn oldest(&self) -> Seq {
+        self.oldest_of(&lock(&self.held))
+    }
+
+    fn oldest_of(&self, held: &SharedMap<Seq, u64>) -> Seq {
+        let visible = self.visible();
+        held.keys().next().map_or(visible, |oldest| visible.min(*oldest))
+    }
+
+    /// Every sequence at which a reader may look, ascending: those of snapshots, and the present.
+    pub fn list(&self) -> Vec<Seq> {
+        let held = lock(&self.held);
+        let visible = self.visible();
+        let mut list: Vec<Seq> = held.keys().copied().collect();
+        if list.last() != Some(&visible) {
+            list.push(visible);
+        }
+        list
+    }
+
+    /// Notes the sequence that the oldest snapshot must reach before planning has anything to do. The caller
+    /// holds the state lock.
+    pub fn await_oldest(&self, least: Seq) {
+        self.awaited.store(least, Ordering::Release);
+    }
+
+    /// Whether planning waits for an oldest snapshot like this.
+    pub fn is_awaited(&self, oldest: Seq) -> bool {
+        oldest >= self.awaited.load(Ordering::Acquire)
+    }
+}
