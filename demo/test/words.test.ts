@@ -3,6 +3,7 @@
 import type { StallReason } from "terrane";
 import { expect, test } from "vitest";
 import { EMPTY } from "../src/visualizer/timeline/state.ts";
+import { STALL_REASONS } from "../src/visualizer/source/contract.ts";
 import { nowSentence, reasonText } from "../src/visualizer/views/words.ts";
 
 const REASONS: Record<StallReason, string> = {
@@ -12,6 +13,10 @@ const REASONS: Record<StallReason, string> = {
   wal: "the log",
   "compaction-bytes": "bytes wait for compaction",
 };
+
+test("every stall reason of the engine has its words", () => {
+  expect(Object.keys(REASONS).toSorted()).toEqual([...STALL_REASONS].toSorted());
+});
 
 test.each(Object.entries(REASONS))("a wait for %s is described as such", (name, words) => {
   const reason = name as StallReason;

@@ -12,10 +12,7 @@ export type Decoded<E extends Encoding> = E extends "utf8" ? string : Uint8Array
 /** An entry as an iteration yields it. */
 export type Entry<K extends Encoding, V extends Encoding> = [key: Decoded<K>, value: Decoded<V>];
 
-/** The longest key, in bytes. */
-export const MAX_KEY_BYTES = 65_535;
-/** The longest value, in bytes. */
-export const MAX_VALUE_BYTES: number = 64 << 20;
+export { MAX_KEY_BYTES, MAX_VALUE_BYTES } from "./limits.ts";
 
 /** The bounds of a range: at most one of `gte` and `gt`, and at most one of `lte` and `lt`. */
 export interface RangeOptions {

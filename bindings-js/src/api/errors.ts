@@ -3,6 +3,8 @@
  * expected and what was found. Each `name` is spelled out because minifiers rename classes.
  */
 
+import type { EngineErrorCode } from "./engine-errors.ts";
+
 /** The base class of all errors that this package throws. */
 export abstract class TerraneError extends Error {
   /** The kind of failure; stable across releases. */
@@ -88,16 +90,6 @@ export class EngineError extends TerraneError {
   readonly code = "engine";
 }
 
-/** All error codes. */
+/** All error codes: those of the engine, and those of this package. */
 export type ErrorCode =
-  | "busy"
-  | "unavailable"
-  | "quota"
-  | "corrupt"
-  | "closed"
-  | "aborted"
-  | "invalid-argument"
-  | "not-found"
-  | "newer-format"
-  | "io"
-  | "engine";
+  Exclude<EngineErrorCode, "policy-left-out"> | "unavailable" | "aborted" | "engine";

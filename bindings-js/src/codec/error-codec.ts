@@ -41,7 +41,7 @@ const classes = {
   "policy-left-out": PolicyLeftOutError,
   io: IoError,
   engine: EngineError,
-};
+} satisfies Record<EncodedError["code"], unknown>;
 
 /** An error as a message carries it: structured cloning does not preserve classes. */
 export interface EncodedError {

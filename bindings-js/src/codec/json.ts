@@ -1,10 +1,9 @@
 /**
  * The engine's JSON. Its names are in snake case, or in kebab case where they are options; those of
- * this package are in camel case. Nothing else here knows any of these names.
+ * this package are in camel case. The types of fields in Rust decide which are bytes.
  */
 
-/** The fields that hold keys, as lists of bytes. */
-const KEYS: ReadonlySet<string> = new Set(["smallest", "largest", "key"]);
+import { BYTES, LISTS_OF_BYTES } from "./byte-fields.ts";
 
 /** Parses a value; its names become camel case. */
 export function fromJson<T>(json: string): T {
@@ -25,8 +24,8 @@ function revived(value: unknown): unknown {
 }
 
 function list(name: string, values: unknown[]): unknown {
-  if (KEYS.has(name)) return Uint8Array.from(values as number[]);
-  if (name === "cuts") return (values as number[][]).map((key) => Uint8Array.from(key));
+  if (BYTES.has(name)) return Uint8Array.from(values as number[]);
+  if (LISTS_OF_BYTES.has(name)) return (values as number[][]).map((key) => Uint8Array.from(key));
   return typeof values[0] === "object" ? values.map(revived) : values;
 }
 

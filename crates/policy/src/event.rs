@@ -6,7 +6,8 @@ use crate::policies::PolicyOptions;
 use crate::status::{Capacity, Decision, Fact, PolicyStatus};
 use serde::Serialize;
 use terrane_types::{
-    Corruption, KeyspaceId, LevelChange, Order, Reason, RunId, Seq, Stall, TableId, TableInfo, Term,
+    Corruption, KeyspaceId, LevelChange, LevelIndex, Order, Reason, RunId, Seq, Stall, TableId,
+    TableInfo, Term,
 };
 
 /// The most progress events of one merge.
@@ -124,7 +125,7 @@ pub enum Event {
         /// The input tables.
         inputs: Vec<TableId>,
         /// The level of the outputs.
-        level: usize,
+        level: LevelIndex,
         /// The run of the outputs.
         run: RunId,
         /// User keys at which a new output starts.
@@ -162,7 +163,7 @@ pub enum Event {
         /// The input tables, in the order in which they were reported when it began.
         inputs: Vec<TableId>,
         /// The level of the outputs.
-        level: usize,
+        level: LevelIndex,
         /// The run of the outputs.
         run: RunId,
         /// The output tables; the inputs themselves if they were moved.

@@ -6,6 +6,9 @@ use std::fmt;
 /// A sequence number: every batch has its own, counting up from 1, and its entries share it.
 pub type Seq = u64;
 
+/// The index of a level, from 0.
+pub type LevelIndex = usize;
+
 /// Identifies a keyspace in the WAL and in the manifest. Ids are never reused, so entries of a dropped
 /// keyspace that are still in the WAL belong to no other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]

@@ -46,7 +46,7 @@ pub use edit::{EditError, ShapeEdit, apply, change, reshape};
 pub use filter_bits::FilterBits;
 pub use flatten::Flatten;
 pub use histogram::{Histogram, HistogramPoint};
-pub use ids::{Destination, KeyspaceId, RunId, Seq, TableId};
+pub use ids::{Destination, KeyspaceId, LevelIndex, RunId, Seq, TableId};
 pub use plan::{
     Action, Compaction, FlushPlan, Group, LevelChange, Order, Plan, Reshape, inputs_of,
     with_followers,

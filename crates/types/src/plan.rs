@@ -2,7 +2,7 @@
 
 use crate::filter_bits::FilterBits;
 use crate::flatten::Flatten;
-use crate::ids::{Destination, TableId};
+use crate::ids::{Destination, LevelIndex, TableId};
 use crate::prefix::PrefixSplit;
 use crate::reason::Reason;
 use serde::Serialize;
@@ -54,9 +54,9 @@ pub struct Reshape {
 #[serde(rename_all = "kebab-case")]
 pub enum LevelChange {
     /// Adds an empty level at this index: that level and all below shift down by one.
-    Add(usize),
+    Add(LevelIndex),
     /// Drops the empty level at this index: all levels below shift up by one.
-    Drop(usize),
+    Drop(LevelIndex),
 }
 
 impl LevelChange {

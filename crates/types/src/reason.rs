@@ -1,5 +1,6 @@
 //! Why a policy decides something: in words, and in the numbers that it compared.
 
+use crate::ids::LevelIndex;
 use serde::Serialize;
 
 /// Why something is planned or decided.
@@ -100,7 +101,7 @@ pub enum Of {
     /// The whole tree, or a parameter.
     Tree,
     /// All levels from the first to the last.
-    Levels(usize, usize),
+    Levels(LevelIndex, LevelIndex),
     /// One of several things, counted from 0.
     Item(usize),
 }

@@ -70,19 +70,21 @@ function pathText(state: State, level: number, merges: readonly Group[]): string
     : `${levelsText(from)} into level ${level}`;
 }
 
-function waitSentence({ stall, levels, sealed }: State): string {
-  switch (stall?.reason) {
-    case "level0":
-      return `Writes wait: level 0 has ${plural(levels[0]?.runs.length ?? 0, "run")}.`;
-    case "memtables":
-      return `Writes wait: ${plural(sealed.length, "memtable")} to be flushed.`;
-    case "wal":
-      return "Writes wait for the log.";
-    case "compaction-bytes":
-      return "Writes wait: too many bytes wait for compaction.";
-    default:
-      return "Writes wait for memory.";
-  }
+/** A sentence for each reason; traces of later releases may have other reasons. */
+const WAITS: Record<StallReason, (state: State) => string> = {
+  level0: ({ levels }) => `Writes wait: level 0 has ${plural(levels[0]?.runs.length ?? 0, "run")}.`,
+  memtables: ({ sealed }) => `Writes wait: ${plural(sealed.length, "memtable")} to be flushed.`,
+  memory: () => "Writes wait for memory.",
+  wal: () => "Writes wait for the log.",
+  "compaction-bytes": () => "Writes wait: too many bytes wait for compaction.",
+};
+
+function waitSentence(state: State): string {
+  const reason = state.stall?.reason;
+  if (reason === undefined) return "Writes wait.";
+  return Object.hasOwn(WAITS, reason)
+    ? WAITS[reason](state)
+    : `Writes wait for ${reasonText(reason)}.`;
 }
 
 /** The levels of the inputs of groups. */
@@ -162,17 +164,16 @@ export function logLine(event: RecordedEvent): string | undefined {
 
 /** What writes wait for. */
 export function reasonText(reason: StallReason): string {
-  switch (reason) {
-    case "level0":
-      return "level 0";
-    case "wal":
-      return "the log";
-    case "compaction-bytes":
-      return "bytes that wait for compaction";
-    default:
-      return reason.replaceAll("-", " ");
-  }
+  return Object.hasOwn(REASONS, reason) ? REASONS[reason] : reason.replaceAll("-", " ");
 }
+
+const REASONS: Record<StallReason, string> = {
+  level0: "level 0",
+  memtables: "memtables",
+  memory: "memory",
+  wal: "the log",
+  "compaction-bytes": "bytes that wait for compaction",
+};
 
 /** A table in one sentence. */
 export function tableText(table: PlacedTable, level: number): string {
