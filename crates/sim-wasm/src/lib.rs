@@ -11,16 +11,19 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use terrane_policy::event::TraceLine;
+use terrane_policy::event::{Event, TraceLine};
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
+
+/// Events with their times.
+type Watched = RefCell<Vec<(u64, Event)>>;
 
 /// A store under simulation.
 #[wasm_bindgen]
 pub struct Simulation {
     simulation: terrane_sim::Simulation,
-    /// Events since the last call of `events`, each as JSON; `None` if they are not watched.
-    events: Option<Rc<RefCell<Vec<String>>>>,
+    /// Events since the last call of `events`, with their times; `None` if they are not watched.
+    events: Option<Rc<Watched>>,
 }
 
 #[wasm_bindgen]
@@ -34,11 +37,10 @@ impl Simulation {
     pub fn new(config: &str, watched: bool) -> Result<Simulation, JsError> {
         let config = serde_json::from_str(config)?;
         let mut simulation = terrane_sim::Simulation::new(config)?;
-        let events = watched.then(Rc::<RefCell<Vec<String>>>::default);
+        let events = watched.then(Rc::<Watched>::default);
         if let Some(events) = events.clone() {
             simulation.listen(Box::new(move |micros, event| {
-                let line = serde_json::to_string(&TraceLine { micros, event });
-                events.borrow_mut().extend(line);
+                events.borrow_mut().push((micros, event.clone()));
             }));
         }
         Ok(Simulation { simulation, events })
@@ -86,9 +88,13 @@ impl Simulation {
     }
 
     /// The events since the last call, as a JSON array: those of the engine, with `micros`.
-    pub fn events(&self) -> String {
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn events(&self) -> Result<String, JsError> {
         let events = self.events.as_ref().map(|events| events.take()).unwrap_or_default();
-        format!("[{}]", events.join(","))
+        let lines = events.iter().map(|(micros, event)| TraceLine { micros: *micros, event });
+        Ok(serde_json::to_string(&lines.collect::<Vec<_>>())?)
     }
 
     /// The steps of a point read at this moment, as JSON in the form of the store's traces, with the key.
