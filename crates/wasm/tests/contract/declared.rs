@@ -235,7 +235,7 @@ fn serde_name(attrs: &[Attribute]) -> Option<String> {
     serde(attrs).remove("rename")
 }
 
-/// What serde's attributes say. One that the contract does not know is refused.
+/// Serde's attributes of an item. One that the contract does not know is refused.
 fn serde(attrs: &[Attribute]) -> BTreeMap<String, String> {
     const KNOWN: [&str; 7] =
         ["tag", "rename_all", "rename", "skip", "untagged", "default", "skip_serializing_if"];
