@@ -2,7 +2,7 @@
 
 use super::Stats;
 use crate::db::Db;
-use crate::engine::{Engine, FlushStatus};
+use crate::engine::Engine;
 use crate::sync::lock;
 
 /// The background work of a store that has threads for it. Counters start at zero when it is opened.
@@ -97,12 +97,8 @@ impl Engine {
             background.removals.queued = self.jobs.obsolete_files.count() as u64;
         }
         let state = lock(&self.state);
-        let sealed = state.sealed.values().flatten();
-        let waiting = sealed.filter(|sealed| matches!(sealed.status, FlushStatus::Waiting));
-        background.flushes.queued = waiting.count() as u64;
-        let groups: usize = state.compactions.iter().map(|c| c.waiting.len()).sum();
-        let parts: usize = state.shared_merges.iter().map(|merge| merge.parts_left()).sum();
-        background.merges.queued = (groups + parts) as u64;
+        background.flushes.queued = state.flushes.waiting() as u64;
+        background.merges.queued = state.planner.waiting() as u64;
     }
 }
 
@@ -182,7 +178,7 @@ mod tests {
         parts.into_iter().for_each(run);
         (0..7).for_each(|_| run(next(JobFilter::Other)));
         // The last merge is released by the next search for work.
-        assert!(lock(&engine.state).next_begun(usize::MAX).is_none());
+        assert!(lock(&engine.state).planner.next_begun(usize::MAX).is_none());
         assert_eq!(queued(&db), [0, 0, 2], "the inputs");
     }
 }

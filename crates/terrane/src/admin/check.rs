@@ -10,7 +10,7 @@
 //!    were not synced before may be gone.
 
 use crate::db::Db;
-use crate::engine::{Engine, SpareLog};
+use crate::engine::{Engine, HeldLog, HeldLogs, SpareLog};
 use crate::entry::Seq;
 use crate::error::{Corruption, Result};
 use crate::storage::{Orphan, Storage};
@@ -18,7 +18,6 @@ use crate::sync::lock;
 use crate::table::TableCheck;
 use crate::version::LiveTable;
 use crate::wal::Replay;
-use crate::write::{HeldLog, HeldLogs};
 use std::sync::Arc;
 
 /// What a check found.
@@ -197,12 +196,12 @@ impl Engine {
 
     /// Holds the live logs, to read them.
     fn begin_logs(&self) -> Result<LogsCheck> {
-        let edits = self.lock_edits()?;
+        let _edits = self.lock_edits()?;
         let writer = lock(&self.writer);
         let state = lock(&self.state);
-        let mut held = self.hold_logs(&edits, &writer, &state);
+        let mut held = state.logs.hold(&writer);
         let sealed = held.logs.len().saturating_sub(1);
-        for SpareLog { number, file, .. } in &state.spare_logs {
+        for SpareLog { number, file, .. } in &state.logs.spares {
             // They may be appended to while the check lasts.
             let id = self.log_id(*number);
             held.logs.push(HeldLog { id, file: file.clone(), bytes: 0, through: None });

@@ -13,13 +13,13 @@
 //! A step that fails is the last: what it left undone, the commit would name all the same.
 
 use crate::db::Db;
+use crate::engine::{HeldLog, HeldLogs};
 use crate::error::{Error, Result};
 use crate::storage::{Commit, File, FileId, Storage, read_exact_at, write_all_at};
 use crate::sync::lock;
 use crate::table::TableCheck;
 use crate::version::{LiveTable, LogRecord};
 use crate::wal::{LogId, Replay};
-use crate::write::{HeldLog, HeldLogs};
 use std::sync::Arc;
 
 /// Bytes verified or copied in a step.
@@ -58,11 +58,11 @@ impl Db {
         }
         let engine = self.engine();
         engine.sync()?;
-        let edits = engine.lock_edits()?;
+        let _edits = engine.lock_edits()?;
         let writer = lock(&engine.writer);
         let state = lock(&engine.state);
         let tables = engine.live_tables();
-        let logs = engine.hold_logs(&edits, &writer, &state);
+        let logs = state.logs.hold(&writer);
         let mut version_set = state.version_set.clone();
         version_set.logs.clear();
         version_set.quarantine.clear();

@@ -1,6 +1,6 @@
 //! Keyspaces are created, are dropped, and change their policy: one edit each.
 
-use crate::engine::{Engine, FlushStatus, Keyspaces};
+use crate::engine::{Engine, Keyspaces};
 use crate::error::{Closed, Error, Result};
 use crate::event::Event;
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId, MAX_KEYSPACE_NAME_BYTES};
@@ -109,18 +109,9 @@ impl Engine {
         let sealed: u64 = super_version.sealed.iter().map(|memtable| memtable.bytes() as u64).sum();
         self.memtables.free_sealed(sealed);
         self.memtables.free_active(super_version.active.bytes() as u64);
-        // No edit will name what their flushes have written.
-        for sealed in state.sealed.remove(&id).into_iter().flatten() {
-            if let FlushStatus::Written { tables, .. } = sealed.status {
-                tables.iter().for_each(|table| table.mark_dropped());
-            }
-        }
-        state.log_pins = None;
-        state.unplanned.remove(&id);
-        state.reclaimable.remove(&id);
-        state.reshapes.remove(&id);
-        state.ranges.retain(|request| request.keyspace != id);
-        state.refused.remove(&id);
+        state.flushes.forget(id);
+        state.logs.forget_pins();
+        state.planner.forget(id);
         drop(state);
         drop(writer);
         self.work_came();
@@ -168,8 +159,7 @@ impl Engine {
         let mut state = self.commit_edit(&edits, changes, &[], &[])?;
         keyspace.access_stats.watch_for(&*built);
         keyspace.policy.store(Arc::new(built));
-        state.refused.remove(&id);
-        state.unplanned.insert(id);
+        state.planner.policy_changed(id);
         self.emit(|| Event::PolicyChanged { keyspace: id, policy: policy.clone() });
         self.tell_policy(&state, &keyspace, Vec::new());
         #[cfg(not(target_arch = "wasm32"))]

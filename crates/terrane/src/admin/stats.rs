@@ -132,7 +132,7 @@ impl Engine {
         let keyspaces = self.keyspaces.load();
         let state = lock(&self.state);
         let version_set = state.version_set.clone();
-        let sealed: u64 = state.sealed_logs.iter().map(|log| log.bytes).sum();
+        let sealed = state.logs.sealed_bytes();
         drop(state);
         let mut space = self.storage.space()?;
         let needed = space.live + sealed + self.counters.log_end.load(Ordering::Relaxed);

@@ -3,9 +3,14 @@
 //! The engine spawns nothing, reads no clock and draws no random number. Its calls do their work on
 //! the caller's thread; everything else is a *job*, which an [executor](crate::executor) runs.
 //!
-//! This folder holds what the others work on, and knows none of them: `state` is what changes under
-//! the state lock, `keyspaces` what readers and writers of one keyspace share, `writer` what a write
-//! needs, `edit_lock` commits edits. Operations are `impl Engine` blocks in the folders above: `write`
+//! This folder holds what the others work on, and knows none of them. Each owner has its methods:
+//! * `snapshots` - what readers may look at; `memtable_bytes` - what memtables take;
+//! * under the state lock, `state`: `flushes` - sealed memtables, `logs` - full and spare log files, `planner` -
+//!   what is planned and what is next, with `ranges`;
+//! * `keyspaces` - what readers and writers of one keyspace share; `writer` - what a write needs;
+//! * `edit_lock` - the commit of edits.
+//!
+//! Operations are `impl Engine` blocks in the folders above: `write`
 //! and `read`, then `install`, `schedule`, `recovery` and `admin`; `db` has the handles.
 //!
 //! **Locks**, in the order in which they are taken:
@@ -22,10 +27,14 @@
 mod access_stats;
 mod counters;
 mod edit_lock;
+mod flushes;
 mod keyspaces;
+mod logs;
 mod memtable_bytes;
 #[cfg(not(target_arch = "wasm32"))]
 mod owner_process;
+mod planner;
+mod ranges;
 mod snapshots;
 mod state;
 mod waits;
@@ -35,15 +44,18 @@ pub use waits::{WaitStats, WriteWaits};
 
 pub(crate) use counters::Counters;
 pub(crate) use edit_lock::EditLock;
+pub(crate) use flushes::Flushes;
 pub(crate) use keyspaces::{KeyspaceInner, Keyspaces};
+#[cfg(all(test, not(target_arch = "wasm32")))]
+pub(crate) use logs::MAPPED_LOGS_MAX;
+pub(crate) use logs::{HeldLog, HeldLogs, Logs, Retired, SealedLog, SpareLog};
 pub(crate) use memtable_bytes::MemtableBytes;
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use owner_process::OwnerProcess;
+pub(crate) use planner::{Begun, PendingReshape, Planner, RunningCompaction};
+pub(crate) use ranges::{RangeRequest, Stage};
 pub(crate) use snapshots::Snapshots;
-pub(crate) use state::{
-    Begun, FlushStatus, PendingReshape, RangeRequest, RunningCompaction, Sealed, SealedLog,
-    SpareLog, Stage, State,
-};
+pub(crate) use state::State;
 pub(crate) use waits::Wait;
 pub(crate) use writer::Writer;
 

@@ -9,7 +9,7 @@ use crate::storage::FileId;
 use crate::sync::lock;
 use crate::version::{Change, LiveTable};
 use std::sync::Arc;
-use terrane_policy::{Action, Group, Observed, Step, TableId, TableInfo};
+use terrane_policy::{Action, Group, Step, TableId, TableInfo};
 
 impl Engine {
     /// A group's outputs are durable: they replace its inputs. Returns `false`, and changes
@@ -39,8 +39,8 @@ impl Engine {
             info: info.clone(),
         }));
         let state = lock(&self.state);
-        changes.extend(state.remaining_after(number, group));
-        let planned = state.compactions.iter().find(|c| c.number == number);
+        changes.extend(state.planner.remaining_after(number, group));
+        let planned = state.planner.compaction(number);
         let planner = planned.and_then(|c| c.planner.clone());
         let observed = planned.map(|c| c.untold.clone()).unwrap_or_default();
         let ends = planned.is_some_and(|c| c.open.iter().all(|open| open == group));
@@ -63,8 +63,8 @@ impl Engine {
 
         gone.iter().filter_map(|t| super_version.tree.table(*t)).for_each(|t| t.mark_dropped());
         self.show(&state, &keyspace, tree, None);
-        if own && let Some(compaction) = state.compactions.iter_mut().find(|c| c.number == number) {
-            compaction.untold = Observed::default();
+        if own {
+            state.planner.told(number);
         }
         self.emit(|| Event::GroupInstalled {
             keyspace: id,
@@ -89,7 +89,7 @@ impl Engine {
             self.emit(|| Event::GroupAbandoned { compaction, group });
         }
         let mut state = lock(&self.state);
-        for fallen in state.fall(compaction, group) {
+        for fallen in state.planner.fall(compaction, group) {
             self.end_group(&mut state, compaction, &fallen);
         }
         drop(state);
@@ -99,7 +99,7 @@ impl Engine {
     /// A group is installed or abandoned. If its compaction ends with it, what no step has told of its
     /// observations is left to the next plan.
     pub(crate) fn end_group(&self, state: &mut State, number: u64, group: &Group) {
-        let Some(ended) = state.end_group(number, group) else { return };
+        let Some(ended) = state.planner.end_group(number, group) else { return };
         if let Some(keyspace) = self.keyspaces.load().get(&ended.keyspace) {
             keyspace.access_stats.give_back(&ended.untold);
         }

@@ -17,8 +17,8 @@ impl Engine {
         let edits = self.lock_edits()?;
         let state = lock(&self.state);
         // It stays where it is until it is made: its policy is not asked meanwhile.
-        let Some(pending) = state.reshapes.get(&id).cloned() else { return Ok(()) };
-        let (running, version_set) = (state.running(id), state.version_set.clone());
+        let Some(pending) = state.planner.reshapes.get(&id).cloned() else { return Ok(()) };
+        let (running, version_set) = (state.planner.running(id), state.version_set.clone());
         drop(state);
         let Some(keyspace) = self.keyspaces.load().get(&id).cloned() else { return Ok(()) };
         let PendingReshape { reshape: Reshape { change, reason }, planner, observed } = pending;
@@ -41,11 +41,11 @@ impl Engine {
         let tree = self.next_tree(&prepared.version_set, &keyspace, &[]);
         let mut state = self.commit_prepared(&edits, prepared, &[], &[])?;
         self.show(&state, &keyspace, tree, None);
-        state.reshapes.remove(&id);
+        state.planner.reshapes.remove(&id);
         if !own {
             keyspace.access_stats.give_back(&observed);
         }
-        state.unplanned.insert(id);
+        state.planner.unplanned.insert(id);
         let Reason { text: reason, terms } = reason;
         self.emit(|| Event::LevelChanged { keyspace: id, change, reason, terms, observed });
         self.tell_policy(&state, &keyspace, decisions);
@@ -57,8 +57,8 @@ impl Engine {
     /// A change of levels was abandoned: the policy is asked again.
     pub(crate) fn abandon_reshape(&self, id: KeyspaceId) {
         let mut state = lock(&self.state);
-        if let Some(PendingReshape { observed, .. }) = state.reshapes.remove(&id) {
-            state.unplanned.insert(id);
+        if let Some(PendingReshape { observed, .. }) = state.planner.reshapes.remove(&id) {
+            state.planner.unplanned.insert(id);
             if let Some(keyspace) = self.keyspaces.load().get(&id) {
                 keyspace.access_stats.give_back(&observed);
             }

@@ -3,7 +3,8 @@
 #[cfg(not(target_arch = "wasm32"))]
 use crate::engine::OwnerProcess;
 use crate::engine::{
-    Counters, Engine, KeyspaceInner, Keyspaces, MemtableBytes, Snapshots, SpareLog, State, Writer,
+    Counters, Engine, KeyspaceInner, Keyspaces, MemtableBytes, Planner, Snapshots, SpareLog, State,
+    Writer,
 };
 use crate::error::{Corruption, Error, Result};
 use crate::jobs::JobContext;
@@ -99,7 +100,10 @@ impl Engine {
             keyspaces.insert(id, Arc::new(KeyspaceInner::new(id, record, tree, &options)?));
         }
         let state = State {
-            unplanned: keyspaces.keys().copied().collect(),
+            planner: Planner {
+                unplanned: keyspaces.keys().copied().collect(),
+                ..Planner::default()
+            },
             version_set,
             ..State::default()
         };
@@ -142,7 +146,7 @@ impl Engine {
         ];
         let mut state =
             self.commit_edit(&self.lock_edits()?, changes, &[FileId::log(number)], &[])?;
-        state.next_log_bytes = self.options.log_bytes_after(capacity);
+        state.logs.next_bytes = self.options.log_bytes_after(capacity);
         self.adopt_keyspace(&state, DEFAULT_ID)?;
         drop(state);
         self.begin_log(SpareLog { number, file_number: number, file, capacity }, 1, 0)

@@ -16,7 +16,7 @@
 //!    store stops before step 3.
 
 use crate::batch;
-use crate::engine::{Engine, SealedLog, SpareLog, Writer};
+use crate::engine::{Engine, SealedLog, SpareLog, State, Writer};
 use crate::entry::{Seq, Tag};
 use crate::error::Result;
 use crate::event::Event;
@@ -75,7 +75,10 @@ impl Engine {
     /// Recovers the store that the storage has.
     pub(crate) fn recover(&self, recovered: &Recovered) -> Result<()> {
         let mut state = lock(&self.state);
-        let forgotten = state.resume_compactions(&self.keyspaces.load());
+        let State { version_set, planner, .. } = &mut *state;
+        let keyspaces = self.keyspaces.load();
+        let forgotten =
+            planner.resume(version_set, |id| keyspaces.get(&id).map(|k| k.policy.load_full()));
         state.repairable.clone_from(&recovered.repaired);
         let version_set = state.version_set.clone();
         drop(state);
@@ -138,8 +141,8 @@ impl Engine {
     /// them.
     fn only_show(&self, logs: Vec<LiveLog>, next: Seq) {
         let mut state = lock(&self.state);
-        state.sealed_logs = logs.into_iter().map(|log| log.sealed(false)).collect();
-        state.spare_logs.clear();
+        state.logs.sealed = logs.into_iter().map(|log| log.sealed(false)).collect();
+        state.logs.spares.clear();
         drop(state);
         lock(&self.writer).next = next;
     }
@@ -229,9 +232,9 @@ impl Engine {
             capacity: log.len,
         });
         let mut state = lock(&self.state);
-        state.next_log_bytes = self.options.log_bytes_after(largest);
-        state.sealed_logs.extend(sealed);
-        state.spare_logs.extend(spares);
+        state.logs.next_bytes = self.options.log_bytes_after(largest);
+        state.logs.sealed.extend(sealed);
+        state.logs.spares.extend(spares);
         drop(state);
 
         match resumed {
@@ -242,7 +245,7 @@ impl Engine {
             }
             None => {
                 self.add_spare_log(0)?;
-                let log = lock(&self.state).spare_logs.remove(0);
+                let log = lock(&self.state).logs.spares.remove(0);
                 self.begin_log(log, next, claim)?;
             }
         }

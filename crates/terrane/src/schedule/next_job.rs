@@ -8,7 +8,7 @@
 //!    level 0 is half full, and is not being emptied, is asked before what is left goes into deep levels.
 //! 4. Then vacuuming of the storage.
 
-use crate::engine::{Begun, Engine, FlushStatus, State};
+use crate::engine::{Begun, Engine, State};
 use crate::entry::Seq;
 use crate::error::Error;
 use crate::event::Event;
@@ -47,15 +47,14 @@ impl Engine {
         if !state.jobs_may_begin() {
             return None;
         }
-        // A merge whose parts are done still holds its inputs, and their removal is a job.
-        state.shared_merges.retain(|merge| merge.has_parts());
+        state.planner.release_merges();
         let wants = |kind| [JobFilter::Any, kind].contains(&filter);
         let mut work = None;
         if wants(JobFilter::Removal) {
             work = self.next_removal(&mut state);
         }
         if work.is_none() && wants(JobFilter::Flush) {
-            work = self.next_flush(&mut state);
+            work = Self::next_flush(&mut state);
         }
         drop(state);
         if work.is_none() && wants(JobFilter::Other) {
@@ -79,17 +78,9 @@ impl Engine {
         self.work.load(Ordering::Acquire)
     }
 
-    fn next_flush(&self, state: &mut State) -> Option<Work> {
-        while let Some((&number, &id)) = state.flushes.iter().next() {
-            state.flushes.remove(&number);
-            let keyspace = KeyspaceId(id as u32);
-            let mut queue = state.sealed.get_mut(&keyspace).into_iter().flatten();
-            let Some(sealed) = queue.find(|s| s.number == number) else { continue };
-            sealed.status = FlushStatus::Running;
-            let flush = Flush::new(keyspace, sealed.through, sealed.memtable.clone());
-            return Some(Work::Flush(Box::new(flush)));
-        }
-        None
+    fn next_flush(state: &mut State) -> Option<Work> {
+        let (keyspace, through, memtable) = state.flushes.next()?;
+        Some(Work::Flush(Box::new(Flush::new(keyspace, through, memtable))))
     }
 
     fn next_removal(&self, state: &mut State) -> Option<Work> {
@@ -106,21 +97,21 @@ impl Engine {
             if !state.jobs_may_begin() {
                 return None;
             }
-            if std::mem::take(&mut state.spare_wanted) {
+            if std::mem::take(&mut state.logs.spare_wanted) {
                 return Some(Work::SpareLog);
             }
             let keyspaces = self.keyspaces.load();
             if self.reads_due.swap(false, Ordering::Relaxed) {
                 let due = keyspaces.values().filter(|keyspace| keyspace.access_stats.take_due());
-                state.unplanned.extend(due.map(|keyspace| keyspace.id));
+                state.planner.unplanned.extend(due.map(|keyspace| keyspace.id));
             }
             let mut request = None;
-            let mut begun = state.next_begun(1);
+            let mut begun = state.planner.next_begun(1);
             if begun.is_none() {
                 request = self.next_plan_request(&mut state, true);
             }
             if begun.is_none() && request.is_none() {
-                begun = state.next_begun(usize::MAX);
+                begun = state.planner.next_begun(usize::MAX);
             }
             if let Some(Begun::Part(part)) = begun {
                 drop(state);
@@ -130,7 +121,7 @@ impl Engine {
                 if let Some(keyspace) = keyspaces.get(&id) {
                     // In one moment: what a tombstone hides is in the tree or promised by a group.
                     let (tree, running) =
-                        (keyspace.super_version.load().tree.clone(), state.running(id));
+                        (keyspace.super_version.load().tree.clone(), state.planner.running(id));
                     drop(state);
                     return self.group_work(number, id, group, tree, &running);
                 }
@@ -181,7 +172,7 @@ impl Engine {
         let merge = SharedMerge::new(compaction, keyspace, group, tree, rule);
         let first = merge.next_part()?;
         if !merge.group.parts.is_empty() {
-            lock(&self.state).shared_merges.push(merge);
+            lock(&self.state).planner.shared_merges.push(merge);
         }
         self.part_work(first)
     }
@@ -232,6 +223,6 @@ impl Engine {
     #[must_use]
     pub fn flushed(&self, through: Seq) -> bool {
         let state = lock(&self.state);
-        state.sealed.values().flatten().all(|sealed| sealed.through > through)
+        state.flushes.iter().all(|sealed| sealed.through > through)
     }
 }

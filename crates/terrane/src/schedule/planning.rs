@@ -11,7 +11,7 @@
 //!    table is rewritten. The release that reaches it queues the planning again.
 //! 5. A flush's job asks the policy where to cut when it begins; cuts that are refused are left out.
 
-use crate::engine::{Engine, KeyspaceInner, PendingReshape, RunningCompaction, State};
+use crate::engine::{Engine, KeyspaceInner, PendingReshape, Planner, RunningCompaction, State};
 use crate::entry::Seq;
 use crate::event::Event;
 use crate::keyspace::KeyspaceId;
@@ -47,7 +47,7 @@ struct Turn<'a>(&'a Engine);
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        lock(&self.0.state).planning = false;
+        lock(&self.0.state).planner.planning = false;
     }
 }
 
@@ -58,43 +58,36 @@ impl Engine {
         if urgent && self.crowded.load(Ordering::Relaxed) == 0 {
             return None;
         }
-        while !state.planning {
-            // In turn, so that one whose policy always has a plan puts no other off.
-            let mut ids: Vec<_> = state.unplanned.iter().copied().collect();
-            let after = ids.partition_point(|id| Some(*id) <= state.asked);
-            ids.rotate_left(after);
-            let may = |id: &KeyspaceId| !urgent || self.level0_is_urgent(state, *id);
-            let id = ids.into_iter().find(|id| !state.holds_planner(*id) && may(id))?;
-            state.asked = Some(id);
-            state.unplanned.remove(&id);
+        loop {
+            let may = |planner: &Planner, id| !urgent || self.level0_is_urgent(planner, id);
+            let id = state.planner.next(may)?;
             let Some(keyspace) = self.keyspaces.load().get(&id).cloned() else { continue };
-            if state.reshapes.contains_key(&id) {
+            if state.planner.reshapes.contains_key(&id) {
                 continue;
             }
-            state.planning = true;
+            state.planner.planning = true;
             let tree = keyspace.super_version.load().tree.clone();
             let record = state.version_set.keyspaces.get(&id);
             return Some(PlanRequest {
                 policy: keyspace.policy.load_full(),
                 remembered: record.map_or_else(Vec::new, |record| record.policy_state.clone()),
-                running: state.running(id),
+                running: state.planner.running(id),
                 observed: keyspace.access_stats.observed(&tree),
                 fresh: RunId(self.ids.next()),
-                refused: state.refused.get(&id).copied().unwrap_or(0),
+                refused: state.planner.refused.get(&id).copied().unwrap_or(0),
                 oldest_snapshot: self.snapshots.oldest(),
-                begun: state.begun,
+                begun: state.planner.begun,
                 keyspace,
                 tree,
             });
         }
-        None
     }
 
     /// Whether a keyspace's level 0 is half full, and nothing that has begun empties it.
-    fn level0_is_urgent(&self, state: &State, id: KeyspaceId) -> bool {
+    fn level0_is_urgent(&self, planner: &Planner, id: KeyspaceId) -> bool {
         let keyspaces = self.keyspaces.load();
         let crowded = |k: &Arc<KeyspaceInner>| self.is_crowded(&k.super_version.load().tree);
-        keyspaces.get(&id).is_some_and(crowded) && !state.empties_level0(id)
+        keyspaces.get(&id).is_some_and(crowded) && !planner.empties_level0(id)
     }
 
     /// Asks a policy once, with no lock held, and acts on what it says; returns a job that is to
@@ -121,25 +114,20 @@ impl Engine {
         let answer = propose(&***policy, &planning, &mut refused);
         drop(turn);
         let mut state = lock(&self.state);
-        if refused == 0 {
-            state.refused.remove(&id);
-        } else {
-            state.refused.insert(id, refused);
-        }
-        state.planner_asked(id);
+        state.planner.answered(id, refused);
         let (mut plan, own) = match answer {
             Proposal::Nothing => {
                 self.await_release(&mut state, &request);
                 return None;
             }
             Proposal::Refused(refusal) => {
-                state.unplanned.insert(id);
+                state.planner.unplanned.insert(id);
                 self.emit(|| Event::PlanRefused { keyspace: id, why: refusal.to_string() });
                 return None;
             }
             Proposal::Plan { plan, own } => (plan, own),
         };
-        state.unplanned.insert(id);
+        state.planner.unplanned.insert(id);
         if let Plan::Compact(compaction) = &mut plan {
             rename(compaction, fresh, RunId(self.ids.next()));
         }
@@ -158,7 +146,10 @@ impl Engine {
                 None
             }
             Plan::Reshape(reshape) => {
-                state.reshapes.insert(id, PendingReshape { reshape, planner: policy, observed });
+                state
+                    .planner
+                    .reshapes
+                    .insert(id, PendingReshape { reshape, planner: policy, observed });
                 Some(Work::Reshape { keyspace: id })
             }
         }
@@ -167,32 +158,18 @@ impl Engine {
     /// Notes the sequence number that the oldest snapshot must reach before a table is rewritten, or queues the
     /// planning if it was reached meanwhile.
     fn await_release(&self, state: &mut State, request: &PlanRequest) {
-        let id = request.keyspace.id;
-        match reclaimable_at(request.tree.shape(), request.oldest_snapshot) {
-            Some(until) => drop(state.reclaimable.insert(id, until)),
-            None if state.reclaimable.remove(&id).is_some() => {}
-            None => return,
+        let until = reclaimable_at(request.tree.shape(), request.oldest_snapshot);
+        if state.planner.await_release(request.keyspace.id, until) {
+            self.snapshots.await_oldest(state.planner.reclaimable_at());
+            // It may have been reached meanwhile.
+            self.plan_reclaimable(state);
         }
-        self.note_reclaimable(state);
-        // A snapshot may have been released meanwhile.
-        self.plan_reclaimable(state);
     }
 
-    fn note_reclaimable(&self, state: &State) {
-        let least = state.reclaimable.values().min().copied().unwrap_or(Seq::MAX);
-        self.snapshots.await_oldest(least);
-    }
-
-    /// Queues the planning of keyspaces with a table that may now be rewritten.
+    /// Queues the planning of keyspaces whose tables can be rewritten.
     fn plan_reclaimable(&self, state: &mut State) {
-        let oldest = self.snapshots.oldest();
-        let due = state.reclaimable.iter().filter(|(_, until)| **until <= oldest);
-        let due: Vec<_> = due.map(|(id, _)| *id).collect();
-        for id in due {
-            state.reclaimable.remove(&id);
-            state.unplanned.insert(id);
-        }
-        self.note_reclaimable(state);
+        state.planner.plan_reclaimable(self.snapshots.oldest());
+        self.snapshots.await_oldest(state.planner.reclaimable_at());
     }
 
     /// Queues the planning that the release of a snapshot allows, `oldest` being the oldest one left. Returns
@@ -215,8 +192,8 @@ impl Engine {
             return false;
         }
         let tree = keyspace.super_version.load().tree.clone();
-        (Arc::ptr_eq(&tree, &request.tree) && state.begun == request.begun)
-            || validate_plan(tree.shape(), &state.running(id), plan).is_ok()
+        (Arc::ptr_eq(&tree, &request.tree) && state.planner.begun == request.begun)
+            || validate_plan(tree.shape(), &state.planner.running(id), plan).is_ok()
     }
 
     /// Makes a plan that was admitted ready for jobs; returns its number. `planner` made it, or
@@ -233,7 +210,7 @@ impl Engine {
         let names =
             plan.groups.iter().map(|g| g.destination.run.0.saturating_add(1)).max().unwrap_or(0);
         self.ids.skip_to(names);
-        state.begun += 1;
+        state.planner.begun += 1;
         let number = self.ids.fresh();
         self.emit(|| Event::CompactionBegun {
             keyspace: id,
@@ -244,7 +221,7 @@ impl Engine {
             terms: plan.reason.terms,
             observed: observed.clone(),
         });
-        state.compactions.push(RunningCompaction {
+        state.planner.compactions.push(RunningCompaction {
             number,
             keyspace: id,
             planner,
@@ -273,7 +250,7 @@ impl Engine {
         let Some(record) = state.version_set.keyspaces.get(&id).cloned() else {
             return FlushPlan::default();
         };
-        let (running, fresh) = (state.running(id), RunId(self.ids.next()));
+        let (running, fresh) = (state.planner.running(id), RunId(self.ids.next()));
         drop(state);
         let planning = PlanContext {
             shape: &record.shape,

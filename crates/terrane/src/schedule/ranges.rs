@@ -69,7 +69,7 @@ impl Engine {
             target_file_bytes.min(self.options.memtable_bytes.saturating_mul(TABLE_MEMTABLES));
         let slices = record.shape.bytes() / target_file_bytes.saturating_mul(SLICE_TABLES).max(1);
         let number = self.ids.fresh();
-        state.ranges.push(RangeRequest {
+        state.planner.ranges.0.push(RangeRequest {
             number,
             keyspace: id,
             range,
@@ -88,36 +88,20 @@ impl Engine {
 
     /// Whether a request has come to its end, or is refused.
     pub(crate) fn range_ended(&self, number: u64) -> bool {
-        let state = lock(&self.state);
-        let request = state.ranges.iter().find(|request| request.number == number);
-        request.is_none_or(|request| matches!(request.stage, Stage::Refused(_)))
+        lock(&self.state).planner.ranges.has_ended(number)
     }
 
     /// Takes a request back: no further slice begins. Says why it was refused, if it was.
     pub(crate) fn take_back_range(&self, number: u64) -> Result<()> {
-        let mut state = lock(&self.state);
-        let at = state.ranges.iter().position(|request| request.number == number);
-        let taken = at.map(|at| state.ranges.remove(at));
-        drop(state);
+        let taken = lock(&self.state).planner.ranges.take_back(number);
         // Its keyspace's policy may have waited for it.
         self.work_came();
-        match taken.map(|request| request.stage) {
-            Some(Stage::Refused(why)) => Err(why),
-            _ => Ok(()),
-        }
+        taken
     }
 
     /// The range that is next, if one has its turn.
     pub(crate) fn next_range(&self, state: &mut State) -> Option<Seeking> {
-        let State { ranges, unplanned, reshapes, .. } = state;
-        let request = ranges.iter_mut().find(|request| {
-            let may = match request.stage {
-                Stage::Turn => true,
-                Stage::Waits => !unplanned.contains(&request.keyspace),
-                _ => false,
-            };
-            may && !reshapes.contains_key(&request.keyspace)
-        })?;
+        let request = state.planner.next_range()?;
         let tree = self.keyspaces.load().get(&request.keyspace)?.super_version.load().tree.clone();
         request.stage = Stage::Sought;
         Some(Seeking {
@@ -150,12 +134,12 @@ impl Engine {
             },
         );
         let mut state = lock(&self.state);
-        if !state.ranges.iter().any(|request| request.number == number) {
+        if state.planner.ranges.find(number).is_none() {
             return;
         }
         let (compaction, end) = match next {
             Slice::Done => {
-                state.ranges.retain(|request| request.number != number);
+                let _ = state.planner.ranges.take_back(number);
                 return;
             }
             Slice::Cut(compaction, end) => (compaction, Some(end)),
@@ -163,7 +147,7 @@ impl Engine {
         };
         let Some(keyspace) = self.keyspaces.load().get(&id).cloned() else { return };
         let now = keyspace.super_version.load().tree.clone();
-        let running = state.running(id);
+        let running = state.planner.running(id);
         let (stage, end) = match validate(now.shape(), &running, &compaction) {
             Ok(()) => {
                 let begun = self.begin(&mut state, id, compaction, None, Observed::default());
@@ -176,7 +160,7 @@ impl Engine {
                 (Stage::Refused(why), None)
             }
         };
-        if let Some(request) = state.ranges.iter_mut().find(|request| request.number == number) {
+        if let Some(request) = state.planner.ranges.find(number) {
             if matches!(stage, Stage::Runs(_)) {
                 request.yields = request.yields.saturating_sub(1);
             }

@@ -104,7 +104,7 @@ fn ask(db: &Db) -> PlanRequest {
 
 /// Compactions that have begun and not ended.
 fn running(db: &Db) -> usize {
-    lock(&db.engine().state).compactions.len()
+    lock(&db.engine().state).planner.compactions.len()
 }
 
 /// Begins the merge of everything into level 1, which no policy asked for.
@@ -157,10 +157,10 @@ fn policies_of_keyspaces_are_asked_in_turns() {
     let mut asked = Vec::new();
     for _ in 0..6 {
         let mut state = lock(&engine.state);
-        state.unplanned = ids.iter().copied().collect();
+        state.planner.unplanned = ids.iter().copied().collect();
         drop(engine.next_plan_request(&mut state, false));
-        state.planning = false;
-        asked.extend(state.asked);
+        state.planner.planning = false;
+        asked.extend(state.planner.asked);
     }
     assert_eq!(asked, [&ids[..], &ids[..]].concat());
 }
@@ -194,8 +194,9 @@ fn a_compaction_that_begins_has_a_number_and_is_recorded_if_it_has_several_group
     let one = begin(&[group(1)]);
     let two = begin(&[group(2), group(3)]);
     assert!(run < one && one < two, "no other run or compaction gets these numbers");
-    let recorded: Vec<_> = state.compactions.iter().map(|c| (c.number, c.several)).collect();
-    assert_eq!((recorded, state.begun), (vec![(one, false), (two, true)], 2));
+    let recorded: Vec<_> =
+        state.planner.compactions.iter().map(|c| (c.number, c.several)).collect();
+    assert_eq!((recorded, state.planner.begun), (vec![(one, false), (two, true)], 2));
 }
 
 /// Notes whether it is told of its tables' keys, of which it wants histograms or prefixes.
@@ -241,13 +242,13 @@ fn a_policy_that_reads_histograms_or_prefixes_is_told_of_its_tables_keys_and_no_
 /// Requests all keys of the default keyspace, and takes the turn of the next slice.
 fn request_range(db: &Db) -> u64 {
     let (engine, id) = (db.engine(), db.default_keyspace().id());
-    lock(&engine.state).unplanned = [].into_iter().collect();
+    lock(&engine.state).planner.unplanned = [].into_iter().collect();
     engine.request_range(id, Range::default(), u64::MAX).unwrap()
 }
 
 fn stage_of(db: &Db, number: u64) -> &'static str {
     let state = lock(&db.engine().state);
-    let request = state.ranges.iter().find(|request| request.number == number);
+    let request = state.planner.ranges.0.iter().find(|request| request.number == number);
     match request.map(|request| &request.stage) {
         None => "ended",
         Some(Stage::Turn) => "turn",
@@ -292,7 +293,7 @@ fn a_range_that_is_refused_has_ended_and_says_why() {
     assert!(!engine.range_ended(number));
     let why = Error::invalid("range", "a range that can be compacted", "a test");
     let set = |request: &mut RangeRequest| request.stage = Stage::Refused(why.clone());
-    lock(&engine.state).ranges.iter_mut().for_each(set);
+    lock(&engine.state).planner.ranges.0.iter_mut().for_each(set);
     assert!(engine.range_ended(number));
     assert!(matches!(
         engine.take_back_range(number).map_err(Error::into_kind),
@@ -405,7 +406,7 @@ fn refused_plans_are_counted_until_the_fallback_plans_instead() {
     let db = open_with(|| Box::new(Errs));
     flush(&db, 1);
     let id = db.default_keyspace().id();
-    let refused = || lock(&db.engine().state).refused.get(&id).copied();
+    let refused = || lock(&db.engine().state).planner.refused.get(&id).copied();
     let counts = [(); 3].map(|()| {
         assert!(db.engine().propose(ask(&db)).is_none());
         refused()

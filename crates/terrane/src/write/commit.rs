@@ -25,11 +25,6 @@ use crate::sync::lock;
 use crate::wal::{LogWriter, log_file_bytes, payload_bytes};
 use std::sync::Arc;
 
-/// The most full logs that stay mapped until a job retires them: a mapped file stays open, and there may be
-/// more logs than the process may have open files.
-#[cfg(not(target_arch = "wasm32"))]
-pub(crate) const MAPPED_LOGS_MAX: usize = 16;
-
 /// Bytes of logs for each memtable that a clean close leaves to replay at most, which takes some 20 ms.
 #[cfg(not(target_arch = "wasm32"))]
 const REPLAY_BYTES_MAX: u64 = 4 << 20;
@@ -158,7 +153,7 @@ impl Engine {
         self.writable()?;
         self.log_sync.usable()?;
         let writer = lock(&self.writer);
-        let sealed = lock(&self.state).sealed_logs.iter().map(|log| log.bytes).sum::<u64>();
+        let sealed = lock(&self.state).logs.sealed_bytes();
         let bytes = sealed + writer.log.as_ref().map_or(0, LogWriter::bytes);
         drop(writer);
         // Each memtable becomes a table, which has its own cost.
@@ -177,16 +172,16 @@ impl Engine {
     /// a record of so many bytes.
     fn rotate_log(&self, writer: &mut Writer, bytes: u64) -> Result<bool> {
         let mut state = self.open_state()?;
-        if state.spare_logs.first().is_none_or(|spare| spare.capacity < bytes) {
+        if !state.logs.has_spare(bytes) {
             return Ok(false);
         }
-        let next = state.spare_logs.remove(0);
+        let next = state.logs.spares.remove(0);
         drop(state);
         let id = self.log_id(next.number);
         let log = match LogWriter::begin(next.file.clone(), id, next.capacity) {
             Ok(log) => log,
             Err(e) => {
-                lock(&self.state).spare_logs.insert(0, next);
+                lock(&self.state).logs.spares.insert(0, next);
                 return Err(e);
             }
         };
@@ -195,8 +190,7 @@ impl Engine {
         let last = writer.last();
         writer.unsynced.push((last, full.file().clone()));
         writer.forget_synced(self.log_sync.synced());
-        let mut state = lock(&self.state);
-        state.sealed_logs.push(SealedLog {
+        let sealed = SealedLog {
             id: full.id(),
             file_number: std::mem::replace(&mut writer.log_file, next.file_number),
             file: full.file().clone(),
@@ -205,11 +199,12 @@ impl Engine {
             reusable: std::mem::replace(&mut writer.reusable, reusable),
             #[cfg(not(target_arch = "wasm32"))]
             mapped: full.into_mapped(),
-        });
+        };
+        let mut state = lock(&self.state);
+        state.logs.seal(sealed);
         #[cfg(not(target_arch = "wasm32"))]
         {
-            let unmapped = state.sealed_logs.iter_mut().rev().nth(MAPPED_LOGS_MAX);
-            let unmapped = unmapped.and_then(|log| log.mapped.take());
+            let unmapped = state.logs.excess_mapping();
             drop(state);
             drop(unmapped);
         }
@@ -261,7 +256,7 @@ mod tests {
             batch.put(&db.default_keyspace(), "key", vec![7; 100]).unwrap();
             let engine = db.engine();
             engine.commit(&[&batch], Durability::Buffered, &|| Ok(())).unwrap();
-            let wanted = std::mem::take(&mut lock(&engine.state).spare_wanted);
+            let wanted = std::mem::take(&mut lock(&engine.state).logs.spare_wanted);
             (wanted, lock(&engine.writer).log.as_ref().unwrap().bytes())
         };
         let (_, record) = put(&open(1 << 20));

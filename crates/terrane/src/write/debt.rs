@@ -34,7 +34,7 @@ impl Engine {
     /// the wait would not end.
     pub(super) fn is_in_debt(&self, keyspace: &KeyspaceInner, tree: &Tree) -> bool {
         self.debt(tree).is_some_and(|(_, debt)| debt.filled >= debt.room)
-            && lock(&self.state).compactions.iter().any(|c| c.keyspace == keyspace.id)
+            && lock(&self.state).planner.compacts(keyspace.id)
     }
 }
 

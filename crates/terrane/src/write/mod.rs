@@ -5,7 +5,7 @@
 //! * `stall` - when a write waits for background work; `backpressure` - how near that is, `debt` - by the
 //!   bytes that wait to be compacted, and `throttle` - the background work that a write pays for meanwhile.
 //! * `seal` - which memtables close, so that memory and logs stay bounded.
-//! * `logs` - which log files are live, which are spare, which retire.
+//! * `logs` - how log files are made and replaced.
 
 mod backpressure;
 mod commit;
@@ -18,10 +18,7 @@ mod stall;
 mod throttle;
 
 pub(crate) use backpressure::Backpressure;
-#[cfg(all(test, not(target_arch = "wasm32")))]
-pub(crate) use commit::MAPPED_LOGS_MAX;
 pub(crate) use group::GroupCommit;
-pub(crate) use logs::{HeldLog, HeldLogs};
 pub(crate) use stall::CatchUp;
 pub(crate) use throttle::Throttle;
 #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]

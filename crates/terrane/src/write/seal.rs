@@ -10,7 +10,7 @@
 //!
 //! The other share of the budget belongs to the cache: what open tables keep, index, filter, blocks.
 
-use crate::engine::{Engine, FlushStatus, Keyspaces, Sealed, State, Writer};
+use crate::engine::{Engine, Keyspaces, State, Writer};
 use crate::entry::Seq;
 use crate::error::Result;
 use crate::event::Event;
@@ -48,19 +48,7 @@ impl Engine {
     /// Seals memtables while the logs that their oldest entries keep take too much space.
     fn seal_for_logs(&self, state: &mut State, keyspaces: &Keyspaces, current: u64, through: Seq) {
         let most = self.options.max_total_wal_bytes;
-        let mut kept = state.sealed_logs.iter().map(|log| log.bytes).sum::<u64>();
-        // The last sequence number of the oldest logs, which must retire.
-        let mut oldest = 0;
-        for log in &state.sealed_logs {
-            if kept + current <= most {
-                break;
-            }
-            kept -= log.bytes;
-            oldest = log.last;
-        }
-        if oldest == 0 {
-            return;
-        }
+        let Some(oldest) = state.logs.to_retire(current, most) else { return };
         for keyspace in keyspaces.values() {
             let first = keyspace.super_version.load().active.first_seq();
             if first.is_some_and(|first| first <= oldest) {
@@ -101,11 +89,7 @@ impl Engine {
         keyspace.access_stats.updates.fetch_add(memtable.entries() as u64, Ordering::Relaxed);
         let bytes = memtable.bytes() as u64;
         self.memtables.seal(bytes);
-        state.seals += 1;
-        let number = state.seals;
-        let waiting = Sealed { number, memtable, through, status: FlushStatus::Waiting };
-        state.sealed.update(id, |queue| queue.push(waiting));
-        state.flushes.insert(number, id.0.into());
+        state.flushes.push(id, memtable, through);
         // A new flush is a new chance for work that failed.
         state.failed = None;
         self.jobs.obsolete_files.retry();

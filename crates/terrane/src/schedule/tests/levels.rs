@@ -53,9 +53,9 @@ fn a_change_of_levels_that_is_abandoned_is_planned_again_from_the_same_reads() {
     let engine = db.engine();
     for _ in 0..2 {
         let work = engine.propose(ask(&db)).expect("a level is to be added");
-        assert_eq!((lock(&engine.state).reshapes.len(), point_reads(&db)), (1, 0));
+        assert_eq!((lock(&engine.state).planner.reshapes.len(), point_reads(&db)), (1, 0));
         drop(Job::new(engine.clone(), work));
-        assert_eq!((lock(&engine.state).reshapes.len(), point_reads(&db)), (0, 2));
+        assert_eq!((lock(&engine.state).planner.reshapes.len(), point_reads(&db)), (0, 2));
     }
     let given = lock(&given);
     assert_eq!(given.len(), 2);
@@ -94,12 +94,12 @@ fn a_range_waits_for_a_change_of_levels_and_its_own_slice() {
     let planner = engine.keyspaces.load().get(&id).unwrap().policy.load_full();
     let reshape = Reshape { change, reason };
     let pending = PendingReshape { reshape, planner, observed: Observed::default() };
-    state.reshapes.insert(id, pending);
+    state.planner.reshapes.insert(id, pending);
     assert!(engine.next_range(&mut state).is_none());
-    state.reshapes.remove(&id);
+    state.planner.reshapes.remove(&id);
     for (stage, is_next) in [(Stage::Runs(1), false), (Stage::Blocked, false), (Stage::Turn, true)]
     {
-        state.ranges[0].stage = stage;
+        state.planner.ranges.0[0].stage = stage;
         assert_eq!(engine.next_range(&mut state).is_some(), is_next);
     }
     drop(state);

@@ -1,12 +1,14 @@
-//! Compactions and ranges under the state lock: what is recorded of them, and whose turn it is.
+//! Compactions and ranges: what is recorded of them, and whose turn it is.
 
 use super::*;
+use crate::error::Error;
 use crate::vec_map::VecMap;
 use crate::version::{KeyspaceRecord, Tree};
 use terrane_policy::{
-    Action, Destination, FilterBits, Histogram, Kept, Prefixes, RunId, Shape, ShapeEdit, TableInfo,
-    TombstoneRule,
+    Action, Destination, FilterBits, Histogram, Kept, Prefixes, RunId, Shape, ShapeEdit, TableId,
+    TableInfo, TombstoneRule,
 };
+use terrane_table::read::Range;
 
 const ROWS: KeyspaceId = KeyspaceId(1);
 const OTHERS: KeyspaceId = KeyspaceId(2);
@@ -50,7 +52,7 @@ fn shared_into(level: usize, number: u64) -> Arc<SharedMerge> {
 }
 
 /// A range of each keyspace in each stage; one beside it that was cut runs as compaction 3.
-fn ranges() -> Vec<RangeRequest> {
+fn ranges() -> Ranges {
     let refused = Stage::Refused(Error::poisoned(&Error::read_only("write to", "a test")));
     let mut ranges = Vec::new();
     for keyspace in [ROWS, OTHERS] {
@@ -79,11 +81,11 @@ fn ranges() -> Vec<RangeRequest> {
     }
     let last = RangeRequest { stage: refused, ..ranges.pop().unwrap() };
     ranges.push(last);
-    ranges
+    Ranges(ranges)
 }
 
 /// The stages of a keyspace's ranges, in short.
-fn stages(state: &State, keyspace: KeyspaceId) -> Vec<&'static str> {
+fn stages(planner: &Planner, keyspace: KeyspaceId) -> Vec<&'static str> {
     let of = |stage: &Stage| match stage {
         Stage::Waits => "waits",
         Stage::Turn => "turn",
@@ -92,35 +94,35 @@ fn stages(state: &State, keyspace: KeyspaceId) -> Vec<&'static str> {
         Stage::Runs(_) => "runs",
         Stage::Refused(_) => "refused",
     };
-    let ranges = state.ranges.iter().filter(|request| request.keyspace == keyspace);
+    let ranges = planner.ranges.0.iter().filter(|request| request.keyspace == keyspace);
     ranges.map(|request| of(&request.stage)).collect()
 }
 
 #[test]
 fn what_is_left_is_recorded_of_a_compaction_of_several_groups_alone() {
     let compactions = vec![compaction(3, OTHERS, &[1]), compaction(4, ROWS, &[2, 5, 6])];
-    let state = State { compactions, ..State::default() };
-    assert_eq!(state.remaining_after(3, &group(1)), None, "it is whole, or was never there");
-    assert_eq!(state.remaining_after(7, &group(2)), None);
+    let planner = Planner { compactions, ..Planner::default() };
+    assert_eq!(planner.remaining_after(3, &group(1)), None, "it is whole, or was never there");
+    assert_eq!(planner.remaining_after(7, &group(2)), None);
     let plan = Compaction {
         groups: vec![group(2), group(6)],
         order: Order::Sequential,
         reason: "compaction 4".into(),
     };
     let left = Change::Remaining { keyspace: ROWS, number: 4, plan };
-    assert_eq!(state.remaining_after(4, &group(5)), Some(left));
+    assert_eq!(planner.remaining_after(4, &group(5)), Some(left));
 }
 
 #[test]
 fn begun_work_is_next_by_level_and_then_by_age() {
     let merges = [(3, 1), (2, 2), (2, 3)].map(|(level, number)| shared_into(level, number));
     let groups = [(4, 4), (2, 5), (1, 6), (2, 7), (3, 8)];
-    let mut state = State {
+    let mut planner = Planner {
         shared_merges: merges.into(),
         compactions: groups.map(|(level, number)| into(level, number, ROWS)).into(),
-        ..State::default()
+        ..Planner::default()
     };
-    let mut next = |deepest| match state.next_begun(deepest) {
+    let mut next = |deepest| match planner.next_begun(deepest) {
         Some(Begun::Part(part)) => Some(("part", part.merge.compaction)),
         Some(Begun::Group(number, ..)) => Some(("group", number)),
         None => None,
@@ -134,73 +136,73 @@ fn begun_work_is_next_by_level_and_then_by_age() {
 
 #[test]
 fn a_search_for_begun_work_includes_its_deepest_level() {
-    let mut state = State { shared_merges: vec![shared_into(1, 1)], ..State::default() };
-    assert!(state.next_begun(0).is_none());
-    assert!(matches!(state.next_begun(1), Some(Begun::Part(_))));
+    let mut planner = Planner { shared_merges: vec![shared_into(1, 1)], ..Planner::default() };
+    assert!(planner.next_begun(0).is_none());
+    assert!(matches!(planner.next_begun(1), Some(Begun::Part(_))));
 }
 
 #[test]
 fn level0_is_emptied_by_compactions_into_level_0_or_1() {
     for (level, empties) in [(0, true), (1, true), (2, false)] {
         let compactions = vec![into(3, 1, ROWS), into(level, 2, ROWS), into(3, 3, OTHERS)];
-        let state = State { compactions, ..State::default() };
-        assert_eq!(state.empties_level0(ROWS), empties, "{level}");
-        assert!(!state.empties_level0(OTHERS));
+        let planner = Planner { compactions, ..Planner::default() };
+        assert_eq!(planner.empties_level0(ROWS), empties, "{level}");
+        assert!(!planner.empties_level0(OTHERS));
     }
 }
 
 #[test]
 fn a_policy_sees_the_open_groups_of_its_own_keyspace() {
     let compactions = vec![compaction(3, OTHERS, &[1]), compaction(4, ROWS, &[2, 5])];
-    let mut state = State { compactions, ..State::default() };
-    assert!(state.end_group(4, &group(2)).is_none());
+    let mut planner = Planner { compactions, ..Planner::default() };
+    assert!(planner.end_group(4, &group(2)).is_none());
     let open = |running: Running| running.groups().cloned().collect::<Vec<_>>();
-    assert_eq!(open(state.running(ROWS)), [group(5)]);
-    assert_eq!(open(state.running(OTHERS)), [group(1)]);
-    assert_eq!(open(state.running(KeyspaceId(7))), []);
+    assert_eq!(open(planner.running(ROWS)), [group(5)]);
+    assert_eq!(open(planner.running(OTHERS)), [group(1)]);
+    assert_eq!(open(planner.running(KeyspaceId(7))), []);
 }
 
 #[test]
 fn a_range_that_a_compaction_was_in_the_way_of_has_its_turn_when_any_group_ends() {
     let compactions = vec![compaction(3, ROWS, &[1, 2]), compaction(4, OTHERS, &[3])];
-    let mut state = State { compactions, ranges: ranges(), ..State::default() };
-    let of_others = stages(&state, OTHERS);
-    assert!(state.end_group(3, &group(1)).is_none());
+    let mut planner = Planner { compactions, ranges: ranges(), ..Planner::default() };
+    let of_others = stages(&planner, OTHERS);
+    assert!(planner.end_group(3, &group(1)).is_none());
     // Its own compaction goes on, so a slice that runs does.
     let before = ["waits", "turn", "sought", "turn", "runs", "runs", "runs"];
-    assert_eq!(stages(&state, ROWS), before);
-    assert_eq!(state.end_group(3, &group(2)).unwrap().number, 3);
+    assert_eq!(stages(&planner, ROWS), before);
+    assert_eq!(planner.end_group(3, &group(2)).unwrap().number, 3);
     // After a slice the policy is asked first, but not before what was cut is merged.
     let after = ["waits", "turn", "sought", "turn", "waits", "turn", "runs"];
-    assert_eq!(stages(&state, ROWS), after);
-    assert_eq!(stages(&state, OTHERS), of_others);
-    assert_eq!(state.unplanned.iter().copied().collect::<Vec<_>>(), [ROWS]);
-    assert!(state.end_group(3, &group(2)).is_none(), "it is gone");
+    assert_eq!(stages(&planner, ROWS), after);
+    assert_eq!(stages(&planner, OTHERS), of_others);
+    assert_eq!(planner.unplanned.iter().copied().collect::<Vec<_>>(), [ROWS]);
+    assert!(planner.end_group(3, &group(2)).is_none(), "it is gone");
 }
 
 #[test]
 fn a_range_that_waits_for_its_keyspaces_policy_has_its_turn_when_that_was_asked() {
-    let mut state = State { ranges: ranges(), ..State::default() };
-    let of_others = stages(&state, OTHERS);
-    state.planner_asked(ROWS);
+    let mut planner = Planner { ranges: ranges(), ..Planner::default() };
+    let of_others = stages(&planner, OTHERS);
+    planner.ranges.policy_asked(ROWS);
     let after = ["turn", "turn", "sought", "blocked", "runs", "runs", "runs"];
-    assert_eq!(stages(&state, ROWS), after);
-    assert_eq!(stages(&state, OTHERS), of_others);
+    assert_eq!(stages(&planner, ROWS), after);
+    assert_eq!(stages(&planner, OTHERS), of_others);
 }
 
 #[test]
 fn a_policy_is_not_asked_while_a_range_of_its_keyspace_has_its_turn() {
-    let all = State { ranges: ranges(), ..State::default() };
-    let count = all.ranges.len();
+    let all = Planner { ranges: ranges(), ..Planner::default() };
+    let count = all.ranges.0.len();
     for at in 0..count {
-        let mut state = State { ranges: ranges(), ..State::default() };
-        let request = state.ranges.remove(at);
-        state.ranges = vec![request];
-        let [request] = state.ranges.as_slice() else { panic!() };
+        let mut planner = Planner { ranges: ranges(), ..Planner::default() };
+        let request = planner.ranges.0.remove(at);
+        planner.ranges = Ranges(vec![request]);
+        let [request] = planner.ranges.0.as_slice() else { panic!() };
         let has_turn = matches!(request.stage, Stage::Turn | Stage::Sought | Stage::Blocked);
         let (own, other) = if request.keyspace == ROWS { (ROWS, OTHERS) } else { (OTHERS, ROWS) };
-        assert_eq!(state.holds_planner(own), has_turn, "{:?}", stages(&state, own));
-        assert!(!state.holds_planner(other));
+        assert_eq!(planner.ranges.hold_policy(own), has_turn, "{:?}", stages(&planner, own));
+        assert!(!planner.ranges.hold_policy(other));
     }
 }
 
@@ -242,22 +244,22 @@ fn a_restart_resumes_what_still_fits_the_shape_and_forgets_the_rest() {
         order: Order::Sequential,
         reason: "a test".into(),
     };
-    let mut state = State::default();
-    state.version_set.keyspaces.insert(ROWS, Arc::new(record));
+    let (mut planner, mut version_set) = (Planner::default(), VersionSet::default());
+    version_set.keyspaces.insert(ROWS, Arc::new(record));
     let mut remaining = VecMap::default();
     for (number, tables) in [(4, &[1, 2][..]), (5, &[2]), (6, &[77])] {
         remaining.insert(number, (ROWS, Arc::new(plan(tables))));
     }
-    state.version_set.remaining = remaining;
+    version_set.remaining = remaining;
 
-    let forgotten = state.resume_compactions(&Keyspaces::default());
+    let forgotten = planner.resume(&version_set, |_| None);
     // Table 2 has a group already, and there is no table 77.
     let nothing = |number| {
         let plan = Compaction { groups: Vec::new(), ..plan(&[]) };
         Change::Remaining { keyspace: ROWS, number, plan }
     };
     assert_eq!(forgotten, [nothing(5), nothing(6)]);
-    let [resumed] = state.compactions.as_slice() else { panic!("one fits") };
+    let [resumed] = planner.compactions.as_slice() else { panic!("one fits") };
     assert_eq!((resumed.number, resumed.keyspace, resumed.several), (4, ROWS, true));
     assert_eq!(resumed.open, [group(1), group(2)]);
     assert_eq!(resumed.waiting, resumed.open);

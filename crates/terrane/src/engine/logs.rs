@@ -1,0 +1,279 @@
+//! The log's files: those that are full, the spare ones, and those that retire.
+//!
+//! A log file is preallocated; each new one is twice as large as the one before, until they have the size of the
+//! options. A file of that size holds many logs, one after the other. When the tables hold all that
+//! is in a log, the edit that retires it gives its file the next number at once, so that the next log
+//! need not wait for the manifest. If there is no spare, a job makes one when the log is half full. A
+//! spare's number is greater than that of every log in use, and spares are used in order, so that logs
+//! are in the order of their numbers. While a checkpoint or a check reads logs, those that retire are
+//! removed instead.
+
+use crate::engine::{Engine, Writer};
+use crate::entry::Seq;
+use crate::error::{Closed, Result};
+use crate::memtable::Memtable;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::storage::MappedFile;
+use crate::storage::{File, FileId};
+use crate::version::Change;
+use crate::wal::LogId;
+use std::sync::Arc;
+
+/// Files kept ready; more than two never wait at once when flushes keep up.
+const SPARES_MAX: usize = 2;
+
+/// The most full logs that stay mapped until a job retires them: a mapped file stays open, and there may be
+/// more logs than the process may have open files.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) const MAPPED_LOGS_MAX: usize = 16;
+
+/// A live log that no writer appends to any more.
+pub(crate) struct SealedLog {
+    pub id: LogId,
+    pub file_number: u64,
+    pub file: Arc<dyn File>,
+    /// The last sequence in it or in one before.
+    pub last: Seq,
+    /// Where its records end.
+    pub bytes: u64,
+    /// Whether its file has the usual size, so that it can be recycled.
+    pub reusable: bool,
+    /// What it was written through. The job that retires the log unmaps it, since a writer would have others wait,
+    /// unless there are too many.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub mapped: Option<Box<dyn MappedFile>>,
+}
+
+/// A log file that was given its next number and waits to be written.
+#[derive(Clone)]
+pub(crate) struct SpareLog {
+    pub number: u64,
+    pub file_number: u64,
+    pub file: Arc<dyn File>,
+    pub capacity: u64,
+}
+
+/// What an edit does to the logs.
+#[derive(Default)]
+pub(crate) struct Retired {
+    /// How many of the sealed logs are retired, from the oldest on.
+    pub logs: usize,
+    /// The logs that their files are given to.
+    pub spares: Vec<SpareLog>,
+    /// The files that serve no more.
+    pub dropped: Vec<FileId>,
+}
+
+/// Logs that are read over a while: until this is dropped, none that retires is recycled.
+pub(crate) struct HeldLogs {
+    /// By number.
+    pub logs: Vec<HeldLog>,
+    _hold: Arc<()>,
+}
+
+/// A log, as it was.
+#[derive(Clone)]
+pub(crate) struct HeldLog {
+    pub id: LogId,
+    pub file: Arc<dyn File>,
+    /// How far it went.
+    pub bytes: u64,
+    /// Its last sequence, unless it is appended to.
+    pub through: Option<Seq>,
+}
+
+/// What was in the log then: what is appended later is not there.
+impl File for HeldLog {
+    fn name(&self) -> &str {
+        self.file.name()
+    }
+
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
+        let left = usize::try_from(self.bytes.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let bytes = buf.len().min(left);
+        self.file.read_at(buf.get_mut(..bytes).unwrap_or_default(), offset)
+    }
+
+    fn write_at(&self, _: &[u8], _: u64) -> Result<usize> {
+        Err(Closed::File.into())
+    }
+
+    fn sync(&self) -> Result<()> {
+        Err(Closed::File.into())
+    }
+
+    fn set_len(&self, _: u64) -> Result<()> {
+        Err(Closed::File.into())
+    }
+
+    fn len(&self) -> Result<u64> {
+        Ok(self.bytes)
+    }
+}
+
+/// The log's files beside the one that is appended to.
+#[derive(Default)]
+pub(crate) struct Logs {
+    /// Full ones, the oldest first.
+    pub sealed: Vec<SealedLog>,
+    /// In the order of their numbers.
+    pub spares: Vec<SpareLog>,
+    /// The size of the next log file.
+    pub next_bytes: u64,
+    /// The number of the oldest sealed log and the most memtables that can keep it, if they were counted.
+    pins: Option<(u64, usize)>,
+    /// Whether a job is to make a spare log.
+    pub spare_wanted: bool,
+    /// Cloned by those who read logs over a while: what retires meanwhile does not get recycled.
+    held: Arc<()>,
+}
+
+impl Logs {
+    /// Bytes of records in full logs.
+    pub fn sealed_bytes(&self) -> u64 {
+        self.sealed.iter().map(|log| log.bytes).sum()
+    }
+
+    /// Holds the live logs; the last is the one that is appended to. No edit is under way, which
+    /// might have chosen some of them to be recycled.
+    pub fn hold(&self, writer: &Writer) -> HeldLogs {
+        let mut logs = Vec::new();
+        for SealedLog { id, file, bytes, last, .. } in &self.sealed {
+            let (file, through) = (file.clone(), Some(*last));
+            logs.push(HeldLog { id: *id, file, bytes: *bytes, through });
+        }
+        if let Some(log) = &writer.log {
+            let file = log.file().clone();
+            logs.push(HeldLog { id: log.id(), file, bytes: log.bytes(), through: None });
+        }
+        HeldLogs { logs, _hold: self.held.clone() }
+    }
+
+    /// Whether someone reads logs over a while.
+    pub fn are_held(&self) -> bool {
+        Arc::strong_count(&self.held) > 1
+    }
+
+    /// Asks for a spare log, unless there is one. Returns whether it did.
+    pub fn want_spare(&mut self) -> bool {
+        let wants = self.spares.is_empty();
+        self.spare_wanted |= wants;
+        wants
+    }
+
+    /// Whether the next spare log has room for a record of so many bytes.
+    pub fn has_spare(&self, bytes: u64) -> bool {
+        self.spares.first().is_some_and(|spare| spare.capacity >= bytes)
+    }
+
+    /// Returns what is to be unmapped, with no lock held, where too many full logs are mapped after one was sealed.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn excess_mapping(&mut self) -> Option<Box<dyn MappedFile>> {
+        self.sealed.iter_mut().rev().nth(MAPPED_LOGS_MAX)?.mapped.take()
+    }
+
+    /// The log that was appended to is full.
+    pub fn seal(&mut self, log: SealedLog) {
+        self.sealed.push(log);
+    }
+
+    /// Where logs take more than `most` bytes with the `current` one, the last sequence number of the oldest, which
+    /// must retire.
+    pub fn to_retire(&self, current: u64, most: u64) -> Option<Seq> {
+        let mut kept = self.sealed_bytes();
+        let mut oldest = None;
+        for log in &self.sealed {
+            if kept + current <= most {
+                break;
+            }
+            kept -= log.bytes;
+            oldest = Some(log.last);
+        }
+        oldest
+    }
+
+    /// A memtable is gone that was not flushed: what keeps the oldest log is to be counted again.
+    pub fn forget_pins(&mut self) {
+        self.pins = None;
+    }
+
+    /// Whether some memtable beside `flushed` is known to keep the oldest sealed log. If none is,
+    /// all memtables are examined: once for each log that retires, rather than for each flush.
+    pub fn is_kept(&mut self, flushed: &Memtable) -> bool {
+        let Some(oldest) = self.sealed.first() else { return true };
+        let keeps = flushed.first_seq().is_some_and(|first| first <= oldest.last);
+        match &mut self.pins {
+            Some((log, pins)) if *log == oldest.id.number => {
+                *pins = pins.saturating_sub(usize::from(keeps));
+                *pins > 0
+            }
+            _ => false,
+        }
+    }
+
+    /// The logs whose entries are all in tables, where the memtables that are in none begin at these sequence
+    /// numbers, and the changes that retire them. None of it takes effect until the edit with these changes is
+    /// durable.
+    pub fn retire(
+        &mut self,
+        unflushed: &[Seq],
+        engine: &Engine,
+        changes: &mut Vec<Change>,
+    ) -> Retired {
+        let first = unflushed.iter().copied().min().unwrap_or(Seq::MAX);
+        let mut retired = Retired {
+            logs: self.sealed.partition_point(|log| log.last < first),
+            ..Retired::default()
+        };
+        self.pins = self.sealed.get(retired.logs).map(|log| {
+            (log.id.number, unflushed.iter().filter(|first| **first <= log.last).count())
+        });
+        let Some(last) = retired.logs.checked_sub(1).and_then(|at| self.sealed.get(at)) else {
+            return retired;
+        };
+        changes.push(Change::RetireLogs { below: last.id.number + 1, next: last.last + 1 });
+        let held = self.are_held();
+        for log in self.sealed.iter().take(retired.logs) {
+            if log.reusable && !held && self.spares.len() + retired.spares.len() < SPARES_MAX {
+                let number = engine.ids.fresh();
+                changes.push(engine.opened(number, log.file_number));
+                let file = log.file.clone();
+                let (file_number, capacity) = (log.file_number, engine.options.wal_file_bytes);
+                retired.spares.push(SpareLog { number, file_number, file, capacity });
+            } else {
+                retired.dropped.push(FileId::log(log.file_number));
+            }
+        }
+        retired
+    }
+
+    /// One log replaces all of these, and the next file has so many bytes. Returns what is to be dropped with no
+    /// lock held.
+    pub fn replace(&mut self, next_bytes: u64) -> (Vec<SealedLog>, Vec<SpareLog>) {
+        self.next_bytes = next_bytes;
+        self.pins = None;
+        (std::mem::take(&mut self.sealed), std::mem::take(&mut self.spares))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::vfs::{MemoryVfs, Vfs};
+    use crate::storage::write_all_at;
+
+    #[test]
+    fn a_held_log_ends_where_it_did_and_takes_no_change() {
+        let file = MemoryVfs::new().create("log").unwrap();
+        write_all_at(&*file, b"0123456789", 0).unwrap();
+        let id = LogId { number: 1, salt: 0 };
+        let held = HeldLog { id, file, bytes: 4, through: None };
+        assert_eq!((held.name(), held.len().unwrap()), ("log", 4));
+        let mut bytes = [0; 8];
+        assert_eq!(held.read_at(&mut bytes, 1).unwrap(), 3);
+        assert_eq!(&bytes[..3], b"123");
+        assert_eq!(held.read_at(&mut bytes, 5).unwrap(), 0);
+        assert!(held.write_at(b"x", 0).is_err() && held.set_len(9).is_err());
+        assert!(held.sync().is_err());
+    }
+}

@@ -1,0 +1,105 @@
+//! Ranges that are to be compact, and how far each is.
+
+use crate::entry::Seq;
+use crate::error::{Error, Result};
+use crate::keyspace::KeyspaceId;
+use terrane_policy::TableId;
+use terrane_table::read::Range;
+
+/// A range that is to be compact.
+pub(crate) struct RangeRequest {
+    pub number: u64,
+    pub keyspace: KeyspaceId,
+    pub range: Range,
+    /// What was written up to here is part of it.
+    pub through: Seq,
+    /// Tables of the bottom with smaller ids lose the entries that no reader needs.
+    pub before: TableId,
+    /// The oldest snapshot at the time of the request.
+    pub oldest_snapshot: Seq,
+    /// Where the next slice ends, if tables were cut for it.
+    pub end: Option<Vec<u8>>,
+    pub target_file_bytes: u64,
+    /// Slices left after which the keyspace's policy is called before the next slice.
+    pub yields: u64,
+    pub stage: Stage,
+}
+
+/// How far a range is.
+pub(crate) enum Stage {
+    /// The keyspace's policy is asked first, if it is to be asked.
+    Waits,
+    /// Its next slice is next.
+    Turn,
+    /// A thread is finding its next slice.
+    Sought,
+    /// A compaction is in the way of its next slice: no other of the keyspace begins before it.
+    Blocked,
+    /// This compaction is its slice.
+    Runs(u64),
+    /// No slice can be made.
+    Refused(Error),
+}
+
+/// The ranges that are to be compact, in the order in which they were asked for.
+#[derive(Default)]
+pub(crate) struct Ranges(pub Vec<RangeRequest>);
+
+impl Ranges {
+    /// A request, by its number.
+    pub fn find(&mut self, number: u64) -> Option<&mut RangeRequest> {
+        self.0.iter_mut().find(|request| request.number == number)
+    }
+
+    /// Whether a request has come to its end, or is refused.
+    pub fn has_ended(&self, number: u64) -> bool {
+        let request = self.0.iter().find(|request| request.number == number);
+        request.is_none_or(|request| matches!(request.stage, Stage::Refused(_)))
+    }
+
+    /// Removes a request, and says why it was refused, if it was.
+    pub fn take_back(&mut self, number: u64) -> Result<()> {
+        let at = self.0.iter().position(|request| request.number == number);
+        match at.map(|at| self.0.remove(at).stage) {
+            Some(Stage::Refused(why)) => Err(why),
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes the requests of a keyspace.
+    pub fn forget(&mut self, keyspace: KeyspaceId) {
+        self.0.retain(|request| request.keyspace != keyspace);
+    }
+
+    fn of(&mut self, keyspace: KeyspaceId) -> impl Iterator<Item = &mut RangeRequest> {
+        self.0.iter_mut().filter(move |request| request.keyspace == keyspace)
+    }
+
+    /// A group of this compaction of the keyspace ended, and the compaction with it, if it was the last.
+    pub fn group_ended(&mut self, keyspace: KeyspaceId, number: u64, ended: bool) {
+        for request in self.of(keyspace) {
+            match request.stage {
+                Stage::Blocked => request.stage = Stage::Turn,
+                // What was cut is to be merged before a policy merges it otherwise.
+                Stage::Runs(n) if n == number && ended => {
+                    let goes_on = request.end.is_some() || request.yields == 0;
+                    request.stage = if goes_on { Stage::Turn } else { Stage::Waits };
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The keyspace's policy was asked: next are the ranges that waited for that.
+    pub fn policy_asked(&mut self, keyspace: KeyspaceId) {
+        for request in self.of(keyspace).filter(|r| matches!(r.stage, Stage::Waits)) {
+            request.stage = Stage::Turn;
+        }
+    }
+
+    /// Whether a range has its turn before the keyspace's policy.
+    pub fn hold_policy(&self, keyspace: KeyspaceId) -> bool {
+        let holds = |stage: &Stage| matches!(stage, Stage::Turn | Stage::Sought | Stage::Blocked);
+        self.0.iter().any(|r| r.keyspace == keyspace && holds(&r.stage))
+    }
+}
