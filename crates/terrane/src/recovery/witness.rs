@@ -9,7 +9,7 @@ use crate::error::{Corruption, Result};
 use crate::storage::{File, FileId, FileKind, Storage};
 use crate::version::VersionSet;
 use crate::wal::{LogId, record};
-use terrane_policy::sort_by;
+use terrane_types::sort_by;
 
 /// Numbers from the next one on that are tried: more than commits in the rest of a manifest's region
 /// give, and tried at once.

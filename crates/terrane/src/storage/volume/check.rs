@@ -6,7 +6,7 @@ use crate::storage::lock;
 use crate::storage::volume::Volume;
 use crate::storage::volume::slots::damaged_slot;
 use crate::storage::volume::superblock::{RESERVED, Slot};
-use terrane_policy::sort_by;
+use terrane_types::sort_by;
 
 impl Volume {
     /// 1. Both superblock slots are valid and current.
