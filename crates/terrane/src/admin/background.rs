@@ -82,7 +82,7 @@ impl Db {
     /// The background work, with the bytes that the statistics have.
     pub(super) fn background(&self, stats: &Stats) -> BackgroundStats {
         let mut background = self.inner.executor.background();
-        self.engine().count_queued(&mut background);
+        count_queued(self.engine(), &mut background);
         background.flushes = background.flushes.moving(0, stats.flushed_bytes);
         background.merges =
             background.merges.moving(stats.merge_read_bytes, stats.merge_written_bytes);
@@ -90,16 +90,14 @@ impl Db {
     }
 }
 
-impl Engine {
-    fn count_queued(&self, background: &mut BackgroundStats) {
-        #[cfg(not(target_arch = "wasm32"))]
-        {
-            background.removals.queued = self.jobs.obsolete_files.count() as u64;
-        }
-        let state = lock(&self.state);
-        background.flushes.queued = state.flushes.waiting() as u64;
-        background.merges.queued = state.planner.waiting() as u64;
+fn count_queued(engine: &Engine, background: &mut BackgroundStats) {
+    #[cfg(not(target_arch = "wasm32"))]
+    {
+        background.removals.queued = engine.jobs.obsolete_files.count() as u64;
     }
+    let state = lock(&engine.state);
+    background.flushes.queued = state.flushes.waiting() as u64;
+    background.merges.queued = state.planner.waiting() as u64;
 }
 
 #[cfg(test)]
@@ -143,7 +141,7 @@ mod tests {
     /// Memtables, parts of merges and files that no job has taken.
     fn queued(db: &Db) -> [u64; 3] {
         let mut background = BackgroundStats::default();
-        db.engine().count_queued(&mut background);
+        count_queued(db.engine(), &mut background);
         [background.flushes, background.merges, background.removals].map(|jobs| jobs.queued)
     }
 

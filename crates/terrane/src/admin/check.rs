@@ -145,7 +145,7 @@ impl Check {
             }
             return Ok(None);
         }
-        let step = self.db.engine().check_logs(&mut self.logs);
+        let step = check_logs(self.db.engine(), &mut self.logs);
         match step {
             Ok(None) => return Ok(None),
             Ok(Some(records)) => self.report.wal_records = records,
@@ -155,63 +155,59 @@ impl Check {
     }
 }
 
-impl Engine {
-    /// Reads the next of the live logs as recovery would; returns the number of records at the end.
-    /// Nobody waits while it reads logs that are full.
-    fn check_logs(&self, check: &mut Option<LogsCheck>) -> Result<Option<u64>> {
-        drop(self.open_state()?);
-        let mut logs = check.take().map_or_else(|| self.begin_logs(), Ok)?;
-        let known = logs.known;
-        let ended = match self.read_logs(&mut logs) {
-            Ok(true) => {
-                *check = Some(logs);
-                return Ok(None);
-            }
-            Ok(false) => logs.replay.end(),
-            Err(e) => Err(e),
-        };
-        if ended.is_err() {
-            let appended = lock(&self.writer).appended(self.log_sync.synced());
-            self.log_sync.probe(&appended);
-            if self.log_sync.known(known) < known {
-                return Ok(None);
-            }
+/// Reads the next of the live logs as recovery would; returns the number of records at the end.
+/// Nobody waits while it reads logs that are full.
+fn check_logs(engine: &Engine, check: &mut Option<LogsCheck>) -> Result<Option<u64>> {
+    drop(engine.open_state()?);
+    let mut logs = check.take().map_or_else(|| begin_logs(engine), Ok)?;
+    let known = logs.known;
+    let ended = match read_logs(engine, &mut logs) {
+        Ok(true) => {
+            *check = Some(logs);
+            return Ok(None);
         }
-        ended.map(|found| Some(found.records))
+        Ok(false) => logs.replay.end(),
+        Err(e) => Err(e),
+    };
+    if ended.is_err() {
+        let appended = lock(&engine.writer).appended(engine.log_sync.synced());
+        engine.log_sync.probe(&appended);
+        if engine.log_sync.known(known) < known {
+            return Ok(None);
+        }
     }
+    ended.map(|found| Some(found.records))
+}
 
-    /// Reads a log that is full, or all others; returns whether more are left.
-    fn read_logs(&self, logs: &mut LogsCheck) -> Result<bool> {
-        // Nothing is appended to those that are not full while they are read.
-        let _writer = (logs.read >= logs.sealed).then(|| lock(&self.writer));
-        while let Some(HeldLog { id, file, through, .. }) = logs.held.logs.get(logs.read) {
-            logs.replay.log(*id, file, *through, &mut |_, _| Ok(()))?;
-            logs.read += 1;
-            if logs.read <= logs.sealed {
-                return Ok(true);
-            }
+/// Reads a log that is full, or all others; returns whether more are left.
+fn read_logs(engine: &Engine, logs: &mut LogsCheck) -> Result<bool> {
+    // Nothing is appended to those that are not full while they are read.
+    let _writer = (logs.read >= logs.sealed).then(|| lock(&engine.writer));
+    while let Some(HeldLog { id, file, through, .. }) = logs.held.logs.get(logs.read) {
+        logs.replay.log(*id, file, *through, &mut |_, _| Ok(()))?;
+        logs.read += 1;
+        if logs.read <= logs.sealed {
+            return Ok(true);
         }
-        Ok(false)
     }
+    Ok(false)
+}
 
-    /// Holds the live logs, to read them.
-    fn begin_logs(&self) -> Result<LogsCheck> {
-        let _edits = self.lock_edits()?;
-        let writer = lock(&self.writer);
-        let state = lock(&self.state);
-        let mut held = state.logs.hold(&writer);
-        let sealed = held.logs.len().saturating_sub(1);
-        for SpareLog { number, file, .. } in &state.logs.spares {
-            // They may be appended to while the check lasts.
-            let id = self.log_id(*number);
-            held.logs.push(HeldLog { id, file: file.clone(), bytes: 0, through: None });
-        }
-        // Every record was written whole, synced or not, so all of them must be readable, unless a sync failed.
-        let known = self.log_sync.known(writer.last());
-        held.logs
-            .iter_mut()
-            .for_each(|log| log.through = log.through.filter(|last| *last <= known));
-        let replay = Replay::new(state.version_set.log_start, known);
-        Ok(LogsCheck { held, sealed, read: 0, replay, known })
+/// Holds the live logs, to read them.
+fn begin_logs(engine: &Engine) -> Result<LogsCheck> {
+    let _edits = engine.lock_edits()?;
+    let writer = lock(&engine.writer);
+    let state = lock(&engine.state);
+    let mut held = state.logs.hold(&writer);
+    let sealed = held.logs.len().saturating_sub(1);
+    for SpareLog { number, file, .. } in &state.logs.spares {
+        // They may be appended to while the check lasts.
+        let id = engine.log_id(*number);
+        held.logs.push(HeldLog { id, file: file.clone(), bytes: 0, through: None });
     }
+    // Every record was written whole, synced or not, so all of them must be readable, unless a sync failed.
+    let known = engine.log_sync.known(writer.last());
+    held.logs.iter_mut().for_each(|log| log.through = log.through.filter(|last| *last <= known));
+    let replay = Replay::new(state.version_set.log_start, known);
+    Ok(LogsCheck { held, sealed, read: 0, replay, known })
 }

@@ -16,31 +16,29 @@ pub(crate) const MARK: &[u8; 8] = b"setaside";
 /// Bytes copied at a time.
 const CHUNK: u64 = 256 << 10;
 
-impl Engine {
-    /// Keeps what was discarded of these logs, and ends them there.
-    pub(crate) fn quarantine(&self, logs: &[LiveLog]) -> Result<()> {
-        let (mut changes, mut added) = (Vec::new(), Vec::new());
-        for log in logs.iter().filter(|log| log.found.discarded_bytes > 0) {
-            let (offset, bytes) = (log.found.end, log.found.discarded_bytes);
-            let file = self.ids.fresh();
-            let copy = self.storage.create(FileId::log(file), MARK.len() as u64 + bytes)?;
-            write_all_at(&*copy, MARK, 0)?;
-            let mut chunk = Vec::new();
-            for at in (0..bytes).step_by(CHUNK as usize) {
-                chunk.resize((bytes - at).min(CHUNK) as usize, 0);
-                read_exact_at(&*log.file, &mut chunk, offset + at)?;
-                write_all_at(&*copy, &chunk, MARK.len() as u64 + at)?;
-            }
-            copy.sync()?;
-            added.push(FileId::log(file));
-            let number = log.record.number;
-            changes.push(Change::EndLog { number, through: log.found.last });
-            let log = log.record.id();
-            changes.push(Change::Quarantine(Quarantine { file, log, offset, bytes }));
+/// Keeps what was discarded of these logs, and ends them there.
+pub(super) fn quarantine(engine: &Engine, logs: &[LiveLog]) -> Result<()> {
+    let (mut changes, mut added) = (Vec::new(), Vec::new());
+    for log in logs.iter().filter(|log| log.found.discarded_bytes > 0) {
+        let (offset, bytes) = (log.found.end, log.found.discarded_bytes);
+        let file = engine.ids.fresh();
+        let copy = engine.storage.create(FileId::log(file), MARK.len() as u64 + bytes)?;
+        write_all_at(&*copy, MARK, 0)?;
+        let mut chunk = Vec::new();
+        for at in (0..bytes).step_by(CHUNK as usize) {
+            chunk.resize((bytes - at).min(CHUNK) as usize, 0);
+            read_exact_at(&*log.file, &mut chunk, offset + at)?;
+            write_all_at(&*copy, &chunk, MARK.len() as u64 + at)?;
         }
-        if !changes.is_empty() {
-            drop(self.commit_edit(&self.lock_edits()?, changes, &added, &[])?);
-        }
-        Ok(())
+        copy.sync()?;
+        added.push(FileId::log(file));
+        let number = log.record.number;
+        changes.push(Change::EndLog { number, through: log.found.last });
+        let log = log.record.id();
+        changes.push(Change::Quarantine(Quarantine { file, log, offset, bytes }));
     }
+    if !changes.is_empty() {
+        drop(engine.commit_edit(&engine.lock_edits()?, changes, &added, &[])?);
+    }
+    Ok(())
 }

@@ -15,6 +15,7 @@
 //!    logs stay as they are, and no write is accepted until it is reopened with space. A read-only
 //!    store stops before step 3.
 
+use super::quarantine::quarantine;
 use crate::batch;
 use crate::engine::{Engine, SealedLog, SpareLog, State, Writer};
 use crate::entry::{Seq, Tag};
@@ -220,7 +221,7 @@ impl Engine {
         let used = logs.iter().rposition(|log| log.is_used() || !is_usual(log));
         let spares = logs.split_off(used.map_or(0, |last| last + 1));
         let resumed = logs.pop_if(|log| log.record.salt == salt && log.is_open());
-        self.quarantine(&logs)?;
+        quarantine(self, &logs)?;
         let sealed = logs.into_iter().map(|log| {
             let reusable = is_usual(&log);
             log.sealed(reusable)
