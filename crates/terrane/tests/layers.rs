@@ -1,4 +1,4 @@
-//! Which folder may use which: each those above it in this list, and itself.
+//! The order of folders, by which one may use another: each those above it in this list, and itself.
 
 use std::collections::BTreeSet;
 use std::fs::read_dir;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use terrane_policy::FlushPlan;
 use terrane_types::SharedMap;
 
-/// How far a sealed memtable is on its way to level 0.
+/// The stage of a sealed memtable on its way to level 0.
 pub(crate) enum FlushStatus {
     /// No job has taken it.
     Waiting,
@@ -18,7 +18,7 @@ pub(crate) enum FlushStatus {
     Running,
     /// It is written.
     Written {
-        /// How it was cut.
+        /// The cuts that were made.
         plan: FlushPlan,
         /// The tables, in key order; none if nothing was left to write.
         tables: Vec<Arc<LiveTable>>,
@@ -48,7 +48,7 @@ pub(crate) struct WrittenFlush {
 /// The queues of sealed memtables.
 #[derive(Default)]
 pub(crate) struct Flushes {
-    /// Of each keyspace, the oldest first.
+    /// Queues by keyspace, the oldest memtable first.
     queues: VecMap<KeyspaceId, Vec<Sealed>>,
     /// The keyspaces of sealed memtables that no job has taken, by [`Sealed::number`]. Memtables of dropped
     /// keyspaces are skipped.
@@ -160,7 +160,7 @@ impl Flushes {
         self.queues.keys().copied().collect()
     }
 
-    /// How many memtables no job has taken.
+    /// Returns the number of memtables that no job has taken.
     #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
     pub fn waiting(&self) -> usize {
         self.iter().filter(|sealed| matches!(sealed.status, FlushStatus::Waiting)).count()

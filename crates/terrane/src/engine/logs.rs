@@ -34,12 +34,12 @@ pub(crate) struct SealedLog {
     pub file: Arc<dyn File>,
     /// The last sequence in it or in one before.
     pub last: Seq,
-    /// Where its records end.
+    /// The end of its records.
     pub bytes: u64,
     /// Whether its file has the usual size, so that it can be recycled.
     pub reusable: bool,
-    /// What it was written through. The job that retires the log unmaps it, since a writer would have others wait,
-    /// unless there are too many.
+    /// The mapping that it was written through. The job that retires the log unmaps it, since a writer would have
+    /// others wait, unless there are too many.
     #[cfg(not(target_arch = "wasm32"))]
     pub mapped: Option<Box<dyn MappedFile>>,
 }
@@ -53,10 +53,10 @@ pub(crate) struct SpareLog {
     pub capacity: u64,
 }
 
-/// What an edit does to the logs.
+/// The changes that an edit makes to the logs.
 #[derive(Default)]
 pub(crate) struct Retired {
-    /// How many of the sealed logs are retired, from the oldest on.
+    /// The number of sealed logs that are retired, from the oldest on.
     pub logs: usize,
     /// The logs that their files are given to.
     pub spares: Vec<SpareLog>,
@@ -76,13 +76,13 @@ pub(crate) struct HeldLogs {
 pub(crate) struct HeldLog {
     pub id: LogId,
     pub file: Arc<dyn File>,
-    /// How far it went.
+    /// Its length then.
     pub bytes: u64,
     /// Its last sequence, unless it is appended to.
     pub through: Option<Seq>,
 }
 
-/// What was in the log then: what is appended later is not there.
+/// The log's contents then: later records are not there.
 impl File for HeldLog {
     fn name(&self) -> &str {
         self.file.name()
@@ -161,7 +161,7 @@ impl Logs {
         wants
     }
 
-    /// Whether the next spare log has room for a record of so many bytes.
+    /// Whether the next spare log has room for a record of `bytes`.
     pub fn has_spare(&self, bytes: u64) -> bool {
         self.spares.first().is_some_and(|spare| spare.capacity >= bytes)
     }
@@ -247,7 +247,7 @@ impl Logs {
         retired
     }
 
-    /// One log replaces all of these, and the next file has so many bytes. Returns what is to be dropped with no
+    /// Forgets all of these for one new log; the next file has `next_bytes`. Returns them, to be dropped with no
     /// lock held.
     pub fn replace(&mut self, next_bytes: u64) -> (Vec<SealedLog>, Vec<SpareLog>) {
         self.next_bytes = next_bytes;

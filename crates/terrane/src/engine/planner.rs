@@ -101,7 +101,7 @@ impl Planner {
         Some(id)
     }
 
-    /// The policy of a keyspace was asked, after so many refusals in a row.
+    /// Counts a policy's answer after `refusals` in a row.
     pub fn answered(&mut self, id: KeyspaceId, refused: u32) {
         if refused == 0 {
             self.refused.remove(&id);
@@ -144,7 +144,7 @@ impl Planner {
         groups + self.shared_merges.iter().map(|merge| merge.parts_left()).sum::<usize>()
     }
 
-    /// A step has told a compaction's policy what it was given.
+    /// Notes that a step has reported the operations of its compaction.
     pub fn told(&mut self, number: u64) {
         if let Some(compaction) = self.compactions.iter_mut().find(|c| c.number == number) {
             compaction.untold = Observed::default();
@@ -157,7 +157,7 @@ impl Planner {
         self.shared_merges.retain(|merge| merge.has_parts());
     }
 
-    /// The range that is next, if one has its turn.
+    /// The next range that may run, if there is one.
     pub fn next_range(&mut self) -> Option<&mut RangeRequest> {
         let Planner { ranges, unplanned, reshapes, .. } = self;
         ranges.0.iter_mut().find(|request| {
@@ -228,7 +228,7 @@ impl Planner {
         self.compactions.iter().any(|c| c.keyspace == keyspace && c.open.iter().any(goes_up))
     }
 
-    /// What the manifest records of a compaction when this group of it is installed.
+    /// The change that records a compaction's rest when this group of it is installed.
     pub fn remaining_after(&self, number: u64, group: &Group) -> Option<Change> {
         let compaction = self.compaction(number).filter(|c| c.several)?;
         let left = compaction.open.iter().filter(|open| *open != group).cloned().collect();

@@ -11,13 +11,13 @@ pub(crate) struct RangeRequest {
     pub number: u64,
     pub keyspace: KeyspaceId,
     pub range: Range,
-    /// What was written up to here is part of it.
+    /// The last sequence number that is part of it.
     pub through: Seq,
     /// Tables of the bottom with smaller ids lose the entries that no reader needs.
     pub before: TableId,
     /// The oldest snapshot at the time of the request.
     pub oldest_snapshot: Seq,
-    /// Where the next slice ends, if tables were cut for it.
+    /// The end of the next slice, if tables were cut for it.
     pub end: Option<Vec<u8>>,
     pub target_file_bytes: u64,
     /// Slices left after which the keyspace's policy is called before the next slice.
@@ -25,7 +25,7 @@ pub(crate) struct RangeRequest {
     pub stage: Stage,
 }
 
-/// How far a range is.
+/// The stage of a range.
 pub(crate) enum Stage {
     /// The keyspace's policy is asked first, if it is to be asked.
     Waits,
@@ -97,7 +97,7 @@ impl Ranges {
         }
     }
 
-    /// Whether a range has its turn before the keyspace's policy.
+    /// Whether a range runs before the keyspace's policy.
     pub fn hold_policy(&self, keyspace: KeyspaceId) -> bool {
         let holds = |stage: &Stage| matches!(stage, Stage::Turn | Stage::Sought | Stage::Blocked);
         self.0.iter().any(|r| r.keyspace == keyspace && holds(&r.stage))

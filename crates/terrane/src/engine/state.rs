@@ -1,4 +1,4 @@
-//! What changes under the state lock: the version set, and the owners of what goes with it.
+//! State that changes under one lock: the version set, and the owners of what goes with it.
 //!
 //! They share one lock, since an edit takes effect in all of them in one moment.
 

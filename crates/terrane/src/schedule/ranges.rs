@@ -99,7 +99,7 @@ impl Engine {
         taken
     }
 
-    /// The range that is next, if one has its turn.
+    /// The next range that may run, if there is one.
     pub(crate) fn next_range(&self, state: &mut State) -> Option<Seeking> {
         let request = state.planner.next_range()?;
         let tree = self.keyspaces.load().get(&request.keyspace)?.super_version.load().tree.clone();
