@@ -25,8 +25,12 @@ pub mod reclaim;
 pub mod slices;
 pub mod status;
 pub mod tombstones;
+#[cfg_attr(not(feature = "all"), expect(dead_code, reason = "policies that are not linked use it"))]
 pub mod toolkit;
 pub mod validate;
+
+/// Whether this build has every policy, and what changes the plans of any.
+const ALL: bool = cfg!(feature = "all");
 
 #[cfg(test)]
 mod tests;
@@ -46,13 +50,10 @@ pub use slices::{Slice, Slicing, next_slice};
 pub use status::{Capacity, Decision, Fact, PolicyStatus, pending_compaction_bytes};
 pub use tombstones::TombstoneRule;
 pub use toolkit::filters::Filters;
-#[cfg(feature = "all")]
 pub use toolkit::horizontal::MergePolicy;
 pub use toolkit::parameter::{Parameter, Value};
-#[cfg(feature = "all")]
-pub use toolkit::partition::options::{Partitioner, Partitioning};
+pub use toolkit::partition::options::*;
 pub use toolkit::pick::Pick;
-#[cfg(feature = "all")]
 pub use toolkit::shared_merge::parting_keys;
 pub use validate::refusal::Refusal;
 pub use validate::{validate, validate_flush, validate_plan, validate_reshape};

@@ -8,18 +8,14 @@ pub mod parse;
 pub mod presets;
 mod scale;
 
+use crate::ALL;
 use crate::policies::{Leveled, PolicyOptions};
 use crate::policy::Policy;
-#[cfg(feature = "all")]
 use crate::toolkit::filters::Filters;
-#[cfg(feature = "all")]
 use crate::toolkit::monkey::filtered;
 use crate::toolkit::parameter::{Conflict, Parameter, ParameterRef, Value};
-#[cfg(feature = "all")]
 use crate::toolkit::partition::partitioned;
-#[cfg(feature = "all")]
 use crate::toolkit::shared_merge::shared;
-#[cfg(feature = "all")]
 use terrane_types::{FilterBits, mul_div};
 
 /// A parameter is outside its range, or does not go with another one.
@@ -72,29 +68,24 @@ impl PolicyOptions {
                 return Err(BadOption { policy: self.name(), parameter: name, expected, found });
             }
         }
+        let target_file_bytes = if ALL { self.target_file_bytes() } else { u64::MAX };
+        let partitioning = self.described().partitioning().filter(|_| ALL);
         let conflict = self.described().conflict();
-        #[cfg(feature = "all")]
-        let target_file_bytes = self.target_file_bytes();
-        #[cfg(feature = "all")]
-        let partitioning = self.described().partitioning();
-        #[cfg(feature = "all")]
         let conflict = conflict.or_else(|| partitioning?.conflict(target_file_bytes));
         if let Some(Conflict { parameter, expected, found }) = conflict {
             return Err(BadOption { policy: self.name(), parameter, expected, found });
         }
         let policy = self.clone().into_policy();
-        #[cfg(feature = "all")]
         let policy = partitioned(policy, partitioning, target_file_bytes);
-        #[cfg(feature = "all")]
+        if !ALL {
+            return Ok(policy);
+        }
         let policy = shared(policy, self.described().max_subcompactions(), target_file_bytes);
-        #[cfg(feature = "all")]
-        let policy = filtered(policy, self.described().filters());
-        Ok(policy)
+        Ok(filtered(policy, self.described().filters()))
     }
 
     /// Refuses declared data for which filters by run would take more than this memory, at these bits of
     /// a key, if its entries are as large as those `present`. Nothing is known where there are none.
-    #[cfg(feature = "all")]
     pub fn check_filters(
         &self,
         present: (u64, u64),

@@ -14,11 +14,12 @@
 
 use super::BadOption;
 use super::presets::{defaults, is_added_by_all};
+use crate::ALL;
 use crate::policies::PolicyOptions;
 use crate::toolkit::filters::Filters;
-#[cfg(feature = "all")]
-use crate::toolkit::parameter::from_hexadecimal;
-use crate::toolkit::parameter::{Choose, LEVEL0, PARTITIONING, ParameterRef, Value, ValueRef};
+use crate::toolkit::parameter::{
+    Choose, LEVEL0, PARTITIONING, ParameterRef, Value, ValueRef, from_hexadecimal,
+};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::fmt;
@@ -41,7 +42,6 @@ impl Serialize for PolicyOptions {
                 Value::Number { value, .. } => map.serialize_entry(parameter.name, &value)?,
                 Value::Switch { value } => map.serialize_entry(parameter.name, &value)?,
                 Value::Choice { value, .. } => map.serialize_entry(parameter.name, value)?,
-                #[cfg(feature = "all")]
                 Value::Key { value } => map.serialize_entry(parameter.name, &value)?,
             }
         }
@@ -134,7 +134,7 @@ impl PolicyOptions {
             return is_added_by_all(name).then(|| name.to_owned());
         }
         let added = entries.iter().find(|(name, _)| is_added(name));
-        if let Some((added, _)) = added.filter(|_| !cfg!(feature = "all")) {
+        if let Some((added, _)) = added.filter(|_| !ALL) {
             let is_level0 = LEVEL0.contains(&added.as_str());
             return Some(if is_level0 {
                 format!("{name} with `{added}`")
@@ -157,7 +157,6 @@ impl PolicyOptions {
             (Some(ValueRef::Number { value, .. }), Some(Value::Number { value: default, .. })) => {
                 std::mem::replace(value, default) != default
             }
-            #[cfg(feature = "all")]
             (Some(ValueRef::Key(value)), _) => !std::mem::take(value).is_empty(),
             _ => false,
         }
@@ -231,17 +230,16 @@ fn read(
                 ValueRef::Number { least, most, .. } => format!("{least} to {most}"),
                 ValueRef::Switch(_) => "true or false".to_owned(),
                 ValueRef::Choice(value) => joined(value.among(), " or "),
-                #[cfg(feature = "all")]
                 ValueRef::Key(_) => "pairs of hexadecimal digits".to_owned(),
             };
             let (parameter, found) = (tuned.name, given.to_string());
             wrong(BadOption { policy, parameter, expected, found }.into())?;
         }
     }
-    #[cfg(feature = "all")]
-    options
-        .described_mut()
-        .complete(&|parameter| entries.iter().any(|(name, _)| name == parameter));
+    if ALL {
+        let is_given = |parameter: &str| entries.iter().any(|(name, _)| name == parameter);
+        options.described_mut().complete(&is_given);
+    }
     Ok(options)
 }
 
@@ -275,8 +273,7 @@ fn take(slot: &mut ValueRef<'_>, given: &Given) -> bool {
         (ValueRef::Number { value, .. }, Given::Number(number)) => **value = *number,
         (ValueRef::Switch(value), Given::Switch(switch)) => **value = *switch,
         (ValueRef::Choice(value), Given::Word(word)) => return value.choose_word(word),
-        #[cfg(feature = "all")]
-        (ValueRef::Key(value), Given::Word(word)) => {
+        (ValueRef::Key(value), Given::Word(word)) if ALL => {
             let Some(key) = from_hexadecimal(word) else { return false };
             **value = key;
         }

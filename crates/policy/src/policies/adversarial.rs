@@ -180,11 +180,8 @@ fn real(draw: &mut Draw, context: &PlanContext) -> Option<Plan> {
         pick: Pick::Random,
         seed: draw.next(),
         filters: Filters::Uniform,
-        #[cfg(feature = "all")]
         max_subcompactions: 1,
-        #[cfg(feature = "all")]
         pipelined: false,
-        #[cfg(feature = "all")]
         partitioning: crate::Partitioning::DEFAULT,
     };
     let lazy = LazyLeveled {

@@ -22,7 +22,6 @@ use crate::toolkit::format::count;
 use crate::toolkit::group_builder::{Target, build_groups};
 use crate::toolkit::horizontal::{Counters, MergePolicy};
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
-#[cfg(feature = "all")]
 use crate::toolkit::partition::options::Partitioning;
 use crate::toolkit::view::{Vertical, View};
 use terrane_types::{Compaction, Of, Plan, Quantity, Reason, Relation, Shape, Term, Unit};
@@ -39,7 +38,6 @@ pub struct HorizontalLeveling {
     /// How filter memory is divided among runs.
     pub filters: Filters,
     /// How outputs are cut.
-    #[cfg(feature = "all")]
     pub partitioning: Partitioning,
 }
 
@@ -50,7 +48,6 @@ impl Default for HorizontalLeveling {
             level_base_bytes: 4 << 20,
             target_file_bytes: 2 << 20,
             filters: Filters::Uniform,
-            #[cfg(feature = "all")]
             partitioning: Partitioning::DEFAULT,
         }
     }
@@ -167,7 +164,6 @@ impl Described for HorizontalLeveling {
         self.filters
     }
 
-    #[cfg(feature = "all")]
     fn partitioning(&self) -> Option<&Partitioning> {
         Some(&self.partitioning)
     }
@@ -180,14 +176,12 @@ impl Described for HorizontalLeveling {
     }
 
     fn tuning(&mut self) -> Vec<ParameterRef<'_>> {
-        #[cfg_attr(not(feature = "all"), expect(unused_mut, reason = "there is nothing to add"))]
         let mut parameters = vec![
             ParameterRef::levels(&mut self.levels),
             ParameterRef::level_base_bytes(&mut self.level_base_bytes),
             ParameterRef::target_file_bytes(&mut self.target_file_bytes),
             ParameterRef::filters(&mut self.filters),
         ];
-        #[cfg(feature = "all")]
         self.partitioning.tuning(&mut parameters);
         parameters
     }

@@ -21,7 +21,6 @@ use crate::toolkit::admission::{Counts, below_level0, level0_bytes};
 use crate::toolkit::filters::Filters;
 use crate::toolkit::horizontal::{Counters, MergePolicy};
 use crate::toolkit::parameter::{Conflict, Described, ParameterRef, prose};
-#[cfg(feature = "all")]
 use crate::toolkit::partition::options::Partitioning;
 use crate::toolkit::view::{Vertical, View};
 use terrane_types::{Of, Plan, Shape};
@@ -40,7 +39,6 @@ pub struct HorizontalTiering {
     /// How filter memory is divided among runs.
     pub filters: Filters,
     /// How outputs are cut.
-    #[cfg(feature = "all")]
     pub partitioning: Partitioning,
 }
 
@@ -52,7 +50,6 @@ impl Default for HorizontalTiering {
             level_base_bytes: 4 << 20,
             target_file_bytes: 2 << 20,
             filters: Filters::Uniform,
-            #[cfg(feature = "all")]
             partitioning: Partitioning::DEFAULT,
         }
     }
@@ -125,7 +122,6 @@ impl Described for HorizontalTiering {
         self.filters
     }
 
-    #[cfg(feature = "all")]
     fn partitioning(&self) -> Option<&Partitioning> {
         Some(&self.partitioning)
     }
@@ -138,7 +134,6 @@ impl Described for HorizontalTiering {
     }
 
     fn tuning(&mut self) -> Vec<ParameterRef<'_>> {
-        #[cfg_attr(not(feature = "all"), expect(unused_mut, reason = "there is nothing to add"))]
         let mut parameters = vec![
             ParameterRef::levels(&mut self.levels),
             ParameterRef::data_bytes(&mut self.data_bytes),
@@ -146,7 +141,6 @@ impl Described for HorizontalTiering {
             ParameterRef::target_file_bytes(&mut self.target_file_bytes),
             ParameterRef::filters(&mut self.filters),
         ];
-        #[cfg(feature = "all")]
         self.partitioning.tuning(&mut parameters);
         parameters
     }

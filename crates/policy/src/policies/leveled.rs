@@ -23,20 +23,16 @@
 //!    * **Level L at its capacity** becomes level L+1 as it is, if capacities adapt; its old place is
 //!      empty. With fixed capacities it sends tables down like any other.
 
+use crate::ALL;
 use crate::context::PlanContext;
 use crate::policy::{Installed, Policy, Step};
 use crate::status::PolicyStatus;
 use crate::toolkit::filters::Filters;
-#[cfg(feature = "all")]
-use crate::toolkit::parameter::LEVEL0;
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
-#[cfg(feature = "all")]
 use crate::toolkit::partition::options::Partitioning;
 use crate::toolkit::pick::{Cursors, Pick};
 use crate::toolkit::view::{Vertical, View};
-#[cfg(feature = "all")]
-use terrane_types::{Group, TableId};
-use terrane_types::{Plan, Shape};
+use terrane_types::{Group, Plan, Shape, TableId};
 
 /// The leveled policy and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,13 +54,10 @@ pub struct Leveled {
     /// How filter memory is divided among runs.
     pub filters: Filters,
     /// The most workers that share a merge of level 0 into level 1.
-    #[cfg(feature = "all")]
     pub max_subcompactions: u64,
     /// Whether level 0 goes into a second run of level 1 while tables of the first go down.
-    #[cfg(feature = "all")]
     pub pipelined: bool,
     /// How outputs are cut.
-    #[cfg(feature = "all")]
     pub partitioning: Partitioning,
 }
 
@@ -79,11 +72,8 @@ impl Default for Leveled {
             pick: Pick::LeastOverlap,
             seed: 0,
             filters: Filters::Uniform,
-            #[cfg(feature = "all")]
             max_subcompactions: 1,
-            #[cfg(feature = "all")]
             pipelined: false,
-            #[cfg(feature = "all")]
             partitioning: Partitioning::DEFAULT,
         }
     }
@@ -96,7 +86,6 @@ impl Policy for Leveled {
 
     fn plan(&self, context: &PlanContext) -> Option<Plan> {
         let view = View::new(self.rule(), context);
-        #[cfg(feature = "all")]
         if let Some(plan) = self.pipelined(&view) {
             return plan;
         }
@@ -137,9 +126,8 @@ impl Policy for Leveled {
 
 impl Leveled {
     /// What level 0 and the runs of level 1 do under `pipelined`; `None` to plan as without it.
-    #[cfg(feature = "all")]
     fn pipelined(&self, view: &View) -> Option<Option<Plan>> {
-        if !self.pipelined {
+        if !ALL || !self.pipelined {
             return None;
         }
         let runs = view.runs(1);
@@ -187,12 +175,10 @@ impl Described for Leveled {
         self.filters
     }
 
-    #[cfg(feature = "all")]
     fn max_subcompactions(&self) -> u64 {
         self.max_subcompactions
     }
 
-    #[cfg(feature = "all")]
     fn partitioning(&self) -> Option<&Partitioning> {
         Some(&self.partitioning)
     }
@@ -205,7 +191,6 @@ impl Described for Leveled {
     }
 
     fn tuning(&mut self) -> Vec<ParameterRef<'_>> {
-        #[cfg_attr(not(feature = "all"), expect(unused_mut, reason = "there is nothing to add"))]
         let mut parameters = vec![
             ParameterRef::size_ratio(&mut self.size_ratio),
             ParameterRef::level_base_bytes(&mut self.level_base_bytes),
@@ -225,23 +210,11 @@ impl Described for Leveled {
                 &mut self.seed,
             ),
         ];
-        #[cfg(feature = "all")]
-        let [shared, pipelined] = LEVEL0;
-        #[cfg(feature = "all")]
-        parameters.extend([
-            ParameterRef::number(
-                shared,
-                "most workers that share a merge of level 0 into level 1",
-                (1, 256),
-                &mut self.max_subcompactions,
-            ),
-            ParameterRef::switch(
-                pipelined,
-                "whether level 0 goes into a second run of level 1 while tables of the first go down",
-                &mut self.pipelined,
-            ),
-        ]);
-        #[cfg(feature = "all")]
+        ParameterRef::of_level0(
+            &mut parameters,
+            &mut self.max_subcompactions,
+            &mut self.pipelined,
+        );
         self.partitioning.tuning(&mut parameters);
         parameters
     }

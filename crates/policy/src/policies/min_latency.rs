@@ -16,7 +16,6 @@ use crate::status::PolicyStatus;
 use crate::toolkit::combinatorics::{choose, least};
 use crate::toolkit::filters::Filters;
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
-#[cfg(feature = "all")]
 use crate::toolkit::partition::options::Partitioning;
 use crate::toolkit::stack::Stack;
 use terrane_types::{Plan, Shape};
@@ -33,7 +32,6 @@ pub struct MinLatency {
     /// How filter memory is divided among runs.
     pub filters: Filters,
     /// How outputs are cut.
-    #[cfg(feature = "all")]
     pub partitioning: Partitioning,
 }
 
@@ -44,7 +42,6 @@ impl Default for MinLatency {
             level_base_bytes: 4 << 20,
             target_file_bytes: 2 << 20,
             filters: Filters::Uniform,
-            #[cfg(feature = "all")]
             partitioning: Partitioning::DEFAULT,
         }
     }
@@ -103,7 +100,6 @@ impl Described for MinLatency {
         self.filters
     }
 
-    #[cfg(feature = "all")]
     fn partitioning(&self) -> Option<&Partitioning> {
         Some(&self.partitioning)
     }
@@ -113,14 +109,12 @@ impl Described for MinLatency {
     }
 
     fn tuning(&mut self) -> Vec<ParameterRef<'_>> {
-        #[cfg_attr(not(feature = "all"), expect(unused_mut, reason = "there is nothing to add"))]
         let mut parameters = vec![
             ParameterRef::components(&mut self.components),
             ParameterRef::level_base_bytes(&mut self.level_base_bytes),
             ParameterRef::target_file_bytes(&mut self.target_file_bytes),
             ParameterRef::filters(&mut self.filters),
         ];
-        #[cfg(feature = "all")]
         self.partitioning.tuning(&mut parameters);
         parameters
     }

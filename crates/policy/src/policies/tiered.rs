@@ -24,7 +24,6 @@ use crate::status::{Capacity, PolicyStatus};
 use crate::toolkit::filters::Filters;
 use crate::toolkit::format::{count, size};
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
-#[cfg(feature = "all")]
 use crate::toolkit::partition::options::Partitioning;
 use crate::toolkit::trivial_move::move_or_merge;
 use crate::toolkit::view::{Vertical, View};
@@ -45,7 +44,6 @@ pub struct Tiered {
     /// How filter memory is divided among runs.
     pub filters: Filters,
     /// How outputs are cut.
-    #[cfg(feature = "all")]
     pub partitioning: Partitioning,
 }
 
@@ -56,7 +54,6 @@ impl Default for Tiered {
             level_base_bytes: 4 << 20,
             target_file_bytes: 2 << 20,
             filters: Filters::Uniform,
-            #[cfg(feature = "all")]
             partitioning: Partitioning::DEFAULT,
         }
     }
@@ -199,7 +196,6 @@ impl Described for Tiered {
         self.filters
     }
 
-    #[cfg(feature = "all")]
     fn partitioning(&self) -> Option<&Partitioning> {
         Some(&self.partitioning)
     }
@@ -212,14 +208,12 @@ impl Described for Tiered {
     }
 
     fn tuning(&mut self) -> Vec<ParameterRef<'_>> {
-        #[cfg_attr(not(feature = "all"), expect(unused_mut, reason = "there is nothing to add"))]
         let mut parameters = vec![
             ParameterRef::size_ratio(&mut self.size_ratio),
             ParameterRef::level_base_bytes(&mut self.level_base_bytes),
             ParameterRef::target_file_bytes(&mut self.target_file_bytes),
             ParameterRef::filters(&mut self.filters),
         ];
-        #[cfg(feature = "all")]
         self.partitioning.tuning(&mut parameters);
         parameters
     }

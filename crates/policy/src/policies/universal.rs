@@ -22,7 +22,6 @@ use crate::toolkit::filters::Filters;
 use crate::toolkit::format::{count, size};
 use crate::toolkit::group_builder::{Target, build_groups};
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
-#[cfg(feature = "all")]
 use crate::toolkit::partition::options::Partitioning;
 use terrane_types::{
     Compaction, Destination, Of, Plan, Quantity, Reason, Relation, Run, Shape, Term, Unit,
@@ -46,7 +45,6 @@ pub struct Universal {
     /// How filter memory is divided among runs.
     pub filters: Filters,
     /// How outputs are cut.
-    #[cfg(feature = "all")]
     pub partitioning: Partitioning,
 }
 
@@ -60,7 +58,6 @@ impl Default for Universal {
             space_percent: 200,
             target_file_bytes: 2 << 20,
             filters: Filters::Uniform,
-            #[cfg(feature = "all")]
             partitioning: Partitioning::DEFAULT,
         }
     }
@@ -239,7 +236,6 @@ impl Described for Universal {
         self.filters
     }
 
-    #[cfg(feature = "all")]
     fn partitioning(&self) -> Option<&Partitioning> {
         Some(&self.partitioning)
     }
@@ -255,7 +251,6 @@ impl Described for Universal {
         let unlimited = u64::from(u32::MAX);
         // The least width cannot exceed the greatest.
         let width_least = self.min_merge_width.max(2);
-        #[cfg_attr(not(feature = "all"), expect(unused_mut, reason = "there is nothing to add"))]
         let mut parameters = vec![
             ParameterRef::number(
                 "run-trigger",
@@ -290,7 +285,6 @@ impl Described for Universal {
             ParameterRef::target_file_bytes(&mut self.target_file_bytes),
             ParameterRef::filters(&mut self.filters),
         ];
-        #[cfg(feature = "all")]
         self.partitioning.tuning(&mut parameters);
         parameters
     }

@@ -179,11 +179,8 @@ fn a_full_last_level_sends_tables_down_or_becomes_the_next() {
         pick: Pick::LeastOverlap,
         seed: 0,
         filters: Filters::Uniform,
-        #[cfg(feature = "all")]
         max_subcompactions: 1,
-        #[cfg(feature = "all")]
         pipelined: false,
-        #[cfg(feature = "all")]
         partitioning: Partitioning::DEFAULT,
     };
     assert_eq!(after(&adaptive, &model), [vec![], vec![], vec![42]]);

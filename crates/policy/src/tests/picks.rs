@@ -13,11 +13,8 @@ const LEVELED: Leveled = Leveled {
     pick: Pick::RoundRobin,
     seed: 0,
     filters: Filters::Uniform,
-    #[cfg(feature = "all")]
     max_subcompactions: 1,
-    #[cfg(feature = "all")]
     pipelined: false,
-    #[cfg(feature = "all")]
     partitioning: Partitioning::DEFAULT,
 };
 

@@ -15,11 +15,8 @@ pub(super) const LEVELED: Leveled = Leveled {
     pick: Pick::LeastOverlap,
     seed: 7,
     filters: Filters::Uniform,
-    #[cfg(feature = "all")]
     max_subcompactions: 1,
-    #[cfg(feature = "all")]
     pipelined: false,
-    #[cfg(feature = "all")]
     partitioning: Partitioning::DEFAULT,
 };
 const LEVELED_FULL: LeveledFull = LeveledFull {
@@ -36,7 +33,6 @@ pub(super) const TIERED: Tiered = Tiered {
     level_base_bytes: 12,
     target_file_bytes: 6,
     filters: Filters::Uniform,
-    #[cfg(feature = "all")]
     partitioning: Partitioning::DEFAULT,
 };
 const TIERED_FULL: TieredFull = TieredFull {
@@ -63,7 +59,6 @@ const UNIVERSAL: Universal = Universal {
     space_percent: 200,
     target_file_bytes: 6,
     filters: Filters::Uniform,
-    #[cfg(feature = "all")]
     partitioning: Partitioning::DEFAULT,
 };
 const SPOOKY: Spooky = Spooky {
@@ -92,7 +87,6 @@ mod growing {
         level_base_bytes: B.0,
         target_file_bytes: B.1,
         filters: Filters::Uniform,
-        #[cfg(feature = "all")]
         partitioning: Partitioning::DEFAULT,
     };
     pub(super) const TIERING: HorizontalTiering = HorizontalTiering {
@@ -101,7 +95,6 @@ mod growing {
         level_base_bytes: B.0,
         target_file_bytes: B.1,
         filters: Filters::Uniform,
-        #[cfg(feature = "all")]
         partitioning: Partitioning::DEFAULT,
     };
     pub(super) const VERTIORIZON: Vertiorizon = Vertiorizon {
@@ -123,7 +116,6 @@ mod growing {
         level_base_bytes: B.0,
         target_file_bytes: B.1,
         filters: Filters::Uniform,
-        #[cfg(feature = "all")]
         partitioning: Partitioning::DEFAULT,
     };
     pub(super) const BUCKET: BucketLsm = BucketLsm {
@@ -159,7 +151,6 @@ mod growing {
         level_base_bytes: B.0,
         target_file_bytes: B.1,
         filters: Filters::Uniform,
-        #[cfg(feature = "all")]
         partitioning: Partitioning::DEFAULT,
     };
 }
@@ -387,8 +378,7 @@ type Case = (Box<dyn Policy>, fn(&Shape));
 
 /// Every policy in several configurations, and the invariants of its idle trees.
 pub(super) fn policies() -> Vec<Case> {
-    #[cfg_attr(not(feature = "all"), expect(unused_mut, reason = "there is nothing to add"))]
-    let mut policies: Vec<Case> = vec![
+    let policies: Vec<Case> = vec![
         (Box::new(LEVELED), |shape| check_vertical(shape, ALL, true)),
         (Box::new(Leveled { dynamic_level_bytes: false, ..LEVELED }), |shape| {
             check_vertical(shape, ALL, false)
@@ -400,10 +390,6 @@ pub(super) fn policies() -> Vec<Case> {
             check_vertical(shape, ALL, true);
         }),
         (Box::new(Leveled { pick: Pick::Random, ..LEVELED }), |shape| {
-            check_vertical(shape, ALL, true)
-        }),
-        #[cfg(feature = "all")]
-        (Box::new(Leveled { pipelined: true, ..LEVELED }), |shape| {
             check_vertical(shape, ALL, true)
         }),
         (Box::new(LEVELED_FULL), |shape| check_vertical(shape, ALL, true)),
@@ -436,21 +422,29 @@ pub(super) fn policies() -> Vec<Case> {
         (Box::new(Spooky { leveled_levels: 0, levels_below: 2, ..SPOOKY }), |shape| {
             check_spooky(shape, 2, 0);
         }),
-        #[cfg(feature = "all")]
+    ];
+    policies.into_iter().chain(added()).collect()
+}
+
+#[cfg(not(feature = "all"))]
+fn added() -> Vec<Case> {
+    Vec::new()
+}
+
+/// Those that only the build with all policies has.
+#[cfg(feature = "all")]
+fn added() -> Vec<Case> {
+    let mut policies: Vec<Case> = vec![
+        (Box::new(Leveled { pipelined: true, ..LEVELED }), |shape| {
+            check_vertical(shape, ALL, true)
+        }),
         (Box::new(growing::TIERED_PARTIAL), check_tiered_partial),
-        #[cfg(feature = "all")]
         (Box::new(growing::LEVELING), check_horizontal),
-        #[cfg(feature = "all")]
         (Box::new(HorizontalLeveling { levels: 1, ..growing::LEVELING }), check_horizontal),
-        #[cfg(feature = "all")]
         (Box::new(growing::TIERING), check_admitting),
-        #[cfg(feature = "all")]
         (Box::new(HorizontalTiering { data_bytes: 2000, ..growing::TIERING }), check_admitting),
-        #[cfg(feature = "all")]
         (Box::new(growing::VERTIORIZON), check_admitting),
-        #[cfg(feature = "all")]
         (Box::new(Vertiorizon { levels: 2, skew: true, ..growing::VERTIORIZON }), check_admitting),
-        #[cfg(feature = "all")]
         (
             Box::new(Vertiorizon {
                 merge_policy: HorizontalMerge::Tiering,
@@ -459,18 +453,12 @@ pub(super) fn policies() -> Vec<Case> {
             }),
             check_admitting,
         ),
-        #[cfg(feature = "all")]
         (Box::new(Vertiorizon { backbone: true, ..growing::VERTIORIZON }), check_admitting),
-        #[cfg(feature = "all")]
         (Box::new(growing::BINOMIAL), check_stack),
-        #[cfg(feature = "all")]
         (Box::new(growing::MIN_LATENCY), check_stack),
-        #[cfg(feature = "all")]
         (Box::new(growing::BUCKET), check_bucket),
-        #[cfg(feature = "all")]
         (Box::new(growing::PTIER), check_ptier),
     ];
-    #[cfg(feature = "all")]
     policies.extend(partitioned_policies());
     policies
 }

@@ -208,7 +208,7 @@ fn what_a_policy_makes_of_a_tree_it_makes_again_after_a_step_that_it_did_not_pla
         some |= !adopted.is_empty();
         assert_eq!(policy.readopt(&adopted, &shape), adopted, "{}", policy.name());
     }
-    assert!(some || !cfg!(feature = "all"), "no policy remembers anything of a tree");
+    assert!(some || !ALL, "no policy remembers anything of a tree");
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn a_policy_says_what_it_looks_at_and_by_what_writes_wait() {
         let named = policies.filter(|policy| says(&**policy)).map(|policy| policy.name());
         named.filter(|name| *name != "adversarial").collect::<Vec<_>>()
     };
-    let of_all = |names: &[&'static str]| match cfg!(feature = "all") {
+    let of_all = |names: &[&'static str]| match ALL {
         true => names.to_vec(),
         false => Vec::new(),
     };

@@ -156,11 +156,8 @@ const LEVELED: Leveled = Leveled {
     pick: Pick::LeastOverlap,
     seed: 1,
     filters: Filters::Uniform,
-    #[cfg(feature = "all")]
     max_subcompactions: 1,
-    #[cfg(feature = "all")]
     pipelined: false,
-    #[cfg(feature = "all")]
     partitioning: Partitioning::DEFAULT,
 };
 
@@ -189,7 +186,6 @@ const TIERED: Tiered = Tiered {
     level_base_bytes: FLUSH,
     target_file_bytes: FLUSH / 2,
     filters: Filters::Uniform,
-    #[cfg(feature = "all")]
     partitioning: Partitioning::DEFAULT,
 };
 
@@ -209,7 +205,6 @@ const UNIVERSAL: Universal = Universal {
     space_percent: 200,
     target_file_bytes: FLUSH / 2,
     filters: Filters::Uniform,
-    #[cfg(feature = "all")]
     partitioning: Partitioning::DEFAULT,
 };
 

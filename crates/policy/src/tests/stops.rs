@@ -26,11 +26,8 @@ fn policies() -> Vec<Box<dyn Policy>> {
             pick,
             seed,
             filters: Filters::Uniform,
-            #[cfg(feature = "all")]
             max_subcompactions: 1,
-            #[cfg(feature = "all")]
             pipelined: false,
-            #[cfg(feature = "all")]
             partitioning: Partitioning::DEFAULT,
         }),
         Box::new(LeveledFull {
@@ -47,7 +44,6 @@ fn policies() -> Vec<Box<dyn Policy>> {
             level_base_bytes,
             target_file_bytes,
             filters: Filters::Uniform,
-            #[cfg(feature = "all")]
             partitioning: Partitioning::DEFAULT,
         }),
         Box::new(TieredFull {

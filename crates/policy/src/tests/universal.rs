@@ -10,7 +10,6 @@ const UNIVERSAL: Universal = Universal {
     space_percent: 200,
     target_file_bytes: u64::MAX,
     filters: Filters::Uniform,
-    #[cfg(feature = "all")]
     partitioning: Partitioning::DEFAULT,
 };
 

@@ -111,7 +111,6 @@ fn parts<'a>(
 }
 
 /// The tables in connected components: those of one overlap, directly or through others of it.
-#[cfg(feature = "all")]
 pub(crate) fn components(tables: Vec<&Arc<TableInfo>>) -> Vec<Vec<&Arc<TableInfo>>> {
     parts(tables, None, 0)
 }

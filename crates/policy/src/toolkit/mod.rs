@@ -10,28 +10,23 @@
 //! * `admission`, `combinatorics` and `stack`: what policies that count admissions share.
 //! * `format`: numbers in the reasons of plans.
 
-#[cfg(feature = "all")]
 pub(crate) mod admission;
-#[cfg(feature = "all")]
 pub(crate) mod combinatorics;
 pub(crate) mod filters;
 pub(crate) mod format;
 pub(crate) mod group_builder;
-#[cfg(feature = "all")]
 pub(crate) mod horizontal;
-#[cfg(feature = "all")]
 pub(crate) mod monkey;
 pub mod parameter;
-#[cfg(feature = "all")]
 pub(crate) mod partial_tiering;
 #[cfg(feature = "all")]
 pub(crate) mod partition;
+#[cfg(not(feature = "all"))]
+#[path = "no_partition.rs"]
+pub(crate) mod partition;
 pub mod pick;
-#[cfg(feature = "all")]
 pub(crate) mod refine;
-#[cfg(feature = "all")]
 pub mod shared_merge;
-#[cfg(feature = "all")]
 pub(crate) mod stack;
 pub(crate) mod trivial_move;
 pub(crate) mod vertical;

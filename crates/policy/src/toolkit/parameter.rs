@@ -1,9 +1,9 @@
 //! The parameters of policies, as the command line and the demo show them.
 
 use super::filters::Filters;
-#[cfg(feature = "all")]
 use super::partition::options::Partitioning;
 use super::pick::Pick;
+use crate::ALL;
 use crate::policy::Policy;
 use serde::Serialize;
 
@@ -15,7 +15,6 @@ pub(crate) trait Described: Policy {
     }
 
     /// How filter memory is divided among its runs.
-    #[cfg_attr(not(feature = "all"), expect(dead_code, reason = "uniform is all there is"))]
     fn filters(&self) -> Filters {
         Filters::Uniform
     }
@@ -27,7 +26,6 @@ pub(crate) trait Described: Policy {
     fn tuning(&mut self) -> Vec<ParameterRef<'_>>;
 
     /// Sets parameters that were not given as those that were imply.
-    #[cfg(feature = "all")]
     fn complete(&mut self, _is_given: &dyn Fn(&str) -> bool) {}
 
     /// A parameter that is within its range but does not go with another one, if there is any.
@@ -36,13 +34,11 @@ pub(crate) trait Described: Policy {
     }
 
     /// The most workers that share a merge of level 0 into the next level.
-    #[cfg(feature = "all")]
     fn max_subcompactions(&self) -> u64 {
         1
     }
 
     /// How the outputs of its merges are cut, if that can be chosen.
-    #[cfg(feature = "all")]
     fn partitioning(&self) -> Option<&Partitioning> {
         None
     }
@@ -69,7 +65,6 @@ pub(crate) struct Conflict {
     pub(crate) found: String,
 }
 
-#[cfg(feature = "all")]
 impl Conflict {
     /// That of declared data that does not fill a buffer.
     pub(crate) fn of_data(data_bytes: u64, level_base_bytes: u64) -> Option<Self> {
@@ -100,25 +95,18 @@ pub(crate) struct ParameterRef<'a> {
 
 /// A reference to a value, with its range.
 pub(crate) enum ValueRef<'a> {
-    Number {
-        least: u64,
-        most: u64,
-        value: &'a mut u64,
-    },
+    Number { least: u64, most: u64, value: &'a mut u64 },
     Switch(&'a mut bool),
     Choice(&'a mut dyn Choose),
-    #[cfg(feature = "all")]
     Key(&'a mut Vec<u8>),
 }
 
 /// Bytes as hexadecimal digits.
-#[cfg(feature = "all")]
 pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    (bytes.iter().filter(|_| ALL)).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Bytes from pairs of hexadecimal digits.
-#[cfg(feature = "all")]
 pub(crate) fn from_hexadecimal(text: &str) -> Option<Vec<u8>> {
     let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
     let (pairs, rest) = text.as_bytes().as_chunks();
@@ -153,7 +141,7 @@ impl dyn Choose + '_ {
 impl Choose for Filters {
     fn among(&self) -> &'static [&'static str] {
         // The lean build has no other.
-        if cfg!(feature = "all") { &Filters::NAMES } else { &["uniform"] }
+        if ALL { &Filters::NAMES } else { &["uniform"] }
     }
 
     fn at(&self) -> usize {
@@ -225,7 +213,6 @@ pub enum Value {
         value: &'static str,
     },
     /// A key.
-    #[cfg(feature = "all")]
     Key {
         /// Its bytes, in hexadecimal digits.
         value: String,
@@ -241,7 +228,6 @@ impl<'a> ParameterRef<'a> {
             }
             ValueRef::Switch(value) => Value::Switch { value: **value },
             ValueRef::Choice(value) => Value::Choice { among: value.among(), value: value.name() },
-            #[cfg(feature = "all")]
             ValueRef::Key(value) => Value::Key { value: hexadecimal(value) },
         };
         Parameter { name: self.name, meaning: self.meaning, value }
@@ -304,7 +290,31 @@ impl<'a> ParameterRef<'a> {
         Self::number("l0-compaction-trigger", meaning, (1, 64), value)
     }
 
-    #[cfg(feature = "all")]
+    /// Adds the parameters of level 0, in builds that have them.
+    pub(crate) fn of_level0(
+        parameters: &mut Vec<Self>,
+        max_subcompactions: &'a mut u64,
+        is_pipelined: &'a mut bool,
+    ) {
+        if !ALL {
+            return;
+        }
+        let [shared, pipelined] = LEVEL0;
+        parameters.extend([
+            Self::number(
+                shared,
+                "most workers that share a merge of level 0 into level 1",
+                (1, 256),
+                max_subcompactions,
+            ),
+            Self::switch(
+                pipelined,
+                "whether level 0 goes into a second run of level 1 while tables of the first go down",
+                is_pipelined,
+            ),
+        ]);
+    }
+
     pub(crate) fn levels(value: &'a mut u64) -> Self {
         Self::number(
             "levels",
@@ -314,16 +324,13 @@ impl<'a> ParameterRef<'a> {
         )
     }
 
-    #[cfg(feature = "all")]
     pub(crate) const DATA_BYTES: &'static str = "data-bytes";
 
-    #[cfg(feature = "all")]
     pub(crate) fn data_bytes(value: &'a mut u64) -> Self {
         let meaning = "bytes that the tree is going to hold; 0 for what it holds";
         Self::number(Self::DATA_BYTES, meaning, (0, 1 << 50), value)
     }
 
-    #[cfg(feature = "all")]
     pub(crate) fn components(value: &'a mut u64) -> Self {
         Self::number("components", "runs that the stack has at most", (1, 64), value)
     }
@@ -340,7 +347,6 @@ impl<'a> ParameterRef<'a> {
         ParameterRef { name, meaning: prose(meaning), slot: ValueRef::Choice(value) }
     }
 
-    #[cfg(feature = "all")]
     pub(crate) fn key(name: &'static str, meaning: &'static str, value: &'a mut Vec<u8>) -> Self {
         ParameterRef { name, meaning: prose(meaning), slot: ValueRef::Key(value) }
     }

@@ -80,7 +80,6 @@ impl View<'_> {
 
     /// What policies that admit do with level 0 meanwhile: tiny flushes are merged there, and shortly
     /// before writes stall runs of similar size.
-    #[cfg(feature = "all")]
     pub(crate) fn gather(&self) -> Option<Plan> {
         self.merge_within_l0()
             .or_else(|| if self.is_idle() { None } else { self.merge_while_waiting() })

@@ -27,7 +27,6 @@ pub(crate) struct Vertical {
     pub(crate) dynamic_level_bytes: bool,
 }
 
-#[cfg(feature = "all")]
 impl Vertical {
     /// The rule of a policy that has no capacities.
     pub(crate) fn staging(level_base_bytes: u64, target_file_bytes: u64) -> Self {
@@ -174,7 +173,6 @@ impl<'a> View<'a> {
     }
 
     /// The runs below level 0 with their places, newest first.
-    #[cfg(feature = "all")]
     pub(crate) fn below_level0(&self) -> Vec<(Destination, &'a Run)> {
         let mut runs = self.shape.runs();
         runs.retain(|(place, _)| place.level > 0);
