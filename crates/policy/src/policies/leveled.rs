@@ -17,13 +17,10 @@
 //!    * **A level over its capacity** (score: `N_i / C_i`) sends down one table, merged with the
 //!      tables it overlaps there; which one is an option ([`Pick`]). Tables that are already on their
 //!      way down do not count.
-//!    * **Pipelined**, as an option (DownForce): while merges into level 2 hold tables of level 1 that
-//!      level 0 needs, level 0 goes into a second, newer run of level 1. The older one then goes down
-//!      whole, table by table, beside merges into the newer.
+//!    * **Pipelined**, as an option: `toolkit/pipelining.rs`.
 //!    * **Level L at its capacity** becomes level L+1 as it is, if capacities adapt; its old place is
 //!      empty. With fixed capacities it sends tables down like any other.
 
-use crate::ALL;
 use crate::context::PlanContext;
 use crate::policy::{Installed, Policy, Step};
 use crate::status::PolicyStatus;
@@ -32,7 +29,7 @@ use crate::toolkit::parameter::{Described, ParameterRef, prose};
 use crate::toolkit::partition::options::Partitioning;
 use crate::toolkit::pick::{Cursors, Pick};
 use crate::toolkit::view::{Vertical, View};
-use terrane_types::{Group, Plan, Shape, TableId};
+use terrane_types::{Plan, Shape};
 
 /// The leveled policy and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,7 +83,7 @@ impl Policy for Leveled {
 
     fn plan(&self, context: &PlanContext) -> Option<Plan> {
         let view = View::new(self.rule(), context);
-        if let Some(plan) = self.pipelined(&view) {
+        if let Some(plan) = view.pipelined(self.pipelined) {
             return plan;
         }
         (1..context.shape.levels().len())
@@ -125,39 +122,6 @@ impl Policy for Leveled {
 }
 
 impl Leveled {
-    /// What level 0 and the runs of level 1 do under `pipelined`; `None` to plan as without it.
-    fn pipelined(&self, view: &View) -> Option<Option<Plan>> {
-        if !ALL || !self.pipelined {
-            return None;
-        }
-        let runs = view.runs(1);
-        // Groups of another setting, which take tables of the older run into the newer one.
-        let in_level1 = |id: &TableId| view.level(1).any(|table| table.id == *id);
-        let unite =
-            |group: &Group| group.destination.level == 1 && group.inputs.iter().all(in_level1);
-        let into = match runs.len() {
-            // The first run's tables go down: level 0 need not wait for them.
-            1 if view.is_any_held(1) => view.new_run(1),
-            2 if !view.running.groups().any(unite) => view.leveled(1),
-            _ => return None,
-        };
-        let is_due = view.is_level0_due();
-        let fits = || view.empty(0, view.leveled(1)).or_else(|| view.empty(0, into));
-        let down = is_due.then(fits).flatten().or_else(|| view.merge_within_l0());
-        if down.is_some() || runs.len() == 1 {
-            return down.map(Some);
-        }
-        let older = runs.last()?;
-        let oldest = view.send_down_of(older, 1, Pick::LeastOverlap, 0, None);
-        Some(oldest.or_else(|| {
-            let score = |level| if level > 1 { view.score(level) } else { 0.0 };
-            view.compact_highest_score(2, &score, &|level| match level {
-                _ if self.dynamic_level_bytes && level == view.last() => view.deepen(),
-                _ => view.send_down(level, Pick::LeastOverlap, 0, None),
-            })
-        }))
-    }
-
     /// What it shares with the other vertical policies.
     fn rule(&self) -> Vertical {
         Vertical {

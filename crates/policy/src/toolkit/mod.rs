@@ -4,6 +4,7 @@
 //! * `view` and `vertical`: what the vertical policies see of a tree, and the steps they share.
 //! * `group_builder`: groups that bring tables into one run, each as cheaply as it can.
 //! * [`pick`]: which table of a level goes down.
+//! * `pipelining`: what leveling does with level 0 while level 1 is busy, as an option.
 //! * `partition`: cutting outputs by other rules than a policy's own, and grouping inputs accordingly.
 //! * `refine`: what changes the plans of any policy, as `partition` and `monkey` do.
 //! * `trivial_move`: whether tables that overlap nothing move or are rewritten.
@@ -25,6 +26,7 @@ pub(crate) mod partition;
 #[path = "no_partition.rs"]
 pub(crate) mod partition;
 pub mod pick;
+pub(crate) mod pipelining;
 pub(crate) mod refine;
 pub mod shared_merge;
 pub(crate) mod stack;
