@@ -174,11 +174,7 @@ impl Described for Leveled {
                 &mut self.seed,
             ),
         ];
-        ParameterRef::of_level0(
-            &mut parameters,
-            &mut self.max_subcompactions,
-            &mut self.pipelined,
-        );
+        ParameterRef::of_level0(&mut parameters, &mut self.max_subcompactions, &mut self.pipelined);
         self.partitioning.tuning(&mut parameters);
         parameters
     }

@@ -16,7 +16,7 @@ pub(crate) fn partitioned(
 pub mod options {
     use crate::toolkit::parameter::{Conflict, ParameterRef};
 
-    /// Where the outputs of merges are cut: the policy's own way.
+    /// The cuts of merges' outputs: the policy's own.
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub struct Partitioning;
 

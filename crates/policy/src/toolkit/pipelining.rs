@@ -10,7 +10,7 @@ use crate::ALL;
 use terrane_types::{Group, Plan, TableId};
 
 impl View<'_> {
-    /// What level 0 and the runs of level 1 do if it is `chosen`; `None` to plan as without it.
+    /// Plans level 0 and the runs of level 1 if it is `chosen`; returns `None` to plan as without it.
     pub(crate) fn pipelined(&self, chosen: bool) -> Option<Option<Plan>> {
         if !ALL || !chosen {
             return None;
