@@ -5,6 +5,8 @@
 
 import type { EngineErrorCode } from "./engine-errors.ts";
 
+export type { EngineErrorCode };
+
 /** The base class of all errors that this package throws. */
 export abstract class TerraneError extends Error {
   /** The kind of failure; stable across releases. */
