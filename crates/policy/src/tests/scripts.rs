@@ -136,8 +136,8 @@ impl Script {
     fn check(&self, lines: &[&str]) -> String {
         let words: Vec<_> = lines.first().unwrap().split(' ').collect();
         let plan = match words[..] {
-            ["add", level] => Plan::from(Reshape::of(LevelChange::Add(number(level)))),
-            ["drop", level] => Plan::from(Reshape::of(LevelChange::Drop(number(level)))),
+            ["add", level] => reshaping(LevelChange::Add(number(level))),
+            ["drop", level] => reshaping(LevelChange::Drop(number(level))),
             _ => Plan::from(plan(self.groups(lines))),
         };
         match validate_plan(&self.model.shape, &self.running, &plan) {
@@ -246,14 +246,8 @@ impl Script {
     }
 }
 
-trait OfChange {
-    fn of(change: LevelChange) -> Self;
-}
-
-impl OfChange for Reshape {
-    fn of(change: LevelChange) -> Self {
-        Reshape { change, reason: String::new().into() }
-    }
+fn reshaping(change: LevelChange) -> Plan {
+    Plan::Reshape(Reshape { change, reason: String::new().into() })
 }
 
 fn number(text: &str) -> usize {
