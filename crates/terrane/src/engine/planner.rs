@@ -131,6 +131,10 @@ impl Planner {
         self.compactions.iter().find(|c| c.number == number)
     }
 
+    fn compaction_mut(&mut self, number: u64) -> Option<&mut RunningCompaction> {
+        self.compactions.iter_mut().find(|c| c.number == number)
+    }
+
     /// Whether a compaction of a keyspace runs.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn compacts(&self, id: KeyspaceId) -> bool {
@@ -146,7 +150,7 @@ impl Planner {
 
     /// Notes that a step has reported the operations of its compaction.
     pub fn told(&mut self, number: u64) {
-        if let Some(compaction) = self.compactions.iter_mut().find(|c| c.number == number) {
+        if let Some(compaction) = self.compaction_mut(number) {
             compaction.untold = Observed::default();
         }
     }
@@ -272,9 +276,7 @@ impl Planner {
 
     /// A group is abandoned: those that follow it fall with it, before they begin. Returns them all.
     pub fn fall(&mut self, number: u64, group: &Group) -> Vec<Group> {
-        let Some(compaction) = self.compactions.iter_mut().find(|c| c.number == number) else {
-            return Vec::new();
-        };
+        let Some(compaction) = self.compaction_mut(number) else { return Vec::new() };
         let falling = with_followers(group, &compaction.open);
         compaction.waiting.retain(|waiting| !falling.contains(waiting));
         falling
