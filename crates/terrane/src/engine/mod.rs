@@ -192,15 +192,19 @@ impl Engine {
         ended
     }
 
-    /// Removes the files that no edit names and nobody reads, when no job will. The next opening removes those that
-    /// are left.
+    /// Removes the files that no edit names and nobody reads at once, rather than by jobs. No lock is held, since
+    /// listeners hear of each.
     pub(crate) fn remove_obsolete(&self) {
         if self.storage.read_only() || self.in_doubt() {
             return;
         }
         while let Some(mut obsolete) = self.jobs.obsolete_files.take() {
-            let _ = self.jobs.remove(&mut obsolete);
+            if self.jobs.remove(&mut obsolete).is_err() {
+                self.jobs.obsolete_files.keep_failed(obsolete);
+            }
         }
+        lock(&self.state).vacuum_due = true;
+        self.work_came();
     }
 
     /// Refuses a child process that was forked from the process that opened the store. Called before any lock

@@ -72,8 +72,11 @@ impl Engine {
     /// application deletes and compacts gives its space back.
     pub(crate) fn trim_logs(&self) -> Result<()> {
         // In a volume the small log lies behind the large ones; a second one takes the space that they leave.
-        if self.replace_logs(false)? {
-            self.replace_logs(true)?;
+        for anew in [false, true] {
+            if !self.replace_logs(anew)? {
+                break;
+            }
+            self.remove_obsolete();
         }
         Ok(())
     }
@@ -116,13 +119,7 @@ impl Engine {
         let appending = Writer::appending(log, number, reusable, last + 1, last);
         let before = std::mem::replace(&mut *writer, appending);
         drop((writer, before, replaced));
-        for file in dropped {
-            if self.storage.remove(file).is_err() {
-                self.jobs.mark_obsolete(file);
-            }
-        }
-        lock(&self.state).vacuum_due = true;
-        self.work_came();
+        dropped.into_iter().for_each(|file| self.jobs.mark_obsolete(file));
         Ok(true)
     }
 
