@@ -390,25 +390,34 @@ impl Store {
         Ok(found)
     }
 
-    fn presence(&self, keyspace: u32, snapshot: u32, keys: &[u8]) -> Result<Vec<u8>> {
+    /// Looks encoded keys up at one moment, each by `each`.
+    fn look_up(
+        &self,
+        keyspace: u32,
+        snapshot: u32,
+        keys: &[u8],
+        each: &mut dyn FnMut(&mut Lookup<'_>, &[u8]) -> Result<()>,
+    ) -> Result<()> {
         let count = ByteStrings::new(keys).take_while(Result::is_ok).count();
         let mut lookup = self.lookup(keyspace, snapshot, count)?;
-        let (mut found, mut value) = (Vec::with_capacity(count), Vec::new());
-        for key in ByteStrings::new(keys) {
+        ByteStrings::new(keys).try_for_each(|key| each(&mut lookup, key?))
+    }
+
+    fn presence(&self, keyspace: u32, snapshot: u32, keys: &[u8]) -> Result<Vec<u8>> {
+        let (mut found, mut value) = (Vec::new(), Vec::new());
+        self.look_up(keyspace, snapshot, keys, &mut |lookup, key| {
             value.clear();
-            found.push(lookup.get_into(key?, &mut value)?.into());
-        }
+            found.push(lookup.get_into(key, &mut value)?.into());
+            Ok(())
+        })?;
         Ok(found)
     }
 
     fn values(&self, keyspace: u32, snapshot: u32, keys: &[u8]) -> Result<Vec<u8>> {
-        let count = ByteStrings::new(keys).take_while(Result::is_ok).count();
-        let mut lookup = self.lookup(keyspace, snapshot, count)?;
         let mut values = ByteList::default();
-        for key in ByteStrings::new(keys) {
-            let key = key?;
-            values.find(|bytes| lookup.get_into(key, bytes))?;
-        }
+        self.look_up(keyspace, snapshot, keys, &mut |lookup, key| {
+            values.find(|bytes| lookup.get_into(key, bytes))
+        })?;
         let mut list = Vec::new();
         values.encode(&mut list);
         Ok(list)
