@@ -1,4 +1,4 @@
-// Generated from the policies' descriptions in Rust; see crates/wasm/tests/policy_types.rs.
+// Generated from the policies' descriptions in Rust; see crates/wasm/tests/contract/policies.rs.
 
 /** Compaction policies and their parameters. */
 

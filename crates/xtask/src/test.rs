@@ -399,11 +399,11 @@ fn simulator_tests(run: &Run) -> Result<String> {
 }
 
 /// The command, as the Rust tests built it for its own tests: built by itself, it would have other
-/// features of its dependencies, and so need another build of the engine. Beside `policy_types`, since
+/// features of its dependencies, and so need another build of the engine. Beside `contract`, since
 /// what procedural macros and wasm-bindgen have in common is compiled otherwise where only macros need
 /// it, and with it all that has a macro.
 fn command_line(run: &Run) -> Result<PathBuf> {
-    let tests = ["test", "--no-run", "--test", "cli", "--test", "policy_types"];
+    let tests = ["test", "--no-run", "--test", "cli", "--test", "contract"];
     let mut command = run.workspace.cargo(&tests);
     command.args(TESTED).args(TESTING);
     run.with(&[], "cargo test --no-run --test cli", command)?;

@@ -19,7 +19,7 @@ pub enum Kind {
     Bytes,
     /// The id of a keyspace, for which the package writes its name.
     Keyspace,
-    /// The policy with its parameters, which `policy_types` generates.
+    /// The policy with its parameters, which `policies` generates.
     Policy,
     List(Box<Kind>),
     Tuple(Vec<Kind>),

@@ -1,5 +1,5 @@
 //! The contract between the engine and JavaScript: events, statistics, reports, traces, stall reasons,
-//! limits and error codes. Rust declares them; TypeScript is generated from these declarations. Run
+//! limits, error codes and policies. Rust declares them; TypeScript is generated from these declarations. Run
 //! `cargo test -p terrane-wasm --test contract -- --ignored` after a change of one.
 
 #![allow(clippy::unwrap_used, reason = "a failure is a panic in tests, also in their helpers")]
@@ -7,11 +7,12 @@
 
 mod declared;
 mod names;
+mod policies;
 mod typescript;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use syn::visit::Visit;
 
 /// The files of declarations.
@@ -105,10 +106,9 @@ export const STATUS: Record<string, Shape> = { capacities: { list: CAPACITY }, f
 ";
 
 /// The generated files, relative to the repository, with their contents.
-fn generated() -> [(PathBuf, String); 5] {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+fn generated(root: &Path) -> [(PathBuf, String); 5] {
     let order = [&EVENTS[..], &OTHERS, &[TRACE]].concat();
-    let types = declared::read(&root, &[&FILES[..], &MORE_FILES].concat(), &order);
+    let types = declared::read(root, &[&FILES[..], &MORE_FILES].concat(), &order);
     let api = format!(
         "{HEAD}\nimport type {{ PolicyOptions }} from \"./policies.ts\";\n{}",
         typescript::types(&types, &order)
@@ -178,12 +178,16 @@ fn plain(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace() && !"*|,\"".contains(*c)).collect()
 }
 
-#[test]
-fn typescript_declares_what_the_engine_sends() {
-    for (path, expected) in generated() {
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Fails if the content of a file is not the `same` as what is generated.
+fn check(files: impl IntoIterator<Item = (PathBuf, String)>, same: impl Fn(&str, &str) -> bool) {
+    for (path, expected) in files {
         let found = fs::read_to_string(&path).unwrap_or_default();
         assert!(
-            plain(&found) == plain(&expected),
+            same(&found, &expected),
             "{} is out of date; to generate it again: \
              cargo test -p terrane-wasm --test contract -- --ignored",
             path.display()
@@ -192,9 +196,19 @@ fn typescript_declares_what_the_engine_sends() {
 }
 
 #[test]
+fn typescript_declares_what_the_engine_sends() {
+    check(generated(&root()), |found, expected| plain(found) == plain(expected));
+}
+
+#[test]
+fn javascript_knows_the_policies_that_the_engine_has() {
+    check(policies::generated(&root()), |found, expected| found == expected);
+}
+
+#[test]
 #[ignore = "writes the files"]
 fn write() {
-    for (path, content) in generated() {
+    for (path, content) in generated(&root()).into_iter().chain(policies::generated(&root())) {
         fs::write(path, content).unwrap();
     }
 }

@@ -1,15 +1,11 @@
-//! What JavaScript knows of the compaction policies, generated from their descriptions: the types of the
-//! npm package, and the list that the demo offers. A new policy needs no edit there: run
-//! `cargo test -p terrane-wasm --test policy_types -- --ignored`.
+//! The compaction policies as JavaScript knows them, from their descriptions: the types of the npm package, and
+//! the list that the demo offers.
 
-#![allow(clippy::unwrap_used, reason = "a failure is a panic in tests, also in their helpers")]
-
-use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use terrane_policy::{Parameter, Preset, Value, presets};
 
 const HEAD: &str = "\
-// Generated from the policies' descriptions in Rust; see crates/wasm/tests/policy_types.rs.
+// Generated from the policies' descriptions in Rust; see crates/wasm/tests/contract/policies.rs.
 
 /** Compaction policies and their parameters. */
 ";
@@ -20,8 +16,7 @@ export type Policy = PolicyOptions[\"policy\"] | PolicyOptions;
 ";
 
 /// The generated files, relative to the repository, with their contents.
-fn generated() -> [(PathBuf, String); 2] {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+pub fn generated(root: &Path) -> [(PathBuf, String); 2] {
     let list = serde_json::to_string_pretty(&described()).unwrap() + "\n";
     [
         (root.join("bindings-js/src/api/policies.ts"), types()),
@@ -105,25 +100,4 @@ fn camel_case(kebab: &str) -> String {
 fn capitalized(word: &str) -> String {
     let (first, rest) = word.split_at(1);
     first.to_uppercase() + rest
-}
-
-#[test]
-fn javascript_knows_the_policies_that_the_engine_has() {
-    for (path, expected) in generated() {
-        let found = fs::read_to_string(&path).unwrap_or_default();
-        assert!(
-            found == expected,
-            "{} is out of date; to generate it again: \
-             cargo test -p terrane-wasm --test policy_types -- --ignored",
-            path.display()
-        );
-    }
-}
-
-#[test]
-#[ignore = "writes the files"]
-fn write() {
-    for (path, content) in generated() {
-        fs::write(path, content).unwrap();
-    }
 }
