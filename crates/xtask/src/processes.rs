@@ -1,4 +1,4 @@
-//! Processes that are more than plain commands: busy processes, niced commands, and process trees that hang.
+//! Processes that are more than plain commands: busy processes, and process trees that hang.
 
 use anyhow::{Context, Result};
 use std::env;
@@ -50,25 +50,6 @@ pub fn spin() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Returns the command at a lower priority, where the system has a program for that.
-pub fn niced(command: Command) -> Command {
-    if !cfg!(unix) {
-        return command;
-    }
-    let mut niced = Command::new("nice");
-    niced.args(["-n", "10"]).arg(command.get_program()).args(command.get_args());
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => niced.env(name, value),
-            None => niced.env_remove(name),
-        };
-    }
-    if let Some(folder) = command.get_current_dir() {
-        niced.current_dir(folder);
-    }
-    niced
-}
-
 /// Kills a process and its descendants, except those that have another parent since.
 pub fn kill_tree(child: &mut Child) {
     let processes = Command::new("ps").args(["-A", "-o", "pid=,ppid="]).output();
@@ -101,9 +82,9 @@ fn descendants(root: u32, listed: &str) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::{descendants, kill_tree, niced};
+    use super::{descendants, kill_tree};
     use std::io::Read;
-    use std::process::{Command, Stdio};
+    use std::process::Command;
 
     #[test]
     fn descendants_are_found_whatever_the_order_of_the_list() {
@@ -125,19 +106,5 @@ mod tests {
         kill_tree(&mut child);
         child.wait().unwrap();
         assert_eq!(reader.read(&mut [0]).unwrap(), 0, "its end is closed everywhere");
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_niced_command_keeps_its_folder_and_variables() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut command = Command::new("sh");
-        command.args(["-c", "echo $(nice) $(pwd -P) $NICED_TEST"]).current_dir(folder.path());
-        command.env("NICED_TEST", "kept");
-        let own = Command::new("nice").stderr(Stdio::null()).output().unwrap().stdout;
-        let own: i32 = String::from_utf8(own).unwrap().trim().parse().unwrap();
-        let said = String::from_utf8(niced(command).output().unwrap().stdout).unwrap();
-        let folder = folder.path().canonicalize().unwrap();
-        assert_eq!(said.trim(), format!("{} {} kept", (own + 10).min(19), folder.display()));
     }
 }

@@ -1,7 +1,7 @@
 //! The suites, round after round, beside processes that keep every processor busy: finds the tests that fail then,
 //! and how often.
 //!
-//! 1. Busy processes are started, two for each processor; the suites run at a lower priority.
+//! 1. Busy processes are started, two for each processor, which leave the suites a third of it.
 //! 2. Each round runs one suite after the other, whatever failed before.
 //! 3. Every test that ever failed is listed, including tests that passed when they were tried again.
 

@@ -12,7 +12,7 @@ use crate::progress::{self, seconds};
 use crate::rust::{CLIPPY, CargoDeny, RUSTFMT, Toolchain, WasmTarget};
 use crate::setup;
 use crate::workspace::Workspace;
-use crate::{api, demo, failures, processes, stress, tidy, wasm};
+use crate::{api, demo, failures, stress, tidy, wasm};
 use anyhow::Result;
 use clap::ValueEnum;
 use std::fs;
@@ -263,7 +263,6 @@ impl Run<'_> {
         if self.extent == Extent::Stress {
             // The limits of browser tests are for a machine that has half of its time for them.
             command.env("TERRANE_PATIENCE", "10");
-            command = processes::niced(command);
         }
         progress::run(label, command)
     }
