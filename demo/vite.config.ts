@@ -3,7 +3,7 @@ import { defineConfig, type Plugin } from "vite";
 
 const at = (path: string) => new URL(path, import.meta.url).pathname;
 
-/** Has the page load at once what nothing names in its HTML. */
+/** Makes the page load at once what nothing names in its HTML. */
 const preloads: Plugin = {
   name: "preloads",
   transformIndexHtml: {
@@ -31,7 +31,7 @@ export default defineConfig({
   plugins: [svelte(), preloads],
   // The site works under any path.
   base: "./",
-  // The package is a link to its folder beside this one; the simulator's module is built there, too.
+  // The package is a link to its folder beside this one; the simulator's module is built there.
   server: { fs: { allow: [".."] } },
   resolve: {
     alias: { "terrane-sim": at("../target/sim-wasm") },

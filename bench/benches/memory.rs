@@ -1,6 +1,6 @@
-//! How much memory a large store takes: a store with 100 GB of rows (which compress to a few GB on
-//! disk) is made, opened read-only, and read at random. Prints the resident memory of the process
-//! next to the configured budget:
+//! Memory of a large store: a store with 100 GB of rows (which compress to a few GB on disk) is
+//! made, opened read-only, and read at random. Prints the resident memory of the process next to
+//! the configured budget:
 //!
 //! ```sh
 //! cargo bench -p terrane-bench --bench memory          # 100 GB

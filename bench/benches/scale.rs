@@ -1,6 +1,6 @@
-//! What the number of tables costs: flushes of one key, opening, statistics and planning, on stores
-//! whose tables hold one entry each; and how long a put takes during flushes and compactions. Prints
-//! a line for each size:
+//! Cost of the number of tables: flushes of one key, opening, statistics and planning, on stores
+//! whose tables hold one entry each; and the time of a put during flushes and compactions. Prints a
+//! line for each size:
 //!
 //! ```sh
 //! cargo bench -p terrane-bench --bench scale             # 1 k, 11 k, 57 k and 100 k tables

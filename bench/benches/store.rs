@@ -1,5 +1,5 @@
-//! What callers do, in a native directory: 16-byte keys, 100-byte values that compress to about half,
-//! WAL on, buffered.
+//! Calls of applications, in a native directory: 16-byte keys, 100-byte values that compress to about
+//! half, WAL on, buffered.
 #![allow(missing_docs, clippy::unwrap_used)] // criterion's macros make undocumented items
 
 mod rows;

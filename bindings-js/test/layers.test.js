@@ -1,4 +1,4 @@
-/** Which folder may import which: a folder is what lands in a bundle together. */
+/** Imports allowed between folders: a folder is what lands in a bundle together. */
 
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";

@@ -11,7 +11,7 @@ beforeEach(() => {
   locks.query = undefined;
 });
 
-/** What became of a promise by now. */
+/** Returns the present state of a promise. */
 async function fate(promise) {
   const pending = Symbol();
   await settle();

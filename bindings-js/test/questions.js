@@ -1,4 +1,4 @@
-/** What a store answers about single keys and the ends of ranges, and how a range is cleared, for both stores. */
+/** Questions about single keys and the ends of ranges, and clearing of ranges, for both stores. */
 
 import assert from "node:assert/strict";
 
@@ -39,7 +39,7 @@ export async function checkQuestions(db) {
   assert.deepEqual(await db.hasMany(["a", "b"]), [false, true]);
   assert.deepEqual(await before.first({ gt: "" }), ["a", "1"]);
   before.release();
-  // More than two batches; keys that are not text are cleared, too.
+  // More than two batches; keys that are not text are cleared.
   await db.put(Uint8Array.of(0xff), "binary");
   await db.batch(
     Array.from({ length: 2345 }, (_, n) => ({ type: "put", key: numbered(n), value: "v" })),

@@ -27,7 +27,7 @@ export async function sample(file: Blob, format: Format): Promise<Fields[]> {
   return file.size <= head ? records.concat(reader.end()) : records;
 }
 
-/** How fast to load, and when to stop. */
+/** Rate of a load, and its end. */
 export interface Pace {
   /** The pause after each batch, in milliseconds. */
   rest: number;

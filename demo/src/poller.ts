@@ -27,7 +27,7 @@ const SHOWN: ReadonlySet<Event["type"]> = new Set([
   "job-failed",
 ] as const);
 
-/** How a table got to where it is. */
+/** Way in which a table got to its place. */
 export type Origin = "flushed" | "merged" | "moved";
 
 /** A store at one point in time. */

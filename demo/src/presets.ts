@@ -21,7 +21,7 @@ const small: { [N in ParameterName]?: number } = {
 
 /** A policy to choose. */
 export interface Preset {
-  /** What it does, in one sentence. */
+  /** Sentence about it. */
   summary: string;
   /** Its parameters, if they differ from the engine's defaults. */
   options: PolicyOptions;

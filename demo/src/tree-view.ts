@@ -15,11 +15,11 @@ import { bytes, keyText, plural } from "./format.ts";
 const SVG = "http://www.w3.org/2000/svg";
 /** Heights, in pixels. */
 const [LABEL, TABLE, GAP, REST] = [20, 13, 3, 12];
-/** How long a new table is highlighted, and how long a removed one fades, in milliseconds. */
+/** Time for which a new table is highlighted, and in which a removed one fades, in milliseconds. */
 const FRESH_TIME = 1500;
 const FADE_TIME = 400;
 
-/** What a read did with a table. */
+/** Result of a read at a table. */
 export type Visit = "skipped" | "searched" | "found";
 
 /** The picture in `#tree`. */

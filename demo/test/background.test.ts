@@ -60,7 +60,7 @@ test("rates and shares are those of the last second, and merges count as far as 
   };
   // Flushes, merges, and the two workers.
   expect(at(2)).toEqual([500, 4000, 1, 0]);
-  // Half of a second before, half of the way; 4000 are read by now, and as many written.
+  // Half of a second before, half of the way; 4000 are read, and as many written.
   expect(at(2.5)).toEqual([500, 8000 - 2000, 1, 0]);
   expect(at(3)).toEqual([0, 4000, 0.5, 0]);
   expect(at(9)).toEqual([0, 0, 0, 0]);

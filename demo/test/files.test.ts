@@ -104,7 +104,7 @@ test("what differs from the engine's defaults is named of a store's parameters",
   expect(unusualParameters(own).toSorted()).toEqual(["size ratio 7", "target file bytes 1 MiB"]);
 });
 
-/** The picture after so many events, as SVG, and what is in it. */
+/** Returns the picture after `count` events, as SVG, and its content. */
 function pictureOf(timeline: Timeline, count: number) {
   const [width, height] = [864, 520];
   const state = timeline.after(count);

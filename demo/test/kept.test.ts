@@ -1,9 +1,9 @@
-/** What a chapter's address keeps: what was set comes back, and nonsense does not. */
+/** Settings that a chapter's address keeps: they are read again, and nonsense is not. */
 
 import { expect, test } from "vitest";
 import { chapterIn, Kept } from "../src/visualizer/chapters/kept.ts";
 
-/** What is kept of a fragment, and the fragments that were told. */
+/** Returns the settings kept of a fragment, and the reported fragments. */
 function keep(fragment: string): { kept: Kept; told: string[] } {
   const told: string[] = [];
   return { kept: new Kept("levels", fragment, (fragment) => told.push(fragment)), told };

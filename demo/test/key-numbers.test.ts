@@ -15,7 +15,7 @@ function numbersOf(known: readonly Uint8Array[]): KeyNumbers {
   return keyNumbers(sorted[0] ?? bytes(""), sorted.at(-1) ?? bytes(""), characters);
 }
 
-/** How far a key lies between the least and the greatest that are known. */
+/** Returns the position of a key between the least and the greatest known ones. */
 function share(known: string[]): (key: string) => number {
   const numbers = numbersOf(known.map(bytes));
   const [from = 0, to = 1] = [known[0], known.at(-1)].map((key) => numbers.of(bytes(key ?? "")));

@@ -1,4 +1,4 @@
-/** What is a policy's own: where it is placed, and that it is what the events say. */
+/** Marks of policies: their places, and their agreement with events. */
 
 import { expect, test } from "vitest";
 import { bandsOf } from "../src/visualizer/layout/bands.ts";

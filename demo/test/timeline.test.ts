@@ -22,7 +22,7 @@ const tableIds = ({
   levels: readonly { runs: readonly { id: number; tables: readonly { id: number }[] }[] }[];
 }) => levels.map(({ runs }) => runs.map(({ id, tables }) => [id, tables.map((table) => table.id)]));
 
-/** A level as it is told: runs of tables. */
+/** Returns a level as the events have it: runs of tables. */
 const copied = ({ runs }: PlacedLevel) => ({
   runs: runs.map(({ id, tables }) => ({ id, tables: [...tables] })),
 });

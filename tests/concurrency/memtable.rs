@@ -10,7 +10,7 @@ use terrane_table::memtable::Memtable;
 use terrane_table::read::Cursor;
 use terrane_table::table::key_hash;
 
-/// Runs `body` in every order with so many preemptions, or one more in the long runs.
+/// Runs `body` in every order with `preemptions` preemptions, or one more in the long runs.
 fn explore(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
     let full = std::env::var_os("TERRANE_FULL").is_some_and(|v| v != "0");
     let mut builder = Builder::new();
@@ -90,7 +90,7 @@ fn a_forward_scan_sees_all_published_entries_in_order() {
 }
 
 #[test]
-fn a_scan_finds_all_entries_of_a_leaf_that_is_split_below_another_node() {
+fn a_scan_finds_all_entries_of_a_leaf_split_under_another_node() {
     for forward in [true, false] {
         explore(2, move || {
             let table = three();
@@ -154,7 +154,7 @@ fn a_get_finds_every_published_entry_whole() {
 }
 
 #[test]
-fn a_get_finds_an_entry_while_another_is_inserted_right_before_it() {
+fn a_get_finds_an_entry_during_an_insertion_right_before_it() {
     explore(3, || {
         let table = Arc::new(Memtable::default());
         [10, 20].iter().for_each(|&number| insert(&table, number));

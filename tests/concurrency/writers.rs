@@ -50,7 +50,7 @@ fn background_work_finishes_without_another_call() {
             thread::spawn(move || (0..4).for_each(|n| put(&keyspace, &[writer, n as u8], n)))
         });
         writers.into_iter().for_each(|writer| writer.join().expect("no panic"));
-        // Nobody calls the store any more: sealed memtables are flushed all the same.
+        // Nobody calls the store: sealed memtables are flushed all the same.
         while !db.engine().flushed(u64::MAX) {
             thread::yield_now();
         }

@@ -36,7 +36,7 @@ test.beforeAll(() => {
 test.afterAll(() => rmSync(folder, { recursive: true, force: true }));
 test.setTimeout(patient(given === undefined ? 360_000 : 20 * 60_000));
 
-/** What the tests have on the page. */
+/** Functions of the tests on the page. */
 interface Tools {
   /** Batches that went in. */
   batches: number;
@@ -45,7 +45,9 @@ interface Tools {
   load(first: number): Promise<void>;
   /** Reads everything forward and backward; counts what is not as it should be. */
   compare(): Promise<{ forward: number; backward: number; wrong: number }>;
-  /** How many keys there are, and how many of them are not among so many first ones. */
+  /**
+   * Returns the number of keys with a prefix, and of those that are not among as many first ones.
+   */
   prefix(): Promise<{ count: number; wrong: number }>;
 }
 
@@ -162,7 +164,7 @@ test("data survives a round trip through native programs", async ({ context, ori
   await test.step("compare", async () => expect(await compare()).toEqual(equal));
 });
 
-/** Has the process of a tab die. */
+/** Kills the process of a tab. */
 async function kill(context: BrowserContext, page: Page): Promise<void> {
   const crash = page.waitForEvent("crash");
   const session = await context.newCDPSession(page);

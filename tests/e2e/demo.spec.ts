@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { expect, full, type Page, test } from "./fixtures.ts";
 import { patient } from "./patience.ts";
 
-/** The names of so many packages of npm: real keys, in an order that is not theirs. */
+/** Returns the names of `count` packages of npm: real keys, in an order that is not theirs. */
 function packageNames(count: number): string[] {
   const path = createRequire(import.meta.url).resolve("all-the-package-names");
   const names = JSON.parse(readFileSync(path, "utf8")) as string[];

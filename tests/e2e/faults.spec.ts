@@ -1,4 +1,4 @@
-/** What a store does when the browser, the disk or the bytes let it down. */
+/** Stores when the browser, the disk or the bytes fail. */
 
 import { CLEARING_RETRIES, expect, type Page, test } from "./fixtures.ts";
 
@@ -26,7 +26,7 @@ test("at the quota writes fail, and acknowledged ones stay", async ({
         await db.put(key, value, { durability: "sync" });
       }
     });
-    // Reads go on.
+    // Reads continue.
     const first = await db.get("000000", { valueEncoding: "binary" });
     window.db = db;
     const small = await window.failure(() => db.put("small", "v", { durability: "sync" }));
@@ -51,7 +51,7 @@ test("at the quota writes fail, and acknowledged ones stay", async ({
     const { damage } = await db.check();
     return { then, keys, damage, more: await db.get("more", { valueEncoding: "utf8" }) };
   });
-  // Once there is room writes go on, or say what has to be done.
+  // Once there is room writes continue, or say what has to be done.
   if (then !== undefined) expect(then.message).toContain("reopen the store");
   expect(damage).toEqual([]);
   expect(more).toBe("fits");

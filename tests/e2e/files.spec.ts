@@ -15,7 +15,7 @@ test.beforeAll(() => {
 });
 test.afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** So many rows that they fill several tables, not in order. */
+/** Rows that fill several tables, not in order. */
 const rows = Array.from({ length: 20_000 }, (_, i) => {
   const key = `${(i * 7919) % 20_000}`.padStart(5, "0");
   return [key, `${key}-é-`.repeat(4)] as const;
@@ -132,7 +132,7 @@ test("copies show their start, and other calls are served", async ({ storePage }
     const exported = await during(() => db.export(), "later");
     const copied = await during(() => db.checkpoint("copy"), "last");
     await importStore("back", exported.copy);
-    // A close comes after the copies that were begun before.
+    // A close comes after the copies that were started before.
     const last = db.checkpoint("last");
     await db.close();
     await last;

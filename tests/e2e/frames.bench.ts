@@ -8,7 +8,7 @@
 
 import { expect, test } from "./fixtures.ts";
 
-/** How long a moment is played, in milliseconds: before it counts, and while it does. */
+/** Time for which a moment is played, in milliseconds: before it counts, and while it does. */
 const [WARM_UP, PLAYED] = [1000, 5000];
 
 /** Many narrow tables in few runs; as many in many runs; a tree as new visitors see it. */

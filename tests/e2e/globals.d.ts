@@ -1,4 +1,4 @@
-/** What the pages put on their window. */
+/** Globals that the pages set. */
 interface Window {
   /** The package: of pages/store.html, and of the projects of tests/packages. */
   terrane: typeof import("../../bindings-js/dist/client/index.js");
@@ -12,11 +12,11 @@ interface Window {
   ): Promise<{ db: Window["db"]; hold(): Promise<unknown>; release(): Promise<unknown> }>;
   /** The projects of tests/packages: a worker that reads a key. */
   own: Worker;
-  /** Of frames.bench.ts: milliseconds of each frame's callback. */
+  /** Milliseconds of each frame's callback, for frames.bench.ts. */
   frameCosts: number[];
   /** Elements that have jumped, by class or name. */
   shifted: string[];
-  /** Of papers.ts: what its functions share. */
+  /** Shared state of the functions in papers.ts. */
   rows: {
     random: () => number;
     key: (number: number) => string;
@@ -24,11 +24,11 @@ interface Window {
     put: (number: number) => { type: "put"; key: string; value: string };
     settle: (db: Window["db"]) => Promise<void>;
   };
-  /** What was opened. */
+  /** The open store. */
   db: import("../../bindings-js/dist/client/index.js").Db;
 }
 
-/** What Chromium's observer of layout shifts tells. */
+/** Entry of Chromium's observer of layout shifts. */
 interface LayoutShifts extends PerformanceEntry {
   sources: { node: Node | null; previousRect: DOMRect; currentRect: DOMRect }[];
 }

@@ -2,7 +2,7 @@
 
 import { expect, type Page, test } from "./fixtures.ts";
 
-/** Has a page event happen, as a browser would. */
+/** Dispatches a page event, as a browser would. */
 function happen(page: Page, type: "pagehide" | "pageshow"): Promise<void> {
   return page.evaluate((type) => {
     dispatchEvent(new PageTransitionEvent(type, { persisted: true }));

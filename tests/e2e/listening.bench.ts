@@ -1,7 +1,7 @@
 /**
  * Prints what listening to events costs a load in a worker: `npm run listening`. Two new stores in memory,
  * in one thread, get the same rows, one with a listener and one without, a batch at a time in turns that
- * begin with either; the store that was opened first has the listener in every other pair, since it has
+ * start with either; the store that was opened first has the listener in every other pair, since it has
  * other memory. Each pair of stores gives a ratio of times. Since every pair does the same, the least
  * time of each batch over all pairs is what a busy machine disturbs least, and gives another ratio.
  */

@@ -29,7 +29,7 @@ const THREADS = [false, 2] as const;
 type Threads = (typeof THREADS)[number];
 const named = (threads: Threads) => (threads === false ? "without threads" : "with threads");
 
-/** What a loop calls where it calls no store. */
+/** Loops that call no store. */
 const LOOPS = { nothing: "nothing to do", echo: "a worker that only replies" } as const;
 type LoopStore = Threads | keyof typeof LOOPS;
 
@@ -116,7 +116,7 @@ function install() {
         postMessage(data.map(({ id, op }) => ({ id, value: op === "get" ? found.slice() : id })));`;
     return new Worker(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
   };
-  /** A loop, open at a rate, else with so many calls outstanding; returns calls a second, and their milliseconds. */
+  /** Runs a loop, open at a rate, else with outstanding calls. Returns calls a second, and their milliseconds. */
   const loop = async (
     name: string | undefined,
     options: object,
@@ -270,7 +270,7 @@ function policies(): string[] {
   );
 }
 
-/** How long the worker of a store took no message at most, and what was written meanwhile. */
+/** Measures the longest time in which a store's worker took no message, and the writes meanwhile. */
 function pause(page: Page, policy: string, rows: number) {
   return page.evaluate(
     async ([policy, rows]) => {

@@ -20,7 +20,7 @@ const ROUNDS = 5;
 const PLACES = ["owner", "I/O worker"] as const;
 type Place = (typeof PLACES)[number];
 
-/** What a place was measured at. */
+/** Measurements of a place. */
 interface Measured {
   /** Microseconds of a read of 4 KiB by the store's worker, while nothing else runs. */
   readMicros: number;
@@ -32,7 +32,7 @@ interface Measured {
   getMicrosMost: number;
 }
 
-/** What both workers that ask and those that serve have: files, and cells through which is asked. */
+/** Code of the asking and the serving workers: files, and the cells of requests. */
 const shared = `
   const [FILE_BYTES, GET_BYTES, CHUNK_BYTES] = [64 << 20, 4 << 10, 256 << 10];
   /* A cell: whether something is asked for, where, and how much; then the bytes that were read. */
@@ -95,7 +95,7 @@ const store = `${shared}
         const rung = Atomics.load(bell(memory), 0);
         serve(handle, cells);
         const wait = Atomics.waitAsync(bell(memory), 0, rung);
-        // As in the pool: messages that have arrived have their turn before.
+        // As in the pool: messages that have arrived run before.
         await (wait.async ? wait.value : turn());
       }
     };
@@ -191,7 +191,7 @@ test("the owner of the handles, or a worker for them", async ({ browserName, con
   const found = new Map<Place, Measured[]>(PLACES.map((place) => [place, []]));
   for (let round = 0; round < ROUNDS; round++) {
     for (const place of round % 2 === 0 ? PLACES : [...PLACES].reverse()) {
-      // The handle of the round before is closed some time after its worker was told to end.
+      // The handle of the round before is closed some time after its worker was terminated.
       await expect.poll(() => page.workers().length).toBe(0);
       found.get(place)?.push(await measure(page, place, SECONDS * 1000));
     }

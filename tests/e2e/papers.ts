@@ -1,4 +1,4 @@
-/** What papers.bench.ts has pages do with their stores. */
+/** Work of papers.bench.ts on the stores of pages. */
 
 import type { PolicyOptions } from "../../bindings-js/dist/client/index.js";
 import type { Page } from "./fixtures.ts";
@@ -52,7 +52,7 @@ async function prepare(page: Page): Promise<void> {
       return pool.slice(at, at + 50).repeat(2);
     };
     const put = (number: number) => ({ type: "put", key: key(number), value: value() }) as const;
-    /** Until a second has passed without an event: a merge has up to 32 of its progress. */
+    /** Waits until a second has passed without an event: a merge has up to 32 of its progress. */
     const settle = async (db: Window["db"]) => {
       let last = performance.now();
       void (async () => {
@@ -161,7 +161,7 @@ export async function ycsb(page: Page, name: string, options: Options, workload:
   );
 }
 
-/** Level 0 is filled with so many runs under the first policy, and goes down under the second. */
+/** Fills level 0 with `runs` runs under the first policy, and drains it under the second. */
 export async function drain(
   page: Page,
   name: string,
@@ -205,7 +205,7 @@ export async function drain(
   );
 }
 
-/** So many rows in random order, each a write of its own. */
+/** Writes rows in random order, each a write of its own. */
 export async function fill(
   page: Page,
   name: string,

@@ -1,6 +1,6 @@
 /** Limits of time: they end what hangs, and are far above what takes long on a machine that is busy besides. */
 
-/** How many times longer everything may take: `cargo xtask test --stress` sets it. */
+/** Factor of all time limits; `cargo xtask test --stress` sets it. */
 const FACTOR = Number(process.env["TERRANE_PATIENCE"] ?? 1);
 
 /** A limit in milliseconds, on this machine. */

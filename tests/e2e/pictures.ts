@@ -12,7 +12,7 @@ const LIST = join(import.meta.dirname, "../../docs/visualizer/README.md");
 /** A row of the list: the picture's name and file, and its fragment. */
 const ROW = /^\| \[([\w-]+)\]\((\S+)\) \|.*\| `(#\S+)` \|$/gm;
 
-/** What is done on the page before the picture is taken. */
+/** Steps on the page before the picture is taken. */
 const DONE: Record<string, (page: Page) => Promise<void>> = {
   "07-false-positive": async (page) => {
     await page.keyboard.press("r");

@@ -19,7 +19,7 @@ const onceIsEnough = [
   "visualizer-policies.spec.ts",
 ];
 
-/** Where what is left of failed tests is kept: a trace, and screenshots of their pages. */
+/** Folder of failed tests' traces, and screenshots of their pages. */
 const kept = "../../target/e2e";
 
 // One at a time: they share a disk, and a store that must wait for it is slow, not wrong. Projects may

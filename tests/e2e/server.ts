@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 
-/** What lies under which path. */
+/** Folders by path. */
 const roots: Record<string, string> = {
   demo: join(here, "../../demo/dist"),
   terrane: join(here, "../../bindings-js"),
@@ -19,10 +19,12 @@ const roots: Record<string, string> = {
   "some/sub/path": join(here, "../packages"),
 };
 
-/** Where everything lies a second time, for pages that are cross-origin isolated. */
+/**
+ * Path under which everything is served a second time, for pages that are cross-origin isolated.
+ */
 export const ISOLATED = "/isolated";
 
-/** What isolates a page, and lets it start a worker. */
+/** Headers that isolate a page, and let it start a worker. */
 export const isolation = {
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-embedder-policy": "require-corp",
@@ -36,7 +38,7 @@ const types: Record<string, string> = {
   ".wasm": "application/wasm",
 };
 
-/** What hosts of static files compress. */
+/** Files that hosts of static files compress. */
 const COMPRESSED = new Set([".css", ".html", ".js", ".svg", ".wasm"]);
 
 /** Starts on a free port; `compress` sends files as hosts do. */

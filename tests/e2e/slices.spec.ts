@@ -26,7 +26,7 @@ test("gets and writes are served during flush, compaction, check", async ({ stor
   const found = await page.evaluate(async () => {
     const { held } = window as unknown as { held: Awaited<ReturnType<typeof window.openHeld>> };
     const { db, hold, release } = held;
-    /** What is read while the call, which has started, stands still; whether it does. */
+    /** Reads while the call, which has started, stands still; returns whether it does. */
     const served = async (call: () => Promise<unknown>, value: string) => {
       await hold();
       let isDone = false;

@@ -92,7 +92,7 @@ for (const policy of policies) {
   });
 }
 
-/** What a store with two threads says of them is consistent. */
+/** Expects consistent statistics of a store with two threads. */
 function expectBackground(stats: Stats) {
   const { background, flushedBytes, mergeReadBytes, mergeWrittenBytes } = stats;
   if (background === undefined) throw new Error("no background work is told");
@@ -115,7 +115,7 @@ function expectBackground(stats: Stats) {
   expect(stats.waits.level0Slowdown).toBeDefined();
 }
 
-/** What a store's statistics say of its threads. */
+/** Returns a store's statistics of its threads. */
 function threadsOf(page: Page, options: { threads?: number; wasm?: string } = {}) {
   return page.evaluate(async (options) => {
     const db = await window.terrane.open("asked", options);
@@ -175,7 +175,7 @@ test("where the build with threads cannot be loaded the store has none, and says
 
 /** Expects that a page's stores have let go of workers and locks, and so of their files. */
 async function expectNothingLeft(page: Page) {
-  // A browser ends a worker some time after it was told to.
+  // A browser ends a worker some time after `terminate`.
   await expect.poll(() => page.workers().length).toBe(0);
   const locks = () => page.evaluate(() => navigator.locks.query());
   await expect.poll(locks).toEqual({ held: [], pending: [] });
@@ -222,7 +222,7 @@ function filesOf(page: Page) {
   });
 }
 
-/** Expects that a hundred lives of a store leave no worker, lock or file behind, and no memory if that is told. */
+/** Expects that a hundred lives of a store leave no worker, lock, file or, if it is reported, memory. */
 async function expectNothingOfAHundred(
   page: Page,
   threads: number | false,

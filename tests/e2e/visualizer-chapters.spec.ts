@@ -24,7 +24,7 @@ async function predict(page: Page, guess: string): Promise<number[]> {
   return (await page.locator(".question .measured b").allInnerTexts()).map(Number);
 }
 
-/** What the measured figures of each question show, as its chapter says. */
+/** Checks of each question's measured figures, as its chapter states them. */
 const SHOWN: Record<string, (measured: number[]) => boolean> = {
   basics: ([memory = 0, flushed = 0]) => memory === 1 && flushed === 2,
   crash: ([sixth = 0, each = 0, none = 10]) => sixth === 6 && each === 10 && none === 0,
@@ -92,7 +92,7 @@ test("the examples can be worked", async ({ context, origin }) => {
   await expect(page.locator(".figure [role=status]")).toContainText("No bucket is too hot");
 });
 
-/** How the example of each chapter is worked, so that it is not as a reader first finds it. */
+/** Work on the example of each chapter, away from its first state. */
 const WORKED: Record<string, (page: Page) => Promise<void>> = {
   basics: async (page) => {
     await page.getByRole("checkbox", { name: "level 1" }).check();
@@ -213,7 +213,7 @@ test("a crash loses the writes after the last sync, and no others", async ({ con
   await expect(page.locator(".figure [role=status]")).toContainText("1 write lost");
   await expect(page.locator(".halves dt")).toHaveText(["fern", "moss"]);
   await expect(page.locator(".written .lost")).toContainText("put kelp");
-  // A second tab is told that the store is taken; this one goes on.
+  // A second tab learns that the store is taken; this one continues.
   const other = await context.newPage();
   await other.goto(`${origin}/demo/#ch=crash`);
   await expect(other.locator(".figure [role=alert]")).not.toBeEmpty();

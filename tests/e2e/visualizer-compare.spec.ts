@@ -14,7 +14,7 @@ test("policies are compared side by side, at the same bytes accepted or the same
   const trees = page.locator(".compare figure");
   await expect(trees).toHaveCount(3);
   await expect(trees.locator("strong")).toHaveText(["spooky", "leveled", "tiered"]);
-  // What the table beside says of the rivals at the same number of bytes, these say, too.
+  // What the table beside says of the rivals at the same number of bytes, these say.
   const row = page.locator(".right section").nth(2).locator("tbody tr").nth(1);
   const [, , written = "", space = "", runs = ""] = await row.locator("th, td").allInnerTexts();
   const figures = () => trees.nth(1).locator("dd").allInnerTexts();
@@ -89,7 +89,7 @@ test("rivals are chosen, and take over the tree of a moment", async ({ context, 
 
 test("on the engine, too, rivals take over the tree of a moment", async ({ context, origin }) => {
   const page = await context.newPage();
-  // What each worker that opens a store is asked for: the policy it begins with, writes, other policies.
+  // What each worker that opens a store is asked for: the policy it starts with, writes, other policies.
   await page.addInitScript(() => {
     const stores: string[][] = [];
     Object.assign(window, { stores });

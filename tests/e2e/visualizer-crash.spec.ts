@@ -1,4 +1,4 @@
-/** The visualizer's power failure on the engine: what was not synced is lost, and the run goes on. */
+/** The visualizer's power failure on the engine: what was not synced is lost, and the run continues. */
 
 import { AxeBuilder } from "@axe-core/playwright";
 import type { BrowserContext } from "@playwright/test";

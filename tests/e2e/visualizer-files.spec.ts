@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { expect, type Page, test } from "./fixtures.ts";
 import { clock, open, openSimulated, simulated, slider } from "./visualizer.ts";
 
-/** Has the page keep what it saves. */
+/** Makes the page keep its saved files. */
 async function keepSaved(page: Page): Promise<void> {
   await page.evaluate(() => {
     const make = URL.createObjectURL.bind(URL);
@@ -15,7 +15,7 @@ async function keepSaved(page: Page): Promise<void> {
   });
 }
 
-/** What was saved last, as text, with its type. */
+/** Returns the file saved last, as text, with its type. */
 async function saved(
   page: Page,
   button: string,

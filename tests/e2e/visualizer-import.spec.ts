@@ -4,7 +4,7 @@ import { AxeBuilder } from "@axe-core/playwright";
 import { expect, openStorePage, type Page, test } from "./fixtures.ts";
 import { headings, open, readToTheEnd } from "./visualizer.ts";
 
-/** How many keys the exported store has. */
+/** Number of keys in the exported store. */
 const KEYS = 2000;
 
 /** Exports a store from a page of the package's own, as the bytes of a file. */

@@ -1,4 +1,4 @@
-/** What is a policy's own, and the read of one key, as the visualizer shows them. */
+/** Marks of policies, and the read of one key, as the visualizer shows them. */
 
 import { AxeBuilder } from "@axe-core/playwright";
 import { expect, type Page, test } from "./fixtures.ts";

@@ -382,7 +382,7 @@ test("nothing jumps while the page loads and a tree is seen to move", async ({
     new PerformanceObserver((list) => {
       for (const { sources } of list.getEntries() as LayoutShifts[])
         for (const { node, previousRect, currentRect } of sources)
-          // What is wider or narrower begins elsewhere in its line; what jumps goes up or down.
+          // What is wider or narrower starts elsewhere in its line; what jumps goes up or down.
           if (node instanceof Element && Math.abs(previousRect.y - currentRect.y) > 8)
             window.shifted.push(node.className || node.nodeName);
     }).observe({ type: "layout-shift", buffered: true });

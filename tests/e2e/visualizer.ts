@@ -30,7 +30,7 @@ export async function openSimulated(
   return page;
 }
 
-/** Has pages take so many times longer for their own work by the clock, such as writes at a rate, until `hurry`. */
+/** Slows the pages' own work by the clock, such as writes at a rate, by a factor of `times`, until `hurry`. */
 export async function slowDown(page: Page, times: number): Promise<void> {
   await page.addInitScript((times) => {
     const now = performance.now.bind(performance);
@@ -39,12 +39,12 @@ export async function slowDown(page: Page, times: number): Promise<void> {
   }, times);
 }
 
-/** Has such a page go on at the clock's own pace. */
+/** Lets such a page continue at the clock's own pace. */
 export async function hurry(page: Page): Promise<void> {
   await page.evaluate(() => Object.assign(window, { times: 1 }));
 }
 
-/** Notes all that the page's heading says, from its start; the returned function tells it. */
+/** Records the page's headings from its start; the returned function returns them. */
 export async function headings(page: Page): Promise<() => Promise<string>> {
   await page.addInitScript(() => {
     const said: string[] = [];
@@ -60,7 +60,7 @@ export async function headings(page: Page): Promise<() => Promise<string>> {
   return async () => (await said()).join("\n");
 }
 
-/** Has a read that has begun in this form go on to its end; returns what it is in sum. */
+/** Lets a read that has started in this form run to its end; returns its summary. */
 export async function readToTheEnd(reading: Locator): Promise<string> {
   const more = reading.getByRole("button", { name: "to the end" });
   const sum = reading.locator(".sum");

@@ -28,11 +28,11 @@ struct Store {
     kind: Kind,
     image: Image,
     history: History,
-    /// How many batches are visible.
+    /// Number of visible batches.
     shown: usize,
 }
 
-/// How the store was left.
+/// State in which the store was left.
 #[derive(Clone, Copy, PartialEq)]
 enum Rest {
     /// Closed, with several records in the log.
@@ -101,7 +101,7 @@ fn write(db: &Db, batch: &[Operation], sync: bool, history: &mut History) {
     }
 }
 
-/// What the store reported about the damage so far.
+/// Damage that the store has reported.
 #[derive(Default)]
 struct Reported {
     repaired: AtomicBool,

@@ -1,4 +1,4 @@
-//! What a clean close leaves: others may have the store at once, and nothing in it looks cut short.
+//! Clean closes: others may have the store at once, and nothing in it looks cut short.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -4,7 +4,7 @@
 //!    has two memtables of each keyspace to flush.
 //! 2. Whatever survives the cut, the store opens, shows a prefix of history with everything promised, and
 //!    passes a check. Where all of it survives, no batch is missing.
-//! 3. It goes on: what is written then is there after another close, which flushes where this one did not.
+//! 3. It continues: what is written then is there after another close, which flushes where this one did not.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use terrane_tests::history::{History, check, shown};
 use terrane_tests::random::Random;
 use terrane_tests::workload::{Operation, write_batch};
 
-/// What is written before the close.
+/// Number of batches written before the close.
 const BATCHES: usize = 14;
 /// Puts of each batch in each keyspace.
 const PUTS: usize = 5;
@@ -27,7 +27,7 @@ const VALUE_BYTES: usize = 64 << 10;
 /// The batch that is synced, and with it those before.
 const SYNCED: usize = 5;
 
-/// A store that is to be closed.
+/// A store that will be closed.
 struct Load {
     kind: Kind,
     batches: Vec<Vec<Operation>>,
@@ -35,7 +35,7 @@ struct Load {
     history: History,
 }
 
-/// A batch with puts in so many keyspaces.
+/// Returns a batch with puts in `keyspaces` keyspaces.
 fn batch(number: usize, keyspaces: usize) -> Vec<Operation> {
     let mut random = Random(number as u64);
     let counter = (number as u64).to_be_bytes().to_vec();
@@ -137,7 +137,7 @@ impl Load {
     }
 }
 
-/// The store opens, keeps its promises, passes a check and goes on with `next`. Returns how many batches it
+/// The store opens, keeps its promises, passes a check and continues with `next`. Returns how many batches it
 /// showed, and how many records it replayed.
 fn look(rig: &Rig, mut history: History, next: Vec<Operation>) -> Result<(usize, u64), String> {
     let failed = |what: &'static str| move |e: terrane::Error| format!("{what}: {e}");
@@ -161,7 +161,7 @@ fn look(rig: &Rig, mut history: History, next: Vec<Operation>) -> Result<(usize,
     Ok((batches, replayed.load(Ordering::Relaxed)))
 }
 
-/// Cuts power at every operation or, unless all is to be run, at every few, which differ by storage.
+/// Cuts power at every operation or, unless everything runs, at every few, which differ by storage.
 fn cut_everywhere(kind: Kind, keyspaces: usize) {
     let load = Load::new(kind, keyspaces);
     let operations = load.operations();
@@ -184,7 +184,7 @@ fn a_cut_close_loses_nothing_in_a_memory_directory() {
 }
 
 #[test]
-fn a_cut_close_loses_nothing_in_a_directory_whose_logs_are_mapped() {
+fn a_cut_close_loses_nothing_with_mapped_logs() {
     cut_everywhere(Kind::MappedDirectory, 1);
 }
 
@@ -194,6 +194,6 @@ fn a_cut_close_loses_nothing_in_a_memory_volume() {
 }
 
 #[test]
-fn a_cut_close_loses_nothing_of_two_keyspaces_whose_logs_are_the_same() {
+fn a_cut_close_loses_nothing_of_two_keyspaces_in_one_log() {
     cut_everywhere(Kind::MemoryDirectory, 2);
 }

@@ -46,7 +46,7 @@ fn options(seed: u64, slices: &Slices) -> Options {
 }
 
 /// Fills a store, then compacts a range while writes continue. Fails where power is cut. Returns the
-/// number of operations before the compaction began.
+/// number of operations before the compaction started.
 fn run(cut: Cut, rig: &Rig, history: &mut History, slices: &Slices) -> terrane::Result<u64> {
     let db = rig.open(options(cut.seed, slices), cut.seed)?;
     let mut write = |db: &Db, step: &Step| {

@@ -51,7 +51,7 @@ fn nothing_promised_is_lost_in_a_memory_directory() {
 }
 
 #[test]
-fn nothing_promised_is_lost_in_a_directory_whose_logs_are_mapped() {
+fn nothing_promised_is_lost_with_mapped_logs() {
     cut_under_every_policy(Kind::MappedDirectory);
 }
 

@@ -220,7 +220,7 @@ fn a_record_of_an_earlier_log_in_the_file_is_not_replayed() {
 
 /// A crash takes some of a log's unsynced records and leaves the last, the stale one. Their sequences
 /// are assigned again, in the next log and then in this one's recycled file, so that a record with the
-/// sequence before the stale one's ends where the stale one begins. Then another crash takes the zeros
+/// sequence before the stale one's ends where the stale one starts. Then another crash takes the zeros
 /// after it.
 fn reuse_a_log(seed: u64) -> Verdict {
     // The stale record starts on a sector boundary, so that a crash can separate it from the others.

@@ -34,7 +34,7 @@ fn put(db: &Db, keys: std::ops::Range<u32>) {
     }
 }
 
-/// A group that has begun.
+/// A group that has started.
 struct Begun {
     inputs: Vec<TableId>,
     place: (usize, u64),
@@ -45,7 +45,7 @@ struct Begun {
 }
 
 #[test]
-fn a_group_is_announced_in_full_and_installed_as_announced_or_abandoned() {
+fn a_group_is_announced_in_full_then_installed_or_abandoned() {
     let (mut moves, mut cuts, mut progressed) = (0, 0, 0);
     for policy in small_policies().into_iter().chain([adversarial(3)]) {
         let (options, events) = recording(Options { policy, ..tiny() });
@@ -148,7 +148,7 @@ fn every_stall_ends_and_tells_how_long_it_was() {
 }
 
 #[test]
-fn a_policys_status_is_told_whenever_it_changes_and_can_be_asked_for() {
+fn a_policys_status_is_reported_on_change_and_can_be_asked_for() {
     let mut bounded = 0;
     for policy in small_policies() {
         let name = policy.name();
@@ -224,7 +224,7 @@ fn deciding(asked: &Arc<AtomicU64>) -> Options {
 }
 
 #[test]
-fn what_a_policy_decides_is_told_with_the_step_that_it_decides_at() {
+fn decisions_are_reported_with_the_step_that_made_them() {
     let (options, events) = recording(deciding(&Arc::default()));
     let db = Rig::new(Kind::MemoryDirectory).open(options, 1).unwrap();
     for round in 0..5 {

@@ -1,7 +1,7 @@
 //! Filters by run at equal memory: what gets of missing keys cost in a store that grows, counted by
 //! level, beside a model of the format's filters and beside the simulator.
 //!
-//! 1. The simulator tells the bits with which Monkey's and dynamic filters come to the memory of uniform
+//! 1. The simulator finds the bits with which Monkey's and dynamic filters come to the memory of uniform
 //!    ones.
 //! 2. Both write the same keys, a buffer at a time, and look missing keys up whenever the tree is idle.
 //! 3. The model: a key selects one of a filter's lines of 512 bits and some bits of it. The other keys of
@@ -184,7 +184,7 @@ fn entry_bytes() -> u64 {
 }
 
 #[test]
-fn filters_by_run_pass_what_the_model_and_the_simulator_say_and_less_than_uniform_ones() {
+fn filters_by_run_pass_as_modelled_and_less_than_uniform_ones() {
     let entry_bytes = entry_bytes();
     for json in POLICIES {
         let [uniform, monkey, dynamic] = ["uniform", "monkey", "dynamic"].map(|filters| {
@@ -218,7 +218,7 @@ fn filters_by_run_pass_what_the_model_and_the_simulator_say_and_less_than_unifor
 }
 
 #[test]
-fn declared_data_whose_filters_exceed_the_memory_budget_is_refused() {
+fn declared_data_with_filters_beyond_the_budget_is_refused() {
     let db = open(PolicyOptions::default(), 10.0);
     let keyspace = db.default_keyspace();
     let declared = |bytes: u64| {

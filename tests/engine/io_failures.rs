@@ -22,7 +22,7 @@ use terrane_tests::full;
 use terrane_tests::history::{History, check, shown};
 use terrane_tests::workload::{Step, workload, write_batch};
 
-/// What fails.
+/// Failing operation.
 #[derive(Clone, Copy, Debug)]
 enum Trouble {
     Once {
@@ -56,7 +56,7 @@ struct Run {
     rig: Rig,
     db: Option<Db>,
     history: History,
-    /// How many batches were acknowledged.
+    /// Number of acknowledged batches.
     acknowledged: usize,
     opened: u64,
 }
@@ -317,7 +317,7 @@ fn a_failed_operation_loses_no_write_in_a_memory_directory() {
 }
 
 #[test]
-fn a_failed_operation_loses_no_write_in_a_directory_whose_logs_are_mapped() {
+fn a_failed_operation_loses_no_write_with_mapped_logs() {
     fail_everywhere(Kind::MappedDirectory, seeds(2), one_of(11));
 }
 

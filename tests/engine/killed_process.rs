@@ -92,7 +92,7 @@ fn write_until_killed() {
     let mut out = std::io::stdout().lock();
     for n in first.. {
         rows.put(&key(n), &value(n), Durability::Buffered).unwrap();
-        // Nobody reads any more: the test has failed.
+        // Nobody reads: the test has failed.
         if writeln!(out, "written {n}").and_then(|()| out.flush()).is_err() {
             return;
         }

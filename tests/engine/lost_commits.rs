@@ -9,7 +9,7 @@ use terrane::{Durability, Error, ErrorKind, Options};
 use terrane_tests::fixtures::{Kind, Rig};
 use terrane_tests::image::Image;
 
-/// Records of the manifest begin at multiples of this.
+/// Records of the manifest start at multiples of this.
 const SLOT: u64 = 16 << 10;
 
 /// Two keyspaces that were written, flushed and closed a few times.

@@ -1,4 +1,4 @@
-//! What the engine promises, tested through its public API on storage that fails.
+//! Promises of the engine, tested through its public API on storage that fails.
 //!
 //! One binary for all: linking the engine takes longer than most of these tests.
 //!
@@ -13,7 +13,7 @@
 //! * Behaviour: [`model`], [`data_set`], [`checkpoint`], [`compact_range`], [`released_snapshots`],
 //!   [`planning`], [`policy_state`], [`small_stores`], [`throttle`], [`read_only`], [`liveness`], [`threads`],
 //!   [`store_lock`], [`clean_close`].
-//! * Over time: [`life`] opens and closes stores, [`soak`] has all at once, for as long as it is told.
+//! * Over time: [`life`] opens and closes stores, [`soak`] has all at once, for a given time.
 //! * The simulator beside the engine: [`simulator`], [`filters`].
 
 mod bit_flips;

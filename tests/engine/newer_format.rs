@@ -40,7 +40,7 @@ fn commit(storage: &dyn Storage, edit: &[u8], added: &[FileId]) {
     storage.commit(&Commit { edit, added, dropped: &[], snapshot: &snapshot }).unwrap();
 }
 
-/// What the refusal names.
+/// Returns the message of the refusal.
 fn refused<T>(result: Result<T>) -> String {
     match result.map_err(Error::into_kind) {
         Err(ErrorKind::NewerFormat(newer)) => newer.found,

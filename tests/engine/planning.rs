@@ -1,4 +1,4 @@
-//! What the engine tells policies, and what their plans do to the tree.
+//! Observations that policies get, and effects of their plans on the tree.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -33,7 +33,7 @@ fn fill(db: &Db, from: u32, to: u32) {
     }
 }
 
-/// What the policy observed before each of its plans.
+/// Returns the policy's observations before each of its plans.
 fn observations(events: &Events) -> Vec<Observed> {
     let observation = |event: &Event| match event {
         Event::CompactionBegun { observed, .. } | Event::LevelChanged { observed, .. } => {
@@ -85,7 +85,7 @@ fn a_read_aware_policy_sees_reads_per_table_without_writes() {
     assert!((1..30).any(sees_reads), "no plan saw reads of tables");
 }
 
-/// What a policy was told of updates, point reads and range reads.
+/// Updates, point reads and range reads that a policy was given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Told([u64; 3]);
 
@@ -98,12 +98,12 @@ impl Told {
 
 #[derive(Debug, Default)]
 struct Ledger {
-    /// Of installed steps.
+    /// Counts of installed steps.
     installed: Told,
     /// Steps that had something to tell, and all steps but flushes.
     telling: u64,
     steps: u64,
-    /// What the last call of `plan` was given.
+    /// Observations given to the last call of `plan`.
     pending: Observed,
     /// Whether no further plan is made.
     quiet: bool,
@@ -111,7 +111,7 @@ struct Ledger {
     watches: bool,
 }
 
-/// Another policy's plans, and a ledger of what it is told.
+/// Another policy's plans, and a ledger of its observations.
 struct Bookkeeper {
     inner: Box<dyn Policy>,
     ledger: Arc<Mutex<Ledger>>,
@@ -187,7 +187,7 @@ fn under_books(
 }
 
 #[test]
-fn every_operation_is_told_once_with_an_installed_step_or_is_pending() {
+fn every_operation_is_reported_with_one_step_or_is_pending() {
     let policies = small_policies().into_iter().chain((0..6).map(adversarial));
     let (mut failed, mut refused, mut changed) = (0, 0, 0);
     for policy in policies {
@@ -247,7 +247,7 @@ fn reads_of_a_table_count_while_it_lives_by_scans_too() {
     fill(&db, 0, 10);
     db.flush().unwrap();
     db.wait_until_idle().unwrap();
-    // A read-only tree is asked about after every so many reads.
+    // A policy is asked about a read-only tree after a number of reads.
     for _ in 0..READS_BETWEEN {
         keyspace.scan(..).unwrap().for_each(|row| drop(row.unwrap()));
     }
@@ -312,7 +312,7 @@ impl Policy for Stack {
 }
 
 #[test]
-fn a_plan_may_write_below_the_last_level_with_filters_of_any_bits() {
+fn a_plan_may_write_below_the_last_level_with_any_filter_bits() {
     for kind in [Kind::MemoryDirectory, Kind::MemoryVolume] {
         let rig = Rig::new(kind);
         let options = || Options {
@@ -374,7 +374,7 @@ impl Policy for InTurn {
 }
 
 #[test]
-fn a_group_begins_once_the_one_that_it_follows_is_installed_also_after_a_restart() {
+fn a_group_starts_after_its_predecessor_also_after_a_restart() {
     for kind in [Kind::MemoryDirectory, Kind::MemoryVolume] {
         let rig = Rig::new(kind);
         let (mut followed, mut resumed, mut abandoned) = (0, 0, 0);

@@ -1,4 +1,4 @@
-//! What a policy remembers: within its bound, and across compactions that it did not plan.
+//! State of a policy: within its bound, and across compactions that it did not plan.
 
 use std::sync::{Arc, Mutex};
 use terrane::{Db, Durability, Error, ErrorKind, Event, Options};
@@ -79,7 +79,7 @@ fn flush(db: &Db, key: u8) {
 }
 
 #[test]
-fn a_state_that_is_too_long_is_refused_with_an_event_and_the_one_before_stays() {
+fn a_state_that_is_too_long_is_refused_and_the_last_one_stays() {
     let rig = Rig::new(Kind::MemoryDirectory);
     let (db, refused) = open(&rig, 0);
     let most = MAX_STATE as u64;
@@ -95,7 +95,7 @@ fn a_state_that_is_too_long_is_refused_with_an_event_and_the_one_before_stays() 
 }
 
 #[test]
-fn a_policy_that_begins_with_a_state_that_is_too_long_is_not_set() {
+fn a_policy_that_starts_with_a_long_state_is_not_set() {
     let set = |begins_with| {
         let (db, _) = open(&Rig::new(Kind::MemoryDirectory), begins_with);
         db.default_keyspace().set_policy(&PolicyOptions::default()).map_err(Error::into_kind)
@@ -107,7 +107,7 @@ fn a_policy_that_begins_with_a_state_that_is_too_long_is_not_set() {
 }
 
 #[test]
-fn after_a_compaction_that_it_did_not_plan_a_policy_gets_its_state_back() {
+fn a_policy_gets_its_state_back_after_an_unplanned_compaction() {
     let rig = Rig::new(Kind::MemoryDirectory);
     let (db, refused) = open(&rig, 0);
     flush(&db, 1);

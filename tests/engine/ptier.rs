@@ -16,8 +16,8 @@ type Keys = &'static [&'static str];
 /// Keys before which tables are cut, each with the least key of its flush.
 type Cuts = &'static [(&'static str, &'static str)];
 
-/// Puts the first flush into level 2 and each later one into a new run of level 1, cut where it is said,
-/// until it is told to follow the rules.
+/// Puts the first flush into level 2 and each later one into a new run of level 1, cut at the given keys,
+/// until it is made to follow the rules.
 struct Staged {
     rules: PTier,
     follows_rules: Arc<AtomicBool>,
@@ -58,7 +58,7 @@ impl Policy for Staged {
     }
 }
 
-/// What each merge of the rules read.
+/// Inputs of each merge of the rules.
 type Merges = Arc<Mutex<Vec<usize>>>;
 
 fn options(follows_rules: &Arc<AtomicBool>, cuts: Cuts, merges: &Merges) -> Options {
@@ -90,7 +90,7 @@ fn options(follows_rules: &Arc<AtomicBool>, cuts: Cuts, merges: &Merges) -> Opti
     }
 }
 
-/// The value of a key after so many flushes.
+/// Returns the value of a key after a number of flushes.
 fn expected(flushes: &[Keys], through: usize, key: &str) -> Option<usize> {
     (0..through).rev().find(|at| flushes[*at].contains(&key))
 }
@@ -108,8 +108,8 @@ fn assert_reads(db: &Db, flushes: &[Keys], snapshots: &[Snapshot]) {
     }
 }
 
-/// Flushes these keys, each flush into a run of its own, the oldest first, and then follows the rules;
-/// the first merge is of so many tables.
+/// Flushes these keys, each flush into a run of its own, the oldest first, and then follows the rules; the
+/// first merge is of `tables` tables.
 fn merges_and_reads(flushes: &[Keys], cuts: Cuts, tables: usize) {
     for kind in KINDS {
         let rig = Rig::new(kind);
@@ -145,7 +145,7 @@ fn an_old_version_does_not_pass_a_table_that_stands_between() {
 }
 
 #[test]
-fn an_old_version_of_the_second_input_does_not_pass_a_table_either() {
+fn an_old_version_of_the_second_input_passes_no_table() {
     // Ages 3, 5, 6 and 9, oldest first.
     let flushes: [Keys; 4] = [&["5", "70", "71"], &["1", "5"], &["70", "71"], &["4", "5", "9"]];
     merges_and_reads(&flushes, &[], 4);

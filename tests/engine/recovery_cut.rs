@@ -17,7 +17,7 @@ use terrane_tests::history::{History, shown};
 use terrane_tests::random::Random;
 use terrane_tests::workload::workload;
 
-/// How often one store crashes.
+/// Crashes of one store.
 const ROUNDS: u64 = 5;
 /// More operations than opening such a store takes.
 const OPENING_MAX: u64 = 2_000;
@@ -98,7 +98,7 @@ impl Run {
         Err(format!("opening takes {OPENING_MAX} operations"))
     }
 
-    /// How many batches the store shows.
+    /// Returns the number of batches that the store shows.
     fn look(&mut self) -> std::result::Result<usize, String> {
         let failed = |e: terrane::Error| format!("looking: {e}");
         let db = self.rig.open(drawn(self.seed), self.seed).map_err(failed)?;
@@ -167,6 +167,6 @@ fn repeatedly_cut_recovery_loses_nothing_in_a_native_directory() {
 }
 
 #[test]
-fn repeatedly_cut_recovery_loses_nothing_in_a_directory_whose_logs_are_mapped() {
+fn repeatedly_cut_recovery_loses_nothing_with_mapped_logs() {
     cut_again_and_again(Kind::MappedDirectory, seeds(10));
 }

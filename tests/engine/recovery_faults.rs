@@ -24,7 +24,7 @@ use terrane::executor::SeededExecutor;
 
 type Outcome<T> = Result<T, String>;
 
-/// What fails.
+/// Failing operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Plan {
     /// One operation.
@@ -41,7 +41,7 @@ struct Left {
     seed: u64,
     image: Image,
     history: History,
-    /// What opening shows, in how many batches, the bytes it discards, and its operations.
+    /// State after opening: the number of batches, the discarded bytes, and the operations of opening.
     state: State,
     batches: usize,
     discarded: u64,

@@ -2,7 +2,7 @@
 //! writes, a policy writes and keeps nearly the same bytes in both.
 //!
 //! 1. The simulator draws the operations; both execute them.
-//! 2. Memtables end at the same operations, and compactions finish before the next one begins. Which
+//! 2. Memtables end at the same operations, and compactions finish before the next one starts. Which
 //!    jobs run concurrently is decided by a seed in the engine, and by time in the simulator.
 //! 3. In the simulator an entry has the size it takes in the engine's flushed files, with its share of
 //!    index, filter and checksums. Otherwise the policies would see other file sizes.
@@ -77,7 +77,7 @@ fn add(sums: &mut [u64; 2], tables: &[TableInfo]) {
     }
 }
 
-/// Runs the engine; returns the bytes that an entry takes in its flushed files, too.
+/// Runs the engine; returns the bytes that an entry takes in its flushed files.
 fn real(policy: &PolicyOptions) -> (Outcome, u64) {
     let made = Arc::new(Mutex::new(Made::default()));
     let recorded = made.clone();
@@ -122,7 +122,7 @@ fn real(policy: &PolicyOptions) -> (Outcome, u64) {
 }
 
 #[test]
-fn the_simulator_and_the_engine_agree_under_every_policy_and_partitioner() {
+fn the_simulator_and_the_engine_agree_under_every_policy() {
     // A base level slightly smaller than a flush, and tables of half a buffer.
     let buffer = BUFFER_ENTRIES * (KEY_BYTES + VALUE.len() as u64);
     let named = presets().into_iter().filter_map(|preset| PolicyOptions::preset(preset.name));

@@ -26,14 +26,14 @@ use terrane_tests::full;
 use terrane_tests::random::Random;
 use terrane_tests::resources::Resources;
 
-/// In a process that is to be killed: where it works, and the number of the round.
+/// Place and round of a process that will be killed.
 const PLACE: &str = "TERRANE_TEST_SOAK";
 const WRITERS: u64 = 3;
 /// Keys of a writer.
 const KEYS: u64 = 2_000;
 /// Rounds before memory is first looked at.
 const WARM: u64 = 40;
-/// What memory may grow by, in KiB: less than a store that was not dropped would hold.
+/// Limit on the growth of memory, in KiB: less than a store that was not dropped would hold.
 const GROWTH_KIB: u64 = 24 << 10;
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -48,7 +48,7 @@ fn last(writer: u64) -> Vec<u8> {
     format!("{writer}/last").into_bytes()
 }
 
-/// The `n`th batch of a writer: a pair of keys with the same value, which begins with `n`, and a delete or a put.
+/// The `n`th batch of a writer: a pair of keys with the same value, which starts with `n`, and a delete or a put.
 fn changes(writer: u64, n: u64) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
     let mut random = Random(writer << 48 | n);
     let mut value = n.to_be_bytes().to_vec();
@@ -64,7 +64,7 @@ fn changes(writer: u64, n: u64) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
     ]
 }
 
-/// Where stores and notes are.
+/// Places of stores and notes.
 struct Place(PathBuf);
 
 impl Place {
@@ -277,7 +277,7 @@ fn mixed_load_keeps_invariants() {
     verify(&db, &place, &mut models);
 }
 
-/// Has another process open the store and write, and kills it.
+/// Makes another process open the store and write, and kills it.
 fn kill(place: &Place, round: u64, after: Duration) {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "soak::write_until_killed"])

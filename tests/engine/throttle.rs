@@ -49,7 +49,7 @@ fn a_steady_load_never_stalls_and_no_write_does_much_work() {
             table: TableOptions { compression: Compression::None, ..TableOptions::default() },
             ..Options::default()
         };
-        // A merge begins by reading from each of its inputs: level 0 may have many, and a large table is
+        // A merge starts by reading from each of its inputs: level 0 may have many, and a large table is
         // read further ahead.
         let bound = options.l0_stop_trigger as u64 * options.memtable_bytes + (512 << 10);
         let most = load(&options, 40_000).into_iter().max().unwrap();

@@ -15,7 +15,7 @@ use terrane::wal::{LogId, record_bytes};
 /// The manifest whose checksums are corrected.
 pub const MANIFEST: ManifestId =
     ManifestId { store: StoreId::new([3; StoreId::BYTES]), generation: 1 };
-/// Manifest frames begin at multiples of this, in bytes.
+/// Manifest frames start at multiples of this, in bytes.
 pub const MANIFEST_SLOT: usize = 16 << 10;
 /// The log whose checksums are corrected.
 pub const LOG: LogId = LogId { number: 1, salt: 2 };

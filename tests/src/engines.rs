@@ -33,10 +33,10 @@ pub const ENGINES: [Target; 6] = [
     ("engine_table", table),
 ];
 
-/// How many writes succeeded on stores that a target damaged.
+/// Number of successful writes on stores that a target damaged.
 pub static WRITTEN: AtomicU64 = AtomicU64::new(0);
 
-/// How many entries are read from a store whose tables may claim anything.
+/// Limit on entries read from a store whose tables may claim anything.
 const ENTRIES_MAX: usize = 10_000;
 
 /// A closed store, and the location of its parts.
@@ -52,7 +52,7 @@ struct Manifest {
     file: String,
     base: u64,
     len: u64,
-    /// Where its records end in each mirror.
+    /// End of its records in each mirror.
     end: u64,
     id: ManifestId,
 }
@@ -141,7 +141,7 @@ pub fn log(data: &[u8]) {
     work(store.kind, store.with(&name, 0, &bytes));
 }
 
-/// The beginning of a manifest, followed by the store's own records: a manifest that ends before what
+/// The start of a manifest, followed by the store's own records: a manifest that ends before what
 /// the tables and logs refer to would be refused.
 pub fn manifest(data: &[u8]) {
     for kind in [Kind::MemoryDirectory, Kind::MemoryVolume] {

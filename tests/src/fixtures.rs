@@ -154,7 +154,7 @@ impl Rig {
     }
 }
 
-/// What the store sees of a file system.
+/// Returns the store's view of a file system.
 fn wrapped(kind: Kind, inner: &Arc<dyn Vfs>) -> FaultVfs {
     let vfs = FaultVfs::new(inner.clone()).expect("a readable file system");
     vfs.allow_mmap_writes(kind == Kind::MappedDirectory);

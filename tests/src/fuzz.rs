@@ -194,7 +194,7 @@ impl TableFiles for OneFile {
     }
 }
 
-/// What the version set would know about this table, taken from the table itself.
+/// Returns the version set's record of this table, derived from the table itself.
 fn info(bytes: &[u8]) -> Option<TableInfo> {
     let end = bytes.len().checked_sub(FOOTER_BYTES)?;
     let footer = Footer::decode(bytes[end..].try_into().ok()?, "table", bytes.len() as u64).ok()?;

@@ -1,4 +1,4 @@
-//! What was written to a store, what it promised to keep, and whether it did.
+//! Writes to a store, its promises to keep them, and the judgement.
 
 use crate::workload::{KEYSPACES, Operation};
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ pub struct History {
     /// `states[n]` is the state after `n` batches. Shared by all copies of a history: a test makes one for
     /// each outcome that it looks at.
     states: Vec<Arc<State>>,
-    /// How many batches were promised to be durable.
+    /// Number of batches that were promised to be durable.
     synced: usize,
 }
 
@@ -63,7 +63,8 @@ impl History {
         &self.states[batches]
     }
 
-    /// How many batches a store shows after a crash: a prefix of history that has everything promised.
+    /// Returns the number of batches that a store shows after a crash: a prefix of history that has
+    /// everything promised.
     ///
     /// # Errors
     /// What is wrong with the state.

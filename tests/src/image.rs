@@ -30,7 +30,7 @@ pub struct Image {
     pub files: BTreeMap<String, Vec<u8>>,
 }
 
-/// What a byte belongs to.
+/// Structure that a byte belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Structure {
     /// `CURRENT`, or a superblock: there are two copies.
@@ -55,7 +55,7 @@ pub struct Part {
     pub file: String,
     /// The byte range in it.
     pub range: Range<u64>,
-    /// What it belongs to.
+    /// Structure that it belongs to.
     pub of: Structure,
 }
 
@@ -172,7 +172,7 @@ impl Image {
         (name, base, region, id)
     }
 
-    /// Where the bytes of a file are.
+    /// Returns the places of a file's bytes.
     fn pieces(
         &self,
         kind: Kind,
@@ -247,7 +247,7 @@ fn frames(file: &str, scanned: &Scan<'_>, parts: &mut Vec<Part>) {
     }
 }
 
-/// Where a range of a file's bytes lies.
+/// Locates a range of a file's bytes.
 fn locate(pieces: &[Piece], range: Range<u64>, of: Structure, parts: &mut Vec<Part>) {
     let mut start = 0;
     for piece in pieces {

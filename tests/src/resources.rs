@@ -1,4 +1,4 @@
-//! What this process has of the system, as Linux counts it: what leaks is seen to grow.
+//! Resources of this process, as Linux counts them: leaks show as growth.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ pub struct Resources {
     pub memory_kib: u64,
 }
 
-/// Threads that were told to end do so within this.
+/// Stopped threads end within this time.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 fn entries(dir: &str) -> usize {
@@ -38,7 +38,7 @@ impl Resources {
         let dir = dir.to_str().expect("a path in UTF-8");
         Resources {
             threads: entries("/proc/self/task"),
-            // The directory that is read is open, too.
+            // The directory that is read is open.
             files: entries("/proc/self/fd") - 1,
             mapped: maps.lines().filter(|line| line.contains(dir)).count(),
             memory_kib: memory.expect("memory in KiB"),

@@ -1,4 +1,4 @@
-/** What each contender is and how it is set. */
+/** Contenders, and their settings. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** What a comparison found, as text and as JSON. */
+/** Results of a comparison, as text and as JSON. */
 
 import { cpus, loadavg, platform, release, totalmem } from "node:os";
 
@@ -16,7 +16,7 @@ export interface Report {
   machine: string;
   /** Load averages of the last minute. */
   load: { before: number; after: number };
-  /** What each contender is and how it is set. */
+  /** Contenders, and their settings. */
   contenders: Record<string, string>;
   rounds: number;
   scale: Record<string, number>;

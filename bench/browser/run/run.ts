@@ -7,7 +7,7 @@
  *    promises, say, costs no other.
  * 3. One small run of each contender warms all up; its figures are dropped.
  * 4. A round runs every contender once from the page and once inside its worker; the order turns by
- *    one from round to round. Each run begins with an empty store and compares all that it reads.
+ *    one from round to round. Each run starts with an empty store and compares all that it reads.
  * 5. The report has medians over the rounds, and ratios of medians; `--json FILE` keeps all figures.
  */
 
@@ -44,7 +44,7 @@ function whole(name: string, text: string): number {
   return number;
 }
 
-/** How much of each workload goes with so many entries. */
+/** Returns the size of each workload for a number of entries. */
 function scaleOf(entries: number) {
   const part = (divisor: number) => Math.ceil(entries / divisor);
   return {

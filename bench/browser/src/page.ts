@@ -6,7 +6,7 @@ import { askStore } from "./line.ts";
 import type { Outcome, Task } from "./worker.ts";
 import { run, type Scale, type Speeds } from "./workloads.ts";
 
-/** Where the caller is. */
+/** Place of the caller. */
 export type Place = "page" | "worker";
 
 const onPage: Loaders = {

@@ -1,4 +1,4 @@
-/** Runs operations one at a time: each begins when the one before it has ended. */
+/** Runs operations one at a time: each starts when the one before it has ended. */
 export function serialQueue(): <T>(operation: () => T | Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (operation) => {

@@ -1,4 +1,4 @@
-/** What the package has and does not declare. */
+/** Declarations that the package lacks. */
 
 declare module "@journeyapps/wa-sqlite/src/examples/AccessHandlePoolVFS.js" {
   import { Base } from "@journeyapps/wa-sqlite/src/VFS.js";

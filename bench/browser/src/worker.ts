@@ -8,10 +8,10 @@ import { run, type Scale } from "./workloads.ts";
 
 declare const self: DedicatedWorkerGlobalScope;
 
-/** What the page asks for. */
+/** Request of the page. */
 export type Task = { name: Name } & ({ what: "run"; scale: Scale } | { what: "serve" });
 
-/** How it went. */
+/** Outcome of a request. */
 export type Outcome = { value: unknown } | { error: string };
 
 const inWorker: Loaders = {

@@ -13,12 +13,12 @@
 import type { Entry, Store } from "./contender.ts";
 import { equal, makeKeys, makeValue, Random, shuffled } from "./data.ts";
 
-/** How much is done. */
+/** Sizes of workloads. */
 export interface Scale {
   entries: number;
   puts: number;
   gets: number;
-  /** How often 100 keys are looked up together. */
+  /** Number of lookups of 100 keys together. */
   lookups: number;
   scans: number;
 }
@@ -31,11 +31,11 @@ const TOGETHER = 100;
 const SCAN = 100;
 const OUTSTANDING = 64;
 const REST_MILLISECONDS = 1000;
-/** A workload is timed in so many parts; the first ones are its warm-up. */
+/** Number of timed parts of a workload; the first ones are its warm-up. */
 const PARTS = 20;
 const WARM_UP_PARTS = 5;
 
-/** What must be in the store. */
+/** Expected content of the store. */
 class Expected {
   readonly keys: Uint8Array[];
   readonly #values: Uint8Array[];
@@ -65,7 +65,7 @@ class Expected {
     }
   }
 
-  /** Compares the entries of a scan that began at `rank` and was to give `count`. */
+  /** Compares the entries of a scan that started at `rank` and was to give `count`. */
   checkScan(rank: number, count: number, found: readonly Entry[]): void {
     const wanted = Math.min(count, this.keys.length - rank);
     if (found.length !== wanted) {
@@ -141,7 +141,7 @@ export async function run(store: Store, scale: Scale): Promise<Speeds> {
 }
 
 /**
- * Does every operation, at most so many at a time. Returns how many per second, of all but the
+ * Does every operation, at most `outstanding` at a time. Returns how many per second, of all but the
  * warm-up. The clock stands still between parts, while what came back is compared.
  */
 async function time<T, R>(
@@ -165,7 +165,7 @@ async function time<T, R>(
   return (1000 * timed) / milliseconds;
 }
 
-/** So many lanes, each of which takes the next operation when its last one is done. */
+/** Runs lanes, each of which takes the next operation when its last one is done. */
 async function runLanes<T, R>(
   operations: readonly T[],
   lanes: number,

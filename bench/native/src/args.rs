@@ -14,7 +14,7 @@ pub struct Args {
     /// The engines, of those that this build has; terrane is always among them
     #[arg(long, value_delimiter = ',', value_parser = engine_name)]
     pub engines: Vec<String>,
-    /// How often each engine runs each case
+    /// Number of runs of each case by each engine
     #[arg(long, default_value_t = 3)]
     pub rounds: u64,
     #[arg(long, value_enum, value_delimiter = ',', default_values = ["core", "seq"])]
@@ -49,7 +49,7 @@ pub struct Args {
     pub cache_mib: u64,
     #[arg(long, default_value_t = 64)]
     pub memtable_mib: u64,
-    /// Where the stores are made; by default in a temporary directory
+    /// Directory of the stores; by default a temporary one
     #[arg(long)]
     pub dir: Option<PathBuf>,
     /// Writes every figure into this file
@@ -60,7 +60,7 @@ pub struct Args {
     pub page: Option<PathBuf>,
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// What a process of the comparison is told to do
+    /// Turn of a process of the comparison
     #[arg(long, hide = true)]
     pub turn: Option<String>,
 }

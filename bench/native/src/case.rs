@@ -1,4 +1,4 @@
-//! What is compared: suites of phases, over data of some size, at a durability, by some threads.
+//! Cases: suites of phases, over data of some size, at a durability, by some threads.
 
 use crate::data::Data;
 use crate::engine::Durability;
@@ -25,13 +25,13 @@ pub enum Suite {
     OpenLoop,
 }
 
-/// Whether compactions end before the next phase begins.
+/// Whether compactions end before the next phase starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Debt {
-    /// The next phase begins at once: it pays for what is left of the one before
+    /// The next phase starts at once: it pays for what is left of the one before
     Carried,
-    /// Each phase begins with an idle store, and its own figures have what compactions cost
+    /// Each phase starts with an idle store, and its own figures have what compactions cost
     Drained,
 }
 

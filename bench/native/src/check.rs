@@ -1,4 +1,4 @@
-//! What a store must hold after the phases that ran on it, and whether it does.
+//! Check of a store's content after the phases that ran on it.
 
 use crate::data::Data;
 use crate::engine::Session;

@@ -7,13 +7,13 @@ use crate::random::{Permutation, mix};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-/// How the bytes of keys look.
+/// Bytes of keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Keys {
     /// Any bytes, spread evenly
     Uniform,
-    /// `user` and a decimal number: what many keys have in common is at their beginning
+    /// `user` and a decimal number: what many keys have in common is at their start
     Text,
 }
 
@@ -28,7 +28,7 @@ pub struct Data {
 
 /// Positions in key order for each entry: the entry, a row that is inserted later, and two that never are.
 const SPREAD: u64 = 4;
-/// Of these positions.
+/// Inserted positions among these.
 const INSERTED: u64 = 1;
 const MISSING: u64 = 2;
 /// The bytes with which a value says what it is: its number and its stamp.
@@ -68,7 +68,7 @@ impl Data {
         }
     }
 
-    /// Where the key of a number lies in key order.
+    /// Returns the position in key order of a number's key.
     pub fn position(&self, number: u64) -> u64 {
         match number.checked_sub(self.entries) {
             None => SPREAD * number,
@@ -113,7 +113,7 @@ mod tests {
     use super::{Data, Keys};
 
     #[test]
-    fn keys_have_their_length_and_the_order_of_positions_and_no_two_are_equal() {
+    fn keys_have_their_length_and_distinct_ordered_positions() {
         for (keys, key_bytes) in [(Keys::Uniform, 16), (Keys::Text, 16), (Keys::Text, 40)] {
             let data = Data { entries: 100, keys, key_bytes, value_bytes: 100 };
             let mut rows: Vec<(u64, Vec<u8>)> = Vec::new();

@@ -1,4 +1,4 @@
-//! What every store is asked to do, and the list of stores.
+//! Operations of every store, and the list of stores.
 //!
 //! A turn opens one [`Engine`], and each of its threads a [`Session`]. Values are lent to a closure, so that a
 //! store that can lend its own bytes need not copy them.
@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// What survives a crash of the machine.
+/// Data that survives a crash of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Durability {
@@ -18,7 +18,7 @@ pub enum Durability {
     Durable,
 }
 
-/// How a store is opened. Memory is the same for all.
+/// Settings of a store. Memory is the same for all.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings<'a> {
     pub path: &'a Path,
@@ -32,7 +32,7 @@ pub struct Settings<'a> {
 
 /// An open store.
 pub trait Engine: Send + Sync {
-    /// What one thread works with.
+    /// Returns the session of one thread.
     fn session(&self) -> Result<Box<dyn Session + '_>>;
 
     /// Writes out what is in memory, and waits until no background work is due.
@@ -54,7 +54,7 @@ pub trait Session {
     /// Lends the value of `key` to `found`, if there is one; returns whether there is.
     fn get(&mut self, key: &[u8], found: &mut dyn FnMut(&[u8])) -> Result<bool>;
 
-    /// Lends the rows from `key` on to `each`, at most so many; returns how many there were.
+    /// Lends at most `rows` rows from `key` on to `each`. Returns their number.
     fn scan(&mut self, key: &[u8], rows: u64, each: &mut dyn FnMut(&[u8], &[u8])) -> Result<u64>;
 }
 

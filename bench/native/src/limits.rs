@@ -1,4 +1,4 @@
-//! What the machine can do at most, in the directory of the stores: no store can be faster.
+//! Limits of the machine, in the directory of the stores: no store can be faster.
 
 use anyhow::{Context, Result};
 use rustix::fs::{Mode, OFlags};
@@ -16,7 +16,7 @@ pub struct Limits {
     syncs_per_second: f64,
     write_mb_per_second: f64,
     read_mb_per_second: f64,
-    /// Of 4 KiB, one at a time.
+    /// Random reads of 4 KiB, one at a time.
     random_reads_per_second: f64,
 }
 
@@ -24,7 +24,7 @@ const PAGE: usize = 4096;
 const CHUNK: usize = 1 << 20;
 const COPIED: usize = 256 << 20;
 const FILE_CHUNKS: u64 = 512;
-/// How long each of the others is measured.
+/// Duration of each of the other measurements.
 const SPAN: Duration = Duration::from_secs(2);
 
 /// Measures with files in `dir`.
@@ -103,7 +103,7 @@ fn mb_per_second(chunks: f64, begun: Instant) -> f64 {
     chunks * CHUNK as f64 / 1e6 / begun.elapsed().as_secs_f64()
 }
 
-/// Memory that begins at a page, as reads past the page cache need it.
+/// Memory that starts at a page, as reads past the page cache need it.
 struct Aligned {
     memory: Vec<u8>,
     start: usize,

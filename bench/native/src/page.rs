@@ -72,7 +72,7 @@ mod tests {
     use crate::table::Spread;
 
     #[test]
-    fn the_fastest_engine_has_the_longest_bar_and_an_engine_without_a_figure_none() {
+    fn the_fastest_engine_has_the_longest_bar_and_the_absent_none() {
         let spread = |figure: f64| Spread::of(std::iter::once(figure));
         let rows = [("a<b".to_owned(), vec![spread(50.0), spread(100.0), None])];
         let svg = chart("case", &["one", "two", "three"], &rows);

@@ -1,10 +1,10 @@
-//! What the operating system counts of this process. On systems without `/proc` it is 0.
+//! Counts of the operating system for this process. On systems without `/proc` it is 0.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::fs;
 use std::path::Path;
 
-/// Counts since the process began.
+/// Counts since the process started.
 #[derive(Clone, Copy, Default)]
 pub struct Counts {
     pub processor_seconds: f64,
@@ -25,7 +25,7 @@ impl Counts {
         }
     }
 
-    /// What was counted since `before`.
+    /// Returns the counts since `before`.
     pub fn since(self, before: Self) -> Self {
         Counts {
             processor_seconds: self.processor_seconds - before.processor_seconds,
@@ -35,7 +35,7 @@ impl Counts {
     }
 }
 
-/// Begins to measure the peak of memory again.
+/// Starts to measure the peak of memory again.
 pub fn reset_peak() {
     // Where this is refused, the peak is that of the whole process.
     let _ = fs::write("/proc/self/clear_refs", "5");

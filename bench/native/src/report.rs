@@ -25,7 +25,7 @@ pub struct Report {
     outcomes: Vec<Outcome>,
 }
 
-/// A figure of a phase, if it tells something of it.
+/// A figure of a phase, if it applies.
 type OfPhase = fn(&Case, &Measured) -> Option<f64>;
 /// A figure of a turn.
 type OfTurn = fn(&Found) -> Option<f64>;
@@ -144,7 +144,7 @@ impl Report {
         cases
     }
 
-    /// What each engine's turns at a case found.
+    /// Returns the results of each engine's turns at a case.
     fn found(&self, case: &Case) -> Vec<Vec<&Found>> {
         let of = |engine: &str| {
             let outcomes = self.outcomes.iter().filter(|outcome| outcome.case == *case);

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// What a turn found, or why it failed.
+/// Result of a turn, or its failure.
 #[derive(Serialize)]
 pub struct Outcome {
     pub case: Case,

@@ -1,6 +1,6 @@
 //! One phase: threads that work through their streams, against the clock.
 //!
-//! 1. Closed loop: an operation begins when the one before has ended, and its latency is the time between
+//! 1. Closed loop: an operation starts when the one before has ended, and its latency is the time between
 //!    their ends.
 //! 2. Open loop: operations are due at an even rate, and latency counts from when one was due. What a
 //!    store makes wait is counted too, which a closed loop leaves out.
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long and how fast a phase may be.
+/// Limits of a phase in time and rate.
 #[derive(Clone, Copy)]
 pub struct Pace {
     /// The end of phases that have no end of their own.
@@ -24,7 +24,7 @@ pub struct Pace {
     pub rate: Option<u64>,
 }
 
-/// What a phase did.
+/// Results of a phase.
 pub struct Done {
     pub phase: Phase,
     /// Operations of each thread, by which its stream can be followed again; last those of the companion

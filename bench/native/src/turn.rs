@@ -26,7 +26,7 @@ pub enum Stage {
     Recover,
 }
 
-/// What a process is told to do.
+/// Turn of a process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Turn {
     pub stage: Stage,
@@ -39,7 +39,7 @@ pub struct Turn {
     pub memtable_bytes: u64,
 }
 
-/// What [`Stage::Work`] found.
+/// Results of [`Stage::Work`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Worked {
     pub phases: Vec<Measured>,
@@ -47,18 +47,18 @@ pub struct Worked {
     /// Bytes that the files take in the end, and those of the keys and values that are there.
     pub disk_bytes: u64,
     pub live_bytes: u64,
-    /// Of all phases, and of closing the store.
+    /// Bytes put in all phases and by closing the store.
     pub put_bytes: u64,
     pub written_bytes: u64,
 }
 
-/// What a phase found.
+/// Results of a phase.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Measured {
     pub workload: Workload,
     pub operations: u64,
     pub seconds: f64,
-    /// Until no work was due after it, where debt is drained.
+    /// Time until no work was due after it, if debt is drained.
     pub settle_seconds: f64,
     /// This and what follows include that.
     pub processor_seconds: f64,
@@ -68,7 +68,7 @@ pub struct Measured {
     pub peak_memory_bytes: u64,
     pub anonymous_memory_bytes: u64,
     pub micros: Micros,
-    /// Where there are both.
+    /// Latencies of puts, if there are puts and gets.
     pub puts: Option<Micros>,
     pub gets: Option<Micros>,
 }
@@ -85,7 +85,7 @@ pub struct Micros {
     pub max: f64,
 }
 
-/// What [`Stage::Open`] and [`Stage::Recover`] found.
+/// Results of [`Stage::Open`] and [`Stage::Recover`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Opened {
     pub seconds: f64,

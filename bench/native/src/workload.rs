@@ -1,5 +1,5 @@
-//! The workloads, each a stream of operations that depends on numbers alone: after the clock has stopped,
-//! the same stream tells what the store must hold.
+//! The workloads, each a stream of operations that depends on numbers alone: after the clock has stopped, the
+//! same stream gives the expected content of the store.
 //!
 //! Where several threads write, each writes rows of its own, so that the last write of a row is known.
 
@@ -7,7 +7,7 @@ use crate::data::Data;
 use crate::random::{Permutation, Random, Zipf};
 use serde::{Deserialize, Serialize};
 
-/// What a phase of a turn does.
+/// Operations of a turn's phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Workload {
@@ -77,7 +77,7 @@ pub enum Op {
     /// A get, then a put.
     Modify(u64),
     Delete(u64),
-    /// A scan from a row, of so many.
+    /// A scan from a row, and its number of rows.
     Scan(u64, u64),
 }
 
@@ -101,7 +101,7 @@ impl Workload {
         wholes.contains(&self)
     }
 
-    /// How many operations a thread does in one go.
+    /// Returns the number of operations that a thread does in one go.
     pub fn batch(self) -> u64 {
         if self == Self::FillBatch { BATCH } else { 1 }
     }

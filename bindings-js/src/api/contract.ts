@@ -2,7 +2,7 @@
 
 import type { PolicyOptions } from "./policies.ts";
 
-/** What a quantity or a fact is of. */
+/** Subject of a quantity or a fact. */
 export type Of =
   /** The whole tree, or a parameter. */
   | "tree"
@@ -11,7 +11,7 @@ export type Of =
   /** One of several things, counted from 0. */
   | { item: number };
 
-/** What quantities are measured in. */
+/** Unit of quantities. */
 export type Unit =
   /** Bytes of files. */
   | "bytes"
@@ -28,7 +28,7 @@ export type Unit =
   /** A ratio, a share or a cost, in thousandths. */
   | "thousandths";
 
-/** How two quantities compare. */
+/** Relation of two quantities. */
 export type Relation =
   /** Less than. */
   | "<"
@@ -39,25 +39,25 @@ export type Relation =
   /** Greater than. */
   | ">";
 
-/** What is measured, and how much it is. */
+/** A measured quantity. */
 export interface Quantity {
-  /** What it is, in kebab case: `bytes`, `capacity`, `run-trigger`. */
+  /** Its name, in kebab case: `bytes`, `capacity`, `run-trigger`. */
   name: string;
-  /** What it is of. */
+  /** Its subject. */
   of: Of;
-  /** How much it is, in the term's unit. */
+  /** Its value, in the term's unit. */
   value: number;
 }
 
 /** A comparison of two quantities, which holds: `bytes of level 2 > its capacity`. */
 export interface Term {
-  /** What is compared. */
+  /** Left side of the comparison. */
   left: Quantity;
-  /** How the two compare. */
+  /** Relation of the two sides. */
   relation: Relation;
-  /** What it is compared with. */
+  /** Right side of the comparison. */
   right: Quantity;
-  /** What both are measured in. */
+  /** Unit of both sides. */
   unit: Unit;
 }
 
@@ -65,26 +65,26 @@ export interface Term {
 export type Fact =
   /** A number. */
   | {
-      /** What it is, in kebab case: `counter`, `temperature`. */
+      /** Its name, in kebab case: `counter`, `temperature`. */
       name: string;
-      /** What it is of. */
+      /** Its subject. */
       of: Of;
       /** The number. */
       value: number;
-      /** What it is measured in. */
+      /** Its unit. */
       unit: Unit;
     }
   /** A key. */
   | {
-      /** What it is, in kebab case: `boundary`, `cursor`. */
+      /** Its name, in kebab case: `boundary`, `cursor`. */
       name: string;
-      /** What it is of. */
+      /** Its subject. */
       of: Of;
       /** The key. */
       key: Uint8Array;
     };
 
-/** What a level may hold before some of it is compacted. */
+/** Content that a level may hold before some of it is compacted. */
 export interface Capacity {
   /** In bytes; `None` if they are not bounded. */
   bytes: number | null;
@@ -93,7 +93,7 @@ export interface Capacity {
 }
 
 /**
- * Operations on a keyspace since its policy's last plan began, and its reads of tables.  Plans of the
+ * Operations on a keyspace since its policy's last plan started, and its reads of tables.  Plans of the
  * fallback, and compactions that a caller asks for, do not count as the policy's. If a plan ends before any
  * step is installed, the operations that it was given count for the next one.
  */
@@ -121,7 +121,7 @@ export interface Kept {
   until: number;
 }
 
-/** What a planner may know of a table (SST). */
+/** Knowledge of a planner about a table (SST). */
 export interface Table {
   /** Its id. */
   id: number;
@@ -156,9 +156,9 @@ export interface Damage {
   file: string;
   /** Offset in that file, in bytes. */
   offset: number;
-  /** What a sound store has there. */
+  /** Content expected of a sound store. */
   expected: string;
-  /** What is there. */
+  /** Content found. */
   found: string;
 }
 
@@ -168,7 +168,7 @@ export type Order =
   | "parallel"
   /** One after another, in this order, also after a restart. */
   | "sequential"
-  /** At most so many concurrently, 2 or more; 1 is `Order::Sequential`. */
+  /** At most this number concurrently, 2 or more; 1 is `Order::Sequential`. */
   | { atMost: number };
 
 /** The level to add or drop. Runs keep their ids and their order. */
@@ -178,7 +178,7 @@ export type LevelChange =
   /** Drops the empty level at this index: all levels below shift up by one. */
   | { drop: number };
 
-/** Why writes wait. */
+/** Reason why writes wait. */
 export type StallReason =
   /** Too many sealed memtables wait to be flushed. */
   | "memtables"
@@ -259,23 +259,23 @@ export type EngineEventBody =
       run: number;
       /** Its tables, in key order. */
       tables: Table[];
-      /** Why it was cut into several tables, in words; empty if it was not. */
+      /** Reason for cutting it into several tables, in words; empty for one table. */
       reason: string;
       /** The comparisons behind that. */
       terms: Term[];
       /** Everything up to this sequence number is in tables now. */
       through: number;
     }
-  /** A compaction began. */
+  /** A compaction started. */
   | {
       type: "compaction-begun";
       /** The keyspace. */
       keyspace: string;
       /** Its number, for later events. */
       compaction: number;
-      /** How many groups it has. */
+      /** Number of its groups. */
       groups: number;
-      /** How many of them may run at once, and in which order. */
+      /** Order of its groups, and the number that may run at once. */
       order: Order;
       /** The policy's reason, in words. */
       reason: string;
@@ -289,7 +289,7 @@ export type EngineEventBody =
       type: "level-changed";
       /** The keyspace. */
       keyspace: string;
-      /** What changed. */
+      /** Change of the levels. */
       change: LevelChange;
       /** The policy's reason, in words. */
       reason: string;
@@ -299,14 +299,14 @@ export type EngineEventBody =
       observed: Observed;
     }
   /**
-   * A group began to be merged or moved. No other group shares an input with it until it is installed or
+   * A group started to be merged or moved. No other group shares an input with it until it is installed or
    * abandoned; later events identify it by its first input.
    */
   | {
       type: "group-begun";
       /** The keyspace. */
       keyspace: string;
-      /** The compaction. Those that a restart resumes are not reported again as begun. */
+      /** The compaction. Those that a restart resumes are not reported again as started. */
       compaction: number;
       /** The input tables. */
       inputs: number[];
@@ -334,8 +334,8 @@ export type EngineEventBody =
       writtenBytes: number;
     }
   /**
-   * A group that had begun was given up: a job failed, or its keyspace was dropped. Its inputs stay. Groups
-   * that follow it do not begin.
+   * A group that had started was given up: a job failed, or its keyspace was dropped. Its inputs stay. Groups
+   * that follow it do not start.
    */
   | {
       type: "group-abandoned";
@@ -351,7 +351,7 @@ export type EngineEventBody =
       keyspace: string;
       /** The compaction. */
       compaction: number;
-      /** The input tables, in the order in which they were reported when it began. */
+      /** The input tables, in the order in which they were reported when it started. */
       inputs: number[];
       /** The level of the outputs. */
       level: number;
@@ -377,7 +377,7 @@ export type EngineEventBody =
       why: string;
     }
   /**
-   * The policy's state after a step exceeded `MAX_STATE`, and it goes on with the one before: a defect of
+   * The policy's state after a step exceeded `MAX_STATE`, and it continues with the one before: a defect of
    * the policy, which costs work but no data.
    */
   | {
@@ -387,14 +387,14 @@ export type EngineEventBody =
       /** The length of the state, in bytes. */
       bytes: number;
     }
-  /** What the policy allows or remembers changed with the preceding event. */
+  /** The preceding event changed the policy's limits or state. */
   | {
       type: "policy-status";
       /** The keyspace. */
       keyspace: string;
       /** The capacities of levels, from level 0 down. */
       capacities: Capacity[];
-      /** What the policy remembers. */
+      /** State of the policy. */
       facts: Fact[];
     }
   /** The policy decided something other than a plan when the preceding event's step was installed. */
@@ -402,13 +402,13 @@ export type EngineEventBody =
       type: "decided";
       /** The keyspace. */
       keyspace: string;
-      /** What was decided, in kebab case. */
+      /** Name of the decision, in kebab case. */
       decision: string;
       /** The policy's reason, in words. */
       reason: string;
       /** The comparisons behind it. */
       terms: Term[];
-      /** What it was decided on, and the outcome. */
+      /** Grounds of the decision, and the outcome. */
       facts: Fact[];
     }
   /** Writes stall. */
@@ -417,12 +417,12 @@ export type EngineEventBody =
       /** Why. */
       reason: StallReason;
     }
-  /** Writes go on, or fail. */
+  /** Writes continue, or fail. */
   | {
       type: "stall-ended";
-      /** Why they stalled. */
+      /** Reason of the stall. */
       reason: StallReason;
-      /** How long, in microseconds. */
+      /** Duration in microseconds. */
       lastedMicros: number;
     }
   /** Writes slow down, as a stall is near: each waits briefly for background work. */
@@ -438,13 +438,13 @@ export type EngineEventBody =
       type: "slowdown-ended";
       /** The stall that was the nearest. */
       reason: StallReason;
-      /** How long, in microseconds. */
+      /** Duration in microseconds. */
       lastedMicros: number;
     }
   /** A job failed; it is retried at the next flush or stalled write. */
   | {
       type: "job-failed";
-      /** What happened. */
+      /** Message of the error. */
       error: string;
     }
   /** An obsolete file was removed. */
@@ -479,15 +479,15 @@ export interface LevelStats {
   entries: number;
   /** Tombstones among them. */
   tombstones: number;
-  /** What its policy lets it hold. */
+  /** Capacity that its policy allows. */
   capacity: Capacity;
   /** Memory that all its filters take, in bytes. */
   filterBytes: number;
   /** Filters of this level that gets asked since the store was opened. */
   filterLookups: number;
-  /** Of those, filters that did not rule the key out. */
+  /** Filters among those that did not rule the key out. */
   filterPositives: number;
-  /** Of those, filters of tables without a version of the key that the get saw. */
+  /** Filters among those whose table had no version of the key visible to the get. */
   filterFalsePositives: number;
 }
 
@@ -499,7 +499,7 @@ export interface KeyspaceStats {
   policy: string;
   /** The stored policy options that this release does not know or allow, in words. */
   policyProblems: string[];
-  /** What its policy remembers of it: counters, boundaries and the like. */
+  /** Facts that its policy remembers: counters, boundaries and the like. */
   policyFacts: Fact[];
   /** Its levels, from level 0 down. */
   levels: LevelStats[];
@@ -511,7 +511,7 @@ export interface KeyspaceStats {
   memtablesSealed: number;
 }
 
-/** How much space a storage takes. */
+/** Space of a storage. */
 export interface Space {
   /** Bytes that all files take on disk, including obsolete files and preallocated logs. */
   taken: number;
@@ -523,7 +523,7 @@ export interface Space {
 
 /** The waits of writes for one reason. */
 export interface WaitStats {
-  /** How many there were. */
+  /** Number of waits. */
   count: number;
   /** Their total duration, in microseconds; 0 if the executor has no clock. */
   micros: number;
@@ -568,7 +568,7 @@ export interface JobStats {
   running: number;
   /** Jobs that have ended. */
   ended: number;
-  /** How long workers were busy with them, in microseconds. */
+  /** Time that workers spent on these jobs, in microseconds. */
   busyMicros: number;
   /** Bytes of tables read, counted when a job's outcome is installed. */
   readBytes: number;
@@ -582,7 +582,7 @@ export interface JobStats {
 export interface BackgroundStats {
   /** The time since the workers started, in microseconds; 0 if the executor has none. */
   elapsedMicros: number;
-  /** How long each worker has been busy, in microseconds; those of a shared pool also with other stores. */
+  /** Busy time of each worker, in microseconds; a shared pool's includes other stores. */
   busyMicros: number[];
   /** Flushes. */
   flushes: JobStats;
@@ -590,9 +590,9 @@ export interface BackgroundStats {
   merges: JobStats;
 }
 
-/** What reads cost in tables. Divided by `operations`, this is read amplification. */
+/** Cost of reads in tables. Divided by `operations`, this is read amplification. */
 export interface ReadCounts {
-  /** Gets that went past the memtables, and seeks of scans (each scan begins with one). */
+  /** Gets that went past the memtables, and seeks of scans (each scan starts with one). */
   operations: number;
   /** Rows that scans returned. */
   rows: number;
@@ -602,7 +602,7 @@ export interface ReadCounts {
   filterFalsePositives: number;
   /** Blocks read. */
   blocks: number;
-  /** Of those, blocks found in the block cache. */
+  /** Blocks among them that were in the block cache. */
   blocksCached: number;
   /** Bytes read from files. */
   bytesRead: number;
@@ -642,9 +642,9 @@ export interface EngineStats {
   waits: WriteWaits;
   /** Background work, if threads do it. */
   background?: BackgroundStats;
-  /** What gets did with tables. */
+  /** Table reads by gets. */
   gets: ReadCounts;
-  /** What scans did with tables; each counts when it is dropped. */
+  /** Table reads by scans, each counted when it is dropped. */
   scans: ReadCounts;
 }
 
@@ -656,7 +656,7 @@ export interface Orphan {
   kept: boolean;
 }
 
-/** What a check found. */
+/** Findings of a check. */
 export interface CheckReport {
   /** Tables read. */
   tables: number;
@@ -683,7 +683,7 @@ export interface CheckReport {
   repairable: Damage[];
 }
 
-/** Where a block was read from. */
+/** Source of a block. */
 export type Origin =
   /** The block cache. */
   | "cache"
@@ -729,7 +729,7 @@ export type Step =
       offset: number;
       /** Its length as stored, in bytes. */
       bytes: number;
-      /** Where it was read from. */
+      /** Source of the block. */
       origin: Origin;
       /** Bytes read from the file for it, readahead included. */
       read: number;
@@ -779,6 +779,6 @@ export interface Trace {
   sequence: number;
   /** The steps, in order. */
   steps: Step[];
-  /** What they cost. */
+  /** Cost of the steps. */
   counts: ReadCounts;
 }

@@ -3,7 +3,7 @@
 /** A key or a value as you pass it; a string stands for its UTF-8 bytes. */
 export type Bytes = string | Uint8Array;
 
-/** How keys or values are returned. */
+/** Form in which keys or values are returned. */
 export type Encoding = "utf8" | "binary";
 
 /** The type of a key or a value in an encoding. */

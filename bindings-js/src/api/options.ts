@@ -28,14 +28,16 @@ export interface WriteOptions {
 
 /** Options of a read. */
 export interface ReadOptions<V extends Encoding> {
-  /** How values are returned. Default: the keyspace's encoding. */
+  /**
+   * Encoding of returned values. Default: the keyspace's encoding. Default: the keyspace's encoding.
+   */
   valueEncoding?: V | undefined;
 }
 
 /** Options of an iteration. */
 export interface EntriesOptions<K extends Encoding, V extends Encoding>
   extends RangeOptions, ReadOptions<V> {
-  /** How keys are returned. Default: the keyspace's encoding. */
+  /** Encoding of returned keys. Default: the keyspace's encoding. Default: the keyspace's encoding. */
   keyEncoding?: K | undefined;
   /** Iterates from the last key to the first. Default: false. */
   reverse?: boolean | undefined;
@@ -45,9 +47,15 @@ export interface EntriesOptions<K extends Encoding, V extends Encoding>
 
 /** The encodings of a store or a keyspace. */
 export interface Encodings<K extends Encoding, V extends Encoding> {
-  /** How keys are returned. Default: the store's encoding; for a store, "utf8". */
+  /**
+   * Encoding of returned keys. Default: the store's encoding; for a store, "utf8". Default: the
+   * store's encoding; for a store, "utf8".
+   */
   keyEncoding?: K | undefined;
-  /** How values are returned. Default: the store's encoding; for a store, "utf8". */
+  /**
+   * Encoding of returned values. Default: the store's encoding; for a store, "utf8". Default: the
+   * store's encoding; for a store, "utf8".
+   */
   valueEncoding?: V | undefined;
 }
 
@@ -76,7 +84,7 @@ export interface StoreOptions<K extends Encoding = "utf8", V extends Encoding = 
    * Default: its current one; for a new store, "leveled".
    */
   policy?: Policy | undefined;
-  /** When a write completes, unless the write says otherwise. Default: "buffered". */
+  /** Moment at which a write completes, unless the write says otherwise. Default: "buffered". */
   durability?: Durability | undefined;
   /** The longest time before a buffered write is synced, in milliseconds. Default: 1000. */
   syncInterval?: number | undefined;
@@ -88,7 +96,7 @@ export interface StoreOptions<K extends Encoding = "utf8", V extends Encoding = 
   /**
    * Which policies the engine has: `"all"`, or those that are `"needed"`. The lean build of the engine
    * has the common ones; the build with all is loaded where `policy`, or a policy that a keyspace
-   * already has, is not among them. Ask for all if another is to be set later. Default: "needed".
+   * already has, is not among them. Ask for all if another will be set later. Default: "needed".
    */
   policies?: "needed" | "all" | undefined;
   /**
@@ -117,6 +125,6 @@ export interface StoreOptions<K extends Encoding = "utf8", V extends Encoding = 
 
 /** Options of a copy to another store. */
 export interface CheckpointOptions {
-  /** How long to wait while another page holds the target's name, in milliseconds. Default: 5000. */
+  /** Longest wait while another page holds the target's name, in milliseconds. Default: 5000. */
   timeout?: number | undefined;
 }

@@ -11,21 +11,21 @@ export interface Leveled {
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
-  /** How filter memory is divided among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
+  /** Division of filter memory among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
   filters?: "uniform" | "monkey" | "dynamic";
   /** Runs that wait in level 0 before they are merged. From 1 to 64. Default: 4. */
   l0CompactionTrigger?: number;
   /** Whether capacities follow what the deepest level holds. Default: true. */
   dynamicLevelBytes?: boolean;
-  /** Which table of a level over its capacity goes down. Default: "least-overlap". */
+  /** The table of a level over its capacity that goes down. Default: "least-overlap". */
   pick?: "least-overlap" | "oldest" | "round-robin" | "random";
-  /** What random picks are drawn from. From 0 to 9007199254740991. Default: 0. */
+  /** Seed of random picks. From 0 to 9007199254740991. Default: 0. */
   seed?: number;
   /** Most workers that share a merge of level 0 into level 1. From 1 to 256. Default: 1. */
   maxSubcompactions?: number;
   /** Whether level 0 goes into a second run of level 1 while tables of the first go down. Default: false. */
   pipelined?: boolean;
-  /** How outputs are cut into tables, and inputs into groups. Default: "default". */
+  /** Cuts of outputs into tables, and of inputs into groups. Default: "default". */
   partitioner?: "default" | "none" | "size" | "local-range" | "local-range-by-group" | "global-range";
   /** Share of target-file-bytes, in percent, up to which a partitioner puts neighbours together. From 0 to 100. Default: 0. */
   partitionJoinPercent?: number;
@@ -48,7 +48,7 @@ export interface LeveledFull {
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
-  /** How filter memory is divided among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
+  /** Division of filter memory among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
   filters?: "uniform" | "monkey" | "dynamic";
   /** Runs that wait in level 0 before they are merged. From 1 to 64. Default: 1. */
   l0CompactionTrigger?: number;
@@ -67,9 +67,9 @@ export interface Tiered {
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
-  /** How filter memory is divided among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
+  /** Division of filter memory among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
   filters?: "uniform" | "monkey" | "dynamic";
-  /** How outputs are cut into tables, and inputs into groups. Default: "default". */
+  /** Cuts of outputs into tables, and of inputs into groups. Default: "default". */
   partitioner?: "default" | "none" | "size" | "local-range" | "local-range-by-group" | "global-range";
   /** Share of target-file-bytes, in percent, up to which a partitioner puts neighbours together. From 0 to 100. Default: 0. */
   partitionJoinPercent?: number;
@@ -92,7 +92,7 @@ export interface TieredFull {
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
-  /** How filter memory is divided among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
+  /** Division of filter memory among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
   filters?: "uniform" | "monkey" | "dynamic";
   /** Runs that wait in level 0 before they are merged. From 1 to 64. Default: 1. */
   l0CompactionTrigger?: number;
@@ -107,13 +107,13 @@ export interface LazyLeveled {
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
-  /** How filter memory is divided among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
+  /** Division of filter memory among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
   filters?: "uniform" | "monkey" | "dynamic";
   /** Runs that wait in level 0 before they are merged. From 1 to 64. Default: 4. */
   l0CompactionTrigger?: number;
   /** Whether capacities follow what the deepest level holds. Default: true. */
   dynamicLevelBytes?: boolean;
-  /** How many of the largest levels are leveled. From 1 to 64. Default: 1. */
+  /** Number of the largest levels that are leveled. From 1 to 64. Default: 1. */
   leveledLevels?: number;
 }
 
@@ -132,9 +132,9 @@ export interface Universal {
   spacePercent?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
-  /** How filter memory is divided among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
+  /** Division of filter memory among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
   filters?: "uniform" | "monkey" | "dynamic";
-  /** How outputs are cut into tables, and inputs into groups. Default: "default". */
+  /** Cuts of outputs into tables, and of inputs into groups. Default: "default". */
   partitioner?: "default" | "none" | "size" | "local-range" | "local-range-by-group" | "global-range";
   /** Share of target-file-bytes, in percent, up to which a partitioner puts neighbours together. From 0 to 100. Default: 0. */
   partitionJoinPercent?: number;
@@ -157,13 +157,13 @@ export interface Spooky {
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 1073741824. */
   targetFileBytes?: number;
-  /** How filter memory is divided among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
+  /** Division of filter memory among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
   filters?: "uniform" | "monkey" | "dynamic";
   /** Runs that wait in level 0 before they are merged. From 1 to 64. Default: 4. */
   l0CompactionTrigger?: number;
-  /** How many levels lie below the one that is cut at the files of the largest. From 0 to 8. Default: 2. */
+  /** Number of levels below the one that is cut at the files of the largest. From 0 to 8. Default: 2. */
   levelsBelow?: number;
-  /** How many of the largest levels are leveled. From 0 to 64. Default: 64. */
+  /** Number of the largest levels that are leveled. From 0 to 64. Default: 64. */
   leveledLevels?: number;
   /** Whether a file that comes alone to a level below that one is moved, not rewritten. Default: true. */
   trivialMoves?: boolean;
@@ -178,11 +178,11 @@ export interface TieredPartial {
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
-  /** How filter memory is divided among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
+  /** Division of filter memory among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
   filters?: "uniform" | "monkey" | "dynamic";
 }
 
-/** A fixed number of levels, each one run, which grow with the data: least writing for so many runs, for large merges. In the build with all policies. */
+/** A fixed number of levels, each one run, which grow with the data: least writing for this number of runs, for large merges. In the build with all policies. */
 export interface HorizontalLeveling {
   policy: "horizontal-leveling";
   /** Number of levels below level 0, however much the tree holds. From 1 to 16. Default: 3. */
@@ -191,9 +191,9 @@ export interface HorizontalLeveling {
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
-  /** How filter memory is divided among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
+  /** Division of filter memory among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
   filters?: "uniform" | "monkey" | "dynamic";
-  /** How outputs are cut into tables, and inputs into groups. Default: "default". */
+  /** Cuts of outputs into tables, and of inputs into groups. Default: "default". */
   partitioner?: "default" | "none" | "size" | "local-range" | "local-range-by-group" | "global-range";
   /** Share of target-file-bytes, in percent, up to which a partitioner puts neighbours together. From 0 to 100. Default: 0. */
   partitionJoinPercent?: number;
@@ -218,9 +218,9 @@ export interface HorizontalTiering {
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
-  /** How filter memory is divided among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
+  /** Division of filter memory among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
   filters?: "uniform" | "monkey" | "dynamic";
-  /** How outputs are cut into tables, and inputs into groups. Default: "default". */
+  /** Cuts of outputs into tables, and of inputs into groups. Default: "default". */
   partitioner?: "default" | "none" | "size" | "local-range" | "local-range-by-group" | "global-range";
   /** Share of target-file-bytes, in percent, up to which a partitioner puts neighbours together. From 0 to 100. Default: 0. */
   partitionJoinPercent?: number;
@@ -259,7 +259,7 @@ export interface Vertiorizon {
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
-  /** How filter memory is divided among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
+  /** Division of filter memory among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
   filters?: "uniform" | "monkey" | "dynamic";
 }
 
@@ -272,9 +272,9 @@ export interface Binomial {
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
-  /** How filter memory is divided among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
+  /** Division of filter memory among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
   filters?: "uniform" | "monkey" | "dynamic";
-  /** How outputs are cut into tables, and inputs into groups. Default: "default". */
+  /** Cuts of outputs into tables, and of inputs into groups. Default: "default". */
   partitioner?: "default" | "none" | "size" | "local-range" | "local-range-by-group" | "global-range";
   /** Share of target-file-bytes, in percent, up to which a partitioner puts neighbours together. From 0 to 100. Default: 0. */
   partitionJoinPercent?: number;
@@ -288,7 +288,7 @@ export interface Binomial {
   subcompactions?: number;
 }
 
-/** A stack of at most so many runs, merged on the schedule that writes least. In the build with all policies. */
+/** A stack with a limit on runs, merged on the schedule that writes least. In the build with all policies. */
 export interface Minlatency {
   policy: "minlatency";
   /** Runs that the stack has at most. From 1 to 64. Default: 4. */
@@ -297,9 +297,9 @@ export interface Minlatency {
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
-  /** How filter memory is divided among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
+  /** Division of filter memory among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
   filters?: "uniform" | "monkey" | "dynamic";
-  /** How outputs are cut into tables, and inputs into groups. Default: "default". */
+  /** Cuts of outputs into tables, and of inputs into groups. Default: "default". */
   partitioner?: "default" | "none" | "size" | "local-range" | "local-range-by-group" | "global-range";
   /** Share of target-file-bytes, in percent, up to which a partitioner puts neighbours together. From 0 to 100. Default: 0. */
   partitionJoinPercent?: number;
@@ -322,7 +322,7 @@ export interface Bucket {
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
-  /** How filter memory is divided among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
+  /** Division of filter memory among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
   filters?: "uniform" | "monkey" | "dynamic";
   /** Tables of a bucket in level 0 that lie over one key before they are merged. From 1 to 64. Default: 4. */
   l0CompactionTrigger?: number;
@@ -359,7 +359,7 @@ export interface Ptier {
   targetFileBytes?: number;
   /** Least bytes of a table that ends between two prefixes, and of what follows it. From 1 to 1099511627776. Default: 4194304. */
   splitBytes?: number;
-  /** How filter memory is divided among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
+  /** Division of filter memory among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
   filters?: "uniform" | "monkey" | "dynamic";
   /** Runs that wait in level 0 before they are merged. From 1 to 64. Default: 4. */
   l0CompactionTrigger?: number;

@@ -25,9 +25,11 @@ export type {
 
 /** The threads of a store's engine besides its worker's own. */
 export interface ThreadStats {
-  /** How many merges run at once on workers; 0 if the store's own worker runs them in slices. */
+  /**
+   * Number of merges that run at once on workers; 0 if the store's own worker runs them in slices.
+   */
   count: number;
-  /** Why so many. */
+  /** Reason of that number. */
   reason: string;
 }
 

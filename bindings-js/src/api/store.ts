@@ -21,10 +21,10 @@ import type { Trace } from "./trace.ts";
 /** Whether methods return promises. */
 export type Mode = "sync" | "async";
 
-/** What a method returns. */
+/** Result of a method. */
 export type Result<M extends Mode, T> = M extends "async" ? Promise<T> : T;
 
-/** What an iteration returns. */
+/** Result of an iteration. */
 export type Iteration<M extends Mode, T> = M extends "async"
   ? AsyncGenerator<T, void, undefined>
   : Generator<T, void, undefined>;
@@ -140,7 +140,7 @@ export interface KeyspaceOf<
 
   /**
    * Deletes the entries of a range, by default all, and returns their number. It does so in batches: if it
-   * fails, some are deleted, and an entry that is written meanwhile may be deleted, too.
+   * fails, some are deleted, and an entry that is written meanwhile may be deleted.
    */
   clear(options?: CallOptions<M, RangeOptions & WriteOptions>): Result<M, number>;
 

@@ -18,7 +18,7 @@ import { Line } from "./line.ts";
 import { type Call, Outbox } from "./outbox.ts";
 import { watchPage } from "./page-lifecycle.ts";
 
-/** How long to wait for a suspended worker's last replies, in milliseconds. */
+/** Longest wait for a suspended worker's last replies, in milliseconds. */
 const LAST_REPLIES = 500;
 
 /** A keyspace that was opened, under a number. */

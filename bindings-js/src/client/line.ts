@@ -47,7 +47,7 @@ export class Line {
     };
   }
 
-  /** Why no more calls are accepted. */
+  /** Returns the reason why no more calls are accepted. */
   get ended(): TerraneError | undefined {
     return this.#ended;
   }

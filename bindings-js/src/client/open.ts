@@ -15,10 +15,10 @@ import { openSession } from "./session.ts";
 import { startThreads, startWorker } from "./start-worker.ts";
 import { chooseThreads } from "./threads.ts";
 
-/** How long the worker of an aborted import may take to clean up, in milliseconds. */
+/** Time for the worker of an aborted import to clean up, in milliseconds. */
 const GIVE_UP_DELAY = 2000;
 
-/** What only `open`, `importStore` and `destroy` of a page accept. */
+/** Options that only `open`, `importStore` and `destroy` of a page accept. */
 const WORKER = { worker: 0 };
 
 /** Options of a store in a page. */

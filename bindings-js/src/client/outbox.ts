@@ -27,7 +27,7 @@ export interface Call {
 
 /** The outbox's last call, while others of its kind can join it. */
 interface Group {
-  /** What calls must have in common to join. */
+  /** Kind of call: calls of one kind join. */
   kind: string;
   encoder: Encoder;
   /** The end of each call's bytes. */
@@ -49,7 +49,7 @@ export class Outbox {
   #calls: Call[] = [];
   #group: Group | undefined;
   #scheduled = false;
-  /** Why no more calls are accepted. */
+  /** Reason why no more calls are accepted. */
   #closed: TerraneError | undefined;
 
   /** `flush` is called at the end of a turn in which calls were added. */

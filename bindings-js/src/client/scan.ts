@@ -14,7 +14,7 @@ import { ignoreResult } from "../shared/abort.ts";
 import { onForgotten, started } from "../shared/finalization.ts";
 import type { Resource, Session } from "./session.ts";
 
-/** How many entries are counted in one step. */
+/** Number of entries counted in one step. */
 const COUNT_STEP = 100_000;
 
 /** Numbers scans; unique in this page, so that none is mistaken for a scan of a later worker. */

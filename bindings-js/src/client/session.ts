@@ -18,7 +18,7 @@ const connections: Map<string, Connection> = new Map();
 
 /** Something that the worker holds for a session: a snapshot or a scan. */
 export interface Resource {
-  /** Has the worker release it. */
+  /** Makes the worker release it. */
   release(): void;
   /** The worker has released it by itself. */
   forget(): void;

@@ -7,7 +7,7 @@ import { toThreads } from "../codec/requests.ts";
 /** The most merges at once where nobody says how many: more take more memory than they save time. */
 const AUTOMATIC_MAX = 4;
 
-/** How many merges may run at once on workers, and why so many. */
+/** Returns the number of merges that may run at once on workers, and the reason. */
 export function chooseThreads(
   options: Pick<StoreOptions, "threads" | "wasm"> & { worker?: unknown },
 ): ThreadStats {

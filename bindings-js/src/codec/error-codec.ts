@@ -48,7 +48,7 @@ export interface EncodedError {
   code: ErrorCode | "policy-left-out";
   message: string;
   cause?: unknown;
-  /** Of damage: the file and the position in it. */
+  /** File of the damage, and the position in it. */
   file?: string;
   offset?: number;
 }

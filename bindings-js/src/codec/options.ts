@@ -25,7 +25,7 @@ export const WRITE: Names<WriteOptions> = { durability: 0 };
 export const RANGE: Names<RangeOptions> = { gte: 0, gt: 0, lte: 0, lt: 0 };
 export const ENCODINGS: Names<Encodings<Encoding, Encoding>> = { keyEncoding: 0, valueEncoding: 0 };
 export const REVERSE: Names<Pick<EntriesOptions<Encoding, Encoding>, "reverse">> = { reverse: 0 };
-/** What iterations take besides a range. */
+/** Options of iterations besides a range. */
 export const ENTRIES: Names<Omit<EntriesOptions<Encoding, Encoding>, keyof RangeOptions>> = {
   keyEncoding: 0,
   valueEncoding: 0,
@@ -38,7 +38,7 @@ export const KEYSPACE: Names<KeyspaceOptions<Encoding, Encoding>> = {
   keyEncoding: 0,
   valueEncoding: 0,
 };
-/** What `checkpoint`, `importStore` and `destroy` accept. */
+/** Options of `checkpoint`, `importStore` and `destroy`. */
 export const TIMEOUT: Names<CheckpointOptions> = { timeout: 0 };
 export const WASM: Names<Pick<StoreOptions, "wasm">> = { wasm: 0 };
 export const STORE: Names<StoreOptions> = {
@@ -65,7 +65,7 @@ export function checked<O>(options: O, ...lists: object[]): O {
   check("options", options, typeof options === "object" && options !== null, "an object");
   for (const name of Object.keys(options as object)) {
     if (lists.some((list) => Object.hasOwn(list, name))) continue;
-    // Names that begin alike come first: one of them is probably what was meant.
+    // Names that start alike come first: one of them is probably what was meant.
     const alike = (known: string): number => Number(known.startsWith(name.slice(0, 2)));
     const known = lists.flatMap(Object.keys).sort((a, b) => alike(b) - alike(a));
     throw invalid("options", known.join(", "), name);

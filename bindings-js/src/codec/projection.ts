@@ -1,4 +1,6 @@
-/** What an iteration returns of each entry, and how to decode it from a page of entries. */
+/**
+ * Projections: the parts of each entry that an iteration returns, and their decoding from a page.
+ */
 
 import type { Decoded, Encoding, Entry } from "../api/data.ts";
 import { ByteList } from "./byte-list.ts";
@@ -7,7 +9,7 @@ import { ByteList } from "./byte-list.ts";
 export const FIRST_PAGE_BYTES: number = 16 << 10;
 export const PAGE_BYTES: number = 256 << 10;
 
-/** What a page holds, keys before values, and how to decode it. */
+/** Parts of a page, keys before values, and their decoding. */
 export interface Projection<T> {
   keys: boolean;
   values: boolean;

@@ -16,14 +16,14 @@ export interface StoreRequest {
   page: string;
   /** Identifies the client among those that may hold the store: its page or worker, and its copy of the package. */
   client: string;
-  /** How long to wait for another holder, in milliseconds. */
+  /** Longest wait for another holder, in milliseconds. */
   timeout: number;
 }
 
 /** A build of the engine: a small one, and one with all policies. */
 export type Build = "lean" | "all";
 
-/** How to open a store. */
+/** Request to open a store. */
 export interface OpenRequest extends StoreRequest {
   storage: "opfs" | "memory";
   /** Whether to create the store if it does not exist. */
@@ -34,7 +34,7 @@ export interface OpenRequest extends StoreRequest {
   build: Build;
   /** The module of that build or its URL, if it is not beside the worker's script. */
   wasm: string | WebAssembly.Module | undefined;
-  /** How many merges to run at once on threads, and why so many. */
+  /** Number of merges to run at once on threads, and the reason. */
   threads: ThreadStats;
   /** Whether to fail if the store exists. */
   errorIfExists: boolean;
@@ -93,7 +93,7 @@ export type Method = keyof Methods;
 /** The arguments of a method. */
 export type Arguments<M extends Method> = Parameters<Methods[M]>;
 
-/** What a call of a method resolves to. */
+/** Result of a method's call. */
 export type Returned<M extends Method> = Promise<ReturnType<Methods[M]>>;
 
 /** A call of the engine's store. */
@@ -112,7 +112,7 @@ export interface Grouped {
   ends?: Uint32Array | undefined;
 }
 
-/** What a worker does. */
+/** Operation of a worker. */
 export type Operation =
   | ({ op: "open" } & OpenRequest)
   /** Commits a batch, of one or several calls; if `sync`, the reply waits until it is durable. */
@@ -121,7 +121,7 @@ export type Operation =
   | ({ op: "get"; keyspace: number; snapshot: number; keys: Uint8Array } & Grouped)
   /** Starts a scan under a number. */
   | ({ op: "scan"; scan: number } & ScanRequest)
-  /** Reads the next entries: at least one, then as many as fit into so many bytes. */
+  /** Reads the next entries: at least one, then as many as fit into `bytes`. */
   | { op: "page"; scan: number; bytes: number; keys: boolean; values: boolean }
   | { op: "count"; scan: number; entries: number }
   | { op: "endScan"; scan: number }
@@ -165,7 +165,7 @@ export interface Page {
   done: boolean;
 }
 
-/** What one step of counting found. */
+/** Result of one step of counting. */
 export interface Counted {
   entries: number;
   done: boolean;
@@ -192,12 +192,12 @@ export function storeLock(name: string): string {
   return `terrane:${name}`;
 }
 
-/** What the holder says about itself, in the name of a second lock. */
+/** Description of the holder, in the name of a second lock. */
 export interface LockHolder {
   name: string;
   page: string;
   client: string;
-  /** When it opened the store, in ISO 8601. */
+  /** Time at which it opened the store, in ISO 8601. */
   since: string;
 }
 

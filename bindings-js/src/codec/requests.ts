@@ -15,7 +15,7 @@ import { toJson } from "./json.ts";
 import type { OpenRequest, ScanRequest, StoreRequest } from "./protocol.ts";
 import { check, invalid, isTagged, oneOf } from "./validate.ts";
 
-/** What applies to calls that do not say otherwise. */
+/** Defaults of calls. */
 export interface Defaults<K extends Encoding, V extends Encoding> {
   durability: Durability;
   keyEncoding: K;
@@ -83,7 +83,10 @@ export function toRequest<K extends Encoding, V extends Encoding>(
   };
 }
 
-/** How many merges may run at once on workers; undefined for as many as suit the machine. */
+/**
+ * Returns the number of merges that may run at once on workers; undefined for the number that suits
+ * the machine.
+ */
 export function toThreads(threads: StoreOptions["threads"] = "auto"): number | undefined {
   if (threads === "auto") return undefined;
   const count = threads === false ? 0 : threads;
@@ -91,7 +94,7 @@ export function toThreads(threads: StoreOptions["threads"] = "auto"): number | u
   return check("threads", count, valid, `"auto", false, or an integer up to ${MAX_THREADS}`);
 }
 
-/** What applies to calls that do not say otherwise. */
+/** Returns the defaults of calls. */
 export function toDefaults<K extends Encoding, V extends Encoding>(
   options: StoreOptions<K, V>,
 ): Defaults<K, V> {
@@ -117,12 +120,12 @@ export function toEncoding<E extends Encoding>(what: string, encoding: E): E {
   return oneOf<Encoding>(what, encoding, "utf8", "binary") as E;
 }
 
-/** When a write completes. */
+/** Returns the moment at which a write completes. */
 export function toDurability({ durability }: WriteOptions, byDefault: Durability): Durability {
   return oneOf("durability", durability ?? byDefault, "sync", "buffered");
 }
 
-/** How to open a keyspace: its name, whether to create it, and its policy as JSON. */
+/** Returns the request for a keyspace: its name, whether to create it, and its policy as JSON. */
 export function toKeyspace<K extends Encoding, V extends Encoding>(
   name: string,
   { create = true, policy }: KeyspaceOptions<K, V>,

@@ -37,7 +37,7 @@ export interface Pool {
   end(): void;
 }
 
-/** Loads the build with threads and starts its pool, which runs so many merges at once. */
+/** Loads the build with threads and starts its pool, which runs `merges` merges at once. */
 type LoadThreads = (merges: number) => Promise<[Module, Pool]>;
 
 let loadThreads: LoadThreads | undefined;

@@ -27,7 +27,7 @@ export interface HeldLocks {
 export async function acquireLocks(store: StoreRequest, signal?: AbortSignal): Promise<HeldLocks> {
   const { name, page, client, timeout } = store;
   const lockName = storeLock(name);
-  // A free lock is acquired however short the timeout: granting it takes time, too.
+  // A free lock is acquired however short the timeout: granting it takes time.
   const release = await request(lockName, { ifAvailable: true })
     .catch(() => requestWithin(lockName, timeout, signal))
     .catch(async (cause: unknown) => {

@@ -1,6 +1,6 @@
 /**
  * The WebAssembly module: loading it, calling it, and its traps. There are three builds of it with one
- * interface: the lean one, one with all policies, and one that has threads, too. Whatever a call throws
+ * interface: the lean one, one with all policies, and one that has threads. Whatever a call throws
  * becomes an error of this package. After a trap the state of the module's memory is unknown, but the files
  * are intact: they are released, and this worker does not open a store again with that build.
  */
@@ -10,7 +10,7 @@ import { EngineError } from "../api/errors.ts";
 import { isEncodedError, toError } from "../codec/error-codec.ts";
 import type { Build } from "../codec/protocol.ts";
 
-/** What the JavaScript beside a build exports. */
+/** Exports of the JavaScript beside a build. */
 type Glue = ReturnType<typeof createGlue>;
 
 /** Each build, once it was asked for. */
@@ -22,9 +22,9 @@ export class Module {
   readonly glue: Glue;
   readonly #memory: WebAssembly.Memory;
   #bytes: Uint8Array = new Uint8Array();
-  /** What an engine built for development said before it trapped. */
+  /** Message of an engine built for development before it trapped. */
   #panic: string | undefined;
-  /** Why this build cannot open a store any more. */
+  /** Reason why this build can open no more stores. */
   #trapped: EngineError | undefined;
 
   /** Instantiates a build, with its JavaScript. */
@@ -85,13 +85,13 @@ export class Module {
     }
   }
 
-  /** Frees an object of the module, unless the module has trapped: it is not called any more then. */
+  /** Frees an object of the module, unless the module has trapped: it is not called then. */
   release(object: { free(): void } | undefined): void {
     if (this.#trapped === undefined) object?.free();
   }
 }
 
-/** Where a build is by default; bundlers look for exactly these expressions. */
+/** Returns the default address of a build; bundlers look for exactly these expressions. */
 function urlOf(build: Build): URL {
   return build === "all"
     ? new URL("terrane_all_bg.wasm", import.meta.url)

@@ -10,7 +10,7 @@ import type { Durability } from "../api/options.ts";
 /** The most keys that one batch deletes. */
 const BATCH_KEYS = 1000;
 
-/** What clearing calls; in a page the results are promises. */
+/** Calls of clearing; in a page the results are promises. */
 export interface Calls {
   /** Returns the first keys of a range. */
   keys(range: RangeOptions, limit: number): unknown;
@@ -29,7 +29,7 @@ export function* clear(calls: Calls, range: RangeOptions, durability: Durability
     const rest = gt === undefined ? range : { gt, lt: range.lt, lte: range.lte };
     const keys = (yield calls.keys(rest, BATCH_KEYS)) as Uint8Array[];
     const ended = keys.length < BATCH_KEYS;
-    // The last batch makes those before it durable, too.
+    // The last batch makes those before it durable.
     yield calls.remove(keys, ended ? durability : "buffered");
     deleted += keys.length;
     if (ended) return deleted;

@@ -1,4 +1,4 @@
-/** What the browser offers. */
+/** Features of the browser. */
 
 import { UnavailableError } from "../api/errors.ts";
 

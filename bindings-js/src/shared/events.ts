@@ -26,7 +26,7 @@ export class Listeners {
   readonly #all: Set<Listener> = new Set();
   readonly #names: Map<number, string> = new Map();
   readonly #setListening: (on: boolean) => void;
-  /** Why there will be no more events. */
+  /** Reason why there will be no more events. */
   #ended: TerraneError | undefined;
 
   /** `setListening` turns the engine's events on or off. */
@@ -58,7 +58,7 @@ export class Listeners {
 
   /** Dispatches events of the engine, each as JSON. */
   dispatch(events: readonly string[]): void {
-    // The last listener may be gone by now.
+    // The last listener may be gone.
     if (this.any) for (const event of events) this.#emit(this.#parsed(event));
   }
 
@@ -132,7 +132,7 @@ class Queue implements Listener {
   /** Events that did not fit. */
   #dropped = 0;
   #wake: () => void = () => undefined;
-  /** Why there will be no more events. */
+  /** Reason why there will be no more events. */
   ended: TerraneError | undefined;
 
   event(event: () => Event): void {

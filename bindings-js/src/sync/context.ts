@@ -1,4 +1,4 @@
-/** What all parts of a store share: the engine, its listeners, and buffers that are reused. */
+/** State shared by all parts of a store: the engine, its listeners, and buffers that are reused. */
 
 import { type Bytes, type Decoded, type Encoding, MAX_KEY_BYTES } from "../api/data.ts";
 import { decode, encodeInto, maxByteLength } from "../codec/bytes.ts";
@@ -13,7 +13,7 @@ const SPARE_BYTES = 1 << 20;
 /** The size of the length that precedes a value. */
 const LENGTH_BYTES = 4;
 
-/** What the parts of an open store share. */
+/** State shared by the parts of an open store. */
 export class Context {
   readonly name: string;
   readonly engine: Engine;

@@ -43,7 +43,7 @@ export async function open<K extends Encoding = "utf8", V extends Encoding = "ut
   try {
     return new Db(name, await abortable(signal, () => opening), defaults);
   } catch (error) {
-    // Nobody waits for it any more: if it still opens, it is closed again.
+    // Nobody waits for it: if it still opens, it is closed again.
     if (signal?.aborted) void opening.then((engine) => engine.close(toError(error)));
     throw error;
   }

@@ -1,6 +1,6 @@
 /**
  * The worker of a store whose engine has threads: it does what the worker without them does, and starts
- * a pool of workers, which run this script, too. If the pool cannot be started, it is that worker.
+ * a pool of workers, which run this script. If the pool cannot be started, it is that worker.
  */
 
 import type { Request } from "../codec/protocol.ts";

@@ -24,7 +24,7 @@ export interface PoolStart {
   bell: number;
 }
 
-/** What a worker of the pool says: that it is ready, or why it failed. */
+/** Message of a worker of the pool: it is ready, or failed. */
 type PoolMessage = { ready: true } | { failed: string };
 
 /** Offsets from the bell, as numbers of 32 bits: how often it rang, and whether a worker has failed. */
@@ -48,7 +48,7 @@ class Workers implements Pool {
     this.#glue = createGlue((...started) => this.#startWorkers(...started));
   }
 
-  /** Starts as many workers as run so many merges at once and besides them a flush. */
+  /** Starts the workers for `merges` merges at once, and for a flush beside them. */
   static async start(compiled: WebAssembly.Module, merges: number): Promise<[Module, Workers]> {
     const pool = new Workers();
     const module = new Module(pool.#glue, compiled);
@@ -120,7 +120,7 @@ class Workers implements Pool {
         return this.#fail(error as EngineError);
       }
       const waiting = Atomics.waitAsync(bell, RUNG, rung);
-      // It has rung again: messages that have arrived have their turn before.
+      // It has rung again: messages that have arrived run before.
       await (waiting.async ? waiting.value : this.#turn());
     }
   }
@@ -133,7 +133,7 @@ class Workers implements Pool {
   }
 }
 
-/** Loads the build with threads, and starts a pool that runs so many merges at once. */
+/** Loads the build with threads, and starts a pool that runs `merges` merges at once. */
 export async function loadThreads(merges: number): Promise<[Module, Pool]> {
   const url = new URL("terrane_threads_bg.wasm", import.meta.url);
   return Workers.start(await compile(url), merges);
@@ -142,7 +142,7 @@ export async function loadThreads(merges: number): Promise<[Module, Pool]> {
 /** Runs a thread of the pool in this worker, for as long as it lives. */
 export function work({ module, memory, receiver, bell }: PoolStart): void {
   const glue = createGlue(() => Promise.reject(new Error("this is a worker of the pool")));
-  /** What an engine built for development says before it traps. */
+  /** Message of an engine built for development before it traps. */
   let panic: string | undefined;
   const say = (message: PoolMessage) => self.postMessage(message);
   try {

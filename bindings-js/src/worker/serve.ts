@@ -21,7 +21,7 @@ import { StartedTask } from "../engine/tasks.ts";
 import { attempt } from "./attempt.ts";
 import { Dispatcher } from "./dispatcher.ts";
 
-/** How long an event may wait to be sent along with replies, in milliseconds. */
+/** Longest wait of an event for replies to go along with, in milliseconds. */
 const EVENT_DELAY = 50;
 
 let dispatcher: Dispatcher | undefined;

@@ -121,7 +121,7 @@ fn bounds(range: &OsStr, hex: bool) -> Result<Bounds, Failure> {
     Ok((given(from)?, given(to)?))
 }
 
-/// How a policy is given.
+/// Placeholder of a policy in help texts.
 pub const POLICY: &str = "NAME|JSON";
 
 /// The policy that a preset's name or JSON stands for, its parameters in range. Sizes that are not

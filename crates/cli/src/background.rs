@@ -53,7 +53,7 @@ pub fn wait_until_idle(db: &Db) -> Result<(), Failure> {
     interrupt::unless_heard("idle", move || Ok(db.wait_until_idle()?))
 }
 
-/// What was done in the background, and what writes waited for: none where there was nothing.
+/// Returns lines about background work and waits of writes; none without either.
 pub fn lines(stats: &Stats) -> Vec<String> {
     let BackgroundStats { flushes, removals, merges, .. } = &stats.background;
     let kinds = [("flushes", flushes), ("merges", merges), ("removals", removals)];
@@ -81,7 +81,7 @@ fn line(name: &str, jobs: &JobStats) -> String {
     )
 }
 
-/// How much of the time each worker was busy, the busiest first.
+/// Returns the busy share of each worker's time, the busiest first.
 fn busy(background: &BackgroundStats) -> String {
     let mut shares: Vec<_> =
         background.busy_micros.iter().map(|busy| share(*busy, background.elapsed_micros)).collect();
@@ -91,7 +91,7 @@ fn busy(background: &BackgroundStats) -> String {
     format!("busy {} of {seconds:.1} s", shares.join(", "))
 }
 
-/// How much of the time all workers were busy, on average; none without workers.
+/// Returns the mean busy share of all workers' time; none without workers.
 pub fn mean_busy(background: &BackgroundStats) -> Option<f64> {
     let workers = u64::try_from(background.busy_micros.len()).ok().filter(|count| *count > 0)?;
     Some(share(background.busy_micros.iter().sum(), background.elapsed_micros * workers))

@@ -22,7 +22,7 @@ const UNFINISHED: &str = ".unfinished";
 /// The most names that are tried for a copy that is not complete yet.
 const NAMES_MAX: u32 = 1000;
 
-/// What is written.
+/// Kind of a copy.
 #[derive(Clone, Copy)]
 pub enum Kind {
     Directory,
@@ -125,7 +125,7 @@ impl Kind {
             Kind::File => {
                 let volume = Volume::open_file(place, true)?;
                 fill(&volume)?;
-                // Gives back the space at the end that the last growth left.
+                // Returns the space at the end that the last growth left.
                 while volume.vacuum()? {}
                 Ok(())
             }

@@ -22,7 +22,7 @@ Exit codes:
   101  a defect in terrane itself: a thread panicked
   130  interrupted by Ctrl-C or SIGTERM; batches that were written stay";
 
-/// Why a command failed.
+/// Reason why a command failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// The reader of the output has gone (`terrane scan db | head`), which is no failure.

@@ -5,12 +5,12 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
-/// How often a line is written where there is no terminal.
+/// Interval of lines where there is no terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(3);
-/// How often the bar's figures change.
+/// Interval of the bar's figures.
 const BAR_INTERVAL: Duration = Duration::from_millis(200);
 
-/// How far something is, until it is dropped.
+/// Progress of an operation, until it is dropped.
 pub struct Meter {
     shown: Instant,
     /// The bar, on a terminal.

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use terrane::{Db, Error, Event, Keyspace, Options};
 use terrane_policy::PolicyOptions;
 
-/// How many keyspaces an error about an unknown one suggests.
+/// Number of keyspaces that an error about an unknown one suggests.
 const NEAREST: usize = 3;
 
 /// An open store, and the keyspace that a command is about.
@@ -29,7 +29,7 @@ pub struct Opened {
     pub merge: Arc<MergeProgress>,
 }
 
-/// How far the latest merge is, in bytes.
+/// Progress of the latest merge, in bytes.
 #[derive(Default)]
 pub struct MergeProgress {
     pub read_bytes: AtomicU64,

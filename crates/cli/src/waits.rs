@@ -1,4 +1,4 @@
-//! What writes waited for, in words.
+//! Waits of writes, in words.
 
 use terrane::stats::{WaitStats, WriteWaits};
 

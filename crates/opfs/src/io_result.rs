@@ -2,7 +2,7 @@
 //!
 //! Both return the number of bytes moved as a JavaScript number. When the quota is exceeded, browsers
 //! differ: some throw, some return a short count, some return a negative error code as an unsigned
-//! 32-bit number. [`Count::of`] tells these apart and can be tested without a browser.
+//! 32-bit number. [`Count::of`] distinguishes these and can be tested without a browser.
 
 use std::io;
 use terrane::Error;

@@ -1,10 +1,10 @@
 //! The thread that owns the handles works for those that do not.
 //!
-//! 1. A thread without handles leaves a request with what is to be called, rings the *bell*, and sleeps
-//!    until it is woken: it may, the owner may not.
+//! 1. A thread without handles leaves a request with the call, rings the *bell*, and sleeps until it is
+//!    woken: it may, the owner may not.
 //! 2. The owner waits for the bell between messages, asynchronously in JavaScript; or, where it has to
 //!    wait itself, here. It does what has been requested each time it rings.
-//! 3. A thread that dies rings, too, and says so: whoever waits for it would wait for ever.
+//! 3. A thread that dies rings, and says so: whoever waits for it would wait for ever.
 
 use std::arch::wasm32::{memory_atomic_notify, memory_atomic_wait32};
 use std::cell::Cell;
@@ -13,17 +13,17 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Thread};
 
-/// How long the owner sleeps at most, in nanoseconds: the thread that holds a lock does not ring when
-/// it unlocks it.
+/// Longest sleep of the owner, in nanoseconds: the thread that holds a lock does not ring when it unlocks
+/// it.
 const SLEEP: i64 = 200_000;
 
-/// How often the bell rang, and whether a thread has died; JavaScript knows them by their address.
+/// Rings of the bell, and whether a thread has died; JavaScript knows them by their address.
 static BELL: Bell = Bell { rung: AtomicI32::new(0), died: AtomicI32::new(0) };
-/// What threads have asked for.
+/// Requests of threads.
 static REQUESTS: Mutex<Vec<Request>> = Mutex::new(Vec::new());
 
 thread_local! {
-    /// Of the owner: how often the bell had rung when it last looked.
+    /// Rings that the owner had counted when it last looked.
     static SEEN: Cell<Option<i32>> = const { Cell::new(None) };
 }
 
@@ -40,7 +40,7 @@ struct Request {
     thread: Thread,
 }
 
-// SAFETY: The pointers are to what the waiting thread lends: a call of a `Send` type, and an atomic.
+// SAFETY: The pointers lead to loans of the waiting thread: a call of a `Send` type, and an atomic.
 unsafe impl Send for Request {}
 
 /// Makes this thread the owner.
@@ -99,7 +99,7 @@ pub fn serve_now() {
     }
 }
 
-/// Has the owner make a call, unless this thread is it.
+/// Makes a call on the owner's thread, which may be this one.
 pub(crate) fn on_owner<T: Send>(call: impl FnOnce() -> T + Send) -> T {
     if is_here() {
         return call();

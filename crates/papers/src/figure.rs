@@ -19,7 +19,7 @@ pub enum Source {
 /// One number of ours.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// What was simulated.
+    /// Simulated case.
     pub case: String,
     /// The quantity.
     pub measure: &'static str,
@@ -29,7 +29,7 @@ pub struct Row {
     pub paper: Option<f64>,
     /// Ours over the paper's.
     pub ratio: Option<f64>,
-    /// What kind of number the paper's is.
+    /// Kind of the paper's number.
     pub source: Source,
 }
 
@@ -47,9 +47,9 @@ pub struct Curve {
 /// Several curves on one pair of axes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Plot {
-    /// What x is, with its unit.
+    /// Meaning of x, with its unit.
     pub x: &'static str,
-    /// What y is, with its unit.
+    /// Meaning of y, with its unit.
     pub y: &'static str,
     /// The lines.
     pub curves: Vec<Curve>,
@@ -58,7 +58,7 @@ pub struct Plot {
 /// Bars side by side, in groups.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Bars {
-    /// What is measured, with its unit.
+    /// Measured quantity, with its unit.
     pub y: &'static str,
     /// The groups, each with a bar of each series, in their order.
     pub groups: Vec<String>,
@@ -73,13 +73,13 @@ pub struct Figure {
     pub id: &'static str,
     /// Its number in the paper, and what it shows.
     pub title: &'static str,
-    /// What the paper says.
+    /// The paper's claim.
     pub claim: &'static str,
-    /// What is simulated here, and how that differs from what the paper did.
+    /// Simulation here, and its differences from the paper.
     pub setting: String,
     /// Our results.
     pub rows: Vec<Row>,
-    /// What explains our results where they differ, or what bounds them.
+    /// Explanations of our results where they differ, and bounds on them.
     pub notes: Vec<String>,
     /// Its curves.
     pub plots: Vec<Plot>,

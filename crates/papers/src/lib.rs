@@ -90,21 +90,21 @@ pub enum Scale {
     Full,
 }
 
-/// Why there is no report.
+/// Reason why there is no report.
 #[derive(Debug, thiserror::Error)]
 pub enum PapersError {
     /// A simulation could not start or continue.
     #[error("{case}: {why}")]
     Simulation {
-        /// What was simulated.
+        /// Simulated case.
         case: String,
-        /// Why it failed.
+        /// Reason of the failure.
         why: SimulationError,
     },
     /// A plot could not be drawn.
     #[error("{figure}: {why}")]
     Plot {
-        /// Which figure.
+        /// Name of the figure.
         figure: &'static str,
         /// The plotter's error.
         why: String,

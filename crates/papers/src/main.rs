@@ -8,7 +8,7 @@ use terrane_papers::{PAPERS, PapersError, Scale, write};
 #[derive(Parser)]
 #[command(name = "terrane-papers", about = "Simulates the figures of the papers")]
 struct Arguments {
-    /// How much is simulated
+    /// Scale of the simulations
     #[arg(long, value_enum, default_value = "ci")]
     scale: ScaleName,
     /// Only this paper, by the name of its folder

@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// What was measured on stores, if it was: a page beside the report, not written here.
+/// Page of measurements on stores, beside the report; not written here.
 const ENGINE: &str = "engine.md";
 
 #[derive(Serialize)]

@@ -14,11 +14,11 @@ pub struct PlanContext<'a> {
     pub state: &'a [u8],
     /// Running compactions.
     pub running: &'a Running,
-    /// Operations on the tree since the policy's last plan began.
+    /// Operations on the tree since the policy's last plan started.
     pub observed: &'a Observed,
     /// Filter bits of each key in tables for which a plan says nothing else.
     pub filter_bits: FilterBits,
-    /// How many merges may run at once.
+    /// Number of merges that may run at once.
     pub workers: usize,
     /// Runs in level 0 at which writes stall, or tables over one key, as the policy counts.
     pub l0_stop_trigger: usize,
@@ -30,7 +30,7 @@ pub struct PlanContext<'a> {
     pub fresh: RunId,
 }
 
-/// Compactions that have begun and not ended.
+/// Compactions that have started and not ended.
 #[derive(Clone, Debug, Default)]
 pub struct Running {
     /// The compactions. Their inputs are still in the shape, their outputs are not yet in it.
@@ -78,7 +78,7 @@ impl Running {
     }
 }
 
-/// Operations on a keyspace since its policy's last plan began, and its reads of tables.
+/// Operations on a keyspace since its policy's last plan started, and its reads of tables.
 ///
 /// Plans of the fallback, and compactions that a caller asks for, do not count as the policy's. If a plan
 /// ends before any [step](crate::Installed) is installed, the operations that it was given count for the

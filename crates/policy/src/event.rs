@@ -78,22 +78,22 @@ pub enum Event {
         run: RunId,
         /// Its tables, in key order.
         tables: Vec<TableInfo>,
-        /// Why it was cut into several tables, in words; empty if it was not.
+        /// Reason for cutting it into several tables, in words; empty for one table.
         reason: String,
         /// The comparisons behind that.
         terms: Vec<Term>,
         /// Everything up to this sequence number is in tables now.
         through: Seq,
     },
-    /// A compaction began.
+    /// A compaction started.
     CompactionBegun {
         /// The keyspace.
         keyspace: KeyspaceId,
         /// Its number, for later events.
         compaction: u64,
-        /// How many groups it has.
+        /// Number of its groups.
         groups: usize,
-        /// How many of them may run at once, and in which order.
+        /// Order of its groups, and the number that may run at once.
         order: Order,
         /// The policy's reason, in words.
         reason: String,
@@ -106,7 +106,7 @@ pub enum Event {
     LevelChanged {
         /// The keyspace.
         keyspace: KeyspaceId,
-        /// What changed.
+        /// Change of the levels.
         change: LevelChange,
         /// The policy's reason, in words.
         reason: String,
@@ -115,12 +115,12 @@ pub enum Event {
         /// The operations that the policy was given.
         observed: Observed,
     },
-    /// A group began to be merged or moved. No other group shares an input with it until it is installed or
+    /// A group started to be merged or moved. No other group shares an input with it until it is installed or
     /// abandoned; later events identify it by its first input.
     GroupBegun {
         /// The keyspace.
         keyspace: KeyspaceId,
-        /// The compaction. Those that a restart resumes are not reported again as begun.
+        /// The compaction. Those that a restart resumes are not reported again as started.
         compaction: u64,
         /// The input tables.
         inputs: Vec<TableId>,
@@ -146,8 +146,8 @@ pub enum Event {
         /// About how many bytes are written so far.
         written_bytes: u64,
     },
-    /// A group that had begun was given up: a job failed, or its keyspace was dropped. Its inputs stay.
-    /// Groups that follow it do not begin.
+    /// A group that had started was given up: a job failed, or its keyspace was dropped. Its inputs stay.
+    /// Groups that follow it do not start.
     GroupAbandoned {
         /// The compaction.
         compaction: u64,
@@ -160,7 +160,7 @@ pub enum Event {
         keyspace: KeyspaceId,
         /// The compaction.
         compaction: u64,
-        /// The input tables, in the order in which they were reported when it began.
+        /// The input tables, in the order in which they were reported when it started.
         inputs: Vec<TableId>,
         /// The level of the outputs.
         level: LevelIndex,
@@ -183,7 +183,7 @@ pub enum Event {
         /// The violated rule and the tables, in words.
         why: String,
     },
-    /// The policy's state after a step exceeded [`MAX_STATE`](crate::MAX_STATE), and it goes on with the
+    /// The policy's state after a step exceeded [`MAX_STATE`](crate::MAX_STATE), and it continues with the
     /// one before: a defect of the policy, which costs work but no data.
     PolicyStateRefused {
         /// The keyspace.
@@ -191,26 +191,26 @@ pub enum Event {
         /// The length of the state, in bytes.
         bytes: usize,
     },
-    /// What the policy allows or remembers changed with the preceding event.
+    /// The preceding event changed the policy's limits or state.
     PolicyStatus {
         /// The keyspace.
         keyspace: KeyspaceId,
         /// The capacities of levels, from level 0 down.
         capacities: Vec<Capacity>,
-        /// What the policy remembers.
+        /// State of the policy.
         facts: Vec<Fact>,
     },
     /// The policy decided something other than a plan when the preceding event's step was installed.
     Decided {
         /// The keyspace.
         keyspace: KeyspaceId,
-        /// What was decided, in kebab case.
+        /// Name of the decision, in kebab case.
         decision: &'static str,
         /// The policy's reason, in words.
         reason: String,
         /// The comparisons behind it.
         terms: Vec<Term>,
-        /// What it was decided on, and the outcome.
+        /// Grounds of the decision, and the outcome.
         facts: Vec<Fact>,
     },
     /// Writes stall.
@@ -218,11 +218,11 @@ pub enum Event {
         /// Why.
         reason: Stall,
     },
-    /// Writes go on, or fail.
+    /// Writes continue, or fail.
     StallEnded {
-        /// Why they stalled.
+        /// Reason of the stall.
         reason: Stall,
-        /// How long, in microseconds.
+        /// Duration in microseconds.
         lasted_micros: u64,
     },
     /// Writes slow down, as a stall is near: each waits briefly for background work.
@@ -237,12 +237,12 @@ pub enum Event {
     SlowdownEnded {
         /// The stall that was the nearest.
         reason: Stall,
-        /// How long, in microseconds.
+        /// Duration in microseconds.
         lasted_micros: u64,
     },
     /// A job failed; it is retried at the next flush or stalled write.
     JobFailed {
-        /// What happened.
+        /// Message of the error.
         error: String,
     },
     /// An obsolete file was removed.
@@ -255,19 +255,19 @@ pub enum Event {
 /// Emits the events about a policy that follow an installed step.
 ///
 /// 1. What it decided at that step, if the step was of its own plans.
-/// 2. Its status, if that is not what was `told` last.
-pub fn tell_policy(
+/// 2. Its status, unless it was `reported` last.
+pub fn report_policy(
     keyspace: KeyspaceId,
     decisions: Vec<Decision>,
     status: PolicyStatus,
-    told: &mut PolicyStatus,
+    reported: &mut PolicyStatus,
     emit: &mut dyn FnMut(Event),
 ) {
     for Decision { name, reason: Reason { text, terms }, facts } in decisions {
         emit(Event::Decided { keyspace, decision: name, reason: text, terms, facts });
     }
-    if status != *told {
-        *told = status.clone();
+    if status != *reported {
+        *reported = status.clone();
         let PolicyStatus { capacities, facts } = status;
         emit(Event::PolicyStatus { keyspace, capacities, facts });
     }
@@ -278,7 +278,7 @@ pub fn tell_policy(
 pub struct TraceLine<'a> {
     /// Microseconds since the store was opened; of virtual time in a simulation.
     pub micros: u64,
-    /// What happened.
+    /// The event.
     #[serde(flatten)]
     pub event: &'a Event,
 }

@@ -7,7 +7,8 @@ use terrane_types::{FlushPlan, Group, LevelChange, Plan, Shape, TableInfo};
 /// The greatest length of a policy's state, in bytes.
 pub const MAX_STATE: usize = 64 << 10;
 
-/// What level 0 has of that by which writes wait: runs, or tables over one key, as the policy counts.
+/// Returns the level-0 count compared with the stall limit: runs, or the most tables over one key,
+/// depending on the policy.
 #[must_use]
 pub fn level0_waiting(policy: &dyn Policy, shape: &Shape) -> usize {
     if policy.stalls_by_depth() { shape.level0_depth() } else { shape.level0_runs() }
@@ -32,7 +33,7 @@ pub struct Installed<'a> {
 pub enum Step<'a> {
     /// A memtable became a run of level 0. Flushes during recovery are neither cut nor reported.
     Flush {
-        /// How the memtable was cut.
+        /// Cuts of the memtable.
         plan: &'a FlushPlan,
         /// The run's tables, in key order; none if nothing was left to write.
         tables: &'a [TableInfo],
@@ -72,8 +73,7 @@ pub trait Policy: Send + Sync {
         false
     }
 
-    /// How a memtable that is about to be flushed is cut into the tables of one run, and what filters
-    /// these have.
+    /// Plans the tables of one run, and their filters, for a memtable that is about to be flushed.
     fn flush(&self, context: &PlanContext, sealed: &KeySample) -> FlushPlan {
         let _ = (context, sealed);
         FlushPlan::default()
@@ -125,8 +125,8 @@ pub trait Policy: Send + Sync {
         PolicyStatus::default()
     }
 
-    /// What [`Policy::apply`] decides at this step beyond advancing its counters. Called only while someone
-    /// listens to events, beside `apply` and with the same arguments.
+    /// Returns the decisions of [`Policy::apply`] at this step beyond advancing its counters. Called only
+    /// while someone listens to events, beside `apply` and with the same arguments.
     fn decisions(&self, state: &[u8], installed: &Installed) -> Vec<Decision> {
         let _ = (state, installed);
         Vec::new()

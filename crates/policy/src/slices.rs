@@ -6,8 +6,8 @@
 //! 1. The work left: tables of the range above the bottom with entries of that moment or earlier;
 //!    tables of the bottom from before that moment with tombstones, or with entries that only snapshots
 //!    kept; and later tables of the bottom with entries kept for a snapshot that was released before that
-//!    moment, but not yet when their merge began.
-//! 2. A slice begins at the least key of these and ends where some table starts, so that it holds about
+//!    moment, but not yet when their merge started.
+//! 2. A slice starts at the least key of these and ends where some table starts, so that it holds about
 //!    the target size; a table that extends beyond it counts in proportion to the starts of other
 //!    tables within it.
 //! 3. The slice's tables and all that they overlap below are merged into the bottom: one group. Tables
@@ -32,7 +32,7 @@ const EXCESS_MAX: u64 = 4;
 
 /// A range to compact.
 pub struct Slicing<'a> {
-    /// Whether a table ends before the range begins.
+    /// Whether a table ends before the range starts.
     pub ends_before: &'a dyn Fn(&TableInfo) -> bool,
     /// Whether a table starts after the range ends.
     pub starts_behind: &'a dyn Fn(&TableInfo) -> bool,

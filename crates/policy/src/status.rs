@@ -1,21 +1,21 @@
-//! What a policy reports about itself: the capacities of levels, what it remembers, and what it decided.
+//! Reports of a policy about itself: the capacities of levels, its state, and its decisions.
 //!
 //! All of it is computed from a shape and a stored state when someone asks or listens.
 
 use serde::Serialize;
 use terrane_types::{Of, Reason, Shape, Unit};
 
-/// What a policy allows and remembers at one moment.
+/// Limits and state of a policy at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PolicyStatus {
-    /// What each level may hold, from level 0 down; there may be more of them than levels.
+    /// Capacities of the levels, from level 0 down; there may be more of them than levels.
     pub capacities: Vec<Capacity>,
-    /// What the policy remembers, and what it derives from that and from the tree: counters,
-    /// boundaries, temperatures, phases.
+    /// State of the policy, and facts derived from it and from the tree: counters, boundaries,
+    /// temperatures, phases.
     pub facts: Vec<Fact>,
 }
 
-/// What a level may hold before some of it is compacted.
+/// Content that a level may hold before some of it is compacted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Capacity {
     /// In bytes; `None` if they are not bounded.
@@ -48,20 +48,20 @@ pub fn pending_compaction_bytes(shape: &Shape, capacities: &[Capacity]) -> u64 {
 pub enum Fact {
     /// A number.
     Number {
-        /// What it is, in kebab case: `counter`, `temperature`.
+        /// Its name, in kebab case: `counter`, `temperature`.
         name: &'static str,
-        /// What it is of.
+        /// Its subject.
         of: Of,
         /// The number.
         value: u64,
-        /// What it is measured in.
+        /// Its unit.
         unit: Unit,
     },
     /// A key.
     Key {
-        /// What it is, in kebab case: `boundary`, `cursor`.
+        /// Its name, in kebab case: `boundary`, `cursor`.
         name: &'static str,
-        /// What it is of.
+        /// Its subject.
         of: Of,
         /// The key.
         key: Vec<u8>,
@@ -71,10 +71,10 @@ pub enum Fact {
 /// Something that a policy decided at an installation, other than a plan: a new setting, new boundaries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// What was decided, in kebab case: `tuned`, `bucket-split`.
+    /// Its name, in kebab case: `tuned`, `bucket-split`.
     pub name: &'static str,
     /// Why.
     pub reason: Reason,
-    /// What it was decided on, and the outcome.
+    /// Its grounds, and the outcome.
     pub facts: Vec<Fact>,
 }

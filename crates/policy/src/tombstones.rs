@@ -1,10 +1,10 @@
-//! When a merge may drop a tombstone.
+//! The rule by which a merge may drop a tombstone.
 //!
 //! A tombstone hides older versions of its key. The validator allows no table that overlaps an input
 //! between that input and the destination, so every older version outside the group is below its
 //! destination. A tombstone at or below the oldest snapshot may therefore be dropped if no table below
 //! the destination, other than the group's inputs, spans its key. Inputs of running groups are still
-//! in the shape; the outputs that these will write count, too.
+//! in the shape; the outputs that these will write count.
 //!
 //! The decision holds while the group runs: if the tombstone may be dropped, no other table holds an
 //! older version of the key, and later plans only rearrange existing versions.

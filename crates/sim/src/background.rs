@@ -1,13 +1,13 @@
 //! Background work: flushes and merges, in chunks.
 //!
-//! 1. A free worker takes a part of a merge that has begun, or asks the scheduler for a group: a move
-//!    takes effect at once, a merge begins. It is shared among workers as its plan says, or else among
+//! 1. A free worker takes a part of a merge that has started, or asks the scheduler for a group: a move
+//!    takes effect at once, a merge starts. It is shared among workers as its plan says, or else among
 //!    as many as the options allow, each with at least [`crate::Config::subcompaction_bytes`] to read.
 //!    One flush runs at a time, in addition to the workers.
 //! 2. A job reads and writes chunk by chunk. A chunk is done when the device has transferred it and
 //!    the processor has merged it, whichever is later: reading, merging and writing overlap.
-//! 3. Writes reach flash in the order in which chunks begin. Garbage collection's reads and writes
-//!    take device time, too.
+//! 3. Writes reach flash in the order in which chunks start. Garbage collection's reads and writes
+//!    take device time.
 //! 4. After its last chunk, and when the other parts of its merge are done, a job takes effect:
 //!    outputs enter the tree, inputs leave it (`install.rs`).
 
@@ -117,7 +117,7 @@ impl Simulation {
         let keyspace = KEYSPACE;
         let Reason { text: reason, terms } = reason;
         self.emit(now, || Event::LevelChanged { keyspace, change, reason, terms, observed });
-        self.tell_policy(now);
+        self.report_policy(now);
         Ok(())
     }
 
@@ -163,7 +163,7 @@ impl Simulation {
         self.begin(Work::Flush(plan), 0, outputs, now)
     }
 
-    /// A merge begins; its parts wait for workers.
+    /// A merge starts; its parts wait for workers.
     fn begin_merge(&mut self, task: Task, begun: Time) {
         let inputs = self.tree.inputs(&task.group);
         let reads: u64 = inputs.iter().map(|t| t.info.bytes).sum();
@@ -189,7 +189,7 @@ impl Simulation {
         self.last_merge += 1;
         self.grouped.entry(task.compaction).or_default().merges += 1;
         let merge = self.last_merge;
-        // A part ends where the next begins: what is left of it are its inputs below that key.
+        // A part ends where the next starts: what is left of it are its inputs below that key.
         let ends = keys.iter().copied().map(Some).chain([None]);
         let inputs: Vec<_> = inputs.iter().map(|table| table.entries.clone()).collect();
         let sizes = self.sizes;

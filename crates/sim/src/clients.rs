@@ -2,9 +2,9 @@
 //!
 //! 1. In a closed loop a client takes its next operation when it is done with the last; in an open
 //!    loop operations arrive at a rate, and each waits for the first client that is free. An
-//!    operation's latency begins when it arrives, or in a closed loop when it is taken.
+//!    operation's latency starts when it arrives, or in a closed loop when it is taken.
 //! 2. An operation takes processor time, on cores that it shares ([`crate::cores`]). A write takes
-//!    effect when it begins, unless it stalls: then it waits for background work (`writes.rs`).
+//!    effect when it starts, unless it stalls: then it waits for background work (`writes.rs`).
 //! 3. A read then needs its blocks, one after another; those that are not cached take device time.
 
 use crate::clock::{Thread, Time, nanos, seconds};
@@ -21,11 +21,11 @@ pub(crate) struct Client {
     group: usize,
     step: Step,
     kind: Kind,
-    /// When its operation arrived.
+    /// Arrival of its operation.
     arrived: Time,
 }
 
-/// What a client is at.
+/// Current step of a client.
 #[derive(Clone, Copy)]
 enum Step {
     /// It waits for an operation that arrives later.
@@ -47,7 +47,7 @@ pub(crate) struct Arrivals {
 }
 
 impl Simulation {
-    /// The clients of a phase begin.
+    /// The clients of a phase start.
     pub(crate) fn enter_clients(&mut self, groups: Vec<Clients>) -> Result<(), SimulationError> {
         let now = self.time;
         self.clients = (groups.iter().enumerate())

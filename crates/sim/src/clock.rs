@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Nanoseconds since the simulation began. Integers, so that the order of events never depends on
+/// Nanoseconds since the simulation started. Integers, so that the order of events never depends on
 /// rounding.
 pub(crate) type Time = u64;
 

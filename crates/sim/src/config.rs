@@ -48,7 +48,7 @@ pub struct Config {
     pub key_bytes: u64,
     /// Bytes of a value.
     pub value_bytes: u64,
-    /// How many times smaller a value is in a table than as it is written to memtables and to the log.
+    /// Size of a value as written to memtables and to the log, over its size in a table.
     pub value_compression: f64,
     /// Bytes of a pointer that stands for a value in memtables and tables, while values go to a log that is never
     /// collected, as WiscKey's; 0 for values in tables.
@@ -69,11 +69,11 @@ pub struct Config {
     pub device: Device,
     /// The flash device, if its garbage collection is simulated.
     pub flash: Option<FlashOptions>,
-    /// What the application does.
+    /// Workload of the application.
     pub workload: Workload,
     /// The seed of all random numbers.
     pub seed: u64,
-    /// Operations per window; the report has the throughput of the slowest one, which may begin with
+    /// Operations per window; the report has the throughput of the slowest one, which may start with
     /// any operation of a phase.
     pub window: u64,
     /// Whether the report lists windows, one after the other.
@@ -118,7 +118,7 @@ impl Default for Config {
     }
 }
 
-/// Why a simulation cannot start or continue.
+/// Reason why a simulation cannot start or continue.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SimulationError {
     /// A parameter of the policy is outside its range.

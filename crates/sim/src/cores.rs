@@ -3,7 +3,7 @@
 //! 1. Clients, flushes and merges compute in bursts. While `n` threads compute on `c` cores, each
 //!    advances at the rate `min(1, c / n)`, as under a fair scheduler.
 //! 2. `work` is the processor time that a thread would have received had it computed all along. A burst of
-//!    `b` that begins at `w` ends when that is `w + b`, however the rate changes in between.
+//!    `b` that starts at `w` ends when that is `w + b`, however the rate changes in between.
 //! 3. A thread that waits for the device, for a write stall or for its next operation takes no core.
 
 use crate::clock::{Thread, Time};
@@ -15,10 +15,10 @@ pub(crate) struct Cores {
     /// `c`.
     cores: f64,
     work: f64,
-    /// When `work` was that.
+    /// Time of `work`.
     at: Time,
-    /// When each burst ends, as the bits of `work`, which order like the numbers; then in the order of
-    /// their beginnings.
+    /// End of each burst, as the bits of `work`, which order like the numbers; then in the order of their
+    /// starts.
     bursts: BinaryHeap<Reverse<(u64, u64, Thread)>>,
     begun: u64,
     /// The processor time of all threads so far.
@@ -48,7 +48,7 @@ impl Cores {
         self.at = now;
     }
 
-    /// The processor time that all threads have received until the last burst began or ended.
+    /// The processor time that all threads have received until the last burst started or ended.
     pub(crate) fn busy(&self) -> Time {
         self.busy as Time
     }
@@ -61,7 +61,7 @@ impl Cores {
         self.bursts.push(Reverse((end.to_bits(), self.begun, thread)));
     }
 
-    /// When the next burst ends; [`Time::MAX`] if there is none.
+    /// Returns the end of the next burst; [`Time::MAX`] if there is none.
     pub(crate) fn next(&self) -> Time {
         self.bursts.peek().map_or(Time::MAX, |Reverse((end, ..))| {
             let left = (f64::from_bits(*end) - self.work).max(0.0);
@@ -84,7 +84,7 @@ impl Cores {
 mod tests {
     use super::*;
 
-    /// When bursts end that begin at these times.
+    /// Returns the ends of bursts that start at these times.
     fn ends(cores: usize, bursts: &[(Time, Time)]) -> Vec<Time> {
         let mut processor = Cores::new(cores);
         let mut ends = vec![0; bursts.len()];

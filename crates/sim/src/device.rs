@@ -70,7 +70,7 @@ fn machine(read_speed: f64, write_speed: f64, request_micros: f64) -> Device {
 pub struct DevicePreset {
     /// Its name.
     pub name: &'static str,
-    /// What the paper says about it.
+    /// Statement of the paper about it.
     pub paper: &'static str,
     /// The source of the read and write speeds. The other figures are assumed.
     pub speeds: &'static str,
@@ -129,7 +129,7 @@ impl Device {
         Self::presets().into_iter().find(|p| p.name == name).map(|p| p.device)
     }
 
-    /// How long the transfers take without contention.
+    /// Returns the duration of the transfers without contention.
     fn transfer(&self, read: u64, written: u64) -> Time {
         nanos(read as f64 / self.read_speed + written as f64 / self.write_speed)
     }
@@ -138,7 +138,7 @@ impl Device {
 /// The state of the device.
 pub(crate) struct Queue {
     device: Device,
-    /// When it will have served all requests so far.
+    /// Time at which it will have served all requests so far.
     free: Time,
     /// The time that all of them take.
     busy: Time,

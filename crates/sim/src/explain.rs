@@ -40,7 +40,7 @@ pub enum ReadStep {
         offset: u64,
         /// Its length, in bytes.
         bytes: u64,
-        /// Where it is: `cache` or `vfs`.
+        /// Source of the block: `cache` or `vfs`.
         origin: &'static str,
         /// Bytes to be read from the device for it.
         read: u64,

@@ -3,8 +3,9 @@
 //! 1. Flash is written page by page and erased in *units* of many pages. The host's pages go to its
 //!    open unit, whichever file they belong to: files that are written concurrently are interleaved.
 //! 2. The file system gives each page of a file the lowest free address. A page that is written again at
-//!    its address is invalidated where it was; so are those of a removed file, if the file system tells
-//!    the device (*discard*). Otherwise they are moved about until their addresses are used again.
+//!    its address is invalidated where it was; so are those of a removed file, if the file system
+//!    discards them on the device (*discard*). Otherwise they are moved about until their addresses are
+//!    used again.
 //! 3. When few units are free, garbage collection picks the closed unit with the fewest valid pages
 //!    (the first such; *greedy*), moves these to an open unit of its own, and erases it.
 //! 4. The device has more units than the host can address: *over-provisioning* leaves garbage
@@ -33,7 +34,7 @@ pub struct FlashOptions {
     pub page_bytes: u64,
     /// Pages of an erase unit.
     pub unit_pages: u32,
-    /// Whether the device is told of the pages of removed files.
+    /// Whether the file system discards the pages of removed files.
     pub discard: bool,
 }
 
@@ -65,7 +66,7 @@ impl FlashOptions {
 /// The host's open unit, that of garbage collection, and one in reserve.
 const SPARE_UNITS: u64 = 3;
 
-/// Free units at which garbage collection begins.
+/// Free units at which garbage collection starts.
 const FREE_UNITS: usize = 2;
 
 /// The device is full.
@@ -99,11 +100,11 @@ pub(crate) struct Flash {
     units: Vec<Unit>,
     /// The address of each page on flash, while it is valid.
     owners: Vec<Option<u32>>,
-    /// Where each address is on flash.
+    /// Place of each address on flash.
     places: Vec<Option<Place>>,
     free: VecDeque<u32>,
     files: HashMap<u64, File>,
-    /// Addresses that no file uses any more; all from `unused` on were never used.
+    /// Addresses that no file uses; all from `unused` on were never used.
     released: BinaryHeap<Reverse<u32>>,
     unused: u32,
     /// The open unit of the host, and that of garbage collection.
@@ -243,7 +244,7 @@ impl Flash {
         Ok(())
     }
 
-    /// What is at an address is not needed any more.
+    /// Invalidates the data at an address.
     fn invalidate(&mut self, page: u32) {
         let place = self.places.get_mut(page as usize).and_then(Option::take);
         let Some((unit, place)) = place else { return };

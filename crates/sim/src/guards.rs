@@ -1,8 +1,8 @@
 //! PebblesDB's guards: a level of several runs, cut at keys, whose merges leave the next level as it is.
 //!
-//! 1. **Guards.** One of so many keys, by its hash, is a guard of level 1 and of all deeper ones; each level has
+//! 1. **Guards.** One of `keys` keys, by its hash, is a guard of level 1 and of all deeper ones; each level has
 //!    `ratio` times the guards of the one above. Every key that is written is looked at.
-//! 2. **Level 0**, at so many runs, is merged and cut at the guards of level 1.
+//! 2. **Level 0**, at its trigger, is merged and cut at the guards of level 1.
 //! 3. **A guard** of a level with more tables than it may have sends them down: they are merged, cut at the guards of
 //!    the next level, and put above what is there. What spans several guards, since these are younger, takes
 //!    their tables along.
@@ -30,9 +30,9 @@ use terrane_policy::{
     expecting = "an object with parameters of guards, or {}"
 )]
 pub struct Guards {
-    /// One of so many keys is a guard of level 1.
+    /// One of this number of keys is a guard of level 1.
     pub keys: u64,
-    /// How many times the guards of a level the next one has.
+    /// Guards of a level over those of the one above.
     pub ratio: u64,
     /// Tables that a guard may have.
     pub tables: usize,
@@ -63,7 +63,7 @@ fn records(state: &[u8]) -> impl Iterator<Item = (&[u8; 8], usize)> {
 /// Tables of a level that go down together.
 type Set<'a> = Vec<&'a Arc<TableInfo>>;
 
-/// What is due of a level: at a score of 1 or more.
+/// Work due in a level: at a score of 1 or more.
 struct Due<'a> {
     level: usize,
     score: f64,

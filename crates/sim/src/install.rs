@@ -95,7 +95,7 @@ impl Simulation {
         let through = memtable.entries.last().map_or(0, |e| e.seq());
         let (tables, Reason { text: reason, terms }, keyspace) = (infos, plan.reason, KEYSPACE);
         self.emit(now, || Event::Flushed { keyspace, run, tables, reason, terms, through });
-        self.tell_policy(now);
+        self.report_policy(now);
         Ok(())
     }
 
@@ -134,20 +134,20 @@ impl Simulation {
             self.meters.compacted(grouped);
             self.emit(now, || Event::CompactionEnded { compaction });
         }
-        self.tell_policy(now);
+        self.report_policy(now);
         self.observe(now);
         Ok(())
     }
 
     /// After a step: how much waits in level 0 and to be compacted, what the policy decided, and its status if that has
     /// changed.
-    pub(crate) fn tell_policy(&mut self, now: Time) {
+    pub(crate) fn report_policy(&mut self, now: Time) {
         self.level0_waiting = self.scheduler.level0_waiting(self.tree.shape());
         if self.config.counts_pending_bytes() {
             self.pending_bytes = self.scheduler.pending_bytes(self.tree.shape());
         }
         let Some(listener) = &mut self.listener else { return };
         let mut emit = |event: Event| listener(micros(now), &event);
-        self.scheduler.tell_policy(self.tree.shape(), &mut emit);
+        self.scheduler.report_policy(self.tree.shape(), &mut emit);
     }
 }

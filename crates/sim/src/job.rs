@@ -1,6 +1,6 @@
-//! What a thread flushes or merges, chunk by chunk.
+//! Flushes and merges of a thread, chunk by chunk.
 //!
-//! The outputs of a job are known when it begins; its duration is that of its chunks. Each chunk reads
+//! The outputs of a job are known when it starts; its duration is that of its chunks. Each chunk reads
 //! and writes the same share of the job's total, into one file after another.
 //!
 //! A merge is one job, or is shared among several workers: each merges the keys of its *part* into
@@ -19,7 +19,7 @@ pub(crate) enum Work {
     Part(u64, usize),
 }
 
-/// A merge, from its beginning until it takes effect.
+/// A merge, from its start until it takes effect.
 pub(crate) struct Merge {
     pub(crate) task: Task,
     pub(crate) begun: Time,
@@ -69,7 +69,7 @@ impl Chunk {
 pub(crate) struct Job {
     pub(crate) work: Work,
     pub(crate) outputs: Vec<Table>,
-    /// When the device has transferred the current chunk.
+    /// Time at which the device has transferred the current chunk.
     pub(crate) transferred: Time,
     /// Total bytes to read.
     reads: u64,

@@ -144,7 +144,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn tables_end_between_prefixes_where_they_and_what_is_left_are_large_enough(
+        fn tables_end_between_prefixes_if_they_and_the_rest_are_large(
             keys in prop::collection::btree_set(0u64..300, 1..60),
             least_bytes in 1u64..40,
             target_file_bytes in 40u64..80,

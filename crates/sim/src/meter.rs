@@ -77,7 +77,7 @@ impl Sums {
     }
 }
 
-/// What the groups of a compaction came to.
+/// Figures of a compaction's groups.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Grouped {
     pub(crate) merges: u64,
@@ -129,11 +129,11 @@ pub(crate) struct Merged {
     pub(crate) level: usize,
     pub(crate) tables: u64,
     pub(crate) bytes: u64,
-    /// From its beginning until it took effect.
+    /// From its start until it took effect.
     pub(crate) time: Time,
 }
 
-/// What the machine has to do with the figures.
+/// Parts of the machine that figures need.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Machine {
     pub(crate) workers: usize,
@@ -197,7 +197,7 @@ impl Levels {
 struct Meter {
     sums: Sums,
     begun: Time,
-    /// The machine when it began.
+    /// The machine when it started.
     machine: Machine,
     runs: Gauge,
     tables: Gauge,
@@ -322,10 +322,10 @@ fn amplified(bytes: u64, of: u64) -> Option<f64> {
     (of > 0).then(|| per(bytes as f64, of as f64))
 }
 
-/// The last operations of the phase, for windows that begin with any of them.
+/// The last operations of the phase, for windows that start with any of them.
 #[derive(Debug, Default)]
 struct Recent {
-    /// When operations were done, and before them when the first window began.
+    /// Ends of operations, after the start of the first window.
     done: VecDeque<Time>,
 }
 
@@ -348,8 +348,7 @@ pub(crate) struct Meters {
     /// Operations per window.
     length: u64,
     recent: Recent,
-    /// What was counted when the window of the timeline began, when that was, and how long workers had
-    /// merged until then.
+    /// Counts at the start of the timeline's window, its time, and the time of merging until then.
     window: (Sums, Time, f64),
 }
 

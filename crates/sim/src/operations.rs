@@ -19,7 +19,7 @@ pub enum Operation {
     Scan {
         /// The key.
         from: u64,
-        /// How many.
+        /// Number of entries.
         entries: u64,
     },
     /// Reads the key of this number, then writes it.
@@ -32,7 +32,7 @@ pub struct Operations {
     keys: Keys,
     /// Operations of the phase that no client has reserved.
     left: u64,
-    /// Phases that are still to begin.
+    /// Phases that are still to start.
     phases: std::vec::IntoIter<Phase>,
     groups: Vec<Group>,
 }
@@ -50,7 +50,7 @@ struct Keys {
     inserted: u64,
 }
 
-/// What clients that are alike draw from.
+/// Source of the operations of like clients.
 struct Group {
     clients: Clients,
     /// The shares of the mix, as cumulative sums.
@@ -90,7 +90,7 @@ struct Ranges {
 const LOAD: &str = "load";
 
 impl Operations {
-    /// The operations of a workload; the first phase has not begun.
+    /// The operations of a workload; the first phase has not started.
     #[must_use]
     pub fn new(workload: &Workload, seed: u64) -> Self {
         let loader = Clients {
@@ -123,7 +123,7 @@ impl Operations {
         self.phases.next()
     }
 
-    /// Begins a phase.
+    /// Starts a phase.
     pub(crate) fn begin(&mut self, phase: &Phase) {
         self.left = phase.operations;
         let group = |clients: &Clients| Group::new(clients.clone(), phase.operations);

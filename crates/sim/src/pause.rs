@@ -6,7 +6,7 @@
 //! 3. The next merge is planned while others run, to know whether it is one of level 0.
 //!
 //! What SILK has beyond that is left out: more bandwidth for deeper merges while clients have little to do, and
-//! a merge of level 1 given up for one of level 0 that needs its tables. That one waits here, while the other goes on.
+//! a merge of level 1 given up for one of level 0 that needs its tables. That one waits here.
 
 use crate::clock::Time;
 use crate::config::SimulationError;

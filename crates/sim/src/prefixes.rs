@@ -6,7 +6,7 @@ use crate::workload::KeyPrefixes;
 /// Bits of a key below its prefix of two bytes.
 const REST: u32 = 48;
 
-/// Where the part of each prefix begins in the key space, ascending.
+/// Start of each prefix's part of the key space, ascending.
 pub(crate) struct Prefixes {
     begins: Vec<u64>,
 }

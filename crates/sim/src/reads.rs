@@ -1,4 +1,4 @@
-//! What reads find, and which blocks they touch.
+//! Results of reads, and the blocks that they touch.
 //!
 //! **Point read.** Memtables, then runs, newest first. In a run at most one table can hold the key.
 //! If it does, one block is read and the search ends. If it does not, the filter passes the key with
@@ -27,7 +27,8 @@ pub(crate) type Block = (TableId, u64);
 /// The log of values, by the number of a table that there never is.
 const VALUE_LOG: TableId = TableId(u64::MAX);
 
-/// The block of the log of values that has an entry's: it has so many entries, in the order of writes.
+/// Returns the block of the log of values that has an entry's: it has `per_block` entries, in the order of
+/// writes.
 pub(crate) fn value_block(entry: Entry, per_block: u64) -> Block {
     (VALUE_LOG, entry.seq() / per_block)
 }
@@ -65,7 +66,7 @@ pub(crate) fn runs(tree: &Tree) -> impl Iterator<Item = (usize, &Run)> {
     levels.flat_map(|(at, level)| level.runs.iter().map(move |run| (at, run)))
 }
 
-/// What a point read meets in a run, if one of its tables covers the key.
+/// Probes a run in a point read, if one of its tables covers the key.
 pub(crate) fn probe(
     tree: &Tree,
     level: usize,

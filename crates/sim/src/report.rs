@@ -51,7 +51,7 @@ pub struct LevelReport {
 /// Latencies of the operations of one kind, or durations, in seconds. Quantiles are at most 2 % too large.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Latency {
-    /// How many operations.
+    /// Number of operations.
     pub count: u64,
     /// Their mean.
     pub mean: f64,
@@ -68,17 +68,17 @@ pub struct Latency {
 /// The merges that took from one level into the next, or within it, by its number at the time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct MergeFigures {
-    /// How many.
+    /// Number of values.
     pub count: u64,
     /// Tables that each read.
     pub input_tables: Distribution,
     /// Their bytes.
     pub input_bytes: Distribution,
-    /// Microseconds from its beginning until it took effect.
+    /// Microseconds from its start until it took effect.
     pub micros: Distribution,
 }
 
-/// How something is distributed over compactions or tables. Quantiles are at most 2 % too large.
+/// Distribution over compactions or tables. Quantiles are at most 2 % too large.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Distribution {
     /// The mean.
@@ -103,8 +103,8 @@ pub struct Distribution {
     pub max: u64,
 }
 
-/// What happened in a level over a period, by the level's number at the time: it changes when a level is
-/// added or dropped above.
+/// Figures of a level over a period, by the level's number at the time: it changes when a level is added
+/// or dropped above.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LevelFigures {
     /// Bytes that merges wrote into it.
@@ -205,7 +205,7 @@ pub struct Figures {
     pub compaction_seconds: f64,
     /// Bytes that merges wrote for each of these seconds.
     pub compaction_throughput: f64,
-    /// How long merges took, from their beginning until they took effect; none if there were none.
+    /// Duration of merges, from the start until they took effect; none without merges.
     pub merge_seconds: Option<Latency>,
     /// Groups that only moved tables.
     pub trivial_moves: u64,
@@ -225,7 +225,7 @@ pub struct Figures {
     pub latencies: BTreeMap<Kind, Latency>,
     /// Operations per second.
     pub throughput_mean: f64,
-    /// Those of the slowest window, which may begin with any operation; of all operations where there
+    /// Those of the slowest window, which may start with any operation; of all operations where there
     /// are fewer.
     pub throughput_worst_window: f64,
     /// Time in which writes were stalled.
@@ -241,7 +241,7 @@ pub struct Figures {
 /// A window of consecutive operations.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Window {
-    /// When it ended.
+    /// End of the phase.
     pub seconds: f64,
     /// Operations so far.
     pub operations: u64,

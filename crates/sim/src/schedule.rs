@@ -1,7 +1,7 @@
 //! Scheduling: the only module that knows the interface of policies.
 //!
 //! It schedules in the same order as the engine:
-//! 1. Groups of compactions that have begun are handed out first.
+//! 1. Groups of compactions that have started are handed out first.
 //! 2. Then the policy is asked for a plan, once per change of the tree ([`propose`]).
 
 use crate::entry::Entry;
@@ -9,7 +9,7 @@ use crate::guards::Guards;
 use crate::trace::KEYSPACE;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use terrane_policy::event::{Event, tell_policy};
+use terrane_policy::event::{Event, report_policy};
 use terrane_policy::{
     Action, BadOption, Compaction, Decision, FilterBits, FlushPlan, Group, Installed, KeySample,
     LevelChange, MAX_STATE, Observed, Order, Plan, PlanContext, Policy, PolicyOptions,
@@ -20,18 +20,18 @@ use terrane_policy::{
 /// The size of the key sample of a memtable that a flush planner receives.
 const SAMPLE_KEYS: usize = 256;
 
-/// A compaction that has begun.
+/// A compaction that has started.
 struct Begun {
     number: u64,
     order: Order,
     reason: String,
     /// Whether the policy made the plan, not the fallback.
     own: bool,
-    /// Groups that have not begun.
+    /// Groups that have not started.
     waiting: VecDeque<Arc<Group>>,
-    /// What the policy was given, until the first group is installed.
-    untold: Observed,
-    /// Groups that are not installed, including those that have not begun.
+    /// Observations given to the policy, until the first group is installed.
+    unreported: Observed,
+    /// Groups that are not installed, including those that have not started.
     open: Vec<Arc<Group>>,
 }
 
@@ -76,7 +76,7 @@ impl Situation<'_> {
 enum Planned {
     /// Nothing to do.
     Nothing,
-    /// A compaction has begun, or was refused.
+    /// A compaction has started, or was refused.
     Again,
     /// A level is added or dropped.
     Reshape(Reshape, Observed),
@@ -86,7 +86,7 @@ enum Planned {
 pub(crate) struct Scheduler {
     policy: Box<dyn Policy>,
     state: Vec<u8>,
-    /// What the policy is, if it is guards.
+    /// The guards, if they are the policy.
     guards: Option<Guards>,
     l0_stop_trigger: usize,
     filter_bits: FilterBits,
@@ -96,14 +96,14 @@ pub(crate) struct Scheduler {
     unplanned: bool,
     /// Plans refused in a row.
     refused: u32,
-    /// The operations observed since the last plan began.
+    /// The operations observed since the last plan started.
     observed: Observed,
-    /// What the policy decided at the last step, until that is reported.
+    /// Decisions of the policy at the last step, until they are reported.
     decisions: Vec<Decision>,
     /// The length of a state that was too long, until that is reported.
     refused_state: Option<usize>,
     /// The policy's status that was reported last.
-    status_told: PolicyStatus,
+    status_reported: PolicyStatus,
 }
 
 impl Scheduler {
@@ -132,11 +132,11 @@ impl Scheduler {
             observed: Observed::default(),
             decisions: Vec::new(),
             refused_state: None,
-            status_told: PolicyStatus::default(),
+            status_reported: PolicyStatus::default(),
         })
     }
 
-    /// Gives the store another policy, which takes the tree as it is. Compactions that have begun go on
+    /// Gives the store another policy, which takes the tree as it is. Compactions that have started continue
     /// to their ends, as what it did not plan.
     pub(crate) fn set_policy(
         &mut self,
@@ -170,7 +170,7 @@ impl Scheduler {
         self.read(tables, self.observed.range_reads)
     }
 
-    /// Counts the tables that a read of some kind came to, the last of so many.
+    /// Counts the tables that a read of some kind came to, the last of `reads`.
     fn read(&mut self, tables: impl IntoIterator<Item = TableId>, reads: u64) -> bool {
         if !self.policy.watches_reads() {
             return false;
@@ -201,8 +201,8 @@ impl Scheduler {
         self.policy.name()
     }
 
-    /// How a memtable of this many entries and bytes is cut into the tables of its run; `written` are
-    /// the entries that remain, in order.
+    /// Cuts a memtable of this many entries and bytes into the tables of its run; `written` are the
+    /// entries that remain, in order.
     pub(crate) fn flush(
         &self,
         mut situation: Situation,
@@ -322,7 +322,7 @@ impl Scheduler {
         });
         let open: Vec<_> = groups.into_iter().map(Arc::new).collect();
         let waiting = open.iter().cloned().collect();
-        self.begun.push(Begun { number, order, reason, own, waiting, untold: observed, open });
+        self.begun.push(Begun { number, order, reason, own, waiting, unreported: observed, open });
     }
 
     fn running(&self) -> Running {
@@ -334,7 +334,7 @@ impl Scheduler {
         Running { compactions: compactions.collect() }
     }
 
-    /// The tombstone rule for a group that begins.
+    /// The tombstone rule for a group that starts.
     pub(crate) fn tombstones(&self, shape: &Shape, group: &Group) -> TombstoneRule {
         TombstoneRule::new(shape, &self.running(), group)
     }
@@ -347,7 +347,7 @@ impl Scheduler {
         self.unplanned = true;
     }
 
-    /// What level 0 has of that by which writes wait.
+    /// Returns the level-0 count that stalls writes.
     pub(crate) fn level0_waiting(&self, shape: &Shape) -> usize {
         level0_waiting(&*self.policy, shape)
     }
@@ -359,13 +359,13 @@ impl Scheduler {
     }
 
     /// Reports what the policy decided at the last step, and its status if that has changed.
-    pub(crate) fn tell_policy(&mut self, shape: &Shape, emit: &mut dyn FnMut(Event)) {
+    pub(crate) fn report_policy(&mut self, shape: &Shape, emit: &mut dyn FnMut(Event)) {
         if let Some(bytes) = self.refused_state.take() {
             emit(Event::PolicyStateRefused { keyspace: KEYSPACE, bytes });
         }
         let decisions = std::mem::take(&mut self.decisions);
         let status = self.policy.status(shape, &self.state);
-        tell_policy(KEYSPACE, decisions, status, &mut self.status_told, emit);
+        report_policy(KEYSPACE, decisions, status, &mut self.status_reported, emit);
     }
 
     fn keep(&mut self, state: Vec<u8>) {
@@ -404,7 +404,7 @@ impl Scheduler {
             }
         }
         if compaction.own {
-            let observed = std::mem::take(&mut compaction.untold);
+            let observed = std::mem::take(&mut compaction.unreported);
             self.remember(before, &observed, Step::Group { group, outputs, ends });
         } else {
             self.keep(self.policy.readopt(&self.state, after));

@@ -1,4 +1,4 @@
-//! How a merge is shared among workers: the parts of its inputs.
+//! Shares of a merge among workers: the parts of its inputs.
 
 use crate::entry::{Entry, Sizes};
 use crate::tree::Table;
@@ -59,7 +59,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn parts_hold_all_entries_once_and_are_even_up_to_a_histogram_point(
+        fn parts_hold_all_entries_once_and_evenly_to_a_histogram_point(
             tables in prop::collection::vec(
                 prop::collection::btree_map(0u64..100_000, any::<bool>(), 1..400), 1..5),
             count in 1u64..20,

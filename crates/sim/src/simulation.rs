@@ -40,13 +40,13 @@ const GROWN_BUFFERS: u64 = 32;
 /// The name of the phases in which the tree becomes idle.
 pub(crate) const WAIT: &str = "wait-until-idle";
 
-/// What goes on.
+/// Current activity.
 enum Stage {
-    /// Nothing yet, or nothing any more.
+    /// Nothing yet, or nothing.
     Between,
     /// A phase.
     Phase,
-    /// The tree becomes idle; then this phase begins, if there is one.
+    /// The tree becomes idle; then this phase starts, if there is one.
     Settling(Option<Phase>),
 }
 
@@ -68,11 +68,11 @@ pub struct Simulation {
     /// Operations done.
     pub(crate) completed: u64,
     pub(crate) stalled: Stalled,
-    /// What level 0 has of that by which writes wait.
+    /// Level-0 count that stalls writes.
     pub(crate) level0_waiting: usize,
     /// Bytes that wait to be compacted, if writes depend on that.
     pub(crate) pending_bytes: u64,
-    /// Until when writes that are slowed down take.
+    /// Time until which writes are slowed down.
     pub(crate) delayed_until: Time,
     pub(crate) memory: Memory,
     pub(crate) tree: Tree,
@@ -83,7 +83,7 @@ pub struct Simulation {
     pub(crate) last_job: u64,
     pub(crate) merges: BTreeMap<u64, Merge>,
     pub(crate) last_merge: u64,
-    /// What the groups of each compaction have come to so far.
+    /// Figures of each compaction's groups so far.
     pub(crate) grouped: BTreeMap<u64, Grouped>,
     /// Parts of merges that no worker has taken.
     pub(crate) parts: VecDeque<Part>,
@@ -105,7 +105,7 @@ pub struct Simulation {
     pub(crate) live: BitSet,
     pub(crate) meters: Meters,
     phases: Vec<PhaseReport>,
-    /// Whether the first phase has begun.
+    /// Whether the first phase has started.
     begun: bool,
     /// The name of the current phase.
     phase: String,
@@ -205,7 +205,7 @@ impl Simulation {
         self.go(operations, nanos(at))
     }
 
-    /// Gives the store another policy at this moment: compactions that have begun go on to their ends.
+    /// Gives the store another policy at this moment: compactions that have started continue to their ends.
     ///
     /// # Errors
     /// A parameter of the policy is outside its range, or as [`Simulation::advance`].
@@ -213,7 +213,7 @@ impl Simulation {
         self.scheduler.set_policy(options, self.tree.shape())?;
         let (keyspace, policy, now) = (KEYSPACE, options.clone(), self.time);
         self.emit(now, || Event::PolicyChanged { keyspace, policy });
-        self.tell_policy(now);
+        self.report_policy(now);
         self.dispatch(now)?;
         self.resume_writes(now)
     }
@@ -274,7 +274,7 @@ impl Simulation {
         }
     }
 
-    /// Begins what follows a phase.
+    /// Starts what follows a phase.
     fn begin_next(&mut self) -> Result<(), SimulationError> {
         match self.operations.next_phase() {
             Some(phase) if !phase.wait_until_idle => self.begin_phase(phase),

@@ -1,4 +1,4 @@
-//! How a simulated store appears in events.
+//! Events of a simulated store.
 
 use terrane_types::KeyspaceId;
 

@@ -21,11 +21,11 @@ pub struct Workload {
     pub load_rate: f64,
     /// Keys that operations choose from, if greater than the number inserted.
     pub keys: u64,
-    /// Where the keys lie.
+    /// Order of the keys.
     pub order: KeyOrder,
-    /// The prefixes that keys begin with, if they share some.
+    /// The prefixes that keys start with, if they share some.
     pub prefixes: Option<KeyPrefixes>,
-    /// What follows.
+    /// Phases after the load.
     pub phases: Vec<Phase>,
 }
 
@@ -62,7 +62,7 @@ impl Workload {
         mixes.into_iter().any(|mix| mix.read + mix.read_missing + mix.read_modify_write > 0.0)
     }
 
-    /// Has keys loaded and operations run at this many per second; 0 for as fast as possible.
+    /// Limits loads and operations to this many per second; 0 for no limit.
     #[must_use]
     pub fn at_rate(mut self, rate: f64) -> Workload {
         self.load_rate = rate;
@@ -83,11 +83,11 @@ impl Workload {
 pub struct Phase {
     /// Its name in the report.
     pub name: String,
-    /// Whether it begins once the memtable is flushed and compactions have nothing left to do.
+    /// Whether it starts once the memtable is flushed and compactions have nothing left to do.
     pub wait_until_idle: bool,
     /// Operations of all its clients together.
     pub operations: u64,
-    /// Who runs at the same time.
+    /// Clients that run at the same time.
     pub clients: Vec<Clients>,
 }
 
@@ -111,13 +111,13 @@ impl Default for Phase {
     expecting = "clients as an object"
 )]
 pub struct Clients {
-    /// How many.
+    /// Number of clients.
     pub count: usize,
     /// Operations that arrive per second for all of them (an *open loop*: an operation waits until one
-    /// of them is free, and its latency begins when it arrives); 0 if each client starts its next
+    /// of them is free, and its latency starts when it arrives); 0 if each client starts its next
     /// operation when it is done with the last (a *closed loop*).
     pub rate: f64,
-    /// How operations arrive at a rate.
+    /// Arrivals of operations at a rate.
     pub arrivals: Arrivals,
     /// Their mix of operations.
     pub mix: Mix,
@@ -143,7 +143,7 @@ impl Default for Clients {
     }
 }
 
-/// How operations arrive in an open loop.
+/// Arrivals of operations in an open loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrivals {
@@ -153,7 +153,7 @@ pub enum Arrivals {
     Poisson,
 }
 
-/// Where consecutively numbered keys lie in the key space.
+/// Places of consecutively numbered keys in the key space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KeyOrder {
@@ -166,7 +166,7 @@ pub enum KeyOrder {
     Skewed,
 }
 
-/// Prefixes of two bytes, each followed by what tells its keys apart. The order of keys stays what it is.
+/// Prefixes of two bytes, each followed by the rest of its keys. The order of keys stays what it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(
     default,
@@ -175,9 +175,9 @@ pub enum KeyOrder {
     expecting = "an object with a count and an exponent"
 )]
 pub struct KeyPrefixes {
-    /// How many there are.
+    /// Number of prefixes.
     pub count: u64,
-    /// How uneven they are: the k-th has a share of the keys in proportion to `k^-exponent`; 0 for equal
+    /// Skew of prefixes: the k-th has a share of the keys in proportion to `k^-exponent`; 0 for equal
     /// shares.
     pub exponent: f64,
 }
@@ -291,7 +291,7 @@ pub enum Choice {
 pub struct WorkloadPreset {
     /// Its name.
     pub name: &'static str,
-    /// What it does.
+    /// Sentence about it.
     pub summary: &'static str,
     /// The workload; nonzero keys, load and operations are placeholders that [`Self::at`] replaces.
     #[serde(skip)]

@@ -23,7 +23,7 @@ use terrane_types::Stall;
 pub(crate) struct Stalled {
     writes: VecDeque<(usize, Operation)>,
     cause: Option<(Stall, Time)>,
-    told: Time,
+    reported: Time,
 }
 
 impl Stalled {
@@ -54,16 +54,16 @@ impl Simulation {
     }
 
     fn begin_stall(&mut self, reason: Stall, now: Time) {
-        self.stalled.told = now;
+        self.stalled.reported = now;
         self.emit(now, || Event::Stalled { reason });
     }
 
     fn end_stall(&mut self, reason: Stall, now: Time) {
-        let lasted_micros = micros(now - self.stalled.told);
+        let lasted_micros = micros(now - self.stalled.reported);
         self.emit(now, || Event::StallEnded { reason, lasted_micros });
     }
 
-    /// Why a write would stall.
+    /// Returns the reason why a write would stall.
     fn blocked(&self) -> Option<Stall> {
         if self.memory.sealed.len() >= self.config.max_immutable_memtables {
             Some(Stall::Memtables)

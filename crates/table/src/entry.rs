@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_compared_whole_wherever_they_differ_and_however_long_they_are() {
+    fn keys_are_compared_whole_at_any_length_and_difference() {
         let whole: Vec<u8> = (0..20).collect();
         let mut keys: Vec<Vec<u8>> = (0..=whole.len()).map(|len| whole[..len].to_vec()).collect();
         for len in [3, 8, 9, 16, 20] {

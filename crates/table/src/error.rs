@@ -8,12 +8,12 @@ pub use terrane_types::{Corruption, Stall};
 /// The result of a call to the store.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a call failed: [`kind`](Error::kind) tells. It is one pointer, so that results stay small and
-/// errors can be told twice.
+/// Error of a call; [`kind`](Error::kind) has the details. It is one pointer, so that results stay small
+/// and errors can be cloned.
 #[derive(Clone)]
 pub struct Error(Arc<ErrorKind>);
 
-/// What went wrong.
+/// Kind of an error.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -51,7 +51,7 @@ pub enum ErrorKind {
     /// An earlier write to the log failed, and what it left there is unknown. Reopen the store.
     #[error("the log is closed after a failed write ({0}); reopen the store")]
     Poisoned(Error),
-    /// A background job panicked, and what it left in memory is unknown. Reads go on; reopen the store to
+    /// A background job panicked, and what it left in memory is unknown. Reads continue; reopen the store to
     /// write.
     #[cfg(not(target_arch = "wasm32"))]
     #[error("{0}")]
@@ -62,7 +62,7 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// What went wrong.
+    /// Returns the kind of the error.
     #[must_use]
     pub fn kind(&self) -> &ErrorKind {
         &self.0
@@ -74,7 +74,7 @@ impl Error {
         matches!(self.kind(), ErrorKind::NoSpace(_))
     }
 
-    /// What the operating system or browser said, if an I/O operation failed.
+    /// Returns the kind of the operating system's or browser's error, if an I/O operation failed.
     #[must_use]
     pub fn io_kind(&self) -> Option<io::ErrorKind> {
         match self.kind() {
@@ -94,7 +94,7 @@ impl Error {
         }
     }
 
-    /// What went wrong, with its details to keep.
+    /// Takes the kind of the error, with its details.
     #[must_use]
     pub fn into_kind(self) -> ErrorKind {
         Arc::unwrap_or_clone(self.0)
@@ -143,7 +143,7 @@ impl From<Corruption> for Error {
     }
 }
 
-/// What is closed.
+/// The closed thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Closed {
     /// The store.
@@ -185,8 +185,8 @@ pub struct IoFailure {
     pub source: Arc<io::Error>,
 }
 
-/// What the system says. A browser's errors have a [`Message`], so that the words for all kinds, which the
-/// standard library has, need not be loaded there.
+/// Message of the system. A browser's errors have a [`Message`], so that the words for all kinds, which
+/// the standard library has, need not be loaded there.
 struct Cause<'a>(&'a io::Error);
 
 impl fmt::Display for Cause<'_> {
@@ -223,7 +223,7 @@ impl std::error::Error for Message {}
 pub struct NoSpace {
     /// The file that could not grow.
     pub file: String,
-    /// How many bytes were to be written; 0 if unknown.
+    /// Number of bytes that the write needed; 0 if unknown.
     pub wanted: u64,
 }
 
@@ -272,7 +272,7 @@ pub struct JobPanicked {
 pub struct NoStore {
     /// The directory, file or OPFS name.
     pub place: String,
-    /// What was found instead.
+    /// Content found instead.
     pub why: String,
 }
 
@@ -284,9 +284,9 @@ pub struct NoStore {
 pub struct NewerFormat {
     /// The file it is in.
     pub file: String,
-    /// What this release does not know: a version, a feature, a kind of file or entry.
+    /// Unknown part: a version, a feature, a kind of file or entry.
     pub found: String,
-    /// What this release knows.
+    /// Known versions or features of this release.
     pub supported: String,
 }
 
@@ -296,7 +296,7 @@ pub struct NewerFormat {
 pub struct Busy {
     /// The store.
     pub place: String,
-    /// Who holds it, if known.
+    /// Holder of the store, if known.
     pub holder: String,
 }
 
@@ -306,9 +306,9 @@ pub struct Busy {
 pub struct InvalidArgument {
     /// The argument.
     pub what: &'static str,
-    /// What is allowed.
+    /// Allowed value.
     pub expected: String,
-    /// What was given.
+    /// Given value.
     pub found: String,
 }
 
@@ -328,8 +328,8 @@ impl Error {
         }
     }
 
-    /// An earlier failure, `cause`, left bytes in the log of which nothing is known. A panic says itself
-    /// what is to be done.
+    /// An earlier failure, `cause`, left bytes in the log of which nothing is known. A panic says itself the
+    /// remedy.
     #[cold]
     #[must_use]
     pub fn poisoned(cause: &Error) -> Self {

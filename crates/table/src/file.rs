@@ -31,7 +31,7 @@ pub trait File: Send + Sync {
         None
     }
     /// The bytes of the whole file, memory-mapped, if that is allowed and the system can. For a file that does
-    /// not change any more.
+    /// not change.
     #[cfg(not(target_arch = "wasm32"))]
     fn mapped(&self) -> Option<&[u8]> {
         None
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_no_special_kind_is_allocated_by_its_length_which_never_shrinks() {
+    fn an_ordinary_file_is_allocated_by_length_and_never_shrinks() {
         let file = Length(Mutex::new(0));
         assert!(file.is_empty().unwrap());
         for (wanted, found) in [(9, 9), (4, 9), (9, 9), (12, 12)] {
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_takes_or_has_fewer_bytes_is_an_error_with_both_counts() {
+    fn a_file_that_takes_or_has_fewer_bytes_reports_both_counts() {
         let file = Length(Mutex::new(0));
         assert!(read_exact_at(&file, &mut [], 3).is_ok() && write_all_at(&file, &[], 3).is_ok());
         let read = read_exact_at(&file, &mut [0; 5], 3).map_err(Error::into_kind);

@@ -55,7 +55,7 @@ fn transfer(db: &Db, accounts: &Keyspace, history: &Keyspace, n: u64) -> Result<
     Ok(())
 }
 
-/// What all accounts held at the moment of the snapshot.
+/// Returns the total of all accounts at the moment of the snapshot.
 fn sum(snapshot: &Snapshot, accounts: &Keyspace) -> Result<u64> {
     snapshot.scan(accounts, ..)?.map(|row| Ok(balance(Some(row?.1)))).sum()
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use terrane::policy::{Action, Compaction, Destination, Group, Plan, PlanContext, Policy};
 use terrane::{Db, Durability, Event, Options};
 
-/// Rewrites the whole tree as one run whenever so many runs wait in level 0: reads are cheap, and
-/// writes dear.
+/// Rewrites the whole tree as one run whenever level 0 has this number of runs: reads are cheap,
+/// and writes dear.
 struct AllInOne {
     runs: usize,
 }

@@ -216,18 +216,18 @@ pub type Entry<'a> = (Kind, KeyspaceId, &'a [u8], &'a [u8]);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("bad batch entry at byte {offset}: expected {expected}, found {found}")]
 pub struct BatchDamage {
-    /// Where the entry begins, in bytes from the first entry.
+    /// Offset of the entry, in bytes from the first entry.
     pub offset: usize,
-    /// What the next field of the entry should be.
+    /// Expected content of the next field.
     pub expected: &'static str,
-    /// What is there.
+    /// Content found there.
     pub found: String,
     /// The entry's kind, if this release does not know it: a later one wrote it.
     pub newer: Option<u8>,
 }
 
 impl BatchDamage {
-    /// The failure to read a batch that begins at `offset` of `file`.
+    /// The failure to read a batch that starts at `offset` of `file`.
     #[cold]
     pub fn within(self, file: &str, offset: u64) -> Error {
         match self.newer {
@@ -255,7 +255,7 @@ pub struct Entries<'a> {
 }
 
 impl Entries<'_> {
-    /// Where the next entry begins, in bytes from the first one.
+    /// Returns the offset of the next entry, in bytes from the first one.
     fn offset(&self) -> usize {
         self.total - self.rest.rest().len()
     }
@@ -278,7 +278,7 @@ impl<'a> Iterator for Entries<'a> {
     }
 }
 
-/// Takes one entry. Where it begins, an error leaves to the caller.
+/// Takes one entry. Where it starts, an error leaves to the caller.
 #[cfg_attr(not(target_arch = "wasm32"), inline)]
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 fn entry<'a>(from: &mut Decoder<'a>) -> Result<Entry<'a>, BatchDamage> {
@@ -349,7 +349,7 @@ mod tests {
             let read: Vec<Entry<'_>> = batch.iter().map(Result::unwrap).collect();
             prop_assert_eq!(&read, &written);
 
-            // Cut anywhere, what comes back is a prefix, then at most one damage.
+            // Cut anywhere, what returns is a prefix, then at most one damage.
             let short = &batch.bytes()[..cut.index(batch.bytes().len() + 1)];
             let read: Vec<_> = decode(short).collect();
             let whole = read.iter().take_while(|entry| entry.is_ok()).count();
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_over_its_limit_is_refused_and_leaves_the_batch_as_it_was() {
+    fn an_entry_over_its_limit_is_refused_and_leaves_the_batch() {
         let mut batch = WriteBatch::new();
         batch.put(KeyspaceId(1), b"k", b"v").unwrap();
         let before = batch.clone();
@@ -379,14 +379,14 @@ mod tests {
         assert!(batch.put(KeyspaceId(1), b"", &vec![0; MAX_VALUE_BYTES + 1]).is_err());
         assert_eq!(batch, before);
 
-        // Damage that no batch could hold is refused on the way back, too.
+        // Damage that no batch could hold is refused on the way back.
         let mut bytes = vec![Kind::Delete as u8, 1];
         put_bytes(&mut bytes, &long_key);
         assert!(decode(&bytes).next().unwrap().is_err());
     }
 
     #[test]
-    fn a_batch_at_its_limit_is_taken_and_one_over_it_is_refused_and_keeps_what_it_held() {
+    fn a_batch_takes_its_limit_and_refuses_more_unchanged() {
         let mut batch = WriteBatch::new();
         let value = vec![7; MAX_VALUE_BYTES];
         for _ in 0..3 {
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_of_the_greatest_keyspace_and_lengths_takes_what_is_reckoned_with() {
+    fn the_greatest_entry_takes_the_reckoned_bytes() {
         let mut batch = WriteBatch::new();
         let (key, value) = (vec![0; MAX_KEY_BYTES], vec![0; MAX_VALUE_BYTES]);
         batch.put(KeyspaceId(u32::MAX), &key, &value).unwrap();
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_key_and_value_are_read_and_longer_ones_are_damage() {
+    fn the_longest_key_and_value_are_read_and_longer_are_damage() {
         let read = |kind: Kind, key_bytes: usize, value_bytes: usize| {
             let mut bytes = vec![kind as u8, 1];
             put_bytes(&mut bytes, &vec![1; key_bytes]);
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_of_an_entry_is_told_where_it_begins_in_the_file_with_the_batch() {
+    fn damage_of_an_entry_is_located_in_the_file_of_the_batch() {
         let mut batch = WriteBatch::new();
         batch.put(KeyspaceId(1), b"key", b"value").unwrap();
         let bytes = [batch.bytes(), &[Kind::Delete as u8]].concat();
@@ -459,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_names_each_keyspace_once_and_none_when_it_was_cleared() {
+    fn a_batch_names_each_keyspace_once_and_none_after_clear() {
         let mut batch = WriteBatch::new();
         for id in [4, 2, 4, 4, 7, 2] {
             batch.delete(KeyspaceId(id), b"k").unwrap();

@@ -14,14 +14,13 @@ pub type Listener = Arc<dyn Fn(u64, &Event) + Send + Sync>;
 /// Microseconds since a moment of its choice.
 pub(crate) type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
-/// Where a store's events go.
+/// Destination of a store's events.
 pub(crate) struct EventStream {
     listener: ArcSwap<Option<Listener>>,
     clock: OnceLock<Clock>,
-    /// What the clock showed when the engine got it.
+    /// Time on the clock when the engine got it.
     began: AtomicU64,
-    /// The time of the latest event. Its lock is held while a listener is told, so that events have an
-    /// order.
+    /// The time of the latest event. Its lock is held while a listener runs, so that events have an order.
     latest: Mutex<u64>,
 }
 
@@ -57,15 +56,16 @@ impl EventStream {
         self.listener.load().is_some()
     }
 
-    /// Tells the listener, if there is one; the event is built for it alone, when its turn has come.
+    /// Reports an event to the listener, if there is one; without one it is not built. Events are reported
+    /// one after another.
     pub fn emit(&self, event: impl FnOnce() -> Event) {
         if self.is_heard() {
             let mut latest = lock(&self.latest);
-            self.tell(&mut latest, &event());
+            self.report(&mut latest, &event());
         }
     }
 
-    fn tell(&self, latest: &mut u64, event: &Event) {
+    fn report(&self, latest: &mut u64, event: &Event) {
         if let Some(listener) = &*self.listener.load_full() {
             // Clocks of several threads may differ a little.
             *latest = self.micros().max(*latest);

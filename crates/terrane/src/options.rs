@@ -7,7 +7,7 @@ use crate::table::TableOptions;
 use std::sync::Arc;
 use terrane_policy::{BadOption, ParseError, Policy, PolicyOptions};
 
-/// What a write waits for before it returns.
+/// Work that a write waits for before it returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Durability {
@@ -32,8 +32,8 @@ const LOG_BYTES_MIN: u64 = 72;
 /// The size of a store's first log file, in bytes, unless the options ask for smaller ones.
 const LOG_FIRST_BYTES: u64 = 512 << 10;
 
-/// How a store is opened and bounded. `Options::default()` suits a native program;
-/// [`Options::small`] a browser tab.
+/// Limits and resources of a store.  `Options::default()` suits a native program; [`Options::small`] a
+/// browser tab.
 ///
 /// ```
 /// # fn main() -> terrane::Result<()> {
@@ -112,9 +112,9 @@ pub struct Options {
     /// at most 32,768. Off by default.
     #[cfg(not(target_arch = "wasm32"))]
     pub allow_mmap_reads: bool,
-    /// How long a buffered write may wait for the executor's sync, in milliseconds.
+    /// Longest wait of a buffered write for the executor's sync, in milliseconds.
     pub sync_interval_ms: u32,
-    /// How tables are built.
+    /// Options of new tables.
     pub table: TableOptions,
     /// The compaction policy of keyspaces that are created. By default [`PolicyOptions::native`], with
     /// tables of 16 MiB; in a browser tab a preset as it is, with tables of 2 MiB.
@@ -223,7 +223,7 @@ impl Options {
         self.budget().saturating_sub(self.memtables_share()).max(CACHE_BYTES_MIN)
     }
 
-    /// Bytes that the cache may take while jobs have so many reserved.
+    /// Returns the bytes that the cache may take while jobs have `reserved` bytes.
     pub(crate) fn cache_share(&self, reserved: u64) -> u64 {
         self.rest_share().saturating_sub(reserved).max(CACHE_BYTES_MIN).min(self.cache_bytes)
     }
@@ -270,7 +270,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_error_for_a_policy_says_once_what_was_expected_and_what_was_found() {
+    fn the_error_for_a_policy_says_expected_and_found_once() {
         let options = r#"{"policy": "leveled", "size-ratio": 1}"#.parse().unwrap();
         let refused = build_policy(&options).err().unwrap().to_string();
         assert_eq!(refused, "policy: expected 2 to 64, found leveled: `size-ratio` is 1");
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn memtables_have_half_of_the_memory_or_two_of_them_and_the_cache_what_is_left() {
+    fn memtables_get_half_of_memory_or_two_and_the_cache_the_rest() {
         const MIB: u64 = 1 << 20;
         for (memory, memtable, memtables, rest) in [
             (128 * MIB, 16 * MIB, 64 * MIB, 64 * MIB),

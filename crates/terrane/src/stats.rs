@@ -1,4 +1,4 @@
-//! What [`Db::stats`](crate::Db::stats) returns.
+//! Statistics that [`Db::stats`](crate::Db::stats) returns.
 
 #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
 pub use crate::admin::{BackgroundStats, JobStats};

@@ -1,4 +1,4 @@
-//! What [`Keyspace::trace_get`](crate::Keyspace::trace_get) and
+//! Traces that [`Keyspace::trace_get`](crate::Keyspace::trace_get) and
 //! [`Keyspace::trace_seek`](crate::Keyspace::trace_seek) return: a read, step by step.
 
 #[doc(inline)]

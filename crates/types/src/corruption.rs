@@ -11,9 +11,9 @@ pub struct Corruption {
     pub file: String,
     /// Offset in that file, in bytes.
     pub offset: u64,
-    /// What a sound store has there.
+    /// Content expected of a sound store.
     pub expected: String,
-    /// What is there.
+    /// Content found.
     pub found: String,
 }
 

@@ -32,7 +32,7 @@ pub struct ShapeEdit {
     pub dropped: Vec<TableId>,
 }
 
-/// Why an edit does not fit a shape.
+/// Reason why an edit does not fit a shape.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(rename_all = "kebab-case")]
 pub enum EditError {

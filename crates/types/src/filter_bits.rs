@@ -19,20 +19,20 @@ impl FilterBits {
     /// The most bits.
     pub const MAX: FilterBits = FilterBits(64 * PER_BIT);
 
-    /// About so many bits, to the nearest thousandth; `None` unless they are from 0 to 64.
+    /// Returns `bits`, to the nearest thousandth, or `None` unless they are from 0 to 64.
     #[must_use]
     pub fn new(bits: f64) -> Option<Self> {
         let fits = (0.0..=Self::MAX.bits()).contains(&bits);
         fits.then(|| FilterBits((bits * f64::from(PER_BIT)).round() as u32))
     }
 
-    /// So many whole bits, at most 64.
+    /// Returns `bits` whole bits, at most 64.
     #[must_use]
     pub const fn whole(bits: u32) -> Self {
         FilterBits::from_thousandths(bits.saturating_mul(PER_BIT))
     }
 
-    /// So many thousandths of a bit, at most 64 bits.
+    /// Returns `thousandths` of a bit, at most 64 bits.
     #[must_use]
     pub const fn from_thousandths(thousandths: u32) -> Self {
         if thousandths < Self::MAX.0 { FilterBits(thousandths) } else { Self::MAX }

@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn every_character_of_a_text_is_escaped_as_serde_json_escapes_it() {
+    fn every_character_is_escaped_as_serde_json_escapes_it() {
         check(&(0..0x300).filter_map(char::from_u32).collect::<String>());
         check(&["", "[", "{", "é\u{10ffff}"]);
     }

@@ -29,7 +29,7 @@ impl From<Reshape> for Plan {
     }
 }
 
-/// How a memtable becomes the tables of one run.
+/// Cuts of a memtable into the tables of one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlushPlan {
     /// User keys at which a new table must start, strictly ascending.
@@ -43,7 +43,7 @@ pub struct FlushPlan {
 /// A change of the levels themselves: whole runs are relabelled, nothing is rewritten.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reshape {
-    /// What changes.
+    /// Change of the levels.
     pub change: LevelChange,
     /// The reason.
     pub reason: Reason,
@@ -82,7 +82,7 @@ impl fmt::Display for LevelChange {
 pub struct Compaction {
     /// The groups.
     pub groups: Vec<Group>,
-    /// How many may run at once, and in which order.
+    /// Order of the groups, and the number that may run at once.
     pub order: Order,
     /// The reason.
     pub reason: Reason,
@@ -105,13 +105,13 @@ pub enum Order {
     Parallel,
     /// One after another, in this order, also after a restart.
     Sequential,
-    /// At most so many concurrently, 2 or more; 1 is [`Order::Sequential`].
+    /// At most this number concurrently, 2 or more; 1 is [`Order::Sequential`].
     AtMost(u8),
 }
 
 impl Order {
-    /// Whether another group of a compaction may begin, if `open` groups are not installed, of which
-    /// `waiting` have not begun.
+    /// Whether another group of a compaction may start, if `open` groups are not installed, of which
+    /// `waiting` have not started.
     #[must_use]
     pub fn lets_begin(self, waiting: usize, open: usize) -> bool {
         match self {
@@ -121,7 +121,7 @@ impl Order {
         }
     }
 
-    /// The place among `waiting` of the group that begins next, if one may: none begins while the one
+    /// The place among `waiting` of the group that starts next, if one may: none starts while the one
     /// that it follows is `open`.
     pub fn next_group<'g>(
         self,
@@ -149,7 +149,7 @@ pub struct Group {
     pub destination: Destination,
     /// Merge or move.
     pub action: Action,
-    /// An input of the group, earlier in the compaction, that this one follows: it begins once that
+    /// An input of the group, earlier in the compaction, that this one follows: it starts once that
     /// one is installed, also after a restart, and is abandoned with it. `None` if it follows none.
     pub follows: Option<TableId>,
     /// User keys, strictly ascending, at which its merge is divided among workers. Each part writes
@@ -184,7 +184,7 @@ pub fn with_followers(first: &Group, groups: &[Group]) -> Vec<Group> {
     falling
 }
 
-/// How a group's outputs are made.
+/// Way in which a group's outputs are made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Merge the inputs. Outputs are cut before a user key that is at or above the next of `cuts`
@@ -196,7 +196,7 @@ pub enum Action {
         target_file_bytes: u64,
         /// Filter bits per distinct user key of the outputs; `None` for the store's setting.
         filter_bits: Option<FilterBits>,
-        /// Where a table ends between two prefixes; `None` if prefixes do not matter.
+        /// Rule by which a table ends between two prefixes; `None` if prefixes do not matter.
         split: Option<PrefixSplit>,
     },
     /// Relabel the inputs into the destination without rewriting them.

@@ -14,18 +14,18 @@ pub use rule::PrefixRule;
 
 use std::sync::{Arc, OnceLock};
 
-/// Where a merge ends a table before its size is reached: between two prefixes.
+/// Rule by which a merge ends a table before its size is reached: between two prefixes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PrefixSplit {
-    /// What a prefix is.
+    /// Rule of prefixes.
     pub rule: PrefixRule,
     /// `T_s`: the least bytes of a table that is ended so, and of what is left of the merge then.
     pub least_bytes: u64,
 }
 
 impl PrefixSplit {
-    /// Whether a table of so many bytes, whose last key is `last`, ends before `key`, if so many bytes of
-    /// the merge's inputs are left from `key` on.
+    /// Returns whether a table of `bytes`, whose last key is `last`, ends before `key`, if `left` bytes of
+    /// the merge's inputs remain from `key` on.
     #[must_use]
     pub fn is_between(&self, last: &[u8], key: &[u8], bytes: u64, left: u64) -> bool {
         let room = bytes >= self.least_bytes && left >= self.least_bytes;
@@ -69,7 +69,7 @@ impl PrefixSet {
     }
 }
 
-/// What is known of a table's prefixes: nothing at first, then a set, or that it has none.
+/// Knowledge of a table's prefixes: nothing at first, then a set, or that it has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prefixes(OnceLock<Option<PrefixSet>>);
 
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_ends_between_prefixes_where_it_and_what_is_left_are_large_enough() {
+    fn a_table_ends_between_prefixes_if_it_and_the_rest_are_large() {
         let split = PrefixSplit { rule: PrefixRule::Length(1), least_bytes: 10 };
         assert!(split.is_between(b"a9", b"b0", 10, 10));
         for (key, bytes, left) in [(b"a99", 10, 10), (b"b00", 9, 10), (b"b00", 10, 9)] {

@@ -1,9 +1,9 @@
-//! Why a policy decides something: in words, and in the numbers that it compared.
+//! The grounds of a policy's decision: in words, and in the numbers that it compared.
 
 use crate::ids::LevelIndex;
 use serde::Serialize;
 
-/// Why something is planned or decided.
+/// Reason of a plan or decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reason {
     /// In words: "level 1 has 4 of 4 runs: all become one run of level 2". Empty if there is nothing to
@@ -36,13 +36,13 @@ impl Reason {
 /// A comparison of two quantities, which holds: `bytes of level 2 > its capacity`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Term {
-    /// What is compared.
+    /// Left side of the comparison.
     pub left: Quantity,
-    /// How the two compare.
+    /// Relation of the two sides.
     pub relation: Relation,
-    /// What it is compared with.
+    /// Right side of the comparison.
     pub right: Quantity,
-    /// What both are measured in.
+    /// Unit of both sides.
     pub unit: Unit,
 }
 
@@ -57,14 +57,14 @@ impl Term {
     }
 }
 
-/// What is measured, and how much it is.
+/// A measured quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Quantity {
-    /// What it is, in kebab case: `bytes`, `capacity`, `run-trigger`.
+    /// Its name, in kebab case: `bytes`, `capacity`, `run-trigger`.
     pub name: &'static str,
-    /// What it is of.
+    /// Its subject.
     pub of: Of,
-    /// How much it is, in the term's unit.
+    /// Its value, in the term's unit.
     pub value: u64,
 }
 
@@ -94,7 +94,7 @@ impl Quantity {
     }
 }
 
-/// What a quantity or a fact is of.
+/// Subject of a quantity or a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Of {
@@ -106,7 +106,7 @@ pub enum Of {
     Item(usize),
 }
 
-/// How two quantities compare.
+/// Relation of two quantities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Relation {
     /// Less than.
@@ -147,7 +147,7 @@ impl Relation {
     }
 }
 
-/// What quantities are measured in.
+/// Unit of quantities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {

@@ -6,7 +6,7 @@
 //! 1. A [`Reader`] sees the newest version at or below its sequence number, unless that is a tombstone.
 //! 2. The sequence numbers at which readers look divide time into stripes. Of each key a reader can see only the
 //!    newest version of each stripe, so that is what a merge keeps ([`DropRule`]).
-//! 3. A tombstone is dropped, too, once it is in the oldest stripe and nothing older of its key can lie below the
+//! 3. A tombstone is dropped, once it is in the oldest stripe and nothing older of its key can lie below the
 //!    output.
 //! 4. A version that only snapshots need stays until these are released: a superseded version until all of them
 //!    have reached the version that was kept before it, and a tombstone with nothing below it until they have
@@ -47,7 +47,7 @@ pub struct Version {
     pub kind: Kind,
 }
 
-/// What a version shows a reader of its key.
+/// Visibility of a version to a reader of its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sight {
     /// Its value.
@@ -85,7 +85,7 @@ impl Reader {
     }
 }
 
-/// What becomes of a version in a merge.
+/// Treatment of a version by a merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// No reader needs it.

@@ -35,7 +35,7 @@ impl Run {
         &self.tables
     }
 
-    /// What its tables hold.
+    /// Returns the totals of its tables.
     #[must_use]
     pub fn totals(&self) -> Totals {
         self.totals

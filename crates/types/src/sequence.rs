@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_chunk_is_split_in_half_and_one_that_is_not_takes_what_is_inserted_behind_it() {
+    fn a_full_chunk_splits_in_half_unless_insertion_is_at_its_end() {
         let mut sequence: Sequence<_> = (0..2 * CHUNK as u32).collect();
         sequence.insert(Place { chunk: 0, at: 1 }, 9);
         assert_eq!(sizes(&sequence), [CHUNK / 2, CHUNK / 2 + 1, CHUNK]);

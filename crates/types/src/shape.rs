@@ -33,7 +33,7 @@ impl Level {
         tables_of(&self.runs)
     }
 
-    /// What its tables hold.
+    /// Returns the totals of its tables.
     #[must_use]
     pub fn totals(&self) -> Totals {
         let mut totals = Totals::default();
@@ -170,7 +170,7 @@ impl Shape {
         runs
     }
 
-    /// Where a table's entry is, or would be, in the index.
+    /// Returns the place of a table's entry in the index, or the place to insert it.
     fn entry(&self, id: TableId) -> Result<Place, Place> {
         let place = match self.index.last() {
             Some(last) if last.table.id < id => self.index.end(),
@@ -213,7 +213,7 @@ impl Shape {
         self.levels.first().map_or(0, |level| depth(&level.tables().collect::<Vec<_>>()))
     }
 
-    /// What all tables hold.
+    /// Returns the totals of all tables.
     #[must_use]
     pub fn totals(&self) -> Totals {
         let mut totals = Totals::default();

@@ -1,9 +1,9 @@
-//! Why writes wait.
+//! Reasons why writes wait.
 
 use serde::Serialize;
 use std::fmt;
 
-/// Why writes wait.
+/// Reason why writes wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stall {

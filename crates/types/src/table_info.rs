@@ -1,4 +1,4 @@
-//! What planners know of a table.
+//! Knowledge of planners about a table.
 
 use crate::filter_bits::FilterBits;
 use crate::histogram::Histogram;
@@ -28,7 +28,7 @@ impl Kept {
     }
 }
 
-/// What a planner may know of a table (SST).
+/// Knowledge of a planner about a table (SST).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableInfo {
     /// Its id.
@@ -58,11 +58,11 @@ pub struct TableInfo {
     /// The salt of the store that wrote it, which seeds its checksums; planners have no use for it.
     #[serde(skip)]
     pub salt: u64,
-    /// How its bytes spread over its keys, for policies that say that they read it. Not part of any
+    /// Spread of its bytes over its keys, for policies that declare that they read it. Not part of any
     /// stored form: the table's own properties hold it.
     #[serde(skip)]
     pub histogram: Histogram,
-    /// Which prefixes its keys have, for policies that say that they read it; as the histogram no part of
+    /// Prefixes of its keys, for policies that declare that they read them; like the histogram no part of
     /// any stored form.
     #[serde(skip)]
     pub prefixes: Prefixes,

@@ -135,7 +135,7 @@ fn an_edit_that_does_not_fit_is_refused() {
     }
 }
 
-/// What [`apply`] returns, found the slow way: every table of the tree is looked at.
+/// Applies an edit like [`apply`], but slowly: by looking at every table of the tree.
 fn applied_slowly(shape: &Shape, edit: &ShapeEdit) -> Option<Shape> {
     let mut tables: Vec<_> = shape.tables().map(|(l, r, t)| (l, r, Arc::clone(t))).collect();
     for id in &edit.dropped {

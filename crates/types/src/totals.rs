@@ -6,7 +6,7 @@ use std::ops::AddAssign;
 /// Sums over some tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// How many tables there are.
+    /// Number of tables.
     pub tables: usize,
     bytes: u128,
     entries: u128,

@@ -73,7 +73,7 @@ impl ByteList {
         self.push_length(string.len() as u32);
     }
 
-    /// Has `find` append a byte string, or return false if it is missing.
+    /// Adds a byte string that `find` appends, or a missing one if it returns false.
     pub(crate) fn find(&mut self, find: impl FnOnce(&mut Vec<u8>) -> Result<bool>) -> Result<()> {
         let before = self.bytes.len();
         let found = find(&mut self.bytes)?;

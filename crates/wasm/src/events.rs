@@ -15,7 +15,7 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 thread_local! {
-    /// Of the thread that opens stores.
+    /// Listeners of the thread that opens stores.
     static LISTENERS: RefCell<Vec<(u32, Function)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -69,7 +69,7 @@ fn tell(store: u32, line: impl FnOnce() -> String) {
 #[cfg(feature = "threads")]
 static UNDELIVERED: Mutex<Vec<(u32, String)>> = Mutex::new(Vec::new());
 
-/// Passes on what other threads have told.
+/// Passes on the events of other threads.
 #[cfg(feature = "threads")]
 pub(crate) fn deliver() {
     // Not under the lock: a function may be called for each.

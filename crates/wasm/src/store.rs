@@ -229,7 +229,7 @@ impl Store {
         to_js(opened)
     }
 
-    /// Opens the keyspace of this id under a number, if it still exists: by now its name may belong to
+    /// Opens the keyspace of this id under a number, if it still exists: its name may belong to
     /// another.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use terrane_opfs::owner;
 use wasm_bindgen::prelude::wasm_bindgen;
 pub use wasm_bindgen_rayon::init_thread_pool;
 
-/// How many merges the pool runs at once; 0 without a pool.
+/// Number of merges that the pool runs at once; 0 without a pool.
 static MERGES_MAX: AtomicU32 = AtomicU32::new(0);
 /// A thread has notified the owner of something to do.
 static TURN: AtomicBool = AtomicBool::new(false);

@@ -20,7 +20,7 @@ pub(crate) fn policy(json: &str) -> Result<PolicyOptions> {
     })
 }
 
-/// How to get the policies and parameters that this build lacks.
+/// Hint at the build with the policies and parameters that this one lacks.
 const MORE: &str = if cfg!(feature = "all") { "" } else { " (policies: \"all\" has more)" };
 
 /// Sets the policy of a keyspace, unless it is the same.
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_other_build_is_named_where_a_name_is_unknown_and_not_where_a_value_is_wrong() {
+    fn the_other_build_is_named_for_unknown_names_not_wrong_values() {
         let refused =
             |json: &str| policy(json).err().map(|why| why.to_string()).unwrap_or_default();
         for unknown in [r#"{"policy":"best"}"#, r#"{"policy":"leveled","best":1}"#] {

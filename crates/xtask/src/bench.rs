@@ -1,5 +1,5 @@
-//! What is measured: the engine's parts, the engine next to other stores on this machine and in a browser,
-//! and in simulation next to the papers.
+//! Measurements: the engine's parts, the engine next to other stores on this machine and in a browser, and
+//! in simulation next to the papers.
 
 use crate::browser::{CHROMIUM, FIREFOX};
 use crate::node::{self, COMPARISON};
@@ -9,7 +9,7 @@ use anyhow::{Result, ensure};
 use clap::ValueEnum;
 use std::process::Command;
 
-/// What is measured.
+/// Subject of a measurement.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Subject {
     /// The engine beside RocksDB, fjall, regolith, TidesDB, redb, LMDB and SQLite
@@ -32,7 +32,7 @@ pub fn run(workspace: &Workspace, subject: Subject, arguments: &[String]) -> Res
     }
 }
 
-/// Where the comparison with other native stores is: a workspace of its own, since its peers take long to
+/// Folder of the comparison with other native stores: a workspace of its own, since its peers take long to
 /// build.
 const NATIVE: &str = "bench/native";
 
@@ -69,7 +69,7 @@ fn engines(arguments: &[String]) -> Option<String> {
     Some(peers.join(","))
 }
 
-/// What follows an option among the arguments of what is run.
+/// Returns the argument after an option.
 fn value_of<'a>(arguments: &'a [String], option: &str) -> Option<&'a str> {
     let mut following = arguments.iter().skip_while(|argument| !argument.starts_with(option));
     let given = following.next()?.strip_prefix(option)?;

@@ -23,7 +23,7 @@ pub struct Browser {
     on_mac: &'static str,
     /// The executable in a folder of Playwright's cache.
     from_playwright: &'static [&'static str],
-    /// What Debian calls it, and a font so that pages have text.
+    /// Its package in Debian, and a font so that pages have text.
     debian_packages: [&'static str; 2],
 }
 

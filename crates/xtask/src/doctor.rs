@@ -1,4 +1,4 @@
-//! What is installed, as a table, and how to get what is not.
+//! A table of installed tools, and the way to get the missing ones.
 
 use crate::setup;
 use crate::workspace::Workspace;

@@ -12,9 +12,9 @@ use std::time::SystemTime;
 
 /// A build step with inputs and one telling output.
 pub struct Step {
-    /// Where its stamp is kept.
+    /// File of the stamp.
     pub stamp: PathBuf,
-    /// What else decides the output.
+    /// Further inputs that decide the output.
     pub key: String,
     /// Files and folders that it reads; a folder counts with everything below it.
     pub inputs: Vec<PathBuf>,
@@ -54,7 +54,7 @@ impl Step {
     }
 }
 
-/// The latest modification at or below `path`. A folder's own time tells of removed files.
+/// The latest modification at or below `path`. A folder's own time changes with removed files.
 fn newest(path: &Path) -> io::Result<SystemTime> {
     let metadata = fs::metadata(path)?;
     let mut newest_time = metadata.modified()?;
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_runs_again_exactly_when_something_it_depends_on_changed() {
+    fn a_step_runs_again_exactly_when_a_dependency_changed() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         fs::create_dir_all(root.join("src/deep")).unwrap();

@@ -12,13 +12,13 @@ use crate::wasm_bytes::{Import, imports, leb, section, sized, take_leb, take_siz
 use anyhow::{Context, Result};
 use std::collections::{HashMap, VecDeque};
 
-/// How many bytes of code are compared with what may follow them.
+/// Bytes of code compared with a candidate to follow.
 const WINDOW: usize = 24 << 10;
 
 /// The bytes of a string.
 const STRING: usize = 6;
 
-/// Returns a module, which has no names, with those by which its functions are to be ordered.
+/// Returns a module, which has no names, with the names by which its functions will be ordered.
 ///
 /// # Errors
 /// No module, or one with parts that the browser builds do not have.
@@ -110,7 +110,7 @@ fn strings(body: &[u8]) -> Vec<&[u8]> {
     strings
 }
 
-/// How many functions are imported; besides them there may be a memory.
+/// Returns the number of imported functions; besides them there may be a memory.
 fn imported_functions(section: &[u8]) -> Result<usize> {
     let imports = imports(section)?;
     Ok(imports.iter().filter(|import| import.kind == Import::FUNCTION).count())

@@ -31,7 +31,7 @@ export default function (
     module: WebAssembly.Module;
     memory?: WebAssembly.Memory;
   }): import(\"./terrane.js\").InitOutput;
-  /** Has stores use a pool that runs so many merges at once; returns the address of the bell. */
+  /** Makes stores use a pool that runs `merges` merges at once. Returns the address of the bell. */
   use_pool(merges: number): number;
   /** Starts that many workers. */
   initThreadPool(threads: number): Promise<void>;
@@ -54,7 +54,7 @@ pub fn has_shared_memory(glue: &str) -> Result<()> {
     Ok(())
 }
 
-/// What starts the workers of a build with threads, which its function is given.
+/// Import of the function that starts the workers of a build with threads.
 const START_WORKERS: &str = "import { startWorkers } from ";
 
 /// Returns the module `glue` as one that exports a function.
@@ -91,7 +91,7 @@ pub fn as_function(glue: &str) -> Result<String> {
     ))
 }
 
-/// What is before `mark`, and what begins with it.
+/// Splits the text before `mark`.
 fn split<'a>(glue: &'a str, mark: &str) -> Result<(&'a str, &'a str)> {
     let found = glue.find(mark).and_then(|at| glue.split_at_checked(at));
     found.with_context(|| format!("the JavaScript of wasm-bindgen has `{mark}`"))

@@ -9,7 +9,7 @@ use crate::wasm_bytes::{Import, imports, leb, section, sized, take_sized};
 use anyhow::{Context, Result};
 use std::collections::HashMap;
 
-/// What the JavaScript has behind the name of an import.
+/// Text after the name of an import in the JavaScript.
 const IMPORT: &str = ": function(";
 
 /// Returns the JavaScript with short names.

@@ -14,10 +14,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Where a step runs while both of the first two lanes have steps of their own.
+/// Lane of a step while both of the first two lanes have steps of their own.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Lane {
-    /// What builds in `target/debug`, where one cargo waits for another.
+    /// Steps that build in `target/debug`, where one cargo waits for another.
     Cargo,
     /// The rest.
     Browser,
@@ -25,9 +25,9 @@ pub enum Lane {
 
 /// A step, ready to be run.
 pub struct Task<'a> {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
-    /// Where it runs.
+    /// Its lane.
     pub lane: Lane,
     /// The steps without which this one makes no sense; one that is not in the list does not count.
     pub after: &'a [&'static str],
@@ -35,14 +35,14 @@ pub struct Task<'a> {
     pub run: Box<dyn Fn() -> Result<String> + Sync + 'a>,
 }
 
-/// How a step ended.
+/// Outcome of a step.
 #[derive(Debug, PartialEq)]
 pub enum Outcome {
     /// Well, with this output.
     Passed(String),
     /// With an error, which was shown, and with these tests, if it names any.
     Failed { tests: Vec<String> },
-    /// Not begun: its ground did not pass.
+    /// Not started: its ground did not pass.
     NotRun { because: &'static str },
 }
 
@@ -57,7 +57,7 @@ struct Ended {
     index: usize,
     outcome: Outcome,
     elapsed: Duration,
-    /// What it printed.
+    /// Its output.
     log: String,
 }
 
@@ -107,7 +107,7 @@ impl Lanes<'_> {
         self.stages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs steps until all have begun.
+    /// Runs steps until all have started.
     fn work(&self, lane: Option<Lane>, sender: &Sender<Ended>) {
         let mut stages = self.stages();
         while stages.iter().any(|stage| matches!(stage, Stage::Waiting)) {
@@ -154,8 +154,8 @@ impl Lanes<'_> {
     }
 }
 
-/// What the lane does next, or the one without steps of its own; nothing while all that is left rests on
-/// steps that run.
+/// Returns the next step of the lane, or of the one without steps of its own; nothing while all remaining
+/// steps wait for running ones.
 fn choose<'a>(
     tasks: &'a [Task<'a>],
     stages: &[Stage],
@@ -173,7 +173,7 @@ fn choose<'a>(
     all.find(|(_, task)| task.lane == lane).or(first)
 }
 
-/// How far the step of that name is.
+/// Returns the stage of the step with that name.
 fn stage<'a>(tasks: &[Task], stages: &'a [Stage], name: &str) -> Option<&'a Stage> {
     stages.get(tasks.iter().position(|task| task.name == name)?)
 }

@@ -88,7 +88,7 @@ enum Command {
     },
     /// Measure: the engine's parts, or the engine next to other stores
     Bench {
-        /// What is measured
+        /// Subject of the measurement
         #[arg(value_enum)]
         subject: bench::Subject,
         /// Options of what is run: `native --engines terrane --help` lists its own; for micro part of a
@@ -100,7 +100,7 @@ enum Command {
     /// Simulate the figures of the papers and write their reports: of the full scale under docs/papers, of ci
     /// under target/papers
     Papers {
-        /// How much is simulated: ci takes about a minute, full about twenty minutes
+        /// Scale of the simulation: ci takes about a minute, full about twenty minutes
         #[arg(long, default_value = "ci", value_parser = ["ci", "full"])]
         scale: String,
         /// Only this paper, by the name of its folder

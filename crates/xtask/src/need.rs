@@ -5,13 +5,13 @@ use anyhow::Result;
 
 /// A tool, a component or a set of packages.
 pub trait Need {
-    /// What it is called.
+    /// Returns its name.
     fn name(&self) -> String;
-    /// What would do: a version, `any`.
+    /// Returns the wanted version, or `any`.
     fn wanted(&self, workspace: &Workspace) -> String;
-    /// What is there: `Ok` when it will do, else `Err` with what was found instead.
+    /// Returns the version found: `Ok` if it will do, else `Err`.
     fn found(&self, workspace: &Workspace) -> Result<String, String>;
-    /// How a person gets it.
+    /// Returns the way for a person to get it.
     fn remedy(&self, workspace: &Workspace) -> String;
     /// Installs it, where this repository does that.
     fn install(&self, workspace: &Workspace) -> Result<()>;

@@ -84,7 +84,7 @@ impl Need for Npm {
     }
 }
 
-/// What `package-lock.json` names, in `node_modules`.
+/// Packages of `package-lock.json`, in `node_modules`.
 #[derive(Clone, Copy)]
 pub struct Packages {
     /// The npm package's folder in the repository.
@@ -96,7 +96,7 @@ impl Packages {
         workspace.path(self.folder).join("package-lock.json")
     }
 
-    /// What the package is built from: all that lies in its folder but what was made there.
+    /// Returns the sources of the package: all that lies in its folder but generated files.
     pub fn sources(self, workspace: &Workspace) -> Result<Vec<PathBuf>> {
         let made = ["node_modules", "dist", "LICENSE-MIT", "LICENSE-APACHE"].map(OsStr::new);
         let folder = workspace.path(self.folder);

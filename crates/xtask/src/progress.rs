@@ -20,9 +20,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// How often the line is drawn again.
+/// Interval of drawing the line.
 pub const TICK: Duration = Duration::from_millis(200);
-/// How often a log that is no terminal hears that the command still runs.
+/// Interval of reminders that the command still runs, in a log that is no terminal.
 const REMINDER: Duration = Duration::from_secs(60);
 /// Columns that the ticking line takes at most.
 const WIDTH: usize = 78;
@@ -35,7 +35,7 @@ pub fn end_after_silence(most: Duration) {
     SILENCE_MAX.get_or_init(|| most);
 }
 
-/// What a command, or a thread that keeps what it prints, is about.
+/// Activity of a command, or of a thread that keeps its output.
 #[derive(Clone, Default)]
 pub struct Doing {
     label: String,
@@ -50,7 +50,7 @@ impl Display for Doing {
     }
 }
 
-/// What a thread prints, while it is kept.
+/// Kept output of a thread.
 struct Kept {
     text: String,
     doing: Arc<Mutex<Doing>>,
@@ -232,7 +232,7 @@ impl Ticker {
     }
 }
 
-/// Tells others what this thread is about.
+/// Shows others what this thread does.
 fn set_doing(doing: &Doing) {
     KEPT.with_borrow(|kept| {
         if let Some(kept) = kept {
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_has_the_lines_of_its_thread_and_the_output_of_failures() {
+    fn kept_output_has_its_threads_lines_and_output_of_failures() {
         let (error, log) = keep(Arc::default(), || {
             say("first");
             run("well", shell("echo unseen")).unwrap();

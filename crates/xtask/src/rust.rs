@@ -253,7 +253,7 @@ impl Need for CargoDeny {
     }
 }
 
-/// What breaks the code to test its tests.
+/// Tool that breaks the code to test its tests.
 pub struct CargoMutants;
 
 impl CargoMutants {

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// Longest request head, in bytes.
 const HEAD_LIMIT: u64 = 16 << 10;
-/// How long a silent peer is waited for: browsers open connections that they may not use.
+/// Longest wait for a silent peer: browsers open connections that they may not use.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Serves the files below `root` until the process ends.

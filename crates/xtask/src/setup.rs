@@ -1,4 +1,4 @@
-//! What the commands need on a machine, and how it gets there.
+//! Needs of the commands on a machine, and their installation.
 //!
 //! 1. A [`Need`] looks whether it is met; `doctor` stops there.
 //! 2. If not, it installs itself, or says in a sentence what a person has to do.

@@ -31,10 +31,10 @@ pub enum Part {
     Lint,
 }
 
-/// How much is run.
+/// Extent of a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// What tells of most mistakes in a few minutes
+    /// The checks that find most mistakes in a few minutes
     Quick,
     /// Every step
     Every,
@@ -81,8 +81,8 @@ const fn suite(step: Step) -> Step {
     Step { suite: true, ..step }
 }
 
-/// In the order in which the first two lanes take them: what others wait for, and what takes longest. The
-/// third begins at the end, but not with what is to be installed, for which the browser build would wait.
+/// In the order in which the first two lanes take them: what others wait for, and what takes longest. The third
+/// starts at the end, but not with an installation, for which the browser build would wait.
 const STEPS: [Step; 18] = [
     quick("tidy", Part::Lint, tidy),
     quick("format", Part::Lint, format),
@@ -120,8 +120,8 @@ const QUICK_TESTS: [&[&str]; 2] =
 /// it, others get the macros that were built for the whole workspace.
 pub const SAME_MACROS: [&str; 2] = ["--package", "terrane-opfs"];
 
-/// What other workspaces hold: the programs in `crates/xtask/tools`, what they have in place of crates, and
-/// the comparisons with other stores.
+/// Folders of other workspaces: the programs in `crates/xtask/tools`, their replacements of crates, and the
+/// comparisons with other stores.
 const ELSEWHERE: [&str; 7] = [
     "bench/browser/rust/src/lib.rs",
     "bench/native/src/main.rs",
@@ -143,14 +143,14 @@ const KEEP_MEMORY: [(&str, &str); 3] = [
 /// Node's tests, with an output that [`failures`] reads.
 const NODE_TESTS: [&str; 2] = ["--test", "--test-reporter=tap"];
 
-/// What the tests of interleavings do seldom.
+/// Crates that the tests of interleavings run seldom: compiled without optimisation.
 const UNOPTIMISED: [&str; 3] = [
     "--config=profile.dev.package.terrane-policy.opt-level=0",
     "--config=profile.dev.package.terrane-tests.opt-level=0",
     "--config=profile.dev.package.terrane-concurrency.opt-level=0",
 ];
 
-/// What the steps share.
+/// State shared by the steps.
 struct Run<'a> {
     workspace: &'a Workspace,
     extent: Extent,
@@ -241,7 +241,7 @@ fn summary<'a>(results: impl Iterator<Item = (&'a str, &'a Outcome, Duration)>) 
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// How many tests a line of a runner's summary says passed: cargo's (`test result: ok. 3 passed;`),
+/// Returns the number of passed tests in a line of a runner's summary: cargo's (`test result: ok. 3 passed;`),
 /// Playwright's (`3 passed (1.2s)`) and Node's (`# pass 3`).
 fn tests_in(line: &str) -> Option<u64> {
     let words: Vec<&str> = line.split_whitespace().collect();
@@ -428,7 +428,7 @@ fn comparison_build(run: &Run) -> Result<String> {
     run.npm(COMPARISON, &["run", "build"])
 }
 
-/// What the registries would be sent, and whether they would take it.
+/// Checks the packages that registries would be sent.
 fn publishing(run: &Run) -> Result<String> {
     let arguments = ["publish", "--workspace", "--dry-run", "--no-verify", "--allow-dirty"];
     run.with(&[], "cargo publish --dry-run", run.workspace.cargo(&arguments))?;

@@ -11,7 +11,7 @@
 //!    with them: for size, where a panic traps without its message (9 kB less), and for the build with
 //!    threads with atomics. That one has JavaScript of its own.
 //! 4. The release package is weighed as a server would send it, and is refused above a bound. The
-//!    simulator is weighed, too.
+//!    simulator is weighed.
 //!
 //! No part runs again while its inputs are older than its output.
 
@@ -38,8 +38,8 @@ use std::process::Command;
 const RUSTFLAGS: &str = "-C target-feature=+simd128,+bulk-memory -C no-vectorize-loops \
     -C no-vectorize-slp -C llvm-args=-inline-threshold=20 -C llvm-args=-inlinehint-threshold=5";
 
-/// What a release of the engine gets besides: a panic traps at once, and code for its message is gone. A
-/// build for development says it.
+/// Flags of a release of the engine: a panic traps at once, and code for its message is gone. A build for
+/// development says it.
 const RELEASE_RUSTFLAGS: &str =
     "-Z unstable-options -C panic=immediate-abort -Z location-detail=none";
 
@@ -53,20 +53,19 @@ const STANDARD_LIBRARY: [&str; 6] = [
     "target/browser",
 ];
 
-/// What the build with threads gets besides. What is left out of this without an error makes a memory
-/// that is not shared, or never grows. The memory may take as much as without threads: all of 4 GiB.
+/// Flags of the build with threads. What is left out of this without an error makes a memory that is not
+/// shared, or never grows. The memory may take as much as without threads: all of 4 GiB.
 const THREADS_RUSTFLAGS: &str = "-C target-feature=+atomics,+mutable-globals \
     -C link-arg=--shared-memory -C link-arg=--import-memory -C link-arg=--max-memory=4294967296 \
     -C link-arg=--export=__heap_base -C link-arg=--export=__wasm_init_tls \
     -C link-arg=--export=__tls_size -C link-arg=--export=__tls_align -C link-arg=--export=__tls_base";
 
-/// How wasm-opt works. What compresses better is preferred: nothing is inlined (15 kB), nothing
-/// computed once for two uses (1 kB), and offsets are folded into loads (1 kB; the stack's end lies
-/// below 1024).
+/// Options of wasm-opt. What compresses better is preferred: nothing is inlined (15 kB), nothing computed
+/// once for two uses (1 kB), and offsets are folded into loads (1 kB; the stack's end lies below 1024).
 const WASM_OPT_FLAGS: [&str; 4] =
     ["-O3", "--skip-pass=inlining-optimizing", "--skip-pass=local-cse", "--low-memory-unused"];
 
-/// What it does at the end: without names, and what they were built with, functions change their places.
+/// Last options of wasm-opt: without names and build information, functions change their places.
 const ORDER: [&str; 3] =
     ["--reorder-functions-by-name", "--strip-producers", "--strip-target-features"];
 
@@ -84,7 +83,7 @@ const WASM_FEATURES: [&str; 9] = [
 ];
 
 /// The most that a page may have to load, in bytes: module, worker and client with gzip -9; with the
-/// lean build, with the one that has all policies, and with the one that has threads, too. Where the checkout
+/// lean build, with the one that has all policies, and with the one that has threads. Where the checkout
 /// lies changes the order of functions, and with it the sums by some 150.
 const GZIP_MAX: [u64; 3] = [227_500, 275_500, 302_000];
 
@@ -96,19 +95,19 @@ struct Module {
     features: &'static str,
     /// The crates that it is made of.
     parts: &'static [&'static str],
-    /// What the module is called.
+    /// Name of the module.
     name: &'static str,
-    /// What the JavaScript beside it is called.
+    /// Name of the JavaScript beside it.
     glue: &'static str,
     /// Whether it has threads.
     threads: bool,
     /// Whether its release has a standard library that is compiled along with it.
     own_library: bool,
-    /// What else cargo gets for its release.
+    /// Further options of cargo for its release.
     cargo_options: &'static [&'static str],
-    /// What else wasm-opt gets.
+    /// Further options of wasm-opt.
     wasm_opt_options: &'static [&'static str],
-    /// Where they go.
+    /// Folder of the output.
     output: &'static str,
 }
 
@@ -145,7 +144,7 @@ const THREADS: Module = Module {
     ..LEAN
 };
 
-/// What a server would send of a file, as an expression of Node.js.
+/// Bytes that a server would send of a file, as an expression of Node.js.
 const WEIGH: &str = "`${zlib.gzipSync(fs.readFileSync(process.argv[1]), { level: 9 }).length} bytes \
     with gzip -9`";
 
@@ -166,7 +165,7 @@ const SIMULATOR: Module = Module {
     output: "target/sim-wasm",
 };
 
-/// How the module is compiled.
+/// Compilation of the module.
 #[derive(Clone, Copy)]
 pub enum Profile {
     /// For speed and size: a profile of the workspace.

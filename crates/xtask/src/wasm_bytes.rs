@@ -41,9 +41,9 @@ pub fn take_leb(bytes: &mut &[u8]) -> Result<usize> {
 
 /// An import of a module.
 pub struct Import<'a> {
-    /// Where it is from.
+    /// Module of the import.
     pub module: &'a [u8],
-    /// What it is called there.
+    /// Name of the import there.
     pub name: &'a [u8],
     /// [`FUNCTION`](Import::FUNCTION), or a memory.
     pub kind: usize,

@@ -1,4 +1,4 @@
-//! Where things are in the repository, and the commands that run there.
+//! Places in the repository, and the commands that run there.
 
 use std::env;
 use std::ffi::OsString;
@@ -51,7 +51,7 @@ impl Workspace {
         command
     }
 
-    /// What `program --version` calls its version, if it runs: `1.95.0` of `rustc 1.95.0 (…)`.
+    /// Returns the version in `program --version`, if it runs: `1.95.0` of `rustc 1.95.0 (…)`.
     pub fn version(&self, program: impl AsRef<Path>, arguments: &[&str]) -> Option<String> {
         let mut command = self.command(program);
         let output = command.args(arguments).arg("--version").stdin(Stdio::null()).output().ok()?;

@@ -9,13 +9,13 @@ use wasm_bindgen_cli_support::Bindgen;
 struct Cli {
     /// The module
     input: PathBuf,
-    /// Where the module goes, with its JavaScript
+    /// Folder of the module and its JavaScript
     #[arg(long)]
     out_dir: PathBuf,
-    /// What the files are called
+    /// Name of the files
     #[arg(long)]
     out_name: Option<String>,
-    /// What loads the module
+    /// Loader of the module
     #[arg(long, value_enum)]
     target: Target,
     /// Write declarations for TypeScript

@@ -3,7 +3,7 @@
  * `chapter="spooky"` a chapter. `recording` is what follows `#` in a link that the visualizer shares.
  */
 
-/** Where the site lies: beside this script. */
+/** Address of the site: beside this script. */
 const SITE = import.meta.url.replace(/[^/]*$/, "");
 
 /** The element. */

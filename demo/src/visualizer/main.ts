@@ -20,8 +20,8 @@ import { simulatorModule } from "./source/simulator-module.ts";
 import { fontsLoaded } from "./views/fonts.ts";
 import Site from "./views/Site.svelte";
 
-// What a visitor sees first is simulated: the module comes while the page is built. Who asks for it next is
-// told if it does not.
+// A visitor first sees a simulation: the module loads while the page is built. The next caller gets the
+// error if it fails.
 if (!location.hash.startsWith("#ch=")) simulatorModule().catch(() => undefined);
 await fontsLoaded([400, 500, 600].map((weight) => `${weight} 16px "Barlow Semi Condensed"`));
 

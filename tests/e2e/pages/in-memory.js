@@ -1,7 +1,7 @@
 /**
- * The worker of in-memory.bench.ts: the workload of bench/benches/in_memory.rs, line by line. It is told by a message
- * which of two ways to take, and posts what the native program prints: for each kind of operation its microseconds,
- * and the sum of what all of them returned.
+ * The worker of in-memory.bench.ts: the workload of bench/benches/in_memory.rs, line by line. A message names one of
+ * two ways to take, and it posts what the native program prints: for each kind of operation its microseconds, and the
+ * sum of what all of them returned.
  */
 
 const [ROWS, PUTS, GETS, LOOKUPS, SCANS] = [100_000, 40_000, 200_000, 2_000, 10_000];
@@ -47,7 +47,7 @@ const ways = {
     };
   },
 
-  /** What the package calls: keys, values and ranges are bytes, encoded beforehand and never decoded. */
+  /** Calls of the package: keys, values and ranges are bytes, encoded beforehand and never decoded. */
   async module() {
     const glue = (await import("../terrane/wasm/glue.js")).default();
     const compiled = WebAssembly.compileStreaming(fetch("../terrane/wasm/terrane_bg.wasm"));

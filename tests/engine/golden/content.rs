@@ -34,7 +34,7 @@ impl fmt::Display for Rule {
     }
 }
 
-/// What a store holds.
+/// Content of a store.
 #[derive(Clone)]
 pub struct Content {
     /// By the keyspace's name.

@@ -1,4 +1,4 @@
-//! What is drawn from a seed: options within bounds, policies, batches.
+//! Draws from a seed: options within bounds, policies, batches.
 
 use super::model::{Model, NUMBER, Operation};
 use crate::fixtures::{adversarial, small_policies, tiny};

@@ -1,12 +1,11 @@
-//! What a store must show: the batches that were written and the keyspaces that were created, with what
-//! remains unknown after an error.
+//! Expected state of a store: its batches and keyspaces, and the unknown after an error.
 //!
 //! 1. Every batch has a number, which it writes to the default keyspace: so a store shows how many there are.
 //! 2. After a crash the store shows a prefix of the acknowledged batches, at least those that were promised;
 //!    without one, all of them. Of those that failed since, it may show those of one record, whole: one, or a few
 //!    that were written beside each other.
 //! 3. The keyspaces are those of the acknowledged edits. Of the edits that failed since, one may have happened.
-//!    A keyspace that is created again is another one: nothing of the first comes back.
+//!    A keyspace that is created again is another one: nothing of the first returns.
 
 use std::collections::{BTreeMap, BTreeSet};
 

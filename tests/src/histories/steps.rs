@@ -170,7 +170,7 @@ impl Run {
             let asked = db.keyspace(&living[at].0).and_then(|k| k.begin_compact_range(from..to));
             waiters.extend(self.allow("asking for a range", asked)?);
         }
-        // Each is begun once its flush is done.
+        // Each is started once its flush is done.
         for _ in 0..self.random.below(4) {
             for waiter in &mut waiters {
                 let done = waiter.is_done();
@@ -245,7 +245,7 @@ impl Run {
         differ(&expected, &found).map_err(|why| format!("a snapshot: {why}"))
     }
 
-    /// A check of the store in use: begins it, does a step of it, or reads all that is left.
+    /// A check of the store in use: starts it, does a step of it, or reads all that is left.
     fn check(&mut self) -> Verdict {
         if self.check.is_none() {
             let begun = self.db().begin_check();

@@ -1,7 +1,7 @@
 //! trine-kv on OPFS: every call returns a promise.
 //!
 //! In a browser it leaves flushes and compactions to the application, and refuses a write when one is due.
-//! The caller makes writes one after the other, since one that meets the flush of another is refused, too.
+//! The caller makes writes one after the other, since one that meets the flush of another is refused.
 
 use crate::{ENTRY, KEY, MEMTABLE_BYTES, concatenated};
 use std::ops::Bound;

@@ -1,6 +1,6 @@
 /**
- * Dexie: objects with a key, as its users store them. Its promises are not the language's own, which
- * `instanceof` tells apart, so that every method awaits them.
+ * Dexie: objects with a key, as its users store them. Its promises are not the language's own
+ * (`instanceof` differs), so every method awaits them.
  */
 
 import { Dexie, type Table } from "dexie";

@@ -1,4 +1,4 @@
-/** What SQLite is told, the same for every build of it. */
+/** SQL for SQLite, the same for every build of it. */
 
 import { CACHE_BYTES } from "../contender.ts";
 
@@ -13,7 +13,7 @@ export const SETTINGS = `
 export const TABLE =
   "CREATE TABLE entries (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID";
 
-/** What is prepared once. */
+/** Statements that are prepared once. */
 export const STATEMENTS = {
   begin: "BEGIN",
   commit: "COMMIT",

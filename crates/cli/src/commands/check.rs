@@ -16,7 +16,7 @@ const STEP_BYTES: u64 = 1 << 20;
 
 /// Verify every byte of a store and report all damage
 ///
-/// The store is not opened, so that damage which prevents opening is found, too. Nothing is changed
+/// The store is not opened, so that damage which prevents opening is found. Nothing is changed
 /// or repaired.
 #[derive(Args)]
 pub struct CheckArgs {

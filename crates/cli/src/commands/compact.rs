@@ -21,7 +21,7 @@ Examples:
   terrane compact db
   terrane compact db --keyspace logs --to 2026-01-01";
 
-/// How often to poll whether the compaction is done.
+/// Interval of polling a compaction.
 const POLL: Duration = Duration::from_millis(20);
 
 /// Merge a keyspace, or a range of it, into one run, dropping what no reader can see
@@ -39,7 +39,7 @@ pub struct CompactArgs {
     pub json: bool,
 }
 
-/// What was compacted: bytes of the tables, or about those of the keys in the range.
+/// Result of a compaction: bytes of the tables, or about those of the keys in the range.
 #[derive(Serialize)]
 struct Summary {
     bytes_before: u64,
@@ -53,7 +53,7 @@ pub fn run(Working { at, args, background }: &Working<CompactArgs>) -> Result<()
     interrupt::listen()?;
     store::change(at, background, |opened| {
         compact(opened, args)?;
-        // Files that are not needed any more go now, not when the store is opened next.
+        // Files that are not needed go now, not when the store is opened next.
         background::wait_until_idle(&opened.db)
     })
 }

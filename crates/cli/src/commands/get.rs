@@ -41,7 +41,7 @@ pub struct GetArgs {
 /// Opens the store and gets.
 pub fn run(InKeyspace { at, args }: &InKeyspace<GetArgs>) -> Result<(), Failure> {
     args::bytes(&args.key, args.hex)?;
-    // A terminal's next prompt begins a line; a file or pipe gets the value's bytes alone.
+    // A terminal's next prompt starts a line; a file or pipe gets the value's bytes alone.
     store::read(at, |opened| get(opened, args, io::stdout().is_terminal()))
 }
 

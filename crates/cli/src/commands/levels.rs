@@ -1,7 +1,7 @@
 //! `levels`: draws a keyspace's tree.
 //!
 //! 1. Each run is a line: its counts, a bar of its bytes, and its tables along the keys.
-//! 2. The keys at which tables begin or end are spread evenly over the columns, so that tables above
+//! 2. The keys at which tables start or end are spread evenly over the columns, so that tables above
 //!    one another hold the same keys, and a table is as wide as the number of limits within it.
 //! 3. A column that belongs to one table has the table's shade, which alternates from table to
 //!    table; one that several share has a third shade.
@@ -18,7 +18,7 @@ use terrane_policy::{Run, Shape};
 
 /// Columns of the bar of bytes.
 const BAR: usize = 8;
-/// How much of a key is shown, in bytes.
+/// Shown bytes of a key.
 const KEY_BYTES: usize = 16;
 
 /// Draw the LSM tree of a keyspace: levels, runs and the key ranges of tables
@@ -87,7 +87,7 @@ fn picture(shape: &Shape, width: usize) -> Vec<String> {
     lines
 }
 
-/// The keys at which tables begin or end.
+/// The keys at which tables start or end.
 fn limits(shape: &Shape) -> Vec<&[u8]> {
     let mut limits: Vec<_> =
         shape.tables().flat_map(|(_, _, t)| [t.smallest.as_slice(), &t.largest]).collect();

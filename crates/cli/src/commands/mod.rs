@@ -1,5 +1,5 @@
 //! A file, or a folder, for each command. Each has the command's arguments (`...Args`), its examples
-//! for `--help`, and `run`; those that the shell has, too, have a function that takes an open store.
+//! for `--help`, and `run`; those that the shell has, have a function that takes an open store.
 
 pub mod bench;
 pub mod check;

@@ -49,7 +49,7 @@ pub struct ScanArgs {
     pub reverse: bool,
 }
 
-/// What a row looks like.
+/// Format of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ScanFormat {
     Tsv,

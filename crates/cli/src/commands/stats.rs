@@ -16,7 +16,7 @@ use terrane::stats::{KeyspaceStats, LevelStats, Space};
 use terrane::{Db, Seq, Stats};
 use terrane_policy::{Capacity, Fact, Of, Unit};
 
-/// How much of a key is shown, in bytes.
+/// Shown bytes of a key.
 const KEY_BYTES: usize = 16;
 
 /// Show what a store holds and how much space it takes
@@ -180,7 +180,7 @@ fn keyspace_lines(keyspace: &KeyspaceStats) -> Vec<String> {
     lines
 }
 
-/// What the policy remembers: "cursor of level 1: k00042".
+/// Formats a fact that the policy remembers: "cursor of level 1: k00042".
 fn shown_fact(fact: &Fact) -> String {
     let (name, of, value) = match fact {
         Fact::Number { name, of, value, unit: Unit::Bytes } => {
@@ -201,7 +201,7 @@ fn shown_fact(fact: &Fact) -> String {
     format!("{name}{of}: {value}")
 }
 
-/// What a keyspace has in its memtables alone.
+/// Formats the content of a keyspace's memtables.
 pub fn memtables(keyspace: &KeyspaceStats) -> String {
     format!(
         "memtables: {}, {}; {} to be flushed",

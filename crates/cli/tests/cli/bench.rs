@@ -237,7 +237,7 @@ fn a_workload_does_in_a_store_what_it_does_in_the_simulator() {
 }
 
 #[test]
-fn the_figures_of_a_workload_are_a_column_for_each_phase_and_for_the_simulators() {
+fn workload_figures_have_a_column_a_phase_and_the_simulators() {
     let place = Place::new();
     let args = ["bench", "--num", "2000", "--workload", "updates-90-zipf", "--simulate"];
     let table = place.run(&[&args[..], &["--memtable-mib", "1"]].concat()).text();
@@ -262,7 +262,7 @@ fn the_figures_of_a_workload_are_a_column_for_each_phase_and_for_the_simulators(
 }
 
 #[test]
-fn a_full_level_0_is_drained_by_each_design_with_one_and_more_threads() {
+fn a_full_level_0_is_drained_by_each_design_at_any_threads() {
     let place = Place::new();
     let json = place.run(&["bench", "--drain", "--rounds", "2", "--json", "--num", "20000"]).ok();
     let report: Value = serde_json::from_slice(&json).unwrap();

@@ -1,4 +1,4 @@
-//! What each command does, and how each failure ends.
+//! The commands, and their failures.
 
 use crate::place::{Place, names, rows_loaded};
 use std::io::Write;

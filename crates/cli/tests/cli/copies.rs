@@ -42,7 +42,7 @@ fn a_store_goes_into_a_file_and_comes_back() {
     place.run(&["import", "store.terrane", "back"]).ok();
     assert_eq!(rows(&place, "back"), before);
     place.run(&["check", "back"]).ok();
-    // A file goes into another file, too.
+    // A file goes into another file.
     place.run(&["export", "store.terrane", "again.terrane"]).ok();
     assert_eq!(rows(&place, "again.terrane"), before);
 }
@@ -159,7 +159,7 @@ fn unfinished_volume() -> Vec<u8> {
     std::fs::read(&path).unwrap()
 }
 
-/// Begins a copy in `target` and does not end it.
+/// Starts a copy in `target` and does not end it.
 fn begin_copy(target: &dyn terrane::storage::Storage) {
     let dir = tempfile::tempdir().unwrap();
     let db = terrane::Db::open(dir.path(), terrane::Options::default()).unwrap();
@@ -256,7 +256,7 @@ fn an_unfinished_copy_is_called_one() {
 }
 
 #[test]
-fn a_stray_creating_does_not_let_a_write_remove_a_store_that_lost_current() {
+fn a_stray_creating_lets_no_write_remove_a_store_sans_current() {
     let place = store();
     std::fs::remove_file(place.path("db/CURRENT")).unwrap();
     place.file("db/CREATING", "");

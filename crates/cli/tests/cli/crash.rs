@@ -1,5 +1,5 @@
-//! What a crash cut short is left out, every command that opens the store says so, and it is kept
-//! until its owner has it removed.
+//! Data cut short by a crash is left out, every command that opens the store reports it, and it is
+//! kept until its owner removes it.
 
 use crate::place::{Place, names};
 use std::fs;

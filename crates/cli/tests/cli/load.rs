@@ -1,4 +1,4 @@
-//! Loads: whole batches, whatever ends them, and rows that come back as they were.
+//! Loads: whole batches, whatever ends them, and rows that return as they were.
 
 use crate::place::{Place, names, rows_loaded};
 use proptest::prelude::*;
@@ -101,7 +101,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
-/// What a store holds, read without the command.
+/// Returns the contents of a store, read without the command.
 fn contents(place: &Place, dir: &str) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let db = terrane::Db::open(place.path(dir), terrane::Options::default()).unwrap();
     db.default_keyspace().scan(..).unwrap().collect::<Result<_, _>>().unwrap()

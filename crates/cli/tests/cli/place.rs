@@ -9,7 +9,7 @@ pub struct Place {
     dir: TempDir,
 }
 
-/// How a run of the command ended.
+/// Outcome of a run of the command.
 pub struct Run {
     pub code: Option<i32>,
     pub out: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Damaged stores: what their files still hold comes back in a new one, and what does not is named.
+//! Damaged stores: what their files still hold returns in a new one, and what does not is named.
 
 use crate::place::{Place, Run, names};
 #[cfg(target_os = "linux")]

@@ -166,7 +166,7 @@ fn ranges_that_shift_are_refused_unless_keys_ascend() {
 }
 
 #[test]
-fn the_name_of_a_design_that_is_no_policy_and_of_a_file_points_to_the_configuration() {
+fn a_design_that_is_no_policy_points_to_the_configuration() {
     let place = Place::new();
     for name in ["guards", "silk", "options.json"] {
         let unknown = place.run(&["simulate", "--policy", name]);

@@ -1,4 +1,4 @@
-//! What bounds the designs: the same load, each time with one thing changed.
+//! Bounds of the designs: the same load, each time with one thing changed.
 
 use super::{
     BUSY, DESIGNS, Design, LEVEL0, MEMTABLES, PENDING, RATE, STALLS, TIME, measure, run, setting,

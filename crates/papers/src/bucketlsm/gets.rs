@@ -1,4 +1,4 @@
-//! What a get costs, and under which design it is the fastest: one thing changed at a time.
+//! Cost of a get, and the design under which it is the fastest: one thing changed at a time.
 
 use super::reads::{Case, Reads, clients};
 use super::workloads::GET;

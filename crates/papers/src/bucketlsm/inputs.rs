@@ -12,7 +12,7 @@ pub const DEEP: &str = "deeper";
 pub const FILES: &str = "files";
 /// Their bytes.
 pub const GIGABYTES: &str = "GB";
-/// How long a merge takes.
+/// Duration of a merge.
 pub const SECONDS: &str = "seconds a merge";
 
 /// The inputs of merges of the baseline.

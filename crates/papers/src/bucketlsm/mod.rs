@@ -62,13 +62,13 @@ pub const PAPER: Paper = Paper {
 pub enum Design {
     /// One worker a merge.
     Baseline,
-    /// A merge of level 0 is shared among so many workers.
+    /// A merge of level 0 is shared among this number of workers.
     Subcompaction(u64),
     /// Level 0 goes into a second run of level 1 while tables of the first go down.
     Pipelined,
-    /// So many buckets at first, which follow the keys.
+    /// This number of buckets at first, which follow the keys.
     Buckets(u64),
-    /// So many buckets, which stay as they are.
+    /// This number of buckets, which stay as they are.
     Static(u64),
     /// The same as the first, with temperatures by the buckets that are present.
     Present(u64),
@@ -150,7 +150,7 @@ impl Design {
 
 const GIB: f64 = (1u64 << 30) as f64;
 
-/// How many times as fast as it merges a thread flushes: a memtable has no blocks to read and no inputs to
+/// Speed of a thread's flushes over that of its merges: a memtable has no blocks to read and no inputs to
 /// compare. At the same speed flushes bound every design that keeps up ([`bounds`]).
 const FLUSH_SPEED: u32 = 4;
 
@@ -186,7 +186,7 @@ fn store(scale: Scale) -> (Scaled, u64) {
     (store, flushes)
 }
 
-/// A named workload of so many flushes.
+/// Returns a named workload of `flushes` flushes.
 fn workload(name: &str, store: Scaled, flushes: u64) -> Workload {
     let operations = flushes * store.buffer_entries;
     Workload::preset(name, operations, operations).unwrap_or_default()

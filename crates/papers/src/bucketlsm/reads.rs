@@ -1,4 +1,4 @@
-//! What a read costs: the measuring of [`gets`](super::gets) and [`scans`](super::scans), one thing changed at a
+//! Cost of a read: the measuring of [`gets`](super::gets) and [`scans`](super::scans), one thing changed at a
 //! time.
 
 use super::{BUSY, Design, RATE, STALLS, measure, run, workload};
@@ -7,10 +7,10 @@ use crate::figure::Figure;
 use crate::scaled::Scaled;
 use terrane_sim::{Clients, Config, Figures, Kind};
 
-/// What a read takes for each block that it fetches.
+/// Time of a read for each block that it fetches.
 pub const BLOCK: &str = "microseconds a block";
 
-/// A change of a store, where an operation stands for so many.
+/// A change of a store, where an operation stands for a number of them.
 pub type Change = fn(&mut Config, f64);
 
 /// A case, its workload and what is changed.

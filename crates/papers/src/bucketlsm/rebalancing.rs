@@ -11,7 +11,7 @@ use terrane_sim::{Config, Figures, Simulation};
 
 /// The mean input of a level-0 merge.
 pub const INPUT: &str = "MB a level-0 merge";
-/// How far inputs are spread: the standard deviation over the mean.
+/// Spread of inputs: the standard deviation over the mean.
 pub const SPREAD: &str = "spread of inputs";
 
 /// Buckets, and workers: with 80 of each the one client bounds both.

@@ -1,4 +1,4 @@
-//! What a scan costs, and under which design it is the fastest: one thing changed at a time.
+//! Cost of a scan, and the design under which it is the fastest: one thing changed at a time.
 
 use super::reads::{Case, Reads, clients};
 use super::workloads::SCAN;

@@ -14,7 +14,7 @@ pub const WORKLOADS: [&str; 3] = ["fillrandom", "30 ranges", "mixgraph1"];
 /// Numbers of workers.
 pub const WORKERS: [usize; 2] = [16, 64];
 
-/// The designs with so many workers, those ahead first.
+/// Returns the designs with `workers` workers, those ahead first.
 #[must_use]
 pub fn designs(workers: usize) -> [Design; 3] {
     [Design::Buckets(workers as u64), Design::Subcompaction(PARTS), Design::Baseline]

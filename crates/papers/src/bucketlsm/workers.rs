@@ -10,7 +10,7 @@ use terrane_sim::Config;
 /// The workloads.
 pub const WORKLOADS: [&str; 2] = ["fillrandom", "mixgraph1"];
 
-/// The designs with so many workers: as many buckets, as by default.
+/// Returns the designs with `workers` workers: as many buckets, as by default.
 #[must_use]
 pub fn designs(workers: usize) -> [Design; 4] {
     let bucket = Design::Buckets(workers as u64);

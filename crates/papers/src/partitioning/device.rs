@@ -18,7 +18,7 @@ pub fn case(faster: u32, design: Design) -> String {
     format!("device x{faster}, {}", design.name)
 }
 
-/// How many times as fast as assumed the storage is.
+/// Returns the speeds of the storage over the assumed one.
 #[must_use]
 pub fn speeds(scale: Scale) -> &'static [u32] {
     if scale == Scale::Ci { &[16] } else { &[1, 2, 4, 8, 16] }

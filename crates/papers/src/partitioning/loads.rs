@@ -13,7 +13,7 @@ pub const DESIGNS: [Design; 6] = [NONE, SIZE, LOCAL, GLOBAL, GLOBAL_WHOLE, LEVEL
 pub const TIME: &str = "seconds of writing";
 /// Seconds in which any merge ran.
 pub const BUSY: &str = "seconds of compaction";
-/// What merges wrote in these.
+/// Writes of merges in these loads.
 pub const THROUGHPUT: &str = "MB compacted a second";
 /// Bytes written by flushes and merges for each byte of the user.
 pub const WRITES: &str = "write amplification";
@@ -25,7 +25,7 @@ pub const MOST: &str = "groups at most";
 pub const MOVED: &str = "share of moved bytes";
 /// Tables at the end.
 pub const TABLES: &str = "tables";
-/// What they hold of what they may, on average, and what one of ten, half, and 99 of 100 hold at most.
+/// Fill of tables: the mean, and the most of one of ten, of half, and of 99 of 100.
 pub const FILL: &str = "fill of tables";
 /// One of ten.
 pub const FILL_TENTH: &str = "fill, 10 %";
@@ -33,7 +33,7 @@ pub const FILL_TENTH: &str = "fill, 10 %";
 pub const FILL_HALF: &str = "fill, 50 %";
 /// 99 of 100.
 pub const FILL_MOST: &str = "fill, 99 %";
-/// From the beginning of a merge until it is installed, of the one that took longest.
+/// From the start of a merge until it is installed, of the one that took longest.
 pub const LONGEST: &str = "seconds of the longest group";
 /// Microseconds of a point read.
 pub const GET: &str = "microseconds a get";

@@ -46,7 +46,7 @@ pub struct Design {
     pub name: &'static str,
     /// Its partitioner; leveling, by size, without one.
     partitioner: Option<Partitioner>,
-    /// Whether flushes are cut, too.
+    /// Whether flushes are cut.
     cuts_flushes: bool,
 }
 
@@ -114,7 +114,7 @@ impl Design {
         })
     }
 
-    /// The store under this design, with so many workers.
+    /// Returns the store under this design, with `workers` workers.
     fn config(self, store: Scaled, workload: Workload, workers: usize) -> Config {
         Config {
             workers,

@@ -19,7 +19,7 @@ pub fn case(order: &str, design: Design) -> String {
     format!("{order}, {}", design.name)
 }
 
-/// What keys in order let move.
+/// Moves that keys in order allow.
 ///
 /// # Errors
 /// A simulation that failed.

@@ -1,4 +1,4 @@
-//! What bounds a load: workers, and whole flushes.
+//! Bounds of a load: workers, and whole flushes.
 
 use super::loads::{GROUPS, LONGEST, MOST, TIME, measure};
 use super::{Design, GLOBAL, GLOBAL_WHOLE, NONE, SIZE, setting, store};

@@ -1,4 +1,4 @@
-//! What the numbers of SILK, WiscKey, PebblesDB and ptier depend on: one thing changed at a time.
+//! Causes of the numbers of SILK, WiscKey, PebblesDB and ptier: one thing changed at a time.
 
 use super::items::WRITE;
 use super::ycsb::{self, SIZE, WRITES};

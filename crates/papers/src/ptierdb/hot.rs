@@ -1,4 +1,4 @@
-//! What reads cost over time: merges within the deepest level bring the tables over a hot key down.
+//! Cost of reads over time: merges within the deepest level bring the tables over a hot key down.
 
 use super::{config, ptier, scaled, setting, store};
 use crate::figure::{Figure, Plot};
@@ -9,7 +9,7 @@ use terrane_sim::{Choice, Clients, Mix, Phase, Workload};
 
 /// Tables whose filter a read asks.
 pub const TABLES: &str = "tables a read";
-/// What merges wrote meanwhile, over the size of the store.
+/// Writes of merges meanwhile, over the size of the store.
 pub const MERGED: &str = "merged, of the store";
 
 /// Phases of reads, each of a tenth of the entries.

@@ -1,4 +1,4 @@
-//! What the latencies of figure 7 depend on: one thing changed at a time.
+//! Causes of the latencies of figure 7: one thing changed at a time.
 
 use super::ycsb::{FIRST, SECOND, first_run, micros, second_run};
 use super::{Design, comparable, setting};

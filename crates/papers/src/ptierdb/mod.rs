@@ -4,7 +4,7 @@
 //! * [`items`] - figure 6: writes, then reads, of items of four sizes.
 //! * [`changes`] - what their numbers depend on: one thing changed at a time.
 //! * [`latencies`] and [`reads`] - the same of the latencies of figure 7, and of the reads of figure 6.
-//! * [`hot`] - what reads cost over time, as merges within the deepest level go on.
+//! * [`hot`] - what reads cost over time, as merges within the deepest level continue.
 //! * [`sweeps`] - prefixes and read limits, neither of which the paper states; and uneven prefixes.
 //!
 //! The paper's store has two memtables of 32 MB, filters of 10 bits, and LevelDB's defaults: 4 files in level 0,
@@ -138,7 +138,7 @@ impl Design {
         }
     }
 
-    /// Its store; what it is beyond a policy, too.
+    /// Its store; what it is beyond a policy.
     fn config(self, scale: Scale, store: Scaled, workload: Workload) -> Config {
         let config = config(store, self.policy(scale, store), workload);
         match self {
@@ -222,7 +222,7 @@ fn comparable(scale: Scale, item: u64) -> Scaled {
     Scaled { buffer_entries: bytes / item, ..store(scale, item) }
 }
 
-/// Entries here for so many of the paper's.
+/// Returns the entries here for `operations` of the paper's.
 fn scaled(store: Scaled, operations: u64) -> u64 {
     (operations as f64 / store.factor()) as u64
 }

@@ -1,4 +1,5 @@
-//! What the reads of figure 6 cost, and when ptier's are the fastest: one thing changed at a time.
+//! Cost of the reads of figure 6, and the conditions under which ptier's are the fastest: one thing
+//! changed at a time.
 
 use super::items::{ITEMS, READ, case, writes_then_reads};
 use super::{DESIGNS, Design, comparable, setting};
@@ -12,7 +13,7 @@ use terrane_sim::{Config, Phase};
 pub const TABLES: &str = "tables a read";
 /// Blocks that a read fetches from storage.
 pub const BLOCKS: &str = "blocks a read";
-/// What a read takes for each of these.
+/// Time of a read for each of these.
 pub const BLOCK: &str = "us a block";
 /// The share of the time of the reads in which merges run.
 pub const MERGES: &str = "merges run, of the reads' time";
@@ -22,7 +23,7 @@ type Change = fn(&mut Config);
 
 /// Nothing changed.
 pub const UNCHANGED: &str = "as it is";
-/// Reads that begin once there is nothing left to merge.
+/// Reads that start once there is nothing left to merge.
 pub const WAITED: &str = "after a wait";
 /// The reads while what the load left is still merged, on storage of a quarter of the speed.
 pub const EARLY_AND_SLOW: &str = "the first hundredth, storage x1/4";

@@ -1,4 +1,5 @@
-//! What the paper does not state: prefixes and read limits. And prefixes that are uneven.
+//! Parameters that the paper does not state: prefixes and read limits. And prefixes that are
+//! uneven.
 
 use super::{config, ptier, scaled, setting, store};
 use crate::figure::{Figure, Plot};
@@ -117,7 +118,7 @@ pub fn limit_case(read_limit: u64) -> String {
     if read_limit == 1 << 50 { "no limit".to_owned() } else { format!("limit {read_limit}") }
 }
 
-/// How many uneven prefixes there are.
+/// Number of uneven prefixes.
 const UNEVEN: u64 = 64;
 
 /// Uneven prefixes, with the split and without.

@@ -137,7 +137,7 @@ pub(super) fn second_run(store: Scaled) -> Workload {
     workload(scaled(store, OPERATIONS), &SECOND)
 }
 
-/// What an operation of a phase takes on average, of the paper's.
+/// Returns the mean time of a phase's operation, over the paper's.
 pub(super) fn micros(phase: &PhaseReport, store: Scaled) -> f64 {
     phase.figures.seconds / phase.figures.operations.max(1) as f64 * 1e6 / store.factor()
 }

@@ -38,7 +38,7 @@ pub(super) struct Drive {
     pub(super) machine: Machine,
 }
 
-/// Which keys are updated.
+/// Choice of the updated keys.
 #[derive(Clone, Copy)]
 pub(super) enum Updates {
     Uniform,
@@ -46,17 +46,18 @@ pub(super) enum Updates {
     MovingZipf,
 }
 
-/// What experiments change of the machine.
+/// Changes of the machine in experiments.
 #[derive(Clone, Copy)]
 pub(super) struct Machine {
     /// The most workers that share one of Spooky's or a full merge.
     pub(super) sharing: usize,
     /// The same of a partial merge.
     pub(super) partial_sharing: usize,
-    /// How many times as fast as the paper's the processor and the device are.
+    /// Speeds of processor and device over the paper's.
     pub(super) processor: f64,
     pub(super) device: f64,
-    /// Whether the device's garbage collection is simulated, and whether it is told of removed files.
+    /// Whether the device's garbage collection is simulated, and whether removed files are discarded on
+    /// it.
     pub(super) collects: bool,
     pub(super) discard: bool,
 }
@@ -85,7 +86,7 @@ impl Drive {
         Drive { machine, ..self }
     }
 
-    /// What is simulated, in words.
+    /// Describes the simulation.
     pub(super) fn setting(self, size_ratio: u64) -> String {
         let Drive { store, buffers, updates, .. } = self;
         let updates = match updates {
@@ -180,7 +181,7 @@ impl Drive {
     }
 }
 
-/// What was measured.
+/// Measurements.
 pub(super) struct Outcome {
     pub(super) updates: Figures,
     peak: f64,

@@ -8,14 +8,14 @@ use crate::scaled::simulate;
 use crate::{PapersError, Scale};
 use terrane_sim::{Clients, Figures, Workload};
 
-/// Whether the device is told of removed files, and how many workers share a merge.
+/// Whether removed files are discarded on the device, and the number of workers that share a merge.
 const DEVICES: [(&str, bool, usize); 3] = [
     (NO_DISCARD, false, 16),
     ("no discard, 1 worker a merge", false, 1),
     ("discard, 1 worker a merge", true, 1),
 ];
 
-/// The machine of figure 13, but that it is not told of removed files.
+/// The machine of figure 13, but without discards of removed files.
 pub const NO_DISCARD: &str = "no discard";
 
 /// Garbage collection with and without discard.

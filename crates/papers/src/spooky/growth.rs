@@ -62,7 +62,7 @@ struct Design {
     shown: Shown,
 }
 
-/// Which plots show a design.
+/// Plots that show a design.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shown {
     /// All, with its equations.

@@ -63,7 +63,7 @@ pub const DESIGNS: [&str; 11] = [
 /// Runs that wait in level 0 before leveling merges them: RocksDB's default.
 pub(super) const LEVEL0_RUNS: u64 = 4;
 
-/// What designs are made for.
+/// Data that designs are made for.
 #[derive(Clone, Copy)]
 pub(super) struct Data {
     pub(super) store: Scaled,

@@ -24,7 +24,7 @@ pub const ADMITS: &str = "4 buffers admitted at once";
 /// Vertiorizon's vertical part is tiered.
 pub const TIERED: &str = "tiered below";
 
-/// What is measured: the change, the mix and the design.
+/// Measured cases: the change, the mix and the design.
 const CASES: [(&str, &str, &str); 21] = [
     (SAME, WRITE_HEAVY, VERTICAL_LEVELING_FULL),
     (SAME, WRITE_HEAVY, HORIZONTAL_LEVELING),
@@ -49,7 +49,7 @@ const CASES: [(&str, &str, &str); 21] = [
     (SLOW, RANGES, VERTICAL_LEVELING_PARTIAL),
 ];
 
-/// How many of the cases tests need.
+/// Number of the cases that tests need.
 const CI_CASES: usize = 11;
 
 /// The case of an experiment.

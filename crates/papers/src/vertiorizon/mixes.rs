@@ -148,7 +148,7 @@ fn rank(figure: &mut Figure) {
     }
 }
 
-/// What the paper's text states.
+/// Adds the statements of the paper's text.
 fn headlines(figure: &mut Figure) {
     let over = |figure: &Figure, mix: &str, measure: &str, design: &str, other: &str| {
         let of = |design: &str| figure.number(&case(UNIFORM, mix, design), measure);

@@ -3,10 +3,10 @@
 use super::designs::RANKED;
 use crate::figure::{Figure, Source};
 
-/// Numbers that differ by less than this share are equal: the paper's tables have ties, too.
+/// Numbers that differ by less than this share are equal: the paper's tables have ties.
 const EQUAL: f64 = 0.01;
 
-/// What is better.
+/// Direction of a ranking.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Better {
     More,

@@ -72,7 +72,7 @@ pub(super) struct Setting {
     pub(super) at_rest: bool,
 }
 
-/// What is done, to which keys.
+/// Operations, and their keys.
 pub(super) struct Operations {
     pub(super) mix: Mix,
     pub(super) choice: Choice,
@@ -85,22 +85,22 @@ impl Setting {
         Setting { store, buffers, warm_up, operations, slower: 1.0, at_rest: false }
     }
 
-    /// The same store with a cache of this many bytes and so many bits per key.
+    /// Returns the same store with a cache of `paper_cache` bytes and `filter_bits_per_key`.
     pub(super) fn with_memory(self, paper_cache: u64, filter_bits_per_key: f64) -> Self {
         Setting { store: Scaled { paper_cache, filter_bits_per_key, ..self.store }, ..self }
     }
 
-    /// The same for so many operations, after half as many.
+    /// Returns the same for `operations` operations, after half as many.
     pub(super) fn with_operations(self, operations: u64) -> Self {
         Setting { operations, warm_up: operations / 2, ..self }
     }
 
-    /// Operations here for so many of the paper's.
+    /// Returns the operations here for `operations` of the paper's.
     fn scaled(self, operations: u64) -> u64 {
         (operations as f64 / self.store.factor()) as u64
     }
 
-    /// What designs are made for, if this share of the operations are updates.
+    /// Returns the data that designs are made for, if this share of the operations are updates.
     pub(super) fn data(self, updates: f64) -> Data {
         let operations = self.scaled(self.warm_up + self.operations);
         let updated = (operations as f64 * updates) as u64 / self.store.buffer_entries;
@@ -193,7 +193,7 @@ impl Setting {
         Ok(Measured::mean(&loads.iter().map(run).collect::<Result<Vec<_>, _>>()?))
     }
 
-    /// What is simulated, in words.
+    /// Describes the simulation.
     pub(super) fn words(self) -> String {
         format!(
             "{} entries a buffer, each for {:.0} of the paper's; a thread that merges and one that \
@@ -214,7 +214,7 @@ fn millions(operations: u64) -> String {
     format!("{} million", operations / 1_000_000)
 }
 
-/// What was measured of a design.
+/// Measurements of a design.
 pub(super) struct Measured(Vec<(&'static str, f64)>);
 
 impl Measured {

@@ -21,7 +21,7 @@ fn by_workers() -> &'static [Numbers] {
 const SHARED: Design = Design::Subcompaction(PARTS);
 
 #[test]
-fn with_16_workers_and_more_buckets_and_shared_merges_are_faster_than_one_task_and_stall_less() {
+fn with_16_workers_buckets_and_shared_merges_beat_one_task() {
     for figure in by_workers() {
         for (workload, count) in WORKLOADS.into_iter().flat_map(|name| [(name, 16), (name, 64)]) {
             let of = |design, what| figure.of(&workers::case(workload, count, design), what);
@@ -35,7 +35,7 @@ fn with_16_workers_and_more_buckets_and_shared_merges_are_faster_than_one_task_a
 }
 
 #[test]
-fn with_64_workers_and_few_flushes_buckets_are_ahead_of_shared_merges_where_ranges_shift() {
+fn with_64_workers_buckets_lead_where_ranges_shift() {
     // In the published report, of five times as many flushes, they are not.
     for figure in by_workers().iter().filter(|figure| figure.scale == "ci") {
         let of = |design, what| figure.of(&workers::case("mixgraph1", 64, design), what);
@@ -45,7 +45,7 @@ fn with_64_workers_and_few_flushes_buckets_are_ahead_of_shared_merges_where_rang
 }
 
 #[test]
-fn where_merges_are_slower_buckets_are_ahead_of_shared_merges_and_these_of_one_task() {
+fn with_slower_merges_buckets_lead_shared_merges_and_one_task() {
     fn slower(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, PapersError> {
         let slower = bounds::CHANGES.into_iter().filter(|(name, _)| bounds::SLOWER.contains(name));
         bounds::under(&slower.collect::<Vec<_>>(), scale, progress)
@@ -64,8 +64,7 @@ fn where_merges_are_slower_buckets_are_ahead_of_shared_merges_and_these_of_one_t
 }
 
 #[test]
-fn with_16_workers_and_more_buckets_are_ahead_of_shared_merges_and_these_of_one_task_where_ranges_stay()
- {
+fn with_16_workers_buckets_lead_where_ranges_stay() {
     let [anywhere, stay, shift] = staying::WORKLOADS;
     for figure in both(staying::figure) {
         for (workload, workers) in [anywhere, stay]
@@ -90,7 +89,7 @@ fn with_16_workers_and_more_buckets_are_ahead_of_shared_merges_and_these_of_one_
 }
 
 #[test]
-fn one_task_gains_no_more_than_an_eighth_from_64_workers_rather_than_8() {
+fn one_task_gains_at_most_an_eighth_from_64_workers_over_8() {
     for figure in by_workers() {
         for workload in WORKLOADS {
             let rate = |count| figure.of(&workers::case(workload, count, Design::Baseline), RATE);
@@ -100,7 +99,7 @@ fn one_task_gains_no_more_than_an_eighth_from_64_workers_rather_than_8() {
 }
 
 #[test]
-fn under_shifting_ranges_buckets_that_are_split_in_time_are_faster_than_those_that_stay() {
+fn under_shifting_ranges_timely_splits_beat_static_buckets() {
     for figure in both(rebalancing::figure) {
         let of = |design, what| figure.of(&workloads::case("mixgraph1", design), what);
         let [_, early] = rebalancing::OTHERS;
@@ -110,7 +109,7 @@ fn under_shifting_ranges_buckets_that_are_split_in_time_are_faster_than_those_th
 }
 
 #[test]
-fn under_shifting_ranges_merges_of_buckets_that_follow_the_keys_are_more_alike() {
+fn under_shifting_ranges_merges_of_buckets_are_more_alike() {
     for figure in both(rebalancing::figure) {
         let of = |design, what| figure.of(&workloads::case("mixgraph1", design), what);
         assert!(of(DYNAMIC, SPREAD) < of(STATIC, SPREAD));
@@ -130,7 +129,7 @@ fn merges_of_level_0_read_more_files_and_bytes_than_deeper_ones() {
 const BUCKETS: Design = Design::Buckets(THREADS as u64);
 
 #[test]
-fn gets_look_into_fewer_tables_under_buckets_and_are_the_fastest_where_there_are_no_filters() {
+fn gets_meet_fewer_tables_under_buckets_and_win_without_filters() {
     const NAMES: [&str; 2] = ["ycsb-get", "ycsb-get, no filters"];
     const OTHERS: [Design; 2] = [Design::Baseline, SHARED];
     fn chosen(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, PapersError> {

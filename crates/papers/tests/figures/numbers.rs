@@ -45,7 +45,7 @@ impl Numbers {
         *row.unwrap_or_else(|| panic!("{}: no {measure} of {case}", self.scale))
     }
 
-    /// The cases that begin like this.
+    /// The cases that start like this.
     pub fn cases(&self, beginning: &str) -> Vec<&str> {
         let mut cases: Vec<_> = self.rows.keys().map(|(case, _)| case.as_str()).collect();
         cases.retain(|case| case.starts_with(beginning));

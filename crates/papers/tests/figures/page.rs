@@ -40,7 +40,7 @@ fn figure(_: Scale, _: &mut dyn FnMut(&str)) -> Result<Figure, PapersError> {
 }
 
 #[test]
-fn a_report_has_a_line_for_each_case_a_column_for_each_measure_and_a_picture_for_each_plot() {
+fn a_report_has_a_line_a_case_a_column_a_measure_and_pictures() {
     let paper = Paper {
         folder: "paper",
         title: "A paper",

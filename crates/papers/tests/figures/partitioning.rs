@@ -6,7 +6,7 @@ use terrane_papers::partitioning::{GLOBAL, GLOBAL_WHOLE, LEVELED, LOCAL, NONE, S
 use terrane_papers::partitioning::{device, loads, order, tables, workers};
 
 #[test]
-fn merges_of_random_keys_part_under_global_range_and_leveled_reads_fastest() {
+fn merges_of_random_keys_part_by_global_range_and_leveled_reads() {
     let figure = loads::random(Scale::Ci, &mut |_| ()).unwrap();
     let of = |design: super::Design, measure| number(&figure, design.name, measure);
     assert!(of(SIZE, loads::GROUPS) < of(GLOBAL, loads::GROUPS));
@@ -24,7 +24,7 @@ fn merges_of_random_keys_part_under_global_range_and_leveled_reads_fastest() {
 }
 
 #[test]
-fn a_run_by_range_has_one_to_two_times_the_tables_that_it_has_by_size() {
+fn a_run_by_range_has_one_to_two_times_the_tables_by_size() {
     let figure = tables::figure(Scale::Ci, &mut |_| ()).unwrap();
     let of = |design: super::Design, which| {
         number(&figure, &format!("{}, {which}", design.name), tables::TABLES)
@@ -44,7 +44,7 @@ fn whole_flushes_chain_what_cut_ones_part() {
 
 /// On the storage assumed, its speed and what a policy writes decide, not how merges part.
 #[test]
-fn where_storage_is_not_what_bounds_a_load_global_range_is_done_first() {
+fn where_storage_is_no_bound_global_range_ends_a_load_first() {
     let figure = device::figure(Scale::Ci, &mut |_| ()).unwrap();
     let of = |design, measure| number(&figure, &device::case(16, design), measure);
     for other in [NONE, SIZE] {

@@ -32,7 +32,7 @@ fn write_amplification_and_size_are_in_the_papers_order() {
 }
 
 #[test]
-fn ptier_reads_faster_than_leveled_only_beside_what_leveled_has_left_to_merge() {
+fn ptier_reads_faster_than_leveled_only_beside_its_merges() {
     for figure in both(reads::figure) {
         let pair = |item, change, measure| {
             let of = |design| figure.of(&reads::changed(item, change, design), measure);
@@ -58,7 +58,7 @@ fn ptier_reads_faster_than_leveled_only_beside_what_leveled_has_left_to_merge() 
 }
 
 #[test]
-fn reads_bring_the_tables_over_a_hot_key_down_and_without_them_none_merge() {
+fn reads_bring_the_tables_over_a_hot_key_down() {
     for figure in both(hot::figure) {
         let [counted, never] = hot::CASES;
         let of = |name, tenth, measure| figure.of(&hot::case(name, tenth), measure);
@@ -72,7 +72,7 @@ fn reads_bring_the_tables_over_a_hot_key_down_and_without_them_none_merge() {
 }
 
 #[test]
-fn keys_of_one_prefix_are_rewritten_less_where_tables_are_split_between_prefixes() {
+fn keys_of_one_prefix_are_rewritten_less_with_prefix_splits() {
     for figure in both(sweeps::uneven) {
         let [with, without] = sweeps::SPLITS.map(|name| figure.of(name, sweeps::WRITES));
         assert!(with < without, "{}: {with} {without}", figure.scale);

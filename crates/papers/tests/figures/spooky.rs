@@ -10,7 +10,7 @@ fn figure(make: Made) -> Figure {
     make(Scale::Ci, &mut |_| ()).unwrap()
 }
 
-/// What a design did at a point in a phase.
+/// Returns the case of a design at a point in a phase.
 fn case(x: &str, at: u64, design: &str, phase: &str) -> String {
     format!("{}, {phase}", growth::case(x, at, design))
 }
@@ -35,7 +35,7 @@ fn check_point(figure: &Figure, x: &str, at: u64) -> [f64; 2] {
 }
 
 #[test]
-fn at_every_size_spooky_writes_about_one_more_than_full_merges_and_needs_little_more_space() {
+fn at_every_size_spooky_writes_one_more_and_needs_little_space() {
     let figure = figure(growth::over_data);
     for &buffers in growth::sizes(Scale::Ci) {
         for more in check_point(&figure, "N/B", buffers) {
@@ -48,7 +48,7 @@ fn at_every_size_spooky_writes_about_one_more_than_full_merges_and_needs_little_
 }
 
 #[test]
-fn at_every_size_ratio_spooky_writes_about_one_more_than_full_merges_and_moves_save_of_it() {
+fn at_every_ratio_spooky_writes_one_more_and_moves_save_of_it() {
     let figure = figure(growth::over_ratio);
     for &ratio in growth::ratios(Scale::Ci) {
         for (phase, more) in growth::PHASES.iter().zip(check_point(&figure, "T", ratio)) {
@@ -61,7 +61,7 @@ fn at_every_size_ratio_spooky_writes_about_one_more_than_full_merges_and_moves_s
 }
 
 #[test]
-fn under_every_merge_policy_spooky_needs_much_less_space_than_full_merges_at_little_more_writing() {
+fn under_every_merge_policy_spooky_needs_much_less_space() {
     let figure = figure(shapes::figure);
     let of = |policy: &str, merge: &str, what| number(&figure, &format!("{policy}, {merge}"), what);
     for (policy, _) in shapes::POLICIES {
@@ -75,7 +75,7 @@ fn under_every_merge_policy_spooky_needs_much_less_space_than_full_merges_at_lit
 }
 
 #[test]
-fn with_skew_spooky_writes_less_than_partial_merges_and_leaves_files_without_newer_data() {
+fn with_skew_spooky_writes_less_than_partial_merges() {
     let figure = figure(skew::figure);
     let [anywhere, side_by_side] = skew::WORKLOADS;
     let of = |name: &str, design: &str, what| number(&figure, &format!("{name}, {design}"), what);
@@ -85,7 +85,7 @@ fn with_skew_spooky_writes_less_than_partial_merges_and_leaves_files_without_new
 }
 
 #[test]
-fn on_flash_spooky_holds_what_full_merges_cannot_and_costs_less_collection_than_partial_ones() {
+fn on_flash_spooky_holds_more_than_full_and_collects_less() {
     let figure = figure(flash::over_time);
     let of = |case, what| number(&figure, case, what);
     assert_eq!(of(flash::FULL_LARGE, flash::FITS), 0.0);
@@ -104,7 +104,7 @@ fn on_flash_spooky_holds_what_full_merges_cannot_and_costs_less_collection_than_
 }
 
 #[test]
-fn on_flash_hot_keys_that_move_cost_spooky_less_than_partial_merges() {
+fn on_flash_moving_hot_keys_cost_spooky_less_than_partial() {
     let figure = figure(flash::under_skew);
     for what in [flash::TREE, flash::TOTAL] {
         let of = |case| number(&figure, case, what);
@@ -113,7 +113,7 @@ fn on_flash_hot_keys_that_move_cost_spooky_less_than_partial_merges() {
 }
 
 #[test]
-fn full_merges_use_at_most_half_of_a_flash_device_and_spooky_more_at_less_cost_than_partial_ones() {
+fn full_merges_use_half_of_a_flash_device_and_spooky_more() {
     let figure = figure(flash::over_utilisation);
     let of = |case, what| number(&figure, case, what);
     assert_eq!(of("40 %, full", flash::FITS), 1.0);
@@ -122,7 +122,7 @@ fn full_merges_use_at_most_half_of_a_flash_device_and_spooky_more_at_less_cost_t
 }
 
 #[test]
-fn spooky_updates_faster_than_partial_merges_once_workers_share_a_merge_and_slower_before() {
+fn spooky_updates_fastest_once_workers_share_a_merge() {
     let figure = figure(speed::figure);
     let of = |machine, design| number(&figure, &speed::case(machine, design), speed::THROUGHPUT);
     assert!(of(speed::SHARED, flash::SPOOKY) > 1.5 * of(speed::SHARED, flash::PARTIAL));
@@ -130,8 +130,7 @@ fn spooky_updates_faster_than_partial_merges_once_workers_share_a_merge_and_slow
 }
 
 #[test]
-fn without_discard_spooky_causes_garbage_collection_too_but_less_than_half_of_that_of_partial_merges()
- {
+fn without_discard_spooky_collects_less_than_half_of_partial() {
     let figure = figure(experiments::discard);
     let case = |design| format!("{}, {design}", experiments::NO_DISCARD);
     let extra = |design| number(&figure, &case(design), flash::COLLECTION) - 1.0;
@@ -140,8 +139,7 @@ fn without_discard_spooky_causes_garbage_collection_too_but_less_than_half_of_th
 }
 
 #[test]
-fn under_steady_writes_spooky_merges_within_level_0_and_full_merges_write_more_the_faster_they_are()
-{
+fn under_steady_writes_full_merges_write_more_and_spooky_waits() {
     let figure = figure(experiments::by_level);
     let of = |machine, design: &str, what| number(&figure, &format!("{machine}, {design}"), what);
     let [level0, ..] = experiments::INTO;

@@ -42,7 +42,7 @@ impl Mixes {
 }
 
 #[test]
-fn in_the_slowest_window_partial_leveling_is_above_full_leveling_in_every_mix() {
+fn in_the_slowest_window_partial_leveling_beats_full_leveling() {
     for figure in mixes() {
         for mix in MIXES {
             let worst = |design| figure.of(mix, design, WORST);
@@ -61,7 +61,7 @@ fn in_the_slowest_window_partial_leveling_is_above_full_leveling_in_every_mix() 
 }
 
 #[test]
-fn in_the_slowest_window_partial_tiering_is_above_full_tiering_in_every_mix() {
+fn in_the_slowest_window_partial_tiering_beats_full_tiering() {
     for figure in mixes() {
         let worst = |mix, design| figure.of(mix, design, WORST);
         let (partial, full) = (VERTICAL_TIERING_PARTIAL, VERTICAL_TIERING_FULL);
@@ -71,7 +71,7 @@ fn in_the_slowest_window_partial_tiering_is_above_full_tiering_in_every_mix() {
         for mix in [BALANCED, WRITE_HEAVY] {
             assert!(worst(mix, partial) > 1.2 * worst(mix, full), "{mix}");
         }
-        // Slower merges hold updates up between ranges, too.
+        // Slower merges hold updates up between ranges.
         let slow = |design| figure.changed(SLOW, RANGES, design, WORST);
         assert!(slow(partial) > 1.2 * slow(full));
         assert!(figure.changed(SLOW, RANGES, full, STALLED) > 0.01);
@@ -79,7 +79,7 @@ fn in_the_slowest_window_partial_tiering_is_above_full_tiering_in_every_mix() {
 }
 
 #[test]
-fn horizontal_growth_is_faster_than_vertical_growth_with_full_merges_policy_by_policy() {
+fn horizontal_growth_beats_vertical_growth_with_full_merges() {
     for figure in mixes() {
         let mean = |mix, design| figure.of(mix, design, THROUGHPUT);
         for mix in [READ_HEAVY, BALANCED, RANGES] {
@@ -105,7 +105,7 @@ fn horizontal_growth_is_faster_than_vertical_growth_with_full_merges_policy_by_p
 }
 
 #[test]
-fn vertiorizon_needs_far_less_space_than_horizontal_leveling_and_full_merges() {
+fn vertiorizon_needs_far_less_space_than_horizontal_leveling() {
     for figure in mixes() {
         let space = |design| figure.of(BALANCED, design, SPACE);
         for design in [HORIZONTAL_LEVELING, VERTICAL_LEVELING_FULL, HORIZONTAL_TIERING] {
@@ -116,7 +116,7 @@ fn vertiorizon_needs_far_less_space_than_horizontal_leveling_and_full_merges() {
 }
 
 #[test]
-fn vertiorizon_that_tunes_itself_is_near_the_better_of_its_fixed_designs_but_where_all_is_tiered() {
+fn self_tuned_vertiorizon_is_near_its_better_fixed_design() {
     for figure in mixes() {
         for mix in [READ_HEAVY, BALANCED, RANGES] {
             let mean = |design| figure.of(mix, design, THROUGHPUT);
@@ -132,7 +132,7 @@ fn vertiorizon_that_tunes_itself_is_near_the_better_of_its_fixed_designs_but_whe
 }
 
 #[test]
-fn with_more_memory_horizontal_tiering_overtakes_every_leveled_design() {
+fn with_memory_horizontal_tiering_overtakes_leveled_designs() {
     for figure in both(memory::figure) {
         let of = |part, cache, bits, design: &str, what| {
             figure.of(&memory::case(part, (BALANCED, cache, bits), design), what)
@@ -157,7 +157,7 @@ fn with_more_memory_horizontal_tiering_overtakes_every_leveled_design() {
 }
 
 #[test]
-fn in_a_large_store_a_full_merge_stops_writes_for_longer_than_a_window() {
+fn in_a_large_store_a_full_merge_stops_writes_over_a_window() {
     for figure in both(large::figure) {
         let of = |design, what| figure.of(&large::case(large::SMALL, design), what);
         let worst = |design| of(design, WORST);
@@ -167,7 +167,7 @@ fn in_a_large_store_a_full_merge_stops_writes_for_longer_than_a_window() {
     }
 }
 
-/// What the settings of a scheme read and write.
+/// Returns the reads and writes of a scheme's settings.
 fn points(figure: &Numbers, condition: &str, scheme: &str) -> Vec<(f64, f64)> {
     let cases = figure.cases(&format!("{condition}, {scheme} ")).into_iter();
     cases.map(|case| (figure.of(case, BLOCKS), figure.of(case, WRITES))).collect()
@@ -182,7 +182,7 @@ fn frontier(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     best
 }
 
-/// What a curve writes where it reads so much; nothing if it is not drawn there.
+/// Returns the writes of a curve at these reads; nothing if it is not drawn there.
 fn writes_at(curve: &[(f64, f64)], reads: f64) -> Option<f64> {
     let sides = curve.windows(2).find(|sides| sides[0].0 <= reads && reads <= sides[1].0)?;
     let share = (reads - sides[0].0) / (sides[1].0 - sides[0].0);
@@ -190,7 +190,7 @@ fn writes_at(curve: &[(f64, f64)], reads: f64) -> Option<f64> {
 }
 
 #[test]
-fn the_trade_off_of_horizontal_growth_encloses_that_of_vertical_growth() {
+fn the_trade_off_of_horizontal_growth_encloses_vertical_growth() {
     let [at_rest, under_load] = CONDITIONS.map(|(condition, _)| condition);
     for figure in both(trade_off::figure) {
         let outside = |condition, scheme| {
@@ -216,8 +216,7 @@ fn the_trade_off_of_horizontal_growth_encloses_that_of_vertical_growth() {
 }
 
 #[test]
-fn as_a_backbone_vertiorizon_has_fewer_runs_than_lazy_leveling_and_reads_less_unless_memory_is_ample()
- {
+fn a_vertiorizon_backbone_has_fewer_runs_than_lazy_leveling() {
     for figure in both(backbone::figure) {
         let caches = CACHES.iter().flat_map(|cache| FILTERS.map(|filters| (cache, filters)));
         for (condition, (cache, filters)) in

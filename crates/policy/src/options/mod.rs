@@ -26,7 +26,7 @@ pub struct BadOption {
     pub policy: &'static str,
     /// The parameter's name.
     pub parameter: &'static str,
-    /// What was expected of it, in words.
+    /// Expected value, in words.
     pub expected: String,
     /// The value given.
     pub found: String,
@@ -46,7 +46,7 @@ impl PolicyOptions {
         self.number(ParameterRef::TARGET_FILE_BYTES).unwrap_or(u64::MAX)
     }
 
-    /// What the policy does, in one sentence.
+    /// Returns a sentence about the policy.
     #[must_use]
     pub fn summary(&self) -> &'static str {
         self.described().summary()

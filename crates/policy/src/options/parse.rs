@@ -49,13 +49,13 @@ impl Serialize for PolicyOptions {
     }
 }
 
-/// Why a text is not a policy's options.
+/// Reason why a text is not a policy's options.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{found}, expected {expected}")]
 pub struct ParseError {
-    /// What was expected, in words.
+    /// Expected text, in words.
     pub expected: String,
-    /// What was found instead.
+    /// Text found instead.
     pub found: String,
 }
 

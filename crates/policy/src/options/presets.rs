@@ -8,7 +8,7 @@ use crate::toolkit::parameter::Parameter;
 pub struct Preset {
     /// Its name.
     pub name: &'static str,
-    /// What it does, in one sentence.
+    /// A sentence about it.
     pub summary: &'static str,
     /// Whether every build has it; others need the feature `all`.
     #[serde(skip)]

@@ -109,7 +109,7 @@ impl Described for Adversarial {
     }
 
     fn tuning(&mut self) -> Vec<ParameterRef<'_>> {
-        vec![ParameterRef::number("seed", "what is drawn from", (0, u64::MAX), &mut self.seed)]
+        vec![ParameterRef::number("seed", "seed of all draws", (0, u64::MAX), &mut self.seed)]
     }
 }
 

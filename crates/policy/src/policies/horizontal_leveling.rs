@@ -1,6 +1,6 @@
 //! Horizontal growth with leveling: a fixed number of levels, each one run, which grow with the data.
 //!
-//! `toolkit/horizontal.rs` has the counters that say when a level goes on into the next, and
+//! `toolkit/horizontal.rs` has the counters that say when a level continues into the next, and
 //! `toolkit/admission.rs` says what is counted.
 //!
 //! 1. An admission is merged with levels 1 to m, the level in which its cascade ends, into the run of m:
@@ -35,9 +35,9 @@ pub struct HorizontalLeveling {
     pub level_base_bytes: u64,
     /// Size at which a table is closed, in bytes.
     pub target_file_bytes: u64,
-    /// How filter memory is divided among runs.
+    /// Division of filter memory among runs.
     pub filters: Filters,
-    /// How outputs are cut.
+    /// Cuts of outputs.
     pub partitioning: Partitioning,
 }
 
@@ -64,7 +64,7 @@ impl HorizontalLeveling {
     }
 
     /// The counters with which levels would have these sizes: level i holds at most `C(c+i-1, i)`
-    /// buffers after c arrivals, and no counter is above the next. What is to become one run of the
+    /// buffers after c arrivals, and no counter is above the next. Data about to become one run of the
     /// last level counts as such.
     fn of_sizes(&self, shape: &Shape) -> Vec<u64> {
         let mut counts = Vec::new();
@@ -170,8 +170,8 @@ impl Described for HorizontalLeveling {
 
     fn summary(&self) -> &'static str {
         prose(
-            "A fixed number of levels, each one run, which grow with the data: least writing for so many \
-         runs, for large merges.",
+            "A fixed number of levels, each one run, which grow with the data: least writing for this \
+         number of runs, for large merges.",
         )
     }
 

@@ -3,7 +3,7 @@
 //!
 //! `toolkit/horizontal.rs` has the counters, and `toolkit/admission.rs` says what is counted.
 //!
-//! 1. A round is laid out for N bytes, declared or else present: its counters begin at k, the least
+//! 1. A round is laid out for N bytes, declared or else present: its counters start at k, the least
 //!    number with `C(k+l-1, l) >= N/B`.
 //! 2. An admission becomes, with all runs of the levels above m, one new run of m: the level in which its
 //!    cascade ends.
@@ -36,9 +36,9 @@ pub struct HorizontalTiering {
     pub level_base_bytes: u64,
     /// Size at which a table is closed, in bytes.
     pub target_file_bytes: u64,
-    /// How filter memory is divided among runs.
+    /// Division of filter memory among runs.
     pub filters: Filters,
-    /// How outputs are cut.
+    /// Cuts of outputs.
     pub partitioning: Partitioning,
 }
 

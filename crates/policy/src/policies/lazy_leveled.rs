@@ -41,7 +41,7 @@ pub struct LazyLeveled {
     pub dynamic_level_bytes: bool,
     /// G: how many of the largest levels are leveled.
     pub leveled_levels: u64,
-    /// How filter memory is divided among runs.
+    /// Division of filter memory among runs.
     pub filters: Filters,
 }
 
@@ -89,7 +89,7 @@ impl Policy for LazyLeveled {
 }
 
 impl LazyLeveled {
-    /// What it shares with the other vertical policies.
+    /// Returns the rule that it shares with the other vertical policies.
     fn rule(&self) -> Vertical {
         Vertical {
             size_ratio: self.size_ratio,
@@ -139,7 +139,7 @@ impl Described for LazyLeveled {
             ParameterRef::dynamic_level_bytes(&mut self.dynamic_level_bytes),
             ParameterRef::number(
                 "leveled-levels",
-                "how many of the largest levels are leveled",
+                "number of the largest levels that are leveled",
                 (1, 64),
                 &mut self.leveled_levels,
             ),

@@ -44,17 +44,17 @@ pub struct Leveled {
     pub l0_compaction_trigger: u64,
     /// Whether capacities follow what the deepest level holds.
     pub dynamic_level_bytes: bool,
-    /// Which table goes down.
+    /// Choice of the table that moves down.
     pub pick: Pick,
     /// The seed of random picks.
     pub seed: u64,
-    /// How filter memory is divided among runs.
+    /// Division of filter memory among runs.
     pub filters: Filters,
     /// The most workers that share a merge of level 0 into level 1.
     pub max_subcompactions: u64,
     /// Whether level 0 goes into a second run of level 1 while tables of the first go down.
     pub pipelined: bool,
-    /// How outputs are cut.
+    /// Cuts of outputs.
     pub partitioning: Partitioning,
 }
 
@@ -122,7 +122,7 @@ impl Policy for Leveled {
 }
 
 impl Leveled {
-    /// What it shares with the other vertical policies.
+    /// Returns the rule that it shares with the other vertical policies.
     fn rule(&self) -> Vertical {
         Vertical {
             size_ratio: self.size_ratio,
@@ -164,12 +164,12 @@ impl Described for Leveled {
             ParameterRef::dynamic_level_bytes(&mut self.dynamic_level_bytes),
             ParameterRef::choice(
                 "pick",
-                "which table of a level over its capacity goes down",
+                "the table of a level over its capacity that goes down",
                 &mut self.pick,
             ),
             ParameterRef::number(
                 "seed",
-                "what random picks are drawn from",
+                "seed of random picks",
                 (0, (1 << 53) - 1),
                 &mut self.seed,
             ),

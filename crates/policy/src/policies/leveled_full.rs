@@ -4,7 +4,7 @@
 //!
 //! 1. **Merge within level 0.** If as many runs wait in level 0 as the trigger requires, but hold less
 //!    than B bytes, the newest are merged there, even while a merge runs further down. During such a
-//!    merge, runs of similar size are merged there, too, shortly before writes stall.
+//!    merge, runs of similar size are merged there, shortly before writes stall.
 //! 2. **Level L at its capacity** becomes level L+1 as it is; its old place is empty. This comes before
 //!    step 3: under a steady load, level 0 has runs after each merge.
 //! 3. If those runs hold B bytes, or a level above L is over its capacity or has several runs,
@@ -39,7 +39,7 @@ pub struct LeveledFull {
     pub dynamic_level_bytes: bool,
     /// Whether a merge takes along the levels that would overflow next.
     pub preemptive: bool,
-    /// How filter memory is divided among runs.
+    /// Division of filter memory among runs.
     pub filters: Filters,
 }
 
@@ -80,7 +80,7 @@ impl Policy for LeveledFull {
 }
 
 impl LeveledFull {
-    /// What it shares with the other vertical policies.
+    /// Returns the rule that it shares with the other vertical policies.
     fn rule(&self) -> Vertical {
         Vertical {
             size_ratio: self.size_ratio,

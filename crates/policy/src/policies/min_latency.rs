@@ -29,9 +29,9 @@ pub struct MinLatency {
     pub level_base_bytes: u64,
     /// Size at which a table is closed, in bytes.
     pub target_file_bytes: u64,
-    /// How filter memory is divided among runs.
+    /// Division of filter memory among runs.
     pub filters: Filters,
-    /// How outputs are cut.
+    /// Cuts of outputs.
     pub partitioning: Partitioning,
 }
 
@@ -105,7 +105,7 @@ impl Described for MinLatency {
     }
 
     fn summary(&self) -> &'static str {
-        prose("A stack of at most so many runs, merged on the schedule that writes least.")
+        prose("A stack with a limit on runs, merged on the schedule that writes least.")
     }
 
     fn tuning(&mut self) -> Vec<ParameterRef<'_>> {

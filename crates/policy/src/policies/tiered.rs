@@ -13,7 +13,7 @@
 //!    in place would rewrite all the data.
 //! 4. Level 0 is full by run count only if its runs hold B bytes; if T runs hold less, the newest are
 //!    merged there. A level waits while a running plan reads a table of it, or
-//!    still writes into a run that it begins to show.
+//!    still writes into a run that it starts to show.
 //!
 //! These rules apply to the shape of any other policy: a level of one run stays or moves down, a level
 //! of too many is merged.
@@ -41,9 +41,9 @@ pub struct Tiered {
     pub level_base_bytes: u64,
     /// Size at which a table is closed, in bytes.
     pub target_file_bytes: u64,
-    /// How filter memory is divided among runs.
+    /// Division of filter memory among runs.
     pub filters: Filters,
-    /// How outputs are cut.
+    /// Cuts of outputs.
     pub partitioning: Partitioning,
 }
 
@@ -80,7 +80,7 @@ impl Policy for Tiered {
 }
 
 impl Tiered {
-    /// What it shares with the other vertical policies.
+    /// Returns the rule that it shares with the other vertical policies.
     fn rule(&self) -> Vertical {
         Vertical {
             size_ratio: self.size_ratio,

@@ -5,7 +5,7 @@
 //!
 //! 1. **Merge within level 0.** If as many runs wait in level 0 as the trigger requires, but hold less
 //!    than B bytes, the newest are merged there, even while a merge runs further down. During such a
-//!    merge, runs of similar size are merged there, too, shortly before writes stall.
+//!    merge, runs of similar size are merged there, shortly before writes stall.
 //! 2. **A single run in L at its capacity** becomes level L+1 as it is. This comes before step 3:
 //!    under a steady load, level 0 has runs after each merge.
 //! 3. If those runs hold B bytes, or a level has too many runs or bytes, everything above level q
@@ -35,7 +35,7 @@ pub struct TieredFull {
     pub target_file_bytes: u64,
     /// Runs that wait in level 0 before they are merged.
     pub l0_compaction_trigger: u64,
-    /// How filter memory is divided among runs.
+    /// Division of filter memory among runs.
     pub filters: Filters,
 }
 
@@ -71,7 +71,7 @@ impl Policy for TieredFull {
 }
 
 impl TieredFull {
-    /// What it shares with the other vertical policies.
+    /// Returns the rule that it shares with the other vertical policies.
     fn rule(&self) -> Vertical {
         Vertical {
             size_ratio: self.size_ratio,

@@ -33,7 +33,7 @@ pub struct TieredPartial {
     pub level_base_bytes: u64,
     /// Size at which a table is closed, in bytes.
     pub target_file_bytes: u64,
-    /// How filter memory is divided among runs.
+    /// Division of filter memory among runs.
     pub filters: Filters,
 }
 

@@ -32,7 +32,7 @@ use terrane_types::{
 pub struct Universal {
     /// Number of runs at which merging starts.
     pub run_trigger: u64,
-    /// How much larger than all newer runs, in percent, a run may be to be merged with them.
+    /// Percentage by which a run may exceed all newer runs together and still be merged with them.
     pub size_ratio_percent: u64,
     /// The least number of runs in a merge by size ratio.
     pub min_merge_width: u64,
@@ -42,9 +42,9 @@ pub struct Universal {
     pub space_percent: u64,
     /// Size at which a table is closed, in bytes.
     pub target_file_bytes: u64,
-    /// How filter memory is divided among runs.
+    /// Division of filter memory among runs.
     pub filters: Filters,
-    /// How outputs are cut.
+    /// Cuts of outputs.
     pub partitioning: Partitioning,
 }
 
@@ -194,7 +194,7 @@ impl Universal {
         Some((block, Reason::new(reason, terms)))
     }
 
-    /// How many of the first of `rest` are of similar size, up to one that is busy.
+    /// Returns the number of runs at the start of `rest` of similar size, up to a busy one.
     fn like_sized(&self, rest: &[Component]) -> usize {
         let mut sum = 0u64;
         let is_next = |c: &&Component| {
@@ -206,7 +206,7 @@ impl Universal {
         rest.iter().take(most).take_while(is_next).count()
     }
 
-    /// The greatest run that is merged with newer ones of so many bytes.
+    /// Returns the bytes of the greatest run that is merged with newer ones of `newer` bytes.
     fn with_ratio(&self, newer: u64) -> u64 {
         percent(newer, 100 + self.size_ratio_percent, 0)
     }
@@ -290,7 +290,7 @@ impl Described for Universal {
     }
 }
 
-/// So many percent of `value`, rounded down; up with a `round` of 99.
+/// Returns `percent` of `value`, rounded down, or up with a `round` of 99.
 fn percent(value: u64, percent: u64, round: u64) -> u64 {
     let whole = (value / 100).saturating_mul(percent);
     whole.saturating_add(((value % 100).saturating_mul(percent) + round) / 100)

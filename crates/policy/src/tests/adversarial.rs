@@ -3,7 +3,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// How often each outcome occurred.
+/// Number of times that each outcome occurred.
 #[derive(Debug, Default)]
 struct Met {
     nothing: usize,

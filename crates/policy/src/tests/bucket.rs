@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Four buckets, of which a window of one flush tells the temperatures.
+/// Four buckets, whose temperatures follow from a window of one flush.
 const BUCKET: BucketLsm = BucketLsm {
     size_ratio: 10,
     level_base_bytes: 1 << 20,
@@ -30,7 +30,7 @@ struct Tree {
 }
 
 impl Tree {
-    /// Buckets that begin at 0, 1000, 2000 and 3000, with nothing in level 0.
+    /// Buckets that start at 0, 1000, 2000 and 3000, with nothing in level 0.
     fn new(policy: BucketLsm) -> Self {
         let (model, running) = (Model::default(), Running::default());
         let mut tree = Tree { policy, model, state: Vec::new(), running };
@@ -91,7 +91,7 @@ impl Tree {
         decisions
     }
 
-    /// Begins the next compaction; returns its group.
+    /// Starts the next compaction; returns its group.
     fn begin(&mut self) -> Option<Group> {
         let mut plan = None;
         self.context(&Observed::default(), |context| {
@@ -106,7 +106,7 @@ impl Tree {
         Some(group)
     }
 
-    /// Installs a group that has begun; returns what was decided then.
+    /// Installs a group that has started; returns what was decided then.
     fn install(&mut self, group: &Group) -> Vec<Decision> {
         self.running.compactions.retain(|compaction| compaction.groups[0] != *group);
         let next = self.model.commit(group, false).unwrap();
@@ -150,13 +150,13 @@ impl Tree {
     }
 }
 
-/// So many keys of each of the four buckets.
+/// Returns `counts` keys of each of the four buckets.
 fn keys(counts: [u16; 4]) -> impl Iterator<Item = u16> {
     (0..).zip(counts).flat_map(|(bucket, count)| (0..count).map(move |n| bucket * 1000 + n * 10))
 }
 
 #[test]
-fn the_first_flush_with_enough_keys_parts_the_keys_into_equal_numbers_of_entries() {
+fn the_first_large_flush_parts_keys_at_equal_counts_of_entries() {
     let mut tree = Tree::new(BUCKET);
     assert_eq!(tree.boundaries(), [1000, 2000, 3000]);
     assert_eq!(tree.flush(0..2500), [1000, 2000], "where it has keys");
@@ -171,7 +171,7 @@ fn the_first_flush_with_enough_keys_parts_the_keys_into_equal_numbers_of_entries
 }
 
 #[test]
-fn a_hot_bucket_is_split_at_its_median_and_each_half_has_half_the_volume() {
+fn a_hot_bucket_splits_at_its_median_into_halves_of_its_volume() {
     for (count_present, after) in
         [(false, [1200, 1200, 800, 600, 200]), (true, [1500, 1500, 1000, 750, 250])]
     {
@@ -198,7 +198,7 @@ fn a_cold_bucket_joins_the_colder_of_its_neighbours() {
 }
 
 #[test]
-fn buckets_are_joined_down_to_a_least_number_and_not_to_be_split_again() {
+fn buckets_join_down_to_a_least_number_and_do_not_split_again() {
     let cold = [60, 1, 0, 60];
     let joined = |policy| {
         let mut tree = Tree::new(BucketLsm { join_percent: 50, split_percent: 1_000, ..policy });
@@ -260,7 +260,7 @@ fn where_a_bucket_may_hold_tables_it_is_split_while_one_waits() {
 }
 
 #[test]
-fn the_bucket_with_most_tables_comes_first_and_of_these_the_one_with_the_least_input() {
+fn the_bucket_with_most_tables_is_first_then_the_least_input() {
     let mut tree = Tree::new(BUCKET);
     tree.flush(keys([3, 9, 5, 7]));
     tree.flush(keys([0, 2, 0, 2]));
@@ -270,7 +270,7 @@ fn the_bucket_with_most_tables_comes_first_and_of_these_the_one_with_the_least_i
         first_keys.push(least.min().unwrap() / 1000);
     }
     // Two tables each and 9 or 11 bytes with ten of level 1, then one table each, of 3 or 5 bytes. Each
-    // begins beside the others: four workers.
+    // starts beside the others: four workers.
     assert_eq!(first_keys, [3, 1, 0, 2]);
     assert_eq!(tree.running.compactions.len(), 4);
 }
@@ -339,7 +339,7 @@ fn a_state_of_all_buckets_and_long_keys_fits_and_comes_back() {
 
 /// Flushes that overlap nothing, as of ascending keys, are never several over one key.
 #[test]
-fn disjoint_flushes_move_down_before_there_are_more_runs_than_reads_should_pass() {
+fn disjoint_flushes_move_down_before_reads_pass_too_many_runs() {
     let mut tree = Tree::new(BucketLsm { l0_compaction_trigger: 4, ..BUCKET });
     for round in 0..40u16 {
         tree.flush((0..10).map(|n| 5000 + round * 10 + n));
@@ -369,7 +369,7 @@ fn alone(keys: impl IntoIterator<Item = u16>, tombstones: u64) -> Tree {
 }
 
 #[test]
-fn a_table_alone_moves_unless_it_is_to_be_cut_or_has_tombstones_to_drop() {
+fn a_lone_table_moves_unless_it_is_cut_or_drops_tombstones() {
     let action = |mut tree: Tree| tree.begin().unwrap().action;
     assert_eq!(action(alone([1000, 1900], 0)), Action::Move);
     let cut = action(alone([500, 2500], 0));
@@ -414,7 +414,7 @@ fn a_bucket_at_a_limit_is_not_split_and_joins_up_to_it() {
 }
 
 #[test]
-fn there_are_never_more_than_four_times_as_many_buckets_as_at_first() {
+fn there_are_at_most_four_times_the_first_number_of_buckets() {
     let policy = BucketLsm { buckets: 2, split_percent: 10, join_percent: 0, ..BUCKET };
     let mut tree = Tree::new(policy);
     for round in 0..16 {
@@ -425,7 +425,7 @@ fn there_are_never_more_than_four_times_as_many_buckets_as_at_first() {
 }
 
 #[test]
-fn buckets_and_their_temperatures_stay_after_a_compaction_that_was_asked_for() {
+fn buckets_and_temperatures_survive_a_requested_compaction() {
     let mut tree = Tree::new(BUCKET);
     tree.flush(keys([60, 20, 15, 5]));
     tree.state = tree.policy.readopt(&tree.state, &tree.model.shape);
@@ -447,7 +447,7 @@ fn a_flush_tells_how_many_buckets_it_is_cut_for() {
 }
 
 #[test]
-fn windows_are_refused_with_which_the_shortest_keys_would_not_fit_into_a_state() {
+fn windows_too_long_for_a_state_of_short_keys_are_refused() {
     for buckets in [1, 16, 64, 256] {
         for window in 1..=64 {
             let most = (buckets * 4).min(256);
@@ -460,7 +460,7 @@ fn windows_are_refused_with_which_the_shortest_keys_would_not_fit_into_a_state()
 }
 
 #[test]
-fn a_bucket_that_never_fills_goes_down_with_the_oldest_run_and_full_ones_come_first() {
+fn an_unfilled_bucket_goes_with_the_oldest_run_after_full_ones() {
     let mut tree = Tree::new(BUCKET);
     tree.policy.l0_compaction_trigger = 4;
     tree.flush(keys([1, 0, 0, 0]));
@@ -488,7 +488,7 @@ fn a_trigger_beyond_the_depth_at_which_writes_stall_is_none() {
 }
 
 #[test]
-fn a_bucket_goes_down_at_three_quarters_of_the_depth_at_which_writes_stall() {
+fn a_bucket_goes_down_at_three_quarters_of_the_stall_depth() {
     let mut tree = Tree::new(BucketLsm { l0_compaction_trigger: 64, ..BUCKET });
     while tree.begin().is_none() {
         tree.flush(keys([1, 0, 0, 0]));
@@ -497,7 +497,7 @@ fn a_bucket_goes_down_at_three_quarters_of_the_depth_at_which_writes_stall() {
 }
 
 #[test]
-fn the_fullest_bucket_and_a_level_below_go_down_by_how_far_they_are_over_their_limits() {
+fn the_fullest_bucket_and_a_level_below_go_down_by_excess() {
     let policy = BucketLsm {
         l0_compaction_trigger: 2,
         level_base_bytes: 1,
@@ -518,7 +518,7 @@ fn the_fullest_bucket_and_a_level_below_go_down_by_how_far_they_are_over_their_l
 }
 
 #[test]
-fn level_1_sends_nothing_down_while_a_bucket_is_due_but_waits_and_deeper_levels_do() {
+fn level_1_waits_while_a_bucket_is_due_and_deeper_levels_do_not() {
     let policy = BucketLsm {
         l0_compaction_trigger: 2,
         level_base_bytes: 1,
@@ -542,7 +542,7 @@ fn level_1_sends_nothing_down_while_a_bucket_is_due_but_waits_and_deeper_levels_
 }
 
 #[test]
-fn the_last_level_deepens_at_its_capacity_or_sends_tables_down_beyond_a_fixed_one() {
+fn the_last_level_deepens_at_its_capacity_or_sends_tables_on() {
     let next = |dynamic_level_bytes, bytes| {
         let policy = BucketLsm { level_base_bytes: 1, dynamic_level_bytes, ..BUCKET };
         let mut model = Model::default();

@@ -1,10 +1,10 @@
-//! What waits to be compacted, by the capacities of levels.
+//! Bytes that wait to be compacted, by the capacities of levels.
 
 use super::Model;
 use crate::{Capacity, pending_compaction_bytes};
 
 #[test]
-fn what_is_over_goes_down_with_its_share_of_the_next_level_and_counts_there() {
+fn excess_goes_down_with_its_share_of_the_next_level() {
     let mut model = Model::default();
     let pending = |model: &Model, bounds: [Option<u64>; 3]| {
         let capacities = bounds.map(|bytes| Capacity { bytes, runs: None });

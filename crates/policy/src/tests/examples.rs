@@ -76,7 +76,7 @@ fn the_last_level_takes_what_no_level_fits_and_deepens_if_full() {
 }
 
 #[test]
-fn light_runs_of_level_0_merge_with_older_ones_of_at_most_four_times_their_size() {
+fn light_runs_of_level_0_merge_with_older_ones_up_to_fourfold() {
     // The base is so large that nothing goes down.
     let waiting = LeveledFull { level_base_bytes: 1000, ..LEVELED_FULL };
     let merged = |runs: &[u16]| after(&waiting, &tree(&[runs, &[20]])).swap_remove(0);
@@ -254,7 +254,7 @@ fn a_policy_tells_how_many_bytes_and_runs_a_level_may_hold() {
 }
 
 #[test]
-fn a_tiered_level_with_too_many_bytes_or_runs_goes_down_and_says_so() {
+fn a_tiered_level_over_its_bytes_or_runs_goes_down_and_says_so() {
     let heavy = tree(&[&[], &[40], &[10]]);
     assert_eq!(after(&TIERED_FULL, &heavy), [vec![], vec![], vec![40, 10]]);
     let crowded = tree(&[&[], &[5, 6, 7, 8], &[20]]);
@@ -277,7 +277,7 @@ fn a_tiered_level_with_too_many_bytes_or_runs_goes_down_and_says_so() {
 }
 
 #[test]
-fn the_last_tiered_level_waits_to_be_deepened_while_something_goes_into_it() {
+fn the_last_tiered_level_deepens_once_nothing_goes_into_it() {
     let mut model = tree(&[&[], &[40]]);
     assert_eq!(after(&TIERED_FULL, &model), [vec![], vec![], vec![40]]);
     let arriving = model.write(0, 9, 50..52);
@@ -308,7 +308,7 @@ fn a_full_merge_says_which_level_it_is_made_for() {
 }
 
 #[test]
-fn a_level_of_full_tiering_stays_at_its_capacity_and_with_t_runs() {
+fn a_level_of_full_tiering_stays_at_its_capacity_with_t_runs() {
     for sizes in [&[&[][..], &[5, 6, 7], &[20]][..], &[&[], &[36], &[20]]] {
         let model = tree(sizes);
         let running = Running::default();

@@ -90,7 +90,7 @@ fn three_runs() -> Model {
 }
 
 #[test]
-fn a_merge_gets_the_bits_of_its_run_among_those_that_the_plan_leaves() {
+fn a_merge_gets_its_runs_bits_among_those_the_plan_leaves() {
     let model = three_runs();
     assert_eq!(planned(Filters::Uniform, &model), [None]);
     let bits = BITS.bits();
@@ -127,7 +127,7 @@ fn a_flush_gets_the_bits_of_a_small_run() {
 }
 
 #[test]
-fn declared_data_whose_filters_the_memory_cannot_hold_are_refused_by_name() {
+fn declared_data_with_filters_beyond_memory_are_refused_by_name() {
     let check = |json: &str, present, bits, memory| {
         let options: PolicyOptions = json.parse().unwrap();
         options.check_filters(present, FilterBits::whole(bits), memory).map_err(|e| e.to_string())
@@ -200,7 +200,7 @@ impl Policy for Tells {
 }
 
 #[test]
-fn a_policy_with_filters_by_size_tells_and_remembers_what_it_does_without() {
+fn a_policy_with_filters_by_size_keeps_its_reports_and_state() {
     let shape = Shape::default();
     let group = merge(&[TableId(1)], 1, 1);
     let step = Step::Group { group: &group, outputs: &[], ends: true };
@@ -219,7 +219,7 @@ fn a_policy_with_filters_by_size_tells_and_remembers_what_it_does_without() {
 }
 
 #[test]
-fn every_policy_with_filters_by_size_sets_the_bits_of_flushes_and_needs_what_it_does_without() {
+fn policies_with_filters_by_size_set_flush_bits_and_keep_needs() {
     for preset in presets() {
         let build = |filters: &str| {
             let options = format!(r#"{{"policy": "{}", "filters": "{filters}"}}"#, preset.name);

@@ -37,9 +37,9 @@ pub(super) struct Tree<'p> {
     pub(super) model: Model,
     pub(super) state: Vec<u8>,
     pub(super) buffers: u16,
-    /// What each plan is given.
+    /// Observations given to each plan.
     pub(super) observed: Observed,
-    /// What the policy decided.
+    /// Decisions of the policy.
     pub(super) told: Vec<Decision>,
 }
 
@@ -151,8 +151,8 @@ fn min_latency(components: u64) -> MinLatency {
     }
 }
 
-/// What the cascade of this merge would write, level by level: the admission joins level 1, all of that
-/// level 2, and so forth.
+/// Returns the bytes that the cascade of this merge would write level by level: the admission joins
+/// level 1, all of that level 2, and so forth.
 fn level_by_level(made: &Made) -> u64 {
     let level = |level: &Level| level.bytes() / B;
     let sizes: Vec<u64> = made.before.levels().iter().skip(1).map(level).collect();
@@ -179,7 +179,7 @@ fn horizontal_leveling_writes_what_both_closed_forms_say() {
 }
 
 #[test]
-fn two_leveled_levels_are_merged_after_1_3_6_10_and_15_admissions() {
+fn two_leveled_levels_merge_after_1_3_6_10_and_15_admissions() {
     let policy = leveling(2);
     let mut tree = Tree::new(&policy);
     let fired = (1..=15).filter(|_| tree.admit().level == 2);
@@ -273,7 +273,7 @@ fn runs_seen(tree: &mut Tree, admissions: u64) -> u64 {
 /// The runs of each level, a byte each, from level 1 at the lowest on.
 type Runs = u32;
 
-/// What the runs of each level may become by merges: any levels a to b-1 become one run of b, any number
+/// Adds the runs that merges can make of each level: any levels a to b-1 become one run of b, any number
 /// of times.
 fn merges(runs: Runs, levels: u32, met: &mut Vec<Runs>) {
     if met.contains(&runs) {
@@ -385,7 +385,7 @@ fn three_merges_of_60_mb_cost_least_at_30_20_and_10() {
 }
 
 #[test]
-fn when_all_counters_are_0_runs_stay_and_a_round_for_twice_the_data_begins() {
+fn at_zero_counters_runs_stay_and_a_larger_round_starts() {
     let policy = tiering(2, 6);
     let mut tree = Tree::new(&policy);
     (0..6).for_each(|_| drop(tree.admit()));
@@ -412,7 +412,7 @@ fn undeclared_data_is_what_is_present() {
     assert_eq!(begins(tiering(2, 1)), declared(1));
 }
 
-/// The numbers that a policy tells of a tree.
+/// Returns the numbers that a policy reports of a tree.
 fn numbers(policy: &dyn Policy, shape: &Shape, state: &[u8]) -> Vec<(&'static str, Of, u64)> {
     let number = |fact| match fact {
         Fact::Number { name, of, value, .. } => (name, of, value),
@@ -541,7 +541,7 @@ fn an_adopted_tree_goes_on_as_one_of_its_sizes() {
 }
 
 #[test]
-fn admissions_are_counted_and_not_the_bytes_that_overwriting_leaves() {
+fn admissions_are_counted_not_the_bytes_left_by_overwriting() {
     let binomial = Binomial {
         components: 3,
         level_base_bytes: B,
@@ -570,7 +570,7 @@ fn admissions_are_counted_and_not_the_bytes_that_overwriting_leaves() {
 }
 
 #[test]
-fn a_tree_of_another_policy_counts_as_many_admissions_as_it_has_buffers() {
+fn another_policys_tree_counts_an_admission_for_each_buffer() {
     let mut model = Model::default();
     model.write(1, 1, 0..5 * B as u16 + 1);
     assert_eq!(numbers(&min_latency(3), &model.shape, &[]), [("admissions", Of::Tree, 6)]);
@@ -583,7 +583,7 @@ fn two_runs_of_a_level_become_one_of_the_last() {
 }
 
 #[test]
-fn a_tree_that_is_to_become_one_run_of_the_last_level_counts_as_such() {
+fn a_tree_about_to_become_one_run_of_the_last_level_counts_so() {
     let mut model = Model::default();
     model.write(3, 1, 0..6 * B as u16);
     let counters = numbers(&leveling(2), &model.shape, &[]);
@@ -608,7 +608,7 @@ impl Policy for MergesFrom {
 }
 
 #[test]
-fn a_stack_rewrites_what_is_rich_in_tombstones_in_its_oldest_component() {
+fn a_stack_rewrites_tombstone_rich_data_in_its_oldest_component() {
     for (components, from, is_oldest) in
         [(0, 0, true), (1, 0, true), (1, 1, false), (2, 0, true), (2, 1, false), (2, 2, false)]
     {

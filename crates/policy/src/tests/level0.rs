@@ -12,7 +12,7 @@ fn next(policy: &dyn Policy, model: &Model, running: &Running) -> Option<Compact
 }
 
 #[test]
-fn a_merge_of_level_0_is_shared_in_even_parts_of_at_least_a_table() {
+fn a_merge_of_level_0_is_shared_in_even_parts_from_a_table_on() {
     let mut model = Model::default();
     model.write(1, 1, 0..100);
     for run in 2..5 {
@@ -58,7 +58,7 @@ fn only_merges_of_level_0_into_the_next_level_are_shared() {
 }
 
 #[test]
-fn pipelined_level_0_goes_into_a_second_run_of_level_1_while_tables_of_the_first_go_down() {
+fn pipelined_level_0_fills_a_second_run_while_one_goes_down() {
     let mut model = Model::default();
     let below = model.write(2, 1, 0..25);
     let goes = model.write(1, 2, 0..30);
@@ -86,13 +86,13 @@ fn pipelined_level_0_goes_into_a_second_run_of_level_1_while_tables_of_the_first
     let newer = next(&policy, &model, &running).unwrap();
     assert_eq!(newer.groups[0].destination, group.destination);
     assert!(!newer.groups[0].inputs.contains(&stays));
-    // Beside that, too.
+    // Beside that.
     let both = Running { compactions: running.compactions.into_iter().chain([newer]).collect() };
     assert_eq!(next(&policy, &model, &both).unwrap().groups, older.groups);
 }
 
 #[test]
-fn pipelined_level_0_waits_while_tables_of_level_1_move_into_its_newer_run() {
+fn pipelined_level_0_waits_while_tables_move_into_the_newer_run() {
     let mut model = Model::default();
     let moves = model.write(1, 1, 40..60);
     model.write(1, 2, 0..30);
@@ -121,7 +121,7 @@ fn the_options_of_level_0_are_refused_by_name() {
 }
 
 #[test]
-fn pipelined_levels_below_go_down_or_grow_while_the_older_run_of_level_1_is_on_its_way() {
+fn levels_below_go_on_while_the_older_run_of_level_1_goes_down() {
     let next = |level2: u16, level3: u16| {
         let mut model = Model::default();
         model.write(3, 1, 0..level3);
@@ -144,7 +144,7 @@ fn pipelined_levels_below_go_down_or_grow_while_the_older_run_of_level_1_is_on_i
 }
 
 #[test]
-fn pipelined_plans_as_without_it_while_no_table_of_level_1_is_on_its_way() {
+fn pipelining_changes_nothing_while_no_table_of_level_1_moves() {
     let mut model = Model::default();
     model.write(3, 1, 0..6);
     model.write(2, 2, 0..400);

@@ -43,7 +43,7 @@ use crate::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
-/// What a table holds: the versions of each key.
+/// Contents of a table: the versions of each key.
 type Versions = BTreeMap<u16, BTreeSet<u64>>;
 
 /// A tree and the contents of its tables, which copies of it share.
@@ -191,7 +191,7 @@ impl Model {
     }
 }
 
-/// The shape, where each table has so many tombstones.
+/// Returns the shape with `tombstones` tombstones in each table.
 fn with_tombstones(shape: &Shape, tombstones: u64) -> Shape {
     let known = |table: &Arc<TableInfo>| Arc::new(TableInfo { tombstones, ..(**table).clone() });
     let run = |run: &Run| Run::new(run.id, run.tables().iter().map(known).collect());

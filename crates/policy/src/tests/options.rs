@@ -29,7 +29,7 @@ fn every_preset_is_found_by_its_name_and_builds() {
 }
 
 #[test]
-fn each_policy_has_a_summary_of_its_own_and_each_parameter_of_it_a_meaning_of_its_own() {
+fn each_policy_has_its_own_summary_and_each_parameter_a_meaning() {
     let mut summaries = BTreeSet::new();
     for preset in presets() {
         assert!(preset.summary.ends_with('.') && preset.summary.contains(' '), "{}", preset.name);
@@ -42,7 +42,7 @@ fn each_policy_has_a_summary_of_its_own_and_each_parameter_of_it_a_meaning_of_it
 }
 
 #[test]
-fn a_policy_is_called_as_its_module_and_this_build_leaves_none_out() {
+fn a_policy_is_named_as_its_module_and_all_are_in_this_build() {
     use crate::policies::ADDED_BY_ALL;
     let lean = presets().into_iter().filter(|preset| preset.in_every_build).count();
     let added = if ALL { ADDED_BY_ALL.len() } else { 0 };
@@ -208,7 +208,7 @@ fn number(options: &PolicyOptions, name: &str) -> Option<u64> {
 }
 
 #[test]
-fn a_policy_is_sized_for_a_machine_as_far_as_it_has_sizes_and_keeps_greater_ones() {
+fn sizing_a_policy_for_a_machine_keeps_greater_sizes() {
     const NAMES: [&str; 2] = ["level-base-bytes", "target-file-bytes"];
     let (base, table) = (32 << 20, 16 << 20);
     for options in PolicyOptions::all() {
@@ -243,7 +243,7 @@ fn sizes_are_a_kibibyte_to_a_tebibyte() {
 
 #[cfg(feature = "all")]
 #[test]
-fn a_partitioner_that_is_none_or_of_a_policy_that_cuts_elsewhere_is_refused_by_name() {
+fn a_wrong_partitioner_is_refused_by_name() {
     for (given, why) in [
         (
             r#"{"policy": "universal", "partitioner": "halves"}"#,
@@ -307,7 +307,7 @@ fn unknown_stored_options_do_not_affect_the_others() {
 /// Stores keep the names of policies and parameters, so that they stay what they are.
 #[cfg(feature = "all")]
 #[test]
-fn every_policy_has_its_name_a_table_size_and_filters_and_some_a_partitioner() {
+fn every_policy_has_a_name_a_table_size_and_filters() {
     let partitioned = [
         "leveled",
         "tiered",
@@ -340,7 +340,7 @@ fn every_policy_has_its_name_a_table_size_and_filters_and_some_a_partitioner() {
 }
 
 #[test]
-fn text_that_is_no_object_is_refused_with_objects_that_are_accepted() {
+fn text_that_is_no_object_is_refused_with_accepted_examples() {
     for text in ["bucket", "", "\"leveled\"", "{policy: leveled}"] {
         let refused = text.parse::<PolicyOptions>().unwrap_err().to_string();
         let examples: Vec<_> = refused.split('`').skip(1).step_by(2).collect();
@@ -352,7 +352,7 @@ fn text_that_is_no_object_is_refused_with_objects_that_are_accepted() {
 }
 
 #[test]
-fn what_was_expected_of_a_text_is_told_apart_from_what_was_found() {
+fn the_error_of_a_text_separates_expected_from_found() {
     for (text, found, expected) in [
         (r#"{"policy": "best"}"#, r#"unknown policy "best""#, "leveled, "),
         (r#"{"size-ratio": 4}"#, "no `policy`", "leveled, "),

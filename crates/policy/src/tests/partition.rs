@@ -59,7 +59,7 @@ fn groups(runs: &[Vec<Vec<u8>>], partitioner: Partitioner, theta: u64) -> Groups
 
 /// Figure 2 of the paper.
 #[test]
-fn size_chains_two_runs_where_global_range_makes_a_move_and_two_merges() {
+fn size_chains_two_runs_where_global_range_moves_and_merges() {
     let (a, b) = ([1, 3, 5, 7, 9, 11, 13], [4, 6, 8, 10, 12, 14]);
     let runs = |partitioner| [&a[..], &b].map(|run| parts(run, partitioner, THETA, [0, 15]));
     let chained = runs(Partitioner::Size);
@@ -81,8 +81,8 @@ fn size_chains_two_runs_where_global_range_makes_a_move_and_two_merges() {
     );
 }
 
-/// Where halving the range of these one-byte keys cuts: the last key of each part but the last, as if
-/// every key were there.
+/// Returns the cuts of halving the range of these one-byte keys: the last key of each part but the
+/// last, as if every key were there.
 fn splits(least: u8, greatest: u8, keys: &[u8], most: u64) -> Vec<u8> {
     let bytes: Vec<_> = keys.iter().map(|key| [*key]).collect();
     let points = Points::new(bytes.iter().map(|key| (&key[..], 1)));
@@ -93,7 +93,7 @@ fn splits(least: u8, greatest: u8, keys: &[u8], most: u64) -> Vec<u8> {
 
 /// Figure 3 of the paper: forty keys of a byte, tables of ten.
 #[test]
-fn local_range_halves_what_the_run_spans_and_global_range_the_key_space() {
+fn local_range_halves_the_runs_span_global_range_the_key_space() {
     // Ten keys in each quarter of both ranges, the first at 4 and the last at 254.
     let keys: Vec<u8> = [(4, 6), (68, 6), (130, 6), (200, 6)]
         .iter()
@@ -120,7 +120,7 @@ fn a_table_between_two_that_merge_moves_if_it_overlaps_neither() {
 
 /// Figure 4 of the paper, of which only the kind is known: three runs.
 #[test]
-fn three_runs_are_one_group_by_size_and_local_range_and_several_by_global_range() {
+fn three_runs_are_one_group_by_local_range_several_by_global() {
     let runs: [Vec<u8>; 3] = [
         (3..=240).step_by(11).collect(),
         (18..=255).step_by(9).collect(),
@@ -136,7 +136,7 @@ fn three_runs_are_one_group_by_size_and_local_range_and_several_by_global_range(
 }
 
 #[test]
-fn a_cut_is_the_shortest_key_of_its_place_and_a_shared_prefix_is_passed_over() {
+fn a_cut_is_the_shortest_key_there_past_a_shared_prefix() {
     let keys: Vec<Vec<u8>> = (0..8u8).map(|k| [&b"user/"[..], &[k << 5, 7]].concat()).collect();
     let points = Points::new(keys.iter().map(|key| (&key[..], 1)));
     let cuts = halve(&points, Cell::between(&[], &[]), 2, 1);
@@ -163,7 +163,7 @@ fn a_run_of_none_is_one_table() {
 }
 
 #[test]
-fn groups_that_are_small_together_are_joined_up_to_their_share_of_a_table() {
+fn small_groups_are_joined_up_to_their_share_of_a_table() {
     let joined = |percent| {
         let options = Partitioning {
             partitioner: Partitioner::Size,
@@ -188,7 +188,8 @@ fn groups_that_are_small_together_are_joined_up_to_their_share_of_a_table() {
     assert_eq!([0, 79, 80, 100].map(joined), [3, 3, 2, 2]);
 }
 
-/// Where a flush into an empty tree is cut by the key space halved, in parts of at least 100 bytes.
+/// Returns the cuts of a flush into an empty tree by halving the key space, in parts of at least 100
+/// bytes.
 fn cuts_of_flush(domain: [&[u8]; 2], bytes: u64, keys: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
     let [domain_least, domain_greatest] = domain.map(<[u8]>::to_vec);
     let options = Partitioning {
@@ -245,7 +246,7 @@ fn any_number_of_groups_run_at_once_or_as_many_as_are_allowed() {
 }
 
 #[test]
-fn a_plan_tells_the_points_that_it_read_and_how_wrong_sizes_may_be() {
+fn a_plan_reports_its_points_and_the_error_of_sizes() {
     let partitioner = Partitioner::GlobalRange;
     let options = Partitioning { partitioner, ..Partitioning::DEFAULT };
     let universal = Universal { run_trigger: 2, space_percent: 1, ..Universal::default() };
@@ -277,10 +278,10 @@ impl Policy for Planned {
 }
 
 #[test]
-fn a_table_alone_that_is_rich_in_tombstones_is_rewritten_where_nothing_older_stays() {
+fn a_lone_table_rich_in_tombstones_is_rewritten_at_the_bottom() {
     let options = Partitioning { partitioner: Partitioner::Size, ..Partitioning::DEFAULT };
     let goes_into = Destination { level: 1, run: RunId(5) };
-    // Where another table is, whether it is merged, too, and whether it is older.
+    // Where another table is, whether it is merged, and whether it is older.
     for (level, run, goes, is_older) in [
         (0, 3, false, false),
         (1, 5, false, false),
@@ -422,14 +423,14 @@ proptest! {
         for pair in bounds.windows(2) {
             let inside = |key: &&[u8; 8]| pair[0][..] <= key[..] && key[..] < pair[1][..];
             let held: usize = tables.iter().map(|keys| bytes_of(keys).iter().filter(inside).count()).sum();
-            // What is not halved any more are points of one key, at most one of each table.
+            // What is not halved are points of one key, at most one of each table.
             let limit = most.max(points.error) + points.error;
             prop_assert!(held as u64 <= limit, "{held} in {pair:?}");
         }
     }
 
     #[test]
-    fn joining_never_passes_its_limit_and_leaves_no_two_neighbours_below_it(
+    fn joining_respects_its_limit_and_leaves_no_two_parts_below_it(
         keys in keys(), most in 1..20u64, limit in 0..20u64,
     ) {
         let bytes = bytes_of(&keys);
@@ -461,7 +462,7 @@ proptest! {
 }
 
 #[test]
-fn a_range_partitioner_looks_at_histograms_and_cuts_flushes_if_it_has_a_floor() {
+fn range_partitioners_read_histograms_and_cut_flushes_by_floor() {
     for (partitioner, halves) in [
         (Partitioner::None, false),
         (Partitioner::Size, false),
@@ -488,7 +489,7 @@ fn the_bytes_of_a_flush_lie_between_its_sampled_keys() {
 }
 
 #[test]
-fn keys_beyond_the_domain_or_behind_a_long_prefix_are_told_apart() {
+fn keys_beyond_the_domain_or_a_long_prefix_are_distinguished() {
     let single = |prefix: &[u8], root: Cell| {
         let keys: Vec<_> = [0x11, 0x51, 0x91, 0xd1].map(|byte| [prefix, &[byte]].concat()).into();
         let points = Points::new(keys.iter().map(|key| (&key[..], 1)));
@@ -535,7 +536,7 @@ fn next(
 }
 
 #[test]
-fn outputs_are_cut_at_halves_of_the_run_or_of_the_group_or_of_the_key_space() {
+fn outputs_are_cut_at_halves_of_run_group_or_key_space() {
     let mut model = Model::default();
     model.write(1, 1, 5..15);
     for run in 2..5 {
@@ -563,7 +564,7 @@ fn outputs_are_cut_at_halves_of_the_run_or_of_the_group_or_of_the_key_space() {
 }
 
 #[test]
-fn a_table_alone_moves_into_the_run_or_stays_if_it_is_there_already() {
+fn a_lone_table_moves_into_the_run_or_stays_there() {
     let mut model = Model::default();
     model.write(1, 1, 5..15);
     let coming: Vec<_> = (2..5).map(|run| model.write(0, run, 100..140)).collect();
@@ -588,7 +589,7 @@ fn a_table_alone_moves_into_the_run_or_stays_if_it_is_there_already() {
 }
 
 #[test]
-fn nothing_goes_into_a_run_of_one_table_while_it_is_written_and_into_others_does() {
+fn nothing_joins_a_run_of_one_table_while_it_is_written() {
     let mut model = Model::default();
     model.write(2, 1, 200..206);
     let tables: Vec<_> = (0..48).step_by(6).map(|key| model.write(1, 2, key..key + 6)).collect();

@@ -1,4 +1,4 @@
-//! Which table goes down, and the state that round robin keeps.
+//! Choice of the table that goes down, and the state of round robin.
 
 use super::*;
 use crate::toolkit::pick::{Candidates, Cursors, mix, pick};
@@ -72,7 +72,7 @@ fn least_overlap_is_that_for_each_byte_that_goes_down() {
 }
 
 #[test]
-fn least_overlap_looks_no_further_than_a_table_that_overlaps_nothing() {
+fn least_overlap_stops_at_a_table_that_overlaps_nothing() {
     let mut model = Model::default();
     for key in (0..40).step_by(2) {
         model.write(1, 1, key..key + 2);

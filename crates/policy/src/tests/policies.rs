@@ -169,7 +169,7 @@ impl<'a, 'd> Executor<'a, 'd> {
         Executor { model, running: Running::default(), state: Vec::new(), dice }
     }
 
-    /// Begins what the policy proposes; false when it proposes nothing.
+    /// Starts what the policy proposes; false when it proposes nothing.
     fn begin(&mut self, policy: &dyn Policy) -> bool {
         let fresh = self.model.fresh(&self.running);
         let before = &self.model.shape;
@@ -778,7 +778,7 @@ fn the_deepest_tiered_level_waits_for_its_runs() {
     assert!(!at_rest(&model));
 }
 
-/// What a tree of these levels becomes, by the sizes of its runs.
+/// Returns the sizes of runs, by level, after the plan for a tree of these levels.
 fn tiered_after(model: &Model, running: &Running) -> Option<Vec<Vec<u64>>> {
     let plan = propose(&TIERED, &model.shape, &[], running, model.fresh(running))?;
     let levels = model.follow(&plan).shape.levels().to_vec();
@@ -786,7 +786,7 @@ fn tiered_after(model: &Model, running: &Running) -> Option<Vec<Vec<u64>>> {
 }
 
 #[test]
-fn the_oldest_run_of_the_deepest_tiered_level_goes_down_alone_when_it_is_as_large_as_the_level() {
+fn the_oldest_deepest_tiered_run_goes_down_alone_when_full() {
     let mut model = Model::default();
     model.write(1, 1, 0..108);
     model.write(1, 2, 0..50);

@@ -69,7 +69,7 @@ fn falls_back(model: &Model, running: &Running) -> Option<(Vec<u64>, usize, u64)
 }
 
 #[test]
-fn a_legal_plan_is_the_policys_own_and_earlier_refusals_are_forgotten() {
+fn a_legal_plan_is_the_policys_own_and_clears_refusals() {
     let model = level0(3);
     let plan = Plan::from(merging(&[TableId(3), TableId(2)], 3));
     let policy = Says(Some(plan.clone()), false);
@@ -96,7 +96,7 @@ fn after_two_refusals_the_fallback_is_used_once() {
 }
 
 #[test]
-fn without_a_plan_the_fallback_ends_a_stall_that_nothing_else_would() {
+fn without_a_plan_the_fallback_ends_a_stall() {
     let model = level0(3);
     let idle = Running::default();
     let busy = Running { compactions: vec![merging(&[TableId(1)], 9)] };
@@ -138,7 +138,7 @@ fn space_is_reclaimed_where_the_policy_has_no_plan() {
 }
 
 #[test]
-fn the_fallback_merges_the_oldest_neighbours_of_level_0_that_are_free() {
+fn the_fallback_merges_the_oldest_free_neighbours_of_level_0() {
     let model = level0(5);
     let holding = |table: u64| Running { compactions: vec![merging(&[TableId(table)], table)] };
     let all = vec![5, 4, 3, 2, 1];
@@ -151,7 +151,7 @@ fn the_fallback_merges_the_oldest_neighbours_of_level_0_that_are_free() {
 }
 
 #[test]
-fn the_fallback_merges_the_whole_tree_if_level_0_has_no_two_runs() {
+fn the_fallback_merges_the_whole_tree_if_level_0_has_one_run() {
     let mut model = Model::default();
     assert_eq!(falls_back(&model, &Running::default()), None);
     model.write(2, 1, 0..9);
@@ -199,7 +199,7 @@ fn some_tree() -> Model {
 }
 
 #[test]
-fn what_a_policy_makes_of_a_tree_it_makes_again_after_a_step_that_it_did_not_plan() {
+fn a_policy_plans_the_same_after_a_step_that_it_did_not_plan() {
     let shape = some_tree().shape;
     let mut some = false;
     for options in PolicyOptions::all() {
@@ -254,7 +254,7 @@ fn a_policy_says_what_it_looks_at_and_by_what_writes_wait() {
 
 #[test]
 fn decisions_are_told_and_a_status_when_it_has_changed() {
-    use crate::event::{Event, tell_policy};
+    use crate::event::{Event, report_policy};
     use terrane_types::KeyspaceId;
     let decision = || Decision {
         name: "tuned",
@@ -268,7 +268,7 @@ fn decisions_are_told_and_a_status_when_it_has_changed() {
     let mut told = PolicyStatus::default();
     let mut events = |decisions, status| {
         let mut kinds = Vec::new();
-        tell_policy(KeyspaceId(7), decisions, status, &mut told, &mut |event| {
+        report_policy(KeyspaceId(7), decisions, status, &mut told, &mut |event| {
             kinds.push(match event {
                 Event::Decided { keyspace: KeyspaceId(7), decision, .. } => decision.to_owned(),
                 Event::PolicyStatus { keyspace: KeyspaceId(7), capacities, .. } => {
@@ -286,7 +286,7 @@ fn decisions_are_told_and_a_status_when_it_has_changed() {
 }
 
 #[test]
-fn the_fallback_relieves_writes_that_wait_by_tables_over_one_key_only_where_they_do() {
+fn the_fallback_relieves_waits_by_tables_over_one_key() {
     let mut disjoint = Model::default();
     for run in 1..=3 {
         disjoint.write(0, run, run as u16 * 10..run as u16 * 10 + 5);

@@ -72,7 +72,7 @@ fn merged(plan: &Compaction) -> Vec<Vec<TableId>> {
     sets
 }
 
-/// What is merged of tables with these prefixes, the oldest first, each counted from 1.
+/// Returns the merges of tables with these prefixes, the oldest first, each counted from 1.
 fn merges_of(tables: &[&[u8]]) -> Vec<Vec<usize>> {
     let (model, ids) = Model::of_level1(tables);
     let plan = model.compaction_by(&PTIER, &Running::default()).unwrap();
@@ -95,7 +95,7 @@ fn a_level_at_its_capacity_keeps_its_tables() {
 }
 
 #[test]
-fn of_two_levels_over_their_capacities_the_one_that_is_more_times_over_goes_down() {
+fn of_two_levels_over_capacity_the_fuller_goes_down() {
     let policy = PTier { size_ratio: 2, level_base_bytes: 4, ..PTIER };
     // 12 of 4 bytes in level 1, 17 of 8 in level 2.
     let mut model = Model::default();
@@ -125,14 +125,14 @@ fn of_two_tables_two_of_a_kind_merge_and_one_of_each_move() {
 }
 
 #[test]
-fn of_three_tables_those_that_share_a_prefix_with_two_others_merge() {
+fn of_three_tables_those_sharing_a_prefix_with_two_merge() {
     assert_eq!(merges_of(&[b"ab", b"ac", b"ad"]), [[1, 2, 3]]);
     assert_eq!(merges_of(&[b"a", b"a", b"a"]), [[1, 2, 3]]);
     assert_eq!(merges_of(&[b"a", b"ab", b"ac"]), [[1, 2, 3]], "the single-prefix one, too");
 }
 
 #[test]
-fn of_three_tables_a_single_prefix_one_that_shares_with_one_other_moves() {
+fn of_three_tables_a_single_prefix_one_sharing_with_one_moves() {
     assert_eq!(merges_of(&[b"ac", b"a", b"b"]), [[0usize; 0]; 0]);
     assert_eq!(merges_of(&[b"b", b"ac", b"c"]), [[0usize; 0]; 0]);
 }
@@ -201,7 +201,8 @@ fn placed(tables: &[(u64, &[u16])]) -> (Model, Vec<TableId>) {
     (model, ids)
 }
 
-/// All of the tables are merged together, and merging only the first so many is refused.
+/// Checks that all of the tables are merged together, and that merging only the first `without` is
+/// refused.
 fn merges_all(model: &Model, ids: &[TableId], without: usize, run: u64) {
     let plan = model.compaction_by(&PTIER, &Running::default()).unwrap();
     let mut all = ids.to_vec();
@@ -215,7 +216,7 @@ fn merges_all(model: &Model, ids: &[TableId], without: usize, run: u64) {
 }
 
 #[test]
-fn a_merge_does_not_lift_old_versions_past_a_table_that_stands_between() {
+fn a_merge_lifts_no_old_versions_past_a_table_between() {
     let (model, ids) = Model::of_level1(&[b"ab", b"b", b"ac", b"ad"]);
     merges_all(&model, &ids, 1, 13);
 }
@@ -234,7 +235,7 @@ fn a_merge_takes_in_what_stands_between_any_input_and_its_place() {
 }
 
 #[test]
-fn a_merge_takes_in_tables_of_its_place_that_the_whole_output_overlaps() {
+fn a_merge_includes_tables_that_the_whole_output_overlaps() {
     let keys = |keys: &[(u8, u8)]| keys.iter().map(|(p, k)| key(*p, *k)).collect::<Vec<_>>();
     let (model, ids) = placed(&[
         (1, &keys(&[(b'a', 1), (b'b', 5)])),
@@ -246,7 +247,7 @@ fn a_merge_takes_in_tables_of_its_place_that_the_whole_output_overlaps() {
 }
 
 #[test]
-fn tables_that_overlap_move_one_after_the_other_the_oldest_first() {
+fn overlapping_tables_move_one_by_one_the_oldest_first() {
     let (model, ids) = Model::of_level1(&[b"ab", b"a"]);
     let plan = model.compaction_by(&PTIER, &Running::default()).unwrap();
     let [first, second] = plan.groups.as_slice() else { panic!("{plan:?}") };
@@ -258,7 +259,7 @@ fn tables_that_overlap_move_one_after_the_other_the_oldest_first() {
 }
 
 #[test]
-fn tables_that_move_above_the_same_one_and_do_not_overlap_go_into_one_run() {
+fn disjoint_tables_that_move_above_the_same_one_join_one_run() {
     let (model, ids) = Model::of_level1(&[b"ac", b"a", b"b"]);
     let plan = model.compaction_by(&PTIER, &Running::default()).unwrap();
     let inputs: Vec<_> = plan.groups.iter().map(|group| group.inputs.clone()).collect();
@@ -278,7 +279,7 @@ fn what_overlaps_the_newest_run_of_the_next_level_goes_above_it() {
 }
 
 #[test]
-fn level_0_is_merged_with_nothing_of_level_1_where_its_tables_overlap() {
+fn level_0_is_merged_without_level_1_where_its_tables_overlap() {
     let mut model = Model::default();
     let below = model.write_known(1, 1, &[key(b'a', 0), key(b'b', 0)]);
     let old = model.write(0, 2, [key(b'a', 0), key(b'b', 1)]);
@@ -308,7 +309,7 @@ fn level_0_is_merged_with_nothing_of_level_1_where_its_tables_overlap() {
 }
 
 #[test]
-fn level_0_is_emptied_before_writes_stall_though_its_trigger_is_further_away() {
+fn level_0_is_emptied_before_a_stall_though_below_its_trigger() {
     let policy = PTier { l0_compaction_trigger: 100, level_base_bytes: 1000, ..PTIER };
     let is_emptied = |runs: u64, l0_stop_trigger| {
         let mut model = Model::default();
@@ -334,7 +335,7 @@ fn level_0_is_emptied_before_writes_stall_though_its_trigger_is_further_away() {
 }
 
 #[test]
-fn level_0_waits_while_a_group_writes_into_level_1_and_for_no_other() {
+fn level_0_waits_only_for_a_group_that_writes_into_level_1() {
     let policy = PTier { size_ratio: 10, level_base_bytes: 1000, ..PTIER };
     for (level, run, is_emptied) in [(1, 3, false), (2, 50, true)] {
         let mut model = Model::default();
@@ -350,7 +351,7 @@ fn level_0_waits_while_a_group_writes_into_level_1_and_for_no_other() {
 }
 
 #[test]
-fn a_level_waits_while_a_group_writes_into_it_or_the_next_and_for_no_other() {
+fn a_level_waits_only_for_groups_that_write_to_it_or_the_next() {
     let goes_down = |from: usize, into, run| {
         let mut model = Model::default();
         model.write(4, 1, [u16::MAX]);
@@ -368,7 +369,7 @@ fn a_level_waits_while_a_group_writes_into_it_or_the_next_and_for_no_other() {
 }
 
 #[test]
-fn the_deepest_level_becomes_the_next_when_it_is_over_its_capacity() {
+fn the_deepest_level_becomes_the_next_over_its_capacity() {
     let mut model = Model::default();
     model.write_known(1, 1, &[key(b'a', 0), key(b'a', 1), key(b'b', 0)]);
     let policy = PTier { size_ratio: 10, level_base_bytes: 2, ..PTIER };
@@ -386,7 +387,7 @@ fn the_deepest_level_becomes_the_next_when_it_is_over_its_capacity() {
 }
 
 #[test]
-fn a_table_of_tombstones_that_reaches_the_bottom_is_rewritten_and_one_above_it_moves() {
+fn a_table_of_tombstones_is_rewritten_at_the_bottom_only() {
     let rewrites = |tables: &[&[u8]], tombstones| {
         let (mut model, ids) = Model::of_level1(tables);
         model.shape = with_tombstones(&model.shape, tombstones);
@@ -398,7 +399,7 @@ fn a_table_of_tombstones_that_reaches_the_bottom_is_rewritten_and_one_above_it_m
     assert_eq!([0, 4].map(|tombstones| rewrites(&[b"ab", b"a"], tombstones)), [0, 1]);
 }
 
-/// What a policy plans that observed these reads of tables.
+/// Returns the plan of a policy that observed these reads of tables.
 fn after_reads(model: &Model, reads: &[(TableId, u64)]) -> Option<Compaction> {
     beside(&Running::default(), model, reads)
 }
@@ -425,7 +426,7 @@ fn beside(running: &Running, model: &Model, reads: &[(TableId, u64)]) -> Option<
 }
 
 #[test]
-fn a_table_of_the_deepest_level_read_over_the_limit_is_merged_with_those_it_overlaps() {
+fn a_deepest_table_read_over_the_limit_merges_with_overlaps() {
     let mut model = Model::default();
     let a = model.write_known(2, 1, &[key(b'a', 0), key(b'b', 0)]);
     let far = model.write_known(2, 1, &[key(b'y', 0), key(b'z', 0)]);
@@ -442,7 +443,7 @@ fn a_table_of_the_deepest_level_read_over_the_limit_is_merged_with_those_it_over
 }
 
 #[test]
-fn what_was_read_waits_while_a_group_writes_into_the_deepest_level() {
+fn read_tables_wait_while_a_group_writes_the_deepest_level() {
     let mut model = Model::default();
     let a = model.write_known(2, 1, &[key(b'a', 0), key(b'b', 0)]);
     model.write_known(2, 2, &[key(b'b', 0), key(b'c', 0)]);
@@ -543,7 +544,7 @@ fn unite(
 
 proptest! {
     #[test]
-    fn what_merges_is_what_the_rules_say_and_every_state_on_the_way_is_sound(
+    fn merges_follow_the_rules_and_every_state_between_is_sound(
         runs in prop::collection::vec(
             prop::collection::btree_set((0u8..7, 0u8..3), 1..7), 1..6),
         parts in prop::collection::vec(any::<bool>(), 40),
@@ -606,7 +607,7 @@ fn a_table_may_be_split_at_the_size_at_which_it_is_closed() {
 }
 
 #[test]
-fn a_delimiter_takes_the_place_of_a_prefix_length_that_is_not_given() {
+fn a_delimiter_replaces_a_missing_prefix_length() {
     let delimited = PolicyOptions::PTier(PTier::with_delimiter(b'/'));
     assert!(delimited.build().is_ok());
     for given in [r#""prefix-delimiter": "2f""#, r#""prefix-delimiter": "2f", "prefix-length": 0"#]

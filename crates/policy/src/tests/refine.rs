@@ -1,4 +1,4 @@
-//! What a refinement leaves as it is, and what a policy need not say.
+//! Plans that a refinement leaves unchanged, and details that a policy may omit.
 
 use super::*;
 #[cfg(feature = "all")]
@@ -18,7 +18,7 @@ impl Policy for Idle {
 }
 
 #[test]
-fn a_policy_that_does_not_say_how_steps_change_its_state_keeps_it() {
+fn a_policy_that_does_not_declare_state_changes_keeps_its_state() {
     let step = Step::Reshape(LevelChange::Add(1));
     for state in [&b""[..], b"state"] {
         assert_eq!(Idle.apply(state, &unobserved(&Shape::default(), step)), state);
@@ -27,7 +27,7 @@ fn a_policy_that_does_not_say_how_steps_change_its_state_keeps_it() {
 
 #[cfg(feature = "all")]
 #[test]
-fn a_refined_policy_needs_and_waits_for_what_the_policy_under_it_does() {
+fn a_refined_policy_needs_and_awaits_the_same_as_its_base() {
     let mut met = [BTreeSet::new(), BTreeSet::new(), BTreeSet::new(), BTreeSet::new()];
     let policies = || super::policies::policies().into_iter().map(|(policy, _)| policy);
     for (policy, other) in policies().zip(policies()) {

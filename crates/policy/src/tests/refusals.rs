@@ -213,7 +213,7 @@ fn a_plan_must_be_well_formed() {
 
 /// Two overlapping tables cannot both sink in one plan, unless the newer one waits for the older one.
 #[test]
-fn a_group_is_judged_by_what_the_groups_that_it_follows_have_done() {
+fn a_group_is_judged_after_the_groups_that_it_follows() {
     let mut model = Model::default();
     let old = model.write(0, 1, 0..4);
     let mid = model.write(0, 2, 2..6);

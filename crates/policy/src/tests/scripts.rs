@@ -1,7 +1,7 @@
 //! Plans and refusals as text: each file in `crates/policy/scripts` draws trees and says what becomes of them.
 //!
 //! A file is a list of commands, each with lines of its own and, behind `----`, what it prints; an empty line ends
-//! it, and `#` begins a comment. A failing script prints what it found; with `TERRANE_REWRITE=1` that is written to
+//! it, and `#` starts a comment. A failing script prints what it found; with `TERRANE_REWRITE=1` that is written to
 //! the file, for review.
 //!
 //! * `policy NAME|JSON` plans from here on.
@@ -9,7 +9,7 @@
 //!   has a quarter KiB for each number from the first to the last.
 //! * `flush 0-9` adds a run to level 0.
 //! * `plan` prints the next plan, `step` also installs it, and `run` does so until there is none; both print the tree.
-//! * `running`, then groups: a compaction that has begun.
+//! * `running`, then groups: a compaction that has started.
 //! * `check`, then groups or a change of levels: prints `sound`, or why the validator refuses the plan.
 //!
 //! A group is `merge L0.0 L1.0.2 -> L1.0`: a run is named by its level and its place in it, a table by its place in
@@ -19,7 +19,7 @@ use super::*;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// What the commands of a file work on.
+/// State that the commands of a file change.
 #[derive(Default)]
 struct Script {
     policy: Option<Box<dyn Policy>>,

@@ -1,4 +1,4 @@
-//! What the policies write and keep, on trees of a few hundred flushes. Only orders are asserted:
+//! Writes and space of the policies, on trees of a few hundred flushes. Only orders are asserted:
 //! the figures that models give are asymptotic.
 
 use super::*;
@@ -222,7 +222,7 @@ fn policies_rank_by_writes_as_the_literature_says() {
 
 #[cfg(feature = "all")]
 #[test]
-fn partial_tiering_writes_like_tiering_in_merges_that_stay_small() {
+fn partial_tiering_writes_like_tiering_in_small_merges() {
     let policy = TieredPartial {
         size_ratio: 5,
         level_base_bytes: FLUSH,

@@ -162,7 +162,7 @@ fn tombstones_of_the_bottom_are_rewritten_once() {
 }
 
 #[test]
-fn a_table_of_the_bottom_written_since_the_beginning_keeps_its_tombstones() {
+fn a_bottom_table_written_since_the_start_keeps_tombstones() {
     let mut model = Model::default();
     let tables = [0, 10, 20].map(|first| model.write(1, 1, first..first + 10).0);
     add_tombstones(&mut model);
@@ -190,11 +190,11 @@ fn tables_of_a_lone_run_lose_what_only_snapshots_kept() {
     };
     assert!(due(&model, 100, last + 1).is_empty());
     keep(&mut model, Some(Kept { entries: 1, bytes: 1, until: 50 }));
-    // A snapshot may still need some of them: a merge that begins now drops the others.
+    // A snapshot may still need some of them: a merge that starts now drops the others.
     assert_eq!(due(&model, 49, last), [first]);
     assert_eq!(due(&model, 49, last + 1), [first, last]);
     assert!(due(&model, 49, first).is_empty());
-    // A merge that began before the last snapshot was released wrote both.
+    // A merge that started before the last snapshot was released wrote both.
     assert_eq!(due(&model, 50, first), [first, last]);
 }
 
@@ -229,7 +229,7 @@ fn tables_that_line_up_are_merged_in_slices_of_the_target_size() {
 }
 
 #[test]
-fn the_tables_of_the_bottom_count_whether_or_not_they_have_tombstones() {
+fn bottom_tables_count_with_or_without_tombstones() {
     for has_tombstones in [false, true] {
         let mut model = Model::default();
         for first in (0..200).step_by(10) {
@@ -249,7 +249,7 @@ fn the_tables_of_the_bottom_count_whether_or_not_they_have_tombstones() {
 }
 
 #[test]
-fn a_slice_goes_to_the_end_for_which_tables_were_cut_unless_it_is_past() {
+fn a_slice_ends_where_its_tables_were_cut_unless_that_is_past() {
     let mut model = Model::default();
     let bottom = [5, 15, 25].map(|first| model.write(2, 1, first..first + 10).0);
     let above = [5, 15, 25].map(|first| model.write(1, 2, first..first + 10).0);

@@ -279,7 +279,7 @@ fn tiered_levels_take_runs_cut_at_the_oldest_run_of_the_last() {
 }
 
 #[test]
-fn files_of_a_tiered_tree_move_into_a_new_run_of_the_last_level_or_are_rewritten() {
+fn files_of_a_tiered_tree_move_to_a_new_run_or_are_rewritten() {
     let mut model = figure_5();
     // A newer file of level 2 may cross where the oldest are cut.
     model.write(2, 2, [5, 95]);
@@ -297,9 +297,10 @@ fn files_of_a_tiered_tree_move_into_a_new_run_of_the_last_level_or_are_rewritten
     assert_eq!(groups(false), [(1, false); 3]);
 }
 
-/// Of 270 bytes in the last level, level 2 may have 90 and level 1 30, and each of them three runs.
+/// With 270 bytes in the last level, level 2 may have 90 and level 1 30, and each of them three
+/// runs.
 #[test]
-fn a_tiered_level_goes_down_when_it_has_more_bytes_or_runs_than_it_may() {
+fn a_tiered_level_goes_down_over_its_bytes_or_runs() {
     let full = Spooky { leveled_levels: 1, ..SPOOKY };
     let upper = |level1: &[u16]| after(&full, &tree(&[&[], level1, &[], &[270]]));
     assert_eq!(upper(&[10, 10, 10]), [vec![], vec![10, 10, 10], vec![], vec![270]]);
@@ -322,7 +323,7 @@ fn a_tiered_level_goes_down_when_it_has_more_bytes_or_runs_than_it_may() {
 }
 
 #[test]
-fn a_tiered_last_level_becomes_one_run_at_its_capacity_or_with_more_runs_than_it_may_have() {
+fn a_tiered_last_level_becomes_one_run_over_its_limits() {
     let tiered = Spooky { leveled_levels: 0, levels_below: 0, ..SPOOKY };
     let next = |last: &[u16]| after(&tiered, &tree(&[&[], last]));
     assert_eq!(next(&[10, 10, 10]), [vec![], vec![10, 10, 10]]);
@@ -331,7 +332,7 @@ fn a_tiered_last_level_becomes_one_run_at_its_capacity_or_with_more_runs_than_it
 }
 
 #[test]
-fn a_merge_says_which_level_is_over_its_limits_and_how_it_found_another() {
+fn a_merge_names_its_level_over_limits_and_how_it_found_another() {
     let says = |levels_below, sizes: &[&[u16]], why: &str, effect: &str| {
         let plan = next(&Spooky { levels_below, ..SPOOKY }, &tree(sizes)).expect(why);
         let Plan::Compact(Compaction { reason, .. }) = plan else { panic!("{plan:?}") };
@@ -378,9 +379,9 @@ fn waiting_runs_are_merged_within_level_0_one_at_a_time() {
     assert_eq!(plan_beside(&SPOOKY, &model, &running), None);
 }
 
-/// Of 270 bytes in the last level, level 2, which divides, may have 90 and level 1 30.
+/// With 270 bytes in the last level, level 2, which divides, may have 90 and level 1 30.
 #[test]
-fn level_0_goes_down_beside_a_partitioned_merge_but_not_beside_a_dividing_one() {
+fn level_0_goes_down_beside_a_partitioned_not_a_dividing_merge() {
     let mut model = tree(&[&[], &[], &[20], &[270]]);
     let [upper, last] = [2, 3].map(|level| model.shape.levels()[level].tables().next().unwrap().id);
     let older = model.write(0, 10, 300..312);
@@ -395,7 +396,7 @@ fn level_0_goes_down_beside_a_partitioned_merge_but_not_beside_a_dividing_one() 
 }
 
 #[test]
-fn level_0_is_merged_in_place_while_a_partitioned_merge_keeps_it_waiting_or_it_is_light() {
+fn level_0_merges_in_place_while_it_waits_or_is_light() {
     let inputs = |level0: &[u16]| {
         let model = tree(&[level0, &[20], &[90]]);
         let [upper, last] =

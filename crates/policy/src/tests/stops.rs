@@ -154,7 +154,7 @@ fn level0(model: &Model) -> usize {
     model.shape.levels().first().map_or(0, |level| level.runs.len())
 }
 
-/// Begins what the policy proposes, legally; a change of levels is made at once.
+/// Starts what the policy proposes, legally; a change of levels is made at once.
 fn begin(model: &mut Model, running: &mut Running, policy: &dyn Policy) -> bool {
     let fresh = model.fresh(running);
     let Some(plan) = propose(policy, &model.shape, &[], running, fresh) else { return false };

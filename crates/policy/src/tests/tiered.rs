@@ -5,7 +5,7 @@ use super::examples::{after, tree};
 use super::policies::TIERED;
 use super::*;
 
-/// The next compaction of a tree in which each table has so many tombstones.
+/// Returns the next compaction of a tree with `tombstones` tombstones in each table.
 fn next(sizes: &[&[u16]], tombstones: u64) -> Compaction {
     let shape = with_tombstones(&tree(sizes).shape, tombstones);
     let plan = propose(&TIERED, &shape, &[], &Running::default(), RunId(99));
@@ -14,14 +14,14 @@ fn next(sizes: &[&[u16]], tombstones: u64) -> Compaction {
 }
 
 #[test]
-fn level_0_goes_down_also_while_it_is_the_only_level_but_not_before_its_runs_hold_a_buffer() {
+fn an_only_level_0_goes_down_once_its_runs_hold_a_buffer() {
     assert_eq!(after(&TIERED, &tree(&[&[4, 4, 4]])), [vec![], vec![4]]);
     assert_eq!(after(&TIERED, &tree(&[&[4, 4, 3]])), [[4, 4, 3]]);
     assert_eq!(after(&TIERED, &tree(&[&[4, 4, 3], &[9]])), [vec![4, 4, 3], vec![9]]);
 }
 
 #[test]
-fn a_run_that_goes_down_alone_moves_unless_it_has_tombstones_to_drop_at_the_bottom() {
+fn a_lone_run_moves_unless_it_drops_tombstones_at_the_bottom() {
     // At most one in four entries of a table that moves to the bottom is a tombstone.
     for (sizes, entries, is_bottom) in [
         (&[&[36][..]][..], 36, true),

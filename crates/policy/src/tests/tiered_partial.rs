@@ -12,15 +12,15 @@ const POLICY: TieredPartial = TieredPartial {
 };
 
 #[test]
-fn each_level_may_have_t_times_the_bytes_of_the_one_above_in_t_runs() {
+fn each_level_may_have_t_times_the_bytes_above_in_t_runs() {
     let told = POLICY.status(&tree(&[&[], &[4], &[4]]).shape, &[]).capacities;
     assert_eq!(told, [8, 16, 32].map(|bytes| Capacity { bytes: Some(bytes), runs: Some(2) }));
 }
 
-/// What a set of tables that goes down finds in the next level: a running group writes a new run there, from
-/// two tables at these keys.
+/// A set of tables goes down while a running group writes a new run into the next level, from two tables at
+/// these keys.
 #[test]
-fn a_set_joins_the_run_that_a_group_writes_unless_their_ranges_overlap() {
+fn a_set_joins_the_run_a_group_writes_unless_they_overlap() {
     for (left, right, joins) in [(0, 90, true), (200, 210, true), (0, 200, false)] {
         let mut model = Model::default();
         model.write(3, 1, 500..510);
@@ -43,8 +43,8 @@ fn a_set_joins_the_run_that_a_group_writes_unless_their_ranges_overlap() {
     }
 }
 
-/// From which level the next plan takes, where level 0 has runs until writes are about to stall and level 1
-/// so many of a table each.
+/// Returns the level that the next plan takes from, if level 0 has runs until writes are about to stall and
+/// level 1 has `runs` of a table each.
 fn next_from(runs: u64) -> usize {
     let mut model = Model::default();
     model.write(2, 1, 500..510);
@@ -85,7 +85,7 @@ fn level_0_goes_down_as_a_whole_into_a_new_run() {
 }
 
 #[test]
-fn a_level_sends_tables_down_the_deepest_deepens_at_its_capacity_and_before_it_merges_in_place() {
+fn a_level_sends_tables_down_and_the_deepest_deepens_when_full() {
     let empty = Vec::new;
     // Below the limits: T runs, or a byte less than the capacity.
     for rests in [&[&[][..], &[15]][..], &[&[], &[7, 8]], &[&[], &[2, 2], &[20]]] {
@@ -110,7 +110,7 @@ fn a_level_sends_tables_down_the_deepest_deepens_at_its_capacity_and_before_it_m
 }
 
 #[test]
-fn the_deepest_level_waits_to_be_deepened_while_something_goes_into_it() {
+fn the_deepest_level_deepens_once_nothing_goes_into_it() {
     let mut model = tree(&[&[], &[16]]);
     let arriving = model.write(0, 9, 50..52);
     let running = Running { compactions: vec![plan(vec![move_to(&[arriving], 1, 9)])] };
@@ -118,7 +118,7 @@ fn the_deepest_level_waits_to_be_deepened_while_something_goes_into_it() {
 }
 
 #[test]
-fn a_plan_of_partial_tiering_says_how_far_the_level_is_over_its_limits() {
+fn a_partial_tiering_plan_says_how_far_a_level_is_over_limits() {
     for sizes in [&[&[][..], &[5, 5, 6]][..], &[&[], &[2, 2, 2]]] {
         let model = tree(sizes);
         let next = propose(&POLICY, &model.shape, &[], &Running::default(), RunId(9));
@@ -137,7 +137,7 @@ fn a_plan_of_partial_tiering_says_how_far_the_level_is_over_its_limits() {
 }
 
 #[test]
-fn a_set_joins_the_newest_run_of_the_next_level_if_it_overlaps_nothing_in_that_one() {
+fn a_set_joins_the_newest_run_below_unless_they_overlap() {
     for (newest, joins) in [(300, true), (110, false)] {
         let mut model = Model::default();
         model.write(3, 1, 500..510);
@@ -186,6 +186,6 @@ fn the_sets_that_are_tried_are_spread_over_the_run() {
 #[test]
 fn the_table_that_goes_down_is_drawn_by_the_tables_of_the_run() {
     let drawn: BTreeSet<_> = (0..32).map(|first_id| sent_down(first_id, &[]).0).collect();
-    // 25 of 64 are to be expected.
+    // 25 of 64 are expected.
     assert!(drawn.len() > 16, "{drawn:?}");
 }

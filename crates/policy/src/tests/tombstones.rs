@@ -1,4 +1,4 @@
-//! Which tombstones a merge may drop.
+//! Tombstones that a merge may drop.
 
 use super::*;
 
@@ -45,7 +45,7 @@ fn a_running_groups_promised_output_below_keeps_tombstones() {
 }
 
 #[test]
-fn what_any_of_two_running_groups_will_write_below_keeps_the_tombstones_of_its_range() {
+fn planned_writes_below_of_two_groups_keep_tombstones() {
     let ranges: Vec<_> = (0..6).flat_map(|from| (from..6).map(move |to| (from, to))).collect();
     for a in &ranges {
         for b in &ranges {

@@ -34,7 +34,7 @@ fn next(model: &Model, running: &Running) -> Option<Compaction> {
     Some(plan)
 }
 
-/// What is merged, and to where.
+/// Returns the merged tables, and their destination.
 fn merged(model: &Model) -> Option<(Vec<TableId>, Destination)> {
     let plan = next(model, &Running::default())?;
     let [group] = plan.groups.as_slice() else { panic!("{plan:?}") };
@@ -122,7 +122,7 @@ fn tables_that_overlap_nothing_move_within_a_merge() {
 }
 
 #[test]
-fn the_trigger_and_the_bytes_above_the_oldest_run_can_be_asked_for() {
+fn the_trigger_and_the_bytes_above_the_oldest_run_are_options() {
     let (model, _) = stack(&[5, 50], 1);
     let fact = |name, value, unit| Fact::Number { name, of: Of::Tree, value, unit };
     let expected = [
@@ -161,7 +161,7 @@ fn a_merge_by_size_tells_each_run_beside_all_newer_ones() {
 }
 
 #[test]
-fn a_single_run_beside_one_that_is_busy_is_not_merged_for_the_count() {
+fn a_single_run_beside_a_busy_one_is_not_merged_for_the_count() {
     let (model, ids) = stack(&[1, 2, 4, 8, 16, 32, 100], 1);
     let running = Running { compactions: vec![plan(vec![merge(&ids[1..2], 1, 99)])] };
     let next = next(&model, &running).unwrap();

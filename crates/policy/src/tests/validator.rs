@@ -26,7 +26,7 @@ struct Met {
     refused: usize,
 }
 
-/// Proposes plans, begins those that are accepted and, in a sparse tree, commits some groups. In a
+/// Proposes plans, starts those that are accepted and, in a sparse tree, commits some groups. In a
 /// dense tree a plan must be accepted exactly when every state is sound; in a sparse one, where
 /// ranges overlap that share no key, only if.
 fn walk(bytes: &[u8], dense: bool, met: &mut Met) {
@@ -75,8 +75,8 @@ fn walk(bytes: &[u8], dense: bool, met: &mut Met) {
     }
 }
 
-/// Where a group may drop a tombstone of a key, no version that the group leaves out and that is
-/// older than its own may be left to show, whatever else has committed.
+/// Checks that a group that may drop a tombstone leaves out no older version of the key that could
+/// show then, whatever else has committed.
 fn check_tombstones(model: &Model, groups: &[Group]) {
     let running = Running { compactions: vec![plan(groups.to_vec())] };
     for (number, group) in groups.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What vertical policies count while groups run, and what goes into the bottom. T is 3 and B is 12.
+//! Counts of vertical policies while groups run, and contents of the bottom. T is 3 and B is 12.
 
 use super::policies::LEVELED;
 use super::*;
@@ -13,7 +13,7 @@ fn next(shape: &Shape, running: &Running) -> Option<Compaction> {
 }
 
 #[test]
-fn what_running_groups_take_down_has_left_its_level_and_what_they_rewrite_there_has_not() {
+fn data_taken_down_has_left_its_level_and_rewritten_data_not() {
     let mut model = Model::default();
     model.write(2, 1, 200..206);
     let tables: Vec<_> = (0..42).step_by(6).map(|key| model.write(1, 2, key..key + 6)).collect();
@@ -31,7 +31,7 @@ fn what_running_groups_take_down_has_left_its_level_and_what_they_rewrite_there_
 }
 
 #[test]
-fn a_table_rich_in_tombstones_is_rewritten_where_nothing_is_below_its_next_level() {
+fn a_tombstone_rich_table_is_rewritten_above_the_bottom() {
     for (deepest, is_rewritten) in [(1, true), (2, true), (3, false)] {
         let mut model = Model::default();
         model.write(deepest, 1, 300..310);
@@ -58,7 +58,7 @@ fn leveled_full() -> LeveledFull {
 }
 
 #[test]
-fn level_0_is_merged_within_while_it_waits_and_writes_are_about_to_stall_but_once_at_a_time() {
+fn level_0_merges_within_once_at_a_time_while_it_waits() {
     let fixed = Leveled { dynamic_level_bytes: false, ..LEVELED };
     // Writes stall at 8 runs.
     for (count, within, merges) in [(6, false, true), (5, false, false), (8, true, false)] {
@@ -79,7 +79,7 @@ fn level_0_is_merged_within_while_it_waits_and_writes_are_about_to_stall_but_onc
 }
 
 #[test]
-fn the_reason_of_a_merge_is_that_of_the_deepest_level_that_has_one() {
+fn the_reason_of_a_merge_is_that_of_the_deepest_level_with_one() {
     let mut model = Model::default();
     model.write(4, 1, 0..4);
     model.write(3, 2, 0..4);

@@ -43,7 +43,7 @@ fn sizes(tree: &Tree) -> Vec<u64> {
 }
 
 #[test]
-fn the_horizontal_part_drains_at_n_buffers_and_cascades_until_then() {
+fn the_horizontal_part_drains_at_n_buffers_and_cascades_before() {
     for (merge_policy, horizontal) in [
         (
             HorizontalMerge::Leveling,
@@ -112,7 +112,7 @@ fn a_drain_waits_while_the_first_vertical_level_goes_down() {
 }
 
 #[test]
-fn the_first_vertical_level_goes_down_once_it_holds_more_than_its_capacity() {
+fn the_first_vertical_level_goes_down_over_its_capacity() {
     // 12 buffers of 16 bytes, three times, by the root of 2: 407.3.
     for (bytes, level) in [(407, None), (408, Some(4))] {
         let mut model = Model::default();
@@ -122,7 +122,7 @@ fn the_first_vertical_level_goes_down_once_it_holds_more_than_its_capacity() {
 }
 
 #[test]
-fn tiering_drains_when_it_has_counted_down_even_before_n_buffers() {
+fn tiering_drains_when_counted_down_even_before_n_buffers() {
     // Counters of two levels from 3 are 0 after six admissions. Half of them hold fewer bytes.
     let policy = Vertiorizon { buffers: 6, merge_policy: TIERING, ..FIXED };
     let mut tree = Tree::new(&policy);
@@ -134,7 +134,7 @@ fn tiering_drains_when_it_has_counted_down_even_before_n_buffers() {
 }
 
 #[test]
-fn the_first_vertical_level_keeps_its_capacity_and_n_grows_once_the_last_is_full() {
+fn n_grows_once_the_last_level_is_full_at_a_fixed_capacity() {
     for vertical_merge_policy in [MergePolicy::Leveling, MergePolicy::Tiering] {
         let policy = Vertiorizon { vertical_merge_policy, ..FIXED };
         let mut tree = Tree::new(&policy);
@@ -191,7 +191,7 @@ fn levels_are_added_and_dropped_when_another_number_costs_less() {
     assert!(numbers.len() > 1, "{numbers:?}");
 }
 
-/// What a round of a fixed design really writes and how many runs it has, by its plans.
+/// Returns the buffers that a round of a fixed design writes by its plans, and its number of runs.
 fn measured(levels: u64, merge: MergePolicy, buffers: u64) -> (u64, u64) {
     let merge_policy = match merge {
         MergePolicy::Leveling => HorizontalMerge::Leveling,
@@ -211,7 +211,7 @@ fn measured(levels: u64, merge: MergePolicy, buffers: u64) -> (u64, u64) {
 }
 
 #[test]
-fn the_choice_costs_at_most_2_percent_more_than_the_best_design_that_was_run() {
+fn the_choice_costs_at_most_2_percent_over_the_best_measured() {
     let buffers = 36;
     let (entries_of_a_page, false_positives) = (4.0, 0.09);
     let mut designs = Vec::new();
@@ -248,7 +248,7 @@ fn the_choice_costs_at_most_2_percent_more_than_the_best_design_that_was_run() {
 }
 
 #[test]
-fn the_window_follows_a_mix_that_changes_and_takes_effect_at_a_drain() {
+fn the_window_follows_a_changing_mix_effective_at_a_drain() {
     let policy =
         Vertiorizon { levels: 0, merge_policy: HorizontalMerge::Tuned, window: 1600, ..FIXED };
     let mut tree = Tree::new(&policy);
@@ -293,7 +293,7 @@ fn repeated_keys_make_leveling_wait_and_others_do_not() {
 }
 
 #[test]
-fn the_backbone_has_as_many_levels_as_lazy_leveling_has_tiered_ones() {
+fn the_backbone_has_the_tiered_levels_of_lazy_leveling() {
     let policy = Vertiorizon { backbone: true, buffers: 9, levels: 0, ..FIXED };
     let mut tree = Tree::new(&policy);
     for _ in 0..200 {
@@ -330,7 +330,7 @@ fn a_tree_of_another_policy_is_drained_and_kept_below() {
 }
 
 #[test]
-fn nothing_is_admitted_while_the_levels_of_another_policy_are_drained() {
+fn nothing_is_admitted_while_another_policys_levels_drain() {
     let mut model = Model::default();
     for (level, run) in [(4, 1), (1, 2)] {
         model.write(level, run, (0..40).map(|key| key * 7 + run as u16));
@@ -351,7 +351,7 @@ fn nothing_is_admitted_while_the_levels_of_another_policy_are_drained() {
 }
 
 #[test]
-fn what_it_learned_of_the_operations_outlives_a_compaction_that_it_did_not_plan() {
+fn knowledge_of_operations_outlives_an_unplanned_compaction() {
     let tuned = HorizontalMerge::Tuned;
     let policy = Vertiorizon { buffers: 0, levels: 0, merge_policy: tuned, ..FIXED };
     let mut model = Model::default();
@@ -452,7 +452,7 @@ fn capacities_are_told_by_level() {
 }
 
 #[test]
-fn a_tiered_last_level_is_merged_in_place_once_it_has_more_runs_than_the_ratio() {
+fn a_tiered_last_level_merges_in_place_over_the_ratio_of_runs() {
     let policy = Vertiorizon { vertical_merge_policy: MergePolicy::Tiering, ..FIXED };
     let mut model = Model::default();
     for run in 1..=T + 1 {
@@ -473,7 +473,7 @@ fn a_tiered_last_level_is_merged_in_place_once_it_has_more_runs_than_the_ratio()
 }
 
 #[test]
-fn a_tiered_level_rewrites_what_is_rich_in_tombstones_only_where_nothing_lies_below() {
+fn a_tiered_level_rewrites_tombstone_rich_data_at_the_bottom() {
     let policy = Vertiorizon { vertical_merge_policy: MergePolicy::Tiering, ..FIXED };
     for below in [false, true] {
         let mut model = Model::default();
@@ -491,7 +491,7 @@ fn a_tiered_level_rewrites_what_is_rich_in_tombstones_only_where_nothing_lies_be
 }
 
 #[test]
-fn the_first_vertical_level_sends_several_tables_down_at_once_and_leaves_a_worker_for_admissions() {
+fn the_first_vertical_level_sends_tables_and_leaves_a_worker() {
     let mut model = Model::default();
     model.write(4, 1, [60_000]);
     // 30 buffers in a level of 25.
@@ -524,7 +524,7 @@ fn the_first_vertical_level_sends_several_tables_down_at_once_and_leaves_a_worke
 }
 
 #[test]
-fn a_group_below_that_ends_between_two_of_an_admission_ends_no_admission() {
+fn a_group_that_ends_below_an_admission_ends_no_admission() {
     let mut model = Model::default();
     let goes = model.write(3, 1, 0..4);
     let admitted = [0, 100].map(|key| model.write(0, 2, key..key + 8));

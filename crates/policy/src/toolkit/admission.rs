@@ -29,7 +29,7 @@ impl<'a> Admission<'a> {
 }
 
 impl<'a> View<'a> {
-    /// What is to be admitted now, if it is time.
+    /// Returns the due admission, if there is one.
     pub(crate) fn admission(&self) -> Option<Admission<'a>> {
         self.admission_above(MAX_LEVELS)
     }
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_come_back_from_their_state_and_other_bytes_are_no_state() {
+    fn counts_are_read_from_their_state_and_no_other_bytes() {
         for admits in [false, true] {
             for numbers in [vec![], vec![7], vec![0, u64::MAX, 3]] {
                 let counts = Counts { admits, numbers: numbers.clone() };

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_coefficient_is_the_sum_of_the_two_above_it_and_at_most_the_greatest_number() {
+    fn each_coefficient_is_the_saturated_sum_of_the_two_above_it() {
         let mut row = vec![1u64];
         for n in 0..90 {
             let found: Vec<_> = (0..=n + 1).map(|k| choose(n, k)).collect();

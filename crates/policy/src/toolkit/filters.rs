@@ -1,6 +1,6 @@
 //! The parameter `filters` of every policy: how filter memory is divided among runs.
 
-/// How filter memory is divided among runs.
+/// Division of filter memory among runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Filters {
     /// The same bits per key for all.

@@ -1,12 +1,12 @@
 //! The counters of horizontal growth: how far an admission goes down a fixed number of levels.
 //!
-//! Level i has a counter `C_i`. An admission joins level 1; where a level is due, all of it goes on into
+//! Level i has a counter `C_i`. An admission joins level 1; where a level is due, all of it continues into
 //! the next, and so forth: a cascade, which ends in some level m. It is one merge: the admission with
 //! levels 1 to m.
 //!
-//! * **Leveling.** Counters begin at 0 and count arrivals. A level above the last is due when
-//!   `C_i > C_(i+1)`, and begins again at 0. After `C(k+l-1, l)` admissions the last counter is k.
-//! * **Tiering.** Counters begin at k and count down. A level is due at 0: all its runs become one run
+//! * **Leveling.** Counters start at 0 and count arrivals. A level above the last is due when
+//!   `C_i > C_(i+1)`, and starts again at 0. After `C(k+l-1, l)` admissions the last counter is k.
+//! * **Tiering.** Counters start at k and count down. A level is due at 0: all its runs become one run
 //!   of the next. When the cascade has ended in m, every counter above it is set to `C_m`. After
 //!   `C(k+l-1, l)` admissions all are 0.
 
@@ -30,7 +30,7 @@ pub enum MergePolicy {
 }
 
 impl MergePolicy {
-    /// Where what arrives in a level goes.
+    /// Returns the target of data that arrives in a level.
     pub(crate) fn target<'a>(self, view: &View<'a>, level: usize) -> Target<'a> {
         match self {
             MergePolicy::Leveling => view.leveled(level),
@@ -128,7 +128,7 @@ impl Counters {
         terms
     }
 
-    /// The counters, as a policy tells them.
+    /// Returns the counters, as a policy reports them.
     pub(crate) fn facts(&self) -> Vec<Fact> {
         let fact = |(level, count): (usize, &u64)| {
             let (name, of, unit) = ("counter", Of::Levels(level, level), Unit::Count);
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counters_are_told_level_by_level_with_the_comparisons_of_a_cascade() {
+    fn counters_are_reported_by_level_with_a_cascades_comparisons() {
         let counter = |level, value| Quantity::level("counter", level, value);
         let leveling = Counters { merge: MergePolicy::Leveling, slack: 1, counts: vec![6, 5, 2] };
         let value = |(level, value)| {

@@ -1,4 +1,4 @@
-//! What policies are written with.
+//! The parts that policies are built from.
 //!
 //! * [`parameter`]: how a policy describes itself and its parameters.
 //! * `view` and `vertical`: what the vertical policies see of a tree, and the steps they share.

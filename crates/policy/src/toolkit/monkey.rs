@@ -8,7 +8,7 @@
 //!    filter; a run whose rate would be 1 or more has none, and the rest is divided again. Sizes are those
 //!    that the plan leaves.
 //! 3. **Dynamic.** The same for the sizes expected while the run lives: what a plan takes out of a run will
-//!    come back, from nothing to as much, so that half of it counts. No filter is rebuilt for that.
+//!    return, from nothing to as much, so that half of it counts. No filter is rebuilt for that.
 
 use super::filters::Filters;
 use super::refine::{Refine, refined};
@@ -17,7 +17,7 @@ use crate::policy::Policy;
 use std::f64::consts::LN_2;
 use terrane_types::{Action, Compaction, Destination, FilterBits, FlushPlan, Shape};
 
-/// Bits per key of each run of so many keys, if all have `bits` on average (step 2).
+/// Returns the bits per key of runs with these numbers of keys, if all have `bits` on average (step 2).
 pub(crate) fn monkey(keys: &[f64], bits: f64) -> Vec<f64> {
     let memory = bits * LN_2 * LN_2 * keys.iter().sum::<f64>();
     let mut filtered: Vec<bool> = keys.iter().map(|n| *n > 0.0).collect();

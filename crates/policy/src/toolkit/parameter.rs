@@ -14,12 +14,12 @@ pub(crate) trait Described: Policy {
         true
     }
 
-    /// How filter memory is divided among its runs.
+    /// Returns the division of filter memory among its runs.
     fn filters(&self) -> Filters {
         Filters::Uniform
     }
 
-    /// What it does, in one sentence.
+    /// Returns a sentence about it.
     fn summary(&self) -> &'static str;
 
     /// Its parameters, with references to their values.
@@ -38,7 +38,7 @@ pub(crate) trait Described: Policy {
         1
     }
 
-    /// How the outputs of its merges are cut, if that can be chosen.
+    /// Returns the cuts of its merges' outputs, if they can be chosen.
     fn partitioning(&self) -> Option<&Partitioning> {
         None
     }
@@ -60,7 +60,7 @@ pub(crate) const LEVEL0: [&str; 2] = ["max-subcompactions", "pipelined"];
 /// A parameter that does not go with another one.
 pub(crate) struct Conflict {
     pub(crate) parameter: &'static str,
-    /// What was expected, in words, with the other parameter's value.
+    /// Expected value, in words, with the other parameter's value.
     pub(crate) expected: String,
     pub(crate) found: String,
 }
@@ -181,7 +181,7 @@ impl Choose for Pick {
 pub struct Parameter {
     /// Its name.
     pub name: &'static str,
-    /// What it means, with its unit.
+    /// Meaning, with the unit.
     pub meaning: &'static str,
     /// Its range and its value.
     pub value: Value,
@@ -274,7 +274,7 @@ impl<'a> ParameterRef<'a> {
     pub(crate) fn filters(value: &'a mut Filters) -> Self {
         Self::choice(
             Self::FILTERS,
-            "how filter memory is divided among runs: uniform, the same bits per key; \
+            "division of filter memory among runs: uniform, the same bits per key; \
                        monkey, more for smaller runs; dynamic, monkey for the sizes that runs are \
                        going to have",
             value,

@@ -18,7 +18,7 @@ use super::view::View;
 use std::sync::Arc;
 use terrane_types::{Compaction, Destination, Plan, Reason, Run, TableInfo, Term, key_range};
 
-/// How many sets are tried for one that fits into the newest run of the next level.
+/// Number of sets that are tried for one that fits into the newest run of the next level.
 const TRIES: usize = 8;
 
 /// A table and what leaves its level with it.

@@ -1,4 +1,4 @@
-//! Which table a level over its capacity sends down: the choices that the literature compares.
+//! Choices of the table that a level over its capacity sends down, as the literature compares them.
 //!
 //! * **Least overlap**: the table with the least ratio of what it overlaps below to its own bytes.
 //! * **Oldest**: the one with the smallest sequence number, which has waited longest.
@@ -12,7 +12,7 @@ use crate::status::Fact;
 use std::sync::Arc;
 use terrane_types::{MAX_LEVELS, Of, Place, Run, TableInfo};
 
-/// How a table is chosen.
+/// Rule by which a table is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pick {
     /// The table that overlaps least below, for its size.

@@ -13,7 +13,7 @@ use crate::policy::Policy;
 use std::sync::Arc;
 use terrane_types::{Action, Compaction, FlushPlan, TableInfo, mul_div, sort_by};
 
-/// The keys that divide a merge of these tables into at most so many parts: each begins a part.
+/// Returns the keys that divide a merge of these tables into at most `parts` parts: each starts a part.
 #[must_use]
 pub fn parting_keys(tables: &[&Arc<TableInfo>], parts: u64) -> Vec<Vec<u8>> {
     let mut points = Vec::new();
@@ -32,7 +32,7 @@ pub fn parting_keys(tables: &[&Arc<TableInfo>], parts: u64) -> Vec<Vec<u8>> {
         if sum < total
             && u128::from(sum) * u128::from(parts) >= u128::from(total) * u128::from(next)
         {
-            // A part ends with this key: the next begins with the first after it.
+            // A part ends with this key: the next starts with the first after it.
             keys.push([key, &[0][..]].concat());
             next = mul_div(sum, parts, total).saturating_add(1);
         }
@@ -47,7 +47,7 @@ struct Shared {
     target_file_bytes: u64,
 }
 
-/// The policy, whose merges of level 0 into the next level at most so many workers share.
+/// Returns the policy with merges of level 0 into the next level shared by at most `max_subcompactions` workers.
 pub(crate) fn shared(
     policy: Box<dyn Policy>,
     max_subcompactions: u64,

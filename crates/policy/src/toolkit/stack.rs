@@ -18,7 +18,7 @@ use terrane_types::{
     Compaction, Destination, Of, Plan, Quantity, Reason, Relation, Shape, Term, Unit,
 };
 
-/// Where a stack policy merges, by its number of components.
+/// Merges of a stack policy, by its number of components.
 pub(crate) struct Stack {
     pub(crate) level_base_bytes: u64,
     pub(crate) target_file_bytes: u64,
@@ -97,7 +97,7 @@ impl Stack {
         })
     }
 
-    /// How many admissions there have been.
+    /// Reports the number of admissions.
     pub(crate) fn status(&self, shape: &Shape, state: &[u8]) -> PolicyStatus {
         self.counts(state, shape).status("admissions", |_| Of::Tree)
     }

@@ -1,4 +1,4 @@
-//! How tables that overlap nothing go down a level: trivial moves.
+//! Trivial moves: tables that overlap nothing go down a level as they are.
 //!
 //! A move costs nothing, but it never drops a tombstone. So tables with many tombstones are rewritten
 //! instead when they reach the bottom, where tombstones hide nothing. This happens once, on the way

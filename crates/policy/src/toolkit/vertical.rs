@@ -78,8 +78,8 @@ impl View<'_> {
         self.merge_alike_in_level0("a merge below keeps them waiting")
     }
 
-    /// What policies that admit do with level 0 meanwhile: tiny flushes are merged there, and shortly
-    /// before writes stall runs of similar size.
+    /// Plans merges in level 0 for policies that admit: of tiny flushes, and of runs of similar size
+    /// shortly before writes stall.
     pub(crate) fn gather(&self) -> Option<Plan> {
         self.merge_within_l0()
             .or_else(|| if self.is_idle() { None } else { self.merge_while_waiting() })
@@ -102,8 +102,9 @@ impl View<'_> {
         Some(Compaction::parallel(groups, reason).into())
     }
 
-    /// Why everything down to at least `least` is merged: the level above it, `over` less one, has too
-    /// much, or it is `scattered` over several runs, or level 0 is due. `least` is the greatest of these.
+    /// Returns the reason for merging everything down to at least `least`: the level above it, `over`
+    /// less one, has too much, or it is `scattered` over several runs, or level 0 is due. `least` is the
+    /// greatest of these.
     pub(crate) fn cause(
         &self,
         least: usize,

@@ -41,7 +41,7 @@ impl Vertical {
 }
 
 impl Vertical {
-    /// `C_i` in bytes, where L is `last`, with so many bytes.
+    /// Returns `C_i` in bytes, where L is `last`, with `last_bytes`.
     fn capacity(&self, level: usize, last: usize, last_bytes: u64) -> u64 {
         let Vertical { size_ratio, level_base_bytes, dynamic_level_bytes, .. } = *self;
         let power = |n: usize| size_ratio.saturating_pow(u32::try_from(n).unwrap_or(u32::MAX));

@@ -21,7 +21,7 @@
 //!    if and only if *d* of A above *d* of B; and outputs into one run do not overlap.
 //!
 //! The output of a merge is assumed to span the whole key range of its inputs; a move's outputs are its
-//! inputs. Pairs without a new group were checked when the later of the two began.
+//! inputs. Pairs without a new group were checked when the later of the two started.
 //!
 //! A change of levels does not reorder places. It is refused if a running group writes into a level
 //! whose index would change, since the group identifies its destination by the old one; the inputs of
@@ -40,7 +40,7 @@ use terrane_types::{
 
 /// Refuses `compaction` unless every state that it and `running` can lead to is sound.
 ///
-/// `shape` must be sound itself, and the running groups validated when they began.
+/// `shape` must be sound itself, and the running groups validated when they started.
 pub fn validate(shape: &Shape, running: &Running, compaction: &Compaction) -> Result<(), Refusal> {
     let (old, new) = resolve(shape, running, compaction)?;
     for group in &new {

@@ -1,9 +1,9 @@
-//! Why a plan is refused.
+//! Reasons for refusing a plan.
 
 use serde::Serialize;
 use terrane_types::{Destination, EditError, LevelChange, TableId};
 
-/// Why a plan was refused. Groups are counted from 0 within the plan.
+/// Reason for refusing a plan. Groups are counted from 0 within the plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(tag = "refusal", rename_all = "kebab-case")]
 pub enum Refusal {
@@ -16,7 +16,7 @@ pub enum Refusal {
     /// The change of levels does not fit the shape.
     #[error("{why}")]
     Levels {
-        /// Why it does not fit.
+        /// Reason why it does not fit.
         why: EditError,
     },
     /// A running group writes into a level whose index would change.
@@ -24,7 +24,7 @@ pub enum Refusal {
     Shifts {
         /// The change.
         change: LevelChange,
-        /// Where the group writes.
+        /// Destination of the group.
         destination: Destination,
     },
     /// A group has no inputs.
@@ -38,7 +38,7 @@ pub enum Refusal {
     Stays {
         /// The group.
         group: usize,
-        /// Where it moves them.
+        /// Destination of the move.
         destination: Destination,
     },
     /// Cuts do not ascend strictly.
@@ -68,7 +68,7 @@ pub enum Refusal {
     RunElsewhere {
         /// The group.
         group: usize,
-        /// Where it writes.
+        /// Destination of the group.
         destination: Destination,
         /// The level that has the run, or will have it.
         found: usize,
@@ -107,7 +107,7 @@ pub enum Refusal {
         input: TableId,
         /// Its place.
         from: Destination,
-        /// Where its group writes.
+        /// Destination of its group.
         destination: Destination,
         /// The table left out.
         table: TableId,
@@ -132,11 +132,11 @@ pub enum Refusal {
     Crosses {
         /// The input above.
         newer: TableId,
-        /// Where its group writes.
+        /// Destination of its group.
         newer_to: Destination,
         /// The input below.
         older: TableId,
-        /// Where its group writes.
+        /// Destination of its group.
         older_to: Destination,
     },
     /// Two outputs, of two groups or of one move, would overlap in one run.

@@ -1,4 +1,4 @@
-//! What the simulator alone has: guards, merges that pause, values in a log of their own.
+//! Features of the simulator alone: guards, merges that pause, values in a log of their own.
 
 use super::*;
 use std::cell::RefCell;
@@ -26,7 +26,7 @@ fn newest(simulation: &Simulation) -> BTreeMap<u64, (u64, bool)> {
 }
 
 #[test]
-fn a_tree_with_guards_holds_the_newest_of_each_key_above_all_older_ones() {
+fn guards_hold_the_newest_of_each_key_above_all_older_ones() {
     for (workers, last_level) in [(1, 2), (1, 6), (3, 4)] {
         let config = guarded(2, last_level, updates(4000, 6000, Choice::Uniform));
         let simulation = run(Config { workers, ..config });
@@ -45,7 +45,7 @@ fn a_tree_with_guards_holds_the_newest_of_each_key_above_all_older_ones() {
     }
 }
 
-/// How many tables each key that a table begins or ends with lies in, by level.
+/// Returns the number of tables over each key that a table starts or ends with, by level.
 fn depths(simulation: &Simulation) -> Vec<Vec<usize>> {
     let levels = simulation.shape().levels().iter().skip(1);
     let depths = levels.map(|level| {
@@ -59,7 +59,7 @@ fn depths(simulation: &Simulation) -> Vec<Vec<usize>> {
 }
 
 #[test]
-fn a_guard_has_no_more_tables_than_it_may_once_nothing_is_left_to_do() {
+fn a_guard_has_at_most_its_tables_once_nothing_is_left_to_do() {
     for tables in [1, 2, 5] {
         let simulation = run(guarded(tables, 4, updates(6000, 4000, Choice::Uniform)));
         let depths = depths(&simulation);
@@ -113,7 +113,7 @@ fn merges_between_guards_leave_the_next_level_as_it_is() {
 }
 
 #[test]
-fn guards_are_one_of_so_many_keys_and_those_of_a_level_are_guards_of_the_next() {
+fn guards_are_a_share_of_keys_and_guards_of_deeper_levels() {
     let simulation = run(guarded(2, 3, Workload { load: 20_000, ..Workload::default() }));
     // 20 000 keys, of which one in 2000, 500 and 125 is a guard: 10, 40 and 160, give or take four deviations.
     for (level, expected) in [(1, 10.0_f64), (2, 40.0), (3, 160.0)] {
@@ -142,7 +142,7 @@ fn writes_wait_less_for_level_0_where_deeper_merges_pause() {
 }
 
 #[test]
-fn a_merge_that_pauses_is_done_in_the_end_and_its_worker_is_busy_for_the_merge_alone() {
+fn a_pausing_merge_finishes_and_occupies_its_worker_alone() {
     for workers in [1, 3] {
         let simulation = run(bound(true, workers));
         assert!(simulation.paused.is_empty() && simulation.jobs.is_empty());

@@ -21,7 +21,7 @@ fn near(found: f64, expected: f64, share: f64) {
 }
 
 #[test]
-fn one_client_with_random_arrivals_is_a_queue_with_constant_service() {
+fn one_client_of_random_arrivals_is_a_queue_of_constant_service() {
     for load in [0.3, 0.6, 0.9] {
         let rate = load / SERVICE;
         let clients = Clients { rate, arrivals: Arrivals::Poisson, ..Clients::default() };
@@ -37,7 +37,7 @@ fn one_client_with_random_arrivals_is_a_queue_with_constant_service() {
 }
 
 #[test]
-fn constant_arrivals_wait_only_when_they_come_faster_than_they_are_served() {
+fn constant_arrivals_wait_only_above_the_service_rate() {
     let at = |load: f64| served(Clients { rate: load / SERVICE, ..Clients::default() }, 1, 10_000);
     let slow = at(0.99).latencies[&Kind::Update];
     near(slow.max, SERVICE, 1e-4);
@@ -61,7 +61,7 @@ fn clients_in_a_closed_loop_share_the_cores() {
 }
 
 #[test]
-fn clients_that_differ_run_beside_each_other_and_are_measured_apart() {
+fn different_clients_run_concurrently_and_are_measured_apart() {
     let mix = Mix { read_missing: 1.0, ..Mix::default() };
     let writers = Clients { count: 2, ..Clients::default() };
     let readers = Clients { mix, rate: 1000.0, ..Clients::default() };
@@ -82,7 +82,7 @@ fn clients_that_differ_run_beside_each_other_and_are_measured_apart() {
 }
 
 #[test]
-fn phases_follow_each_other_and_wait_until_idle_where_they_are_told_to() {
+fn phases_follow_each_other_and_wait_until_idle_if_asked_to() {
     let reads = Clients { mix: Mix { read: 1.0, ..Mix::default() }, ..Clients::default() };
     let phase_of = |name: &str, wait_until_idle, clients| Phase {
         name: name.to_owned(),

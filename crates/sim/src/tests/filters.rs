@@ -37,7 +37,7 @@ struct Cost {
     deviation: f64,
 }
 
-/// A tree that grows, with filters of so many bits per key on average when they are made.
+/// Grows a tree with filters of `bits` bits per key on average when they are made.
 fn grown(policy_json: &str, filters: &str, bits: f64) -> Cost {
     let json = format!(r#"{{"policy": {policy_json}, "filters": "{filters}"}}"#);
     let workload = Workload { load: KEYS, ..Workload::default() };
@@ -112,7 +112,7 @@ fn at_equal_memory_filters_by_run_let_fewer_missing_keys_pass() {
 /// Monkey's share of a run is that among the runs which a plan leaves. Where plans empty levels, the
 /// runs to come are not among them, and get more on top.
 #[test]
-fn full_merges_take_monkeys_filters_beyond_their_memory_and_dynamic_ones_never() {
+fn full_merges_exceed_filter_memory_under_monkey_not_dynamic() {
     for policy in [POLICIES[2].0, POLICIES[3].0, POLICIES[4].0] {
         let [monkey, dynamic] = ["monkey", "dynamic"].map(|f| grown(policy, f, BITS).bits);
         assert!(monkey > BITS * 1.05, "{policy}: {monkey}");

@@ -167,7 +167,7 @@ fn garbage_collection_is_free_only_if_files_die_together() {
 }
 
 #[test]
-fn without_discard_garbage_collection_keeps_what_files_have_left() {
+fn without_discard_garbage_collection_keeps_stale_pages() {
     let lifetimes = |writer| [1, 1, 1, 180][writer as usize];
     assert!(rounds(false, 4, lifetimes) > rounds(true, 4, lifetimes));
     // Addresses that are used again in their old order die in that order.

@@ -70,7 +70,7 @@ fn writes_slow_down_before_level_0_stops_them() {
 }
 
 #[test]
-fn no_phase_has_workers_busy_or_writes_waiting_for_longer_than_it_took() {
+fn workers_and_waits_of_a_phase_last_no_longer_than_the_phase() {
     let mix = Workload::preset("updates-50", 12_000, 1000).unwrap();
     // Many clients wait at once where writes slow down, and then stop.
     for (clients, workers) in [(1, 1), (1, 2), (64, 1)] {

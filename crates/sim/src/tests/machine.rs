@@ -110,7 +110,7 @@ fn merge_seconds(workers: usize, subcompactions: usize, cores: usize) -> f64 {
 }
 
 #[test]
-fn a_shared_merge_takes_as_long_as_its_largest_part_and_no_less_than_the_cores_allow() {
+fn a_shared_merge_lasts_as_its_largest_part_and_cores_allow() {
     let near = |found: f64, expected: f64| {
         // A histogram's point is two entries of a run: 400 ms of two.
         assert!((found - expected).abs() <= 0.4 + 1e-3, "{found}, expected {expected}");
@@ -126,12 +126,12 @@ fn a_shared_merge_takes_as_long_as_its_largest_part_and_no_less_than_the_cores_a
         near(merge_seconds(8, 8, cores), 20.0 / cores as f64);
         assert!(merge_of_two_runs(8, 8, cores).cores_busy_mean <= cores as f64);
     }
-    // A worker gets at least so many bytes of it.
+    // The share of a worker has a minimum.
     near(merge_seconds(64, 64, 0), 1.0);
 }
 
 #[test]
-fn a_shared_merge_writes_what_one_worker_would_into_a_table_for_each_part() {
+fn a_shared_merge_writes_the_same_into_a_table_for_each_part() {
     let (one, four) = (merge_of_two_runs(4, 1, 0), merge_of_two_runs(4, 4, 0));
     assert_eq!(one.merge_written_bytes, four.merge_written_bytes);
     assert_eq!((one.merge_read_bytes, four.merge_read_bytes), (20_000, 20_000));
@@ -201,7 +201,7 @@ fn slicing_virtual_time_does_not_change_the_result() {
 }
 
 #[test]
-fn a_flush_does_not_wait_for_blocks_that_a_client_is_going_to_read() {
+fn a_flush_does_not_wait_for_blocks_of_a_later_client() {
     let reader = Clients { mix: Mix { read_missing: 1.0, ..Mix::default() }, ..Clients::default() };
     let clients = vec![Clients::default(), reader];
     let both = Phase { operations: 84, clients, ..Phase::default() };
@@ -219,7 +219,7 @@ fn a_flush_does_not_wait_for_blocks_that_a_client_is_going_to_read() {
 }
 
 #[test]
-fn groups_and_moves_are_counted_by_compaction_and_merges_by_the_time_in_which_any_runs() {
+fn groups_count_by_compaction_and_merges_by_time_with_any() {
     let policy = r#"{"policy": "universal", "partitioner": "size", "target-file-bytes": 1024}"#;
     let run = |order| {
         let workload = Workload { load: 2000, order, ..Workload::default() };
@@ -267,7 +267,7 @@ fn skewed_keys_are_squares_of_evenly_spread_fractions() {
 
 /// Workloads that lie at the edges: phases without a name, and shorter than a window.
 #[test]
-fn a_phase_without_a_name_is_one_and_a_short_one_has_its_slowest_window() {
+fn an_unnamed_phase_is_one_and_a_short_one_has_a_window() {
     let phases = r#"[{"name": "", "operations": 25000, "clients": [{"mix": {"update": 1}}]},
         {"name": "reads", "operations": 10, "clients": [{"mix": {"read": 1}}]}]"#;
     let workload = serde_json::from_str(&format!(r#"{{"load": 20000, "phases": {phases}}}"#));
@@ -287,7 +287,7 @@ fn a_phase_without_a_name_is_one_and_a_short_one_has_its_slowest_window() {
 }
 
 #[test]
-fn rates_and_triggers_with_which_nothing_ever_happens_are_refused() {
+fn rates_and_triggers_that_stop_everything_are_refused() {
     let refused = |change: &dyn Fn(&mut Config)| {
         let mut config = small(policy(r#"{"policy": "leveled"}"#), Workload::default());
         change(&mut config);

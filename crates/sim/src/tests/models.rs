@@ -1,4 +1,4 @@
-//! What trees write and hold, against analytic counts.
+//! Writes and contents of trees, against analytic counts.
 
 use super::*;
 use crate::entry::Entry;
@@ -45,7 +45,7 @@ fn pressed(policy_name: &str, ratio: u64, workers: usize, nanos: f64) -> (f64, f
 }
 
 #[test]
-fn tiering_writes_an_entry_once_a_level_under_a_load_that_never_pauses() {
+fn tiering_writes_an_entry_once_a_level_under_steady_load() {
     for (ratio, workers, nanos) in [(4, 1, 5.0), (4, 4, 100.0), (6, 1, 100.0), (6, 4, 5.0)] {
         let (wrote, model, runs) = pressed("tiered", ratio, workers, nanos);
         assert!(wrote <= model, "T = {ratio}, {workers} workers: {wrote} of {model}");
@@ -56,7 +56,7 @@ fn tiering_writes_an_entry_once_a_level_under_a_load_that_never_pauses() {
 }
 
 #[test]
-fn partial_tiering_writes_at_most_twice_as_much_under_a_load_that_never_pauses() {
+fn partial_tiering_writes_at_most_twice_that_under_steady_load() {
     for (ratio, workers, nanos) in [(4, 1, 5.0), (6, 1, 100.0), (6, 4, 5.0)] {
         let (wrote, model, _) = pressed("tiered-partial", ratio, workers, nanos);
         assert!(wrote <= 2.0 * model, "T = {ratio}, {workers} workers: {wrote} of {model}");

@@ -44,7 +44,7 @@ fn bounds_that_are_not_reached_change_nothing() {
 }
 
 #[test]
-fn writes_stall_while_too_many_bytes_wait_to_be_compacted_and_that_is_told() {
+fn writes_stall_for_pending_compaction_bytes_and_report_it() {
     let (free, _, without) = outcome(behind(0, 1 << 40));
     let (bounded, trace, most) = outcome(behind(0, 60_000));
     let stalls = bounded.stall_seconds;
@@ -58,7 +58,7 @@ fn writes_stall_while_too_many_bytes_wait_to_be_compacted_and_that_is_told() {
 }
 
 #[test]
-fn writes_slow_down_to_their_rate_while_many_bytes_wait_to_be_compacted() {
+fn writes_slow_down_to_their_rate_for_pending_bytes() {
     let rate = 100_000;
     let (slowed, trace, _) = outcome(Config { delayed_write_rate: rate, ..behind(1, 0) });
     let stalls = slowed.stall_seconds;

@@ -9,7 +9,7 @@ use terrane_policy::event::Event;
 const VERTIORIZON: &str = r#"{"policy": "vertiorizon", "level-base-bytes": 6000, "window-operations": 2048,
     "target-file-bytes": 6400, "data-bytes": 600000}"#;
 
-/// What Vertiorizon had chosen at the end of each phase of so many updates and scans: its levels, and
+/// Returns Vertiorizon's choices at the end of each phase of updates and scans: its levels, and
 /// whether they are tiered.
 fn choices(mixes: &[(f64, f64)]) -> Vec<(u64, u64)> {
     let phases = mixes.iter().map(|(update, scan)| Phase {

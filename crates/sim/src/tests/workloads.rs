@@ -7,7 +7,7 @@ fn operations(workload: &Workload) -> Vec<Operation> {
     Operations::new(workload, 3).collect()
 }
 
-/// How often each number was put after the load.
+/// Returns the number of puts of each number after the load.
 fn puts(workload: &Workload) -> BTreeMap<u64, u64> {
     let mut counts = BTreeMap::new();
     for operation in operations(workload).into_iter().skip(workload.load as usize) {

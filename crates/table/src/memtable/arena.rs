@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_a_quarter_of_a_chunk_gets_its_own_and_the_shared_one_stays() {
+    fn more_than_a_quarter_of_a_chunk_gets_its_own() {
         let mut arena = Arena::new();
         let first = arena.allocate(8);
         // What follows is twice as large.

@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// last in a leaf; that and a step back are searches from the root.
 pub struct MemtableCursor {
     table: Arc<Memtable>,
-    /// Of a position in the memtable.
+    /// Position in the memtable.
     at: Option<(NonNull<Node>, Slot, NonNull<Header>)>,
 }
 
@@ -40,7 +40,7 @@ impl MemtableCursor {
     }
 }
 
-/// What a cursor keeps of a position.
+/// Returns the parts of a position that a cursor keeps.
 fn kept(at: Position<'_>) -> (NonNull<Node>, Slot, NonNull<Header>) {
     (at.leaf.into(), at.slot, at.entry.address())
 }

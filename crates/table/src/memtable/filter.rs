@@ -16,7 +16,7 @@ const SHARE: usize = 64;
 
 pub(super) struct Filter {
     words: OnceLock<Box<[AtomicU64]>>,
-    /// How many words the filter has; 0 for no filter.
+    /// Number of the filter's words; 0 for no filter.
     count: usize,
 }
 

@@ -24,9 +24,9 @@ pub(super) const SLOTS: usize = if cfg!(any(loom, shuttle)) { 3 } else { 32 };
 
 /// The number of a slot.
 pub(super) type Slot = u8;
-/// What comes before the first in order.
+/// Position before the first in order.
 pub(super) const START: Slot = SLOTS as Slot;
-/// What comes after the last in order.
+/// Position after the last in order.
 const END: Slot = Slot::MAX;
 
 /// A node; see the module documentation.
@@ -43,7 +43,7 @@ pub(super) struct Node {
     was_made_full: bool,
     /// Slots taken.
     len: AtomicU8,
-    /// How many of the first slots are in order.
+    /// Number of slots at the start that are in order.
     sorted: AtomicU8,
     /// For each slot, and for the start, the next in order.
     links: [AtomicU8; SLOTS + 1],
@@ -175,7 +175,7 @@ impl Node {
         self.around(target, or_at).0
     }
 
-    /// The same, and the slot that followed it: to be used instead of its link, which by now may lead to a
+    /// The same, and the slot that followed it: to be used instead of its link, which may lead to a
     /// newer entry that is also before the target.
     #[inline]
     pub fn around(&self, target: Target<'_>, or_at: bool) -> (Slot, Option<Slot>) {
@@ -307,7 +307,7 @@ impl Node {
         [left, right]
     }
 
-    /// How many slots come before the middle one, and its lower bound.
+    /// Returns the number of slots before the middle one, and its lower bound.
     pub fn middle(&self) -> Option<(usize, Stored<'_>)> {
         let mut slot = self.next(START)?;
         for _ in 0..SLOTS / 2 {
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_slots_are_searched_as_long_as_they_were_added_in_order() {
+    fn the_first_slots_are_searched_while_added_in_order() {
         let mut arena = Arena::new();
         let node = leaf(&mut arena, None);
         // 8 comes last, but behind one that does not.

@@ -26,7 +26,7 @@ pub(super) struct Header {
 #[derive(Clone, Copy)]
 pub(super) struct Stored<'a>(NonNull<Header>, PhantomData<&'a Header>);
 
-/// What a search goes for: the entries with this key and sequence number, whatever their kind.
+/// Target of a search: the entries with this key and sequence number, whatever their kind.
 #[derive(Clone, Copy)]
 pub(super) struct Target<'k> {
     pub key: &'k [u8],

@@ -241,7 +241,7 @@ fn a_filter_lets_every_inserted_key_pass_and_few_others() {
 }
 
 #[test]
-fn memory_is_that_of_the_entries_and_of_a_filter_once_the_tree_is_as_large() {
+fn memory_is_that_of_the_entries_and_of_a_filter_once_large() {
     let (plain, filtered) = (Memtable::default(), Memtable::new(64 << 10));
     let filter = (64 << 10) / 64;
     for n in 0..100u32 {
@@ -276,7 +276,7 @@ fn no_order_of_keys_makes_nodes_take_much_more_than_entries() {
 }
 
 #[test]
-fn a_sample_is_all_keys_of_a_few_and_hundreds_and_both_ends_of_many() {
+fn a_sample_has_all_keys_of_a_few_and_both_ends_of_many() {
     let memtable = Memtable::default();
     let key = |n: u32| n.to_be_bytes().to_vec();
     assert!(memtable.sample().is_empty());

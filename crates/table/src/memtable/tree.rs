@@ -5,7 +5,7 @@
 //!    is complete for readers that reached it before. Nodes are not linked to their neighbours: a reader at
 //!    the end of a leaf searches the tree for the leaf's upper bound.
 //! 2. A full leaf is split in the middle, unless the new entry comes after all of its entries: then that
-//!    entry begins a leaf of its own, so that ascending keys, of one sequence or of several, leave full
+//!    entry starts a leaf of its own, so that ascending keys, of one sequence or of several, leave full
 //!    leaves behind. A leaf that such a split left full is split in the middle the next time.
 //! 3. An entry with the key and sequence number of an existing one replaces it; readers do not see that
 //!    sequence number yet.
@@ -147,7 +147,7 @@ impl Tree {
     pub fn sample<'a>(&'a self, min: usize, mut add: impl FnMut(Stored<'a>)) {
         let mut level = Vec::from_iter(self.root());
         let mut entries = Vec::new();
-        // On each level, what nodes begin with, until there are enough.
+        // On each level, what nodes start with, until there are enough.
         while entries.len() < min && !level.is_empty() {
             entries.clear();
             let mut below = Vec::new();
@@ -257,7 +257,7 @@ impl Writer {
     }
 }
 
-/// The part that an entry belongs to, if the right one begins with `low`.
+/// The part that an entry belongs to, if the right one starts with `low`.
 fn part_for<'a>([left, right]: [&'a Node; 2], low: Stored<'_>, entry: Stored<'_>) -> &'a Node {
     if low.compare(entry.into()) == Order::Greater { left } else { right }
 }

@@ -32,7 +32,7 @@ impl Default for Range {
 }
 
 impl Range {
-    /// All keys that begin with `prefix`.
+    /// All keys that start with `prefix`.
     #[must_use]
     pub fn prefix(prefix: impl AsRef<[u8]>) -> Self {
         let prefix = prefix.as_ref();

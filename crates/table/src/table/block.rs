@@ -10,7 +10,7 @@
 //!
 //! 1. A binary search finds the last restart point whose entry is before the target.
 //! 2. From there entries are decoded one by one. Keys are not reconstructed: as long as they are below
-//!    the target, the length of the prefix they share with it tells how the next one compares.
+//!    the target, the length of the prefix they share with it shows how the next one compares.
 
 use super::Malformed;
 use super::key_prefixes::KeyPrefixes;
@@ -35,7 +35,7 @@ pub(super) struct Entry<'a> {
     pub delta: &'a [u8],
     pub tag: Tag,
     pub value: &'a [u8],
-    /// Where the next entry starts.
+    /// Offset of the next entry.
     pub end: usize,
 }
 
@@ -63,7 +63,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// What a search found: the first entry at or after its target.
+/// Result of a search: the first entry at or after its target.
 pub(super) struct Located<'a> {
     /// The entry's offset. Its shared bytes are those of the target.
     pub at: usize,
@@ -179,7 +179,7 @@ impl Block {
                 return Err(too_much_shared(at, entry.shared, before_len));
             }
             // An entry that shares more than that differs from the target where the previous one does,
-            // and so is below it, too.
+            // and so is below it.
             if entry.shared <= matched {
                 let rest = key.get(entry.shared..).unwrap_or_default();
                 let common = common_prefix(entry.delta, rest);
@@ -204,7 +204,7 @@ impl Block {
         self.restarts().get(n).map(|point| self.entry(offset(point))).transpose()
     }
 
-    /// How many restart points are at entries before (`key`, `tag`).
+    /// Returns the number of restart points at entries before (`key`, `tag`).
     pub(super) fn restarts_below(&self, key: &[u8], tag: Tag) -> Result<usize, Malformed> {
         let points = self.restarts();
         let (mut low, mut high) = match &self.key_prefixes {

@@ -1,4 +1,4 @@
-//! How a part of a table (a block or a section) is stored: compression and checksum.
+//! Storage of a part of a table (a block or a section): compression and checksum.
 //!
 //! ```text
 //! payload   compression: u8   checksum: u64
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_part_is_a_block_below_its_target_and_the_largest_entry() {
+    fn the_longest_part_is_a_block_below_its_target_plus_an_entry() {
         let mut block = BlockWriter::new(16);
         block.add(0, b"", Tag::at(1), &vec![0; MAX_PART_TARGET_BYTES - 32]);
         assert!(block.len() < MAX_PART_TARGET_BYTES);

@@ -22,7 +22,7 @@ pub struct BlockCursor {
     value: usize,
     tag: Tag,
     key: Vec<u8>,
-    /// When moving backward: the entries just before this one, and their keys.
+    /// Entries just before this one, when moving backward, and their keys.
     passed: Vec<Passed>,
     passed_keys: Vec<u8>,
 }
@@ -34,7 +34,7 @@ struct Passed {
     end: usize,
     value: usize,
     tag: Tag,
-    /// Where its key begins in the buffer of keys. It ends with the buffer once the keys of later
+    /// Start of its key in the buffer of keys. It ends with the buffer once the keys of later
     /// entries are truncated.
     key: usize,
 }

@@ -1,4 +1,4 @@
-//! How a cursor gets its blocks, and how far it reads ahead.
+//! Blocks of a cursor, and its readahead.
 //!
 //! 1. A scan looks in the block cache first. A compaction does not: it reads everything once.
 //! 2. Then the bytes that were prefetched are tried.
@@ -19,7 +19,7 @@ use crate::file::read_exact_at;
 use crate::trace::{Origin, ReadTracer};
 use std::sync::Arc;
 
-/// What a cursor reads for, which decides on caching and readahead.
+/// Purpose of a cursor's reads, which decides on caching and readahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadPattern {
     /// A user's scan: through the block cache, with readahead that grows as the scan continues.
@@ -38,7 +38,7 @@ const MIN_READAHEAD_BYTES: u64 = 16 << 10;
 /// The largest useful readahead, in bytes.
 pub const MAX_READAHEAD_BYTES: u64 = 256 << 10;
 
-/// Which way a cursor moves.
+/// Direction of a cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
     Forward,

@@ -1,6 +1,6 @@
 //! Finds data blocks that no index leads to.
 //!
-//! 1. Data blocks lie one after another, so a block begins where the one before it ends. It ends where
+//! 1. Data blocks lie one after another, so a block starts where the one before it ends. It ends where
 //!    its checksum holds, which is looked for byte by byte.
 //! 2. Where the length of the data is unknown, the first part that is no data block ends it: a
 //!    filter, which is not a block, or an index, whose first separator is not above the last entry or
@@ -18,13 +18,13 @@ use xxhash_rust::xxh3::Xxh3;
 /// Bytes that are read at a time.
 const READ_BYTES: usize = 64 << 10;
 
-/// What comes next.
+/// Next part of the walk.
 pub(super) enum Walked {
     /// A data block: the key of its last entry, and where it lies.
     Block(Vec<u8>, BlockHandle),
     /// The end of the stretch.
     End,
-    /// Bytes that are no data block: where the next one begins is unknown.
+    /// Bytes that are no data block: where the next one starts is unknown.
     Damage,
 }
 
@@ -32,9 +32,9 @@ pub(super) enum Walked {
 pub(super) struct BlockWalk {
     file: Arc<dyn File>,
     seed: u64,
-    /// Where the next block begins.
+    /// Offset of the next block.
     offset: u64,
-    /// Where the last one ends, if that is known.
+    /// End of the last block, if known.
     end: Option<u64>,
     /// The bytes from `offset` on, as far as they were read.
     ahead: Vec<u8>,
@@ -42,12 +42,12 @@ pub(super) struct BlockWalk {
 }
 
 impl BlockWalk {
-    /// A walk through blocks from `offset`, where one begins, of the table with this seed.
+    /// A walk through blocks from `offset`, where one starts, of the table with this seed.
     pub fn new(file: Arc<dyn File>, seed: u64, offset: u64, end: Option<u64>) -> Self {
         BlockWalk { file, seed, offset, end, ahead: Vec::new(), last: None }
     }
 
-    /// Where the next block begins.
+    /// Returns the offset of the next block.
     pub fn offset(&self) -> u64 {
         self.offset
     }
@@ -72,7 +72,7 @@ impl BlockWalk {
         }
     }
 
-    /// The stored length of the part that begins at `offset`.
+    /// The stored length of the part that starts at `offset`.
     fn part_len(&mut self) -> Option<usize> {
         let mut hash = Xxh3::with_seed(place(self.seed, self.offset));
         let mut hashed = 0;

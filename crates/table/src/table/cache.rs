@@ -27,7 +27,7 @@ pub struct BlockCache {
 
 pub(super) type Key = (TableId, u64);
 
-/// What the cache holds.
+/// Content of the cache.
 pub(super) enum Cached {
     Block(Arc<Block>),
     /// A full slot and its weight in bytes.

@@ -2,10 +2,10 @@
 //!
 //! 1. What is new, once three quarters of the shard are taken, comes on probation in the last. The oldest
 //!    there is dropped when room is needed; but if it was used, it joins the others. What is read once, as
-//!    by a long scan, drops nothing else, and of what is read in turns, too much for the shard, three
+//!    by a long scan, drops nothing else, and of what is read in turns much for the shard, three
 //!    quarters of a shard stay.
 //! 2. The others stand in the order in which they came. Where these need room, a hand goes from the oldest
-//!    to the newest, and begins again: it passes an entry that was used since it came by, and drops the
+//!    to the newest, and starts again: it passes an entry that was used since it came by, and drops the
 //!    first that was not (SIEVE: Zhang et al., NSDI 2024).
 //! 3. An entry is found by its key: buckets of a hash table are lists of entries.
 //!
@@ -73,12 +73,12 @@ impl Shard {
         self.probation.weight + self.main.weight
     }
 
-    /// Whether so much fits without an eviction.
+    /// Whether `bytes` fit without an eviction.
     pub fn has_room(&self, bytes: u64) -> bool {
         self.weight() + bytes <= self.capacity
     }
 
-    /// What is held of this key, which is used by it.
+    /// Returns the content of this key, and counts the use.
     #[inline]
     pub fn get(&self, key: Key) -> Option<&Cached> {
         let entry = self.entry(self.find(key))?;
@@ -141,7 +141,7 @@ impl Shard {
         }
     }
 
-    /// What may not be on probation.
+    /// Returns the capacity for blocks that are not on probation.
     fn main_capacity(&self) -> u64 {
         self.capacity - self.capacity / 4
     }

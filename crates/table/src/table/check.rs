@@ -39,7 +39,7 @@ pub struct TableCheck {
     /// The number of the next partition, and the partition being checked.
     next: usize,
     current: Option<CurrentPartition>,
-    /// Where the last block ends, and its separator; unknown after a damaged partition.
+    /// End of the last block, and its separator; unknown after a damaged partition.
     end: Option<u64>,
     below: Bound,
     prefetched: Prefetched,
@@ -416,7 +416,7 @@ impl TableCheck {
     }
 }
 
-/// How an entry is named in a report.
+/// Returns the name of an entry in a report.
 #[inline]
 fn entry_name(key: &[u8], tag: Tag) -> String {
     format!("{} at sequence {}", escaped(key), tag.seq())

@@ -151,8 +151,8 @@ mod tests {
         FilterBits::from_thousandths(thousandths)
     }
 
-    /// The share of absent keys that pass a filter of so many bits a key and probes, by the model: the
-    /// keys of a line are Poisson distributed, and each sets and asks for bits at random.
+    /// Returns the share of absent keys that pass a filter of these bits a key and probes, by the model:
+    /// the keys of a line are Poisson distributed, and each sets and asks for bits at random.
     fn model(bits_per_key: f64, probes: i32) -> f64 {
         let line = (8 * LINE_BYTES) as f64;
         let load = line / bits_per_key;
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_passes_and_ever_fewer_absent_ones_do_the_more_bits_there_are() {
+    fn every_key_passes_and_more_bits_let_fewer_absent_ones_pass() {
         let (present, absent) = (hashes(0..40_000), hashes(1_000_000..1_400_000));
         let mut last = 1.0;
         for thousandths in (500..=14_000).step_by(500) {

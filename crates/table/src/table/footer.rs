@@ -42,7 +42,7 @@ pub struct Footer {
     pub table: u64,
     /// The salt of the store that wrote it.
     pub salt: u64,
-    /// How many commits that store had made when it began the table.
+    /// Number of commits of that store when it started the table.
     pub commits: u64,
     /// Bytes of data blocks, from the start of the file; the sections follow.
     pub data_len: u64,

@@ -47,7 +47,7 @@ impl BlockHandle {
 /// trailers included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PartitionHandle {
-    /// Where the filter begins, or the index if there is no filter.
+    /// Offset of the filter, or of the index if there is no filter.
     pub offset: u64,
     /// Length of the filter; 0 if there is none.
     pub filter_len: u64,
@@ -68,7 +68,7 @@ impl PartitionHandle {
         d.is_empty().then_some(PartitionHandle { offset, filter_len, index_len })
     }
 
-    /// Where the index begins. Cannot overflow for a handle with an [`end`](Self::end).
+    /// Returns the offset of the index. Cannot overflow for a handle with an [`end`](Self::end).
     pub fn index_offset(&self) -> u64 {
         self.offset.saturating_add(self.filter_len)
     }

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_differ_in_their_next_eight_bytes_are_told_apart_by_numbers_alone() {
+    fn keys_that_differ_in_the_next_eight_bytes_compare_by_number() {
         let keys: [&[u8]; 6] =
             [b"k", b"k\0\x01", b"ka", b"ka\0\0\0\0\0\0\x01", b"kb", b"kbbbbbbbb"];
         let prefixes = KeyPrefixes::of(keys.len(), |n| keys.get(n).copied()).unwrap();

@@ -69,7 +69,7 @@ use crate::error::Corruption;
 use std::fmt::Display;
 use terrane_types::FilterBits;
 
-/// How a table is written.
+/// Options of a new table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableOptions {
     /// Target size of a data block, in bytes before compression (1 to 16 MiB).
@@ -98,14 +98,14 @@ impl Default for TableOptions {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Malformed(Box<Details>);
 
-/// Where, what was expected there, and what was found.
+/// Place of damage, the expected content, and the content found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Details {
     /// Offset in the bytes to decode (after decompression).
     at: usize,
-    /// What should be there.
+    /// Expected content.
     expected: String,
-    /// What is there.
+    /// Content found.
     found: String,
 }
 

@@ -2,7 +2,7 @@
 //! the index of each partition.
 //!
 //! 1. One read takes the end of the file. In a small table that covers everything after the data, so
-//!    its partitions are loaded, too; in a large one the rest is read part by part.
+//!    its partitions are loaded; in a large one the rest is read part by part.
 //! 2. All of it is verified, also against the manifest's entry for the table, before it is used.
 //!    Partitions are verified when they are loaded.
 

@@ -40,7 +40,7 @@ struct Closed {
 }
 
 impl Partitions {
-    /// No partitions yet; each is to have about `target` bytes of index and of filter.
+    /// No partitions yet; each will have about `target` bytes of index and of filter.
     pub fn new(target: usize, bits_per_key: FilterBits) -> Self {
         Partitions {
             target,
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partition_is_closed_when_its_index_or_its_filter_reaches_the_target() {
+    fn a_partition_closes_once_its_index_or_filter_reaches_a_target() {
         // The index of one block takes 4 varints, a key, a handle, a restart point and a count.
         let entry = 4 + 1 + b"handle".len();
         let index = |blocks: usize| entry * blocks + 4 * (blocks + 1);

@@ -18,7 +18,7 @@ pub const MAX_HISTOGRAM_POINTS: usize = 64;
 pub struct Properties {
     /// Entries of all kinds and versions.
     pub entries: u64,
-    /// Of those, tombstones.
+    /// Tombstones among them.
     pub tombstones: u64,
     /// The smallest sequence number.
     pub first_seq: Seq,

@@ -16,7 +16,7 @@ use terrane_types::{Place, Sequence};
 /// A position in a run. One table cursor moves from table to table.
 pub struct RunCursor {
     tables: Sequence<Arc<Table>>,
-    /// Where in `tables` the cursor is.
+    /// Place of the cursor in `tables`.
     place: Place,
     /// `None` if the run is empty.
     cursor: Option<TableCursor>,

@@ -6,7 +6,7 @@
 //!    found one after another by their checksums (`block_walk`). What follows one that is damaged
 //!    there is lost, up to the next partition with an index.
 //! 3. What the store knows of the table ([`KnownTable`]) stands in for a footer that is lost, and
-//!    tells how many entries there were.
+//!    knows the number of entries.
 
 use super::block::Block;
 use super::block_codec::{decode, seed};
@@ -21,27 +21,27 @@ use crate::file::{File, read_exact_at};
 use std::sync::Arc;
 use terrane_types::TableInfo;
 
-/// What is known of a table before its file is read.
+/// Knowledge of a table before its file is read.
 #[derive(Clone, Copy, Debug)]
 pub struct KnownTable<'a> {
     /// Its number, unless its footer has another.
     pub number: u64,
     /// The salts that it may have, unless its footer has one.
     pub salts: &'a [u64],
-    /// What the manifest says of it.
+    /// The manifest's record of it.
     pub info: Option<&'a TableInfo>,
 }
 
 /// A lost block, or all blocks of a stretch that no index leads to.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct LostBlock {
-    /// What is wrong with it.
+    /// Its damage.
     pub damage: Corruption,
     /// Its keys are at or after this one; `None` if it is the first.
     pub from: Option<Vec<u8>>,
     /// Its keys are at or before this one; `None` if it is the last.
     pub through: Option<Vec<u8>>,
-    /// How many entries it had, if that is known.
+    /// Number of its entries, if known.
     pub entries: Option<u64>,
 }
 
@@ -51,9 +51,9 @@ pub struct Salvage {
     number: u64,
     salt: u64,
     properties: Option<Properties>,
-    /// How many entries the table has, and its greatest key, if that is known.
+    /// Number of the table's entries, and its greatest key, if known.
     expected: Option<(u64, Vec<u8>)>,
-    /// Where the data ends, if that is known.
+    /// End of the data, if known.
     data_end: Option<u64>,
     /// The remaining partitions, the next one last: last separator and handle.
     partitions: Vec<(Vec<u8>, PartitionHandle)>,
@@ -61,7 +61,7 @@ pub struct Salvage {
     blocks: Vec<(Vec<u8>, BlockHandle)>,
     /// Blocks without an index, which come before these, and the last separator of their partitions.
     walk: Option<(BlockWalk, Option<Vec<u8>>)>,
-    /// Where the last block ends.
+    /// End of the last block.
     end: u64,
     /// The separator of the previous block or partition.
     below: Option<Vec<u8>>,
@@ -262,7 +262,8 @@ impl Salvage {
         self.lost.push(LostBlock { damage, from, through, entries });
     }
 
-    /// How many entries the table has beside those that were read and those known to be lost.
+    /// Returns the number of the table's entries beside those that were read and those known to be
+    /// lost.
     fn missing(&self) -> Option<u64> {
         let lost: u64 = self.lost.iter().filter_map(|lost| lost.entries).sum();
         self.expected.as_ref()?.0.checked_sub(self.entries + lost)

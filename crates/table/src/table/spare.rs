@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn the_memory_of_a_block_that_nobody_reads_is_that_of_the_next_of_about_its_size() {
+    fn an_unread_blocks_memory_serves_the_next_of_about_its_size() {
         for (len, is_taken) in [(600, true), (1000, true), (400, false), (2000, false)] {
             let (spare, place) = block(1000);
             keep(spare);

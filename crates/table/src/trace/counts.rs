@@ -5,10 +5,10 @@
 
 use crate::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What reads cost in tables. Divided by `operations`, this is read amplification.
+/// Cost of reads in tables. Divided by `operations`, this is read amplification.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct ReadCounts {
-    /// Gets that went past the memtables, and seeks of scans (each scan begins with one).
+    /// Gets that went past the memtables, and seeks of scans (each scan starts with one).
     pub operations: u64,
     /// Rows that scans returned.
     pub rows: u64,
@@ -18,7 +18,7 @@ pub struct ReadCounts {
     pub filter_false_positives: u64,
     /// Blocks read.
     pub blocks: u64,
-    /// Of those, blocks found in the block cache.
+    /// Blocks among them that were in the block cache.
     pub blocks_cached: u64,
     /// Bytes read from files.
     pub bytes_read: u64,

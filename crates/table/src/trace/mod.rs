@@ -1,4 +1,4 @@
-//! What reads do and what they cost.
+//! Steps of reads, and their cost.
 //!
 //! Every read reports to a [`ReadTracer`], which counts ([`ReadCounts`]) and, if asked to, keeps each
 //! step for a [`Trace`].

@@ -10,7 +10,7 @@ use crate::error::Result;
 use std::sync::Arc;
 use terrane_types::{RunId, TableId};
 
-/// Where a block was read from.
+/// Source of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
@@ -22,7 +22,7 @@ pub enum Origin {
     Vfs,
 }
 
-/// What a table's filter said of a key.
+/// Answer of a table's filter about a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The table does not have it.
@@ -37,11 +37,11 @@ pub enum Verdict {
 pub struct ReadTracer {
     counts: ReadCounts,
     steps: Recorder,
-    /// What the filter of the run searched last said, if one was asked.
+    /// Answer of the filter of the run searched last, if one was asked.
     verdict: Option<Verdict>,
     /// Whether each table counts its reads.
     watching: bool,
-    /// Where the counts are added when the operation ends.
+    /// Counters to add to when the operation ends.
     sums: Option<Arc<ReadCounters>>,
 }
 
@@ -116,7 +116,7 @@ impl ReadTracer {
         self.steps.step(|| Step::Filter { may_contain: passed });
     }
 
-    /// What the filter of the run searched last said, if one was asked.
+    /// Returns the answer of the filter of the run searched last, if one was asked.
     #[inline]
     pub fn verdict(&self) -> Option<Verdict> {
         self.verdict
@@ -221,7 +221,7 @@ mod tests {
         tracer.row(b"k", b"value");
     }
 
-    /// What these steps cost, twice.
+    /// Returns the cost of these steps, twice.
     fn twice() -> ReadCounts {
         ReadCounts {
             operations: 2,

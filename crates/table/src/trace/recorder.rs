@@ -1,8 +1,8 @@
-//! Where a tracer keeps its steps.
+//! Recorders of a tracer's steps.
 
 use super::Step;
 
-/// The steps of a read, if they are to be recorded.
+/// The steps of a read, if recorded.
 pub(super) struct Recorder(Option<Vec<Step>>);
 
 impl Recorder {

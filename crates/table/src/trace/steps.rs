@@ -43,7 +43,7 @@ pub enum Step {
         offset: u64,
         /// Its length as stored, in bytes.
         bytes: u64,
-        /// Where it was read from.
+        /// Source of the block.
         origin: Origin,
         /// Bytes read from the file for it, readahead included.
         read: u64,
@@ -88,7 +88,7 @@ pub struct Trace {
     pub sequence: Seq,
     /// The steps, in order.
     pub steps: Vec<Step>,
-    /// What they cost.
+    /// Cost of the steps.
     pub counts: ReadCounts,
 }
 

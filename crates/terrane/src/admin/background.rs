@@ -10,7 +10,7 @@ use crate::sync::lock;
 pub struct BackgroundStats {
     /// The time since the workers started, in microseconds; 0 if the executor has none.
     pub elapsed_micros: u64,
-    /// How long each worker has been busy, in microseconds; those of a shared pool also with other stores.
+    /// Busy time of each worker, in microseconds; a shared pool's includes other stores.
     pub busy_micros: Vec<u64>,
     /// Flushes.
     pub flushes: JobStats,
@@ -30,7 +30,7 @@ pub struct JobStats {
     pub running: u64,
     /// Jobs that have ended.
     pub ended: u64,
-    /// How long workers were busy with them, in microseconds.
+    /// Time that workers spent on these jobs, in microseconds.
     pub busy_micros: u64,
     /// Bytes of tables read, counted when a job's outcome is installed.
     pub read_bytes: u64,
@@ -63,7 +63,7 @@ impl JobStats {
 
 #[cfg(not(target_arch = "wasm32"))]
 impl BackgroundStats {
-    /// What was done since `earlier`; what is queued or runs is that of now.
+    /// Returns the work since `earlier`; queued and running jobs are the current ones.
     #[must_use]
     pub fn since(&self, earlier: &BackgroundStats) -> BackgroundStats {
         let before = earlier.busy_micros.iter().copied().chain(std::iter::repeat(0));
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_done_since_a_moment_is_the_difference_and_what_waits_is_that_of_now() {
+    fn work_since_a_moment_is_the_difference_and_queues_are_current() {
         let jobs = |waiting, ended, busy_micros, bytes| {
             let jobs = JobStats { queued: waiting, running: waiting, ended, ..JobStats::default() };
             JobStats { busy_micros, ..jobs }.moving(bytes, bytes)

@@ -20,7 +20,7 @@ use crate::version::LiveTable;
 use crate::wal::Replay;
 use std::sync::Arc;
 
-/// What a check found.
+/// Findings of a check.
 #[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct CheckReport {
     /// Tables read.
@@ -48,7 +48,7 @@ pub struct CheckReport {
 /// A check on its way. It keeps the store open.
 pub struct Check {
     db: Db,
-    /// Tables that have not been begun; the last is next.
+    /// Tables that have not been started; the last is next.
     tables: Vec<Arc<LiveTable>>,
     /// The table that is read, and what keeps its file.
     table: Option<(TableCheck, Arc<LiveTable>)>,
@@ -59,7 +59,7 @@ pub struct Check {
 /// The check of the logs on its way.
 struct LogsCheck {
     held: HeldLogs,
-    /// How many of them are appended to no more.
+    /// Number of sealed ones.
     sealed: usize,
     read: usize,
     replay: Replay,
@@ -68,7 +68,7 @@ struct LogsCheck {
 }
 
 impl Db {
-    /// Begins to verify everything that is stored.
+    /// Starts to verify everything that is stored.
     ///
     /// # Errors
     /// An I/O error, a closed store.

@@ -1,5 +1,5 @@
 //! Checkpoints: the store as it is at one moment, in another storage. It is also how a store leaves
-//! its directory for a single-file volume, and comes back.
+//! its directory for a single-file volume, and returns.
 //!
 //! 1. Sync the logs. Then, while no edit and no write is under way, note how far the logs go and what
 //!    the version set says, and pin every table. This is the moment that the checkpoint shows. From here
@@ -8,7 +8,7 @@
 //!    and bring it over, by a hard link where both storages can, else by copying. So damage ends the
 //!    checkpoint, and is not copied.
 //! 3. Name all of it in the target's first commit. Until then the target holds no store.
-//! 4. Vacuum the target: a volume gives back the space that it allocated too much.
+//! 4. Vacuum the target: a volume returns the space that it allocated too much.
 //!
 //! A step that fails is the last: what it left undone, the commit would name all the same.
 
@@ -32,7 +32,7 @@ pub struct Checkpoint {
     logs: Option<HeldLogs>,
     verified: usize,
     replay: Option<Replay>,
-    /// Tables that have not been begun; the last is next.
+    /// Tables that have not been started; the last is next.
     tables: Vec<Arc<LiveTable>>,
     table: Option<(TableCheck, Arc<LiveTable>)>,
     transfer: Option<Transfer>,
@@ -44,7 +44,7 @@ pub struct Checkpoint {
 }
 
 impl Db {
-    /// Begins to put the store, as it is at this moment, into `target`, which holds none yet.
+    /// Starts to put the store, as it is at this moment, into `target`, which holds none yet.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] if the target holds a store, a closed store, an I/O error.
@@ -122,7 +122,7 @@ impl Db {
 
 impl Checkpoint {
     /// Does a step, of a quarter of a MiB or a log at most; returns whether more is left. `target` is
-    /// the one that it began with.
+    /// the one that it started with.
     ///
     /// # Errors
     /// Damage, a full disk, an I/O error, a closed store. Every later step returns the same, and the
@@ -157,7 +157,7 @@ impl Checkpoint {
         Ok(true)
     }
 
-    /// Verifies the next log or, when all are, begins to copy one; returns whether there was one.
+    /// Verifies the next log or, when all are, starts to copy one; returns whether there was one.
     fn advance_logs(&mut self, target: &dyn Storage) -> Result<bool> {
         let Some(held) = &mut self.logs else { return Ok(false) };
         if let Some(replay) = &mut self.replay {
@@ -173,7 +173,7 @@ impl Checkpoint {
             self.logs = None;
             return Ok(false);
         };
-        // No larger than it is: the copy, once opened, makes itself a log to go on in.
+        // No larger than it is: the copy, once opened, makes itself a log to continue in.
         let to = target.create(FileId::log(log.id.number), log.bytes)?;
         let (bytes, from) = (log.bytes, Arc::new(log));
         self.transfer = Some(Transfer { from, to, at: 0, bytes, _table: None });

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_that_keeps_the_store_closed_does_not_hide_other_damage() {
+    fn damage_that_prevents_opening_does_not_hide_other_damage() {
         let vfs = store();
         let tables = tables(&vfs);
         let len = vfs.open(&tables[0]).unwrap().len().unwrap();
@@ -218,7 +218,7 @@ mod tests {
         assert_eq!(report.damage.len(), 1, "{report:?}");
         assert!(matches!(open(&vfs).map_err(Error::into_kind), Err(ErrorKind::Corrupt(_))));
 
-        // A sync leaves its claim, too.
+        // A sync leaves its claim.
         let (vfs, db) = written();
         db.sync().unwrap();
         vfs.flip(&log(&vfs), 40 * 8).unwrap();
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn one_damaged_copy_of_the_manifest_is_no_damage_as_opening_repairs_it() {
+    fn one_damaged_copy_of_the_manifest_is_repairable() {
         let vfs = store();
         vfs.flip("MANIFEST-000001", 40 * 8).unwrap();
         let report = inspect(&*storage(&vfs)).unwrap();

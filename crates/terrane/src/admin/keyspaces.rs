@@ -114,7 +114,7 @@ impl Engine {
         state.planner.forget(id);
         drop(state);
         drop(writer);
-        self.work_came();
+        self.notify_work();
         self.emit(|| Event::KeyspaceDropped { keyspace: id, name: name.to_owned() });
         Ok(true)
     }
@@ -130,7 +130,7 @@ impl Engine {
         Ok(PolicyOptions::stored(&record.policy).0)
     }
 
-    /// Gives a keyspace another policy. Plans that run go on to their end; the validator keeps the
+    /// Gives a keyspace another policy. Plans that run continue to their end; the validator keeps the
     /// new policy's plans from disturbing them.
     ///
     /// # Errors
@@ -161,7 +161,7 @@ impl Engine {
         keyspace.policy.store(Arc::new(built));
         state.planner.policy_changed(id);
         self.emit(|| Event::PolicyChanged { keyspace: id, policy: policy.clone() });
-        self.tell_policy(&state, &keyspace, Vec::new());
+        self.report_policy(&state, &keyspace, Vec::new());
         #[cfg(not(target_arch = "wasm32"))]
         let remembered =
             state.version_set.keyspaces.get(&id).map(|record| record.policy_state.clone());
@@ -171,7 +171,7 @@ impl Engine {
             let tree = keyspace.super_version.load().tree.clone();
             tree.estimate_debt(&self.options, &**keyspace.policy.load_full(), &remembered);
         }
-        self.work_came();
+        self.notify_work();
         Ok(())
     }
 }

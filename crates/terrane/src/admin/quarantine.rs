@@ -1,4 +1,4 @@
-//! What recovery has discarded and keeps, for the owner.
+//! Records that recovery discarded and keeps for the owner.
 
 use crate::batch::WriteBatch;
 use crate::db::Db;
@@ -11,7 +11,7 @@ use crate::version::{Change, Quarantine};
 use crate::wal::scan;
 
 impl Db {
-    /// What recovery has discarded and keeps, the oldest first.
+    /// Returns the records that recovery discarded and keeps, oldest first.
     #[must_use]
     pub fn quarantine(&self) -> Vec<Quarantine> {
         lock(&self.engine().state).version_set.quarantine.clone()

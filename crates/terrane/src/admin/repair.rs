@@ -37,7 +37,7 @@ use terrane_policy::{TableId, TableInfo};
 /// The id, which no keyspace has, for tables of which nobody knows whose they are.
 const UNKNOWN: u32 = u32::MAX;
 
-/// What became of one file of the damaged store.
+/// Outcome of one file of the damaged store.
 #[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct SalvagedFile {
     /// Its name.
@@ -48,11 +48,11 @@ pub struct SalvagedFile {
     pub entries: u64,
     /// Blocks of a table that could not be read.
     pub lost_blocks: Vec<LostBlock>,
-    /// What else could not be, a sentence each.
+    /// Other losses, a sentence each.
     pub lost: Vec<String>,
 }
 
-/// What a repair read, and what it could not.
+/// Contents that a repair read, and losses.
 #[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct Salvaged {
     /// The files.
@@ -67,13 +67,13 @@ pub struct Salvaged {
     /// Sequence number of the last write that was found, if the manifest is whole. Outside of the
     /// doubtful ranges all rows are as they were after it.
     pub last_write: Option<u64>,
-    /// What is to be known of it, a sentence each.
+    /// Remarks for the owner, a sentence each.
     pub notes: Vec<String>,
     /// Whether nothing was lost, as far as the manifest can tell, and no row is doubtful.
     pub complete: bool,
 }
 
-/// What is known of the damaged store.
+/// Knowledge about the damaged store.
 struct Known {
     version_set: Option<VersionSet>,
     /// Whether what the manifest does not name is dead.
@@ -204,7 +204,7 @@ impl Known {
         Known { whole: whole && version_set.is_some(), version_set, names: BTreeMap::new() }
     }
 
-    /// What the manifest says of a table, and the keyspace that it is in.
+    /// Returns the manifest's record of a table, and its keyspace.
     fn table(&self, number: u64) -> Option<(u32, Arc<TableInfo>)> {
         let keyspaces = self.version_set.as_ref().map(|version_set| &version_set.keyspaces);
         let mut keyspaces = keyspaces.into_iter().flatten();
@@ -362,8 +362,8 @@ fn read_tables(
     lost
 }
 
-/// Of several files of a table the first that is whole, the one with its name before others; it counts
-/// alone.
+/// Returns the first whole file of several with a table's number, preferring the one with its own name; only
+/// that one counts.
 fn whole<'a>(
     mut files: Vec<(&'a FileId, &'a Arc<dyn File>)>,
     number: u64,

@@ -28,15 +28,15 @@ pub struct LevelStats {
     pub entries: u64,
     /// Tombstones among them.
     pub tombstones: u64,
-    /// What its policy lets it hold.
+    /// Capacity that its policy allows.
     pub capacity: Capacity,
     /// Memory that all its filters take, in bytes.
     pub filter_bytes: u64,
     /// Filters of this level that gets asked since the store was opened.
     pub filter_lookups: u64,
-    /// Of those, filters that did not rule the key out.
+    /// Filters among those that did not rule the key out.
     pub filter_positives: u64,
-    /// Of those, filters of tables without a version of the key that the get saw.
+    /// Filters among those whose table had no version of the key visible to the get.
     pub filter_false_positives: u64,
 }
 
@@ -49,7 +49,7 @@ pub struct KeyspaceStats {
     pub policy: String,
     /// The stored policy options that this release does not know or allow, in words.
     pub policy_problems: Vec<String>,
-    /// What its policy remembers of it: counters, boundaries and the like.
+    /// Facts that its policy remembers: counters, boundaries and the like.
     pub policy_facts: Vec<Fact>,
     /// Its levels, from level 0 down.
     pub levels: Vec<LevelStats>,
@@ -97,9 +97,9 @@ pub struct Stats {
     /// Background work, if threads do it.
     #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
     pub background: BackgroundStats,
-    /// What gets did with tables.
+    /// Table reads by gets.
     pub gets: ReadCounts,
-    /// What scans did with tables; each counts when it is dropped.
+    /// Table reads by scans, each counted when it is dropped.
     pub scans: ReadCounts,
 }
 

@@ -25,7 +25,7 @@ fn store() -> Db {
     open(Arc::new(SliceExecutor::default()))
 }
 
-/// Writes so many rows, four of which fill a log.
+/// Writes `rows` rows, four of which fill a log.
 fn fill(keyspace: &Keyspace, rows: u8) {
     for n in 0..rows {
         keyspace.put([n], [n; 900], Durability::Buffered).unwrap();
@@ -138,7 +138,7 @@ fn a_compaction_whose_waiter_is_dropped_is_taken_back() {
     assert_eq!(requests(), 0);
 }
 
-/// Counts how often it is told that there may be work.
+/// Counts the notifications of work.
 #[derive(Default)]
 struct Woken(SliceExecutor, AtomicUsize);
 
@@ -162,7 +162,7 @@ impl Executor for Woken {
 }
 
 #[test]
-fn whoever_looks_whether_a_flush_is_done_wakes_the_executor_until_it_is() {
+fn waiting_for_a_flush_wakes_the_executor_until_it_is_done() {
     let executor = Arc::new(Woken::default());
     let db = open(executor.clone());
     let woken = || executor.1.load(Ordering::Relaxed);
@@ -199,7 +199,7 @@ fn what_is_told_after_a_moment_adds_up_with_it_to_the_tree() {
         }
         if n % 50 == 0 {
             let look = |moment: Moment| (told.lock().unwrap().len(), ids(&moment.shape));
-            moments.push(keyspace.between_events(look).unwrap());
+            moments.push(keyspace.with_events_paused(look).unwrap());
         }
     }
     db.flush().unwrap();

@@ -1,7 +1,7 @@
-//! Requested flushes and compactions of a range: begun, then awaited.
+//! Requested flushes and compactions of a range: started, then awaited.
 //!
 //! 1. A flush is complete when every memtable that was sealed for it is in tables.
-//! 2. A compaction of a range begins with a flush. Then the engine makes the range compact in slices
+//! 2. A compaction of a range starts with a flush. Then the engine makes the range compact in slices
 //!    (`ranges`), and it is complete when nothing of it is left to do. A slice whose job failed is
 //!    made again, unless the failure is reported first. After one of all keys, small logs replace large ones.
 //! 3. Jobs do the work. A caller that has a thread to spare has the executor run them ([`Db::flush`]
@@ -16,15 +16,15 @@ use std::sync::Arc;
 use terrane_table::read::Range;
 
 /// A requested flush or compaction of a range. It keeps the store open; dropping it
-/// cancels what has not begun, and a range stays as far as it is compacted.
+/// cancels what has not started, and a range stays as far as it is compacted.
 pub struct Waiter {
     db: Db,
     until: Until,
-    /// What is compacted when its flush is complete, if anything is.
+    /// Range compacted after the flush, if any.
     range: Option<(KeyspaceId, Range)>,
 }
 
-/// What is waited for.
+/// Condition to wait for.
 enum Until {
     /// Memtables through this sequence are in tables.
     Flushed(Seq),
@@ -68,7 +68,7 @@ impl Waiter {
         let engine = &self.db.inner.engine;
         loop {
             if !self.is_complete() {
-                // The failure of another job is reported, too: what follows would meet it.
+                // The failure of another job is reported: what follows would meet it.
                 engine.failure().map_or(Ok(()), Err)?;
                 return engine.open_state().map(|_| false);
             }
@@ -98,12 +98,12 @@ impl Waiter {
         }
     }
 
-    /// Has the executor run jobs until it is done.
+    /// Runs jobs on the executor until it is done.
     fn wait(mut self) -> Result<()> {
         while !self.advance()? {
             let Inner { engine, executor, .. } = &*self.db.inner;
             executor.wait_until_idle(engine, &|_| self.is_complete())?;
-            // An executor that is told to stop leaves work undone.
+            // A stopped executor leaves work undone.
             if !self.is_complete() {
                 return Err(Closed::Store.into());
             }

@@ -59,7 +59,7 @@ pub(crate) struct Inner {
     pub engine: Arc<Engine>,
     pub executor: Arc<dyn Executor>,
     group: GroupCommit,
-    /// What keeps others out, such as a lock file; released last.
+    /// Guard that keeps others out, such as a lock file; released last.
     guard: Mutex<Option<Box<dyn Send + Sync>>>,
 }
 
@@ -265,7 +265,7 @@ impl Db {
     }
 
     /// The same as [`Db::close`], but running jobs get up to `most` to end before they are abandoned. None
-    /// begins meanwhile: a write that would stall, and a flush, fail as in a closed store. Only a
+    /// starts meanwhile: a write that would stall, and a flush, fail as in a closed store. Only a
     /// [`ThreadExecutor`](crate::executor::ThreadExecutor) gives its jobs that time.
     ///
     /// # Errors
@@ -295,7 +295,7 @@ impl Db {
         })
     }
 
-    /// Closes the store once its executor runs nothing any more, and `last` has run. Another may have the store
+    /// Closes the store once its executor runs nothing, and `last` has run. Another may have the store
     /// when any close returns, so that they take turns.
     fn end(self, last: impl FnOnce(&Arc<Engine>)) -> Result<()> {
         let Inner { engine, executor, guard, .. } = &*self.inner;

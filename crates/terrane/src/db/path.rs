@@ -12,9 +12,9 @@ use std::sync::Arc;
 /// The message for a place where the creation of a store never ended.
 const UNFINISHED: &str = "it is an unfinished copy, or a creation that was interrupted";
 
-/// The storage in directory `path`, and what keeps others out. A place that has nothing of a store
-/// is left as it is, without so much as a lock file, where none is to be created, or where there is
-/// something else.
+/// Returns the storage in directory `path`, and the lock that keeps others out. A place without a
+/// store stays untouched, without even a lock file, if no store may be created or something else is
+/// there.
 pub(crate) fn hold(path: &Path, options: &Options) -> Result<(Directory, StoreLock)> {
     let read_only = options.read_only;
     let create = options.create && !read_only;

@@ -92,7 +92,7 @@ fn slices() -> Arc<dyn Executor> {
     Arc::new(SliceExecutor::default())
 }
 
-/// Gives so many keys values that no compression shrinks, drawn from `seed`.
+/// Puts `keys` keys with incompressible values, drawn from `seed`.
 fn fill(db: &Db, keys: u32, mut seed: u64) {
     let mut draw = || {
         seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
@@ -143,7 +143,7 @@ fn a_table_says_for_which_keyspace_it_was_written() {
     all_say(&db, 3);
     put(&db, "other", b"c");
     db.close().unwrap();
-    // What was replayed, too.
+    // What was replayed.
     let db = open(directory(&vfs), slices()).unwrap();
     db.flush().unwrap();
     all_say(&db, 4);
@@ -162,7 +162,7 @@ fn finish(db: &Db, mut waiter: Waiter, mut between: impl FnMut(usize)) -> Result
     let mut steps = 0;
     while !waiter.is_done()? {
         between(steps);
-        // What failed, the next look tells.
+        // The next look reports a failure.
         let _ = db.run_jobs(4 << 10);
         steps += 1;
     }
@@ -185,7 +185,7 @@ fn a_flush_takes_what_was_written_before_it_and_no_more() {
 }
 
 #[test]
-fn compactions_of_ranges_end_one_after_the_other_while_others_write() {
+fn compactions_of_ranges_end_in_turn_beside_writes() {
     let db = open(directory(&faulty()), slices()).unwrap();
     for round in 0..3 {
         fill(&db, 200, round);
@@ -259,7 +259,7 @@ fn what_keeps_jobs_from_their_end_and_a_close_are_told() {
     }
 }
 
-/// A check in steps of a byte; returns how many it took, too.
+/// A check in steps of a byte; returns how many it took.
 fn check(db: &Db, mut between: impl FnMut(usize)) -> (CheckReport, usize) {
     let mut check = db.begin_check().unwrap();
     for step in 0.. {
@@ -325,7 +325,7 @@ fn copy(mut copy: Checkpoint, target: &dyn Storage, mut between: impl FnMut(usiz
 }
 
 #[test]
-fn a_checkpoint_shows_the_moment_of_its_beginning_though_its_files_go_meanwhile() {
+fn a_checkpoint_shows_its_start_though_files_are_removed() {
     let vfs = MemoryVfs::new();
     let (from, to) = (vfs.create("from").unwrap(), vfs.create("to").unwrap());
     let db = open(Arc::new(volume(&from)), slices()).unwrap();
@@ -374,7 +374,7 @@ fn tables(vfs: &FaultVfs) -> usize {
 }
 
 #[test]
-fn a_dropped_keyspace_leaves_no_table_of_a_flush_that_was_not_installed() {
+fn a_dropped_keyspace_leaves_no_table_of_an_open_flush() {
     let vfs = faulty();
     let db = open(directory(&vfs), slices()).unwrap();
     let other = db.keyspace("other").unwrap();
@@ -403,7 +403,7 @@ fn an_empty_batch_is_refused_where_others_are() {
 }
 
 #[test]
-fn an_empty_batch_that_is_to_be_durable_makes_earlier_writes_durable() {
+fn an_empty_durable_batch_makes_earlier_writes_durable() {
     let inner = Arc::new(MemoryVfs::default());
     let vfs = FaultVfs::new(inner.clone()).unwrap();
     let db = open(directory(&vfs), slices()).unwrap();
@@ -458,7 +458,7 @@ fn compacting_a_range_without_keys_does_nothing() {
 }
 
 #[test]
-fn the_size_of_a_range_is_that_of_its_tables_and_its_part_of_those_at_its_bounds() {
+fn the_size_of_a_range_counts_tables_and_parts_at_its_bounds() {
     let db = open(directory(&faulty()), slices()).unwrap();
     for round in 0..3 {
         fill(&db, 4000, round);

@@ -1,9 +1,9 @@
 //! Reads and writes of a keyspace, counted for its policy.
 //!
-//! Counts are relaxed and in memory, and cover what happened since the policy's last plan began, and
+//! Counts are relaxed and in memory, and cover what happened since the policy's last plan started, and
 //! what was given to a plan of which nothing was installed. Reads of each table are counted only for a
-//! policy that watches them, for as long as the table is open in the tree; it is asked for a plan after
-//! so many of them, too, since nothing else may change in a tree that is only read.
+//! policy that watches them, for as long as the table is open in the tree; it is also asked for a plan
+//! after a number of them, since nothing else may change in a tree that is only read.
 
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use crate::version::Tree;
@@ -18,7 +18,7 @@ pub(crate) struct AccessStats {
     range_reads: AtomicU64,
     /// Whether the policy watches the reads of each table.
     watched: AtomicBool,
-    /// Whether it is to be asked because of what was read.
+    /// Whether its policy is due because of reads.
     due: AtomicBool,
 }
 
@@ -40,12 +40,12 @@ impl AccessStats {
         self.watched.load(Relaxed)
     }
 
-    /// Counts keys looked up; returns whether the policy is to be asked.
+    /// Counts keys looked up. Returns whether the policy is due.
     pub fn looked_up(&self, keys: usize) -> bool {
         self.read(&self.point_reads, keys as u64)
     }
 
-    /// Counts a scan; returns whether the policy is to be asked.
+    /// Counts a scan. Returns whether the policy is due.
     pub fn scanned(&self) -> bool {
         self.read(&self.range_reads, 1)
     }
@@ -59,12 +59,12 @@ impl AccessStats {
         is_due
     }
 
-    /// Whether the policy is to be asked because of what was read; asked once.
+    /// Returns whether the policy is due because of reads, and resets it.
     pub fn take_due(&self) -> bool {
         self.due.load(Relaxed) && self.due.swap(false, Relaxed)
     }
 
-    /// What its policy is given.
+    /// Returns the observations for its policy.
     pub fn observed(&self, tree: &Tree) -> Observed {
         let reads = tree.tables().map(|t| (t.table().info().id, t.table().reads()));
         Observed {
@@ -79,18 +79,18 @@ impl AccessStats {
         }
     }
 
-    /// A plan of the policy begins that was made of this: it is told with the plan's first step.
+    /// Takes the observations that a starting plan was made from: its first step reports them.
     pub fn take(&self, observed: &Observed) {
         self.updates.fetch_sub(observed.updates, Relaxed);
         self.point_reads.fetch_sub(observed.point_reads, Relaxed);
         self.range_reads.fetch_sub(observed.range_reads, Relaxed);
     }
 
-    /// A plan ended of which nothing was installed: the next is told.
-    pub fn give_back(&self, untold: &Observed) {
-        self.updates.fetch_add(untold.updates, Relaxed);
-        self.point_reads.fetch_add(untold.point_reads, Relaxed);
-        self.range_reads.fetch_add(untold.range_reads, Relaxed);
+    /// Returns the observations of a plan that ended without an installed step, for the next plan.
+    pub fn give_back(&self, unreported: &Observed) {
+        self.updates.fetch_add(unreported.updates, Relaxed);
+        self.point_reads.fetch_add(unreported.point_reads, Relaxed);
+        self.range_reads.fetch_add(unreported.range_reads, Relaxed);
     }
 }
 
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_policy_that_watches_is_to_be_asked_each_time_so_many_reads_are_full() {
+    fn a_watching_policy_is_due_after_each_full_number_of_reads() {
         let ignored = AccessStats::default();
         assert!(!ignored.looked_up(10_000) && !ignored.scanned() && !ignored.take_due());
         let stats = AccessStats::default();
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_takes_what_it_was_given_and_gives_back_what_was_not_told() {
+    fn a_plan_takes_its_observations_and_returns_unreported_ones() {
         let stats = AccessStats::default();
         stats.updates.store(7, Relaxed);
         stats.looked_up(5);

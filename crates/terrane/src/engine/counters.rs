@@ -1,4 +1,4 @@
-//! What the store's work has cost.
+//! Counters of the store's work.
 
 use super::waits::Waits;
 use crate::sync::atomic::{AtomicU64, Ordering};
@@ -19,7 +19,7 @@ pub(crate) struct Counters {
     pub merge_written_bytes: AtomicU64,
     pub stalls: AtomicU64,
     pub waits: Waits,
-    /// What opening discarded.
+    /// Bytes discarded by opening.
     pub discarded_bytes: AtomicU64,
     pub gets: ReadCounters,
     /// Shared with scans, which may outlive the engine.

@@ -2,7 +2,7 @@
 //!
 //! 1. Whoever changes the tree, the logs or the keyspaces takes the right to commit, [`EditLock`],
 //!    decides what changes, and prepares the edit and the version set that results from it.
-//! 2. The commit waits for the file system with no other lock held: writers and readers go on.
+//! 2. The commit waits for the file system with no other lock held: writers and readers continue.
 //! 3. The version set takes effect under the state's lock, together with whatever goes with it.
 //! 4. After a commit that failed and may have taken effect, or a job that panicked, there is no other.
 

@@ -1,4 +1,4 @@
-//! What readers, writers and policies of a keyspace share.
+//! State of a keyspace that readers, writers and policies share.
 
 use super::access_stats::AccessStats;
 use crate::engine::{Engine, State};
@@ -20,10 +20,10 @@ pub(crate) struct KeyspaceInner {
     pub super_version: ArcSwap<SuperVersion>,
     pub access_stats: AccessStats,
     pub filters: FilterCounters,
-    /// What its policy knows of tables, where it reads histograms.
+    /// Histograms of tables, for a policy that reads them.
     pub histograms: Mutex<Histograms>,
-    /// The status of its policy that the listener was told last.
-    pub status_told: Mutex<PolicyStatus>,
+    /// Status of its policy that was reported last.
+    pub status_reported: Mutex<PolicyStatus>,
 }
 
 /// The live keyspaces.
@@ -53,7 +53,7 @@ impl KeyspaceInner {
             policy: ArcSwap::from_pointee(policy),
             super_version: ArcSwap::from_pointee(super_version),
             histograms: Mutex::default(),
-            status_told: Mutex::default(),
+            status_reported: Mutex::default(),
         })
     }
 }

@@ -27,7 +27,7 @@ const SPARES_MAX: usize = 2;
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) const MAPPED_LOGS_MAX: usize = 16;
 
-/// A live log that no writer appends to any more.
+/// A live log that no writer appends to.
 pub(crate) struct SealedLog {
     pub id: LogId,
     pub file_number: u64,
@@ -122,7 +122,7 @@ pub(crate) struct Logs {
     pub next_bytes: u64,
     /// The number of the oldest sealed log and the most memtables that can keep it, if they were counted.
     pins: Option<(u64, usize)>,
-    /// Whether a job is to make a spare log.
+    /// Whether a job must make a spare log.
     pub spare_wanted: bool,
     /// Cloned by those who read logs over a while: what retires meanwhile does not get recycled.
     held: Arc<()>,
@@ -166,7 +166,7 @@ impl Logs {
         self.spares.first().is_some_and(|spare| spare.capacity >= bytes)
     }
 
-    /// Returns what is to be unmapped, with no lock held, where too many full logs are mapped after one was sealed.
+    /// Returns the mapping to drop, with no lock held, if too many full logs are mapped after one was sealed.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn excess_mapping(&mut self) -> Option<Box<dyn MappedFile>> {
         self.sealed.iter_mut().rev().nth(MAPPED_LOGS_MAX)?.mapped.take()
@@ -177,8 +177,8 @@ impl Logs {
         self.sealed.push(log);
     }
 
-    /// Where logs take more than `most` bytes with the `current` one, the last sequence number of the oldest, which
-    /// must retire.
+    /// Returns the last sequence number of the oldest log, which must retire, if the logs with the `current` one
+    /// exceed `most` bytes.
     pub fn to_retire(&self, current: u64, most: u64) -> Option<Seq> {
         let mut kept = self.sealed_bytes();
         let mut oldest = None;
@@ -192,7 +192,7 @@ impl Logs {
         oldest
     }
 
-    /// A memtable is gone that was not flushed: what keeps the oldest log is to be counted again.
+    /// A memtable was dropped without a flush: the needs of the oldest log must be counted again.
     pub fn forget_pins(&mut self) {
         self.pins = None;
     }
@@ -211,7 +211,7 @@ impl Logs {
         }
     }
 
-    /// The logs whose entries are all in tables, where the memtables that are in none begin at these sequence
+    /// The logs whose entries are all in tables, where the memtables that are in none start at these sequence
     /// numbers, and the changes that retire them. None of it takes effect until the edit with these changes is
     /// durable.
     pub fn retire(

@@ -72,7 +72,7 @@ use crate::version::{Ids, LiveTable};
 use crate::wal::LogSync;
 use std::sync::Arc;
 use terrane_policy::Decision;
-use terrane_policy::event::tell_policy;
+use terrane_policy::event::report_policy;
 
 /// One open store. Shared by its callers and its executor.
 pub struct Engine {
@@ -80,7 +80,7 @@ pub struct Engine {
     pub(crate) storage: Arc<dyn Storage>,
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) owner: OwnerProcess,
-    /// What jobs work with.
+    /// Resources of jobs.
     pub(crate) jobs: Arc<JobContext>,
     pub(crate) ids: Arc<Ids>,
     pub(crate) edit_lock: Mutex<()>,
@@ -91,7 +91,7 @@ pub struct Engine {
     pub(crate) snapshots: Snapshots,
     pub(crate) memtables: MemtableBytes,
     pub(crate) counters: Counters,
-    /// How many merges its executor runs at once.
+    /// Number of merges that its executor runs at once.
     pub(crate) workers: AtomicUsize,
     /// Whether a keyspace's policy may be due because of what was read.
     pub(crate) reads_due: AtomicBool,
@@ -132,7 +132,7 @@ impl Engine {
         self.background_rate.load(Ordering::Relaxed)
     }
 
-    /// How many merges may run at once, for planners.
+    /// Returns the number of merges that may run at once, for planners.
     pub(crate) fn workers(&self) -> usize {
         self.workers.load(Ordering::Relaxed).max(1)
     }
@@ -144,7 +144,7 @@ impl Engine {
     }
 
     /// Says that a job may be ready.
-    pub(crate) fn work_came(&self) {
+    pub(crate) fn notify_work(&self) {
         self.work.store(true, Ordering::Release);
     }
 
@@ -153,13 +153,13 @@ impl Engine {
         lock(&self.state).in_doubt.is_some()
     }
 
-    /// Tells the listener, if there is one; the event is built for it alone.
+    /// Reports an event to the listener, if there is one; without one it is not built.
     pub(crate) fn emit(&self, event: impl FnOnce() -> Event) {
         self.jobs.events.emit(event);
     }
 
-    /// Tells the listener what a keyspace's policy decided, and its status if that has changed.
-    pub(crate) fn tell_policy(
+    /// Reports the decisions of a keyspace's policy, and its status if it has changed.
+    pub(crate) fn report_policy(
         &self,
         state: &State,
         keyspace: &KeyspaceInner,
@@ -168,8 +168,10 @@ impl Engine {
         let record = state.version_set.keyspaces.get(&keyspace.id);
         let Some(record) = record.filter(|_| self.jobs.events.is_heard()) else { return };
         let status = keyspace.policy.load().status(&record.shape, &record.policy_state);
-        let mut told = lock(&keyspace.status_told);
-        tell_policy(keyspace.id, decisions, status, &mut told, &mut |event| self.emit(|| event));
+        let mut reported = lock(&keyspace.status_reported);
+        report_policy(keyspace.id, decisions, status, &mut reported, &mut |event| {
+            self.emit(|| event)
+        });
     }
 
     /// Makes every write durable and takes no more.
@@ -187,7 +189,7 @@ impl Engine {
         let ended = synced.and_then(|()| writer.end(self.log_sync.synced()));
         writer.log = None;
         self.storage.close(self.log_sync.synced());
-        // Readers find nothing any more; scans under way keep what they hold.
+        // Readers find nothing; scans under way keep what they hold.
         self.keyspaces.store(Arc::default());
         ended
     }
@@ -204,7 +206,7 @@ impl Engine {
             }
         }
         lock(&self.state).vacuum_due = true;
-        self.work_came();
+        self.notify_work();
     }
 
     /// Refuses a child process that was forked from the process that opened the store. Called before any lock

@@ -1,8 +1,8 @@
 //! The process that opened a store. A child that it forks has a copy of the store's memory and shares its
 //! files: if it wrote as well, both would write the same bytes of the log.
 //!
-//! On Linux a page that the system clears in the child tells the two apart, without a system call for each
-//! write. Elsewhere, and where there is no such page, the process id does.
+//! On Linux a page that the system clears in the child distinguishes the two, without a system call for
+//! each write. Elsewhere, and where there is no such page, the process id does.
 
 #[cfg(target_os = "linux")]
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
@@ -74,7 +74,7 @@ impl Mark {
     }
 
     fn byte(&self) -> &AtomicU8 {
-        // SAFETY: the page is mapped, readable and writable until this is dropped; it begins as zeros.
+        // SAFETY: the page is mapped, readable and writable until this is dropped; it starts as zeros.
         unsafe { self.0.as_ref() }
     }
 }

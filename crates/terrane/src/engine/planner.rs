@@ -1,4 +1,4 @@
-//! The planner: which policies are to be asked, what they have planned, and what of it is next.
+//! The planner: policies that are due, their plans, and the next steps of these.
 //!
 //! It says nothing of how a policy is asked or a plan is judged (`schedule`): it is what is known between
 //! two plans, all of it under the state lock.
@@ -14,7 +14,7 @@ use terrane_policy::{
     Compaction, Group, Observed, Order, Policy, Reshape, Running, validate, with_followers,
 };
 
-/// A compaction that has begun.
+/// A compaction that has started.
 pub(crate) struct RunningCompaction {
     pub number: u64,
     pub keyspace: KeyspaceId,
@@ -23,9 +23,9 @@ pub(crate) struct RunningCompaction {
     pub reason: String,
     /// The policy that made the plan; `None` for one that was asked for otherwise.
     pub planner: Option<Arc<Box<dyn Policy>>>,
-    /// What its planner was given, until the first group is installed.
-    pub untold: Observed,
-    /// Whether it began with more groups than one, so that the manifest records what is left of it.
+    /// Observations given to its planner, until the first group is installed.
+    pub unreported: Observed,
+    /// Whether it started with more groups than one, so that the manifest records what is left of it.
     pub several: bool,
     /// Groups that no job has taken.
     pub waiting: Vec<Group>,
@@ -34,7 +34,7 @@ pub(crate) struct RunningCompaction {
 }
 
 impl RunningCompaction {
-    /// The next group for a job, if one may begin: its place among those that wait, and its level.
+    /// The next group for a job, if one may start: its place among those that wait, and its level.
     fn next(&self) -> Option<(usize, usize)> {
         let next = self.order.next_group(self.waiting.iter(), self.open.iter())?;
         Some((next, self.waiting.get(next)?.destination.level))
@@ -46,24 +46,24 @@ impl RunningCompaction {
     }
 }
 
-/// What a job is to do of a compaction that has begun.
+/// Next step of a running compaction.
 pub(crate) enum Begun {
     Part(Part),
     /// A group of a compaction, with the number of that.
     Group(u64, KeyspaceId, Group),
 }
 
-/// A change of levels that a job is to make. Until then its keyspace's policy is not asked.
+/// A change of levels for a job. Until then its keyspace's policy is not asked.
 #[derive(Clone)]
 pub(crate) struct PendingReshape {
     pub reshape: Reshape,
     /// The policy that asked for it.
     pub planner: Arc<Box<dyn Policy>>,
-    /// What it was given.
+    /// Observations given to the policy.
     pub observed: Observed,
 }
 
-/// What is planned, and for whom a plan is due.
+/// Planned work, and keyspaces that are due for a plan.
 #[derive(Default)]
 pub(crate) struct Planner {
     pub compactions: Vec<RunningCompaction>,
@@ -73,7 +73,7 @@ pub(crate) struct Planner {
     pub ranges: Ranges,
     /// Plans refused in a row, by keyspace; after two the fallback plans instead.
     pub refused: VecMap<KeyspaceId, u32>,
-    /// Keyspaces whose shape changed since their policy last said that nothing is to do.
+    /// Keyspaces whose shape changed since their policy last had no plan.
     pub unplanned: VecSet<KeyspaceId>,
     /// Keyspaces with a table that is rewritten once the oldest snapshot has reached this sequence number.
     pub reclaimable: VecMap<KeyspaceId, Seq>,
@@ -81,12 +81,12 @@ pub(crate) struct Planner {
     pub planning: bool,
     /// The keyspace whose policy was asked last.
     pub asked: Option<KeyspaceId>,
-    /// Compactions begun so far.
+    /// Compactions started so far.
     pub begun: u64,
 }
 
 impl Planner {
-    /// The next keyspace whose policy is to be asked, if `may` agrees and no other is being asked. In turn, so that
+    /// Returns the next keyspace whose policy is due, if `may` agrees and no other is being asked. In turn, so that
     /// one whose policy always has a plan puts no other off.
     pub fn next(&mut self, may: impl Fn(&Self, KeyspaceId) -> bool) -> Option<KeyspaceId> {
         if self.planning {
@@ -149,9 +149,9 @@ impl Planner {
     }
 
     /// Notes that a step has reported the operations of its compaction.
-    pub fn told(&mut self, number: u64) {
+    pub fn report(&mut self, number: u64) {
         if let Some(compaction) = self.compaction_mut(number) {
-            compaction.untold = Observed::default();
+            compaction.unreported = Observed::default();
         }
     }
 
@@ -166,8 +166,8 @@ impl Planner {
         let Planner { ranges, unplanned, reshapes, .. } = self;
         ranges.0.iter_mut().find(|request| {
             let may = match request.stage {
-                Stage::Turn => true,
-                Stage::Waits => !unplanned.contains(&request.keyspace),
+                Stage::Ready => true,
+                Stage::Queued => !unplanned.contains(&request.keyspace),
                 _ => false,
             };
             may && !reshapes.contains_key(&request.keyspace)
@@ -191,7 +191,7 @@ impl Planner {
         self.reclaimable.values().min().copied().unwrap_or(Seq::MAX)
     }
 
-    /// Has the policies asked whose tables can be rewritten, `oldest` being the oldest snapshot.
+    /// Queues the policies whose tables can be rewritten, `oldest` being the oldest snapshot.
     pub fn plan_reclaimable(&mut self, oldest: Seq) {
         let due = self.reclaimable.iter().filter(|(_, until)| **until <= oldest);
         let due: Vec<_> = due.map(|(id, _)| *id).collect();
@@ -201,8 +201,8 @@ impl Planner {
         }
     }
 
-    /// What is next of the compactions that have begun, down to a level: what goes to the highest, and
-    /// of one level parts of merges before further groups.
+    /// Returns the next step of the running compactions, down to level `deepest`: the highest level first, and on
+    /// one level parts of merges before further groups.
     pub fn next_begun(&mut self, deepest: usize) -> Option<Begun> {
         self.release_merges();
         let (mut level, mut merge, mut group) = (deepest, None, None);
@@ -226,7 +226,7 @@ impl Planner {
         Some(Begun::Group(of.number, of.keyspace, of.waiting.remove(at)))
     }
 
-    /// Whether a group that has begun goes to level 0 or 1 of a keyspace.
+    /// Whether a group that has started goes to level 0 or 1 of a keyspace.
     pub fn empties_level0(&self, keyspace: KeyspaceId) -> bool {
         let goes_up = |group: &Group| group.destination.level <= 1;
         self.compactions.iter().any(|c| c.keyspace == keyspace && c.open.iter().any(goes_up))
@@ -261,7 +261,7 @@ impl Planner {
                     order: plan.order,
                     reason: plan.reason.text.clone(),
                     // It is recorded once a group is installed, and counts are in memory.
-                    untold: Observed::default(),
+                    unreported: Observed::default(),
                     several: true,
                     waiting: plan.groups.clone(),
                     open: plan.groups,
@@ -274,7 +274,7 @@ impl Planner {
         forgotten
     }
 
-    /// A group is abandoned: those that follow it fall with it, before they begin. Returns them all.
+    /// A group is abandoned: those that follow it fall with it, before they start. Returns them all.
     pub fn fall(&mut self, number: u64, group: &Group) -> Vec<Group> {
         let Some(compaction) = self.compaction_mut(number) else { return Vec::new() };
         let falling = with_followers(group, &compaction.open);

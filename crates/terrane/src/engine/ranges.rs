@@ -1,4 +1,4 @@
-//! Ranges that are to be compact, and how far each is.
+//! Requested compactions of ranges, and their stages.
 
 use crate::entry::Seq;
 use crate::error::{Error, Result};
@@ -6,7 +6,7 @@ use crate::keyspace::KeyspaceId;
 use terrane_policy::TableId;
 use terrane_table::read::Range;
 
-/// A range that is to be compact.
+/// A requested compaction of a range.
 pub(crate) struct RangeRequest {
     pub number: u64,
     pub keyspace: KeyspaceId,
@@ -27,21 +27,21 @@ pub(crate) struct RangeRequest {
 
 /// The stage of a range.
 pub(crate) enum Stage {
-    /// The keyspace's policy is asked first, if it is to be asked.
-    Waits,
-    /// Its next slice is next.
-    Turn,
-    /// A thread is finding its next slice.
-    Sought,
-    /// A compaction is in the way of its next slice: no other of the keyspace begins before it.
+    /// The keyspace's policy is asked first, if it is due.
+    Queued,
+    /// The next slice can be planned.
+    Ready,
+    /// A thread plans the next slice.
+    Planning,
+    /// A compaction blocks the next slice: no other of the keyspace starts before it.
     Blocked,
-    /// This compaction is its slice.
-    Runs(u64),
-    /// No slice can be made.
-    Refused(Error),
+    /// This compaction merges the slice.
+    Running(u64),
+    /// No slice can be planned.
+    Failed(Error),
 }
 
-/// The ranges that are to be compact, in the order in which they were asked for.
+/// The requested compactions of ranges, in the order of the requests.
 #[derive(Default)]
 pub(crate) struct Ranges(pub Vec<RangeRequest>);
 
@@ -51,17 +51,17 @@ impl Ranges {
         self.0.iter_mut().find(|request| request.number == number)
     }
 
-    /// Whether a request has come to its end, or is refused.
+    /// Whether a request has finished or failed.
     pub fn has_ended(&self, number: u64) -> bool {
         let request = self.0.iter().find(|request| request.number == number);
-        request.is_none_or(|request| matches!(request.stage, Stage::Refused(_)))
+        request.is_none_or(|request| matches!(request.stage, Stage::Failed(_)))
     }
 
-    /// Removes a request, and says why it was refused, if it was.
+    /// Removes a request. Returns its error, if it failed.
     pub fn take_back(&mut self, number: u64) -> Result<()> {
         let at = self.0.iter().position(|request| request.number == number);
         match at.map(|at| self.0.remove(at).stage) {
-            Some(Stage::Refused(why)) => Err(why),
+            Some(Stage::Failed(why)) => Err(why),
             _ => Ok(()),
         }
     }
@@ -79,11 +79,11 @@ impl Ranges {
     pub fn group_ended(&mut self, keyspace: KeyspaceId, number: u64, ended: bool) {
         for request in self.of(keyspace) {
             match request.stage {
-                Stage::Blocked => request.stage = Stage::Turn,
-                // What was cut is to be merged before a policy merges it otherwise.
-                Stage::Runs(n) if n == number && ended => {
+                Stage::Blocked => request.stage = Stage::Ready,
+                // Cut tables are merged before a policy merges them otherwise.
+                Stage::Running(n) if n == number && ended => {
                     let goes_on = request.end.is_some() || request.yields == 0;
-                    request.stage = if goes_on { Stage::Turn } else { Stage::Waits };
+                    request.stage = if goes_on { Stage::Ready } else { Stage::Queued };
                 }
                 _ => {}
             }
@@ -92,14 +92,15 @@ impl Ranges {
 
     /// The keyspace's policy was asked: next are the ranges that waited for that.
     pub fn policy_asked(&mut self, keyspace: KeyspaceId) {
-        for request in self.of(keyspace).filter(|r| matches!(r.stage, Stage::Waits)) {
-            request.stage = Stage::Turn;
+        for request in self.of(keyspace).filter(|r| matches!(r.stage, Stage::Queued)) {
+            request.stage = Stage::Ready;
         }
     }
 
     /// Whether a range runs before the keyspace's policy.
     pub fn hold_policy(&self, keyspace: KeyspaceId) -> bool {
-        let holds = |stage: &Stage| matches!(stage, Stage::Turn | Stage::Sought | Stage::Blocked);
+        let holds =
+            |stage: &Stage| matches!(stage, Stage::Ready | Stage::Planning | Stage::Blocked);
         self.0.iter().any(|r| r.keyspace == keyspace && holds(&r.stage))
     }
 }

@@ -13,11 +13,11 @@ pub(crate) struct State {
     pub flushes: Flushes,
     pub logs: Logs,
     pub planner: Planner,
-    /// What opening found in need of repair and left as it is, with no space, or no right, to write.
+    /// Damage that opening found and left as it is, for lack of space or permission to write.
     pub repairable: Vec<Corruption>,
     /// Whether a file was removed since the storage was last vacuumed.
     pub vacuum_due: bool,
-    /// Why background work stopped; cleared when it is tried again.
+    /// Reason why background work stopped; cleared by the next attempt.
     pub failed: Option<Error>,
     /// A commit to the manifest failed, so it is unknown whether it is durable; or a job panicked, so that
     /// what it left here is.
@@ -26,7 +26,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// Whether jobs may begin.
+    /// Whether jobs may start.
     pub fn jobs_may_begin(&self) -> bool {
         !self.closed && self.failed.is_none() && self.in_doubt.is_none()
     }

@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock, TryLockError};
 /// The duration from which an append counts as a wait, in microseconds.
 const APPEND_MICROS: u64 = 1000;
 
-/// What a write waits for.
+/// Condition that a write waits for.
 #[derive(Clone, Copy)]
 pub(crate) enum Wait {
     Memtables,
@@ -50,7 +50,7 @@ impl From<Stall> for Wait {
 /// The waits of writes for one reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct WaitStats {
-    /// How many there were.
+    /// Number of waits.
     pub count: u64,
     /// Their total duration, in microseconds; 0 if the executor has no clock.
     pub micros: u64,
@@ -189,7 +189,7 @@ pub(crate) struct Waits {
     slowdowns: Slowdowns,
 }
 
-/// Waits by the stall that they are to avoid.
+/// Waits by the stall that they avoid.
 #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
 #[derive(Default)]
 struct Slowdowns {
@@ -320,7 +320,7 @@ mod tests {
         Db::open_storage(Arc::new(Directory::open(vfs).unwrap()), options, executor).unwrap()
     }
 
-    /// A clock that advances by so much whenever it is read.
+    /// Sets a clock that advances by `step` at each reading.
     fn set_clock(db: &Db, step: u64) {
         let now = AtomicU64::new(0);
         db.engine().set_clock(move || now.fetch_add(step, Ordering::Relaxed));
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_since_a_moment_are_those_after_it_and_none_was_longer_than_all_of_them() {
+    fn waits_since_a_moment_are_later_and_within_the_longest() {
         let of = |count, micros, micros_max| WaitStats { count, micros, micros_max };
         let earlier = WriteWaits { wal: of(2, 90, 80), sync: of(1, 5, 5), ..WriteWaits::default() };
         let later =

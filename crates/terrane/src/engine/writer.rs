@@ -1,4 +1,4 @@
-//! What a write needs: the log that it is appended to, and the next sequence.
+//! State of the writer: the current log, and the next sequence number.
 
 use crate::entry::Seq;
 use crate::error::Result;
@@ -60,7 +60,7 @@ impl Writer {
         self.unsynced.retain(|(last, _)| *last > synced);
     }
 
-    /// What was appended after `synced`.
+    /// Returns the records appended after `synced`.
     pub fn appended(&mut self, synced: Seq) -> Appended {
         self.forget_synced(synced);
         let full = self.unsynced.iter().map(|(_, file)| file.clone());
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn full_logs_are_to_be_synced_until_their_last_sequence_is_durable() {
+    fn full_logs_are_synced_until_their_last_sequence_is_durable() {
         let mut writer = writer();
         for last in [4, 7] {
             let file = MemoryVfs::new().create(&last.to_string()).unwrap();

@@ -98,7 +98,7 @@ use std::sync::Arc;
 
 /// Runs jobs. One executor serves one engine.
 pub trait Executor: Send + Sync {
-    /// How many merges it may run at once, for planners; flushes come on top.
+    /// Returns the number of merges that it may run at once, for planners; flushes are extra.
     fn workers(&self) -> usize {
         1
     }
@@ -109,7 +109,7 @@ pub trait Executor: Send + Sync {
     /// Called when jobs may be ready.
     fn wake(&self, engine: &Arc<Engine>);
 
-    /// Called after each write of so many bytes: jobs may be ready, and the writer may be slowed down.
+    /// Called after each write of `bytes`: jobs may be ready, and the writer may be slowed down.
     fn wrote(&self, engine: &Arc<Engine>, _bytes: u64) {
         self.wake(engine);
     }
@@ -135,11 +135,11 @@ pub trait Executor: Send + Sync {
         Ok(false)
     }
 
-    /// Called before [`Executor::stop`]: lets jobs that run end, for so long at most; none begins any more.
+    /// Called before [`Executor::stop`]: lets running jobs finish for at most `_most`; no new one starts.
     #[cfg(not(target_arch = "wasm32"))]
     fn drain(&self, _engine: &Arc<Engine>, _most: std::time::Duration) {}
 
-    /// What its workers have done and do.
+    /// Returns the finished and current work of its workers.
     #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
     fn background(&self) -> crate::stats::BackgroundStats {
         crate::stats::BackgroundStats::default()

@@ -6,7 +6,7 @@
 //! 2. A write that finds less done than was paid for waits for jobs, for moments, and the longer the more it
 //!    wrote itself: what is not done by then is left to the writes that follow. So writers slow down to the
 //!    pace at which jobs catch up, and none of them waits long.
-//! 3. Where no job is queued or runs, nobody waits. A slowdown begins with the first wait, and ends when
+//! 3. Where no job is queued or runs, nobody waits. A slowdown starts with the first wait, and ends when
 //!    the store is far enough from a stall again, or has no job left: a write notices that,
 //!    or a worker that has finished a job.
 
@@ -19,24 +19,24 @@ use crate::write::{Backpressure, Throttle, is_near, work_due};
 use std::time::Duration;
 
 /// The longest that a small write waits while more than a quarter of the room is left. Each halving of what
-/// is left doubles it, so that many writers, too, slow down to what jobs can do before they stall.
+/// is left doubles it, so that many writers, slow down to what jobs can do before they stall.
 const WAIT_MAX: Duration = Duration::from_micros(500);
-/// How often it doubles.
+/// Number of doublings at most.
 const DOUBLINGS_MAX: u32 = 3;
 /// The bytes of a write for which it waits that long; a larger one waits longer.
 const WAIT_BYTES: u64 = 8 << 10;
 /// The most that writes are spared for what jobs did before, in bytes.
 const CREDIT_MAX: u64 = 1 << 20;
 
-/// What writes have paid for, and what jobs have done.
+/// Work that writes have paid for, and work done by jobs.
 #[derive(Default)]
 pub(super) struct Pacing {
     /// Bytes that jobs have worked for, about.
     worked: AtomicU64,
-    /// How far they are to be.
+    /// Work to reach.
     goal: AtomicU64,
-    /// How many bytes are to be written for a write to look further: none while a slowdown lasts. Most
-    /// writes need no lock so.
+    /// Bytes written at which a write looks further; 0 during a slowdown. Most writes need no
+    /// lock so. Most writes need no lock so.
     looks_at: AtomicU64,
     state: Mutex<State>,
 }
@@ -49,30 +49,31 @@ struct State {
     slowdown: Slowdown,
 }
 
-/// A wait that a write is to make.
+/// A wait of a write.
 pub(super) struct Pause {
     pub reason: Stall,
     pub most: Duration,
 }
 
 impl Pacing {
-    /// Jobs have worked for so many bytes; returns whether a write may wait for that.
+    /// Adds `bytes` of work by jobs. Returns whether a write may wait for it.
     pub fn work(&self, bytes: u64) -> bool {
         self.worked.fetch_add(bytes, Ordering::AcqRel) < self.goal.load(Ordering::Acquire)
     }
 
-    /// Bytes that jobs have worked for.
+    /// Returns the bytes of work by jobs.
     #[cfg(test)]
     pub fn worked(&self) -> u64 {
         self.worked.load(Ordering::Acquire)
     }
 
-    /// Whether less is done than was paid for.
+    /// Returns whether jobs have done less than was paid for.
     pub fn is_behind(&self) -> bool {
         self.worked.load(Ordering::Acquire) < self.goal.load(Ordering::Acquire)
     }
 
-    /// Has what was written pay; returns the wait of a write of so many bytes, if it is to wait.
+    /// Charges recent writes for background work. Returns how long a write of `bytes` should pause, if at
+    /// all.
     pub fn pay(&self, engine: &Engine, bytes: u64) -> Option<Pause> {
         if engine.bytes_written() < self.looks_at.load(Ordering::Relaxed) {
             return None;
@@ -89,7 +90,7 @@ impl Pacing {
             self.goal.store(goal, Ordering::Release);
             state.near = (due > 0).then(|| (reason, wait_max(backpressure)));
             if state.near_stall() != state.slowdown.reason() {
-                state.slowdown.tell(engine, None);
+                state.slowdown.report(engine, None);
             }
             let looks_at = if due > 0 { 0 } else { state.throttle.pays_at(engine) };
             self.looks_at.store(looks_at, Ordering::Relaxed);
@@ -99,11 +100,11 @@ impl Pacing {
         self.is_behind().then(|| Pause { reason, most: wait_max.saturating_mul(waits) })
     }
 
-    /// A write begins to wait, if the stall is still near.
+    /// A write starts to wait, if the stall is still near.
     pub fn begin(&self, engine: &Engine, reason: Stall) {
         let mut state = lock(&self.state);
         if state.near_stall() == Some(reason) {
-            state.slowdown.tell(engine, Some(reason));
+            state.slowdown.report(engine, Some(reason));
         }
     }
 
@@ -114,7 +115,7 @@ impl Pacing {
             return false;
         }
         state.near = None;
-        state.slowdown.tell(engine, None);
+        state.slowdown.report(engine, None);
         self.looks_at.store(state.throttle.pays_at(engine), Ordering::Relaxed);
         // What is not done is forgiven; what was done ahead still counts.
         let worked = self.worked.load(Ordering::Acquire);
@@ -125,9 +126,9 @@ impl Pacing {
     /// The store closes.
     pub fn end(&self, engine: &Engine) {
         let mut state = lock(&self.state);
-        // A write that is about to wait begins no slowdown any more.
+        // A write that is about to wait starts no slowdown.
         state.near = None;
-        state.slowdown.tell(engine, None);
+        state.slowdown.report(engine, None);
     }
 }
 
@@ -153,7 +154,7 @@ mod tests {
     use crate::{Db, Options};
     use std::sync::Arc;
 
-    /// The slowdowns that a listener was notified of: the reason, and whether one began or ended.
+    /// The slowdowns that a listener was notified of: the reason, and whether one started or ended.
     type Slowdowns = Arc<Mutex<Vec<(Stall, bool)>>>;
 
     /// A store of which only the memory of memtables can be near a limit.
@@ -186,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_waits_by_its_own_bytes_whoever_wrote_those_that_it_pays_for() {
+    fn a_write_waits_by_its_own_bytes_whoever_wrote_the_others() {
         let (db, _) = open();
         let pacing = Pacing::default();
         let large = 64 * WAIT_BYTES;
@@ -264,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slowdown_without_writes_ends_far_from_the_limit_or_when_no_job_is_left() {
+    fn a_slowdown_without_writes_ends_far_from_the_limit_or_idle() {
         for (percent, is_idle, ends) in
             [(80, false, false), (80, true, true), (40, false, true), (40, true, true)]
         {
@@ -283,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_that_is_too_late_begins_no_slowdown_and_the_next_payment_does() {
+    fn a_wait_that_is_too_late_begins_no_slowdown_but_the_next_does() {
         let (db, slowdowns) = open();
         let pacing = Pacing::default();
         write(&db, 80, step(&db));

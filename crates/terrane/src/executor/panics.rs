@@ -2,9 +2,9 @@
 //!
 //! 1. What runs on a worker thread, or while a store closes, is run here, so that its panic goes no further.
 //! 2. What the panic left in memory is unknown, as is whether an edit that was under way is durable. So
-//!    the store begins no job, commits no edit and takes no write until it is opened again; whatever was
+//!    the store starts no job, commits no edit and takes no write until it is opened again; whatever was
 //!    acknowledged is in the log, or in tables that an edit names.
-//! 3. Reads go on: they see nothing but what was installed.
+//! 3. Reads continue: they see nothing but what was installed.
 
 use crate::engine::Engine;
 use crate::error::Error;
@@ -23,7 +23,7 @@ pub(crate) fn catch<T>(
         Ok(out) => return Some(out),
         Err(panicked) => panicked,
     };
-    // A listener that panics, too, has nobody else to tell.
+    // A listener that panics, has nobody else to tell.
     let _ = catch_unwind(AssertUnwindSafe(|| {
         let error = Error::job_panicked(job(), message(&*panicked).to_owned());
         lock(&engine.state).in_doubt.get_or_insert_with(|| error.clone());
@@ -33,7 +33,7 @@ pub(crate) fn catch<T>(
     None
 }
 
-/// What a panic says.
+/// Returns the message of a panic.
 fn message(panicked: &(dyn Any + Send)) -> &str {
     let text = panicked.downcast_ref::<&str>().copied();
     text.or_else(|| panicked.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")

@@ -26,7 +26,7 @@ const SLICE_BYTES: u64 = 256 << 10;
 /// The most that writes are spared for what threads did before, in bytes.
 const CREDIT_MAX: u64 = 4 << 20;
 
-/// What a [`PoolExecutor`] needs of its threads, and of the owner.
+/// Threads and owner, as a [`PoolExecutor`] needs them.
 pub trait JobThreads: Send + Sync {
     /// Runs a job on a thread; there is one for each job at a time.
     fn spawn(&self, job: Box<dyn FnOnce() + Send>);
@@ -47,7 +47,7 @@ pub struct PoolExecutor {
     shared: Arc<Shared>,
     merges_max: usize,
     state: Mutex<State>,
-    /// What the clock showed when it was made.
+    /// Time on the clock at which it was made.
     began: u64,
 }
 
@@ -63,7 +63,7 @@ struct Shared {
     clock: fn() -> u64,
     flushes: WorkCounters,
     merges: WorkCounters,
-    /// How long each thread was busy, in microseconds.
+    /// Busy time of each thread, in microseconds.
     busy_micros: Vec<AtomicU64>,
 }
 
@@ -72,13 +72,13 @@ struct State {
     /// Jobs that threads have.
     flushes: usize,
     merges: usize,
-    /// What the owner runs itself, a slice of each in turn.
+    /// Jobs that the owner runs itself, a slice of each in turn.
     own: Vec<Job>,
     /// Whether anything was done since the owner last had background work run.
     progress: bool,
     throttle: Throttle,
     slowdown: Slowdown,
-    /// Of what threads have worked for, how much writes have paid for.
+    /// Part of the threads' work that writes have paid for.
     paid: u64,
 }
 
@@ -153,8 +153,8 @@ impl PoolExecutor {
         ended
     }
 
-    /// Has what threads are done with take effect, and runs a slice of what is not for them; then hands
-    /// out what there is. Returns whether there was anything to do.
+    /// Installs the results of threads, and runs a slice of the owner's jobs; then hands out new jobs.
+    /// Returns whether there was anything to do.
     fn advance(&self, engine: &Arc<Engine>, bytes: u64) -> Result<bool> {
         let mut state = self.state();
         let ended = self.take_ended(&mut state);
@@ -217,7 +217,7 @@ impl PoolExecutor {
     fn relieve(&self, state: &mut State, engine: &Engine) {
         let lasts = state.is_busy() && is_near(engine.backpressure());
         if state.slowdown.reason().is_some() && !lasts {
-            state.slowdown.tell(engine, None);
+            state.slowdown.report(engine, None);
             // The rest is forgiven.
             state.paid = state.paid.min(self.worked());
         }
@@ -251,13 +251,13 @@ impl PoolExecutor {
         };
         let near = (due > 0).then_some(reason);
         if near != state.slowdown.reason() {
-            state.slowdown.tell(engine, None);
+            state.slowdown.report(engine, None);
         }
         drop(state);
         if due == 0 || !is_behind() {
             return;
         }
-        self.state().slowdown.tell(engine, near);
+        self.state().slowdown.report(engine, near);
         self.shared.paced.store(true, Ordering::Release);
         engine.waits().time(Wait::Slowdown(reason), || {
             while is_behind() {
@@ -334,7 +334,7 @@ impl Executor for PoolExecutor {
         }
         let own = std::mem::take(&mut self.state().own);
         drop(own);
-        self.state().slowdown.tell(engine, None);
+        self.state().slowdown.report(engine, None);
     }
 }
 

@@ -4,7 +4,7 @@
 //!    of those before it is over. What was not used is not saved up.
 //! 2. Flushes wait only for flushes, and merges for all: so merges get what flushes leave.
 
-/// When the time of what was granted is over, in microseconds.
+/// Time at which the granted bytes are used up, in microseconds.
 #[derive(Default)]
 pub(super) struct RateLimiter {
     flushes: u64,
@@ -12,8 +12,8 @@ pub(super) struct RateLimiter {
 }
 
 impl RateLimiter {
-    /// Asks at `now`, in microseconds, for so many bytes of a flush, or of another job: grants them, or says
-    /// when to ask again.
+    /// Asks at `now`, in microseconds, for `bytes` of a flush or of another job. Grants them, or returns the
+    /// time to ask again.
     pub fn request(&mut self, now: u64, rate: u64, flush: bool, bytes: u64) -> Result<(), u64> {
         let free = if flush { self.flushes } else { self.all };
         if free > now {

@@ -34,7 +34,7 @@ impl State {
         (z ^ (z >> 31)) % bound
     }
 
-    /// Begins a job or runs a slice of one; returns whether there was anything to do.
+    /// Starts a job or runs a slice of one; returns whether there was anything to do.
     fn step(&mut self, engine: &Arc<Engine>) -> Result<bool> {
         if self.jobs.len() < JOBS_MAX
             && (self.jobs.is_empty() || self.below(2) == 0)

@@ -15,7 +15,7 @@ const SLICE_BYTES: u64 = 1 << 20;
 /// Jobs that move no bytes and that one slice runs as well.
 const LIGHT_MAX: usize = 8;
 
-/// Runs jobs on the caller's thread, in slices, flushes before merges. A write runs slices, too, in
+/// Runs jobs on the caller's thread, in slices, flushes before merges. A write runs slices, in
 /// proportion to its bytes, and more the closer it is to a stall.
 #[derive(Default)]
 pub struct SliceExecutor {
@@ -25,7 +25,7 @@ pub struct SliceExecutor {
 
 #[derive(Default)]
 struct State {
-    /// Jobs begun; the last is run first.
+    /// Jobs started; the last is run first.
     jobs: Vec<Job>,
     throttle: Throttle,
 }

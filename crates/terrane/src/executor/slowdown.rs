@@ -1,21 +1,21 @@
-//! A slowdown of writes, as a listener is told of it.
+//! A slowdown of writes, as reported to a listener.
 
 use crate::engine::Engine;
 use crate::error::Stall;
 use crate::event::Event;
 
-/// The slowdown that the listener was told of, and when.
+/// The reported slowdown, and its start.
 #[derive(Default)]
 pub(super) struct Slowdown(Option<(Stall, u64)>);
 
 impl Slowdown {
-    /// The reason of the slowdown that was last told of.
+    /// Returns the reason of the reported slowdown.
     pub fn reason(&self) -> Option<Stall> {
         self.0.map(|(reason, _)| reason)
     }
 
-    /// Tells the listener where a slowdown begins or ends, or has another reason.
-    pub fn tell(&mut self, engine: &Engine, reason: Option<Stall>) {
+    /// Reports a slowdown that starts, ends or changes its reason.
+    pub fn report(&mut self, engine: &Engine, reason: Option<Stall>) {
         if self.reason() == reason {
             return;
         }

@@ -4,12 +4,12 @@
 //!    no writer waits for that.
 //! 2. A worker looks for a job of its kind. When it has one, others look for more, and it runs its own;
 //!    then another looks in its place, behind those of other stores in the pool's queue.
-//! 3. So many workers of a kind run at once: one for flushes, one for removals, and the pool's number for
-//!    merges and policies. Each kind has threads of its own (`worker_pool`): a flush never waits behind a
-//!    merge, or behind a policy.
+//! 3. Workers of each kind run at once: one for flushes, one for removals, and the pool's number for merges and
+//!    policies. Each kind has threads of its own (`worker_pool`): a flush never waits behind a merge, or behind a
+//!    policy.
 //! 4. Writers slow down before they stall (`pacing`), and jobs work within the bound of bytes a second
 //!    (`rate_limiter`).
-//! 5. The last worker to leave has seen that no work came since a search of every kind began. A worker counts
+//! 5. The last worker to leave has seen that no work came since a search of every kind started. A worker counts
 //!    until it has queued others and ended a slowdown: a store without workers is idle. The timer starts workers
 //!    for work that woke nobody: a dropped table becomes removable when its last reader ends.
 
@@ -31,10 +31,10 @@ use std::time::{Duration, Instant};
 
 /// Bytes of a slice, between which a job looks whether it must stop, and is held to its rate.
 const SLICE_BYTES: u64 = 256 << 10;
-/// The longest that a job waits for its rate before it looks what that is by now.
+/// The longest that a job waits for its rate before it looks what that is.
 const RATE_WAIT_MAX: Duration = Duration::from_millis(100);
 /// The longest that a write waits for jobs before it checks its stall again. The job that ended the stall may have
-/// finished just before the write began to wait, and a worker in a long merge or policy finishes none for hours.
+/// finished just before the write started to wait, and a worker in a long merge or policy finishes none for hours.
 const STALL_WAIT_MAX: Duration = Duration::from_millis(100);
 
 /// Runs the jobs of one store on threads: its own, or those of a pool that several stores share.
@@ -62,9 +62,9 @@ struct State {
     limiter: RateLimiter,
     /// The rate that it was asked with last.
     rate: u64,
-    /// No job begins any more.
+    /// No job starts.
     draining: bool,
-    /// Those that run stop, too.
+    /// Those that run stop.
     stopping: bool,
 }
 
@@ -78,7 +78,7 @@ struct Workers {
     missed: bool,
 }
 
-/// What there are workers for.
+/// Kinds of jobs that have workers of their own.
 const KINDS: [JobFilter; 3] = [JobFilter::Flush, JobFilter::Removal, JobFilter::Other];
 
 impl State {
@@ -87,8 +87,8 @@ impl State {
         self.kinds.of_mut(kind)
     }
 
-    /// Whether a worker of a kind is to be queued, which counts from then on: not if one is, or if there
-    /// are as many as may be.
+    /// Returns whether to queue a worker of a kind, which counts from then on: not if one is, or if there are as
+    /// many as may be.
     fn queues(&mut self, kind: JobFilter, merges_max: usize) -> bool {
         // One flush at a time is as fast as the file system takes it.
         let most = if kind == JobFilter::Other { merges_max } else { 1 };
@@ -124,7 +124,7 @@ impl Shared {
         self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has no job begin any more, and those that run stop, if they are to.
+    /// Stops new jobs from starting; if `stopping`, also cancels running ones.
     fn end(self: &Arc<Self>, stopping: bool) -> MutexGuard<'_, State> {
         let mut state = self.state();
         state.draining = true;
@@ -135,7 +135,7 @@ impl Shared {
         state
     }
 
-    /// Has a worker of each kind look for jobs, from now on.
+    /// Queues a worker of each kind.
     fn pump(self: &Arc<Self>, engine: &Arc<Engine>) {
         engine.search_begins();
         for kind in KINDS {
@@ -156,7 +156,7 @@ impl Shared {
         self.pool.spawn(kind, Task { owner: self.id(), run })
     }
 
-    /// Tells its tasks from those of other stores.
+    /// Distinguishes its tasks from those of other stores.
     fn id(self: &Arc<Self>) -> usize {
         Arc::as_ptr(self).addr()
     }
@@ -273,7 +273,7 @@ impl Shared {
         false
     }
 
-    /// Has a write of so many bytes wait, if it is to slow down.
+    /// Pauses a write of `bytes`, if it must slow down.
     fn pace(&self, engine: &Engine, bytes: u64) {
         let Some(Pause { reason, most }) = self.pacing.pay(engine, bytes) else { return };
         let waits =
@@ -292,7 +292,7 @@ pub fn workers() -> usize {
     workers_of(std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
 }
 
-/// The processors that background work may use, of so many.
+/// Returns the number of processors that background work may use, of `cores`.
 fn workers_of(cores: usize) -> usize {
     cores.saturating_sub(1).clamp(1, 8)
 }

@@ -1,4 +1,4 @@
-//! What the threads of a store have done of one kind of job.
+//! Counters of one kind of job on a store's threads.
 
 use crate::stats::JobStats;
 use crate::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ pub(super) struct WorkCounters {
 }
 
 impl WorkCounters {
-    /// A job has begun.
+    /// A job has started.
     pub fn begin(&self) {
         self.begun.fetch_add(1, Ordering::Relaxed);
     }
@@ -27,7 +27,7 @@ impl WorkCounters {
         self.ended.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// What threads know of it.
+    /// Returns the counts of the threads.
     pub fn stats(&self) -> JobStats {
         let ended = self.ended.load(Ordering::Relaxed);
         let running = self.begun.load(Ordering::Relaxed).saturating_sub(ended);

@@ -1,7 +1,7 @@
 //! Threads for the jobs of one store or of several, in lanes.
 //!
-//! 1. Flushes, removals and merges have a lane each, which runs so many tasks at once and queues the
-//!    others. The pool has a thread for each task that may run: so a flush begins however many merges run,
+//! 1. Flushes, removals and merges have a lane each, which runs a number of tasks at once and queues the
+//!    others. The pool has a thread for each task that may run: so a flush starts however many merges run,
 //!    of whichever store, and no merge waits behind the removal of a large file.
 //! 2. A task runs one job at most. A lane takes its tasks in their order, so that stores take turns.
 //! 3. A store that closes takes its queued tasks back: it waits for none of another store.
@@ -23,7 +23,7 @@ struct Inner {
     threads: Option<Pool>,
     merges_max: usize,
     lanes: Mutex<PerKind<Lane>>,
-    /// How long each thread was busy, in microseconds.
+    /// Busy time of each thread, in microseconds.
     busy_micros: Vec<AtomicU64>,
 }
 
@@ -59,7 +59,7 @@ impl WorkerPool {
         WorkerPool::with(merges_max, merges_max.div_ceil(4))
     }
 
-    /// A pool for so many merges and flushes at once.
+    /// Starts a pool for `merges_max` merges and `flushes_max` flushes at once.
     pub(super) fn with(merges_max: usize, flushes_max: usize) -> Self {
         let [merges_max, flushes_max] = [merges_max, flushes_max].map(|most| most.max(1));
         let lanes = PerKind {
@@ -73,7 +73,7 @@ impl WorkerPool {
         WorkerPool(Arc::new(Inner { threads, merges_max, lanes, busy_micros }))
     }
 
-    /// How many merges it runs at once.
+    /// Returns the number of merges that it runs at once.
     #[must_use]
     pub fn merges_max(&self) -> usize {
         self.0.merges_max
@@ -86,12 +86,12 @@ impl WorkerPool {
         }
     }
 
-    /// How long each thread was busy, in microseconds.
+    /// Returns the busy time of each thread, in microseconds.
     pub(super) fn busy_micros(&self) -> Vec<u64> {
         self.0.busy_micros.iter().map(|busy| busy.load(Ordering::Relaxed)).collect()
     }
 
-    /// Has a thread run the task when its lane has one free; returns whether there are threads.
+    /// Runs the task on a thread once its lane has a free one. Returns whether there are threads.
     pub(super) fn spawn(&self, kind: JobFilter, task: Task) -> bool {
         let Some(threads) = &self.0.threads else { return false };
         let mut lanes = lock(&self.0.lanes);
@@ -121,7 +121,7 @@ impl WorkerPool {
         task
     }
 
-    /// Takes back the tasks of a store that no thread has begun; returns how many there were.
+    /// Takes back the tasks of a store that no thread has started; returns how many there were.
     pub(super) fn take_back(&self, owner: usize) -> usize {
         let mut lanes = lock(&self.0.lanes);
         let mut taken = Vec::new();

@@ -83,9 +83,9 @@ impl Engine {
             let through = flush.through;
             self.emit(|| Event::Flushed { keyspace: id, run, tables, reason, terms, through });
         }
-        self.tell_policy(&state, &keyspace, decisions);
+        self.report_policy(&state, &keyspace, decisions);
         drop(state);
-        self.work_came();
+        self.notify_work();
         // Outside of all locks but the one of edits: the system may take its time.
         #[cfg(not(target_arch = "wasm32"))]
         drop(mapped);
@@ -104,12 +104,12 @@ impl Engine {
         }
         state.flushes.requeue_written(id);
         drop(state);
-        self.work_came();
+        self.notify_work();
     }
 
     /// A flush was abandoned: another job may take it.
     pub(crate) fn abandon_flush(&self, id: KeyspaceId, through: Seq) {
         lock(&self.state).flushes.abandoned(id, through);
-        self.work_came();
+        self.notify_work();
     }
 }

@@ -42,7 +42,7 @@ impl Engine {
         changes.extend(state.planner.remaining_after(number, group));
         let planned = state.planner.compaction(number);
         let planner = planned.and_then(|c| c.planner.clone());
-        let observed = planned.map(|c| c.untold.clone()).unwrap_or_default();
+        let observed = planned.map(|c| c.unreported.clone()).unwrap_or_default();
         let ends = planned.is_some_and(|c| c.open.iter().all(|open| open == group));
         let version_set = state.version_set.clone();
         drop(state);
@@ -64,7 +64,7 @@ impl Engine {
         gone.iter().filter_map(|t| super_version.tree.table(*t)).for_each(|t| t.mark_dropped());
         self.show(&state, &keyspace, tree, None);
         if own {
-            state.planner.told(number);
+            state.planner.report(number);
         }
         self.emit(|| Event::GroupInstalled {
             keyspace: id,
@@ -77,9 +77,9 @@ impl Engine {
         });
         // In the same step as the edit: policies see the outputs in the shape from now on.
         self.end_group(&mut state, number, group);
-        self.tell_policy(&state, &keyspace, decisions);
+        self.report_policy(&state, &keyspace, decisions);
         drop(state);
-        self.work_came();
+        self.notify_work();
         Ok(true)
     }
 
@@ -93,15 +93,15 @@ impl Engine {
             self.end_group(&mut state, compaction, &fallen);
         }
         drop(state);
-        self.work_came();
+        self.notify_work();
     }
 
-    /// A group is installed or abandoned. If its compaction ends with it, what no step has told of its
-    /// observations is left to the next plan.
+    /// A group is installed or abandoned. If its compaction ends with it, observations that no step
+    /// has reported are left to the next plan.
     pub(crate) fn end_group(&self, state: &mut State, number: u64, group: &Group) {
         let Some(ended) = state.planner.end_group(number, group) else { return };
         if let Some(keyspace) = self.keyspaces.load().get(&ended.keyspace) {
-            keyspace.access_stats.give_back(&ended.untold);
+            keyspace.access_stats.give_back(&ended.unreported);
         }
         self.emit(|| Event::CompactionEnded { compaction: number });
     }

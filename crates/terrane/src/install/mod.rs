@@ -40,7 +40,7 @@ impl Engine {
                 self.install_group(compaction, keyspace, &group, &[])
             }
             Outcome::Reshaped { keyspace } => self.install_reshape(keyspace).map(|()| true),
-            Outcome::LogFills => self.add_spare_log(0).map(|()| true),
+            Outcome::NeedsSpareLog => self.add_spare_log(0).map(|()| true),
             Outcome::Nothing => Ok(true),
         }
     }

@@ -1,4 +1,4 @@
-//! What the keyspace's policy remembers after an edit, as a change of that edit.
+//! State of the keyspace's policy after an edit, as a change of that edit.
 
 use crate::engine::{Engine, KeyspaceInner};
 use crate::event::Event;
@@ -9,8 +9,8 @@ use terrane_policy::{
     Decision, Group, Installed, MAX_STATE, Observed, Shape, ShapeEdit, Step, TableInfo,
 };
 
-/// What the keyspace's policy remembers once a group is installed that it did not plan, if that
-/// changes. What it remembers of the tree may be wrong then, so it takes that from the shape.
+/// Returns the state of the keyspace's policy after a group that it did not plan is installed, if the
+/// state changes. Its memory of the tree may be wrong then, so it derives it from the shape.
 pub(super) fn not_its_own(
     engine: &Engine,
     version_set: &VersionSet,
@@ -25,8 +25,8 @@ pub(super) fn not_its_own(
     adopted(engine, version_set, keyspace, &terrane_policy::apply(before, &edit).ok()?)
 }
 
-/// What the keyspace's policy remembers after this step, if that changes, and what it decides for the
-/// listener of `engine`.
+/// Returns the state of the keyspace's policy after this step, if it changes, and the decisions for
+/// the listener of `engine`.
 pub(super) fn remembered(
     engine: &Engine,
     version_set: &VersionSet,
@@ -45,7 +45,7 @@ pub(super) fn remembered(
     (memory(engine, record, keyspace.id, next), decisions)
 }
 
-/// What the keyspace's policy remembers of a shape that it did not plan, if that changes.
+/// Returns the state of the keyspace's policy for a shape that it did not plan, if it changes.
 pub(super) fn adopted(
     engine: &Engine,
     version_set: &VersionSet,

@@ -12,7 +12,7 @@ use terrane_policy::{Reason, Reshape, Step, validate_reshape};
 
 impl Engine {
     /// Makes the change of levels that waits for it, unless it fits no more: a compaction that was
-    /// asked for otherwise may have begun since.
+    /// asked for otherwise may have started since.
     pub(super) fn install_reshape(&self, id: KeyspaceId) -> Result<()> {
         let edits = self.lock_edits()?;
         let state = lock(&self.state);
@@ -48,9 +48,9 @@ impl Engine {
         state.planner.unplanned.insert(id);
         let Reason { text: reason, terms } = reason;
         self.emit(|| Event::LevelChanged { keyspace: id, change, reason, terms, observed });
-        self.tell_policy(&state, &keyspace, decisions);
+        self.report_policy(&state, &keyspace, decisions);
         drop(state);
-        self.work_came();
+        self.notify_work();
         Ok(())
     }
 
@@ -64,6 +64,6 @@ impl Engine {
             }
         }
         drop(state);
-        self.work_came();
+        self.notify_work();
     }
 }

@@ -1,4 +1,4 @@
-//! What jobs work with.
+//! Resources of jobs.
 
 use super::JobMemory;
 use crate::error::Result;
@@ -19,7 +19,7 @@ pub(crate) struct JobContext {
     pub memory: Arc<JobMemory>,
     pub obsolete_files: Arc<ObsoleteFiles>,
     pub ids: Arc<Ids>,
-    /// How tables are built.
+    /// Options of new tables.
     pub table: TableOptions,
     pub events: EventStream,
 }
@@ -44,7 +44,7 @@ impl JobContext {
         LiveTable::new(table, self.obsolete_files.clone())
     }
 
-    /// Removes a file that nothing holds any more.
+    /// Removes a file that nothing holds.
     pub fn remove(&self, file: &mut ObsoleteFile) -> Result<()> {
         let file = file.clear(&self.cache);
         self.storage.remove(file)?;
@@ -52,7 +52,7 @@ impl JobContext {
         Ok(())
     }
 
-    /// Has a file removed that nothing needs any more.
+    /// Marks a file that nothing needs for removal.
     pub fn mark_obsolete(&self, file: FileId) {
         self.obsolete_files.mark_obsolete(file);
     }

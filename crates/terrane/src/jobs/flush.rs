@@ -52,7 +52,7 @@ impl Flush {
         Ok(())
     }
 
-    /// Writes about so many bytes; returns the tables when all are written.
+    /// Writes about `bytes` bytes. Returns the tables when all are written.
     pub fn step(&mut self, bytes: u64) -> Result<Option<Outcome>> {
         let Some(Writing { plan, cursor, resolver, outputs }) = &mut self.writing else {
             return Ok(None);

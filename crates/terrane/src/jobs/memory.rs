@@ -4,7 +4,7 @@
 //!    the rest. A job reserves its buffers, and the cache is smaller by as much until they are freed.
 //! 2. How far a merge reads ahead in each input is free to choose. Half of the rest is for that, and the
 //!    cache keeps the other half. As many merges as run at once have equal shares of it, with two more left
-//!    over; where still more begin, or some cannot do with theirs, each takes at most half of what is left.
+//!    over; where still more start, or some cannot do with theirs, each takes at most half of what is left.
 //!    The more inputs, the less each reads at once, down to a block.
 //! 3. What cannot be chosen is reserved in any case: a block of each input, and the index and the filter
 //!    of the table that is being written.
@@ -24,7 +24,7 @@ const UNIT: u64 = 64 << 10;
 pub(crate) struct JobMemory {
     options: Arc<Options>,
     cache: Arc<BlockCache>,
-    /// How many merges run at once.
+    /// Number of merges that run at once.
     workers: AtomicUsize,
     reserved: Mutex<u64>,
 }
@@ -46,7 +46,7 @@ impl JobMemory {
         self.workers.store(workers, Ordering::Relaxed);
     }
 
-    /// How much is reserved, in bytes.
+    /// Returns the reserved bytes.
     #[cfg(test)]
     pub fn reserved(&self) -> u64 {
         *lock(&self.reserved)
@@ -57,7 +57,7 @@ impl JobMemory {
         Reservation { memory: Arc::clone(self), bytes: 0 }
     }
 
-    /// Reserves the buffers of a merge of so many inputs, and says how many bytes of each it may read
+    /// Reserves the buffers of a merge of `inputs` inputs. Returns also the bytes that it may read of each
     /// at once.
     pub fn reserve_merge(self: &Arc<Self>, inputs: usize) -> (Reservation, u64) {
         let inputs = inputs.max(1) as u64;
@@ -77,7 +77,7 @@ impl JobMemory {
 }
 
 impl Reservation {
-    /// Makes it about so many bytes.
+    /// Changes it to about `bytes`.
     pub fn set(&mut self, bytes: u64) {
         if self.bytes != bytes.next_multiple_of(UNIT) {
             let memory = Arc::clone(&self.memory);

@@ -35,7 +35,7 @@ impl Merge {
         Merge { part, cursor, buffers, resolver, tombstones, outputs, read_entries }
     }
 
-    /// Reads about so many bytes; returns the outputs when those of all parts are written.
+    /// Reads about `bytes` bytes. Returns the outputs when those of all parts are written.
     pub fn step(&mut self, context: &JobContext, bytes: u64) -> Result<Option<Outcome>> {
         if self.part.is_abandoned() {
             self.discard(false);
@@ -54,7 +54,7 @@ impl Merge {
             self.read_entries += 1;
             left = left.saturating_sub(size);
             if left == 0 {
-                self.tell_progress(context, before);
+                self.report_progress(context, before);
                 self.cursor = Some(cursor);
                 self.outputs.count_memory();
                 return Ok(None);
@@ -80,7 +80,7 @@ impl Merge {
     }
 
     /// Reports progress, if one of the shares after which it is reported was completed since `before`.
-    fn tell_progress(&self, context: &JobContext, before: u64) {
+    fn report_progress(&self, context: &JobContext, before: u64) {
         let merge = &self.part.merge;
         let all = merge.total_entries.max(1);
         let shares = |entries: u64| entries.saturating_mul(MAX_PROGRESS) / all;
@@ -89,7 +89,7 @@ impl Merge {
             return;
         }
         context.events.emit(|| {
-            // Looked up again: another part may have told of more by now.
+            // Looked up again: another part may have reported more.
             let (entries, written_bytes) = self.progress();
             Event::MergeProgress {
                 compaction: merge.compaction,

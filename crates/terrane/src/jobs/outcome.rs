@@ -1,4 +1,4 @@
-//! What jobs leave to be installed.
+//! Results of jobs, to be installed.
 
 use crate::entry::Seq;
 use crate::keyspace::KeyspaceId;
@@ -6,7 +6,8 @@ use crate::version::LiveTable;
 use std::sync::Arc;
 use terrane_policy::{FlushPlan, Group};
 
-/// What a job has made. It takes effect when the engine installs it.
+/// Result of a job, which takes effect when the engine installs it.  It takes effect when the
+/// engine installs it.
 pub(crate) enum Outcome {
     /// A sealed memtable is in these tables, in key order; in none if nothing was left to write.
     Flushed { keyspace: KeyspaceId, through: Seq, plan: FlushPlan, tables: Vec<Arc<LiveTable>> },
@@ -19,12 +20,12 @@ pub(crate) enum Outcome {
         /// Bytes of the inputs.
         read_bytes: u64,
     },
-    /// A group's inputs are to lie elsewhere as they are.
+    /// A group's inputs move as they are.
     Moved { keyspace: KeyspaceId, compaction: u64, group: Group },
-    /// The keyspace's level is to come or go.
+    /// A level of the keyspace is added or dropped.
     Reshaped { keyspace: KeyspaceId },
     /// The log that fills needs one to follow it.
-    LogFills,
+    NeedsSpareLog,
     /// Nothing is left to be installed.
     Nothing,
 }

@@ -1,4 +1,4 @@
-//! How far a job is.
+//! Progress of a job.
 
 /// Whether a job is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 //!    takes as any other, and writes tables of its own.
 //! 2. A part that is done leaves its tables here. With the last of them the group is installed, as one
 //!    edit.
-//! 3. With the first part that is abandoned the group is: no further part begins, and the tables of all
+//! 3. With the first part that is abandoned the group is: no further part starts, and the tables of all
 //!    parts are discarded.
 
 use crate::keyspace::KeyspaceId;
@@ -21,7 +21,7 @@ pub(crate) struct SharedMerge {
     /// Pins the inputs.
     pub tree: Arc<Tree>,
     pub tombstones: TombstoneRule,
-    /// Of all inputs.
+    /// Entries of all inputs.
     pub total_entries: u64,
     pub total_bytes: u64,
     state: Mutex<State>,
@@ -34,7 +34,7 @@ struct State {
     abandoned: bool,
 }
 
-/// How far a part is.
+/// Progress of a part.
 #[derive(Clone, Default)]
 struct Progress {
     read_entries: u64,
@@ -74,7 +74,7 @@ impl SharedMerge {
         })
     }
 
-    /// The bytes of tables that so many entries of the inputs take.
+    /// Returns the bytes of tables that `entries` entries of the inputs take.
     pub fn bytes_of(&self, entries: u64) -> u64 {
         let share = entries as f64 / self.total_entries.max(1) as f64;
         (self.total_bytes as f64 * share) as u64
@@ -106,7 +106,7 @@ impl SharedMerge {
 }
 
 impl Part {
-    /// Its first key; `None` where the merge begins.
+    /// Its first key; `None` where the merge starts.
     pub fn begin(&self) -> Option<&[u8]> {
         let before = self.number.checked_sub(1)?;
         self.merge.group.parts.get(before).map(Vec::as_slice)
@@ -117,7 +117,7 @@ impl Part {
         self.merge.group.parts.get(self.number).map(Vec::as_slice)
     }
 
-    /// Which of how many it is, from 1 on.
+    /// Returns its number, from 1 on, and the number of parts.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn place(&self) -> (usize, usize) {
         (self.number + 1, self.merge.group.parts.len() + 1)
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn progress_is_the_last_of_each_part_and_entries_count_as_their_share_of_the_bytes() {
+    fn progress_is_each_parts_last_and_entries_count_by_bytes() {
         let merge = merge();
         let [first, second] = [(); 2].map(|()| merge.next_part().unwrap());
         assert_eq!(first.progress(10, 4), (10, 4));

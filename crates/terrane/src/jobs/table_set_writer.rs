@@ -69,7 +69,7 @@ impl TableSetWriter {
         }
     }
 
-    /// Ends tables between prefixes, too, if there is a rule, and records the prefixes of each.
+    /// Ends tables between prefixes, if there is a rule, and records the prefixes of each.
     pub fn splitting(mut self, split: Option<PrefixSplit>) -> Self {
         self.split = split;
         self
@@ -88,7 +88,7 @@ impl TableSetWriter {
         finished + self.building.as_ref().map_or(0, |b| b.writer.bytes_written())
     }
 
-    /// Reserves the memory that the open table takes by now.
+    /// Reserves the memory that the open table takes.
     pub fn count_memory(&mut self) {
         self.buffers.set(self.building.as_ref().map_or(0, |building| building.writer.memory()));
     }
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_are_cut_at_keys_and_sizes_and_hold_all_versions_of_a_key() {
+    fn tables_are_cut_at_keys_and_sizes_with_all_versions_of_a_key() {
         let context = context();
         let cuts = vec![vec![10], vec![10, 0], vec![90, 5]];
         let mut by_key = TableSetWriter::new(&context, KeyspaceId(0), None, cuts, u64::MAX, None);
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_end_between_prefixes_and_record_them_but_none_that_is_small_is_left() {
+    fn tables_end_between_prefixes_and_no_small_one_is_left() {
         let context = context();
         let write = |least_bytes: u64, target: u64| {
             let rule = PrefixRule::Length(1);

@@ -79,7 +79,7 @@ impl Engine {
         keys.iter().map(|key| lookup.get(key)).collect()
     }
 
-    /// The keyspace as it is now or was at a snapshot's sequence, to look up so many keys.
+    /// Returns a lookup of `keys` keys in the keyspace as it is now, or was at a snapshot's sequence.
     ///
     /// # Errors
     /// A keyspace that was dropped.
@@ -108,8 +108,8 @@ impl Engine {
         Ok(Cursor::new(mvcc_cursor(&super_version, range, seq, counting), super_version))
     }
 
-    /// What a scan does to show its first row, or its last where `reverse`: where the cursor of each memtable
-    /// and run stops, and the blocks that are read for it.
+    /// Traces a scan to its first row, or to its last if `reverse`: the position of each memtable's and run's
+    /// cursor, and the blocks read for it.
     ///
     /// # Errors
     /// Damage, an I/O error, or a keyspace that was dropped.
@@ -137,7 +137,7 @@ impl Engine {
     /// Makes the next search for jobs look for keyspaces whose policies are due because of reads.
     fn notify_due_policy(&self) {
         self.reads_due.store(true, Ordering::Relaxed);
-        self.work_came();
+        self.notify_work();
     }
 }
 
@@ -148,7 +148,7 @@ pub struct Lookup<'a> {
     super_version: Arc<SuperVersion>,
     seq: Seq,
     tracer: ReadTracer,
-    /// Where what was counted is added at the end.
+    /// Counters to add to at the end.
     sums: &'a ReadCounters,
 }
 

@@ -6,7 +6,7 @@ use std::iter::FusedIterator;
 use std::sync::Arc;
 use terrane_table::read::MvccCursor;
 
-/// An iterator over the keys and values of a range, as they were when it began; see
+/// An iterator over the keys and values of a range, as they were when it started; see
 /// [`Keyspace::scan`](crate::Keyspace::scan).
 ///
 /// It is double-ended: `scan.rev()` is in descending order. Each row is a copy; a [`Cursor`]
@@ -130,7 +130,7 @@ impl Cursor {
     }
 
     /// Moves to the next row in key order and returns its key and value; `None` at the end of the
-    /// range, and from then on. The first call starts at the range's beginning.
+    /// range, and from then on. The first call starts at the range's start.
     ///
     /// # Errors
     /// Damage or an I/O error; the cursor is at its end then.

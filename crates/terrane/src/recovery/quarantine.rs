@@ -1,5 +1,5 @@
-//! Records that recovery discards are kept until the owner has them removed: damage to the last
-//! records of a log cannot be told from a crash, and the rest may still be of use.
+//! Records that recovery discards are kept until the owner removes them: damage to the last records
+//! of a log looks like a crash, and the rest may still be of use.
 //!
 //! One edit ends the logs where their records end and names the copies, each a log file of its own: a
 //! mark, so that it is not taken for a log, then the bytes as they were.
@@ -10,7 +10,7 @@ use crate::recovery::LiveLog;
 use crate::storage::{FileId, read_exact_at, write_all_at};
 use crate::version::{Change, Quarantine};
 
-/// What a file with discarded records begins with.
+/// Head of a file with discarded records.
 pub(crate) const MARK: &[u8; 8] = b"setaside";
 
 /// Bytes copied at a time.

@@ -33,7 +33,7 @@ use crate::wal::{LogWriter, Replay, ReplayedLog, write_again};
 use std::sync::Arc;
 use terrane_policy::PolicyOptions;
 
-/// What the logs held: of each keyspace memtables, the oldest first. The last is being filled.
+/// Memtables rebuilt from the logs, by keyspace, oldest first.  The last is being filled.
 type Memtables = VecMap<KeyspaceId, Vec<Arc<Memtable>>>;
 
 /// A live log that was replayed.
@@ -52,7 +52,7 @@ impl LiveLog {
         self.record.through.is_none() && self.found.discarded_bytes == 0
     }
 
-    /// Whether it was begun.
+    /// Whether it was started.
     fn is_used(&self) -> bool {
         self.found.end > 0 || !self.is_open()
     }
@@ -118,7 +118,7 @@ impl Engine {
             self.log_sync.advance(last);
             return Ok(());
         }
-        // A manifest with damage or a torn end is begun again by the next commit.
+        // A manifest with damage or a torn end is started again by the next commit.
         let irregular = recovered.discarded_bytes > 0 || !recovered.repaired.is_empty();
         let tidied = if irregular || !forgotten.is_empty() {
             let edits = self.lock_edits();
@@ -270,7 +270,7 @@ impl Engine {
         *lock(&self.writer) = appending;
     }
 
-    /// Removes the files of a beginning that had no space: those that no edit names, except the orphans
+    /// Removes the files of a start that had no space: those that no edit names, except the orphans
     /// that the storage keeps. What was left over before, it has removed.
     fn remove_strays(&self) -> Result<()> {
         let version_set = lock(&self.state).version_set.clone();

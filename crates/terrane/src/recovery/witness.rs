@@ -1,8 +1,8 @@
-//! How logs show that a manifest has lost its end.
+//! Logs as witnesses of a manifest that lost its end.
 //!
 //! An edit that opens a log is durable before the log's first record is written, and gives it a number
 //! that no edit before has. So a record under a number that the manifest has not given yet is one of a
-//! log that a lost commit opened. Its file may be one that no commit names any more, or be named as
+//! log that a lost commit opened. Its file may be one that no commit names, or be named as
 //! the log that was there before.
 
 use crate::error::{Corruption, Result};
@@ -65,7 +65,7 @@ mod tests {
     use crate::wal::LogWriter;
 
     #[test]
-    fn a_log_is_later_than_a_manifest_that_has_not_given_its_number_yet() {
+    fn a_log_with_a_number_not_yet_given_is_later_than_the_manifest() {
         let file = MemoryVfs::new().create("log").unwrap();
         let id = LogId { number: 1000, salt: 7 };
         let mut log = LogWriter::begin(file.clone(), id, 1 << 20).unwrap();

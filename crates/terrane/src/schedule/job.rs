@@ -9,7 +9,7 @@ use std::sync::Arc;
 use terrane_policy::Group;
 use terrane_table::read::Resolver;
 
-/// What a job does.
+/// Work of a job.
 pub(crate) enum Work {
     /// Writes a memtable as tables.
     Flush(Box<Flush>),
@@ -34,7 +34,7 @@ pub(crate) enum Work {
 pub struct Job {
     engine: Arc<Engine>,
     work: Work,
-    /// What the work came to, where its end was left to another slice.
+    /// Result of the work, if installing it was left to another slice.
     ended: Option<Result<Outcome>>,
 }
 
@@ -61,7 +61,7 @@ impl Job {
         matches!(self.work, Work::Flush(_) | Work::Merge(_))
     }
 
-    /// What it does, in words.
+    /// Returns a description of the work.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn name(&self) -> String {
         let of = |keyspace: &KeyspaceId| {
@@ -151,7 +151,7 @@ impl Job {
                 group: group.clone(),
             },
             Work::Reshape { keyspace } => Outcome::Reshaped { keyspace: *keyspace },
-            Work::SpareLog => Outcome::LogFills,
+            Work::SpareLog => Outcome::NeedsSpareLog,
             Work::Vacuum | Work::Ended => Outcome::Nothing,
         }))
     }
@@ -178,7 +178,7 @@ impl Job {
     }
 }
 
-/// Plans a flush as it begins, with no lock held.
+/// Plans a flush as it starts, with no lock held.
 fn plan(engine: &Engine, flush: &mut Flush) -> Result<()> {
     let plan = engine.plan_flush(flush.keyspace, &flush.memtable);
     let outputs = TableSetWriter::new(

@@ -1,4 +1,4 @@
-//! Scheduling: which job is next, and what a job is to an executor.
+//! Scheduling: the next job, and jobs as executors see them.
 //!
 //! * `next_job` - the order of jobs.
 //! * `planning` - what policies are given, and what becomes of their plans; `ranges` - compactions

@@ -2,9 +2,9 @@
 //!
 //! 1. Obsolete files are removed first: a flush may need the space.
 //! 2. Then flushes, oldest first: writers wait for them.
-//! 3. Then a spare log, if the last one fills; then parts of merges that have begun, and groups of
+//! 3. Then a spare log, if the last one fills; then parts of merges that have started, and groups of
 //!    compactions, in the order that each asks for, into the upper levels first; then a slice of a range
-//!    that is to be compact (`ranges`) and each keyspace's policy (`planning`), in turns. A policy whose
+//!    that was requested (`ranges`) and each keyspace's policy (`planning`), in turns. A policy whose
 //!    level 0 is half full, and is not being emptied, is asked before what is left goes into deep levels.
 //! 4. Then vacuuming of the storage.
 
@@ -22,7 +22,7 @@ use std::sync::Arc;
 use terrane_policy::{Action, Group, Running, TombstoneRule};
 use terrane_table::read::Resolver;
 
-/// Which jobs an executor can take.
+/// Kinds of jobs that an executor can take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobFilter {
     /// Any; flushes come first.
@@ -61,7 +61,7 @@ impl Engine {
             work = self.next_other();
         }
         if work.is_some() {
-            self.work_came();
+            self.notify_work();
         }
         Some(Job::new(self.clone(), work?))
     }
@@ -89,8 +89,8 @@ impl Engine {
         Some(Work::Remove(obsolete_file))
     }
 
-    /// A log that is wanted, a group, a change of levels, or else vacuuming. A range that is to be
-    /// compact and the keyspace's policy take turns.
+    /// A wanted log, a group, a change of levels, or else vacuuming. A range that must be compact and the
+    /// keyspace's policy take turns.
     fn next_other(&self) -> Option<Work> {
         loop {
             let mut state = lock(&self.state);
@@ -208,10 +208,10 @@ impl Engine {
     pub fn retry(&self) {
         lock(&self.state).failed = None;
         self.jobs.obsolete_files.retry();
-        self.work_came();
+        self.notify_work();
     }
 
-    /// Why background work rests, if it failed.
+    /// Returns the reason why background work rests, if it failed.
     #[must_use]
     pub fn failure(&self) -> Option<Error> {
         let state = lock(&self.state);

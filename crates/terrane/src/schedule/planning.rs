@@ -9,7 +9,7 @@
 //!    the policy is not called.
 //! 4. If there is no plan, the least sequence number is noted that the oldest snapshot must reach before a
 //!    table is rewritten. The release that reaches it queues the planning again.
-//! 5. A flush's job asks the policy where to cut when it begins; cuts that are refused are left out.
+//! 5. A flush's job asks the policy where to cut when it starts; cuts that are refused are left out.
 
 use crate::engine::{Engine, KeyspaceInner, PendingReshape, Planner, RunningCompaction, State};
 use crate::entry::Seq;
@@ -38,11 +38,11 @@ pub(crate) struct PlanRequest {
     fresh: RunId,
     refused: u32,
     oldest_snapshot: Seq,
-    /// Compactions that had begun by then.
+    /// Compactions that had started by then.
     begun: u64,
 }
 
-/// The turn of the one policy that plans; a panic ends it, too.
+/// The turn of the one policy that plans; a panic ends it.
 struct Turn<'a>(&'a Engine);
 
 impl Drop for Turn<'_> {
@@ -52,8 +52,8 @@ impl Drop for Turn<'_> {
 }
 
 impl Engine {
-    /// Takes the turn to ask the next policy, if one is to be asked and no other is; only one whose level 0
-    /// is to be emptied, if it is `urgent`.
+    /// Takes the turn to ask the next policy, if one is due and no other is being asked; if `urgent`, only one
+    /// whose level 0 must be emptied.
     pub(crate) fn next_plan_request(&self, state: &mut State, urgent: bool) -> Option<PlanRequest> {
         if urgent && self.crowded.load(Ordering::Relaxed) == 0 {
             return None;
@@ -83,15 +83,14 @@ impl Engine {
         }
     }
 
-    /// Whether a keyspace's level 0 is half full, and nothing that has begun empties it.
+    /// Whether a keyspace's level 0 is half full, and nothing that has started empties it.
     fn level0_is_urgent(&self, planner: &Planner, id: KeyspaceId) -> bool {
         let keyspaces = self.keyspaces.load();
         let crowded = |k: &Arc<KeyspaceInner>| self.is_crowded(&k.super_version.load().tree);
         keyspaces.get(&id).is_some_and(crowded) && !planner.empties_level0(id)
     }
 
-    /// Asks a policy once, with no lock held, and acts on what it says; returns a job that is to
-    /// be done at once.
+    /// Asks a policy once, with no lock held, and acts on its answer. Returns a job that must be done at once.
     pub(crate) fn propose(&self, request: PlanRequest) -> Option<Work> {
         let turn = Turn(self);
         let PlanRequest { keyspace, policy, tree, running, observed, fresh, .. } = &request;
@@ -179,12 +178,12 @@ impl Engine {
             return false;
         }
         self.plan_reclaimable(&mut lock(&self.state));
-        self.work_came();
+        self.notify_work();
         true
     }
 
-    /// Whether a plan fits what the store is by now. While its policy was asked flushes and groups
-    /// may have been installed and other compactions begun.
+    /// Whether a plan fits what the store is. While its policy was asked flushes and groups
+    /// may have been installed and other compactions started.
     fn still_fits(&self, state: &State, request: &PlanRequest, plan: &Plan) -> bool {
         let id = request.keyspace.id;
         let Some(keyspace) = self.keyspaces.load().get(&id).cloned() else { return false };
@@ -225,7 +224,7 @@ impl Engine {
             number,
             keyspace: id,
             planner,
-            untold: observed,
+            unreported: observed,
             several: plan.groups.len() > 1,
             waiting: plan.groups.clone(),
             open: plan.groups,
@@ -235,7 +234,7 @@ impl Engine {
         number
     }
 
-    /// How a sealed memtable is cut into the tables of its run.
+    /// Plans the tables of a sealed memtable's run.
     pub(crate) fn plan_flush(&self, id: KeyspaceId, memtable: &Memtable) -> FlushPlan {
         let Some(keyspace) = self.keyspaces.load().get(&id).cloned() else {
             return FlushPlan::default();

@@ -1,11 +1,11 @@
 //! Ranges on demand: their size, and their compaction in slices.
 //!
-//! 1. A range that is to be compact waits in the state, with the last sequence that is part of it.
+//! 1. A requested range waits in the state, with the last sequence that is part of it.
 //! 2. Slice by slice (`terrane_policy::slices`) it becomes part of the bottom run: each a compaction of
 //!    its own, that takes effect alone and is there after a restart.
 //! 3. Policies continue meanwhile. After a slice the keyspace's policy is asked first; then it is the
-//!    range's turn, whatever the policy began. Where a compaction that runs is in its way, no other
-//!    of the keyspace begins before it: so neither puts the other off for ever.
+//!    range's turn, whatever the policy started. Where a compaction that runs is in its way, no other
+//!    of the keyspace starts before it: so neither puts the other off for ever.
 //! 4. A policy may undo what each slice does, such as by moving a table below the bottom run. After several times
 //!    the slices that the keyspace's bytes should need, the policy is not called before the range has ended.
 
@@ -58,8 +58,7 @@ impl Engine {
         tree.approximate_size(range)
     }
 
-    /// Has a range made compact, with what was written through that sequence; returns the number of
-    /// the request.
+    /// Requests a compact range, including writes through that sequence. Returns the number of the request.
     pub(crate) fn request_range(&self, id: KeyspaceId, range: Range, through: Seq) -> Result<u64> {
         let mut state = self.open_state()?;
         state.failed = None;
@@ -79,10 +78,10 @@ impl Engine {
             end: None,
             target_file_bytes,
             yields: slices.saturating_mul(YIELDS_PER_SLICE).saturating_add(YIELDS),
-            stage: Stage::Waits,
+            stage: Stage::Queued,
         });
         drop(state);
-        self.work_came();
+        self.notify_work();
         Ok(number)
     }
 
@@ -91,11 +90,11 @@ impl Engine {
         lock(&self.state).planner.ranges.has_ended(number)
     }
 
-    /// Takes a request back: no further slice begins. Says why it was refused, if it was.
+    /// Takes a request back: no further slice starts. Says why it was refused, if it was.
     pub(crate) fn take_back_range(&self, number: u64) -> Result<()> {
         let taken = lock(&self.state).planner.ranges.take_back(number);
         // Its keyspace's policy may have waited for it.
-        self.work_came();
+        self.notify_work();
         taken
     }
 
@@ -103,7 +102,7 @@ impl Engine {
     pub(crate) fn next_range(&self, state: &mut State) -> Option<Seeking> {
         let request = state.planner.next_range()?;
         let tree = self.keyspaces.load().get(&request.keyspace)?.super_version.load().tree.clone();
-        request.stage = Stage::Sought;
+        request.stage = Stage::Planning;
         Some(Seeking {
             number: request.number,
             keyspace: request.keyspace,
@@ -117,7 +116,7 @@ impl Engine {
         })
     }
 
-    /// Finds the next slice of a range, with no lock held, and begins its compaction.
+    /// Finds the next slice of a range, with no lock held, and starts its compaction.
     pub(crate) fn slice(&self, seeking: Seeking) {
         let Seeking { number, keyspace: id, range, tree, target_file_bytes, .. } = seeking;
         let next = next_slice(
@@ -151,17 +150,17 @@ impl Engine {
         let (stage, end) = match validate(now.shape(), &running, &compaction) {
             Ok(()) => {
                 let begun = self.begin(&mut state, id, compaction, None, Observed::default());
-                (Stage::Runs(begun), end)
+                (Stage::Running(begun), end)
             }
             Err(_) if !running.compactions.is_empty() => (Stage::Blocked, seeking.end),
-            Err(_) if !Arc::ptr_eq(&now, &tree) => (Stage::Turn, seeking.end),
+            Err(_) if !Arc::ptr_eq(&now, &tree) => (Stage::Ready, seeking.end),
             Err(refusal) => {
                 let why = Error::invalid("range", "a range that can be compacted", refusal);
-                (Stage::Refused(why), None)
+                (Stage::Failed(why), None)
             }
         };
         if let Some(request) = state.planner.ranges.find(number) {
-            if matches!(stage, Stage::Runs(_)) {
+            if matches!(stage, Stage::Running(_)) {
                 request.yields = request.yields.saturating_sub(1);
             }
             (request.stage, request.end) = (stage, end);

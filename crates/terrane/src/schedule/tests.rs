@@ -1,5 +1,5 @@
-//! What changes while a policy is asked, or the next slice of a range is sought; changes of levels
-//! (`levels`); and which job is next (`order`).
+//! Changes while a policy is asked or the next slice of a range is sought; changes of levels (`levels`);
+//! the order of jobs (`order`).
 
 mod levels;
 mod order;
@@ -34,7 +34,7 @@ impl Executor for Idle {
     fn stop(&self, _: &Arc<Engine>) {}
 }
 
-/// What its policies were given: workers, and point reads.
+/// Workers and point reads given to its policies.
 type Given = Arc<Mutex<Vec<(usize, u64)>>>;
 
 /// Merges all of level 0 into a new run of level 1.
@@ -102,12 +102,12 @@ fn ask(db: &Db) -> PlanRequest {
     engine.next_plan_request(&mut lock(&engine.state), false).expect("a policy is to be asked")
 }
 
-/// Compactions that have begun and not ended.
+/// Compactions that have started and not ended.
 fn running(db: &Db) -> usize {
     lock(&db.engine().state).planner.compactions.len()
 }
 
-/// Begins the merge of everything into level 1, which no policy asked for.
+/// Starts the merge of everything into level 1, which no policy asked for.
 fn begin_other(db: &Db) -> u64 {
     let (engine, id) = (db.engine(), db.default_keyspace().id());
     let inputs = tables(db).into_iter().map(|(_, table)| table).collect();
@@ -133,7 +133,7 @@ fn a_plan_begins_though_the_tree_has_changed_if_it_still_fits() {
 }
 
 #[test]
-fn a_plan_is_dropped_if_its_tables_are_taken_or_its_policy_is_replaced_meanwhile() {
+fn a_plan_is_dropped_if_its_tables_or_its_policy_are_replaced() {
     let (db, _) = open();
     flush(&db, 1);
     flush(&db, 2);
@@ -178,7 +178,7 @@ fn a_plans_new_runs_have_names_that_no_other_run_has() {
 }
 
 #[test]
-fn a_compaction_that_begins_has_a_number_and_is_recorded_if_it_has_several_groups() {
+fn a_starting_compaction_has_a_number_and_is_recorded_if_long() {
     let (db, _) = open();
     let (engine, id) = (db.engine(), db.default_keyspace().id());
     let run = engine.ids.next() + 100;
@@ -199,7 +199,7 @@ fn a_compaction_that_begins_has_a_number_and_is_recorded_if_it_has_several_group
     assert_eq!((recorded, state.planner.begun), (vec![(one, false), (two, true)], 2));
 }
 
-/// Notes whether it is told of its tables' keys, of which it wants histograms or prefixes.
+/// Records whether it gets the histograms or prefixes of its tables that it wants.
 struct Reads {
     histograms: bool,
     prefixes: bool,
@@ -227,7 +227,7 @@ impl Policy for Reads {
 }
 
 #[test]
-fn a_policy_that_reads_histograms_or_prefixes_is_told_of_its_tables_keys_and_no_other() {
+fn only_policies_that_read_histograms_or_prefixes_get_them() {
     for (histograms, prefixes) in [(false, false), (true, false), (false, true), (true, true)] {
         let told = Arc::new(Mutex::new(Vec::new()));
         let by_policy = told.clone();
@@ -251,15 +251,15 @@ fn stage_of(db: &Db, number: u64) -> &'static str {
     let request = state.planner.ranges.0.iter().find(|request| request.number == number);
     match request.map(|request| &request.stage) {
         None => "ended",
-        Some(Stage::Turn) => "turn",
+        Some(Stage::Ready) => "turn",
         Some(Stage::Blocked) => "blocked",
-        Some(Stage::Runs(_)) => "runs",
+        Some(Stage::Running(_)) => "runs",
         Some(_) => "another",
     }
 }
 
 #[test]
-fn a_slice_is_sought_again_if_its_tables_are_gone_and_waits_for_those_that_are_taken() {
+fn a_slice_is_planned_again_if_its_tables_are_gone_or_taken() {
     let (db, _) = open();
     flush(&db, 1);
     flush(&db, 2);
@@ -292,7 +292,7 @@ fn a_range_that_is_refused_has_ended_and_says_why() {
     let engine = db.engine();
     assert!(!engine.range_ended(number));
     let why = Error::invalid("range", "a range that can be compacted", "a test");
-    let set = |request: &mut RangeRequest| request.stage = Stage::Refused(why.clone());
+    let set = |request: &mut RangeRequest| request.stage = Stage::Failed(why.clone());
     lock(&engine.state).planner.ranges.0.iter_mut().for_each(set);
     assert!(engine.range_ended(number));
     assert!(matches!(
@@ -321,7 +321,7 @@ fn work_may_wait_until_every_kind_of_job_was_looked_for() {
 }
 
 #[test]
-fn a_flush_is_told_from_light_jobs_and_through_which_sequence_all_is_flushed() {
+fn a_flush_is_distinguished_from_light_jobs_with_its_sequence() {
     let (db, _) = open();
     let (engine, rows) = (db.engine(), db.default_keyspace());
     let sealed = [1, 2].map(|key: u8| {
@@ -344,8 +344,8 @@ fn a_flush_is_told_from_light_jobs_and_through_which_sequence_all_is_flushed() {
     assert!(!removal.is_flush() && removal.is_light());
 }
 
-/// Merges each table of level 0 into level 1 by itself; notes whether a group was the last, and the point
-/// reads that it was told of.
+/// Merges each table of level 0 into level 1 by itself; records whether a group was the last, and the
+/// point reads that it was given.
 struct OneByOne(Arc<Mutex<Vec<(bool, u64)>>>);
 
 impl Policy for OneByOne {
@@ -373,7 +373,7 @@ impl Policy for OneByOne {
 }
 
 #[test]
-fn a_policy_is_told_once_of_reads_and_with_which_group_its_compaction_ends() {
+fn a_policy_gets_reads_once_and_learns_its_last_group() {
     let told = Arc::new(Mutex::new(Vec::new()));
     let for_policy = told.clone();
     let db = open_with(move || Box::new(OneByOne(for_policy.clone())));

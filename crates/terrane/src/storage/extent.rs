@@ -1,14 +1,14 @@
 //! Extents: where the bytes of a file are in a backing file.
 
-/// The allocation unit, in bytes: extents begin and end at multiples of it.
+/// The allocation unit, in bytes: extents start and end at multiples of it.
 pub const UNIT: u64 = 4096;
 
 /// A contiguous range of a backing file, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Extent {
-    /// Where it begins.
+    /// Offset of the first byte.
     pub offset: u64,
-    /// How long it is; not 0.
+    /// Length in bytes; not 0.
     pub len: u64,
 }
 
@@ -22,7 +22,7 @@ impl Extent {
         Some(extent)
     }
 
-    /// Where it ends.
+    /// Returns the offset after the last byte.
     #[must_use]
     pub fn end(self) -> u64 {
         self.offset + self.len

@@ -26,7 +26,7 @@
 //! ```
 //!
 //! **No record is lost silently.** When a record is durable, the *witness* is set to the number of
-//! records; the sync of the next record, or of closing the store, makes the witness durable, too. A
+//! records; the sync of the next record, or of closing the store, makes the witness durable. A
 //! manifest with fewer records than its witness counts has lost some, even if it looks like one that
 //! ends there.
 //!
@@ -89,12 +89,12 @@ impl ManifestId {
     }
 }
 
-/// What a generation inherits from the previous one.
+/// State that a generation inherits from the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inherited {
     /// The store's format, including features that this release may not know.
     pub format: Format,
-    /// How many commits the store had made.
+    /// Number of commits that the store had made.
     pub commits: u64,
     /// The closing claim: batches through this sequence number were durable when the store was closed.
     pub synced: Seq,
@@ -259,12 +259,12 @@ impl Manifest {
         self.id.generation
     }
 
-    /// How many commits the store has made, in all generations.
+    /// Returns the number of commits in all generations.
     pub(crate) fn commits(&self) -> u64 {
         self.inherited.commits.saturating_add(self.index)
     }
 
-    /// What the next generation inherits.
+    /// Returns the state that the next generation inherits.
     pub(crate) fn for_next_generation(&self) -> Inherited {
         Inherited { commits: self.commits(), ..self.inherited }
     }

@@ -70,13 +70,13 @@ use std::sync::Arc;
 /// Identifies a file of the store. Numbers are never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 pub struct FileId {
-    /// What the file holds.
+    /// Content of the file.
     pub kind: FileKind,
     /// Its number.
     pub number: u64,
 }
 
-/// What a numbered file holds.
+/// Content of a numbered file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileKind {
@@ -135,7 +135,7 @@ pub struct Commit<'a> {
     pub snapshot: &'a dyn Fn() -> Vec<u8>,
 }
 
-/// What the manifest held when the storage was opened.
+/// State in the manifest when the storage was opened.
 #[derive(Debug, Default)]
 pub struct Recovered {
     /// A snapshot, then the edits after it, in order.
@@ -158,7 +158,7 @@ pub struct Orphan {
     pub kept: bool,
 }
 
-/// How much space a storage takes.
+/// Space of a storage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Space {
     /// Bytes that all files take on disk, including obsolete files and preallocated logs.
@@ -174,7 +174,7 @@ pub struct Space {
 /// the edit that dropped it is durable *and* `remove` was called. Files that no commit named are gone
 /// after [`Storage::resume`], except those that [`Storage::orphans`] reports as kept.
 pub trait Storage: Send + Sync {
-    /// Where the store is, for messages.
+    /// Returns the place of the store, for messages.
     fn name(&self) -> String;
     /// Whether the storage is read-only: every change is refused, and nothing is repaired or cleaned
     /// up.
@@ -183,7 +183,7 @@ pub trait Storage: Send + Sync {
     }
     /// The id of the store that [`Storage::recover`] found, or else of the one to be created here.
     fn id(&self) -> StoreId;
-    /// How many commits the store has made, as far as the manifest tells.
+    /// Returns the number of commits that the manifest knows of.
     fn commits(&self) -> u64;
     /// Reads the manifest without changing anything; `None` if there is no store here yet. Called
     /// once, before anything else.

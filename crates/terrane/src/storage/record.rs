@@ -61,7 +61,7 @@ impl Record<'_> {
     }
 }
 
-/// Why a record cannot be decoded.
+/// Reason why a record cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unread {
     /// The bytes are not a record.
@@ -128,7 +128,7 @@ fn take_id(d: &mut Decoder<'_>, unknown: &mut Option<u8>) -> Option<FileId> {
 pub(crate) struct Replayed {
     /// The live files after the last record.
     pub(crate) live: VecMap<FileId, Placement>,
-    /// How many files were live after the first record.
+    /// Number of live files after the first record.
     pub(crate) live_at_first: usize,
     /// The engine's snapshot and edits.
     pub(crate) edits: Vec<Vec<u8>>,

@@ -30,7 +30,7 @@ use std::sync::Arc;
 /// Bytes that a search reads at a time.
 const WINDOW: u64 = 1 << 20;
 
-/// What is left of a store.
+/// Remains of a store.
 #[derive(Default)]
 pub struct Remains {
     /// The engine's edits, a snapshot first; empty if no manifest can be read.
@@ -45,7 +45,7 @@ pub struct Remains {
     pub files: Vec<(FileId, Arc<dyn File>)>,
     /// Salts that checksums may have: that of the store, and those of its tables.
     pub salts: Vec<u64>,
-    /// What was wrong, one sentence each.
+    /// Damage, a sentence each.
     pub notes: Vec<String>,
     /// Whether anything found belongs to a store.
     is_store: bool,
@@ -171,7 +171,7 @@ impl Remains {
         !self.is_store && self.edits.is_empty() && self.files.is_empty()
     }
 
-    /// What could not be read so far, a sentence for each raw file.
+    /// Returns the failed reads so far, a sentence for each raw file.
     #[must_use]
     pub fn unreadable(&self) -> Vec<String> {
         self.unreadable.notes()
@@ -187,7 +187,7 @@ impl Remains {
         }
     }
 
-    /// Marks the manifest as incomplete if a table was begun after a commit that it does not have.
+    /// Marks the manifest as incomplete if a table was started after a commit that it does not have.
     fn compare_commits(&mut self, manifest: &str, records: &SalvagedRecords) {
         let tables = self.files.iter().filter(|(id, _)| id.kind == FileKind::Table);
         let unnamed = tables.filter(|(id, _)| !self.named.contains_key(id));
@@ -296,7 +296,7 @@ fn find_tables(backing: &Arc<dyn File>, len: u64, remains: &mut Remains) -> Resu
     let magic = MAGIC_BYTES;
     let mut base = RESERVED;
     loop {
-        // No magic begins in a hole, since its first byte is not zero.
+        // No magic starts in a hole, since its first byte is not zero.
         base = backing.next_data(base)?.max(base);
         if base >= len {
             break;

@@ -2,7 +2,7 @@
 //! power is cut, or a fault injected, at every operation in turn; then the store is opened again, must
 //! have everything it acknowledged, and the program continues.
 
-mod told;
+mod reported;
 
 use super::vfs::fault::{Fault, Random, SECTORS, Survivors};
 use super::vfs::{FaultVfs, MemoryVfs, Vfs};
@@ -40,7 +40,7 @@ fn open(kind: Kind, vfs: &FaultVfs) -> Box<dyn Storage> {
     }
 }
 
-/// What went wrong: an error of the storage, or a guarantee that it broke.
+/// A failure: an error of the storage, or a broken guarantee.
 enum Failure {
     Storage(Error),
     Broken(String),
@@ -175,7 +175,7 @@ impl Program {
                 Ok(())
             }
             Err(e) => {
-                // As an engine would; this may fail, too.
+                // As an engine would; this may fail.
                 let _ = self.storage.remove(id);
                 Err(e.into())
             }

@@ -1,4 +1,4 @@
-//! What threads share memory by: the locks and atomics of [`terrane_table::sync`], a pointer that is
+//! Shared memory of threads: the locks and atomics of [`terrane_table::sync`], a pointer that is
 //! swapped, and the threads.
 //!
 //! A product build has those of the standard library, `arc-swap` and `rayon` (`native`). A build

@@ -20,13 +20,13 @@ mod threads {
     pub(crate) struct Pool(rayon::ThreadPool);
 
     impl Pool {
-        /// So many threads; `None` if the system gives none.
+        /// Starts `threads` threads, or returns `None` if none can be spawned.
         pub fn new(threads: usize) -> Option<Self> {
             let named = rayon::ThreadPoolBuilder::new().thread_name(|i| format!("terrane-{i}"));
             named.num_threads(threads).build().ok().map(Pool)
         }
 
-        /// Which of a pool's threads this is, if it is one.
+        /// Returns the number of the current thread in its pool, if it is of one.
         pub fn thread() -> Option<usize> {
             rayon::current_thread_index()
         }

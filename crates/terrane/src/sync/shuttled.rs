@@ -1,5 +1,5 @@
 //! Under shuttle: each use of a lock, an atomic or a swapped pointer may be where another thread
-//! goes on.
+//! continues.
 
 pub(crate) use super::locked::ArcSwap;
 pub(crate) use shuttle::sync::{Condvar, RwLock};

@@ -8,7 +8,7 @@ use self::Unread::Malformed;
 use crate::codec::Decoder;
 use crate::keyspace::KeyspaceId;
 
-/// Why a change cannot be read.
+/// Reason why a change cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unread {
     /// Its bytes are none that a release writes.

@@ -1,4 +1,4 @@
-//! What numbers an edit may give: far below where counting on would overflow.
+//! Bounds of the numbers in an edit: far below where counting on would overflow.
 //!
 //! Each number that a store draws is one more than another, so none that it writes comes near these
 //! bounds in any time there is. One that does was not written by it, and is damage.
@@ -52,7 +52,8 @@ mod tests {
         TableId, TableInfo,
     };
 
-    /// Of a store with one keyspace and log 1: every change with a number in it, which is `n`.
+    /// Returns changes of a store with one keyspace and log 1, every kind with a number among them;
+    /// the number is `n`.
     fn naming(n: u64) -> Vec<Change> {
         let keyspace = KeyspaceId(0);
         let table = |run, id, last_seq| Change::AddTable {

@@ -63,7 +63,7 @@ pub enum Change {
         keyspace: KeyspaceId,
         /// The compaction.
         number: u64,
-        /// What is left of it.
+        /// Remaining groups.
         plan: Compaction,
     },
     /// A level of the shape is added or dropped.
@@ -93,7 +93,7 @@ pub enum Change {
     RetireLogs {
         /// Logs with smaller numbers go.
         below: u64,
-        /// The sequence with which the oldest live log begins.
+        /// The sequence with which the oldest live log starts.
         next: Seq,
     },
     /// Recovery has discarded what follows `through` in a live log.
@@ -105,9 +105,9 @@ pub enum Change {
     },
     /// The store has these features from now on, besides those that it has.
     Features(Features),
-    /// What is left of discarded records is kept.
+    /// Keeps the rest of discarded records.
     Quarantine(Quarantine),
-    /// What was kept there goes.
+    /// Drops a quarantine.
     DropQuarantine {
         /// The number of the log file that holds it.
         file: u64,
@@ -124,14 +124,14 @@ pub struct Features {
     pub optional: u64,
 }
 
-/// What is left of records that recovery discarded, kept until the owner has it removed.
+/// Records discarded by recovery, kept until the owner removes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quarantine {
     /// The number of the log file that holds it.
     pub file: u64,
     /// The log it was in.
     pub log: LogId,
-    /// Where in that log it began, in bytes.
+    /// Offset in that log, in bytes.
     pub offset: u64,
     /// Its length, in bytes.
     pub bytes: u64,

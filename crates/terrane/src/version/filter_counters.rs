@@ -1,4 +1,4 @@
-//! What filters said in point reads, by level.
+//! Filter outcomes of point reads, by level.
 //!
 //! Each filter that is asked costs one relaxed addition, to the count of its level and what it said.
 
@@ -17,14 +17,14 @@ struct Level {
 /// Counts of one keyspace.
 pub struct FilterCounters([Level; MAX_LEVELS]);
 
-/// What the filters of a level said.
+/// Filter outcomes of a level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FilterCounts {
     /// Filters that were asked.
     pub lookups: u64,
-    /// Of those, filters that did not rule the key out.
+    /// Filters among those that did not rule the key out.
     pub passes: u64,
-    /// Of those, filters of tables without a version of the key that the reader sees.
+    /// Filters among those whose table had no version of the key visible to the reader.
     pub false_positives: u64,
 }
 

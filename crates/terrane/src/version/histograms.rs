@@ -1,4 +1,4 @@
-//! What a tree's tables say of their keys, for policies that read it: histograms and sets of prefixes.
+//! Histograms and prefix sets of a tree's tables, for policies that read them.
 
 use super::Tree;
 use std::sync::Arc;

@@ -26,7 +26,7 @@ impl Ids {
         self.0.load(Ordering::Acquire)
     }
 
-    /// Gives no number below `next` any more.
+    /// Gives no number below `next`.
     pub fn skip_to(&self, next: u64) {
         self.0.fetch_max(next, Ordering::AcqRel);
     }

@@ -94,7 +94,7 @@ fn split(d: &mut Body<'_>) -> Result<Option<PrefixSplit>, Unread> {
     Ok(rule.map(|rule| PrefixSplit { rule, least_bytes }))
 }
 
-/// The filter bits of so many thousandths.
+/// Returns the filter bits of `thousandths`.
 pub(super) fn filter_bits(thousandths: u64) -> Result<FilterBits, Unread> {
     let fits = u32::try_from(thousandths).ok().map(FilterBits::from_thousandths);
     fits.filter(|bits| u64::from(bits.thousandths()) == thousandths).ok_or(Unread::Malformed)

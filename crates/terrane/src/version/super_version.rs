@@ -1,10 +1,10 @@
-//! What readers of a keyspace hold.
+//! State that readers of a keyspace hold.
 
 use super::Tree;
 use crate::memtable::Memtable;
 use std::sync::Arc;
 
-/// What a reader of one keyspace holds: memtables and the tree, immutable but for the active
+/// State that a reader of one keyspace holds: memtables and the tree, immutable but for the active
 /// memtable, which only grows.
 pub(crate) struct SuperVersion {
     /// Takes the writes.

@@ -1,7 +1,7 @@
 //! One keyspace's shape with its tables, which are opened as they are used: what readers hold.
 //!
 //! A tree is immutable; an edit makes the next one, which shares every table that stays. A table's
-//! file becomes obsolete when the edit that dropped it is durable and no tree holds it any more: the
+//! file becomes obsolete when the edit that dropped it is durable and no tree holds it: the
 //! last holder adds it to the [`ObsoleteFiles`], from which the engine makes removal jobs.
 
 use super::FilterCounters;
@@ -22,7 +22,7 @@ use terrane_policy::{
 };
 use terrane_table::read::{Range, ReadTracer};
 
-/// A file that nothing holds any more.
+/// A file that nothing holds.
 pub struct ObsoleteFile {
     file: FileId,
     /// The table in it, if there was one that has not left the cache, and others like it.
@@ -30,7 +30,7 @@ pub struct ObsoleteFile {
 }
 
 impl ObsoleteFile {
-    /// The file, which is to be removed; blocks of it leave the cache, and its handle is closed.
+    /// The file to remove; its blocks leave the cache, and its handle is closed.
     pub fn clear(&mut self, cache: &BlockCache) -> FileId {
         cache.remove(self.tables.iter().map(|table| table.info().id).collect());
         self.tables.clear();
@@ -38,7 +38,7 @@ impl ObsoleteFile {
     }
 }
 
-/// Files that nothing holds any more, waiting to be removed.
+/// Files that nothing holds, waiting to be removed.
 #[derive(Default)]
 pub struct ObsoleteFiles {
     files: Mutex<Vec<ObsoleteFile>>,
@@ -75,7 +75,7 @@ impl ObsoleteFiles {
         failed.into_iter().for_each(|file| self.lay_down(file));
     }
 
-    /// How many files there are.
+    /// Returns the number of files.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn count(&self) -> usize {
         lock(&self.files).len()
@@ -153,7 +153,7 @@ pub struct Tree {
     shape: Arc<Shape>,
     /// Runs newest first, over all levels.
     runs: Vec<LiveRun>,
-    /// Of level 0, once a policy that stalls by it was asked.
+    /// Depth of level 0, once a policy that stalls by it was asked.
     level0_depth: OnceLock<usize>,
     /// Bytes that wait to be compacted.
     #[cfg(not(target_arch = "wasm32"))]
@@ -207,7 +207,7 @@ impl Tree {
         2 * self.level0_runs() >= l0_stop_trigger
     }
 
-    /// What level 0 has of that by which writes wait under this policy. The depth is found once a tree.
+    /// Returns the level-0 count that stalls writes under this policy. The depth is found once a tree.
     pub fn level0_waiting(&self, policy: &dyn Policy) -> usize {
         if !policy.stalls_by_depth() {
             return self.level0_runs();

@@ -27,7 +27,7 @@ pub struct LogRecord {
 }
 
 impl LogRecord {
-    /// What names it.
+    /// Returns its id.
     #[must_use]
     pub fn id(&self) -> LogId {
         LogId { number: self.number, salt: self.salt }
@@ -41,7 +41,7 @@ pub struct KeyspaceRecord {
     pub name: String,
     /// Its policy options, as JSON.
     pub policy: String,
-    /// What the policy remembers, in its own encoding.
+    /// State of the policy, in its own encoding.
     pub policy_state: Vec<u8>,
     /// Every entry up to this sequence is in tables.
     pub flushed: Seq,
@@ -62,11 +62,11 @@ pub struct VersionSet {
     pub remaining: VecMap<u64, (KeyspaceId, Arc<Compaction>)>,
     /// The live logs, oldest first.
     pub logs: Vec<LogRecord>,
-    /// The sequence with which the oldest live log begins.
+    /// The sequence with which the oldest live log starts.
     pub log_start: Seq,
     /// The features that edits gave the store.
     pub features: Features,
-    /// What recovery has discarded, the oldest first.
+    /// Records discarded by recovery, oldest first.
     pub quarantine: Vec<Quarantine>,
 }
 
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_a_compaction_goes_when_it_ends_or_its_keyspace_is_dropped() {
+    fn the_rest_of_a_compaction_is_dropped_with_it_or_its_keyspace() {
         let mut version_set = built();
         let mut apply = |changes: Vec<Change>| {
             version_set.apply(&Edit { changes }).unwrap();

@@ -1,9 +1,9 @@
 //! Syncs of the log: what of it is durable, and why it takes no more.
 //!
 //! 1. Whoever syncs notes under the writer's lock which files were appended to and how far, and
-//!    syncs them without that lock, oldest first: writes go on meanwhile.
+//!    syncs them without that lock, oldest first: writes continue meanwhile.
 //! 2. Syncs take turns. A file system may report a lost write to one of two syncs that run at once and
-//!    let the other succeed; so none is believed that began during one that failed.
+//!    let the other succeed; so none is believed that started during one that failed.
 //! 3. A failed append or sync leaves the log in an unknown state, so the log is poisoned.
 
 use crate::entry::Seq;
@@ -14,7 +14,7 @@ use crate::sync::lock;
 use crate::sync::{ArcSwap, Mutex};
 use std::sync::Arc;
 
-/// What was appended and may not be durable yet.
+/// Records that were appended and may not be durable yet.
 pub(crate) struct Appended {
     /// The files, the oldest log first.
     pub files: Vec<Arc<dyn File>>,
@@ -84,7 +84,7 @@ impl LogSync {
         }
     }
 
-    /// Refuses to go on after a failed append or sync.
+    /// Refuses to continue after a failed append or sync.
     pub fn usable(&self) -> Result<()> {
         match self.poisoned.load().as_ref() {
             Some(cause) => Err(Error::poisoned(cause)),

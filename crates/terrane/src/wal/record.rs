@@ -169,7 +169,7 @@ impl Header {
     }
 }
 
-/// Why there is no record at an offset, as the text after "found".
+/// Reason why there is no record at an offset, as the text after "found".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Invalid {
     #[error("the end of the file")]
@@ -232,7 +232,7 @@ impl Search {
                     return Ok(Some(found));
                 }
                 Err(Invalid::End) => return Ok(None),
-                // No record begins with zeros, of which there may be many.
+                // No record starts with zeros, of which there may be many.
                 Err(Invalid::Nothing) => {
                     self.at_boundary = false;
                     let next = log.skip_zeros(offset + ALIGNMENT)?;
@@ -253,14 +253,14 @@ impl Search {
 /// A valid record that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Where the record starts, in bytes.
+    /// Offset of the record, in bytes.
     pub offset: u64,
     /// Its header.
     pub header: Header,
 }
 
 impl Found {
-    /// Where the record ends, padding included.
+    /// Returns the end of the record, padding included.
     #[must_use]
     pub fn end(&self) -> u64 {
         self.offset + record_bytes(self.header.payload_bytes)

@@ -4,7 +4,7 @@
 //!
 //! 1. The next sequence expected is `start`. Visit the logs in the order of their numbers.
 //! 2. In each, read records from the start. A record is *accepted* if both checksums match and it
-//!    begins with the expected sequence; its batches are applied, and the next sequence is expected.
+//!    starts with the expected sequence; its batches are applied, and the next sequence is expected.
 //! 3. The first record that is not accepted ends that log. The next log may still continue: this is
 //!    how a full log ends.
 //! 4. Search the rest of each log for valid records, at every offset where one may start (see
@@ -75,7 +75,7 @@ pub struct Replayed {
 /// The result of replaying one log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplayedLog {
-    /// Where the applied records end.
+    /// End of the applied records.
     pub end: u64,
     /// Bytes from there on of records, whole or in part, that were not applied.
     pub discarded_bytes: u64,
@@ -173,23 +173,23 @@ pub fn write_again(id: LogId, file: &dyn File, found: ReplayedLog, claim: Seq) -
     file.sync()
 }
 
-/// Where a log's accepted records end.
+/// End of a log's accepted records.
 struct End {
     file: Arc<dyn File>,
     offset: u64,
-    /// Why the next record is not accepted.
+    /// Reason why the next record is not accepted.
     stop: Stop,
     /// Whether there are valid records at or after the end.
     more: bool,
 }
 
-/// Why a record is not accepted.
+/// Reason why a record is not accepted.
 enum Stop {
     /// The log ends here, according to the manifest.
     Ended,
     /// There is no valid record.
     Invalid(Invalid),
-    /// It begins with another sequence number.
+    /// It starts with another sequence number.
     Other(Seq),
 }
 

@@ -78,7 +78,7 @@ impl LogWriter {
         &self.file
     }
 
-    /// What the file was written through, if it is mapped.
+    /// Returns the mapping that the file was written through, if any.
     #[cfg(not(target_arch = "wasm32"))]
     #[must_use]
     pub fn into_mapped(self) -> Option<Box<dyn MappedFile>> {
@@ -142,9 +142,9 @@ impl LogWriter {
         self.put(record_bytes(payload))
     }
 
-    /// Appends a claim that batches through `synced` are durable, so that damage to them is told from a
-    /// crash. The next record will start with `next`. Room for one claim is reserved at the end: a claim
-    /// that does not cover all batches is skipped if it would use that room.
+    /// Appends a claim that batches through `synced` are durable, so that damage to them does not look
+    /// like a crash. The next record will start with `next`. Room for one claim is reserved at the end: a
+    /// claim that does not cover all batches is skipped if it would use that room.
     ///
     /// # Errors
     /// I/O failures.

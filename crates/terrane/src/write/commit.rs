@@ -12,7 +12,7 @@
 //! is acknowledged after it until the store is reopened.
 
 use super::CatchUp;
-use super::stall::StallTold;
+use super::stall::StallGuard;
 use crate::batch::WriteBatch;
 use crate::engine::{Engine, Keyspaces, SealedLog, Wait, Writer};
 use crate::entry::{MAX_SEQ, Seq, Tag};
@@ -30,8 +30,8 @@ use std::sync::Arc;
 const REPLAY_BYTES_MAX: u64 = 4 << 20;
 
 impl Engine {
-    /// Writes a group of batches, none of them empty, as one atomic record, and returns the sequence of
-    /// the last one. Each has its own, in their order. During a stall background work is to `catch_up`.
+    /// Writes a group of batches, none of them empty, as one atomic record, and returns the sequence of the
+    /// last one. Each has its own, in their order. During a stall `catch_up` waits for background work.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Stalled`] if it cannot (nothing was written), an I/O failure (nothing is
@@ -71,7 +71,7 @@ impl Engine {
         let entries = batches.iter().map(|b| b.len() as u64).sum();
         self.counters.logged(bytes, entries, before..log_end);
         if durability == Durability::Sync {
-            // Under the lock: nothing becomes visible before an earlier write that is to be durable.
+            // Under the lock: nothing becomes visible before an earlier durable write.
             let appended = writer.appended(self.log_sync.synced());
             self.waits().time(Wait::Sync, || self.log_sync.sync(&appended))?;
         }
@@ -138,12 +138,12 @@ impl Engine {
                 return Ok((writer, keyspaces));
             }
             drop(writer);
-            let _told = StallTold::new(&self.jobs.events, Stall::Wal);
+            let _guard = StallGuard::new(&self.jobs.events, Stall::Wal);
             self.waits().time(Wait::Wal, || self.add_spare_log(log_file_bytes(bytes)))?;
         }
     }
 
-    /// Prepares a flush before the store is closed: writes go on in another log, so that the flush retires
+    /// Prepares a flush before the store is closed: writes continue in another log, so that the flush retires
     /// all that have records. Returns whether it is worth it: the next opening would replay them.
     ///
     /// # Errors
@@ -168,8 +168,8 @@ impl Engine {
         Ok(true)
     }
 
-    /// Closes the full log and goes on in a spare one; returns whether there is one with room for
-    /// a record of so many bytes.
+    /// Closes the full log and continues in a spare one. Returns whether there is one with room for a record
+    /// of `bytes`.
     fn rotate_log(&self, writer: &mut Writer, bytes: u64) -> Result<bool> {
         let mut state = self.open_state()?;
         if !state.logs.has_spare(bytes) {
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spare_log_is_wanted_once_when_more_than_half_of_the_log_is_full() {
+    fn a_spare_log_is_requested_once_when_half_of_the_log_is_full() {
         let put = |db: &Db| {
             let mut batch = WriteBatch::new();
             batch.put(&db.default_keyspace(), "key", vec![7; 100]).unwrap();

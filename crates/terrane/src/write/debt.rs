@@ -24,7 +24,7 @@ impl Tree {
 }
 
 impl Engine {
-    /// How near a tree's keyspace is to a stall by its debt, if there is a limit.
+    /// Returns the distance of a tree's keyspace from a stall by its debt, if there is a limit.
     pub(super) fn debt(&self, tree: &Tree) -> Option<(Stall, Backpressure)> {
         let room = Some(self.options.hard_pending_compaction_bytes).filter(|most| *most > 0)?;
         Some((Stall::CompactionBytes, Backpressure { filled: tree.pending_bytes(), room }))

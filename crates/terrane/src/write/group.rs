@@ -22,8 +22,8 @@ use std::sync::PoisonError;
 
 /// Bytes of batches beyond which a group takes no more.
 const GROUP_BYTES_MAX: usize = 1 << 20;
-/// How long a writer spins for a leader before it queues: rounds, after each of which it checks whether the
-/// leader is done, and spin-loop hints of a round. Some ten microseconds in all.
+/// Spinning of a writer before it queues: rounds, each of which checks whether the leader is done, and
+/// spin-loop hints of a round. Some ten microseconds in all.
 const SPIN_ROUNDS: u32 = 8;
 const SPINS_PER_ROUND: u32 = 64;
 
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn queued_writers_commit_together_and_each_gets_its_own_sequence() {
+    fn queued_writers_commit_together_with_a_sequence_each() {
         let (db, commits, leads) = (stalled(), GroupCommit::default(), AtomicUsize::new(0));
         let catch_up = || {
             let goes_on = || match leads.load(Ordering::Relaxed) {

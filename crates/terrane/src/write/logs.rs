@@ -10,14 +10,14 @@ use crate::wal::{LogId, LogWriter, erase};
 use std::sync::Arc;
 
 impl Engine {
-    /// Says that the log fills: a job is to make a spare one, so that no write waits for it.
+    /// Reports that the log fills: a job will make a spare one, so that no write waits for it.
     pub(crate) fn want_spare_log(&self) {
         if lock(&self.state).logs.want_spare() {
-            self.work_came();
+            self.notify_work();
         }
     }
 
-    /// Makes a spare log with room for a record of so many bytes, unless there is one.
+    /// Makes a spare log with room for a record of `bytes`, unless there is one.
     pub(crate) fn add_spare_log(&self, bytes: u64) -> Result<()> {
         let edits = self.lock_edits()?;
         let mut state = lock(&self.state);
@@ -41,7 +41,7 @@ impl Engine {
                 return Err(e);
             }
         };
-        // A volume's file begins with what was there before, which recovery would read as a record that
+        // A volume's file starts with what was there before, which recovery would read as a record that
         // a crash cut short. Where this fails, it says so, and no more.
         let _ = erase(&*file);
         let mut logs = vec![SpareLog { number, file_number: number, file, capacity }];
@@ -138,7 +138,7 @@ impl Engine {
         state.logs.retire(&unflushed, self, changes)
     }
 
-    /// What names log `number` of this store.
+    /// Returns the id of log `number` of this store.
     pub(crate) fn log_id(&self, number: u64) -> LogId {
         LogId { number, salt: self.storage.id().salt() }
     }

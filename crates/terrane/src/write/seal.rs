@@ -93,7 +93,7 @@ impl Engine {
         // A new flush is a new chance for work that failed.
         state.failed = None;
         self.jobs.obsolete_files.retry();
-        self.work_came();
+        self.notify_work();
         self.emit(|| Event::MemtableSealed { keyspace: id, bytes, through });
     }
 }

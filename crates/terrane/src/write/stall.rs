@@ -18,30 +18,30 @@ use crate::sync::lock;
 /// Returns when background work has made progress, or with the reason why it cannot.
 pub(crate) type CatchUp<'a> = dyn Fn() -> Result<()> + 'a;
 
-/// A stall that the listener was told of, and is told the end of when this is dropped.
-pub(super) struct StallTold<'a> {
+/// A reported stall. Dropping it reports the end.
+pub(super) struct StallGuard<'a> {
     events: &'a EventStream,
     reason: Stall,
     began: u64,
 }
 
-impl<'a> StallTold<'a> {
+impl<'a> StallGuard<'a> {
     pub fn new(events: &'a EventStream, reason: Stall) -> Self {
         events.emit(|| Event::Stalled { reason });
-        StallTold { events, reason, began: events.micros() }
+        StallGuard { events, reason, began: events.micros() }
     }
 }
 
-impl Drop for StallTold<'_> {
+impl Drop for StallGuard<'_> {
     fn drop(&mut self) {
-        let StallTold { events, reason, began } = *self;
+        let StallGuard { events, reason, began } = *self;
         let lasted_micros = events.micros().saturating_sub(began);
         events.emit(|| Event::StallEnded { reason, lasted_micros });
     }
 }
 
 impl Engine {
-    /// What stalls these batches, if anything does.
+    /// Returns the reason why these batches stall, if they do.
     ///
     /// # Errors
     /// A batch that names an unknown keyspace; a store that takes no writes.
@@ -77,20 +77,22 @@ impl Engine {
         Ok(None)
     }
 
-    /// Counts a stall, unless jobs cannot end it: one has failed. If it is not the one that was `told`,
-    /// reports it.
+    /// Counts a stall, and reports it unless `reported` has the same reason.
+    ///
+    /// # Errors
+    /// The error of a failed job: no job can end the stall.
     pub(super) fn begin_stall<'a>(
         &'a self,
         reason: Stall,
-        told: &mut Option<StallTold<'a>>,
+        reported: &mut Option<StallGuard<'a>>,
     ) -> Result<()> {
         match lock(&self.state).failed.take() {
             Some(cause) => Err(cause),
             None => {
-                if told.as_ref().is_none_or(|told| told.reason != reason) {
-                    // The end of the one comes before the beginning of the other.
-                    *told = None;
-                    *told = Some(StallTold::new(&self.jobs.events, reason));
+                if reported.as_ref().is_none_or(|guard| guard.reason != reason) {
+                    // The end of one is reported before the start of the other.
+                    *reported = None;
+                    *reported = Some(StallGuard::new(&self.jobs.events, reason));
                 }
                 self.counters.stalls.fetch_add(1, Ordering::Relaxed);
                 Ok(())
@@ -177,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_stall_by_the_runs_of_level_0_or_by_the_tables_over_one_key_as_the_policy_has_it() {
+    fn writes_stall_by_runs_or_by_tables_over_a_key_per_policy() {
         for (stalls_by_depth, keys) in [(false, &[1, 2][..]), (true, &[1, 2, 3, 1])] {
             let policy =
                 move |_: &str| Some(Box::new(Idles { stalls_by_depth }) as Box<dyn Policy>);
@@ -271,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_stall_by_compaction_debt_until_a_compaction_that_runs_has_paid_it() {
+    fn writes_stall_by_debt_until_a_running_compaction_pays_it() {
         let told = Arc::new(Mutex::new(Vec::new()));
         let events = told.clone();
         let listener: Listener = Arc::new(move |_, event: &Event| match event {

@@ -20,7 +20,7 @@ const STEP_BYTES: u64 = 16 << 10;
 /// Remembers what was paid for.
 #[derive(Default)]
 pub(crate) struct Throttle {
-    /// Of the bytes written to the store, those that have paid.
+    /// Bytes written to the store that have been paid for.
     paid: u64,
 }
 
@@ -33,7 +33,7 @@ impl Throttle {
         }
     }
 
-    /// Bytes that are to pay now: none before they are worth it.
+    /// Bytes that pay now: none before they are worth it.
     pub fn step(&mut self, engine: &Engine) -> u64 {
         let written = engine.bytes_written();
         if written < self.pays_at(engine) {
@@ -42,7 +42,7 @@ impl Throttle {
         written - std::mem::replace(&mut self.paid, written)
     }
 
-    /// How many bytes are to be written to the store for the next payment.
+    /// Returns the bytes written to the store at which the next payment is due.
     pub fn pays_at(&self, engine: &Engine) -> u64 {
         // With small memtables in small steps: many to a memtable.
         self.paid.saturating_add(STEP_BYTES.min(engine.options().memtable_bytes / 64))

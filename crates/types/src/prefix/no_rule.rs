@@ -1,7 +1,7 @@
 //! Without the feature `all` no policy has a rule. None can be made, so that nothing which follows from
 //! one is in the build.
 
-/// How much of a key is its prefix: there is no rule in this build.
+/// The rule of a key's prefix: there is none in this build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrefixRule {}
 

@@ -1,9 +1,9 @@
-//! How much of a key is its prefix.
+//! The rule of a key's prefix.
 
-/// How much of a key is its prefix.
+/// Part of a key that is its prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrefixRule {
-    /// The first so many bytes, or the whole of a shorter key.
+    /// The first bytes up to this length, or the whole of a shorter key.
     Length(u32),
     /// All through the first of these bytes, or the whole of a key without one.
     Delimiter(u8),

@@ -1,4 +1,4 @@
-//! What a shape, its levels, runs and tables say of themselves, and what plans say.
+//! Queries of a shape, its levels, runs and tables, and of plans.
 
 use super::{adding, shape, table};
 use crate::*;
@@ -40,7 +40,7 @@ fn the_deepest_level_is_the_last_with_a_table() {
 }
 
 #[test]
-fn tables_between_two_levels_are_those_from_the_first_to_above_the_second() {
+fn tables_between_two_levels_exclude_the_second() {
     let tree = tree();
     assert_eq!(ids(tree.between(0, 2)), [5, 4]);
     assert_eq!(ids(tree.between(1, 3)), [1, 2, 3]);
@@ -49,7 +49,7 @@ fn tables_between_two_levels_are_those_from_the_first_to_above_the_second() {
 }
 
 #[test]
-fn tables_are_found_by_id_once_each_newest_first_and_unknown_ids_are_skipped() {
+fn tables_are_found_by_id_newest_first_and_unknown_ids_skipped() {
     let tree = tree();
     let wanted = [3, 1, 4, 99, 5, 3].map(TableId);
     let found = tree.find(wanted.to_vec());
@@ -62,7 +62,7 @@ fn tables_are_found_by_id_once_each_newest_first_and_unknown_ids_are_skipped() {
 }
 
 #[test]
-fn tables_that_overlap_a_range_include_those_that_touch_its_ends() {
+fn tables_that_overlap_a_range_include_those_at_its_ends() {
     let tree = tree();
     let run = &tree.levels()[2].runs[0];
     let overlapping = |from: u8, to: u8| ids(run.overlapping(&[from], &[to]));
@@ -94,7 +94,7 @@ fn a_table_spans_its_first_and_last_key_and_those_between() {
 }
 
 #[test]
-fn the_key_range_of_tables_is_from_the_least_to_the_greatest_key_in_any_order() {
+fn the_key_range_of_tables_spans_the_least_to_the_greatest_key() {
     let (a, b, c) = (table(1, 10..=12), table(2, 4..=30), table(3, 20..=21));
     for tables in [[&a, &b, &c], [&c, &b, &a], [&b, &a, &c]] {
         assert_eq!(key_range(&tables), (&[4][..], &[30][..]));
@@ -119,7 +119,7 @@ fn shapes_with_other_tables_or_places_differ() {
 }
 
 #[test]
-fn of_two_tables_with_the_same_first_key_the_added_one_is_named_first() {
+fn of_two_tables_with_one_first_key_the_added_is_named_first() {
     let there = table(1, 7..=7);
     let added = table(2, 7..=9);
     let error = apply(&shape(&[(1, 1, &there)]), &adding(&[(1, 1, &added)])).unwrap_err();
@@ -139,7 +139,7 @@ fn a_place_is_above_deeper_levels_and_older_runs_of_its_own() {
 }
 
 #[test]
-fn sequential_groups_begin_when_all_that_have_begun_are_installed() {
+fn sequential_groups_start_when_all_started_are_installed() {
     assert!(Order::Sequential.lets_begin(3, 3));
     assert!(!Order::Sequential.lets_begin(2, 3));
     assert!(Order::Parallel.lets_begin(2, 3));
@@ -154,7 +154,7 @@ fn at_most_so_many_groups_run_at_once() {
 }
 
 #[test]
-fn a_histogram_counts_the_bytes_through_a_key_once_its_points_are_known() {
+fn a_histogram_counts_bytes_through_a_key_once_points_are_known() {
     let point = |key: u8, bytes| HistogramPoint { key: vec![key], bytes };
     let points = || Histogram::from(vec![point(10, 100), point(20, 250), point(30, 400)]);
     let known = points();
@@ -176,7 +176,7 @@ fn a_histogram_counts_the_bytes_through_a_key_once_its_points_are_known() {
 }
 
 #[test]
-fn the_depth_of_level_0_is_the_greatest_number_of_tables_over_one_key() {
+fn the_depth_of_level_0_is_the_most_tables_over_one_key() {
     for random in 0..200u64 {
         let mut tables = Vec::new();
         for run in 1..=random % 7 {

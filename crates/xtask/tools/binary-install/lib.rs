@@ -1,4 +1,4 @@
-//! Where wasm-pack looks for programs. It downloads none: with `--mode no-install` it takes those that
+//! Lookup of programs for wasm-pack. It downloads none: with `--mode no-install` it takes those that
 //! are on `PATH`.
 
 use anyhow::{Result, ensure};

@@ -3,10 +3,10 @@
 use serde::de::DeserializeOwned;
 use std::io::{Error, ErrorKind};
 
-/// What sends no request, and how it would be set up.
+/// A client that sends no request, and its builder.
 pub struct Client;
 
-/// How a client is set up.
+/// Builder of a client.
 #[must_use]
 pub fn builder() -> Client {
     Client
@@ -19,7 +19,7 @@ impl Client {
         self
     }
 
-    /// Has no name.
+    /// Ignores the name.
     #[must_use]
     pub fn user_agent(self, _: &str) -> Client {
         self

@@ -44,7 +44,7 @@ export function drawChart(
 const GAP = 12;
 const [NAME, VALUE] = [132, 84];
 
-/** The size of a picture of so many charts. */
+/** Returns the size of a picture of `count` charts. */
 export function chartsSize(count: number, [width, height]: readonly [number, number]) {
   return {
     width: NAME + width + VALUE + 2 * GAP,

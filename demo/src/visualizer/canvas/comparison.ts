@@ -15,7 +15,7 @@ const SQUARE = 8;
 /** One of the trees. */
 export interface ComparedTree {
   name: string;
-  /** What is said of each level. */
+  /** Text of each level. */
   levels: readonly string[];
   scene: Scene;
 }

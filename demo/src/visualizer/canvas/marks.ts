@@ -7,7 +7,7 @@ const HATCH = 5;
 /** The distance of the dots of a table that is all tombstones. */
 const DOTS = 4;
 
-/** What a canvas is drawn on with. */
+/** Context that a canvas is drawn with. */
 export type Pen = CanvasRenderingContext2D;
 
 /** Lines at 45 degrees over a box: read, and still on disk. */
@@ -110,7 +110,7 @@ export function curve(
   curves(pen, [points], colour, lineWidth, dashes);
 }
 
-/** Lines through points, each with dashes from its beginning. */
+/** Lines through points, each with dashes from its start. */
 export function curves(
   pen: Pen,
   lines: readonly Points[],

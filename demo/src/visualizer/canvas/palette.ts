@@ -1,4 +1,4 @@
-/** Colours, by theme. Any two levels differ in simulated deutan, protan and tritan vision, too. */
+/** Colours, by theme. Any two levels differ in simulated deutan, protan and tritan vision. */
 
 /** The colours of one theme. */
 export interface Palette {
@@ -8,10 +8,10 @@ export interface Palette {
   ink2: string;
   ink3: string;
   rule: string;
-  /** What happens now, or is over a limit. */
+  /** Colour of current work, and of anything over a limit. */
   live: string;
   levels: readonly string[];
-  /** Of the levels that are too light for an edge of their own. */
+  /** Edges of the levels that are too light for one of their own. */
   keylines: readonly string[];
 }
 

@@ -22,7 +22,7 @@ const TOOTH = 4;
 /** The least distance of two teeth. */
 const TEETH = 2.5;
 
-/** What marks are drawn on. */
+/** Surface that marks are drawn on. */
 interface Canvas {
   bands: Bands;
   width: number;
@@ -35,7 +35,7 @@ export function drawBorder(pen: Pen, { border }: PolicyMarks, { width, palette }
   pen.font = LABEL;
   const text = "horizontal part above, vertical part below";
   const at = width - 6 - pen.measureText(text).width;
-  // The wave ends where the text begins.
+  // The wave ends where the text starts.
   const points = Array.from({ length: Math.max(Math.floor(at / 2) - 1, 2) }, (_, i) => {
     return [i * 2, border + Math.sin((i * 4 * Math.PI) / WAVE.length) * WAVE.height] as const;
   });

@@ -6,7 +6,7 @@ import type { Timeline } from "../timeline/timeline.ts";
 import { curve, hatch, line, type Pen } from "./marks.ts";
 import { levelColour, type Palette } from "./palette.ts";
 
-/** How far above its capacity a level is shown. */
+/** Height of an overfull level over its capacity. */
 const OVER = 1.25;
 
 /** A recording in the ribbon. */
@@ -36,7 +36,7 @@ export function drawRibbon(pen: Pen, scene: RibbonScene): void {
   }
 }
 
-/** How full a level is; above the dashes it is over its capacity. */
+/** Draws the fullness of a level; above the dashes it is over its capacity. */
 function drawFullness(
   pen: Pen,
   { width, palette }: RibbonScene,

@@ -10,14 +10,14 @@ import { drawFilters, drawPrefixes } from "./policy-marks.ts";
 
 /** The edge of a table, in pixels. */
 export const EDGE = 0.75;
-/** How much lighter new tables are. */
+/** Lightness added to new tables. */
 const VEIL = 0.18;
-/** Where the line lies over a new table, and its width, in pixels. */
+/** Offset of the line over a new table, and its width, in pixels. */
 const NEW = 1.5;
 /** The width of the line around a moved table, and its dashes. */
 const MOVED = { width: 1.5, dashes: [4, 3] };
 
-/** What rows are drawn with. */
+/** Style of rows. */
 export interface RowStyle {
   palette: Palette;
   axis: KeyAxis;
@@ -131,7 +131,7 @@ function drawFresh(pen: Pen, boxes: readonly TableBox[], palette: Palette): void
   for (const { x, y, width } of boxes) pen.fillRect(x, y - 1.5 * NEW, width, NEW);
 }
 
-/** What is moved is not rewritten: its edge is dashed. */
+/** Draws moved tables, which are not rewritten: their edge is dashed. */
 export function drawMoved(pen: Pen, boxes: readonly TableBox[], palette: Palette): void {
   if (boxes.length > 0) outlineAll(pen, boxes, palette.ink, MOVED.width, MOVED.dashes);
 }

@@ -2,7 +2,7 @@
 
 import type { Pen } from "./marks.ts";
 
-/** How far above its band a level's marks reach, in pixels. */
+/** Height of a level's marks above its band, in pixels. */
 const ABOVE = 8;
 /** And below. */
 const BELOW = 2;
@@ -41,7 +41,7 @@ export class StillLevels {
     if (picture === undefined || !sameItems(picture.made, made)) {
       const canvas = picture?.canvas ?? document.createElement("canvas");
       this.#pictures[depth] = picture = { canvas, made };
-      // Setting a size clears it, too.
+      // Setting a size clears it.
       [canvas.width, canvas.height] = [wide, tall];
       const own = canvas.getContext("2d");
       own?.setTransform(ratio, 0, 0, ratio, 0, -y);

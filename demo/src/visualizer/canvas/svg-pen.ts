@@ -25,7 +25,7 @@ class SvgPen {
   readonly #parts: string[] = [];
   #path = "";
   #dashes: number[] = [];
-  /** How many groups are open, and how many were when each saved state was saved. */
+  /** Number of open groups, and their number at each saved state. */
   #open = 0;
   readonly #saved: number[] = [];
   #clips = 0;
@@ -42,7 +42,7 @@ class SvgPen {
     this.#saved.push(this.#open);
   }
 
-  /** What was translated and clipped since then ends. */
+  /** Ends the translations and clips since then. */
   restore(): void {
     const before = this.#saved.pop() ?? 0;
     this.#parts.push("</g>".repeat(this.#open - before));

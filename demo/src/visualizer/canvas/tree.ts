@@ -21,13 +21,13 @@ import { drawBorder, drawMarks } from "./policy-marks.ts";
 import { drawMoved, drawRow, drawTables, EDGE, hasFresh, type RowStyle } from "./rows.ts";
 import type { StillLevels } from "./still.ts";
 
-/** How long a table glides, a new one rises and a flushed one settles, in milliseconds. */
+/** Time in which a table glides, a new one rises and a flushed one settles, in milliseconds. */
 const GLIDE = 320;
 const RISE = 160;
 const SETTLE = 240;
-/** How dark tables are tinted whose key ranges overlap that of the selected one. */
+/** Darkness of tables whose key ranges overlap that of the selected one. */
 const TINT = 0.28;
-/** How far a merge's output rises when it is installed, in pixels. */
+/** Height by which a merge's output rises when it is installed, in pixels. */
 const RISE_HEIGHT = 8;
 
 /** A table on its way to its place: how far it is from there, and its opacity. */
@@ -51,13 +51,13 @@ export interface Scene {
   /** Microseconds of the recording for a millisecond of the visitor; 0 while nothing moves. */
   pace: number;
   selected: number | undefined;
-  /** A table that is selected in another tree: what has its keys is tinted here, too. */
+  /** A table that is selected in another tree: what has its keys is tinted here. */
   beside?: PlacedTable | undefined;
-  /** How full the active memtable is, from 0 to 1; undefined where that is not known. */
+  /** Fullness of the active memtable, from 0 to 1, if known. */
   filling: number | undefined;
-  /** Where the cuts of groups are, in pixels. */
+  /** Places of the cuts of groups, in pixels. */
   cuts: readonly number[];
-  /** How the policy takes prefixes from keys, if it does. */
+  /** Rule by which the policy takes prefixes from keys, if it does. */
   prefixes: PrefixRule | undefined;
   /** A read, and what is said of its places. */
   borehole?:

@@ -34,20 +34,20 @@ export interface Chapter {
   name: string;
   /** The question that it starts with. */
   title: string;
-  /** What is to be known before the example. */
+  /** Knowledge needed before the example. */
   hook: string[];
   /** The paper's example, to be tried. */
   figure: Component;
-  /** What the example shows, in one sentence to keep. */
+  /** Lesson of the example, in one sentence to keep. */
   lesson: string;
   question: {
     ask: string;
     unit: string;
     digits: number;
     predictions: Prediction[];
-    /** What to look at in the result. */
+    /** Points to look at in the result. */
     after: string;
-    /** How the settings were chosen, and so how far the figures go. */
+    /** Choice of the settings, and so the reach of the figures. */
     scale: string;
     /** Something else to try, on a recording with a change. */
     vary?: { say: string; settings: Partial<Settings> };
@@ -57,7 +57,7 @@ export interface Chapter {
   reference: string;
 }
 
-/** How the settings of most questions were chosen. */
+/** Choice of the settings of most questions. */
 const SMALL =
   "The settings are chosen to show the effect at a small scale, in seconds: 300,000 updates of 100,000 " +
   "keys with values of 1 KiB, at 20,000 a second; memtables and tables of 4 MiB, T = 5. The order holds " +

@@ -64,7 +64,7 @@ export class CrashStore {
   }
 }
 
-/** Of ten puts, how many are there after a crash, if these are synced, counted from 1. */
+/** Returns the number of ten puts that survive a crash if these are synced, counted from 1. */
 export function survivors(synced: (put: number) => boolean): () => Promise<Measured> {
   return async () => {
     const store = new CrashStore("crash-question");

@@ -4,7 +4,7 @@ import { type Db, destroy, open } from "terrane/worker";
 import { type Failed, replyInTurn } from "../source/replies.ts";
 import { losePower, unsyncedBytes } from "../source/unsynced-files.ts";
 
-/** What the page asks for. */
+/** Request of the page. */
 export type Request =
   | { do: "open"; name: string; fresh: boolean }
   | { do: "put"; key: string; value: string; sync: boolean }
@@ -12,7 +12,7 @@ export type Request =
   | { do: "close" }
   | { do: "crash" };
 
-/** What it is told: the store as it is, or that there is none any more. */
+/** Reply to the page: the present store, or that there is none. */
 export type Reply =
   | {
       type: "state";
@@ -48,7 +48,7 @@ async function perform(request: Request): Promise<Reply> {
       held().close();
       return { type: "gone", lost: 0 };
     case "crash":
-      // The page ends this worker, and with it the engine, which is told nothing.
+      // The page terminates this worker, and with it the engine, without notice.
       return { type: "gone", lost: losePower() };
   }
 }

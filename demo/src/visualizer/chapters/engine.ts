@@ -12,7 +12,7 @@ export function openStore(): Promise<Db> {
   return open(`chapter-${stores}`, { storage: "memory", policies: "all" });
 }
 
-/** How many places a get of a key asks that was written twice and deleted. */
+/** Counts the places that a get asks for a key that was written twice and deleted. */
 export function placesOfDeletedKey(flushed: boolean): () => Promise<Measured> {
   return async () => {
     const db = await openStore();

@@ -11,14 +11,14 @@ export interface Range {
   most: number;
   /** Their distance; undefined where any number between is one. */
   step?: number;
-  /** How many there may be; undefined for as many as are usual. */
+  /** Allowed lengths; undefined for the usual ones. */
   lengths?: readonly [least: number, most: number];
 }
 
 /** Yes or no. */
 const FLAG: Range = { least: 0, most: 1, step: 1 };
 
-/** What fragments of chapters begin with. */
+/** Start of the fragments of chapters. */
 const BEGINNING = /^#?ch=([\w-]*)/;
 
 /** The id of the chapter that a fragment leads to; undefined if it leads elsewhere. */
@@ -31,10 +31,10 @@ export class Kept {
   readonly #id: string;
   readonly #fields: URLSearchParams;
   readonly #changed: (fragment: string) => void;
-  /** What fields have where nothing was set: then the fragment does not name them. */
+  /** Values of fields without a setting: the fragment does not name them. */
   readonly #usual = new Map<string, string>();
 
-  /** Takes what a fragment says of a chapter; `changed` is told the fragment whenever it is another. */
+  /** Takes the settings of a chapter from a fragment; `changed` gets each new fragment. */
   constructor(id: string, fragment: string, changed: (fragment: string) => void) {
     this.#id = id;
     this.#fields = new URLSearchParams(fragment.replace(BEGINNING, ""));
@@ -96,7 +96,9 @@ function decoded(text: string): string {
   return text.replaceAll("%2C", ",").replaceAll("%25", "%");
 }
 
-/** How long what is set must stay until the address has it, in milliseconds: a slider moves all the time. */
+/**
+ * Time for which a setting must stay until the address has it, in milliseconds: a slider moves all the time.
+ */
 const SETTLED = 200;
 
 /** Returns what puts fragments into the address, as long as nobody goes elsewhere. */
@@ -120,7 +122,7 @@ export function provideKept(kept: Kept): void {
   setContext(HERE, kept);
 }
 
-/** What is kept of the chapter that this component belongs to. */
+/** Returns the kept settings of the chapter that this component belongs to. */
 export function keptHere(): Kept {
   return getContext<Kept>(HERE);
 }

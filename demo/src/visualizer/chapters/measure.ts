@@ -1,4 +1,4 @@
-/** What the question of a chapter measures: runs of the simulator, to their ends. */
+/** Measurements of a chapter's question: runs of the simulator, to their ends. */
 
 import { start } from "../source/recording.ts";
 import { DEFAULTS, type Settings } from "../source/settings.ts";
@@ -6,7 +6,7 @@ import { encode } from "../source/link.ts";
 import { storeBytes, writeAmplification } from "../timeline/state.ts";
 import type { Timeline } from "../timeline/timeline.ts";
 
-/** What was measured, and where it can be seen. */
+/** Measurements, and the place where they can be seen. */
 export interface Measured {
   value: number;
   /** The fragment that opens the recording. */

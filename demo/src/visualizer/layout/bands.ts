@@ -14,7 +14,7 @@ export const WRITING = 64;
 const TEMPERATURES = 34;
 /** The least height of a level's band. */
 const LEAST = 18;
-/** How far above its even height a level may stand, where its keys are hot. */
+/** Height above its even one at which a level may stand, where its keys are hot. */
 const PEAK = 1.7;
 
 /** A level's band. */
@@ -73,7 +73,7 @@ export function bandsOf(states: Iterable<State>, height: number, small: boolean 
 /** The most memtables that are drawn. */
 const MEMTABLES = 4;
 
-/** Where so many memtables are drawn, the newest on top. */
+/** Returns the places of memtables, the newest on top. */
 export function memtableRows({ memory }: Bands, count: number): { y: number; height: number }[] {
   const shown = Math.min(count, MEMTABLES);
   const each = memory.height / shown;

@@ -7,9 +7,9 @@ import { columns } from "./tracks.ts";
 /** A chart. */
 export interface Chart {
   name: string;
-  /** How a value is written. */
+  /** Unit of a value. */
   unit: "times" | "runs" | "bytes a second";
-  /** What it shows of a moment's tree, if that is known of the tree alone. */
+  /** Value of a moment's tree, if it is known of the tree alone. */
   at: ((amplification: Amplification) => number) | undefined;
   /** The values by column. */
   of(samples: readonly Sample[], duration: number, width: number): number[];
@@ -18,7 +18,7 @@ export interface Chart {
 /** The time over which throughput is taken, in microseconds, and in columns at least. */
 const WINDOW = { micros: 1e6, columns: 4 };
 
-/** What is charted beside the ribbon's tracks. */
+/** Charts beside the ribbon's tracks. */
 export const CHARTS: readonly Chart[] = [
   { name: "space amplification", unit: "times", ...each(({ space }) => space) },
   { name: "read amplification", unit: "runs", ...each(({ read }) => read) },

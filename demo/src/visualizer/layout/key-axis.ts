@@ -11,12 +11,12 @@ import { compareKeys } from "../../key-scale.ts";
 import { levelBytes, type PlacedLevel, type State, tablesOf } from "../timeline/state.ts";
 import { Characters, type KeyNumbers, keyNumbers } from "./key-numbers.ts";
 
-/** What equal widths hold: as many bytes, or keys that lie as far apart. */
+/** Measure of equal widths: as many bytes, or keys that lie as far apart. */
 export type AxisBy = "bytes" | "keys";
 
 /** The positions of keys. */
 export interface KeyAxis {
-  /** How many widths of the picture all keys take. */
+  /** Width of all keys, in widths of the picture. */
   readonly extent: number;
   position(key: Uint8Array): number;
   /** The positions of a table's first and last key, which are computed once. */
@@ -49,7 +49,7 @@ export function keyAxis(states: Iterable<State>, by: AxisBy = "bytes"): KeyAxis 
   };
 }
 
-/** What is known of the keys of all states, and the state's level with the most bytes. */
+/** Survey of the keys of all states, and the state's level with the most bytes. */
 interface Survey {
   least: Uint8Array;
   greatest: Uint8Array;

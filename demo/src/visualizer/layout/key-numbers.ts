@@ -30,7 +30,7 @@ const KINDS = ["009", "aaf", "agz", "AAF", "AGZ"].map((kind) => {
   return { first, from, last };
 });
 
-/** What keys have at each of their places, as long as all are text. */
+/** Characters at each place of keys, as long as all are text. */
 export class Characters {
   readonly #places: Set<number>[] = [];
   #areText = true;
@@ -70,7 +70,7 @@ export function keyNumbers(
   return characters.areText ? textNumbers(prefix, characters) : byteNumbers(prefix);
 }
 
-/** How many bytes two keys begin with are the same. */
+/** Returns the number of equal bytes at the start of two keys. */
 export function sharedLength(a: Uint8Array, b: Uint8Array): number {
   const length = Math.min(a.length, b.length);
   let shared = 0;
@@ -99,7 +99,7 @@ function byteNumbers(prefix: Uint8Array): KeyNumbers {
   };
 }
 
-/** A digit 0 is the end of a key. A byte that its place does not have lies where the next one begins. */
+/** A digit 0 is the end of a key. A byte that its place does not have lies where the next one starts. */
 function textNumbers(prefix: Uint8Array, characters: Characters): KeyNumbers {
   const places: number[][] = [];
   for (let distinct = 1; ;) {

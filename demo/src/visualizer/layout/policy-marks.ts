@@ -1,6 +1,6 @@
 /**
  * What is a policy's own, placed: its buckets, the cuts that levels share, the border between the parts
- * of its tree, and where prefixes begin.
+ * of its tree, and where prefixes start.
  */
 
 import { bucketsOf, treeFact } from "../timeline/facts.ts";
@@ -31,7 +31,7 @@ export interface CutMark {
   bottom: number;
 }
 
-/** How a policy takes prefixes from keys: by a length, or through a byte. */
+/** Rule by which a policy takes prefixes from keys: by a length, or through a byte. */
 export interface PrefixRule {
   length: number;
   delimiter: number | undefined;
@@ -65,7 +65,7 @@ function bucketMarks({ facts }: State, axis: KeyAxis, width: number): BucketMark
   });
 }
 
-/** Where no table lies, from one key to another. */
+/** Keys without a table, from one to another. */
 type Gap = readonly [from: number, to: number];
 
 /** Gaps of levels, which most events leave as they are, by axis. */

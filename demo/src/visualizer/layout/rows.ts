@@ -17,7 +17,7 @@ const LEAST_WIDTH = 1;
 const LEAST_HEIGHT = 1;
 /** Between two runs, in pixels. */
 const SHELF = 1.5;
-/** How far beside a rectangle it is still pointed at, in pixels. */
+/** Distance from a rectangle at which it is still pointed at, in pixels. */
 const REACH = { x: 1, y: 2 };
 
 /** A rectangle of the canvas, in pixels. */
@@ -48,7 +48,7 @@ export interface Row {
   wide: readonly TableBox[];
   /** The height of the others by column of pixels. */
   skyline: Float64Array;
-  /** Where one of its tables is drawn. */
+  /** Returns the place of one of its tables. */
   box(table: PlacedTable): TableBox;
 }
 
@@ -95,7 +95,7 @@ export function boxAt(rows: readonly Row[], x: number, y: number): TableBox | un
   return undefined;
 }
 
-/** Where a table is drawn, by its id. */
+/** Returns the place of a table, by its id. */
 export function boxOf(rows: readonly Row[], id: number | undefined): TableBox | undefined {
   if (id === undefined) return undefined;
   for (const row of rows) {

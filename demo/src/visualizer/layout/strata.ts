@@ -5,16 +5,16 @@ import type { Bands } from "./bands.ts";
 import type { KeyAxis } from "./key-axis.ts";
 import { type Box, type Row, rowsOf, type TableBox } from "./rows.ts";
 
-/** What one group is doing, drawn. */
+/** Work of one group, drawn. */
 export interface GroupBox {
   group: Group;
   inputs: readonly TableBox[];
   /** The keys of its inputs. */
   x: number;
   width: number;
-  /** Where it reads. */
+  /** Place of its reads. */
   front: number;
-  /** What it has written so far, in the band of what is being written. */
+  /** Output so far, in the band of the output. */
   output: Box;
   /** Around its inputs, by run. */
   edges: Box[];
@@ -102,7 +102,7 @@ function edgesOf(inputs: TableBox[]): Box[] {
   });
 }
 
-/** The key up to which so many bytes of the inputs lie: a merge reads them in the order of their keys. */
+/** Returns the key up to which `read` bytes of the inputs lie: a merge reads them in the order of their keys. */
 function frontOf(inputs: TableBox[], read: number, x: number, end: number): number {
   let [low, high] = [x, end];
   for (let i = 0; i < 24; i++) {

@@ -18,10 +18,10 @@ export interface Track {
   height: number;
 }
 
-/** How much room there is: for all tracks, for some, or for how full levels are. */
+/** Room: for all tracks, for some, or for the fullness of levels. */
 export type Room = "all" | "some" | "little";
 
-/** The tracks of a run with so many levels and workers at work. */
+/** Returns the tracks of a run with these numbers of levels and busy workers. */
 export function tracksOf(levels: number, lanes: number, room: Room = "all"): Track[] {
   const tracks: Track[] = [];
   let top = 2;

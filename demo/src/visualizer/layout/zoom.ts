@@ -3,7 +3,7 @@
 import type { Table } from "terrane";
 import type { KeyAxis } from "./key-axis.ts";
 
-/** What is shown, as positions on the whole axis. */
+/** Shown part, as positions on the whole axis. */
 export interface Zoom {
   readonly from: number;
   readonly to: number;

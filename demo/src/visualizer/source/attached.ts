@@ -7,7 +7,7 @@ import type { ReadPath } from "./read-path.ts";
 import type { Recording, Status } from "./recording.ts";
 import { describe, type Settings } from "./settings.ts";
 
-/** Where events come from, if only a machine and a port are given. */
+/** Path of events, if only a machine and a port are given. */
 const PATH = "/events";
 
 /** The address of an event stream: `localhost:4540` is enough. */
@@ -47,7 +47,7 @@ export function attach(
   });
 }
 
-/** A recording that goes on for as long as the process does. */
+/** A recording that continues for as long as the process does. */
 export class AttachedRecording implements Recording {
   readonly settings: Settings;
   readonly timeline: Timeline = new Timeline();
@@ -57,7 +57,7 @@ export class AttachedRecording implements Recording {
   readonly #stream: EventSource;
   readonly #changed: () => void;
   #settle: () => void = () => undefined;
-  /** The process's time at the recording's beginning, in microseconds. */
+  /** The process's time at the recording's start, in microseconds. */
   #began = 0;
 
   constructor(stream: EventSource, shape: ShapeEvent, settings: Settings, changed: () => void) {
@@ -98,7 +98,7 @@ export class AttachedRecording implements Recording {
   }
 
   #hear(event: RecordedEvent): void {
-    // Another process may have begun to count anew.
+    // Another process may have started to count anew.
     if (event.type === "shape") this.#began = event.micros - this.timeline.duration;
     const micros = Math.max(event.micros - this.#began, this.timeline.duration);
     this.timeline.append([{ ...event, micros }]);

@@ -1,4 +1,4 @@
-/** What the simulator writes, as the package has it. */
+/** Output of the simulator, as the package has it. */
 
 import type { Step } from "terrane";
 import type { RecordedEvent } from "../timeline/events.ts";

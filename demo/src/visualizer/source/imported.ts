@@ -20,7 +20,7 @@ import { shapeOf } from "./shape.ts";
 const NAME = "visualizer-import";
 const LOCK = "terrane visualizer import";
 
-/** How long to wait for another tab, in milliseconds: one that is being closed needs a moment. */
+/** Longest wait for another tab, in milliseconds: one that is being closed needs a moment. */
 const PATIENCE = 5000;
 
 /** Idle time is cut to this many microseconds: a visitor may think for minutes. */
@@ -38,7 +38,7 @@ export async function removeImport(): Promise<void> {
   }
 }
 
-/** A recording of an imported store, which goes on until it is stopped. */
+/** A recording of an imported store, which continues until it is stopped. */
 export class ImportedRecording implements Recording {
   settings: Settings;
   readonly timeline: Timeline = new Timeline();

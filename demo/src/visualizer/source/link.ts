@@ -16,13 +16,13 @@ import {
   WORKLOADS,
 } from "./settings.ts";
 
-/** How the tree is shown. */
+/** View of the tree. */
 export type View = "picture" | "text" | "compare";
 
 /** At which moment others are shown beside it: after as many bytes accepted, or at the same second. */
 export type SameBy = "bytes" | "seconds";
 
-/** What a link holds. */
+/** Content of a link. */
 export interface Linked {
   settings: Settings;
   /** Microseconds. */
@@ -30,9 +30,9 @@ export interface Linked {
   speed?: number | undefined;
   /** The part of the key space that is shown, if it is not all. */
   zoom?: Zoom | undefined;
-  /** What equal widths hold, if it is not equal bytes. */
+  /** Measure of equal widths, if it is not equal bytes. */
   axis?: AxisBy | undefined;
-  /** How the tree is shown, if it is not as a picture. */
+  /** View of the tree, if it is not a picture. */
   view?: View | undefined;
   /** By what the moments of others are found, if it is not by bytes. */
   same?: SameBy | undefined;
@@ -80,7 +80,7 @@ export function encode({
   return `${VERSION}&${fields}`;
 }
 
-/** What a fragment says; what it does not say, or says wrongly, is as for a new visitor. */
+/** Decodes a fragment; settings that it lacks, or has wrongly, are those of a new visitor. */
 export function decode(fragment: string): Linked {
   const text = fragment.replace(/^#/, "");
   if (!text.startsWith(`${VERSION}&`)) return { settings: DEFAULTS };

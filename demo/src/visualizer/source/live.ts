@@ -14,7 +14,7 @@ import { Writes } from "./writes.ts";
 
 /** The names of the stores, each of which one tab has at a time: of what is shown, and of its rivals. */
 const NAMES = ["visualizer", "visualizer-rival-1", "visualizer-rival-2"] as const;
-/** How long nothing must happen after the last write until the recording has ended, in milliseconds. */
+/** Quiet time after the last write until the recording has ended, in milliseconds. */
 const QUIET = 400;
 /** The longest pause that is shown, in microseconds: a visitor who writes by hand may think for minutes. */
 const PAUSE = 250_000;
@@ -46,7 +46,7 @@ export class LiveRecording implements Recording {
   #failing = new AbortController();
   #end: () => void = () => undefined;
   #heard = 0;
-  /** What is added to the engine's time, which begins anew when the store is opened again. */
+  /** Time added to the engine's, which starts anew when the store is opened again. */
   #offset = 0;
 
   /** Starts it once others are gone. A rival's store is closed when it has ended. */
@@ -99,7 +99,7 @@ export class LiveRecording implements Recording {
     if (db === undefined) return undefined;
     const after = (done: Promise<unknown>) =>
       done.then(() => {
-        // The recording goes on: events may follow.
+        // The recording continues: events may follow.
         if (this.status.at === "ended") void this.#goOn();
       });
     const encoder = new TextEncoder();
@@ -189,7 +189,7 @@ export class LiveRecording implements Recording {
     return events;
   }
 
-  /** Follows the store until it is closed. Who waits for that is told if it fails. */
+  /** Follows the store until it is closed. The promise rejects if that fails. */
   #follow(db: Db, events: AsyncGenerator<Event>): Promise<void> {
     this.#db = db;
     const heard = this.#listen(events);
@@ -220,7 +220,7 @@ export class LiveRecording implements Recording {
     await db.setPolicy(livePolicy(this.settings));
   }
 
-  /** Goes on after a write by hand, until the engine has nothing left to do again. */
+  /** Continues after a write by hand, until the engine has nothing left to do again. */
   async #goOn(): Promise<void> {
     const until = AbortSignal.any([this.#stopped.signal, this.#failing.signal]);
     this.#tell({ at: "running", share: undefined });

@@ -12,13 +12,13 @@ import type { ReadPath } from "./read-path.ts";
 import type { Recording, Status } from "./recording.ts";
 import type { Settings } from "./settings.ts";
 
-/** What a file holds. */
+/** Content of a file. */
 export type Opened =
   | { type: "store"; name: string; file: File }
   | { type: "trace"; name: string; events: RecordedEvent[]; problem: string | undefined }
   | { type: "rows"; name: string; rows: Write[] };
 
-/** What is shown instead of a workload: a file, or a process. */
+/** Source that is shown instead of a workload: a file, or a process. */
 export interface ShownFile {
   name: string;
   problem: string | undefined;
@@ -29,7 +29,7 @@ export interface ShownFile {
 /** The most bytes of a file of text: all of it is in memory. */
 const BYTES_MAX = 512 << 20;
 
-/** What a volume's superblocks begin with, and where they lie: either may be damaged. */
+/** Start of a volume's superblocks, and their places: either may be damaged. */
 const MAGIC = "TRNVOL\r\n";
 const SUPERBLOCKS = [0, 16_384];
 
@@ -110,7 +110,7 @@ export class OpenedRecording implements Recording {
   }
 
   stop(): void {
-    // There is nothing that goes on.
+    // There is nothing that continues.
   }
 
   read(): Promise<ReadPath> {

@@ -6,14 +6,14 @@ import { PREFIXES, type Settings } from "./settings.ts";
 export type Write =
   { type: "put"; key: string; value: Uint8Array<ArrayBuffer> } | { type: "delete"; key: string };
 
-/** What the application does next, which may be a read. */
+/** Next operation of the application, which may be a read. */
 export type Operation = Write | { type: "get"; key: string };
 
 /** Ranges of the workload whose ranges shift, each hot for as many operations. */
 const RANGES = 12;
 /** The share of operations that go to the hot range. */
 const HOT = 0.9;
-/** Of Zipf's law. */
+/** Exponent of Zipf's law. */
 const EXPONENT = 0.9;
 
 /** Yields the load, then what follows. */

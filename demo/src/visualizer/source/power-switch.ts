@@ -2,7 +2,7 @@
 
 import { losePower } from "./unsynced-files.ts";
 
-/** What the page says: where to reply how many bytes were lost. */
+/** Message of the page: the port for a reply with the number of lost bytes. */
 export interface PowerOff {
   losePower: MessagePort;
 }

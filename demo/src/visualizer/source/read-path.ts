@@ -2,7 +2,7 @@
 
 import type { Step } from "terrane";
 
-/** Which key is to be read. */
+/** Key to read. */
 export type Wanted =
   /** This key, or the next one on disk from there on. */
   | { by: "key"; key: Uint8Array; next: boolean }
@@ -12,7 +12,7 @@ export type Wanted =
 /** A read of a key at a moment. */
 export interface ReadPath {
   key: Uint8Array;
-  /** When, in microseconds. */
+  /** Time in microseconds. */
   micros: number;
   places: Place[];
 }
@@ -30,9 +30,9 @@ export interface Place {
   level: number;
   run: number;
   table: number | undefined;
-  /** What its filter said; undefined where there is none. */
+  /** Answer of its filter; undefined without one. */
   filter: boolean | undefined;
-  /** Where the blocks came from that were read of it. */
+  /** Sources of the blocks that were read of it. */
   blocks: ("cache" | "disk")[];
   verdict: Verdict;
 }

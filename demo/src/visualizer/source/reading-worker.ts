@@ -9,7 +9,7 @@ import { parseReadPath } from "./event-log.ts";
 import type { Wanted } from "./read-path.ts";
 import { type Failed, replyInTurn } from "./replies.ts";
 
-/** What the page asks for. */
+/** Request of the page. */
 export interface Question {
   module: WebAssembly.Module;
   config: string;
@@ -17,7 +17,7 @@ export interface Question {
   wanted: Wanted;
 }
 
-/** What it is told. */
+/** Reply to the page. */
 export type Reply = { type: "read"; key: Uint8Array; steps: Step[] } | Failed;
 
 /** Keys that are tried until a filter is wrong about one. */

@@ -7,7 +7,7 @@ import { placesOf, type ReadPath, type Wanted } from "./read-path.ts";
 /** Keys that are tried until a filter is wrong about one. */
 const TRIES = 2000;
 
-/** What reads keys: a store, or one of its keyspaces. */
+/** Reader of keys: a store, or one of its keyspaces. */
 export type Reader = Pick<Db, "trace" | "keys">;
 
 /** Bytes after a table's smallest key, with which a key is one that hardly any store has. */

@@ -16,7 +16,7 @@ export interface Takeover {
   accepted: number;
 }
 
-/** How far a recording has come; of one whose end is not known there is no share. */
+/** Progress of a recording; one whose end is unknown has no share. */
 export type Status =
   | { at: "running"; share: number | undefined; preparing?: string }
   | { at: "ended" }
@@ -39,24 +39,23 @@ export interface OpenStore extends WritableStore {
   setPolicy(settings: Settings): Promise<void>;
 }
 
-/** A recording that goes on by itself until it is stopped. */
+/** A recording that continues by itself until it is stopped. */
 export interface Recording {
   readonly settings: Settings;
   readonly timeline: Timeline;
   readonly status: Status;
   /** Settles when it has ended, however it does. */
   readonly ended: Promise<void>;
-  /** Settles when it holds nothing any more, which is once it is stopped. */
+  /** Settles when it holds nothing, which is once it is stopped. */
   readonly closed: Promise<void>;
   /** Whether it reads at any moment, not only at its end. */
   readonly readsBack: boolean;
   /** The visitor's store that it shows, while that is open. */
   readonly store?: OpenStore | undefined;
-  /** The store of its workload, while the visitor can write to it, too. */
+  /** The store of its workload, while the visitor can write to it. */
   readonly writable?: WritableStore | undefined;
   /**
-   * Has the power fail, where there are files that can lose what was not synced; resolves once the store is open
-   * again.
+   * Fails the power, if there are files that can lose unsynced writes; resolves once the store is open again.
    */
   readonly crash?: (() => Promise<void>) | undefined;
   /** Reads a key as at a moment, in microseconds. */
@@ -65,15 +64,15 @@ export interface Recording {
   stop(): void;
 }
 
-/** What else a recording is started with. */
+/** Further options of a recording. */
 export interface Options {
   /** The number of a rival, which is not kept open when it has ended. */
   rival?: number;
   /** Rows of the visitor's, which are written. */
   rows?: readonly Write[] | undefined;
-  /** What a simulation waits for before it takes a processor. */
+  /** Promise that a simulation waits for before it takes a processor. */
   begin?: Promise<void> | undefined;
-  /** Where its policy takes over another's tree; otherwise it begins with nothing. */
+  /** The tree of another policy that this one takes over; without it, it starts with nothing. */
   takeover?: Takeover | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** What a recording is made of: the words of its sentence, and the parts of its link. */
+/** Settings of a recording: the words of its sentence, and the parts of its link. */
 
 import type { PolicyOptions } from "terrane";
 import { bytes, count, inWords } from "../../format.ts";
@@ -61,7 +61,7 @@ export interface Settings {
   seed: number;
 }
 
-/** What a new visitor sees. */
+/** Settings of a new visitor. */
 export const DEFAULTS: Settings = {
   policy: "spooky",
   parameters: {},
@@ -91,7 +91,7 @@ export const RANGES = {
  */
 export const BYTES_MAX = { live: 2 ** 30, simulated: 2 ** 33 } as const;
 
-/** Why a recording is too large, if it is. */
+/** Returns the reason why a recording is too large, if it is. */
 export function tooLarge(settings: Settings): string | undefined {
   const written = (settings.load + settings.operations) * settings.valueBytes;
   const [what, most] = isLive(settings)
@@ -112,7 +112,7 @@ export function isLive({ device }: Settings): boolean {
   return "storage" in DEVICES[device];
 }
 
-/** How many keys are loaded, and how many operations follow, where nothing else was asked for. */
+/** Returns the number of loaded keys, and of operations after them, by default. */
 export function sizesOf(settings: Settings): Pick<Settings, "load" | "operations"> {
   const scale = isLive(settings) ? LIVE_SCALE * 2 : 1;
   return { load: DEFAULTS.load / scale, operations: DEFAULTS.operations / scale };
@@ -183,7 +183,7 @@ function inText(name: string, value: Value): string {
   return name.endsWith("Bytes") ? bytes(value) : count(value);
 }
 
-/** How the policy takes prefixes from keys, if it does. */
+/** Returns the rule by which the policy takes prefixes from keys, if it does. */
 export function prefixRule(settings: Settings): PrefixRule | undefined {
   const described = describe(settings.policy)?.parameters ?? [];
   const value = (name: string) => {

@@ -2,7 +2,7 @@
 
 import type { Capacity, Db, Event, Fact, Level, PolicyOptions, Stats } from "terrane";
 
-/** What a store has, and its events since. */
+/** Content of a store, and its events since. */
 export interface Shape {
   levels: Level[];
   policy: PolicyOptions;

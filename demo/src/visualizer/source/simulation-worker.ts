@@ -2,7 +2,7 @@
 
 import { startSimulator } from "./simulator.ts";
 
-/** What the page asks for: one simulation. */
+/** Request of the page: one simulation. */
 export interface Start {
   module: WebAssembly.Module;
   /** As `terrane simulate --config` takes it. */
@@ -11,7 +11,7 @@ export interface Start {
   then: { micros: number; policy: string } | undefined;
 }
 
-/** What the worker tells. */
+/** Message of the worker. */
 export type Told =
   | { type: "progress"; events: string; operations: number; length: number; seconds: number }
   | { type: "ended"; report: string }

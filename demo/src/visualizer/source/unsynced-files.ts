@@ -12,7 +12,7 @@ interface SyncFile {
   flush(): void;
 }
 
-/** What a file held before a write that is not synced. */
+/** Content of a file before a write that is not synced. */
 interface Before {
   at: number;
   bytes: Uint8Array<ArrayBuffer>;
@@ -53,7 +53,7 @@ export function unsyncedBytes(): number {
   return [...unsynced.values()].flat().reduce((sum, { written }) => sum + written, 0);
 }
 
-/** Takes back what was not synced, and returns how many bytes that were. Nothing is written any more. */
+/** Takes back what was not synced, and returns how many bytes that were. Nothing is written. */
 export function losePower(): number {
   const lost = unsyncedBytes();
   for (const [file, writes] of unsynced) {

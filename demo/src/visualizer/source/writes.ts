@@ -1,4 +1,4 @@
-/** The writes to the store of a recording. After a power failure those of its workload go on where they were. */
+/** The writes to the store of a recording. After a power failure those of its workload continue where they were. */
 
 import type { Db } from "terrane";
 import { type Operation, operationsOf, type Write } from "./operations.ts";
@@ -9,14 +9,14 @@ const BATCH = 200;
 /** The longest wait at once, in milliseconds. */
 const WAIT = 100;
 
-/** What the application does, one operation after another. */
+/** Operations of the application, one after another. */
 export class Writes {
   readonly #operations: Iterator<Operation>;
   readonly #total: number;
   readonly #rate: number;
   #began: number | undefined;
   #done = 0;
-  /** What is sent next; it is sent again if the engine does not accept it. */
+  /** Next batch; it is sent again if the engine does not accept it. */
   #batch: Write[] = [];
   /** Batches that the engine has accepted. */
   readonly #accepted: { sequence: number; writes: number }[] = [];

@@ -1,4 +1,4 @@
-/** What a tree costs by what it holds: in writes, in space, in reads. */
+/** Cost of a tree by its content: in writes, in space, in reads. */
 
 import {
   bytesOf,
@@ -65,7 +65,7 @@ export interface Filters {
   level: number;
   /** Bits a key, on average. */
   bits: number;
-  /** The share of keys that are not there for which a Bloom filter of so many bits says yes. */
+  /** Share of absent keys that a Bloom filter of these bits passes. */
   wrong: number;
 }
 

@@ -19,7 +19,7 @@ export interface Jobs {
   bytesPerSecond: number;
 }
 
-/** How long writes were held up for one reason so far, in microseconds. */
+/** Time for which writes were held up for one reason so far, in microseconds. */
 export interface HeldUp {
   reason: StallReason;
   stalled: number;
@@ -34,7 +34,7 @@ export interface Background {
   heldUp: HeldUp[];
 }
 
-/** The background work of a recording at a moment, with so many workers at least. */
+/** Returns the background work of a recording at a moment, with `workers` workers at least. */
 export function backgroundAt(timeline: Timeline, micros: number, workers: number): Background {
   const { history } = timeline;
   const from = Math.max(micros - WINDOW, 0);

@@ -9,7 +9,7 @@ export class Elapsed {
   /** The length of all spans before each. */
   readonly #before: number[] = [];
 
-  /** Notes that it begins; one that goes on ends. */
+  /** Notes that it starts; one that continues ends. */
   begin(micros: number): void {
     this.end(micros);
     this.#before.push(this.until(micros));
@@ -17,7 +17,7 @@ export class Elapsed {
     this.#to.push(Infinity);
   }
 
-  /** Notes that it ends, if it goes on. */
+  /** Notes that it ends, if it continues. */
   end(micros: number): void {
     const last = this.#to.length - 1;
     if (this.#to[last] === Infinity) this.#to[last] = micros;

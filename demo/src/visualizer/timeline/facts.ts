@@ -1,4 +1,4 @@
-/** What a policy tells of itself, by name: counters, boundaries, temperatures. */
+/** Facts of a policy, by name: counters, boundaries, temperatures. */
 
 import type { Fact } from "terrane";
 

@@ -1,4 +1,4 @@
-/** What the ribbon shows of a whole recording: how full levels were, what was written, who waited, who worked. */
+/** History of a whole recording for the ribbon: fullness of levels, writes, waits, work. */
 
 import type { StallReason } from "terrane";
 import { type Amplification, amplificationOf } from "./amplification.ts";
@@ -47,7 +47,7 @@ export interface Wait extends Span {
   reason: StallReason;
 }
 
-/** How many groups were installed: those that were merged, and those that only moved. */
+/** Number of installed groups: merged ones, and moves. */
 export interface Installed {
   merges: number;
   moves: number;
@@ -58,14 +58,14 @@ export class History {
   readonly samples: Sample[] = [];
   readonly works: Work[] = [];
   readonly waits: Wait[] = [];
-  /** When each lane had a group. */
+  /** Times at which each lane had a group. */
   readonly busy: Elapsed[] = [];
-  /** When writes waited, and when they slowed down so that they would not have to, by reason. */
+  /** Times at which writes waited or slowed down, by reason. */
   readonly stalls: Map<StallReason, Elapsed> = new Map();
   readonly slowdowns: Map<StallReason, Elapsed> = new Map();
-  /** When memtables were sealed, and with how many bytes. */
+  /** Times at which memtables were sealed, with their bytes. */
   readonly seals: Seal[] = [];
-  /** When the power failed, in microseconds. */
+  /** Times of power failures, in microseconds. */
   readonly failures: number[] = [];
   /** Times at which groups were installed, in microseconds: those that were merged, and those that only moved. */
   readonly #merges: number[] = [];
@@ -108,13 +108,13 @@ export class History {
     return { merges: countIn(this.#merges, from, to), moves: countIn(this.#moves, from, to) };
   }
 
-  /** About how many bytes were accepted by a moment: those in the active memtable, too. */
+  /** About how many bytes were accepted by a moment: those in the active memtable. */
   acceptedAt(micros: number): number {
     const at = search(this.seals.length, (i) => (this.seals[i]?.micros ?? 0) <= micros);
     return (this.seals[at - 1]?.accepted ?? 0) + (this.memtableAt(micros)?.bytes ?? 0);
   }
 
-  /** When so many bytes were accepted; undefined if all that is known were not more. */
+  /** Returns the time at which this number of bytes was accepted; undefined if fewer are known. */
   momentOf(accepted: number): number | undefined {
     const at = search(this.seals.length, (i) => (this.seals[i]?.accepted ?? 0) <= accepted);
     const [last, next] = [this.seals[at - 1], this.seals[at]];
@@ -208,7 +208,7 @@ export class History {
   }
 }
 
-/** How many of these times lie after `from`, and not after `to`. */
+/** Returns the number of these times that lie after `from`, and not after `to`. */
 function countIn(times: readonly number[], from: number, to: number): number {
   const until = (micros: number) => search(times.length, (i) => (times[i] ?? 0) <= micros);
   return until(to) - until(from);

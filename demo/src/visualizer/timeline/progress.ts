@@ -1,9 +1,9 @@
-/** How far merges are at any time: linear between two events that tell it. */
+/** Progress of merges at any time: linear between two events that report it. */
 
 import type { RecordedEvent } from "./events.ts";
 import type { Group } from "./state.ts";
 
-/** What a merge has read and written at a time. */
+/** Bytes that a merge has read and written at a time. */
 interface Point {
   micros: number;
   read: number;
@@ -26,7 +26,7 @@ export class Progress {
     }
   }
 
-  /** What a group has read and written at a time, in bytes. */
+  /** Returns the bytes that a group has read and written at a time. */
   at(group: Group, micros: number): { read: number; written: number } {
     const points = this.#points.get(keyOf(group.compaction, group.id)) ?? [];
     const after = points.findIndex((point) => point.micros > micros);

@@ -1,4 +1,4 @@
-/** What each event does to the state. */
+/** Effects of events on the state. */
 
 import type { Table } from "terrane";
 import type { RecordedEvent } from "./events.ts";
@@ -79,7 +79,9 @@ export function reduce(before: State, event: RecordedEvent): State {
   }
 }
 
-/** What a process has when this page is attached to it: nothing is known of how it came about. */
+/**
+ * Returns the state of a process when this page is attached to it: nothing is known of its past.
+ */
 function attached({ micros, policy, levels, capacities, facts }: Of<"shape">): State {
   const placed = levels.map(({ runs }) => ({
     runs: runs.map(({ id, tables }) => ({
@@ -90,7 +92,7 @@ function attached({ micros, policy, levels, capacities, facts }: Of<"shape">): S
   return { ...EMPTY, micros, policy, levels: placed, capacities, facts };
 }
 
-/** What is there after a power failure: tables that were there before are the same. */
+/** Returns the state after a power failure: tables that were there before are the same. */
 function recovered(state: State, event: Of<"power-failed">): State {
   const { micros, levels, sealed, capacities, facts } = event;
   const before = new Map(state.levels.flatMap(tablesOf).map((table) => [table.id, table]));

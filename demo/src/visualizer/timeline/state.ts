@@ -3,13 +3,13 @@
 import type { Capacity, Fact, PolicyOptions, StallReason, Table, Term } from "terrane";
 import type { PowerFailedEvent } from "./events.ts";
 
-/** How a table came to where it is. */
+/** Way in which a table arrived. */
 export type Arrival = "flushed" | "merged" | "moved";
 
 /** A table at its place in the tree. */
 export interface PlacedTable extends Table {
   arrival: Arrival;
-  /** When it came here, in microseconds. */
+  /** Time of its arrival, in microseconds. */
   since: number;
   /** The compaction that put it here, or 0 for a flush. */
   compaction: number;
@@ -41,12 +41,12 @@ export interface Group {
   cuts: readonly Uint8Array[];
   moved: boolean;
   began: number;
-  /** Of its inputs, in bytes: what was read, all of them, and those of other levels than its own. */
+  /** Inputs read, all inputs, and inputs of other levels than its own, in bytes. */
   readBytes: number;
   totalBytes: number;
   downBytes: number;
   writtenBytes: number;
-  /** When that was told. */
+  /** Time of that report. */
   toldAt: number;
 }
 
@@ -60,15 +60,15 @@ export interface Compaction {
   readBytes: number;
   writtenBytes: number;
   movedBytes: number;
-  /** Of what was read, bytes that came from another level than they went to. */
+  /** Bytes read from another level than they went to. */
   downBytes: number;
-  /** The most bytes of unfinished outputs at once: their inputs are on disk, too. */
+  /** The most bytes of unfinished outputs at once: their inputs are on disk. */
   heldTwice: number;
   reason: string;
   terms: readonly Term[];
 }
 
-/** Bytes since the beginning. */
+/** Bytes since the start. */
 export interface Totals {
   /** Accepted from the application and sealed in memtables. */
   accepted: number;
@@ -86,7 +86,7 @@ export interface State {
   /** Bytes of the sealed memtables, oldest first. */
   sealed: readonly number[];
   groups: readonly Group[];
-  /** Those that have begun and not ended, oldest first. */
+  /** Those that have started and not ended, oldest first. */
   compactions: readonly Compaction[];
   /** The last one that was decided, running or not. */
   latest: Compaction | null;
@@ -179,7 +179,7 @@ export function treeBytes({ levels }: State): number {
   return levels.reduce((sum, level) => sum + levelBytes(level), 0);
 }
 
-/** What a store takes, in bytes: its tree, and outputs that are not whole yet. */
+/** Returns the bytes of a store: its tree, and outputs that are not whole yet. */
 export function storeBytes(state: State): number {
   const unfinished = state.groups.filter(({ moved }) => !moved);
   return unfinished.reduce((sum, { writtenBytes }) => sum + writtenBytes, treeBytes(state));

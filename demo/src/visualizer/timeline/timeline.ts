@@ -19,9 +19,9 @@ const KEY_FRAME_EVENTS = 256;
 
 /** The events of one recording, and its states. */
 export class Timeline {
-  /** What happened over the whole of it. */
+  /** History of the whole. */
   readonly history: History = new History();
-  /** How far merges are in between. */
+  /** Progress of merges between events. */
   readonly progress: Progress = new Progress();
   readonly #events: RecordedEvent[] = [];
   /** The state before each 256th event. */
@@ -67,7 +67,7 @@ export class Timeline {
     }
   }
 
-  /** The state after so many events. */
+  /** Returns the state after `count` events. */
   after(count: number): State {
     const end = Math.min(Math.max(count, 0), this.#events.length);
     const frame = Math.floor(end / KEY_FRAME_EVENTS);

@@ -1,6 +1,6 @@
 /** Waits for fonts: text that changes its font later has other lines, and the page jumps. */
 
-/** How long a page waits, in milliseconds. */
+/** Longest wait of a page for fonts, in milliseconds. */
 const PATIENCE = 300;
 
 /** Ends when these fonts are there, each as CSS names it, or when the page has waited long enough. */

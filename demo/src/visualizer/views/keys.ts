@@ -4,7 +4,7 @@ import { sharedLength } from "../layout/key-numbers.ts";
 import { keyHex } from "../source/hex.ts";
 import type { State } from "../timeline/state.ts";
 
-/** Whether a key begins as text does. */
+/** Whether a key starts as text does. */
 function beginsAsText(key: Uint8Array): boolean {
   return key.subarray(0, 3).every((byte) => byte >= 0x20 && byte <= 0x7e);
 }
@@ -40,8 +40,8 @@ const SHARED_MAX = 6;
 const FIRST_MAX = 12;
 
 /**
- * The labels of an axis, whose keys are in order. Of text each has one character more than tells it from its
- * neighbours; what all begin with is told once, by the first, if it is long.
+ * Returns the labels of an axis, whose keys are in order. A text has one character more than distinguishes
+ * it from its neighbours; a long common start is shown once, by the first.
  */
 export function axisLabels(keys: readonly Uint8Array[], numbers: boolean): string[] {
   const [first, last] = [keys[0], keys.at(-1)];

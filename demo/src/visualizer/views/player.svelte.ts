@@ -35,10 +35,10 @@ type PolicyName = Settings["policy"];
 /** Policies that a recording is compared with unless others are chosen, best known first. */
 const RIVALS = ["leveled", "tiered", "leveled-full"] as const;
 
-/** How often numbers change, in milliseconds. */
+/** Interval of changing numbers, in milliseconds. */
 const TELL = 100;
 
-/** How long a decision is shown without motion, in milliseconds. */
+/** Time for which a decision is shown without motion, in milliseconds. */
 const STEP = 1000;
 
 /** More groups than these, installed within a second, are too many to follow: nothing glides. */
@@ -54,16 +54,16 @@ export class Player {
   selected: number | undefined = $state(undefined);
   /** The part of the key space that is shown. */
   zoom: Zoom = $state.raw(WHOLE);
-  /** What equal widths of the picture hold. */
+  /** Measure of the picture's equal widths. */
   axisBy: AxisBy = $state("bytes");
-  /** How the tree is shown, and by what the moments of others beside it are found. */
+  /** View of the tree, and the rule by which moments of others beside it are found. */
   view: View = $state("picture");
   sameBy: SameBy = $state("bytes");
   /** Grows with the recording. */
   version = $state(0);
   recording: Recording = $state.raw(undefined as never);
   rivals: Recording[] = $state.raw([]);
-  /** Where rivals take over the tree that is shown; undefined if they begin with nothing. */
+  /** Tree that rivals take over; undefined if they start with nothing. */
   takeover: Takeover | undefined = $state.raw(undefined);
   /** The rivals that were chosen, where they were. */
   #chosen: readonly PolicyName[] | undefined;
@@ -75,13 +75,13 @@ export class Player {
   readProblem = $state("");
   /** The file or the process that is shown, and what is wrong with it. */
   file: ShownFile | undefined = $state.raw(undefined);
-  /** What was set before a store was shown, whose parameters are for its own size. */
+  /** Settings before a store was shown, whose parameters are for its own size. */
   #before: Settings | undefined;
-  /** Settles when nothing that was shown before holds anything any more. */
+  /** Settles when nothing that was shown before holds anything. */
   #gone: Promise<void> = Promise.resolve();
   /** Rows of the visitor's that are written, instead of a workload. */
   #rows: readonly Write[] | undefined;
-  /** How the pictures are drawn that are shown. */
+  /** Drawing functions of the shown pictures. */
   readonly pictures: { tree?: Picture; time?: Picture; charts?: Picture } = {};
   /** The moment, for what is redrawn at each frame. */
   cursor = 0;
@@ -95,7 +95,7 @@ export class Player {
   #growth: ReturnType<typeof setTimeout> | undefined;
   /** The moment of a link, until the recording has come so far or the visitor goes elsewhere. */
   #linked: number | undefined;
-  /** The key of a link that is to be read at its moment. */
+  /** The key of a link, read at its moment. */
   #linkedRead: Uint8Array | undefined;
 
   constructor(fragment: string) {
@@ -131,7 +131,7 @@ export class Player {
     this.playing = linked.at === undefined && !this.#still.matches;
   }
 
-  /** The state at the moment that is told. */
+  /** Returns the state at the shown moment. */
   get state(): State {
     void this.version;
     return this.recording.timeline.at(this.shown);
@@ -154,7 +154,7 @@ export class Player {
     return this.recording.timeline.countAt(this.shown);
   }
 
-  /** How far the simulation has come. */
+  /** Returns the progress of the simulation. */
   get status(): Status {
     void this.version;
     return this.recording.status;
@@ -201,7 +201,7 @@ export class Player {
     this.playing = true;
   }
 
-  /** Has the engine open an exported store. */
+  /** Opens an exported store on the engine. */
   #import(file: File): void {
     this.stop();
     const settings = $state.snapshot(this.settings) as Settings;
@@ -297,7 +297,7 @@ export class Player {
     this.playing = true;
   }
 
-  /** Plays, from the beginning at the end of a recording, or pauses. */
+  /** Plays, from the start at the end of a recording, or pauses. */
   toggle(): void {
     const { timeline, status } = this.recording;
     if (!this.playing && status.at !== "running" && this.cursor === timeline.duration) this.seek(0);
@@ -332,7 +332,7 @@ export class Player {
     });
   }
 
-  /** Compares with other policies: from the beginning, or from the moment on. */
+  /** Compares with other policies: from the start, or from the moment on. */
   compare(policies: readonly PolicyName[], here: boolean): void {
     this.#chosen = policies;
     const { settings, timeline } = this.recording;
@@ -371,7 +371,7 @@ export class Player {
     }
   }
 
-  /** Has the power fail, and shows what is left. */
+  /** Fails the power, and shows the rest. */
   async crash(): Promise<void> {
     const { recording } = this;
     await recording.crash?.();
@@ -410,7 +410,9 @@ export class Player {
     return this.passing === undefined ? this.speed * 1000 : 0;
   }
 
-  /** What was installed within the visitor's last second, if it is too much to follow. */
+  /**
+   * Returns the groups installed within the visitor's last second, if they are too many to follow.
+   */
   get passing(): Installed | undefined {
     const { history } = this.recording.timeline;
     const installed = history.installedIn(this.cursor - this.speed * 1e6, this.cursor);
@@ -458,7 +460,7 @@ export class Player {
     this.version += 1;
   }
 
-  /** Has the rivals do the same: on the engine one after the other. */
+  /** Makes the rivals do the same: on the engine one after the other. */
   #startRivals(takeover: Takeover | undefined): void {
     const { settings, ended } = this.recording;
     for (const rival of this.rivals) rival.stop();

@@ -23,16 +23,16 @@ function deepestOf(groups: readonly Group[]): Group | undefined {
   return groups.filter(({ moved }) => !moved).toSorted((a, b) => b.level - a.level)[0];
 }
 
-/** How long a power failure is told of, in microseconds. */
+/** Time for which a power failure is reported, in microseconds. */
 const TOLD = 1e6;
 
-/** What a power failure took. */
+/** Returns the losses of a power failure. */
 function failureText({ unsyncedBytes, lostWrites }: PowerFailedEvent): string {
   const lost = lostWrites === 0 ? "no write" : plural(lostWrites, "write");
   return `The power failed with ${bytes(unsyncedBytes)} not synced: ${lost} lost`;
 }
 
-/** What happens now, in one sentence. */
+/** Returns a sentence about the present. */
 export function nowSentence(state: State, micros: number): string {
   if (state.failure !== null && micros - state.failure.micros < TOLD) {
     return `${failureText(state.failure)}.`;
@@ -129,7 +129,7 @@ export function relationText(relation: Term["relation"]): string {
   return { "<": "<", "<=": "≤", ">=": "≥", ">": ">" }[relation];
 }
 
-/** What an event did, or nothing where that is not worth a line. */
+/** Returns the effect of an event, or nothing if it is not worth a line. */
 export function logLine(event: RecordedEvent): string | undefined {
   switch (event.type) {
     case "flushed": {
@@ -162,7 +162,7 @@ export function logLine(event: RecordedEvent): string | undefined {
   }
 }
 
-/** What writes wait for. */
+/** Returns the reason why writes wait. */
 export function reasonText(reason: StallReason): string {
   return Object.hasOwn(REASONS, reason) ? REASONS[reason] : reason.replaceAll("-", " ");
 }
@@ -189,7 +189,7 @@ export function seconds(micros: number): string {
   return (micros / 1e6).toFixed(micros < 1e8 ? 2 : 1);
 }
 
-/** What places said that a read asked one after another, and that say the same. */
+/** Returns the answers of places that a read asked one after another, and that say the same. */
 export function placesText(places: readonly Place[]): string {
   const [first] = places;
   if (first === undefined) return "";

@@ -308,7 +308,7 @@ fn frame(bytes: &[u8], [salt, generation]: [u64; 2], index: u64) -> Option<&[u8]
     Some(&bytes[32..32 + length])
 }
 
-/// What follows the header of a region.
+/// Returns the rest of a region's header.
 fn region_header<'a>(payload: &'a [u8], region: &[u8], frame: usize) -> &'a [u8] {
     let [version, required, optional] = [0, 4, 8].map(|at| u32_at(payload, at));
     assert_eq!([version, required, optional], [2, 0, 0]);

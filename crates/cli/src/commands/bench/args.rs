@@ -73,7 +73,7 @@ pub struct BenchArgs {
     #[arg(long, conflicts_with_all = ["dir", "benchmarks", "workload", "policy", "reads", "keys", 
               "sync", "seek_nexts", "memtable_mib", "workers", "no_wait_until_idle"])]
     pub drain: bool,
-    /// How often each case of `--drain` is measured
+    /// Number of measurements of each case of `--drain`
     #[arg(long, requires = "drain", default_value_t = 3, value_parser = value_parser!(u64).range(1..=100))]
     pub rounds: u64,
     /// Number of keys, and of writes in a benchmark [default: 2000000]
@@ -192,7 +192,7 @@ impl BenchArgs {
         })
     }
 
-    /// How tables are built.
+    /// Returns the options of tables.
     pub fn table(&self) -> TableOptions {
         let mut table = TableOptions::default();
         if self.workload.is_some() {

@@ -1,4 +1,4 @@
-//! What compactions came to, counted from the store's events under the simulator's names.
+//! Figures of compactions, counted from the store's events under the simulator's names.
 
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ pub struct CompactionFigures {
     /// Seconds in which any merge ran, and bytes that merges wrote for each of these.
     pub compaction_seconds: f64,
     pub compaction_throughput: f64,
-    /// How long merges took.
+    /// Duration of merges.
     pub merge_seconds: Option<Latency>,
     pub tables: usize,
     pub table_bytes: Distribution,
@@ -81,7 +81,7 @@ struct Merged {
 }
 
 impl Compactions {
-    /// What the store has to call.
+    /// Returns the listener for the store.
     pub fn listener(&self) -> Listener {
         let counted = self.clone();
         Arc::new(move |_, event| counted.log().count(event, Instant::now()))
@@ -107,7 +107,7 @@ impl Compactions {
         sums
     }
 
-    /// What was counted since then, and the keyspace's tables.
+    /// Returns the figures since then, and the keyspace's tables.
     pub fn since(&self, since: &Mark, keyspace: &Keyspace) -> terrane::Result<CompactionFigures> {
         let shape = keyspace.shape()?;
         let sizes = shape.levels().iter().flat_map(|level| level.tables()).map(|t| t.bytes);

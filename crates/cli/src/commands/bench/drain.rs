@@ -4,11 +4,11 @@
 //!    none.
 //! 2. For each case a store is filled with random keys under a policy that leaves level 0 as it is, cut at
 //!    the design's buckets or partitions if it has some.
-//! 3. It is opened again with so many threads for merges, and given the design's policy. The time until no
+//! 3. It is opened again with a number of threads for merges, and given the design's policy. The time until no
 //!    compaction is due is what counts.
 //! 4. Designs and threads take turns in each round; seconds are the median of the rounds, of an even number
 //!    the upper one.
-//! 5. The simulator does the same with as many runs, which it begins to merge when the last is there. Its keys
+//! 5. The simulator does the same with as many runs, which it starts to merge when the last is there. Its keys
 //!    are spread over all that there can be, and so are its partitions.
 
 use super::args::BenchArgs;
@@ -39,7 +39,7 @@ const PARTS: u64 = 8;
 /// Rows between two looks at the store.
 const SLICE: u64 = 1 << 14;
 
-/// What was measured, and with which settings.
+/// Measurements, and their settings.
 #[derive(Serialize)]
 pub struct Drains {
     num: u64,
@@ -54,7 +54,7 @@ pub struct Drains {
     pub results: Vec<Drained>,
 }
 
-/// What a case found.
+/// Result of a case.
 #[derive(Serialize)]
 pub struct Drained {
     design: &'static str,
@@ -120,7 +120,7 @@ fn threads(cores: usize) -> Vec<usize> {
     doubled.take_while(|threads| *threads < most).chain([most]).collect()
 }
 
-/// Measures each design with so many threads; stores are made below `place`.
+/// Measures each design with each number of threads; stores are made below `place`.
 pub fn run(args: &BenchArgs, place: &Path) -> Result<Drains, Failure> {
     let threads = threads(available_parallelism().map_or(1, NonZero::get));
     let designs = designs(args);
@@ -332,7 +332,7 @@ mod tests {
     use super::threads;
 
     #[test]
-    fn each_number_of_threads_is_twice_the_one_before_up_to_the_processors() {
+    fn numbers_of_threads_double_up_to_the_processors() {
         assert_eq!(
             [1, 2, 6, 16].map(threads),
             [vec![1, 2], vec![1, 2], vec![1, 2, 4, 6], vec![1, 2, 4, 8, 16]]

@@ -26,7 +26,7 @@ const SLICE: u64 = 1 << 16;
 /// The longest duration that is recorded for an operation, in nanoseconds.
 const LONGEST: u64 = 3_600_000_000_000;
 
-/// What a benchmark found. Bytes of rows are those of keys and values.
+/// Result of a benchmark. Bytes of rows are those of keys and values.
 #[derive(Serialize)]
 pub struct Report {
     pub policy: String,
@@ -47,9 +47,9 @@ pub struct Report {
     pub write_amplification_with_wal: Option<f64>,
     /// Table blocks that a read looked into, on average.
     pub read_amplification: Option<f64>,
-    /// What the reads did with tables.
+    /// Table reads of the operations.
     pub reads: Option<ReadCounts>,
-    /// What the filters of each level did in it.
+    /// Filter outcomes by level.
     pub filters: Option<Vec<Filters>>,
     /// Sorted runs after it, memtables counted: the most that a read may have to look at.
     pub runs: usize,
@@ -59,16 +59,16 @@ pub struct Report {
     /// These for each byte of live rows, where the store's rows are known.
     pub space_amplification: Option<f64>,
     pub space_amplification_peak: Option<f64>,
-    /// What compactions did, and the tables after it.
+    /// Figures of compactions, and the tables after the benchmark.
     #[serde(flatten)]
     pub compactions: CompactionFigures,
     /// Writes that stalled.
     pub stalls: u64,
     /// All waits of writes, by their reason, since the store was opened.
     pub waits: WriteWaits,
-    /// What was done in the background.
+    /// Background work.
     pub background: BackgroundStats,
-    /// The most memory that the process had, where the system tells.
+    /// Greatest memory of the process, if the system reports it.
     pub memory_bytes_peak: Option<u64>,
 }
 
@@ -77,7 +77,7 @@ pub struct Report {
 pub struct Filters {
     /// Memory that all of them take, in bytes.
     pub bytes: u64,
-    /// How many were asked, of those how many passed the key, and of those how many falsely.
+    /// Filters asked, those among them that passed the key, and those that passed it falsely.
     pub lookups: u64,
     pub passes: u64,
     pub false_positives: u64,
@@ -97,13 +97,13 @@ pub struct Micros {
 /// A store under measurement.
 pub struct Bench<'a> {
     pub args: &'a BenchArgs,
-    /// Where the store is.
+    /// Directory of the store.
     pub dir: PathBuf,
     pub db: Db,
     pub keyspace: Keyspace,
-    /// What the store's compactions do.
+    /// Compactions of the store.
     pub compactions: Compactions,
-    /// Which keys are there, unless the store is older than the run.
+    /// Keys that are present, unless the store is older than the run.
     pub present: Option<Present>,
     pub workload: Rows,
 }
@@ -277,7 +277,7 @@ fn get(keyspace: &Keyspace, key: &[u8]) -> terrane::Result<(u64, usize)> {
     })
 }
 
-/// What the filters of each level of the default keyspace did from one moment to another.
+/// Returns the filter outcomes of the default keyspace's levels between two moments.
 fn filters(before: &Stats, after: &Stats) -> Vec<Filters> {
     let levels = |stats: &Stats| {
         let keyspace = stats.keyspaces.first();

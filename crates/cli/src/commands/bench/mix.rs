@@ -3,7 +3,7 @@
 //!
 //! 1. The load is put first. Then phase after phase one thread runs the operations that the simulator
 //!    draws for the clients of each, back to back; a phase with clients that differ is refused before.
-//! 2. The slowest window may begin with any operation of a phase.
+//! 2. The slowest window may start with any operation of a phase.
 //! 3. The space is that of table files, and writes are those of flushes and merges, as far as they have
 //!    come. Before phases that ask for it and after the last, the tree becomes idle.
 
@@ -28,7 +28,7 @@ use terrane_sim::{
 /// Operations between two looks at the terminal.
 const SLICE: u64 = 1 << 14;
 
-/// What a workload did under a policy.
+/// Results of a workload under a policy.
 #[derive(Serialize)]
 pub struct MixReport {
     pub policy: String,
@@ -56,19 +56,19 @@ pub struct PhaseFigures {
     pub read_ios_per_get: Option<f64>,
     pub read_ios_per_scan: Option<f64>,
     pub by_level: Vec<LevelFigures>,
-    /// What compactions did, and the tables at its end.
+    /// Figures of compactions, and the tables at the end.
     #[serde(flatten)]
     pub compactions: CompactionFigures,
-    /// Of each kind of operation; reads of missing keys are reads here.
+    /// Latencies by kind of operation; reads of missing keys are reads here.
     pub latencies: BTreeMap<Kind, Latency>,
-    /// How much of the time workers were busy with merges, on average.
+    /// Mean share of time that workers spent on merges.
     pub worker_utilisation: Option<f64>,
-    /// What was done in the background of the store.
+    /// Background work of the store.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub background: Option<BackgroundStats>,
 }
 
-/// The moment at which a phase begins.
+/// The moment at which a phase starts.
 struct Begun {
     at: Instant,
     stats: Stats,
@@ -76,7 +76,7 @@ struct Begun {
     watch: Watch,
 }
 
-/// What its operations did.
+/// Results of its operations.
 #[derive(Default)]
 struct Done {
     operations: u64,
@@ -185,7 +185,7 @@ impl Mix<'_, '_> {
     /// Step 2: the next operations.
     fn phase(&mut self, name: &str, operations: u64) -> Result<Done, Failure> {
         let mut done = Done::default();
-        // When the last operations were done, and before them when the window began.
+        // When the last operations were done, and before them when the window started.
         let mut ends = VecDeque::from([Duration::ZERO]);
         while done.operations < operations {
             let began = Instant::now();
@@ -311,7 +311,7 @@ impl Mix<'_, '_> {
     }
 }
 
-/// How much of the time so many workers were busy with merges, on average.
+/// Returns the mean share of time that `workers` workers spent on merges.
 fn merging(background: &BackgroundStats, workers: usize) -> Option<f64> {
     let time = background.elapsed_micros as f64 * workers as f64;
     (time > 0.0).then(|| background.merges.busy_micros as f64 / time)
@@ -319,7 +319,7 @@ fn merging(background: &BackgroundStats, workers: usize) -> Option<f64> {
 
 type Figure = fn(&PhaseFigures) -> Option<f64>;
 
-/// What is counted of reads, for the table.
+/// Figures of reads in the table.
 const READS: [(&str, Figure); 2] = [
     ("blocks fetched a get", |phase| phase.read_ios_per_get),
     ("blocks fetched a scan", |phase| phase.read_ios_per_scan),

@@ -41,11 +41,11 @@ use terrane_policy::{FilterBits, PolicyOptions, presets};
 use terrane_sim::Workload;
 use workload::{Present, Rows};
 
-/// The file that tells a store which this command made, and may write into, from all others.
+/// File that marks a store which this command made, and may write into.
 const MARKER: &str = "BENCH";
 const MARKED: &str = "`terrane bench` made this store. Its rows mean nothing.\n";
 
-/// What is printed as JSON.
+/// Report that is printed as JSON.
 #[derive(Serialize)]
 struct Series<'a, R> {
     num: u64,
@@ -148,7 +148,7 @@ impl<'a, R> Series<'a, R> {
     }
 }
 
-/// Where each policy's store is.
+/// Returns the directory of each policy's store.
 fn stores(args: &BenchArgs, temporary: &Path) -> Vec<(PathBuf, Option<PolicyOptions>)> {
     let at = |name: &str| match &args.dir {
         Some(dir) => dir.join(name),

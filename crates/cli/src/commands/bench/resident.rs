@@ -1,4 +1,4 @@
-//! The memory that the process has, as Linux tells it; other systems are not asked.
+//! Memory of the process, as Linux reports it; other systems are not asked.
 
 use std::fs;
 

@@ -23,7 +23,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Begins to look at the files of a directory with such names.
+    /// Starts to look at the files of a directory with such names.
     pub fn over_files(dir: PathBuf, counts: fn(&str) -> bool) -> Watch {
         let (peak, ended) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
         let (seen, end, looked_at) = (peak.clone(), ended.clone(), dir.clone());
@@ -61,7 +61,7 @@ impl Drop for Watch {
     }
 }
 
-/// What the files of a directory take; one that goes meanwhile takes nothing.
+/// Returns the space of a directory's files; one that vanishes meanwhile counts nothing.
 fn taken(dir: &Path, counts: fn(&str) -> bool) -> u64 {
     let files = fs::read_dir(dir).into_iter().flatten().flatten();
     let files = files.filter(|file| file.file_name().to_str().is_some_and(counts));

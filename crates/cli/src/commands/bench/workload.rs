@@ -80,7 +80,7 @@ impl Rows {
     }
 }
 
-/// Which keys are there: a bit for each.
+/// Set of the keys that are present: a bit for each.
 pub struct Present {
     words: Vec<u64>,
     count: u64,
@@ -108,7 +108,7 @@ impl Present {
         *word ^= bit;
     }
 
-    /// How many are there.
+    /// Returns the number of keys.
     pub fn count(&self) -> u64 {
         self.count
     }

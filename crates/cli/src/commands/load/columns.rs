@@ -1,4 +1,4 @@
-//! Which fields of a record are the key and the value.
+//! The columns of the key and the value in a record.
 //!
 //! 1. The first record, be it a header or a row, says how many columns there are; every row has as
 //!    many.
@@ -25,7 +25,7 @@ struct Selector {
     index: Option<usize>,
 }
 
-/// Where a value comes from.
+/// Source of a value.
 #[derive(Clone, Copy, Debug)]
 enum Value {
     Column(usize),
@@ -58,7 +58,7 @@ impl Columns {
         Ok(Columns { key, value, header, resolved: None, position: 0 })
     }
 
-    /// Takes key and value from `record`, which begins in line `line`; false for a header.
+    /// Takes key and value from `record`, which starts in line `line`; false for a header.
     pub fn fill(&mut self, record: &Record, line: u64, row: &mut Row) -> Result<bool, Problem> {
         let columns = match self.resolved {
             Some(columns) => columns,

@@ -1,7 +1,7 @@
 //! Comma-separated rows, as RFC 4180 has them.
 //!
 //! * Fields lie between commas, or other separators; rows end with a newline, or a carriage return and a newline.
-//! * A field that begins with a quote ends with one: separators and newlines in it are its own, and
+//! * A field that starts with a quote ends with one: separators and newlines in it are its own, and
 //!   two quotes stand for one. After it there is a separator or the end of the row.
 //! * A quote elsewhere stands for itself. Empty lines are no rows.
 //! * A first line such as `sep=;`, which Excel writes and hides, names the separator.
@@ -37,7 +37,7 @@ impl Csv {
         Csv { separator, named, lines, columns, raw: Vec::new(), record: Record::default() }
     }
 
-    /// Reads the next record and returns the line where it begins; 0 at the end of the input.
+    /// Reads the next record and returns the line where it starts; 0 at the end of the input.
     fn next_record(&mut self) -> Result<u64, Problem> {
         self.raw.clear();
         while without_end(&self.raw).is_empty() {
@@ -63,8 +63,8 @@ impl Csv {
         Ok(line)
     }
 
-    /// Takes the field at byte `at` of the row, which begins in line `line`; returns where the next
-    /// one begins, if there is one.
+    /// Takes the field at byte `at` of the row, which starts in line `line`; returns where the next
+    /// one starts, if there is one.
     fn field(&mut self, at: usize, line: u64) -> Result<Option<usize>, Problem> {
         let rest = self.raw.get(at..).unwrap_or_default();
         if rest.first() == Some(&b'"') {

@@ -5,16 +5,16 @@ use std::io::{self, BufRead, Read};
 /// The longest row, in bytes: four for each of the longest value, and as much as that for the rest.
 pub const MAX_ROW_BYTES: usize = 512 << 20;
 
-/// Why there is no next row.
+/// Reason why there is no next row.
 #[derive(Debug)]
 pub enum Problem {
     /// A row is malformed.
     Row {
         /// Its first line, counted from 1.
         line: u64,
-        /// What a sound row has.
+        /// Content of a sound row.
         expected: String,
-        /// What it has.
+        /// Content found.
         found: String,
     },
     /// The system does not give the input.
@@ -47,7 +47,7 @@ impl Lines {
         self.number
     }
 
-    /// How many bytes were read.
+    /// Returns the number of bytes read.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }

@@ -96,7 +96,7 @@ pub struct LoadArgs {
     pub json: bool,
 }
 
-/// What a row looks like.
+/// Format of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     Tsv,
@@ -129,7 +129,7 @@ impl Row {
 trait Rows: Send {
     /// Reads the next row; false at the end of the input.
     fn read(&mut self, row: &mut Row) -> Result<bool, Problem>;
-    /// Where the input is.
+    /// Returns the input.
     fn lines(&self) -> &Lines;
     /// A correct row, for errors.
     fn example(&self) -> String;

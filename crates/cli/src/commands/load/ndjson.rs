@@ -55,8 +55,8 @@ impl Ndjson {
         }
     }
 
-    /// What was expected of a line that is no object, and what was found: the line, and what the parser
-    /// says of it.
+    /// Returns the expectation of a line that is no object, and the content found: the line, and the
+    /// parser's message.
     #[cold]
     fn malformed(&self, error: &serde_json::Error) -> (String, String) {
         ("a JSON object".to_owned(), format!("{} ({})", shown(&self.line, 80), in_line(error)))
@@ -118,7 +118,7 @@ impl Rows for Ndjson {
     }
 }
 
-/// What a field stands for; otherwise what was expected and what was found.
+/// Returns the bytes of a field, or the expectation and the content found.
 fn bytes(name: &Name, field: Field<'_>) -> Result<Vec<u8>, (String, String)> {
     let text = |raw: &RawValue| serde_json::from_str::<String>(raw.get());
     match field {
@@ -144,7 +144,8 @@ fn missing(name: &Name, line: &[u8]) -> (String, String) {
     (format!("a field {text} or {hex}"), shown(line, 80))
 }
 
-/// What the parser says of a line. It sees one line at a time, so its line number is left out.
+/// Returns the parser's message about a line. It sees one line at a time, so its line number is left
+/// out.
 fn in_line(error: &serde_json::Error) -> String {
     format!("{} at column {}", without_place(error), error.column())
 }

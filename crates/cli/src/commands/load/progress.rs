@@ -14,10 +14,10 @@ pub struct Progress {
     rows: u64,
     /// Bytes of keys and values.
     bytes: u64,
-    /// How far the input was read.
+    /// Bytes of the input that were read.
     input_bytes: u64,
     started: Instant,
-    /// What writes waited for.
+    /// Waits of writes.
     waits: WriteWaits,
     meter: Meter,
 }
@@ -56,14 +56,14 @@ impl Progress {
     }
 }
 
-/// What was loaded.
+/// Result of a load.
 #[derive(Serialize)]
 pub struct Summary {
     rows: u64,
     /// Bytes of keys and values.
     bytes: u64,
     seconds: f64,
-    /// What writes waited for.
+    /// Waits of writes.
     waits: WriteWaits,
 }
 

@@ -4,7 +4,7 @@
 #[derive(Debug, Default)]
 pub struct Record {
     bytes: Vec<u8>,
-    /// Where each field ends.
+    /// End of each field.
     ends: Vec<usize>,
 }
 
@@ -15,7 +15,7 @@ impl Record {
         self.ends.clear();
     }
 
-    /// Where the bytes of the field that comes next are put.
+    /// Returns the buffer of the next field.
     pub fn field(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
@@ -25,7 +25,7 @@ impl Record {
         self.ends.push(self.bytes.len());
     }
 
-    /// How many fields there are.
+    /// Returns the number of fields.
     pub fn len(&self) -> usize {
         self.ends.len()
     }

@@ -1,4 +1,4 @@
-//! What each format's reader makes of an input.
+//! Rows that each format's reader returns for an input.
 
 use super::*;
 use crate::cli::{Cli, Command};

@@ -1,4 +1,4 @@
-//! What a line of the shell can say, and running it.
+//! Commands of the shell, and running them.
 
 use crate::commands::{
     check, compact, count, delete, get, keyspaces, levels, load, policies, policy, put, scan, stats,
@@ -49,7 +49,7 @@ enum Command {
     Exit,
 }
 
-/// What follows a line.
+/// Outcome of a line.
 pub enum Next {
     Continue,
     Exit,
@@ -90,7 +90,7 @@ pub fn execute(opened: &mut Opened, line: &str) -> Result<Next, Failure> {
 impl Command {
     fn run(self, opened: &mut Opened) -> Result<Next, Failure> {
         match self {
-            // What the next line prints must be told from the value, on a terminal or not.
+            // The value must stand apart from the output of the next line, on a terminal or not.
             Self::Get(args) => get::get(opened, &args, true),
             Self::Put(args) => put::put(opened, &args),
             Self::Delete(args) => delete::delete(opened, &args),

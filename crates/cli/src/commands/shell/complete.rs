@@ -28,7 +28,7 @@ impl Completion {
         Completion { commands, db: opened.db.clone(), keyspace: opened.keyspace.clone() }
     }
 
-    /// What the last word of `line` can become, and where that word starts.
+    /// Returns the completions of the last word of `line`, and the start of that word.
     fn candidates(&self, line: &str) -> (usize, Vec<String>) {
         let start = line.rfind(char::is_whitespace).map_or(0, |at| at + 1);
         let (before, word) = line.split_at(start);

@@ -51,13 +51,13 @@ pub struct SimulateArgs {
     /// Value size
     #[arg(long, value_name = "BYTES")]
     pub value_bytes: Option<u64>,
-    /// How many times smaller a value is in a table than as it is written [default: 1]
+    /// Size of a value as written over its size in a table [default: 1]
     #[arg(long, value_name = "FACTOR")]
     pub value_compression: Option<f64>,
-    /// Number of prefixes that the keys begin with, of two bytes [default: none]
+    /// Number of prefixes that the keys start with, of two bytes [default: none]
     #[arg(long)]
     pub prefixes: Option<u64>,
-    /// How uneven prefixes are: the k-th has a share in proportion to k^-EXPONENT [default: 0]
+    /// Skew of prefixes: the k-th has a share in proportion to k^-EXPONENT [default: 0]
     #[arg(long, value_name = "EXPONENT", requires = "prefixes")]
     pub prefix_exponent: Option<f64>,
     /// Block cache size
@@ -152,7 +152,7 @@ fn flash(text: &str) -> Result<FlashOptions, String> {
     named(text, default, names, FLASH)?.map_or_else(|| json(text, FLASH), Ok)
 }
 
-/// What a name stands for; `None` for JSON.
+/// Returns the value of a name; `None` for JSON.
 fn named<T>(
     text: &str,
     found: Option<T>,

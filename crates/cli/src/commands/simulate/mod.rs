@@ -192,7 +192,7 @@ fn with_buffer(options: &PolicyOptions, buffer_bytes: u64) -> PolicyOptions {
     options.clone().sized(buffer_bytes - buffer_bytes / 16, target_file_bytes)
 }
 
-/// Where events go.
+/// Destination of events.
 struct Trace {
     file: BufWriter<File>,
     failed: Option<std::io::Error>,

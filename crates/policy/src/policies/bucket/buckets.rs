@@ -1,6 +1,6 @@
-//! What the bucket policy remembers: buckets, the volumes flushed into them, and medians to split at.
+//! State of the bucket policy: buckets, the volumes flushed into them, and medians to split at.
 //!
-//! Buckets tile the key space: each begins at a boundary, the first at the least key. The *window* is the
+//! Buckets tile the key space: each starts at a boundary, the first at the least key. The *window* is the
 //! last W flushes. A bucket's volume is what they put into it, and its temperature is how many times its
 //! fair share that is: `BT = N * F / sum of F`.
 //!
@@ -24,7 +24,7 @@ pub(crate) struct Buckets {
 /// One of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Bucket {
-    /// Where it begins.
+    /// Boundary at its start.
     pub(crate) boundary: Vec<u8>,
     /// Bytes that each flush of the window put into it, the oldest first.
     volumes: Vec<u64>,
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bucket_splits_at_the_middle_of_as_many_medians_as_flushes_put_something_into_it() {
+    fn a_bucket_splits_at_the_middle_of_one_median_per_flush() {
         let mut buckets = Buckets::new(4, &[]);
         for bytes in [7, 0, 6, 0, 0] {
             buckets.flushed(std::iter::once((&[][..], bytes)), 5);
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_the_longest_kept_fit_into_a_state_and_longer_ones_do_not() {
+    fn the_longest_kept_keys_fit_into_a_state_and_longer_do_not() {
         // Boundary and medians with their lengths, the volumes and how many medians there are.
         let bytes = |buckets: u64, window: u64, key: u64| {
             12 + buckets * ((2 + key) * (1 + window) + 8 * window + 4)

@@ -59,7 +59,7 @@ pub struct BucketLsm {
     pub level_base_bytes: u64,
     /// Size at which a table is closed, in bytes.
     pub target_file_bytes: u64,
-    /// How filter memory is divided among runs.
+    /// Division of filter memory among runs.
     pub filters: Filters,
     /// Tables of a bucket in level 0 that lie over one key before they are merged into level 1.
     pub l0_compaction_trigger: u64,
@@ -210,7 +210,7 @@ impl Policy for BucketLsm {
 }
 
 impl BucketLsm {
-    /// What it shares with the other vertical policies.
+    /// Returns the rule that it shares with the other vertical policies.
     fn rule(&self) -> Vertical {
         Vertical {
             size_ratio: self.size_ratio,
@@ -226,7 +226,7 @@ impl BucketLsm {
         configured.saturating_mul(GROWTH).min(MOST)
     }
 
-    /// How many bytes of a median or boundary are kept.
+    /// Returns the number of bytes of a median or boundary that are kept.
     fn kept(&self, configured: u64) -> u64 {
         Buckets::kept(self.most(configured), self.window, MAX_STATE as u64)
     }
@@ -238,8 +238,8 @@ impl BucketLsm {
         if fits { wanted } else { self.buckets }
     }
 
-    /// Keys at equal numbers of entries that part a memtable into so many buckets; none if it has too few
-    /// keys.
+    /// Returns the keys that part a memtable into `parts` buckets of equal numbers of entries; none if it
+    /// has too few keys.
     fn quantiles(&self, sealed: &KeySample, parts: u64) -> Vec<Vec<u8>> {
         let (keys, parts) = (sealed.keys.len(), usize::try_from(parts).unwrap_or(usize::MAX));
         let kept = usize::try_from(self.kept(parts as u64)).unwrap_or(usize::MAX);
@@ -328,7 +328,7 @@ impl BucketLsm {
         decisions
     }
 
-    /// What becomes of a bucket that was just compacted.
+    /// Decides about a bucket that was just compacted.
     fn decide(&self, buckets: &mut Buckets, at: usize) -> Option<Decision> {
         let bucket = buckets.all.get(at)?.clone();
         let facts = self.measured(buckets, at, &bucket);

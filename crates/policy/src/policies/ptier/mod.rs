@@ -6,8 +6,8 @@
 //!
 //! 1. **Split.** A merge ends a table between two prefixes once it has `T_s`, if `T_s` of the merge is left;
 //!    within a prefix at `target-file-bytes`.
-//! 2. **Level 0** is due at so many runs. Those of its tables that overlap are merged and split, with nothing
-//!    of level 1.
+//! 2. **Level 0** is due at `l0-compaction-trigger` runs. Those of its tables that overlap are merged and
+//!    split, with nothing of level 1.
 //! 3. **Merge and move.** A level over its capacity goes down whole. Each set of tables that overlap is merged
 //!    in part, and the rest moves: `prefixes.rs` says what, `places.rs` where to and in which order. The
 //!    capacity of level 1 is `level-base-bytes`, that of each other one `size-ratio` times the one above.
@@ -48,11 +48,11 @@ pub struct PTier {
     pub target_file_bytes: u64,
     /// `T_s`: the least size of a table that ends between prefixes, in bytes.
     pub split_bytes: u64,
-    /// How filter memory is divided among runs.
+    /// Division of filter memory among runs.
     pub filters: Filters,
     /// Runs that wait in level 0 before they are merged.
     pub l0_compaction_trigger: u64,
-    /// The prefix of a key: its first so many bytes; 0 with a delimiter.
+    /// Length of a key's prefix in bytes; 0 with a delimiter.
     pub prefix_length: u64,
     /// The prefix of a key: all through the first of this one byte; empty for a length.
     pub prefix_delimiter: Vec<u8>,

@@ -78,7 +78,7 @@ impl<'a> Ages<'a> {
         closed
     }
 
-    /// What a merge takes in.
+    /// Returns the tables that a merge includes.
     fn taken_in(&self, item: &Item<'a>) -> Vec<(usize, &'a Arc<TableInfo>)> {
         let (place, own) = (item.age(), TableIdSet::from(item.ids()));
         let mut taken = Vec::new();
@@ -167,7 +167,8 @@ impl<'a> Next<'a> {
         Destination { level: self.level, run }
     }
 
-    /// How a table goes down: it moves, unless it reaches the bottom and is mostly tombstones.
+    /// Returns the action for a table that goes down: a move, unless it reaches the bottom and is mostly
+    /// tombstones.
     fn action(&self, table: &TableInfo, merge: &Action) -> Action {
         let older = |runs: &[Run]| {
             let mut runs = runs.iter();

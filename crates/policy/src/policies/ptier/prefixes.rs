@@ -4,7 +4,7 @@
 //!
 //! 1. N = 1: it moves.
 //! 2. N = 2: two of a kind are merged; one of each both move.
-//! 3. N >= 3: tables that hold a prefix which two others hold, too, are merged; so are two of a kind that alone
+//! 3. N >= 3: tables that hold a prefix which two others hold, are merged; so are two of a kind that alone
 //!    share a prefix. Of one of each that do, neither is merged for it.
 //!
 //! What shares a table is merged together. A table whose set of prefixes is unknown holds each that it spans;
@@ -13,7 +13,7 @@
 use std::sync::Arc;
 use terrane_types::{PrefixRule, TableInfo, sort_by};
 
-/// What a table holds of prefixes.
+/// Prefixes of a table.
 enum Held<'a> {
     Set(&'a [Vec<u8>]),
     /// All from one to another.

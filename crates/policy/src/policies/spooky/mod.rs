@@ -61,7 +61,7 @@ pub struct Spooky {
     /// Whether a partitioned merge moves a file that overlaps nothing, mostly into an empty level. The
     /// paper's equation counts a rewrite there, which costs 1/T more and gains nothing.
     pub trivial_moves: bool,
-    /// How filter memory is divided among runs.
+    /// Division of filter memory among runs.
     pub filters: Filters,
 }
 
@@ -108,7 +108,7 @@ impl Policy for Spooky {
 }
 
 impl Spooky {
-    /// What it shares with the vertical policies.
+    /// Returns the rule that it shares with the vertical policies.
     fn rule(&self) -> Vertical {
         Vertical {
             size_ratio: self.size_ratio,
@@ -148,13 +148,13 @@ impl Described for Spooky {
             ParameterRef::l0_compaction_trigger(&mut self.l0_compaction_trigger),
             ParameterRef::number(
                 "levels-below",
-                "how many levels lie below the one that is cut at the files of the largest",
+                "number of levels below the one that is cut at the files of the largest",
                 (0, 8),
                 &mut self.levels_below,
             ),
             ParameterRef::number(
                 "leveled-levels",
-                "how many of the largest levels are leveled",
+                "number of the largest levels that are leveled",
                 (0, 64),
                 &mut self.leveled_levels,
             ),

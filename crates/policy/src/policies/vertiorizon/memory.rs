@@ -1,4 +1,4 @@
-//! What Vertiorizon remembers: its layout, its counters, and a window of operations.
+//! State of Vertiorizon: its layout, its counters, and a window of operations.
 //!
 //! Encoded as [`Counts`]: n, the level of V1, l, the merge policy (0 leveling, 1 tiering), whether the
 //! horizontal part was made by this policy (0 or 1), the slack of the first counter and the repeated share
@@ -30,10 +30,10 @@ pub(crate) struct Memory {
     pub(crate) learned: Learned,
 }
 
-/// What is remembered of the operations, whatever the tree is.
+/// Knowledge of the operations, independent of the tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Learned {
-    /// How much of a buffer the next one repeats, in thousandths.
+    /// Share of a buffer that the next one repeats, in thousandths.
     pub(crate) repeated: u64,
     /// The window, oldest part first.
     pub(super) window: Vec<Operations>,

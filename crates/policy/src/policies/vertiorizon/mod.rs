@@ -19,7 +19,7 @@
 //! 6. **Any other tree** is taken over: its deepest two levels are V1 and V2, and what is above them is
 //!    drained first. A vertical level that must be one run becomes one.
 //!
-//! n begins with the size at which V2 holds the declared or present data, at least T.
+//! n starts with the size at which V2 holds the declared or present data, at least T.
 
 pub(crate) mod memory;
 mod steps;
@@ -65,14 +65,14 @@ pub struct Vertiorizon {
     pub level_base_bytes: u64,
     /// Size at which a table is closed, in bytes.
     pub target_file_bytes: u64,
-    /// How filter memory is divided among runs.
+    /// Division of filter memory among runs.
     pub filters: Filters,
 }
 
 /// The merge policy of a horizontal part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HorizontalMerge {
-    /// What costs least.
+    /// The design with the least cost.
     #[default]
     Tuned,
     /// Always leveling.
@@ -136,7 +136,7 @@ impl Vertiorizon {
         }
     }
 
-    /// What was remembered, or else what is to be made of the shape.
+    /// Returns the stored memory, or one made from the shape.
     fn memory(&self, state: &[u8], shape: &Shape) -> Memory {
         let mut remembered = Memory::read(state).filter(|memory| {
             // Another number of levels may have been fixed since.
@@ -150,7 +150,7 @@ impl Vertiorizon {
         remembered.unwrap_or_else(|| self.memory_of(shape, Learned::default()))
     }
 
-    /// What is to be made of a shape, with what was learned of the operations.
+    /// Makes a memory from a shape, with knowledge of the operations.
     fn memory_of(&self, shape: &Shape, learned: Learned) -> Memory {
         let buffers = self.buffers_for(shape);
         let workload = self.workload(shape, learned.operations(), buffers, learned.repeated);
@@ -231,7 +231,7 @@ impl Vertiorizon {
         self.vertical_merge() == MergePolicy::Leveling
     }
 
-    /// How V1 and V2 are merged; the level below the backbone is leveled.
+    /// Returns the merge policy of V1 and V2; the level below the backbone is leveled.
     fn vertical_merge(&self) -> MergePolicy {
         if self.backbone { MergePolicy::Leveling } else { self.vertical_merge_policy }
     }
@@ -250,9 +250,9 @@ impl Vertiorizon {
         Tuned { designs, chosen, buffers: memory.buffers }
     }
 
-    /// How much of a buffer the next one repeats, by what level 1 holds of those that came into it since it
-    /// was empty: `j - (j-1) * repeated` buffers. A moving average: the new measurement weighs a
-    /// quarter.
+    /// Measures the share of a buffer that the next one repeats, by the bytes of level 1 and the buffers
+    /// admitted since it was empty: `j - (j-1) * repeated` buffers. A moving average: the new measurement
+    /// weighs a quarter.
     fn measure(&self, memory: &mut Memory, before: &Shape) {
         let arrivals = memory.counters.counts.first().copied().unwrap_or(0);
         let bytes = before.levels().get(1).map_or(0, Level::bytes);
@@ -327,7 +327,7 @@ impl Policy for Vertiorizon {
 }
 
 impl Vertiorizon {
-    /// What is remembered after a step, and what was decided.
+    /// Returns the memory after a step, and the decision.
     fn step(&self, state: &[u8], installed: &Installed) -> (Memory, Option<Tuned>) {
         let mut tuned = None;
         let mut memory = self.memory(state, installed.before);

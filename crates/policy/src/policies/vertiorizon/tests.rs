@@ -1,4 +1,4 @@
-//! What is measured of a tree, and what the cost model makes of it.
+//! Measurements of a tree, and designs that the cost model derives from them.
 
 use super::tuning::{Design, Rehearsal, Tuned, Workload};
 use super::*;
@@ -30,14 +30,14 @@ fn level1(bytes: u64, entries: u64, filter_bytes: u64) -> Shape {
     apply(&Shape::default(), &ShapeEdit { added, dropped: Vec::new() }).unwrap()
 }
 
-/// What is remembered after j admissions into level 1.
+/// Returns the memory after j admissions into level 1.
 fn memory(merge: MergePolicy, admissions: u64, repeated: u64) -> Memory {
     let counters = Counters { merge, counts: vec![admissions, 0], slack: 0 };
     Memory::new(12, 3, true, counters, Learned { repeated, ..Learned::default() })
 }
 
 #[test]
-fn what_buffers_repeat_is_measured_from_level_1_and_weighs_a_quarter() {
+fn repetition_is_measured_at_level_1_and_weighs_a_quarter() {
     const B: u64 = 4000;
     let policy = Vertiorizon { level_base_bytes: B, ..Vertiorizon::default() };
     let measured = |merge, admissions, bytes, known| {
@@ -62,7 +62,7 @@ fn what_buffers_repeat_is_measured_from_level_1_and_weighs_a_quarter() {
 }
 
 #[test]
-fn the_cost_model_knows_the_entries_of_a_page_and_the_filters_that_are_there() {
+fn the_cost_model_knows_the_entries_of_a_page_and_the_filters() {
     let policy = Vertiorizon::default();
     let workload = |shape: &Shape| policy.workload(shape, [1, 2, 3], 12, 250);
     for (bytes, entries, filter_bytes, of_a_page, bits) in [
@@ -91,7 +91,7 @@ const WORKLOAD: Workload = Workload {
 };
 
 #[test]
-fn a_design_costs_what_its_operations_read_and_write_by_their_shares() {
+fn a_design_costs_its_reads_and_writes_by_their_shares() {
     assert_eq!(WORKLOAD.shares(), [0.125, 0.25, 0.625]);
     assert_eq!(Workload { operations: [0; 3], ..WORKLOAD }.shares(), [0.5, 0.5, 0.0]);
     let Rehearsal { written, runs, .. } =
@@ -172,7 +172,7 @@ fn the_window_has_sixteen_parts_of_which_the_oldest_leave() {
 }
 
 #[test]
-fn a_memory_comes_back_from_its_state_and_what_none_could_be_is_no_state() {
+fn a_memory_is_read_from_its_state_and_impossible_ones_are_none() {
     for merge in [MergePolicy::Leveling, MergePolicy::Tiering] {
         for vertical in [1, 3, 63] {
             for counted in [false, true] {

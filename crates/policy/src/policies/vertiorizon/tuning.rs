@@ -3,9 +3,9 @@
 //! 1. A design is rehearsed: its counters admit n buffers, and what they write and how many runs they
 //!    leave is counted. A cascade is one merge; a buffer that comes alone is moved and costs nothing. The
 //!    last admission drains the part, which every design does alike.
-//! 2. With shares u, q and r of updates, point reads and range reads, an operation costs so many pages:
-//!    `u * written / (n * entries of a page) + q * f * runs + r * runs`, where f is the rate of false
-//!    positives of a filter.
+//! 2. With shares u, q and r of updates, point reads and range reads, an operation costs this number of
+//!    pages: `u * written / (n * entries of a page) + q * f * runs + r * runs`, where f is the rate of
+//!    false positives of a filter.
 //! 3. Of all designs of 1 to log2 n levels the cheapest is chosen; of equals the one with fewer levels,
 //!    and leveling.
 //! 4. **Skew.** Where buffers repeat the same keys, j of them together hold less than j buffers, so that a
@@ -36,7 +36,7 @@ pub(crate) struct Design {
     pub(crate) cost: f64,
 }
 
-/// What designs are compared for.
+/// Workload that designs are compared for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Workload {
     pub(crate) operations: Operations,
@@ -44,15 +44,15 @@ pub(crate) struct Workload {
     pub(crate) buffers: u64,
     pub(crate) entries_of_a_page: f64,
     pub(crate) false_positives: f64,
-    /// How much of a buffer the next one repeats.
+    /// Share of a buffer that the next one repeats.
     pub(crate) repeated: f64,
 }
 
-/// What a round writes, in buffers, and the runs that are there on average.
+/// Buffers written by a round, and the average number of runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Rehearsal {
     pub(crate) written: f64,
-    /// What it would write if each cascade went level by level.
+    /// Buffers written if each cascade went level by level.
     pub(crate) level_by_level: f64,
     pub(crate) runs: f64,
 }

@@ -2,10 +2,10 @@
 //!
 //! 1. A key is a fraction, byte by byte. A **cell** is all keys with some prefix whose next eight bytes,
 //!    as a number, are from `low` to `high`. Its middle is the mean of the two, rounded down: keys up to
-//!    the middle go left, and the right half begins there. The cut is the key of the next number without
+//!    the middle go left, and the right half starts there. The cut is the key of the next number without
 //!    its last zeros, the shortest for this place.
 //! 2. A cell of one number is followed by the cell of the prefix that all its keys share. Of the key space
-//!    these are halves, too: eight halvings pass over a byte. So cells of one root are nested or disjoint.
+//!    these are halves: eight halvings pass over a byte. So cells of one root are nested or disjoint.
 //! 3. What a half holds is counted from the points of histograms, each of which has its bytes at its key.
 //!    A half without a point is no partition, and a cell whose points share a key is not halved.
 //! 4. With a floor, a half with less stays with its neighbour.
@@ -54,7 +54,7 @@ impl<'a> Points<'a> {
         Points { keys, through, error: 0 }
     }
 
-    /// How many there are.
+    /// Returns the number of parts.
     pub(crate) fn len(&self) -> usize {
         self.keys.len()
     }
@@ -142,7 +142,7 @@ pub(crate) fn halve(points: &Points, root: Cell, most: u64, floor: u64) -> Vec<V
         }
         let Some((cut, left, right)) = cell.halves() else {
             let (prefix, ..) = shared(first, last);
-            // Keys that differ in zeros at the end alone are not told apart.
+            // Keys that differ only in zeros at the end count as equal.
             if !cell.whole || prefix.len() > cell.prefix.len() {
                 open.push((Cell::whole(prefix), range));
             }
@@ -160,7 +160,7 @@ pub(crate) fn halve(points: &Points, root: Cell, most: u64, floor: u64) -> Vec<V
     cuts
 }
 
-/// Removes cuts between neighbouring parts that have at most so many bytes together.
+/// Removes cuts between neighbouring parts that have at most `most` bytes together.
 pub(crate) fn join(points: &Points, cuts: &mut Vec<Vec<u8>>, most: u64) {
     let all = 0..points.len();
     let mut next: Vec<_> = cuts.iter().map(|cut| points.split(&all, cut)).skip(1).collect();

@@ -13,8 +13,8 @@
 //! 3. With `none` a run is one table: all inputs are one group, with the run that they go into. While
 //!    one is written, nothing else goes there: it spans what lies between its inputs.
 //! 4. With `flush-floor-bytes`, a range partitioner also halves flushes, into parts of at least the floor
-//!    and, where the sample tells keys apart, less than twice it. An uncut flush spans the key space and
-//!    makes any merge one group.
+//!    and, where the sample distinguishes keys, less than twice it. An uncut flush spans the key space
+//!    and makes any merge one group.
 
 mod halving;
 pub mod options;
@@ -66,7 +66,7 @@ struct Incoming<'a> {
     bottom: bool,
 }
 
-/// What partitioning cost, and what it found.
+/// Cost and result of partitioning.
 #[derive(Default)]
 struct Outcome {
     points: usize,
@@ -195,7 +195,7 @@ fn contains(run: &Run, table: &TableInfo) -> bool {
     run.overlapping(&table.smallest, &table.largest).any(|t| t.id == table.id)
 }
 
-/// What a compaction brings into a run.
+/// Returns the data that a compaction brings into a run.
 fn incoming<'a>(shape: &'a Shape, plan: &Compaction, destination: Destination) -> Incoming<'a> {
     let groups = plan.groups.iter().filter(|group| group.destination == destination);
     let ids: Vec<_> = groups.flat_map(|group| &group.inputs).copied().collect();

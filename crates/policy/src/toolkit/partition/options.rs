@@ -2,10 +2,10 @@
 
 use crate::toolkit::parameter::{Choose, Conflict, PARTITIONING, ParameterRef, hexadecimal};
 
-/// Where the outputs of merges are cut, and which tables are merged together.
+/// Cuts of merges' outputs, and the tables that are merged together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Partitioning {
-    /// How outputs are cut.
+    /// Cuts of outputs.
     pub partitioner: Partitioner,
     /// Neighbouring partitions, and neighbouring groups, that together reach at most this percentage of
     /// the size of a table are joined; 0 joins none.
@@ -20,7 +20,7 @@ pub struct Partitioning {
     pub subcompactions: u64,
 }
 
-/// How outputs are cut.
+/// Rule by which outputs are cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Partitioner {
     /// The policy's own way: by size, and neighbouring groups that fit into one table are joined.
@@ -92,7 +92,7 @@ impl Partitioning {
         parameters.extend([
             ParameterRef::choice(
                 partitioner,
-                "how outputs are cut into tables, and inputs into groups",
+                "cuts of outputs into tables, and of inputs into groups",
                 &mut self.partitioner,
             ),
             ParameterRef::number(
@@ -127,7 +127,7 @@ impl Partitioning {
         ]);
     }
 
-    /// What does not go together.
+    /// Returns a conflict between options.
     pub(crate) fn conflict(&self, target_file_bytes: u64) -> Option<Conflict> {
         let Partitioning { domain_least, domain_greatest, flush_floor_bytes, .. } = self;
         let [_, _, least, greatest, floor, _] = PARTITIONING;

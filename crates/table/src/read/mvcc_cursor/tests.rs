@@ -133,7 +133,7 @@ fn a_narrowed_scan_returns_what_it_has_not_returned() {
 }
 
 #[test]
-fn a_scan_traces_its_seeks_and_rows_and_each_source_where_it_stands() {
+fn a_scan_traces_seeks_and_rows_and_the_place_of_each_source() {
     use crate::trace::Step;
     let mut cursor = traced(Range::from([2u8]..));
     cursor.next().unwrap();

@@ -1,4 +1,4 @@
-//! What stays in a shard and what goes.
+//! Blocks that a shard keeps or evicts.
 
 use super::super::block::Block;
 use super::super::block_writer::BlockWriter;
@@ -32,7 +32,7 @@ fn held(shard: &Shard) -> Vec<Key> {
     held
 }
 
-/// A shard with room for so many blocks, which holds those from 0 on.
+/// Returns a shard with room for `blocks` blocks, which holds those from 0 on.
 fn full(blocks: u64) -> Shard {
     let mut shard = Shard::new(blocks * block(100).weight());
     for n in 0..blocks {
@@ -51,7 +51,7 @@ fn what_is_read_once_drops_nothing_but_what_is_on_probation() {
 }
 
 #[test]
-fn what_is_used_on_probation_takes_the_place_of_the_oldest_that_is_not() {
+fn a_block_used_on_probation_replaces_the_oldest_unused_one() {
     let mut shard = full(8);
     assert_eq!(held(&shard), [6, 7, 0, 1, 2, 3, 4, 5].map(key));
     for used in [6, 0, 2] {
@@ -70,7 +70,7 @@ fn what_is_used_on_probation_takes_the_place_of_the_oldest_that_is_not() {
     }
     shard.insert(key(10), block(100));
     assert_eq!(held(&shard), [9, 10, 0, 2, 4, 5, 6, 7].map(key));
-    // Past the newest the hand begins again, where nobody asked for 0 any more.
+    // Past the newest the hand starts again, where nobody asked for 0.
     assert!(shard.get(key(9)).is_some());
     shard.insert(key(11), block(100));
     assert_eq!(held(&shard), [10, 11, 2, 4, 5, 6, 7, 9].map(key));
@@ -123,7 +123,7 @@ fn what_is_always_in_use_is_asked_twice_and_then_evicted() {
 }
 
 #[test]
-fn keys_are_spread_over_as_many_buckets_as_there_are_entries_or_more() {
+fn keys_are_spread_over_at_least_a_bucket_for_each_entry() {
     let mut shard = Shard::new(u64::MAX);
     for n in 0..64 {
         shard.insert(key(n), block(100));
@@ -187,7 +187,7 @@ fn a_shard_holds_what_a_map_would_within_its_bound() {
 }
 
 #[test]
-fn what_is_larger_than_the_shard_evicts_nothing_else_and_what_is_as_large_fits() {
+fn a_block_larger_than_the_shard_evicts_nothing_else() {
     let mut shard = Shard::new(1000);
     shard.insert(key(1), block(100));
     shard.insert(key(2), block(2000));

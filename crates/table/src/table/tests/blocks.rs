@@ -21,7 +21,7 @@ fn put(key: Vec<u8>, value: Vec<u8>) -> Entry {
 }
 
 #[test]
-fn lengths_of_one_byte_and_of_two_come_back_in_every_combination() {
+fn lengths_of_one_and_two_bytes_are_read_in_every_combination() {
     for shared in LENGTHS {
         for unshared in LENGTHS {
             for value in LENGTHS {

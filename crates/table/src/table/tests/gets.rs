@@ -1,4 +1,4 @@
-//! What gets search, and what they trace of it.
+//! Searches of gets, and their traces.
 
 use super::*;
 use crate::trace::{ReadCounts, ReadTracer, Step};

@@ -57,7 +57,7 @@ fn a_get_takes_blocks_from_a_mapped_file_without_a_read() {
 }
 
 #[test]
-fn a_mapped_file_is_read_where_more_than_a_block_is_read_at_once() {
+fn a_mapped_file_serves_reads_of_more_than_a_block() {
     let (table, file) = mapped(&many(1000));
     for (readahead, is_read) in [(0, false), (MAX_READAHEAD_BYTES, true)] {
         let before = file.1.load(Relaxed);

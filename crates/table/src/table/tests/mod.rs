@@ -272,7 +272,7 @@ fn compare_steps(cursor: &mut dyn Cursor, entries: &[Entry], steps: &[Step]) {
     }
 }
 
-/// What a reader at `seq` sees of `key`.
+/// Returns the version of `key` that a reader at `seq` sees.
 fn newest(entries: &[Entry], key: &[u8], seq: Seq) -> Option<(Tag, Vec<u8>)> {
     let found = entries.iter().find(|(k, tag, _)| k == key && tag.seq() <= seq);
     found.map(|(_, tag, value)| (*tag, value.clone()))

@@ -1,4 +1,4 @@
-//! What opening a table reads, and what an open table takes of memory.
+//! Reads of opening a table, and memory of an open table.
 
 use super::*;
 use crate::error::ErrorKind;
@@ -51,7 +51,7 @@ fn counted(count: u64) -> (Arc<Table>, Arc<Counting>) {
 }
 
 #[test]
-fn one_read_opens_a_small_table_with_its_partitions_and_another_gets_a_block() {
+fn one_read_opens_a_small_table_and_another_gets_a_block() {
     let (table, file) = counted(1000);
     table.open().unwrap();
     assert_eq!(file.1.load(Relaxed), 1);
@@ -62,7 +62,7 @@ fn one_read_opens_a_small_table_with_its_partitions_and_another_gets_a_block() {
 }
 
 #[test]
-fn the_partitions_of_a_large_table_are_read_when_they_are_needed() {
+fn the_partitions_of_a_large_table_are_read_when_needed() {
     let (table, file) = counted(60_000);
     table.open().unwrap();
     let opened = table.opened().unwrap();
@@ -120,14 +120,14 @@ fn a_table_is_opened_from_the_file_that_its_writer_has() {
 }
 
 #[test]
-fn a_partition_read_along_without_a_filter_is_loaded_with_its_index_alone() {
+fn a_partition_read_without_a_filter_is_loaded_with_its_index() {
     let options = TableOptions { filter_bits_per_key: FilterBits::NONE, ..TableOptions::default() };
     let opened = table(&many(100), 1, &options).opened().unwrap();
     assert!(opened.partitions.iter().all(|p| p.index.get().is_some() && p.filter.get().is_none()));
 }
 
 #[test]
-fn a_salvage_says_what_the_table_says_of_itself_and_how_much_it_read() {
+fn a_salvage_reports_the_tables_properties_and_its_reads() {
     let entries = many(300);
     let (file, info) =
         write(&entries, 9, &TableOptions { block_bytes: 1000, ..Default::default() });
@@ -144,7 +144,7 @@ fn a_salvage_says_what_the_table_says_of_itself_and_how_much_it_read() {
 }
 
 #[test]
-fn a_table_is_written_in_large_writes_and_its_writer_knows_what_it_takes() {
+fn a_table_is_written_in_large_writes_of_known_size() {
     let file = Arc::new(Counting(Arc::default(), AtomicUsize::new(0), AtomicUsize::new(0)));
     let options = TableOptions { compression: Compression::None, ..TableOptions::default() };
     let mut writer = TableWriter::new(file.clone(), TableId(1), &options);

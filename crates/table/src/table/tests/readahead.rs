@@ -1,4 +1,4 @@
-//! What cursors read from the file, and when.
+//! Reads of cursors from the file.
 
 use super::*;
 use crate::trace::{Origin, ReadTracer, Step};

@@ -8,14 +8,14 @@ use crate::table::block_writer::BlockWriter;
 use crate::table::footer::{FOOTER_BYTES, FORMAT_VERSION, MAGIC_BYTES};
 use crate::table::index::BlockHandle;
 
-/// What is known of a table of which only the name and the store are.
+/// Knowledge of a table of which only the name and the store are known.
 const NAME: KnownTable<'_> = KnownTable { number: 9, salts: &[1, SALT], info: None };
 
 struct Sound {
     entries: Vec<Entry>,
     bytes: Vec<u8>,
     info: Arc<TableInfo>,
-    /// Where its data ends.
+    /// End of its data.
     data: usize,
 }
 
@@ -39,13 +39,13 @@ impl Sound {
         Sound { entries, bytes: file.bytes(), info, data }
     }
 
-    /// What the manifest knows of it.
+    /// Returns the manifest's knowledge of it.
     fn named(&self) -> KnownTable<'_> {
         KnownTable { info: Some(&self.info), ..NAME }
     }
 
-    /// Where each data block ends, and how many entries there are until then. The keys must differ,
-    /// and the histogram have every block.
+    /// Returns the end of each data block, and the number of entries up to it. The keys must
+    /// differ, and the histogram have every block.
     fn block_ends(&self) -> Vec<(usize, usize)> {
         let end = |point: &terrane_types::HistogramPoint| {
             let through = self.entries.partition_point(|(key, ..)| *key <= point.key);
@@ -66,7 +66,7 @@ fn tables(versions: u64) -> Vec<Sound> {
     tables
 }
 
-/// What a salvage of these bytes reads, and what it says is lost; nothing if it cannot begin.
+/// Salvages these bytes. Returns the entries, and the losses; nothing if it cannot start.
 fn salvage(bytes: &[u8], known: &KnownTable<'_>) -> Option<(Vec<Entry>, Vec<LostBlock>)> {
     let mut salvage = Salvage::open(MemFile::holding(bytes.to_vec()), known).ok()?;
     assert_eq!((salvage.number(), salvage.salt()), (9, SALT));
@@ -139,7 +139,7 @@ fn the_count_of_what_is_lost_is_unknown_where_nothing_tells_it() {
 }
 
 #[test]
-fn a_damaged_block_without_an_index_costs_the_rest_of_its_partition() {
+fn a_damaged_block_without_an_index_costs_its_partitions_rest() {
     let sound = Sound::new(1, 120, 200, FilterBits::NONE);
     let table = open(&MemFile::holding(sound.bytes.clone()), &sound.info).unwrap();
     let opened = table.opened().unwrap();
@@ -202,7 +202,7 @@ fn a_table_of_a_newer_format_is_refused_rather_than_salvaged() {
 }
 
 #[test]
-fn a_salvage_of_another_table_or_store_reads_nothing_without_a_footer() {
+fn a_salvage_of_a_foreign_table_reads_nothing_without_a_footer() {
     let sound = Sound::new(1, 120, 200, FilterBits::NONE);
     let cut = &sound.bytes[..sound.bytes.len() - 1];
     assert!(salvage(cut, &NAME).is_some());
@@ -212,7 +212,7 @@ fn a_salvage_of_another_table_or_store_reads_nothing_without_a_footer() {
 }
 
 #[test]
-fn a_walk_finds_every_block_and_what_is_none_is_damage_unless_the_data_may_end_there() {
+fn a_walk_finds_every_block_and_calls_other_bytes_damage() {
     let sound = Sound::new(1, 120, 200, FilterBits::NONE);
     let ends = sound.block_ends();
     let (data, all) = (sound.data as u64, sound.bytes.len() as u64);

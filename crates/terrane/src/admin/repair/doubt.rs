@@ -61,7 +61,7 @@ impl Part {
         self.through.as_ref().is_some_and(|through| through.as_slice() < key)
     }
 
-    /// Extends the part by `next`, which begins later.
+    /// Extends the part by `next`, which starts later.
     fn join(&mut self, next: Part) {
         let through = self.through.take().zip(next.through);
         self.through = through.map(|(a, b)| a.max(b));
@@ -123,7 +123,7 @@ impl Covered {
 
 /// The lost parts of one keyspace, while its keys are visited in order.
 pub(super) struct Doubts {
-    /// Parts that begin later, the next one last.
+    /// Parts that start later, the next one last.
     waiting: Vec<Part>,
     /// Parts that may have the current key.
     active: Vec<Part>,
@@ -139,7 +139,7 @@ impl Doubts {
         Doubts { waiting, active: Vec::new(), passed: Vec::new() }
     }
 
-    /// Adds a part that begins at or after the last key that was visited.
+    /// Adds a part that starts at or after the last key that was visited.
     pub fn add(&mut self, part: Part) {
         self.active.push(part);
     }

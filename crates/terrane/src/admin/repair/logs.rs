@@ -3,7 +3,7 @@
 //! * Every valid record counts, wherever it lies.
 //! * Where the manifest is whole, the logs are judged as opening does: what was synced and is missing
 //!   is lost, and what a crash cut off is not.
-//! * Where it is not, a log is known by its records: its file may serve another by now.
+//! * Where it is not, a log is known by its records: its file may serve another.
 //! * Sequence numbers that a whole manifest and the records speak of, and that no record has, are those of
 //!   lost writes ([`Reach`], [`lost_writes`]). Where nothing is known to follow the last record, the logs
 //!   end there, as they do for opening.
@@ -28,8 +28,8 @@ use std::sync::Arc;
 /// Log numbers beyond every known one that are tried on a log whose number is not known.
 const NUMBERS_BEYOND: u64 = 1000;
 
-/// What a log says against a manifest that seems whole: it has a number that the manifest has not given
-/// yet, so the commit that opened it is lost (`recovery/witness.rs`).
+/// Returns the evidence that a log gives against a manifest that seems whole: its number is one that the manifest has
+/// not given yet, so the commit that opened it is lost (`recovery/witness.rs`).
 pub(crate) fn lost_commit(remains: &Remains, known: &Known) -> Option<String> {
     let version_set = known.version_set.as_ref().filter(|_| known.whole)?;
     remains.files.iter().filter(|(id, _)| id.kind == FileKind::Log).find_map(|(id, file)| {
@@ -198,9 +198,9 @@ fn lost_writes(
     }
 }
 
-/// What opening says of the logs: where no synced batch is missing, notes of what it leaves out; or
-/// which file is damaged, and how. None where that is not known: the manifest is not whole, or a log
-/// is not there.
+/// Judges the logs as opening does: notes about what it leaves out if no synced batch is missing, or the damaged file
+/// and the damage. Returns `None` if the manifest is not whole or a log is missing. None where that is not known: the
+/// manifest is not whole, or a log is not there.
 fn judge(remains: &Remains, known: &Known) -> Result<Option<Vec<String>>, (String, String)> {
     let Some(version_set) = known.version_set.as_ref().filter(|_| known.whole) else {
         return Ok(None);
@@ -233,7 +233,7 @@ fn judge(remains: &Remains, known: &Known) -> Result<Option<Vec<String>>, (Strin
 /// A log that is read.
 struct Log<'a> {
     file: &'a Arc<dyn File>,
-    /// What the manifest says of it.
+    /// The manifest's record of the log.
     named: Option<&'a LogRecord>,
     /// Its length, in bytes, as the manifest says.
     len: u64,
@@ -258,7 +258,7 @@ impl Reach {
 }
 
 impl Log<'_> {
-    /// What can be read of the file.
+    /// Reads the readable bytes of the file.
     fn bytes(&mut self) -> Result<Vec<u8>> {
         let len = self.file.len()?;
         let wanted = usize::try_from(len).unwrap_or(usize::MAX);
@@ -318,7 +318,7 @@ impl Log<'_> {
         let through = through.unwrap_or(Seq::MAX);
         let mut end = 0;
         for found in wal::scan(&bytes, log)? {
-            // A log that is not in use begins with zeros, and older records may follow.
+            // A log that is not in use starts with zeros, and older records may follow.
             let is_spare = end == 0 && !begun && !known.whole;
             if found.offset > end && !self.sound && !is_spare {
                 let gap = found.offset - end;

@@ -21,7 +21,7 @@ use crate::storage::volume::superblock::{self, Slot};
 use crate::storage::{Directory, Storage, StoreId, Volume, read_exact_at, salvage, write_all_at};
 use crate::table::TableOptions;
 
-/// How a store lies in its file system.
+/// Layout of a store in its file system.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Layout {
     Directory,
@@ -30,7 +30,7 @@ enum Layout {
 
 const LAYOUTS: [Layout; 2] = [Layout::Directory, Layout::Volume];
 const BACKING: &str = "store";
-/// Where in a mirror of the manifest records begin: multiples of this.
+/// Alignment of records in a mirror of the manifest.
 const RECORD_ALIGN: u64 = 16 << 10;
 
 /// A store in memory.
@@ -96,7 +96,7 @@ impl Store {
         repaired
     }
 
-    /// The raw file with the manifest, where its region begins, and how long that is.
+    /// The raw file with the manifest, where its region starts, and how long that is.
     fn manifest(&self) -> (Arc<dyn File>, u64, u64) {
         if self.layout == Layout::Directory {
             let manifest = |name: &String| name.starts_with("MANIFEST");

@@ -1,4 +1,4 @@
-//! How near writes are to a stall.
+//! Distance of writes from a stall.
 
 use super::{directory, faulty, fill, slices};
 use crate::write::Backpressure;
@@ -30,7 +30,7 @@ fn at(filled: u64, memtables: u64) -> Backpressure {
 }
 
 #[test]
-fn backpressure_is_that_of_the_memtables_or_of_the_runs_whichever_is_nearer_to_its_limit() {
+fn backpressure_is_that_of_the_nearer_limit_memtables_or_runs() {
     let (db, held) = store(64 << 20);
     assert_eq!(db.engine().backpressure(), at(0, 8));
     fill(&db, 100, 1);
@@ -50,7 +50,7 @@ fn backpressure_is_that_of_the_memtables_or_of_the_runs_whichever_is_nearer_to_i
 }
 
 #[test]
-fn backpressure_is_that_of_the_memory_while_a_flush_is_about_to_give_some_back() {
+fn backpressure_counts_memory_while_a_flush_is_about_to_end() {
     // Memtables have room for two.
     let (db, held) = store(1);
     fill(&db, 130, 1);
@@ -65,7 +65,7 @@ fn backpressure_is_that_of_the_memory_while_a_flush_is_about_to_give_some_back()
 }
 
 #[test]
-fn a_write_stalls_while_memtables_take_more_than_their_memory_and_some_wait_for_a_flush() {
+fn a_write_stalls_while_memtables_exceed_memory_and_some_wait() {
     for (seals, taken, stalls) in
         [(true, 2 * MEMTABLE, false), (true, 2 * MEMTABLE + 1, true), (false, 3 * MEMTABLE, false)]
     {

@@ -1,4 +1,4 @@
-//! Writes go on while something slow is under way: the commit of an edit, the sync of the log, the
+//! Writes continue while something slow is under way: the commit of an edit, the sync of the log, the
 //! removal of a file, a policy. Each is held at a gate, and the writes end while it is.
 
 use super::fill;
@@ -51,7 +51,7 @@ fn writes_go_on_while_an_edit_is_committed() {
         let other = threads.spawn(|| db.keyspace("other"));
         gate.meanwhile(|| {
             two_writers(&db);
-            // A memtable is sealed, too; its flush waits.
+            // A memtable is sealed; its flush waits.
             fill(&db, 400, 1);
         });
         other.join().unwrap().unwrap();
@@ -112,7 +112,7 @@ fn no_jobs_are_searched_for_at_each_write_while_one_runs() {
     thread::scope(|threads| {
         threads.spawn(|| db.flush());
         gate.meanwhile(|| {
-            // The searches that follow the flush's beginning come to an end.
+            // The searches that follow the flush's start come to an end.
             while db.engine().work_waits() {
                 thread::yield_now();
             }
@@ -178,7 +178,7 @@ fn a_store_is_closed_when_the_job_under_way_has_stopped() {
 }
 
 #[test]
-fn the_timer_leaves_buffered_writes_alone_until_its_interval_is_over() {
+fn the_timer_leaves_buffered_writes_alone_until_its_interval() {
     let (gate, db) = store(Options { sync_interval_ms: u32::MAX, ..small() });
     gate.close("sync 0");
     put(&db.default_keyspace(), b"key", Durability::Buffered);

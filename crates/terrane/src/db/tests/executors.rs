@@ -62,12 +62,12 @@ fn a_slice_works_for_about_as_many_bytes_as_it_is_given() {
 }
 
 #[test]
-fn a_writer_waits_for_jobs_while_there_are_any_and_is_told_when_there_are_none() {
+fn a_writer_waits_for_jobs_until_there_are_none() {
     for (name, executor) in executors() {
         let db = with_work(&faulty(), &executor);
         let waited = || executor.wait_for_progress(db.engine());
         waited().unwrap();
-        // A slice is progress, too.
+        // A slice is progress.
         eventually(|| matches!(waited().map_err(Error::into_kind), Err(ErrorKind::Stalled(_))));
         assert_eq!(runs(&db), 1, "{name}");
         executor.stop(db.engine());
@@ -112,7 +112,7 @@ fn a_wait_for_jobs_ends_when_it_has_what_it_waits_for() {
 }
 
 #[test]
-fn memtables_are_flushed_before_writes_stall_though_nobody_asks_for_it() {
+fn memtables_are_flushed_before_writes_stall_unasked() {
     for (name, executor) in executors() {
         let options =
             Options { memtable_bytes: 64 << 10, max_immutable_memtables: 16, ..Options::small() };
@@ -131,7 +131,7 @@ fn memtables_are_flushed_before_writes_stall_though_nobody_asks_for_it() {
     }
 }
 
-/// Has so many files removed; returns in how many slices.
+/// Removes `files` files. Returns the number of slices.
 fn slices_of_removals(files: u8) -> usize {
     let vfs = faulty();
     let options = Options { l0_stop_trigger: 64, ..Options::small() };
@@ -152,7 +152,7 @@ fn slices_of_removals(files: u8) -> usize {
 }
 
 #[test]
-fn a_slice_takes_several_files_away_and_tells_that_there_was_something_to_do() {
+fn a_slice_removes_several_files_and_reports_work() {
     assert_eq!(slices_of_removals(1), 1);
     let slices = slices_of_removals(20);
     assert!((1..=10).contains(&slices), "{slices} slices");
@@ -176,7 +176,7 @@ impl Policy for Down {
 }
 
 #[test]
-fn a_slice_that_moved_tables_and_no_more_tells_that_there_was_something_to_do() {
+fn a_slice_that_only_moved_tables_reports_work() {
     let options =
         Options { custom_policy: Some(Arc::new(|_| Some(Box::new(Down)))), ..Options::small() };
     let db = Db::open_storage(directory(&faulty()), options, slices()).unwrap();
@@ -208,13 +208,13 @@ fn events_come_with_the_time_that_the_executors_clock_shows() {
 }
 
 #[test]
-fn a_store_that_is_closed_lets_go_of_its_files_though_its_executor_lives() {
+fn a_closed_store_releases_its_files_though_its_executor_lives() {
     for (_, executor) in executors() {
         let storage = directory(&faulty());
         let db = open(storage.clone(), executor.clone()).unwrap();
         fill(&db, 200, 1);
         db.engine().seal_all().unwrap();
-        // A job has begun, and is not at its end.
+        // A job has started, and is not at its end.
         db.run_jobs(1 << 10).unwrap();
         executor.wake(db.engine());
         drop(db);

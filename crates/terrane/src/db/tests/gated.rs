@@ -17,9 +17,9 @@ pub(super) type Where = Box<dyn FnMut(&str) -> bool + Send>;
 
 #[derive(Default)]
 struct State {
-    /// What is held, such as "sync MANIFEST": the beginning of an operation.
+    /// Held operations, by the start of their description, such as "sync MANIFEST".
     closed: Option<&'static str>,
-    /// Where threads panic.
+    /// Point where threads panic.
     panics: Option<Where>,
     held: usize,
 }
@@ -45,7 +45,7 @@ impl Gate {
         self.0.0.lock().unwrap().panics = Some(operation);
     }
 
-    /// How many threads are held.
+    /// Returns the number of held threads.
     pub fn held(&self) -> usize {
         self.0.0.lock().unwrap().held
     }

@@ -1,4 +1,4 @@
-//! What handles do besides writing: they name, read, tell and close.
+//! Handles apart from writing: names, reads, listeners, close.
 
 use super::*;
 use crate::trace::{Step, Trace};
@@ -30,7 +30,7 @@ fn the_listener_that_was_set_last_hears_of_events_and_no_other() {
 }
 
 #[test]
-fn a_keyspace_has_its_name_and_reads_keys_in_the_order_in_which_they_are_given() {
+fn a_keyspace_has_its_name_and_reads_keys_in_the_given_order() {
     let db = open(directory(&faulty()), slices()).unwrap();
     assert_eq!((db.default_keyspace().name(), db.keyspaces()), ("default", vec!["default".into()]));
     let other = db.keyspace("other").unwrap();
@@ -68,7 +68,7 @@ fn last(trace: &Trace) -> &Step {
 }
 
 #[test]
-fn a_snapshot_shows_keys_as_they_were_though_they_are_changed_and_merged() {
+fn a_snapshot_shows_keys_unchanged_by_writes_and_merges() {
     let db = open(directory(&faulty()), slices()).unwrap();
     let rows = db.default_keyspace();
     let put = |key: &str, value: &str| {

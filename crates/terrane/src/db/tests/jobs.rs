@@ -1,4 +1,4 @@
-//! Jobs in slices: how much a slice does and tells, and what a job that is dropped leaves.
+//! Jobs in slices: the work and the events of a slice, and the remains of a dropped job.
 
 use super::{directory, entries, faulty, fill, finish, open, slices};
 use crate::event::Event;
@@ -15,12 +15,12 @@ use terrane_policy::{
     Reason, Reshape, Step,
 };
 
-/// What each entry of [`fill`] counts: a key of 4 bytes, a value of 200, and 16.
+/// Bytes counted for each entry of [`fill`]: a key of 4 bytes, a value of 200, and 16.
 const ENTRY: u64 = 220;
 
 type Events = Arc<Mutex<Vec<Event>>>;
 
-/// A store whose jobs run only when a test runs them, and what it tells.
+/// Returns a store whose jobs run only when a test runs them, and its events.
 fn store(vfs: &FaultVfs) -> (Db, Events) {
     let events = Events::default();
     let told = events.clone();
@@ -69,7 +69,7 @@ fn a_slice_of_a_job_does_what_it_is_given() {
 }
 
 #[test]
-fn a_volume_shrinks_when_the_jobs_are_done_that_drop_most_of_what_it_held() {
+fn a_volume_shrinks_after_the_jobs_that_drop_most_of_it() {
     let file = MemoryVfs::default().create("volume").unwrap();
     let options = VolumeOptions {
         min_growth: 64 << 10,
@@ -137,7 +137,7 @@ fn a_merge_tells_each_share_of_its_progress_once() {
 }
 
 #[test]
-fn a_job_that_is_dropped_leaves_no_file_and_another_does_its_work() {
+fn a_dropped_job_leaves_no_file_and_another_does_its_work() {
     for begin in [flush, merge] {
         let vfs = faulty();
         let (db, _) = store(&vfs);
@@ -193,7 +193,7 @@ impl Policy for Moves {
 }
 
 #[test]
-fn jobs_that_are_dropped_are_done_again_and_a_policy_learns_which_group_ends_its_plan() {
+fn dropped_jobs_run_again_and_a_policy_learns_its_plans_end() {
     for dropped in [false, true] {
         let vfs = faulty();
         let options = Options {
@@ -228,7 +228,7 @@ fn jobs_that_are_dropped_are_done_again_and_a_policy_learns_which_group_ends_its
     }
 }
 
-/// Merges the runs of level 0 into one of level 1, in parts that begin at these keys.
+/// Merges the runs of level 0 into one of level 1, in parts that start at these keys.
 struct Shares(Vec<Vec<u8>>);
 
 impl Policy for Shares {
@@ -321,7 +321,7 @@ fn the_parts_of_a_merge_tell_its_progress_together() {
 }
 
 #[test]
-fn a_shared_merge_whose_part_is_dropped_leaves_no_file_and_is_done_again() {
+fn a_shared_merge_with_a_dropped_part_leaves_no_file_and_reruns() {
     for dropped in 0..3 {
         let vfs = faulty();
         let (db, events, parts) = shared(&vfs);

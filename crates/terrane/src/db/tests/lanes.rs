@@ -1,4 +1,4 @@
-//! A flush begins at once while every worker for merges is held in one, also where stores share a pool.
+//! A flush starts at once while every worker for merges is held in one, also where stores share a pool.
 
 use super::fill;
 use super::gated::{Gate, Gated};
@@ -18,7 +18,7 @@ fn store(pool: &WorkerPool) -> (Gate, Db) {
     (gate, Db::open_storage(storage, options, executor).unwrap())
 }
 
-/// Has merges of the store's first table be held when they read it.
+/// Holds merges of the store's first table when they read it.
 fn hold_merges(gate: &Gate, db: &Db) {
     let shape = db.default_keyspace().shape().unwrap();
     let (.., table) = shape.tables().next().unwrap();
@@ -35,7 +35,7 @@ fn flush_two(db: &Db) {
 }
 
 #[test]
-fn a_flush_begins_while_all_workers_are_held_in_merges_and_a_store_closes_alone() {
+fn a_flush_starts_while_all_workers_are_held_in_merges() {
     let pool = WorkerPool::new(1);
     let (gate, db) = store(&pool);
     let (_, neighbour) = store(&pool);

@@ -206,7 +206,7 @@ fn a_log_stays_while_its_last_record_is_in_no_table() {
 }
 
 #[test]
-fn the_keyspace_with_the_oldest_record_is_sealed_once_logs_take_more_than_they_may() {
+fn the_keyspace_with_the_oldest_record_is_sealed_for_log_space() {
     let vfs = faulty();
     let options = Options {
         memtable_bytes: 1 << 20,
@@ -233,7 +233,7 @@ fn the_keyspace_with_the_oldest_record_is_sealed_once_logs_take_more_than_they_m
 }
 
 #[test]
-fn a_batch_over_keyspaces_in_turns_writes_each_entry_where_it_belongs() {
+fn a_batch_of_alternating_keyspaces_writes_each_to_its_own() {
     let vfs = faulty();
     let db = open(directory(&vfs), slices()).unwrap();
     let spaces = [db.default_keyspace(), db.keyspace("other").unwrap()];
@@ -276,7 +276,7 @@ fn a_sync_leaves_one_claim_and_the_next_one_has_nothing_to_do() {
     let before = vfs.operations();
     db.sync().unwrap();
     assert_eq!((claimed(&db), vfs.operations()), (3, before));
-    // The next record says it, too.
+    // The next record says it.
     fill(&db, 1, 2);
     assert_eq!(claimed(&db), 3);
 }

@@ -1,4 +1,4 @@
-//! A panic of background work is an error of the store: it names the job, no write is taken any more, and
+//! A panic of background work is an error of the store: it names the job, no write is taken, and
 //! what was acknowledged is there when the store is opened again.
 
 use super::gated::{Gate, Gated, Where};
@@ -15,7 +15,7 @@ fn open(vfs: Arc<dyn Vfs>, options: Options) -> Db {
     Db::open_storage(storage, options, Arc::new(ThreadExecutor::new(2))).unwrap()
 }
 
-/// What a write is refused with.
+/// Returns the error that refuses a write.
 fn panicked(db: &Db) -> JobPanicked {
     let refused = db.default_keyspace().put("key", "value", Durability::Buffered).unwrap_err();
     match refused.into_kind() {
@@ -24,8 +24,7 @@ fn panicked(db: &Db) -> JobPanicked {
     }
 }
 
-/// Has `work` done on a store of which a thread panics meanwhile; returns the panic, and what the listener
-/// was told.
+/// Does `work` on a store while one of its threads panics. Returns the panic, and the reported events.
 fn panics_where(
     operation: Where,
     policy: Option<CustomPolicy>,
@@ -89,7 +88,7 @@ fn a_panic_in_a_flush_refuses_writes_and_loses_nothing() {
 }
 
 #[test]
-fn a_panic_in_a_commit_of_an_edit_refuses_writes_and_loses_nothing() {
+fn a_panic_in_a_commit_of_an_edit_refuses_writes_loses_nothing() {
     let commits = |operation: &str| operation.starts_with("sync MANIFEST");
     let (panic, _) = panics_where(Box::new(commits), None, |db| fails(db.flush()));
     assert_eq!(panic.job, "flush of keyspace default");
@@ -120,14 +119,14 @@ fn thirds(panics: bool) -> Option<CustomPolicy> {
     Some(Arc::new(move |_| Some(Box::new(Thirds { panics }))))
 }
 
-/// Has the third run flushed, which is merged then.
+/// Flushes the third run, which is merged then.
 fn flush_third(db: &Db) {
     db.flush().unwrap();
     fails(db.wait_until_idle());
 }
 
 #[test]
-fn a_panic_in_a_part_of_a_merge_refuses_writes_and_loses_nothing() {
+fn a_panic_in_a_part_of_a_merge_refuses_writes_loses_nothing() {
     let mut flushed = false;
     let merges = move |operation: &str| {
         let (after, syncs) = (flushed, syncs_table(operation));

@@ -1,4 +1,4 @@
-//! What is made of the place that a store is opened at.
+//! Resolution of the path that a store is opened at.
 
 use crate::db::{hold, hold_file};
 use crate::storage::{FileId, Storage, Volume};
@@ -32,7 +32,7 @@ fn names(dir: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_directory_without_a_store_is_left_as_it_is_unless_one_is_to_be_created() {
+fn a_directory_without_a_store_stays_untouched_without_create() {
     let place = tempfile::tempdir().unwrap();
     let dir = |name: &str| place.path().join(name);
     fs::create_dir(dir("empty")).unwrap();
@@ -110,7 +110,7 @@ fn lost_and_found_is_no_reason_to_refuse_a_new_store() {
 }
 
 #[test]
-fn a_file_without_a_store_is_left_as_it_is_unless_one_is_to_be_created() {
+fn a_file_without_a_store_stays_untouched_without_create() {
     let place = tempfile::tempdir().unwrap();
     let file = |name: &str| place.path().join(name);
     let begun = Volume::open_file(&file("unfinished"), true).unwrap();

@@ -25,7 +25,7 @@ fn a_store_that_is_only_read_refuses_changes_and_does_no_work() {
     let vfs = faulty();
     let db = open(directory(&vfs), slices()).unwrap();
     for round in 0..6 {
-        // Runs that are to be compacted, and logs that hold more than a memtable.
+        // Runs that are due, and logs that hold more than a memtable.
         fill(&db, 1000, round);
     }
     db.keyspace("other").unwrap();
@@ -53,7 +53,7 @@ fn a_store_that_is_only_read_refuses_changes_and_does_no_work() {
 }
 
 #[test]
-fn a_check_of_a_store_that_is_only_read_calls_one_torn_copy_repairable() {
+fn a_check_of_a_read_only_store_calls_a_torn_copy_repairable() {
     let vfs = faulty();
     let db = open(directory(&vfs), slices()).unwrap();
     fill(&db, 10, 1);
@@ -80,7 +80,7 @@ fn a_check_of_a_store_that_is_only_read_calls_one_torn_copy_repairable() {
 }
 
 #[test]
-fn a_checkpoint_of_a_store_that_is_only_read_has_what_its_logs_hold() {
+fn a_checkpoint_of_a_read_only_store_has_its_logs_contents() {
     let vfs = faulty();
     let db = open(directory(&vfs), slices()).unwrap();
     fill(&db, 1000, 1);

@@ -1,4 +1,4 @@
-//! What opening does with the logs that it finds.
+//! Logs found by opening.
 
 use super::{directory, entries, faulty, fill, open, slices, volume};
 use crate::storage::vfs::fault::{Fault, Survivors};
@@ -17,7 +17,7 @@ fn keys(db: &Db) -> Vec<u8> {
 }
 
 #[test]
-fn a_store_that_is_opened_again_goes_on_in_its_log_and_writes_no_edit() {
+fn a_reopened_store_continues_its_log_and_writes_no_edit() {
     let vfs = faulty();
     for session in 0..20 {
         let db = open(directory(&vfs), slices()).unwrap();
@@ -35,7 +35,7 @@ fn a_store_that_is_opened_again_goes_on_in_its_log_and_writes_no_edit() {
 }
 
 #[test]
-fn logs_that_were_replayed_retire_once_their_entries_are_in_tables() {
+fn replayed_logs_retire_once_their_entries_are_in_tables() {
     let vfs = faulty();
     let options =
         || Options { memtable_bytes: 1 << 20, wal_file_bytes: 16 << 10, ..Options::small() };
@@ -103,7 +103,7 @@ fn torn() -> FaultVfs {
 }
 
 #[test]
-fn discarded_records_are_told_once_and_kept_until_the_owner_has_them_removed() {
+fn discarded_records_are_reported_once_and_kept_until_removed() {
     let vfs = torn();
     let db = open(directory(&vfs), slices()).unwrap();
     assert_eq!(keys(&db), [0]);
@@ -143,7 +143,7 @@ fn discarded_records_are_told_once_and_kept_until_the_owner_has_them_removed() {
 }
 
 #[test]
-fn records_that_were_discarded_never_come_back_though_their_vfs_recovers() {
+fn discarded_records_never_return_though_their_vfs_recovers() {
     let vfs = torn();
     let db = open(directory(&vfs), slices()).unwrap();
     db.default_keyspace().put(&[60], &[60; 40], Durability::Sync).unwrap();
@@ -167,7 +167,7 @@ fn files(vfs: &FaultVfs) -> Vec<String> {
 }
 
 #[test]
-fn a_store_without_room_for_discarded_records_keeps_its_logs_though_room_comes() {
+fn without_room_for_discarded_records_a_store_keeps_its_logs() {
     // Of the operations that opening takes one finds no room.
     let mut refused = 0;
     for operation in 0..20 {
@@ -201,7 +201,7 @@ fn a_store_without_room_for_discarded_records_keeps_its_logs_though_room_comes()
 }
 
 #[test]
-fn a_store_whose_manifest_is_to_be_begun_anew_is_shown_where_there_is_no_room_for_it() {
+fn a_store_without_room_for_a_new_manifest_is_shown() {
     let vfs = faulty();
     let db = open(directory(&vfs), slices()).unwrap();
     db.keyspace("other").unwrap();
@@ -242,7 +242,7 @@ fn tear_manifest(vfs: &FaultVfs, torn: &[u8]) {
 }
 
 #[test]
-fn what_is_discarded_of_the_manifest_and_the_logs_is_told_together_and_once() {
+fn discards_of_the_manifest_and_the_logs_are_reported_once() {
     let discarded = |vfs: &FaultVfs| {
         let db = open(directory(vfs), slices()).unwrap();
         db.stats().unwrap().discarded_bytes
@@ -275,7 +275,7 @@ fn what_recovery_has_shown_outlives_a_power_cut() {
 }
 
 #[test]
-fn a_store_that_is_opened_again_tells_the_last_sequence_that_it_has() {
+fn a_reopened_store_reports_its_last_sequence() {
     let vfs = faulty();
     let db = open(directory(&vfs), slices()).unwrap();
     (0..7).for_each(|key| put(&db, key));
@@ -294,7 +294,7 @@ fn a_store_that_is_opened_again_tells_the_last_sequence_that_it_has() {
 }
 
 #[test]
-fn all_of_a_log_whose_first_record_is_damaged_is_kept_byte_by_byte() {
+fn a_log_with_a_damaged_first_record_is_kept_byte_by_byte() {
     let vfs = faulty();
     let options = || Options { wal_file_bytes: 1 << 20, ..Options::small() };
     let db = Db::open_storage(directory(&vfs), options(), slices()).unwrap();

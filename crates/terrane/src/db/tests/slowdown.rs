@@ -61,7 +61,7 @@ fn open(options: Options) -> (Db, Told) {
     (Db::open_storage(storage, options, Arc::new(ThreadExecutor::new(1))).unwrap(), told)
 }
 
-/// Flushes so many runs.
+/// Flushes `runs` runs.
 fn flush(db: &Db, runs: u64) {
     for seed in 0..runs {
         fill(db, 100, seed);
@@ -90,18 +90,18 @@ fn near_a_stall() -> (Db, Told, Waiter) {
     (db, told, held)
 }
 
-/// Writes so much that it pays for more than jobs have done before, and less than a memtable takes.
+/// Writes more than jobs have been paid for before, and less than a memtable takes.
 fn pay(db: &Db) {
     fill(db, 200, 1);
 }
 
-/// How often writes were slowed down by level 0.
+/// Returns the number of slowdowns by level 0.
 fn slowdowns(db: &Db) -> u64 {
     db.stats().unwrap().waits.level0_slowdown.count
 }
 
 #[test]
-fn a_slowdown_begins_with_the_first_write_that_waits_and_ends_when_the_store_closes() {
+fn a_slowdown_lasts_from_the_first_waiting_write_until_close() {
     let (db, told) = open(Options { l0_stop_trigger: 8, ..Options::small() });
     flush(&db, 7);
     fill(&db, 100, 1);
@@ -118,19 +118,18 @@ fn a_slowdown_begins_with_the_first_write_that_waits_and_ends_when_the_store_clo
 }
 
 #[test]
-fn a_slowdown_ends_when_jobs_have_caught_up_though_no_write_comes() {
+fn a_slowdown_ends_when_jobs_have_caught_up_without_a_write() {
     let (db, told, mut held) = near_a_stall();
     pay(&db);
     assert_eq!(*told.lock().unwrap(), [("begun", Stall::Level0)]);
     db.set_background_bytes_per_second(0);
-    // The worker of the flush tells it, once that is done.
+    // The worker reports it once the flush is done.
     eventually(|| held.is_done().unwrap() && told.lock().unwrap().len() > 1);
     assert_eq!(*told.lock().unwrap(), [("begun", Stall::Level0), ("ended", Stall::Level0)]);
 }
 
 #[test]
-fn writes_near_a_stall_by_what_waits_to_be_compacted_slow_down_and_do_not_stall_while_nothing_runs()
-{
+fn writes_near_a_stall_by_debt_slow_down_without_a_stall() {
     let options =
         Options { l0_stop_trigger: 100, max_immutable_memtables: 100, ..Options::small() };
     let (db, _) = open(options.clone());
@@ -150,7 +149,7 @@ fn writes_near_a_stall_by_what_waits_to_be_compacted_slow_down_and_do_not_stall_
 }
 
 #[test]
-fn a_write_that_has_paid_for_what_is_not_done_returns_when_jobs_go_on() {
+fn a_write_that_paid_for_undone_work_returns_when_jobs_go_on() {
     let (db, told, held) = near_a_stall();
     std::thread::scope(|threads| {
         let writer = threads.spawn(|| {
@@ -158,7 +157,7 @@ fn a_write_that_has_paid_for_what_is_not_done_returns_when_jobs_go_on() {
             db.engine().counters.user_bytes.fetch_add(64 << 20, Ordering::Relaxed);
             db.inner.executor.wrote(db.engine(), 1 << 50);
         });
-        // It tells that it begins to wait.
+        // It reports the start of its wait.
         eventually(|| !told.lock().unwrap().is_empty());
         assert!(!writer.is_finished(), "jobs are held back");
         db.set_background_bytes_per_second(0);
@@ -182,7 +181,7 @@ fn only_writes_are_slowed_down() {
 }
 
 #[test]
-fn a_rate_holds_flushes_up_until_it_is_lifted_or_the_store_closes() {
+fn a_rate_holds_flushes_until_it_is_lifted_or_the_store_closes() {
     for lifts in [true, false] {
         let (db, _) = open(Options { background_bytes_per_second: 1, ..Options::small() });
         // A slice is granted at once, and takes a quarter of a million seconds.
@@ -223,8 +222,7 @@ fn held_merge(vfs: &Arc<MemoryVfs>) -> Db {
 }
 
 #[test]
-fn a_job_that_runs_when_a_store_closes_is_abandoned_and_what_it_wrote_is_removed_when_it_is_opened()
-{
+fn a_job_running_at_close_is_abandoned_and_removed_at_open() {
     for most in [None, Some(Duration::ZERO)] {
         let vfs = Arc::new(MemoryVfs::new());
         let db = held_merge(&vfs);
@@ -243,7 +241,7 @@ fn a_job_that_runs_when_a_store_closes_is_abandoned_and_what_it_wrote_is_removed
 }
 
 #[test]
-fn a_job_that_runs_when_a_store_closes_has_the_time_to_end_that_it_is_given() {
+fn a_job_running_at_close_gets_the_given_time_to_finish() {
     let vfs = Arc::new(MemoryVfs::new());
     let db = held_merge(&vfs);
     let lifted = db.clone();

@@ -1,5 +1,5 @@
 //! Waits of writes for each other, for the writer's lock and for the next log are counted. A clock
-//! that tells when it is read shows that a write has begun to wait.
+//! that reports its readings shows that a write has started to wait.
 
 use super::gated::Gated;
 use super::{directory, faulty, slices};
@@ -14,7 +14,7 @@ fn open(options: Options) -> Db {
     Db::open_storage(directory(&faulty()), options, slices()).unwrap()
 }
 
-/// Sends a message whenever the thread of a write begins or ends a wait.
+/// Sends a message whenever the thread of a write starts or ends a wait.
 fn clock(db: &Db) -> Receiver<ThreadId> {
     let (read, told) = channel();
     let test = thread::current().id();
@@ -29,7 +29,7 @@ fn clock(db: &Db) -> Receiver<ThreadId> {
     told
 }
 
-/// Waits until that thread begins to wait.
+/// Waits until that thread starts to wait.
 fn waits(told: &Receiver<ThreadId>, thread: ThreadId) {
     while told.recv().unwrap() != thread {}
 }

@@ -26,7 +26,7 @@ fn compaction(number: u64, keyspace: KeyspaceId, tables: &[u64]) -> RunningCompa
         order: Order::Sequential,
         reason: format!("compaction {number}"),
         planner: None,
-        untold: Observed::default(),
+        unreported: Observed::default(),
         several: groups.len() > 1,
         waiting: groups.clone(),
         open: groups,
@@ -53,17 +53,17 @@ fn shared_into(level: usize, number: u64) -> Arc<SharedMerge> {
 
 /// A range of each keyspace in each stage; one beside it that was cut runs as compaction 3.
 fn ranges() -> Ranges {
-    let refused = Stage::Refused(Error::poisoned(&Error::read_only("write to", "a test")));
+    let refused = Stage::Failed(Error::poisoned(&Error::read_only("write to", "a test")));
     let mut ranges = Vec::new();
     for keyspace in [ROWS, OTHERS] {
         for (stage, end) in [
-            (Stage::Waits, None),
-            (Stage::Turn, None),
-            (Stage::Sought, None),
+            (Stage::Queued, None),
+            (Stage::Ready, None),
+            (Stage::Planning, None),
             (Stage::Blocked, None),
-            (Stage::Runs(3), None),
-            (Stage::Runs(3), Some(vec![5])),
-            (Stage::Runs(4), None),
+            (Stage::Running(3), None),
+            (Stage::Running(3), Some(vec![5])),
+            (Stage::Running(4), None),
         ] {
             ranges.push(RangeRequest {
                 number: ranges.len() as u64,
@@ -87,19 +87,19 @@ fn ranges() -> Ranges {
 /// The stages of a keyspace's ranges, in short.
 fn stages(planner: &Planner, keyspace: KeyspaceId) -> Vec<&'static str> {
     let of = |stage: &Stage| match stage {
-        Stage::Waits => "waits",
-        Stage::Turn => "turn",
-        Stage::Sought => "sought",
+        Stage::Queued => "queued",
+        Stage::Ready => "ready",
+        Stage::Planning => "planning",
         Stage::Blocked => "blocked",
-        Stage::Runs(_) => "runs",
-        Stage::Refused(_) => "refused",
+        Stage::Running(_) => "running",
+        Stage::Failed(_) => "failed",
     };
     let ranges = planner.ranges.0.iter().filter(|request| request.keyspace == keyspace);
     ranges.map(|request| of(&request.stage)).collect()
 }
 
 #[test]
-fn what_is_left_is_recorded_of_a_compaction_of_several_groups_alone() {
+fn the_rest_of_a_compaction_is_recorded_only_of_several_groups() {
     let compactions = vec![compaction(3, OTHERS, &[1]), compaction(4, ROWS, &[2, 5, 6])];
     let planner = Planner { compactions, ..Planner::default() };
     assert_eq!(planner.remaining_after(3, &group(1)), None, "it is whole, or was never there");
@@ -163,17 +163,17 @@ fn a_policy_sees_the_open_groups_of_its_own_keyspace() {
 }
 
 #[test]
-fn a_range_that_a_compaction_was_in_the_way_of_has_its_turn_when_any_group_ends() {
+fn a_blocked_range_resumes_when_a_group_ends() {
     let compactions = vec![compaction(3, ROWS, &[1, 2]), compaction(4, OTHERS, &[3])];
     let mut planner = Planner { compactions, ranges: ranges(), ..Planner::default() };
     let of_others = stages(&planner, OTHERS);
     assert!(planner.end_group(3, &group(1)).is_none());
-    // Its own compaction goes on, so a slice that runs does.
-    let before = ["waits", "turn", "sought", "turn", "runs", "runs", "runs"];
+    // Its own compaction continues, so a slice that runs does.
+    let before = ["queued", "ready", "planning", "ready", "running", "running", "running"];
     assert_eq!(stages(&planner, ROWS), before);
     assert_eq!(planner.end_group(3, &group(2)).unwrap().number, 3);
     // After a slice the policy is asked first, but not before what was cut is merged.
-    let after = ["waits", "turn", "sought", "turn", "waits", "turn", "runs"];
+    let after = ["queued", "ready", "planning", "ready", "queued", "ready", "running"];
     assert_eq!(stages(&planner, ROWS), after);
     assert_eq!(stages(&planner, OTHERS), of_others);
     assert_eq!(planner.unplanned.iter().copied().collect::<Vec<_>>(), [ROWS]);
@@ -181,17 +181,17 @@ fn a_range_that_a_compaction_was_in_the_way_of_has_its_turn_when_any_group_ends(
 }
 
 #[test]
-fn a_range_that_waits_for_its_keyspaces_policy_has_its_turn_when_that_was_asked() {
+fn a_range_queued_for_its_policy_is_ready_once_that_was_asked() {
     let mut planner = Planner { ranges: ranges(), ..Planner::default() };
     let of_others = stages(&planner, OTHERS);
     planner.ranges.policy_asked(ROWS);
-    let after = ["turn", "turn", "sought", "blocked", "runs", "runs", "runs"];
+    let after = ["ready", "ready", "planning", "blocked", "running", "running", "running"];
     assert_eq!(stages(&planner, ROWS), after);
     assert_eq!(stages(&planner, OTHERS), of_others);
 }
 
 #[test]
-fn a_policy_is_not_asked_while_a_range_of_its_keyspace_has_its_turn() {
+fn a_policy_is_not_asked_while_a_range_of_its_keyspace_is_ready() {
     let all = Planner { ranges: ranges(), ..Planner::default() };
     let count = all.ranges.0.len();
     for at in 0..count {
@@ -199,7 +199,7 @@ fn a_policy_is_not_asked_while_a_range_of_its_keyspace_has_its_turn() {
         let request = planner.ranges.0.remove(at);
         planner.ranges = Ranges(vec![request]);
         let [request] = planner.ranges.0.as_slice() else { panic!() };
-        let has_turn = matches!(request.stage, Stage::Turn | Stage::Sought | Stage::Blocked);
+        let has_turn = matches!(request.stage, Stage::Ready | Stage::Planning | Stage::Blocked);
         let (own, other) = if request.keyspace == ROWS { (ROWS, OTHERS) } else { (OTHERS, ROWS) };
         assert_eq!(planner.ranges.hold_policy(own), has_turn, "{:?}", stages(&planner, own));
         assert!(!planner.ranges.hold_policy(other));
@@ -227,7 +227,7 @@ fn table(id: u8) -> Arc<TableInfo> {
 }
 
 #[test]
-fn a_restart_resumes_what_still_fits_the_shape_and_forgets_the_rest() {
+fn a_restart_resumes_the_fitting_rest_and_forgets_the_other() {
     let added = [1, 2, 3].map(|id| (0, RunId(u64::from(id)), table(id))).to_vec();
     let shape = terrane_policy::apply(&Shape::default(), &ShapeEdit { added, dropped: vec![] });
     let record = KeyspaceRecord {

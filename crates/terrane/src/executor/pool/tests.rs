@@ -33,7 +33,7 @@ impl Asking {
         Arc::new(Asking { owner, asked, asks: Mutex::new(asks), jobs, calls })
     }
 
-    /// Has the owner make a call.
+    /// Makes a call on the owner's thread.
     fn call<T: Send + 'static>(&self, call: impl FnOnce() -> T + Send + 'static) -> T {
         if thread::current().id() == self.owner {
             return call();
@@ -185,7 +185,7 @@ fn jobs_are_counted_by_kind_and_thread_and_slowdowns_by_reason() {
     assert!((1..=3 * elapsed_micros).contains(&busy), "three threads at most");
     assert_eq!(flushes.written_bytes, stats.flushed_bytes);
     assert_eq!(merges.written_bytes, stats.merge_written_bytes);
-    // Each slowdown was told, and ended before the next began or the store was closed.
+    // Each slowdown was reported, and ended before the next started or the store was closed.
     let slowed: u64 = stats
         .waits
         .by_reason()

@@ -1,4 +1,4 @@
-//! How many workers look for jobs, in pools of one store and of several, and what counts of their work.
+//! Workers that look for jobs, in pools of one store and of several, and counts of their work.
 
 use super::*;
 use crate::storage::{Directory, vfs::MemoryVfs};
@@ -15,7 +15,7 @@ fn background_work_leaves_a_processor_and_takes_at_most_eight() {
 }
 
 #[test]
-fn workers_of_a_kind_are_queued_one_by_one_and_what_comes_beyond_the_last_is_missed() {
+fn workers_of_a_kind_are_queued_singly_and_the_excess_is_missed() {
     let mut state = State::default();
     let mut queues = |begins: bool| {
         let queued = KINDS.map(|kind| state.queues(kind, 2));
@@ -52,7 +52,7 @@ fn busy(pool: &WorkerPool) -> Sender<()> {
 }
 
 #[test]
-fn any_number_of_wakes_queue_one_worker_of_each_kind_and_none_after_a_stop() {
+fn wakes_queue_one_worker_of_each_kind_and_none_after_a_stop() {
     let executor = Arc::new(ThreadExecutor::new(1));
     let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
     let db = Db::open_storage(storage, Options::small(), executor.clone()).unwrap();
@@ -70,7 +70,7 @@ fn any_number_of_wakes_queue_one_worker_of_each_kind_and_none_after_a_stop() {
 }
 
 #[test]
-fn a_store_stops_without_its_turn_in_a_pool_that_others_keep_busy() {
+fn a_store_stops_at_once_in_a_pool_that_others_keep_busy() {
     let pool = WorkerPool::new(1);
     let busy = busy(&pool);
     let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
@@ -168,7 +168,7 @@ fn a_wait_returns_with_its_job_while_other_workers_go_on() {
         false
     };
     executor.wait_until_idle(db.engine(), &is_done).unwrap();
-    // So it does just before a write that it stalled begins to wait.
+    // So it does just before a write that it stalled starts to wait.
     executor.wait_for_progress(db.engine()).unwrap();
     assert!(executor.shared.state().has_workers(), "one is queued all the time");
     drop(release);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use terrane_policy::{FilterBits, Leveled, PolicyOptions};
 use terrane_table::read::{Origin, Range, ReadCounts, Step, Trace};
 
-/// A store in memory whose filters have so many bits a key.
+/// Opens a store in memory whose filters have `filter_bits` bits a key.
 fn store(filter_bits: u32, cache_bytes: u64) -> (Db, Keyspace) {
     let storage = Directory::open(Arc::new(MemoryVfs::new())).unwrap();
     let filter_bits_per_key = FilterBits::whole(filter_bits);
@@ -141,7 +141,7 @@ fn a_trace_of_a_get_tells_every_place_and_what_it_answered() {
 }
 
 #[test]
-fn what_was_just_written_is_in_the_cache_until_its_table_is_dropped() {
+fn written_blocks_are_cached_until_their_table_is_dropped() {
     let (db, keyspace) = store(10, 1 << 20);
     put(&keyspace, &["a", "m", "z"]);
     db.flush().unwrap();
@@ -180,7 +180,7 @@ fn a_trace_at_a_snapshot_tells_of_versions_that_are_too_new() {
 }
 
 #[test]
-fn a_trace_of_a_seek_tells_where_each_place_stands_and_the_first_row() {
+fn a_trace_of_a_seek_shows_each_position_and_the_first_row() {
     let (db, keyspace) = store(10, 1 << 20);
     put(&keyspace, &["a", "d", "z"]);
     db.flush().unwrap();
@@ -238,7 +238,7 @@ fn figures_of_the_store_are_the_sums_of_what_traces_tell() {
 }
 
 #[test]
-fn a_sequence_is_kept_for_merges_until_its_last_snapshot_is_released() {
+fn a_sequence_is_kept_for_merges_until_its_last_release() {
     let (db, keyspace) = store(10, 1 << 20);
     let engine = db.engine();
     put(&keyspace, &["a"]);

@@ -38,7 +38,7 @@ fn point_reads(db: &Db) -> u64 {
 }
 
 #[test]
-fn a_change_of_levels_that_is_abandoned_is_planned_again_from_the_same_reads() {
+fn an_abandoned_change_of_levels_is_planned_from_the_same_reads() {
     let given = TableReads::default();
     let for_policy = given.clone();
     let db = open_with(move || Box::new(Deepens(for_policy.clone())));
@@ -64,7 +64,7 @@ fn a_change_of_levels_that_is_abandoned_is_planned_again_from_the_same_reads() {
 }
 
 #[test]
-fn a_change_of_levels_gives_back_the_reads_where_its_policy_was_replaced() {
+fn a_change_of_levels_returns_its_reads_to_a_replaced_policy() {
     for (is_replaced, left) in [(false, 0), (true, 1)] {
         let db = open_with(move || Box::new(Deepens(TableReads::default())));
         flush(&db, 1);
@@ -97,7 +97,8 @@ fn a_range_waits_for_a_change_of_levels_and_its_own_slice() {
     state.planner.reshapes.insert(id, pending);
     assert!(engine.next_range(&mut state).is_none());
     state.planner.reshapes.remove(&id);
-    for (stage, is_next) in [(Stage::Runs(1), false), (Stage::Blocked, false), (Stage::Turn, true)]
+    for (stage, is_next) in
+        [(Stage::Running(1), false), (Stage::Blocked, false), (Stage::Ready, true)]
     {
         state.planner.ranges.0[0].stage = stage;
         assert_eq!(engine.next_range(&mut state).is_some(), is_next);

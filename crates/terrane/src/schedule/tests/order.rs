@@ -1,8 +1,8 @@
-//! What is next of compactions that have begun, and when a policy is asked before them.
+//! Order of the steps of running compactions, and policies asked before them.
 
 use super::*;
 
-/// Begins the merge of a table into a level, in parts between these keys.
+/// Starts the merge of a table into a level, in parts between these keys.
 fn begin_into(db: &Db, level: usize, table: TableId, parts: &[&[u8]]) {
     let (engine, id) = (db.engine(), db.default_keyspace().id());
     let destination = Destination { level, run: RunId(engine.ids.next()) };
@@ -40,7 +40,7 @@ fn what_goes_to_the_upper_levels_is_next_before_what_goes_deep() {
 }
 
 #[test]
-fn a_policy_is_asked_before_what_is_left_goes_deep_if_its_level_0_is_half_full() {
+fn a_policy_is_asked_before_deep_work_if_level_0_is_half_full() {
     for (runs, l0_stop_trigger, asked) in [(2, 4, true), (2, 5, false), (3, 6, true), (3, 7, false)]
     {
         let policy = || Box::new(EmptiesLevel0(Given::default())) as Box<dyn Policy>;

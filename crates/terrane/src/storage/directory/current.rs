@@ -89,7 +89,7 @@ impl Directory {
         Some((id.salt(), generation))
     }
 
-    /// What a directory without `CURRENT` is: no store, an unfinished creation, or damage.
+    /// Judges a directory without `CURRENT`: no store, an unfinished creation, or damage.
     pub(super) fn without_current(&self, names: &[String]) -> Result<Option<Recovered>> {
         let left: Vec<_> = names.iter().filter(|n| is_content(n)).collect();
         if is_creation(&*self.vfs, names)? {

@@ -1,6 +1,6 @@
 //! Orphans: files of a directory that no commit names.
 //!
-//! 1. A table that was begun after more commits than the manifest has shows that the manifest lost
+//! 1. A table that was started after more commits than the manifest has shows that the manifest lost
 //!    some: the store is refused, and nothing changes. (The engine checks logs, whose numbers it
 //!    knows.)
 //! 2. Opening removes orphans. Tables are kept if the manifest's witness is missing or old, since a
@@ -27,7 +27,7 @@ impl Directory {
         names.iter().filter_map(orphan).collect()
     }
 
-    /// Refuses a manifest that lost commits: one of these tables was begun after a commit that it does
+    /// Refuses a manifest that lost commits: one of these tables was started after a commit that it does
     /// not have.
     pub(super) fn check_unnamed_tables(&self, orphans: &[Orphan], manifest: &str) -> Result<()> {
         let (salt, commits) = (self.id().salt(), self.commits());

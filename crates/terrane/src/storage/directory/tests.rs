@@ -80,7 +80,7 @@ fn opening_removes_leftovers_and_no_other_files() {
 }
 
 #[test]
-fn the_first_file_of_a_store_comes_after_the_mark_of_its_creation() {
+fn the_first_file_of_a_store_follows_the_mark_of_its_creation() {
     let vfs = MemoryVfs::new();
     let store = open(&vfs);
     assert!(store.recover().unwrap().is_none());

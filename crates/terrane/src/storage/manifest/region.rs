@@ -26,7 +26,7 @@ fn zero_extend(bytes: &mut Vec<u8>, len: u64, file: &str) -> Result<()> {
 pub(super) struct Region {
     /// Its bytes, as far as the file goes; zeros where they cannot be read.
     pub bytes: Vec<u8>,
-    /// What cannot be read of one mirror, but of the other.
+    /// Parts that are readable in one mirror only.
     pub unreadable: Vec<Corruption>,
 }
 
@@ -173,17 +173,17 @@ pub struct Scan<'a> {
     pub records: Vec<(u64, &'a [u8])>,
     /// Invalid copies whose other copy is valid, and stray bytes in unused space.
     pub repaired: Vec<Corruption>,
-    /// Where in each mirror the next record would go, in bytes.
+    /// Offset of the next record in each mirror, in bytes.
     pub end: u64,
     /// Bytes of a torn commit from there on, in the mirror with more of them.
     pub discarded_bytes: u64,
-    /// The region's length, in bytes; the second mirror begins at half of it.
+    /// The region's length, in bytes; the second mirror starts at half of it.
     pub capacity: u64,
     /// The loss of a record that was committed.
     lost: Option<Corruption>,
-    /// What the generation inherited.
+    /// State inherited by the generation.
     pub inherited: Inherited,
-    /// How many records the witness counts.
+    /// Number of records counted by the witness.
     pub witness: u64,
 }
 
@@ -278,8 +278,9 @@ fn first_nonzero(bytes: &[u8]) -> Option<usize> {
     bytes.get(start..)?.iter().position(|b| *b != 0).map(|at| start + at)
 }
 
-/// How many bytes after the records a torn commit may have written: as many as either copy of its
-/// header says or, if both are lost, up to the first 16 KiB that are zeros in both mirrors.
+/// Returns the number of bytes after the records that a torn commit may have written: the larger length in
+/// the copies of its header or, if both are lost, the bytes up to the first 16 KiB that are zeros in both
+/// mirrors.
 fn torn_bytes(tails: [&[u8]; 2], index: u64, id: ManifestId) -> usize {
     let declared = |tail: &[u8]| {
         let mut d = Decoder::new(tail);
@@ -314,7 +315,7 @@ pub(super) fn is_witnessed(scan: &Scan<'_>) -> bool {
     scan.witness.saturating_add(3) >= scan.records.len() as u64
 }
 
-/// What can be read from a damaged manifest.
+/// Readable records of a damaged manifest.
 pub(in crate::storage) struct SalvagedRecords {
     /// The records up to the first one that cannot be read, without the region header.
     pub payloads: Vec<Vec<u8>>,
@@ -322,11 +323,11 @@ pub(in crate::storage) struct SalvagedRecords {
     pub whole: bool,
     /// The salt of the store.
     pub salt: u64,
-    /// How many commits the store had made, through the last of these.
+    /// Number of commits of the store, through the last of these records.
     pub commits: u64,
     /// Bytes of a torn commit after them.
     pub discarded_bytes: u64,
-    /// How many records the witness counts.
+    /// Number of records counted by the witness.
     pub witness: u64,
     /// The sequence number of the closing claim; 0 without one.
     pub synced: Seq,

@@ -17,9 +17,9 @@ pub(super) struct Unreadable {
 }
 
 struct Lost {
-    /// Where they begin.
+    /// Offsets of the sectors.
     sectors: BTreeSet<u64>,
-    /// Why the first that was met could not be read.
+    /// Error of the first unreadable sector.
     why: String,
 }
 

@@ -1,5 +1,5 @@
-//! What is found of a store in a directory, in a volume, in a volume without a manifest (`search`), and
-//! beside another store's manifest (`foreign`); what is read around bad sectors (`sectors`).
+//! Salvage from a directory, from a volume, from a volume without a manifest (`search`), and beside
+//! another store's manifest (`foreign`); reads around bad sectors (`sectors`).
 
 pub(crate) mod bad_sectors;
 mod foreign;
@@ -21,7 +21,7 @@ use terrane_policy::TableId;
 
 const STORE: StoreId = StoreId::new([9; StoreId::BYTES]);
 
-/// A table of one row, written by a store that has made so many commits.
+/// Returns a table of one row, written by a store after `commits` commits.
 fn table(number: u64, salt: u64, commits: u64, value: usize) -> Vec<u8> {
     let file = MemoryVfs::new().create("table").unwrap();
     let options = TableOptions { compression: Compression::None, ..TableOptions::default() };
@@ -52,7 +52,7 @@ fn commit(storage: &dyn Storage, edits: std::ops::Range<u8>) {
     }
 }
 
-/// A directory after so many commits.
+/// Returns a directory after `commits` commits.
 fn directory_of(commits: u8) -> (MemoryVfs, Directory) {
     let vfs = MemoryVfs::new();
     let storage = Directory::open(Arc::new(vfs.clone())).unwrap();
@@ -66,7 +66,7 @@ fn volume_on(backing: &Arc<dyn File>) -> Volume {
     Volume::open(vec![backing.clone()], options).unwrap()
 }
 
-/// A volume after so many commits.
+/// Returns a volume after `commits` commits.
 fn volume_of(commits: u8) -> (Arc<dyn File>, Volume) {
     let backing = MemoryVfs::new().create("volume").unwrap();
     let storage = volume_on(&backing);
@@ -75,7 +75,7 @@ fn volume_of(commits: u8) -> (Arc<dyn File>, Volume) {
     (backing, storage)
 }
 
-/// Whether these are the files of the storage, byte for byte, and the edits of so many commits.
+/// Whether these are the files of the storage, byte for byte, and the edits of `commits` commits.
 fn is_whole(remains: &Remains, storage: &dyn Storage, commits: u8) -> bool {
     let edits: Vec<_> = (0..commits).map(|n| vec![n]).collect();
     let mut files = storage.files().unwrap();
@@ -154,7 +154,7 @@ fn manifest_in(file: &Arc<dyn File>, base: u64, id: ManifestId, records: &[Recor
 }
 
 #[test]
-fn a_manifest_that_cannot_be_read_may_be_later_unless_current_names_another() {
+fn an_unreadable_manifest_may_be_later_unless_current_differs() {
     let (vfs, storage) = directory_of(6);
     write_all_at(&*vfs.create("MANIFEST-000002").unwrap(), &[7; 5000], 0).unwrap();
     let remains = directory(&vfs).unwrap();
@@ -169,7 +169,7 @@ fn a_manifest_that_cannot_be_read_may_be_later_unless_current_names_another() {
 }
 
 #[test]
-fn a_manifest_without_its_witness_is_not_whole_though_current_names_it() {
+fn a_manifest_without_its_witness_is_not_whole_despite_current() {
     let (vfs, _storage) = directory_of(6);
     let manifest = vfs.open("MANIFEST-000001").unwrap();
     write_all_at(&*manifest, &[0; 16], MIN_CAPACITY - FRAME_ALIGN).unwrap();
@@ -192,7 +192,7 @@ fn a_manifest_whose_front_is_lost_gives_way_to_an_older_one() {
 }
 
 #[test]
-fn a_manifest_whose_first_record_does_not_fit_gives_way_to_an_older_one() {
+fn a_manifest_with_an_unfitting_first_record_yields_to_an_older() {
     let (vfs, storage) = directory_of(2);
     let id = ManifestId { store: storage.id(), generation: 2 };
     let mut payload = Vec::new();
@@ -223,7 +223,7 @@ fn a_commit_that_never_ended_is_told_and_costs_nothing() {
 }
 
 #[test]
-fn a_table_begun_after_a_commit_that_is_not_there_shows_that_it_is_lost() {
+fn a_table_begun_after_a_missing_commit_shows_the_loss() {
     for (salt, commits, whole) in
         [(None, 6, true), (None, 7, false), (Some(1), 7, true), (Some(1), 6, true)]
     {

@@ -86,12 +86,12 @@ mod tests {
         let file = File::options().write(true).open(&path).unwrap();
         allocate(&file, 5).unwrap();
         assert_eq!(file.metadata().unwrap().len(), 3 << 20, "it is longer");
-        // Not with `allocate`, which may go on to write as much.
+        // Not with `allocate`, which may continue to write as much.
         assert!(reserve(&file, 3 << 20, 1 << 61).is_err());
     }
 
     #[test]
-    fn zeros_are_written_where_the_file_system_cannot_preallocate_and_other_errors_undo_it() {
+    fn zeros_are_written_without_preallocation_and_errors_undo_them() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("file");
         let file = File::create(&path).unwrap();

@@ -45,7 +45,7 @@ pub(super) struct Descriptor {
     /// It was used since it was last at the front of the queue.
     used: AtomicBool,
     unsynced: AtomicBool,
-    /// How many times it is mapped to be written.
+    /// Number of its mappings for writing.
     mapped: AtomicUsize,
     /// The path no longer leads to it.
     moved: AtomicBool,
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_closed_is_opened_again_for_what_its_table_does_with_files() {
+    fn a_closed_file_is_reopened_for_calls_on_its_descriptor() {
         use std::os::unix::fs::FileExt;
         for (descriptors, writes) in
             [(DescriptorTable::new(1), true), (DescriptorTable::read_only(1), false)]

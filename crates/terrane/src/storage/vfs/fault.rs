@@ -15,7 +15,7 @@
 //! name; a file whose name is not durable is lost, even if its bytes were synced. A failed sync leaves
 //! its writes in doubt for good: a later sync does not save them.
 //!
-//! Reads are counted separately, and can be made to fail, too ([`FaultVfs::fail_read_at`]).
+//! Reads are counted separately, and can be made to fail ([`FaultVfs::fail_read_at`]).
 //!
 //! A file can be mapped where [`FaultVfs::allow_mmap_writes`] says so. A write through memory is an operation
 //! like a write: the system has its bytes at once, and the device some of its sectors, or all after a sync. Where
@@ -43,7 +43,7 @@ pub const SECTOR: u64 = 512;
 /// Sector sizes of real devices.
 pub const SECTORS: [u64; 3] = [512, 4096, 16384];
 
-/// How an operation fails.
+/// Kind of an operation's failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// An I/O error. Nothing is done.
@@ -130,7 +130,7 @@ enum What {
     SetLen(u64),
 }
 
-/// What happens to an operation.
+/// Result of an operation.
 enum Outcome {
     Done,
     Fails(Fault),
@@ -320,7 +320,7 @@ impl State {
             .ok_or_else(|| Error::io(action, name, 0, io::ErrorKind::NotFound.into()))
     }
 
-    /// How many of the bytes from `offset` to `end` fit, if not all do.
+    /// Returns the number of bytes from `offset` to `end` that fit, if not all do.
     fn room(&self, node: usize, offset: u64, end: u64) -> Option<(u64, Fault)> {
         let (capacity, fault) = self.capacity?;
         let len = |n: &usize| self.nodes.get(*n).map_or(0, |n| n.seen.len() as u64);
@@ -335,7 +335,7 @@ impl Node {
         Node { seen: Vec::new(), synced: Vec::new(), changes: Vec::new(), pristine: false }
     }
 
-    /// Records a change that may become durable; with `visible`, the program sees it, too.
+    /// Records a change that may become durable; with `visible`, the program sees it.
     fn change(&mut self, operation: u64, what: What, visible: bool) {
         if visible {
             what.apply(&mut self.seen);

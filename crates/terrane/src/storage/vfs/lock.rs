@@ -3,7 +3,7 @@
 //! 1. The directory itself is locked, if the system can do that, so that removing or replacing the
 //!    lock file does not let another process in. (Not on Windows, where instead an open lock file
 //!    cannot be removed, nor a directory with open files be renamed; nor on some network file systems.)
-//! 2. The file `LOCK` is locked, too, and says who holds the store.
+//! 2. The file `LOCK` is locked, and says who holds the store.
 //! 3. Readers share both locks and create nothing.
 
 use crate::error::{Error, Result};
@@ -142,7 +142,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_lock_file_that_cannot_be_opened_is_not_taken_for_a_missing_one() {
+    fn a_lock_file_that_cannot_be_opened_is_not_a_missing_one() {
         let dir = tempfile::tempdir().unwrap();
         StoreLock::share(dir.path()).unwrap();
         std::os::unix::fs::symlink(LOCK, dir.path().join(LOCK)).unwrap();

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_dropped_is_free_though_a_child_process_has_its_descriptor() {
+    fn a_dropped_file_is_free_though_a_child_has_its_descriptor() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("store.terrane");
         let mut options = fs::OpenOptions::new();
@@ -267,7 +267,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_held_file_says_what_space_it_takes_and_notices_that_it_was_removed() {
+    fn a_held_file_reports_its_space_and_notices_its_removal() {
         use std::os::unix::fs::MetadataExt;
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("store.terrane");

@@ -22,7 +22,7 @@ const STEP_BYTES: usize = 64 << 10;
 pub(super) struct Mapped {
     start: NonNull<u8>,
     len: usize,
-    /// The pages up to here are populated, or are not written to any more.
+    /// The pages up to here are populated, or are not written to.
     populated: usize,
     descriptor: Arc<Descriptor>,
 }
@@ -91,7 +91,7 @@ impl MappedFile for Mapped {
 
 impl Drop for Mapped {
     fn drop(&mut self) {
-        // SAFETY: this mapping, which nobody refers to any more. It stays if the system fails.
+        // SAFETY: this mapping, which nobody refers to. It stays if the system fails.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.len) };
         self.descriptor.end_mapping();
     }
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_mapped_where_that_is_allowed_from_any_offset_and_stays_open_meanwhile() {
+    fn a_file_is_mapped_if_allowed_from_any_offset_and_stays_open() {
         let dir = tempfile::tempdir().unwrap();
         let open = || NativeVfs::open(dir.path(), true).unwrap().open_at_most(1);
         let plain = open().create("plain").unwrap();
@@ -137,7 +137,7 @@ mod tests {
         file.allocate(1 << 20).unwrap();
         let mut mapped = file.map(700_000, 1 << 20).expect("a folder whose files can be mapped");
         file.sync().unwrap();
-        // Others take the only place of an open file; this one's path leads to another by now.
+        // Others take the only place of an open file; this one's path leads to another.
         for other in ["b", "c", "d"] {
             vfs.create(other).unwrap();
         }

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_cut_or_extended_by_zeros_to_the_length_that_it_is_given() {
+    fn a_file_is_cut_or_zero_extended_to_the_given_length() {
         let vfs = MemoryVfs::new();
         assert_eq!(vfs.place(), "memory");
         let file = vfs.create("a").unwrap();

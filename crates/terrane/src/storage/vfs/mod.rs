@@ -57,7 +57,7 @@ pub struct Listed {
 
 /// A flat set of named raw files, such as a directory.
 pub trait Vfs: Send + Sync {
-    /// Where the files are, for messages.
+    /// Returns the place of the files, for messages.
     fn place(&self) -> String;
     /// Draws the id of a new store: at random, or in tests deterministically.
     fn draw_id(&self) -> Result<StoreId>;

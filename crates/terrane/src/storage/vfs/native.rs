@@ -25,7 +25,7 @@ pub struct NativeVfs {
     read_only: bool,
     /// Whether files may be mapped to be written.
     maps: bool,
-    /// How many more files may be mapped to be read, if any may.
+    /// Number of further files that may be mapped for reading, if any.
     #[cfg(target_os = "linux")]
     read_mappings_left: Option<ReadMappingsLeft>,
 }

@@ -12,14 +12,14 @@ use std::ptr::{self, NonNull};
 use std::slice;
 use std::sync::{Arc, OnceLock};
 
-/// How many more files of a directory may be mapped to be read: a process may have some 65,000 mappings, and
-/// allocating memory fails once they are used up.
+/// Number of further files of a directory that may be mapped for reading: a process may have some 65,000
+/// mappings, and allocating memory fails once they are used up.
 pub(super) type ReadMappingsLeft = Arc<AtomicUsize>;
 
 /// The most files of a directory that may be mapped, however many may be open: half of those mappings.
 const READ_MAPPINGS_MAX: usize = 32 << 10;
 
-/// How many files may be mapped where so many may be open.
+/// Returns the number of files that may be mapped if `max_open` may be open.
 pub(super) fn read_mappings(max_open: usize) -> usize {
     max_open.min(READ_MAPPINGS_MAX)
 }
@@ -27,7 +27,7 @@ pub(super) fn read_mappings(max_open: usize) -> usize {
 /// A file's mapping, made when it is first asked for.
 #[derive(Default)]
 pub(super) struct ReadMapping {
-    /// `None` if there is to be none.
+    /// `None` for no mappings.
     left: Option<ReadMappingsLeft>,
     pages: OnceLock<Option<Pages>>,
 }
@@ -50,7 +50,7 @@ impl ReadMapping {
         ReadMapping { left, pages: OnceLock::new() }
     }
 
-    /// The file's bytes, which do not change any more; `None` where they are not to be mapped, or cannot.
+    /// The file's bytes, which do not change; `None` where they are not to be mapped, or cannot.
     /// `map` is called once.
     #[inline]
     pub(super) fn bytes(
@@ -89,7 +89,7 @@ impl Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // SAFETY: this mapping, which nobody refers to any more. It stays if the system fails.
+        // SAFETY: this mapping, which nobody refers to. It stays if the system fails.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.len) };
         self.left.fetch_add(1, Ordering::AcqRel);
     }
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mapped_file_has_the_bytes_of_the_file_also_when_it_was_closed_and_removed() {
+    fn a_mapped_file_has_its_bytes_after_it_is_closed_and_removed() {
         let dir = tempfile::tempdir().unwrap();
         let vfs = NativeVfs::open(dir.path(), true).unwrap().open_at_most(1).allow_mmap_reads(true);
         let file = written(&vfs, "a");
@@ -133,9 +133,9 @@ mod tests {
     }
 
     #[test]
-    fn mappings_are_left_for_memory_where_very_many_files_may_be_open() {
+    fn mappings_are_left_for_memory_if_very_many_files_may_be_open() {
         assert_eq!(read_mappings(1000), 1000);
-        // What Linux gives a process unless it is told otherwise.
+        // The default limit of Linux.
         assert!(read_mappings(1 << 20) < 65_530 * 2 / 3);
     }
 

@@ -1,4 +1,4 @@
-//! Reads and writes that go on after the system moved fewer bytes than it was asked for, or was
+//! Reads and writes that continue after the system moved fewer bytes than it was asked for, or was
 //! interrupted.
 
 use crate::storage::vfs::system::FileExt;
@@ -33,7 +33,7 @@ pub(super) fn write(file: &File, buf: &[u8], offset: u64) -> io::Result<usize> {
 mod tests {
     use super::*;
 
-    /// What `repeat` returns for 10 bytes from offset 100 where the system does this, and its calls.
+    /// Repeats the results of `system` for 10 bytes from offset 100. Returns the outcome and the calls.
     fn run(system: Vec<io::Result<usize>>) -> (io::Result<usize>, Vec<(usize, u64)>) {
         let (mut system, mut calls) = (system.into_iter(), Vec::new());
         let moved = repeat(10, 100, |done, at| {

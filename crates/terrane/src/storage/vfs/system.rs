@@ -1,36 +1,36 @@
-//! What differs between operating systems: positional reads and writes, durable names, and telling
-//! whether a path still leads to a file.
+//! Differences between operating systems: positional reads and writes, durable names, and whether a
+//! path still leads to a file.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
+mod fallback;
 #[cfg(windows)]
 mod windows;
-mod without;
 
-#[cfg(unix)]
-pub(super) use std::os::unix::fs::FileExt;
-#[cfg(windows)]
-pub(super) use windows::{FileExt, rename, reserve, sync_directory};
 #[cfg(not(unix))]
-pub(super) use without::leads_to;
+pub(super) use fallback::leads_to;
 #[cfg(not(any(
     target_os = "linux",
     target_os = "android",
     target_os = "macos",
     target_os = "freebsd"
 )))]
-pub(super) use without::next_data;
+pub(super) use fallback::next_data;
 #[cfg(not(any(
     windows,
     target_os = "linux",
     target_os = "android",
     target_vendor = "apple"
 )))]
-pub(super) use without::reserve;
+pub(super) use fallback::reserve;
 #[cfg(not(any(unix, windows)))]
-pub(super) use without::sync_directory;
+pub(super) use fallback::sync_directory;
+#[cfg(unix)]
+pub(super) use std::os::unix::fs::FileExt;
+#[cfg(windows)]
+pub(super) use windows::{FileExt, rename, reserve, sync_directory};
 
 /// Options that open a file. A fifo under a file's name is opened as well, rather than waited for.
 pub(super) fn opening(write: bool) -> fs::OpenOptions {

@@ -1,4 +1,4 @@
-//! What every file system promises, and every kind of file: random operations, compared with a model.
+//! Promises of every file system, for every kind of file: random operations, compared with a model.
 #![cfg(not(target_arch = "wasm32"))]
 
 use super::fault::Random;
@@ -87,7 +87,7 @@ impl Vfs for Losing {
 }
 
 #[test]
-fn sizes_leave_out_a_file_that_is_gone_when_it_is_looked_at_and_no_other() {
+fn sizes_leave_out_a_vanished_file_and_no_other() {
     for (why, is_gone) in [(ErrorKind::NotFound, true), (ErrorKind::PermissionDenied, false)] {
         let vfs = Losing(MemoryVfs::new(), why);
         ["kept", "lost"].into_iter().for_each(|name| drop(vfs.create(name).unwrap()));
@@ -185,7 +185,7 @@ fn agrees_with_names(vfs: &dyn Vfs, seed: u64) {
 }
 
 #[test]
-fn every_file_system_leads_from_a_name_to_its_last_file_and_keeps_open_ones() {
+fn every_vfs_leads_names_to_their_last_file_and_keeps_open_ones() {
     for seed in 0..3 {
         each_vfs(|vfs| agrees_with_names(vfs, seed));
     }

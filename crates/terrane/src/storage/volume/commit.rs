@@ -30,7 +30,7 @@ pub(super) struct CommitState {
     pub(super) last_generation: u64,
     /// The next commit starts a new manifest.
     pub(super) needs_rollover: bool,
-    /// How many files the manifest's first record names, which its region was sized for.
+    /// Number of files in the manifest's first record, for which its region was sized.
     pub(super) files_at_first: usize,
     /// Regions that a failed switch may have named.
     pub(super) regions_in_doubt: Vec<Extent>,

@@ -21,7 +21,7 @@ impl FreeExtents {
         free
     }
 
-    /// Where the file ends.
+    /// Returns the end of the file.
     pub(super) fn end(&self) -> u64 {
         self.end
     }
@@ -82,7 +82,7 @@ impl FreeExtents {
         Some(taken)
     }
 
-    /// Allocates the lowest extent of `len` bytes that begins at a multiple of `align` and ends at or
+    /// Allocates the lowest extent of `len` bytes that starts at a multiple of `align` and ends at or
     /// before `limit`.
     pub(super) fn take_aligned(&mut self, len: u64, align: u64, limit: u64) -> Option<Extent> {
         let mut all = self.extents.iter().map(|(&offset, &len)| Extent { offset, len });

@@ -1,6 +1,6 @@
 //! The storage in a volume: many logical files inside a few large backing files.
 //!
-//! 1. Backing 0 begins with two superblock slots, which name the manifest's region in it. With several
+//! 1. Backing 0 starts with two superblock slots, which name the manifest's region in it. With several
 //!    backings, logs are in the second and tables in the others, so that syncing a log does not flush
 //!    table data.
 //! 2. A commit syncs backings that grew, then appends one manifest record: the extents of the files it

@@ -2,7 +2,7 @@
 
 use crate::storage::StoreId;
 
-/// How a volume is opened.
+/// Options of a volume.
 #[derive(Clone, Debug)]
 pub struct VolumeOptions {
     /// Names the volume in messages.

@@ -12,8 +12,7 @@ use crate::storage::write_all_at;
 use crate::storage::{File, Storage};
 use crate::sync::atomic::Ordering;
 
-/// How far into a file without superblocks a manifest is looked for, in bytes: it may be a large file of
-/// another kind.
+/// Bytes searched for a manifest in a file without superblocks: it may be a large file of another kind.
 #[cfg(not(target_arch = "wasm32"))]
 const SEARCHED: u64 = 64 << 20;
 

@@ -74,7 +74,7 @@ impl SpaceAllocator {
         Ok(taken)
     }
 
-    /// Allocates one extent of `len` bytes that begins at a multiple of `align`.
+    /// Allocates one extent of `len` bytes that starts at a multiple of `align`.
     pub(super) fn allocate_aligned(&self, number: u8, len: u64, align: u64) -> Result<Extent> {
         let backing = self.backing(number)?;
         let mut free = lock(&backing.free);
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_cut_to_a_step_where_more_than_two_are_free_at_its_end() {
+    fn a_file_is_cut_to_a_step_if_more_than_two_are_free_at_its_end() {
         for (free, left) in
             [(0, 0), (STEP, STEP), (2 * STEP, 2 * STEP), (2 * STEP + UNIT, STEP), (9 * STEP, STEP)]
         {
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn without_space_for_a_whole_step_a_file_grows_by_what_is_missing() {
+    fn without_space_for_a_step_a_file_grows_by_the_missing_bytes() {
         let vfs = FaultVfs::new(Arc::new(MemoryVfs::new())).unwrap();
         let space = of_length(&vfs, 4 * UNIT);
         space.allocate(0, 2 * UNIT, UNIT).unwrap();

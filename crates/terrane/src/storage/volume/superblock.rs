@@ -32,7 +32,7 @@ const BODY: usize = 64;
 pub struct Superblock {
     /// The format of the volume.
     pub format: Format,
-    /// How many backing files there are.
+    /// Number of backing files.
     pub backings: u32,
     /// The store's id.
     pub id: StoreId,
@@ -44,7 +44,7 @@ pub struct Superblock {
     pub manifest_len: u64,
 }
 
-/// What a slot holds.
+/// Content of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slot {
     /// A superblock, of this release's format or a later one.

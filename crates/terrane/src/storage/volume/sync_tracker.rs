@@ -21,7 +21,7 @@ const CLEAN: u64 = u64::MAX;
 /// A backing file, as one writer sees it.
 pub(super) struct SyncTracker {
     backing: Arc<Backing>,
-    /// How many syncs of the backing had failed at the first write since the last sync.
+    /// Number of failed syncs of the backing at the first write since the last sync.
     unsynced: AtomicU64,
 }
 

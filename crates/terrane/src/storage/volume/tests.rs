@@ -102,7 +102,7 @@ fn logs_and_tables_are_in_separate_backings() {
 }
 
 #[test]
-fn a_volume_has_one_to_eight_backings_and_the_name_that_it_is_given() {
+fn a_volume_has_one_to_eight_backings_and_its_given_name() {
     let vfs = MemoryVfs::new();
     for (n, opens) in [(0, false), (1, true), (MAX_BACKINGS, true), (MAX_BACKINGS + 1, false)] {
         let name = "a store".to_owned();
@@ -116,7 +116,7 @@ fn a_volume_has_one_to_eight_backings_and_the_name_that_it_is_given() {
 }
 
 #[test]
-fn a_number_is_not_given_to_a_second_file_while_the_first_is_there() {
+fn a_number_is_not_given_twice_while_its_file_exists() {
     let volume = new(&MemoryVfs::new(), 1);
     let id = table(&volume, 1, 10, 1);
     assert!(
@@ -139,7 +139,7 @@ fn a_number_is_not_given_to_a_second_file_while_the_first_is_there() {
 }
 
 #[test]
-fn the_space_in_use_is_that_of_live_tables_the_manifest_and_the_superblocks() {
+fn space_in_use_is_live_tables_the_manifest_and_superblocks() {
     let volume = new(&MemoryVfs::new(), 4);
     commit(&volume, b"begin", &[], &[]).unwrap();
     let live = || volume.space().unwrap().live;
@@ -158,7 +158,7 @@ fn the_space_in_use_is_that_of_live_tables_the_manifest_and_the_superblocks() {
 }
 
 #[test]
-fn a_creation_is_unfinished_from_its_first_file_to_its_first_commit() {
+fn a_creation_is_unfinished_until_its_first_commit() {
     let vfs = MemoryVfs::new();
     let volume = new(&vfs, 2);
     assert!(!open(&vfs, 2).is_unfinished().unwrap());
@@ -169,7 +169,7 @@ fn a_creation_is_unfinished_from_its_first_file_to_its_first_commit() {
 }
 
 #[test]
-fn backings_with_nothing_but_room_for_superblocks_are_new_and_others_are_not() {
+fn backings_with_room_for_superblocks_only_are_new_others_not() {
     for (lens, is_new) in
         [([RESERVED, 0], true), ([100, 0], true), ([RESERVED + 1, 0], false), ([0, 1], false)]
     {
@@ -183,7 +183,7 @@ fn backings_with_nothing_but_room_for_superblocks_are_new_and_others_are_not() {
 }
 
 #[test]
-fn a_volume_that_lost_both_superblocks_is_damaged_and_a_foreign_file_is_none() {
+fn a_volume_without_superblocks_is_damaged_a_foreign_file_not() {
     let recovered = |vfs: &MemoryVfs| open(vfs, 1).recover().map_err(Error::into_kind);
     for lost in [0, 0xee] {
         let vfs = MemoryVfs::new();
@@ -191,7 +191,7 @@ fn a_volume_that_lost_both_superblocks_is_damaged_and_a_foreign_file_is_none() {
         let backing = vfs.open("backing.0").unwrap();
         write_all_at(&*backing, &[lost; RESERVED as usize], 0).unwrap();
         assert!(matches!(recovered(&vfs), Err(ErrorKind::Corrupt(_))), "{lost}");
-        // What is behind them is no store's any more.
+        // What is behind them is no store's.
         let rest = vec![7; (backing.len().unwrap() - RESERVED) as usize];
         write_all_at(&*backing, &rest, RESERVED).unwrap();
         assert!(matches!(recovered(&vfs), Err(ErrorKind::NoStore(_))), "{lost}");
@@ -218,7 +218,7 @@ fn a_volume_may_end_with_its_last_table_and_not_before() {
 }
 
 #[test]
-fn a_damaged_copy_of_the_manifest_is_repaired_by_the_next_commit() {
+fn a_damaged_copy_of_the_manifest_is_repaired_by_a_commit() {
     let vfs = MemoryVfs::new();
     let volume = new(&vfs, 1);
     table(&volume, 1, 10, 1);
@@ -233,7 +233,7 @@ fn a_damaged_copy_of_the_manifest_is_repaired_by_the_next_commit() {
 }
 
 #[test]
-fn what_is_free_at_the_end_of_a_backing_counts_when_it_grows_on_a_full_disk() {
+fn free_space_at_a_backings_end_counts_on_a_full_disk() {
     let vfs = FaultVfs::new(Arc::new(MemoryVfs::new())).unwrap();
     let volume = new(&vfs, 1);
     table(&volume, 1, 10, 1);

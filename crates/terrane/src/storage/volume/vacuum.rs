@@ -70,7 +70,7 @@ impl Volume {
         Ok(false)
     }
 
-    /// Whether so much of a backing is free, `manifest` bytes of it aside, that its contents should be
+    /// Returns whether enough of a backing is free, `manifest` bytes aside, for its contents to be
     /// moved down.
     fn is_sparse(&self, free: &FreeExtents, manifest: u64) -> bool {
         let others = free.end().saturating_sub(manifest);

@@ -1,4 +1,4 @@
-//! Every change comes back, and what a later release adds is skipped or refused by name.
+//! Every change returns, and what a later release adds is skipped or refused by name.
 
 use super::*;
 use crate::error::ErrorKind;
@@ -86,7 +86,7 @@ fn every_change_comes_back() {
 }
 
 #[test]
-fn an_unknown_optional_change_is_skipped_and_a_required_one_refused() {
+fn unknown_optional_changes_are_skipped_and_required_refused() {
     let mut bytes = sample().encode();
     bytes.extend([200, 2, 1, 1]);
     assert_eq!(Edit::decode(&bytes, 0).unwrap(), sample());
@@ -109,7 +109,7 @@ fn extended(more: &[u8]) -> Vec<Vec<u8>> {
     sample().changes.iter().map(extend).collect()
 }
 
-/// What a refusal of a later release's bytes names.
+/// Returns the refusal of a later release's bytes.
 fn refused(bytes: &[u8]) -> String {
     match Edit::decode(bytes, 0).map_err(Error::into_kind) {
         Err(ErrorKind::NewerFormat(newer)) => newer.found,
@@ -118,7 +118,7 @@ fn refused(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn a_change_with_optional_fields_of_a_later_release_reads_as_without() {
+fn a_change_with_later_optional_fields_reads_as_without() {
     for bytes in [&[4, 0][..], &[4, 1, 9, 8, 0], &[200, 1, 3, 7, 7, 7]] {
         let edits = extended(bytes);
         assert_eq!(Edit::decode(&edits.concat(), 0).unwrap(), sample());
@@ -126,7 +126,7 @@ fn a_change_with_optional_fields_of_a_later_release_reads_as_without() {
 }
 
 #[test]
-fn a_required_field_of_a_later_release_is_refused_by_name_in_every_change() {
+fn a_later_required_field_is_refused_by_name_in_every_change() {
     for edit in extended(&[4, 1, 9, 7, 0]) {
         assert_eq!(refused(&edit), format!("field 7 in a change of kind {}", edit[0]));
     }
@@ -168,7 +168,7 @@ fn what_a_table_kept_is_three_numbers_or_damage() {
 }
 
 #[test]
-fn features_add_up_and_a_required_one_that_is_not_known_is_refused_by_name() {
+fn features_add_up_and_an_unknown_required_one_is_refused() {
     let features = |required, optional| Edit {
         changes: vec![Change::Features(Features { required, optional })],
     };
@@ -229,7 +229,7 @@ fn what_is_left_of_a_compaction_keeps_its_order() {
 }
 
 #[test]
-fn a_cut_edit_never_panics_is_never_longer_and_its_damage_is_within_it() {
+fn a_cut_edit_never_panics_and_its_damage_is_within_it() {
     let bytes = sample().encode();
     for end in 0..bytes.len() {
         match Edit::decode(&bytes[..end], 0).map_err(Error::into_kind) {

@@ -1,10 +1,10 @@
-//! Where a replay says that a log ends, and what was lost there.
+//! Ends of logs that a replay reports, and losses there.
 
 use super::*;
 use crate::entry::MAX_SEQ;
 use crate::error::ErrorKind;
 
-/// Where the damage is that a replay of these images reports.
+/// Returns the place of the damage that a replay of these images reports.
 fn damage(world: &World, images: &[Vec<u8>]) -> (String, u64) {
     match world.check(images, 0).map_err(Error::into_kind) {
         Err(ErrorKind::Corrupt(damage)) => (damage.file, damage.offset),
@@ -32,7 +32,7 @@ fn a_record_lost_at_the_start_of_the_next_log_is_missing_there() {
 }
 
 #[test]
-fn a_record_lost_at_the_end_of_a_log_is_missing_there_if_anything_of_it_is_left() {
+fn a_lost_last_record_is_missing_if_anything_of_it_is_left() {
     // Torn in its log, or damaged before a record that follows it there.
     for (header, more) in [(false, false), (true, true), (false, true)] {
         let mut world = World::new(1);
@@ -54,7 +54,7 @@ fn a_record_lost_at_the_end_of_a_log_is_missing_there_if_anything_of_it_is_left(
 }
 
 #[test]
-fn what_is_left_of_a_record_that_the_file_cuts_short_is_counted_as_lost() {
+fn the_rest_of_a_record_cut_by_its_file_counts_as_lost() {
     let mut world = World::new(1);
     world.append(&[1], 9);
     world.append(&[1], 90);

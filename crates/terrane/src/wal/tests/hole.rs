@@ -5,7 +5,7 @@ struct Sparse {
     front: Vec<u8>,
     end: Vec<u8>,
     len: u64,
-    /// Where `next_data` finds the bytes at the end.
+    /// Whether `next_data` finds the bytes at the end.
     tells: bool,
     reads: Mutex<u64>,
 }

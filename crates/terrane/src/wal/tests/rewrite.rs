@@ -1,4 +1,4 @@
-//! What is written again after a replay, what each log loses, and whose log a file holds.
+//! Records rewritten after a replay, losses of each log, and owners of log files.
 
 use super::*;
 
@@ -58,7 +58,7 @@ fn records_with_a_batch_after_the_claim_are_written_again() {
     }
     let at = |n: usize| world.records[n].offset as u64;
     let end = world.writer.bytes();
-    // The records begin with sequence numbers 1, 2, 4 and 5.
+    // The records start with sequence numbers 1, 2, 4 and 5.
     let from = [at(0), at(1), at(1), at(2), at(3), at(3)];
     for (claim, from) in (0..).zip(from) {
         assert_eq!(rewritten(&world, claim), Some((from, end)), "claim {claim}");

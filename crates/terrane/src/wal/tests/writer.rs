@@ -51,14 +51,14 @@ fn the_claim_that_all_is_synced_finds_room_at_the_end_of_a_log() {
     let mut log = LogWriter::begin(disk.clone(), id(1), 2 * size + HEADER_BYTES as u64).unwrap();
     log.append(1, 0, &[one.bytes()]).unwrap();
     log.append(2, 0, &[one.bytes()]).unwrap();
-    // A sync that began before the second record and ends after it, then one that covers both.
+    // A sync that started before the second record and ends after it, then one that covers both.
     log.claim(3, 1).unwrap();
     log.claim(3, 2).unwrap();
     let replayed = replay(&[(id(1), disk)], 1, 0, &mut |_, _| Ok(())).unwrap();
     assert_eq!((replayed.next, replayed.claim), (3, 2));
 }
 
-/// A file whose mapping takes so many writes, and the offsets of those.
+/// A file whose mapping takes a number of writes, and their offsets.
 struct MappedDisk {
     disk: Arc<Disk>,
     offsets: Arc<Mutex<Vec<u64>>>,
@@ -108,7 +108,7 @@ impl File for MappedDisk {
 }
 
 #[test]
-fn a_log_is_the_same_through_memory_which_has_each_header_last_and_without_it() {
+fn a_mapped_log_equals_an_unmapped_one_with_its_header_last() {
     let write = |file: Arc<dyn File>| {
         let mut log = LogWriter::begin(file, id(1), CAPACITY).unwrap();
         for n in 1..=6 {

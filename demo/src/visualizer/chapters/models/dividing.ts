@@ -3,15 +3,15 @@
  * disk until the outputs of their group are whole.
  */
 
-/** Of the level above, and of the largest level, in MiB. */
+/** Size of the level above, and of the largest level, in MiB. */
 export const UPPER = 16;
 export const LARGEST = 64;
 
 /** A group of a merge, in MiB. */
 export interface MergeGroup {
-  /** What is read of the level above. */
+  /** Bytes read of the level above. */
   upper: number;
-  /** What is read of the largest level, from where on, and so much is written. */
+  /** Start of the bytes read of the largest level; the same number is written. */
   from: number;
   bytes: number;
 }
@@ -37,25 +37,25 @@ export function groupsOf(way: Way, spookyGroups: number = 4): MergeGroup[] {
   });
 }
 
-/** A merge once so much was written. */
+/** A merge at a moment. */
 export interface Moment {
   /** The group at work, and what it has written of its bytes. */
   group: number;
   written: number;
-  /** What is on disk, in MiB. */
+  /** Space on disk, in MiB. */
   used: number;
 }
 
-/** What a merge writes, in MiB. */
+/** Returns the writes of a merge, in MiB. */
 export function total(groups: readonly MergeGroup[]): number {
   return groups.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** The merge once so many MiB were written. */
+/** Returns the merge once `written` MiB were written. */
 export function momentOf(groups: readonly MergeGroup[], written: number): Moment {
   let [before, used] = [0, UPPER + LARGEST];
   for (const [i, group] of groups.entries()) {
-    // A group that is whole frees its inputs when the next one begins.
+    // A group that is whole frees its inputs when the next one starts.
     if (written <= before + group.bytes || i === groups.length - 1) {
       const part = Math.min(written - before, group.bytes);
       return { group: i, written: part, used: used + part };

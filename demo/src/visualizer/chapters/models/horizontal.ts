@@ -1,4 +1,7 @@
-/** When the first level's runs are merged into one of the second, and what reads cost until then. */
+/**
+ * Moments at which the first level's runs are merged into one of the second, and the cost of reads until
+ * then.
+ */
 
 /**
  * The runs of both levels after each admission, if level 1 is merged into a new run of level 2 after
@@ -38,7 +41,7 @@ export interface CounterStep {
 }
 
 /**
- * Horizontal tiering with so many levels: counters start at k; an admission lowers the first; a level
+ * Horizontal tiering with a number of levels: counters start at k; an admission lowers the first; a level
  * whose counter is 0 is merged into the next, whose counter it lowers; then all above where that ends are
  * set to the counter there. It ends when all are 0.
  */

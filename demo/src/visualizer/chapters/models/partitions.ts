@@ -9,7 +9,7 @@ export interface KeyTable {
   keys: readonly number[];
 }
 
-/** How a run is cut. */
+/** Way in which a run is cut. */
 export type Cutting = "size" | "global-range";
 
 /** Cuts a run into tables of at most `most` keys; `space` is the key space, first and last key. */

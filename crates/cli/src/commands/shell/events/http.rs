@@ -68,7 +68,7 @@ async fn accept(listener: TcpListener, site: Arc<Site>) -> io::Result<()> {
     }
 }
 
-/// What is served, and to whom.
+/// Events served, and the pages that may read them.
 struct Site {
     origins: Vec<String>,
     watchers: Arc<Watchers>,

@@ -14,13 +14,13 @@ use std::net::SocketAddr;
 use std::thread::JoinHandle;
 use watchers::Watchers;
 
-/// Where the events are served, and to which pages.
+/// Address of the events, and the pages that may read them.
 #[derive(Args)]
 pub struct EventsArgs {
     /// Serve events to the visualizer from here, as an event stream; port 0 picks a free port
     ///
     /// GET /events (SSE) sends the tree, then what the engine does as it does it, each a message of JSON as in a
-    /// trace. After the last piped command the shell goes on until Ctrl-C.
+    /// trace. After the last piped command the shell continues until Ctrl-C.
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     pub events: Option<SocketAddr>,
     /// Pages that may read the events, such as http://localhost:8080; `localhost` is any port of it

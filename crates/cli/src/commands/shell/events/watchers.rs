@@ -25,7 +25,7 @@ pub struct Watchers {
 #[derive(Default)]
 struct Now {
     queues: Vec<Sender<Bytes>>,
-    /// What begins a compaction or a group that has not ended.
+    /// Starts of compactions and groups that have not ended.
     begun: Vec<Event>,
 }
 
@@ -59,7 +59,7 @@ impl Watchers {
     /// Watches from now on: what there is, and where the rest comes.
     pub fn watch(&self) -> Result<(Bytes, Receiver<Bytes>)> {
         let policy = self.keyspace.policy()?;
-        self.keyspace.between_events(|moment| {
+        self.keyspace.with_events_paused(|moment| {
             let (keyspace, micros) = (self.keyspace.id(), moment.micros);
             let (levels, status) = (moment.shape.levels(), moment.status);
             let mut first = message(&Tree { micros, keyspace, policy, levels, status }).to_vec();

@@ -1,4 +1,4 @@
-//! Logs: what a crash left, what was discarded, and what no manifest tells of.
+//! Logs after a crash, discarded records, and logs that no manifest names.
 
 use super::*;
 use crate::recovery::MARK;
@@ -76,7 +76,7 @@ fn what_an_opening_discarded_stays_out_though_it_is_sound_again() {
 }
 
 #[test]
-fn rows_of_a_lost_table_come_back_from_a_log_that_still_has_them() {
+fn rows_of_a_lost_table_are_salvaged_from_a_log_that_has_them() {
     for layout in LAYOUTS {
         let store = Store::new(layout);
         let table = TableOptions { block_bytes: 256, ..TableOptions::default() };
@@ -172,7 +172,7 @@ fn without_manifest() -> (Store, [String; 3]) {
 }
 
 #[test]
-fn spare_logs_and_quarantine_are_no_loss_of_a_store_without_a_manifest() {
+fn spare_logs_and_quarantine_are_no_loss_without_a_manifest() {
     let (store, [spare, quarantine, last]) = without_manifest();
     let (target, report) = store.repair();
     assert_eq!(rows(&target, "default").len(), 12 + 4, "{report:#?}");
@@ -206,7 +206,7 @@ fn losses_of_logs_are_told_without_a_manifest() {
 }
 
 #[test]
-fn a_log_that_part_of_a_manifest_names_is_told_of_unless_it_was_retired_since() {
+fn a_log_in_part_of_a_manifest_is_reported_unless_retired_since() {
     for retired in [false, true] {
         let store = Store::new(Layout::Directory);
         let db = store.open();

@@ -1,4 +1,4 @@
-//! What a manifest says, as far as it can be read, and what tables say in its place.
+//! Reading damaged manifests, and tables in their place.
 
 use super::*;
 use crate::storage::Commit;
@@ -107,7 +107,7 @@ fn without_a_manifest_the_last_keyspace_of_a_name_has_it() {
 }
 
 #[test]
-fn tables_that_no_commit_names_are_left_out_of_a_whole_store_and_counted() {
+fn unnamed_tables_are_left_out_of_a_whole_store_and_counted() {
     let store = Store::new(Layout::Directory);
     let db = store.open();
     put(&db, "default", "key", "value");
@@ -145,7 +145,7 @@ fn tables_that_no_readable_manifest_names_are_taken_and_counted() {
 }
 
 #[test]
-fn what_the_rest_of_a_manifest_names_and_is_not_there_may_have_been_dropped() {
+fn missing_files_of_a_damaged_manifest_may_have_been_dropped() {
     let store = Store::new(Layout::Directory);
     let db = store.open();
     put(&db, "default", "a", "1");

@@ -13,7 +13,7 @@ const KEYSPACES: [&str; 3] = ["default", "a", "b"];
 
 /// A version of a key: its sequence, and its value unless it was deleted.
 type Version = (Seq, Option<Vec<u8>>);
-/// Of each keyspace the keys, and their newest version.
+/// Newest version of each key, by keyspace.
 type State = BTreeMap<u32, BTreeMap<Vec<u8>, Version>>;
 
 /// A keyspace, a key, and its value unless it is deleted.
@@ -125,7 +125,7 @@ pub(super) fn sound(layout: Layout, seed: u64) -> Sound {
     Sound { store, history, names: names.collect(), rows }
 }
 
-/// What is done to a store.
+/// Damage done to a store.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Damage {
     Nothing,
@@ -154,7 +154,7 @@ impl Damage {
         matches!(self, Nothing | HeadLost | Footer | TableEnd | TableLonger)
     }
 
-    /// Whether the manifest tells what is live.
+    /// Whether the manifest names the live files.
     fn leaves_manifest(self) -> bool {
         !matches!(self, Damage::ManifestCut | Damage::ManifestLost)
     }
@@ -262,7 +262,7 @@ fn read_log<'a>(
     read
 }
 
-/// What the logs lack, as opening says: the file, and the reason.
+/// Judges the logs as opening does: returns the lacking file, and the reason.
 fn judge(version_set: &VersionSet, durable: Seq, files: &[Known]) -> Option<(String, String)> {
     let mut replay = Replay::new(version_set.log_start, durable);
     for log in &version_set.logs {
@@ -280,13 +280,13 @@ fn judge(version_set: &VersionSet, durable: Seq, files: &[Known]) -> Option<(Str
     }
 }
 
-/// What the report should say of a file.
+/// Expected report on a file.
 #[derive(Debug, PartialEq)]
 struct Told {
     keyspace: Option<String>,
     entries: u64,
     lost_blocks: Vec<LostBlock>,
-    /// How many things are lost of a table, since their words are the table's; which, of a log.
+    /// Losses named by the report, in a table's words; a log's are only counted.
     lost: Result<Vec<String>, usize>,
 }
 
@@ -436,7 +436,7 @@ fn follow_all(layouts: &[Layout], damages: &[Damage]) {
 }
 
 #[test]
-fn a_sound_store_comes_back_whole_also_without_what_names_its_manifest() {
+fn a_sound_store_is_salvaged_whole_without_its_manifest_pointer() {
     follow_all(&LAYOUTS, &[Damage::Nothing, Damage::HeadLost]);
 }
 

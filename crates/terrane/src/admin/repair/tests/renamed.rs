@@ -1,4 +1,4 @@
-//! Tables under names of others, and tables that only a name tells of.
+//! Tables under names of others, and tables that only a name attests.
 
 use super::*;
 

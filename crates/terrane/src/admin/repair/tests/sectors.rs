@@ -6,7 +6,7 @@ use crate::storage::salvage::tests::bad_sectors::BadSectors;
 
 const SECTOR: u64 = 4096;
 
-/// Where sectors are struck: names of files, and offsets.
+/// Returns the struck sectors: file names and offsets.
 fn places(store: &Store) -> Vec<(String, u64)> {
     let mut places = Vec::new();
     for (name, bytes) in contents(&store.vfs) {

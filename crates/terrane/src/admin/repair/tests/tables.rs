@@ -101,7 +101,7 @@ fn with_a_table_of_nobody(keyspaces: Option<usize>, said: Option<(u32, &str)>) -
 }
 
 #[test]
-fn a_table_of_nobody_goes_to_the_only_keyspace_or_to_one_of_its_own() {
+fn an_unowned_table_joins_the_only_keyspace_or_gets_its_own() {
     for keyspaces in [None, Some(1)] {
         for said in [None, Some((u32::MAX, "unknown"))] {
             let (target, report) = with_a_table_of_nobody(keyspaces, said);
@@ -122,7 +122,7 @@ fn a_table_of_nobody_goes_to_the_only_keyspace_or_to_one_of_its_own() {
 }
 
 #[test]
-fn an_entry_of_a_later_release_hides_older_ones_and_is_told_of_its_table() {
+fn an_entry_of_a_later_release_hides_older_ones_and_is_reported() {
     let (store, name) = of_one_table();
     let (version_set, storage) = store.look();
     let (number, salt) = (version_set.next_id, storage.id().salt());

@@ -63,7 +63,7 @@ impl Policy for Idles {
     }
 }
 
-/// A store, and the slowdowns that its listener was notified of: the reason, and whether one began or ended.
+/// A store, and the slowdowns that its listener was notified of: the reason, and whether one started or ended.
 struct Store {
     db: Db,
     threads: Arc<ManualThreads>,
@@ -123,7 +123,7 @@ impl Store {
         keyspaces.get(&self.db.default_keyspace().id()).unwrap().super_version.load().tree.clone()
     }
 
-    /// Begins a compaction of each table into a run of its own.
+    /// Starts a compaction of each table into a run of its own.
     fn begin(&self, action: &Action) {
         let (engine, tree) = (self.db.engine(), self.tree());
         let first = engine.ids.next();
@@ -136,8 +136,8 @@ impl Store {
         engine.begin(&mut lock(&engine.state), id, plan, None, Observed::default());
     }
 
-    /// Paces a write of so many bytes while memtables take this percentage of their memory. Each time that it
-    /// serves the threads they report `works` of the bytes due; returns how often it serves them.
+    /// Paces a write of `bytes` while memtables take `percent` of their memory. Each time that it serves the
+    /// threads they report `works` of the bytes due. Returns the number of times.
     fn write(&self, percent: u64, bytes: u64, works: impl Fn(u64) -> u64) -> u64 {
         let (engine, threads) = (self.db.engine(), &self.threads);
         engine.memtables.set_sealed(1);
@@ -150,7 +150,7 @@ impl Store {
         threads.served.load(Ordering::Relaxed)
     }
 
-    /// How often writes were slowed down by memory.
+    /// Returns the number of slowdowns by memory.
     fn slowdowns(&self) -> u64 {
         self.db.engine().waits().stats().memory_slowdown.count
     }
@@ -160,7 +160,7 @@ impl Store {
 const PAYS: u64 = 1 << 20;
 
 #[test]
-fn a_write_near_a_stall_waits_until_the_work_that_is_due_is_done() {
+fn a_write_near_a_stall_waits_until_the_due_work_is_done() {
     let store = Store::new(1);
     store.hold_a_flush();
     store.write(0, PAYS, |_| 0);
@@ -197,7 +197,7 @@ fn a_slowdown_ends_far_from_the_limit_and_the_rest_is_forgiven() {
 }
 
 #[test]
-fn a_slowdown_ends_when_threads_have_caught_up_though_no_write_comes() {
+fn a_slowdown_ends_when_threads_have_caught_up_without_a_write() {
     for is_done in [true, false] {
         let store = Store::new(1);
         store.hold_a_flush();

@@ -49,7 +49,7 @@ fn a_reader_finds_no_store_in_an_unfinished_creation() {
 }
 
 #[test]
-fn a_store_without_current_is_damaged_whatever_creating_lies_beside_it() {
+fn a_store_without_current_is_damaged_whatever_creating_says() {
     type Mark = fn(&MemoryVfs, StoreId);
     let marks: [(&str, Mark); 3] = [
         ("an empty one", |vfs, _| drop(vfs.create(CREATING).unwrap())),
@@ -78,7 +78,7 @@ fn a_store_without_current_is_damaged_whatever_creating_lies_beside_it() {
 }
 
 #[test]
-fn a_creating_that_outlived_its_creation_is_gone_for_good_once_the_store_is_opened() {
+fn a_creating_that_outlived_its_creation_is_removed_at_open() {
     let memory = MemoryVfs::new();
     let first = store(&memory);
     mark(&memory, first.id());
@@ -91,7 +91,7 @@ fn a_creating_that_outlived_its_creation_is_gone_for_good_once_the_store_is_open
 }
 
 #[test]
-fn a_finished_creation_leaves_no_mark_that_a_crash_could_bring_back() {
+fn a_finished_creation_leaves_no_mark_for_a_crash_to_restore() {
     let memory = MemoryVfs::new();
     let vfs = FaultVfs::new(Arc::new(memory.clone())).unwrap();
     let store = Directory::open(Arc::new(vfs.clone())).unwrap();
@@ -103,7 +103,7 @@ fn a_finished_creation_leaves_no_mark_that_a_crash_could_bring_back() {
 }
 
 #[test]
-fn a_creation_over_the_remains_of_another_may_be_cut_at_any_step() {
+fn a_creation_over_the_remains_of_another_survives_any_cut() {
     // Whether a creation succeeds that is cut at this operation.
     let attempt = |memory: &MemoryVfs, cut: Option<u64>| -> bool {
         let vfs = FaultVfs::new(Arc::new(memory.clone())).unwrap();

@@ -38,7 +38,7 @@ fn a_copy_shares_the_files_of_another_native_store() {
 }
 
 #[test]
-fn a_file_that_is_there_and_cannot_be_opened_is_not_told_to_be_missing() {
+fn a_file_that_cannot_be_opened_is_not_reported_missing() {
     let place = tempfile::tempdir().unwrap();
     let store = native(&place);
     let table = FileId::table(1);

@@ -1,4 +1,4 @@
-//! Which names are a store's, and what a place says of itself.
+//! Names of a store's files, and descriptions of its place.
 
 use super::*;
 
@@ -49,7 +49,7 @@ fn a_creation_is_unfinished_until_a_manifest_is_named() {
 }
 
 #[test]
-fn a_store_keeps_its_id_and_counts_its_commits_when_it_is_opened_again() {
+fn a_reopened_store_keeps_its_id_and_counts_its_commits() {
     let vfs = MemoryVfs::new();
     let first = store(&vfs);
     assert_eq!(first.name(), vfs.place());

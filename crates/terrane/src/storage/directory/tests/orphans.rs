@@ -3,7 +3,7 @@
 use super::*;
 use crate::storage::manifest::FRAME_ALIGN;
 
-/// A file that ends like a table that was begun after so many commits of the store with this salt.
+/// Writes a file that ends like a table started after `commits` commits of the store with this salt.
 fn write_table(vfs: &MemoryVfs, number: u64, salt: u64, commits: u64) {
     let mut bytes = vec![7; 100];
     let (data_len, directory_offset, directory_len) = (60, 60, 40);
@@ -22,7 +22,7 @@ fn closed(vfs: &MemoryVfs) -> u64 {
 }
 
 #[test]
-fn a_table_that_was_begun_after_the_last_commit_that_is_found_shows_that_some_are_lost() {
+fn a_table_later_than_the_last_commit_shows_lost_commits() {
     for (commits, of_this_store, lost) in
         [(0, true, false), (3, true, false), (4, true, true), (9, true, true), (9, false, false)]
     {
@@ -67,7 +67,7 @@ fn what_is_no_whole_table_shows_nothing() {
 }
 
 #[test]
-fn tables_that_a_lost_commit_may_have_named_are_kept_and_no_logs() {
+fn tables_of_a_possibly_lost_commit_are_kept_and_no_logs() {
     for witnessed in [false, true] {
         let vfs = MemoryVfs::new();
         let first = store(&vfs);
@@ -96,7 +96,7 @@ fn tables_that_a_lost_commit_may_have_named_are_kept_and_no_logs() {
 }
 
 #[test]
-fn the_generation_of_a_directory_is_known_while_a_copy_of_its_name_is_sound() {
+fn the_generation_is_known_while_a_copy_of_its_name_is_sound() {
     let vfs = MemoryVfs::new();
     assert_eq!(Directory::current(&vfs), None);
     let store = store(&vfs);

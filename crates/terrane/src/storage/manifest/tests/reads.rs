@@ -1,4 +1,4 @@
-//! What is read of a region, whole or in part.
+//! Reading a region, whole or in part.
 
 use super::*;
 use crate::error::ErrorKind;
@@ -95,7 +95,7 @@ fn a_region_of_no_length_or_an_odd_one_is_damage() {
     }
 }
 
-/// The beginning of a record of 10 bytes.
+/// The start of a record of 10 bytes.
 fn header(reserved: u32, generation: u64, index: u64) -> Vec<u8> {
     let mut header = vec![0xee; 8];
     header.extend_from_slice(&10u32.to_le_bytes());
@@ -106,7 +106,7 @@ fn header(reserved: u32, generation: u64, index: u64) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_behind_a_torn_record_is_stray_only_where_its_length_is_known() {
+fn bytes_behind_a_torn_record_are_stray_if_its_length_is_known() {
     let vfs = MemoryVfs::new();
     manifest(&vfs, 2);
     let sound = region(&vfs);
@@ -135,7 +135,7 @@ fn what_is_behind_a_torn_record_is_stray_only_where_its_length_is_known() {
 }
 
 #[test]
-fn a_sector_that_cannot_be_read_is_read_from_the_other_mirror_and_told() {
+fn an_unreadable_sector_is_read_from_the_mirror_and_reported() {
     let vfs = MemoryVfs::new();
     manifest(&vfs, 4);
     let opened = |bad: std::ops::Range<u64>| {
@@ -158,7 +158,7 @@ fn a_sector_that_cannot_be_read_is_read_from_the_other_mirror_and_told() {
 }
 
 #[test]
-fn several_sectors_of_a_mirror_that_cannot_be_read_are_read_from_the_other() {
+fn several_unreadable_sectors_are_read_from_the_other_mirror() {
     let vfs = MemoryVfs::new();
     manifest(&vfs, 4);
     for from in [0, HALF] {

@@ -1,4 +1,4 @@
-//! What a manifest writes and syncs, and where in the file damage is.
+//! Writes and syncs of a manifest, and the places of damage.
 
 use super::*;
 use crate::error::ErrorKind;
@@ -83,7 +83,7 @@ fn an_opened_manifest_confirms_its_last_record_copy_by_copy() {
 }
 
 #[test]
-fn an_opened_manifest_that_has_lost_its_witness_writes_it_when_it_is_closed() {
+fn a_manifest_that_lost_its_witness_writes_it_at_close() {
     let (file, noted) = noting(2);
     opened(&file).close(0);
     assert_eq!(noted(), [], "it is there");
@@ -211,7 +211,7 @@ fn damage_is_reported_where_it_is_in_the_file() {
         bytes[copy as usize + 40] ^= 1;
         assert_eq!(repaired(&bytes), [copy]);
     }
-    // Without the end of the second mirror its copies are missing, too.
+    // Without the end of the second mirror its copies are missing.
     let cut = (HALF + 2 * FRAME_ALIGN) as usize;
     let expected = [cut as u64, HALF + 2 * FRAME_ALIGN, HALF + 3 * FRAME_ALIGN];
     assert_eq!(repaired(&sound[..cut]), expected);

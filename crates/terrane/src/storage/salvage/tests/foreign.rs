@@ -51,7 +51,7 @@ fn is_ignored(vfs: &MemoryVfs, salt: u64) -> bool {
 }
 
 #[test]
-fn the_manifest_of_another_store_is_ignored_whatever_is_left_of_current() {
+fn the_manifest_of_another_store_is_ignored_despite_current() {
     let foreign = other_store(5..9);
     for current in ["sound", "lost"] {
         for salt in [None, Some(77)] {
@@ -67,7 +67,7 @@ fn the_manifest_of_another_store_is_ignored_whatever_is_left_of_current() {
 }
 
 #[test]
-fn current_tells_stores_apart_whose_tables_have_the_same_names_and_lengths() {
+fn current_distinguishes_stores_with_equal_tables() {
     let foreign = other_store(0..3);
     let (vfs, own) = store(0..3, None);
     replace(MANIFEST, &foreign, &vfs);
@@ -75,7 +75,7 @@ fn current_tells_stores_apart_whose_tables_have_the_same_names_and_lengths() {
 }
 
 #[test]
-fn a_manifest_that_the_tables_bear_out_is_kept_whatever_is_left_of_current() {
+fn a_manifest_that_the_tables_confirm_is_kept_despite_current() {
     let foreign = other_store(0..1);
     for salt in [None, Some(77)] {
         let (vfs, own) = store(0..3, salt);

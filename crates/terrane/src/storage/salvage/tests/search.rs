@@ -32,13 +32,13 @@ impl File for Sparse {
     }
 }
 
-/// The volume without superblocks, behind a file system that tells holes and one that does not.
+/// The volume without superblocks, behind a file system that reports holes and one that does not.
 fn without_superblocks(backing: &Arc<dyn File>) -> [Arc<dyn File>; 2] {
     write_all_at(&**backing, &[0; RESERVED as usize], 0).unwrap();
     [backing.clone(), Arc::new(Sparse(backing.clone()))]
 }
 
-/// Where the manifest's region begins.
+/// Returns the offset of the manifest's region.
 fn base(backing: &dyn File) -> u64 {
     let superblock = superblock::decode(&bytes(backing)[..SLOT_BYTES]);
     let Slot::Valid(slot) = superblock else { panic!("{superblock:?}") };
@@ -57,7 +57,7 @@ fn one_superblock_is_enough() {
 }
 
 #[test]
-fn a_manifest_is_found_whole_without_superblocks_by_either_copy_of_its_first_record() {
+fn without_superblocks_a_first_record_finds_the_manifest() {
     for commits in [1, 6] {
         for lost in [None, Some(0), Some(MIN_CAPACITY / 2)] {
             let (backing, storage) = volume_of(commits);
@@ -75,7 +75,7 @@ fn a_manifest_is_found_whole_without_superblocks_by_either_copy_of_its_first_rec
 }
 
 #[test]
-fn a_record_that_one_mirror_lost_is_read_from_the_other_without_superblocks() {
+fn without_superblocks_a_lost_record_is_read_from_the_mirror() {
     for mirror in [0, MIN_CAPACITY / 2] {
         for record in [1, 3, 5] {
             let (backing, storage) = volume_of(6);
@@ -97,7 +97,7 @@ fn of_several_manifests_the_newest_counts_wherever_it_lies() {
             let id = ManifestId { store: STORE, generation };
             manifest_in(&backing, unit * UNIT, id, &edit);
         }
-        // Data right before a manifest, in a unit that begins with none.
+        // Data right before a manifest, in a unit that starts with none.
         for unit in [old, new] {
             write_all_at(&*backing, &[7], unit * UNIT - 96).unwrap();
         }
@@ -115,7 +115,7 @@ fn table_with_rest(number: u64, rest: u64) -> Vec<u8> {
 }
 
 #[test]
-fn tables_are_found_once_each_without_a_manifest_also_between_two_reads() {
+fn without_a_manifest_tables_are_found_once_across_reads() {
     let backing = MemoryVfs::new().create("volume").unwrap();
     let mut expected = Vec::new();
     // Their ends lie around those of the windows that are read at a time.
@@ -125,7 +125,7 @@ fn tables_are_found_once_each_without_a_manifest_also_between_two_reads() {
         write_all_at(&*backing, &table, end - table.len() as u64).unwrap();
         expected.push((FileId::table(number), table));
     }
-    // One that is no table of a volume, since it does not begin where a unit does.
+    // One that is no table of a volume, since it does not start where a unit does.
     write_all_at(&*backing, &table(77, 5, 0, 10), RESERVED + WINDOW / 2 + 8).unwrap();
     let last = RESERVED + 9 * WINDOW + WINDOW / 2;
     expected.push((FileId::table(40), table(40, 6, 0, 10_000)));

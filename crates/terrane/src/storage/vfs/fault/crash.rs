@@ -3,7 +3,7 @@
 use super::{NameChange, Node, State, What, index, put};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What survives a crash of the unsynced state.
+/// Part of the unsynced state that survives a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Survivors {
     /// Nothing of it.
@@ -16,7 +16,7 @@ pub enum Survivors {
     Prefix {
         /// The operation that is torn.
         operation: u64,
-        /// How many of its sectors survive, from its start.
+        /// Number of its sectors that survive, from its start.
         sectors: u64,
     },
 }

@@ -200,7 +200,7 @@ fn one_read_fails_and_a_reverted_sync_shows_what_is_stored() {
 }
 
 #[test]
-fn what_is_written_through_memory_is_read_and_a_crash_leaves_what_was_synced() {
+fn writes_through_memory_are_read_and_survive_if_synced() {
     for (survivors, kept) in [(Survivors::Synced, [2, 1]), (Survivors::All, [2, 3])] {
         let (memory, vfs) = wrapped();
         let file = vfs.open("f").unwrap();

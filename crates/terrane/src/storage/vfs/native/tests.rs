@@ -55,7 +55,7 @@ fn a_directory_holds_named_files_and_says_why_it_cannot() {
 
 #[cfg(unix)]
 #[test]
-fn files_tell_their_names_lengths_and_space_and_are_linked_elsewhere() {
+fn files_report_name_length_and_space_and_link_elsewhere() {
     use std::os::unix::fs::MetadataExt;
     let (place, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let vfs = NativeVfs::open(place.path(), true).unwrap();
@@ -296,7 +296,7 @@ fn a_directory_to_be_read_is_shared_and_not_changed() {
 }
 
 #[test]
-fn a_place_that_cannot_be_looked_at_is_an_error_and_not_a_missing_store() {
+fn a_place_that_cannot_be_read_is_an_error_not_a_missing_store() {
     let place = tempfile::tempdir().unwrap();
     fs::write(place.path().join("file"), b"").unwrap();
     let below = place.path().join("file/below");
@@ -317,7 +317,7 @@ fn a_place_that_cannot_be_looked_at_is_an_error_and_not_a_missing_store() {
 }
 
 #[test]
-fn what_somebody_else_does_while_a_directory_is_created_is_noticed() {
+fn interference_with_the_creation_of_a_directory_is_noticed() {
     let place = tempfile::tempdir().unwrap();
     let root = place.path();
     let dir = root.join("a/b");
@@ -332,7 +332,7 @@ fn what_somebody_else_does_while_a_directory_is_created_is_noticed() {
 }
 
 #[test]
-fn a_directory_whose_parent_may_not_be_read_is_used_and_one_that_cannot_be_synced_is_not() {
+fn an_unreadable_parent_is_fine_but_one_that_cannot_sync_is_not() {
     let place = tempfile::tempdir().unwrap();
     let created = |found: io::ErrorKind| create_directory(place.path(), &|_| Err(found.into()));
     created(io::ErrorKind::PermissionDenied).expect("someone else created it");
@@ -376,7 +376,7 @@ fn a_link_that_cannot_be_made_is_an_error_unless_a_copy_may_do() {
 
 #[cfg(unix)]
 #[test]
-fn a_closed_file_that_somebody_else_removed_or_replaced_does_not_keep_its_name_from_use() {
+fn a_closed_file_that_was_replaced_does_not_block_its_name() {
     let (place, vfs) = two_at_once();
     let held = ["removed", "replaced", "kept"].map(|name| vfs.create(name).unwrap());
     close_others(&vfs);
@@ -397,7 +397,7 @@ fn a_closed_file_that_somebody_else_removed_or_replaced_does_not_keep_its_name_f
 /// As the kernel has it.
 #[cfg(target_os = "linux")]
 #[test]
-fn half_of_the_files_that_the_process_may_open_are_the_most_that_are() {
+fn at_most_half_of_the_process_limit_of_files_is_open() {
     let limits = fs::read_to_string("/proc/self/limits").unwrap();
     let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
     let soft = line.split_whitespace().nth(3).unwrap();

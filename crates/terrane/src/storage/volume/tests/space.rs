@@ -1,9 +1,9 @@
-//! Where files and the manifest are in their backings, and what is given back.
+//! Places of files and manifest in their backings, and returned space.
 
 use super::*;
 use crate::error::ErrorKind;
 
-/// Writes so many tables of 64 KiB, and drops each second one.
+/// Writes `tables` tables of 64 KiB, and drops each second one.
 fn with_holes(volume: &Volume, tables: u64) {
     let ids: Vec<_> = (0..tables).map(|n| table(volume, n, 64 << 10, 1)).collect();
     let dropped: Vec<_> = ids.into_iter().step_by(2).collect();
@@ -18,7 +18,7 @@ fn free_and_end(volume: &Volume) -> (u64, u64) {
 }
 
 #[test]
-fn extents_that_were_not_written_are_freed_when_the_file_is_synced() {
+fn unwritten_extents_are_freed_when_the_file_is_synced() {
     let volume = new(&MemoryVfs::new(), 1);
     with_holes(&volume, 8);
     let in_use = || {
@@ -41,7 +41,7 @@ fn extents_that_were_not_written_are_freed_when_the_file_is_synced() {
 }
 
 #[test]
-fn a_write_that_ends_short_within_an_extent_does_not_go_on_in_the_next() {
+fn a_short_write_within_an_extent_does_not_go_on_in_the_next() {
     let vfs = FaultVfs::new(Arc::new(MemoryVfs::new())).unwrap();
     let volume = new(&vfs, 1);
     with_holes(&volume, 8);
@@ -60,7 +60,7 @@ fn a_small_table_finds_room_in_the_holes_of_a_full_disk() {
     let vfs = FaultVfs::new(Arc::new(MemoryVfs::new())).unwrap();
     let volume = new(&vfs, 1);
     let ids: Vec<_> = (0..8).map(|n| table(&volume, n, 4096, 1)).collect();
-    // All the rest is in use, too.
+    // All the rest is in use.
     while free_and_end(&volume).0 > 0 {
         volume.space.allocate(0, 4096, 4096).unwrap();
     }
@@ -78,7 +78,7 @@ fn a_small_table_finds_room_in_the_holes_of_a_full_disk() {
 }
 
 #[test]
-fn a_commit_makes_the_length_of_a_log_durable_that_was_never_synced() {
+fn a_commit_makes_an_unsynced_logs_length_durable() {
     let memory = MemoryVfs::new();
     drop(backings(&memory, 2));
     let vfs = FaultVfs::new(Arc::new(memory.clone())).unwrap();

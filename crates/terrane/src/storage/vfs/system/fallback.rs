@@ -1,4 +1,4 @@
-//! Systems that lack what others have: nothing is to be done, or nothing is known.
+//! Fallbacks for systems without these calls: they do nothing, or know nothing.
 
 /// An open lock file and its directory keep their names, and so do the files.
 #[cfg(not(unix))]
@@ -9,7 +9,7 @@ pub(in crate::storage::vfs) fn leads_to(
     Ok(true)
 }
 
-/// Where data begins is not known.
+/// Returns `offset`: the system does not say where data starts.
 #[cfg(not(any(
     target_os = "linux",
     target_os = "android",

@@ -1,4 +1,4 @@
-//! What both storages tell of themselves, and what they refuse where they may only read.
+//! Descriptions by both storages, and refusals of read-only ones.
 
 use super::*;
 use crate::entry::Seq;
@@ -23,7 +23,7 @@ fn commits_and_the_bytes_of_manifests_are_counted() {
             bytes.push(storage.manifest_bytes() - before);
             assert_eq!(storage.commits(), n);
         }
-        // The first begins a manifest, the others are appended.
+        // The first starts a manifest, the others are appended.
         assert!(bytes[0] > 0 && bytes[1] > 0 && bytes[1] == bytes[2], "{kind:?}: {bytes:?}");
         let (id, name) = (storage.id(), storage.name());
         storage.close(0);
@@ -71,7 +71,7 @@ fn a_storage_that_is_only_read_refuses_each_change_itself() {
 }
 
 #[test]
-fn a_file_of_a_failed_commit_goes_when_a_later_one_does_not_name_it() {
+fn a_file_of_a_failed_commit_is_removed_unless_named_later() {
     for named_again in [false, true] {
         let vfs = FaultVfs::new(Arc::new(MemoryVfs::new())).unwrap();
         let storage = open(Kind::Directory, &vfs);
@@ -91,7 +91,7 @@ fn a_file_of_a_failed_commit_goes_when_a_later_one_does_not_name_it() {
     }
 }
 
-/// The places of `marker` in the files: multiples of 16 KiB, where a record may begin.
+/// The places of `marker` in the files: multiples of 16 KiB, where a record may start.
 fn places(vfs: &MemoryVfs, marker: &[u8]) -> Vec<(String, u64)> {
     let mut places = Vec::new();
     for name in vfs.list().unwrap() {
@@ -144,7 +144,7 @@ fn a_store_that_was_closed_misses_its_last_commit() {
 }
 
 #[test]
-fn after_a_torn_end_the_next_commit_begins_a_manifest_and_otherwise_it_does_not() {
+fn a_commit_after_a_torn_end_begins_a_manifest_and_no_other() {
     for kind in KINDS {
         for torn in [false, true] {
             let memory = three_commits(kind, true);
@@ -166,7 +166,7 @@ fn after_a_torn_end_the_next_commit_begins_a_manifest_and_otherwise_it_does_not(
 }
 
 #[test]
-fn a_file_and_its_name_are_durable_before_the_commit_that_names_it() {
+fn a_file_and_its_name_are_durable_before_their_commit() {
     for kind in KINDS {
         let memory = place(kind);
         let vfs = FaultVfs::new(Arc::new(memory.clone())).unwrap();
