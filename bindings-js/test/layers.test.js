@@ -10,11 +10,12 @@ const LAYERS = {
   api: [],
   codec: ["api"],
   shared: ["api", "codec"],
-  client: ["api", "codec", "shared"],
+  store: ["api", "codec", "shared"],
+  client: ["api", "codec", "shared", "store"],
   engine: ["api", "codec", "shared", "../wasm"],
   worker: ["api", "codec", "engine", "shared", "../wasm"],
   threads: ["api", "codec", "engine", "worker", "../wasm"],
-  sync: ["api", "codec", "engine", "shared", "../wasm"],
+  sync: ["api", "codec", "engine", "shared", "store", "../wasm"],
 };
 
 const src = new URL("../src/", import.meta.url);

@@ -10,6 +10,8 @@ import { expect, full, openStorePage, type Page, test } from "./fixtures.ts";
 const rounds = full ? 120 : 9;
 const killings = full ? 20 : 2;
 const BATCH = 20;
+/** The most batches of one load: on a busy machine it would go on for long, and every survey reads all. */
+const LOAD = 400;
 
 const small = { runTrigger: 2, targetFileBytes: 8 << 10 };
 const halves = { ...small, flushFloorBytes: 4 << 10 };
@@ -62,7 +64,7 @@ function intact(found: Awaited<ReturnType<typeof survey>>, synced: number, befor
 /** Starts to load batches from `next` on, and reports each that was acknowledged with a sync. */
 async function startLoad(page: Page, next: number, round: number): Promise<void> {
   await page.evaluate(
-    async ([next, size, policy]) => {
+    async ([next, most, size, policy]) => {
       let worker: Worker | undefined;
       const db = await window.terrane.open("crash", {
         memtableBytes: 64 << 10,
@@ -74,7 +76,7 @@ async function startLoad(page: Page, next: number, round: number): Promise<void>
       });
       Object.assign(window, { stop: () => worker?.terminate() });
       const load = async () => {
-        for (let batch = next; ; batch++) {
+        for (let batch = next; batch < next + most; batch++) {
           const durability = batch % 3 === 0 ? "sync" : "buffered";
           const name = `${batch}`.padStart(8, "0");
           const operations = Array.from({ length: size }, (_, i) => ({
@@ -87,10 +89,12 @@ async function startLoad(page: Page, next: number, round: number): Promise<void>
             (window as unknown as { synced(n: number): void }).synced(batch);
           }
         }
+        // A call is under way whenever the load is cut short.
+        for (;;) await db.get("none");
       };
       void load().catch((error) => Object.assign(window, { ended: error.code }));
     },
-    [next, BATCH, policies[round % policies.length] ?? policies[0]] as const,
+    [next, LOAD, BATCH, policies[round % policies.length] ?? policies[0]] as const,
   );
 }
 

@@ -14,18 +14,13 @@ import { EngineError, type TerraneError } from "../api/errors.ts";
 import type { OpenRequest, Operation } from "../codec/protocol.ts";
 import { ignoreResult } from "../shared/abort.ts";
 import { Listeners } from "../shared/events.ts";
+import type { OpenedKeyspace } from "../store/port.ts";
 import { Line } from "./line.ts";
 import { type Call, Outbox } from "./outbox.ts";
 import { watchPage } from "./page-lifecycle.ts";
 
 /** Longest wait for a suspended worker's last replies, in milliseconds. */
 const LAST_REPLIES = 500;
-
-/** A keyspace that was opened, under a number. */
-export interface OpenedKeyspace {
-  keyspace: number;
-  opened: Promise<unknown>;
-}
 
 /** A worker that was asked to release the store; `released` resolves once it has. */
 interface Releasing {

@@ -11,6 +11,7 @@ import { type ImportSink, pipeImport } from "../shared/streams.ts";
 import { Db } from "./db.ts";
 import { Line } from "./line.ts";
 import { watchPage } from "./page-lifecycle.ts";
+import { SessionPort } from "./port.ts";
 import { openSession } from "./session.ts";
 import { startThreads, startWorker } from "./start-worker.ts";
 import { chooseThreads } from "./threads.ts";
@@ -44,7 +45,8 @@ export async function open<K extends Encoding = "utf8", V extends Encoding = "ut
   const defaults = toDefaults(options);
   checkHere(request.storage);
   const { worker = threads.count > 0 ? startThreads : startWorker, signal } = options;
-  return new Db(name, await openSession(worker, request, signal), defaults);
+  const session = await openSession(worker, request, signal);
+  return new Db(name, new SessionPort(session), defaults);
 }
 
 /**

@@ -11,7 +11,8 @@ import type { Arguments, Method, OpenRequest, Operation, Returned } from "../cod
 import { taken } from "../codec/validate.ts";
 import { abortable, abortError, ignoreResult } from "../shared/abort.ts";
 import type { Listener } from "../shared/events.ts";
-import { Connection, type OpenedKeyspace } from "./connection.ts";
+import type { OpenedKeyspace } from "../store/port.ts";
+import { Connection } from "./connection.ts";
 
 /** This page's connections, by the name of their store. */
 const connections: Map<string, Connection> = new Map();

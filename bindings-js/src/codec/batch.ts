@@ -28,8 +28,3 @@ export function encodeBatch<M extends Mode>(
     }
   }
 }
-
-/** Operations that delete keys. */
-export function deletes(keys: Uint8Array[]): { type: "delete"; key: Uint8Array }[] {
-  return keys.map((key) => ({ type: "delete", key }));
-}

@@ -1,6 +1,6 @@
 /** Long calls of the engine, which run in steps so that others get their turns in between. */
 
-import type { Steps, Store } from "../../wasm/terrane.js";
+import type { Steps } from "../../wasm/terrane.js";
 import type { Engine } from "./engine.ts";
 
 /** A long call that has started: later writes do not affect its result. */
@@ -36,14 +36,12 @@ export async function runSteps(
 }
 
 /** Runs all steps at once; returns the call's result. */
-export function runToEnd(engine: Engine, start: (store: Store) => Steps): unknown {
-  const steps = engine.call(start);
+export function runToEnd(engine: Engine, steps: Steps): unknown {
   let result: unknown;
   try {
     while (result === undefined) result = engine.call(() => steps.step());
   } finally {
     engine.module.release(steps);
   }
-  engine.scheduleTurn();
   return result;
 }

@@ -16,6 +16,7 @@ import { abortable } from "../shared/abort.ts";
 import { checkPrivateFiles, unavailable } from "../shared/environment.ts";
 import { pipeImport } from "../shared/streams.ts";
 import { Db } from "./db.ts";
+import { EnginePort } from "./port.ts";
 
 export * from "../api/data.ts";
 export * from "../api/errors.ts";
@@ -25,10 +26,7 @@ export type * from "../api/policies.ts";
 export type * from "../api/stats.ts";
 export type * from "../api/store.ts";
 export type * from "../api/trace.ts";
-export { Db } from "./db.ts";
-export { Keyspace } from "./keyspace.ts";
-export { Reader } from "./reader.ts";
-export { Snapshot } from "./snapshot.ts";
+export type { Db, Keyspace, Reader, Snapshot } from "./db.ts";
 
 /** Opens the store of that name in this worker, which holds it until it is closed. */
 export async function open<K extends Encoding = "utf8", V extends Encoding = "utf8">(
@@ -41,7 +39,8 @@ export async function open<K extends Encoding = "utf8", V extends Encoding = "ut
   const { signal } = options;
   const opening = wrapErrors(() => Engine.open(request));
   try {
-    return new Db(name, await abortable(signal, () => opening), defaults);
+    const engine = await abortable(signal, () => opening);
+    return new Db(name, new EnginePort(name, engine), defaults);
   } catch (error) {
     // Nobody waits for it: if it still opens, it is closed again.
     if (signal?.aborted) void opening.then((engine) => engine.close(toError(error)));

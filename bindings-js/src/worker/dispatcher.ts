@@ -1,20 +1,11 @@
 /** Dispatches requests to the engine. */
 
-import type { Scan, Steps } from "../../wasm/terrane.js";
+import type { Scan } from "../../wasm/terrane.js";
 import { ClosedError } from "../api/errors.ts";
-import type {
-  Arguments,
-  Call,
-  Counted,
-  Method,
-  Methods,
-  OpenRequest,
-  Outcome,
-  Page,
-  StoreOperation,
-} from "../codec/protocol.ts";
+import type { Counted, OpenRequest, Outcome, Page, StoreOperation } from "../codec/protocol.ts";
 import { checkpoint, endExport, exportFile } from "../engine/backup.ts";
 import { Engine } from "../engine/engine.ts";
+import { invoke, isSteps } from "../engine/methods.ts";
 import { runSteps, StartedTask } from "../engine/tasks.ts";
 import { attempt } from "./attempt.ts";
 
@@ -39,12 +30,10 @@ export class Dispatcher {
     const { engine } = this;
     switch (request.op) {
       case "call": {
-        if (request.method === "stats") return engine.stats();
-        const result = engine.call((store) => invoke(store, request));
-        const { module } = engine;
-        if (!(result instanceof module.glue.Steps)) return result;
+        const result = invoke(engine, request.method, request.args);
+        if (!isSteps(engine, result)) return result;
         const steps = runSteps(engine, result, request.method !== "check");
-        return new StartedTask(steps.finally(() => module.release(result)));
+        return new StartedTask(steps.finally(() => engine.module.release(result)));
       }
       case "write":
         return together(request.batch, request.ends, (batch) => engine.write(batch));
@@ -124,11 +113,4 @@ function together<T>(
       return attempt(() => serve(own));
     });
   }
-}
-
-/** The methods of the engine's store; long calls return steps. */
-type Callable = { [M in Method]: (...args: Arguments<M>) => ReturnType<Methods[M]> | Steps };
-
-function invoke(store: Callable, { method, args }: Call): unknown {
-  return (store[method] as (...args: unknown[]) => unknown)(...args);
 }

@@ -1,11 +1,12 @@
 /**
- * Deletes a range in batches, for both stores: each step is a call whose result the next one needs.
+ * Deletes a range in batches: each step is a call whose result the next one needs.
  *
  * Each batch has the next keys of the range as they are then. No snapshot is held meanwhile.
  */
 
 import type { Bytes, RangeOptions } from "../api/data.ts";
 import type { Durability } from "../api/options.ts";
+import type { Steps } from "./port.ts";
 
 /** The most keys that one batch deletes. */
 const BATCH_KEYS = 1000;
@@ -17,9 +18,6 @@ export interface Calls {
   /** Deletes keys. */
   remove(keys: Uint8Array[], durability: Durability): unknown;
 }
-
-/** A method in steps: it yields what calls return, and continues with their results. */
-type Steps<T> = Generator<unknown, T, unknown>;
 
 /** Deletes the keys of a range; returns how many. With `"sync"` all deletes are durable in the end. */
 export function* clear(calls: Calls, range: RangeOptions, durability: Durability): Steps<number> {
@@ -35,18 +33,4 @@ export function* clear(calls: Calls, range: RangeOptions, durability: Durability
     if (ended) return deleted;
     gt = keys.at(-1);
   }
-}
-
-/** Runs a method whose calls return results. */
-export function run<T>(steps: Steps<T>): T {
-  let step = steps.next();
-  while (!step.done) step = steps.next(step.value);
-  return step.value;
-}
-
-/** Runs a method whose calls return promises. */
-export async function runAsync<T>(steps: Steps<T>): Promise<T> {
-  let step = steps.next();
-  while (!step.done) step = steps.next(await step.value);
-  return step.value;
 }

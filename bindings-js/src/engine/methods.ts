@@ -1,0 +1,21 @@
+/** Calls of the engine's store by the names of its methods. */
+
+import type { Steps } from "../../wasm/terrane.js";
+import type { Arguments, Method, Methods } from "../codec/protocol.ts";
+import type { Engine } from "./engine.ts";
+
+/** The methods of the engine's store; long calls return steps. */
+type Callable = { [M in Method]: (...args: Arguments<M>) => ReturnType<Methods[M]> | Steps };
+
+/** Calls a method. A long call returns its steps, which the caller runs and releases. */
+export function invoke(engine: Engine, method: Method, args: readonly unknown[]): unknown {
+  if (method === "stats") return engine.stats();
+  return engine.call((store: Callable) =>
+    (store[method] as (...args: unknown[]) => unknown)(...args),
+  );
+}
+
+/** Whether a call has returned its steps. */
+export function isSteps(engine: Engine, result: unknown): result is Steps {
+  return result instanceof engine.module.glue.Steps;
+}

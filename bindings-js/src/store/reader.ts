@@ -1,0 +1,183 @@
+/** Reads from one keyspace, in its current state or in a snapshot. */
+
+import type { Bytes, Decoded, Encoding, Entry, RangeOptions } from "../api/data.ts";
+import type { Encodings, EntriesOptions, ReadOptions, WaitOptions } from "../api/options.ts";
+import type { CallOptions, Iteration, Mode, ReaderOf, Result } from "../api/store.ts";
+import type { Trace } from "../api/trace.ts";
+import { encodeKey } from "../codec/bytes.ts";
+import { fromJson } from "../codec/json.ts";
+import { checked, ENCODINGS, ENTRIES, RANGE, READ, REVERSE } from "../codec/options.ts";
+import { pairs, type Projection, single } from "../codec/projection.ts";
+import { toEncoding, toEncodings, toKeys, toScan } from "../codec/requests.ts";
+import { check } from "../codec/validate.ts";
+import type { Port } from "./port.ts";
+
+/**
+ * The state that a reader reads, and its encodings. @internal
+ */
+export interface Scope<M extends Mode, K extends Encoding, V extends Encoding> {
+  port: Port<M>;
+  /** The keyspace's number. */
+  keyspace: number;
+  /** The snapshot's number; 0 to read the current state. */
+  snapshot: number;
+  keyEncoding: K;
+  valueEncoding: V;
+  /** Rejects with the reason if the keyspace could not be opened. */
+  opened: Promise<unknown> | undefined;
+  /** The snapshot, which must not be garbage-collected while this is used. */
+  owner: object | undefined;
+}
+
+export class Reader<
+  M extends Mode,
+  K extends Encoding = "utf8",
+  V extends Encoding = "utf8",
+> implements ReaderOf<M, K, V> {
+  /** @internal */
+  readonly scope: Scope<M, K, V>;
+
+  /** @internal */
+  constructor(scope: Scope<M, K, V>) {
+    this.scope = scope;
+  }
+
+  get<E extends Encoding = V>(
+    key: Bytes,
+    options?: CallOptions<M, ReadOptions<E>>,
+  ): Result<M, Decoded<E> | undefined> {
+    const { port, keyspace, snapshot } = this.scope;
+    return this.call(options, [READ], (given: ReadOptions<E>) =>
+      port.get(keyspace, snapshot, key, this.#valueEncoding(given)),
+    );
+  }
+
+  getMany<E extends Encoding = V>(
+    keys: readonly Bytes[],
+    options?: CallOptions<M, ReadOptions<E>>,
+  ): Result<M, (Decoded<E> | undefined)[]> {
+    const { port, keyspace, snapshot } = this.scope;
+    return this.call(options, [READ], (given: ReadOptions<E>) => {
+      check("keys", keys, Array.isArray(keys), "an array");
+      return port.getMany(keyspace, snapshot, keys, this.#valueEncoding(given));
+    });
+  }
+
+  has(key: Bytes, options?: CallOptions<M>): Result<M, boolean> {
+    return this.scope.port.then(this.hasMany([key], options), ([found = false]) => found);
+  }
+
+  hasMany(keys: readonly Bytes[], options?: CallOptions<M>): Result<M, boolean[]> {
+    const { port, keyspace, snapshot } = this.scope;
+    return this.call(options, [], () =>
+      port.then(port.invoke("has_many", keyspace, snapshot, toKeys(keys)), (found) =>
+        Array.from(found as Uint8Array, Boolean),
+      ),
+    );
+  }
+
+  first<KE extends Encoding = K, VE extends Encoding = V>(
+    options?: CallOptions<M, RangeOptions & Encodings<KE, VE>>,
+  ): Result<M, Entry<KE, VE> | undefined> {
+    return this.#outermost(options, false);
+  }
+
+  last<KE extends Encoding = K, VE extends Encoding = V>(
+    options?: CallOptions<M, RangeOptions & Encodings<KE, VE>>,
+  ): Result<M, Entry<KE, VE> | undefined> {
+    return this.#outermost(options, true);
+  }
+
+  trace(key: Bytes, options?: CallOptions<M>): Result<M, Trace> {
+    const { port, keyspace, snapshot } = this.scope;
+    return this.call(options, [], () =>
+      port.then(port.invoke("trace", keyspace, snapshot, encodeKey(key)), fromJson<Trace>),
+    );
+  }
+
+  traceScan(
+    options?: CallOptions<M, RangeOptions & { reverse?: boolean | undefined }>,
+  ): Result<M, Trace> {
+    const { port } = this.scope;
+    return this.call(options, [RANGE, REVERSE], (given) => {
+      const { keyspace, snapshot, range, reverse } = toScan(this.scope, given);
+      const json = port.invoke("trace_scan", keyspace, snapshot, range, reverse);
+      return port.then(json, fromJson<Trace>);
+    });
+  }
+
+  entries<KE extends Encoding = K, VE extends Encoding = V>(
+    options?: CallOptions<M, EntriesOptions<KE, VE>>,
+  ): Iteration<M, Entry<KE, VE>> {
+    return this.#iterate(options, (given: EntriesOptions<KE, VE>) => {
+      const { keyEncoding, valueEncoding } = toEncodings(given, this.scope);
+      return pairs(keyEncoding, valueEncoding);
+    });
+  }
+
+  keys<KE extends Encoding = K>(
+    options?: CallOptions<M, EntriesOptions<KE, V>>,
+  ): Iteration<M, Decoded<KE>> {
+    return this.#iterate(options, (given: EntriesOptions<KE, V>) =>
+      single("keys", toEncodings(given, this.scope).keyEncoding),
+    );
+  }
+
+  values<VE extends Encoding = V>(
+    options?: CallOptions<M, EntriesOptions<K, VE>>,
+  ): Iteration<M, Decoded<VE>> {
+    return this.#iterate(options, (given: EntriesOptions<K, VE>) =>
+      single("values", toEncodings(given, this.scope).valueEncoding),
+    );
+  }
+
+  count(options?: CallOptions<M, RangeOptions>): Result<M, number> {
+    return this.call(options, [RANGE], (given) =>
+      this.scope.port.count(toScan(this.scope, given), given),
+    );
+  }
+
+  /**
+   * Runs a call. Fails if there are options other than those of the lists and those of every call.
+   * @internal
+   */
+  call<O extends object, T>(
+    options: O | undefined,
+    lists: object[],
+    start: (options: O & WaitOptions) => Result<M, T>,
+  ): Result<M, T> {
+    const { port, opened } = this.scope;
+    const given: O & WaitOptions = options === undefined ? ({} as O) : options;
+    return port.run(opened, () => checked(given, ...lists, port.waits), start);
+  }
+
+  #outermost<KE extends Encoding, VE extends Encoding>(
+    options: CallOptions<M, RangeOptions & Encodings<KE, VE>> | undefined,
+    reverse: boolean,
+  ): Result<M, Entry<KE, VE> | undefined> {
+    const { port } = this.scope;
+    return this.call(options, [RANGE, ENCODINGS], (given: RangeOptions & Encodings<KE, VE>) => {
+      const one = { ...given, reverse, limit: 1 };
+      const found = this.entries<KE, VE>(one as CallOptions<M, EntriesOptions<KE, VE>>);
+      return port.then(port.collect(found), ([entry]) => entry);
+    });
+  }
+
+  #iterate<O extends EntriesOptions<Encoding, Encoding>, T>(
+    options: (O & WaitOptions) | undefined,
+    project: (options: O) => Projection<T>,
+  ): Iteration<M, T> {
+    const { port, opened } = this.scope;
+    const given = checked(options === undefined ? ({} as O) : options, RANGE, ENTRIES, port.waits);
+    const { signal } = given as WaitOptions;
+    // `this` keeps its snapshot alive for as long as the iteration runs.
+    const run = <R>(start: () => Result<M, R>): Result<M, R> =>
+      this.scope.port.run(opened, () => ({ signal }), start);
+    return port.iterate(toScan(this.scope, given), project(given), run);
+  }
+
+  #valueEncoding<E extends Encoding>({ valueEncoding }: ReadOptions<E>): E {
+    const encoding = valueEncoding ?? (this.scope.valueEncoding as Encoding as E);
+    return toEncoding("valueEncoding", encoding);
+  }
+}

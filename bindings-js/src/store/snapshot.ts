@@ -1,0 +1,43 @@
+/** Snapshots, which the engine holds until they are released. */
+
+import type { Encoding } from "../api/data.ts";
+import type { KeyspaceOf, Mode, SnapshotOf } from "../api/store.ts";
+import { check } from "../codec/validate.ts";
+import { notForgotten, onForgotten } from "../shared/finalization.ts";
+import { Keyspace } from "./keyspace.ts";
+import type { HeldSnapshot } from "./port.ts";
+import { Reader, type Scope } from "./reader.ts";
+
+export class Snapshot<M extends Mode, K extends Encoding = "utf8", V extends Encoding = "utf8">
+  extends Reader<M, K, V>
+  implements SnapshotOf<M, K, V>
+{
+  readonly #held: HeldSnapshot;
+
+  /** @internal */
+  constructor(scope: Scope<M, K, V>) {
+    const held = scope.port.snapshot();
+    super({ ...scope, snapshot: held.snapshot });
+    this.#held = held;
+    onForgotten(this, held.forgotten);
+  }
+
+  keyspace<KE extends Encoding, VE extends Encoding>(
+    keyspace: KeyspaceOf<M, KE, VE>,
+  ): Reader<M, KE, VE> {
+    const { port, snapshot } = this.scope;
+    const isOwn = keyspace instanceof Keyspace && port.isSameStore(keyspace.scope.port);
+    check("keyspace", keyspace, isOwn, "one of this store");
+    const { scope } = keyspace as Keyspace<M, KE, VE>;
+    return new Reader({ ...scope, snapshot, owner: this });
+  }
+
+  release(): void {
+    notForgotten(this);
+    this.#held.release();
+  }
+
+  [Symbol.dispose](): void {
+    this.release();
+  }
+}

@@ -1,0 +1,103 @@
+/** An open store: its default keyspace, and administration. */
+
+import type { Encoding } from "../api/data.ts";
+import type { Event } from "../api/events.ts";
+import type { CheckpointOptions, KeyspaceOptions, WaitOptions } from "../api/options.ts";
+import type { CheckReport, Stats } from "../api/stats.ts";
+import type { CallOptions, DbOf, Mode, Result } from "../api/store.ts";
+import { fromJson, parseNames } from "../codec/json.ts";
+import { checked, KEYSPACE, TIMEOUT } from "../codec/options.ts";
+import { checkKeyspaceName, type Defaults, toEncodings, toKeyspace } from "../codec/requests.ts";
+import { abortable } from "../shared/abort.ts";
+import { iterateEvents } from "../shared/events.ts";
+import { exportStream } from "../shared/streams.ts";
+import { Keyspace } from "./keyspace.ts";
+import type { Port } from "./port.ts";
+import { Snapshot } from "./snapshot.ts";
+
+export class Store<M extends Mode, K extends Encoding = "utf8", V extends Encoding = "utf8">
+  extends Keyspace<M, K, V>
+  implements DbOf<M, K, V>
+{
+  readonly #defaults: Defaults<K, V>;
+
+  /** @internal */
+  constructor(name: string, port: Port<M>, defaults: Defaults<K, V>) {
+    const scope = { port, keyspace: 0, snapshot: 0, opened: undefined, owner: undefined };
+    super(name, { ...scope, ...defaults }, defaults.durability);
+    this.#defaults = defaults;
+  }
+
+  keyspace<KE extends Encoding = K, VE extends Encoding = V>(
+    name: string,
+    options: KeyspaceOptions<KE, VE> = {},
+  ): Keyspace<M, KE, VE> {
+    const request = toKeyspace(name, checked(options, KEYSPACE));
+    const encodings = toEncodings<KE, VE>(options, this.#defaults);
+    const opened = this.scope.port.keyspace(...request);
+    return new Keyspace(
+      name,
+      { ...this.scope, ...encodings, ...opened },
+      this.#defaults.durability,
+    );
+  }
+
+  keyspaces(options?: CallOptions<M>): Result<M, string[]> {
+    const { port } = this.scope;
+    return this.call(options, [], () =>
+      port.then(port.invoke("keyspaces"), (json) => parseNames(json).map(([, name]) => name)),
+    );
+  }
+
+  dropKeyspace(name: string, options?: CallOptions<M>): Result<M, boolean> {
+    return this.call(options, [], () => this.scope.port.dropKeyspace(checkKeyspaceName(name)));
+  }
+
+  dropQuarantine(options?: CallOptions<M>): Result<M, number> {
+    return this.call(options, [], () => this.scope.port.invoke("drop_quarantine"));
+  }
+
+  snapshot(): Snapshot<M, K, V> {
+    return new Snapshot(this.scope);
+  }
+
+  sync(options?: CallOptions<M>): Result<M, void> {
+    return this.call(options, [], () => this.scope.port.invoke("sync"));
+  }
+
+  flush(options?: CallOptions<M>): Result<M, void> {
+    return this.call(options, [], () => this.scope.port.invoke("flush"));
+  }
+
+  stats(options?: CallOptions<M>): Result<M, Stats> {
+    const { port } = this.scope;
+    return this.call(options, [], () => port.then(port.invoke("stats"), fromJson<Stats>));
+  }
+
+  check(options?: CallOptions<M>): Result<M, CheckReport> {
+    const { port } = this.scope;
+    return this.call(options, [], () => port.then(port.invoke("check"), fromJson<CheckReport>));
+  }
+
+  events(options: WaitOptions = {}): AsyncGenerator<Event, void, undefined> {
+    return iterateEvents((listener) => this.scope.port.listen(listener), options);
+  }
+
+  async checkpoint(name: string, options: CheckpointOptions & WaitOptions = {}): Promise<void> {
+    const { port } = this.scope;
+    const { timeout, signal } = checked(options, TIMEOUT, port.waits);
+    await abortable(signal, () => port.checkpoint(name, timeout));
+  }
+
+  async export(options?: CallOptions<M>): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
+    const { port } = this.scope;
+    const given: WaitOptions = options === undefined ? {} : options;
+    const { signal } = checked(given, port.waits);
+    const { blob, end } = await abortable(signal, () => port.exportFile());
+    return exportStream(blob, end);
+  }
+
+  close(): Result<M, void> {
+    return this.scope.port.close();
+  }
+}

@@ -1,0 +1,263 @@
+/** The calls of a store in the worker that holds it: calls of its engine. */
+
+import type { Scan } from "../../wasm/terrane.js";
+import { type Bytes, type Decoded, type Encoding, MAX_KEY_BYTES } from "../api/data.ts";
+import { ClosedError } from "../api/errors.ts";
+import type { WaitOptions } from "../api/options.ts";
+import { ByteList } from "../codec/byte-list.ts";
+import { decode, encodeInto, maxByteLength } from "../codec/bytes.ts";
+import { Encoder, MAX_BATCH_BYTES } from "../codec/encoder.ts";
+import { wrapErrors } from "../codec/error-codec.ts";
+import { FIRST_PAGE_BYTES, PAGE_BYTES, type Projection } from "../codec/projection.ts";
+import type { Arguments, Method, Methods, ScanRequest } from "../codec/protocol.ts";
+import { toKeys, toStoreRequest } from "../codec/requests.ts";
+import { checkLength } from "../codec/validate.ts";
+import { checkpoint, endExport, exportFile } from "../engine/backup.ts";
+import type { Engine } from "../engine/engine.ts";
+import { invoke, isSteps } from "../engine/methods.ts";
+import { runToEnd } from "../engine/tasks.ts";
+import { ignoreResult } from "../shared/abort.ts";
+import { type Listener, Listeners } from "../shared/events.ts";
+import { started } from "../shared/finalization.ts";
+import type { ExportedFile, HeldSnapshot, OpenedKeyspace, Port, Steps } from "../store/port.ts";
+
+/** The most entries that are counted in one step. */
+const COUNT_STEP = 0xffff_ffff;
+
+/** An encoder that holds more bytes than this is not reused. */
+const SPARE_BYTES = 1 << 20;
+
+/** The size of the length that precedes a value. */
+const LENGTH_BYTES = 4;
+
+/** The methods that leave background jobs. */
+const WITH_JOBS: ReadonlySet<Method> = new Set<Method>([
+  "check",
+  "compact_range",
+  "drop_keyspace",
+  "drop_quarantine",
+  "flush",
+  "set_policy",
+]);
+
+export class EnginePort implements Port<"sync"> {
+  readonly waits: object = {};
+  readonly #name: string;
+  readonly #engine: Engine;
+  readonly #listeners: Listeners;
+  /** The numbers of open keyspaces, by name. */
+  readonly #keyspaces: Map<string, number> = new Map();
+  #nextKeyspace = 1;
+  #nextSnapshot = 1;
+  /** The address of the lookup key's buffer in the module's memory, and its size. */
+  #keyAt: number = 0;
+  #keyCapacity: number = -1;
+  #spare: Encoder | undefined = new Encoder();
+
+  constructor(name: string, engine: Engine) {
+    this.#name = name;
+    this.#engine = engine;
+    this.#listeners = new Listeners((on) => {
+      const emit = (json: string) => this.#listeners.dispatch([json]);
+      engine.call((store) => {
+        store.listen(on ? emit : undefined);
+        if (on) this.#listeners.setNames(store.keyspaces());
+      });
+    });
+    engine.onFailure = (failure) => this.#listeners.end(failure);
+  }
+
+  run<O extends WaitOptions, T>(
+    _opened: Promise<unknown> | undefined,
+    options: () => O,
+    start: (options: O) => T,
+  ): T {
+    return start(options());
+  }
+
+  then<T, U>(result: T, next: (value: T) => U): U {
+    return next(result);
+  }
+
+  runSteps<T>(steps: Steps<T>): T {
+    let step = steps.next();
+    while (!step.done) step = steps.next(step.value);
+    return step.value;
+  }
+
+  invoke<N extends Method>(method: N, ...args: Arguments<N>): ReturnType<Methods[N]> {
+    const engine = this.#engine;
+    let result = invoke(engine, method, args);
+    if (isSteps(engine, result)) result = runToEnd(engine, result);
+    if (WITH_JOBS.has(method)) engine.scheduleTurn();
+    return result as ReturnType<Methods[N]>;
+  }
+
+  get<E extends Encoding>(
+    keyspace: number,
+    snapshot: number,
+    key: Bytes,
+    encoding: E,
+  ): Decoded<E> | undefined {
+    const needed = maxByteLength("key", key, MAX_KEY_BYTES);
+    // Within the call, which fails if the store is closed: its buffer has been freed then.
+    const at = this.#engine.call((store) => {
+      if (needed > this.#keyCapacity) {
+        this.#keyAt = store.key_buffer(needed);
+        this.#keyCapacity = needed;
+      }
+      const length = encodeInto(
+        "key",
+        key,
+        MAX_KEY_BYTES,
+        this.#engine.module.memory(),
+        this.#keyAt,
+      );
+      return store.get(keyspace, snapshot, length);
+    });
+    if (at === 0) return undefined;
+    const bytes = this.#engine.module.memory();
+    const start = at + LENGTH_BYTES;
+    let end = start;
+    for (let i = 0; i < LENGTH_BYTES; i++) end += (bytes[at + i] as number) << (8 * i);
+    // Decoding makes a copy; bytes have to be copied.
+    const value = encoding === "binary" ? bytes.slice(start, end) : bytes.subarray(start, end);
+    return decode(value, encoding);
+  }
+
+  getMany<E extends Encoding>(
+    keyspace: number,
+    snapshot: number,
+    keys: readonly Bytes[],
+    encoding: E,
+  ): (Decoded<E> | undefined)[] {
+    const bytes = toKeys(keys);
+    const values = this.#engine.call((store) => store.get_many(keyspace, snapshot, bytes));
+    return new ByteList(values).decode(encoding);
+  }
+
+  write(sync: boolean, fill: (batch: Encoder) => void): number {
+    const batch = this.#spare ?? new Encoder();
+    this.#spare = undefined;
+    try {
+      fill(batch);
+      checkLength("batch", batch.length, MAX_BATCH_BYTES);
+      const sequence = this.#engine.write(batch.bytes());
+      if (sync) this.#engine.sync();
+      return sequence;
+    } finally {
+      const small = batch.length <= SPARE_BYTES;
+      batch.truncate(0);
+      if (small) this.#spare = batch;
+    }
+  }
+
+  iterate<T>(
+    request: ScanRequest,
+    { keys, values, decode: rowsOf }: Projection<T>,
+  ): Generator<T, void, undefined> {
+    const engine = this.#engine;
+    const scan = this.#scan(request);
+    // If the iteration is never finished, wasm-bindgen's finalization registry frees the scan.
+    return started(
+      (function* () {
+        try {
+          yield undefined as never;
+          let bytes = FIRST_PAGE_BYTES;
+          while (!scan.done) {
+            yield* rowsOf(engine.call(() => scan.page(bytes, keys, values)));
+            bytes = PAGE_BYTES;
+          }
+        } finally {
+          endScan(engine, scan);
+        }
+      })(),
+    );
+  }
+
+  collect<T>(iteration: Generator<T, void, undefined>): T[] {
+    return [...iteration];
+  }
+
+  count(request: ScanRequest): number {
+    const scan = this.#scan(request);
+    try {
+      let total = 0;
+      while (!scan.done) total += this.#engine.call(() => scan.count(COUNT_STEP));
+      return total;
+    } finally {
+      endScan(this.#engine, scan);
+    }
+  }
+
+  keyspace(name: string, create: boolean, policy: string | undefined): OpenedKeyspace {
+    const known = this.#keyspaces.get(name);
+    if (known !== undefined && policy === undefined) return { keyspace: known, opened: undefined };
+    const keyspace = known ?? this.#nextKeyspace++;
+    this.#engine.call((store) => store.keyspace(keyspace, name, create, policy));
+    this.#keyspaces.set(name, keyspace);
+    return { keyspace, opened: undefined };
+  }
+
+  dropKeyspace(name: string): boolean {
+    this.#keyspaces.delete(name);
+    return this.invoke("drop_keyspace", name);
+  }
+
+  snapshot(): HeldSnapshot {
+    const [engine, listeners, name] = [this.#engine, this.#listeners, this.#name];
+    const snapshot = this.#nextSnapshot++;
+    engine.call((store) => store.snapshot(snapshot));
+    const release = () => {
+      // Closing the store has released its snapshots.
+      if (!engine.closed) engine.call((store) => store.release(snapshot));
+    };
+    const forgotten = () => {
+      if (engine.closed) return;
+      release();
+      listeners.reportForgotten(name);
+    };
+    return { snapshot, release, forgotten };
+  }
+
+  isSameStore(other: Port<"sync">): boolean {
+    return other === this;
+  }
+
+  listen(listener: Listener): () => void {
+    return this.#listeners.add(listener);
+  }
+
+  async checkpoint(name: string, timeout: number | undefined): Promise<void> {
+    const request = toStoreRequest(name, timeout);
+    await wrapErrors(async () => (await checkpoint(this.#engine, request)).end);
+  }
+
+  async exportFile(): Promise<ExportedFile> {
+    const engine = this.#engine;
+    const { blob, file } = await wrapErrors(async () => (await exportFile(engine)).end);
+    const end = () => {
+      if (file !== undefined) ignoreResult(endExport(engine, file));
+    };
+    return { blob, end };
+  }
+
+  close(): void {
+    const closed = new ClosedError("the store is closed");
+    try {
+      this.#engine.close(closed);
+    } finally {
+      this.#listeners.end(closed);
+    }
+  }
+
+  #scan({ keyspace, snapshot, range, reverse, limit }: ScanRequest): Scan {
+    return this.#engine.call((store) => store.scan(keyspace, snapshot, range, reverse, limit));
+  }
+}
+
+function endScan(engine: Engine, scan: Scan): void {
+  engine.module.release(scan);
+  // Files that only the scan needed can be removed.
+  engine.scheduleTurn();
+}
