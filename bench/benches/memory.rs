@@ -63,8 +63,7 @@ fn fill(place: &Path, rows: u64) {
 }
 
 fn read(place: &Path, rows: u64) {
-    let memory_bytes = Some(BUDGET_MIB << 20);
-    let options = Options { read_only: true, memory_bytes, ..Options::default() };
+    let options = Options::default().read_only(true).memory_bytes(BUDGET_MIB << 20);
     let begun = Instant::now();
     let db = Db::open(place, options).unwrap();
     let opened = begun.elapsed().as_secs_f64() * 1e3;

@@ -16,7 +16,7 @@ use terrane::executor::{Executor, SliceExecutor, ThreadExecutor};
 use terrane::storage::Directory;
 use terrane::storage::vfs::MemoryVfs;
 use terrane::table::TableOptions;
-use terrane::{Db, Durability, Options, Range};
+use terrane::{Db, Durability, KeyRange, Options};
 use terrane_policy::{
     FilterBits, Observed, PlanContext, PolicyOptions, RunId, Running, Shape, ShapeEdit, TableId,
     TableInfo, apply,
@@ -79,14 +79,12 @@ fn policy(runs: u64, base: u64) -> PolicyOptions {
 
 fn store(tables: u32, place: Option<&Path>) {
     let vfs = Arc::new(MemoryVfs::new());
-    let options = Options {
-        policy: policy(4, 1 << 40),
-        memtable_bytes: 1 << 30,
-        wal_file_bytes: 64 << 20,
-        max_total_wal_bytes: 1 << 40,
-        table: TableOptions { block_bytes: 512, ..TableOptions::default() },
-        ..Options::default()
-    };
+    let options = Options::default()
+        .policy(policy(4, 1 << 40))
+        .memtable_bytes(1 << 30)
+        .wal_file_bytes(64 << 20)
+        .max_total_wal_bytes(1 << 40)
+        .table(TableOptions { block_bytes: 512, ..TableOptions::default() });
     let open = |threads: bool, options: &Options| {
         if let Some(place) = place {
             return Db::open(place, options.clone()).unwrap();
@@ -112,7 +110,7 @@ fn store(tables: u32, place: Option<&Path>) {
     }
     db.flush().unwrap();
     rows.put(&key(0), &value, Durability::Buffered).unwrap();
-    rows.compact_range(&Range::prefix(b"")).unwrap();
+    rows.compact_range(&KeyRange::prefix(b"")).unwrap();
     // The L0 run moves to L1.
     rows.set_policy(&policy(1, 1 << 20)).unwrap();
     db.wait_until_idle().unwrap();
@@ -139,7 +137,7 @@ fn store(tables: u32, place: Option<&Path>) {
          stats {:.0} us ({:.0}), open {:.0} ms ({:.0})",
         stats.0, stats.1, opened.0, opened.1
     );
-    let small = Options { memtable_bytes: 64 << 10, ..options };
+    let small = options.memtable_bytes(64 << 10);
     puts(&open(true, &small), tables);
 }
 

@@ -80,9 +80,9 @@ fn dropping_a_keyspace_under_a_write_frees_its_memory_budget() {
                 }
             }
         };
-        let bounds = Options { memtable_bytes: 4 << 10, memory_bytes: Some(0), ..crowded() };
-        let db = open(&place(), Options { listener: Some(Arc::new(listener)), ..bounds });
-        let other = db.keyspace("other").expect("nothing fails");
+        let bounds = crowded().memtable_bytes(4 << 10).memory_bytes(0);
+        let db = open(&place(), bounds.listener(Arc::new(listener)));
+        let other = db.create_keyspace("other").expect("nothing fails");
         let writer =
             thread::spawn(move || match other.put(b"key", &[0; 10_000], Durability::Buffered) {
                 Ok(_) => {}

@@ -26,7 +26,7 @@ pub fn explore(orders: usize, body: impl Fn() + Send + Sync + Clone + 'static) {
 /// A memtable holds two or three entries of [`value`]; one may wait to be flushed, and two L0 runs to
 /// be merged.
 pub fn crowded() -> Options {
-    Options { memtable_bytes: 512, max_immutable_memtables: 1, l0_stop_trigger: 2, ..tiny() }
+    tiny().memtable_bytes(512).max_immutable_memtables(1).l0_stop_trigger(2)
 }
 
 /// A store on `rig` whose jobs run on threads.

@@ -73,7 +73,7 @@ fn a_snapshot_is_stable_through_flushes_and_merges() {
 fn a_batch_over_two_keyspaces_is_visible_whole_or_not_at_all() {
     explore(200, || {
         let db = open(&place(), crowded());
-        let (one, two) = (db.default_keyspace(), db.keyspace("two").expect("nothing fails"));
+        let (one, two) = (db.default_keyspace(), db.create_keyspace("two").expect("nothing fails"));
         let writer = thread::spawn({
             let (db, one, two) = (db.clone(), one.clone(), two.clone());
             move || {

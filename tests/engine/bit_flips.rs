@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 use terrane::executor::SliceExecutor;
 use terrane::storage::vfs::MemoryVfs;
 use terrane::storage::vfs::fault::Survivors;
-use terrane::{Db, Error, ErrorKind, Event, Options};
+use terrane::{Db, Error, ErrorKind, Event};
 use terrane_tests::crash::play;
 use terrane_tests::fixtures::{Kind, Rig, small_policy, tiny};
 use terrane_tests::full;
@@ -46,7 +46,7 @@ enum Rest {
 /// A store with data in each of its structures, under the policy of this name.
 fn store(kind: Kind, rest: Rest, policy: &str) -> Store {
     let rig = Rig::over(kind, Arc::new(MemoryVfs::new()));
-    let created = Options { policy: small_policy(policy), ..tiny() };
+    let created = tiny().policy(small_policy(policy));
     let mut history = History::default();
     let mut steps = workload(5, 60);
     steps.extend([Step::Flush, Step::Settle]);
@@ -140,7 +140,7 @@ impl Store {
                 listened.discarded.store(*discarded_bytes, Ordering::Relaxed);
             }
         };
-        let options = Options { listener: Some(Arc::new(listener)), ..tiny() };
+        let options = tiny().listener(Arc::new(listener));
         match rig.open_with(options, Arc::new(SliceExecutor::default())) {
             Ok(db) => self.look(&db, &reported, of)?,
             Err(e) => reported.error(e)?,
@@ -185,7 +185,7 @@ fn reads(db: &Db, expected: &State, reported: &Reported) -> Result<(), String> {
         if !names.iter().any(|n| n == name) {
             return Err(format!("keyspace {name} is gone"));
         }
-        let keyspace = db.keyspace(name).map_err(|e| e.to_string())?;
+        let keyspace = db.create_keyspace(name).map_err(|e| e.to_string())?;
         let cursor = || keyspace.cursor(..).map_err(|e| e.to_string());
         let (mut forward, mut backward) = (cursor()?, cursor()?);
         follow(|| Ok(owned(forward.next()?)), expected.iter(), reported)?;

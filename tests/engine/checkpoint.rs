@@ -9,7 +9,8 @@ use terrane_tests::history::shown;
 fn filled(kind: Kind) -> (Rig, terrane::Db) {
     let rig = Rig::new(kind);
     let db = rig.open(tiny(), 1).unwrap();
-    let ids = [db.keyspace("default").unwrap().id(), db.keyspace("other").unwrap().id()];
+    let ids =
+        [db.create_keyspace("default").unwrap().id(), db.create_keyspace("other").unwrap().id()];
     for number in 0..500u32 {
         let mut batch = WriteBatch::new();
         for id in ids {
@@ -34,7 +35,7 @@ fn a_checkpoint_equals_its_store_in_every_kind_of_storage() {
             // Neither sees the writes of the other.
             let keyspace = copy.default_keyspace();
             keyspace.put(b"new", b"here", Durability::Sync).unwrap();
-            copy.keyspace("default").unwrap().compact_range(..).unwrap();
+            copy.create_keyspace("default").unwrap().compact_range(..).unwrap();
             assert!(shown(&db).unwrap() == expected, "{from:?} to {to:?}");
         }
     }
@@ -134,7 +135,7 @@ fn a_checkpoint_of_a_damaged_table_fails_and_names_it() {
         let refused = db.checkpoint(&*target.storage().unwrap()).unwrap_err();
         let damage = refused.into_corruption().unwrap();
         assert_eq!(damage.file, name);
-        assert!(target.open(terrane::Options { create: false, ..tiny() }, 1).is_err());
+        assert!(target.open(tiny().create(false), 1).is_err());
     }
 }
 

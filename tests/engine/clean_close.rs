@@ -34,8 +34,7 @@ fn a_closed_file_may_be_opened_while_handles_to_it_remain() {
 fn a_clean_close_of_a_volume_leaves_nothing_to_discard() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("store");
-    let options =
-        || Options { memtable_bytes: 32 << 10, wal_file_bytes: 64 << 10, ..Options::default() };
+    let options = || Options::default().memtable_bytes(32 << 10).wal_file_bytes(64 << 10);
     for round in 0..60_u32 {
         let db = Db::open_file(&path, options()).unwrap();
         let keyspace = db.default_keyspace();
@@ -46,7 +45,7 @@ fn a_clean_close_of_a_volume_leaves_nothing_to_discard() {
         match round % 3 {
             1 => db.flush().unwrap(),
             2 => {
-                let dropped = db.keyspace("dropped").unwrap();
+                let dropped = db.create_keyspace("dropped").unwrap();
                 for key in 0..200_u32 {
                     dropped.put(key.to_be_bytes(), [1; 500], Durability::Buffered).unwrap();
                 }
@@ -55,8 +54,7 @@ fn a_clean_close_of_a_volume_leaves_nothing_to_discard() {
             _ => {}
         }
         db.close().unwrap();
-        let reader =
-            Db::open_file(&path, Options { read_only: true, ..Options::default() }).unwrap();
+        let reader = Db::open_file(&path, Options::default().read_only(true)).unwrap();
         assert_eq!(reader.check().unwrap().discarded_bytes, 0, "round {round}");
     }
 }
@@ -78,7 +76,7 @@ fn replayed(bytes: usize, close: impl FnOnce(Db) -> Result<(), Error>) -> u64 {
             records.store(*found, Ordering::Relaxed);
         }
     });
-    let db = Db::open(&path, Options { listener: Some(listener), ..Options::default() }).unwrap();
+    let db = Db::open(&path, Options::default().listener(listener)).unwrap();
     assert_eq!(db.default_keyspace().scan(..).unwrap().count(), bytes / 1024);
     recovered.load(Ordering::Relaxed)
 }
@@ -102,7 +100,7 @@ fn a_close_flushes_by_the_memtables_that_hold_anything() {
                 .unwrap()
         };
         let db = open();
-        let keyspaces = ["default", "one", "two"].map(|name| db.keyspace(name).unwrap());
+        let keyspaces = ["default", "one", "two"].map(|name| db.create_keyspace(name).unwrap());
         for n in 0..5_u32 << 10 {
             let keyspace = &keyspaces[n as usize % written];
             keyspace.put(n.to_be_bytes(), [7; 1024], Durability::Buffered).unwrap();

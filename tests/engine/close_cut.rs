@@ -57,13 +57,11 @@ fn options() -> (Options, Arc<AtomicU64>) {
             records.store(*found, Ordering::Relaxed);
         }
     });
-    let options = Options {
-        memtable_bytes: 3 << 20,
-        max_immutable_memtables: 8,
-        wal_file_bytes: 1 << 20,
-        listener: Some(listener),
-        ..Options::default()
-    };
+    let options = Options::default()
+        .memtable_bytes(3 << 20)
+        .max_immutable_memtables(8)
+        .wal_file_bytes(1 << 20)
+        .listener(listener);
     (options, replayed)
 }
 

@@ -58,14 +58,12 @@ impl Store {
                 }
             }
         };
-        let options = Options {
-            memtable_bytes: 11 << 10,
-            wal_file_bytes: 32 << 10,
-            max_total_wal_bytes: 256 << 10,
-            policy,
-            listener: Some(Arc::new(listener)),
-            ..Options::small()
-        };
+        let options = Options::small()
+            .memtable_bytes(11 << 10)
+            .wal_file_bytes(32 << 10)
+            .max_total_wal_bytes(256 << 10)
+            .policy(policy)
+            .listener(Arc::new(listener));
         let vfs = Arc::new(MemoryVfs::new());
         Store { vfs, options, seen, random: Random(seed), model: Model::new() }
     }
@@ -321,7 +319,7 @@ fn a_range_ends_though_its_policy_undoes_every_slice() {
     let made = plans.clone();
     let custom = move |_: &str| Some(Box::new(Restless { plans: made.clone() }) as Box<dyn Policy>);
     let policy = sized_policies(2 << 10, 1 << 10)[0].clone();
-    let options = Options { custom_policy: Some(Arc::new(custom)), policy, ..tiny() };
+    let options = tiny().custom_policy(Arc::new(custom)).policy(policy);
     let rig = Rig::new(Kind::MemoryDirectory);
     let db = rig.open_with(options, Arc::new(SliceExecutor::default())).unwrap();
     let keyspace = db.default_keyspace();

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use terrane::storage::FileId;
 use terrane::storage::vfs::fault::{SECTORS, Survivors};
 use terrane::version::VersionSet;
-use terrane::{Db, Durability, Event, Keyspace, Options, Range};
+use terrane::{Db, Durability, Event, KeyRange, Keyspace, Options};
 use terrane_tests::fixtures::{Kind, Rig, drawn};
 use terrane_tests::full;
 use terrane_tests::history::{History, check, shown};
@@ -22,8 +22,8 @@ struct Cut {
     survivors: Survivors,
 }
 
-fn range(seed: u64) -> Range {
-    if seed.is_multiple_of(2) { Range::default() } else { Range::prefix(b"key0") }
+fn range(seed: u64) -> KeyRange {
+    if seed.is_multiple_of(2) { KeyRange::default() } else { KeyRange::prefix(b"key0") }
 }
 
 /// Range slices that are running, and whether a job failed during one.
@@ -42,7 +42,7 @@ fn options(seed: u64, slices: &Slices) -> Options {
             _ => {}
         }
     };
-    Options { listener: Some(Arc::new(listener)), ..drawn(seed) }
+    drawn(seed).listener(Arc::new(listener))
 }
 
 /// Fills a store, then compacts a range while writes continue. Fails where power is cut. Returns the
@@ -73,7 +73,7 @@ fn run(cut: Cut, rig: &Rig, history: &mut History, slices: &Slices) -> terrane::
     Ok(began)
 }
 
-fn is_compact(keyspace: &Keyspace, range: &Range, through: u64) -> bool {
+fn is_compact(keyspace: &Keyspace, range: &KeyRange, through: u64) -> bool {
     let shape = keyspace.shape().expect("a keyspace");
     let bottom = shape.levels()[shape.deepest()].runs.last().map(|run| run.id);
     shape.tables().all(|(level, run, table)| {

@@ -42,7 +42,7 @@ impl DataSet {
                 .chain(partitioned_policies(4 << 20, 2 << 20))
                 .collect(),
             // Small enough for several levels.
-            options: Options { memtable_bytes: 2 << 20, ..Options::default() },
+            options: Options::default().memtable_bytes(2 << 20),
         }
     }
 }
@@ -96,7 +96,7 @@ fn a_data_set_reads_back_unchanged_under_every_policy() {
         let name = policy.name();
         println!("{name}");
         let dir = tempfile::tempdir().unwrap();
-        let db = Db::open(dir.path(), Options { policy: policy.clone(), ..set.options.clone() });
+        let db = Db::open(dir.path(), set.options.clone().policy(policy.clone()));
         let db = db.unwrap();
         let keyspace = db.default_keyspace();
         write(&db, &keyspace, first);

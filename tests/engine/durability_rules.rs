@@ -18,7 +18,7 @@ use terrane::storage::volume::VolumeOptions;
 use terrane::storage::{Commit, Directory, FileId, Storage, Volume, read_exact_at};
 use terrane::wal::record::HEADER_BYTES;
 use terrane::wal::record_bytes;
-use terrane::{Db, Durability, KeyspaceId, Options, WriteBatch};
+use terrane::{Db, Durability, KeyspaceId, WriteBatch};
 use terrane_tests::crash::Crash;
 use terrane_tests::fixtures::{Kind, tiny};
 use terrane_tests::full;
@@ -81,7 +81,7 @@ fn flush_newest_first() -> Verdict {
     let open = || {
         let storage = Arc::new(Directory::open(vfs.clone())?);
         // Every write fills its memtable, and none comes close enough to a stall to run a flush.
-        let options = Options { memtable_bytes: 1, max_immutable_memtables: 8, ..tiny() };
+        let options = tiny().memtable_bytes(1).max_immutable_memtables(8);
         Db::open_storage(storage, options, Arc::new(SliceExecutor::default()))
     };
     let db = open().map_err(failed)?;
@@ -131,7 +131,7 @@ fn read_while_merging(seen: usize) -> Verdict {
     let vfs = FaultVfs::new(Arc::new(MemoryVfs::new())).map_err(failed)?;
     // Tables of 400 KiB: new tables are not placed first in holes smaller than that.
     let memtable_bytes = 1 << 20;
-    let options = Options { cache_bytes: 0, memtable_bytes, wal_file_bytes: 64 << 10, ..tiny() };
+    let options = tiny().cache_bytes(0).memtable_bytes(memtable_bytes).wal_file_bytes(64 << 10);
     let storage = volume(&vfs).map_err(failed)?;
     let db =
         Db::open_storage(storage, options, Arc::new(SliceExecutor::default())).map_err(failed)?;
@@ -229,7 +229,7 @@ fn reuse_a_log(seed: u64) -> Verdict {
     let inner = Arc::new(MemoryVfs::new());
     let open = |vfs: &FaultVfs| {
         let storage = Arc::new(Directory::open(Arc::new(vfs.clone()))?);
-        let options = Options { memtable_bytes: 1 << 20, ..tiny() };
+        let options = tiny().memtable_bytes(1 << 20);
         Db::open_storage(storage, options, Arc::new(SliceExecutor::default()))
     };
     let before = || -> terrane::Result<()> {

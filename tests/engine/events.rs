@@ -24,7 +24,7 @@ fn recording(options: Options) -> (Options, Events) {
             events.push((micros, event.clone()));
         }
     });
-    (Options { listener: Some(listener), ..options }, events)
+    (options.listener(listener), events)
 }
 
 fn put(db: &Db, keys: std::ops::Range<u32>) {
@@ -48,7 +48,7 @@ struct Begun {
 fn a_group_is_announced_in_full_then_installed_or_abandoned() {
     let (mut moves, mut cuts, mut progressed) = (0, 0, 0);
     for policy in small_policies().into_iter().chain([adversarial(3)]) {
-        let (options, events) = recording(Options { policy, ..tiny() });
+        let (options, events) = recording(tiny().policy(policy));
         let rig = Rig::new(Kind::MemoryDirectory);
         let db = rig.open(options, 1).unwrap();
         put(&db, 0..3000);
@@ -120,7 +120,7 @@ fn a_merge_that_fails_is_reported_as_abandoned() {
 fn every_stall_ends_and_tells_how_long_it_was() {
     static NOW: AtomicU64 = AtomicU64::new(1000);
     let clock = || NOW.fetch_add(1, Ordering::Relaxed);
-    let (options, events) = recording(Options { max_immutable_memtables: 1, ..tiny() });
+    let (options, events) = recording(tiny().max_immutable_memtables(1));
     let executor: Arc<dyn Executor> = Arc::new(SliceExecutor::with_clock(clock));
     let db = Rig::new(Kind::MemoryDirectory).open_with(options, executor).unwrap();
     for n in 0..60u32 {
@@ -152,7 +152,7 @@ fn a_policys_status_is_reported_on_change_and_can_be_asked_for() {
     let mut bounded = 0;
     for policy in small_policies() {
         let name = policy.name();
-        let (options, events) = recording(Options { policy, ..tiny() });
+        let (options, events) = recording(tiny().policy(policy));
         let db = Rig::new(Kind::MemoryDirectory).open(options, 1).unwrap();
         put(&db, 0..2000);
         db.flush().unwrap();
@@ -220,7 +220,7 @@ fn deciding(asked: &Arc<AtomicU64>) -> Options {
         let inner = PolicyOptions::preset("leveled").unwrap().build().unwrap();
         Some(Box::new(Decider { inner, asked: asked.clone() }) as Box<dyn Policy>)
     });
-    Options { custom_policy: Some(custom_policy), ..tiny() }
+    tiny().custom_policy(custom_policy)
 }
 
 #[test]

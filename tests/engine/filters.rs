@@ -61,7 +61,7 @@ fn open(policy: PolicyOptions, bits: f64) -> Db {
         ..TableOptions::default()
     };
     let storage = Directory::open(Arc::new(MemoryVfs::new())).unwrap();
-    let options = Options { policy, table, ..Options::default() };
+    let options = Options::default().policy(policy).table(table);
     Db::open_storage(Arc::new(storage), options, Arc::new(ThreadExecutor::new(1))).unwrap()
 }
 

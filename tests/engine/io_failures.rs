@@ -16,7 +16,7 @@ use std::sync::Arc;
 use terrane::executor::{SeededExecutor, ThreadExecutor};
 use terrane::storage::vfs::Vfs;
 use terrane::storage::vfs::fault::{Fault, Survivors};
-use terrane::{Db, Durability, Error, ErrorKind, Options, WriteBatch};
+use terrane::{Db, Durability, Error, ErrorKind, WriteBatch};
 use terrane_tests::fixtures::{Kind, Rig, small_policy, tiny};
 use terrane_tests::full;
 use terrane_tests::history::{History, check, shown};
@@ -126,7 +126,7 @@ impl Run {
         let seed = self.experiment.seed;
         let policy = small_policy(POLICIES[seed as usize % POLICIES.len()]);
         let executor = SeededExecutor::new(seed + self.opened);
-        let db = self.rig.open_with(Options { policy, ..tiny() }, Arc::new(executor))?;
+        let db = self.rig.open_with(tiny().policy(policy), Arc::new(executor))?;
         self.db = Some(db.clone());
         Ok(db)
     }
@@ -436,7 +436,7 @@ fn a_manifest_that_had_no_room_rolls_over_once_there_is() {
             |name: &String| rig.vfs.open(name).and_then(|file| file.len()).expect("a file");
         let taken: u64 = names.iter().map(length).sum();
         rig.vfs.set_capacity(taken + (16 << 10), Fault::NoSpace);
-        let create = |n: u32| db.keyspace(&format!("keyspace {n}"));
+        let create = |n: u32| db.create_keyspace(&format!("keyspace {n}"));
         let (created, full) = (0..100_000)
             .find_map(|n| create(n).err().map(|e| (n, e)))
             .expect("the manifest has an end");

@@ -15,14 +15,12 @@ const FIRST: &str = "TERRANE_TEST_FIRST";
 /// few, or all of them, and files that are mapped or not.
 fn options(seed: u64) -> Options {
     let max_open_files = [1, 3, 1000][(seed % 3) as usize];
-    Options {
-        memtable_bytes: 32 << 10,
-        wal_file_bytes: 16 << 10,
-        max_open_files,
-        allow_mmap_writes: seed.is_multiple_of(2),
-        allow_mmap_reads: seed.is_multiple_of(3),
-        ..Options::small()
-    }
+    Options::small()
+        .memtable_bytes(32 << 10)
+        .wal_file_bytes(16 << 10)
+        .max_open_files(max_open_files)
+        .allow_mmap_writes(seed.is_multiple_of(2))
+        .allow_mmap_reads(seed.is_multiple_of(3))
 }
 
 fn key(n: u64) -> [u8; 8] {

@@ -38,14 +38,12 @@ fn a_hundred_opens_and_closes_leak_nothing() {
 
 /// Memtables of a quarter MiB, which merges follow all the time.
 fn options() -> Options {
-    Options {
-        memtable_bytes: 256 << 10,
-        wal_file_bytes: 128 << 10,
-        cache_bytes: 512 << 10,
-        allow_mmap_writes: true,
-        policy: PolicyOptions::Tiered(Tiered { size_ratio: 2, ..Tiered::default() }),
-        ..Options::small()
-    }
+    Options::small()
+        .memtable_bytes(256 << 10)
+        .wal_file_bytes(128 << 10)
+        .cache_bytes(512 << 10)
+        .allow_mmap_writes(true)
+        .policy(PolicyOptions::Tiered(Tiered { size_ratio: 2, ..Tiered::default() }))
 }
 
 /// Writes about 2 MiB on two threads; merges are under way when it returns.

@@ -5,7 +5,7 @@ use terrane::executor::JobFilter;
 use terrane::executor::Progress;
 use terrane::executor::SliceExecutor;
 use terrane::storage::vfs::Vfs;
-use terrane::{Closed, Durability, Error, ErrorKind, Options, WriteBatch};
+use terrane::{Closed, Durability, Error, ErrorKind, WriteBatch};
 use terrane_policy::{Leveled, PolicyOptions};
 use terrane_tests::fixtures::{Kind, Rig, tiny};
 
@@ -20,7 +20,7 @@ fn fill(db: &terrane::Db, entries: u32) -> terrane::Result<()> {
 #[test]
 fn a_policy_that_keeps_many_l0_runs_does_not_stop_writes() {
     let patient = Leveled { l0_compaction_trigger: 32, ..Leveled::default() };
-    let options = Options { policy: PolicyOptions::Leveled(patient), ..tiny() };
+    let options = tiny().policy(PolicyOptions::Leveled(patient));
     assert!(options.l0_stop_trigger < 32);
     let rig = Rig::new(Kind::MemoryDirectory);
     let db = rig.open_with(options, Arc::new(SliceExecutor::default())).unwrap();
@@ -31,7 +31,7 @@ fn a_policy_that_keeps_many_l0_runs_does_not_stop_writes() {
 #[test]
 fn a_limit_of_no_memtables_is_refused() {
     let rig = Rig::new(Kind::MemoryDirectory);
-    let options = Options { max_immutable_memtables: 0, ..tiny() };
+    let options = tiny().max_immutable_memtables(0);
     assert!(matches!(
         rig.open(options, 0).map_err(Error::into_kind),
         Err(ErrorKind::InvalidArgument(_))
@@ -64,7 +64,7 @@ fn a_closed_store_refuses_every_call() {
 fn a_keyspace_dropped_during_its_flush_leaves_no_file() {
     let rig = Rig::new(Kind::MemoryDirectory);
     let db = rig.open_with(tiny(), Arc::new(SliceExecutor::default())).unwrap();
-    let gone = db.keyspace("gone").unwrap();
+    let gone = db.create_keyspace("gone").unwrap();
     let mut batch = WriteBatch::new();
     for n in 0..60u32 {
         batch.put(gone.id(), &n.to_be_bytes(), &[1; 60]).unwrap();

@@ -18,7 +18,7 @@ fn store() -> Rig {
     for session in 0..4u32 {
         let db = rig.open(Options::default(), 1).unwrap();
         for name in ["default", "other"] {
-            let rows = db.keyspace(name).unwrap();
+            let rows = db.create_keyspace(name).unwrap();
             for row in 0..100u32 {
                 let key = (session * 100 + row).to_be_bytes();
                 rows.put(&key, &[7; 50], Durability::Buffered).unwrap();
@@ -77,7 +77,7 @@ fn logs(rig: &Rig) -> Vec<String> {
 #[test]
 fn a_log_opened_by_a_lost_commit_is_detected() {
     let mut rig = Rig::new(Kind::MemoryDirectory);
-    let db = rig.open(Options { wal_file_bytes: 4 << 10, ..Options::default() }, 1).unwrap();
+    let db = rig.open(Options::default().wal_file_bytes(4 << 10), 1).unwrap();
     let mut row = 0u32;
     while logs(&rig).len() < 3 {
         db.default_keyspace().put(&row.to_be_bytes(), &[7; 50], Durability::Sync).unwrap();
@@ -102,7 +102,7 @@ fn a_log_opened_by_a_lost_commit_is_detected() {
 #[test]
 fn a_log_file_renumbered_by_a_lost_commit_is_detected() {
     let mut rig = Rig::new(Kind::MemoryDirectory);
-    let db = rig.open(Options { wal_file_bytes: 4 << 10, ..Options::default() }, 1).unwrap();
+    let db = rig.open(Options::default().wal_file_bytes(4 << 10), 1).unwrap();
     let rows = db.default_keyspace();
     for row in 0..60u32 {
         rows.put(&row.to_be_bytes(), &[7; 50], Durability::Buffered).unwrap();
@@ -134,7 +134,7 @@ fn a_log_file_renumbered_by_a_lost_commit_is_detected() {
 fn a_clean_close_forgets_no_commit() {
     let mut rig = store();
     let db = rig.open(Options::default(), 5).unwrap();
-    db.keyspace("a commit, the last one").unwrap();
+    db.create_keyspace("a commit, the last one").unwrap();
     db.close().unwrap();
     rig.vfs.crash(Survivors::Synced).unwrap();
     let commits = |rig: &Rig| {

@@ -10,7 +10,7 @@ use terrane::executor::SliceExecutor;
 use terrane::storage::vfs::Vfs;
 use terrane::storage::vfs::fault::{Fault, SECTORS, Survivors};
 use terrane::table::{Compression, TableOptions};
-use terrane::{Db, Durability, Options, Range, Result, WriteBatch};
+use terrane::{Db, Durability, KeyRange, Options, Result, WriteBatch};
 use terrane_policy::{Leveled, PolicyOptions};
 use terrane_tests::fixtures::{Kind, Rig, tiny};
 use terrane_tests::full;
@@ -30,14 +30,12 @@ const SECOND: [u8; 1024] = [2; 1024];
 fn options() -> Options {
     let policy =
         Leveled { level_base_bytes: 64 << 20, target_file_bytes: 1 << 10, ..Leveled::default() };
-    Options {
-        memtable_bytes: 32 << 20,
-        wal_file_bytes: 1 << 20,
-        max_total_wal_bytes: 64 << 20,
-        policy: PolicyOptions::Leveled(policy),
-        table: TableOptions { compression: Compression::None, ..TableOptions::default() },
-        ..tiny()
-    }
+    tiny()
+        .memtable_bytes(32 << 20)
+        .wal_file_bytes(1 << 20)
+        .max_total_wal_bytes(64 << 20)
+        .policy(PolicyOptions::Leveled(policy))
+        .table(TableOptions { compression: Compression::None, ..TableOptions::default() })
 }
 
 fn open(rig: &Rig) -> Result<Db> {
@@ -84,7 +82,7 @@ fn run(rig: &Rig, marks: &mut Vec<u64>) -> Result<()> {
     rows.delete(&8u32.to_be_bytes(), Durability::Buffered)?;
     db.flush()?;
     mark();
-    let from = Range { to: Range::prefix(&[0, 0, 0]).to, ..Range::default() };
+    let from = KeyRange { to: KeyRange::prefix(&[0, 0, 0]).to, ..KeyRange::default() };
     rows.compact_range(&from)?;
     mark();
     db.close()?;

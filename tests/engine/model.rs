@@ -9,7 +9,7 @@ use proptest::prelude::{Strategy, any};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use terrane::{Db, Durability, Options, Range, Scan, Snapshot, WriteBatch};
+use terrane::{Db, Durability, KeyRange, Options, Scan, Snapshot, WriteBatch};
 use terrane_policy::PolicyOptions;
 use terrane_tests::fixtures::{KINDS, Kind, Rig, adversarial, drawn, small_policies};
 use terrane_tests::full;
@@ -39,7 +39,7 @@ impl Pair {
     fn new(kind: Kind, policy: PolicyOptions, seed: u64) -> Pair {
         let rig = Rig::new(kind);
         let adversarial = matches!(policy, PolicyOptions::Adversarial(_));
-        let options = Options { policy, ..drawn(seed) };
+        let options = drawn(seed).policy(policy);
         let db = rig.open(options.clone(), 0).expect("a new store");
         Pair {
             rig,
@@ -70,7 +70,7 @@ impl Pair {
             let again = written.take().filter(|_| self.random.one_in(3));
             let (at, key) = again.unwrap_or_else(|| (self.random.below(3) as usize, self.key()));
             written = Some((at, key.clone()));
-            let id = self.db.keyspace(NAMES[at]).unwrap().id();
+            let id = self.db.create_keyspace(NAMES[at]).unwrap().id();
             if self.random.one_in(4) {
                 batch.delete(id, &key).unwrap();
                 self.maps[at].remove(&key);
@@ -86,17 +86,17 @@ impl Pair {
         assert_eq!(self.db.write(batch, durability).unwrap(), self.last);
     }
 
-    fn range(&mut self) -> Range {
+    fn range(&mut self) -> KeyRange {
         let bound = |pair: &mut Pair| match pair.random.below(3) {
             0 => Bound::Unbounded,
             1 => Bound::Included(pair.key()),
             _ => Bound::Excluded(pair.key()),
         };
-        Range { from: bound(self), to: bound(self) }
+        KeyRange { from: bound(self), to: bound(self) }
     }
 
     /// Compares a scan of a range, from either end or both, with a map.
-    fn compare(&mut self, mut scan: Scan, map: &Map, range: &Range) {
+    fn compare(&mut self, mut scan: Scan, map: &Map, range: &KeyRange) {
         let mut expected = within(map, range).into_iter();
         let from_end = self.random.below(3);
         loop {
@@ -116,7 +116,7 @@ impl Pair {
         let at = self.random.below(3) as usize;
         let range = self.range();
         let expected = within(&self.maps[at], &range);
-        let mut cursor = self.db.keyspace(NAMES[at]).unwrap().cursor(range).unwrap();
+        let mut cursor = self.db.create_keyspace(NAMES[at]).unwrap().cursor(range).unwrap();
         for _ in 0..8 {
             let key = self.key();
             cursor.seek(&key);
@@ -136,7 +136,7 @@ impl Pair {
         let at = self.random.below(3) as usize;
         let range = self.range();
         let expected = within(&self.maps[at], &range);
-        let mut cursor = self.db.keyspace(NAMES[at]).unwrap().cursor(range).unwrap();
+        let mut cursor = self.db.create_keyspace(NAMES[at]).unwrap().cursor(range).unwrap();
         let mut place = None;
         for _ in 0..20 {
             let forward = self.random.below(3) > 0;
@@ -158,7 +158,7 @@ impl Pair {
 
     fn look(&mut self) {
         let at = self.random.below(3) as usize;
-        let keyspace = self.db.keyspace(NAMES[at]).unwrap();
+        let keyspace = self.db.create_keyspace(NAMES[at]).unwrap();
         let key = self.key();
         assert_eq!(keyspace.get(&key).unwrap().as_ref(), self.maps[at].get(&key));
         let range = self.range();
@@ -182,8 +182,8 @@ impl Pair {
     fn resume_scan(&mut self) {
         if self.scans.len() < 3 {
             let at = self.random.below(3) as usize;
-            let scan = self.db.keyspace(NAMES[at]).unwrap().scan(..).unwrap();
-            self.scans.push((scan, within(&self.maps[at], &Range::default())));
+            let scan = self.db.create_keyspace(NAMES[at]).unwrap().scan(..).unwrap();
+            self.scans.push((scan, within(&self.maps[at], &KeyRange::default())));
         }
         let pick = self.random.below(self.scans.len() as u64) as usize;
         let (mut scan, mut left) = self.scans.swap_remove(pick);
@@ -226,14 +226,14 @@ impl Pair {
             95 => {
                 let range = self.range();
                 let at = self.random.below(3) as usize;
-                let keyspace = self.db.keyspace(NAMES[at]).unwrap();
+                let keyspace = self.db.create_keyspace(NAMES[at]).unwrap();
                 keyspace.compact_range(&range).unwrap();
             }
             96..98 if !self.adversarial => {
                 let at = self.random.below(3) as usize;
                 let policies = small_policies();
                 let policy = &policies[self.random.below(policies.len() as u64) as usize];
-                self.db.keyspace(NAMES[at]).unwrap().set_policy(policy).unwrap();
+                self.db.create_keyspace(NAMES[at]).unwrap().set_policy(policy).unwrap();
             }
             98 if self.snapshots.is_empty() => {
                 self.db.drop_keyspace("b").unwrap();
@@ -244,7 +244,7 @@ impl Pair {
     }
 }
 
-fn within(map: &Map, range: &Range) -> Pairs {
+fn within(map: &Map, range: &KeyRange) -> Pairs {
     let inside = |key: &Vec<u8>| {
         let after = match &range.from {
             Bound::Included(from) => key >= from,

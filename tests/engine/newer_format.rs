@@ -94,7 +94,7 @@ fn optional_features_outlive_the_manifest_that_added_them() {
         let (mut before, mut begun) = (edits(&rig), 0);
         while begun < 2 {
             let db = open(&rig).unwrap();
-            db.keyspace("more").unwrap();
+            db.create_keyspace("more").unwrap();
             db.drop_keyspace("more").unwrap();
             db.close().unwrap();
             let after = edits(&rig);

@@ -10,7 +10,7 @@ use terrane_tests::fixtures::{Kind, Rig, tiny};
 use terrane_tests::image::{Image, Structure};
 
 fn open(place: &Path, create: bool) -> Result<Db, Error> {
-    Db::open(place, Options { create, ..Options::default() })
+    Db::open(place, Options::default().create(create))
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn a_file_of_other_data_is_no_volume() {
 #[test]
 fn an_existing_store_is_refused_with_error_if_exists() {
     let dir = tempfile::tempdir().unwrap();
-    let new = || Options { error_if_exists: true, ..Options::default() };
+    let new = || Options::default().error_if_exists(true);
     let db = Db::open(dir.path(), new()).unwrap();
     db.default_keyspace().put(b"key", b"value", Durability::Sync).unwrap();
     db.close().unwrap();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use terrane::executor::SeededExecutor;
-use terrane::{Db, Durability, Event, Options};
+use terrane::{Db, Durability, Event};
 use terrane_policy::{
     Action, Compaction, Destination, FilterBits, FlushPlan, Group, Installed, KeySample,
     LevelChange, Observed, Order, Plan, PlanContext, Policy, PolicyOptions, READS_BETWEEN, Run,
@@ -18,7 +18,7 @@ fn watched(rig: &Rig, policy: PolicyOptions) -> (Db, Events) {
     let events = Events::default();
     let recorded = events.clone();
     let listener = Arc::new(move |_, event: &Event| recorded.lock().unwrap().push(event.clone()));
-    let options = Options { policy, listener: Some(listener), ..tiny() };
+    let options = tiny().policy(policy).listener(listener);
     (rig.open(options, 1).unwrap(), events)
 }
 
@@ -172,16 +172,12 @@ fn under_books(
 ) -> Db {
     let (books, options) = (ledger.clone(), policy.clone());
     let recorded = listener.clone();
-    let options = Options {
-        custom_policy: Some(Arc::new(move |_: &str| {
+    let options = tiny()
+        .custom_policy(Arc::new(move |_: &str| {
             let inner = options.build().unwrap();
             Some(Box::new(Bookkeeper { inner, ledger: books.clone() }) as Box<dyn Policy>)
-        })),
-        listener: Some(Arc::new(move |_, event: &Event| {
-            recorded.lock().unwrap().push(event.clone())
-        })),
-        ..tiny()
-    };
+        }))
+        .listener(Arc::new(move |_, event: &Event| recorded.lock().unwrap().push(event.clone())));
     let executor = Arc::new(SeededExecutor::new(7));
     rig.open_with(options, executor).unwrap()
 }
@@ -315,11 +311,11 @@ impl Policy for Stack {
 fn a_plan_may_write_below_the_last_level_with_any_filter_bits() {
     for kind in [Kind::MemoryDirectory, Kind::MemoryVolume] {
         let rig = Rig::new(kind);
-        let options = || Options {
-            custom_policy: Some(Arc::new(|_: &str| Some(Box::new(Stack) as Box<dyn Policy>))),
-            memtable_bytes: 1 << 20,
-            max_total_wal_bytes: 1 << 20,
-            ..tiny()
+        let options = || {
+            tiny()
+                .custom_policy(Arc::new(|_: &str| Some(Box::new(Stack) as Box<dyn Policy>)))
+                .memtable_bytes(1 << 20)
+                .max_total_wal_bytes(1 << 20)
         };
         let bits_by_level = |db: &Db| {
             let shape = db.default_keyspace().shape().unwrap();
@@ -382,13 +378,11 @@ fn a_group_starts_after_its_predecessor_also_after_a_restart() {
         for round in 0..400u32 {
             let events = Events::default();
             let recorded = events.clone();
-            let options = Options {
-                custom_policy: Some(Arc::new(|_: &str| Some(Box::new(InTurn) as Box<dyn Policy>))),
-                listener: Some(Arc::new(move |_, event: &Event| {
+            let options = tiny()
+                .custom_policy(Arc::new(|_: &str| Some(Box::new(InTurn) as Box<dyn Policy>)))
+                .listener(Arc::new(move |_, event: &Event| {
                     recorded.lock().unwrap().push(event.clone());
-                })),
-                ..tiny()
-            };
+                }));
             let db = rig.open(options, u64::from(round)).unwrap();
             if round % 3 == 0 {
                 rig.vfs.fail_read_at(rig.vfs.reads() + u64::from(round % 11));

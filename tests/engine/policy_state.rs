@@ -1,7 +1,7 @@
 //! State of a policy: within its bound, and across compactions that it did not plan.
 
 use std::sync::{Arc, Mutex};
-use terrane::{Db, Durability, Error, ErrorKind, Event, Options};
+use terrane::{Db, Durability, Error, ErrorKind, Event};
 use terrane_policy::{
     Fact, Installed, MAX_STATE, Of, Plan, PlanContext, Policy, PolicyOptions, PolicyStatus, Shape,
     Unit,
@@ -51,18 +51,16 @@ impl Policy for Diary {
 fn open(rig: &Rig, begins_with: usize) -> (Db, Arc<Mutex<Vec<usize>>>) {
     let refused = Arc::new(Mutex::new(Vec::new()));
     let told = refused.clone();
-    let options = Options {
-        custom_policy: Some(Arc::new(move |_: &str| {
+    let options = tiny()
+        .custom_policy(Arc::new(move |_: &str| {
             Some(Box::new(Diary { begins_with }) as Box<dyn Policy>)
-        })),
-        listener: Some(Arc::new(move |_, event: &Event| {
+        }))
+        .listener(Arc::new(move |_, event: &Event| {
             if let Event::PolicyStateRefused { bytes, .. } = event {
                 told.lock().unwrap().push(*bytes);
             }
-        })),
-        l0_stop_trigger: 100,
-        ..tiny()
-    };
+        }))
+        .l0_stop_trigger(100);
     (rig.open(options, 1).unwrap(), refused)
 }
 

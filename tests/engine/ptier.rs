@@ -64,8 +64,8 @@ type Merges = Arc<Mutex<Vec<usize>>>;
 fn options(follows_rules: &Arc<AtomicBool>, cuts: Cuts, merges: &Merges) -> Options {
     let (follows, told) = (follows_rules.clone(), follows_rules.clone());
     let merges = merges.clone();
-    Options {
-        custom_policy: Some(Arc::new(move |_: &str| {
+    tiny()
+        .custom_policy(Arc::new(move |_: &str| {
             let rules = PTier {
                 size_ratio: 1_000_000,
                 level_base_bytes: 1,
@@ -76,18 +76,16 @@ fn options(follows_rules: &Arc<AtomicBool>, cuts: Cuts, merges: &Merges) -> Opti
             };
             let follows_rules = follows.clone();
             Some(Box::new(Staged { rules, follows_rules, cuts }) as Box<dyn Policy>)
-        })),
-        listener: Some(Arc::new(move |_, event: &Event| {
+        }))
+        .listener(Arc::new(move |_, event: &Event| {
             if let Event::GroupBegun { inputs, moved: false, .. } = event
                 && told.load(Ordering::Relaxed)
             {
                 merges.lock().unwrap().push(inputs.len());
             }
-        })),
-        l0_stop_trigger: 100,
-        memtable_bytes: 1 << 20,
-        ..tiny()
-    }
+        }))
+        .l0_stop_trigger(100)
+        .memtable_bytes(1 << 20)
 }
 
 /// Returns the value of a key after a number of flushes.

@@ -28,13 +28,11 @@ fn files(dir: &Path) -> Files {
 }
 
 fn small(allow_mmap: bool) -> Options {
-    Options {
-        memtable_bytes: 16 << 10,
-        wal_file_bytes: 64 << 10,
-        allow_mmap_writes: allow_mmap,
-        allow_mmap_reads: allow_mmap,
-        ..Options::default()
-    }
+    Options::default()
+        .memtable_bytes(16 << 10)
+        .wal_file_bytes(64 << 10)
+        .allow_mmap_writes(allow_mmap)
+        .allow_mmap_reads(allow_mmap)
 }
 
 /// Opens a store at a path: in a directory, mapped or not, or in a file.
@@ -51,7 +49,7 @@ fn no_file_of_a_store_opened_read_only_changes() {
     for (name, open, mapped) in PLACES {
         let [left, copied] = [(), ()].map(|()| tempfile::tempdir().unwrap());
         let db = open(left.path(), small(mapped)).unwrap();
-        let rows = db.keyspace("rows").unwrap();
+        let rows = db.create_keyspace("rows").unwrap();
         for n in 0..400u32 {
             rows.put(n.to_be_bytes(), [7; 100], Durability::Buffered).unwrap();
             if n % 150 == 149 {
@@ -66,9 +64,9 @@ fn no_file_of_a_store_opened_read_only_changes() {
         for (how, dir) in [("closed", left.path()), ("killed", copied.path())] {
             let before = files(dir);
             for round in 0..2 {
-                let options = Options { read_only: true, ..small(mapped) };
+                let options = small(mapped).read_only(true);
                 let db = open(dir, options).unwrap();
-                let rows = db.keyspace("rows").unwrap();
+                let rows = db.create_keyspace("rows").unwrap();
                 assert_eq!(rows.scan(..).unwrap().count(), 400, "{name}, {how}");
                 assert_eq!(db.check().unwrap().damage, []);
                 db.sync().unwrap();
@@ -94,7 +92,7 @@ fn a_storage_that_may_be_changed_is_refused_read_only() {
     let executor = || Arc::new(SliceExecutor::default());
     Db::open_storage(storage(), Options::default(), executor()).unwrap().close().unwrap();
     let before = vfs.operations();
-    let options = Options { read_only: true, ..Options::default() };
+    let options = Options::default().read_only(true);
     let refused = Db::open_storage(storage(), options, executor()).map(drop).unwrap_err();
     assert!(matches!(refused.kind(), ErrorKind::InvalidArgument(_)), "{refused}");
     assert_eq!(vfs.operations(), before);

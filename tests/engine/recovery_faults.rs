@@ -56,12 +56,10 @@ fn failed(what: &str) -> impl Fn(terrane::Error) -> String {
 fn options(seed: u64, nth: u64) -> Options {
     let mut random = Random(seed ^ nth << 32);
     let mut among = |choices: &[u64]| choices[random.below(choices.len() as u64) as usize];
-    Options {
-        wal_file_bytes: among(&[1 << 10, 4 << 10, 4 << 10, 16 << 10]),
-        max_total_wal_bytes: among(&[12 << 10, 40 << 10]),
-        memtable_bytes: among(&[512, 2 << 10, 8 << 10]),
-        ..drawn(seed)
-    }
+    drawn(seed)
+        .wal_file_bytes(among(&[1 << 10, 4 << 10, 4 << 10, 16 << 10]))
+        .max_total_wal_bytes(among(&[12 << 10, 40 << 10]))
+        .memtable_bytes(among(&[512, 2 << 10, 8 << 10]))
 }
 
 impl Left {
@@ -111,7 +109,7 @@ impl Left {
         }
         let rig = self.rig();
         let storage = Directory::read_only(Arc::new(rig.vfs.clone())).map_err(failed("reading"))?;
-        let options = Options { read_only: true, ..options(self.seed, 1) };
+        let options = options(self.seed, 1).read_only(true);
         let db = Db::open_storage(Arc::new(storage), options, Arc::new(SeededExecutor::new(1)))
             .map_err(failed("opening to read"))?;
         self.shows(&db)?;

@@ -21,7 +21,7 @@ struct Place {
 
 impl Place {
     fn new(policy: PolicyOptions) -> Place {
-        let options = Options { memtable_bytes: 4 << 10, policy, ..Options::small() };
+        let options = Options::small().memtable_bytes(4 << 10).policy(policy);
         Place { vfs: Arc::new(MemoryVfs::new()), options }
     }
 

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use terrane::storage::vfs::fault::Fault;
-use terrane::{Error, ErrorKind, Event, Options};
+use terrane::{Error, ErrorKind, Event};
 use terrane_tests::crash::play;
 use terrane_tests::fixtures::{Kind, Rig, tiny_with};
 use terrane_tests::full;
@@ -48,7 +48,7 @@ fn strike(kind: Kind, seed: u64, operation: u64, fault: Fault) -> Result<bool, S
             seen.store(*discarded_bytes > 0, Ordering::Relaxed);
         }
     };
-    let options = Options { listener: Some(Arc::new(listener)), ..tiny_with(seed) };
+    let options = tiny_with(seed).listener(Arc::new(listener));
     let state = rig.open(options, seed).and_then(|db| shown(&db));
     match state {
         Err(e) if silent && names_it(&e) => Ok(true),

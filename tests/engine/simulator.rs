@@ -94,12 +94,10 @@ fn real(policy: &PolicyOptions) -> (Outcome, u64) {
     });
     let vfs = CountingVfs::default();
     let storage = Directory::open(Arc::new(vfs.clone())).unwrap();
-    let options = Options {
-        policy: policy.clone(),
-        table: TableOptions { compression: Compression::None, ..TableOptions::default() },
-        listener: Some(listener),
-        ..Options::default()
-    };
+    let options = Options::default()
+        .policy(policy.clone())
+        .table(TableOptions { compression: Compression::None, ..TableOptions::default() })
+        .listener(listener);
     let executor = Arc::new(SeededExecutor::new(SEED + 1));
     let db = Db::open_storage(Arc::new(storage), options, executor).unwrap();
     let keyspace = db.default_keyspace();

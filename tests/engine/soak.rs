@@ -98,19 +98,17 @@ fn open(place: &Place, random: &mut Random, pool: &WorkerPool) -> Db {
         0 => ThreadExecutor::in_pool(pool),
         merges => ThreadExecutor::in_pool(&WorkerPool::new(merges as usize)),
     };
-    let options = Options {
-        memtable_bytes: among(&[64 << 10, 256 << 10]),
-        wal_file_bytes: 64 << 10,
-        max_total_wal_bytes: 1 << 20,
-        cache_bytes: among(&[0, 256 << 10, 1 << 20]),
-        max_open_files: among(&[8, 1000]) as usize,
-        allow_mmap_writes: among(&[0, 1]) == 1,
-        allow_mmap_reads: among(&[0, 1]) == 1,
-        sync_interval_ms: 20,
-        background_bytes_per_second: among(&[0, 0, 0, 8 << 20]),
-        policy,
-        ..Options::default()
-    };
+    let options = Options::default()
+        .memtable_bytes(among(&[64 << 10, 256 << 10]))
+        .wal_file_bytes(64 << 10)
+        .max_total_wal_bytes(1 << 20)
+        .cache_bytes(among(&[0, 256 << 10, 1 << 20]))
+        .max_open_files(among(&[8, 1000]) as usize)
+        .allow_mmap_writes(among(&[0, 1]) == 1)
+        .allow_mmap_reads(among(&[0, 1]) == 1)
+        .sync_interval(Duration::from_millis(20))
+        .background_bytes_per_second(among(&[0, 0, 0, 8 << 20]))
+        .policy(policy);
     Db::open_with(place.store(), options, Arc::new(executor)).unwrap()
 }
 

@@ -70,7 +70,7 @@ fn several_readers_leave_the_store_unchanged() {
         names.map(|path| (path.clone(), std::fs::read(path).unwrap())).collect()
     };
     let before = files();
-    let read = || Options { read_only: true, ..Options::default() };
+    let read = || Options::default().read_only(true);
     let open = [(); 2].map(|()| Db::open(dir.path(), read()).unwrap());
     for db in &open {
         let rows = db.default_keyspace();
@@ -166,7 +166,7 @@ fn a_forked_child_writes_nothing_and_keeps_the_store_locked() {
             let all = [
                 refused(rows.put(b"key", b"child's", Durability::Sync).map(drop)),
                 refused(rows.delete(b"key", Durability::Buffered).map(drop)),
-                refused(db.keyspace("child's").map(drop)),
+                refused(db.create_keyspace("child's").map(drop)),
                 refused(db.drop_keyspace("other").map(drop)),
                 refused(db.sync()),
                 refused(db.flush()),

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use terrane::{Db, Durability, Keyspace, Options, WriteBatch};
 use terrane_tests::full;
 use terrane_tests::random::Random;
@@ -17,16 +18,14 @@ type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// Limits so small that flushes and merges never pause.
 fn options() -> Options {
-    Options {
-        memtable_bytes: 32 << 10,
-        wal_file_bytes: 64 << 10,
-        max_total_wal_bytes: 256 << 10,
-        cache_bytes: 64 << 10,
-        sync_interval_ms: 5,
-        allow_mmap_writes: true,
-        allow_mmap_reads: true,
-        ..Options::default()
-    }
+    Options::default()
+        .memtable_bytes(32 << 10)
+        .wal_file_bytes(64 << 10)
+        .max_total_wal_bytes(256 << 10)
+        .cache_bytes(64 << 10)
+        .sync_interval(Duration::from_millis(5))
+        .allow_mmap_writes(true)
+        .allow_mmap_reads(true)
 }
 
 fn key(writer: u64, name: &str, number: u64) -> Vec<u8> {

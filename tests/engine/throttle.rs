@@ -40,15 +40,13 @@ fn load(options: &Options, writes: u64) -> Vec<u64> {
 fn a_steady_load_never_stalls_and_no_write_does_much_work() {
     for policy in sized_policies(128 << 10, 32 << 10) {
         let name = policy.name();
-        let options = Options {
-            memtable_bytes: 64 << 10,
-            max_immutable_memtables: 2,
-            wal_file_bytes: 256 << 10,
-            max_total_wal_bytes: 1 << 20,
-            policy,
-            table: TableOptions { compression: Compression::None, ..TableOptions::default() },
-            ..Options::default()
-        };
+        let options = Options::default()
+            .memtable_bytes(64 << 10)
+            .max_immutable_memtables(2)
+            .wal_file_bytes(256 << 10)
+            .max_total_wal_bytes(1 << 20)
+            .policy(policy)
+            .table(TableOptions { compression: Compression::None, ..TableOptions::default() });
         // A merge starts by reading from each of its inputs: level 0 may have many, and a large table is
         // read further ahead.
         let bound = options.l0_stop_trigger as u64 * options.memtable_bytes + (512 << 10);

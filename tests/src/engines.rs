@@ -242,7 +242,7 @@ fn work(kind: Kind, vfs: MemoryVfs) {
 fn look(db: &Db) -> Result<()> {
     let snapshot = db.snapshot();
     for name in db.keyspaces() {
-        let keyspace = db.keyspace(&name)?;
+        let keyspace = db.create_keyspace(&name)?;
         let keys = keyspace.scan(..)?.take(ENTRIES_MAX).map(|row| row.map(|(key, _)| key));
         let keys = keys.collect::<Result<Vec<_>>>()?;
         for key in &keys {
@@ -255,7 +255,7 @@ fn look(db: &Db) -> Result<()> {
 
 /// Flushes and compacts.
 fn change(db: &Db) -> Result<()> {
-    db.keyspace("other")?.put(b"other", b"one", Durability::Buffered)?;
+    db.create_keyspace("other")?.put(b"other", b"one", Durability::Buffered)?;
     db.flush()?;
     db.default_keyspace().compact_range(..)?;
     db.wait_until_idle()

@@ -165,16 +165,14 @@ fn wrapped(kind: Kind, inner: &Arc<dyn Vfs>) -> FaultVfs {
 /// have several blocks and partitions.
 #[must_use]
 pub fn tiny() -> Options {
-    Options {
-        memtable_bytes: 11 << 8,
-        wal_file_bytes: 4 << 10,
-        max_total_wal_bytes: 12 << 10,
-        l0_stop_trigger: 6,
-        cache_bytes: 16 << 10,
-        table: TableOptions { block_bytes: 256, partition_bytes: 64, ..TableOptions::default() },
-        policy: small_policies()[0].clone(),
-        ..Options::default()
-    }
+    Options::default()
+        .memtable_bytes(11 << 8)
+        .wal_file_bytes(4 << 10)
+        .max_total_wal_bytes(12 << 10)
+        .l0_stop_trigger(6)
+        .cache_bytes(16 << 10)
+        .table(TableOptions { block_bytes: 256, partition_bytes: 64, ..TableOptions::default() })
+        .policy(small_policies()[0].clone())
 }
 
 /// Like [`tiny`], with the small policy that `choice` selects.
@@ -182,7 +180,7 @@ pub fn tiny() -> Options {
 pub fn tiny_with(choice: u64) -> Options {
     let policies = small_policies();
     let policy = policies[(choice % policies.len() as u64) as usize].clone();
-    Options { policy, ..tiny() }
+    tiny().policy(policy)
 }
 
 /// Like [`tiny`], with the small policy that `seed` selects and other options drawn at random: a table
@@ -200,13 +198,11 @@ pub fn drawn(seed: u64) -> Options {
     let (level_base_bytes, target_file_bytes) =
         (among(&[1 << 10, 2 << 10, 8 << 10]), among(&[1 << 10, 1500, 6 << 10]));
     let policies = sized_policies(level_base_bytes, target_file_bytes);
-    Options {
-        memtable_bytes: among(&[1 << 10, 2 << 10, 6 << 10]),
-        cache_bytes: among(&[0, 3 << 10, 16 << 10, 1 << 20]),
-        policy: policies[(seed % policies.len() as u64) as usize].clone(),
-        table,
-        ..tiny()
-    }
+    tiny()
+        .memtable_bytes(among(&[1 << 10, 2 << 10, 6 << 10]))
+        .cache_bytes(among(&[0, 3 << 10, 16 << 10, 1 << 20]))
+        .policy(policies[(seed % policies.len() as u64) as usize].clone())
+        .table(table)
 }
 
 /// A policy that proposes random plans forever: a tree under it never becomes idle.

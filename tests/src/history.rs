@@ -125,7 +125,7 @@ pub fn shown(db: &Db) -> Result<State> {
         if !names.iter().any(|n| n == name) {
             continue;
         }
-        let keyspace = db.keyspace(name)?;
+        let keyspace = db.create_keyspace(name)?;
         for row in keyspace.scan(..)? {
             let (key, value) = row?;
             let last = state[at].last_key_value();

@@ -14,7 +14,7 @@ pub type Operation = (usize, Vec<u8>, Option<Vec<u8>>);
 /// # Errors
 /// Those of making a keyspace.
 pub fn write_batch(db: &Db, operations: &[Operation]) -> Result<WriteBatch> {
-    let ids = [db.keyspace(KEYSPACES[0])?.id(), db.keyspace(KEYSPACES[1])?.id()];
+    let ids = [db.create_keyspace(KEYSPACES[0])?.id(), db.create_keyspace(KEYSPACES[1])?.id()];
     let mut batch = WriteBatch::new();
     for (keyspace, key, value) in operations {
         match value {

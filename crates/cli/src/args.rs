@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use std::ffi::{OsStr, OsString};
 use std::ops::Bound;
 use std::path::PathBuf;
-use terrane::Range;
+use terrane::KeyRange;
 use terrane::keyspace::DEFAULT_KEYSPACE;
 use terrane_policy::{PolicyOptions, presets};
 
@@ -53,7 +53,7 @@ pub struct Working<T: Args> {
 
 // Bounds of keys.
 #[derive(Args)]
-pub struct KeyRange {
+pub struct RangeArgs {
     /// Start at this key, inclusive
     #[arg(long, value_name = "KEY")]
     pub from: Option<OsString>,
@@ -68,9 +68,9 @@ pub struct KeyRange {
     pub prefix: Option<OsString>,
 }
 
-impl KeyRange {
+impl RangeArgs {
     /// The keys within all bounds, which are in hexadecimal digits if `hex`.
-    pub fn parse(&self, hex: bool) -> Result<Range, Failure> {
+    pub fn parse(&self, hex: bool) -> Result<KeyRange, Failure> {
         let given = |bound: &Option<OsString>| bound.as_ref().map(|b| bytes(b, hex)).transpose();
         let (from, to) = match &self.range {
             Some(range) => bounds(range, hex)?,
@@ -86,7 +86,8 @@ impl KeyRange {
             );
             return Err(Failure::new(Exit::Usage, sentence));
         }
-        let mut range = given(&self.prefix)?.map_or_else(Range::default, |p| Range::prefix(&p));
+        let mut range =
+            given(&self.prefix)?.map_or_else(KeyRange::default, |p| KeyRange::prefix(&p));
         if let Some(from) = from
             && !matches!(&range.from, Bound::Included(prefix) if *prefix >= from)
         {
@@ -177,17 +178,17 @@ fn decode(text: &[u8], hex: bool) -> Result<Vec<u8>, Failure> {
 mod tests {
     use super::*;
 
-    fn key_range(from: Option<&str>, to: Option<&str>, prefix: Option<&str>) -> KeyRange {
+    fn key_range(from: Option<&str>, to: Option<&str>, prefix: Option<&str>) -> RangeArgs {
         let given = |bound: Option<&str>| bound.map(OsString::from);
-        KeyRange { from: given(from), to: given(to), range: None, prefix: given(prefix) }
+        RangeArgs { from: given(from), to: given(to), range: None, prefix: given(prefix) }
     }
 
-    fn in_dots(range: &str) -> Result<Range, Failure> {
-        KeyRange { range: Some(range.into()), ..key_range(None, None, None) }.parse(false)
+    fn in_dots(range: &str) -> Result<KeyRange, Failure> {
+        RangeArgs { range: Some(range.into()), ..key_range(None, None, None) }.parse(false)
     }
 
-    fn range(from: &str, to: &str) -> Range {
-        Range { from: Bound::Included(from.into()), to: Bound::Excluded(to.into()) }
+    fn range(from: &str, to: &str) -> KeyRange {
+        KeyRange { from: Bound::Included(from.into()), to: Bound::Excluded(to.into()) }
     }
 
     #[test]
@@ -197,15 +198,15 @@ mod tests {
         assert_eq!(bounds(Some("a"), Some("d"), Some("b")), range("b", "c"));
         assert_eq!(bounds(Some("b5"), Some("b7"), Some("b")), range("b5", "b7"));
         assert_eq!(bounds(Some("d"), None, Some("b")), range("d", "c"));
-        assert_eq!(bounds(None, None, None), Range::default());
+        assert_eq!(bounds(None, None, None), KeyRange::default());
     }
 
     #[test]
     fn two_dots_separate_the_bounds_of_a_range() {
         assert_eq!(in_dots("a..b").unwrap(), range("a", "b"));
-        assert_eq!(in_dots("a..").unwrap(), Range { to: Bound::Unbounded, ..range("a", "") });
-        assert_eq!(in_dots("..b").unwrap(), Range { from: Bound::Unbounded, ..range("", "b") });
-        assert_eq!(in_dots("..").unwrap(), Range::default());
+        assert_eq!(in_dots("a..").unwrap(), KeyRange { to: Bound::Unbounded, ..range("a", "") });
+        assert_eq!(in_dots("..b").unwrap(), KeyRange { from: Bound::Unbounded, ..range("", "b") });
+        assert_eq!(in_dots("..").unwrap(), KeyRange::default());
         for malformed in ["a", "a.b", "a..b..c", "b..a"] {
             assert!(in_dots(malformed).is_err(), "{malformed}");
         }

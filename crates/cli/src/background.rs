@@ -30,20 +30,15 @@ impl Background {
     }
 
     /// These options with how background work is done.
-    pub fn of(&self, options: Options) -> Options {
-        let bytes = |mib: Option<u64>, default| mib.map_or(default, |mib| mib << 20);
-        Options {
-            workers: self.workers(),
-            background_bytes_per_second: bytes(
-                self.background_mib,
-                options.background_bytes_per_second,
-            ),
-            hard_pending_compaction_bytes: bytes(
-                self.debt_mib,
-                options.hard_pending_compaction_bytes,
-            ),
-            ..options
+    pub fn of(&self, mut options: Options) -> Options {
+        options.workers = self.workers();
+        if let Some(mib) = self.background_mib {
+            options.background_bytes_per_second = mib << 20;
         }
+        if let Some(mib) = self.debt_mib {
+            options.hard_pending_compaction_bytes = mib << 20;
+        }
+        options
     }
 }
 
@@ -107,11 +102,9 @@ mod tests {
 
     #[test]
     fn workers_are_listed_by_their_share_the_busiest_first() {
-        let background = BackgroundStats {
-            elapsed_micros: 2_000_000,
-            busy_micros: vec![500_000, 2_000_000, 0],
-            ..BackgroundStats::default()
-        };
+        let mut background = BackgroundStats::default();
+        background.elapsed_micros = 2_000_000;
+        background.busy_micros = vec![500_000, 2_000_000, 0];
         assert_eq!(busy(&background), "busy 100 %, 25 %, 0 % of 2.0 s");
         assert_eq!(mean_busy(&background), Some(2.5 / 6.0));
         assert_eq!(mean_busy(&BackgroundStats::default()), None);

@@ -38,7 +38,7 @@ pub struct MergeProgress {
 
 /// Runs a command that reads a keyspace, which must exist.
 pub fn read(at: &At, command: impl FnOnce(&Opened) -> Result<(), Failure>) -> Result<(), Failure> {
-    let options = Options { create: false, read_only: true, ..Options::default() };
+    let options = Options::default().create(false).read_only(true);
     run(existing_keyspace(at, options)?, command)
 }
 
@@ -65,7 +65,7 @@ fn existing_keyspace(at: &At, options: Options) -> Result<Opened, Failure> {
 
 /// A keyspace to read, or to change, which must exist.
 pub fn existing(at: &At, read_only: bool, background: &Background) -> Result<Opened, Failure> {
-    let options = Options { create: false, read_only, ..Options::default() };
+    let options = Options::default().create(false).read_only(read_only);
     existing_keyspace(at, background.of(options))
 }
 
@@ -77,7 +77,7 @@ pub fn create(
     background: &Background,
 ) -> Result<Opened, Failure> {
     let options = background.of(Options::default());
-    let opened = Opened::new(at, options, |db| Ok(db.keyspace(&at.keyspace)?))?;
+    let opened = Opened::new(at, options, |db| Ok(db.create_keyspace(&at.keyspace)?))?;
     if let Some(policy) = policy {
         choose(&opened.keyspace, policy)?;
     }
@@ -92,7 +92,7 @@ impl Opened {
     ) -> Result<Self, Failure> {
         let merge = Arc::new(MergeProgress::default());
         let listener = merge.clone().listener();
-        let db = open(&at.dir, Options { listener: Some(listener), ..options })?;
+        let db = open(&at.dir, options.listener(listener))?;
         let keyspace = keyspace(&db)?;
         Ok(Opened { at: at.clone(), db, keyspace, merge })
     }
@@ -117,12 +117,12 @@ impl MergeProgress {
 
 /// The store at `place`, to be read. It must exist.
 pub fn reading(place: &Path) -> Result<Db, Failure> {
-    open(place, Options { create: false, read_only: true, ..Options::default() })
+    open(place, Options::default().create(false).read_only(true))
 }
 
 /// The store at `place`, to be changed. It must exist.
 pub fn writing(place: &Path) -> Result<Db, Failure> {
-    open(place, Options { create: false, ..Options::default() })
+    open(place, Options::default().create(false))
 }
 
 /// The store at `place`, a directory or a single file.
@@ -168,10 +168,7 @@ pub fn present(place: &Path) -> Result<(), Failure> {
 
 /// A keyspace of `db`, which must exist.
 pub fn keyspace(db: &Db, at: &At) -> Result<Keyspace, Failure> {
-    if db.keyspaces().contains(&at.keyspace) {
-        return Ok(db.keyspace(&at.keyspace)?);
-    }
-    Err(no_keyspace(db, &at.dir, &at.keyspace))
+    db.open_keyspace(&at.keyspace)?.ok_or_else(|| no_keyspace(db, &at.dir, &at.keyspace))
 }
 
 /// The error for a keyspace that `db` does not have; it suggests those with similar names.

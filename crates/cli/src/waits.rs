@@ -25,11 +25,9 @@ mod tests {
     #[test]
     fn waits_are_listed_by_reason_longest_first() {
         let wait = |count, micros, micros_max| WaitStats { count, micros, micros_max };
-        let waits = WriteWaits {
-            group: wait(2, 1_500, 1_000),
-            sync: wait(1, 20_000, 20_000),
-            ..WriteWaits::default()
-        };
+        let mut waits = WriteWaits::default();
+        waits.group = wait(2, 1_500, 1_000);
+        waits.sync = wait(1, 20_000, 20_000);
         let words = "sync 1 (20.0 ms, longest 20.0 ms), group 2 (1.5 ms, longest 1.0 ms)";
         assert_eq!(summary(&waits).unwrap(), words);
         assert_eq!(summary(&WriteWaits::default()), None);

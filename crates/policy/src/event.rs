@@ -16,6 +16,7 @@ pub const MAX_PROGRESS: u64 = 32;
 /// Something that the engine or the simulator did.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Event {
     /// The store was opened and its WAL replayed.
     Recovered {

@@ -61,9 +61,11 @@ pub use validate::{validate, validate_flush, validate_plan, validate_reshape};
 // What a policy reads and proposes, so that a policy's author needs this crate only.
 #[doc(inline)]
 pub use terrane_types::{
-    Action, Compaction, Destination, EditError, FilterBits, Flatten, FlushPlan, Group, Histogram,
-    HistogramPoint, Kept, Level, LevelChange, MAX_LEVELS, Of, Order, Place, Placed, Plan,
-    PrefixBuilder, PrefixRule, PrefixSet, PrefixSplit, Prefixes, Quantity, Reason, Relation,
-    Reshape, Run, RunId, RunTables, Sequence, Shape, ShapeEdit, TableId, TableInfo, Tables, Term,
-    Totals, Unit, apply, change, key_range, reshape, sort_by, tables_of, with_followers,
+    Action, Compaction, Destination, EditError, FilterBits, FlushPlan, Group, Histogram,
+    HistogramPoint, Kept, Level, LevelChange, MAX_LEVELS, Of, Order, Placed, Plan, PrefixBuilder,
+    PrefixRule, PrefixSet, PrefixSplit, Prefixes, Quantity, Reason, Relation, Reshape, Run, RunId,
+    RunTables, Shape, ShapeEdit, TableId, TableInfo, Tables, Term, Totals, Unit, apply, change,
+    key_range, reshape, tables_of, with_followers,
 };
+#[doc(hidden)]
+pub use terrane_types::{Flatten, Place, Sequence, sort_by};

@@ -1,7 +1,7 @@
 //! Opens a store, writes, reads, scans and closes it: `cargo run --example basic`.
 
 use std::error::Error;
-use terrane::{Db, Durability, Options, Range};
+use terrane::{Db, Durability, KeyRange, Options};
 
 fn main() -> Result<(), Box<dyn Error>> {
     // Any directory that is empty or missing; here one that is removed at the end.
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (key, value) = row?;
         println!("{} {value:?}", String::from_utf8_lossy(&key));
     }
-    let last = ports.scan(Range::prefix("http"))?.next_back().transpose()?;
+    let last = ports.scan(KeyRange::prefix("http"))?.next_back().transpose()?;
     assert_eq!(last, Some((b"https".to_vec(), vec![1, 187])));
 
     // Without a copy of each row.

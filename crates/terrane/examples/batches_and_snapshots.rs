@@ -13,7 +13,7 @@ const EACH: u64 = 1000;
 fn main() -> Result<(), Box<dyn Error>> {
     let dir = tempfile::tempdir()?;
     let db = Db::open(dir.path().join("bank"), Options::default())?;
-    let (accounts, history) = (db.keyspace("accounts")?, db.keyspace("history")?);
+    let (accounts, history) = (db.create_keyspace("accounts")?, db.create_keyspace("history")?);
     for account in 0..ACCOUNTS {
         accounts.put(account.to_be_bytes(), EACH.to_be_bytes(), Durability::Buffered)?;
     }

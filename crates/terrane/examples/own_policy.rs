@@ -32,16 +32,14 @@ impl Policy for AllInOne {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let dir = tempfile::tempdir()?;
-    let options = Options {
-        memtable_bytes: 64 << 10,
-        custom_policy: Some(Arc::new(|_keyspace| Some(Box::new(AllInOne { runs: 4 })))),
-        listener: Some(Arc::new(|_, event: &Event| match event {
+    let options = Options::default()
+        .memtable_bytes(64 << 10)
+        .custom_policy(Arc::new(|_keyspace| Some(Box::new(AllInOne { runs: 4 }))))
+        .listener(Arc::new(|_, event: &Event| match event {
             Event::CompactionBegun { reason, .. } => println!("{reason}"),
             Event::PlanRefused { why, .. } => println!("refused: {why}"),
             _ => {}
-        })),
-        ..Options::default()
-    };
+        }));
     let db = Db::open(dir.path().join("store"), options)?;
     let rows = db.default_keyspace();
     for n in 0..20_000u32 {

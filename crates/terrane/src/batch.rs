@@ -29,7 +29,7 @@ const HEAD_BYTES: usize = 1 + 5 + 3 + 4;
 /// use terrane::{Db, Durability, Options, WriteBatch};
 ///
 /// let db = Db::open(path, Options::default())?;
-/// let (notes, index) = (db.default_keyspace(), db.keyspace("by-title")?);
+/// let (notes, index) = (db.default_keyspace(), db.create_keyspace("by-title")?);
 ///
 /// let mut batch = WriteBatch::new();
 /// batch.put(&notes, "17", "Rain since noon")?;

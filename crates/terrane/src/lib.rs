@@ -23,13 +23,20 @@
 //! # }
 //! ```
 //!
+//! Keys and values are bytes; keys have an order, and up to 65,535 bytes.
+//!
 //! * [`Db`] is an open store, [`Keyspace`] one of its ordered maps. [`Scan`] iterates over a
-//!   [`Range`] of keys; [`Cursor`] does so without copying, and seeks.
+//!   [`KeyRange`] from either end; [`Cursor`] does so without copying, and seeks.
 //! * [`WriteBatch`] changes several keys, in any keyspaces, at once; [`Snapshot`] reads the store as
 //!   it was at one moment.
-//! * [`Options`] bounds memory, files and waits. [`policy`] chooses how tables are merged.
+//! * [`Durability`] is chosen by each write: durable when it returns, or within a second.
+//! * [`Options`] bounds memory, files and waits. [`policy`] chooses how tables are merged, by keyspace and at any
+//!   time.
+//! * [`Error`] is matched by [`ErrorKind`].
 //! * [`Db::stats`], [`Event`] and [`trace`] show what the store does; [`Db::check`] verifies it.
-//! * [`storage`] and [`executor`] are for those who bring files or threads of their own.
+//! * [`Db::checkpoint`] copies a store in use; `repair` salvages a damaged one.
+//! * [`storage`] opens stores elsewhere: in one file, in memory, in files of your own. [`executor`] chooses the
+//!   threads of background work.
 
 mod admin;
 #[doc(hidden)]
@@ -65,6 +72,7 @@ pub use admin::{Check, CheckReport, Checkpoint, Stats, Waiter, inspect};
 pub use admin::{DoubtfulRange, DoubtfulRows, Moment, Salvaged, SalvagedFile, repair};
 pub use batch::WriteBatch;
 pub use db::{Db, Keyspace, Snapshot};
+#[doc(hidden)]
 pub use engine::Engine;
 #[doc(inline)]
 pub use entry::Seq;
@@ -89,7 +97,7 @@ pub use terrane_policy as policy;
 #[doc(inline)]
 pub use terrane_table::error;
 #[doc(inline)]
-pub use terrane_table::read::Range;
+pub use terrane_table::read::KeyRange;
 
 // What other crates of this repository look into.
 #[cfg(target_feature = "atomics")]

@@ -5,6 +5,7 @@ use crate::event::Listener;
 use crate::memtable::Memtable;
 use crate::table::TableOptions;
 use std::sync::Arc;
+use std::time::Duration;
 use terrane_policy::{BadOption, ParseError, Policy, PolicyOptions};
 
 /// Work that a write waits for before it returns.
@@ -15,7 +16,7 @@ pub enum Durability {
     Sync,
     /// The write is in the log file when the call returns: it survives the end of the process, and
     /// a power cut may take it together with everything after it. An executor syncs the log at least
-    /// every [`Options::sync_interval_ms`].
+    /// every [`Options::sync_interval`].
     #[default]
     Buffered,
 }
@@ -32,7 +33,7 @@ const LOG_BYTES_MIN: u64 = 72;
 /// The size of a store's first log file, in bytes, unless the options ask for smaller ones.
 const LOG_FIRST_BYTES: u64 = 512 << 10;
 
-/// Limits and resources of a store.  `Options::default()` suits a native program; [`Options::small`] a
+/// Limits and resources of a store. `Options::default()` suits a native program; [`Options::small`] a
 /// browser tab.
 ///
 /// ```
@@ -43,22 +44,21 @@ const LOG_FIRST_BYTES: u64 = 512 << 10;
 /// use terrane::policy::PolicyOptions;
 /// use terrane::{Db, Event, Options};
 ///
-/// let options = Options {
-///     memory_bytes: Some(256 << 20),
-///     policy: PolicyOptions::preset("lazy-leveled").unwrap().native(),
-///     listener: Some(Arc::new(|_, event: &Event| {
+/// let options = Options::default()
+///     .memory_bytes(256 << 20)
+///     .policy(PolicyOptions::preset("lazy-leveled").unwrap().native())
+///     .listener(Arc::new(|_, event: &Event| {
 ///         if let Event::Stalled { reason } = event {
 ///             eprintln!("writes wait: {reason}");
 ///         }
-///     })),
-///     ..Options::default()
-/// };
+///     }));
 /// let db = Db::open(path, options)?;
 /// assert_eq!(db.default_keyspace().policy()?.name(), "lazy-leveled");
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Options {
     /// Create the store if there is none.
     pub create: bool,
@@ -112,8 +112,8 @@ pub struct Options {
     /// at most 32,768. Off by default.
     #[cfg(not(target_arch = "wasm32"))]
     pub allow_mmap_reads: bool,
-    /// Longest wait of a buffered write for the executor's sync, in milliseconds.
-    pub sync_interval_ms: u32,
+    /// Longest wait of a buffered write for the executor's sync; at least a millisecond.
+    pub sync_interval: Duration,
     /// Options of new tables.
     pub table: TableOptions,
     /// The compaction policy of keyspaces that are created. By default [`PolicyOptions::native`], with
@@ -156,7 +156,7 @@ impl Default for Options {
             allow_mmap_writes: false,
             #[cfg(not(target_arch = "wasm32"))]
             allow_mmap_reads: false,
-            sync_interval_ms: 1000,
+            sync_interval: Duration::from_secs(1),
             table: TableOptions::default(),
             policy: PolicyOptions::default().native(),
             custom_policy: None,
@@ -167,6 +167,65 @@ impl Default for Options {
             listener: None,
         }
     }
+}
+
+/// Makes a method for each field, which sets it; a field in parentheses is an `Option`.
+macro_rules! setters {
+    ($($(#[$only:meta])* $field:ident: $type:ty,)* ($($optional:ident: $some:ty,)*)) => {
+        impl Options {
+            $(
+                #[doc = setters!(@doc $field)]
+                $(#[$only])*
+                #[must_use]
+                pub fn $field(mut self, $field: $type) -> Self {
+                    self.$field = $field;
+                    self
+                }
+            )*
+            $(
+                #[doc = setters!(@doc $optional)]
+                #[must_use]
+                pub fn $optional(mut self, $optional: $some) -> Self {
+                    self.$optional = Some($optional);
+                    self
+                }
+            )*
+        }
+    };
+    (@doc $field:ident) => {
+        concat!("Sets [`", stringify!($field), "`](field@Options::", stringify!($field), ").")
+    };
+}
+
+setters! {
+    create: bool,
+    error_if_exists: bool,
+    read_only: bool,
+    memtable_bytes: u64,
+    max_immutable_memtables: usize,
+    wal_file_bytes: u64,
+    max_total_wal_bytes: u64,
+    l0_stop_trigger: usize,
+    #[cfg(not(target_arch = "wasm32"))]
+    hard_pending_compaction_bytes: u64,
+    cache_bytes: u64,
+    max_open_files: usize,
+    #[cfg(not(target_arch = "wasm32"))]
+    allow_mmap_writes: bool,
+    #[cfg(not(target_arch = "wasm32"))]
+    allow_mmap_reads: bool,
+    sync_interval: Duration,
+    table: TableOptions,
+    policy: PolicyOptions,
+    #[cfg(not(target_arch = "wasm32"))]
+    workers: usize,
+    #[cfg(not(target_arch = "wasm32"))]
+    background_bytes_per_second: u64,
+    (
+        memory_bytes: u64,
+        custom_policy: CustomPolicy,
+        listener: Listener,
+    )
 }
 
 impl Options {

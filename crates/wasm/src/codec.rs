@@ -13,7 +13,7 @@
 use std::ops::Bound;
 use terrane::codec::Decoder;
 use terrane::vec_map::VecMap;
-use terrane::{Closed, Error, Keyspace, KeyspaceId, Range, Result, WriteBatch};
+use terrane::{Closed, Error, KeyRange, Keyspace, KeyspaceId, Result, WriteBatch};
 
 /// Stands for the length of a missing value.
 const MISSING: u32 = u32::MAX;
@@ -100,9 +100,9 @@ impl ByteList {
 }
 
 /// Decodes a range.
-pub(crate) fn range(bytes: &[u8]) -> Result<Range> {
+pub(crate) fn range(bytes: &[u8]) -> Result<KeyRange> {
     let mut strings = ByteStrings::new(bytes);
-    Ok(Range { from: strings.bound()?, to: strings.bound()? })
+    Ok(KeyRange { from: strings.bound()?, to: strings.bound()? })
 }
 
 /// Decodes a batch, and replaces the caller's numbers of keyspaces by the engine's ids.
@@ -125,9 +125,9 @@ mod tests {
     fn a_range_round_trips_and_one_truncated_anywhere_is_rejected() {
         let encoded = [&[1, 1, 0, 0, 0][..], b"a", &[2, 2, 0, 0, 0], b"bc"].concat();
         let expected =
-            Range { from: Bound::Included(b"a".to_vec()), to: Bound::Excluded(b"bc".to_vec()) };
+            KeyRange { from: Bound::Included(b"a".to_vec()), to: Bound::Excluded(b"bc".to_vec()) };
         assert_eq!(range(&encoded).unwrap(), expected);
-        assert_eq!(range(&[0, 0]).unwrap(), Range::default());
+        assert_eq!(range(&[0, 0]).unwrap(), KeyRange::default());
         for cut in 0..encoded.len() {
             assert!(range(&encoded[..cut]).is_err(), "cut at {cut}");
         }

@@ -69,20 +69,20 @@ impl Store {
         let memtable_bytes = memtable_bytes.map_or(defaults.memtable_bytes, u64::from);
         let cache_bytes = cache_bytes.map_or(defaults.cache_bytes, u64::from);
         // Half of the memory is for memtables, and at least two of them.
-        let memory_bytes = defaults.memory_bytes.max(Some(2 * cache_bytes.max(2 * memtable_bytes)));
+        let memory_bytes = 2 * cache_bytes.max(2 * memtable_bytes);
+        let memory_bytes =
+            defaults.memory_bytes.map_or(memory_bytes, |bytes| bytes.max(memory_bytes));
         let mut table = defaults.table;
         if let Some(thousandths) = filter_thousandths {
             table.filter_bits_per_key = FilterBits::from_thousandths(thousandths);
         }
-        let options = Options {
-            create,
-            error_if_exists,
-            memtable_bytes,
-            memory_bytes,
-            cache_bytes,
-            table,
-            ..defaults
-        };
+        let options = defaults
+            .create(create)
+            .error_if_exists(error_if_exists)
+            .memtable_bytes(memtable_bytes)
+            .memory_bytes(memory_bytes)
+            .cache_bytes(cache_bytes)
+            .table(table);
         to_js(open(handles, options, policy, keep_policy))
     }
 
@@ -212,21 +212,22 @@ impl Store {
         create: bool,
         options: Option<String>,
     ) -> Result<u32, JsValue> {
-        if !create && !self.db.keyspaces().iter().any(|other| other == name) {
-            let message = format!("the store has no keyspace \"{name}\"");
-            return Err(coded(NOT_FOUND, &message));
-        }
         let opened = (|| {
             let policy = options.as_deref().map(policy).transpose()?;
-            let keyspace = self.db.keyspace(name)?;
+            let found = match create {
+                true => Some(self.db.create_keyspace(name)?),
+                false => self.db.open_keyspace(name)?,
+            };
+            let Some(keyspace) = found else { return Ok(None) };
             if let Some(policy) = policy {
                 set_policy(&keyspace, &policy)?;
             }
             let id = keyspace.id().0;
             self.keyspaces.insert(number, keyspace);
-            Ok(id)
+            Ok(Some(id))
         })();
-        to_js(opened)
+        let missing = || coded(NOT_FOUND, &format!("the store has no keyspace \"{name}\""));
+        to_js(opened)?.ok_or_else(missing)
     }
 
     /// Opens the keyspace of this id under a number, if it still exists: its name may belong to
@@ -236,8 +237,8 @@ impl Store {
     /// A closed store.
     pub fn restore_keyspace(&mut self, number: u32, id: u32) -> Result<(), JsValue> {
         for name in self.db.keyspaces() {
-            let keyspace = to_js(self.db.keyspace(&name))?;
-            if keyspace.id().0 == id {
+            let found = to_js(self.db.open_keyspace(&name))?;
+            if let Some(keyspace) = found.filter(|keyspace| keyspace.id().0 == id) {
                 self.keyspaces.insert(number, keyspace);
             }
         }
@@ -251,8 +252,11 @@ impl Store {
     #[wasm_bindgen(unchecked_return_type = "string")]
     pub fn keyspaces(&self) -> Result<JsValue, JsValue> {
         let names = self.db.keyspaces();
-        let named = |name: String| Ok((self.db.keyspace(&name)?.id(), name));
-        json(names.into_iter().map(named).collect::<Result<Vec<_>>>())
+        let named = |name: String| match self.db.open_keyspace(&name) {
+            Ok(found) => found.map(|keyspace| Ok((keyspace.id(), name))),
+            Err(error) => Some(Err(error)),
+        };
+        json(names.into_iter().filter_map(named).collect::<Result<Vec<_>>>())
     }
 
     /// Drops a keyspace and all its entries; returns whether it existed.

@@ -108,7 +108,7 @@ pub fn import_file(
     target: Vec<FileSystemSyncAccessHandle>,
 ) -> Result<Steps, JsValue> {
     to_js((|| {
-        let options = Options { create: false, ..Options::small() };
+        let options = Options::small().create(false);
         let storage = Arc::new(volume(vec![source])?);
         let db = Db::open_storage(storage, options, Arc::new(SliceExecutor::default()))?;
         copy(&db, volume(target)?, None)

@@ -65,7 +65,7 @@ impl Golden {
     }
 
     fn open(&self, copy: &Path) -> Db {
-        let options = Options { create: false, ..Options::default() };
+        let options = Options::default().create(false);
         if self.is_volume() {
             Db::open_file(copy.join(VOLUME), options).unwrap()
         } else {
@@ -85,7 +85,7 @@ fn holds(db: &Db, content: &Content) {
     names.sort();
     assert!(names.iter().eq(content.keyspaces.keys()), "{names:?}");
     for (name, expected) in &content.keyspaces {
-        let keyspace = db.keyspace(name).unwrap();
+        let keyspace = db.create_keyspace(name).unwrap();
         for (key, value) in expected {
             assert_eq!(keyspace.get(key).unwrap().as_ref(), Some(value));
         }
@@ -113,7 +113,7 @@ fn every_golden_store_opens_reads_back_and_takes_writes() {
         assert_eq!(db.check().unwrap().damage, []);
         assert!(db.stats().unwrap().keyspaces.iter().all(|k| k.policy_problems.is_empty()));
         for (n, (name, entries)) in content.keyspaces.iter_mut().enumerate() {
-            let keyspace = db.keyspace(name).unwrap();
+            let keyspace = db.create_keyspace(name).unwrap();
             for key in entries.keys().step_by(5) {
                 keyspace.delete(key, Durability::Buffered).unwrap();
             }
@@ -130,7 +130,7 @@ fn every_golden_store_opens_reads_back_and_takes_writes() {
         holds(&db, &content);
         db.wait_until_idle().unwrap();
         db.keyspaces().iter().for_each(|name| {
-            db.keyspace(name).unwrap().compact_range(..).unwrap();
+            db.create_keyspace(name).unwrap().compact_range(..).unwrap();
         });
         holds(&db, &content);
         assert_eq!(db.check().unwrap().damage, []);
@@ -153,7 +153,7 @@ fn format_md_suffices_to_read_what_this_release_closes() {
         let mut content = golden.content.clone();
         let db = golden.open(copy.path());
         for (name, entries) in &mut content.keyspaces {
-            db.keyspace(name).unwrap().put(b"new", b"value", Durability::Buffered).unwrap();
+            db.create_keyspace(name).unwrap().put(b"new", b"value", Durability::Buffered).unwrap();
             entries.insert(b"new".to_vec(), b"value".to_vec());
         }
         let last = db.snapshot().sequence();

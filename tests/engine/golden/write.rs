@@ -31,12 +31,10 @@ fn options() -> Options {
     let (size_ratio, level_base_bytes, target_file_bytes) = (3, 2 << 10, 2 << 10);
     let leveled =
         Leveled { size_ratio, level_base_bytes, target_file_bytes, pick, ..Leveled::default() };
-    Options {
-        memtable_bytes: 8 << 10,
-        table: TableOptions { block_bytes: 512, partition_bytes: 64, ..TableOptions::default() },
-        policy: PolicyOptions::Leveled(leveled),
-        ..tiny()
-    }
+    tiny()
+        .memtable_bytes(8 << 10)
+        .table(TableOptions { block_bytes: 512, partition_bytes: 64, ..TableOptions::default() })
+        .policy(PolicyOptions::Leveled(leveled))
 }
 
 /// The policy of `other`: its compactions have several groups.
@@ -64,7 +62,7 @@ impl Writing {
         version: u64,
     ) {
         let rule = Rule { keyspace: "", first, end, step, version };
-        let ids = keyspaces.iter().map(|name| self.db.keyspace(name).unwrap().id());
+        let ids = keyspaces.iter().map(|name| self.db.create_keyspace(name).unwrap().id());
         let ids: Vec<_> = ids.collect();
         for entries in rule.entries().collect::<Vec<_>>().chunks(8) {
             let mut batch = WriteBatch::new();
@@ -93,7 +91,7 @@ fn write(
     let open_db =
         |storage| Db::open_storage(storage, options(), Arc::new(SliceExecutor::default())).unwrap();
     let db = open_db(open());
-    db.keyspace("other").unwrap().set_policy(&whole_levels()).unwrap();
+    db.create_keyspace("other").unwrap().set_policy(&whole_levels()).unwrap();
     let mut writing = Writing { db: db.clone(), rules: String::new() };
 
     writing.apply(&BOTH, 0, 340, 1, 1);
@@ -101,7 +99,7 @@ fn write(
     let snapshot = db.snapshot();
     writing.apply(&BOTH, 0, 200, 3, 2);
     writing.apply(&BOTH, 0, 340, 7, 0);
-    db.keyspace("other").unwrap().compact_range(..).unwrap();
+    db.create_keyspace("other").unwrap().compact_range(..).unwrap();
     for version in 3..9 {
         writing.apply(&["default"], version, 340, 5, version);
         db.wait_until_idle().unwrap();
@@ -138,7 +136,7 @@ fn write(
             let storage = open();
             writing.db = open_db(storage.clone());
             while storage.vacuum().unwrap() {}
-            writing.db.keyspace("other").unwrap().set_policy(&whole_levels()).unwrap();
+            writing.db.create_keyspace("other").unwrap().set_policy(&whole_levels()).unwrap();
         }
 
         writing.apply(&BOTH, 100, end, 1, 99);
@@ -150,7 +148,7 @@ fn write(
     }
 
     let mut image = Image::of(vfs);
-    let other = writing.db.keyspace("other").unwrap();
+    let other = writing.db.create_keyspace("other").unwrap();
     other.put(b"lost", &[b'x'; 100], Durability::Sync).unwrap();
     for (name, after) in Image::of(vfs).files {
         let torn = image.files.get_mut(&name).unwrap();

@@ -3,6 +3,7 @@
 use super::model::{Model, NUMBER, Operation};
 use crate::fixtures::{adversarial, small_policies, tiny};
 use crate::random::Random;
+use std::time::Duration;
 use terrane::Options;
 use terrane::table::{Compression, TableOptions};
 use terrane_policy::{FilterBits, PolicyOptions};
@@ -23,21 +24,21 @@ pub fn options(random: &mut Random) -> Options {
         filter_bits_per_key: FilterBits::from_thousandths(among(random, &[0, 2500, 10_000])),
         compression: among(random, &[Compression::None, Compression::Lz4]),
     };
-    Options {
-        memtable_bytes: among(random, &[512, 1 << 10, 2 << 10, 6 << 10]),
-        max_immutable_memtables: among(random, &[1, 2, 4]),
-        wal_file_bytes: among(random, &[1 << 10, 2 << 10, 4 << 10, 16 << 10]),
-        max_total_wal_bytes: among(random, &[3 << 10, 12 << 10, 40 << 10]),
-        // A policy that proposes anything empties level 0 from four runs on, and else may let writes wait for ever.
-        l0_stop_trigger: among(random, &[5, 6, 12]),
-        memory_bytes: among(random, &[None, None, Some(64 << 10)]),
-        cache_bytes: among(random, &[0, 3 << 10, 16 << 10, 1 << 20]),
-        max_open_files: among(random, &[1, 8, 1000]),
-        sync_interval_ms: among(random, &[1, 1, 5, 1000]),
-        policy: policy(random),
-        table,
-        ..tiny()
-    }
+    // A policy that proposes anything empties level 0 from four runs on, and else may let writes wait for ever.
+    let l0_stop_trigger = among(random, &[5, 6, 12]);
+    let mut options = tiny()
+        .memtable_bytes(among(random, &[512, 1 << 10, 2 << 10, 6 << 10]))
+        .max_immutable_memtables(among(random, &[1, 2, 4]))
+        .wal_file_bytes(among(random, &[1 << 10, 2 << 10, 4 << 10, 16 << 10]))
+        .max_total_wal_bytes(among(random, &[3 << 10, 12 << 10, 40 << 10]))
+        .l0_stop_trigger(l0_stop_trigger)
+        .cache_bytes(among(random, &[0, 3 << 10, 16 << 10, 1 << 20]))
+        .max_open_files(among(random, &[1, 8, 1000]))
+        .sync_interval(Duration::from_millis(among(random, &[1, 1, 5, 1000])))
+        .policy(policy(random))
+        .table(table);
+    options.memory_bytes = among(random, &[None, None, Some(64 << 10)]);
+    options
 }
 
 /// One of the small policies.

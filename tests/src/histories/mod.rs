@@ -212,7 +212,7 @@ fn is_of_a_vfs(error: &Error) -> bool {
 pub fn shown(db: &Db) -> Result<Shown> {
     let mut shown = Shown::new();
     for name in db.keyspaces() {
-        let rows = db.keyspace(&name)?.scan(..)?.collect::<Result<_>>()?;
+        let rows = db.create_keyspace(&name)?.scan(..)?.collect::<Result<_>>()?;
         shown.insert(name, rows);
     }
     Ok(shown)

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use terrane::storage::FileId;
 use terrane::storage::vfs::fault::Fault;
 use terrane::version::VersionSet;
-use terrane::{Db, Durability, Range, Result, WriteBatch};
+use terrane::{Db, Durability, KeyRange, Result, WriteBatch};
 
 /// Time within which files are removed in the background.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -61,7 +61,7 @@ impl Run {
             let mut batch = WriteBatch::new();
             for operation in &operations {
                 let name = living.iter().find(|(_, keyspace)| *keyspace == operation.keyspace);
-                let id = db.keyspace(&name.expect("a living keyspace").0)?.id();
+                let id = db.create_keyspace(&name.expect("a living keyspace").0)?.id();
                 match &operation.value {
                     Some(value) => batch.put(id, &operation.key, value)?,
                     None => batch.delete(id, &operation.key)?,
@@ -167,7 +167,8 @@ impl Run {
         for _ in 0..self.random.below(4) {
             let at = self.random.below(living.len() as u64) as usize;
             let (from, to) = (draw::key(&mut self.random), draw::key(&mut self.random));
-            let asked = db.keyspace(&living[at].0).and_then(|k| k.begin_compact_range(from..to));
+            let asked =
+                db.create_keyspace(&living[at].0).and_then(|k| k.begin_compact_range(from..to));
             waiters.extend(self.allow("asking for a range", asked)?);
         }
         // Each is started once its flush is done.
@@ -179,7 +180,8 @@ impl Run {
         }
         let at = self.random.below(living.len() as u64) as usize;
         self.note(format!("compact {}", living[at].0));
-        let compacted = db.keyspace(&living[at].0).and_then(|k| k.compact_range(Range::from(..)));
+        let compacted =
+            db.create_keyspace(&living[at].0).and_then(|k| k.compact_range(KeyRange::from(..)));
         self.allow("compacting a range", compacted)?;
         if self.random.one_in(2) {
             self.waiters.extend(waiters);
@@ -192,7 +194,7 @@ impl Run {
         if self.model.living().iter().any(|(living, _)| living == name) {
             return Ok(());
         }
-        let created = self.db().keyspace(name);
+        let created = self.db().create_keyspace(name);
         let acknowledged = self.allow("creating a keyspace", created)?.is_some();
         self.note(format!("create {name}, {acknowledged}"));
         self.model.created(name, acknowledged);
@@ -217,7 +219,7 @@ impl Run {
         let at = self.random.below(living.len() as u64) as usize;
         let policy = draw::any_policy(&mut self.random);
         self.note(format!("{} of {}", policy.name(), living[at].0));
-        let set = self.db().keyspace(&living[at].0).and_then(|k| k.set_policy(&policy));
+        let set = self.db().create_keyspace(&living[at].0).and_then(|k| k.set_policy(&policy));
         self.allow("setting a policy", set).map(drop)
     }
 
@@ -235,7 +237,7 @@ impl Run {
         let (db, mut found) = (self.db(), Shown::new());
         let there = db.keyspaces();
         for name in expected.keys().filter(|name| there.contains(name)) {
-            let rows = db.keyspace(name).and_then(|k| snapshot.scan(&k, ..)?.collect());
+            let rows = db.create_keyspace(name).and_then(|k| snapshot.scan(&k, ..)?.collect());
             let rows: Rows = rows.map_err(|e| format!("reading a snapshot: {e}"))?;
             found.insert(name.clone(), rows);
         }
@@ -332,7 +334,7 @@ impl Run {
         // A tree under a policy that proposes anything never becomes idle.
         let db = self.db();
         for (name, _) in self.model.living() {
-            let keyspace = db.keyspace(&name).map_err(|e| format!("a keyspace: {e}"))?;
+            let keyspace = db.create_keyspace(&name).map_err(|e| format!("a keyspace: {e}"))?;
             if keyspace.policy().map_err(|e| format!("a policy: {e}"))?.name() == "adversarial" {
                 let set = keyspace.set_policy(&draw::policy(&mut self.random));
                 if self.allow("setting a policy", set)?.is_none() {

@@ -18,18 +18,18 @@ pub fn open(settings: &Settings) -> Result<Box<dyn Engine>> {
 
 /// With logs and tables mapped into memory.
 pub fn open_mapped(settings: &Settings) -> Result<Box<dyn Engine>> {
-    let options = Options { allow_mmap_writes: true, allow_mmap_reads: true, ..Options::default() };
+    let options = Options::default().allow_mmap_writes(true).allow_mmap_reads(true);
     open_with(settings, options)
 }
 
 fn open_with(settings: &Settings, options: Options) -> Result<Box<dyn Engine>> {
-    let options = Options {
-        memtable_bytes: settings.memtable_bytes,
-        max_total_wal_bytes: 4 * settings.memtable_bytes,
-        cache_bytes: settings.cache_bytes,
-        workers: settings.workers.map_or(options.workers, |workers| workers as usize),
-        ..options
-    };
+    let mut options = options
+        .memtable_bytes(settings.memtable_bytes)
+        .max_total_wal_bytes(4 * settings.memtable_bytes)
+        .cache_bytes(settings.cache_bytes);
+    if let Some(workers) = settings.workers {
+        options.workers = workers as usize;
+    }
     let durability = match settings.durability {
         engine::Durability::Buffered => Durability::Buffered,
         engine::Durability::Durable => Durability::Sync,

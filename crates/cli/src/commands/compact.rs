@@ -1,6 +1,6 @@
 //! `compact`: merges a keyspace, or a range of it, into one run.
 
-use crate::args::{KeyRange, Working};
+use crate::args::{RangeArgs, Working};
 use crate::exit::Failure;
 use crate::message;
 use crate::meter::Meter;
@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
-use terrane::Range;
+use terrane::KeyRange;
 use terrane::Waiter;
 
 pub const EXAMPLES: &str = "\
@@ -30,7 +30,7 @@ const POLL: Duration = Duration::from_millis(20);
 #[derive(Args)]
 pub struct CompactArgs {
     #[command(flatten)]
-    pub range: KeyRange,
+    pub range: RangeArgs,
     /// Bounds are given as hexadecimal digits
     #[arg(long)]
     pub hex: bool,
@@ -68,7 +68,7 @@ pub fn compact(opened: &Opened, args: &CompactArgs) -> Result<(), Failure> {
     let bytes_after = bytes(opened, &range)?;
     let seconds = started.elapsed().as_secs_f64();
     let (before, after) = (HumanBytes(bytes_before), HumanBytes(bytes_after));
-    let part = if range == Range::default() { "" } else { " in the range" };
+    let part = if range == KeyRange::default() { "" } else { " in the range" };
     message::note(&format!("compacted {before}{part} into {after} in {seconds:.1} s"));
     if args.json {
         let mut out = Output::new();
@@ -79,8 +79,8 @@ pub fn compact(opened: &Opened, args: &CompactArgs) -> Result<(), Failure> {
 }
 
 /// Bytes of all tables, or about those of the keys in a range.
-fn bytes(opened: &Opened, range: &Range) -> Result<u64, Failure> {
-    Ok(match *range == Range::default() {
+fn bytes(opened: &Opened, range: &KeyRange) -> Result<u64, Failure> {
+    Ok(match *range == KeyRange::default() {
         true => opened.keyspace.shape()?.bytes(),
         false => opened.keyspace.approximate_size(range)?,
     })

@@ -1,6 +1,6 @@
 //! `count`: counts keys.
 
-use crate::args::{InKeyspace, KeyRange};
+use crate::args::{InKeyspace, RangeArgs};
 use crate::exit::Failure;
 use crate::output::Output;
 use crate::pump::{Order, pump};
@@ -23,7 +23,7 @@ const CHUNK_KEYS: u64 = 10_000;
 #[derive(Args)]
 pub struct CountArgs {
     #[command(flatten)]
-    pub range: KeyRange,
+    pub range: RangeArgs,
     /// Bounds are given as hexadecimal digits
     #[arg(long)]
     pub hex: bool,

@@ -1,6 +1,6 @@
 //! `delete`: deletes a key, or a range of keys in batches.
 
-use crate::args::{self, InKeyspace, KeyRange};
+use crate::args::{self, InKeyspace, RangeArgs};
 use crate::background::Background;
 use crate::exit::{Exit, Failure};
 use crate::message::{self, counted};
@@ -13,7 +13,7 @@ use clap::Args;
 use serde::Serialize;
 use std::ffi::OsString;
 use std::ops::Bound;
-use terrane::{Durability, Range, WriteBatch};
+use terrane::{Durability, KeyRange, WriteBatch};
 
 pub const USAGE: &str = "\
 terrane delete [OPTIONS] <DIR> <KEY>
@@ -41,7 +41,7 @@ pub struct DeleteArgs {
           conflicts_with_all = ["from", "to", "range", "prefix", "json"])]
     pub key: Option<OsString>,
     #[command(flatten)]
-    pub range: KeyRange,
+    pub range: RangeArgs,
     /// The key, or the bounds, are given as hexadecimal digits
     #[arg(long)]
     pub hex: bool,
@@ -53,7 +53,7 @@ pub struct DeleteArgs {
 impl DeleteArgs {
     /// The range to delete. An empty bound or prefix may be a variable that is not set: only `--range`
     /// takes every key.
-    fn within(&self) -> Result<Range, Failure> {
+    fn within(&self) -> Result<KeyRange, Failure> {
         let range = self.range.parse(self.hex)?;
         let from_first = match &range.from {
             Bound::Included(key) => key.is_empty(),

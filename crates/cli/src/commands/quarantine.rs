@@ -59,7 +59,9 @@ pub fn run(InStore { dir, args }: &InStore<QuarantineArgs>) -> Result<(), Failur
 fn print(db: &Db, json: bool) -> Result<u64, Failure> {
     let mut names = BTreeMap::new();
     for name in db.keyspaces() {
-        names.insert(db.keyspace(&name)?.id(), name);
+        if let Some(keyspace) = db.open_keyspace(&name)? {
+            names.insert(keyspace.id(), name);
+        }
     }
     let mut out = Output::new();
     let mut bytes = 0;

@@ -1,6 +1,6 @@
 //! `scan`: prints keys and values in order, as rows that `load` reads back.
 
-use crate::args::{InKeyspace, KeyRange};
+use crate::args::{InKeyspace, RangeArgs};
 use crate::exit::Failure;
 use crate::output::Output;
 use crate::pump::{Order, pump};
@@ -24,7 +24,7 @@ const CHUNK_TIME: Duration = Duration::from_millis(100);
 #[derive(Args)]
 pub struct ScanArgs {
     #[command(flatten)]
-    pub range: KeyRange,
+    pub range: RangeArgs,
     /// Bounds are given as hexadecimal digits
     #[arg(long)]
     pub hex: bool,

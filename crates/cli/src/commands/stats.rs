@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use std::path::Path;
 use terrane::stats::{KeyspaceStats, LevelStats, Space};
 use terrane::{Db, Seq, Stats};
-use terrane_policy::{Capacity, Fact, Of, Unit};
+use terrane_policy::{Fact, Of, Unit};
 
 /// Shown bytes of a key.
 const KEY_BYTES: usize = 16;
@@ -82,24 +82,11 @@ fn fields(of: &impl Serialize) -> Map<String, Value> {
 /// The sum of the levels of all keyspaces.
 fn totals(stats: &Stats) -> LevelStats {
     let levels = stats.keyspaces.iter().flat_map(|keyspace| &keyspace.levels);
-    levels.fold(NOTHING, |mut all, level| {
+    levels.fold(LevelStats::default(), |mut all, level| {
         add(&mut all, level);
         all
     })
 }
-
-const NOTHING: LevelStats = LevelStats {
-    runs: 0,
-    tables: 0,
-    bytes: 0,
-    entries: 0,
-    tombstones: 0,
-    capacity: Capacity { bytes: None, runs: None },
-    filter_bytes: 0,
-    filter_lookups: 0,
-    filter_positives: 0,
-    filter_false_positives: 0,
-};
 
 fn add(all: &mut LevelStats, level: &LevelStats) {
     all.runs += level.runs;
@@ -169,7 +156,7 @@ fn keyspace_lines(keyspace: &KeyspaceStats) -> Vec<String> {
             "filters"
         ),
     ];
-    let mut all = NOTHING;
+    let mut all = LevelStats::default();
     for (n, level) in keyspace.levels.iter().enumerate() {
         lines.push(row(&n.to_string(), level));
         add(&mut all, level);

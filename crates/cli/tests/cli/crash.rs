@@ -3,13 +3,14 @@
 
 use crate::place::{Place, names};
 use std::fs;
+use std::time::Duration;
 use terrane::{Db, Durability, Options};
 
 /// A store as a killed process leaves it, with three rows in its log. The second one is torn; nothing
 /// says that this row and the third were on the file system.
 fn torn_store() -> Place {
     let place = Place::new();
-    let options = Options { sync_interval_ms: u32::MAX, ..Options::default() };
+    let options = Options::default().sync_interval(Duration::MAX);
     let db = Db::open(place.path("running"), options).unwrap();
     for (key, value) in [("a", "first"), ("b", "the second"), ("c", "third")] {
         let durability = if key == "a" { Durability::Sync } else { Durability::Buffered };

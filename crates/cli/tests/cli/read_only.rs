@@ -101,7 +101,7 @@ fn stores_have_several_readers_but_none_beside_a_writer() {
     let place = Place::new();
     store(&place);
     let open = |read_only| {
-        let options = terrane::Options { read_only, ..terrane::Options::default() };
+        let options = terrane::Options::default().read_only(read_only);
         terrane::Db::open(place.path("db"), options).unwrap()
     };
     let reader = open(true);

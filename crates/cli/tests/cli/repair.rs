@@ -224,9 +224,9 @@ fn a_flipped_bit_costs_one_block_and_its_keys_are_named() {
 #[test]
 fn doubtful_rows_are_named_and_kept_apart_on_request() {
     let place = Place::new();
-    let options = terrane::Options { wal_file_bytes: 64 << 10, ..terrane::Options::default() };
+    let options = terrane::Options::default().wal_file_bytes(64 << 10);
     let db = terrane::Db::open(place.path("db"), options).unwrap();
-    let (keyspace, other) = (db.default_keyspace(), db.keyspace("other").unwrap());
+    let (keyspace, other) = (db.default_keyspace(), db.create_keyspace("other").unwrap());
     for n in 0..10 {
         keyspace.put(format!("{n:06}"), n.to_string(), terrane::Durability::Buffered).unwrap();
     }
@@ -371,9 +371,9 @@ fn what_opening_leaves_out_of_a_log_is_a_note() {
 #[test]
 fn records_of_a_recycled_log_survive_a_damaged_manifest() {
     let place = Place::new();
-    let options = || terrane::Options { wal_file_bytes: 1 << 20, ..terrane::Options::default() };
+    let options = || terrane::Options::default().wal_file_bytes(1 << 20);
     let db = terrane::Db::open(place.path("db"), options()).unwrap();
-    let keyspace = db.keyspace("default").unwrap();
+    let keyspace = db.create_keyspace("default").unwrap();
     for n in 0..ROWS {
         keyspace
             .put(format!("{n:06}").as_bytes(), &[b'v'; 1000], terrane::Durability::Buffered)

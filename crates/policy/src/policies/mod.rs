@@ -40,6 +40,12 @@ macro_rules! declare {
             $Policy($Policy),)+
         }
 
+        $($(#[$attribute])* impl From<$Policy> for PolicyOptions {
+            fn from(policy: $Policy) -> Self {
+                PolicyOptions::$Policy(policy)
+            }
+        })+
+
         impl PolicyOptions {
             /// Every policy with its defaults, in the order of the list.
             pub(crate) fn all() -> Vec<Self> {

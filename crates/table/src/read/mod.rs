@@ -15,7 +15,7 @@ pub use crate::cursor::Cursor;
 pub use crate::trace::{Origin, ReadCounters, ReadCounts, ReadTracer, Step, Trace, Verdict};
 pub use merge::MergeCursor;
 pub use mvcc_cursor::MvccCursor;
-pub use range::Range;
+pub use range::KeyRange;
 pub use resolve::{Resolver, sight};
 pub use source::Source;
 pub use terrane_types::resolve::{Fate, Sight};

@@ -7,7 +7,7 @@
 //! * Backward, they come oldest first: remember the last visible one until the key changes. The
 //!   merging cursor is then one key ahead of the pair returned.
 
-use super::{MergeCursor, Range, Sight, Source, sight};
+use super::{KeyRange, MergeCursor, Sight, Source, sight};
 use crate::cursor::Cursor;
 use crate::entry::{MAX_SEQ, Seq, Tag, same_key};
 use crate::error::Result;
@@ -30,7 +30,7 @@ enum State {
 /// A cursor over the pairs of a range that are visible at a sequence number.
 pub struct MvccCursor {
     merge: MergeCursor,
-    range: Range,
+    range: KeyRange,
     seq: Seq,
     state: State,
     /// The key returned last, whose older versions are skipped; or the key sought.
@@ -44,7 +44,7 @@ pub struct MvccCursor {
 impl MvccCursor {
     /// A cursor over `range` of the merged `sources`, at sequence number `seq`.
     #[must_use]
-    pub fn new(sources: Vec<Source>, range: Range, seq: Seq, tracer: ReadTracer) -> Self {
+    pub fn new(sources: Vec<Source>, range: KeyRange, seq: Seq, tracer: ReadTracer) -> Self {
         let merge = MergeCursor::new(sources);
         let (state, key, value) = (State::Start, Vec::new(), Vec::new());
         MvccCursor { merge, range, seq, state, key, value, tracer }

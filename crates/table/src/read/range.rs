@@ -9,29 +9,29 @@ use std::ops::{self, Bound, RangeBounds};
 /// past its end is empty.
 ///
 /// ```
-/// # use terrane_table::read::Range;
+/// # use terrane_table::read::KeyRange;
 /// # use std::ops::Bound;
-/// assert!(Range::from("a".."b").contains("apple"));
-/// assert!(!Range::from((Bound::Excluded("a"), Bound::Unbounded)).contains("a"));
-/// assert!(Range::prefix("app").contains("apple"));
-/// assert_eq!(Range::from(..), Range::default());
+/// assert!(KeyRange::from("a".."b").contains("apple"));
+/// assert!(!KeyRange::from((Bound::Excluded("a"), Bound::Unbounded)).contains("a"));
+/// assert!(KeyRange::prefix("app").contains("apple"));
+/// assert_eq!(KeyRange::from(..), KeyRange::default());
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Range {
+pub struct KeyRange {
     /// The lower bound.
     pub from: Bound<Vec<u8>>,
     /// The upper bound.
     pub to: Bound<Vec<u8>>,
 }
 
-impl Default for Range {
+impl Default for KeyRange {
     /// All keys.
     fn default() -> Self {
-        Range { from: Bound::Unbounded, to: Bound::Unbounded }
+        KeyRange { from: Bound::Unbounded, to: Bound::Unbounded }
     }
 }
 
-impl Range {
+impl KeyRange {
     /// All keys that start with `prefix`.
     #[must_use]
     pub fn prefix(prefix: impl AsRef<[u8]>) -> Self {
@@ -41,17 +41,20 @@ impl Range {
         while let Some(last) = end.pop() {
             if last < 0xff {
                 end.push(last + 1);
-                return Range { from: Bound::Included(prefix.to_vec()), to: Bound::Excluded(end) };
+                return KeyRange {
+                    from: Bound::Included(prefix.to_vec()),
+                    to: Bound::Excluded(end),
+                };
             }
         }
-        Range { from: Bound::Included(prefix.to_vec()), to: Bound::Unbounded }
+        KeyRange { from: Bound::Included(prefix.to_vec()), to: Bound::Unbounded }
     }
 
     /// The range with the bounds of any [`RangeBounds`].
     #[must_use]
     pub fn new<K: AsRef<[u8]>>(bounds: &impl RangeBounds<K>) -> Self {
         let owned = |bound: Bound<&K>| bound.map(|key| key.as_ref().to_vec());
-        Range { from: owned(bounds.start_bound()), to: owned(bounds.end_bound()) }
+        KeyRange { from: owned(bounds.start_bound()), to: owned(bounds.end_bound()) }
     }
 
     /// Whether a key is in the range.
@@ -95,7 +98,7 @@ impl Range {
     }
 }
 
-impl RangeBounds<[u8]> for Range {
+impl RangeBounds<[u8]> for KeyRange {
     fn start_bound(&self) -> Bound<&[u8]> {
         self.from.as_ref().map(Vec::as_slice)
     }
@@ -105,15 +108,15 @@ impl RangeBounds<[u8]> for Range {
     }
 }
 
-impl From<&Range> for Range {
-    fn from(range: &Range) -> Self {
+impl From<&KeyRange> for KeyRange {
+    fn from(range: &KeyRange) -> Self {
         range.clone()
     }
 }
 
-impl From<ops::RangeFull> for Range {
+impl From<ops::RangeFull> for KeyRange {
     fn from(_: ops::RangeFull) -> Self {
-        Range::default()
+        KeyRange::default()
     }
 }
 
@@ -121,9 +124,9 @@ impl From<ops::RangeFull> for Range {
 /// would leave `K` open for `..`.
 macro_rules! from_std {
     ($($range:ty),*) => {
-        $(impl<K: AsRef<[u8]>> From<$range> for Range {
+        $(impl<K: AsRef<[u8]>> From<$range> for KeyRange {
             fn from(range: $range) -> Self {
-                Range::new::<K>(&range)
+                KeyRange::new::<K>(&range)
             }
         })*
     };
@@ -158,12 +161,12 @@ mod tests {
     proptest! {
         #[test]
         fn a_prefix_covers_the_keys_that_begin_with_it(prefix in few_bytes(), key in few_bytes()) {
-            prop_assert_eq!(Range::prefix(&prefix).contains(&key), key.starts_with(&prefix));
+            prop_assert_eq!(KeyRange::prefix(&prefix).contains(&key), key.starts_with(&prefix));
         }
 
         #[test]
         fn a_range_holds_what_its_bounds_hold(from in bound(), to in bound(), key in few_bytes()) {
-            let range = Range::from((from.clone(), to.clone()));
+            let range = KeyRange::from((from.clone(), to.clone()));
             prop_assert_eq!(range.contains(&key), (from, to).contains(&key));
             prop_assert_eq!(range.contains(&key), RangeBounds::contains(&range, key.as_slice()));
         }
@@ -172,23 +175,26 @@ mod tests {
     #[test]
     fn every_range_of_rust_keeps_its_bounds() {
         let [a, b] = [b"a".to_vec(), b"b".to_vec()];
-        let made = |from, to| Range { from, to };
+        let made = |from, to| KeyRange { from, to };
         let from = || Bound::Included(a.clone());
-        assert_eq!(Range::from(..), made(Bound::Unbounded, Bound::Unbounded));
-        assert_eq!(Range::from("a".."b"), made(from(), Bound::Excluded(b.clone())));
-        assert_eq!(Range::from(b"a"..=b"b"), made(from(), Bound::Included(b.clone())));
-        assert_eq!(Range::from(a.clone()..), made(from(), Bound::Unbounded));
-        assert_eq!(Range::from(..b.as_slice()), made(Bound::Unbounded, Bound::Excluded(b.clone())));
-        assert_eq!(Range::from(..=&b), made(Bound::Unbounded, Bound::Included(b.clone())));
-        let range = Range::from("a".."b");
-        assert_eq!(Range::from(&range), range);
+        assert_eq!(KeyRange::from(..), made(Bound::Unbounded, Bound::Unbounded));
+        assert_eq!(KeyRange::from("a".."b"), made(from(), Bound::Excluded(b.clone())));
+        assert_eq!(KeyRange::from(b"a"..=b"b"), made(from(), Bound::Included(b.clone())));
+        assert_eq!(KeyRange::from(a.clone()..), made(from(), Bound::Unbounded));
+        assert_eq!(
+            KeyRange::from(..b.as_slice()),
+            made(Bound::Unbounded, Bound::Excluded(b.clone()))
+        );
+        assert_eq!(KeyRange::from(..=&b), made(Bound::Unbounded, Bound::Included(b.clone())));
+        let range = KeyRange::from("a".."b");
+        assert_eq!(KeyRange::from(&range), range);
         let after = (Bound::Excluded("a".to_owned()), Bound::Unbounded);
-        assert_eq!(Range::from(after), made(Bound::Excluded(a.clone()), Bound::Unbounded));
+        assert_eq!(KeyRange::from(after), made(Bound::Excluded(a.clone()), Bound::Unbounded));
     }
 
     #[test]
     fn a_prefix_ends_at_the_least_key_above_it() {
-        let end = |prefix: &[u8]| Range::prefix(prefix).to;
+        let end = |prefix: &[u8]| KeyRange::prefix(prefix).to;
         assert_eq!(end(b"ab"), Bound::Excluded(b"ac".to_vec()));
         assert_eq!(end(&[1, 0xfe]), Bound::Excluded(vec![1, 0xff]));
         assert_eq!(end(&[1, 0xff, 0xff]), Bound::Excluded(vec![2]));
@@ -199,7 +205,7 @@ mod tests {
     #[test]
     fn a_range_that_starts_at_or_behind_its_end_is_empty() {
         let [a, b] = [b"a", b"b"].map(|key| key.to_vec());
-        let is_empty = |from, to| Range { from, to }.is_empty();
+        let is_empty = |from, to| KeyRange { from, to }.is_empty();
         assert!(is_empty(Bound::Included(b.clone()), Bound::Included(a.clone())));
         assert!(is_empty(Bound::Included(a.clone()), Bound::Excluded(a.clone())));
         assert!(is_empty(Bound::Excluded(a.clone()), Bound::Included(a.clone())));
@@ -211,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_bound_covers_its_own_key_where_it_says_so() {
-        let at = |bound: fn(Vec<u8>) -> Bound<Vec<u8>>| Range {
+        let at = |bound: fn(Vec<u8>) -> Bound<Vec<u8>>| KeyRange {
             from: bound(b"k".to_vec()),
             to: bound(b"k".to_vec()),
         };

@@ -12,6 +12,7 @@ use terrane_types::{RunId, TableId};
 /// One step of a read.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(tag = "step", rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Step {
     /// A memtable is searched.
     Memtable {

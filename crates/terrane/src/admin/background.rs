@@ -7,6 +7,7 @@ use crate::sync::lock;
 
 /// The background work of a store that has threads for it. Counters start at zero when it is opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
 pub struct BackgroundStats {
     /// The time since the workers started, in microseconds; 0 if the executor has none.
     pub elapsed_micros: u64,
@@ -23,6 +24,7 @@ pub struct BackgroundStats {
 
 /// The jobs of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
 pub struct JobStats {
     /// Jobs that wait for a worker.
     pub queued: u64,

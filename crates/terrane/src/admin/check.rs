@@ -22,6 +22,7 @@ use std::sync::Arc;
 
 /// Findings of a check.
 #[derive(Clone, Debug, Default, serde::Serialize)]
+#[non_exhaustive]
 pub struct CheckReport {
     /// Tables read.
     pub tables: usize,

@@ -32,12 +32,20 @@ impl Engine {
         checked.map_err(crate::options::invalid_policy)
     }
 
-    /// The keyspace of this name, of 1 to [`MAX_KEYSPACE_NAME_BYTES`] bytes, created if there is none.
+    /// Returns the keyspace of this name, if there is one.
+    ///
+    /// # Errors
+    /// A closed store.
+    pub(crate) fn find_keyspace(&self, name: &str) -> Result<Option<KeyspaceId>> {
+        Ok(self.open_state()?.version_set.find(name))
+    }
+
+    /// Returns the keyspace of this name, of 1 to [`MAX_KEYSPACE_NAME_BYTES`] bytes, created if there is none.
     ///
     /// # Errors
     /// A name out of bounds, an I/O error, or a closed store.
     pub fn create_keyspace(&self, name: &str) -> Result<KeyspaceId> {
-        if let Some(id) = self.open_state()?.version_set.find(name) {
+        if let Some(id) = self.find_keyspace(name)? {
             return Ok(id);
         }
         if name.is_empty() || name.len() > MAX_KEYSPACE_NAME_BYTES {

@@ -267,7 +267,7 @@ impl Known {
         target: &Db,
         report: &mut Salvaged,
     ) -> Result<Keyspace> {
-        let keyspace = target.keyspace(name)?;
+        let keyspace = target.create_keyspace(name)?;
         let record = self.version_set.as_ref().and_then(|c| c.keyspaces.get(&KeyspaceId(id)));
         if let Some(record) = record {
             let policy = record.policy.parse().map_err(|e| format!("{e}"));

@@ -16,7 +16,8 @@ use terrane_policy::{Capacity, Fact, PolicyOptions, Shape};
 use terrane_table::read::ReadCounts;
 
 /// One level of a keyspace.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, Default, serde::Serialize)]
+#[non_exhaustive]
 pub struct LevelStats {
     /// Sorted runs.
     pub runs: usize,
@@ -42,6 +43,7 @@ pub struct LevelStats {
 
 /// One keyspace.
 #[derive(Clone, Debug, serde::Serialize)]
+#[non_exhaustive]
 pub struct KeyspaceStats {
     /// Its name.
     pub name: String,
@@ -63,6 +65,7 @@ pub struct KeyspaceStats {
 
 /// The store's statistics at one moment. Counters start at zero when the store is opened.
 #[derive(Clone, Debug, serde::Serialize)]
+#[non_exhaustive]
 pub struct Stats {
     /// The keyspaces.
     pub keyspaces: Vec<KeyspaceStats>,

@@ -8,7 +8,7 @@ use crate::keyspace::MAX_KEYSPACE_NAME_BYTES;
 use crate::storage::vfs::MemoryVfs;
 use crate::storage::{Directory, FileId};
 use crate::sync::lock;
-use crate::{Db, Durability, Error, ErrorKind, Keyspace, Options, Range, Result, wal};
+use crate::{Db, Durability, Error, ErrorKind, KeyRange, Keyspace, Options, Result, wal};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -53,14 +53,14 @@ fn a_check_reads_each_full_log_in_a_step_of_its_own() {
 fn names_of_keyspaces_have_a_length_within_bounds() {
     let db = store();
     assert!(matches!(
-        db.keyspace("").map_err(Error::into_kind),
+        db.create_keyspace("").map_err(Error::into_kind),
         Err(ErrorKind::InvalidArgument(_))
     ));
     let longest = "n".repeat(MAX_KEYSPACE_NAME_BYTES);
-    assert_eq!(db.keyspace(&longest).unwrap().name(), longest);
+    assert_eq!(db.create_keyspace(&longest).unwrap().name(), longest);
     let longer = "n".repeat(MAX_KEYSPACE_NAME_BYTES + 1);
     assert!(matches!(
-        db.keyspace(&longer).map_err(Error::into_kind),
+        db.create_keyspace(&longer).map_err(Error::into_kind),
         Err(ErrorKind::InvalidArgument(_))
     ));
     assert_eq!(db.keyspaces(), ["default".to_owned(), longest]);
@@ -70,14 +70,15 @@ fn names_of_keyspaces_have_a_length_within_bounds() {
 fn a_dropped_keyspace_takes_its_memory_and_its_requests_along() {
     let db = store();
     let engine = db.engine();
-    let (kept, dropped) = (db.keyspace("kept").unwrap(), db.keyspace("dropped").unwrap());
+    let (kept, dropped) =
+        (db.create_keyspace("kept").unwrap(), db.create_keyspace("dropped").unwrap());
     for keyspace in [&kept, &dropped] {
         fill(keyspace, 10);
     }
     let through = engine.seal_all().unwrap();
     for keyspace in [&kept, &dropped] {
         fill(keyspace, 5);
-        engine.request_range(keyspace.id(), Range::from(..), through).unwrap();
+        engine.request_range(keyspace.id(), KeyRange::from(..), through).unwrap();
     }
     assert!(db.drop_keyspace("dropped").unwrap());
     let (mut sealed, mut active) = (0, 0);

@@ -13,7 +13,7 @@ use crate::entry::Seq;
 use crate::error::{Closed, Result};
 use crate::keyspace::KeyspaceId;
 use std::sync::Arc;
-use terrane_table::read::Range;
+use terrane_table::read::KeyRange;
 
 /// A requested flush or compaction of a range. It keeps the store open; dropping it
 /// cancels what has not started, and a range stays as far as it is compacted.
@@ -21,7 +21,7 @@ pub struct Waiter {
     db: Db,
     until: Until,
     /// Range compacted after the flush, if any.
-    range: Option<(KeyspaceId, Range)>,
+    range: Option<(KeyspaceId, KeyRange)>,
 }
 
 /// Condition to wait for.
@@ -74,7 +74,7 @@ impl Waiter {
             }
             self.until = match (&self.until, self.range.take()) {
                 (Until::Flushed(through), Some((keyspace, range))) => {
-                    let whole = range == Range::from(..);
+                    let whole = range == KeyRange::from(..);
                     let number = engine.request_range(keyspace, range, *through)?;
                     Until::Compact(Request { engine: engine.clone(), keyspace, number, whole })
                 }
@@ -136,7 +136,7 @@ impl Keyspace {
     ///
     /// # Errors
     /// A closed store.
-    pub fn begin_compact_range(&self, range: impl Into<Range>) -> Result<Waiter> {
+    pub fn begin_compact_range(&self, range: impl Into<KeyRange>) -> Result<Waiter> {
         let range = range.into();
         if range.is_empty() {
             let engine = self.db.engine();
@@ -154,7 +154,7 @@ impl Keyspace {
     ///
     /// # Errors
     /// An I/O error or a full disk.
-    pub fn compact_range(&self, range: impl Into<Range>) -> Result<()> {
+    pub fn compact_range(&self, range: impl Into<KeyRange>) -> Result<()> {
         self.begin_compact_range(range)?.wait()
     }
 }

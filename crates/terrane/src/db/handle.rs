@@ -33,7 +33,7 @@ use std::sync::Arc;
 /// use terrane::{Db, Durability, Options, WriteBatch};
 ///
 /// let db = Db::open(&path, Options::default())?;
-/// let (notes, tags) = (db.default_keyspace(), db.keyspace("tags")?);
+/// let (notes, tags) = (db.default_keyspace(), db.create_keyspace("tags")?);
 /// notes.put("2026-01", "first", Durability::Buffered)?;
 ///
 /// // All of a batch is there, or none of it.
@@ -82,7 +82,13 @@ impl Db {
     /// background work. One process at a time.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Busy`] if another process holds it; what [`Engine::open`] says.
+    /// * [`crate::ErrorKind::Busy`] if another process holds it
+    /// * [`crate::ErrorKind::NoStore`] if there is none and `create` is off
+    /// * [`crate::ErrorKind::InvalidArgument`] if there is one and `error_if_exists` is on, or an option is out of
+    ///   bounds
+    /// * [`crate::ErrorKind::Corrupt`] for damage
+    /// * [`crate::ErrorKind::NewerFormat`] for a store of a later release
+    /// * an I/O error
     #[cfg(not(target_arch = "wasm32"))]
     pub fn open(path: impl AsRef<std::path::Path>, options: Options) -> Result<Db> {
         let executor = Arc::new(ThreadExecutor::new(options.workers));
@@ -110,7 +116,7 @@ impl Db {
     /// work. One process at a time.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Busy`] if another process holds it; what [`Engine::open`] says.
+    /// Those of [`Db::open`].
     #[cfg(not(target_arch = "wasm32"))]
     pub fn open_file(path: impl AsRef<std::path::Path>, options: Options) -> Result<Db> {
         let volume = hold_file(path.as_ref(), options.create, options.read_only)?;
@@ -137,7 +143,8 @@ impl Db {
     /// ```
     ///
     /// # Errors
-    /// What [`Engine::open`] says.
+    /// Those of [`Db::open`] but for [`crate::ErrorKind::Busy`];
+    /// [`crate::ErrorKind::InvalidArgument`] if `read_only` is on and `storage` is not read-only.
     pub fn open_storage(
         storage: Arc<dyn Storage>,
         options: Options,
@@ -164,7 +171,8 @@ impl Db {
         }
     }
 
-    /// The engine, for callers that drive it themselves.
+    /// The engine, for this repository's tests.
+    #[doc(hidden)]
     #[must_use]
     pub fn engine(&self) -> &Arc<Engine> {
         &self.inner.engine
@@ -176,13 +184,23 @@ impl Db {
         Keyspace { db: self.clone(), id: KeyspaceId(0), name: DEFAULT_KEYSPACE.into() }
     }
 
-    /// The keyspace of this name, created if there is none.
+    /// Returns the keyspace of this name, or creates it.
     ///
     /// # Errors
-    /// An I/O error, or a closed store.
-    pub fn keyspace(&self, name: &str) -> Result<Keyspace> {
+    /// [`crate::ErrorKind::InvalidArgument`] for a name that is empty or longer than 255 bytes, an I/O error, or a
+    /// closed store.
+    pub fn create_keyspace(&self, name: &str) -> Result<Keyspace> {
         let id = self.inner.engine.create_keyspace(name)?;
         Ok(Keyspace { db: self.clone(), id, name: name.into() })
+    }
+
+    /// Returns the keyspace of this name, or `None` if there is none.
+    ///
+    /// # Errors
+    /// A closed store.
+    pub fn open_keyspace(&self, name: &str) -> Result<Option<Keyspace>> {
+        let id = self.inner.engine.find_keyspace(name)?;
+        Ok(id.map(|id| Keyspace { db: self.clone(), id, name: name.into() }))
     }
 
     /// The names of the keyspaces.

@@ -9,7 +9,7 @@ use crate::options::Durability;
 use crate::read::{Cursor, Lookup, Scan};
 use std::sync::Arc;
 use terrane_policy::{PolicyOptions, Shape};
-use terrane_table::read::{Range, Trace};
+use terrane_table::read::{KeyRange, Trace};
 
 /// An ordered map of a store, with a name and a compaction policy of its own. All keyspaces of a
 /// store share its log and its memory; a [`WriteBatch`] spans any of them.
@@ -22,7 +22,7 @@ use terrane_table::read::{Range, Trace};
 /// # let path = dir.path().join("notes");
 /// # use terrane::{Db, Durability, Options};
 /// # let db = Db::open(path, Options::default())?;
-/// let readings = db.keyspace("readings")?;
+/// let readings = db.create_keyspace("readings")?;
 /// for (minute, degrees) in [(0u64, 21.5f64), (1, 21.25), (2, 21.0)] {
 ///     // Big-endian integers sort as numbers do.
 ///     readings.put(minute.to_be_bytes(), degrees.to_le_bytes(), Durability::Buffered)?;
@@ -98,7 +98,7 @@ impl Keyspace {
     /// # Errors
     /// A keyspace that was dropped; damage or an I/O error, since tables that the range cuts are
     /// read.
-    pub fn approximate_size(&self, range: impl Into<Range>) -> Result<u64> {
+    pub fn approximate_size(&self, range: impl Into<KeyRange>) -> Result<u64> {
         self.db.inner.engine.approximate_size(self.id, &range.into())
     }
 
@@ -159,7 +159,7 @@ impl Keyspace {
     ///
     /// # Errors
     /// A closed store.
-    pub fn scan(&self, range: impl Into<Range>) -> Result<Scan> {
+    pub fn scan(&self, range: impl Into<KeyRange>) -> Result<Scan> {
         self.cursor(range).map(Scan::new)
     }
 
@@ -168,7 +168,7 @@ impl Keyspace {
     ///
     /// # Errors
     /// A closed store.
-    pub fn cursor(&self, range: impl Into<Range>) -> Result<Cursor> {
+    pub fn cursor(&self, range: impl Into<KeyRange>) -> Result<Cursor> {
         self.db.inner.engine.cursor(self.id, range.into(), None)
     }
 
@@ -176,7 +176,7 @@ impl Keyspace {
     ///
     /// # Errors
     /// Damage, or an I/O error.
-    pub fn trace_seek(&self, range: impl Into<Range>, reverse: bool) -> Result<Trace> {
+    pub fn trace_seek(&self, range: impl Into<KeyRange>, reverse: bool) -> Result<Trace> {
         self.db.inner.engine.trace_seek(self.id, range.into(), reverse, None)
     }
 }

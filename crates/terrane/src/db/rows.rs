@@ -2,7 +2,7 @@
 
 use crate::db::{Keyspace, Snapshot};
 use crate::error::Result;
-use terrane_table::read::Range;
+use terrane_table::read::KeyRange;
 
 impl Keyspace {
     /// Returns `true` if the key has a value. Its filter answers for most keys that have none.
@@ -18,7 +18,7 @@ impl Keyspace {
     /// ```
     /// # fn main() -> terrane::Result<()> {
     /// # let dir = tempfile::tempdir().unwrap();
-    /// # use terrane::{Db, Durability, Options, Range};
+    /// # use terrane::{Db, Durability, Options, KeyRange};
     /// # let db = Db::open(dir.path().join("notes"), Options::default())?;
     /// let notes = db.default_keyspace();
     /// for key in ["2025-12", "2026-01", "2026-02"] {
@@ -26,7 +26,7 @@ impl Keyspace {
     /// }
     /// let (oldest, _) = notes.first(..)?.expect("there are three");
     /// assert_eq!(oldest, b"2025-12");
-    /// let (newest, _) = notes.last(Range::prefix("2026"))?.expect("there are two of 2026");
+    /// let (newest, _) = notes.last(KeyRange::prefix("2026"))?.expect("there are two of 2026");
     /// assert_eq!(newest, b"2026-02");
     /// assert!(notes.is_empty("2027"..)?);
     /// # Ok(())
@@ -35,7 +35,7 @@ impl Keyspace {
     ///
     /// # Errors
     /// Damage, an I/O error, or a keyspace that was dropped.
-    pub fn first(&self, range: impl Into<Range>) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+    pub fn first(&self, range: impl Into<KeyRange>) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
         self.scan(range)?.next().transpose()
     }
 
@@ -43,7 +43,7 @@ impl Keyspace {
     ///
     /// # Errors
     /// As for [`Keyspace::first`].
-    pub fn last(&self, range: impl Into<Range>) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+    pub fn last(&self, range: impl Into<KeyRange>) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
         self.scan(range)?.next_back().transpose()
     }
 
@@ -51,7 +51,7 @@ impl Keyspace {
     ///
     /// # Errors
     /// As for [`Keyspace::first`].
-    pub fn is_empty(&self, range: impl Into<Range>) -> Result<bool> {
+    pub fn is_empty(&self, range: impl Into<KeyRange>) -> Result<bool> {
         Ok(self.cursor(range)?.next()?.is_none())
     }
 }
@@ -72,7 +72,7 @@ impl Snapshot {
     pub fn first(
         &self,
         keyspace: &Keyspace,
-        range: impl Into<Range>,
+        range: impl Into<KeyRange>,
     ) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
         self.scan(keyspace, range)?.next().transpose()
     }
@@ -84,7 +84,7 @@ impl Snapshot {
     pub fn last(
         &self,
         keyspace: &Keyspace,
-        range: impl Into<Range>,
+        range: impl Into<KeyRange>,
     ) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
         self.scan(keyspace, range)?.next_back().transpose()
     }
@@ -93,7 +93,7 @@ impl Snapshot {
     ///
     /// # Errors
     /// As for [`Snapshot::first`].
-    pub fn is_empty(&self, keyspace: &Keyspace, range: impl Into<Range>) -> Result<bool> {
+    pub fn is_empty(&self, keyspace: &Keyspace, range: impl Into<KeyRange>) -> Result<bool> {
         Ok(self.cursor(keyspace, range)?.next()?.is_none())
     }
 }
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn a_dropped_keyspace_has_no_rows_to_ask_about() {
         let (db, _) = store();
-        let other = db.keyspace("other").unwrap();
+        let other = db.create_keyspace("other").unwrap();
         db.drop_keyspace("other").unwrap();
         let is_closed = |e: Error| matches!(e.into_kind(), ErrorKind::Closed(_));
         assert!(other.contains_key("key").is_err_and(is_closed));

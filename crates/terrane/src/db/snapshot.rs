@@ -4,7 +4,7 @@ use crate::db::{Db, Inner, Keyspace};
 use crate::entry::Seq;
 use crate::error::Result;
 use crate::read::{Cursor, Lookup, Scan};
-use terrane_table::read::{Range, Trace};
+use terrane_table::read::{KeyRange, Trace};
 
 /// A consistent picture of every keyspace. It keeps old versions from being dropped: drop it when
 /// done. A table of which an eighth or more was kept for snapshots alone is rewritten once these are
@@ -88,7 +88,7 @@ impl Snapshot {
     ///
     /// # Errors
     /// A keyspace that was dropped since.
-    pub fn scan(&self, keyspace: &Keyspace, range: impl Into<Range>) -> Result<Scan> {
+    pub fn scan(&self, keyspace: &Keyspace, range: impl Into<KeyRange>) -> Result<Scan> {
         self.cursor(keyspace, range).map(Scan::new)
     }
 
@@ -96,7 +96,7 @@ impl Snapshot {
     ///
     /// # Errors
     /// A keyspace that was dropped since.
-    pub fn cursor(&self, keyspace: &Keyspace, range: impl Into<Range>) -> Result<Cursor> {
+    pub fn cursor(&self, keyspace: &Keyspace, range: impl Into<KeyRange>) -> Result<Cursor> {
         self.db.engine().cursor(keyspace.id(), range.into(), Some(self.seq))
     }
 
@@ -107,7 +107,7 @@ impl Snapshot {
     pub fn trace_seek(
         &self,
         keyspace: &Keyspace,
-        range: impl Into<Range>,
+        range: impl Into<KeyRange>,
         reverse: bool,
     ) -> Result<Trace> {
         self.db.engine().trace_seek(keyspace.id(), range.into(), reverse, Some(self.seq))

@@ -44,7 +44,7 @@ use crate::storage::volume::VolumeOptions;
 use crate::storage::{Directory, File, Storage, StoreId, Volume};
 use crate::version::Change;
 use crate::{
-    Db, Durability, Durability::Buffered, Error, ErrorKind, Keyspace, Options, Range, Result,
+    Db, Durability, Durability::Buffered, Error, ErrorKind, KeyRange, Keyspace, Options, Result,
     WriteBatch,
 };
 use std::ops::Bound;
@@ -115,12 +115,12 @@ fn a_table_says_for_which_keyspace_it_was_written() {
     let vfs = faulty();
     let db = open(directory(&vfs), slices()).unwrap();
     let put = |db: &Db, name: &str, key: &[u8]| {
-        db.keyspace(name).unwrap().put(key, b"value", Buffered).unwrap();
+        db.create_keyspace(name).unwrap().put(key, b"value", Buffered).unwrap();
     };
     let all_say = |db: &Db, tables: usize| {
         let (mut found, names) = (0, db.keyspaces());
         for name in &names {
-            let keyspace = db.keyspace(name).unwrap();
+            let keyspace = db.create_keyspace(name).unwrap();
             let tree =
                 db.engine().keyspaces.load().get(&keyspace.id()).unwrap().super_version.load_full();
             for table in tree.tree.shape().tables().map(|(.., info)| info.id) {
@@ -139,7 +139,7 @@ fn a_table_says_for_which_keyspace_it_was_written() {
         db.flush().unwrap();
     }
     all_say(&db, 4);
-    db.keyspace("other").unwrap().compact_range(..).unwrap();
+    db.create_keyspace("other").unwrap().compact_range(..).unwrap();
     all_say(&db, 3);
     put(&db, "other", b"c");
     db.close().unwrap();
@@ -377,7 +377,7 @@ fn tables(vfs: &FaultVfs) -> usize {
 fn a_dropped_keyspace_leaves_no_table_of_an_open_flush() {
     let vfs = faulty();
     let db = open(directory(&vfs), slices()).unwrap();
-    let other = db.keyspace("other").unwrap();
+    let other = db.create_keyspace("other").unwrap();
     let pending = [b"a", b"b"].map(|key| {
         other.put(key, b"value", Buffered).unwrap();
         db.begin_flush().unwrap()
@@ -467,7 +467,7 @@ fn the_size_of_a_range_counts_tables_and_parts_at_its_bounds() {
     let keyspace = db.default_keyspace();
     let size = |from: Bound<u32>, to: Bound<u32>| {
         let [from, to] = [from, to].map(|bound| bound.map(|key| key.to_be_bytes().to_vec()));
-        keyspace.approximate_size(&Range { from, to }).unwrap()
+        keyspace.approximate_size(&KeyRange { from, to }).unwrap()
     };
     let (included, excluded, all_keys) = (Bound::Included, Bound::Excluded, Bound::Unbounded);
     let shape = keyspace.shape().unwrap();
@@ -502,7 +502,8 @@ fn a_stored_policy_that_is_not_known_keeps_no_store_closed() {
     let vfs = faulty();
     let db = open(directory(&vfs), slices()).unwrap();
     db.default_keyspace().put(b"key", b"value", Buffered).unwrap();
-    let (id, policy) = (db.keyspace("other").unwrap().id(), r#"{"policy":"tiered","depth":3}"#);
+    let (id, policy) =
+        (db.create_keyspace("other").unwrap().id(), r#"{"policy":"tiered","depth":3}"#);
     let engine = db.engine();
     let change = Change::SetPolicy { keyspace: id, policy: policy.to_owned() };
     drop(engine.commit_edit(&engine.lock_edits().unwrap(), vec![change], &[], &[]).unwrap());
@@ -517,7 +518,7 @@ fn a_stored_policy_that_is_not_known_keeps_no_store_closed() {
     });
     let options = Options { listener: Some(listener), ..Options::small() };
     let db = Db::open_storage(directory(&vfs), options, slices()).unwrap();
-    let (other, problem) = (db.keyspace("other").unwrap(), "unknown parameter `depth`");
+    let (other, problem) = (db.create_keyspace("other").unwrap(), "unknown parameter `depth`");
     let told = told.lock().unwrap();
     assert!(
         matches!(&told[..], [(keyspace, problems)] if *keyspace == id && problems[0].starts_with(problem))

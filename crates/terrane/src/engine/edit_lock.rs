@@ -112,7 +112,7 @@ mod tests {
         let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
         let db = Db::open_storage(storage, Options::small(), Arc::new(SliceExecutor::default()));
         let db = db.unwrap();
-        db.keyspace("before").unwrap();
+        db.create_keyspace("before").unwrap();
         let panicked = std::thread::scope(|scope| {
             let commit = scope.spawn(|| {
                 let _edits = db.engine().lock_edits().unwrap();
@@ -121,7 +121,7 @@ mod tests {
             commit.join().is_err()
         });
         assert!(panicked);
-        let refused = db.keyspace("after").err().unwrap();
+        let refused = db.create_keyspace("after").err().unwrap();
         assert!(matches!(refused.kind(), ErrorKind::JobPanicked(_)), "{refused}");
     }
 }

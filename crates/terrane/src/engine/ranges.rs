@@ -4,13 +4,13 @@ use crate::entry::Seq;
 use crate::error::{Error, Result};
 use crate::keyspace::KeyspaceId;
 use terrane_policy::TableId;
-use terrane_table::read::Range;
+use terrane_table::read::KeyRange;
 
 /// A requested compaction of a range.
 pub(crate) struct RangeRequest {
     pub number: u64,
     pub keyspace: KeyspaceId,
-    pub range: Range,
+    pub range: KeyRange,
     /// The last sequence number that is part of it.
     pub through: Seq,
     /// Tables of the bottom with smaller ids lose the entries that no reader needs.

@@ -60,6 +60,7 @@ pub struct WaitStats {
 
 /// The waits of writes, by their reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
 pub struct WriteWaits {
     /// The keyspace had `max_immutable_memtables` sealed memtables.
     pub memtables: WaitStats,

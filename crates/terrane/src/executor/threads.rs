@@ -378,7 +378,7 @@ impl Executor for ThreadExecutor {
     fn start(&self, engine: &Arc<Engine>) {
         let began = self.shared.began;
         engine.set_clock(move || micros_since(began));
-        let interval = Duration::from_millis(engine.options().sync_interval_ms.max(1).into());
+        let interval = engine.options().sync_interval.max(Duration::from_millis(1));
         let (shared, engine) = (self.shared.clone(), Arc::downgrade(engine));
         // Without the thread, buffered writes are synced when the log fills or the store closes.
         spawn("terrane-sync", move || sync_timer(&shared, &engine, interval));

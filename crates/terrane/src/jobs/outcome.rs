@@ -6,8 +6,7 @@ use crate::version::LiveTable;
 use std::sync::Arc;
 use terrane_policy::{FlushPlan, Group};
 
-/// Result of a job, which takes effect when the engine installs it.  It takes effect when the
-/// engine installs it.
+/// Result of a job, which takes effect when the engine installs it.
 pub(crate) enum Outcome {
     /// A sealed memtable is in these tables, in key order; in none if nothing was left to write.
     Flushed { keyspace: KeyspaceId, through: Seq, plan: FlushPlan, tables: Vec<Arc<LiveTable>> },

@@ -10,7 +10,7 @@ use crate::table::{ReadPattern, key_hash};
 use crate::version::{FilterCounters, SuperVersion};
 use std::sync::Arc;
 use terrane_table::read::{
-    MvccCursor, Range, ReadCounters, ReadTracer, Sight, Source, Trace, sight,
+    KeyRange, MvccCursor, ReadCounters, ReadTracer, Sight, Source, Trace, sight,
 };
 
 #[cfg(test)]
@@ -97,7 +97,7 @@ impl Engine {
     ///
     /// # Errors
     /// A keyspace that was dropped.
-    pub fn cursor(&self, keyspace: KeyspaceId, range: Range, at: Option<Seq>) -> Result<Cursor> {
+    pub fn cursor(&self, keyspace: KeyspaceId, range: KeyRange, at: Option<Seq>) -> Result<Cursor> {
         let keyspace = self.keyspace(keyspace)?;
         if keyspace.access_stats.scanned() {
             self.notify_due_policy();
@@ -116,7 +116,7 @@ impl Engine {
     pub fn trace_seek(
         &self,
         keyspace: KeyspaceId,
-        range: Range,
+        range: KeyRange,
         reverse: bool,
         at: Option<Seq>,
     ) -> Result<Trace> {
@@ -222,7 +222,7 @@ fn is_value(tag: Tag, seq: Seq) -> Result<bool> {
 /// A cursor over a super version, with a read tracer for each part.
 fn mvcc_cursor(
     super_version: &SuperVersion,
-    range: Range,
+    range: KeyRange,
     seq: Seq,
     tracer: impl Fn() -> ReadTracer,
 ) -> MvccCursor {

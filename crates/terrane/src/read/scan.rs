@@ -17,7 +17,7 @@ use terrane_table::read::MvccCursor;
 /// ```
 /// # fn main() -> terrane::Result<()> {
 /// # let dir = tempfile::tempdir().unwrap();
-/// use terrane::{Db, Durability, Options, Range};
+/// use terrane::{Db, Durability, Options, KeyRange};
 ///
 /// # let path = dir.path().join("notes");
 /// let db = Db::open(path, Options::default())?;
@@ -26,7 +26,7 @@ use terrane_table::read::MvccCursor;
 ///     notes.put(key, "text", Durability::Buffered)?;
 /// }
 ///
-/// for row in notes.scan(Range::prefix("2026"))? {
+/// for row in notes.scan(KeyRange::prefix("2026"))? {
 ///     let (key, value) = row?;
 ///     println!("{} has {} bytes", String::from_utf8_lossy(&key), value.len());
 /// }

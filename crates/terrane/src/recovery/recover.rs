@@ -33,7 +33,7 @@ use crate::wal::{LogWriter, Replay, ReplayedLog, write_again};
 use std::sync::Arc;
 use terrane_policy::PolicyOptions;
 
-/// Memtables rebuilt from the logs, by keyspace, oldest first.  The last is being filled.
+/// Memtables rebuilt from the logs, by keyspace, oldest first. The last is being filled.
 type Memtables = VecMap<KeyspaceId, Vec<Arc<Memtable>>>;
 
 /// A live log that was replayed.

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use terrane_policy::{
     Observed, PolicyOptions, Slice, Slicing, TableId, TableInfo, next_slice, validate,
 };
-use terrane_table::read::Range;
+use terrane_table::read::KeyRange;
 
 /// Tables, in size, that a slice should have.
 const SLICE_TABLES: u64 = 8;
@@ -36,7 +36,7 @@ const TABLE_MEMTABLES: u64 = 4;
 pub(crate) struct Seeking {
     number: u64,
     keyspace: KeyspaceId,
-    range: Range,
+    range: KeyRange,
     through: Seq,
     before: TableId,
     oldest_snapshot: Seq,
@@ -51,7 +51,7 @@ impl Engine {
     /// # Errors
     /// A keyspace that was dropped; damage or an I/O error, as tables are asked how their bytes
     /// spread.
-    pub fn approximate_size(&self, keyspace: KeyspaceId, range: &Range) -> Result<u64> {
+    pub fn approximate_size(&self, keyspace: KeyspaceId, range: &KeyRange) -> Result<u64> {
         let keyspaces = self.keyspaces.load();
         let keyspace = keyspaces.get(&keyspace).ok_or(Closed::Keyspace)?;
         let tree = keyspace.super_version.load().tree.clone();
@@ -59,7 +59,12 @@ impl Engine {
     }
 
     /// Requests a compact range, including writes through that sequence. Returns the number of the request.
-    pub(crate) fn request_range(&self, id: KeyspaceId, range: Range, through: Seq) -> Result<u64> {
+    pub(crate) fn request_range(
+        &self,
+        id: KeyspaceId,
+        range: KeyRange,
+        through: Seq,
+    ) -> Result<u64> {
         let mut state = self.open_state()?;
         state.failed = None;
         let record = state.version_set.keyspaces.get(&id).ok_or(Closed::Keyspace)?;

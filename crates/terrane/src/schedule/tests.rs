@@ -6,7 +6,7 @@ mod order;
 
 use super::planning::{PlanRequest, rename};
 use super::{Job, JobFilter};
-use crate::Range;
+use crate::KeyRange;
 use crate::engine::{Engine, RangeRequest, Stage};
 use crate::executor::Executor;
 use crate::jobs::Progress;
@@ -152,7 +152,7 @@ fn a_plan_is_dropped_if_its_tables_or_its_policy_are_replaced() {
 #[test]
 fn policies_of_keyspaces_are_asked_in_turns() {
     let (db, _) = open();
-    let ids: Vec<_> = ["a", "b", "c"].map(|name| db.keyspace(name).unwrap().id()).to_vec();
+    let ids: Vec<_> = ["a", "b", "c"].map(|name| db.create_keyspace(name).unwrap().id()).to_vec();
     let engine = db.engine();
     let mut asked = Vec::new();
     for _ in 0..6 {
@@ -243,7 +243,7 @@ fn only_policies_that_read_histograms_or_prefixes_get_them() {
 fn request_range(db: &Db) -> u64 {
     let (engine, id) = (db.engine(), db.default_keyspace().id());
     lock(&engine.state).planner.unplanned = [].into_iter().collect();
-    engine.request_range(id, Range::default(), u64::MAX).unwrap()
+    engine.request_range(id, KeyRange::default(), u64::MAX).unwrap()
 }
 
 fn stage_of(db: &Db, number: u64) -> &'static str {

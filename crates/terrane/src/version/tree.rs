@@ -20,7 +20,7 @@ use std::sync::{Arc, OnceLock};
 use terrane_policy::{
     Destination, Place, Placed, Policy, RunId, Sequence, Shape, TableId, TableInfo,
 };
-use terrane_table::read::{Range, ReadTracer};
+use terrane_table::read::{KeyRange, ReadTracer};
 
 /// A file that nothing holds.
 pub struct ObsoleteFile {
@@ -276,7 +276,7 @@ impl Tree {
     ///
     /// # Errors
     /// Damage or an I/O error.
-    pub fn approximate_size(&self, range: &Range) -> Result<u64> {
+    pub fn approximate_size(&self, range: &KeyRange) -> Result<u64> {
         let mut sum = 0;
         for (live, (_, run)) in self.runs.iter().zip(self.shape.runs()) {
             let tables = &live.tables;
@@ -385,7 +385,7 @@ mod tests {
         let (tree, opened) = of_three_runs(Arc::default());
         let between = |n: usize| vec![(n * 10) as u8 - 1, 5];
         for (from, to) in [(0, 9), (0, 4), (2, 5), (2, 9), (3, 3)] {
-            let range = Range {
+            let range = KeyRange {
                 from: if from == 0 { Bound::Unbounded } else { Bound::Included(between(from)) },
                 to: if to == 9 { Bound::Unbounded } else { Bound::Excluded(between(to)) },
             };

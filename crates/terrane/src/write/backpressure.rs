@@ -7,7 +7,7 @@ use crate::sync::atomic::Ordering;
 /// Bytes that writers have filled of those that they may fill before they stall.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backpressure {
-    /// Filled part.  It may be more than the room: background work is behind then.
+    /// Filled part. It may be more than the room: background work is behind then.
     pub filled: u64,
     /// The room, in bytes.
     pub room: u64,

@@ -209,15 +209,14 @@ impl<'a> Place<'a> {
         let args = self.args;
         let memtable_bytes = args.memtable_mib() << 20;
         let defaults = Options::default();
-        let options = Options {
-            create,
-            memtable_bytes,
-            max_total_wal_bytes: defaults.max_total_wal_bytes.max(4 * memtable_bytes),
-            memory_bytes: args.memory_mib.map(|mib| mib << 20),
-            cache_bytes: args.cache_mib << 20,
-            table: args.table(),
-            ..defaults
-        };
+        let logs = defaults.max_total_wal_bytes.max(4 * memtable_bytes);
+        let mut options = defaults
+            .create(create)
+            .memtable_bytes(memtable_bytes)
+            .max_total_wal_bytes(logs)
+            .cache_bytes(args.cache_mib << 20)
+            .table(args.table());
+        options.memory_bytes = args.memory_mib.map(|mib| mib << 20);
         let marker = self.dir.join(MARKER);
         if !create {
             if args.dir.is_none() {
@@ -234,7 +233,7 @@ impl<'a> Place<'a> {
             }
         }
         let compactions = Compactions::default();
-        let options = Options { listener: Some(compactions.listener()), ..options };
+        let options = options.listener(compactions.listener());
         let db = Db::open(&self.dir, args.background.of(options))?;
         if create {
             let failed = |e| Failure::io(&format!("create {}", marker.display()), &e);

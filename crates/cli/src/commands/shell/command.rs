@@ -115,7 +115,7 @@ fn use_keyspace(opened: &mut Opened, name: String, create: bool) -> Result<(), F
     let mut at = opened.at.clone();
     at.keyspace = name;
     opened.keyspace = match create {
-        true => opened.db.keyspace(&at.keyspace)?,
+        true => opened.db.create_keyspace(&at.keyspace)?,
         false => store::keyspace(&opened.db, &at)?,
     };
     opened.at = at;

@@ -8,7 +8,7 @@ use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
 use rustyline::validate::Validator;
 use rustyline::{Context, Helper};
-use terrane::{Db, Keyspace, Range};
+use terrane::{Db, KeyRange, Keyspace};
 use terrane_policy::presets;
 
 /// The most keys that are suggested.
@@ -77,7 +77,7 @@ impl Completion {
     /// Keys that start with `prefix` and need no quotes.
     fn keys(&self, prefix: &str) -> Vec<String> {
         let mut keys = Vec::new();
-        let Ok(mut cursor) = self.keyspace.cursor(Range::prefix(prefix)) else {
+        let Ok(mut cursor) = self.keyspace.cursor(KeyRange::prefix(prefix)) else {
             return keys;
         };
         // A failure is reported by the command that meets it.
@@ -130,7 +130,7 @@ mod tests {
         for key in ["user:1", "user:2", "user 3", "video:1"] {
             opened.keyspace.put(key.as_bytes(), b"", Durability::Buffered).unwrap();
         }
-        opened.db.keyspace("other").unwrap();
+        opened.db.create_keyspace("other").unwrap();
         let completion = Completion::new(&opened);
         for (line, start, expected) in [
             ("co", 0, vec!["compact", "count"]),

@@ -52,7 +52,7 @@ proptest! {
     ) {
         let tables = [0; 3].map(|_| Arc::new(Memtable::default()));
         let mut live = BTreeMap::new();
-        let range = Range { from, to };
+        let range = KeyRange { from, to };
         for (at, (key, put, table)) in (1u64..).zip(versions) {
             let kind = if put { Kind::Put } else { Kind::Delete };
             let value = if put { at.to_string().into_bytes() } else { Vec::new() };
@@ -106,7 +106,7 @@ proptest! {
 }
 
 /// A cursor over `range` of keys 0 to 5, of which each memtable holds every other; all trace.
-fn traced(range: Range) -> MvccCursor {
+fn traced(range: KeyRange) -> MvccCursor {
     let tables = [0; 2].map(|_| Arc::new(Memtable::default()));
     for key in 0u8..6 {
         tables[usize::from(key % 2)].insert(&[key], Tag::new(1, Kind::Put), &[key; 3]).unwrap();
@@ -118,7 +118,7 @@ fn traced(range: Range) -> MvccCursor {
 #[test]
 fn a_narrowed_scan_returns_what_it_has_not_returned() {
     let key = |found: Option<(&[u8], &[u8])>| found.map(|(key, _)| key[0]);
-    let mut cursor = traced(Range::from(..));
+    let mut cursor = traced(KeyRange::from(..));
     cursor.narrow();
     assert_eq!(key(cursor.next().unwrap()), Some(0));
     assert_eq!(key(cursor.next().unwrap()), Some(1));
@@ -135,7 +135,7 @@ fn a_narrowed_scan_returns_what_it_has_not_returned() {
 #[test]
 fn a_scan_traces_seeks_and_rows_and_the_place_of_each_source() {
     use crate::trace::Step;
-    let mut cursor = traced(Range::from([2u8]..));
+    let mut cursor = traced(KeyRange::from([2u8]..));
     cursor.next().unwrap();
     cursor.next().unwrap();
     cursor.seek(&[9]);

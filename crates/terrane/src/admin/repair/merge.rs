@@ -165,7 +165,7 @@ impl Merge<'_> {
         let apart = self.apart.filter(|_| doubtful);
         let keyspace = match (apart, &rows.keyspace_apart) {
             (Some(_), Some(apart)) => apart,
-            (Some(name), None) => rows.keyspace_apart.insert(self.target.keyspace(name)?),
+            (Some(name), None) => rows.keyspace_apart.insert(self.target.create_keyspace(name)?),
             (None, _) => &self.keyspace,
         };
         if let Err(e) = rows.batch.put(keyspace.id(), key, value) {

@@ -153,7 +153,7 @@ fn contents(vfs: &MemoryVfs) -> BTreeMap<String, Vec<u8>> {
 type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
 
 fn rows(db: &Db, keyspace: &str) -> Rows {
-    db.keyspace(keyspace).unwrap().scan(..).unwrap().collect::<Result<_>>().unwrap()
+    db.create_keyspace(keyspace).unwrap().scan(..).unwrap().collect::<Result<_>>().unwrap()
 }
 
 /// All rows, by keyspace.
@@ -162,7 +162,7 @@ fn all_rows(db: &Db) -> BTreeMap<String, Rows> {
 }
 
 fn put(db: &Db, keyspace: &str, key: &str, value: &str) -> Seq {
-    db.keyspace(keyspace).unwrap().put(key, value, Durability::Buffered).unwrap()
+    db.create_keyspace(keyspace).unwrap().put(key, value, Durability::Buffered).unwrap()
 }
 
 /// The value of a key in the default keyspace.

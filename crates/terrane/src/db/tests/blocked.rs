@@ -48,7 +48,7 @@ fn writes_go_on_while_an_edit_is_committed() {
     let (gate, db) = store(small());
     gate.close("sync MANIFEST");
     thread::scope(|threads| {
-        let other = threads.spawn(|| db.keyspace("other"));
+        let other = threads.spawn(|| db.create_keyspace("other"));
         gate.meanwhile(|| {
             two_writers(&db);
             // A memtable is sealed; its flush waits.
@@ -67,7 +67,7 @@ fn a_full_log_is_followed_while_an_edit_is_committed() {
     db.wait_until_idle().unwrap();
     gate.close("sync MANIFEST");
     thread::scope(|threads| {
-        let other = threads.spawn(|| db.keyspace("other"));
+        let other = threads.spawn(|| db.create_keyspace("other"));
         gate.meanwhile(|| fill(&db, 200, 2));
         other.join().unwrap().unwrap();
     });
@@ -75,7 +75,7 @@ fn a_full_log_is_followed_while_an_edit_is_committed() {
 
 #[test]
 fn buffered_writes_go_on_while_the_timer_syncs_the_log() {
-    let (gate, db) = store(Options { sync_interval_ms: 1, ..small() });
+    let (gate, db) = store(Options { sync_interval: Duration::from_millis(1), ..small() });
     gate.close("sync 0");
     let keyspace = db.default_keyspace();
     put(&keyspace, b"before", Durability::Buffered);
@@ -95,7 +95,7 @@ fn writes_edits_and_merges_go_on_while_a_file_is_removed() {
         let compaction = threads.spawn(|| db.default_keyspace().compact_range(..));
         gate.meanwhile(|| {
             two_writers(&db);
-            db.keyspace("other").unwrap();
+            db.create_keyspace("other").unwrap();
             db.flush().unwrap();
             compaction.join().unwrap().unwrap();
         });
@@ -105,7 +105,7 @@ fn writes_edits_and_merges_go_on_while_a_file_is_removed() {
 #[test]
 fn no_jobs_are_searched_for_at_each_write_while_one_runs() {
     // The timer syncs nothing, so that the flush is what is held.
-    let (gate, db) = store(Options { sync_interval_ms: u32::MAX, ..small() });
+    let (gate, db) = store(Options { sync_interval: Duration::MAX, ..small() });
     let keyspace = db.default_keyspace();
     put(&keyspace, b"first", Durability::Buffered);
     gate.close("sync 0");
@@ -152,7 +152,7 @@ fn writes_and_flushes_go_on_while_a_planner_is_asked() {
         // Several memtables are sealed and flushed.
         fill(&db, 2000, 1);
         db.flush().unwrap();
-        db.keyspace("other").unwrap();
+        db.create_keyspace("other").unwrap();
     });
     db.wait_until_idle().unwrap();
 }
@@ -179,7 +179,7 @@ fn a_store_is_closed_when_the_job_under_way_has_stopped() {
 
 #[test]
 fn the_timer_leaves_buffered_writes_alone_until_its_interval() {
-    let (gate, db) = store(Options { sync_interval_ms: u32::MAX, ..small() });
+    let (gate, db) = store(Options { sync_interval: Duration::MAX, ..small() });
     gate.close("sync 0");
     put(&db.default_keyspace(), b"key", Durability::Buffered);
     thread::sleep(Duration::from_millis(50));

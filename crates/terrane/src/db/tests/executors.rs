@@ -18,7 +18,7 @@ fn executors() -> Executors {
 /// A store with a memtable to be flushed, which nobody was woken for.
 fn with_work(vfs: &FaultVfs, executor: &Arc<dyn Executor>) -> Db {
     // The timer syncs nothing meanwhile.
-    let options = Options { sync_interval_ms: u32::MAX, ..Options::small() };
+    let options = Options { sync_interval: Duration::MAX, ..Options::small() };
     let db = Db::open_storage(directory(vfs), options, executor.clone()).unwrap();
     fill(&db, 10, 1);
     db.wait_until_idle().unwrap();
@@ -136,7 +136,7 @@ fn slices_of_removals(files: u8) -> usize {
     let vfs = faulty();
     let options = Options { l0_stop_trigger: 64, ..Options::small() };
     let db = Db::open_storage(directory(&vfs), options, slices()).unwrap();
-    let other = db.keyspace("other").unwrap();
+    let other = db.create_keyspace("other").unwrap();
     for n in 0..files {
         other.put([n], "value", Buffered).unwrap();
         db.engine().seal_all().unwrap();

@@ -10,6 +10,7 @@ use crate::sync::lock;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::{Db, Options, executor::ThreadExecutor};
 use std::sync::Arc;
+use std::time::Duration;
 use terrane_policy::{Action, Compaction, Destination, Group, Observed, RunId};
 
 /// The table files of a store.
@@ -73,7 +74,7 @@ fn a_removal_that_failed_is_tried_again() {
 #[cfg(not(target_arch = "wasm32"))]
 fn a_file_is_removed_after_its_last_reader_without_a_call() {
     let vfs = faulty();
-    let options = Options { sync_interval_ms: 1, ..Options::small() };
+    let options = Options { sync_interval: Duration::from_millis(1), ..Options::small() };
     let executor = Arc::new(ThreadExecutor::new(1));
     let db = Db::open_storage(directory(&vfs), options, executor).unwrap();
     for seed in 1..3 {

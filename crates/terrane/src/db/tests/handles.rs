@@ -33,7 +33,7 @@ fn the_listener_that_was_set_last_hears_of_events_and_no_other() {
 fn a_keyspace_has_its_name_and_reads_keys_in_the_given_order() {
     let db = open(directory(&faulty()), slices()).unwrap();
     assert_eq!((db.default_keyspace().name(), db.keyspaces()), ("default", vec!["default".into()]));
-    let other = db.keyspace("other").unwrap();
+    let other = db.create_keyspace("other").unwrap();
     assert_eq!(other.name(), "other");
     for key in ["a", "b", "c"] {
         other.put(key, key.repeat(3), Buffered).unwrap();

@@ -188,7 +188,7 @@ fn a_spare_log_is_made_once() {
 fn a_log_stays_while_its_last_record_is_in_no_table() {
     let vfs = faulty();
     let db = of_logs(directory(&vfs), 16 << 10);
-    let other = db.keyspace("other").unwrap();
+    let other = db.create_keyspace("other").unwrap();
     fill(&db, 10, 1);
     other.put(b"last of its log", b"value", Buffered).unwrap();
     db.default_keyspace().put(b"next", &[1; 15 << 10], Buffered).unwrap();
@@ -200,7 +200,7 @@ fn a_log_stays_while_its_last_record_is_in_no_table() {
     assert_eq!(lock(&db.engine().state).logs.sealed.len(), 1);
     std::mem::forget(db);
     let db = of_logs(directory(&vfs), 16 << 10);
-    let other = db.keyspace("other").unwrap();
+    let other = db.create_keyspace("other").unwrap();
     assert_eq!(other.get(b"last of its log").unwrap().unwrap(), b"value");
     assert_eq!(entries(&db).len(), 11);
 }
@@ -215,7 +215,7 @@ fn the_keyspace_with_the_oldest_record_is_sealed_for_log_space() {
         ..Options::small()
     };
     let db = Db::open_storage(directory(&vfs), options, slices()).unwrap();
-    let other = db.keyspace("other").unwrap();
+    let other = db.create_keyspace("other").unwrap();
     other.put(b"oldest", b"value", Buffered).unwrap();
     let sealed = |db: &Db| lock(&db.engine().state).flushes.keyspaces();
     let mut seen = Vec::new();
@@ -236,7 +236,7 @@ fn the_keyspace_with_the_oldest_record_is_sealed_for_log_space() {
 fn a_batch_of_alternating_keyspaces_writes_each_to_its_own() {
     let vfs = faulty();
     let db = open(directory(&vfs), slices()).unwrap();
-    let spaces = [db.default_keyspace(), db.keyspace("other").unwrap()];
+    let spaces = [db.default_keyspace(), db.create_keyspace("other").unwrap()];
     let mut batch = crate::WriteBatch::new();
     for n in 0..6u8 {
         batch.put(spaces[usize::from(n % 2)].id(), [n], [n]).unwrap();

@@ -29,11 +29,11 @@ fn what_many_keyspaces_cost() {
             lap = now;
         };
         for name in &names {
-            db.keyspace(name).unwrap();
+            db.create_keyspace(name).unwrap();
         }
         spent("create");
         for name in &names {
-            db.keyspace(name).unwrap().put("key", "value", Durability::Buffered).unwrap();
+            db.create_keyspace(name).unwrap().put("key", "value", Durability::Buffered).unwrap();
         }
         spent("put");
         db.flush().unwrap();
@@ -42,7 +42,7 @@ fn what_many_keyspaces_cost() {
         let db = open();
         spent("open");
         for name in &names {
-            assert!(db.keyspace(name).unwrap().get("key").unwrap().is_some());
+            assert!(db.create_keyspace(name).unwrap().get("key").unwrap().is_some());
         }
         spent("get");
         let mut snapshots = Vec::new();
@@ -65,7 +65,7 @@ fn what_many_keyspaces_cost() {
 fn of_short_logs(keyspaces: u32) -> Db {
     let db = super::open(super::directory(&super::faulty()), super::slices()).unwrap();
     for n in 0..keyspaces {
-        let keyspace = db.keyspace(&format!("{n}")).unwrap();
+        let keyspace = db.create_keyspace(&format!("{n}")).unwrap();
         keyspace.put("key", vec![b'v'; 3 << 10], Durability::Buffered).unwrap();
     }
     db
@@ -80,10 +80,10 @@ fn a_creation_copies_few_of_the_other_keyspaces() {
     let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
     let db = Db::open_storage(storage, Options::small(), super::slices()).unwrap();
     for n in 0..1000 {
-        db.keyspace(&format!("{n}")).unwrap();
+        db.create_keyspace(&format!("{n}")).unwrap();
     }
     let before = db.engine().keyspaces.load_full();
-    db.keyspace("one more").unwrap();
+    db.create_keyspace("one more").unwrap();
     // A keyspace in a copied chunk has two owners.
     let copied = before.values().filter(|keyspace| Arc::strong_count(keyspace) > 1).count();
     assert!(copied < 250, "{copied}");

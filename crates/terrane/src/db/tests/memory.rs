@@ -37,7 +37,7 @@ fn write_to_eight(options: Options, executor: Arc<dyn Executor>) -> Seen {
     };
     let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
     let db = Db::open_storage(storage, options, executor).unwrap();
-    let keyspaces: Vec<_> = (0..8).map(|n| db.keyspace(&format!("{n}")).unwrap()).collect();
+    let keyspaces: Vec<_> = (0..8).map(|n| db.create_keyspace(&format!("{n}")).unwrap()).collect();
     for n in 0..20_000u32 {
         let mut batch = WriteBatch::new();
         let keyspace = keyspaces[n as usize % 8].id();

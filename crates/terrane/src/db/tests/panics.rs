@@ -8,6 +8,7 @@ use crate::storage::Directory;
 use crate::storage::vfs::{MemoryVfs, Vfs};
 use crate::{CustomPolicy, Db, Durability, ErrorKind, Event, JobPanicked, Options};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use terrane_policy::{Action, Compaction, Destination, Group, Plan, PlanContext, Policy};
 
 fn open(vfs: Arc<dyn Vfs>, options: Options) -> Db {
@@ -41,7 +42,7 @@ fn panics_where(
     let options = Options {
         listener: Some(Arc::new(listener)),
         custom_policy: policy,
-        sync_interval_ms: u32::MAX,
+        sync_interval: Duration::MAX,
         ..Options::small()
     };
     let db = open(Arc::new(Gated::on(memory.clone(), &gate)), options);
@@ -56,7 +57,7 @@ fn panics_where(
     work(&db);
     let panicked = panicked(&db);
     assert_eq!(entries(&db), before, "reads go on");
-    assert!(db.keyspace("other").is_err(), "no edit is committed");
+    assert!(db.create_keyspace("other").is_err(), "no edit is committed");
     db.close().unwrap();
 
     let db = open(memory, Options::small());
@@ -146,7 +147,7 @@ fn a_panic_in_a_policy_refuses_writes_and_loses_nothing() {
 #[test]
 fn a_panic_in_the_timed_sync_refuses_writes_and_loses_nothing() {
     let (memory, gate) = (Arc::new(MemoryVfs::new()), Gate::default());
-    let options = Options { sync_interval_ms: 1, ..Options::small() };
+    let options = Options { sync_interval: Duration::from_millis(1), ..Options::small() };
     let db = open(Arc::new(Gated::on(memory.clone(), &gate)), options);
     db.wait_until_idle().unwrap();
     gate.panic_where(Box::new(|operation| operation.starts_with("sync ")));

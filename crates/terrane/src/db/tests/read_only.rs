@@ -28,7 +28,7 @@ fn a_store_that_is_only_read_refuses_changes_and_does_no_work() {
         // Runs that are due, and logs that hold more than a memtable.
         fill(&db, 1000, round);
     }
-    db.keyspace("other").unwrap();
+    db.create_keyspace("other").unwrap();
     let expected = entries(&db);
     db.close().unwrap();
 
@@ -41,7 +41,7 @@ fn a_store_that_is_only_read_refuses_changes_and_does_no_work() {
     refused(rows.delete(b"k", Durability::Sync));
     refused(db.flush());
     refused(rows.compact_range(..));
-    refused(db.keyspace("new"));
+    refused(db.create_keyspace("new"));
     refused(db.drop_keyspace("other"));
     refused(rows.set_policy(&PolicyOptions::preset("tiered").unwrap()));
     db.sync().unwrap();
@@ -104,7 +104,7 @@ fn a_store_with_a_lost_table_is_opened_to_read_the_rest() {
     let db = open(directory(&vfs), slices()).unwrap();
     let rows = db.default_keyspace();
     // Two keyspaces, so that each has tables of its own.
-    let other = db.keyspace("other").unwrap();
+    let other = db.create_keyspace("other").unwrap();
     for n in 0..10u8 {
         rows.put([n], [n; 100], Durability::Buffered).unwrap();
         other.put([n], [n; 100], Durability::Buffered).unwrap();
@@ -134,7 +134,7 @@ fn a_store_with_a_lost_table_is_opened_to_read_the_rest() {
         assert!(is_lost(rows.get([3]).map(drop)));
         assert!(is_lost(rows.scan(..).unwrap().try_for_each(|row| row.map(drop))));
         assert_eq!(rows.get([200]).unwrap(), None, "no table has it");
-        let other = db.keyspace("other").unwrap();
+        let other = db.create_keyspace("other").unwrap();
         assert_eq!(other.get([3]).unwrap(), Some(vec![3; 100]));
         assert_eq!(other.scan(..).unwrap().count(), 10);
         assert_eq!(db.check().unwrap().damage[0].file, name);

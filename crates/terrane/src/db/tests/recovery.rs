@@ -204,7 +204,7 @@ fn without_room_for_discarded_records_a_store_keeps_its_logs() {
 fn a_store_without_room_for_a_new_manifest_is_shown() {
     let vfs = faulty();
     let db = open(directory(&vfs), slices()).unwrap();
-    db.keyspace("other").unwrap();
+    db.create_keyspace("other").unwrap();
     (0..3).for_each(|key| put(&db, key));
     db.close().unwrap();
     // One copy of the manifest's first record is lost.

@@ -170,7 +170,7 @@ fn a_write_that_paid_for_undone_work_returns_when_jobs_go_on() {
 fn only_writes_are_slowed_down() {
     let (db, _, mut held) = near_a_stall();
     pay(&db);
-    db.keyspace("other").unwrap();
+    db.create_keyspace("other").unwrap();
     let before = slowdowns(&db);
     assert!(!held.is_done().unwrap());
     db.default_keyspace().set_policy(&PolicyOptions::default()).unwrap();

@@ -8,7 +8,7 @@ use terrane_policy::{
     Action, Destination, FilterBits, Histogram, Kept, Prefixes, RunId, Shape, ShapeEdit, TableId,
     TableInfo, TombstoneRule,
 };
-use terrane_table::read::Range;
+use terrane_table::read::KeyRange;
 
 const ROWS: KeyspaceId = KeyspaceId(1);
 const OTHERS: KeyspaceId = KeyspaceId(2);
@@ -68,7 +68,7 @@ fn ranges() -> Ranges {
             ranges.push(RangeRequest {
                 number: ranges.len() as u64,
                 keyspace,
-                range: Range::default(),
+                range: KeyRange::default(),
                 through: 0,
                 before: TableId(0),
                 oldest_snapshot: 0,

@@ -179,7 +179,7 @@ fn only_jobs_that_write_tables_count_as_work_for_pacing() {
     let executor = Arc::new(ThreadExecutor::new(1));
     let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
     let db = Db::open_storage(storage, Options::small(), executor.clone()).unwrap();
-    let other = db.keyspace("other").unwrap();
+    let other = db.create_keyspace("other").unwrap();
     db.wait_until_idle().unwrap();
     let worked = || executor.shared.pacing.worked();
     assert_eq!(worked(), 0);

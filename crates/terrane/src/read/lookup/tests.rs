@@ -8,7 +8,7 @@ use crate::table::TableOptions;
 use std::ops::Bound;
 use std::sync::Arc;
 use terrane_policy::{FilterBits, Leveled, PolicyOptions};
-use terrane_table::read::{Origin, Range, ReadCounts, Step, Trace};
+use terrane_table::read::{KeyRange, Origin, ReadCounts, Step, Trace};
 
 /// Opens a store in memory whose filters have `filter_bits` bits a key.
 fn store(filter_bits: u32, cache_bytes: u64) -> (Db, Keyspace) {
@@ -175,7 +175,7 @@ fn a_trace_at_a_snapshot_tells_of_versions_that_are_too_new() {
     let (value, trace) = snapshot.trace_get(&keyspace, b"new").unwrap();
     assert!(value.is_none() && newer(&trace), "{trace:?}");
     assert!(!newer(&snapshot.trace_get(&keyspace, b"b").unwrap().1));
-    let seek = snapshot.trace_seek(&keyspace, Range::prefix(b"n"), false).unwrap();
+    let seek = snapshot.trace_seek(&keyspace, KeyRange::prefix(b"n"), false).unwrap();
     assert_eq!(seek.counts.rows, 0);
 }
 
@@ -185,7 +185,8 @@ fn a_trace_of_a_seek_shows_each_position_and_the_first_row() {
     put(&keyspace, &["a", "d", "z"]);
     db.flush().unwrap();
     put(&keyspace, &["c"]);
-    let range = Range { from: Bound::Included(b"b".to_vec()), to: Bound::Excluded(b"e".to_vec()) };
+    let range =
+        KeyRange { from: Bound::Included(b"b".to_vec()), to: Bound::Excluded(b"e".to_vec()) };
     let seek = |reverse| {
         let trace = keyspace.trace_seek(range.clone(), reverse).unwrap();
         let kept = trace
@@ -225,7 +226,7 @@ fn figures_of_the_store_are_the_sums_of_what_traces_tell() {
         let (value, trace) = keyspace.trace_get(&key).unwrap();
         gets = gets.plus(&trace.counts);
         assert_eq!(keyspace.get(&key).unwrap(), value);
-        let from = Range { from: Bound::Included(key), to: Bound::Unbounded };
+        let from = KeyRange { from: Bound::Included(key), to: Bound::Unbounded };
         scans = scans.plus(&keyspace.trace_seek(from.clone(), false).unwrap().counts);
         keyspace.cursor(from).unwrap().next().unwrap();
     }

@@ -2,7 +2,7 @@ use crate::db::Keyspace;
 use crate::executor::SliceExecutor;
 use crate::storage::Directory;
 use crate::storage::vfs::MemoryVfs;
-use crate::{Db, Durability::Buffered, Options, Range};
+use crate::{Db, Durability::Buffered, KeyRange, Options};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -49,7 +49,7 @@ fn filled(operations: &[(Vec<u8>, u8)]) -> (Keyspace, Map) {
 }
 
 /// The rows of a map in a range, of which a map of the standard library panics for some empty ones.
-fn rows(map: &Map, range: &Range) -> Vec<(Vec<u8>, Vec<u8>)> {
+fn rows(map: &Map, range: &KeyRange) -> Vec<(Vec<u8>, Vec<u8>)> {
     let empty = match (&range.from, &range.to) {
         (Bound::Excluded(from), Bound::Excluded(to)) => from >= to,
         (
@@ -72,7 +72,7 @@ proptest! {
         turns in prop::collection::vec(any::<bool>(), 0..16),
     ) {
         let (keyspace, map) = filled(&operations);
-        let range = Range::from(bounds.clone());
+        let range = KeyRange::from(bounds.clone());
         let mut expected = rows(&map, &range).into_iter();
         prop_assert!(keyspace.scan(&range).unwrap().map(Result::unwrap).eq(expected.clone()));
         let backward = keyspace.scan(&range).unwrap().rev();
@@ -94,7 +94,7 @@ proptest! {
     ) {
         let (keyspace, mut map) = filled(&operations);
         map.retain(|key, _| key.starts_with(&prefix));
-        let scan = keyspace.scan(Range::prefix(prefix)).unwrap();
+        let scan = keyspace.scan(KeyRange::prefix(prefix)).unwrap();
         prop_assert!(scan.map(Result::unwrap).eq(map));
     }
 }

@@ -18,12 +18,12 @@ fn keyspaces_keep_their_policies_or_it_is_told() {
     let db = store.open();
     put(&db, "other", "key", "value");
     let policy = PolicyOptions::Tiered(Tiered { size_ratio: 7, ..Tiered::default() });
-    db.keyspace("other").unwrap().set_policy(&policy).unwrap();
-    let id = db.keyspace("other").unwrap().id();
+    db.create_keyspace("other").unwrap().set_policy(&policy).unwrap();
+    let id = db.create_keyspace("other").unwrap().id();
     db.close().unwrap();
     let (target, report) = store.repair();
     assert!(report.complete && report.notes.is_empty());
-    assert_eq!(target.keyspace("other").unwrap().policy().unwrap(), policy);
+    assert_eq!(target.create_keyspace("other").unwrap().policy().unwrap(), policy);
 
     let changes = vec![Change::SetPolicy { keyspace: id, policy: "nonsense".to_owned() }];
     commit(&store, &Edit { changes }.encode());
@@ -81,7 +81,7 @@ fn without_a_manifest_the_last_keyspace_of_a_name_has_it() {
         let mut dropped = BTreeMap::new();
         for value in ["first", "second", "third"] {
             db.drop_keyspace(name).unwrap();
-            ids.push(db.keyspace(name).unwrap().id().0);
+            ids.push(db.create_keyspace(name).unwrap().id().0);
             put(&db, name, "key", value);
             put(&db, name, value, value);
             db.flush().unwrap();
@@ -115,7 +115,7 @@ fn unnamed_tables_are_left_out_of_a_whole_store_and_counted() {
     let (name, table) = tables(&store).pop_first().unwrap();
     put(&db, "default", "key", "newer");
     db.flush().unwrap();
-    db.keyspace("default").unwrap().compact_range(..).unwrap();
+    db.create_keyspace("default").unwrap().compact_range(..).unwrap();
     db.close().unwrap();
     create(&store, &name, &table);
     create(&store, "00999999.sst", b"the front of a table");
@@ -155,7 +155,7 @@ fn missing_files_of_a_damaged_manifest_may_have_been_dropped() {
     let records = store.remains().edits.len() as u64;
     put(&db, "default", "a", "3");
     db.flush().unwrap();
-    db.keyspace("default").unwrap().compact_range(..).unwrap();
+    db.create_keyspace("default").unwrap().compact_range(..).unwrap();
     db.wait_until_idle().unwrap();
     assert!(!tables(&store).contains_key(&table));
     let before = all_rows(&db);

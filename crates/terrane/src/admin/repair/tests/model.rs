@@ -91,7 +91,7 @@ pub(super) fn is_doubtful(report: &Salvaged, keyspace: &str, key: &[u8]) -> bool
 pub(super) fn sound(layout: Layout, seed: u64) -> Sound {
     let (store, mut random) = (Store::new(layout), Random(seed));
     let (db, mut history) = (store.open(), BTreeMap::new());
-    let keyspaces = KEYSPACES.map(|name| db.keyspace(name).unwrap());
+    let keyspaces = KEYSPACES.map(|name| db.create_keyspace(name).unwrap());
     for step in 0..120 {
         let mut operations: Vec<Operation> = Vec::new();
         for n in 0..1 + random.below(3) {

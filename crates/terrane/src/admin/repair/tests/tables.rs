@@ -86,7 +86,7 @@ fn with_a_table_of_nobody(keyspaces: Option<usize>, said: Option<(u32, &str)>) -
     let db = store.open();
     let records = store.remains().edits.len();
     for name in ["a", "b"] {
-        db.keyspace(name).unwrap();
+        db.create_keyspace(name).unwrap();
     }
     put(&db, "default", "flushed", "later");
     db.flush().unwrap();
