@@ -6,7 +6,7 @@
 //!
 //! * `policy NAME|JSON` plans from here on.
 //! * `tree`, then a line for each level, `L1: 0-3 4-9 | 0-9`: its runs, newest first, each with its tables. A table
-//!   has a quarter KiB for each number from the first to the last.
+//!   has a quarter KiB for each number from the first to the last. `1,3,5` is a table of three keys, a byte each.
 //! * `flush 0-9` adds a run to level 0.
 //! * `plan` prints the next plan, `step` also installs it, and `run` does so until there is none; both print the tree.
 //! * `running`, then groups: a compaction that has started.
@@ -257,11 +257,13 @@ fn number(text: &str) -> usize {
 /// Keys, each with an entry of one byte, that a number of a table stands for.
 const KEYS: u16 = 256;
 
-/// The keys of a table, `first-last`.
-fn keys(table: &str) -> std::ops::RangeInclusive<u16> {
-    let (first, last) = table.split_once('-').unwrap();
-    let number = |text: &str| text.parse::<u16>().unwrap();
-    number(first) * KEYS..=number(last) * KEYS + (KEYS - 1)
+/// The keys of a table, `first-last` or `one,another`.
+fn keys(table: &str) -> Vec<u16> {
+    let number = |text: &str| text.parse::<u16>().unwrap() * KEYS;
+    match table.split_once('-') {
+        Some((first, last)) => (number(first)..=number(last) + (KEYS - 1)).collect(),
+        None => table.split(',').map(number).collect(),
+    }
 }
 
 /// The number that a key belongs to, and the key's place in it if that is not `place`.
