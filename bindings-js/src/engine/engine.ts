@@ -192,7 +192,7 @@ export class Engine {
   /** Returns statistics, as JSON. */
   stats(): string {
     const stats = this.call((store) => store.stats());
-    return `{"threads":${JSON.stringify(this.#threads)},${stats.slice(1)}`;
+    return JSON.stringify({ threads: this.#threads, ...JSON.parse(stats) });
   }
 
   /** Commits an encoded batch, durable after the next sync. Returns its sequence number. */

@@ -14,8 +14,15 @@ pub(crate) const RAW: &str = "$serde_json::private::RawValue";
 /// Returns a value as JSON, as `serde_json::to_string` does except for floating-point numbers, which
 /// are written as `Display` writes them. A type that refuses to be serialized panics.
 pub fn to_string(value: &(impl Serialize + ?Sized)) -> String {
-    let mut json = Json { text: String::new(), is_raw: false };
+    let mut json = Json { text: String::new(), is_raw: false, first: None };
     let Ok(()) = value.serialize(&mut json);
+    json.text
+}
+
+/// Returns an object as [`to_string`] does, with a number as a member before its own.
+pub fn object_with(name: &'static str, number: u64, object: &(impl Serialize + ?Sized)) -> String {
+    let mut json = Json { text: String::new(), is_raw: false, first: Some((name, number)) };
+    let Ok(()) = object.serialize(&mut json);
     json.text
 }
 
@@ -24,6 +31,8 @@ struct Json {
     text: String,
     /// The next text is taken as it is.
     is_raw: bool,
+    /// The first member of the next object.
+    first: Option<(&'static str, u64)>,
 }
 
 /// An error that does not occur.
@@ -110,6 +119,10 @@ impl Json {
             self.key(variant);
         }
         self.text.push_str(open);
+        if let Some((name, number)) = self.first.take() {
+            self.key(name);
+            self.display(&number);
+        }
         Members { json: self, close }
     }
 }

@@ -87,8 +87,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// An event and its time, as [`TraceLine`](terrane::event::TraceLine) has them, whose own code for that
 /// is larger.
 fn line(micros: u64, event: &Event) -> String {
-    let members = json::to_string(event);
-    format!("{{\"micros\":{micros},{}", members.strip_prefix('{').unwrap_or(&members))
+    json::object_with("micros", micros, event)
 }
 
 /// Sets the function that is called with the events of a store.
