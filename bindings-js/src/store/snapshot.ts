@@ -1,7 +1,7 @@
 /** Snapshots, which the engine holds until they are released. */
 
 import type { Encoding } from "../api/data.ts";
-import type { KeyspaceOf, Mode, SnapshotOf } from "../api/store.ts";
+import type { KeyspaceOf, Mode, ReaderOf, SnapshotOf } from "../api/store.ts";
 import { check } from "../codec/validate.ts";
 import { notForgotten, onForgotten } from "../shared/finalization.ts";
 import { Keyspace } from "./keyspace.ts";
@@ -24,7 +24,7 @@ export class Snapshot<M extends Mode, K extends Encoding = "utf8", V extends Enc
 
   keyspace<KE extends Encoding, VE extends Encoding>(
     keyspace: KeyspaceOf<M, KE, VE>,
-  ): Reader<M, KE, VE> {
+  ): ReaderOf<M, KE, VE> {
     const { port, snapshot } = this.scope;
     const isOwn = keyspace instanceof Keyspace && port.isSameStore(keyspace.scope.port);
     check("keyspace", keyspace, isOwn, "one of this store");

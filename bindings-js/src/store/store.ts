@@ -4,7 +4,7 @@ import type { Encoding } from "../api/data.ts";
 import type { Event } from "../api/events.ts";
 import type { CheckpointOptions, KeyspaceOptions, WaitOptions } from "../api/options.ts";
 import type { CheckReport, Stats } from "../api/stats.ts";
-import type { CallOptions, DbOf, Mode, Result } from "../api/store.ts";
+import type { CallOptions, DbOf, KeyspaceOf, Mode, Result, SnapshotOf } from "../api/store.ts";
 import { fromJson, parseNames } from "../codec/json.ts";
 import { checked, KEYSPACE, TIMEOUT } from "../codec/options.ts";
 import { checkKeyspaceName, type Defaults, toEncodings, toKeyspace } from "../codec/requests.ts";
@@ -31,7 +31,7 @@ export class Store<M extends Mode, K extends Encoding = "utf8", V extends Encodi
   keyspace<KE extends Encoding = K, VE extends Encoding = V>(
     name: string,
     options: KeyspaceOptions<KE, VE> = {},
-  ): Keyspace<M, KE, VE> {
+  ): KeyspaceOf<M, KE, VE> {
     const request = toKeyspace(name, checked(options, KEYSPACE));
     const encodings = toEncodings<KE, VE>(options, this.#defaults);
     const opened = this.scope.port.keyspace(...request);
@@ -57,7 +57,7 @@ export class Store<M extends Mode, K extends Encoding = "utf8", V extends Encodi
     return this.call(options, [], () => this.scope.port.invoke("drop_quarantine"));
   }
 
-  snapshot(): Snapshot<M, K, V> {
+  snapshot(): SnapshotOf<M, K, V> {
     return new Snapshot(this.scope);
   }
 

@@ -1,10 +1,8 @@
 /** A store in the worker that holds it. */
 
 import type { Encoding } from "../api/data.ts";
+import type { KeyspaceOf, ReaderOf, SnapshotOf } from "../api/store.ts";
 import { Store } from "../store/store.ts";
-import type { Keyspace as KeyspaceIn } from "../store/keyspace.ts";
-import type { Reader as ReaderIn } from "../store/reader.ts";
-import type { Snapshot as SnapshotIn } from "../store/snapshot.ts";
 
 export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
   extends Store<"sync", K, V>
@@ -17,21 +15,21 @@ export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
 }
 
 /** A named LSM tree of a store. */
-export type Keyspace<K extends Encoding = "utf8", V extends Encoding = "utf8"> = KeyspaceIn<
+export type Keyspace<K extends Encoding = "utf8", V extends Encoding = "utf8"> = KeyspaceOf<
   "sync",
   K,
   V
 >;
 
 /** Reads from one keyspace, in its current state or in a snapshot. */
-export type Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> = ReaderIn<
+export type Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> = ReaderOf<
   "sync",
   K,
   V
 >;
 
 /** All keyspaces of a store at one point in time. */
-export type Snapshot<K extends Encoding = "utf8", V extends Encoding = "utf8"> = SnapshotIn<
+export type Snapshot<K extends Encoding = "utf8", V extends Encoding = "utf8"> = SnapshotOf<
   "sync",
   K,
   V
