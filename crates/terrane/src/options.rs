@@ -34,7 +34,7 @@ const LOG_BYTES_MIN: u64 = 72;
 const LOG_FIRST_BYTES: u64 = 512 << 10;
 
 /// Limits and resources of a store. `Options::default()` suits a native program; [`Options::small`] a
-/// browser tab.
+/// browser tab, where the options about compaction debt, mappings, workers and a rate have no effect.
 ///
 /// ```
 /// # fn main() -> terrane::Result<()> {
@@ -82,7 +82,6 @@ pub struct Options {
     pub l0_stop_trigger: usize,
     /// Pending compaction bytes at which writes to a keyspace stall: what compactions must rewrite until its
     /// levels are within their capacities. 0 for never; by default 256 GiB.
-    #[cfg(not(target_arch = "wasm32"))]
     pub hard_pending_compaction_bytes: u64,
     /// Total memory, in bytes: half of it, or two memtables if that is more, for memtables; the rest
     /// for the cache and the buffers of flushes and merges, for which the cache shrinks meanwhile.
@@ -103,14 +102,12 @@ pub struct Options {
     /// As with every mapped file, SIGBUS ends the process if a page cannot be written: somebody truncates a
     /// log in use, the device fails, or the disk is full on a file system that copies on write (btrfs; XFS
     /// after `cp --reflink`). Acknowledged writes are there when the store is opened again. Off by default.
-    #[cfg(not(target_arch = "wasm32"))]
     pub allow_mmap_writes: bool,
     /// Whether tables are memory-mapped to be read, on Linux: a get then decodes blocks that are in the page
     /// cache without a system call. Merges and scans that read ahead still make system calls. As with
     /// every mapped file, SIGBUS ends the process if a page cannot be read: the device fails, or somebody
     /// truncates a table in use. At most [`max_open_files`](Self::max_open_files) tables are mapped, and
     /// at most 32,768. Off by default.
-    #[cfg(not(target_arch = "wasm32"))]
     pub allow_mmap_reads: bool,
     /// Longest wait of a buffered write for the executor's sync; at least a millisecond.
     pub sync_interval: Duration,
@@ -125,12 +122,10 @@ pub struct Options {
     /// Merges that run at once, beside a flush and a removal, on threads of the store: by default what
     /// [`executor::workers`](crate::executor::workers) returns. For [`Db::open`](crate::Db::open) and
     /// [`Db::open_file`](crate::Db::open_file); other executors have their own.
-    #[cfg(not(target_arch = "wasm32"))]
     pub workers: usize,
     /// A limit on the input of flushes and merges together, in bytes per second, and so about on what they
     /// write; 0 for none. Flushes come first: merges get what they leave. Native worker threads keep to it;
     /// [`Db::set_background_bytes_per_second`](crate::Db::set_background_bytes_per_second) changes it.
-    #[cfg(not(target_arch = "wasm32"))]
     pub background_bytes_per_second: u64,
     /// Receives every event, if given.
     pub listener: Option<Listener>,
@@ -147,22 +142,17 @@ impl Default for Options {
             wal_file_bytes: 16 << 20,
             max_total_wal_bytes: 96 << 20,
             l0_stop_trigger: 16,
-            #[cfg(not(target_arch = "wasm32"))]
             hard_pending_compaction_bytes: 256 << 30,
             memory_bytes: None,
             cache_bytes: 64 << 20,
             max_open_files: 1000,
-            #[cfg(not(target_arch = "wasm32"))]
             allow_mmap_writes: false,
-            #[cfg(not(target_arch = "wasm32"))]
             allow_mmap_reads: false,
             sync_interval: Duration::from_secs(1),
             table: TableOptions::default(),
             policy: PolicyOptions::default().native(),
             custom_policy: None,
-            #[cfg(not(target_arch = "wasm32"))]
             workers: crate::executor::workers(),
-            #[cfg(not(target_arch = "wasm32"))]
             background_bytes_per_second: 0,
             listener: None,
         }
@@ -171,11 +161,10 @@ impl Default for Options {
 
 /// Makes a method for each field, which sets it; a field in parentheses is an `Option`.
 macro_rules! setters {
-    ($($(#[$only:meta])* $field:ident: $type:ty,)* ($($optional:ident: $some:ty,)*)) => {
+    ($($field:ident: $type:ty,)* ($($optional:ident: $some:ty,)*)) => {
         impl Options {
             $(
                 #[doc = setters!(@doc $field)]
-                $(#[$only])*
                 #[must_use]
                 pub fn $field(mut self, $field: $type) -> Self {
                     self.$field = $field;
@@ -206,20 +195,15 @@ setters! {
     wal_file_bytes: u64,
     max_total_wal_bytes: u64,
     l0_stop_trigger: usize,
-    #[cfg(not(target_arch = "wasm32"))]
     hard_pending_compaction_bytes: u64,
     cache_bytes: u64,
     max_open_files: usize,
-    #[cfg(not(target_arch = "wasm32"))]
     allow_mmap_writes: bool,
-    #[cfg(not(target_arch = "wasm32"))]
     allow_mmap_reads: bool,
     sync_interval: Duration,
     table: TableOptions,
     policy: PolicyOptions,
-    #[cfg(not(target_arch = "wasm32"))]
     workers: usize,
-    #[cfg(not(target_arch = "wasm32"))]
     background_bytes_per_second: u64,
     (
         memory_bytes: u64,

@@ -37,7 +37,7 @@ pub use pool::{JobThreads, PoolExecutor};
 pub use seeded::SeededExecutor;
 pub use slices::SliceExecutor;
 #[cfg(not(target_arch = "wasm32"))]
-pub use threads::{ThreadExecutor, workers};
+pub use threads::ThreadExecutor;
 #[cfg(not(target_arch = "wasm32"))]
 pub use worker_pool::WorkerPool;
 
@@ -106,6 +106,17 @@ pub trait Executor: Send + Sync {
     /// Abandons all jobs. Nothing that was promised depends on them.
     #[doc(hidden)]
     fn stop(&self, engine: &Arc<Engine>);
+}
+
+/// Returns the number of processors that background work may use: all but one, at least one, at most eight.
+#[must_use]
+pub fn workers() -> usize {
+    workers_of(std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
+}
+
+/// Returns the number of processors that background work may use, of `cores`.
+fn workers_of(cores: usize) -> usize {
+    cores.saturating_sub(1).clamp(1, 8)
 }
 
 /// The error of a writer that waits while no job can help.

@@ -286,17 +286,6 @@ impl Shared {
     }
 }
 
-/// The processors that background work may use: all but one, at least one, at most eight.
-#[must_use]
-pub fn workers() -> usize {
-    workers_of(std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
-}
-
-/// Returns the number of processors that background work may use, of `cores`.
-fn workers_of(cores: usize) -> usize {
-    cores.saturating_sub(1).clamp(1, 8)
-}
-
 impl ThreadExecutor {
     /// An executor that runs up to `merges_max` merges at once, and besides them a flush and a removal, on
     /// threads of its own.

@@ -1,6 +1,7 @@
 //! Workers that look for jobs, in pools of one store and of several, and counts of their work.
 
 use super::*;
+use crate::executor::{workers, workers_of};
 use crate::storage::{Directory, vfs::MemoryVfs};
 use crate::sync::atomic::Ordering;
 use crate::{Db, Durability, Event, Options};
