@@ -10,13 +10,17 @@ const packages = ["packages.spec.ts", "data-set.spec.ts"];
  */
 const onceIsEnough = [
   "demo.spec.ts",
+  "examples.spec.ts",
   "policies.spec.ts",
+  "visualizer.spec.ts",
+  "visualizer-attach.spec.ts",
   "visualizer-chapters.spec.ts",
   "visualizer-compare.spec.ts",
   "visualizer-crash.spec.ts",
   "visualizer-files.spec.ts",
   "visualizer-import.spec.ts",
   "visualizer-policies.spec.ts",
+  "visualizer-writes.spec.ts",
 ];
 
 /** Folder of failed tests' traces, and screenshots of their pages. */
