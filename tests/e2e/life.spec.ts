@@ -1,6 +1,7 @@
 /** A store through what happens to its page: hidden, frozen, shown again; and who else has it then. */
 
 import { expect, type Page, test } from "./fixtures.ts";
+import { patient } from "./patience.ts";
 
 /** Dispatches a page event, as a browser would. */
 function happen(page: Page, type: "pagehide" | "pageshow"): Promise<void> {
@@ -226,9 +227,9 @@ test("a component mounted twice opens one store twice", async ({ storePage }) =>
 });
 
 // On a busy machine Firefox's `new Worker()` within a worker does not return, once in some fifty runs:
-// steps reported from within end there.
+// steps reported from within end there. It takes five seconds, so that two minutes are no matter of speed.
 test.describe(() => {
-  test.describe.configure({ retries: 2 });
+  test.describe.configure({ retries: 2, timeout: patient(120_000) });
 
   test("a worker can be a client", async ({ storePage }) => {
     const page = await storePage();

@@ -33,13 +33,13 @@ fn seeded(kind: Kind, seed: u64, steps: usize) -> Crash {
 
 /// A workload for each policy: seeds choose them in turn.
 fn cut_under_every_policy(kind: Kind) {
-    let (seeds, stride) = if full() { (42, 1) } else { (small_policies().len() as u64, 14) };
+    let (seeds, stride) = if full() { (42, 1) } else { (small_policies().len() as u64, 28) };
     (0..seeds).for_each(|seed| cut_everywhere(seeded(kind, seed, 80), stride));
 }
 
 /// The same on threads: a cut is at another moment of what runs each time, and so each seed has fewer.
 fn cut_threads_under_every_policy(kind: Kind) {
-    let (seeds, stride) = if full() { (42, 3) } else { (small_policies().len() as u64, 40) };
+    let (seeds, stride) = if full() { (42, 3) } else { (small_policies().len() as u64, 80) };
     for seed in 0..seeds {
         cut_everywhere(Crash { threads: true, ..seeded(kind, seed, 80) }, stride);
     }
