@@ -28,16 +28,14 @@ export interface WriteOptions {
 
 /** Options of a read. */
 export interface ReadOptions<V extends Encoding> {
-  /**
-   * Encoding of returned values. Default: the keyspace's encoding. Default: the keyspace's encoding.
-   */
+  /** Encoding of returned values. Default: the keyspace's encoding. */
   valueEncoding?: V | undefined;
 }
 
 /** Options of an iteration. */
 export interface EntriesOptions<K extends Encoding, V extends Encoding>
   extends RangeOptions, ReadOptions<V> {
-  /** Encoding of returned keys. Default: the keyspace's encoding. Default: the keyspace's encoding. */
+  /** Encoding of returned keys. Default: the keyspace's encoding. */
   keyEncoding?: K | undefined;
   /** Iterates from the last key to the first. Default: false. */
   reverse?: boolean | undefined;
@@ -47,15 +45,9 @@ export interface EntriesOptions<K extends Encoding, V extends Encoding>
 
 /** The encodings of a store or a keyspace. */
 export interface Encodings<K extends Encoding, V extends Encoding> {
-  /**
-   * Encoding of returned keys. Default: the store's encoding; for a store, "utf8". Default: the
-   * store's encoding; for a store, "utf8".
-   */
+  /** Encoding of returned keys. Default: the store's encoding; for a store, "utf8". */
   keyEncoding?: K | undefined;
-  /**
-   * Encoding of returned values. Default: the store's encoding; for a store, "utf8". Default: the
-   * store's encoding; for a store, "utf8".
-   */
+  /** Encoding of returned values. Default: the store's encoding; for a store, "utf8". */
   valueEncoding?: V | undefined;
 }
 

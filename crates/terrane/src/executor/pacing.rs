@@ -35,8 +35,7 @@ pub(super) struct Pacing {
     worked: AtomicU64,
     /// Work to reach.
     goal: AtomicU64,
-    /// Bytes written at which a write looks further; 0 during a slowdown. Most writes need no
-    /// lock so. Most writes need no lock so.
+    /// Bytes written at which a write looks further; 0 during a slowdown. Most writes need no lock so.
     looks_at: AtomicU64,
     state: Mutex<State>,
 }

@@ -199,8 +199,7 @@ fn lost_writes(
 }
 
 /// Judges the logs as opening does: notes about what it leaves out if no synced batch is missing, or the damaged file
-/// and the damage. Returns `None` if the manifest is not whole or a log is missing. None where that is not known: the
-/// manifest is not whole, or a log is not there.
+/// and the damage. Returns `None` if the manifest is not whole or a log is missing.
 fn judge(remains: &Remains, known: &Known) -> Result<Option<Vec<String>>, (String, String)> {
     let Some(version_set) = known.version_set.as_ref().filter(|_| known.whole) else {
         return Ok(None);
