@@ -36,7 +36,7 @@ export class SessionPort implements Port<"async"> {
     }
   }
 
-  async then<T, U>(result: Promise<T>, next: (value: T) => U): Promise<U> {
+  async map<T, U>(result: Promise<T>, next: (value: T) => U): Promise<U> {
     return next(await result);
   }
 

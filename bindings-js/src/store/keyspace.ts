@@ -67,7 +67,7 @@ export class Keyspace<M extends Mode, K extends Encoding = "utf8", V extends Enc
   levels(options?: CallOptions<M>): Result<M, Level[]> {
     const { port, keyspace } = this.scope;
     return this.call(options, [], () =>
-      port.then(
+      port.map(
         port.invoke("levels", keyspace),
         (shape) => fromJson<{ levels: Level[] }>(shape).levels,
       ),
@@ -77,7 +77,7 @@ export class Keyspace<M extends Mode, K extends Encoding = "utf8", V extends Enc
   policy(options?: CallOptions<M>): Result<M, PolicyOptions> {
     const { port, keyspace } = this.scope;
     return this.call(options, [], () =>
-      port.then(port.invoke("policy", keyspace), fromJson<PolicyOptions>),
+      port.map(port.invoke("policy", keyspace), fromJson<PolicyOptions>),
     );
   }
 

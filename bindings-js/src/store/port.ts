@@ -50,8 +50,8 @@ export interface Port<M extends Mode> {
     start: (options: O) => Result<M, T>,
   ): Result<M, T>;
 
-  /** Continues with the value of a result. */
-  then<T, U>(result: Result<M, T>, next: (value: T) => U): Result<M, U>;
+  /** Applies `next` to the value of a result. (Not `then`: a port would be taken for a promise.) */
+  map<T, U>(result: Result<M, T>, next: (value: T) => U): Result<M, U>;
 
   /** Runs a call in steps to its end. */
   runSteps<T>(steps: Steps<T>): Result<M, T>;

@@ -64,13 +64,13 @@ export class Reader<
   }
 
   has(key: Bytes, options?: CallOptions<M>): Result<M, boolean> {
-    return this.scope.port.then(this.hasMany([key], options), ([found = false]) => found);
+    return this.scope.port.map(this.hasMany([key], options), ([found = false]) => found);
   }
 
   hasMany(keys: readonly Bytes[], options?: CallOptions<M>): Result<M, boolean[]> {
     const { port, keyspace, snapshot } = this.scope;
     return this.call(options, [], () =>
-      port.then(port.invoke("has_many", keyspace, snapshot, toKeys(keys)), (found) =>
+      port.map(port.invoke("has_many", keyspace, snapshot, toKeys(keys)), (found) =>
         Array.from(found as Uint8Array, Boolean),
       ),
     );
@@ -91,7 +91,7 @@ export class Reader<
   trace(key: Bytes, options?: CallOptions<M>): Result<M, Trace> {
     const { port, keyspace, snapshot } = this.scope;
     return this.call(options, [], () =>
-      port.then(port.invoke("trace", keyspace, snapshot, encodeKey(key)), fromJson<Trace>),
+      port.map(port.invoke("trace", keyspace, snapshot, encodeKey(key)), fromJson<Trace>),
     );
   }
 
@@ -102,7 +102,7 @@ export class Reader<
     return this.call(options, [RANGE, REVERSE], (given) => {
       const { keyspace, snapshot, range, reverse } = toScan(this.scope, given);
       const json = port.invoke("trace_scan", keyspace, snapshot, range, reverse);
-      return port.then(json, fromJson<Trace>);
+      return port.map(json, fromJson<Trace>);
     });
   }
 
@@ -159,7 +159,7 @@ export class Reader<
     return this.call(options, [RANGE, ENCODINGS], (given: RangeOptions & Encodings<KE, VE>) => {
       const one = { ...given, reverse, limit: 1 };
       const found = this.entries<KE, VE>(one as CallOptions<M, EntriesOptions<KE, VE>>);
-      return port.then(port.collect(found), ([entry]) => entry);
+      return port.map(port.collect(found), ([entry]) => entry);
     });
   }
 

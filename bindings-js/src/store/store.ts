@@ -45,7 +45,7 @@ export class Store<M extends Mode, K extends Encoding = "utf8", V extends Encodi
   keyspaces(options?: CallOptions<M>): Result<M, string[]> {
     const { port } = this.scope;
     return this.call(options, [], () =>
-      port.then(port.invoke("keyspaces"), (json) => parseNames(json).map(([, name]) => name)),
+      port.map(port.invoke("keyspaces"), (json) => parseNames(json).map(([, name]) => name)),
     );
   }
 
@@ -71,12 +71,12 @@ export class Store<M extends Mode, K extends Encoding = "utf8", V extends Encodi
 
   stats(options?: CallOptions<M>): Result<M, Stats> {
     const { port } = this.scope;
-    return this.call(options, [], () => port.then(port.invoke("stats"), fromJson<Stats>));
+    return this.call(options, [], () => port.map(port.invoke("stats"), fromJson<Stats>));
   }
 
   check(options?: CallOptions<M>): Result<M, CheckReport> {
     const { port } = this.scope;
-    return this.call(options, [], () => port.then(port.invoke("check"), fromJson<CheckReport>));
+    return this.call(options, [], () => port.map(port.invoke("check"), fromJson<CheckReport>));
   }
 
   events(options: WaitOptions = {}): AsyncGenerator<Event, void, undefined> {

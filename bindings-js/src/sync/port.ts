@@ -75,7 +75,7 @@ export class EnginePort implements Port<"sync"> {
     return start(options());
   }
 
-  then<T, U>(result: T, next: (value: T) => U): U {
+  map<T, U>(result: T, next: (value: T) => U): U {
     return next(result);
   }
 
