@@ -23,6 +23,8 @@ const onceIsEnough = [
   "visualizer-writes.spec.ts",
 ];
 
+const visualizer = "visualizer*.spec.ts";
+
 /** Folder of failed tests' traces, and screenshots of their pages. */
 const kept = "../../target/e2e";
 
@@ -34,9 +36,10 @@ export default defineConfig({
     {
       name: "chromium",
       testMatch: "*.spec.ts",
-      testIgnore: packages,
+      testIgnore: [...packages, visualizer],
       outputDir: `${kept}/chromium`,
     },
+    { name: "visualizer", testMatch: visualizer, outputDir: `${kept}/visualizer` },
     // These measure, and so are no part of the tests.
     { name: "frames", testMatch: "frames.bench.ts" },
     // Writes the pictures of the documentation.

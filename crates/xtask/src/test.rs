@@ -83,7 +83,7 @@ const fn suite(step: Step) -> Step {
 
 /// In the order in which the first two lanes take them: what others wait for, and what takes longest. The third
 /// starts at the end, but not with an installation, for which the browser build would wait.
-const STEPS: [Step; 18] = [
+const STEPS: [Step; 19] = [
     quick("tidy", Part::Lint, tidy),
     quick("format", Part::Lint, format),
     suite(quick("Rust tests", Part::Rust, rust_tests)),
@@ -94,6 +94,7 @@ const STEPS: [Step; 18] = [
     Step { after: &[BUILD], ..step(DEMO, Part::Browser, demo_build) },
     Step { after: &[DEMO], ..suite(step("tests in Chromium", Part::Browser, chromium_tests)) },
     Step { after: &[DEMO], ..suite(step("tests in Firefox", Part::Browser, firefox_tests)) },
+    Step { after: &[DEMO], ..suite(step("visualizer", Part::Browser, visualizer_tests)) },
     Step { after: &[BUILD], ..suite(step("packed package", Part::Browser, packed_package)) },
     Step { after: &[BUILD], ..step("simulator", Part::Browser, simulator_tests) },
     Step { after: &[BUILD], ..suite(quick("npm package", Part::Browser, package_tests)) },
@@ -445,6 +446,10 @@ fn packed_package(run: &Run) -> Result<String> {
 
 fn chromium_tests(run: &Run) -> Result<String> {
     browser_tests(run, &CHROMIUM, "test")
+}
+
+fn visualizer_tests(run: &Run) -> Result<String> {
+    browser_tests(run, &CHROMIUM, "visualizer")
 }
 
 fn firefox_tests(run: &Run) -> Result<String> {
