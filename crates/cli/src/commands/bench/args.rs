@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum, value_parser};
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
+use terrane::Options;
 use terrane::table::{Compression, TableOptions};
 use terrane_policy::{FilterBits, PolicyOptions};
 use terrane_sim::Workload;
@@ -190,6 +191,21 @@ impl BenchArgs {
                 Some(workload.clone())
             }
         })
+    }
+
+    /// Returns the options of a store with memtables of `memtable_bytes`, and background work as given.
+    pub fn options(&self, memtable_bytes: u64) -> Options {
+        let defaults = Options::default();
+        let logs = defaults.max_total_wal_bytes.max(4 * memtable_bytes);
+        let mut options = self
+            .background
+            .of(defaults)
+            .memtable_bytes(memtable_bytes)
+            .max_total_wal_bytes(logs)
+            .cache_bytes(self.cache_mib << 20)
+            .table(self.table());
+        options.memory_bytes = self.memory_mib.map(|mib| mib << 20);
+        options
     }
 
     /// Returns the options of tables.

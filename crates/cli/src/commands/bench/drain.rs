@@ -222,19 +222,7 @@ fn open(
     policy: PolicyOptions,
     threads: usize,
 ) -> Result<Db, Failure> {
-    let memtable_bytes = memtable_bytes(args);
-    let defaults = Options::default();
-    let logs = defaults.max_total_wal_bytes.max(4 * memtable_bytes);
-    let mut options = args
-        .background
-        .of(defaults)
-        .policy(policy)
-        .memtable_bytes(memtable_bytes)
-        .max_total_wal_bytes(logs)
-        .cache_bytes(args.cache_mib << 20)
-        .table(args.table())
-        .l0_stop_trigger(1 << 20);
-    options.memory_bytes = args.memory_mib.map(|mib| mib << 20);
+    let options = args.options(memtable_bytes(args)).policy(policy).l0_stop_trigger(1 << 20);
     let storage = Arc::new(Directory::open(Arc::new(NativeVfs::open(dir, true)?))?);
     Ok(Db::open_storage(storage, options, Arc::new(ThreadExecutor::new(threads)))?)
 }

@@ -207,16 +207,6 @@ impl<'a> Place<'a> {
 
     fn open(&self, create: bool) -> Result<Bench<'a>, Failure> {
         let args = self.args;
-        let memtable_bytes = args.memtable_mib() << 20;
-        let defaults = Options::default();
-        let logs = defaults.max_total_wal_bytes.max(4 * memtable_bytes);
-        let mut options = defaults
-            .create(create)
-            .memtable_bytes(memtable_bytes)
-            .max_total_wal_bytes(logs)
-            .cache_bytes(args.cache_mib << 20)
-            .table(args.table());
-        options.memory_bytes = args.memory_mib.map(|mib| mib << 20);
         let marker = self.dir.join(MARKER);
         if !create {
             if args.dir.is_none() {
@@ -233,8 +223,8 @@ impl<'a> Place<'a> {
             }
         }
         let compactions = Compactions::default();
-        let options = options.listener(compactions.listener());
-        let db = Db::open(&self.dir, args.background.of(options))?;
+        let options = args.options(args.memtable_mib() << 20).create(create);
+        let db = Db::open(&self.dir, options.listener(compactions.listener()))?;
         if create {
             let failed = |e| Failure::io(&format!("create {}", marker.display()), &e);
             fs::write(&marker, MARKED).map_err(failed)?;
