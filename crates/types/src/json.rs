@@ -14,15 +14,17 @@ pub(crate) const RAW: &str = "$serde_json::private::RawValue";
 /// Returns a value as JSON, as `serde_json::to_string` does except for floating-point numbers, which
 /// are written as `Display` writes them. A type that refuses to be serialized panics.
 pub fn to_string(value: &(impl Serialize + ?Sized)) -> String {
-    let mut json = Json { text: String::new(), is_raw: false, first: None };
-    let Ok(()) = value.serialize(&mut json);
-    json.text
+    written(None, value)
 }
 
 /// Returns an object as [`to_string`] does, with a number as a member before its own.
 pub fn object_with(name: &'static str, number: u64, object: &(impl Serialize + ?Sized)) -> String {
-    let mut json = Json { text: String::new(), is_raw: false, first: Some((name, number)) };
-    let Ok(()) = object.serialize(&mut json);
+    written(Some((name, number)), object)
+}
+
+fn written(first: Option<(&'static str, u64)>, value: &(impl Serialize + ?Sized)) -> String {
+    let mut json = Json { text: String::new(), is_raw: false, first };
+    let Ok(()) = value.serialize(&mut json);
     json.text
 }
 
