@@ -30,13 +30,10 @@ const SPARE_BYTES = 1 << 20;
 /** The size of the length that precedes a value. */
 const LENGTH_BYTES = 4;
 
-/** The methods that leave background jobs. */
+/** The methods that leave background jobs, besides those that run in steps. */
 const WITH_JOBS: ReadonlySet<Method> = new Set<Method>([
-  "check",
-  "compact_range",
   "drop_keyspace",
   "drop_quarantine",
-  "flush",
   "set_policy",
 ]);
 
@@ -87,10 +84,11 @@ export class EnginePort implements Port<"sync"> {
 
   invoke<N extends Method>(method: N, ...args: Arguments<N>): ReturnType<Methods[N]> {
     const engine = this.#engine;
-    let result = invoke(engine, method, args);
-    if (isSteps(engine, result)) result = runToEnd(engine, result);
-    if (WITH_JOBS.has(method)) engine.scheduleTurn();
-    return result as ReturnType<Methods[N]>;
+    const result = invoke(engine, method, args);
+    const inSteps = isSteps(engine, result);
+    const value = inSteps ? runToEnd(engine, result) : result;
+    if (inSteps || WITH_JOBS.has(method)) engine.scheduleTurn();
+    return value as ReturnType<Methods[N]>;
   }
 
   get<E extends Encoding>(
