@@ -251,9 +251,9 @@ fn stage_of(db: &Db, number: u64) -> &'static str {
     let request = state.planner.ranges.0.iter().find(|request| request.number == number);
     match request.map(|request| &request.stage) {
         None => "ended",
-        Some(Stage::Ready) => "turn",
+        Some(Stage::Ready) => "ready",
         Some(Stage::Blocked) => "blocked",
-        Some(Stage::Running(_)) => "runs",
+        Some(Stage::Running(_)) => "running",
         Some(_) => "another",
     }
 }
@@ -271,7 +271,7 @@ fn a_slice_is_planned_again_if_its_tables_are_gone_or_taken() {
     engine.slice(seeking);
     assert_eq!(stage_of(&db, number), "blocked");
     run(engine.next_job(JobFilter::Other).unwrap());
-    assert_eq!((running(&db), stage_of(&db, number)), (0, "turn"));
+    assert_eq!((running(&db), stage_of(&db, number)), (0, "ready"));
 
     flush(&db, 3);
     let seeking = seek();
@@ -279,7 +279,7 @@ fn a_slice_is_planned_again_if_its_tables_are_gone_or_taken() {
     let job = engine.next_job(JobFilter::Other);
     run(job.unwrap());
     engine.slice(seeking);
-    assert_eq!(stage_of(&db, number), "turn", "the tables are others by now");
+    assert_eq!(stage_of(&db, number), "ready", "the tables are others by now");
     engine.slice(seek());
     assert_eq!(stage_of(&db, number), "ended", "one run is left");
     engine.take_back_range(number).unwrap();
