@@ -4,7 +4,7 @@ use crate::explore::{crowded, explore, number, open, place, put, value};
 use shuttle::thread;
 use std::sync::Arc;
 use terrane::executor::SliceExecutor;
-use terrane::{Durability, Keyspace};
+use terrane::{Condition, Durability, Keyspace, Outcome, WriteBatch};
 use terrane_tests::fixtures::tiny;
 
 fn get(keyspace: &Keyspace, key: &[u8]) -> Option<u64> {
@@ -135,5 +135,70 @@ fn writes_timed_syncs_flushes_and_compactions_run_at_once() {
         for key in [0, 1, 9].into_iter().flat_map(|of| (0..3).map(move |n| [of, n])) {
             assert_eq!(get(&keyspace, &key), Some(key[1].into()));
         }
+    });
+}
+
+#[test]
+fn increments_under_conditions_are_never_lost() {
+    explore(200, || {
+        let db = open(&place(), tiny());
+        let keyspace = db.default_keyspace();
+        let threads: Vec<_> = (0..3u8)
+            .map(|thread| {
+                let (db, keyspace) = (db.clone(), keyspace.clone());
+                thread::spawn(move || {
+                    // A plain write overtakes now and then.
+                    put(&keyspace, &[thread], 0);
+                    for _ in 0..2 {
+                        loop {
+                            let found = keyspace.get_versioned(b"count").expect("nothing fails");
+                            let condition = match &found {
+                                None => Condition::absent(&keyspace, b"count"),
+                                Some(found) => Condition::version(&keyspace, b"count", found.seq),
+                            };
+                            let count = found.map_or(0, |found| number(&found.value));
+                            let mut batch = WriteBatch::new();
+                            batch.put(&keyspace, b"count", value(count + 1)).expect("room");
+                            let outcome = db.write_if([condition], batch, Durability::Buffered);
+                            if outcome.expect("nothing fails").written().is_some() {
+                                break;
+                            }
+                        }
+                    }
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
+        assert_eq!(get(&keyspace, b"count"), Some(6));
+    });
+}
+
+#[test]
+fn only_one_of_many_creates_a_key() {
+    explore(200, || {
+        let db = open(&place(), tiny());
+        let keyspace = db.default_keyspace();
+        let threads: Vec<_> = (0..3u64)
+            .map(|thread| {
+                let (db, keyspace) = (db.clone(), keyspace.clone());
+                thread::spawn(move || {
+                    let mut batch = WriteBatch::new();
+                    batch.put(&keyspace, b"key", value(thread)).expect("room");
+                    let condition = Condition::absent(&keyspace, b"key");
+                    let outcome = db.write_if([condition], batch, Durability::Buffered);
+                    match outcome.expect("nothing fails") {
+                        Outcome::Written(_) => Some(thread),
+                        Outcome::Refused(refusals) => {
+                            assert!(refusals[0].found.is_some(), "refused by nothing");
+                            None
+                        }
+                    }
+                })
+            })
+            .collect();
+        let written: Vec<u64> =
+            threads.into_iter().filter_map(|thread| thread.join().expect("no panic")).collect();
+        assert_eq!(written.len(), 1);
+        assert_eq!(get(&keyspace, b"key"), Some(written[0]));
     });
 }

@@ -12,7 +12,7 @@
 //! * Formats: [`golden`], [`newer_format`], [`open_errors`].
 //! * Behaviour: [`model`], [`data_set`], [`checkpoint`], [`compact_range`], [`released_snapshots`],
 //!   [`planning`], [`policy_state`], [`small_stores`], [`throttle`], [`read_only`], [`liveness`], [`threads`],
-//!   [`store_lock`], [`clean_close`].
+//!   [`transactions`], [`store_lock`], [`clean_close`].
 //! * Over time: [`life`] opens and closes stores, [`soak`] has all at once, for a given time.
 //! * The simulator beside the engine: [`simulator`], [`filters`].
 
@@ -56,3 +56,4 @@ mod soak;
 mod store_lock;
 mod threads;
 mod throttle;
+mod transactions;

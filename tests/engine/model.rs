@@ -9,7 +9,9 @@ use proptest::prelude::{Strategy, any};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use terrane::{Db, Durability, KeyRange, Options, Scan, Snapshot, WriteBatch};
+use terrane::{
+    Condition, Db, Durability, KeyRange, Keyspace, Options, Outcome, Scan, Snapshot, WriteBatch,
+};
 use terrane_policy::PolicyOptions;
 use terrane_tests::fixtures::{KINDS, Kind, Rig, adversarial, drawn, small_policies};
 use terrane_tests::full;
@@ -31,6 +33,8 @@ struct Pair {
     random: Random,
     /// The sequence of the last batch.
     last: u64,
+    /// The keys of all batches, each with the batch's sequence and the keyspace's place.
+    written: Vec<(u64, usize, Vec<u8>)>,
     /// Whether the policy never becomes idle.
     adversarial: bool,
 }
@@ -50,6 +54,7 @@ impl Pair {
             scans: Vec::new(),
             random: Random(0),
             last: 0,
+            written: Vec::new(),
             adversarial,
         }
     }
@@ -62,14 +67,83 @@ impl Pair {
         }
     }
 
+    /// Draws a condition. Returns it for a keyspace and a snapshot, with whether it holds.
+    fn condition<'s>(
+        &mut self,
+        keyspaces: &[Keyspace; 3],
+        snapshots: &'s [(Snapshot, [Map; 3])],
+    ) -> (Condition<'s>, bool) {
+        let at = self.random.below(3) as usize;
+        let (keyspace, key) = (&keyspaces[at], self.key());
+        if let Some((snapshot, _)) = snapshots.last()
+            && self.random.one_in(3)
+        {
+            let range = self.range();
+            let since = snapshot.sequence();
+            let later = self.written.iter().rev().take_while(|(seq, ..)| *seq > since);
+            let mut inside = later.filter(|(_, place, key)| *place == at && range.contains(key));
+            let holds = inside.next().is_none();
+            return (snapshot.unchanged(keyspace, range), holds);
+        }
+        let value = self.maps[at].get(&key);
+        match self.random.below(4) {
+            0 => (Condition::absent(keyspace, &key), value.is_none()),
+            1 => (Condition::present(keyspace, &key), value.is_some()),
+            2 => {
+                let wanted = value.cloned().unwrap_or_default();
+                (Condition::value(keyspace, &key, wanted), value.is_some())
+            }
+            _ => {
+                let mut of_key =
+                    self.written.iter().rev().filter(|(_, p, k)| *p == at && *k == key);
+                let seq = of_key.next().map_or(0, |(seq, ..)| *seq);
+                (Condition::version(keyspace, &key, seq), value.is_some())
+            }
+        }
+    }
+
+    /// Writes a batch under conditions.
+    fn write_if(&mut self) {
+        let snapshots = std::mem::take(&mut self.snapshots);
+        let keyspaces = NAMES.map(|name| self.db.create_keyspace(name).unwrap());
+        let drawn: Vec<_> =
+            (0..1 + self.random.below(3)).map(|_| self.condition(&keyspaces, &snapshots)).collect();
+        let failed: Vec<usize> =
+            (0..).zip(&drawn).filter(|(_, (_, holds))| !holds).map(|(n, _)| n).collect();
+        let conditions = drawn.into_iter().map(|(condition, _)| condition);
+        let before = (self.maps.clone(), self.written.len());
+        let batch = self.batch();
+        let outcome = self.db.write_if(conditions, batch, Durability::Buffered).unwrap();
+        match outcome {
+            Outcome::Written(seq) => assert_eq!((seq, failed), (self.last, vec![])),
+            Outcome::Refused(refusals) => {
+                let refused: Vec<usize> = refusals.iter().map(|r| r.condition).collect();
+                assert_eq!(refused, failed);
+                (self.maps, self.last) = (before.0, self.last - 1);
+                self.written.truncate(before.1);
+            }
+        }
+        self.snapshots = snapshots;
+    }
+
     fn write(&mut self) {
+        let batch = self.batch();
+        let sync = self.random.one_in(8);
+        let durability = if sync { Durability::Sync } else { Durability::Buffered };
+        assert_eq!(self.db.write(batch, durability).unwrap(), self.last);
+    }
+
+    /// Draws the next batch, and applies it to the maps.
+    fn batch(&mut self) -> WriteBatch {
         let mut batch = WriteBatch::new();
+        self.last += 1;
         let mut written: Option<(usize, Vec<u8>)> = None;
         for _ in 0..1 + self.random.below(8) {
             // Sometimes the key just written: the last entry of a batch wins.
             let again = written.take().filter(|_| self.random.one_in(3));
             let (at, key) = again.unwrap_or_else(|| (self.random.below(3) as usize, self.key()));
             written = Some((at, key.clone()));
+            self.written.push((self.last, at, key.clone()));
             let id = self.db.create_keyspace(NAMES[at]).unwrap().id();
             if self.random.one_in(4) {
                 batch.delete(id, &key).unwrap();
@@ -80,10 +154,7 @@ impl Pair {
                 self.maps[at].insert(key, value);
             }
         }
-        let sync = self.random.one_in(8);
-        let durability = if sync { Durability::Sync } else { Durability::Buffered };
-        self.last += 1;
-        assert_eq!(self.db.write(batch, durability).unwrap(), self.last);
+        batch
     }
 
     fn range(&mut self) -> KeyRange {
@@ -209,7 +280,8 @@ impl Pair {
     fn step(&mut self, word: u64) {
         self.random = Random(word);
         match self.random.below(100) {
-            0..60 => self.write(),
+            0..50 => self.write(),
+            50..60 => self.write_if(),
             60..75 => self.look(),
             75..78 => self.zigzag(),
             78..80 => self.seek(),

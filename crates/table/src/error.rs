@@ -44,6 +44,11 @@ pub enum ErrorKind {
     /// A keyspace has a policy that this build lacks: it was built without the feature `all`.
     #[error("the policy {0} is not in this build, which lacks the feature `all`")]
     PolicyLeftOut(String),
+    /// A transaction whose reads other writes changed before it could commit, each time that it ran.
+    #[error(
+        "expected a transaction whose reads stay unchanged until it commits, found changes in each of its tries"
+    )]
+    Conflict,
     /// A write must wait until flushes or compactions have caught up. An executor runs jobs and
     /// retries the write.
     #[error("writes are stalled: {0}")]

@@ -29,6 +29,10 @@
 //!   [`KeyRange`] from either end; [`Cursor`] does so without copying, and seeks.
 //! * [`WriteBatch`] changes several keys, in any keyspaces, at once; [`Snapshot`] reads the store as
 //!   it was at one moment.
+//! * [`Db::write_if`] writes a batch if its [`Condition`]s hold: keys that are absent, have a value or a version,
+//!   ranges that did not change since a snapshot.
+//! * [`Db::transact`] runs a [`Transaction`]: it reads at a snapshot, sees its own writes, and is run again where what
+//!   it read has changed.
 //! * [`Durability`] is chosen by each write: durable when it returns, or within a second.
 //! * [`Options`] bounds memory, files and waits. [`policy`] chooses how tables are merged, by keyspace and at any
 //!   time.
@@ -71,7 +75,7 @@ pub use admin::{Check, CheckReport, Checkpoint, Stats, Waiter, inspect};
 #[cfg(not(target_arch = "wasm32"))]
 pub use admin::{DoubtfulRange, DoubtfulRows, Moment, Salvaged, SalvagedFile, repair};
 pub use batch::WriteBatch;
-pub use db::{Db, Keyspace, Snapshot};
+pub use db::{Db, Keyspace, Snapshot, Transaction, TransactionScan};
 #[doc(hidden)]
 pub use engine::Engine;
 #[doc(inline)]
@@ -89,7 +93,7 @@ pub use event::{Event, Listener};
 #[doc(inline)]
 pub use keyspace::KeyspaceId;
 pub use options::{CustomPolicy, Durability, Options};
-pub use read::{Cursor, Lookup, Scan};
+pub use read::{Cursor, Lookup, Scan, Versioned};
 #[doc(inline)]
 pub use table::{Compression, TableOptions};
 #[doc(inline)]
@@ -98,6 +102,7 @@ pub use terrane_policy as policy;
 pub use terrane_table::error;
 #[doc(inline)]
 pub use terrane_table::read::KeyRange;
+pub use write::{Condition, ConditionalBatch, Outcome, Refusal};
 
 // What other crates of this repository look into.
 #[cfg(target_feature = "atomics")]

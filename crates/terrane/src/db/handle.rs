@@ -2,11 +2,11 @@
 
 #[cfg(not(target_arch = "wasm32"))]
 use super::path::{hold, hold_file};
-use crate::batch::WriteBatch;
+use crate::batch::{MAX_BATCH_BYTES, WriteBatch};
 use crate::db::{Keyspace, Snapshot};
 use crate::engine::Engine;
 use crate::entry::Seq;
-use crate::error::Result;
+use crate::error::{Closed, Error, Result};
 use crate::event::Listener;
 use crate::executor::Executor;
 #[cfg(not(target_arch = "wasm32"))]
@@ -15,7 +15,7 @@ use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
 use crate::options::{Durability, Options};
 use crate::storage::Storage;
 use crate::sync::{Mutex, lock};
-use crate::write::GroupCommit;
+use crate::write::{Checks, Condition, ConditionalBatch, GroupCommit, Outcome};
 use std::sync::Arc;
 
 /// An open store: ordered maps from keys to values, in [`Keyspace`]s.
@@ -240,6 +240,80 @@ impl Db {
             group.write(engine, batch, durability, &|| executor.wait_for_progress(engine))?;
         executor.wrote(engine, bytes);
         Ok(written)
+    }
+
+    /// Writes a batch if all conditions hold at the moment at which it is committed.
+    ///
+    /// ```
+    /// # fn main() -> terrane::Result<()> {
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("notes");
+    /// use terrane::{Condition, Db, Durability, Options, Outcome, WriteBatch};
+    ///
+    /// let db = Db::open(path, Options::default())?;
+    /// let users = db.default_keyspace();
+    /// let sign_up = |name: &str| {
+    ///     let mut batch = WriteBatch::new();
+    ///     batch.put(&users, "ada@example.com", name)?;
+    ///     db.write_if([Condition::absent(&users, "ada@example.com")], batch, Durability::Sync)
+    /// };
+    /// assert_eq!(sign_up("Ada")?, Outcome::Written(1));
+    ///
+    /// let Outcome::Refused(refusals) = sign_up("Impostor")? else { panic!("signed up twice") };
+    /// let found = refusals[0].found.as_ref().expect("the first one");
+    /// assert_eq!((&found.value[..], found.seq), (&b"Ada"[..], 1));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Db::write`]; [`crate::ErrorKind::Closed`] for a condition on a dropped keyspace or a snapshot of
+    /// another store; [`crate::ErrorKind::InvalidArgument`] for more than 10,000 conditions; damage or an I/O
+    /// error when a key is read.
+    pub fn write_if<'a>(
+        &self,
+        conditions: impl IntoIterator<Item = Condition<'a>>,
+        batch: WriteBatch,
+        durability: Durability,
+    ) -> Result<Outcome> {
+        let conditions = conditions.into_iter().collect();
+        let results = self.write_group(vec![ConditionalBatch { conditions, batch }], durability)?;
+        results.into_iter().next().unwrap_or_else(|| Err(Closed::Leader.into()))
+    }
+
+    /// Writes batches in their order, each if its conditions hold, as one record of the log with at most one sync.
+    /// Returns the outcome of each. After a crash any number of them may be missing, from the last one on, unless
+    /// they were synced.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] for batches of more than 256 MiB together. Other errors, which are
+    /// those of [`Db::write_if`], are results of single batches.
+    pub fn write_group(
+        &self,
+        batches: Vec<ConditionalBatch<'_>>,
+        durability: Durability,
+    ) -> Result<Vec<Result<Outcome>>> {
+        let Inner { engine, executor, group, .. } = &*self.inner;
+        let bytes: usize = batches.iter().map(|write| write.batch.bytes().len()).sum();
+        if bytes > MAX_BATCH_BYTES {
+            let expected = format_args!("at most {MAX_BATCH_BYTES} bytes of batches");
+            return Err(Error::invalid("group", expected, format_args!("{bytes} bytes")));
+        }
+        let syncs_nothing = |write: &ConditionalBatch<'_>| write.batch.is_empty();
+        let sync = durability == Durability::Sync && batches.iter().any(syncs_nothing);
+        let mut checked = Vec::with_capacity(batches.len());
+        for ConditionalBatch { conditions, batch } in batches {
+            checked.push((Checks::new(engine, conditions)?, batch));
+        }
+        let catch_up = || executor.wait_for_progress(engine);
+        let results = group.write_group(engine, checked, durability, &catch_up)?;
+        if results.iter().any(|result| matches!(result, Ok(Outcome::Written(_)))) {
+            executor.wrote(engine, bytes as u64);
+        }
+        if sync {
+            self.sync()?;
+        }
+        Ok(results)
     }
 
     /// Changes [`Options::background_bytes_per_second`], to which only a

@@ -6,7 +6,7 @@ use crate::entry::Seq;
 use crate::error::Result;
 use crate::keyspace::KeyspaceId;
 use crate::options::Durability;
-use crate::read::{Cursor, Lookup, Scan};
+use crate::read::{Cursor, Lookup, Scan, Versioned};
 use std::sync::Arc;
 use terrane_policy::{PolicyOptions, Shape};
 use terrane_table::read::{KeyRange, Trace};
@@ -66,6 +66,14 @@ impl Keyspace {
     /// Damage, or an I/O error.
     pub fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
         self.db.inner.engine.get(self.id, key.as_ref(), None)
+    }
+
+    /// The value of a key and its version: the sequence number of the batch that wrote it.
+    ///
+    /// # Errors
+    /// Damage, or an I/O error.
+    pub fn get_versioned(&self, key: impl AsRef<[u8]>) -> Result<Option<Versioned>> {
+        self.db.inner.engine.get_versioned(self.id, key.as_ref(), None)
     }
 
     /// The value of a key, and every step that led to it: for tools that explain reads.

@@ -1,5 +1,6 @@
 //! The store in a caller's hands: [`Db`] and [`Keyspace`] join an engine with the executor that runs
-//! its jobs; a [`Snapshot`] shows the store as it was. `rows` asks about single rows.
+//! its jobs; a [`Snapshot`] shows the store as it was. `rows` asks about single rows, and
+//! `transaction` reads at a snapshot and writes under the condition that nothing it read has changed.
 
 mod handle;
 mod keyspace;
@@ -9,10 +10,12 @@ mod rows;
 mod snapshot;
 #[cfg(test)]
 mod tests;
+mod transaction;
 
 pub use handle::Db;
 pub use keyspace::Keyspace;
 pub use snapshot::Snapshot;
+pub use transaction::{Transaction, TransactionScan};
 
 pub(crate) use handle::Inner;
 #[cfg(not(target_arch = "wasm32"))]

@@ -3,7 +3,8 @@
 use crate::db::{Db, Inner, Keyspace};
 use crate::entry::Seq;
 use crate::error::Result;
-use crate::read::{Cursor, Lookup, Scan};
+use crate::read::{Cursor, Lookup, Scan, Versioned};
+use crate::write::Condition;
 use terrane_table::read::{KeyRange, Trace};
 
 /// A consistent picture of every keyspace. It keeps old versions from being dropped: drop it when
@@ -38,6 +39,10 @@ impl Snapshot {
         Snapshot { db, seq }
     }
 
+    pub(super) fn db(&self) -> &Db {
+        &self.db
+    }
+
     /// The last sequence number that is visible in it.
     #[must_use]
     pub fn sequence(&self) -> Seq {
@@ -50,6 +55,25 @@ impl Snapshot {
     /// Damage, an I/O error, or a keyspace that was dropped since.
     pub fn get(&self, keyspace: &Keyspace, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
         self.db.engine().get(keyspace.id(), key.as_ref(), Some(self.seq))
+    }
+
+    /// The value that a key had and its version: the sequence number of the batch that wrote it.
+    ///
+    /// # Errors
+    /// As for [`Snapshot::get`].
+    pub fn get_versioned(
+        &self,
+        keyspace: &Keyspace,
+        key: impl AsRef<[u8]>,
+    ) -> Result<Option<Versioned>> {
+        self.db.engine().get_versioned(keyspace.id(), key.as_ref(), Some(self.seq))
+    }
+
+    /// Returns the condition that no batch has written into the range since the snapshot was taken, for
+    /// [`Db::write_if`](crate::Db::write_if). A delete of a key that was not there counts.
+    #[must_use]
+    pub fn unchanged(&self, keyspace: &Keyspace, range: impl Into<KeyRange>) -> Condition<'_> {
+        Condition::unchanged(self.db.engine(), keyspace.id(), range.into(), self.seq)
     }
 
     /// The value that a key had, and every step that led to it.

@@ -7,7 +7,8 @@
 //! * `snapshots` - what readers may look at; `memtable_bytes` - what memtables take;
 //! * under the state lock, `state`: `flushes` - sealed memtables, `logs` - full and spare log files, `planner` -
 //!   what is planned and what is next, with `ranges`;
-//! * `keyspaces` - what readers and writers of one keyspace share; `writer` - what a write needs;
+//! * `keyspaces` - what readers and writers of one keyspace share; `writer` - what a write needs, with
+//!   `recent_batches`;
 //! * `edit_lock` - the commit of edits.
 //!
 //! Operations are `impl Engine` blocks in the folders above: `write`
@@ -35,6 +36,7 @@ mod memtable_bytes;
 mod owner_process;
 mod planner;
 mod ranges;
+mod recent_batches;
 mod snapshots;
 mod state;
 mod waits;
@@ -54,6 +56,7 @@ pub(crate) use memtable_bytes::MemtableBytes;
 pub(crate) use owner_process::OwnerProcess;
 pub(crate) use planner::{Begun, PendingReshape, Planner, RunningCompaction};
 pub(crate) use ranges::{RangeRequest, Stage};
+pub(crate) use recent_batches::{ConditionalWrites, RecentBatches};
 pub(crate) use snapshots::Snapshots;
 pub(crate) use state::State;
 pub(crate) use waits::Wait;
@@ -89,6 +92,7 @@ pub struct Engine {
     pub(crate) state: Mutex<State>,
     pub(crate) keyspaces: ArcSwap<Keyspaces>,
     pub(crate) snapshots: Snapshots,
+    pub(crate) conditional_writes: ConditionalWrites,
     pub(crate) memtables: MemtableBytes,
     pub(crate) counters: Counters,
     /// Number of merges that its executor runs at once.

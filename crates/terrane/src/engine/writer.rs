@@ -1,5 +1,6 @@
 //! State of the writer: the current log, and the next sequence number.
 
+use super::RecentBatches;
 use crate::entry::Seq;
 use crate::error::Result;
 use crate::storage::File;
@@ -22,6 +23,8 @@ pub(crate) struct Writer {
     pub claimed: Seq,
     /// Whether the last thing in the log is a claim that may not be durable.
     pub claim_unsynced: bool,
+    /// The batches that conditional ones are compared with.
+    pub recent: RecentBatches,
 }
 
 impl Writer {
@@ -35,6 +38,7 @@ impl Writer {
             unsynced: Vec::new(),
             claimed: 0,
             claim_unsynced: false,
+            recent: RecentBatches::default(),
         }
     }
 

@@ -7,8 +7,11 @@ use crate::keyspace::KeyspaceId;
 use crate::read::Cursor;
 use crate::sync::atomic::Ordering;
 use crate::table::{ReadPattern, key_hash};
+use crate::vec_map::VecMap;
 use crate::version::{FilterCounters, SuperVersion};
+use std::ops::{Bound, RangeInclusive};
 use std::sync::Arc;
+use terrane_table::cursor::Cursor as TableCursor;
 use terrane_table::read::{
     KeyRange, MvccCursor, ReadCounters, ReadTracer, Sight, Source, Trace, sight,
 };
@@ -45,6 +48,19 @@ impl Engine {
         self.lookup(keyspace, 1, at)?.get(key)
     }
 
+    /// The value of a key and its version, now or at a snapshot's sequence.
+    ///
+    /// # Errors
+    /// As for [`Engine::get`].
+    pub fn get_versioned(
+        &self,
+        keyspace: KeyspaceId,
+        key: &[u8],
+        at: Option<Seq>,
+    ) -> Result<Option<Versioned>> {
+        self.lookup(keyspace, 1, at)?.get_versioned(key)
+    }
+
     /// As [`Engine::get`], with every step that led to the result.
     ///
     /// # Errors
@@ -62,7 +78,7 @@ impl Engine {
         let found = search(&super_version, key, seq, &mut value, &mut tracer, &keyspace.filters)?;
         let mut trace = Trace::at(seq);
         trace.append(tracer);
-        Ok((found.then_some(value), trace))
+        Ok((found.map(|_| value), trace))
     }
 
     /// The values of several keys at one moment, in the order of the keys.
@@ -91,6 +107,23 @@ impl Engine {
         let tracer = ReadTracer::default().watching(keyspace.access_stats.watched());
         let (super_version, seq) = self.super_version(&keyspace, at);
         Ok(Lookup { keyspace, super_version, seq, tracer, sums: &self.counters.gets })
+    }
+
+    /// Returns the keyspaces as they are now, all at one moment.
+    ///
+    /// # Errors
+    /// A keyspace that was dropped.
+    pub(crate) fn view(&self, keyspaces: impl Iterator<Item = KeyspaceId>) -> Result<View<'_>> {
+        let mut lookups: VecMap<KeyspaceId, Lookup<'_>> = VecMap::default();
+        for id in keyspaces {
+            if lookups.get(&id).is_none() {
+                lookups.insert(id, self.lookup(id, 1, None)?);
+            }
+        }
+        // After every super version, as in `super_version`.
+        let seq = self.snapshots.visible();
+        lookups.iter_mut().for_each(|(_, lookup)| lookup.seq = seq);
+        Ok(View { lookups, seq })
     }
 
     /// A cursor over a range, of the keyspace as it is now or was at a snapshot's sequence.
@@ -141,6 +174,44 @@ impl Engine {
     }
 }
 
+/// A value with its version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Versioned {
+    /// The value.
+    pub value: Vec<u8>,
+    /// The sequence number of the batch that wrote it.
+    pub seq: Seq,
+}
+
+impl Versioned {
+    /// Returns sequence number and value.
+    pub(crate) fn parts(&self) -> (Seq, &[u8]) {
+        (self.seq, &self.value)
+    }
+}
+
+/// Keyspaces at one moment.
+pub(crate) struct View<'a> {
+    lookups: VecMap<KeyspaceId, Lookup<'a>>,
+    seq: Seq,
+}
+
+impl<'a> View<'a> {
+    /// Returns the lookup of a keyspace.
+    ///
+    /// # Errors
+    /// [`Closed::Keyspace`] for one that the view was not made of.
+    pub fn lookup(&mut self, keyspace: KeyspaceId) -> Result<&mut Lookup<'a>> {
+        self.lookups.get_mut(&keyspace).ok_or(Closed::Keyspace.into())
+    }
+
+    /// The last sequence number that is visible in it.
+    pub fn seq(&self) -> Seq {
+        self.seq
+    }
+}
+
 /// Looks up keys of one keyspace, all at one moment. It keeps what it may read from being removed:
 /// drop it soon.
 pub struct Lookup<'a> {
@@ -162,6 +233,16 @@ impl Lookup<'_> {
         Ok(self.get_into(key.as_ref(), &mut value)?.then_some(value))
     }
 
+    /// The value of a key and its version.
+    ///
+    /// # Errors
+    /// Damage, or an I/O error.
+    pub fn get_versioned(&mut self, key: impl AsRef<[u8]>) -> Result<Option<Versioned>> {
+        let mut value = Vec::new();
+        let found = self.find(key.as_ref(), &mut value)?;
+        Ok(found.map(|seq| Versioned { value, seq }))
+    }
+
     /// Appends the value of a key to `out`, whose memory can so serve many values; returns whether
     /// there is one.
     ///
@@ -169,13 +250,54 @@ impl Lookup<'_> {
     /// Damage, or an I/O error; `out` is as it was then.
     pub fn get_into(&mut self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         let before = out.len();
-        let Lookup { keyspace, super_version, tracer, .. } = self;
-        let found = search(super_version, key, self.seq, out, tracer, &keyspace.filters);
-        if !matches!(found, Ok(true)) {
+        let found = self.find(key, out);
+        if !matches!(found, Ok(Some(_))) {
             // An entry that is no put may have bytes all the same.
             out.truncate(before);
         }
-        found
+        Ok(found?.is_some())
+    }
+
+    fn find(&mut self, key: &[u8], out: &mut Vec<u8>) -> Result<Option<Seq>> {
+        let Lookup { keyspace, super_version, tracer, .. } = self;
+        search(super_version, key, self.seq, out, tracer, &keyspace.filters)
+    }
+
+    /// Returns whether a key was written after `since`, deletes included; see [`Lookup::changed`].
+    ///
+    /// # Errors
+    /// Damage, or an I/O error.
+    pub(crate) fn has_changed(&self, key: &[u8], since: Seq) -> Result<bool> {
+        let only = || Bound::Included(key.to_vec());
+        Ok(self.changed(&KeyRange { from: only(), to: only() }, since)?.is_some())
+    }
+
+    /// Returns a key of the range that was written after `since`, deletes included; `None` if there is none. A
+    /// snapshot at `since` must be held: otherwise a merge may have dropped a tombstone.
+    ///
+    /// # Errors
+    /// Damage, or an I/O error.
+    pub(crate) fn changed(&self, range: &KeyRange, since: Seq) -> Result<Option<Vec<u8>>> {
+        let written = since + 1..=self.seq;
+        for memtable in self.super_version.memtables() {
+            if memtable.last_seq().is_some_and(|last| last > since)
+                && let Some(key) = find_written(&mut memtable.cursor(), range, &written)?
+            {
+                return Ok(Some(key));
+            }
+        }
+        for table in self.super_version.tree.tables().map(|live| live.table()) {
+            let info = table.info();
+            if info.last_seq > since
+                && range.above_start(&info.largest)
+                && range.below_end(&info.smallest)
+                && let Some(key) =
+                    find_written(&mut table.cursor(ReadPattern::Scan), range, &written)?
+            {
+                return Ok(Some(key));
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -185,8 +307,27 @@ impl Drop for Lookup<'_> {
     }
 }
 
+/// Returns the first key of the range with an entry whose sequence number is in `written`.
+fn find_written(
+    cursor: &mut dyn TableCursor,
+    range: &KeyRange,
+    written: &RangeInclusive<Seq>,
+) -> Result<Option<Vec<u8>>> {
+    match &range.from {
+        Bound::Included(from) | Bound::Excluded(from) => cursor.seek(from, Tag(u64::MAX))?,
+        Bound::Unbounded => cursor.seek_first()?,
+    }
+    while cursor.valid() && range.below_end(cursor.key()) {
+        if written.contains(&cursor.tag().seq()) && range.above_start(cursor.key()) {
+            return Ok(Some(cursor.key().to_vec()));
+        }
+        cursor.next()?;
+    }
+    Ok(None)
+}
+
 /// Appends the value of a key in a super version to `out`, that of the newest version at or below `seq`;
-/// returns whether there is one.
+/// returns that version's sequence number, if it is a value.
 fn search(
     super_version: &SuperVersion,
     key: &[u8],
@@ -194,7 +335,7 @@ fn search(
     out: &mut Vec<u8>,
     tracer: &mut ReadTracer,
     counters: &FilterCounters,
-) -> Result<bool> {
+) -> Result<Option<Seq>> {
     let hash = key_hash(key);
     for (place, memtable) in super_version.memtables().enumerate() {
         tracer.memtable(place);
@@ -203,20 +344,20 @@ fn search(
         {
             tracer.found(tag, value.len());
             out.extend_from_slice(value);
-            return is_value(tag, seq);
+            return of_value(tag, seq);
         }
         tracer.absent(false, || Ok(memtable.get(key, MAX_SEQ).is_some()))?;
     }
     tracer.tables();
     match super_version.tree.get(key, hash, seq, out, tracer, counters)? {
-        Some(tag) => is_value(tag, seq),
-        None => Ok(false),
+        Some(tag) => of_value(tag, seq),
+        None => Ok(None),
     }
 }
 
-/// Whether a reader at `seq` sees a value, if this is the newest version that it reaches.
-fn is_value(tag: Tag, seq: Seq) -> Result<bool> {
-    Ok(sight(tag, seq)? == Some(Sight::Value))
+/// Returns the sequence number of the newest version that a reader at `seq` reaches, if that is a value.
+fn of_value(tag: Tag, seq: Seq) -> Result<Option<Seq>> {
+    Ok((sight(tag, seq)? == Some(Sight::Value)).then(|| tag.seq()))
 }
 
 /// A cursor over a super version, with a read tracer for each part.

@@ -3,8 +3,8 @@
 #[cfg(not(target_arch = "wasm32"))]
 use crate::engine::OwnerProcess;
 use crate::engine::{
-    Counters, Engine, KeyspaceInner, Keyspaces, MemtableBytes, Planner, Snapshots, SpareLog, State,
-    Writer,
+    ConditionalWrites, Counters, Engine, KeyspaceInner, Keyspaces, MemtableBytes, Planner,
+    Snapshots, SpareLog, State, Writer,
 };
 use crate::error::{Corruption, Error, Result};
 use crate::jobs::JobContext;
@@ -114,6 +114,7 @@ impl Engine {
             state: Mutex::new(state),
             keyspaces: ArcSwap::from_pointee(keyspaces),
             snapshots: Snapshots::default(),
+            conditional_writes: ConditionalWrites::default(),
             memtables: MemtableBytes::default(),
             counters: Counters::default(),
             workers: AtomicUsize::default(),

@@ -6,7 +6,11 @@ pub(crate) use super::locked::ArcSwap;
 pub(crate) use arc_swap::ArcSwap;
 pub(crate) use std::sync::{Condvar, RwLock};
 #[cfg(not(target_arch = "wasm32"))]
-pub(crate) use threads::{Pool, spawn, wait_at_most};
+pub(crate) use threads::{Pool, pause, spawn, wait_at_most};
+
+/// A browser's threads do not sleep.
+#[cfg(target_arch = "wasm32")]
+pub(crate) fn pause(_lasting: std::time::Duration) {}
 
 #[cfg(not(target_arch = "wasm32"))]
 mod threads {
@@ -40,6 +44,11 @@ mod threads {
     /// Runs `body` on a thread of its own; returns whether the system gives one.
     pub(crate) fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> bool {
         Builder::new().name(name.to_owned()).spawn(body).is_ok()
+    }
+
+    /// Suspends this thread.
+    pub(crate) fn pause(lasting: Duration) {
+        std::thread::sleep(lasting);
     }
 
     /// Waits while `waits` says so, `most` at most.

@@ -32,6 +32,11 @@ pub(crate) fn spawn(_name: &str, body: impl FnOnce() + Send + 'static) -> bool {
     true
 }
 
+/// Lets another thread continue.
+pub(crate) fn pause(_lasting: Duration) {
+    shuttle::thread::yield_now();
+}
+
 /// Waits while `waits` says so; there is no time, so the wait ends early as chance will.
 pub(crate) fn wait_at_most<'a, T>(
     changed: &Condvar,

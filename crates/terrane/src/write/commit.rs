@@ -2,16 +2,19 @@
 //!
 //! 1. Refuse what cannot be written, to an unknown keyspace or a poisoned log, and wait while a stall
 //!    lasts (`stall`).
-//! 2. Append one record to the log, in a spare one if it does not fit.
-//! 3. For a synced commit sync the log: older ones that were not synced yet first, so that what a
+//! 2. Refuse batches whose conditions do not hold (`condition`).
+//! 3. Append one record to the log, in a spare one if it does not fit.
+//! 4. For a synced commit sync the log: older ones that were not synced yet first, so that what a
 //!    crash takes is always a suffix.
-//! 4. Insert into the memtables and publish the last sequence: the group is visible as a whole.
-//! 5. Seal memtables that are full.
+//! 5. Insert into the memtables and publish the last sequence: the group is visible as a whole.
+//! 6. Seal memtables that are full.
 //!
 //! A failed append or sync leaves the log in an unknown state, so the writer is poisoned: nothing
 //! is acknowledged after it until the store is reopened.
 
 use super::CatchUp;
+use super::condition::{Outcome, Refusal};
+use super::group::{Decision, ONE_THREAD, Prepared, Write};
 use super::stall::StallGuard;
 use crate::batch::WriteBatch;
 use crate::engine::{Engine, Keyspaces, SealedLog, Wait, Writer};
@@ -43,9 +46,84 @@ impl Engine {
         catch_up: &CatchUp<'_>,
     ) -> Result<Seq> {
         self.writable()?;
+        let (mut writer, keyspaces) = self.writer_with_room(batches, catch_up)?;
+        self.append(&mut writer, &keyspaces, batches, durability)
+    }
+
+    /// The same for the batches of several calls, of which some have conditions. Those that do not hold are
+    /// refused, and the others written. A call of which a batch was outrun writes none.
+    ///
+    /// # Errors
+    /// Those of [`Engine::commit`].
+    pub(crate) fn commit_if(
+        &self,
+        calls: &[&[Write]],
+        durability: Durability,
+        catch_up: &CatchUp<'_>,
+    ) -> Result<Vec<Result<Decision>>> {
+        self.writable()?;
+        let all: Vec<&WriteBatch> = calls.iter().copied().flatten().map(|w| &w.batch).collect();
+        let (mut writer, keyspaces) = self.writer_with_room(&all, catch_up)?;
+        let mut accepted = Vec::with_capacity(all.len());
+        let mut decisions = Vec::with_capacity(all.len());
+        for call in calls {
+            let is_outrun = |prepared: &Prepared| {
+                !prepared.is_last_try() && writer.recent.after(prepared.at).is_none()
+            };
+            if call.iter().filter_map(|write| write.prepared.as_ref()).any(is_outrun) {
+                decisions.extend(call.iter().map(|_| Ok(Decision::Outrun)));
+                continue;
+            }
+            for write in *call {
+                let refusals = self.refusals(&writer, &keyspaces, write, &accepted);
+                decisions.push(refusals.map(|refusals| {
+                    Decision::Decided(if !refusals.is_empty() {
+                        Outcome::Refused(refusals)
+                    } else if write.batch.is_empty() {
+                        Outcome::Written(writer.last() + accepted.len() as u64)
+                    } else {
+                        accepted.push(&write.batch);
+                        Outcome::Written(writer.last() + accepted.len() as u64)
+                    })
+                }));
+            }
+        }
+        if !accepted.is_empty() {
+            self.append(&mut writer, &keyspaces, &accepted, durability)?;
+        }
+        Ok(decisions)
+    }
+
+    /// Returns the conditions of a batch that do not hold after what `accepted` has of its group.
+    fn refusals(
+        &self,
+        writer: &Writer,
+        keyspaces: &Keyspaces,
+        write: &Write,
+        accepted: &[&WriteBatch],
+    ) -> Result<Vec<Refusal>> {
+        let Some(prepared) = &write.prepared else { return Ok(Vec::new()) };
+        let Prepared { checks, at, refusals, .. } = prepared;
+        if checks.keyspaces().any(|id| keyspaces.get(&id).is_none()) {
+            return Err(Closed::Keyspace.into());
+        }
+        let group = (writer.next..).zip(accepted.iter().map(|batch| batch.bytes()));
+        if prepared.is_last_try() {
+            return checks.after(group, &checks.evaluate(self)?.0);
+        }
+        let recent = writer.recent.after(*at).into_iter().flatten();
+        checks.after(recent.chain(group), refusals)
+    }
+
+    /// Appends a group of batches to the log and makes it visible. Returns the sequence of the last one.
+    fn append(
+        &self,
+        writer: &mut Writer,
+        keyspaces: &Keyspaces,
+        batches: &[&WriteBatch],
+        durability: Durability,
+    ) -> Result<Seq> {
         let parts: Vec<&[u8]> = batches.iter().map(|b| b.bytes()).collect();
-        let payload = payload_bytes(parts.iter().map(|part| part.len()));
-        let (mut writer, keyspaces) = self.writer_with_room(batches, payload, catch_up)?;
         let first = writer.next;
         let last = first + batches.len() as u64 - 1;
         if last > MAX_SEQ {
@@ -75,11 +153,14 @@ impl Engine {
             let appended = writer.appended(self.log_sync.synced());
             self.waits().time(Wait::Sync, || self.log_sync.sync(&appended))?;
         }
-        let taken = insert(&keyspaces, batches, first)?;
+        let taken = insert(keyspaces, batches, first)?;
         self.memtables.add(taken);
         self.snapshots.show(last);
+        if !ONE_THREAD {
+            writer.recent.add(self.conditional_writes.any(), first, &parts);
+        }
         let touched: Vec<_> = batches.iter().flat_map(|b| b.keyspaces()).copied().collect();
-        self.seal_full(&writer, &keyspaces, &touched)?;
+        self.seal_full(writer, keyspaces, &touched)?;
         Ok(last)
     }
 
@@ -110,13 +191,13 @@ impl Engine {
         claimed.inspect_err(|e| self.log_sync.poison(e))
     }
 
-    /// The writer, with a log that `bytes` of payload fit in, once nothing stalls the batches.
+    /// The writer, with a log that a record of the batches fits in, once nothing stalls them.
     fn writer_with_room(
         &self,
         batches: &[&WriteBatch],
-        bytes: usize,
         catch_up: &CatchUp<'_>,
     ) -> Result<(MutexGuard<'_, Writer>, Arc<Keyspaces>)> {
+        let bytes = payload_bytes(batches.iter().map(|batch| batch.bytes().len()));
         let mut caught_up = Ok(());
         let mut told = None;
         loop {

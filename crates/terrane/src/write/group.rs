@@ -7,9 +7,13 @@
 //!    for one, hands out the results and wakes everybody.
 //! 3. Who finds its result returns; otherwise the first to wake leads the next group.
 //!
-//! On one thread there is no queue: each batch is committed alone.
+//! On one thread there is no queue: each batch is committed alone, right after its conditions were evaluated.
+//!
+//! With threads a batch with conditions queues once they were evaluated. If it was outrun, since more was written
+//! meanwhile than is kept, that is repeated, the last time under the lock.
 
 use super::CatchUp;
+use super::condition::{Checks, Outcome, Refusal};
 use crate::batch::WriteBatch;
 use crate::engine::{Engine, Wait};
 use crate::entry::Seq;
@@ -26,19 +30,74 @@ const GROUP_BYTES_MAX: usize = 1 << 20;
 /// spin-loop hints of a round. Some ten microseconds in all.
 const SPIN_ROUNDS: u32 = 8;
 const SPINS_PER_ROUND: u32 = 64;
+/// Whether nobody else can be committing.
+pub(super) const ONE_THREAD: bool =
+    cfg!(all(target_arch = "wasm32", not(target_feature = "atomics")));
+
+/// The most times that a batch is outrun; then its conditions are evaluated under the lock.
+const TRIES_MAX: u32 = 8;
 
 #[derive(Default)]
 struct Queue {
     waiting: Vec<Ticket>,
-    results: VecMap<u64, Result<Seq>>,
+    results: VecMap<u64, Served>,
     next_ticket: u64,
     led: bool,
 }
 
+/// The batches of one call.
 struct Ticket {
     number: u64,
-    batch: WriteBatch,
+    writes: Vec<Write>,
     durability: Durability,
+}
+
+/// A batch, and its conditions if it has some.
+pub(crate) struct Write {
+    pub batch: WriteBatch,
+    pub prepared: Option<Prepared>,
+}
+
+/// Conditions that were evaluated before their batch queued.
+pub(crate) struct Prepared {
+    pub checks: Checks,
+    /// The last sequence number that was visible then.
+    pub at: Seq,
+    /// Conditions that did not hold then.
+    pub refusals: Vec<Refusal>,
+    /// The number of times that it was outrun.
+    tries: u32,
+}
+
+impl Prepared {
+    fn new(checks: Checks) -> Option<Self> {
+        let prepared = Prepared { checks, at: 0, refusals: Vec::new(), tries: 0 };
+        (!prepared.checks.is_empty()).then_some(prepared)
+    }
+
+    /// Evaluates the conditions on what is visible.
+    fn evaluate(&mut self, engine: &Engine) -> Result<()> {
+        (self.refusals, self.at) = self.checks.evaluate(engine)?;
+        Ok(())
+    }
+
+    /// Whether the conditions are evaluated under the lock, since writers were faster each time before.
+    pub fn is_last_try(&self) -> bool {
+        self.tries >= TRIES_MAX
+    }
+}
+
+/// The fate of a batch under the lock.
+pub(crate) enum Decision {
+    Decided(Outcome),
+    /// More was written since its conditions were evaluated than is kept.
+    Outrun,
+}
+
+/// A ticket's batches and the decision about each.
+struct Served {
+    writes: Vec<Write>,
+    results: Vec<Result<Decision>>,
 }
 
 /// The queue of writers.
@@ -62,8 +121,7 @@ impl GroupCommit {
         if batch.is_empty() {
             return engine.commit_nothing(durability);
         }
-        if cfg!(all(target_arch = "wasm32", not(target_feature = "atomics"))) {
-            // On one thread nobody else can be committing.
+        if ONE_THREAD {
             return engine.commit(&[&batch], durability, catch_up);
         }
         let mut queue = self.enter(durability);
@@ -74,12 +132,99 @@ impl GroupCommit {
             let _lead = Lead { group: Vec::new(), results: Some(Vec::new()), on: self };
             return engine.commit(&[&batch], durability, catch_up);
         }
+        let writes = vec![Write { batch, prepared: None }];
+        match self.serve(engine, queue, writes, durability, catch_up).results.pop() {
+            Some(Ok(Decision::Decided(Outcome::Written(seq)))) => Ok(seq),
+            Some(Err(e)) => Err(e),
+            _ => Err(Closed::Leader.into()),
+        }
+    }
+
+    /// Writes batches as one record, each if its conditions hold, in their order, and returns the outcome of each.
+    ///
+    /// # Errors
+    /// A child process.
+    pub fn write_group(
+        &self,
+        engine: &Engine,
+        batches: Vec<(Checks, WriteBatch)>,
+        durability: Durability,
+        catch_up: &CatchUp<'_>,
+    ) -> Result<Vec<Result<Outcome>>> {
+        engine.owned()?;
+        if ONE_THREAD {
+            let each = batches.into_iter();
+            return Ok(each
+                .map(|(checks, batch)| write_alone(engine, &checks, &batch, durability, catch_up))
+                .collect());
+        }
+        // Before any of them is evaluated.
+        let _under_way = engine.conditional_writes.enter();
+        let mut results: Vec<Option<Result<Outcome>>> = batches.iter().map(|_| None).collect();
+        let is_alone = batches.len() == 1;
+        let write = |(checks, batch)| Write { batch, prepared: Prepared::new(checks) };
+        let mut open: Vec<Write> = batches.into_iter().map(write).collect();
+        let mut places: Vec<usize> = (0..open.len()).collect();
+        while !open.is_empty() {
+            let mut ready = Vec::with_capacity(open.len());
+            let mut ready_at = Vec::with_capacity(open.len());
+            for (place, mut write) in places.drain(..).zip(open.drain(..)) {
+                let evaluated = write.prepared.as_mut().map_or(Ok(()), |p| p.evaluate(engine));
+                let decided = match (evaluated, &mut write.prepared) {
+                    (Err(e), _) => Some(Err(e)),
+                    // Nothing before it in its group can change that.
+                    (Ok(()), Some(prepared)) if is_alone && !prepared.refusals.is_empty() => {
+                        Some(Ok(Outcome::Refused(std::mem::take(&mut prepared.refusals))))
+                    }
+                    (Ok(()), None) if write.batch.is_empty() => {
+                        Some(engine.commit_nothing(durability).map(Outcome::Written))
+                    }
+                    _ => None,
+                };
+                match (decided, results.get_mut(place)) {
+                    (Some(decided), Some(result)) => *result = Some(decided),
+                    _ => {
+                        ready_at.push(place);
+                        ready.push(write);
+                    }
+                }
+            }
+            if ready.is_empty() {
+                break;
+            }
+            let Served { writes, results: served } =
+                self.serve(engine, self.enter(durability), ready, durability, catch_up);
+            for ((place, mut write), result) in ready_at.into_iter().zip(writes).zip(served) {
+                match (result, results.get_mut(place)) {
+                    (Ok(Decision::Decided(outcome)), Some(result)) => *result = Some(Ok(outcome)),
+                    (Err(e), Some(result)) => *result = Some(Err(e)),
+                    _ => {
+                        write.prepared.iter_mut().for_each(|prepared| prepared.tries += 1);
+                        places.push(place);
+                        open.push(write);
+                    }
+                }
+            }
+        }
+        let decided = |result: Option<_>| result.unwrap_or_else(|| Err(Closed::Leader.into()));
+        Ok(results.into_iter().map(decided).collect())
+    }
+
+    /// Queues a ticket, and returns once somebody has served it, possibly this writer.
+    fn serve<'q>(
+        &'q self,
+        engine: &Engine,
+        mut queue: MutexGuard<'q, Queue>,
+        writes: Vec<Write>,
+        durability: Durability,
+        catch_up: &CatchUp<'_>,
+    ) -> Served {
         let number = queue.next_ticket;
         queue.next_ticket += 1;
-        queue.waiting.push(Ticket { number, batch, durability });
+        queue.waiting.push(Ticket { number, writes, durability });
         loop {
-            if let Some(result) = queue.results.remove(&number) {
-                return result;
+            if let Some(served) = queue.results.remove(&number) {
+                return served;
             }
             if queue.led {
                 let wait = || self.turn.wait(queue).unwrap_or_else(PoisonError::into_inner);
@@ -121,20 +266,25 @@ impl GroupCommit {
 /// a listener that panics must not hang the other writers.
 struct Lead<'a> {
     group: Vec<Ticket>,
-    results: Option<Vec<Result<Seq>>>,
+    /// Those of all batches of the group.
+    results: Option<Vec<Result<Decision>>>,
     on: &'a GroupCommit,
 }
 
 impl Drop for Lead<'_> {
     fn drop(&mut self) {
-        let failed = || vec![Err(Closed::Leader.into()); self.group.len()];
-        let results = self.results.take().unwrap_or_else(failed);
-        let mut queue = lock(&self.on.queue);
-        queue.led = false;
-        queue.results.extend(self.group.iter().map(|t| t.number).zip(results));
+        let mut results = self.results.take().unwrap_or_default().into_iter();
         // A wake-up is a system call, and needless where this writer is alone: everybody who waits
         // is in this group, or in the queue, or was woken for a result before.
-        let others = self.group.len() > 1 || !queue.waiting.is_empty();
+        let is_shared = self.group.len() > 1;
+        let mut queue = lock(&self.on.queue);
+        queue.led = false;
+        for Ticket { number, writes, .. } in self.group.drain(..) {
+            let mut next = || results.next().unwrap_or_else(|| Err(Closed::Leader.into()));
+            let results = writes.iter().map(|_| next()).collect();
+            queue.results.insert(number, Served { writes, results });
+        }
+        let others = is_shared || !queue.waiting.is_empty();
         drop(queue);
         if others {
             self.on.turn.notify_all();
@@ -142,25 +292,59 @@ impl Drop for Lead<'_> {
     }
 }
 
+/// Writes a batch if its conditions hold, where nobody else can write in between.
+fn write_alone(
+    engine: &Engine,
+    checks: &Checks,
+    batch: &WriteBatch,
+    durability: Durability,
+    catch_up: &CatchUp<'_>,
+) -> Result<Outcome> {
+    let (refusals, _) = checks.evaluate(engine)?;
+    Ok(if !refusals.is_empty() {
+        Outcome::Refused(refusals)
+    } else if batch.is_empty() {
+        Outcome::Written(engine.commit_nothing(durability)?)
+    } else {
+        Outcome::Written(engine.commit(&[batch], durability, catch_up)?)
+    })
+}
+
 /// The front of the queue, up to the group's bound; at least one.
 fn take_group(waiting: &mut Vec<Ticket>) -> Vec<Ticket> {
     let mut bytes = 0;
     let fits = |t: &&Ticket| {
-        bytes += t.batch.bytes().len();
+        bytes += t.writes.iter().map(|write| write.batch.bytes().len()).sum::<usize>();
         bytes <= GROUP_BYTES_MAX
     };
     let count = waiting.iter().take_while(fits).count().max(1);
     waiting.drain(..count.min(waiting.len())).collect()
 }
 
-/// Commits a group. A batch that cannot be taken must not fail its neighbours: they go alone then.
-fn commit_group(engine: &Engine, group: &[Ticket], catch_up: &CatchUp<'_>) -> Vec<Result<Seq>> {
-    match commit(engine, group, catch_up) {
-        Ok(last) => (last + 1 - group.len() as u64..=last).map(Ok).collect(),
-        Err(e) if group.len() > 1 && is_of_a_batch(&e) => {
-            group.iter().map(|t| commit(engine, std::slice::from_ref(t), catch_up)).collect()
+/// Commits a group, with a result for each batch. A batch that cannot be taken must not fail its neighbours: they
+/// go alone then.
+fn commit_group(
+    engine: &Engine,
+    group: &[Ticket],
+    catch_up: &CatchUp<'_>,
+) -> Vec<Result<Decision>> {
+    let writes: Vec<&[Write]> = group.iter().map(|ticket| ticket.writes.as_slice()).collect();
+    let sync = group.iter().any(|t| t.durability == Durability::Sync);
+    let durability = if sync { Durability::Sync } else { Durability::Buffered };
+    let count: usize = writes.iter().map(|writes| writes.len()).sum();
+    match engine.commit_if(&writes, durability, catch_up) {
+        Ok(results) => results,
+        Err(e) if count > 1 && is_of_a_batch(&e) => {
+            let each =
+                group.iter().flat_map(|t| t.writes.iter().map(|write| (write, t.durability)));
+            let alone = each.map(|(write, durability)| {
+                let mut results =
+                    engine.commit_if(&[std::slice::from_ref(write)], durability, catch_up)?;
+                results.pop().unwrap_or_else(|| Err(Closed::Leader.into()))
+            });
+            alone.collect()
         }
-        Err(e) => vec![Err(e); group.len()],
+        Err(e) => (0..count).map(|_| Err(e.clone())).collect(),
     }
 }
 
@@ -169,156 +353,5 @@ fn is_of_a_batch(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Closed(_) | ErrorKind::InvalidArgument(_))
 }
 
-/// Commits batches as one record, which is synced if any of them asks for that.
-fn commit(engine: &Engine, group: &[Ticket], catch_up: &CatchUp<'_>) -> Result<Seq> {
-    let batches: Vec<&WriteBatch> = group.iter().map(|t| &t.batch).collect();
-    let sync = group.iter().any(|t| t.durability == Durability::Sync);
-    let durability = if sync { Durability::Sync } else { Durability::Buffered };
-    engine.commit(&batches, durability, catch_up)
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::error::Stall;
-    use crate::executor::SliceExecutor;
-    use crate::jobs::Progress;
-    use crate::keyspace::KeyspaceId;
-    use crate::schedule::JobFilter;
-    use crate::storage::Directory;
-    use crate::storage::vfs::MemoryVfs;
-    use crate::{Db, Options};
-    use std::cell::Cell;
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::thread;
-
-    fn open(options: Options) -> Db {
-        let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
-        Db::open_storage(storage, options, Arc::new(SliceExecutor::default())).unwrap()
-    }
-
-    /// A store in which every commit fills a memtable, and the next one stalls until that is flushed. One
-    /// commit is done.
-    fn stalled() -> Db {
-        let db =
-            open(Options { memtable_bytes: 1, max_immutable_memtables: 1, ..Options::small() });
-        let first = tickets(KeyspaceId(0), &[1]);
-        assert_eq!(commit(db.engine(), &first, &|| Ok(())).unwrap(), 1);
-        db
-    }
-
-    /// Tickets that put values of these lengths into a keyspace.
-    fn tickets(keyspace: KeyspaceId, lens: &[usize]) -> Vec<Ticket> {
-        let ticket = |(number, len): (u64, &usize)| {
-            let mut batch = WriteBatch::new();
-            batch.put(keyspace, number.to_be_bytes(), vec![7; *len]).unwrap();
-            Ticket { number, batch, durability: Durability::Buffered }
-        };
-        (0..).zip(lens).map(ticket).collect()
-    }
-
-    #[test]
-    fn a_group_has_batches_up_to_its_bound_and_at_least_one() {
-        const HALF: usize = GROUP_BYTES_MAX / 2;
-        for (lens, taken) in [
-            (&[1, 1, 1][..], 3),
-            (&[HALF - 100, HALF - 100, 1, 200, 1], 3),
-            (&[HALF, HALF], 1),
-            (&[GROUP_BYTES_MAX + 1, 1], 1),
-        ] {
-            let mut waiting = tickets(KeyspaceId(0), lens);
-            let numbers: Vec<_> = take_group(&mut waiting).iter().map(|t| t.number).collect();
-            assert_eq!(numbers, (0..taken).collect::<Vec<_>>(), "{lens:?}");
-            assert_eq!(waiting.len(), lens.len() - taken as usize);
-        }
-    }
-
-    #[test]
-    fn a_batch_that_cannot_be_taken_fails_alone() {
-        let db = open(Options::small());
-        let unknown = tickets(KeyspaceId(99), &[1]).pop();
-        let mut group = tickets(KeyspaceId(0), &[1, 2, 3]);
-        group.insert(1, unknown.unwrap());
-        let results = commit_group(db.engine(), &group, &|| Ok(()));
-        let written: Vec<_> = results.iter().map(|result| result.as_ref().ok()).collect();
-        assert_eq!(written, [Some(&1), None, Some(&2), Some(&3)]);
-        let alone = commit_group(db.engine(), &group[1..2], &|| Ok(()));
-        assert!(matches!(&alone[..], [Err(e)] if matches!(e.kind(), ErrorKind::Closed(_))));
-        assert_eq!(db.default_keyspace().scan(..).unwrap().count(), 3);
-    }
-
-    #[test]
-    fn a_group_is_synced_if_any_of_its_batches_is() {
-        use Durability::{Buffered, Sync};
-        for (durabilities, syncs) in [
-            ([Buffered; 2], false),
-            ([Buffered, Sync], true),
-            ([Sync, Buffered], true),
-            ([Sync; 2], true),
-        ] {
-            let db = open(Options::small());
-            let mut group = tickets(KeyspaceId(0), &[1, 2]);
-            for (ticket, durability) in group.iter_mut().zip(durabilities) {
-                ticket.durability = durability;
-            }
-            let results = commit_group(db.engine(), &group, &|| Ok(()));
-            let written: Vec<_> = results.iter().map(|result| result.as_ref().ok()).collect();
-            assert_eq!(written, [Some(&1), Some(&2)]);
-            assert_eq!(
-                db.engine().log_sync.synced(),
-                if syncs { 2 } else { 0 },
-                "{durabilities:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_stall_that_no_job_can_end_fails_the_whole_group() {
-        let (db, calls) = (stalled(), Cell::new(0));
-        let catch_up = || {
-            calls.set(calls.get() + 1);
-            Err(ErrorKind::Stalled(Stall::Memtables).into())
-        };
-        let group = tickets(KeyspaceId(0), &[1, 1]);
-        let results = commit_group(db.engine(), &group, &catch_up);
-        let is_stalled = |result: &Result<Seq>| {
-            matches!(result.as_ref().map_err(Error::kind), Err(ErrorKind::Stalled(_)))
-        };
-        assert!(results.iter().all(is_stalled));
-        assert_eq!((results.len(), calls.get()), (2, 1));
-    }
-
-    #[test]
-    fn queued_writers_commit_together_with_a_sequence_each() {
-        let (db, commits, leads) = (stalled(), GroupCommit::default(), AtomicUsize::new(0));
-        let catch_up = || {
-            let goes_on = || match leads.load(Ordering::Relaxed) {
-                // The two others wait for the one that came first.
-                1 => lock(&commits.queue).waiting.len() == 2,
-                // One of them leads both, and the other was woken for nothing and waits again.
-                _ => db.stats().unwrap().waits.group.count >= 2,
-            };
-            leads.fetch_add(1, Ordering::Relaxed);
-            while !goes_on() {
-                thread::yield_now();
-            }
-            let mut flush = db.engine().next_job(JobFilter::Flush).unwrap();
-            while flush.run_for(u64::MAX)? == Progress::More {}
-            Ok(())
-        };
-        let write = |key: u8| {
-            let mut batch = WriteBatch::new();
-            batch.put(KeyspaceId(0), [key], "value").unwrap();
-            commits.write(db.engine(), batch, Durability::Buffered, &catch_up).unwrap()
-        };
-        let write = &write;
-        let mut written: Vec<_> = thread::scope(|threads| {
-            let writers = [1, 2, 3].map(|key| threads.spawn(move || write(key)));
-            writers.into_iter().map(|writer| writer.join().unwrap()).collect()
-        });
-        written.sort_unstable();
-        assert_eq!((written, leads.into_inner()), (vec![2, 3, 4], 2));
-        assert_eq!(db.default_keyspace().scan(..).unwrap().count(), 4);
-    }
-}
+mod tests;

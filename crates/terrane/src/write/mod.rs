@@ -1,5 +1,6 @@
 //! Writing: how a batch becomes a log record and memtable entries.
 //!
+//! * `condition` - what must hold for a batch to be written.
 //! * `group` - writers that arrive while another commits go together in the next record.
 //! * `commit` - one log record, then the memtables, then it is visible.
 //! * `stall` - when a write waits for background work; `backpressure` - how near that is, `debt` - by the
@@ -9,6 +10,7 @@
 
 mod backpressure;
 mod commit;
+mod condition;
 #[cfg(not(target_arch = "wasm32"))]
 mod debt;
 mod group;
@@ -18,6 +20,8 @@ mod stall;
 mod throttle;
 
 pub(crate) use backpressure::Backpressure;
+pub(crate) use condition::Checks;
+pub use condition::{Condition, ConditionalBatch, Outcome, Refusal};
 pub(crate) use group::GroupCommit;
 pub(crate) use stall::CatchUp;
 pub(crate) use throttle::Throttle;

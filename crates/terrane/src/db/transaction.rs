@@ -1,0 +1,469 @@
+//! Transactions: reads at a snapshot, and writes that are committed as one conditional batch.
+//!
+//! 1. Each get records its key, and each scan its range from where it started through the last key that it looked
+//!    at, or to the range's bound if it ended, whether it found rows or none.
+//! 2. The commit is a batch under the condition that nothing recorded has changed since the snapshot. So it takes
+//!    effect as if all of the transaction ran at that moment: transactions are serializable.
+//! 3. If something has changed, the body runs again, on a new snapshot.
+//!
+//! What is recorded is bounded: beyond that, neighbours are joined to the ranges that cover them. A transaction may
+//! then conflict with a write that it would not have seen, but never misses one.
+
+use crate::batch::WriteBatch;
+use crate::db::{Db, Keyspace, Snapshot};
+use crate::entry::check_limits;
+use crate::error::{Error, ErrorKind, Result};
+use crate::keyspace::KeyspaceId;
+use crate::options::Durability;
+use crate::read::Scan;
+use crate::write::Condition;
+use std::cell::RefCell;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::collections::btree_map;
+use std::ops::Bound;
+use terrane_table::read::KeyRange;
+
+/// How often a body runs.
+const TRIES_MAX: u32 = 10;
+/// The most ranges that are recorded, and the most bytes of their bounds.
+const READS_MAX: usize = 10_000;
+const READ_BYTES_MAX: usize = 1 << 20;
+
+/// A key with its keyspace.
+type Place = (KeyspaceId, Vec<u8>);
+/// A key and its value.
+type Row = (Vec<u8>, Vec<u8>);
+
+impl Db {
+    /// Runs `body`, and commits what it writes, all or nothing, if nothing that it read has changed meanwhile.
+    /// Otherwise `body` runs again, up to ten times in all, so it should change nothing but the transaction.
+    ///
+    /// Transactions are serializable: they take effect one after another, with other writes in between. One that
+    /// writes nothing reads a snapshot, and never conflicts.
+    ///
+    /// ```
+    /// # fn main() -> terrane::Result<()> {
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("bank");
+    /// use terrane::{Db, Durability, Options};
+    ///
+    /// let db = Db::open(path, Options::default())?;
+    /// let accounts = db.create_keyspace("accounts")?;
+    /// accounts.put("ada", "70", Durability::Buffered)?;
+    ///
+    /// let left = db.transact(Durability::Sync, |tx| -> terrane::Result<u64> {
+    ///     let balance = |found: Option<Vec<u8>>| {
+    ///         String::from_utf8(found.unwrap_or_default()).unwrap().parse().unwrap_or(0)
+    ///     };
+    ///     let (from, to) = (balance(tx.get(&accounts, "ada")?), balance(tx.get(&accounts, "bob")?));
+    ///     tx.put(&accounts, "ada", (from - 20).to_string())?;
+    ///     tx.put(&accounts, "bob", (to + 20).to_string())?;
+    ///     Ok(from - 20)
+    /// })?;
+    /// assert_eq!((left, accounts.get("bob")?), (50, Some(b"20".to_vec())));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// An error of `body`, after which nothing is written; [`ErrorKind::Conflict`] if other writes were faster each
+    /// time; those of [`Db::write`].
+    pub fn transact<T, E: From<Error>>(
+        &self,
+        durability: Durability,
+        mut body: impl FnMut(&mut Transaction) -> Result<T, E>,
+    ) -> Result<T, E> {
+        for tries in 0..TRIES_MAX {
+            back_off(tries);
+            let mut transaction = Transaction::new(self);
+            let value = body(&mut transaction)?;
+            if transaction.commit(durability)? {
+                return Ok(value);
+            }
+        }
+        Err(Error::from(ErrorKind::Conflict).into())
+    }
+}
+
+/// Lets the writers that were faster finish.
+fn back_off(tries: u32) {
+    if let Some(doublings) = tries.checked_sub(1) {
+        crate::sync::pause(std::time::Duration::from_micros(50 << doublings));
+    }
+}
+
+/// A transaction under way; see [`Db::transact`]. It reads the store as it was when it started, with its own writes.
+pub struct Transaction {
+    snapshot: Snapshot,
+    /// The last write to each key; `None` for a delete.
+    writes: BTreeMap<Place, Option<Vec<u8>>>,
+    reads: RefCell<Reads>,
+}
+
+impl Transaction {
+    fn new(db: &Db) -> Self {
+        let (writes, reads) = (BTreeMap::new(), RefCell::default());
+        Transaction { snapshot: db.snapshot(), writes, reads }
+    }
+
+    /// Returns the value of a key.
+    ///
+    /// # Errors
+    /// Damage, an I/O error, or a keyspace that was dropped.
+    pub fn get(&self, keyspace: &Keyspace, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
+        let key = key.as_ref();
+        match self.writes.get(&(keyspace.id(), key.to_vec())) {
+            Some(written) => Ok(written.clone()),
+            None => {
+                self.reads.borrow_mut().add(keyspace.id(), only(key));
+                self.snapshot.get(keyspace, key)
+            }
+        }
+    }
+
+    /// Returns the values of several keys, in the order of the keys.
+    ///
+    /// # Errors
+    /// As for [`Transaction::get`].
+    pub fn get_many(
+        &self,
+        keyspace: &Keyspace,
+        keys: &[impl AsRef<[u8]>],
+    ) -> Result<Vec<Option<Vec<u8>>>> {
+        keys.iter().map(|key| self.get(keyspace, key)).collect()
+    }
+
+    /// Returns `true` if the key has a value.
+    ///
+    /// # Errors
+    /// As for [`Transaction::get`].
+    pub fn contains_key(&self, keyspace: &Keyspace, key: impl AsRef<[u8]>) -> Result<bool> {
+        Ok(self.get(keyspace, key)?.is_some())
+    }
+
+    /// Returns an iterator over a range, from either end.
+    ///
+    /// # Errors
+    /// A keyspace that was dropped.
+    pub fn scan(
+        &self,
+        keyspace: &Keyspace,
+        range: impl Into<KeyRange>,
+    ) -> Result<TransactionScan<'_>> {
+        let (id, range) = (keyspace.id(), range.into());
+        let stored = Ends::new(self.snapshot.scan(keyspace, &range)?);
+        // A map refuses a range whose start is past its end.
+        let bounds = if range.is_empty() {
+            (Bound::Included((id, Vec::new())), Bound::Excluded((id, Vec::new())))
+        } else {
+            let first = Bound::Included((id, Vec::new()));
+            let end = id.0.checked_add(1).map(|next| (KeyspaceId(next), Vec::new()));
+            let end = end.map_or(Bound::Unbounded, Bound::Excluded);
+            (place(id, &range.from, first), place(id, &range.to, end))
+        };
+        let written = Ends::new(self.writes.range(bounds));
+        let reads = &self.reads;
+        let (ended, first, last) = (false, None, None);
+        Ok(TransactionScan { keyspace: id, range, stored, written, ended, first, last, reads })
+    }
+
+    /// Returns the first row of a range: its key and its value.
+    ///
+    /// # Errors
+    /// Those of [`Transaction::scan`], damage, or an I/O error.
+    pub fn first(&self, keyspace: &Keyspace, range: impl Into<KeyRange>) -> Result<Option<Row>> {
+        self.scan(keyspace, range)?.next().transpose()
+    }
+
+    /// Returns the last row of a range: its key and its value.
+    ///
+    /// # Errors
+    /// Those of [`Transaction::first`].
+    pub fn last(&self, keyspace: &Keyspace, range: impl Into<KeyRange>) -> Result<Option<Row>> {
+        self.scan(keyspace, range)?.next_back().transpose()
+    }
+
+    /// Returns `true` if no key of a range has a value.
+    ///
+    /// # Errors
+    /// Those of [`Transaction::first`].
+    pub fn is_empty(&self, keyspace: &Keyspace, range: impl Into<KeyRange>) -> Result<bool> {
+        Ok(self.first(keyspace, range)?.is_none())
+    }
+
+    /// Sets the value of a key.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] for a key or value over its limit.
+    pub fn put(
+        &mut self,
+        keyspace: &Keyspace,
+        key: impl Into<Vec<u8>>,
+        value: impl Into<Vec<u8>>,
+    ) -> Result<()> {
+        let (key, value) = (key.into(), value.into());
+        check_limits(&key, &value)?;
+        self.writes.insert((keyspace.id(), key), Some(value));
+        Ok(())
+    }
+
+    /// Removes a key, if it is there.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] for a key over its limit.
+    pub fn delete(&mut self, keyspace: &Keyspace, key: impl Into<Vec<u8>>) -> Result<()> {
+        let key = key.into();
+        check_limits(&key, &[])?;
+        self.writes.insert((keyspace.id(), key), None);
+        Ok(())
+    }
+
+    /// Writes the transaction; returns `false` if something that it read has changed.
+    fn commit(self, durability: Durability) -> Result<bool> {
+        let Transaction { snapshot, writes, reads } = self;
+        if writes.is_empty() {
+            return Ok(true);
+        }
+        let mut batch = WriteBatch::new();
+        for ((keyspace, key), value) in writes {
+            match value {
+                Some(value) => batch.put(keyspace, key, value)?,
+                None => batch.delete(keyspace, key)?,
+            }
+        }
+        let (db, since) = (snapshot.db(), snapshot.sequence());
+        let reads = reads.into_inner().ranges.into_iter();
+        let conditions = reads
+            .map(|(keyspace, range)| Condition::unchanged(db.engine(), keyspace, range, since));
+        Ok(db.write_if(conditions, batch, durability)?.written().is_some())
+    }
+}
+
+/// The place of a bound; that of an unbounded one is `open`.
+fn place(keyspace: KeyspaceId, bound: &Bound<Vec<u8>>, open: Bound<Place>) -> Bound<Place> {
+    match bound {
+        Bound::Included(key) => Bound::Included((keyspace, key.clone())),
+        Bound::Excluded(key) => Bound::Excluded((keyspace, key.clone())),
+        Bound::Unbounded => open,
+    }
+}
+
+/// An iterator over the keys and values of a range, as a transaction sees them; see [`Transaction::scan`].
+pub struct TransactionScan<'t> {
+    keyspace: KeyspaceId,
+    range: KeyRange,
+    stored: Ends<Scan>,
+    written: Ends<btree_map::Range<'t, Place, Option<Vec<u8>>>>,
+    /// Whether all stored rows were looked at.
+    ended: bool,
+    /// The last stored keys that were looked at from the start and from the end.
+    first: Option<Vec<u8>>,
+    last: Option<Vec<u8>>,
+    reads: &'t RefCell<Reads>,
+}
+
+impl TransactionScan<'_> {
+    /// Returns the next row from an end; `before` says which of two keys comes first there.
+    fn step(&mut self, end: End, before: Ordering) -> Option<Result<Row>> {
+        loop {
+            let stored = match self.stored.peek(end) {
+                None => {
+                    self.ended = true;
+                    None
+                }
+                Some(Err(_)) => {
+                    self.ended = true;
+                    return self.stored.take(end);
+                }
+                Some(Ok((key, _))) => {
+                    let looked_at = match end {
+                        End::Front => &mut self.first,
+                        End::Back => &mut self.last,
+                    };
+                    *looked_at = Some(key.clone());
+                    Some(key)
+                }
+            };
+            let written = self.written.peek(end).map(|((_, key), _)| key);
+            let order = match (stored, written) {
+                (None, None) => return None,
+                (Some(_), None) => before,
+                (None, Some(_)) => before.reverse(),
+                (Some(stored), Some(written)) => stored.cmp(written),
+            };
+            if order == before {
+                return self.stored.take(end);
+            }
+            if order == Ordering::Equal {
+                self.stored.take(end);
+            }
+            if let Some(((_, key), Some(value))) = self.written.take(end) {
+                return Some(Ok((key.clone(), value.clone())));
+            }
+        }
+    }
+}
+
+impl Iterator for TransactionScan<'_> {
+    type Item = Result<Row>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.step(End::Front, Ordering::Less)
+    }
+}
+
+impl DoubleEndedIterator for TransactionScan<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.step(End::Back, Ordering::Greater)
+    }
+}
+
+impl Drop for TransactionScan<'_> {
+    fn drop(&mut self) {
+        let mut reads = self.reads.borrow_mut();
+        let KeyRange { from, to } = std::mem::take(&mut self.range);
+        if self.ended {
+            return reads.add(self.keyspace, KeyRange { from, to });
+        }
+        if let Some(key) = self.first.take() {
+            reads.add(self.keyspace, KeyRange { from, to: Bound::Included(key) });
+        }
+        if let Some(key) = self.last.take() {
+            reads.add(self.keyspace, KeyRange { from: Bound::Included(key), to });
+        }
+    }
+}
+
+/// An end of an iterator.
+#[derive(Clone, Copy)]
+enum End {
+    Front,
+    Back,
+}
+
+/// A double-ended iterator whose next items at both ends can be looked at.
+struct Ends<I: DoubleEndedIterator> {
+    rest: I,
+    front: Option<I::Item>,
+    back: Option<I::Item>,
+}
+
+impl<I: DoubleEndedIterator> Ends<I> {
+    fn new(rest: I) -> Self {
+        Ends { rest, front: None, back: None }
+    }
+
+    fn fill(&mut self, end: End) -> &mut Option<I::Item> {
+        // Where nothing is left between them, an item belongs to both ends.
+        match end {
+            End::Front => {
+                if self.front.is_none() {
+                    self.front = self.rest.next().or_else(|| self.back.take());
+                }
+                &mut self.front
+            }
+            End::Back => {
+                if self.back.is_none() {
+                    self.back = self.rest.next_back().or_else(|| self.front.take());
+                }
+                &mut self.back
+            }
+        }
+    }
+
+    fn peek(&mut self, end: End) -> Option<&I::Item> {
+        self.fill(end).as_ref()
+    }
+
+    fn take(&mut self, end: End) -> Option<I::Item> {
+        self.fill(end).take()
+    }
+}
+
+/// What a transaction has read.
+#[derive(Default)]
+struct Reads {
+    ranges: Vec<(KeyspaceId, KeyRange)>,
+    /// Bytes of the ranges' bounds.
+    bytes: usize,
+}
+
+impl Reads {
+    fn add(&mut self, keyspace: KeyspaceId, range: KeyRange) {
+        self.bytes += bytes_of(&range);
+        self.ranges.push((keyspace, range));
+        while self.ranges.len() > READS_MAX || self.bytes > READ_BYTES_MAX {
+            let before = self.ranges.len();
+            self.widen();
+            if self.ranges.len() == before {
+                // A range a keyspace: nothing is left to join.
+                return;
+            }
+        }
+    }
+
+    /// Joins neighbours, two by two, to the ranges that cover them.
+    fn widen(&mut self) {
+        self.ranges.sort_by(|(a, of_a), (b, of_b)| {
+            a.cmp(b).then_with(|| compare_starts(&of_a.from, &of_b.from))
+        });
+        let mut joined: Vec<(KeyspaceId, KeyRange)> = Vec::new();
+        let mut may_join = false;
+        for (keyspace, range) in self.ranges.drain(..) {
+            match joined.last_mut() {
+                Some((last, before)) if may_join && *last == keyspace => {
+                    if compare_ends(&before.to, &range.to) == Ordering::Less {
+                        before.to = range.to;
+                    }
+                    may_join = false;
+                }
+                _ => {
+                    joined.push((keyspace, range));
+                    may_join = true;
+                }
+            }
+        }
+        self.bytes = joined.iter().map(|(_, range)| bytes_of(range)).sum();
+        self.ranges = joined;
+    }
+}
+
+fn only(key: &[u8]) -> KeyRange {
+    KeyRange { from: Bound::Included(key.to_vec()), to: Bound::Included(key.to_vec()) }
+}
+
+fn bytes_of(range: &KeyRange) -> usize {
+    let bytes = |bound: &Bound<Vec<u8>>| match bound {
+        Bound::Included(key) | Bound::Excluded(key) => key.len(),
+        Bound::Unbounded => 0,
+    };
+    bytes(&range.from) + bytes(&range.to)
+}
+
+/// The order of lower bounds: unbounded first, and an inclusive one before an exclusive one.
+fn compare_starts(a: &Bound<Vec<u8>>, b: &Bound<Vec<u8>>) -> Ordering {
+    fn rank(bound: &Bound<Vec<u8>>) -> (bool, &[u8], bool) {
+        match bound {
+            Bound::Unbounded => (false, &[], false),
+            Bound::Included(key) => (true, key, false),
+            Bound::Excluded(key) => (true, key, true),
+        }
+    }
+    rank(a).cmp(&rank(b))
+}
+
+/// The order of upper bounds: unbounded last, and an inclusive one after an exclusive one.
+fn compare_ends(a: &Bound<Vec<u8>>, b: &Bound<Vec<u8>>) -> Ordering {
+    fn rank(bound: &Bound<Vec<u8>>) -> (bool, &[u8], bool) {
+        match bound {
+            Bound::Unbounded => (true, &[], false),
+            Bound::Included(key) => (false, key, true),
+            Bound::Excluded(key) => (false, key, false),
+        }
+    }
+    rank(a).cmp(&rank(b))
+}
+
+#[cfg(test)]
+mod tests;
