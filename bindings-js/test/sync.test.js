@@ -5,12 +5,14 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import {
   ClosedError,
+  ConflictError,
   InvalidArgumentError,
   MAX_VALUE_BYTES,
   NotFoundError,
   open,
   UnavailableError,
 } from "../dist/sync.js";
+import { checkConditions, MISTAKES as CONDITIONS } from "./conditions.js";
 import { checkQuestions, MISTAKES } from "./questions.js";
 
 const compiled = (file) =>
@@ -55,6 +57,19 @@ test("a mistaken question names what is wrong", async (context) => {
     assert.throws(() => call(db), { code: "invalid-argument", message }, call);
   }
   assert.equal(db.get("k"), "v");
+});
+
+test("a batch is written only if its conditions hold", async (context) => {
+  await checkConditions(await store(context), ConflictError);
+});
+
+test("a mistaken condition names what is wrong", async (context) => {
+  const db = await store(context);
+  for (const [options, message] of CONDITIONS) {
+    const call = () => db.batch([{ type: "put", key: "k", value: "v" }], options);
+    assert.throws(call, { code: "invalid-argument", message }, JSON.stringify(options));
+  }
+  assert.equal(db.get("k"), undefined);
 });
 
 test("sequence numbers grow with each batch", async (context) => {

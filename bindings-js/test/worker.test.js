@@ -5,8 +5,9 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import "./page.js";
 import { settle } from "./page.js";
+import { checkConditions, MISTAKES as CONDITIONS } from "./conditions.js";
 import { checkQuestions, MISTAKES } from "./questions.js";
-const { open } = await import("../dist/index.js");
+const { ConflictError, open } = await import("../dist/index.js");
 
 const wasm = new WebAssembly.Module(
   readFileSync(new URL("../dist/terrane_bg.wasm", import.meta.url)),
@@ -63,6 +64,19 @@ test("a mistaken question names what is wrong", async (context) => {
     await assert.rejects(call(db), { code: "invalid-argument", message }, String(call));
   }
   assert.equal(await db.get("k"), "v");
+});
+
+test("a batch is written only if its conditions hold", async (context) => {
+  await checkConditions(await store(context, await here()), ConflictError);
+});
+
+test("a mistaken condition names what is wrong", async (context) => {
+  const db = await store(context, await here());
+  for (const [options, message] of CONDITIONS) {
+    const call = db.batch([{ type: "put", key: "k", value: "v" }], options);
+    await assert.rejects(call, { code: "invalid-argument", message }, JSON.stringify(options));
+  }
+  assert.equal(await db.get("k"), undefined);
 });
 
 test("sequence numbers grow with each batch", async (context) => {

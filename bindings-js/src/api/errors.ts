@@ -3,6 +3,7 @@
  * expected and what was found. Each `name` is spelled out because minifiers rename classes.
  */
 
+import type { Bytes } from "./data.ts";
 import type { EngineErrorCode } from "./engine-errors.ts";
 
 export type { EngineErrorCode };
@@ -92,6 +93,32 @@ export class EngineError extends TerraneError {
   readonly code = "engine";
 }
 
+/** A condition that did not hold when its batch was to be committed. */
+export interface Conflict {
+  /** The condition's index. */
+  condition: number;
+  /** Its key, or a key of its range that was written. */
+  key: Bytes;
+  /** The key's value; undefined if it has none. */
+  value: Bytes | undefined;
+  /** The sequence number of the write that set the value. */
+  sequence: number | undefined;
+}
+
+/** Conditions of a batch did not hold: nothing was written. */
+export class ConflictError extends TerraneError {
+  override readonly name = "ConflictError";
+  readonly code = "conflict";
+  /** The conditions that did not hold, in their order. */
+  readonly conflicts: readonly Conflict[];
+
+  constructor(conflicts: readonly Conflict[], options: ErrorOptions = {}) {
+    const failed = conflicts.map(({ condition }) => condition).join(", ");
+    super(`expected all conditions to hold, found that these do not: ${failed}`, options);
+    this.conflicts = conflicts;
+  }
+}
+
 /** All error codes: those of the engine, and those of this package. */
 export type ErrorCode =
-  Exclude<EngineErrorCode, "policy-left-out"> | "unavailable" | "aborted" | "engine";
+  Exclude<EngineErrorCode, "policy-left-out"> | "unavailable" | "aborted" | "conflict" | "engine";

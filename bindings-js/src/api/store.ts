@@ -40,6 +40,48 @@ export type BatchOperation<M extends Mode> = (
   keyspace?: KeyspaceOf<M, Encoding, Encoding> | undefined;
 };
 
+/** A condition of a batch. */
+export type Condition<M extends Mode> = (
+  | {
+      key: Bytes;
+      /** Whether the key must exist. */
+      exists: boolean;
+    }
+  | {
+      key: Bytes;
+      /** The sequence number of the write that must have set the key's value, as `getVersioned` returns it. */
+      sequence: number;
+    }
+  | {
+      key: Bytes;
+      /** The value that the key must have. */
+      value: Bytes;
+    }
+  | (RangeOptions & {
+      /** The snapshot since which no key of the range may have been written or deleted. */
+      unchangedSince: SnapshotOf<M, Encoding, Encoding>;
+    })
+) & {
+  /** The keyspace of the key or range. Default: the one whose `batch` is called. */
+  keyspace?: KeyspaceOf<M, Encoding, Encoding> | undefined;
+};
+
+/** Options of a batch. */
+export interface BatchOptions<M extends Mode> extends WriteOptions {
+  /**
+   * Conditions that must all hold when the batch is committed, at most 10,000; otherwise nothing is written, and
+   * the call fails with a `ConflictError`.
+   */
+  if?: Iterable<Condition<M>> | undefined;
+}
+
+/** A value and its version. */
+export interface Versioned<V extends Encoding> {
+  value: Decoded<V>;
+  /** The sequence number of the write that set it. */
+  sequence: number;
+}
+
 /** Reads from a keyspace, in its current state or in a snapshot. Keys are ordered by their bytes. */
 export interface ReaderOf<
   M extends Mode,
@@ -51,6 +93,12 @@ export interface ReaderOf<
     key: Bytes,
     options?: CallOptions<M, ReadOptions<E>>,
   ): Result<M, Decoded<E> | undefined>;
+
+  /** Returns the value of a key and its version, or undefined if the key does not exist. */
+  getVersioned<E extends Encoding = V>(
+    key: Bytes,
+    options?: CallOptions<M, ReadOptions<E>>,
+  ): Result<M, Versioned<E> | undefined>;
 
   /**
    * Returns the values of several keys, in the order of the keys, all from the same point in time.
@@ -130,12 +178,12 @@ export interface KeyspaceOf<
   delete(key: Bytes, options?: CallOptions<M, WriteOptions>): Result<M, number>;
 
   /**
-   * Applies all operations atomically and in order, across any keyspaces of the store. Returns the
-   * batch's sequence number; for an empty batch, that of the write before it.
+   * Applies all operations atomically and in order, across any keyspaces of the store, if the conditions of the
+   * option `if` hold. Returns the batch's sequence number; for an empty batch, that of the write before it.
    */
   batch(
     operations: Iterable<BatchOperation<M>>,
-    options?: CallOptions<M, WriteOptions>,
+    options?: CallOptions<M, BatchOptions<M>>,
   ): Result<M, number>;
 
   /**

@@ -39,7 +39,7 @@ export class Encoder {
 
   put(keyspace: number, key: Bytes, value: Bytes): void {
     this.#operation(PUT, keyspace, key);
-    this.#byteString("value", value, MAX_VALUE_BYTES);
+    this.value(value);
   }
 
   delete(keyspace: number, key: Bytes): void {
@@ -48,6 +48,28 @@ export class Encoder {
 
   key(key: Bytes, what: string = "key"): void {
     this.#byteString(what, key, MAX_KEY_BYTES, FIXED);
+  }
+
+  /** The head of a condition, with its key unless it is on a range. */
+  condition(kind: number, keyspace: number, key?: Bytes): void {
+    if (key === undefined) this.#head(kind, keyspace);
+    else this.#operation(kind, keyspace, key);
+  }
+
+  value(value: Bytes): void {
+    this.#byteString("value", value, MAX_VALUE_BYTES);
+  }
+
+  /** A non-negative integer below 2^32. */
+  varint(value: number): void {
+    this.#reserve(5);
+    this.#length = putVarint(this.#bytes, this.#length, value);
+  }
+
+  double(value: number): void {
+    this.#reserve(8);
+    new DataView(this.#bytes.buffer).setFloat64(this.#length, value, true);
+    this.#length += 8;
   }
 
   /** A bound of a range, given by at most one of two options. */
@@ -77,10 +99,14 @@ export class Encoder {
     return this.#bytes.subarray(0, this.#length);
   }
 
-  #operation(kind: number, keyspace: number, key: Bytes): void {
+  #head(kind: number, keyspace: number): void {
     this.#reserve(6);
     this.#bytes[this.#length++] = kind;
     this.#length = putVarint(this.#bytes, this.#length, keyspace);
+  }
+
+  #operation(kind: number, keyspace: number, key: Bytes): void {
+    this.#head(kind, keyspace);
     this.#byteString("key", key, MAX_KEY_BYTES);
   }
 

@@ -45,7 +45,7 @@ const classes = {
 
 /** An error as a message carries it: structured cloning does not preserve classes. */
 export interface EncodedError {
-  code: ErrorCode | "policy-left-out";
+  code: Exclude<ErrorCode, "conflict"> | "policy-left-out";
   message: string;
   cause?: unknown;
   /** File of the damage, and the position in it. */
@@ -94,7 +94,7 @@ export function isEncodedError(value: unknown): value is EncodedError {
   return typeof value.code === "string" && Object.hasOwn(classes, value.code);
 }
 
-function codeOf(exception: string): ErrorCode {
+function codeOf(exception: string): EncodedError["code"] {
   switch (exception) {
     case "QuotaExceededError":
       return "quota";

@@ -14,6 +14,7 @@ import type {
   WaitOptions,
   WriteOptions,
 } from "../api/options.ts";
+import type { BatchOptions, Mode } from "../api/store.ts";
 import { check, invalid, isTagged } from "./validate.ts";
 
 /** The names of all options of a type: the compiler reports one that is missing. */
@@ -22,6 +23,7 @@ type Names<O> = Readonly<Record<keyof O, 0>>;
 export const WAIT: Names<WaitOptions> = { signal: 0 };
 export const READ: Names<ReadOptions<Encoding>> = { valueEncoding: 0 };
 export const WRITE: Names<WriteOptions> = { durability: 0 };
+export const BATCH: Names<BatchOptions<Mode>> = { durability: 0, if: 0 };
 export const RANGE: Names<RangeOptions> = { gte: 0, gt: 0, lte: 0, lt: 0 };
 export const ENCODINGS: Names<Encodings<Encoding, Encoding>> = { keyEncoding: 0, valueEncoding: 0 };
 export const REVERSE: Names<Pick<EntriesOptions<Encoding, Encoding>, "reverse">> = { reverse: 0 };

@@ -65,6 +65,8 @@ export interface Methods {
   /** Deletes what recovery has quarantined; returns its size in bytes. */
   drop_quarantine(): number;
   flush(): void;
+  /** Returns the encoded value of a key with its version; no bytes if the key does not exist. */
+  get_versioned(keyspace: number, snapshot: number, key: Uint8Array): Uint8Array;
   /** Returns a byte for each encoded key, 1 if it has a value. */
   has_many(keyspace: number, snapshot: number, keys: Uint8Array): Uint8Array;
   /** Opens a keyspace under a number; returns the engine's id. */
@@ -85,6 +87,8 @@ export interface Methods {
   trace(keyspace: number, snapshot: number, key: Uint8Array): string;
   /** Traces a scan's seek to its first entry. */
   trace_scan(keyspace: number, snapshot: number, range: Uint8Array, reverse: boolean): string;
+  /** Commits a batch if conditions hold, durably if `sync`; returns the encoded outcome. */
+  write_if(conditions: Uint8Array, batch: Uint8Array, sync: boolean): Uint8Array;
 }
 
 /** The name of a method of the engine's store. */

@@ -198,9 +198,14 @@ export class Engine {
   /** Commits an encoded batch, durable after the next sync. Returns its sequence number. */
   write(batch: Uint8Array): number {
     const sequence = this.call((store) => checkSequence(store.write(batch)));
+    this.wrote();
+    return sequence;
+  }
+
+  /** Schedules what follows a write: background jobs, and the sync of buffered writes. */
+  wrote(): void {
     this.scheduleTurn();
     this.#timer ??= setTimeout(() => this.#upkeep(), this.#syncInterval);
-    return sequence;
   }
 
   /** Makes every earlier write durable. */

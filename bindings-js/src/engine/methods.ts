@@ -10,9 +10,11 @@ type Callable = { [M in Method]: (...args: Arguments<M>) => ReturnType<Methods[M
 /** Calls a method. A long call returns its steps, which the caller runs and releases. */
 export function invoke(engine: Engine, method: Method, args: readonly unknown[]): unknown {
   if (method === "stats") return engine.stats();
-  return engine.call((store: Callable) =>
+  const result = engine.call((store: Callable) =>
     (store[method] as (...args: unknown[]) => unknown)(...args),
   );
+  if (method === "write_if") engine.wrote();
+  return result;
 }
 
 /** Whether a call has returned its steps. */

@@ -4,12 +4,21 @@ import type { Bytes, Encoding, RangeOptions } from "../api/data.ts";
 import type { Durability, WriteOptions } from "../api/options.ts";
 import type { Policy, PolicyOptions } from "../api/policies.ts";
 import type { Level } from "../api/stats.ts";
-import type { BatchOperation, CallOptions, KeyspaceOf, Mode, Result } from "../api/store.ts";
+import type {
+  BatchOperation,
+  BatchOptions,
+  CallOptions,
+  KeyspaceOf,
+  Mode,
+  Result,
+} from "../api/store.ts";
 import { encodeBatch } from "../codec/batch.ts";
-import { type Encoder, encodeRange } from "../codec/encoder.ts";
+import { decodeOutcome, encodeConditions } from "../codec/conditions.ts";
+import { Encoder, encodeRange, MAX_BATCH_BYTES } from "../codec/encoder.ts";
 import { fromJson } from "../codec/json.ts";
-import { RANGE, WRITE } from "../codec/options.ts";
+import { BATCH, RANGE, WRITE } from "../codec/options.ts";
 import { toDurability, toPolicy } from "../codec/requests.ts";
+import { checkLength } from "../codec/validate.ts";
 import { clear } from "./clear.ts";
 import { Reader, type Scope } from "./reader.ts";
 
@@ -37,15 +46,26 @@ export class Keyspace<M extends Mode, K extends Encoding = "utf8", V extends Enc
 
   batch(
     operations: Iterable<BatchOperation<M>>,
-    options?: CallOptions<M, WriteOptions>,
+    options?: CallOptions<M, BatchOptions<M>>,
   ): Result<M, number> {
-    const { port } = this.scope;
-    const fill = (batch: Encoder, own: number) =>
-      encodeBatch(batch, operations, own, (other) => {
-        const mine = other instanceof Keyspace && port.isSameStore(other.scope.port);
-        return mine ? other.scope.keyspace : undefined;
-      });
-    return this.#write(options, fill, true);
+    const { port, keyspace } = this.scope;
+    const numberOf = (other: unknown) => {
+      const mine = other instanceof Keyspace && port.isSameStore(other.scope.port);
+      return mine ? other.scope.keyspace : undefined;
+    };
+    const fill = (batch: Encoder, own: number) => encodeBatch(batch, operations, own, numberOf);
+    if (options?.if === undefined) return this.#write(options, fill, true);
+    return this.call(options, [BATCH], (given: BatchOptions<M>) => {
+      const sync = toDurability(given, this.#durability) === "sync";
+      const snapshot = (of: unknown) => this.#snapshotNumber(of);
+      const numbers = { keyspace: numberOf, snapshot };
+      const conditions = encodeConditions(given.if ?? [], keyspace, numbers);
+      const batch = new Encoder();
+      fill(batch, keyspace);
+      checkLength("batch", batch.length, MAX_BATCH_BYTES);
+      const outcome = port.invoke("write_if", conditions, batch.bytes(), sync);
+      return port.map(outcome, (bytes) => decodeOutcome(bytes, this.scope));
+    });
   }
 
   clear(options?: CallOptions<M, RangeOptions & WriteOptions>): Result<M, number> {
@@ -98,6 +118,13 @@ export class Keyspace<M extends Mode, K extends Encoding = "utf8", V extends Enc
     return this.call(options, [RANGE], (range) =>
       port.invoke("compact_range", keyspace, encodeRange(range)),
     );
+  }
+
+  /** Returns the number of a snapshot of this store. */
+  #snapshotNumber(of: unknown): number | undefined {
+    if (!(of instanceof Reader)) return undefined;
+    const { port, snapshot } = (of as Reader<M>).scope;
+    return snapshot > 0 && port.isSameStore(this.scope.port) ? snapshot : undefined;
   }
 
   /** Writes what `fill` encodes, which may call the store if `mayCall`. */

@@ -2,9 +2,10 @@
 
 import type { Bytes, Decoded, Encoding, Entry, RangeOptions } from "../api/data.ts";
 import type { Encodings, EntriesOptions, ReadOptions, WaitOptions } from "../api/options.ts";
-import type { CallOptions, Iteration, Mode, ReaderOf, Result } from "../api/store.ts";
+import type { CallOptions, Iteration, Mode, ReaderOf, Result, Versioned } from "../api/store.ts";
 import type { Trace } from "../api/trace.ts";
 import { encodeKey } from "../codec/bytes.ts";
+import { decodeVersioned } from "../codec/conditions.ts";
 import { fromJson } from "../codec/json.ts";
 import { checked, ENCODINGS, ENTRIES, RANGE, READ, REVERSE } from "../codec/options.ts";
 import { pairs, type Projection, single } from "../codec/projection.ts";
@@ -53,6 +54,19 @@ export class Reader<
     return this.call(options, [READ], (given: ReadOptions<E>) =>
       port.get(keyspace, snapshot, key, this.#valueEncoding(given)),
     );
+  }
+
+  getVersioned<E extends Encoding = V>(
+    key: Bytes,
+    options?: CallOptions<M, ReadOptions<E>>,
+  ): Result<M, Versioned<E> | undefined> {
+    const { port, keyspace, snapshot } = this.scope;
+    return this.call(options, [READ], (given: ReadOptions<E>) => {
+      const encoding = this.#valueEncoding(given);
+      return port.map(port.invoke("get_versioned", keyspace, snapshot, encodeKey(key)), (found) =>
+        decodeVersioned(found, encoding),
+      );
+    });
   }
 
   getMany<E extends Encoding = V>(

@@ -9,11 +9,21 @@
 //!   exclusive one, followed by the key unless it is 0.
 //! * A batch is encoded as the engine encodes it, so that it is used as it is; keyspaces have the
 //!   numbers that the caller assigned.
+//! * A condition is a byte for its kind, the keyspace's number (a varint), then by kind: 0 absent and 1 present,
+//!   the key; 2 version, the key and its sequence number (a double); 3 value, the key and the value; 4 unchanged, the
+//!   snapshot's number (a varint) and the range. Keys, values and ranges here follow their length, a varint.
+//! * The outcome of a conditional batch is its sequence number (a double) or, if it was refused, 0, the number of
+//!   conditions that failed (`u32`), for each of these its index and the sequence number found (both doubles), then a
+//!   list of the keys and one of the values. A value with its version is its sequence number (a double), then its
+//!   bytes.
 
 use std::ops::Bound;
 use terrane::codec::Decoder;
 use terrane::vec_map::VecMap;
-use terrane::{Closed, Error, KeyRange, Keyspace, KeyspaceId, Result, WriteBatch};
+use terrane::{
+    Closed, Condition, Error, KeyRange, Keyspace, KeyspaceId, Outcome, Result, Snapshot, Versioned,
+    WriteBatch,
+};
 
 /// Stands for the length of a missing value.
 const MISSING: u32 = u32::MAX;
@@ -113,6 +123,77 @@ pub(crate) fn batch(bytes: Vec<u8>, keyspaces: &VecMap<u32, Keyspace>) -> Result
     WriteBatch::from_encoded_for(bytes, id)
 }
 
+/// Decodes conditions.
+pub(crate) fn conditions<'a>(
+    bytes: &[u8],
+    keyspaces: &VecMap<u32, Keyspace>,
+    snapshots: &'a VecMap<u32, Snapshot>,
+) -> Result<Vec<Condition<'a>>> {
+    let mut rest = Decoder::new(bytes);
+    let mut conditions = Vec::new();
+    while !rest.is_empty() {
+        let left = rest.rest().len();
+        let cut = || malformed("a condition", format!("{left} bytes"));
+        let kind = rest.u8().ok_or_else(cut)?;
+        let number = rest.varint().and_then(|number| u32::try_from(number).ok());
+        let number = number.ok_or_else(cut)?;
+        let keyspace = keyspaces.get(&number).ok_or(Closed::Keyspace)?;
+        conditions.push(if kind == 4 {
+            let snapshot = rest.varint().and_then(|number| u32::try_from(number).ok());
+            let snapshot = snapshots.get(&snapshot.ok_or_else(cut)?).ok_or(Closed::Snapshot)?;
+            snapshot.unchanged(keyspace, range(rest.bytes().ok_or_else(cut)?)?)
+        } else {
+            let key = rest.bytes().ok_or_else(cut)?;
+            match kind {
+                0 => Condition::absent(keyspace, key),
+                1 => Condition::present(keyspace, key),
+                2 => {
+                    let seq = f64::from_bits(rest.u64().ok_or_else(cut)?);
+                    Condition::version(keyspace, key, seq as u64)
+                }
+                3 => Condition::value(keyspace, key, rest.bytes().ok_or_else(cut)?),
+                _ => return Err(malformed("a condition of kind 0 to 4", kind.to_string())),
+            }
+        });
+    }
+    Ok(conditions)
+}
+
+/// Encodes the outcome of a conditional batch.
+pub(crate) fn outcome(outcome: Outcome) -> Vec<u8> {
+    let refusals = match outcome {
+        Outcome::Written(seq) => return number(seq).to_vec(),
+        Outcome::Refused(refusals) => refusals,
+    };
+    let (mut keys, mut values) = (ByteList::default(), ByteList::default());
+    let mut bytes = number(0).to_vec();
+    bytes.extend_from_slice(&(refusals.len() as u32).to_le_bytes());
+    for refusal in &refusals {
+        let found = refusal.found.as_ref();
+        bytes.extend_from_slice(&number(refusal.condition as u64));
+        bytes.extend_from_slice(&number(found.map_or(0, |found| found.seq)));
+        keys.push(&refusal.key);
+        match found {
+            Some(found) => values.push(&found.value),
+            None => values.push_length(MISSING),
+        }
+    }
+    keys.encode(&mut bytes);
+    values.encode(&mut bytes);
+    bytes
+}
+
+/// Encodes a value with its version; no bytes if there is none.
+pub(crate) fn versioned(found: Option<Versioned>) -> Vec<u8> {
+    let Some(Versioned { value, seq, .. }) = found else { return Vec::new() };
+    [&number(seq)[..], &value].concat()
+}
+
+/// A sequence number, which JavaScript represents exactly up to 2^53.
+fn number(seq: u64) -> [u8; 8] {
+    (seq as f64).to_le_bytes()
+}
+
 fn malformed(expected: &str, found: String) -> Error {
     Error::invalid("encoded bytes", expected.to_owned(), found)
 }
@@ -120,6 +201,42 @@ fn malformed(expected: &str, found: String) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
+    use terrane::executor::SliceExecutor;
+    use terrane::storage::{Directory, vfs::MemoryVfs};
+    use terrane::{Db, Durability, Options};
+
+    #[test]
+    fn conditions_cut_anywhere_are_refused_or_a_prefix() {
+        let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
+        let executor = Arc::new(SliceExecutor::default());
+        let db = Db::open_storage(storage, Options::small(), executor).unwrap();
+        let keyspaces = VecMap::from_iter([(0, db.default_keyspace())]);
+        let snapshots = VecMap::from_iter([(7, db.snapshot())]);
+        let parts = [
+            &[0, 0, 1, b'k'][..],
+            &[1, 0, 0],
+            &[&[2, 0, 1, b'k'][..], &2f64.to_le_bytes()].concat(),
+            &[3, 0, 1, b'k', 1, b'v'],
+            &[4, 0, 7, 7, 0, 2, 1, 0, 0, 0, b'm'],
+        ];
+        let whole = parts.concat();
+        let ends: Vec<usize> = (0..=parts.len()).map(|n| parts[..n].concat().len()).collect();
+        for cut in 0..=whole.len() {
+            let read = conditions(&whole[..cut], &keyspaces, &snapshots);
+            let expected = ends.iter().position(|end| *end == cut);
+            assert_eq!(read.ok().map(|conditions| conditions.len()), expected, "cut at {cut}");
+        }
+        // They mean what they say: the second does not hold.
+        let all = conditions(&whole, &keyspaces, &snapshots).unwrap();
+        let refused = db.write_if(all, WriteBatch::new(), Durability::Buffered).unwrap();
+        let Outcome::Refused(refusals) = &refused else { panic!("written") };
+        assert_eq!(refusals.iter().map(|r| r.condition).collect::<Vec<_>>(), [1, 2, 3]);
+        assert_eq!(outcome(refused)[..12], [0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0]);
+        for bad in [&[5, 0, 0][..], &[0, 1, 0], &[4, 0, 8, 2, 0, 0]] {
+            assert!(conditions(bad, &keyspaces, &snapshots).is_err(), "{bad:?}");
+        }
+    }
 
     #[test]
     fn a_range_round_trips_and_one_truncated_anywhere_is_rejected() {

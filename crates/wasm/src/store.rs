@@ -1,7 +1,7 @@
 //! The store, as the worker calls it. The caller assigns the numbers of keyspaces and snapshots, so that
 //! it can use them before a reply has arrived; 0 is the default keyspace, and no snapshot.
 
-use crate::codec::{ByteList, ByteStrings, batch, range};
+use crate::codec::{self, ByteList, ByteStrings, batch, range};
 use crate::error::{NOT_FOUND, coded};
 use crate::events::listen;
 use crate::scan::Scan;
@@ -95,6 +95,40 @@ impl Store {
         let batch = batch(encoded, &self.keyspaces);
         let written = batch.and_then(|batch| self.db.write(batch, Durability::Buffered));
         to_js(written.map(|sequence| sequence as f64))
+    }
+
+    /// Commits an encoded batch if encoded conditions hold, and makes it durable if `sync`. Returns the encoded
+    /// outcome.
+    ///
+    /// # Errors
+    /// Malformed conditions or a malformed batch, a dropped keyspace, a released snapshot, an I/O error.
+    pub fn write_if(
+        &self,
+        conditions: &[u8],
+        encoded: Vec<u8>,
+        sync: bool,
+    ) -> Result<Vec<u8>, JsValue> {
+        let durability = if sync { Durability::Sync } else { Durability::Buffered };
+        let written = batch(encoded, &self.keyspaces).and_then(|batch| {
+            let conditions = codec::conditions(conditions, &self.keyspaces, &self.snapshots)?;
+            self.db.write_if(conditions, batch, durability)
+        });
+        to_js(written.map(codec::outcome))
+    }
+
+    /// Returns the encoded value of a key with its version; no bytes if the key does not exist.
+    ///
+    /// # Errors
+    /// Damage or an I/O error.
+    pub fn get_versioned(
+        &self,
+        keyspace: u32,
+        snapshot: u32,
+        key: &[u8],
+    ) -> Result<Vec<u8>, JsValue> {
+        let found =
+            self.lookup(keyspace, snapshot, 1).and_then(|mut lookup| lookup.get_versioned(key));
+        to_js(found.map(codec::versioned))
     }
 
     /// Returns the address of a buffer of that size for the key of a get, valid until the next call of
