@@ -16,6 +16,7 @@ mod args;
 mod background;
 mod cli;
 mod commands;
+mod condition;
 mod copy;
 mod escape;
 mod exit;

@@ -2,6 +2,7 @@
 
 use crate::args::{self, InKeyspace, RangeArgs};
 use crate::background::Background;
+use crate::condition::ConditionArgs;
 use crate::exit::{Exit, Failure};
 use crate::message::{self, counted};
 use crate::meter::Meter;
@@ -22,6 +23,7 @@ terrane delete [OPTIONS] <DIR> <KEY>
 pub const EXAMPLES: &str = "\
 Examples:
   terrane delete db user:17
+  terrane delete db lock --if-value me    exits with 1 if the value is another one
   terrane delete db --prefix user:
   terrane delete db --from a --to m       keys from a up to, not including, m
   terrane delete db --range ..            every key of the keyspace";
@@ -42,6 +44,8 @@ pub struct DeleteArgs {
     pub key: Option<OsString>,
     #[command(flatten)]
     pub range: RangeArgs,
+    #[command(flatten)]
+    pub condition: ConditionArgs,
     /// The key, or the bounds, are given as hexadecimal digits
     #[arg(long)]
     pub hex: bool,
@@ -77,6 +81,7 @@ struct Report {
 /// Opens the store and deletes; the deletes are durable on success.
 pub fn run(InKeyspace { at, args }: &InKeyspace<DeleteArgs>) -> Result<(), Failure> {
     args.key.as_ref().map(|key| args::bytes(key, args.hex)).transpose()?;
+    args.condition.parse(args.hex)?;
     if args.key.is_none() {
         args.within()?;
     }
@@ -88,8 +93,9 @@ pub fn run(InKeyspace { at, args }: &InKeyspace<DeleteArgs>) -> Result<(), Failu
 pub fn delete(opened: &Opened, args: &DeleteArgs) -> Result<(), Failure> {
     if let Some(key) = &args.key {
         let key = args::bytes(key, args.hex)?;
-        opened.keyspace.delete(&key, Durability::Sync)?;
-        return Ok(());
+        let mut batch = WriteBatch::new();
+        batch.delete(&opened.keyspace, &key)?;
+        return args.condition.write(opened, &key, args.hex, batch);
     }
     let mut deleted = 0;
     let ended = delete_range(opened, args, &mut deleted).and_then(|()| Ok(opened.db.sync()?));

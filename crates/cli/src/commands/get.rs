@@ -9,6 +9,7 @@ use crate::row;
 use crate::store::{self, Opened};
 use clap::Args;
 use indicatif::HumanCount;
+use serde::Serialize;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use terrane::trace::{Origin, Step, Trace};
@@ -33,7 +34,10 @@ pub struct GetArgs {
     /// Print how the value is found instead: memtables, runs, filters and blocks
     #[arg(long)]
     pub trace: bool,
-    /// Print {"key":..,"value":..}, or the trace as a JSON object
+    /// Print the sequence number of the write that set the value instead, for `put --if-sequence`
+    #[arg(long, conflicts_with_all = ["trace", "hex"])]
+    pub sequence: bool,
+    /// Print {"key":..,"value":..}, {"sequence":N}, or the trace as a JSON object
     #[arg(long)]
     pub json: bool,
 }
@@ -49,6 +53,15 @@ pub fn run(InKeyspace { at, args }: &InKeyspace<GetArgs>) -> Result<(), Failure>
 /// exist is a failure.
 pub fn get(opened: &Opened, args: &GetArgs, newline: bool) -> Result<(), Failure> {
     let (key, keyspace) = (args::bytes(&args.key, args.hex)?, &opened.keyspace);
+    if args.sequence {
+        let Some(found) = keyspace.get_versioned(&key)? else { return Err(no_key(opened, &key)) };
+        let mut out = Output::new();
+        match args.json {
+            true => out.json_line(&Sequence { sequence: found.seq })?,
+            false => out.line(&found.seq.to_string())?,
+        }
+        return out.finish();
+    }
     let (value, trace) = match args.trace {
         true => keyspace.trace_get(&key).map(|(value, trace)| (value, Some(trace)))?,
         false => (keyspace.get(&key)?, None),
@@ -69,10 +82,19 @@ pub fn get(opened: &Opened, args: &GetArgs, newline: bool) -> Result<(), Failure
     }
     out.finish()?;
     if value.is_none() {
-        let sentence = format!("{} has no key {}", opened.at.dir.display(), shown(&key, 200));
-        return Err(Failure::new(Exit::NotFound, sentence));
+        return Err(no_key(opened, &key));
     }
     Ok(())
+}
+
+#[derive(Serialize)]
+struct Sequence {
+    sequence: u64,
+}
+
+fn no_key(opened: &Opened, key: &[u8]) -> Failure {
+    let sentence = format!("{} has no key {}", opened.at.dir.display(), shown(key, 200));
+    Failure::new(Exit::NotFound, sentence)
 }
 
 /// A get's trace: a line for each place that was searched, and what was found there.

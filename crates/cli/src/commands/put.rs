@@ -2,12 +2,13 @@
 
 use crate::args::{self, InKeyspace, POLICY, policy};
 use crate::background::Background;
+use crate::condition::ConditionArgs;
 use crate::exit::{Exit, Failure};
 use crate::store::{self, Opened};
 use clap::Args;
 use std::ffi::OsString;
 use std::io::{self, Read};
-use terrane::Durability;
+use terrane::WriteBatch;
 use terrane::entry::{MAX_VALUE_BYTES, check_limits};
 use terrane_policy::PolicyOptions;
 
@@ -15,7 +16,8 @@ pub const EXAMPLES: &str = "\
 Examples:
   terrane put db user:17 'Ada Lovelace'
   terrane put db photo - < photo.jpg
-  terrane put db --hex 00ff 2a";
+  terrane put db --hex 00ff 2a
+  terrane put db lock me --if-absent        exits with 1 if the key exists";
 
 /// Write a key and its value, creating the store if there is none
 ///
@@ -29,6 +31,8 @@ pub struct PutArgs {
     /// The key and the value are given as hexadecimal digits
     #[arg(long)]
     pub hex: bool,
+    #[command(flatten)]
+    pub condition: ConditionArgs,
     /// The keyspace's compaction policy from now on: a preset or JSON (see `terrane policies`)
     #[arg(long, value_name = POLICY, value_parser = policy)]
     pub policy: Option<PolicyOptions>,
@@ -41,8 +45,9 @@ pub fn run(InKeyspace { at, args }: &InKeyspace<PutArgs>) -> Result<(), Failure>
         if args.value == "-" { standard_input()? } else { args::bytes(&args.value, args.hex)? };
     // Before the store is opened, so that a value over its limit creates none.
     check_limits(&key, &value)?;
+    args.condition.parse(args.hex)?;
     let opened = store::create(at, args.policy.as_ref(), &Background::default())?;
-    opened.keyspace.put(&key, &value, Durability::Sync)?;
+    write(&opened, args, &key, &value)?;
     opened.close()
 }
 
@@ -58,8 +63,13 @@ pub fn put(opened: &Opened, args: &PutArgs) -> Result<(), Failure> {
     if let Some(policy) = &args.policy {
         store::choose(&opened.keyspace, policy)?;
     }
-    opened.keyspace.put(&key, &value, Durability::Sync)?;
-    Ok(())
+    write(opened, args, &key, &value)
+}
+
+fn write(opened: &Opened, args: &PutArgs, key: &[u8], value: &[u8]) -> Result<(), Failure> {
+    let mut batch = WriteBatch::new();
+    batch.put(&opened.keyspace, key, value)?;
+    args.condition.write(opened, key, args.hex, batch)
 }
 
 fn standard_input() -> Result<Vec<u8>, Failure> {

@@ -21,6 +21,33 @@ fn put_get_scan_and_delete_agree() {
 }
 
 #[test]
+fn a_key_is_written_if_its_condition_holds() {
+    let place = Place::new();
+    place.run(&["put", "db", "lock", "me", "--if-absent"]).ok();
+    place.run(&["put", "db", "lock", "you", "--if-absent"]).fails(1, &["\"me\"", "sequence 1"]);
+    place.run(&["put", "db", "other", "x", "--if-exists"]).fails(1, &["found no value"]);
+    place.run(&["put", "db", "lock", "us", "--if-value", "me"]).ok();
+    assert_eq!(place.run(&["get", "db", "lock", "--sequence"]).text(), "2\n");
+    let json = place.run(&["get", "db", "lock", "--sequence", "--json"]).text();
+    assert_eq!(json, "{\"sequence\":2}\n");
+    place.run(&["get", "db", "none", "--sequence"]).fails(1, &["no key \"none\""]);
+    place.run(&["delete", "db", "lock", "--if-sequence", "1"]).fails(1, &["\"us\""]);
+    place.run(&["delete", "db", "--hex", "6c6f636b", "--if-value", "7573"]).ok();
+    assert_eq!(place.run(&["scan", "db"]).text(), "");
+}
+
+#[test]
+fn conditions_are_for_one_key_and_one_at_a_time() {
+    let place = Place::new();
+    let both = place.run(&["put", "db", "k", "v", "--if-absent", "--if-exists"]);
+    assert!(both.code == Some(2) && both.err.contains("cannot be used with"), "{}", both.err);
+    place.run(&["put", "db", "--hex", "00", "00", "--if-value", "x"]).fails(2, &["hexadecimal"]);
+    let range = place.run(&["delete", "db", "--range", "..", "--if-exists"]);
+    assert!(range.code == Some(2) && range.err.contains("<KEY>"), "{}", range.err);
+    assert!(!place.path("db").exists());
+}
+
+#[test]
 fn values_come_from_standard_input_and_hexadecimal_digits() {
     let place = Place::new();
     place.run_with_input(&["put", "db", "k", "-"], b"\x00\xff\n").ok();
