@@ -14,6 +14,7 @@ import {
 } from "../dist/sync.js";
 import { checkConditions, MISTAKES as CONDITIONS } from "./conditions.js";
 import { checkQuestions, MISTAKES } from "./questions.js";
+import { checkTransactions } from "./transactions.js";
 
 const compiled = (file) =>
   new WebAssembly.Module(readFileSync(new URL(`../dist/${file}`, import.meta.url)));
@@ -70,6 +71,31 @@ test("a mistaken condition names what is wrong", async (context) => {
     assert.throws(call, { code: "invalid-argument", message }, JSON.stringify(options));
   }
   assert.equal(db.get("k"), undefined);
+});
+
+test("a transaction sees its own writes and leaves all or nothing", async (context) => {
+  const transact = async (db, body) =>
+    db.transact((tx) => {
+      const steps = body(tx);
+      let step = steps.next();
+      while (!step.done) step = steps.next(step.value);
+      return step.value;
+    });
+  const db = await store(context);
+  await checkTransactions(db, transact);
+  const promising = () => db.transact(async (tx) => tx.put("c", "late"));
+  assert.throws(promising, { code: "invalid-argument", message: /no promise, found Promise$/ });
+  assert.equal(db.get("c"), "new");
+  // A write of the body's own, beside its transaction, is a conflict each time.
+  let runs = 0;
+  const overtaken = () =>
+    db.transact((tx) => {
+      tx.get("c");
+      db.put("c", `${(runs += 1)}`);
+      tx.put("d", "");
+    });
+  assert.throws(overtaken, ConflictError);
+  assert.deepEqual([runs, db.get("c"), db.get("d")], [10, "10", "D"]);
 });
 
 test("sequence numbers grow with each batch", async (context) => {

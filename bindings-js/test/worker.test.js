@@ -7,6 +7,7 @@ import "./page.js";
 import { settle } from "./page.js";
 import { checkConditions, MISTAKES as CONDITIONS } from "./conditions.js";
 import { checkQuestions, MISTAKES } from "./questions.js";
+import { checkTransactions } from "./transactions.js";
 const { ConflictError, open } = await import("../dist/index.js");
 
 const wasm = new WebAssembly.Module(
@@ -77,6 +78,56 @@ test("a mistaken condition names what is wrong", async (context) => {
     await assert.rejects(call, { code: "invalid-argument", message }, JSON.stringify(options));
   }
   assert.equal(await db.get("k"), undefined);
+});
+
+test("a transaction sees its own writes and leaves all or nothing", async (context) => {
+  const transact = (db, body) =>
+    db.transact(async (tx) => {
+      const steps = body(tx);
+      let step = steps.next();
+      while (!step.done) step = steps.next(await step.value);
+      return step.value;
+    });
+  await checkTransactions(await store(context, await here()), transact);
+});
+
+test("transactions that overlap take effect one after another", async (context) => {
+  const db = await store(context, await here());
+  await db.put("count", "0");
+  // Each reads the count before any of the first round commits.
+  const increment = (n) =>
+    db.transact(async (tx) => {
+      const count = Number(await tx.get("count"));
+      for await (const [key] of tx.entries({ gte: "by ", lt: "by~" })) assert.match(key, /^by /);
+      tx.put("count", `${count + 1}`);
+      tx.put(`by ${n}`, "");
+      return count;
+    });
+  const counts = await Promise.all([0, 1, 2].map(increment));
+  assert.deepEqual(counts.sort(), [0, 1, 2]);
+  assert.equal(await db.get("count"), "3");
+  assert.equal(await db.count(), 4);
+
+  // An entry that a scan did not reach is no conflict; one that it missed is.
+  let runs = 0;
+  const first = await db.transact(async (tx) => {
+    runs += 1;
+    let entry;
+    for await (entry of tx.entries({ limit: 1 }));
+    if (runs === 1) await db.put("by 9", "");
+    tx.put("z", "");
+    return entry;
+  });
+  assert.deepEqual([runs, first], [1, ["by 0", ""]]);
+  const last = await db.transact(async (tx) => {
+    runs += 1;
+    let key;
+    for await ([key] of tx.entries({ reverse: true, limit: 1 }));
+    if (runs === 2) await db.put("zz", "");
+    tx.put("a", "");
+    return key;
+  });
+  assert.deepEqual([runs, last], [3, "zz"]);
 });
 
 test("sequence numbers grow with each batch", async (context) => {

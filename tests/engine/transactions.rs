@@ -22,7 +22,7 @@ type Row = (Vec<u8>, Vec<u8>);
 /// A read of a transaction, with what it returned.
 enum Read {
     Get(Vec<u8>, Option<Vec<u8>>),
-    /// At most so many rows between two keys, from the end if `reverse`.
+    /// Up to `limit` rows between two keys, from the end if `reverse`.
     Scan {
         from: Vec<u8>,
         to: Vec<u8>,
@@ -32,7 +32,7 @@ enum Read {
     },
 }
 
-/// What was written under a sequence number, and what was read for it.
+/// A batch by its sequence number, with the reads that it rests on.
 struct Committed {
     seq: u64,
     reads: Vec<Read>,

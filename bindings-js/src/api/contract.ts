@@ -334,8 +334,8 @@ export type EngineEventBody =
       writtenBytes: number;
     }
   /**
-   * A group that had started was given up: a job failed, or its keyspace was dropped. Its inputs stay. Groups
-   * that follow it do not start.
+   * A group that had started was given up: a job failed, or its keyspace was dropped. Its inputs stay.
+   * Groups that follow it do not start.
    */
   | {
       type: "group-abandoned";
@@ -491,6 +491,17 @@ export interface LevelStats {
   filterFalsePositives: number;
 }
 
+/**
+ * The oldest snapshot that is held, which keeps old versions from being dropped. Transactions hold
+ * snapshots, too.
+ */
+export interface OldestSnapshot {
+  /** The last sequence number that is visible in it. */
+  sequence: number;
+  /** Time since it was taken, in microseconds. */
+  ageMicros: number;
+}
+
 /** One keyspace. */
 export interface KeyspaceStats {
   /** Its name. */
@@ -614,6 +625,8 @@ export interface EngineStats {
   keyspaces: KeyspaceStats[];
   /** The last visible sequence number. */
   lastSequence: number;
+  /** The oldest snapshot, if any is held. */
+  oldestSnapshot: OldestSnapshot | null;
   /** Space allocated on the file system, and in use. */
   space: Space;
   /** WAL files, including spare ones. */

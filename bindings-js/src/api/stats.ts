@@ -14,6 +14,7 @@ export type {
   Level,
   LevelStats,
   Of,
+  OldestSnapshot,
   Orphan,
   Run,
   Space,

@@ -237,6 +237,47 @@ export interface SnapshotOf<
 }
 
 /**
+ * A transaction under way: it reads the store as it was when it started, with its own writes. It ends with the
+ * function that it was passed to.
+ */
+export interface TransactionOf<
+  M extends Mode,
+  K extends Encoding = "utf8",
+  V extends Encoding = "utf8",
+> {
+  /** Returns the value of a key, or undefined if the key does not exist. */
+  get<E extends Encoding = V>(
+    key: Bytes,
+    options?: ReadOptions<E>,
+  ): Result<M, Decoded<E> | undefined>;
+
+  /** Returns the values of several keys, in the order of the keys. */
+  getMany<E extends Encoding = V>(
+    keys: readonly Bytes[],
+    options?: ReadOptions<E>,
+  ): Result<M, (Decoded<E> | undefined)[]>;
+
+  /** Returns whether a key exists. */
+  has(key: Bytes): Result<M, boolean>;
+
+  /** Iterates over the entries of a range in key order. Writes after the call are not visible. */
+  entries<KE extends Encoding = K, VE extends Encoding = V>(
+    options?: EntriesOptions<KE, VE>,
+  ): Iteration<M, Entry<KE, VE>>;
+
+  /** Sets the value of a key when the transaction commits. */
+  put(key: Bytes, value: Bytes): void;
+
+  /** Deletes a key, which need not exist, when the transaction commits. */
+  delete(key: Bytes): void;
+
+  /** Returns the transaction's view of another keyspace. */
+  keyspace<KE extends Encoding, VE extends Encoding>(
+    keyspace: KeyspaceOf<M, KE, VE>,
+  ): TransactionOf<M, KE, VE>;
+}
+
+/**
  * An open store. Its own reads and writes use its default keyspace. Calls take effect in the order
  * in which they are made, even when they are not awaited in between.
  */
@@ -268,6 +309,17 @@ export interface DbOf<
    * returns their size in bytes. `stats` reports how many bytes there are.
    */
   dropQuarantine(options?: CallOptions<M>): Result<M, number>;
+
+  /**
+   * Runs `body`, and commits what it writes, all or nothing, if nothing that it read has changed meanwhile.
+   * Otherwise `body` runs again, up to ten times in all, so it should change nothing but the transaction; then the
+   * call fails with a `ConflictError`. Returns what `body` returns; an error of `body` is passed on, and nothing is
+   * written. Transactions are serializable. Where methods return results, `body` must not return a promise.
+   */
+  transact<T>(
+    body: (transaction: TransactionOf<M, K, V>) => T | Result<M, T>,
+    options?: CallOptions<M, WriteOptions>,
+  ): Result<M, T>;
 
   /** Takes a snapshot of the store, including every call made before. Release it when done. */
   snapshot(): SnapshotOf<M, K, V>;

@@ -1,7 +1,7 @@
 /** A store in a page. */
 
 import type { Encoding } from "../api/data.ts";
-import type { KeyspaceOf, ReaderOf, SnapshotOf } from "../api/store.ts";
+import type { KeyspaceOf, ReaderOf, SnapshotOf, TransactionOf } from "../api/store.ts";
 import { checkPrivateFiles } from "../shared/environment.ts";
 import { Store } from "../store/store.ts";
 
@@ -44,6 +44,13 @@ export type Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> = R
 
 /** All keyspaces of a store at one point in time. */
 export type Snapshot<K extends Encoding = "utf8", V extends Encoding = "utf8"> = SnapshotOf<
+  "async",
+  K,
+  V
+>;
+
+/** A transaction under way. */
+export type Transaction<K extends Encoding = "utf8", V extends Encoding = "utf8"> = TransactionOf<
   "async",
   K,
   V

@@ -15,6 +15,7 @@ import type { Session } from "./session.ts";
 
 export class SessionPort implements Port<"async"> {
   readonly waits: object = WAIT;
+  readonly isSync = false;
   readonly #session: Session;
 
   constructor(session: Session) {
@@ -42,8 +43,36 @@ export class SessionPort implements Port<"async"> {
 
   async runSteps<T>(steps: Steps<T>): Promise<T> {
     let step = steps.next();
-    while (!step.done) step = steps.next(await step.value);
+    while (!step.done) {
+      let value: unknown;
+      try {
+        value = await step.value;
+      } catch (error) {
+        step = steps.throw(error);
+        continue;
+      }
+      step = steps.next(value);
+    }
     return step.value;
+  }
+
+  async *generate<T>(
+    next: () => Steps<T | undefined>,
+    end: () => unknown,
+  ): AsyncGenerator<T, void, undefined> {
+    try {
+      for (;;) {
+        const item = await this.runSteps(next());
+        if (item === undefined) return;
+        yield item;
+      }
+    } finally {
+      end();
+    }
+  }
+
+  pause(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => setTimeout(resolve, milliseconds));
   }
 
   invoke<N extends Method>(method: N, ...args: Arguments<N>): Returned<N> {

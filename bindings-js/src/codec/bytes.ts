@@ -49,10 +49,15 @@ export function encodeInto(
   return written;
 }
 
+/** Encodes a single byte string. */
+export function encodeBytes(what: string, content: Bytes, limit: number): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(maxByteLength(what, content, limit));
+  return bytes.subarray(0, encodeInto(what, content, limit, bytes, 0));
+}
+
 /** Encodes a single key. */
 export function encodeKey(key: Bytes): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(maxByteLength("key", key, MAX_KEY_BYTES));
-  return bytes.subarray(0, encodeInto("key", key, MAX_KEY_BYTES, bytes, 0));
+  return encodeBytes("key", key, MAX_KEY_BYTES);
 }
 
 /** Decodes a key or a value; bytes that are not UTF-8 are never turned into a string. */

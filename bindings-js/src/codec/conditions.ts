@@ -5,7 +5,8 @@
  *   the key and its sequence number; 3 value, the key and the value; 4 unchanged, the snapshot and the range.
  * - An outcome is a sequence number or, if the batch was refused, 0, the number of conditions that failed, for each
  *   of these its index and the sequence number found, a list of the keys, and one of the values.
- * - The number of conditions is an unsigned integer of 32 bits, little-endian. Sequence numbers and indices are doubles, little-endian.
+ * - The number of conditions is an unsigned integer of 32 bits, little-endian. Sequence numbers and indices are
+ *   doubles.
  */
 
 import type { Bytes, Decoded, Encoding, RangeOptions } from "../api/data.ts";
@@ -70,11 +71,7 @@ function encodeCondition(
   if (unchangedSince !== undefined) {
     const snapshot = numbers.snapshot(unchangedSince);
     if (snapshot === undefined) throw invalid("if", "snapshots of this store", unchangedSince);
-    encoder.condition(UNCHANGED, number);
-    encoder.varint(snapshot);
-    const bytes = encodeRange(range);
-    encoder.varint(bytes.length);
-    encoder.add(bytes);
+    encodeUnchangedRange(encoder, number, snapshot, encodeRange(range));
     return;
   }
   // Not left to the encoder: a key that is missing would make it a condition on a range.
@@ -90,6 +87,32 @@ function encodeCondition(
     encoder.condition(VALUE, number, key);
     encoder.value(value as Bytes);
   }
+}
+
+/** Encodes the condition that no key from `from` up to `to`, or to the end, was written since a snapshot. */
+export function encodeUnchanged(
+  encoder: Encoder,
+  keyspace: number,
+  snapshot: number,
+  from: Uint8Array,
+  to: Uint8Array | undefined,
+): void {
+  const range = new Encoder();
+  range.exactBound(true, from);
+  range.exactBound(false, to);
+  encodeUnchangedRange(encoder, keyspace, snapshot, range.bytes());
+}
+
+function encodeUnchangedRange(
+  encoder: Encoder,
+  keyspace: number,
+  snapshot: number,
+  range: Uint8Array,
+): void {
+  encoder.condition(UNCHANGED, keyspace);
+  encoder.varint(snapshot);
+  encoder.varint(range.length);
+  encoder.add(range);
 }
 
 /** Returns the sequence number of a batch that was written; throws a `ConflictError` if it was refused. */

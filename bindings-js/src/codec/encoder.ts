@@ -87,6 +87,13 @@ export class Encoder {
     if (key !== undefined) this.key(key, given ? inclusive : exclusive);
   }
 
+  /** An inclusive lower or exclusive upper bound as it is; it may be one byte longer than a key. */
+  exactBound(isLower: boolean, key: Uint8Array | undefined): void {
+    this.#reserve(1);
+    this.#bytes[this.#length++] = key === undefined ? 0 : isLower ? 1 : 2;
+    if (key !== undefined) this.#byteString("bound", key, MAX_KEY_BYTES + 1, FIXED);
+  }
+
   /** Appends what another encoder has encoded. */
   add(bytes: Uint8Array): void {
     this.#reserve(bytes.length);

@@ -53,8 +53,17 @@ export interface Port<M extends Mode> {
   /** Applies `next` to the value of a result. (Not `then`: a port would be taken for a promise.) */
   map<T, U>(result: Result<M, T>, next: (value: T) => U): Result<M, U>;
 
+  /** Whether calls return results rather than promises. */
+  readonly isSync: boolean;
+
   /** Runs a call in steps to its end. */
   runSteps<T>(steps: Steps<T>): Result<M, T>;
+
+  /** Iterates over what calls in steps return, until one returns undefined; `end` is called at the end. */
+  generate<T>(next: () => Steps<T | undefined>, end: () => unknown): Iteration<M, T>;
+
+  /** Waits, where calls of others may be served meanwhile. */
+  pause(milliseconds: number): Result<M, void>;
 
   /** Calls a method of the engine's store. */
   invoke<N extends Method>(method: N, ...args: Arguments<N>): Result<M, ReturnType<Methods[N]>>;

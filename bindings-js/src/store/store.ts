@@ -2,18 +2,38 @@
 
 import type { Encoding } from "../api/data.ts";
 import type { Event } from "../api/events.ts";
-import type { CheckpointOptions, KeyspaceOptions, WaitOptions } from "../api/options.ts";
+import type {
+  CheckpointOptions,
+  KeyspaceOptions,
+  WaitOptions,
+  WriteOptions,
+} from "../api/options.ts";
 import type { CheckReport, Stats } from "../api/stats.ts";
-import type { CallOptions, DbOf, KeyspaceOf, Mode, Result, SnapshotOf } from "../api/store.ts";
+import type {
+  CallOptions,
+  DbOf,
+  KeyspaceOf,
+  Mode,
+  Result,
+  SnapshotOf,
+  TransactionOf,
+} from "../api/store.ts";
 import { fromJson, parseNames } from "../codec/json.ts";
-import { checked, KEYSPACE, TIMEOUT } from "../codec/options.ts";
-import { checkKeyspaceName, type Defaults, toEncodings, toKeyspace } from "../codec/requests.ts";
+import { checked, KEYSPACE, TIMEOUT, WRITE } from "../codec/options.ts";
+import {
+  checkKeyspaceName,
+  type Defaults,
+  toDurability,
+  toEncodings,
+  toKeyspace,
+} from "../codec/requests.ts";
 import { abortable } from "../shared/abort.ts";
 import { iterateEvents } from "../shared/events.ts";
 import { exportStream } from "../shared/streams.ts";
 import { Keyspace } from "./keyspace.ts";
 import type { Port } from "./port.ts";
 import { Snapshot } from "./snapshot.ts";
+import { transact } from "./transaction.ts";
 
 export class Store<M extends Mode, K extends Encoding = "utf8", V extends Encoding = "utf8">
   extends Keyspace<M, K, V>
@@ -55,6 +75,19 @@ export class Store<M extends Mode, K extends Encoding = "utf8", V extends Encodi
 
   dropQuarantine(options?: CallOptions<M>): Result<M, number> {
     return this.call(options, [], () => this.scope.port.invoke("drop_quarantine"));
+  }
+
+  transact<T>(
+    body: (transaction: TransactionOf<M, K, V>) => T | Result<M, T>,
+    options?: CallOptions<M, WriteOptions>,
+  ): Result<M, T> {
+    const { scope } = this;
+    const isOwn = (keyspace: unknown) =>
+      keyspace instanceof Keyspace && scope.port.isSameStore(keyspace.scope.port);
+    return this.call(options, [WRITE], (given: WriteOptions & WaitOptions) => {
+      const sync = toDurability(given, this.#defaults.durability) === "sync";
+      return scope.port.runSteps(transact<M, K, V, T>(scope, body, isOwn, sync, given.signal));
+    });
   }
 
   snapshot(): SnapshotOf<M, K, V> {

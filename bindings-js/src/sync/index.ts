@@ -26,7 +26,7 @@ export type * from "../api/policies.ts";
 export type * from "../api/stats.ts";
 export type * from "../api/store.ts";
 export type * from "../api/trace.ts";
-export type { Db, Keyspace, Reader, Snapshot } from "./db.ts";
+export type { Db, Keyspace, Reader, Snapshot, Transaction } from "./db.ts";
 
 /** Opens the store of that name in this worker, which holds it until it is closed. */
 export async function open<K extends Encoding = "utf8", V extends Encoding = "utf8">(

@@ -39,6 +39,7 @@ const WITH_JOBS: ReadonlySet<Method> = new Set<Method>([
 
 export class EnginePort implements Port<"sync"> {
   readonly waits: object = {};
+  readonly isSync = true;
   readonly #name: string;
   readonly #engine: Engine;
   readonly #listeners: Listeners;
@@ -80,6 +81,25 @@ export class EnginePort implements Port<"sync"> {
     let step = steps.next();
     while (!step.done) step = steps.next(step.value);
     return step.value;
+  }
+
+  *generate<T>(
+    next: () => Steps<T | undefined>,
+    end: () => unknown,
+  ): Generator<T, void, undefined> {
+    try {
+      for (;;) {
+        const item = this.runSteps(next());
+        if (item === undefined) return;
+        yield item;
+      }
+    } finally {
+      end();
+    }
+  }
+
+  pause(): void {
+    // Nobody else has a turn meanwhile.
   }
 
   invoke<N extends Method>(method: N, ...args: Arguments<N>): ReturnType<Methods[N]> {

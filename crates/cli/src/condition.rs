@@ -8,7 +8,7 @@ use clap::Args;
 use std::ffi::OsString;
 use terrane::{Condition, Durability, Keyspace, Outcome, WriteBatch};
 
-/// What must hold for the key to be written; otherwise nothing is, and the exit code is 1.
+/// A condition for the key to be written; otherwise nothing is, and the exit code is 1.
 #[derive(Args)]
 #[group(multiple = false)]
 pub struct ConditionArgs {

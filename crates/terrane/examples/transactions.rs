@@ -2,11 +2,17 @@
 //!
 //! `cargo run --example transactions`
 
+use std::error::Error;
 use std::thread;
 use terrane::{Condition, Db, Durability, KeyRange, Options, Outcome, WriteBatch};
 
-fn main() -> terrane::Result<()> {
-    let place = tempfile::tempdir().expect("a temporary directory");
+/// Decodes a big-endian integer; 0 if there is none.
+fn number(bytes: Option<Vec<u8>>) -> u64 {
+    bytes.and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_be_bytes)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let place = tempfile::tempdir()?;
     let db = Db::open(place.path().join("shop"), Options::default())?;
     let (stock, orders) = (db.create_keyspace("stock")?, db.create_keyspace("orders")?);
 
@@ -17,37 +23,36 @@ fn main() -> terrane::Result<()> {
         let condition = Condition::absent(&stock, "teapot");
         match db.write_if([condition], batch, Durability::Sync)? {
             Outcome::Written(seq) => println!("{count} teapots, batch {seq}"),
-            Outcome::Refused(refusals) => println!("refused: {:?}", refusals[0].found),
+            Outcome::Refused(refusals) => println!("refused: {refusals:?}"),
         }
     }
 
     // Five buyers, three teapots: each transaction runs again until nothing that it read has changed.
     let buy = |buyer: u64| {
         db.transact(Durability::Buffered, |tx| -> terrane::Result<bool> {
-            let left = tx
-                .get(&stock, "teapot")?
-                .map_or(0, |bytes| u64::from_be_bytes(bytes.try_into().expect("eight bytes")));
+            let left = number(tx.get(&stock, "teapot")?);
             if left == 0 {
                 return Ok(false);
             }
             tx.put(&stock, "teapot", (left - 1).to_be_bytes())?;
-            // Orders are numbered without a gap: a scan is validated, too.
+            // Orders are numbered without a gap, since a scan is validated, too.
             let last = tx.last(&orders, KeyRange::default())?;
-            let number = last.map_or(1, |(key, _)| key[0] + 1);
-            tx.put(&orders, [number], buyer.to_be_bytes())?;
+            let next = number(last.map(|(key, _)| key)) + 1;
+            tx.put(&orders, next.to_be_bytes(), buyer.to_be_bytes())?;
             Ok(true)
         })
     };
     let buy = &buy;
     let bought = thread::scope(|threads| {
         let buyers: Vec<_> = (0..5).map(|buyer| threads.spawn(move || buy(buyer))).collect();
-        let results = buyers.into_iter().map(|buyer| buyer.join().expect("no panic"));
-        results.collect::<terrane::Result<Vec<bool>>>()
-    })?;
-    assert_eq!(bought.iter().filter(|bought| **bought).count(), 3);
-    let numbers: Vec<u8> =
-        orders.scan(..)?.map(|row| Ok(row?.0[0])).collect::<terrane::Result<_>>()?;
-    println!("orders {numbers:?}");
-    assert_eq!(numbers, [1, 2, 3]);
+        buyers.into_iter().map(|buyer| buyer.join()).collect::<Vec<_>>()
+    });
+    let bought = bought.iter().filter(|bought| matches!(bought, Ok(Ok(true)))).count();
+    let mut numbers = Vec::new();
+    for row in orders.scan(..)? {
+        numbers.push(number(Some(row?.0)));
+    }
+    println!("{bought} teapots were bought, in the orders {numbers:?}");
+    assert_eq!((bought, numbers), (3, vec![1, 2, 3]));
     Ok(())
 }

@@ -63,6 +63,16 @@ pub struct KeyspaceStats {
     pub memtables_sealed: usize,
 }
 
+/// The oldest snapshot that is held, which keeps old versions from being dropped. Transactions hold snapshots, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct OldestSnapshot {
+    /// The last sequence number that is visible in it.
+    pub sequence: Seq,
+    /// Time since it was taken, in microseconds.
+    pub age_micros: u64,
+}
+
 /// The store's statistics at one moment. Counters start at zero when the store is opened.
 #[derive(Clone, Debug, serde::Serialize)]
 #[non_exhaustive]
@@ -71,6 +81,8 @@ pub struct Stats {
     pub keyspaces: Vec<KeyspaceStats>,
     /// The last visible sequence number.
     pub last_sequence: Seq,
+    /// The oldest snapshot, if any is held.
+    pub oldest_snapshot: Option<OldestSnapshot>,
     /// Space allocated on the file system, and in use.
     pub space: Space,
     /// WAL files, including spare ones.
@@ -178,6 +190,10 @@ impl Engine {
                 })
                 .collect(),
             last_sequence: self.snapshots.visible(),
+            oldest_snapshot: self.snapshots.oldest_held().map(|(sequence, since)| {
+                let age_micros = self.jobs.events.micros().saturating_sub(since);
+                OldestSnapshot { sequence, age_micros }
+            }),
             space,
             wal_files: version_set.logs.len(),
             discarded_bytes: self.discarded_bytes(),

@@ -35,7 +35,8 @@ pub struct Snapshot {
 
 impl Snapshot {
     pub(crate) fn new(db: Db) -> Self {
-        let seq = db.engine().snapshots.hold();
+        let engine = db.engine();
+        let seq = engine.snapshots.hold(engine.jobs.events.micros());
         Snapshot { db, seq }
     }
 

@@ -24,7 +24,7 @@ use std::collections::btree_map;
 use std::ops::Bound;
 use terrane_table::read::KeyRange;
 
-/// How often a body runs.
+/// The most times that a body runs.
 const TRIES_MAX: u32 = 10;
 /// The most ranges that are recorded, and the most bytes of their bounds.
 const READS_MAX: usize = 10_000;
@@ -381,7 +381,7 @@ impl<I: DoubleEndedIterator> Ends<I> {
     }
 }
 
-/// What a transaction has read.
+/// The reads of a transaction.
 #[derive(Default)]
 struct Reads {
     ranges: Vec<(KeyspaceId, KeyRange)>,

@@ -11,10 +11,19 @@ use terrane_types::SharedMap;
 pub(crate) struct Snapshots {
     /// Every entry up to here is in a memtable or a table.
     visible: AtomicU64,
-    /// The sequences that snapshots hold, with how many hold each.
-    held: Mutex<SharedMap<Seq, u64>>,
+    /// The sequences that snapshots hold.
+    held: Mutex<SharedMap<Seq, Held>>,
     /// The sequence that the oldest snapshot must reach before a table is rewritten; `Seq::MAX` if there is none.
     awaited: AtomicU64,
+}
+
+/// A sequence that snapshots hold.
+#[derive(Clone, Copy, Default)]
+struct Held {
+    /// The number of snapshots.
+    holders: u64,
+    /// The time at which the first of them was taken, in microseconds.
+    since_micros: u64,
 }
 
 impl Default for Snapshots {
@@ -38,23 +47,24 @@ impl Snapshots {
         self.visible.store(through, Ordering::Release);
     }
 
-    /// Registers a snapshot at the last visible sequence.
-    pub fn hold(&self) -> Seq {
+    /// Registers a snapshot at the last visible sequence; the time is `now_micros`.
+    pub fn hold(&self, now_micros: u64) -> Seq {
         let mut held = lock(&self.held);
         // Read under the lock: a merge that looks later finds either this snapshot or an older
         // present, and keeps what both see.
         let seq = self.visible();
-        let holders = held.get(&seq).copied().unwrap_or(0);
-        held.insert(seq, holders + 1);
+        let first = Held { holders: 0, since_micros: now_micros };
+        let before = held.get(&seq).copied().unwrap_or(first);
+        held.insert(seq, Held { holders: before.holders + 1, ..before });
         seq
     }
 
     /// Releases a snapshot. If no other holds its sequence, returns the oldest that is left.
     pub fn release(&self, seq: Seq) -> Option<Seq> {
         let mut held = lock(&self.held);
-        let holders = held.get_mut(&seq)?;
-        *holders -= 1;
-        if *holders > 0 {
+        let at = held.get_mut(&seq)?;
+        at.holders -= 1;
+        if at.holders > 0 {
             return None;
         }
         held.remove(&seq);
@@ -66,7 +76,12 @@ impl Snapshots {
         self.oldest_of(&lock(&self.held))
     }
 
-    fn oldest_of(&self, held: &SharedMap<Seq, u64>) -> Seq {
+    /// Returns the sequence number of the oldest snapshot and the time at which it was taken, in microseconds.
+    pub fn oldest_held(&self) -> Option<(Seq, u64)> {
+        lock(&self.held).iter().next().map(|(seq, held)| (*seq, held.since_micros))
+    }
+
+    fn oldest_of(&self, held: &SharedMap<Seq, Held>) -> Seq {
         let visible = self.visible();
         held.keys().next().map_or(visible, |oldest| visible.min(*oldest))
     }

@@ -35,7 +35,7 @@ enum On {
     Range(KeyRange, Seq),
 }
 
-/// What must stand at a key.
+/// The expected state of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Expected {
     Absent,
@@ -101,6 +101,10 @@ impl<'a> Condition<'a> {
             (Bound::Included(key), Bound::Included(to)) if key == to => {
                 On::Key(key, Expected::UnchangedSince(since))
             }
+            // The least key above this one.
+            (Bound::Included(key), Bound::Excluded(to)) if to.strip_suffix(&[0]) == Some(&key) => {
+                On::Key(key, Expected::UnchangedSince(since))
+            }
             (from, to) => On::Range(KeyRange { from, to }, since),
         };
         Condition { keyspace, on, store: Some(store) }
@@ -110,9 +114,9 @@ impl<'a> Condition<'a> {
 /// A batch with the conditions under which it is written; see [`Db::write_group`](crate::Db::write_group).
 #[derive(Clone, Default)]
 pub struct ConditionalBatch<'a> {
-    /// What must hold; nothing for a batch that is written in any case.
+    /// Conditions that must hold; none for a batch that is written in any case.
     pub conditions: Vec<Condition<'a>>,
-    /// What is written then.
+    /// Operations that are written then.
     pub batch: batch::WriteBatch,
 }
 

@@ -60,9 +60,10 @@ const EVENTS: [&str; 16] = [
 ];
 
 /// The other types that cross.
-const OTHERS: [&str; 14] = [
+const OTHERS: [&str; 15] = [
     "Level",
     "LevelStats",
+    "OldestSnapshot",
     "KeyspaceStats",
     "Space",
     "WaitStats",

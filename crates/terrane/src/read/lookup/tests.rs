@@ -243,26 +243,30 @@ fn a_sequence_is_kept_for_merges_until_its_last_release() {
     let (db, keyspace) = store(10, 1 << 20);
     let engine = db.engine();
     put(&keyspace, &["a"]);
-    let first = engine.snapshots.hold();
-    assert_eq!(engine.snapshots.hold(), first);
+    let first = engine.snapshots.hold(1);
+    assert_eq!(engine.snapshots.hold(2), first);
     assert_eq!(engine.snapshots.list(), [first], "the present is the same");
     put(&keyspace, &["b", "c"]);
     let present = first + 2;
-    let second = engine.snapshots.hold();
+    let second = engine.snapshots.hold(3);
     put(&keyspace, &["d"]);
     assert_eq!((second, engine.snapshots.list()), (present, vec![first, present, present + 1]));
     engine.snapshots.release(first);
     assert_eq!(engine.snapshots.list(), [first, present, present + 1]);
+    // As old as the first of its snapshots.
+    assert_eq!(engine.snapshots.oldest_held(), Some((first, 1)));
     engine.snapshots.release(first);
+    assert_eq!(engine.snapshots.oldest_held(), Some((second, 3)));
     engine.snapshots.release(second);
     assert_eq!(engine.snapshots.list(), [present + 1]);
+    assert_eq!(engine.snapshots.oldest_held(), None);
 }
 
 #[test]
 fn several_keys_are_looked_up_in_their_order_at_one_moment() {
     let (db, keyspace) = store(10, 1 << 20);
     put(&keyspace, &["a", "b"]);
-    let snapshot = db.engine().snapshots.hold();
+    let snapshot = db.engine().snapshots.hold(0);
     keyspace.delete(b"a", Buffered).unwrap();
     let keys = ["b", "x", "a", "b"];
     let value = Some(b"value".to_vec());

@@ -1,0 +1,333 @@
+/**
+ * Transactions: reads of a snapshot, and writes that are committed as one batch if nothing that was read has
+ * changed since.
+ *
+ * 1. Each lookup records its key, and each iteration the range that it has looked at so far.
+ * 2. The batch has a condition for each of these. If one does not hold, the body runs again on a new snapshot.
+ * 3. Keys are texts with a character for each byte here: they compare as the bytes do, and a map finds them.
+ */
+
+import {
+  type Bytes,
+  type Decoded,
+  type Encoding,
+  type Entry,
+  MAX_KEY_BYTES,
+  MAX_VALUE_BYTES,
+  type RangeOptions,
+} from "../api/data.ts";
+import { ClosedError, ConflictError } from "../api/errors.ts";
+import type { EntriesOptions, ReadOptions } from "../api/options.ts";
+import type {
+  CallOptions,
+  Iteration,
+  KeyspaceOf,
+  Mode,
+  Result,
+  TransactionOf,
+} from "../api/store.ts";
+import { decode, encodeBytes } from "../codec/bytes.ts";
+import { decodeOutcome, encodeUnchanged } from "../codec/conditions.ts";
+import { Encoder, MAX_BATCH_BYTES } from "../codec/encoder.ts";
+import { checked, ENTRIES, RANGE, READ } from "../codec/options.ts";
+import { toEncoding, toEncodings, toScan } from "../codec/requests.ts";
+import { check, checkLength, invalid } from "../codec/validate.ts";
+import type { HeldSnapshot, Port, Steps } from "./port.ts";
+import { Reader, type Scope } from "./reader.ts";
+
+/** The most times that a body runs. */
+const TRIES = 10;
+/** The most ranges that are recorded; neighbours are joined beyond that. */
+const MAX_READS = 10_000;
+
+/** The keys from `from` up to `to`, which is not one of them, or to the end. */
+interface Span {
+  keyspace: number;
+  from: string;
+  to: string | undefined;
+}
+
+type Values = Map<string, Uint8Array | undefined>;
+type Row = [key: Uint8Array, value: Uint8Array];
+
+/** What a transaction has read and written, in all keyspaces. */
+class Changes {
+  readonly snapshot: HeldSnapshot;
+  /** The last write to each key, by keyspace; undefined for a delete. */
+  readonly writes: Map<number, Values> = new Map();
+  reads: Span[] = [];
+  ended = false;
+
+  constructor(snapshot: HeldSnapshot) {
+    this.snapshot = snapshot;
+  }
+
+  read(span: Span): void {
+    this.reads.push(span);
+    for (let before = Infinity; this.reads.length > MAX_READS && this.reads.length < before;) {
+      before = this.reads.length;
+      this.reads = joined(this.reads);
+    }
+  }
+}
+
+/** Joins neighbours, two by two, to the spans that cover both. */
+function joined(spans: Span[]): Span[] {
+  const order = (a: Span, b: Span) => a.keyspace - b.keyspace || (a.from < b.from ? -1 : 1);
+  const result: Span[] = [];
+  let mayJoin = false;
+  for (const span of spans.sort(order)) {
+    const last = result.at(-1);
+    mayJoin = mayJoin && last?.keyspace === span.keyspace;
+    if (mayJoin && last !== undefined) {
+      const ends = last.to !== undefined && (span.to === undefined || span.to > last.to);
+      // A copy: an iteration may still extend its own.
+      result[result.length - 1] = { ...last, to: ends ? span.to : last.to };
+      mayJoin = false;
+    } else {
+      result.push(span);
+      mayJoin = true;
+    }
+  }
+  return result;
+}
+
+/** Runs a transaction; each step is a call whose result the next one needs. */
+export function* transact<M extends Mode, K extends Encoding, V extends Encoding, T>(
+  scope: Scope<M, K, V>,
+  body: (transaction: TransactionOf<M, K, V>) => unknown,
+  isOwn: (keyspace: unknown) => boolean,
+  sync: boolean,
+  signal: AbortSignal | undefined,
+): Steps<T> {
+  const { port } = scope;
+  check("body", body, typeof body === "function", "a function");
+  for (let tries = 1; ; tries++) {
+    const changes = new Changes(port.snapshot());
+    try {
+      const result: unknown = body(new Transaction(scope, changes, isOwn));
+      if (port.isSync && typeof (result as PromiseLike<T> | undefined)?.then === "function") {
+        throw invalid("body", "a function that returns no promise", result);
+      }
+      const value = (yield result) as T;
+      signal?.throwIfAborted();
+      yield commit(port, changes, sync);
+      return value;
+    } catch (error) {
+      if (!(error instanceof ConflictError && changes.ended) || tries === TRIES) throw error;
+    } finally {
+      changes.ended = true;
+      changes.snapshot.release();
+    }
+    // Whoever was faster finishes first, and not all that were slower start at once.
+    yield port.pause(2 ** tries * Math.random());
+  }
+}
+
+/** Commits the writes; fails with a `ConflictError` if something that was read has changed. */
+function commit<M extends Mode>(port: Port<M>, changes: Changes, sync: boolean): unknown {
+  const { snapshot, writes, reads } = changes;
+  changes.ended = true;
+  if (writes.size === 0) return undefined;
+  const batch = new Encoder();
+  for (const [keyspace, values] of writes) {
+    for (const [key, value] of values) {
+      if (value === undefined) batch.delete(keyspace, toBytes(key));
+      else batch.put(keyspace, toBytes(key), value);
+    }
+  }
+  checkLength("batch", batch.length, MAX_BATCH_BYTES);
+  const conditions = new Encoder();
+  for (const { keyspace, from, to } of reads) {
+    const end = to === undefined ? undefined : toBytes(to);
+    encodeUnchanged(conditions, keyspace, snapshot.snapshot, toBytes(from), end);
+  }
+  const outcome = port.invoke("write_if", conditions.bytes(), batch.bytes(), sync);
+  return port.map(outcome, (bytes) =>
+    decodeOutcome(bytes, { keyEncoding: "binary", valueEncoding: "binary" }),
+  );
+}
+
+class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implements TransactionOf<
+  M,
+  K,
+  V
+> {
+  readonly #scope: Scope<M, K, V>;
+  readonly #reader: Reader<M, "binary", "binary">;
+  readonly #changes: Changes;
+  readonly #isOwn: (keyspace: unknown) => boolean;
+
+  constructor(scope: Scope<M, K, V>, changes: Changes, isOwn: (keyspace: unknown) => boolean) {
+    this.#scope = scope;
+    this.#changes = changes;
+    this.#isOwn = isOwn;
+    const { snapshot } = changes.snapshot;
+    const binary = { keyEncoding: "binary", valueEncoding: "binary" } as const;
+    this.#reader = new Reader({ ...scope, ...binary, snapshot });
+  }
+
+  keyspace<KE extends Encoding, VE extends Encoding>(
+    keyspace: KeyspaceOf<M, KE, VE>,
+  ): TransactionOf<M, KE, VE> {
+    check("keyspace", keyspace, this.#isOwn(keyspace), "one of this store");
+    const { scope } = keyspace as unknown as { scope: Scope<M, KE, VE> };
+    return new Transaction(scope, this.#changes, this.#isOwn);
+  }
+
+  get<E extends Encoding = V>(
+    key: Bytes,
+    options: ReadOptions<E> = {},
+  ): Result<M, Decoded<E> | undefined> {
+    const { port } = this.#scope;
+    const values = this.getMany([key], options);
+    return port.map(values, ([value]) => value);
+  }
+
+  getMany<E extends Encoding = V>(
+    keys: readonly Bytes[],
+    options: ReadOptions<E> = {},
+  ): Result<M, (Decoded<E> | undefined)[]> {
+    this.#checkOpen();
+    const { port, keyspace, valueEncoding } = this.#scope;
+    const given = checked(options, READ).valueEncoding ?? (valueEncoding as Encoding as E);
+    const encoding = toEncoding("valueEncoding", given);
+    check("keys", keys, Array.isArray(keys), "an array");
+    const written = this.#changes.writes.get(keyspace);
+    const found = keys.map((key) => {
+      const bytes = encodeBytes("key", key, MAX_KEY_BYTES);
+      const text = toText(bytes);
+      const isWritten = written?.has(text) === true;
+      if (!isWritten) this.#changes.read({ keyspace, from: text, to: `${text}\0` });
+      return { bytes, isWritten, value: written?.get(text) };
+    });
+    const missing = found.filter(({ isWritten }) => !isWritten).map(({ bytes }) => bytes);
+    return port.map(this.#reader.getMany(missing), (values) => {
+      let next = 0;
+      return found.map(({ isWritten, value }) => {
+        const bytes = isWritten ? value : values[next++];
+        return (
+          bytes && (decode(encoding === "binary" ? bytes.slice() : bytes, encoding) as Decoded<E>)
+        );
+      });
+    });
+  }
+
+  has(key: Bytes): Result<M, boolean> {
+    const { port } = this.#scope;
+    return port.map(this.get(key, { valueEncoding: "binary" }), (value) => value !== undefined);
+  }
+
+  put(key: Bytes, value: Bytes): void {
+    this.#write(key, encodeBytes("value", value, MAX_VALUE_BYTES));
+  }
+
+  delete(key: Bytes): void {
+    this.#write(key, undefined);
+  }
+
+  entries<KE extends Encoding = K, VE extends Encoding = V>(
+    options: EntriesOptions<KE, VE> = {},
+  ): Iteration<M, Entry<KE, VE>> {
+    this.#checkOpen();
+    const { keyEncoding, valueEncoding } = toEncodings<KE, VE>(
+      checked(options, RANGE, ENTRIES),
+      this.#scope,
+    );
+    const { reverse, limit } = toScan(this.#scope, options);
+    const { gt, gte, lt, lte } = options;
+    const range = { gt, gte, lt, lte };
+    const stored = this.#reader.entries({ ...range, reverse } as CallOptions<M, typeof range>);
+    const rows = this.#rows(stored, range, reverse);
+    let left = limit;
+    function* next(): Steps<Entry<KE, VE> | undefined> {
+      if (left === 0) return undefined;
+      left -= 1;
+      const row = yield* rows();
+      return row && [decode(row[0], keyEncoding), decode(row[1], valueEncoding)];
+    }
+    return this.#scope.port.generate(next, () => stored.return());
+  }
+
+  /** Returns a function that returns the next row of a range: of those stored, with the transaction's writes. */
+  #rows(
+    stored: Iteration<M, Row>,
+    range: RangeOptions,
+    reverse: boolean,
+  ): () => Steps<Row | undefined> {
+    const changes = this.#changes;
+    const { keyspace } = this.#scope;
+    const all = spanOf(range, keyspace);
+    const isInside = (key: string) => key >= all.from && (all.to === undefined || key < all.to);
+    const written = [...(changes.writes.get(keyspace) ?? [])]
+      .filter(([key]) => isInside(key))
+      .sort(([a], [b]) => (a < b === reverse ? 1 : -1));
+    let next: { key: string; row: Row } | undefined;
+    let ended = false;
+    let looked: Span | undefined;
+    const look = (end: string | undefined) => {
+      const span = { ...all };
+      if (end !== undefined && reverse) span.from = end;
+      else if (end !== undefined) span.to = `${end}\0`;
+      if (looked === undefined || !changes.reads.includes(looked)) changes.read((looked = span));
+      else Object.assign(looked, span);
+    };
+    return function* (): Steps<Row | undefined> {
+      for (;;) {
+        if (next === undefined && !ended) {
+          const result = (yield stored.next()) as IteratorResult<Row, void>;
+          if (result.done) ended = true;
+          else next = { key: toText(result.value[0]), row: result.value };
+          look(next?.key);
+        }
+        const [first] = written;
+        if (next === undefined && first === undefined) return undefined;
+        const isStored =
+          first === undefined ||
+          (next !== undefined && next.key < first[0] !== reverse && next.key !== first[0]);
+        if (isStored) {
+          const row = next?.row;
+          next = undefined;
+          return row;
+        }
+        written.shift();
+        if (next?.key === first[0]) next = undefined;
+        if (first[1] !== undefined) return [toBytes(first[0]), first[1].slice()];
+      }
+    };
+  }
+
+  #write(key: Bytes, value: Uint8Array | undefined): void {
+    this.#checkOpen();
+    const { writes } = this.#changes;
+    const { keyspace } = this.#scope;
+    let values = writes.get(keyspace);
+    if (values === undefined) writes.set(keyspace, (values = new Map()));
+    values.set(toText(encodeBytes("key", key, MAX_KEY_BYTES)), value);
+  }
+
+  #checkOpen(): void {
+    if (this.#changes.ended) throw new ClosedError("the transaction is closed");
+  }
+}
+
+function spanOf({ gt, gte, lt, lte }: RangeOptions, keyspace: number): Span {
+  const text = (key: Bytes) => toText(encodeBytes("key", key, MAX_KEY_BYTES));
+  const from = gte !== undefined ? text(gte) : gt === undefined ? "" : `${text(gt)}\0`;
+  const to = lt !== undefined ? text(lt) : lte === undefined ? undefined : `${text(lte)}\0`;
+  return { keyspace, from, to };
+}
+
+/** A text with a character for each byte. */
+function toText(bytes: Uint8Array): string {
+  let text = "";
+  // In parts: a call takes only so many arguments.
+  for (let at = 0; at < bytes.length; at += 8192) {
+    text += String.fromCharCode(...bytes.subarray(at, at + 8192));
+  }
+  return text;
+}
+
+function toBytes(text: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(text, (character) => character.charCodeAt(0));
+}
