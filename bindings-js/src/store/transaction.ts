@@ -50,7 +50,7 @@ interface Span {
 type Values = Map<string, Uint8Array | undefined>;
 type Row = [key: Uint8Array, value: Uint8Array];
 
-/** What a transaction has read and written, in all keyspaces. */
+/** The reads and writes of a transaction, in all keyspaces. */
 class Changes {
   readonly snapshot: HeldSnapshot;
   /** The last write to each key, by keyspace; undefined for a delete. */
@@ -321,7 +321,7 @@ function spanOf({ gt, gte, lt, lte }: RangeOptions, keyspace: number): Span {
 /** A text with a character for each byte. */
 function toText(bytes: Uint8Array): string {
   let text = "";
-  // In parts: a call takes only so many arguments.
+  // In parts: the number of arguments of a call is limited.
   for (let at = 0; at < bytes.length; at += 8192) {
     text += String.fromCharCode(...bytes.subarray(at, at + 8192));
   }

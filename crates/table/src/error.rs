@@ -49,6 +49,10 @@ pub enum ErrorKind {
         "expected a transaction whose reads stay unchanged until it commits, found changes in each of its tries"
     )]
     Conflict,
+    /// A lookup that may not touch a file needs one. Callers get it as a result.
+    #[doc(hidden)]
+    #[error("expected the key's blocks in the cache, found that a file must be read")]
+    WouldRead,
     /// A write must wait until flushes or compactions have caught up. An executor runs jobs and
     /// retries the write.
     #[error("writes are stalled: {0}")]

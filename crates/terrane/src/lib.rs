@@ -75,7 +75,7 @@ pub use admin::{Check, CheckReport, Checkpoint, Stats, Waiter, inspect};
 #[cfg(not(target_arch = "wasm32"))]
 pub use admin::{DoubtfulRange, DoubtfulRows, Moment, Salvaged, SalvagedFile, repair};
 pub use batch::WriteBatch;
-pub use db::{Db, Keyspace, Snapshot, Transaction, TransactionScan};
+pub use db::{Db, Keyspace, Snapshot, Transaction, TransactionScan, TryWrite};
 #[doc(hidden)]
 pub use engine::Engine;
 #[doc(inline)]
@@ -93,7 +93,7 @@ pub use event::{Event, Listener};
 #[doc(inline)]
 pub use keyspace::KeyspaceId;
 pub use options::{CustomPolicy, Durability, Options};
-pub use read::{Cursor, Lookup, Scan, Versioned};
+pub use read::{Cursor, Lookup, Scan, TryGet, Versioned};
 #[doc(inline)]
 pub use table::{Compression, TableOptions};
 #[doc(inline)]

@@ -15,12 +15,13 @@ use std::fs;
 use std::path::PathBuf;
 
 /// The published libraries: their names, and their folders in `crates`.
-const CRATES: [(&str, &str); 5] = [
+const CRATES: [(&str, &str); 6] = [
     ("terrane-types", "types"),
     ("terrane-policy", "policy"),
     ("terrane-table", "table"),
     ("terrane", "terrane"),
     ("terrane-opfs", "opfs"),
+    ("terrane-tokio", "tokio"),
 ];
 
 /// Compares the public API of each crate with its list.

@@ -11,7 +11,7 @@ pub use shuttle::sync::{Mutex, MutexGuard, atomic};
 #[cfg(not(shuttle))]
 pub use std::sync::{Mutex, MutexGuard, atomic};
 
-use std::sync::PoisonError;
+use std::sync::{PoisonError, TryLockError};
 
 /// Locks, and ignores poisoning: every step of a change under a lock leaves the data consistent.
 #[cfg_attr(target_arch = "wasm32", inline(never))]
@@ -24,6 +24,15 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
         return guard;
     }
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Locks, if that waits for nobody; ignores poisoning as [`lock`] does.
+pub fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    match mutex.try_lock() {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
 }
 
 /// Whether a thread panicked while it held the lock: for those few that guard more than memory.

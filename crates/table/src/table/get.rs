@@ -40,7 +40,8 @@ impl Table {
         out: &mut Vec<u8>,
         tracer: &mut ReadTracer,
     ) -> Result<Option<Tag>> {
-        self.with_opened(|opened| {
+        let only_opened = tracer.only_cached();
+        self.with_opened_if(only_opened, |opened| {
             let partition = opened.partition_for(key, Tag::at(at))?;
             let Some(partition) = opened.partitions.get(partition) else {
                 self.watch(tracer);
@@ -74,6 +75,7 @@ impl Table {
         tracer: &mut ReadTracer,
     ) -> Result<bool> {
         let load = || {
+            tracer.may_load()?;
             self.load_filter(partition, || {
                 tracer.read(partition.handle.filter_len);
                 opened.read_filter(partition)
@@ -114,6 +116,7 @@ impl Table {
     ) -> Result<Option<Tag>> {
         let target = Tag::at(at);
         let load = || {
+            tracer.may_load()?;
             self.load_index(partition, || {
                 tracer.read(partition.handle.index_len);
                 opened.read_index(partition)

@@ -11,7 +11,7 @@ use super::index::BlockHandle;
 use super::open_table::{OpenTable, Partition};
 use super::properties::Properties;
 use super::slot::Slot;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::file::File;
 use crate::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::trace::{Origin, ReadTracer};
@@ -118,6 +118,20 @@ impl Table {
         self.opened.with(|| self.load(|| self.files.open(self.info.id)), work)
     }
 
+    /// The same; if `only_opened`, a table that is not open is an error.
+    #[inline]
+    pub(super) fn with_opened_if<R>(
+        &self,
+        only_opened: bool,
+        work: impl FnOnce(&OpenTable) -> Result<R>,
+    ) -> Result<R> {
+        let load = || match only_opened {
+            true => Err(ErrorKind::WouldRead.into()),
+            false => self.load(|| self.files.open(self.info.id)),
+        };
+        self.opened.with(load, work)
+    }
+
     #[cold]
     fn load(&self, file: impl FnOnce() -> Result<Arc<dyn File>>) -> Result<Arc<OpenTable>> {
         let read = || {
@@ -180,6 +194,7 @@ impl Table {
             tracer.block(handle.offset, handle.len, Origin::Cache, 0);
             return Ok(block);
         }
+        tracer.may_load()?;
         let block = opened.read_block(handle)?;
         tracer.block(handle.offset, handle.len, Origin::Vfs, handle.len);
         let block = Arc::new(block);

@@ -6,7 +6,7 @@
 use super::recorder::Recorder;
 use super::{ReadCounters, ReadCounts, Step};
 use crate::entry::{Kind, Tag};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use std::sync::Arc;
 use terrane_types::{RunId, TableId};
 
@@ -41,13 +41,16 @@ pub struct ReadTracer {
     verdict: Option<Verdict>,
     /// Whether each table counts its reads.
     watching: bool,
+    /// Whether the read fails rather than touch a file.
+    only_cached: bool,
     /// Counters to add to when the operation ends.
     sums: Option<Arc<ReadCounters>>,
 }
 
 impl ReadTracer {
     fn new(steps: Recorder, sums: Option<Arc<ReadCounters>>) -> Self {
-        ReadTracer { counts: ReadCounts::default(), steps, verdict: None, watching: false, sums }
+        let (counts, verdict) = (ReadCounts::default(), None);
+        ReadTracer { counts, steps, verdict, watching: false, only_cached: false, sums }
     }
 
     /// A tracer that adds its counts to `sums` when it is dropped.
@@ -71,6 +74,24 @@ impl ReadTracer {
     #[inline]
     pub fn watches(&self) -> bool {
         self.watching
+    }
+
+    /// Sets whether a read of what is not in memory fails with
+    /// [`WouldRead`](crate::error::ErrorKind::WouldRead).
+    pub fn set_only_cached(&mut self, only_cached: bool) {
+        self.only_cached = only_cached;
+    }
+
+    /// Whether the read fails rather than touch a file.
+    #[inline]
+    pub fn only_cached(&self) -> bool {
+        self.only_cached
+    }
+
+    /// Refuses to touch a file, if the read may not.
+    #[cold]
+    pub fn may_load(&self) -> Result<()> {
+        if self.only_cached { Err(ErrorKind::WouldRead.into()) } else { Ok(()) }
     }
 
     /// The counts so far.

@@ -55,6 +55,16 @@ pub struct Db {
     pub(crate) inner: Arc<Inner>,
 }
 
+/// The result of a write that waits for nothing; see [`Db::try_write`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use = "the batch may not be written"]
+pub enum TryWrite {
+    /// The batch is written, under this sequence number.
+    Written(Seq),
+    /// The batch is not written, since the write would wait.
+    WouldWait(WriteBatch),
+}
+
 pub(crate) struct Inner {
     pub engine: Arc<Engine>,
     pub executor: Arc<dyn Executor>,
@@ -240,6 +250,25 @@ impl Db {
             group.write(engine, batch, durability, &|| executor.wait_for_progress(engine))?;
         executor.wrote(engine, bytes);
         Ok(written)
+    }
+
+    /// Writes a batch, buffered, if that waits for nothing: no lock, no stall, no slowdown and no log file. Otherwise
+    /// gives the batch back, for a thread that may wait.
+    ///
+    /// # Errors
+    /// Those of [`Db::write`].
+    pub fn try_write(&self, batch: WriteBatch) -> Result<TryWrite> {
+        let Inner { engine, executor, group, .. } = &*self.inner;
+        if executor.would_slow(engine, batch.bytes().len() as u64) {
+            return Ok(TryWrite::WouldWait(batch));
+        }
+        match group.try_write(engine, &batch)? {
+            Some(seq) => {
+                executor.wake(engine);
+                Ok(TryWrite::Written(seq))
+            }
+            None => Ok(TryWrite::WouldWait(batch)),
+        }
     }
 
     /// Writes a batch if all conditions hold at the moment at which it is committed.

@@ -12,7 +12,7 @@ mod snapshot;
 mod tests;
 mod transaction;
 
-pub use handle::Db;
+pub use handle::{Db, TryWrite};
 pub use keyspace::Keyspace;
 pub use snapshot::Snapshot;
 pub use transaction::{Transaction, TransactionScan};

@@ -67,6 +67,12 @@ pub trait Executor: Send + Sync {
         self.wake(engine);
     }
 
+    /// Whether a write of `_bytes` would be slowed down now.
+    #[doc(hidden)]
+    fn would_slow(&self, _engine: &Arc<Engine>, _bytes: u64) -> bool {
+        false
+    }
+
     /// Called by a writer that must wait: returns when jobs have made progress.
     ///
     /// # Errors

@@ -395,6 +395,10 @@ impl Executor for ThreadExecutor {
         self.shared.pace(engine, bytes);
     }
 
+    fn would_slow(&self, engine: &Arc<Engine>, bytes: u64) -> bool {
+        self.shared.pacing.pay(engine, bytes).is_some() && self.shared.state().has_workers()
+    }
+
     fn wait_for_progress(&self, engine: &Arc<Engine>) -> Result<()> {
         let ended = self.shared.state().ended;
         self.shared.pump(engine);

@@ -2,7 +2,7 @@
 
 use crate::engine::{Engine, KeyspaceInner};
 use crate::entry::{MAX_SEQ, Seq, Tag};
-use crate::error::{Closed, Result};
+use crate::error::{Closed, ErrorKind, Result};
 use crate::keyspace::KeyspaceId;
 use crate::read::Cursor;
 use crate::sync::atomic::Ordering;
@@ -191,6 +191,17 @@ impl Versioned {
     }
 }
 
+/// The result of a lookup that touches no file; see [`Lookup::try_get`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TryGet {
+    /// The key has this value.
+    Value(Vec<u8>),
+    /// The key has no value.
+    Absent,
+    /// A file must be read to know.
+    WouldRead,
+}
+
 /// Keyspaces at one moment.
 pub(crate) struct View<'a> {
     lookups: VecMap<KeyspaceId, Lookup<'a>>,
@@ -241,6 +252,24 @@ impl Lookup<'_> {
         let mut value = Vec::new();
         let found = self.find(key.as_ref(), &mut value)?;
         Ok(found.map(|seq| Versioned { value, seq }))
+    }
+
+    /// Looks a key up in memory: in memtables, and in what the cache has of tables. No file is touched, and nothing
+    /// is waited for.
+    ///
+    /// # Errors
+    /// Damage.
+    pub fn try_get(&mut self, key: impl AsRef<[u8]>) -> Result<TryGet> {
+        let mut value = Vec::new();
+        self.tracer.set_only_cached(true);
+        let found = self.find(key.as_ref(), &mut value);
+        self.tracer.set_only_cached(false);
+        match found {
+            Ok(Some(_)) => Ok(TryGet::Value(value)),
+            Ok(None) => Ok(TryGet::Absent),
+            Err(e) if matches!(e.kind(), ErrorKind::WouldRead) => Ok(TryGet::WouldRead),
+            Err(e) => Err(e),
+        }
     }
 
     /// Appends the value of a key to `out`, whose memory can so serve many values; returns whether

@@ -3,5 +3,5 @@
 mod lookup;
 mod scan;
 
-pub use lookup::{Lookup, Versioned};
+pub use lookup::{Lookup, TryGet, Versioned};
 pub use scan::{Cursor, Scan};

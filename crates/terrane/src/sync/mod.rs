@@ -17,4 +17,4 @@ pub(crate) use native::*;
 pub(crate) use shuttled::*;
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use terrane_table::sync::is_poisoned;
-pub(crate) use terrane_table::sync::{Mutex, MutexGuard, atomic, lock};
+pub(crate) use terrane_table::sync::{Mutex, MutexGuard, atomic, lock, try_lock};

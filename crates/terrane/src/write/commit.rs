@@ -24,7 +24,7 @@ use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
 use crate::options::Durability;
 use crate::sync::MutexGuard;
-use crate::sync::lock;
+use crate::sync::{lock, try_lock};
 use crate::wal::{LogWriter, log_file_bytes, payload_bytes};
 use std::sync::Arc;
 
@@ -50,8 +50,26 @@ impl Engine {
         self.append(&mut writer, &keyspaces, batches, durability)
     }
 
-    /// The same for the batches of several calls, of which some have conditions. Those that do not hold are
-    /// refused, and the others written. A call of which a batch was outrun writes none.
+    /// Writes a batch, buffered, unless that would wait: for a lock, for background work, or for another log.
+    /// Returns its sequence if it is written.
+    ///
+    /// # Errors
+    /// Those of [`Engine::commit`].
+    pub(crate) fn try_commit(&self, batch: &WriteBatch) -> Result<Option<Seq>> {
+        self.writable()?;
+        let Some(mut writer) = try_lock(&self.writer) else { return Ok(None) };
+        self.log_sync.usable()?;
+        let keyspaces = self.keyspaces.load_full();
+        let bytes = payload_bytes([batch.bytes().len()].into_iter());
+        let fits = writer.log.as_ref().is_some_and(|log| log.fits(bytes));
+        if !fits || self.stall(&keyspaces, &[batch])?.is_some() {
+            return Ok(None);
+        }
+        self.append(&mut writer, &keyspaces, &[batch], Durability::Buffered).map(Some)
+    }
+
+    /// As [`Engine::commit`], for the batches of several calls, of which some have conditions. Batches whose
+    /// conditions do not hold are refused, and the others written. A call of which a batch was outrun writes none.
     ///
     /// # Errors
     /// Those of [`Engine::commit`].

@@ -19,8 +19,8 @@ use crate::engine::{Engine, Wait};
 use crate::entry::Seq;
 use crate::error::{Closed, Error, ErrorKind, Result};
 use crate::options::Durability;
-use crate::sync::lock;
 use crate::sync::{Condvar, Mutex, MutexGuard};
+use crate::sync::{lock, try_lock};
 use crate::vec_map::VecMap;
 use std::sync::PoisonError;
 
@@ -138,6 +138,25 @@ impl GroupCommit {
             Some(Err(e)) => Err(e),
             _ => Err(Closed::Leader.into()),
         }
+    }
+
+    /// Writes a batch, buffered, unless that would wait. Returns its sequence if it is written.
+    ///
+    /// # Errors
+    /// Those of [`Engine::commit`].
+    pub fn try_write(&self, engine: &Engine, batch: &WriteBatch) -> Result<Option<Seq>> {
+        engine.owned()?;
+        if batch.is_empty() {
+            return engine.commit_nothing(Durability::Buffered).map(Some);
+        }
+        let Some(mut queue) = try_lock(&self.queue) else { return Ok(None) };
+        if queue.led || !queue.waiting.is_empty() {
+            return Ok(None);
+        }
+        queue.led = true;
+        drop(queue);
+        let _lead = Lead { group: Vec::new(), results: Some(Vec::new()), on: self };
+        engine.try_commit(batch)
     }
 
     /// Writes batches as one record, each if its conditions hold, in their order, and returns the outcome of each.

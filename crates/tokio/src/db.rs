@@ -1,0 +1,254 @@
+//! The store, and the blocking threads that do what would block the runtime.
+
+use crate::committer::{Committer, Request};
+use crate::{Condition, Keyspace, Snapshot};
+use std::panic::resume_unwind;
+use std::path::Path;
+use std::sync::Arc;
+use terrane::{
+    Closed, Durability, Error, Options, Outcome, Result, Seq, Transaction, TryWrite, WriteBatch,
+};
+use tokio::sync::{Semaphore, oneshot};
+use tokio::task::spawn_blocking;
+
+/// Blocking threads for each processor that read at once.
+const READERS_PER_CORE: usize = 4;
+
+/// An open store, shared by its clones and keyspaces. It closes when the last of them is dropped, or with
+/// [`Db::close`].
+#[derive(Clone)]
+pub struct Db {
+    inner: terrane::Db,
+    committer: Committer,
+    readers: Readers,
+}
+
+impl From<terrane::Db> for Db {
+    fn from(inner: terrane::Db) -> Self {
+        let committer = Committer::start(inner.clone());
+        Db { inner, committer, readers: Readers::new() }
+    }
+}
+
+impl Db {
+    /// Opens or creates the store in directory `path`; see [`terrane::Db::open`].
+    ///
+    /// # Errors
+    /// Those of [`terrane::Db::open`].
+    pub async fn open(path: impl AsRef<Path>, options: Options) -> Result<Db> {
+        let path = path.as_ref().to_owned();
+        let open = move || terrane::Db::open(path, options);
+        Ok(Db::from(Readers::new().run(open).await?))
+    }
+
+    /// The store itself, for calls that may block.
+    #[must_use]
+    pub fn inner(&self) -> &terrane::Db {
+        &self.inner
+    }
+
+    pub(crate) fn readers(&self) -> &Readers {
+        &self.readers
+    }
+
+    /// Runs a call that may block, such as a check or a checkpoint, on a blocking thread.
+    ///
+    /// # Errors
+    /// Those of the call.
+    pub async fn run<T: Send + 'static, E: From<Error> + Send + 'static>(
+        &self,
+        call: impl FnOnce(&terrane::Db) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E> {
+        let db = self.inner.clone();
+        self.readers.clone().run(move || call(&db)).await
+    }
+
+    /// The keyspace that is always there.
+    #[must_use]
+    pub fn default_keyspace(&self) -> Keyspace {
+        Keyspace::new(self.clone(), self.inner.default_keyspace())
+    }
+
+    /// Returns the keyspace of this name, or creates it.
+    ///
+    /// # Errors
+    /// Those of [`terrane::Db::create_keyspace`].
+    pub async fn create_keyspace(&self, name: &str) -> Result<Keyspace> {
+        let name = name.to_owned();
+        let created = self.run(move |db| db.create_keyspace(&name)).await?;
+        Ok(Keyspace::new(self.clone(), created))
+    }
+
+    /// Returns the keyspace of this name, or `None` if there is none.
+    ///
+    /// # Errors
+    /// A closed store.
+    pub async fn open_keyspace(&self, name: &str) -> Result<Option<Keyspace>> {
+        let name = name.to_owned();
+        let found = self.run(move |db| db.open_keyspace(&name)).await?;
+        Ok(found.map(|found| Keyspace::new(self.clone(), found)))
+    }
+
+    /// Removes a keyspace and all it holds; returns whether there was one.
+    ///
+    /// # Errors
+    /// Those of [`terrane::Db::drop_keyspace`].
+    pub async fn drop_keyspace(&self, name: &str) -> Result<bool> {
+        let name = name.to_owned();
+        self.run(move |db| db.drop_keyspace(&name)).await
+    }
+
+    /// A snapshot of the whole store as it is now.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot::new(self.inner.snapshot(), self.readers.clone())
+    }
+
+    /// Writes a batch, and returns its sequence number. A buffered one is written at once, if that waits for nothing;
+    /// all others are committed together with those that other tasks write meanwhile.
+    ///
+    /// # Errors
+    /// Those of [`terrane::Db::write`].
+    pub async fn write(&self, batch: WriteBatch, durability: Durability) -> Result<Seq> {
+        let batch = match durability {
+            Durability::Buffered => match self.inner.try_write(batch)? {
+                TryWrite::Written(seq) => return Ok(seq),
+                TryWrite::WouldWait(batch) => batch,
+            },
+            Durability::Sync => batch,
+        };
+        let outcome = self.write_if(Vec::new(), batch, durability).await?;
+        outcome.written().ok_or_else(|| Closed::Leader.into())
+    }
+
+    /// Writes a batch if all conditions hold at the moment at which it is committed; see [`terrane::Db::write_if`].
+    ///
+    /// # Errors
+    /// Those of [`terrane::Db::write_if`].
+    pub async fn write_if(
+        &self,
+        conditions: Vec<Condition>,
+        batch: WriteBatch,
+        durability: Durability,
+    ) -> Result<Outcome> {
+        let (reply, outcome) = oneshot::channel();
+        self.committer.send(Request::Write { conditions, batch, durability, reply }).await?;
+        // Without a reply the committer has panicked: whether the batch was written is unknown.
+        outcome.await.unwrap_or_else(|_| Err(Closed::Leader.into()))
+    }
+
+    /// Runs a transaction on a blocking thread; see [`terrane::Db::transact`]. Many of them on the same keys are faster
+    /// by [`Db::update`].
+    ///
+    /// # Errors
+    /// Those of [`terrane::Db::transact`].
+    pub async fn transact<T: Send + 'static, E: From<Error> + Send + 'static>(
+        &self,
+        durability: Durability,
+        body: impl FnMut(&mut Transaction) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E> {
+        self.run(move |db| db.transact(durability, body)).await
+    }
+
+    /// Runs a transaction on the committer's thread, after all that were requested before: those never conflict with each
+    /// other, and durable ones share a sync. `body` should be short, since all writes wait for it.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> terrane::Result<()> {
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("counters");
+    /// use terrane::{Durability, Options};
+    ///
+    /// let db = terrane_tokio::Db::open(path, Options::default()).await?;
+    /// let visits = db.create_keyspace("visits").await?.inner().clone();
+    /// let count = db
+    ///     .update(Durability::Sync, move |tx| -> terrane::Result<u64> {
+    ///         let before = tx.get(&visits, "/index.html")?.map_or(0, |bytes| {
+    ///             u64::from_be_bytes(bytes.try_into().expect("eight bytes"))
+    ///         });
+    ///         tx.put(&visits, "/index.html", (before + 1).to_be_bytes())?;
+    ///         Ok(before + 1)
+    ///     })
+    ///     .await?;
+    /// assert_eq!(count, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`terrane::Db::transact`].
+    pub async fn update<T: Send + 'static, E: From<Error> + Send + 'static>(
+        &self,
+        durability: Durability,
+        body: impl FnMut(&mut Transaction) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E> {
+        let (reply, result) = oneshot::channel();
+        self.committer.send(Request::update(durability, body, reply)).await?;
+        match result.await {
+            Ok(Ok(result)) => result,
+            Ok(Err(panic)) => resume_unwind(panic),
+            Err(_) => Err(Error::from(Closed::Leader).into()),
+        }
+    }
+
+    /// Makes every earlier write durable.
+    ///
+    /// # Errors
+    /// An I/O error.
+    pub async fn sync(&self) -> Result<()> {
+        self.run(|db| db.sync()).await
+    }
+
+    /// Flushes every memtable.
+    ///
+    /// # Errors
+    /// An I/O error or a full disk.
+    pub async fn flush(&self) -> Result<()> {
+        self.run(|db| db.flush()).await
+    }
+
+    /// Closes the store, for every clone, once all writes that were requested before are done.
+    ///
+    /// # Errors
+    /// Those of [`terrane::Db::close`].
+    pub async fn close(self) -> Result<()> {
+        let (reply, closed) = oneshot::channel();
+        self.committer.send(Request::Close { reply }).await?;
+        closed.await.unwrap_or_else(|_| Err(Closed::Leader.into()))
+    }
+}
+
+/// Runs blocking calls on the runtime's blocking threads, a bounded number at once.
+#[derive(Clone)]
+pub(crate) struct Readers {
+    permits: Arc<Semaphore>,
+}
+
+impl Readers {
+    fn new() -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Readers { permits: Arc::new(Semaphore::new(READERS_PER_CORE * cores)) }
+    }
+
+    /// Runs a call. It goes on if the future is dropped meanwhile.
+    pub async fn run<T: Send + 'static, E: From<Error> + Send + 'static>(
+        self,
+        call: impl FnOnce() -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E> {
+        let closed = || E::from(Error::from(Closed::Store));
+        let permit = self.permits.acquire_owned().await.map_err(|_| closed())?;
+        let called = spawn_blocking(move || {
+            let _permit = permit;
+            call()
+        });
+        match called.await {
+            Ok(result) => result,
+            Err(failed) => match failed.try_into_panic() {
+                Ok(panic) => resume_unwind(panic),
+                // The runtime shuts down.
+                Err(_) => Err(closed()),
+            },
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! A keyspace: its reads and writes.
+
+use crate::db::Readers;
+use crate::{Db, Scan};
+use terrane::{Durability, KeyRange, Lookup, Result, Seq, TryGet, Versioned, WriteBatch};
+
+/// An ordered map of a store; see [`terrane::Keyspace`].
+#[derive(Clone)]
+pub struct Keyspace {
+    db: Db,
+    inner: terrane::Keyspace,
+}
+
+impl Keyspace {
+    pub(crate) fn new(db: Db, inner: terrane::Keyspace) -> Self {
+        Keyspace { db, inner }
+    }
+
+    /// The keyspace itself, for batches and for calls that may block.
+    #[must_use]
+    pub fn inner(&self) -> &terrane::Keyspace {
+        &self.inner
+    }
+
+    /// Returns the value of a key: at once if memory has it, otherwise from a blocking thread.
+    ///
+    /// # Errors
+    /// Damage, an I/O error, or a keyspace that was dropped.
+    pub async fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
+        let keyspace = self.inner.clone();
+        let blocking = move |key: Vec<u8>| keyspace.get(key);
+        read(self.db.readers(), self.inner.lookup(1), key.as_ref(), blocking).await
+    }
+
+    /// Returns the values of several keys at one moment, in the order of the keys.
+    ///
+    /// # Errors
+    /// As for [`Keyspace::get`].
+    pub async fn get_many(&self, keys: &[impl AsRef<[u8]>]) -> Result<Vec<Option<Vec<u8>>>> {
+        if let Some(found) = try_get_many(self.inner.lookup(keys.len())?, keys)? {
+            return Ok(found);
+        }
+        let keys: Vec<Vec<u8>> = keys.iter().map(|key| key.as_ref().to_vec()).collect();
+        let keyspace = self.inner.clone();
+        self.db.readers().clone().run(move || keyspace.get_many(&keys)).await
+    }
+
+    /// Returns the value of a key and its version.
+    ///
+    /// # Errors
+    /// As for [`Keyspace::get`].
+    pub async fn get_versioned(&self, key: impl AsRef<[u8]>) -> Result<Option<Versioned>> {
+        let (keyspace, key) = (self.inner.clone(), key.as_ref().to_vec());
+        self.db.readers().clone().run(move || keyspace.get_versioned(key)).await
+    }
+
+    /// Returns the pages of a range.
+    #[must_use]
+    pub fn scan(&self, range: impl Into<KeyRange>) -> Scan {
+        let (keyspace, range) = (self.inner.clone(), range.into());
+        Scan::new(self.db.readers().clone(), move || keyspace.scan(range))
+    }
+
+    /// Sets the value of a key, and returns the write's sequence number.
+    ///
+    /// # Errors
+    /// A key or value over its limit, and those of [`Db::write`].
+    pub async fn put(
+        &self,
+        key: impl AsRef<[u8]>,
+        value: impl AsRef<[u8]>,
+        durability: Durability,
+    ) -> Result<Seq> {
+        let mut batch = WriteBatch::new();
+        batch.put(&self.inner, key, value)?;
+        self.db.write(batch, durability).await
+    }
+
+    /// Removes a key, if it is there, and returns the write's sequence number.
+    ///
+    /// # Errors
+    /// A key over its limit, and those of [`Db::write`].
+    pub async fn delete(&self, key: impl AsRef<[u8]>, durability: Durability) -> Result<Seq> {
+        let mut batch = WriteBatch::new();
+        batch.delete(&self.inner, key)?;
+        self.db.write(batch, durability).await
+    }
+}
+
+/// Looks a key up: in memory, or else by `blocking` on a reader's thread.
+pub(crate) async fn read(
+    readers: &Readers,
+    lookup: Result<Lookup<'_>>,
+    key: &[u8],
+    blocking: impl FnOnce(Vec<u8>) -> Result<Option<Vec<u8>>> + Send + 'static,
+) -> Result<Option<Vec<u8>>> {
+    // Not held while the thread reads.
+    match lookup.and_then(|mut lookup| lookup.try_get(key))? {
+        TryGet::Value(value) => Ok(Some(value)),
+        TryGet::Absent => Ok(None),
+        TryGet::WouldRead => {
+            let key = key.to_vec();
+            readers.clone().run(move || blocking(key)).await
+        }
+    }
+}
+
+/// Looks keys up in memory; `None` if one of them needs a file.
+fn try_get_many(
+    mut lookup: Lookup<'_>,
+    keys: &[impl AsRef<[u8]>],
+) -> Result<Option<Vec<Option<Vec<u8>>>>> {
+    let mut found = Vec::with_capacity(keys.len());
+    for key in keys {
+        found.push(match lookup.try_get(key)? {
+            TryGet::Value(value) => Some(value),
+            TryGet::Absent => None,
+            TryGet::WouldRead => return Ok(None),
+        });
+    }
+    Ok(Some(found))
+}

@@ -1,0 +1,245 @@
+//! The store on a runtime of one thread: a call that blocked it would hang its test.
+
+#![allow(clippy::unwrap_used, reason = "a failure is a panic in tests, also in their helpers")]
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::task::{Context, Waker};
+use terrane::{Closed, Durability, Error, ErrorKind, KeyRange, Options, Outcome, WriteBatch};
+use terrane_tokio::{Condition, Db, Keyspace};
+
+const SYNC: Durability = Durability::Sync;
+const BUFFERED: Durability = Durability::Buffered;
+
+async fn open(place: &tempfile::TempDir) -> Db {
+    Db::open(place.path().join("db"), Options::small()).await.unwrap()
+}
+
+fn put(keyspace: &Keyspace, key: &str) -> WriteBatch {
+    let mut batch = WriteBatch::new();
+    batch.put(keyspace.inner(), key, format!("of {key}")).unwrap();
+    batch
+}
+
+/// Occupies the committer until something is sent or the sender is dropped. Returns once it is occupied.
+async fn occupy(db: &Db) -> Sender<()> {
+    let (open, gate): (Sender<()>, Receiver<()>) = channel();
+    let (began, begins) = tokio::sync::oneshot::channel();
+    let mut began = Some(began);
+    let db = db.clone();
+    tokio::spawn(async move {
+        let held = move |_: &mut terrane::Transaction| -> terrane::Result<()> {
+            if let Some(began) = began.take() {
+                began.send(()).unwrap();
+            }
+            let _ = gate.recv();
+            Ok(())
+        };
+        db.update(BUFFERED, held).await.unwrap();
+    });
+    begins.await.unwrap();
+    open
+}
+
+/// Polls a future once.
+fn is_ready<F: Future>(future: std::pin::Pin<&mut F>) -> bool {
+    future.poll(&mut Context::from_waker(Waker::noop())).is_ready()
+}
+
+#[tokio::test]
+async fn what_is_written_is_read_now_in_pages_and_after_a_reopen() {
+    let place = tempfile::tempdir().unwrap();
+    let db = open(&place).await;
+    let keyspace = db.create_keyspace("names").await.unwrap();
+    let value = vec![7; 1000];
+    for n in 0..300u16 {
+        let durability = if n % 100 == 0 { SYNC } else { BUFFERED };
+        keyspace.put(n.to_be_bytes(), &value, durability).await.unwrap();
+    }
+    keyspace.delete(9u16.to_be_bytes(), SYNC).await.unwrap();
+    let snapshot = db.snapshot();
+    keyspace.put("later", "", BUFFERED).await.unwrap();
+    assert_eq!(snapshot.get(&keyspace, "later").await.unwrap(), None);
+    assert_eq!(keyspace.get("later").await.unwrap(), Some(Vec::new()));
+    db.close().await.unwrap();
+
+    let db = open(&place).await;
+    assert_eq!(db.open_keyspace("none").await.unwrap().map(|k| k.inner().id()), None);
+    let keyspace = db.open_keyspace("names").await.unwrap().unwrap();
+    db.flush().await.unwrap();
+    // From files: nothing is cached yet.
+    let many = [8u16, 9, 10].map(u16::to_be_bytes);
+    let found = keyspace.get_many(&many).await.unwrap();
+    assert_eq!(found, [Some(value.clone()), None, Some(value.clone())]);
+    assert_eq!(keyspace.get(299u16.to_be_bytes()).await.unwrap(), Some(value));
+    let versioned = keyspace.get_versioned(8u16.to_be_bytes()).await.unwrap().unwrap();
+    assert_eq!(versioned.seq, 9);
+    let (mut pages, mut rows) = (0, 0);
+    let mut scan = keyspace.scan(..[1, 0, 0]);
+    while let Some(page) = scan.next_page().await.unwrap() {
+        assert!(page.is_sorted());
+        (pages, rows) = (pages + 1, rows + page.len());
+    }
+    assert!(pages > 1 && scan.next_page().await.unwrap().is_none());
+    assert_eq!(rows, 256);
+    assert!(db.drop_keyspace("names").await.unwrap());
+    let refused = keyspace.get("key").await.unwrap_err();
+    assert!(matches!(refused.kind(), ErrorKind::Closed(Closed::Keyspace)), "{refused}");
+}
+
+#[tokio::test]
+async fn durable_writes_that_wait_together_share_a_sync() {
+    let place = tempfile::tempdir().unwrap();
+    let db = open(&place).await;
+    let keyspace = db.default_keyspace();
+    let gate = occupy(&db).await;
+    let writes: Vec<_> = (0..100)
+        .map(|n| {
+            let (db, batch) = (db.clone(), put(&keyspace, &n.to_string()));
+            tokio::spawn(async move { db.write(batch, SYNC).await })
+        })
+        .collect();
+    // Each task runs up to its wait.
+    tokio::task::yield_now().await;
+    let syncs = || db.inner().stats().unwrap().waits.sync.count;
+    let before = syncs();
+    gate.send(()).unwrap();
+    let mut written = Vec::new();
+    for write in writes {
+        written.push(write.await.unwrap().unwrap());
+    }
+    assert_eq!(written, (1..=100).collect::<Vec<u64>>());
+    assert_eq!(syncs(), before + 1);
+}
+
+#[tokio::test]
+async fn a_write_whose_future_is_dropped_is_whole_or_absent() {
+    let place = tempfile::tempdir().unwrap();
+    let db = open(&place).await;
+    let keyspace = db.default_keyspace();
+    let gate = occupy(&db).await;
+    drop(db.write(put(&keyspace, "never polled"), SYNC));
+    {
+        let mut queued = pin!(db.write(put(&keyspace, "queued"), SYNC));
+        assert!(!is_ready(queued.as_mut()));
+    }
+    drop(gate);
+    db.write(put(&keyspace, "after"), SYNC).await.unwrap();
+    assert_eq!(keyspace.get("queued").await.unwrap(), Some(b"of queued".to_vec()));
+    assert_eq!(keyspace.get("never polled").await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn updates_of_one_counter_never_conflict() {
+    let place = tempfile::tempdir().unwrap();
+    let db = open(&place).await;
+    let increments: Vec<_> = (0..200)
+        .map(|n| {
+            let (db, counters) = (db.clone(), db.default_keyspace().inner().clone());
+            tokio::spawn(async move {
+                let durability = if n % 2 == 0 { SYNC } else { BUFFERED };
+                db.update(durability, move |tx| -> terrane::Result<u8> {
+                    let next = tx.get(&counters, "count")?.map_or(0, |bytes| bytes[0]) + 1;
+                    tx.put(&counters, "count", [next])?;
+                    Ok(next)
+                })
+                .await
+            })
+        })
+        .collect();
+    let mut counts = Vec::new();
+    for increment in increments {
+        counts.push(increment.await.unwrap().unwrap());
+    }
+    counts.sort_unstable();
+    assert_eq!(counts, (1..=200).collect::<Vec<u8>>());
+}
+
+#[tokio::test]
+async fn conditions_decide_in_the_order_of_the_queue() {
+    let place = tempfile::tempdir().unwrap();
+    let db = open(&place).await;
+    let keyspace = db.default_keyspace();
+    let snapshot = db.snapshot();
+    let gate = occupy(&db).await;
+    let tasks = (0..5).map(|_| {
+        let (db, batch) = (db.clone(), put(&keyspace, "key"));
+        let condition = Condition::absent(&keyspace, "key");
+        tokio::spawn(async move { db.write_if(vec![condition], batch, SYNC).await })
+    });
+    let tasks: Vec<_> = tasks.collect();
+    tokio::task::yield_now().await;
+    drop(gate);
+    let mut written = 0;
+    for task in tasks {
+        written += u32::from(matches!(task.await.unwrap().unwrap(), Outcome::Written(_)));
+    }
+    assert_eq!(written, 1);
+    for (range, holds) in [(KeyRange::from("a".."k"), true), (KeyRange::from("k"..), false)] {
+        let condition = Condition::unchanged(&snapshot, &keyspace, range);
+        let outcome = db.write_if(vec![condition], put(&keyspace, "z"), BUFFERED).await.unwrap();
+        assert_eq!(outcome.written().is_some(), holds);
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_fails_or_panics_leaves_the_committer_running() {
+    #[derive(Debug)]
+    struct Mine;
+    impl From<Error> for Mine {
+        fn from(_: Error) -> Self {
+            Mine
+        }
+    }
+    let place = tempfile::tempdir().unwrap();
+    let db = open(&place).await;
+    let keyspace = db.default_keyspace();
+    let inner = keyspace.inner().clone();
+    let failed = db.update(SYNC, move |tx| -> Result<(), Mine> {
+        tx.put(&inner, "lost", "")?;
+        Err(Mine)
+    });
+    assert!(failed.await.is_err());
+    let panics = |transact: bool| {
+        let db = db.clone();
+        let body = |_: &mut terrane::Transaction| -> terrane::Result<()> { panic!("of the body") };
+        tokio::spawn(async move {
+            match transact {
+                true => db.transact(BUFFERED, body).await,
+                false => db.update(BUFFERED, body).await,
+            }
+        })
+    };
+    for transact in [false, true] {
+        assert!(panics(transact).await.unwrap_err().is_panic());
+    }
+    keyspace.put("kept", "", SYNC).await.unwrap();
+    assert_eq!(keyspace.get("lost").await.unwrap(), None);
+    let inner = keyspace.inner().clone();
+    let found = db.transact(SYNC, move |tx| -> terrane::Result<_> { tx.get(&inner, "kept") });
+    assert_eq!(found.await.unwrap(), Some(Vec::new()));
+}
+
+#[tokio::test]
+async fn a_closed_store_refuses_calls() {
+    let place = tempfile::tempdir().unwrap();
+    let db = open(&place).await;
+    let keyspace = db.default_keyspace();
+    let gate = occupy(&db).await;
+    let batch = put(&keyspace, "before");
+    let (before, closed) = (db.write(batch, SYNC), db.clone().close());
+    let both = async { (before.await, closed.await) };
+    drop(gate);
+    let (before, closed) = both.await;
+    assert_eq!((before.unwrap(), closed.unwrap()), (1, ()));
+    for durability in [SYNC, BUFFERED] {
+        let refused = keyspace.put("after", "", durability).await.unwrap_err();
+        assert!(matches!(refused.kind(), ErrorKind::Closed(Closed::Store)), "{refused}");
+    }
+    assert!(keyspace.get("before").await.is_err());
+    assert!(keyspace.scan(..).next_page().await.is_err());
+    // Another may have it.
+    drop(keyspace);
+    open(&place).await.close().await.unwrap();
+}
