@@ -141,7 +141,7 @@ fn writes_timed_syncs_flushes_and_compactions_run_at_once() {
 #[test]
 fn increments_under_conditions_are_never_lost() {
     explore(200, || {
-        let db = open(&place(), tiny());
+        let db = open(&place(), crowded());
         let keyspace = db.default_keyspace();
         let threads: Vec<_> = (0..3u8)
             .map(|thread| {
@@ -176,7 +176,7 @@ fn increments_under_conditions_are_never_lost() {
 #[test]
 fn only_one_of_many_creates_a_key() {
     explore(200, || {
-        let db = open(&place(), tiny());
+        let db = open(&place(), crowded());
         let keyspace = db.default_keyspace();
         let threads: Vec<_> = (0..3u64)
             .map(|thread| {

@@ -94,20 +94,16 @@ async fn durable_writes_that_wait_together_share_a_sync() {
     let db = open(&place).await;
     let keyspace = db.default_keyspace();
     let gate = occupy(&db).await;
-    let writes: Vec<_> = (0..100)
-        .map(|n| {
-            let (db, batch) = (db.clone(), put(&keyspace, &n.to_string()));
-            tokio::spawn(async move { db.write(batch, SYNC).await })
-        })
-        .collect();
-    // Each task runs up to its wait.
-    tokio::task::yield_now().await;
+    let mut writes: Vec<_> =
+        (0..100).map(|n| Box::pin(db.write(put(&keyspace, &n.to_string()), SYNC))).collect();
+    // Each goes on up to its wait.
+    assert!(writes.iter_mut().all(|write| !is_ready(write.as_mut())));
     let syncs = || db.inner().stats().unwrap().waits.sync.count;
     let before = syncs();
     gate.send(()).unwrap();
     let mut written = Vec::new();
     for write in writes {
-        written.push(write.await.unwrap().unwrap());
+        written.push(write.await.unwrap());
     }
     assert_eq!(written, (1..=100).collect::<Vec<u64>>());
     assert_eq!(syncs(), before + 1);

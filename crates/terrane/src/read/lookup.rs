@@ -111,19 +111,20 @@ impl Engine {
 
     /// Returns the keyspaces as they are now, all at one moment.
     ///
+    /// Unlike a lookup's, its number is taken first, so that everything up to it is in each super version; and held,
+    /// so that no merge takes a version away before the last is loaded.
+    ///
     /// # Errors
     /// A keyspace that was dropped.
     pub(crate) fn view(&self, keyspaces: impl Iterator<Item = KeyspaceId>) -> Result<View<'_>> {
-        let mut lookups: VecMap<KeyspaceId, Lookup<'_>> = VecMap::default();
+        let seq = self.snapshots.hold(self.jobs.events.micros());
+        let mut view = View { lookups: VecMap::default(), seq, engine: self };
         for id in keyspaces {
-            if lookups.get(&id).is_none() {
-                lookups.insert(id, self.lookup(id, 1, None)?);
+            if view.lookups.get(&id).is_none() {
+                view.lookups.insert(id, self.lookup(id, 1, Some(seq))?);
             }
         }
-        // After every super version, as in `super_version`.
-        let seq = self.snapshots.visible();
-        lookups.iter_mut().for_each(|(_, lookup)| lookup.seq = seq);
-        Ok(View { lookups, seq })
+        Ok(view)
     }
 
     /// A cursor over a range, of the keyspace as it is now or was at a snapshot's sequence.
@@ -206,6 +207,15 @@ pub enum TryGet {
 pub(crate) struct View<'a> {
     lookups: VecMap<KeyspaceId, Lookup<'a>>,
     seq: Seq,
+    engine: &'a Engine,
+}
+
+impl Drop for View<'_> {
+    fn drop(&mut self) {
+        if let Some(oldest) = self.engine.snapshots.release(self.seq) {
+            self.engine.snapshots_advanced(oldest);
+        }
+    }
 }
 
 impl<'a> View<'a> {

@@ -275,3 +275,34 @@ fn several_keys_are_looked_up_in_their_order_at_one_moment() {
     let then = db.engine().get_many(keyspace.id(), &keys, Some(snapshot)).unwrap();
     assert_eq!(then, [value.clone(), None, value.clone(), value]);
 }
+
+#[test]
+fn a_view_shows_everything_up_to_its_number_and_no_more() {
+    let (db, keyspace) = store(10, 1 << 20);
+    let other = db.create_keyspace("other").unwrap();
+    keyspace.put("key", "old", Buffered).unwrap();
+    let before = other.put("key", "old", Buffered).unwrap();
+    let engine = db.engine();
+    // Between the keyspaces of the view both keys are written again, in memtables that it does not have, and merged.
+    let mut ids = [keyspace.id(), other.id()].into_iter().enumerate();
+    let keyspaces = std::iter::from_fn(|| {
+        let (n, id) = ids.next()?;
+        if n == 1 {
+            engine.seal_all().unwrap();
+            for of in [&keyspace, &other] {
+                of.put("key", "new", Buffered).unwrap();
+                of.compact_range(..).unwrap();
+            }
+        }
+        Some(id)
+    });
+    let mut view = engine.view(keyspaces).unwrap();
+    assert_eq!(view.seq(), before);
+    for id in [keyspace.id(), other.id()] {
+        let found = view.lookup(id).unwrap().get_versioned("key").unwrap().unwrap();
+        assert_eq!((found.value, found.seq <= before), (b"old".to_vec(), true));
+    }
+    assert_eq!(engine.snapshots.oldest(), before);
+    drop(view);
+    assert_eq!(engine.snapshots.oldest(), before + 2);
+}
