@@ -2,7 +2,7 @@
 
 use crate::case::{Case, Debt, Suite};
 use crate::data::{Data, Keys};
-use crate::engine::ENGINES;
+use crate::engines::ENGINES;
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use std::path::PathBuf;

@@ -2,7 +2,7 @@
 
 use crate::args::Args;
 use crate::case::{Case, Debt};
-use crate::engine;
+use crate::engines;
 use crate::limits::Limits;
 use crate::page;
 use crate::rounds::{Found, Outcome};
@@ -84,7 +84,7 @@ impl Report {
         let engines = args.engines().into_iter();
         Report {
             machine: machine(),
-            versions: engines.map(|name| (name, engine::version(name))).collect(),
+            versions: engines.map(|name| (name, engines::version(name))).collect(),
             cache_mib: args.cache_mib,
             memtable_mib: args.memtable_mib,
             rounds: args.rounds,

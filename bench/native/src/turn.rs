@@ -7,7 +7,8 @@
 
 use crate::case::{Case, Debt};
 use crate::check::Model;
-use crate::engine::{self, Engine, Settings};
+use crate::engine::{Engine, Settings};
+use crate::engines;
 use crate::process::{self, Counts};
 use crate::run::{self, Done, Pace};
 use crate::workload::{Phase, Workload};
@@ -107,7 +108,7 @@ impl Turn {
     }
 
     fn open(&self) -> Result<Box<dyn Engine>> {
-        engine::open(
+        engines::open(
             &self.engine,
             &Settings {
                 path: &self.path,
