@@ -1,4 +1,4 @@
-//! BucketLSM: temperatures, splits and joins, and which bucket is compacted.
+//! BucketLSM: limits of splits and joins, and which bucket is compacted. `bucket-temperatures.txt` has the rule.
 
 use super::*;
 
@@ -168,33 +168,6 @@ fn the_first_large_flush_parts_keys_at_equal_counts_of_entries() {
     let workers = BucketLsm { follow_workers: true, buckets: 1, ..BUCKET };
     assert_eq!(Tree::new(workers).boundaries().len(), 3, "as many buckets as workers");
     assert!(Tree::new(BucketLsm { buckets: 1, ..BUCKET }).boundaries().is_empty());
-}
-
-#[test]
-fn a_hot_bucket_splits_at_its_median_into_halves_of_its_volume() {
-    for (count_present, after) in
-        [(false, [1200, 1200, 800, 600, 200]), (true, [1500, 1500, 1000, 750, 250])]
-    {
-        let policy = BucketLsm { count_present, join_percent: 0, ..BUCKET };
-        let mut tree = Tree::new(policy);
-        tree.flush(keys([60, 20, 15, 5]));
-        assert_eq!(tree.temperatures(), [2400, 800, 600, 200]);
-        assert_eq!(tree.settle(), ["bucket-split"]);
-        assert_eq!(tree.facts("bucket-volume"), [30, 30, 20, 15, 5]);
-        assert_eq!(tree.temperatures(), after);
-        // The 30th of 60 keys, 10 apart: half of the entries are at or below it.
-        assert_eq!(tree.boundaries(), [290, 1000, 2000, 3000]);
-    }
-}
-
-#[test]
-fn a_cold_bucket_joins_the_colder_of_its_neighbours() {
-    let mut tree = Tree::new(BucketLsm { split_percent: 10_000, ..BUCKET });
-    tree.flush(keys([15, 60, 5, 20]));
-    assert_eq!(tree.temperatures(), [600, 2400, 200, 800]);
-    assert_eq!(tree.settle(), ["bucket-joined"]);
-    assert_eq!(tree.temperatures(), [600, 2400, 1000]);
-    assert_eq!(tree.boundaries(), [1000, 2000]);
 }
 
 #[test]

@@ -7,8 +7,10 @@
 //! * `policy NAME|JSON` plans from here on.
 //! * `tree`, then a line for each level, `L1: 0-3 4-9 | 0-9`: its runs, newest first, each with its tables. A table
 //!   has a quarter KiB for each number from the first to the last. `1,3,5` is a table of three keys, a byte each.
-//! * `flush 0-9` adds a run to level 0.
-//! * `plan` prints the next plan, `step` also installs it, and `run` does so until there is none; both print the tree.
+//! * `flush 0-9` adds a run to level 0, cut where the policy cuts it.
+//! * `status` prints the figures that the policy has of each of its parts, in bytes and thousandths.
+//! * `plan` prints the next plan, `step` also installs it, and `run` does so until there is none; both print what the
+//!   policy decided then, and the tree.
 //! * `running`, then groups: a compaction that has started.
 //! * `check`, then groups or a change of levels: prints `sound`, or why the validator refuses the plan.
 //!
@@ -36,6 +38,7 @@ impl Script {
             "policy" => self.choose(rest),
             "tree" => self.draw(lines),
             "flush" => self.flush(rest),
+            "status" => return self.status(),
             "plan" => {
                 return self.planned().map_or("nothing\n".to_owned(), |plan| self.show(&plan));
             }
@@ -75,16 +78,55 @@ impl Script {
 
     fn flush(&mut self, tables: &str) {
         let (before, id) = (self.model.shape.clone(), self.model.fresh(&self.running));
+        let written: Vec<_> = tables.split_whitespace().map(keys).collect();
+        let plan = self.flush_plan(&written.concat());
+        let part = |key: &u16| plan.cuts.partition_point(|cut| *cut <= key.bytes());
+        let parts = written.iter().flat_map(|keys| keys.chunk_by(|a, b| part(a) == part(b)));
         let written: Vec<_> =
-            tables.split_whitespace().map(|table| self.model.write(0, id.0, keys(table))).collect();
+            parts.map(|keys| self.model.write(0, id.0, keys.iter().copied())).collect();
         let shape = &self.model.shape;
         let tables: Vec<_> = (shape.tables().filter(|(.., table)| written.contains(&table.id)))
             .map(|(.., table)| TableInfo::clone(table))
             .collect();
-        let step = Step::Flush { plan: &FlushPlan::default(), tables: &tables };
+        let step = Step::Flush { plan: &plan, tables: &tables };
         if let Some(policy) = &self.policy {
             self.state = policy.apply(&self.state, &unobserved(&before, step));
         }
+    }
+
+    fn flush_plan(&self, keys: &[u16]) -> FlushPlan {
+        let Some(policy) = &self.policy else { return FlushPlan::default() };
+        let count = keys.len() as u64;
+        let keys = keys.iter().map(|key| key.bytes()).collect();
+        let sealed = KeySample { entries: count, bytes: count, keys };
+        let context = PlanContext {
+            shape: &self.model.shape,
+            state: &self.state,
+            running: &self.running,
+            observed: &Observed::default(),
+            filter_bits: FilterBits::whole(10),
+            workers: 4,
+            l0_stop_trigger: LEVEL0_RUNS_MAX,
+            oldest_snapshot: u64::MAX,
+            fresh: self.model.fresh(&self.running),
+        };
+        policy.flush(&context, &sealed)
+    }
+
+    fn status(&self) -> String {
+        let policy = self.policy.as_deref().expect("a policy was named");
+        let mut lines = BTreeMap::<usize, String>::new();
+        for fact in policy.status(&self.model.shape, &self.state).facts {
+            let (Of::Item(at), text) = (match fact {
+                Fact::Number { name, of, value, .. } => (of, format!(" {name} {value}")),
+                Fact::Key { name, of, key } if key.is_empty() => (of, format!(" {name} none")),
+                Fact::Key { name, of, key } => (of, format!(" {name} {}", number_of(&key, 0))),
+            }) else {
+                continue;
+            };
+            *lines.entry(at).or_default() += &text;
+        }
+        lines.iter().map(|(at, line)| format!("{at}:{line}\n")).collect()
     }
 
     fn planned(&self) -> Option<Plan> {
@@ -100,12 +142,14 @@ impl Script {
             let Some(plan) = self.planned() else { break };
             assert_eq!(validate_plan(&self.model.shape, &self.running, &plan), Ok(()));
             out += &self.show(&plan);
-            self.install(&plan);
+            out += &self.install(&plan);
         }
         out + &self.tree()
     }
 
-    fn install(&mut self, plan: &Plan) {
+    /// Returns a line for each decision of the policy.
+    fn install(&mut self, plan: &Plan) -> String {
+        let mut out = String::new();
         let policy = self.policy.as_deref().expect("a policy was named");
         let groups = match plan {
             Plan::Compact(compaction) => compaction.groups.as_slice(),
@@ -113,7 +157,7 @@ impl Script {
                 let step = Step::Reshape(reshape.change);
                 self.state = policy.apply(&self.state, &unobserved(&self.model.shape, step));
                 self.model = self.model.reshape(reshape.change);
-                return;
+                return out;
             }
         };
         for (at, group) in groups.iter().enumerate() {
@@ -128,9 +172,14 @@ impl Script {
                 .collect();
             let ends = at + 1 == groups.len();
             let step = Step::Group { group, outputs: &outputs, ends };
-            self.state = policy.apply(&self.state, &unobserved(&self.model.shape, step));
+            let installed = unobserved(&self.model.shape, step);
+            for decision in policy.decisions(&self.state, &installed) {
+                let _ = writeln!(out, "{}", decision.name);
+            }
+            self.state = policy.apply(&self.state, &installed);
             self.model = next;
         }
+        out
     }
 
     fn check(&self, lines: &[&str]) -> String {
