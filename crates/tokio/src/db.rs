@@ -150,8 +150,8 @@ impl Db {
         self.run(move |db| db.transact(durability, body)).await
     }
 
-    /// Runs a transaction on the committer's thread, after all that were requested before: those never conflict with each
-    /// other, and durable ones share a sync. `body` should be short, since all writes wait for it.
+    /// Runs a transaction on the committer's thread, after all that were requested before: those never conflict with
+    /// each other, and durable ones share a sync. `body` should be short, since all writes wait for it.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -231,7 +231,7 @@ impl Readers {
         Readers { permits: Arc::new(Semaphore::new(READERS_PER_CORE * cores)) }
     }
 
-    /// Runs a call. It goes on if the future is dropped meanwhile.
+    /// Runs a call. It continues if the future is dropped meanwhile.
     pub async fn run<T: Send + 'static, E: From<Error> + Send + 'static>(
         self,
         call: impl FnOnce() -> Result<T, E> + Send + 'static,

@@ -96,7 +96,7 @@ async fn durable_writes_that_wait_together_share_a_sync() {
     let gate = occupy(&db).await;
     let mut writes: Vec<_> =
         (0..100).map(|n| Box::pin(db.write(put(&keyspace, &n.to_string()), SYNC))).collect();
-    // Each goes on up to its wait.
+    // Each runs up to its wait.
     assert!(writes.iter_mut().all(|write| !is_ready(write.as_mut())));
     let syncs = || db.inner().stats().unwrap().waits.sync.count;
     let before = syncs();
