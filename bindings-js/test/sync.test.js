@@ -98,6 +98,31 @@ test("a transaction sees its own writes and leaves all or nothing", async (conte
   assert.deepEqual([runs, db.get("c"), db.get("d")], [10, "10", "D"]);
 });
 
+test("reads beyond a bound are joined, and none is missed", async (context) => {
+  const db = await store(context);
+  db.batch(rows(300));
+  const keys = Array.from({ length: 12_000 }, (_, n) => `k${String(n).padStart(5, "0")}`);
+  for (const [written, runs] of [
+    [keys[0], 2],
+    [keys[6001], 2],
+    [keys[11_999], 2],
+    [numbered(150), 2], // by the iteration, which goes on after it was joined
+    ["z", 1],
+  ]) {
+    let run = 0;
+    db.transact((tx) => {
+      run += 1;
+      const iteration = tx.entries({ lt: "k" });
+      iteration.next();
+      tx.getMany(keys);
+      for (let n = 0; n < 200; n++) iteration.next();
+      if (run === 1) db.put(written, `${run}`);
+      tx.put("own", "");
+    });
+    assert.equal(run, runs, written);
+  }
+});
+
 test("sequence numbers grow with each batch", async (context) => {
   const db = await store(context);
   const first = db.put("a", "1");

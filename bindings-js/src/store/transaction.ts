@@ -45,6 +45,8 @@ interface Span {
   keyspace: number;
   from: string;
   to: string | undefined;
+  /** Whether another covers it, so that it is recorded no more. */
+  joined?: boolean;
 }
 
 type Values = Map<string, Uint8Array | undefined>;
@@ -81,8 +83,9 @@ function joined(spans: Span[]): Span[] {
     mayJoin = mayJoin && last?.keyspace === span.keyspace;
     if (mayJoin && last !== undefined) {
       const ends = last.to !== undefined && (span.to === undefined || span.to > last.to);
-      // A copy: an iteration may still extend its own.
+      // A copy, since an iteration may still extend its own.
       result[result.length - 1] = { ...last, to: ends ? span.to : last.to };
+      last.joined = span.joined = true;
       mayJoin = false;
     } else {
       result.push(span);
@@ -269,7 +272,7 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
       const span = { ...all };
       if (end !== undefined && reverse) span.from = end;
       else if (end !== undefined) span.to = `${end}\0`;
-      if (looked === undefined || !changes.reads.includes(looked)) changes.read((looked = span));
+      if (looked === undefined || looked.joined) changes.read((looked = span));
       else Object.assign(looked, span);
     };
     return function* (): Steps<Row | undefined> {

@@ -11,7 +11,7 @@ use crate::entry::{Kind, Seq};
 use crate::error::{Closed, Corruption, Error, Result};
 use crate::keyspace::KeyspaceId;
 use crate::read::Versioned;
-use crate::vec_map::VecMap;
+use crate::vec_map::{VecMap, VecSet};
 use std::ops::Bound;
 use terrane_table::read::KeyRange;
 use terrane_types::sort::sort_by;
@@ -281,11 +281,10 @@ impl Checks {
             }
         }
         // What stood at a key counts no more once a batch wrote it; a range stays changed.
-        let is_as_before = |refusal: &&Refusal| {
-            let at = self.keys.iter().position(|check| check.condition == refusal.condition);
-            at.is_none_or(|at| !keys.contains_key(&at))
-        };
-        let mut refusals: Vec<Refusal> = before.iter().filter(is_as_before).cloned().collect();
+        let written = keys.keys().filter_map(|at| self.keys.get(*at));
+        let written: VecSet<usize> = written.map(|check| check.condition).collect();
+        let stays = |refusal: &&Refusal| !written.contains(&refusal.condition);
+        let mut refusals: Vec<Refusal> = before.iter().filter(stays).cloned().collect();
         for (at, (key, found)) in keys.iter() {
             if let Some(check) = self.keys.get(*at).filter(|check| !check.expected.holds(*found)) {
                 refusals.push(refusal(check.condition, key, *found));

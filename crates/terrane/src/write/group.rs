@@ -178,7 +178,8 @@ impl GroupCommit {
                 .collect());
         }
         // Before any of them is evaluated.
-        let _under_way = engine.conditional_writes.enter();
+        let has_conditions = batches.iter().any(|(checks, _)| !checks.is_empty());
+        let _under_way = has_conditions.then(|| engine.conditional_writes.enter());
         let mut results: Vec<Option<Result<Outcome>>> = batches.iter().map(|_| None).collect();
         let is_alone = batches.len() == 1;
         let write = |(checks, batch)| Write { batch, prepared: Prepared::new(checks) };
