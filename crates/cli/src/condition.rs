@@ -13,20 +13,26 @@ use terrane::{Condition, Durability, Keyspace, Outcome, WriteBatch};
 #[group(multiple = false)]
 pub struct ConditionArgs {
     /// Write only if the key does not exist
-    #[arg(long, requires = "key")]
+    #[arg(long)]
     pub if_absent: bool,
     /// Write only if the key exists
-    #[arg(long, requires = "key")]
+    #[arg(long)]
     pub if_exists: bool,
     /// Write only if the value was set by the write with this sequence number (`get --sequence`)
-    #[arg(long, requires = "key", value_name = "N")]
+    #[arg(long, value_name = "N")]
     pub if_sequence: Option<u64>,
     /// Write only if the key has this value
-    #[arg(long, requires = "key", value_name = "VALUE")]
+    #[arg(long, value_name = "VALUE")]
     pub if_value: Option<OsString>,
 }
 
 impl ConditionArgs {
+    /// Whether a condition is given.
+    pub fn is_given(&self) -> bool {
+        let Self { if_absent, if_exists, if_sequence, if_value } = self;
+        *if_absent || *if_exists || if_sequence.is_some() || if_value.is_some()
+    }
+
     /// Parses the condition, before a store is opened for it. `hex` says that its value is given as hexadecimal
     /// digits.
     pub fn parse(&self, hex: bool) -> Result<(), Failure> {

@@ -58,6 +58,11 @@ impl DeleteArgs {
     /// The range to delete. An empty bound or prefix may be a variable that is not set: only `--range`
     /// takes every key.
     fn within(&self) -> Result<KeyRange, Failure> {
+        if self.condition.is_given() {
+            let sentence = "expected a key for a condition, found a range; for example: terrane delete db KEY \
+                            --if-exists";
+            return Err(Failure::new(Exit::Usage, sentence));
+        }
         let range = self.range.parse(self.hex)?;
         let from_first = match &range.from {
             Bound::Included(key) => key.is_empty(),
