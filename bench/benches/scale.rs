@@ -190,6 +190,7 @@ fn shape(tables: u32) -> Shape {
         filter_bits: FilterBits::NONE,
         filter_bytes: 0,
         kept: None,
+        cleared: 0,
         salt: 0,
         histogram: Default::default(),
         prefixes: Default::default(),

@@ -44,15 +44,32 @@ export async function checkConditions(db, ConflictError) {
   );
   assert.equal(written, gone + 1);
 
+  // Conflicts are in the encodings of the condition's keyspace; bytes that are no text stay bytes.
+  await counts.put("n", Uint8Array.of(0xff));
+  await db.put(Uint8Array.of(0xfe), "t");
+  const found = await conflicts(
+    put("c"),
+    { key: "n", exists: false, keyspace: counts },
+    { key: Uint8Array.of(0xfe), exists: false },
+  );
+  assert.deepEqual(
+    found.map(({ key, value }) => [key, value]),
+    [
+      ["n", Uint8Array.of(0xff)],
+      [Uint8Array.of(0xfe), "t"],
+    ],
+  );
+  await db.delete(Uint8Array.of(0xfe));
+
   const snapshot = db.snapshot();
   const unchanged = { gte: "c", lt: "e", unchangedSince: snapshot };
   await db.put("e", "");
   const synced = db.batch(put("x"), { if: [unchanged], durability: "sync" });
-  assert.equal(await synced, written + 2);
+  assert.equal(await synced, written + 5);
   await db.delete("d");
   assert.deepEqual(await conflicts(put("c"), unchanged), [{ ...none, key: "d" }]);
-  assert.equal(await batch(put("y"), { ...unchanged, keyspace: counts }), written + 4);
-  assert.equal(await batch([], { key: "y", exists: true }), written + 4);
+  assert.equal(await batch(put("y"), { ...unchanged, keyspace: counts }), written + 7);
+  assert.equal(await batch([], { key: "y", exists: true }), written + 7);
   assert.equal(await snapshot.getVersioned("e"), undefined);
   snapshot.release();
 

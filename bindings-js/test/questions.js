@@ -35,20 +35,35 @@ export async function checkQuestions(db) {
   assert.equal(await db.first({ gt: "z" }), undefined);
   assert.equal(await db.last({ gt: "a", lt: "b" }), undefined);
 
-  assert.equal(await db.clear({ gte: "a", lt: "b" }), 1);
+  const last = await db.put("k", "v");
+  assert.equal(await db.deleteRange({ gte: "a", lt: "b" }), last + 1);
   assert.deepEqual(await db.hasMany(["a", "b"]), [false, true]);
   assert.deepEqual(await before.first({ gt: "" }), ["a", "1"]);
   before.release();
-  // More than two batches; keys that are not text are cleared.
+  // Keys that are not text are deleted as well.
   await db.put(Uint8Array.of(0xff), "binary");
   await db.batch(
     Array.from({ length: 2345 }, (_, n) => ({ type: "put", key: numbered(n), value: "v" })),
   );
-  assert.equal(await db.clear({ lte: numbered(0) }), 2);
-  assert.equal(await db.clear({ durability: "sync" }), 2344 + 3);
+  const all = await db.count();
+  assert.equal(await db.deleteRange({ gt: numbered(0), lte: numbered(2) }), last + 4);
+  assert.equal(await db.count(), all - 2);
+  // In a batch it deletes what comes before it, and not what follows; a range without a key is none.
+  const sequence = await db.batch([
+    { type: "put", key: "p", value: "before" },
+    { type: "put", key: "q", value: "before" },
+    { type: "deleteRange", gte: "p", lt: "r" },
+    { type: "put", key: "q", value: "after" },
+    { type: "deleteRange", gte: "r", lt: "r" },
+    { type: "deleteRange", keyspace: counts },
+  ]);
+  assert.deepEqual(await db.getMany(["p", "q"]), [undefined, "after"]);
+  assert.equal(await counts.count(), 0);
+  assert.equal(await db.deleteRange({ gt: "b", lt: "a" }), sequence);
+  await db.clear({ gte: numbered(0), lt: "s", durability: "sync" });
+  assert.deepEqual(await db.get("q"), undefined);
+  await db.clear();
   assert.equal(await db.count(), 0);
-  assert.equal(await db.clear(), 0);
-  assert.equal(await counts.count(), 1);
 }
 
 /** Calls that name what is wrong, and delete nothing. */
@@ -58,6 +73,15 @@ export const MISTAKES = [
   [(db) => db.first({ limit: 3 }), /^options: expected .*, found "limit"$/],
   [(db) => db.last({ reverse: true }), /^options: expected .*, found "reverse"$/],
   [(db) => db.clear({ gte: null }), /^gte: expected/],
+  [(db) => db.deleteRange({ lt: null }), /^lt: expected/],
+  [
+    (db) => db.batch([{ type: "deleteRange", gt: "a", gte: "a" }]),
+    /^range: expected one of gte and gt/,
+  ],
+  [
+    (db) => db.batch([{ type: "clear" }]),
+    /^batch: expected operations of type "put", "delete" or "deleteRange"/,
+  ],
   [(db) => db.clear({ prefix: "a" }), /^options: expected .*, found "prefix"$/],
   [(db) => db.clear({ gt: "a", gte: "a" }), /^range: expected one of gte and gt, found both$/],
   [(db) => db.clear({ durability: "disk" }), /^durability: expected/],

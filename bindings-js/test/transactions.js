@@ -60,6 +60,33 @@ export async function checkTransactions(db, transact) {
   assert.deepEqual(await collect(db.entries()), entries);
   assert.deepEqual(await other.get("x"), Uint8Array.of(9));
 
+  // A range that it deletes is gone at once, but for what it writes into it later.
+  const left = await transact(db, function* (tx) {
+    tx.put("e", "before");
+    tx.deleteRange({ gt: "c", lt: "f" });
+    tx.put("dd", "after");
+    return {
+      many: yield tx.getMany(["d", "e", "dd", "f"]),
+      all: yield* collectSteps(tx.entries()),
+      reverse: yield* collectSteps(tx.entries({ reverse: true, limit: 2 })),
+    };
+  });
+  const remaining = [
+    ["c", "new"],
+    ["dd", "after"],
+    ["f", "changed"],
+  ];
+  assert.deepEqual(left, {
+    many: [undefined, undefined, "after", "changed"],
+    all: remaining,
+    reverse: remaining.slice(1).reverse(),
+  });
+  assert.deepEqual(await collect(db.entries()), remaining);
+  await db.batch([
+    { type: "put", key: "d", value: "D" },
+    { type: "delete", key: "dd" },
+  ]);
+
   // An error is passed on, and nothing is written; the transaction is closed.
   const mine = new Error("mine");
   let kept;

@@ -64,4 +64,5 @@ const STALLS = {
   level0: "a compaction of level 0",
   wal: "a WAL file",
   "compaction-bytes": "bytes that wait for compaction",
+  "range-deletes": "the deletes of ranges that wait to be applied",
 } satisfies Record<StallReason, string>;

@@ -12,6 +12,7 @@ const REASONS: Record<StallReason, string> = {
   level0: "level 0",
   wal: "the log",
   "compaction-bytes": "bytes wait for compaction",
+  "range-deletes": "deletes of ranges",
 };
 
 test("every stall reason of the engine has its words", () => {

@@ -16,7 +16,7 @@ use terrane_tests::fixtures::{Kind, Rig};
 use terrane_tests::full;
 use terrane_tests::history::{History, check, shown};
 use terrane_tests::random::Random;
-use terrane_tests::workload::{Operation, write_batch};
+use terrane_tests::workload::{Change, Operation, write_batch};
 
 /// Number of batches written before the close.
 const BATCHES: usize = 14;
@@ -39,10 +39,14 @@ struct Load {
 fn batch(number: usize, keyspaces: usize) -> Vec<Operation> {
     let mut random = Random(number as u64);
     let counter = (number as u64).to_be_bytes().to_vec();
-    let mut batch = vec![(0, b"counter".to_vec(), Some(counter))];
+    let mut batch = vec![(0, b"counter".to_vec(), Change::Put(counter))];
     for n in 0..PUTS * keyspaces {
         let value = (0..VALUE_BYTES / 8).flat_map(|_| random.word().to_le_bytes()).collect();
-        batch.push((n % keyspaces, format!("key{number:02}{n:02}").into_bytes(), Some(value)));
+        batch.push((
+            n % keyspaces,
+            format!("key{number:02}{n:02}").into_bytes(),
+            Change::Put(value),
+        ));
     }
     batch
 }

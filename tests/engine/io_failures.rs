@@ -20,7 +20,7 @@ use terrane::{Db, Durability, Error, ErrorKind, WriteBatch};
 use terrane_tests::fixtures::{Kind, Rig, small_policy, tiny};
 use terrane_tests::full;
 use terrane_tests::history::{History, check, shown};
-use terrane_tests::workload::{Step, workload, write_batch};
+use terrane_tests::workload::{Change, Step, workload, write_batch};
 
 /// Failing operation.
 #[derive(Clone, Copy, Debug)]
@@ -381,7 +381,7 @@ fn a_store_on_a_full_disk_opens_and_resumes_with_new_space() {
             db.write(batch, Durability::Buffered)
         };
         for n in 0..100 {
-            history.attempt(&[(0, vec![n % 50], Some(vec![n; 80]))]);
+            history.attempt(&[(0, vec![n % 50], Change::Put(vec![n; 80]))]);
             write(&db, n).expect("nothing fails yet");
         }
         db.close().expect("nothing fails yet");
@@ -393,7 +393,7 @@ fn a_store_on_a_full_disk_opens_and_resumes_with_new_space() {
             assert_eq!(db.check().expect("a check needs no room").damage, []);
             // The log has space until it is full.
             let key = vec![round as u8];
-            history.attempt(&[(0, key.clone(), None)]);
+            history.attempt(&[(0, key.clone(), Change::Delete)]);
             let deleted = db.default_keyspace().delete(&key, Durability::Sync);
             deleted.expect("the log has room");
             assert!(
@@ -408,7 +408,7 @@ fn a_store_on_a_full_disk_opens_and_resumes_with_new_space() {
         }
         let db = open(&rig, 8).expect("no room is needed to open");
         let refused = (0..100).find_map(|n| {
-            history.attempt(&[(0, vec![n % 50], Some(vec![n; 80]))]);
+            history.attempt(&[(0, vec![n % 50], Change::Put(vec![n; 80]))]);
             write(&db, n).err()
         });
         history.rewind(history.batches() - 1);

@@ -35,6 +35,8 @@ struct Pair {
     last: u64,
     /// The keys of all batches, each with the batch's sequence and the keyspace's place.
     written: Vec<(u64, usize, Vec<u8>)>,
+    /// The range deletes of all batches, likewise.
+    deleted: Vec<(u64, usize, KeyRange)>,
     /// Whether the policy never becomes idle.
     adversarial: bool,
 }
@@ -55,6 +57,7 @@ impl Pair {
             random: Random(0),
             last: 0,
             written: Vec::new(),
+            deleted: Vec::new(),
             adversarial,
         }
     }
@@ -67,26 +70,37 @@ impl Pair {
         }
     }
 
-    /// Draws a condition. Returns it for a keyspace and a snapshot, with whether it holds.
+    /// Draws a condition. Returns it for a keyspace and a snapshot, with whether it holds, if that is certain: it may
+    /// not be noticed that keys which the snapshot lacks came and went with a range delete.
     fn condition<'s>(
         &mut self,
         keyspaces: &[Keyspace; 3],
         snapshots: &'s [(Snapshot, [Map; 3])],
-    ) -> (Condition<'s>, bool) {
+    ) -> (Condition<'s>, Option<bool>) {
         let at = self.random.below(3) as usize;
         let (keyspace, key) = (&keyspaces[at], self.key());
-        if let Some((snapshot, _)) = snapshots.last()
+        if let Some((snapshot, maps)) = snapshots.last()
             && self.random.one_in(3)
         {
             let range = self.range();
             let since = snapshot.sequence();
             let later = self.written.iter().rev().take_while(|(seq, ..)| *seq > since);
             let mut inside = later.filter(|(_, place, key)| *place == at && range.contains(key));
-            let holds = inside.next().is_none();
-            return (snapshot.unchanged(keyspace, range), holds);
+            let is_written = inside.next().is_some();
+            let later = self.deleted.iter().rev().take_while(|(seq, ..)| *seq > since);
+            let mut over =
+                later.filter(|(_, place, deleted)| *place == at && overlap(deleted, &range));
+            let certain = if over.next().is_none() {
+                Some(!is_written)
+            } else if within(&maps[at], &range) == within(&self.maps[at], &range) {
+                None
+            } else {
+                Some(false)
+            };
+            return (snapshot.unchanged(keyspace, range), certain);
         }
         let value = self.maps[at].get(&key);
-        match self.random.below(4) {
+        let (condition, holds) = match self.random.below(4) {
             0 => (Condition::absent(keyspace, &key), value.is_none()),
             1 => (Condition::present(keyspace, &key), value.is_some()),
             2 => {
@@ -99,7 +113,8 @@ impl Pair {
                 let seq = of_key.next().map_or(0, |(seq, ..)| *seq);
                 (Condition::version(keyspace, &key, seq), value.is_some())
             }
-        }
+        };
+        (condition, Some(holds))
     }
 
     /// Writes a batch under conditions.
@@ -108,19 +123,28 @@ impl Pair {
         let keyspaces = NAMES.map(|name| self.db.create_keyspace(name).unwrap());
         let drawn: Vec<_> =
             (0..1 + self.random.below(3)).map(|_| self.condition(&keyspaces, &snapshots)).collect();
-        let failed: Vec<usize> =
-            (0..).zip(&drawn).filter(|(_, (_, holds))| !holds).map(|(n, _)| n).collect();
+        let holding: Vec<Option<bool>> = drawn.iter().map(|(_, holds)| *holds).collect();
         let conditions = drawn.into_iter().map(|(condition, _)| condition);
-        let before = (self.maps.clone(), self.written.len());
+        let before = (self.maps.clone(), self.written.len(), self.deleted.len());
         let batch = self.batch();
         let outcome = self.db.write_if(conditions, batch, Durability::Buffered).unwrap();
         match outcome {
-            Outcome::Written(seq) => assert_eq!((seq, failed), (self.last, vec![])),
+            Outcome::Written(seq) => {
+                assert_eq!(seq, self.last);
+                assert!(!holding.contains(&Some(false)), "{holding:?}");
+            }
             Outcome::Refused(refusals) => {
                 let refused: Vec<usize> = refusals.iter().map(|r| r.condition).collect();
-                assert_eq!(refused, failed);
+                assert!(!refused.is_empty());
+                for (n, holds) in holding.iter().enumerate() {
+                    assert!(
+                        holds.is_none_or(|holds| holds != refused.contains(&n)),
+                        "{n}: {holding:?}"
+                    );
+                }
                 (self.maps, self.last) = (before.0, self.last - 1);
                 self.written.truncate(before.1);
+                self.deleted.truncate(before.2);
             }
         }
         self.snapshots = snapshots;
@@ -139,6 +163,10 @@ impl Pair {
         self.last += 1;
         let mut written: Option<(usize, Vec<u8>)> = None;
         for _ in 0..1 + self.random.below(8) {
+            if self.random.one_in(16) {
+                self.delete_range(&mut batch);
+                continue;
+            }
             // Sometimes the key just written: the last entry of a batch wins.
             let again = written.take().filter(|_| self.random.one_in(3));
             let (at, key) = again.unwrap_or_else(|| (self.random.below(3) as usize, self.key()));
@@ -155,6 +183,30 @@ impl Pair {
             }
         }
         batch
+    }
+
+    fn delete_range(&mut self, batch: &mut WriteBatch) {
+        let range = match self.random.below(4) {
+            0 => self.range(),
+            1 => KeyRange::prefix(format!("k0{}", self.random.below(10))),
+            _ => {
+                let from = self.random.below(150);
+                let to = from + self.random.below(30);
+                KeyRange::from(format!("k{from:03}")..format!("k{to:03}"))
+            }
+        };
+        let at = self.random.below(3) as usize;
+        let id = self.db.create_keyspace(NAMES[at]).unwrap().id();
+        batch.delete_range(id, &range).unwrap();
+        if batch.is_empty() {
+            // An empty range is no entry, and an empty batch has no number of its own.
+            let key = self.key();
+            batch.delete(id, &key).unwrap();
+            self.maps[at].remove(&key);
+            self.written.push((self.last, at, key));
+        }
+        self.maps[at].retain(|key, _| !range.contains(key));
+        self.deleted.push((self.last, at, range));
     }
 
     fn range(&mut self) -> KeyRange {
@@ -314,6 +366,13 @@ impl Pair {
             _ => assert_eq!(self.db.check().unwrap().damage, []),
         }
     }
+}
+
+/// Whether two ranges share a key.
+fn overlap(a: &KeyRange, b: &KeyRange) -> bool {
+    let Some(((a, a_end), (b, b_end))) = a.half_open().zip(b.half_open()) else { return false };
+    let from = a.max(b);
+    [a_end, b_end].iter().all(|end| end.as_ref().is_none_or(|end| from < *end))
 }
 
 fn within(map: &Map, range: &KeyRange) -> Pairs {

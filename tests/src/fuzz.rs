@@ -218,6 +218,7 @@ fn info(bytes: &[u8]) -> Option<TableInfo> {
         filter_bits: properties.filter_bits,
         filter_bytes: properties.filter_bytes,
         kept: properties.kept,
+        cleared: 0,
         salt: footer.salt,
         histogram: properties.histogram,
         prefixes: properties.prefixes,

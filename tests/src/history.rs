@@ -28,11 +28,8 @@ impl History {
     /// A batch is about to be written.
     pub fn attempt(&mut self, batch: &[Operation]) {
         let mut state = self.last().clone();
-        for (keyspace, key, value) in batch {
-            match value {
-                Some(value) => state[*keyspace].insert(key.clone(), value.clone()),
-                None => state[*keyspace].remove(key),
-            };
+        for (keyspace, key, change) in batch {
+            change.apply(&mut state[*keyspace], key);
         }
         self.states.push(Arc::new(state));
     }

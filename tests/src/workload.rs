@@ -1,13 +1,69 @@
 //! Seeded workloads over two keyspaces.
 
 use crate::random::Random;
-use terrane::{Db, Result, WriteBatch};
+use std::collections::BTreeMap;
+use terrane::{Db, KeyspaceId, Result, WriteBatch};
 
 /// The keyspaces' names.
 pub const KEYSPACES: [&str; 2] = ["default", "other"];
 
-/// A put (`Some`) or delete (`None`) in one of the keyspaces.
-pub type Operation = (usize, Vec<u8>, Option<Vec<u8>>);
+/// A change of a key, or from a key on.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// The key gets a value.
+    Put(Vec<u8>),
+    /// The key is removed.
+    Delete,
+    /// The keys from this one up to another are removed.
+    DeleteRange(Vec<u8>),
+}
+
+impl Change {
+    /// Adds the change to a batch.
+    ///
+    /// # Errors
+    /// Those of the batch.
+    pub fn add(&self, batch: &mut WriteBatch, keyspace: KeyspaceId, key: &[u8]) -> Result<()> {
+        match self {
+            Change::Put(value) => batch.put(keyspace, key, value),
+            Change::Delete => batch.delete(keyspace, key),
+            Change::DeleteRange(to) => batch.delete_range(keyspace, key..to),
+        }
+    }
+
+    /// Applies the change to a map.
+    pub fn apply(&self, rows: &mut BTreeMap<Vec<u8>, Vec<u8>>, key: &[u8]) {
+        match self {
+            Change::Put(value) => drop(rows.insert(key.to_vec(), value.clone())),
+            Change::Delete => drop(rows.remove(key)),
+            Change::DeleteRange(to) => {
+                rows.retain(|other, _| other.as_slice() < key || to <= other)
+            }
+        }
+    }
+
+    /// Draws one for the key with this number: mostly a put of what `value` draws.
+    pub fn draw(
+        random: &mut Random,
+        number: u64,
+        value: impl FnOnce(&mut Random) -> Vec<u8>,
+    ) -> Self {
+        match random.below(20) {
+            0..4 => Change::Delete,
+            4 if random.one_in(3) => Change::DeleteRange(key(number + random.below(30))),
+            _ => Change::Put(value(random)),
+        }
+    }
+}
+
+/// The key with a number.
+#[must_use]
+pub fn key(number: u64) -> Vec<u8> {
+    format!("key{number:03}").into_bytes()
+}
+
+/// A change in one of the keyspaces.
+pub type Operation = (usize, Vec<u8>, Change);
 
 /// A batch of these operations, for a store that has both keyspaces or makes them.
 ///
@@ -16,11 +72,8 @@ pub type Operation = (usize, Vec<u8>, Option<Vec<u8>>);
 pub fn write_batch(db: &Db, operations: &[Operation]) -> Result<WriteBatch> {
     let ids = [db.create_keyspace(KEYSPACES[0])?.id(), db.create_keyspace(KEYSPACES[1])?.id()];
     let mut batch = WriteBatch::new();
-    for (keyspace, key, value) in operations {
-        match value {
-            Some(value) => batch.put(ids[*keyspace], key, value)?,
-            None => batch.delete(ids[*keyspace], key)?,
-        }
+    for (keyspace, key, change) in operations {
+        change.add(&mut batch, ids[*keyspace], key)?;
     }
     Ok(batch)
 }
@@ -68,12 +121,12 @@ fn step(random: &mut Random, number: usize) -> Step {
 fn batch(random: &mut Random, number: usize) -> Vec<Operation> {
     let counter = (number as u64).to_be_bytes().to_vec();
     let mut batch = vec![
-        (0, b"counter".to_vec(), Some(counter.clone())),
-        (1, b"counter".to_vec(), Some(counter)),
+        (0, b"counter".to_vec(), Change::Put(counter.clone())),
+        (1, b"counter".to_vec(), Change::Put(counter)),
     ];
     let size = if random.one_in(30) { 40 } else { random.below(6) };
     for _ in 0..size {
-        let key = format!("key{:03}", random.below(120)).into_bytes();
+        let number = random.below(120);
         let length = match random.below(20) {
             0 => 0,
             // Longer than a log file: it gets a file of its own.
@@ -81,8 +134,8 @@ fn batch(random: &mut Random, number: usize) -> Vec<Operation> {
             _ => random.below(90) as usize,
         };
         let byte = random.word() as u8;
-        let value = (!random.one_in(5)).then(|| vec![byte; length]);
-        batch.push((random.below(2) as usize, key, value));
+        let change = Change::draw(random, number, |_| vec![byte; length]);
+        batch.push((random.below(2) as usize, key(number), change));
     }
     batch
 }

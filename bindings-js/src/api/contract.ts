@@ -148,6 +148,11 @@ export interface Table {
    * them.
    */
   kept?: Kept;
+  /**
+   * Range deletes through this sequence number were applied when it was written: it has nothing that they
+   * hide.
+   */
+  cleared?: number;
 }
 
 /** Damage that was detected: where, what was expected there, and what was found. */
@@ -189,7 +194,9 @@ export type StallReason =
   /** The WAL file is full and the next one is not ready. */
   | "wal"
   /** Too many bytes wait to be compacted: natively and in the simulator. */
-  | "compaction-bytes";
+  | "compaction-bytes"
+  /** A keyspace has too many range deletes: they wait for tables to be written without what they hide. */
+  | "range-deletes";
 
 /** Something that the engine or the simulator did. */
 export type EngineEventBody =
@@ -265,6 +272,16 @@ export type EngineEventBody =
       terms: Term[];
       /** Everything up to this sequence number is in tables now. */
       through: number;
+    }
+  /** Other range deletes hide entries of a keyspace's tables than before. */
+  | {
+      type: "range-deletes";
+      /** The keyspace. */
+      keyspace: string;
+      /** The key ranges that they divide the keys into, those without any apart. */
+      fragments: number;
+      /** Their memory, in bytes. */
+      bytes: number;
     }
   /** A compaction started. */
   | {
@@ -502,6 +519,14 @@ export interface OldestSnapshot {
   ageMicros: number;
 }
 
+/** The range deletes that hide entries of a keyspace's tables. */
+export interface RangeDeleteStats {
+  /** The key ranges that they divide the keys into, those without any apart. */
+  fragments: number;
+  /** Their memory, in bytes. At 4 MiB range deletes of the keyspace stall. */
+  bytes: number;
+}
+
 /** One keyspace. */
 export interface KeyspaceStats {
   /** Its name. */
@@ -520,6 +545,8 @@ export interface KeyspaceStats {
   memtableEntries: number;
   /** Sealed memtables that wait to be flushed. */
   memtablesSealed: number;
+  /** Range deletes that hide entries of its tables. */
+  rangeDeletes: RangeDeleteStats;
 }
 
 /** Space of a storage. */
@@ -552,6 +579,8 @@ export interface WriteWaits {
   level0: WaitStats;
   /** The WAL file was full and no spare one was ready, so one was created. */
   wal: WaitStats;
+  /** The keyspace's range deletes took all of their memory. */
+  rangeDeletes: WaitStats;
   /** Another group of writes was committed first; that group's own waits are included. */
   group: WaitStats;
   /** A requested flush, a check, a checkpoint or the like held the writer lock. */
@@ -712,6 +741,12 @@ export type Step =
       step: "memtable";
       /** 0 is the active memtable; the sealed ones follow, newest first. */
       place: number;
+    }
+  /** A range delete hides older versions of the key: what has none newer is not searched. */
+  | {
+      step: "range-delete";
+      /** Its sequence number. */
+      sequence: number;
     }
   /** A run is searched. */
   | {

@@ -15,6 +15,7 @@ export type {
   LevelStats,
   Of,
   OldestSnapshot,
+  RangeDeleteStats,
   Orphan,
   Run,
   Space,

@@ -34,7 +34,9 @@ export type CallOptions<M extends Mode, O = object> = M extends "async" ? O & Wa
 
 /** One write of a batch. */
 export type BatchOperation<M extends Mode> = (
-  { type: "put"; key: Bytes; value: Bytes } | { type: "delete"; key: Bytes }
+  | { type: "put"; key: Bytes; value: Bytes }
+  | { type: "delete"; key: Bytes }
+  | ({ type: "deleteRange" } & RangeOptions)
 ) & {
   /** The keyspace to write to. Default: the one whose `batch` is called. */
   keyspace?: KeyspaceOf<M, Encoding, Encoding> | undefined;
@@ -187,9 +189,12 @@ export interface KeyspaceOf<
   ): Result<M, number>;
 
   /**
-   * Deletes the entries of a range, by default all, and returns their number. It does so in batches: if it
-   * fails, some are deleted, and an entry that is written meanwhile may be deleted.
+   * Deletes the entries of a range, by default all, at the cost of one write however many there are. Returns the
+   * write's sequence number. Their space is freed in the background, once no snapshot reads it.
    */
+  deleteRange(options?: CallOptions<M, RangeOptions & WriteOptions>): Result<M, number>;
+
+  /** Deletes the entries of a range, by default all, as `deleteRange` does: Level's name for it. */
   clear(options?: CallOptions<M, RangeOptions & WriteOptions>): Result<M, number>;
 
   /** Returns the levels of the tree with their runs and tables. */
@@ -270,6 +275,9 @@ export interface TransactionOf<
 
   /** Deletes a key, which need not exist, when the transaction commits. */
   delete(key: Bytes): void;
+
+  /** Deletes the entries of a range, by default all, when the transaction commits. */
+  deleteRange(options?: RangeOptions): void;
 
   /** Returns the transaction's view of another keyspace. */
   keyspace<KE extends Encoding, VE extends Encoding>(

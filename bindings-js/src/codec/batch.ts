@@ -1,7 +1,7 @@
 /** Encoding of the batches that callers pass. */
 
 import type { BatchOperation, Mode } from "../api/store.ts";
-import type { Encoder } from "./encoder.ts";
+import { type Encoder, toSpan } from "./encoder.ts";
 import { check, invalid } from "./validate.ts";
 
 /**
@@ -22,9 +22,10 @@ export function encodeBatch<M extends Mode>(
     if (number === undefined) throw invalid("batch", "keyspaces of this store", keyspace);
     if (operation?.type === "put") encoder.put(number, operation.key, operation.value);
     else if (operation?.type === "delete") encoder.delete(number, operation.key);
+    else if (operation?.type === "deleteRange") encoder.deleteSpan(number, toSpan(operation));
     else {
       const { type = operation } = (operation ?? {}) as { type?: unknown };
-      throw invalid("batch", 'operations of type "put" or "delete"', type);
+      throw invalid("batch", 'operations of type "put", "delete" or "deleteRange"', type);
     }
   }
 }

@@ -24,9 +24,20 @@ const VALUE = 3;
 const UNCHANGED = 4;
 const DOUBLE = 8;
 
-/** Returns the numbers by which the engine knows keyspaces and snapshots; undefined for those of another store. */
-export interface Numbers {
-  keyspace(keyspace: unknown): number | undefined;
+/** The encodings of a keyspace, in which a conflict reports what was found. */
+export interface Encodings {
+  readonly keyEncoding: Encoding;
+  readonly valueEncoding: Encoding;
+}
+
+/** A keyspace as the engine knows it, with its encodings. */
+export interface Named extends Encodings {
+  readonly keyspace: number;
+}
+
+/** Returns what the engine knows keyspaces and snapshots by; undefined for those of another store. */
+export interface Names {
+  keyspace(keyspace: unknown): Named | undefined;
   snapshot(snapshot: unknown): number | undefined;
 }
 
@@ -40,39 +51,41 @@ type Fields = RangeOptions & {
   unchangedSince?: unknown;
 };
 
-/** Encodes conditions on the keyspace with the number `own`, or on those that they name. */
+/** Encodes conditions on keyspace `own`, or on those that they name; returns the encodings of each, too. */
 export function encodeConditions<M extends Mode>(
   conditions: Iterable<Condition<M>>,
-  own: number,
-  numbers: Numbers,
-): Uint8Array<ArrayBuffer> {
+  own: Named,
+  names: Names,
+): { bytes: Uint8Array<ArrayBuffer>; encodings: Encodings[] } {
   const iterable = typeof conditions?.[Symbol.iterator] === "function";
   check("if", conditions, iterable, "an array of conditions");
   const encoder = new Encoder();
+  const encodings: Encodings[] = [];
   for (const condition of conditions) {
     const isObject = typeof condition === "object" && condition !== null;
     check("if", condition, isObject, "conditions that are objects");
-    encodeCondition(encoder, condition as Fields, own, numbers);
+    encodings.push(encodeCondition(encoder, condition as Fields, own, names));
   }
-  return encoder.bytes();
+  return { bytes: encoder.bytes(), encodings };
 }
 
 function encodeCondition(
   encoder: Encoder,
   { keyspace, key, exists, sequence, value, unchangedSince, ...range }: Fields,
-  own: number,
-  numbers: Numbers,
-): void {
-  const number = keyspace === undefined ? own : numbers.keyspace(keyspace);
-  if (number === undefined) throw invalid("if", "keyspaces of this store", keyspace);
+  own: Named,
+  names: Names,
+): Encodings {
+  const named = keyspace === undefined ? own : names.keyspace(keyspace);
+  if (named === undefined) throw invalid("if", "keyspaces of this store", keyspace);
+  const number = named.keyspace;
   const given = [exists, sequence, value, unchangedSince].filter((field) => field !== undefined);
   const expected = "one of exists, sequence, value and unchangedSince in each condition";
   check("if", given.length, given.length === 1, expected);
   if (unchangedSince !== undefined) {
-    const snapshot = numbers.snapshot(unchangedSince);
+    const snapshot = names.snapshot(unchangedSince);
     if (snapshot === undefined) throw invalid("if", "snapshots of this store", unchangedSince);
     encodeUnchangedRange(encoder, number, snapshot, encodeRange(range));
-    return;
+    return named;
   }
   // Not left to the encoder: a key that is missing would make it a condition on a range.
   if (key === undefined) throw invalid("key", "a string or a Uint8Array", key);
@@ -87,6 +100,7 @@ function encodeCondition(
     encoder.condition(VALUE, number, key);
     encoder.value(value as Bytes);
   }
+  return named;
 }
 
 /** Encodes the condition that no key from `from` up to `to`, or to the end, was written since a snapshot. */
@@ -115,33 +129,48 @@ function encodeUnchangedRange(
   encoder.add(range);
 }
 
-/** Returns the sequence number of a batch that was written; throws a `ConflictError` if it was refused. */
-export function decodeOutcome(bytes: Uint8Array, encodings: Encodings): number {
+/**
+ * Returns the sequence number of a batch that was written; throws a `ConflictError` if it was refused, with what was
+ * found in the encodings of each condition, or in those of the last.
+ */
+export function decodeOutcome(bytes: Uint8Array, encodings: readonly Encodings[]): number {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const sequence = view.getFloat64(0, true);
   if (sequence > 0 || bytes.length === DOUBLE) return sequence;
   throw new ConflictError(decodeConflicts(bytes, view, encodings));
 }
 
-interface Encodings {
-  keyEncoding: Encoding;
-  valueEncoding: Encoding;
-}
-
 function decodeConflicts(
   bytes: Uint8Array,
   view: DataView,
-  { keyEncoding, valueEncoding }: Encodings,
+  encodings: readonly Encodings[],
 ): Conflict[] {
   const count = view.getUint32(DOUBLE, true);
   const listsAt = DOUBLE + 4 + 2 * DOUBLE * count;
   const keys = new ByteList(bytes, listsAt);
-  const values = new ByteList(bytes, keys.end).decode(valueEncoding);
-  return keys.decode(keyEncoding).map((key, i) => {
+  const values = new ByteList(bytes, keys.end).decode("binary");
+  return keys.decode("binary").map((key, i) => {
     const at = DOUBLE + 4 + 2 * DOUBLE * i;
+    const condition = view.getFloat64(at, true);
     const sequence = view.getFloat64(at + DOUBLE, true) || undefined;
-    return { condition: view.getFloat64(at, true), key: key as Bytes, value: values[i], sequence };
+    const { keyEncoding, valueEncoding } = encodings[condition] ?? (encodings.at(-1) as Encodings);
+    return {
+      condition,
+      key: decodeOrCopy(key as Uint8Array, keyEncoding) as Bytes,
+      value: decodeOrCopy(values[i], valueEncoding),
+      sequence,
+    };
   });
+}
+
+/** Decodes what was found; bytes that are no text stay bytes, so that no conflict is lost. */
+function decodeOrCopy(bytes: Uint8Array | undefined, encoding: Encoding): Bytes | undefined {
+  if (bytes === undefined || encoding === "binary") return bytes?.slice();
+  try {
+    return decode(bytes, encoding);
+  } catch {
+    return bytes.slice();
+  }
 }
 
 /** Decodes a value with its version; undefined if there is none. */

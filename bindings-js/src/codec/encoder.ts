@@ -6,19 +6,21 @@
  * - A list of keys is their byte strings.
  * - A range is its two bounds: a byte 0 for an unbounded end, 1 for an inclusive or 2 for an exclusive
  *   one, followed by the key unless it is 0.
- * - A batch is encoded as in the engine's WAL. An operation is a byte 0 for a delete or 1 for a put,
- *   the keyspace, the key and, for a put, the value; numbers and lengths are varints.
+ * - A batch is encoded as in the engine's WAL. An operation is a byte 0 for a delete, 1 for a put or 2 for the
+ *   delete of a range, then the keyspace, the key and, for a put, the value; numbers and lengths are varints. A
+ *   range has its first key, then 0 or, plus one, the length of the first key behind it, and that key.
  */
 
 import { type Bytes, MAX_KEY_BYTES, MAX_VALUE_BYTES, type RangeOptions } from "../api/data.ts";
 import { InvalidArgumentError } from "../api/errors.ts";
-import { encodeInto, maxByteLength } from "./bytes.ts";
+import { encodeBytes, encodeInto, maxByteLength } from "./bytes.ts";
 
 /** The longest batch, in encoded bytes: keys, values, and up to 13 bytes per operation. */
 export const MAX_BATCH_BYTES: number = 128 << 20;
 
 const DELETE = 0;
 const PUT = 1;
+const DELETE_RANGE = 2;
 /** The size of a length that is not a varint. */
 const FIXED = 4;
 
@@ -44,6 +46,15 @@ export class Encoder {
 
   delete(keyspace: number, key: Bytes): void {
     this.#operation(DELETE, keyspace, key);
+  }
+
+  /** A delete of the keys from one on, up to another or to the end; nothing if there can be none. */
+  deleteSpan(keyspace: number, { from, to }: Span): void {
+    if (to !== undefined && !isBefore(from, to)) return;
+    this.#head(DELETE_RANGE, keyspace);
+    this.#byteString("bound", from, MAX_KEY_BYTES + 1);
+    this.varint(to === undefined ? 0 : to.length + 1);
+    if (to !== undefined) this.add(to);
   }
 
   key(key: Bytes, what: string = "key"): void {
@@ -146,6 +157,30 @@ export class Encoder {
     grown.set(this.bytes());
     this.#bytes = grown;
   }
+}
+
+/** The keys from `from` up to `to`, which is not one of them, or to the end. */
+export interface Span {
+  from: Uint8Array;
+  to: Uint8Array | undefined;
+}
+
+/** Returns the keys of a range. */
+export function toSpan(options: RangeOptions): Span {
+  // It has the checks.
+  encodeRange(options);
+  const { gt, gte, lt, lte } = options;
+  const bytes = (key: Bytes) => encodeBytes("bound", key, MAX_KEY_BYTES);
+  const behind = (key: Bytes) => Uint8Array.of(...bytes(key), 0);
+  return {
+    from: gte !== undefined ? bytes(gte) : gt === undefined ? new Uint8Array(0) : behind(gt),
+    to: lt !== undefined ? bytes(lt) : lte === undefined ? undefined : behind(lte),
+  };
+}
+
+function isBefore(a: Uint8Array, b: Uint8Array): boolean {
+  const at = a.findIndex((byte, index) => byte !== b[index]);
+  return at === -1 ? a.length < b.length : (a[at] as number) < (b[at] ?? -1);
 }
 
 /** Encodes a range. */

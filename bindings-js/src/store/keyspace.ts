@@ -14,12 +14,11 @@ import type {
 } from "../api/store.ts";
 import { encodeBatch } from "../codec/batch.ts";
 import { decodeOutcome, encodeConditions } from "../codec/conditions.ts";
-import { Encoder, encodeRange, MAX_BATCH_BYTES } from "../codec/encoder.ts";
+import { Encoder, encodeRange, MAX_BATCH_BYTES, toSpan } from "../codec/encoder.ts";
 import { fromJson } from "../codec/json.ts";
 import { BATCH, RANGE, WRITE } from "../codec/options.ts";
 import { toDurability, toPolicy } from "../codec/requests.ts";
 import { checkLength } from "../codec/validate.ts";
-import { clear } from "./clear.ts";
 import { Reader, type Scope } from "./reader.ts";
 
 export class Keyspace<M extends Mode, K extends Encoding = "utf8", V extends Encoding = "utf8">
@@ -49,39 +48,38 @@ export class Keyspace<M extends Mode, K extends Encoding = "utf8", V extends Enc
     options?: CallOptions<M, BatchOptions<M>>,
   ): Result<M, number> {
     const { port, keyspace } = this.scope;
-    const numberOf = (other: unknown) => {
+    const named = (other: unknown) => {
       const mine = other instanceof Keyspace && port.isSameStore(other.scope.port);
-      return mine ? other.scope.keyspace : undefined;
+      return mine ? (other.scope as Scope<M, Encoding, Encoding>) : undefined;
     };
+    const numberOf = (other: unknown) => named(other)?.keyspace;
     const fill = (batch: Encoder, own: number) => encodeBatch(batch, operations, own, numberOf);
     if (options?.if === undefined) return this.#write(options, fill, true);
     return this.call(options, [BATCH], (given: BatchOptions<M>) => {
       const sync = toDurability(given, this.#durability) === "sync";
       const snapshot = (of: unknown) => this.#snapshotNumber(of);
-      const numbers = { keyspace: numberOf, snapshot };
-      const conditions = encodeConditions(given.if ?? [], keyspace, numbers);
+      const names = { keyspace: named, snapshot };
+      const { bytes: conditions, encodings } = encodeConditions(given.if ?? [], this.scope, names);
       const batch = new Encoder();
       fill(batch, keyspace);
       checkLength("batch", batch.length, MAX_BATCH_BYTES);
       const outcome = port.invoke("write_if", conditions, batch.bytes(), sync);
-      return port.map(outcome, (bytes) => decodeOutcome(bytes, this.scope));
+      return port.map(outcome, (bytes) => decodeOutcome(bytes, encodings));
+    });
+  }
+
+  deleteRange(options?: CallOptions<M, RangeOptions & WriteOptions>): Result<M, number> {
+    return this.call(options, [RANGE, WRITE], ({ durability, signal, ...range }) => {
+      const rest = signal === undefined ? { durability } : { durability, signal };
+      const span = toSpan(range);
+      return this.#write(rest as CallOptions<M, WriteOptions>, (batch, keyspace) =>
+        batch.deleteSpan(keyspace, span),
+      );
     });
   }
 
   clear(options?: CallOptions<M, RangeOptions & WriteOptions>): Result<M, number> {
-    return this.call(options, [RANGE, WRITE], ({ durability, signal, ...range }) => {
-      const waits = signal === undefined ? {} : { signal };
-      const keys = (rest: RangeOptions, limit: number) => {
-        const next = { ...rest, ...waits, limit, keyEncoding: "binary" } as const;
-        return this.scope.port.collect(this.keys(next as CallOptions<M, typeof next>));
-      };
-      const remove = (removed: Uint8Array[], when: Durability) =>
-        this.#write({ ...waits, durability: when } as CallOptions<M, WriteOptions>, (batch, own) =>
-          removed.forEach((key) => batch.delete(own, key)),
-        );
-      const when = toDurability({ durability }, this.#durability);
-      return this.scope.port.runSteps(clear({ keys, remove }, range, when));
-    });
+    return this.deleteRange(options);
   }
 
   levels(options?: CallOptions<M>): Result<M, Level[]> {

@@ -28,7 +28,7 @@ import type {
 } from "../api/store.ts";
 import { decode, encodeBytes } from "../codec/bytes.ts";
 import { decodeOutcome, encodeUnchanged } from "../codec/conditions.ts";
-import { Encoder, MAX_BATCH_BYTES } from "../codec/encoder.ts";
+import { Encoder, encodeRange, MAX_BATCH_BYTES } from "../codec/encoder.ts";
 import { checked, ENTRIES, RANGE, READ } from "../codec/options.ts";
 import { toEncoding, toEncodings, toScan } from "../codec/requests.ts";
 import { check, checkLength, invalid } from "../codec/validate.ts";
@@ -57,11 +57,18 @@ class Changes {
   readonly snapshot: HeldSnapshot;
   /** The last write to each key, by keyspace; undefined for a delete. */
   readonly writes: Map<number, Values> = new Map();
+  /** Ranges that are deleted before these writes. */
+  readonly removed: Span[] = [];
   reads: Span[] = [];
   ended = false;
 
   constructor(snapshot: HeldSnapshot) {
     this.snapshot = snapshot;
+  }
+
+  /** Whether a key is deleted with a range, unless it is among the writes. */
+  removes(keyspace: number, key: string): boolean {
+    return this.removed.some((span) => span.keyspace === keyspace && isInside(key, span));
   }
 
   read(span: Span): void {
@@ -129,10 +136,14 @@ export function* transact<M extends Mode, K extends Encoding, V extends Encoding
 
 /** Commits the writes; fails with a `ConflictError` if something that was read has changed. */
 function commit<M extends Mode>(port: Port<M>, changes: Changes, sync: boolean): unknown {
-  const { snapshot, writes, reads } = changes;
+  const { snapshot, writes, removed, reads } = changes;
   changes.ended = true;
-  if (writes.size === 0) return undefined;
+  if (writes.size === 0 && removed.length === 0) return undefined;
   const batch = new Encoder();
+  for (const { keyspace, from, to } of removed) {
+    const end = to === undefined ? undefined : toBytes(to);
+    batch.deleteSpan(keyspace, { from: toBytes(from), to: end });
+  }
   for (const [keyspace, values] of writes) {
     for (const [key, value] of values) {
       if (value === undefined) batch.delete(keyspace, toBytes(key));
@@ -147,7 +158,7 @@ function commit<M extends Mode>(port: Port<M>, changes: Changes, sync: boolean):
   }
   const outcome = port.invoke("write_if", conditions.bytes(), batch.bytes(), sync);
   return port.map(outcome, (bytes) =>
-    decodeOutcome(bytes, { keyEncoding: "binary", valueEncoding: "binary" }),
+    decodeOutcome(bytes, [{ keyEncoding: "binary", valueEncoding: "binary" }]),
   );
 }
 
@@ -200,7 +211,7 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
     const found = keys.map((key) => {
       const bytes = encodeBytes("key", key, MAX_KEY_BYTES);
       const text = toText(bytes);
-      const isWritten = written?.has(text) === true;
+      const isWritten = written?.has(text) === true || this.#changes.removes(keyspace, text);
       if (!isWritten) this.#changes.read({ keyspace, from: text, to: `${text}\0` });
       return { bytes, isWritten, value: written?.get(text) };
     });
@@ -227,6 +238,18 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
 
   delete(key: Bytes): void {
     this.#write(key, undefined);
+  }
+
+  deleteRange(options: RangeOptions = {}): void {
+    this.#checkOpen();
+    const range = checked(options, RANGE);
+    // It has the checks.
+    encodeRange(range);
+    const { keyspace } = this.#scope;
+    const span = spanOf(range, keyspace);
+    const written = this.#changes.writes.get(keyspace);
+    for (const key of written?.keys() ?? []) if (isInside(key, span)) written?.delete(key);
+    this.#changes.removed.push(span);
   }
 
   entries<KE extends Encoding = K, VE extends Encoding = V>(
@@ -261,10 +284,10 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
     const changes = this.#changes;
     const { keyspace } = this.#scope;
     const all = spanOf(range, keyspace);
-    const isInside = (key: string) => key >= all.from && (all.to === undefined || key < all.to);
     const written = [...(changes.writes.get(keyspace) ?? [])]
-      .filter(([key]) => isInside(key))
+      .filter(([key]) => isInside(key, all))
       .sort(([a], [b]) => (a < b === reverse ? 1 : -1));
+    const removed = changes.removed.filter((span) => span.keyspace === keyspace);
     let next: { key: string; row: Row } | undefined;
     let ended = false;
     let looked: Span | undefined;
@@ -282,6 +305,11 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
           if (result.done) ended = true;
           else next = { key: toText(result.value[0]), row: result.value };
           look(next?.key);
+          const key = next?.key;
+          if (key !== undefined && removed.some((span) => isInside(key, span))) {
+            next = undefined;
+            continue;
+          }
         }
         const [first] = written;
         if (next === undefined && first === undefined) return undefined;
@@ -312,6 +340,10 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
   #checkOpen(): void {
     if (this.#changes.ended) throw new ClosedError("the transaction is closed");
   }
+}
+
+function isInside(key: string, { from, to }: Span): boolean {
+  return key >= from && (to === undefined || key < to);
 }
 
 function spanOf({ gt, gte, lt, lte }: RangeOptions, keyspace: number): Span {

@@ -86,6 +86,15 @@ pub enum Event {
         /// Everything up to this sequence number is in tables now.
         through: Seq,
     },
+    /// Other range deletes hide entries of a keyspace's tables than before.
+    RangeDeletes {
+        /// The keyspace.
+        keyspace: KeyspaceId,
+        /// The key ranges that they divide the keys into, those without any apart.
+        fragments: usize,
+        /// Their memory, in bytes.
+        bytes: usize,
+    },
     /// A compaction started.
     CompactionBegun {
         /// The keyspace.

@@ -45,7 +45,7 @@ pub use policies::vertiorizon::HorizontalMerge;
 pub use policies::*;
 pub use policy::{Installed, MAX_STATE, Policy, Step, level0_waiting};
 pub use propose::{Proposal, READS_BETWEEN, propose};
-pub use reclaim::{reclaim, reclaimable_at};
+pub use reclaim::{Hidden, drop_hidden, reclaim, reclaimable_at};
 pub use slices::{Slice, Slicing, next_slice};
 pub use status::{Capacity, Decision, Fact, PolicyStatus, pending_compaction_bytes};
 pub use tombstones::TombstoneRule;

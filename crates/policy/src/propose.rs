@@ -4,14 +4,15 @@
 //!    once, so that a wrong policy cannot stop all progress.
 //! 2. The fallback is also used if the policy has no plan although level 0 has reached the write-stall
 //!    limit and nothing runs: the stall would never end.
-//! 3. If there is still no plan, a table is rewritten from which a released snapshot frees space
-//!    ([`reclaim`]).
-//! 4. The validator accepts or refuses the plan.
+//! 3. If there is still no plan, a table is rewritten from which a released snapshot or a range delete frees
+//!    space ([`reclaim`]).
+//! 4. Before all of these come tables of which range deletes hide everything: they go ([`drop_hidden`]).
+//! 5. The validator accepts or refuses the plan.
 
 use crate::context::PlanContext;
 use crate::fallback::fallback;
 use crate::policy::{Policy, level0_waiting};
-use crate::reclaim::reclaim;
+use crate::reclaim::{Hidden, drop_hidden, reclaim};
 use crate::validate::refusal::Refusal;
 use crate::validate::validate_plan;
 use terrane_types::Plan;
@@ -39,9 +40,18 @@ pub enum Proposal {
     },
 }
 
-/// Asks a policy once. `refused` counts consecutive refusals; pass it to the next call.
-pub fn propose(policy: &dyn Policy, context: &PlanContext, refused: &mut u32) -> Proposal {
+/// Asks a policy once. `hidden` is what range deletes hide. `refused` counts consecutive refusals; pass it to the
+/// next call.
+pub fn propose(
+    policy: &dyn Policy,
+    context: &PlanContext,
+    hidden: &Hidden,
+    refused: &mut u32,
+) -> Proposal {
     let PlanContext { shape, running, fresh, l0_stop_trigger, oldest_snapshot, .. } = *context;
+    if let Some(plan) = drop_hidden(shape, running, hidden) {
+        return Proposal::Plan { plan, own: false };
+    }
     let trusted = *refused < REFUSALS_MAX;
     if !trusted {
         *refused = 0;
@@ -52,7 +62,7 @@ pub fn propose(policy: &dyn Policy, context: &PlanContext, refused: &mut u32) ->
         let is_full = level0_waiting(policy, shape) >= l0_stop_trigger;
         let stalling = is_full && running.compactions.is_empty();
         let relief = (!trusted || stalling).then(|| fallback(shape, running, fresh)).flatten();
-        relief.or_else(|| reclaim(shape, running, oldest_snapshot))
+        relief.or_else(|| reclaim(shape, running, oldest_snapshot, hidden))
     });
     let Some(plan) = plan else { return Proposal::Nothing };
     if let Err(refusal) = validate_plan(shape, running, &plan) {

@@ -1,5 +1,5 @@
-//! Space that released snapshots free: a table is rewritten in place, without the entries that only
-//! snapshots kept.
+//! Space that released snapshots and range deletes free: a table is rewritten in place, without the entries that only
+//! snapshots kept, or that a range delete hides.
 //!
 //! 1. A table counts these entries as it is written, with the sequence number that every snapshot must
 //!    reach before all of them can be dropped ([`Kept`]).
@@ -8,22 +8,83 @@
 //! 3. The table is rewritten if they are an eighth of its entries or of its bytes, and if nothing of the
 //!    tree is being compacted: plans of the policy come first. The rewritten table has none of them, so this
 //!    terminates.
+//! 4. Range deletes are known to the caller, who says what they hide from every reader ([`Hidden`]). Tables of which
+//!    nothing is left go at once, by a merge that reads and writes nothing ([`drop_hidden`]); those of which a
+//!    worthwhile part is hidden are rewritten as above.
 
 use crate::context::Running;
 use crate::validate::validate;
-use terrane_types::{Action, Compaction, Group, Kept, Plan, PrefixSplit, Shape, TableInfo};
+use terrane_types::{
+    Action, Compaction, Group, Kept, Plan, PrefixSplit, Shape, TableId, TableInfo, VecSet,
+};
+
+/// Tables of which range deletes hide something from every reader.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hidden {
+    /// Tables of which everything is hidden.
+    pub whole: Vec<TableId>,
+    /// Tables that are worth rewriting, each with the bytes that are hidden, about.
+    pub parts: Vec<(TableId, u64)>,
+    /// The sequence number that the oldest snapshot must reach before more is hidden from every reader.
+    pub awaits: Option<u64>,
+}
 
 /// A table is worth rewriting if that drops one in this many of its entries or bytes.
 const WORTHWHILE: u64 = 8;
 
+/// Returns the plan that drops the tables of which everything is hidden, if there are any that nothing else compacts:
+/// groups without outputs, each of neighbours in a run.
+#[must_use]
+pub fn drop_hidden(shape: &Shape, running: &Running, hidden: &Hidden) -> Option<Plan> {
+    if hidden.whole.is_empty() {
+        return None;
+    }
+    let (whole, held) = (hidden.whole.iter().copied().collect::<VecSet<_>>(), running.held());
+    let mut groups = Vec::new();
+    for (place, run) in shape.runs() {
+        let mut inputs = Vec::new();
+        for table in run.tables() {
+            if whole.contains(&table.id) && !held.contains(&table.id) {
+                inputs.push(table.id);
+            } else if !inputs.is_empty() {
+                let neighbours = std::mem::take(&mut inputs);
+                groups.push(Group::new(neighbours, place, Action::merge(u64::MAX)));
+            }
+        }
+        if !inputs.is_empty() {
+            groups.push(Group::new(inputs, place, Action::merge(u64::MAX)));
+        }
+    }
+    let reason = format!("range deletes hide all of {} tables", hidden.whole.len());
+    let plan = Compaction::parallel(groups, reason);
+    (!plan.groups.is_empty() && validate(shape, running, &plan).is_ok())
+        .then_some(Plan::Compact(plan))
+}
+
 /// Returns the plan that rewrites the table from which most space is freed, if there is one.
 #[must_use]
-pub fn reclaim(shape: &Shape, running: &Running, oldest_snapshot: u64) -> Option<Plan> {
+pub fn reclaim(
+    shape: &Shape,
+    running: &Running,
+    oldest_snapshot: u64,
+    hidden: &Hidden,
+) -> Option<Plan> {
     if running.groups().next().is_some() {
         return None;
     }
     let droppable = worthwhile(shape).into_iter().filter(|(_, kept)| kept.until <= oldest_snapshot);
-    let (table, kept) = droppable.max_by_key(|(table, kept)| (kept.bytes, table.id))?;
+    if let Some((table, kept)) = droppable.max_by_key(|(table, kept)| (kept.bytes, table.id)) {
+        let (kept, all) = (kept.entries, table.entries);
+        let why = format!("released snapshots kept {kept} of its {all} entries");
+        return rewrite(shape, running, table, &why);
+    }
+    let (id, bytes) = hidden.parts.iter().copied().max_by_key(|(id, bytes)| (*bytes, *id))?;
+    let why = format!("range deletes hide about {bytes} bytes of it");
+    rewrite(shape, running, shape.table(id)?.table, &why)
+}
+
+/// Returns the plan that rewrites a table in place.
+fn rewrite(shape: &Shape, running: &Running, table: &TableInfo, why: &str) -> Option<Plan> {
     let place = shape.table(table.id)?.place;
     // The prefixes of the keys are recorded again, and end no table.
     let split =
@@ -34,10 +95,7 @@ pub fn reclaim(shape: &Shape, running: &Running, oldest_snapshot: u64) -> Option
         filter_bits: Some(table.filter_bits),
         split,
     };
-    let (kept, all) = (kept.entries, table.entries);
-    let reason = format!(
-        "a table is rewritten in place: released snapshots kept {kept} of its {all} entries"
-    );
+    let reason = format!("a table is rewritten in place: {why}");
     let plan = Compaction::parallel(vec![Group::new(vec![table.id], place, action)], reason);
     validate(shape, running, &plan).is_ok().then_some(Plan::Compact(plan))
 }

@@ -5,8 +5,8 @@
 //!
 //! 1. The work left: tables of the range above the bottom with entries of that moment or earlier;
 //!    tables of the bottom from before that moment with tombstones, or with entries that only snapshots
-//!    kept; and later tables of the bottom with entries kept for a snapshot that was released before that
-//!    moment, but not yet when their merge started.
+//!    kept or that range deletes hide; and later tables of the bottom with entries kept for a snapshot that
+//!    was released before that moment, but not yet when their merge started.
 //! 2. A slice starts at the least key of these and ends where some table starts, so that it holds about
 //!    the target size; a table that extends beyond it counts in proportion to the starts of other
 //!    tables within it.
@@ -42,6 +42,8 @@ pub struct Slicing<'a> {
     pub before: TableId,
     /// The oldest snapshot at that moment. Tables with greater ids must also lose what it does not need.
     pub oldest_snapshot: u64,
+    /// Whether range deletes hide entries of a table from every reader, which a merge drops.
+    pub is_hidden: &'a dyn Fn(&TableInfo) -> bool,
     /// The end of the next slice, if tables were cut for it.
     pub end: Option<&'a [u8]>,
     /// The target size of a slice, in bytes.
@@ -54,6 +56,9 @@ impl Slicing<'_> {
     /// Whether a table of the bottom must be merged again.
     fn is_due(&self, table: &TableInfo) -> bool {
         let older = table.id < self.before;
+        if older && (self.is_hidden)(table) {
+            return true;
+        }
         match table.kept {
             // Entries of one batch never supersede each other.
             None => older && (table.tombstones > 0 || table.first_seq < table.last_seq),

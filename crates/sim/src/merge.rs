@@ -27,7 +27,7 @@ pub(crate) fn merge<'a>(
             versions.start_key();
         }
         let covered = || rule.as_mut().is_none_or(|rule| !rule.may_drop(&key.to_be_bytes()));
-        versions.judge(entry.version(), covered) != Fate::Dropped
+        versions.judge(entry.version(), None, covered) != Fate::Dropped
     });
     merged
 }

@@ -49,7 +49,9 @@ impl Sums {
             Stall::Level0 => &mut self.stalled_level0,
             Stall::CompactionBytes => &mut self.stalled_compaction,
             // Memory and WAL files have no bounds of their own here: sealed memtables stand for both.
-            Stall::Memtables | Stall::Memory | Stall::Wal => &mut self.stalled_memtables,
+            Stall::Memtables | Stall::Memory | Stall::Wal | Stall::RangeDeletes => {
+                &mut self.stalled_memtables
+            }
         } += time;
     }
 

@@ -11,8 +11,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use terrane_policy::event::{Event, report_policy};
 use terrane_policy::{
-    Action, BadOption, Compaction, Decision, FilterBits, FlushPlan, Group, Installed, KeySample,
-    LevelChange, MAX_STATE, Observed, Order, Plan, PlanContext, Policy, PolicyOptions,
+    Action, BadOption, Compaction, Decision, FilterBits, FlushPlan, Group, Hidden, Installed,
+    KeySample, LevelChange, MAX_STATE, Observed, Order, Plan, PlanContext, Policy, PolicyOptions,
     PolicyStatus, Proposal, READS_BETWEEN, Reason, Reshape, RunId, Running, Shape, Step, TableId,
     TableInfo, TombstoneRule, level0_waiting, pending_compaction_bytes, propose, validate_flush,
 };
@@ -272,7 +272,7 @@ impl Scheduler {
     fn plan(&mut self, situation: &mut Situation) -> Planned {
         let (running, mut refused) = (self.running(), self.refused);
         let context = self.context(situation, &running);
-        let proposal = propose(&*self.policy, &context, &mut refused);
+        let proposal = propose(&*self.policy, &context, &Hidden::default(), &mut refused);
         self.refused = refused;
         let (plan, own) = match proposal {
             Proposal::Nothing => return Planned::Nothing,

@@ -4,21 +4,34 @@
 //!
 //! ```text
 //! kind u8 | keyspace varint | key length varint, key | value length varint, value (puts only)
+//! 2       | keyspace varint | from length varint, from | to length + 1 varint, to (0 for an open end)
 //! ```
 //!
 //! Its entries share one sequence number, given when the batch is committed. Of several entries of
-//! one key the last counts.
+//! one key the last counts; a range delete removes what comes before it.
+
+mod operation;
+
+pub use operation::{Entry, Operation};
 
 use crate::codec::{Decoder, put_bytes, put_varint};
 use crate::entry::{Kind, MAX_KEY_BYTES, MAX_VALUE_BYTES, check_limits, newer_kind};
 use crate::error::{Corruption, Error, Result};
 use crate::keyspace::KeyspaceId;
+use crate::vec_map::VecMap;
+use std::ops::Bound;
+use terrane_table::read::KeyRange;
+use terrane_types::range_deletes::{End, RangeDeletes};
 
 /// The longest batch, in encoded bytes.
 pub const MAX_BATCH_BYTES: usize = 256 << 20;
 
 /// The most that an entry takes besides its key and value: kind, keyspace and the two lengths.
 const HEAD_BYTES: usize = 1 + 5 + 3 + 4;
+/// The kind of a range delete.
+const RANGE_DELETE: u8 = 2;
+/// The longest bound of a range delete: the key after the longest.
+const MAX_BOUND_BYTES: usize = MAX_KEY_BYTES + 1;
 
 /// Operations that are committed as one: after a crash all of them are there, or none.
 ///
@@ -47,6 +60,8 @@ pub struct WriteBatch {
     entries: usize,
     /// The keyspaces of the entries, without repetition.
     keyspaces: Vec<KeyspaceId>,
+    /// Whether one of the entries is a range delete.
+    deletes_range: bool,
 }
 
 impl WriteBatch {
@@ -67,7 +82,7 @@ impl WriteBatch {
         key: impl AsRef<[u8]>,
         value: impl AsRef<[u8]>,
     ) -> Result<()> {
-        self.push(Kind::Put, keyspace.into(), key.as_ref(), value.as_ref())
+        self.push(keyspace.into(), Operation::Put(key.as_ref(), value.as_ref()))
     }
 
     /// Adds a delete from a keyspace, which is named by its handle or its id.
@@ -76,12 +91,34 @@ impl WriteBatch {
     /// [`crate::ErrorKind::InvalidArgument`] for a key or batch over its limit; the batch stays as it
     /// was.
     pub fn delete(&mut self, keyspace: impl Into<KeyspaceId>, key: impl AsRef<[u8]>) -> Result<()> {
-        self.push(Kind::Delete, keyspace.into(), key.as_ref(), &[])
+        self.push(keyspace.into(), Operation::Delete(key.as_ref()))
     }
 
-    fn push(&mut self, kind: Kind, keyspace: KeyspaceId, key: &[u8], value: &[u8]) -> Result<()> {
-        check_limits(key, value)?;
-        let after = self.bytes.len() + HEAD_BYTES + key.len() + value.len();
+    /// Adds a delete of all keys of a range, which costs the same however many there are. It removes what was written
+    /// into the range before, by this batch too. An empty range adds nothing.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] for a bound that is longer than a key, or a batch over its limit; the
+    /// batch stays as it was.
+    pub fn delete_range(
+        &mut self,
+        keyspace: impl Into<KeyspaceId>,
+        range: impl Into<KeyRange>,
+    ) -> Result<()> {
+        let range = range.into();
+        for bound in [&range.from, &range.to] {
+            if let Bound::Included(key) | Bound::Excluded(key) = bound {
+                check_limits(key, &[])?;
+            }
+        }
+        let Some((from, to)) = range.half_open() else { return Ok(()) };
+        self.push(keyspace.into(), Operation::DeleteRange(&from, to.as_deref()))
+    }
+
+    fn push(&mut self, keyspace: KeyspaceId, operation: Operation<'_>) -> Result<()> {
+        let (kind, key, rest) = operation.parts();
+        operation.check()?;
+        let after = self.bytes.len() + HEAD_BYTES + key.len() + rest.len();
         if after > MAX_BATCH_BYTES {
             return Err(Error::invalid(
                 "batch",
@@ -90,15 +127,25 @@ impl WriteBatch {
             ));
         }
         self.bytes.reserve(after - self.bytes.len());
-        self.bytes.push(kind as u8);
+        self.bytes.push(kind);
         put_varint(&mut self.bytes, u64::from(keyspace.0));
         put_bytes(&mut self.bytes, key);
-        if kind == Kind::Put {
-            put_bytes(&mut self.bytes, value);
+        match operation {
+            Operation::Put(_, value) => put_bytes(&mut self.bytes, value),
+            Operation::Delete(_) => {}
+            Operation::DeleteRange(_, to) => {
+                put_varint(&mut self.bytes, to.map_or(0, |to| to.len() as u64 + 1));
+                self.bytes.extend_from_slice(to.unwrap_or_default());
+            }
         }
-        self.entries += 1;
-        self.names(keyspace);
+        self.took(keyspace, operation);
         Ok(())
+    }
+
+    fn took(&mut self, keyspace: KeyspaceId, operation: Operation<'_>) {
+        self.entries += 1;
+        self.deletes_range |= matches!(operation, Operation::DeleteRange(..));
+        self.names(keyspace);
     }
 
     fn names(&mut self, keyspace: KeyspaceId) {
@@ -142,18 +189,17 @@ impl WriteBatch {
         loop {
             let at = entries.offset();
             let Some(entry) = entries.next() else { break };
-            let (kind, named, key, value) = entry.map_err(|damage| refuse(damage.to_string()))?;
+            let (named, operation) = entry.map_err(|damage| refuse(damage.to_string()))?;
             let keyspace = id(named)?;
             if !copies && keyspace != named {
                 copies = true;
                 batch.bytes.extend_from_slice(bytes.get(..at).unwrap_or_default());
             }
             if copies {
-                batch.push(kind, keyspace, key, value)?;
+                batch.push(keyspace, operation)?;
             } else {
-                check_limits(key, value)?;
-                batch.entries += 1;
-                batch.names(keyspace);
+                operation.check()?;
+                batch.took(keyspace, operation);
             }
         }
         if !copies {
@@ -166,6 +212,12 @@ impl WriteBatch {
     #[must_use]
     pub fn keyspaces(&self) -> &[KeyspaceId] {
         &self.keyspaces
+    }
+
+    /// Whether it has a range delete.
+    #[must_use]
+    pub fn deletes_range(&self) -> bool {
+        self.deletes_range
     }
 
     /// The number of entries.
@@ -191,6 +243,7 @@ impl WriteBatch {
         self.bytes.clear();
         self.keyspaces.clear();
         self.entries = 0;
+        self.deletes_range = false;
     }
 
     /// The entries in order.
@@ -209,8 +262,38 @@ impl<'a> IntoIterator for &'a WriteBatch {
     }
 }
 
-/// An entry of a batch: kind, keyspace, key and value (empty for a delete).
-pub type Entry<'a> = (Kind, KeyspaceId, &'a [u8], &'a [u8]);
+/// The entries of an encoded batch that take effect: without those that a later range delete of the batch removes,
+/// which are looked for if it `may_delete_range`.
+pub(crate) fn effective(
+    bytes: &[u8],
+    may_delete_range: bool,
+) -> impl Iterator<Item = Result<Entry<'_>, BatchDamage>> {
+    let removed = if may_delete_range { removed(bytes) } else { Vec::new() };
+    let stays = move |at: usize| !removed.get(at).is_some_and(|removed| *removed);
+    decode(bytes).enumerate().filter(move |(at, _)| stays(*at)).map(|(_, entry)| entry)
+}
+
+/// Whether each entry of a batch is removed by a later range delete; empty for a batch without any.
+fn removed(bytes: &[u8]) -> Vec<bool> {
+    let is_range = |entry: &Entry<'_>| matches!(entry.1, Operation::DeleteRange(..));
+    if !decode(bytes).map_while(Result::ok).any(|entry| is_range(&entry)) {
+        return Vec::new();
+    }
+    let entries: Vec<Entry<'_>> = decode(bytes).map_while(Result::ok).collect();
+    let mut later: VecMap<KeyspaceId, RangeDeletes> = VecMap::default();
+    let mut removed = vec![false; entries.len()];
+    for ((id, operation), removed) in entries.iter().zip(&mut removed).rev() {
+        match operation {
+            Operation::DeleteRange(from, to) => {
+                later.update(*id, |later: &mut RangeDeletes| later.add(from, &End::before(*to), 1));
+            }
+            Operation::Put(key, _) | Operation::Delete(key) => {
+                *removed = later.get(id).is_some_and(|later| later.over(key).is_some());
+            }
+        }
+    }
+    removed
+}
 
 /// Bytes that are no batch, or none that this release reads.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -282,25 +365,45 @@ impl<'a> Iterator for Entries<'a> {
 #[cfg_attr(not(target_arch = "wasm32"), inline)]
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 fn entry<'a>(from: &mut Decoder<'a>) -> Result<Entry<'a>, BatchDamage> {
-    let byte = from.u8().ok_or_else(|| cut("a kind", from))?;
-    let kind = Kind::from_byte(byte).ok_or_else(|| BatchDamage {
-        newer: Some(byte),
-        ..damage("kind 0 or 1", format!("kind {byte}"))
-    })?;
+    let kind = from.u8().ok_or_else(|| cut("a kind", from))?;
+    if kind > RANGE_DELETE {
+        let damage = damage("kind 0, 1 or 2", format!("kind {kind}"));
+        return Err(BatchDamage { newer: Some(kind), ..damage });
+    }
     let id = from.varint().ok_or_else(|| cut("a keyspace", from))?;
     let id = u32::try_from(id).map_err(|_| damage("a keyspace below 2^32", id.to_string()))?;
     let key = from.bytes().ok_or_else(|| cut("a key", from))?;
+    if kind == RANGE_DELETE {
+        return Ok((KeyspaceId(id), range(key, from)?));
+    }
     if key.len() > MAX_KEY_BYTES {
         return Err(damage("a key of at most 65535 bytes", format!("{} bytes", key.len())));
     }
-    let value = match kind {
-        Kind::Put => from.bytes().ok_or_else(|| cut("a value", from))?,
-        Kind::Delete => &[],
-    };
+    if kind == Kind::Delete as u8 {
+        return Ok((KeyspaceId(id), Operation::Delete(key)));
+    }
+    let value = from.bytes().ok_or_else(|| cut("a value", from))?;
     if value.len() > MAX_VALUE_BYTES {
         return Err(damage("a value of at most 64 MiB", format!("{} bytes", value.len())));
     }
-    Ok((kind, KeyspaceId(id), key, value))
+    Ok((KeyspaceId(id), Operation::Put(key, value)))
+}
+
+/// Takes the end of a range delete that starts at `start`.
+fn range<'a>(start: &'a [u8], from: &mut Decoder<'a>) -> Result<Operation<'a>, BatchDamage> {
+    let length = from.length().ok_or_else(|| cut("the end of a range", from))?;
+    let to = match length.checked_sub(1) {
+        None => None,
+        Some(length) => Some(from.take(length).ok_or_else(|| cut("the end of a range", from))?),
+    };
+    let longest = start.len().max(to.map_or(0, <[u8]>::len));
+    if longest > MAX_BOUND_BYTES {
+        return Err(damage("bounds of at most 65536 bytes", format!("{longest} bytes")));
+    }
+    if to.is_some_and(|to| to <= start) {
+        return Err(damage("a range that has keys", "an empty one".to_owned()));
+    }
+    Ok(Operation::DeleteRange(start, to))
 }
 
 #[cold]
@@ -314,187 +417,4 @@ fn cut(expected: &'static str, at: &Decoder<'_>) -> BatchDamage {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::error::Closed;
-    use crate::error::ErrorKind;
-    use proptest::prelude::*;
-
-    fn operation() -> impl Strategy<Value = (bool, u32, Vec<u8>, Vec<u8>)> {
-        let bytes = || prop::collection::vec(any::<u8>(), 0..200);
-        (any::<bool>(), any::<u32>(), bytes(), bytes())
-    }
-
-    proptest! {
-        #[test]
-        fn entries_come_back_in_order(
-            operations in prop::collection::vec(operation(), 0..20),
-            cut in any::<prop::sample::Index>(),
-        ) {
-            let mut batch = WriteBatch::new();
-            for (put, id, key, value) in &operations {
-                match put {
-                    true => batch.put(KeyspaceId(*id), key, value).unwrap(),
-                    false => batch.delete(KeyspaceId(*id), key).unwrap(),
-                }
-            }
-            prop_assert_eq!(batch.len(), operations.len());
-            let written: Vec<Entry<'_>> = operations
-                .iter()
-                .map(|(put, id, key, value)| match put {
-                    true => (Kind::Put, KeyspaceId(*id), &key[..], &value[..]),
-                    false => (Kind::Delete, KeyspaceId(*id), &key[..], &[][..]),
-                })
-                .collect();
-            let read: Vec<Entry<'_>> = batch.iter().map(Result::unwrap).collect();
-            prop_assert_eq!(&read, &written);
-
-            // Cut anywhere, what returns is a prefix, then at most one damage.
-            let short = &batch.bytes()[..cut.index(batch.bytes().len() + 1)];
-            let read: Vec<_> = decode(short).collect();
-            let whole = read.iter().take_while(|entry| entry.is_ok()).count();
-            prop_assert!(read.len() - whole <= 1);
-            for (entry, written) in read.iter().zip(&written).take(whole) {
-                prop_assert_eq!(entry.as_ref().unwrap(), written);
-            }
-        }
-
-        #[test]
-        fn any_bytes_decode_within_the_limits_or_are_damage(
-            bytes in prop::collection::vec(prop_oneof![0u8..4, any::<u8>()], 0..64),
-        ) {
-            let entries: Vec<_> = decode(&bytes).collect();
-            prop_assert!(entries.iter().rev().skip(1).all(Result::is_ok));
-        }
-    }
-
-    #[test]
-    fn an_entry_over_its_limit_is_refused_and_leaves_the_batch() {
-        let mut batch = WriteBatch::new();
-        batch.put(KeyspaceId(1), b"k", b"v").unwrap();
-        let before = batch.clone();
-        let long_key = vec![0; MAX_KEY_BYTES + 1];
-        assert!(batch.put(KeyspaceId(1), &long_key, b"").is_err());
-        assert!(batch.delete(KeyspaceId(1), &long_key).is_err());
-        assert!(batch.put(KeyspaceId(1), b"", &vec![0; MAX_VALUE_BYTES + 1]).is_err());
-        assert_eq!(batch, before);
-
-        // Damage that no batch could hold is refused on the way back.
-        let mut bytes = vec![Kind::Delete as u8, 1];
-        put_bytes(&mut bytes, &long_key);
-        assert!(decode(&bytes).next().unwrap().is_err());
-    }
-
-    #[test]
-    fn a_batch_takes_its_limit_and_refuses_more_unchanged() {
-        let mut batch = WriteBatch::new();
-        let value = vec![7; MAX_VALUE_BYTES];
-        for _ in 0..3 {
-            batch.put(KeyspaceId(1), b"", &value).unwrap();
-        }
-        let held = batch.bytes().len();
-        let room = MAX_BATCH_BYTES - HEAD_BYTES - held;
-        assert!(batch.put(KeyspaceId(1), b"", &value[..room + 1]).is_err());
-        assert!(batch.put(KeyspaceId(1), b"k", &value[..room]).is_err());
-        assert_eq!((batch.len(), batch.bytes().len()), (3, held));
-        batch.put(KeyspaceId(1), b"k", &value[..room - 1]).unwrap();
-        assert!(batch.iter().all(|entry| entry.is_ok()) && batch.len() == 4);
-
-        // Kinds, keyspaces and lengths may take less than is reckoned with above.
-        let mut bytes = batch.bytes().to_vec();
-        let left = MAX_BATCH_BYTES - bytes.len();
-        let delete = |key_bytes: usize| {
-            let mut entry = vec![Kind::Delete as u8, 1];
-            put_bytes(&mut entry, &vec![0; key_bytes]);
-            entry
-        };
-        bytes.extend(delete(left - delete(0).len()));
-        assert_eq!(bytes.len(), MAX_BATCH_BYTES);
-        assert_eq!(WriteBatch::from_encoded(bytes).unwrap().len(), 5);
-        let over = vec![0; MAX_BATCH_BYTES + 1];
-        let refused = WriteBatch::from_encoded(over).unwrap_err().to_string();
-        assert!(refused.contains(&format!("{} bytes", MAX_BATCH_BYTES + 1)), "{refused}");
-    }
-
-    #[test]
-    fn the_greatest_entry_takes_the_reckoned_bytes() {
-        let mut batch = WriteBatch::new();
-        let (key, value) = (vec![0; MAX_KEY_BYTES], vec![0; MAX_VALUE_BYTES]);
-        batch.put(KeyspaceId(u32::MAX), &key, &value).unwrap();
-        assert_eq!(batch.bytes().len(), HEAD_BYTES + key.len() + value.len());
-    }
-
-    #[test]
-    fn the_longest_key_and_value_are_read_and_longer_are_damage() {
-        let read = |kind: Kind, key_bytes: usize, value_bytes: usize| {
-            let mut bytes = vec![kind as u8, 1];
-            put_bytes(&mut bytes, &vec![1; key_bytes]);
-            if kind == Kind::Put {
-                put_bytes(&mut bytes, &vec![2; value_bytes]);
-            }
-            decode(&bytes).next().unwrap().map(|(_, _, key, value)| (key.len(), value.len()))
-        };
-        let most = (MAX_KEY_BYTES, MAX_VALUE_BYTES);
-        assert_eq!(read(Kind::Put, most.0, most.1), Ok(most));
-        assert_eq!(read(Kind::Delete, most.0, 0), Ok((most.0, 0)));
-        for (kind, key_bytes, value_bytes) in [
-            (Kind::Put, most.0 + 1, 0),
-            (Kind::Put, most.0 + 2, 0),
-            (Kind::Delete, most.0 + 1, 0),
-            (Kind::Put, 0, most.1 + 1),
-            (Kind::Put, 0, most.1 + 2),
-        ] {
-            assert!(read(kind, key_bytes, value_bytes).is_err(), "{key_bytes} {value_bytes}");
-        }
-    }
-
-    #[test]
-    fn damage_of_an_entry_is_located_in_the_file_of_the_batch() {
-        let mut batch = WriteBatch::new();
-        batch.put(KeyspaceId(1), b"key", b"value").unwrap();
-        let bytes = [batch.bytes(), &[Kind::Delete as u8]].concat();
-        let damage = decode(&bytes).nth(1).unwrap().unwrap_err();
-        let told = damage.within("log", 1000).into_corruption().unwrap();
-        assert_eq!((&told.file[..], told.offset), ("log", 1000 + batch.bytes().len() as u64));
-    }
-
-    #[test]
-    fn a_batch_names_each_keyspace_once_and_none_after_clear() {
-        let mut batch = WriteBatch::new();
-        for id in [4, 2, 4, 4, 7, 2] {
-            batch.delete(KeyspaceId(id), b"k").unwrap();
-        }
-        assert_eq!(batch.keyspaces(), [4, 2, 7].map(KeyspaceId));
-        batch.clear();
-        assert_eq!(batch, WriteBatch::new());
-        assert!(batch.is_empty() && batch.iter().next().is_none());
-    }
-
-    #[test]
-    fn a_batch_is_read_for_other_keyspace_ids_and_keeps_its_order() {
-        let mut encoded = WriteBatch::new();
-        encoded.put(KeyspaceId(0), b"a", b"1").unwrap();
-        encoded.put(KeyspaceId(1), b"a", b"2").unwrap();
-        encoded.delete(KeyspaceId(0), b"b").unwrap();
-        let id = |named: KeyspaceId| match named.0 {
-            0 => Ok(KeyspaceId(0)),
-            1 => Ok(KeyspaceId(300)),
-            _ => Err(Closed::Keyspace.into()),
-        };
-        let batch = WriteBatch::from_encoded_for(encoded.bytes().to_vec(), id).unwrap();
-        let mut expected = WriteBatch::new();
-        expected.put(KeyspaceId(0), b"a", b"1").unwrap();
-        expected.put(KeyspaceId(300), b"a", b"2").unwrap();
-        expected.delete(KeyspaceId(0), b"b").unwrap();
-        assert_eq!(batch, expected);
-
-        let up = |named: KeyspaceId| Ok(KeyspaceId(named.0 + 1));
-        let all = WriteBatch::from_encoded_for(encoded.bytes().to_vec(), up).unwrap();
-        let ids = all.iter().map(|entry| entry.unwrap().1.0);
-        assert_eq!(ids.collect::<Vec<_>>(), [1, 2, 1]);
-
-        encoded.put(KeyspaceId(2), b"a", b"").unwrap();
-        let unknown = WriteBatch::from_encoded_for(encoded.bytes().to_vec(), id);
-        assert!(matches!(unknown.map_err(Error::into_kind), Err(ErrorKind::Closed(_))));
-    }
-}
+mod tests;

@@ -2,7 +2,7 @@
 
 #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
 pub use crate::admin::{BackgroundStats, JobStats};
-pub use crate::admin::{KeyspaceStats, LevelStats, OldestSnapshot, Stats};
+pub use crate::admin::{KeyspaceStats, LevelStats, OldestSnapshot, RangeDeleteStats, Stats};
 pub use crate::engine::{WaitStats, WriteWaits};
 pub use crate::storage::Space;
 #[doc(inline)]

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::fs::read_dir;
 use std::path::Path;
 
-const ORDER: [&str; 14] = [
-    "sync", "storage", "wal", "version", "jobs", "engine", "read", "schedule", "install", "write",
-    "recovery", "executor", "db", "admin",
+const ORDER: [&str; 15] = [
+    "sync", "batch", "storage", "wal", "version", "jobs", "engine", "read", "schedule", "install",
+    "write", "recovery", "executor", "db", "admin",
 ];
 
 fn src() -> &'static Path {

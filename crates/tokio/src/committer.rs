@@ -8,6 +8,9 @@
 use crate::Condition;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::ThreadId;
 use terrane::{
     Closed, ConditionalBatch, Db, Durability, Error, Outcome, Result, Transaction, WriteBatch,
 };
@@ -65,29 +68,52 @@ impl Request {
 #[derive(Clone)]
 pub(crate) struct Committer {
     requests: mpsc::Sender<Request>,
+    /// Requests that are queued, or served.
+    pending: Arc<AtomicUsize>,
+    thread: Option<ThreadId>,
 }
 
 impl Committer {
     pub fn start(db: Db) -> Self {
         let (requests, received) = mpsc::channel(QUEUE);
         let thread = std::thread::Builder::new().name("terrane-commit".to_owned());
+        let pending = Arc::<AtomicUsize>::default();
+        let left = pending.clone();
         // Without a thread nothing is received, and every request fails.
-        let _ = thread.spawn(move || serve(&db, received));
-        Committer { requests }
+        let spawned = thread.spawn(move || serve(&db, received, &left));
+        let thread = spawned.ok().map(|thread| thread.thread().id());
+        Committer { requests, pending, thread }
     }
 
     /// Queues a request; waits while the queue is full.
+    ///
+    /// # Errors
+    /// A call from the body of an update, which the committer would wait for.
     pub async fn send(&self, request: Request) -> Result<()> {
-        self.requests.send(request).await.map_err(|_| Closed::Store.into())
+        if self.thread == Some(std::thread::current().id()) {
+            let expected = "calls of its transaction alone";
+            return Err(Error::invalid("body of an update", expected, "a write of the store"));
+        }
+        let permit = self.requests.reserve().await.map_err(|_| Closed::Store)?;
+        self.pending.fetch_add(1, Ordering::AcqRel);
+        permit.send(request);
+        Ok(())
+    }
+
+    /// Whether all that was requested is done.
+    pub fn is_idle(&self) -> bool {
+        self.pending.load(Ordering::Acquire) == 0
     }
 }
 
-fn serve(db: &Db, mut received: mpsc::Receiver<Request>) {
+fn serve(db: &Db, mut received: mpsc::Receiver<Request>, pending: &AtomicUsize) {
     let mut requests = Vec::new();
     while received.blocking_recv_many(&mut requests, QUEUE) > 0 {
+        let count = requests.len();
         // A listener of the store may panic: the requests of this turn get no answer then.
         let _ = catch_unwind(AssertUnwindSafe(|| serve_all(db, requests.drain(..))));
         requests.clear();
+        pending.fetch_sub(count, Ordering::AcqRel);
     }
 }
 
@@ -125,7 +151,9 @@ fn serve_all(db: &Db, requests: impl Iterator<Item = Request>) {
     commit(db, writes, sync);
     let synced = if sync_updates { db.sync() } else { Ok(()) };
     for (durability, answer) in answers {
-        answer(if durability == Durability::Sync { synced.clone() } else { Ok(()) });
+        // A result that nobody waits for is dropped here, which may panic: the others are answered all the same.
+        let synced = if durability == Durability::Sync { synced.clone() } else { Ok(()) };
+        let _ = catch_unwind(AssertUnwindSafe(|| answer(synced)));
     }
     for reply in closing {
         let _ = reply.send(db.clone().close());

@@ -13,9 +13,11 @@ use tokio::task::spawn_blocking;
 
 /// Blocking threads for each processor that read at once.
 const READERS_PER_CORE: usize = 4;
+/// The longest batch that is written in a task: about ten microseconds of work.
+const INLINE_BYTES: usize = 16 << 10;
 
-/// An open store, shared by its clones and keyspaces. It closes when the last of them is dropped, or with
-/// [`Db::close`].
+/// An open store, shared by its clones and keyspaces. It closes with [`Db::close`], or some time after the last of them
+/// is dropped: its committer ends first.
 #[derive(Clone)]
 pub struct Db {
     inner: terrane::Db,
@@ -38,7 +40,7 @@ impl Db {
     pub async fn open(path: impl AsRef<Path>, options: Options) -> Result<Db> {
         let path = path.as_ref().to_owned();
         let open = move || terrane::Db::open(path, options);
-        Ok(Db::from(Readers::new().run(open).await?))
+        Ok(Db::from(blocking(open).await?))
     }
 
     /// The store itself, for calls that may block.
@@ -60,7 +62,7 @@ impl Db {
         call: impl FnOnce(&terrane::Db) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E> {
         let db = self.inner.clone();
-        self.readers.clone().run(move || call(&db)).await
+        blocking(move || call(&db)).await
     }
 
     /// The keyspace that is always there.
@@ -104,18 +106,24 @@ impl Db {
         Snapshot::new(self.inner.snapshot(), self.readers.clone())
     }
 
-    /// Writes a batch, and returns its sequence number. A buffered one is written at once, if that waits for nothing;
-    /// all others are committed together with those that other tasks write meanwhile.
+    /// Writes a batch, and returns its sequence number. A short buffered one is written at once, if that waits for
+    /// nothing; all others are committed together with those that other tasks write meanwhile. If the future is
+    /// dropped, the batch may be written all the same, but before any that is written later.
     ///
     /// # Errors
     /// Those of [`terrane::Db::write`].
     pub async fn write(&self, batch: WriteBatch, durability: Durability) -> Result<Seq> {
-        let batch = match durability {
-            Durability::Buffered => match self.inner.try_write(batch)? {
+        // A write whose future was dropped may wait for the committer: it comes first.
+        let is_inline = durability == Durability::Buffered
+            && batch.bytes().len() <= INLINE_BYTES
+            && self.committer.is_idle();
+        let batch = if is_inline {
+            match self.inner.try_write(batch)? {
                 TryWrite::Written(seq) => return Ok(seq),
                 TryWrite::WouldWait(batch) => batch,
-            },
-            Durability::Sync => batch,
+            }
+        } else {
+            batch
         };
         let outcome = self.write_if(Vec::new(), batch, durability).await?;
         outcome.written().ok_or_else(|| Closed::Leader.into())
@@ -151,7 +159,8 @@ impl Db {
     }
 
     /// Runs a transaction on the committer's thread, after all that were requested before: those never conflict with
-    /// each other, and durable ones share a sync. `body` should be short, since all writes wait for it.
+    /// each other, and durable ones share a sync. `body` should be short, since all writes wait for it; writes of the
+    /// store itself are refused in it.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -236,19 +245,26 @@ impl Readers {
         self,
         call: impl FnOnce() -> Result<T, E> + Send + 'static,
     ) -> Result<T, E> {
-        let closed = || E::from(Error::from(Closed::Store));
-        let permit = self.permits.acquire_owned().await.map_err(|_| closed())?;
-        let called = spawn_blocking(move || {
+        let permit = self.permits.acquire_owned().await;
+        let permit = permit.map_err(|_| E::from(Error::from(Closed::Store)))?;
+        blocking(move || {
             let _permit = permit;
             call()
-        });
-        match called.await {
-            Ok(result) => result,
-            Err(failed) => match failed.try_into_panic() {
-                Ok(panic) => resume_unwind(panic),
-                // The runtime shuts down.
-                Err(_) => Err(closed()),
-            },
-        }
+        })
+        .await
+    }
+}
+
+/// Runs a call on one of the runtime's blocking threads, without a bound of its own: it may wait for other calls.
+async fn blocking<T: Send + 'static, E: From<Error> + Send + 'static>(
+    call: impl FnOnce() -> Result<T, E> + Send + 'static,
+) -> Result<T, E> {
+    match spawn_blocking(call).await {
+        Ok(result) => result,
+        Err(failed) => match failed.try_into_panic() {
+            Ok(panic) => resume_unwind(panic),
+            // The runtime shuts down.
+            Err(_) => Err(Error::from(Closed::Store).into()),
+        },
     }
 }

@@ -76,6 +76,20 @@ impl Keyspace {
         self.db.write(batch, durability).await
     }
 
+    /// Removes all keys of a range, and returns the write's sequence number; see [`terrane::Keyspace::delete_range`].
+    ///
+    /// # Errors
+    /// A bound over the limit of a key, and those of [`Db::write`].
+    pub async fn delete_range(
+        &self,
+        range: impl Into<KeyRange>,
+        durability: Durability,
+    ) -> Result<Seq> {
+        let mut batch = WriteBatch::new();
+        batch.delete_range(&self.inner, range)?;
+        self.db.write(batch, durability).await
+    }
+
     /// Removes a key, if it is there, and returns the write's sequence number.
     ///
     /// # Errors

@@ -239,3 +239,65 @@ async fn a_closed_store_refuses_calls() {
     drop(keyspace);
     open(&place).await.close().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_write_with_bad_conditions_fails_no_other() {
+    let place = tempfile::tempdir().unwrap();
+    let open = |name| Db::open(place.path().join(name), Options::small());
+    let (db, foreign) = (open("a").await.unwrap(), open("b").await.unwrap());
+    let rows = db.default_keyspace();
+    let batch = |key: &str| {
+        let mut batch = WriteBatch::new();
+        batch.put(rows.inner(), key, "1").unwrap();
+        batch
+    };
+    let gate = occupy(&db).await;
+    let mut good = std::pin::pin!(db.write(batch("good"), Durability::Sync));
+    assert!(!is_ready(good.as_mut()));
+    let conditions = vec![Condition::unchanged(&foreign.snapshot(), &rows, ..)];
+    let mut bad = std::pin::pin!(db.write_if(conditions, batch("bad"), Durability::Buffered));
+    assert!(!is_ready(bad.as_mut()));
+    drop(gate);
+    assert!(bad.await.is_err());
+    good.await.unwrap();
+    assert_eq!(rows.get("good").await.unwrap().unwrap(), b"1");
+}
+
+#[tokio::test]
+async fn a_write_that_was_dropped_comes_before_later_ones() {
+    let place = tempfile::tempdir().unwrap();
+    let db = Db::open(place.path().join("db"), Options::small()).await.unwrap();
+    let rows = db.default_keyspace();
+    let gate = occupy(&db).await;
+    assert!(!is_ready(std::pin::pin!(rows.put("k", "old", Durability::Sync)).as_mut()));
+    let mut newer = std::pin::pin!(rows.put("k", "new", Durability::Buffered));
+    assert!(!is_ready(newer.as_mut()), "it waits for what was requested before");
+    drop(gate);
+    newer.await.unwrap();
+    db.sync().await.unwrap();
+    assert_eq!(rows.get("k").await.unwrap().unwrap(), b"new");
+}
+
+#[tokio::test]
+async fn a_write_within_an_update_is_refused() {
+    let place = tempfile::tempdir().unwrap();
+    let db = Db::open(place.path().join("db"), Options::small()).await.unwrap();
+    let (rows, runtime) = (db.default_keyspace(), tokio::runtime::Handle::current());
+    let body = move |_: &mut terrane::Transaction| -> terrane::Result<()> {
+        runtime.block_on(rows.put("k", "v", Durability::Sync)).map(drop)
+    };
+    let refused = db.update(Durability::Buffered, body).await.unwrap_err();
+    assert!(matches!(refused.kind(), terrane::ErrorKind::InvalidArgument(_)), "{refused}");
+}
+
+#[tokio::test]
+async fn a_range_is_deleted_at_once() {
+    let place = tempfile::tempdir().unwrap();
+    let db = Db::open(place.path().join("db"), Options::small()).await.unwrap();
+    let rows = db.default_keyspace();
+    for key in ["a", "b", "c"] {
+        rows.put(key, "1", Durability::Buffered).await.unwrap();
+    }
+    rows.delete_range("a".."c", Durability::Sync).await.unwrap();
+    assert_eq!(rows.get_many(&["a", "b", "c"]).await.unwrap(), [None, None, Some(b"1".to_vec())]);
+}

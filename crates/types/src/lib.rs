@@ -26,6 +26,7 @@ pub mod ids;
 pub mod json;
 pub mod plan;
 pub mod prefix;
+pub mod range_deletes;
 #[doc(hidden)]
 pub mod ratio;
 pub mod reason;

@@ -11,11 +11,14 @@
 //! 4. A version that only snapshots need stays until these are released: a superseded version until all of them
 //!    have reached the version that was kept before it, and a tombstone with nothing below it until they have
 //!    reached the tombstone.
+//! 5. A range delete hides the older versions of its keys. One that it hides stays only for readers before the
+//!    range delete.
 
 use crate::Seq;
 
-/// The kind of an entry, stored as one byte. Numbers 2 to 5 are reserved for range deletes, merges,
-/// values that expire and separated values; only later releases write other kinds.
+/// The kind of an entry, stored as one byte. Number 2 is that of range deletes, which only batches and logs have.
+/// Numbers 3 to 5 are reserved for merges, values that expire and separated values; only later releases write other
+/// kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[repr(u8)]
 pub enum Kind {
@@ -120,12 +123,38 @@ impl DropRule {
         self.stripe = None;
     }
 
-    /// Judges the next older version of the key. `covered` says whether something older of the key may lie below
-    /// the output; it is called only for tombstones.
+    /// The number of readers below a sequence number.
     #[inline]
-    pub fn judge(&mut self, version: Version, covered: impl FnOnce() -> bool) -> Fate {
+    fn stripe_of(&self, seq: Seq) -> usize {
+        self.readers.partition_point(|reader| *reader < seq)
+    }
+
+    /// Judges the next older version of the key, which the range delete with the sequence number `deleted` hides, if
+    /// one does. `covered` says whether something older of the key may lie below the output; it is called only for
+    /// tombstones.
+    #[inline]
+    pub fn judge(
+        &mut self,
+        version: Version,
+        deleted: Option<Seq>,
+        covered: impl FnOnce() -> bool,
+    ) -> Fate {
+        let Some(deleted) = deleted else { return self.judge_shown(version, covered) };
+        if self.stripe_of(version.seq) == self.stripe_of(deleted) {
+            // What is older of the key is hidden as well.
+            return Fate::Dropped;
+        }
+        match self.judge_shown(version, covered) {
+            Fate::Dropped => Fate::Dropped,
+            Fate::Kept => Fate::KeptUntil(deleted),
+            Fate::KeptUntil(until) => Fate::KeptUntil(until.min(deleted)),
+        }
+    }
+
+    #[inline]
+    fn judge_shown(&mut self, version: Version, covered: impl FnOnce() -> bool) -> Fate {
         let Version { seq, kind } = version;
-        let stripe = self.readers.partition_point(|reader| *reader < seq);
+        let stripe = self.stripe_of(seq);
         let newer = self.stripe.replace(stripe);
         if newer == Some(stripe) {
             return Fate::Dropped;
@@ -148,9 +177,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The newest version at or below `at`.
-    fn seen(versions: &[(Seq, Kind)], at: Seq) -> Option<(Seq, Kind)> {
-        versions.iter().copied().filter(|(s, _)| *s <= at).max_by_key(|(s, _)| *s)
+    /// The newest version at or below `at`, unless one of `deletes`, which are ascending, hides it.
+    fn seen(versions: &[(Seq, Kind)], deletes: &[Seq], at: Seq) -> Option<(Seq, Kind)> {
+        let newest = versions.iter().copied().filter(|(s, _)| *s <= at).max_by_key(|(s, _)| *s)?;
+        let is_hidden = deletes.iter().any(|delete| newest.0 < *delete && *delete <= at);
+        (!is_hidden).then_some(newest)
     }
 
     #[test]
@@ -164,11 +195,11 @@ mod tests {
     #[test]
     fn each_key_is_judged_for_itself() {
         let mut rule = DropRule::new(vec![9]);
-        let mut judge = |seq, kind| rule.judge(Version { seq, kind }, || false);
+        let mut judge = |seq, kind| rule.judge(Version { seq, kind }, None, || false);
         assert_eq!(judge(5, Kind::Put), Fate::Kept);
         assert_eq!(judge(4, Kind::Put), Fate::Dropped);
         rule.start_key();
-        assert_eq!(rule.judge(Version { seq: 4, kind: Kind::Put }, || false), Fate::Kept);
+        assert_eq!(rule.judge(Version { seq: 4, kind: Kind::Put }, None, || false), Fate::Kept);
     }
 
     proptest! {
@@ -176,8 +207,11 @@ mod tests {
         fn no_snapshot_sees_a_difference_and_nothing_needless_stays(
             seqs in prop::collection::btree_map(1u64..40, any::<bool>(), 1..12),
             snaps in prop::collection::btree_set(0u64..45, 0..5),
+            deletes in prop::collection::btree_set(1u64..40, 0..3),
             covered: bool,
         ) {
+            let deletes: Vec<Seq> = deletes.into_iter().collect();
+            let hides = |seq: Seq| deletes.iter().copied().find(|delete| *delete > seq);
             // The newest visible sequence is always among the readers.
             let mut snapshots: Vec<Seq> = snaps.into_iter().collect();
             snapshots.retain(|s| *s < 40);
@@ -188,11 +222,12 @@ mod tests {
             let mut drop_rule = DropRule::new(snapshots.clone());
             let kept: Vec<_> = versions.iter().copied()
                 .filter(|(s, kind)| {
-                    drop_rule.judge(Version { seq: *s, kind: *kind }, || covered) != Fate::Dropped
+                    let version = Version { seq: *s, kind: *kind };
+                    drop_rule.judge(version, hides(*s), || covered) != Fate::Dropped
                 })
                 .collect();
             for at in &snapshots {
-                let (before, after) = (seen(&versions, *at), seen(&kept, *at));
+                let (before, after) = (seen(&versions, &deletes, *at), seen(&kept, &deletes, *at));
                 let gone = !covered && after.is_none() && before.is_some_and(|(_, k)| k == Kind::Delete);
                 prop_assert!(before == after || gone, "at {}: {:?} then {:?}", at, before, after);
             }
@@ -200,7 +235,7 @@ mod tests {
             let judge = |snapshots: &[Seq]| {
                 let mut drop_rule = DropRule::new(snapshots.to_vec());
                 let judge = |(s, kind): &(Seq, Kind)| {
-                    drop_rule.judge(Version { seq: *s, kind: *kind }, || covered)
+                    drop_rule.judge(Version { seq: *s, kind: *kind }, hides(*s), || covered)
                 };
                 kept.iter().map(judge).collect::<Vec<_>>()
             };
@@ -211,12 +246,15 @@ mod tests {
                     Fate::KeptUntil(until) => {
                         prop_assert_eq!(judge(&[until])[i], Fate::Dropped);
                         let is_needed = judge(&[until - 1, Seq::MAX])[i] != Fate::Dropped;
-                        prop_assert!(is_needed || i > 0 && kept[i].1 == Kind::Delete);
+                        let is_tombstone = kept[i].1 == Kind::Delete;
+                        let is_hidden = hides(kept[i].0).is_some();
+                        prop_assert!(is_needed || is_tombstone && (i > 0 || is_hidden));
                     }
                 }
             }
             for (i, (seq, _)) in kept.iter().enumerate() {
                 let newer = i.checked_sub(1).map_or(Seq::MAX, |j| kept[j].0);
+                let newer = newer.min(hides(*seq).unwrap_or(Seq::MAX));
                 prop_assert!(snapshots.iter().any(|s| seq <= s && *s < newer));
             }
         }

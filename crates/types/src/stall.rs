@@ -17,6 +17,8 @@ pub enum Stall {
     Wal,
     /// Too many bytes wait to be compacted: natively and in the simulator.
     CompactionBytes,
+    /// A keyspace has too many range deletes: they wait for tables to be written without what they hide.
+    RangeDeletes,
 }
 
 impl fmt::Display for Stall {
@@ -27,6 +29,9 @@ impl fmt::Display for Stall {
             Stall::Level0 => "too much waits in level 0",
             Stall::Wal => "the next WAL file is not ready",
             Stall::CompactionBytes => "too many bytes wait to be compacted",
+            Stall::RangeDeletes => {
+                "too many range deletes wait until tables lose what they hide, which a held snapshot may read"
+            }
         })
     }
 }

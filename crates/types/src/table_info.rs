@@ -55,6 +55,9 @@ pub struct TableInfo {
     /// count them.
     #[serde(default, skip_serializing_if = "keeps_nothing")]
     pub kept: Option<Kept>,
+    /// Range deletes through this sequence number were applied when it was written: it has nothing that they hide.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cleared: u64,
     /// The salt of the store that wrote it, which seeds its checksums; planners have no use for it.
     #[serde(skip)]
     pub salt: u64,
@@ -84,6 +87,10 @@ impl TableInfo {
 
 fn keeps_nothing(kept: &Option<Kept>) -> bool {
     kept.is_none_or(|kept| kept.entries == 0)
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The greatest number of the tables over any one key.

@@ -175,6 +175,11 @@ fn lacks(store: &Store) -> Option<&'static str> {
         (store.partitioned > 0, "a table of several partitions"),
         (store.tombstones > 0 && store.old_versions > 0, "history in tables"),
         (store.records > store.torn && store.shared_records > 0, "records over keyspaces in logs"),
+        (
+            store.fragments > 0 && store.range_deletes > 0,
+            "range deletes, in the manifest and in a log",
+        ),
+        (store.cleared > 0, "a table that range deletes were applied to"),
         (store.claims > 0, "a claim"),
         (store.torn == 1, "one torn record"),
         (store.recycled > 0, "a log in the file of another"),

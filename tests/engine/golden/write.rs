@@ -4,11 +4,12 @@
 //! Each of its two stores has every feature of the format:
 //!
 //! 1. Two keyspaces; batches over both; small logs that fill and are recycled.
-//! 2. Overwrites and deletes under a snapshot, then merged: several versions of a key.
+//! 2. Overwrites, deletes and range deletes under a snapshot, then merged: several versions of a key.
 //! 3. A compaction of several groups, stopped after the first is installed.
-//! 4. Batches that are only in the log, the last of them torn.
+//! 4. A range delete that is flushed, over older tables; then batches that are only in the log, one of them with a
+//!    range delete, the last of them torn.
 
-use super::content::Rule;
+use super::content::{Rule, key};
 use super::format::{Place, Store};
 use super::{VOLUME, golden, lacks};
 use std::sync::Arc;
@@ -80,6 +81,16 @@ impl Writing {
     }
 }
 
+impl Writing {
+    /// Deletes the keys from `first` to below `end` of a keyspace by one range delete.
+    fn delete_range(&mut self, keyspace: &'static str, first: u64, end: u64) {
+        let rows = self.db.create_keyspace(keyspace).unwrap();
+        rows.delete_range(key(first)..key(end), Durability::Sync).unwrap();
+        let (step, version) = (1, 0);
+        self.rules += &Rule { keyspace, first, end, step, version }.to_string();
+    }
+}
+
 /// Writes a store through `open`, which is over `vfs`, its last batches with keys below `end`. Returns
 /// the image and the rules of its content.
 fn write(
@@ -99,6 +110,7 @@ fn write(
     let snapshot = db.snapshot();
     writing.apply(&BOTH, 0, 200, 3, 2);
     writing.apply(&BOTH, 0, 340, 7, 0);
+    writing.delete_range("other", 60, 64);
     db.create_keyspace("other").unwrap().compact_range(..).unwrap();
     for version in 3..9 {
         writing.apply(&["default"], version, 340, 5, version);
@@ -139,7 +151,10 @@ fn write(
             writing.db.create_keyspace("other").unwrap().set_policy(&whole_levels()).unwrap();
         }
 
+        writing.delete_range("default", 300, 320);
+        writing.db.flush().unwrap();
         writing.apply(&BOTH, 100, end, 1, 99);
+        writing.delete_range("other", 100, 102);
         // Writes a claim.
         writing.db.sync().unwrap();
         if remaining() {

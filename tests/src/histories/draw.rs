@@ -3,6 +3,7 @@
 use super::model::{Model, NUMBER, Operation};
 use crate::fixtures::{adversarial, small_policies, tiny};
 use crate::random::Random;
+use crate::workload::{self, Change};
 use std::time::Duration;
 use terrane::Options;
 use terrane::table::{Compression, TableOptions};
@@ -57,14 +58,14 @@ pub fn any_policy(random: &mut Random) -> PolicyOptions {
 /// A key, of so few that most are written more than once.
 #[must_use]
 pub fn key(random: &mut Random) -> Vec<u8> {
-    format!("key{:03}", random.below(120)).into_bytes()
+    workload::key(random.below(120))
 }
 
 /// A batch over the living keyspaces, with its number.
 pub fn batch(random: &mut Random, model: &mut Model) -> (u64, Vec<Operation>) {
     let (number, living) = (model.next_number(), model.living());
-    let value = Some(number.to_be_bytes().to_vec());
-    let mut operations = vec![Operation { keyspace: 0, key: NUMBER.to_vec(), value }];
+    let change = Change::Put(number.to_be_bytes().to_vec());
+    let mut operations = vec![Operation { keyspace: 0, key: NUMBER.to_vec(), change }];
     let size = if random.one_in(25) { 40 } else { random.below(7) };
     for _ in 0..size {
         let keyspace = living[random.below(living.len() as u64) as usize].1;
@@ -75,8 +76,9 @@ pub fn batch(random: &mut Random, model: &mut Model) -> (u64, Vec<Operation>) {
             _ => random.below(90) as usize,
         };
         let byte = random.word() as u8;
-        let value = (!random.one_in(5)).then(|| vec![byte; length]);
-        operations.push(Operation { keyspace, key: key(random), value });
+        let place = random.below(120);
+        let change = Change::draw(random, place, |_| vec![byte; length]);
+        operations.push(Operation { keyspace, key: workload::key(place), change });
     }
     (number, operations)
 }

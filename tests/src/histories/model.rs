@@ -7,6 +7,7 @@
 //! 3. The keyspaces are those of the acknowledged edits. Of the edits that failed since, one may have happened.
 //!    A keyspace that is created again is another one: nothing of the first returns.
 
+use crate::workload::Change;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The rows of a keyspace.
@@ -19,15 +20,15 @@ pub const NUMBER: &[u8] = b"number";
 /// The keyspace that is always there.
 pub const DEFAULT: &str = "default";
 
-/// A put (`Some`) or a delete of a key, in a keyspace that is known by the place of its creation.
+/// A change of a key, or from a key on, in a keyspace that is known by the place of its creation.
 #[derive(Clone, Debug)]
 pub struct Operation {
     /// The keyspace.
     pub keyspace: usize,
     /// The key.
     pub key: Vec<u8>,
-    /// The value; `None` deletes.
-    pub value: Option<Vec<u8>>,
+    /// The change.
+    pub change: Change,
 }
 
 /// A batch, by its number.
@@ -83,12 +84,8 @@ impl Default for Model {
 }
 
 fn apply(contents: &mut Contents, batch: &Batch) {
-    for Operation { keyspace, key, value } in &batch.operations {
-        let rows = &mut contents[*keyspace];
-        match value {
-            Some(value) => drop(rows.insert(key.clone(), value.clone())),
-            None => drop(rows.remove(key)),
-        }
+    for Operation { keyspace, key, change } in &batch.operations {
+        change.apply(&mut contents[*keyspace], key);
     }
 }
 

@@ -62,10 +62,7 @@ impl Run {
             for operation in &operations {
                 let name = living.iter().find(|(_, keyspace)| *keyspace == operation.keyspace);
                 let id = db.create_keyspace(&name.expect("a living keyspace").0)?.id();
-                match &operation.value {
-                    Some(value) => batch.put(id, &operation.key, value)?,
-                    None => batch.delete(id, &operation.key)?,
-                }
+                operation.change.add(&mut batch, id, &operation.key)?;
             }
             Ok(batch)
         };

@@ -1,17 +1,12 @@
-//! `delete`: deletes a key, or a range of keys in batches.
+//! `delete`: deletes a key, or a range of keys.
 
 use crate::args::{self, InKeyspace, RangeArgs};
 use crate::background::Background;
 use crate::condition::ConditionArgs;
 use crate::exit::{Exit, Failure};
-use crate::message::{self, counted};
-use crate::meter::Meter;
-use crate::output::Output;
-use crate::pump::{Order, pump};
 use crate::store::Opened;
 use crate::{interrupt, store};
 use clap::Args;
-use serde::Serialize;
 use std::ffi::OsString;
 use std::ops::Bound;
 use terrane::{Durability, KeyRange, WriteBatch};
@@ -28,19 +23,15 @@ Examples:
   terrane delete db --from a --to m       keys from a up to, not including, m
   terrane delete db --range ..            every key of the keyspace";
 
-/// Keys of a batch, and bytes of keys at which it ends early.
-const BATCH_KEYS: u64 = 1000;
-const BATCH_BYTES: usize = 1 << 20;
-
 /// Delete a key, or every key in a range
 ///
-/// Deleting a key that does not exist succeeds. A range is deleted in batches of 1000 keys: each is
-/// written as a whole or not at all, and an interrupted command leaves the ones it has written.
+/// Deleting a key that does not exist succeeds. A range is deleted as a whole or not at all, by one write, however
+/// many keys it has; `count` counts them before. What they take is freed in the background, or by `compact`.
 #[derive(Args)]
 pub struct DeleteArgs {
     /// The key
     #[arg(required_unless_present_any = ["from", "to", "range", "prefix"],
-          conflicts_with_all = ["from", "to", "range", "prefix", "json"])]
+          conflicts_with_all = ["from", "to", "range", "prefix"])]
     pub key: Option<OsString>,
     #[command(flatten)]
     pub range: RangeArgs,
@@ -49,9 +40,6 @@ pub struct DeleteArgs {
     /// The key, or the bounds, are given as hexadecimal digits
     #[arg(long)]
     pub hex: bool,
-    /// Print {"deleted":N} for a range
-    #[arg(long)]
-    pub json: bool,
 }
 
 impl DeleteArgs {
@@ -78,11 +66,6 @@ impl DeleteArgs {
     }
 }
 
-#[derive(Serialize)]
-struct Report {
-    deleted: u64,
-}
-
 /// Opens the store and deletes; the deletes are durable on success.
 pub fn run(InKeyspace { at, args }: &InKeyspace<DeleteArgs>) -> Result<(), Failure> {
     args.key.as_ref().map(|key| args::bytes(key, args.hex)).transpose()?;
@@ -102,43 +85,6 @@ pub fn delete(opened: &Opened, args: &DeleteArgs) -> Result<(), Failure> {
         batch.delete(&opened.keyspace, &key)?;
         return args.condition.write(opened, &key, args.hex, batch);
     }
-    let mut deleted = 0;
-    let ended = delete_range(opened, args, &mut deleted).and_then(|()| Ok(opened.db.sync()?));
-    message::note(&format!("deleted {}", counted(deleted, "key", "keys")));
-    ended?;
-    if args.json {
-        let mut out = Output::new();
-        out.json_line(&Report { deleted })?;
-        out.finish()?;
-    }
+    opened.keyspace.delete_range(args.within()?, Durability::Sync)?;
     Ok(())
-}
-
-/// Deletes batch by batch what one scan finds, and counts the keys of the written batches.
-fn delete_range(opened: &Opened, args: &DeleteArgs, deleted: &mut u64) -> Result<(), Failure> {
-    let cursor = opened.keyspace.cursor(args.within()?)?;
-    let mut meter = Meter::new(None);
-    let keyspace = opened.keyspace.clone();
-    let add = move |keys: &mut Keys, key: &[u8], _: &[u8]| {
-        keys.batch.delete(&keyspace, key)?;
-        keys.count += 1;
-        keys.bytes += key.len();
-        Ok(keys.count == BATCH_KEYS || keys.bytes >= BATCH_BYTES)
-    };
-    pump(cursor, Order::ALL, add, |keys: Keys| {
-        if keys.count > 0 {
-            opened.db.write(keys.batch, Durability::Buffered)?;
-        }
-        *deleted += keys.count;
-        meter.show(*deleted, || format!("deleted {}", counted(*deleted, "key", "keys")));
-        Ok(())
-    })
-}
-
-/// Keys that are deleted together.
-#[derive(Default)]
-struct Keys {
-    batch: WriteBatch,
-    count: u64,
-    bytes: usize,
 }

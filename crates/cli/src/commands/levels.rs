@@ -140,6 +140,7 @@ mod tests {
             filter_bits: FilterBits::NONE,
             filter_bytes: 0,
             kept: Some(Kept::default()),
+            cleared: 0,
             salt: 0,
             histogram: Histogram::default(),
             prefixes: Prefixes::default(),

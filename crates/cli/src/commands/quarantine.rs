@@ -9,15 +9,15 @@ use crate::{row, store};
 use clap::Args;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use terrane::entry::{Kind, Seq};
-use terrane::{Db, KeyspaceId};
+use terrane::batch::Operation;
+use terrane::{Db, KeyspaceId, Seq};
 
 /// List the writes that a crash cut short, as far as they can be read, or drop them
 ///
 /// Log records that are not complete, or that follow one that is not, and that no sync vouches for, are
 /// not part of the store: the next command that writes to it moves them into quarantine. Each line
-/// has a write's sequence number, put or delete, keyspace, key and value, separated by tabs and
-/// escaped as `scan` escapes them.
+/// has a write's sequence number, put, delete or delete-range, keyspace, key and value, separated by tabs and
+/// escaped as `scan` escapes them. Of a range the key is the first, and the value the first behind it.
 #[derive(Args)]
 pub struct QuarantineArgs {
     /// Drop everything in quarantine
@@ -69,11 +69,12 @@ fn print(db: &Db, json: bool) -> Result<u64, Failure> {
         bytes += kept.bytes;
         for (seq, batch) in db.read_quarantine(&kept)? {
             // A damaged batch is read up to its damage.
-            for (kind, id, key, value) in batch.iter().map_while(Result::ok) {
+            for (id, operation) in batch.iter().map_while(Result::ok) {
                 let keyspace = name(&names, id);
-                let (kind, value) = match kind {
-                    Kind::Put => ("put", Some(value)),
-                    Kind::Delete => ("delete", None),
+                let (kind, key, value) = match operation {
+                    Operation::Put(key, value) => ("put", key, Some(value)),
+                    Operation::Delete(key) => ("delete", key, None),
+                    Operation::DeleteRange(from, to) => ("delete-range", from, to),
                 };
                 let entry = Entry { seq, kind, keyspace, key, value };
                 out.write(|out| if json { entry.ndjson(out) } else { entry.tsv(out) })?;

@@ -17,6 +17,7 @@ fn table(id: u64, size: u64, from: u8, to: u8) -> Arc<TableInfo> {
         filter_bits: FilterBits::NONE,
         filter_bytes: 0,
         kept: Some(Kept::default()),
+        cleared: 0,
         salt: 0,
         histogram: points.to_vec().into(),
         prefixes: Prefixes::default(),

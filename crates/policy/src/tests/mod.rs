@@ -78,6 +78,7 @@ impl Model {
             filter_bits: FilterBits::whole(10),
             filter_bytes: 0,
             kept: Some(Kept::default()),
+            cleared: 0,
             salt: 0,
             histogram: histogram(versions.iter().map(|(k, s)| (*k, s.len() as u64))),
             prefixes: Prefixes::default(),

@@ -53,7 +53,7 @@ fn ask(
         oldest_snapshot: u64::MAX,
         fresh: model.fresh(running),
     };
-    crate::propose::propose(policy, &context, refused)
+    crate::propose::propose(policy, &context, &Hidden::default(), refused)
 }
 
 /// The inputs and the destination of the fallback's only group.

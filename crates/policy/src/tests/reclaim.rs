@@ -24,7 +24,7 @@ fn keep(model: &mut Model, id: u64, entries: u64, bytes: u64, until: u64) {
 
 /// The table that is rewritten.
 fn rewritten(model: &Model, running: &Running, oldest: u64) -> Option<u64> {
-    match crate::reclaim(&model.shape, running, oldest)? {
+    match crate::reclaim(&model.shape, running, oldest, &Hidden::default())? {
         Plan::Compact(plan) => {
             validate(&model.shape, running, &plan).unwrap();
             let [Group { inputs, destination, .. }] = &plan.groups[..] else { panic!("{plan:?}") };
@@ -93,7 +93,9 @@ fn a_rewritten_table_keeps_its_filters_and_prefixes() {
     let added = vec![(2, RunId(1), Arc::new(table))];
     let edit = ShapeEdit { added, dropped: vec![TableId(1)] };
     model.shape = apply(&model.shape, &edit).unwrap();
-    let Some(Plan::Compact(plan)) = crate::reclaim(&model.shape, &Running::default(), 1) else {
+    let Some(Plan::Compact(plan)) =
+        crate::reclaim(&model.shape, &Running::default(), 1, &Hidden::default())
+    else {
         panic!("the table is rewritten");
     };
     let Action::Merge { cuts, target_file_bytes, filter_bits, split } = &plan.groups[0].action

@@ -49,6 +49,7 @@ impl Simulation {
             filter_bits: FilterBits::whole(10),
             filter_bytes: 0,
             kept: Some(Kept::default()),
+            cleared: 0,
             salt: 0,
             histogram: histogram(entries.keys().map(|k| (*k, 1))),
             prefixes: Prefixes::default(),

@@ -30,6 +30,7 @@ fn compact(mut model: Model, from: u16, to: u16) -> (Model, Vec<u64>, Vec<u64>) 
         let next = next_slice(
             &model.shape,
             &Slicing {
+                is_hidden: &|_| false,
                 ends_before: &|t| t.largest.as_slice() < &from[..],
                 starts_behind: &|t| &to[..] <= t.smallest.as_slice(),
                 through,
@@ -88,6 +89,7 @@ fn next_after(
     next_slice(
         &model.shape,
         &Slicing {
+            is_hidden: &|_| false,
             ends_before: &|_| false,
             starts_behind: &|_| false,
             through: model.last_seq,

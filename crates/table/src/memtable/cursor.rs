@@ -5,7 +5,7 @@ use super::node::{Node, Slot};
 use super::stored::{Header, Stored, Target};
 use super::tree::Position;
 use crate::cursor::Cursor;
-use crate::entry::Tag;
+use crate::entry::{Seq, Tag};
 use crate::error::Result;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -24,6 +24,16 @@ unsafe impl Send for MemtableCursor {}
 impl MemtableCursor {
     pub(super) fn new(table: Arc<Memtable>) -> Self {
         MemtableCursor { table, at: None }
+    }
+
+    /// Whether all entries are older than `seq`.
+    pub(crate) fn is_older(&self, seq: Seq) -> bool {
+        self.table.last_seq().is_some_and(|last| last < seq)
+    }
+
+    /// Leaves the cursor without a position.
+    pub(crate) fn invalidate(&mut self) {
+        self.at = None;
     }
 
     #[inline]

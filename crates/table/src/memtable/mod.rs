@@ -22,10 +22,12 @@ pub use cursor::MemtableCursor;
 use crate::entry::{Seq, Tag, check_limits};
 use crate::error::Result;
 use crate::sync::lock_free::atomic::{AtomicU64, AtomicUsize, Ordering::*};
+use crate::sync::swap::Swap;
 use filter::Filter;
 use std::fmt;
 use std::sync::Arc;
 use stored::Target;
+use terrane_types::range_deletes::{End, RangeDeletes};
 use tree::Tree;
 
 /// The smallest number of entries to sample, if there are as many.
@@ -52,6 +54,10 @@ pub struct Memtable {
     /// `Seq::MAX` while empty.
     first_seq: AtomicU64,
     last_seq: AtomicU64,
+    range_deletes: Swap<RangeDeletes>,
+    /// Range deletes that were added, and the bytes that they take.
+    deletions: AtomicUsize,
+    deletion_bytes: AtomicUsize,
 }
 
 impl Memtable {
@@ -66,6 +72,9 @@ impl Memtable {
             entries: AtomicUsize::new(0),
             first_seq: AtomicU64::new(Seq::MAX),
             last_seq: AtomicU64::new(0),
+            range_deletes: Swap::empty(),
+            deletions: AtomicUsize::new(0),
+            deletion_bytes: AtomicUsize::new(0),
         }
     }
 
@@ -79,12 +88,56 @@ impl Memtable {
         self.tree.insert(key, tag, value, |bytes, replaced| {
             let filter = self.filter.add(key, bytes, &self.tree);
             self.bytes.store(bytes + filter, Relaxed);
-            // Inserts run one at a time.
-            self.first_seq.store(self.first_seq.load(Relaxed).min(tag.seq()), Relaxed);
-            self.last_seq.store(self.last_seq.load(Relaxed).max(tag.seq()), Relaxed);
+            self.note(tag.seq());
             self.entries.fetch_add(usize::from(!replaced), Release);
         });
         Ok(())
+    }
+
+    /// Writers come one at a time.
+    fn note(&self, seq: Seq) {
+        self.first_seq.store(self.first_seq.load(Relaxed).min(seq), Relaxed);
+        self.last_seq.store(self.last_seq.load(Relaxed).max(seq), Relaxed);
+    }
+
+    /// Adds a range delete of the keys from `from` to before `to`. It hides entries with lower sequence numbers.
+    /// No insert may be under way.
+    pub fn delete_range(&self, from: &[u8], to: &End, seq: Seq) {
+        let mut range_deletes = self.range_deletes();
+        range_deletes.add(from, to, seq);
+        self.deletion_bytes.store(range_deletes.bytes(), Relaxed);
+        self.range_deletes.store(Some(Arc::new(range_deletes)));
+        self.note(seq);
+        self.deletions.fetch_add(1, Release);
+    }
+
+    /// Its range deletes.
+    #[must_use]
+    pub fn range_deletes(&self) -> RangeDeletes {
+        if self.deletions() == 0 {
+            return RangeDeletes::default();
+        }
+        self.range_deletes
+            .load()
+            .as_ref()
+            .map_or_else(RangeDeletes::default, |list| RangeDeletes::clone(list))
+    }
+
+    /// The number of range deletes that were added.
+    #[inline]
+    #[must_use]
+    pub fn deletions(&self) -> usize {
+        self.deletions.load(Acquire)
+    }
+
+    /// The sequence number of the newest range delete of a key that a reader at `at` sees; 0 without one.
+    #[inline]
+    #[must_use]
+    pub fn deleted(&self, key: &[u8], at: Seq) -> Seq {
+        if self.deletions() == 0 {
+            return 0;
+        }
+        self.range_deletes.load().as_ref().map_or(0, |list| list.newest_at(key, at))
     }
 
     /// Whether the key with this [`key_hash`](crate::codec::key_hash) may be in the memtable; if
@@ -121,10 +174,10 @@ impl Memtable {
         MemtableCursor::new(Arc::clone(self))
     }
 
-    /// Bytes of memory that the entries and the filter take.
+    /// Bytes of memory that the entries, the filter and the range deletes take.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.bytes.load(Relaxed)
+        self.bytes.load(Relaxed) + self.deletion_bytes.load(Relaxed)
     }
 
     /// The number of entries.
@@ -133,19 +186,19 @@ impl Memtable {
         self.entries.load(Acquire)
     }
 
-    /// Whether nothing was inserted.
+    /// Whether nothing was inserted or deleted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.entries() == 0
+        self.entries() == 0 && self.deletions() == 0
     }
 
-    /// The smallest sequence number inserted.
+    /// The smallest sequence number of an entry or a range delete.
     #[must_use]
     pub fn first_seq(&self) -> Option<Seq> {
         (!self.is_empty()).then(|| self.first_seq.load(Relaxed))
     }
 
-    /// The greatest sequence number inserted.
+    /// The greatest sequence number of an entry or a range delete.
     #[must_use]
     pub fn last_seq(&self) -> Option<Seq> {
         (!self.is_empty()).then(|| self.last_seq.load(Relaxed))

@@ -7,7 +7,7 @@
 
 use super::Source;
 use crate::cursor::Cursor;
-use crate::entry::{Tag, compare};
+use crate::entry::{Seq, Tag, compare};
 use crate::error::Result;
 use std::cmp::Ordering;
 
@@ -136,6 +136,47 @@ impl MergeCursor {
         moved?;
         self.replay();
         Ok(())
+    }
+
+    /// Moves sources whose entries before `to` are all older than `seq` past them, and the winner, which is before
+    /// `to` and older itself, at least by one entry. With `all`, that is every source, otherwise only the winner.
+    pub(super) fn skip(&mut self, to: Option<&[u8]>, seq: Seq, all: bool) -> Result<()> {
+        let here = |source: &Source| source.valid() && to.is_none_or(|to| source.key() < to);
+        self.leave(seq, all, here, |source| source.skip(to, seq), Source::next)
+    }
+
+    /// The same backward, for entries at or above `from`.
+    pub(super) fn skip_back(&mut self, from: &[u8], seq: Seq, all: bool) -> Result<()> {
+        let here = |source: &Source| source.valid() && source.key() >= from;
+        self.leave(seq, all, here, |source| source.skip_back(from, seq), Source::prev)
+    }
+
+    fn leave(
+        &mut self,
+        seq: Seq,
+        all: bool,
+        here: impl Fn(&Source) -> bool,
+        skip: impl Fn(&mut Source) -> Result<bool>,
+        step: impl Fn(&mut Source) -> Result<()>,
+    ) -> Result<()> {
+        let Some(&winner) = self.losers.first() else { return Ok(()) };
+        let mut left = Ok(());
+        for (place, source) in self.sources.iter_mut().enumerate() {
+            if (all || place == winner) && here(source) && left.is_ok() {
+                left = match skip(source) {
+                    Ok(false) if place == winner && source.tag().seq() < seq => step(source),
+                    skipped => skipped.map(|_| ()),
+                };
+            }
+        }
+        if left.is_err() {
+            self.losers.clear();
+        } else if all {
+            self.rebuild();
+        } else {
+            self.replay();
+        }
+        left
     }
 
     /// Reverses every source at the current entry, which stays the winner.

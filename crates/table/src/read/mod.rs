@@ -5,6 +5,7 @@
 //! 3. An [`MvccCursor`] on top shows the keys and values visible at one sequence number.
 //! 4. `resolve` decides which versions those are, and which ones a merge keeps.
 
+mod cover;
 mod merge;
 mod mvcc_cursor;
 mod range;

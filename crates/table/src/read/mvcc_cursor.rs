@@ -6,13 +6,17 @@
 //! * Forward, a key's versions come newest first: take the first visible one and skip the rest.
 //! * Backward, they come oldest first: remember the last visible one until the key changes. The
 //!   merging cursor is then one key ahead of the pair returned.
+//!
+//! What range deletes hide is passed over: sources that have nothing newer seek past all of it at once.
 
+use super::cover::Cover;
 use super::{KeyRange, MergeCursor, Sight, Source, sight};
 use crate::cursor::Cursor;
 use crate::entry::{MAX_SEQ, Seq, Tag, same_key};
 use crate::error::Result;
 use crate::trace::ReadTracer;
 use std::ops::Bound;
+use terrane_types::range_deletes::RangeDeletes;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -39,6 +43,8 @@ pub struct MvccCursor {
     value: Vec<u8>,
     /// Traces the scan as a whole; each source has a tracer of its own.
     tracer: ReadTracer,
+    /// Keys that range deletes hide.
+    cover: Option<Cover>,
 }
 
 impl MvccCursor {
@@ -47,7 +53,14 @@ impl MvccCursor {
     pub fn new(sources: Vec<Source>, range: KeyRange, seq: Seq, tracer: ReadTracer) -> Self {
         let merge = MergeCursor::new(sources);
         let (state, key, value) = (State::Start, Vec::new(), Vec::new());
-        MvccCursor { merge, range, seq, state, key, value, tracer }
+        MvccCursor { merge, range, seq, state, key, value, tracer, cover: None }
+    }
+
+    /// The same without what these range deletes hide.
+    #[must_use]
+    pub fn hiding(mut self, range_deletes: Vec<RangeDeletes>) -> Self {
+        self.cover = Cover::new(range_deletes, self.seq);
+        self
     }
 
     /// Ends the cursor and returns its tracer, then those of the sources.
@@ -70,7 +83,7 @@ impl MvccCursor {
     /// Corruption and I/O failures, which end the scan.
     #[allow(clippy::should_implement_trait)] // lends from itself, which Iterator cannot
     pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
-        self.trace_seek();
+        self.begin_step(State::Forward);
         let moved = match self.state {
             State::Start => self.seek_start(),
             State::Sought if !self.range.above_start(&self.key) => self.seek_start(),
@@ -99,7 +112,7 @@ impl MvccCursor {
     /// # Errors
     /// As for [`MvccCursor::next`].
     pub fn prev(&mut self) -> Result<Option<(&[u8], &[u8])>> {
-        self.trace_seek();
+        self.begin_step(State::Backward);
         let moved = match self.state {
             State::Start => self.seek_end(),
             State::Sought if !self.range.below_end(&self.key) => self.seek_end(),
@@ -134,8 +147,11 @@ impl MvccCursor {
         self.state = State::Start;
     }
 
-    /// Traces that the next step seeks.
-    fn trace_seek(&mut self) {
+    /// Traces that the next step seeks, and forgets what was skipped if the direction or the position changes.
+    fn begin_step(&mut self, goes_on: State) {
+        if let Some(cover) = self.cover.as_mut().filter(|_| self.state != goes_on) {
+            cover.forget_skip();
+        }
         if matches!(self.state, State::Start | State::Sought) {
             self.tracer.tables();
         }
@@ -174,10 +190,19 @@ impl MvccCursor {
     /// Moves forward to the next visible pair in range.
     fn find_forward(&mut self) -> Result<bool> {
         while self.merge.valid() && self.range.below_end(self.merge.key()) {
-            let Some(sight) = sight(self.merge.tag(), self.seq)? else {
+            let tag = self.merge.tag();
+            let Some(sight) = sight(tag, self.seq)? else {
                 self.merge.next()?;
                 continue;
             };
+            if let Some(cover) = &mut self.cover {
+                let deleted = cover.newest_at(self.merge.key());
+                if tag.seq() < deleted {
+                    let all = !std::mem::replace(&mut cover.is_skipped, true);
+                    self.merge.skip(cover.to(), deleted, all)?;
+                    continue;
+                }
+            }
             self.state = State::Forward;
             if sight == Sight::Value {
                 return Ok(true);
@@ -192,11 +217,21 @@ impl MvccCursor {
     fn find_backward(&mut self) -> Result<bool> {
         self.state = State::Backward;
         while self.merge.valid() && self.range.above_start(self.merge.key()) {
+            let mut deleted = 0;
+            if let Some(cover) = &mut self.cover {
+                deleted = cover.newest_at(self.merge.key());
+                if self.merge.tag().seq() < deleted {
+                    let all = !std::mem::replace(&mut cover.is_skipped, true);
+                    self.merge.skip_back(cover.from(), deleted, all)?;
+                    continue;
+                }
+            }
             self.key.clear();
             self.key.extend_from_slice(self.merge.key());
             let mut live = false;
             while self.merge.valid() && same_key(self.merge.key(), &self.key) {
-                if let Some(sight) = sight(self.merge.tag(), self.seq)? {
+                let tag = self.merge.tag();
+                if let Some(sight) = sight(tag, self.seq)?.filter(|_| tag.seq() >= deleted) {
                     live = sight == Sight::Value;
                     self.value.clear();
                     self.value.extend_from_slice(self.merge.value());

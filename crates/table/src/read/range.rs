@@ -77,6 +77,24 @@ impl KeyRange {
         }
     }
 
+    /// Its first key, and the first key behind it, if there is one; `None` for a range that has no key.
+    #[must_use]
+    pub fn half_open(&self) -> Option<(Vec<u8>, Option<Vec<u8>>)> {
+        // The least key above another.
+        let after = |key: &Vec<u8>| [key.as_slice(), &[0]].concat();
+        let from = match &self.from {
+            Bound::Unbounded => Vec::new(),
+            Bound::Included(key) => key.clone(),
+            Bound::Excluded(key) => after(key),
+        };
+        let to = match &self.to {
+            Bound::Unbounded => None,
+            Bound::Included(key) => Some(after(key)),
+            Bound::Excluded(key) => Some(key.clone()),
+        };
+        to.as_ref().is_none_or(|to| from < *to).then_some((from, to))
+    }
+
     /// Whether a key is within the upper bound.
     #[must_use]
     pub fn below_end(&self, key: &[u8]) -> bool {
@@ -169,6 +187,9 @@ mod tests {
             let range = KeyRange::from((from.clone(), to.clone()));
             prop_assert_eq!(range.contains(&key), (from, to).contains(&key));
             prop_assert_eq!(range.contains(&key), RangeBounds::contains(&range, key.as_slice()));
+            let half_open = range.half_open();
+            let within = half_open.is_some_and(|(from, to)| from <= key && to.is_none_or(|to| key < to));
+            prop_assert_eq!(range.contains(&key), within);
         }
     }
 

@@ -1,7 +1,7 @@
 //! The two kinds of sorted sequence that a read merges, as an enum to spare virtual calls.
 
 use crate::cursor::Cursor;
-use crate::entry::Tag;
+use crate::entry::{MAX_SEQ, Seq, Tag};
 use crate::error::Result;
 use crate::memtable::MemtableCursor;
 use crate::table::RunCursor;
@@ -22,6 +22,28 @@ impl Source {
             Source::Memtable(_, tracer) => Some(tracer),
             Source::Run(cursor) => cursor.into_tracer(),
         }
+    }
+
+    /// Moves to the first entry at or after `to`, or to none, past entries that are all older than `seq`; returns
+    /// whether it moved. It is on an entry before `to`.
+    pub(super) fn skip(&mut self, to: Option<&[u8]>, seq: Seq) -> Result<bool> {
+        match (self, to) {
+            (Source::Run(cursor), to) => return cursor.skip(to, seq),
+            (Source::Memtable(cursor, _), _) if !cursor.is_older(seq) => return Ok(false),
+            (Source::Memtable(cursor, _), Some(to)) => cursor.seek(to, Tag::at(MAX_SEQ))?,
+            (Source::Memtable(cursor, _), None) => cursor.invalidate(),
+        }
+        Ok(true)
+    }
+
+    /// The same backward: moves to the last entry before `from`, which is on or before the entry.
+    pub(super) fn skip_back(&mut self, from: &[u8], seq: Seq) -> Result<bool> {
+        match self {
+            Source::Run(cursor) => return cursor.skip_back(from, seq),
+            Source::Memtable(cursor, _) if !cursor.is_older(seq) => return Ok(false),
+            Source::Memtable(cursor, _) => cursor.seek_before(from, Tag(u64::MAX))?,
+        }
+        Ok(true)
     }
 
     /// Traces where a seek ended.

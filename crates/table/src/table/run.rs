@@ -7,7 +7,7 @@ use super::block_fetcher::ReadPattern;
 use super::cursor::TableCursor;
 use super::reader::Table;
 use crate::cursor::Cursor;
-use crate::entry::Tag;
+use crate::entry::{MAX_SEQ, Seq, Tag};
 use crate::error::Result;
 use crate::trace::ReadTracer;
 use std::sync::Arc;
@@ -61,6 +61,55 @@ impl RunCursor {
         self.place = place;
         cursor.switch_to(table);
         Some(cursor)
+    }
+
+    /// Moves to the first entry at or after `to`, or to none, past tables that are older than `seq`: none of them is
+    /// read before `to`. Returns whether it moved. It is on an entry before `to`.
+    pub fn skip(&mut self, to: Option<&[u8]>, seq: Seq) -> Result<bool> {
+        let mut place = self.place;
+        while let Some(info) = self.tables.get(place).map(|table| table.info())
+            && info.last_seq < seq
+            && to.is_none_or(|to| info.largest.as_slice() < to)
+        {
+            place = self.tables.after(place);
+        }
+        let is_cut = |table: &Arc<Table>, to: &[u8]| {
+            table.info().last_seq < seq && table.info().smallest.as_slice() < to
+        };
+        if let Some(to) = to
+            && self.tables.get(place).is_some_and(|table| is_cut(table, to))
+        {
+            self.enter(Some(place)).map_or(Ok(()), |cursor| cursor.seek(to, Tag::at(MAX_SEQ)))?;
+            return Ok(true);
+        }
+        let moves = place != self.place;
+        if moves {
+            self.enter_first(Some(place))?;
+        }
+        Ok(moves)
+    }
+
+    /// The same backward: moves to the last entry before `from`, which is on or before the entry.
+    pub fn skip_back(&mut self, from: &[u8], seq: Seq) -> Result<bool> {
+        let mut place = Some(self.place);
+        while let Some(info) = place.and_then(|at| self.tables.get(at)).map(|table| table.info())
+            && info.last_seq < seq
+            && info.smallest.as_slice() >= from
+        {
+            place = place.and_then(|at| self.tables.before(at));
+        }
+        let is_cut = |table: &Arc<Table>| {
+            table.info().last_seq < seq && table.info().largest.as_slice() >= from
+        };
+        if place.and_then(|at| self.tables.get(at)).is_some_and(is_cut) {
+            self.enter(place).map_or(Ok(()), |cursor| cursor.seek_before(from, Tag(u64::MAX)))?;
+            return Ok(true);
+        }
+        let moves = place != Some(self.place);
+        if moves {
+            self.enter_last(place)?;
+        }
+        Ok(moves)
     }
 
     /// Moves to the first entry of the table at `place`.

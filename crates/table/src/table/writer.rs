@@ -273,6 +273,7 @@ impl TableWriter {
             filter_bits,
             filter_bytes,
             kept,
+            cleared: 0,
             salt,
             histogram,
             prefixes,

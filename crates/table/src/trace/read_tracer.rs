@@ -5,7 +5,7 @@
 
 use super::recorder::Recorder;
 use super::{ReadCounters, ReadCounts, Step};
-use crate::entry::{Kind, Tag};
+use crate::entry::{Kind, Seq, Tag};
 use crate::error::{ErrorKind, Result};
 use std::sync::Arc;
 use terrane_types::{RunId, TableId};
@@ -114,6 +114,12 @@ impl ReadTracer {
     #[inline]
     pub fn memtable(&mut self, place: usize) {
         self.steps.step(|| Step::Memtable { place });
+    }
+
+    /// A range delete with this number hides what is older of the key.
+    #[inline]
+    pub fn range_delete(&mut self, sequence: Seq) {
+        self.steps.step(|| Step::RangeDelete { sequence });
     }
 
     /// A run is searched, in the one table whose key range covers the key, if any.

@@ -19,6 +19,11 @@ pub enum Step {
         /// 0 is the active memtable; the sealed ones follow, newest first.
         place: usize,
     },
+    /// A range delete hides older versions of the key: what has none newer is not searched.
+    RangeDelete {
+        /// Its sequence number.
+        sequence: Seq,
+    },
     /// A run is searched.
     Run {
         /// Its level.

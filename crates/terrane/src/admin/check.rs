@@ -3,7 +3,8 @@
 //!
 //! 1. The storage's own structures: manifest, superblocks, extent map. The tables that there are then
 //!    are kept.
-//! 2. Every table, some blocks a step: order, counts, filter, against what the version set says of it.
+//! 2. Every table, some blocks a step: order, counts, filter, against what the version set says of it, and that it has
+//!    nothing of what range deletes hide that were applied to it.
 //! 3. The logs that are live by then, record by record: a step for each that is sealed, one for the
 //!    rest, while nothing is appended. So each is read when it has all that a later one builds on.
 //!    Until the end no log file is recycled. If a sync fails meanwhile, the logs are read again: records that
@@ -19,6 +20,7 @@ use crate::table::TableCheck;
 use crate::version::LiveTable;
 use crate::wal::Replay;
 use std::sync::Arc;
+use terrane_types::range_deletes::RangeDeletes;
 
 /// Findings of a check.
 #[derive(Clone, Debug, Default, serde::Serialize)]
@@ -49,8 +51,8 @@ pub struct CheckReport {
 /// A check on its way. It keeps the store open.
 pub struct Check {
     db: Db,
-    /// Tables that have not been started; the last is next.
-    tables: Vec<Arc<LiveTable>>,
+    /// Tables that have not been started, each with the range deletes over it; the last is next.
+    tables: Vec<(Arc<LiveTable>, RangeDeletes)>,
     /// The table that is read, and what keeps its file.
     table: Option<(TableCheck, Arc<LiveTable>)>,
     logs: Option<LogsCheck>,
@@ -86,7 +88,12 @@ impl Db {
             ..CheckReport::default()
         };
         report.take_storage(&*engine.storage, &repairable)?;
-        let mut tables = engine.live_tables();
+        let mut tables = Vec::new();
+        for keyspace in engine.keyspaces.load().values() {
+            let tree = keyspace.super_version.load().tree.clone();
+            let over = |live: &Arc<LiveTable>| (live.clone(), tree.range_deletes().clone());
+            tables.extend(tree.tables().map(over));
+        }
         tables.reverse();
         Ok(Check { db: self.clone(), tables, table: None, logs: None, report })
     }
@@ -132,11 +139,12 @@ impl Check {
     /// An I/O error, a closed store; damage is not an error but part of the report.
     pub fn step(&mut self, bytes: u64) -> Result<Option<CheckReport>> {
         if self.table.is_none()
-            && let Some(live) = self.tables.pop()
+            && let Some((live, range_deletes)) = self.tables.pop()
         {
             self.report.tables += 1;
             self.report.entries += live.table().info().entries;
-            self.table = Some((TableCheck::begin(live.table().clone()), live));
+            let check = TableCheck::begin(live.table().clone()).under(range_deletes);
+            self.table = Some((check, live));
         }
         if let Some((table, _)) = &mut self.table {
             drop(self.db.engine().open_state()?);

@@ -35,5 +35,5 @@ pub use inspect::inspect;
 pub use moment::Moment;
 #[cfg(not(target_arch = "wasm32"))]
 pub use repair::{DoubtfulRange, DoubtfulRows, Salvaged, SalvagedFile, repair};
-pub use stats::{KeyspaceStats, LevelStats, OldestSnapshot, Stats};
+pub use stats::{KeyspaceStats, LevelStats, OldestSnapshot, RangeDeleteStats, Stats};
 pub use waiter::Waiter;

@@ -8,7 +8,7 @@
 //! 2. Every valid record of each log is used ([`logs`]), also those that were flushed: the table may be
 //!    damaged.
 //! 3. Keyspace by keyspace, tables and logs are merged ([`merge`]). Of each key the version with the greatest
-//!    sequence counts, and is put into the new store, unless it is a delete.
+//!    sequence counts, and is put into the new store, unless it is a delete or a range delete hides it.
 //! 4. A row is doubtful if a lost part may have had a newer version of it, or its delete ([`doubt`]). If
 //!    the manifest is not whole, any row may be from a table that was merged away: all rows are doubtful.
 
@@ -33,6 +33,7 @@ use merge::Merge;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use terrane_policy::{TableId, TableInfo};
+use terrane_types::range_deletes::RangeDeletes;
 
 /// The id, which no keyspace has, for tables of which nobody knows whose they are.
 const UNKNOWN: u32 = u32::MAX;
@@ -119,6 +120,10 @@ pub fn repair(remains: Remains, target: &Db, doubtful: DoubtfulRows) -> Result<S
     if !known.whole {
         let reason = "which may have dropped tables, or named later ones".to_owned();
         lost.push(Part::everything("the manifest", reason, Seq::MAX));
+        report.notes.push(
+            "what range deletes removed may be back, where only the lost part of the manifest says so"
+                .to_owned(),
+        );
     }
     for (id, keyspace) in known.version_set.iter().flat_map(|c| &c.keyspaces) {
         sources.entry(id.0).or_default();
@@ -137,6 +142,7 @@ pub fn repair(remains: Remains, target: &Db, doubtful: DoubtfulRows) -> Result<S
             known: &known,
             covered: &covered,
             id,
+            range_deletes: known.range_deletes(id, sources.log.as_deref()),
         };
         let (rows, rows_apart) = merge.write(sources, &mut report)?;
         let (own, of_all) = merge.doubts.finish();
@@ -202,6 +208,14 @@ impl Known {
         }
         let version_set = (!remains.edits.is_empty()).then_some(version_set);
         Known { whole: whole && version_set.is_some(), version_set, names: BTreeMap::new() }
+    }
+
+    /// Returns the range deletes of a keyspace, those of its logs included.
+    fn range_deletes(&self, id: u32, log: Option<&Memtable>) -> RangeDeletes {
+        let record = self.version_set.as_ref().and_then(|c| c.keyspaces.get(&KeyspaceId(id)));
+        let mut list = record.map_or_else(RangeDeletes::default, |r| r.range_deletes.clone());
+        list.merge(&log.map_or_else(RangeDeletes::default, Memtable::range_deletes));
+        list
     }
 
     /// Returns the manifest's record of a table, and its keyspace.

@@ -61,6 +61,18 @@ pub struct KeyspaceStats {
     pub memtable_entries: u64,
     /// Sealed memtables that wait to be flushed.
     pub memtables_sealed: usize,
+    /// Range deletes that hide entries of its tables.
+    pub range_deletes: RangeDeleteStats,
+}
+
+/// The range deletes that hide entries of a keyspace's tables.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct RangeDeleteStats {
+    /// The key ranges that they divide the keys into, those without any apart.
+    pub fragments: usize,
+    /// Their memory, in bytes. At 4 MiB range deletes of the keyspace stall.
+    pub bytes: usize,
 }
 
 /// The oldest snapshot that is held, which keeps old versions from being dropped. Transactions hold snapshots, too.
@@ -186,6 +198,10 @@ impl Engine {
                             .map(|m| m.entries() as u64)
                             .sum(),
                         memtables_sealed: super_version.sealed.len(),
+                        range_deletes: RangeDeleteStats {
+                            fragments: super_version.tree.range_deletes().fragments().len(),
+                            bytes: super_version.tree.range_deletes().bytes(),
+                        },
                     }
                 })
                 .collect(),

@@ -3,7 +3,7 @@
 #[cfg(not(target_arch = "wasm32"))]
 use super::path::{hold, hold_file};
 use crate::batch::{MAX_BATCH_BYTES, WriteBatch};
-use crate::db::{Keyspace, Snapshot};
+use crate::db::{Keyspace, Snapshot, retries::Retries};
 use crate::engine::Engine;
 use crate::entry::Seq;
 use crate::error::{Closed, Error, Result};
@@ -69,6 +69,7 @@ pub(crate) struct Inner {
     pub engine: Arc<Engine>,
     pub executor: Arc<dyn Executor>,
     group: GroupCommit,
+    pub retries: Retries,
     /// Guard that keeps others out, such as a lock file; released last.
     guard: Mutex<Option<Box<dyn Send + Sync>>>,
 }
@@ -176,6 +177,7 @@ impl Db {
                 engine,
                 executor,
                 group: GroupCommit::default(),
+                retries: Retries::default(),
                 guard: Mutex::new(guard),
             }),
         }
@@ -331,11 +333,16 @@ impl Db {
         let syncs_nothing = |write: &ConditionalBatch<'_>| write.batch.is_empty();
         let sync = durability == Durability::Sync && batches.iter().any(syncs_nothing);
         let mut checked = Vec::with_capacity(batches.len());
+        let mut results = Vec::with_capacity(batches.len());
         for ConditionalBatch { conditions, batch } in batches {
-            checked.push((Checks::new(engine, conditions)?, batch));
+            results
+                .push(Checks::new(engine, conditions).map(|checks| checked.push((checks, batch))));
         }
         let catch_up = || executor.wait_for_progress(engine);
-        let results = group.write_group(engine, checked, durability, &catch_up)?;
+        let mut written = group.write_group(engine, checked, durability, &catch_up)?.into_iter();
+        let mut next = || written.next().unwrap_or_else(|| Err(Closed::Leader.into()));
+        let results: Vec<_> =
+            results.into_iter().map(|checked| checked.and_then(|()| next())).collect();
         if results.iter().any(|result| matches!(result, Ok(Outcome::Written(_)))) {
             executor.wrote(engine, bytes as u64);
         }

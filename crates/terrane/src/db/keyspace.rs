@@ -163,6 +163,34 @@ impl Keyspace {
         self.db.write(batch, durability)
     }
 
+    /// Removes all keys of a range, however many, at the cost of one write, and returns the write's sequence
+    /// number. Their space is freed in the background, once no snapshot reads it.
+    ///
+    /// ```
+    /// # fn main() -> terrane::Result<()> {
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("sessions");
+    /// use terrane::{Db, Durability, KeyRange, Options};
+    ///
+    /// let db = Db::open(path, Options::default())?;
+    /// let sessions = db.default_keyspace();
+    /// for key in ["ada/1", "ada/2", "bob/1"] {
+    ///     sessions.put(key, "token", Durability::Buffered)?;
+    /// }
+    /// sessions.delete_range(KeyRange::prefix("ada/"), Durability::Sync)?;
+    /// assert_eq!((sessions.get("ada/2")?, sessions.scan(..)?.count()), (None, 1));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// A bound that is longer than a key, and what [`Db::write`] says.
+    pub fn delete_range(&self, range: impl Into<KeyRange>, durability: Durability) -> Result<Seq> {
+        let mut batch = WriteBatch::new();
+        batch.delete_range(self.id, range)?;
+        self.db.write(batch, durability)
+    }
+
     /// An iterator over a range of the keyspace as it is now.
     ///
     /// # Errors

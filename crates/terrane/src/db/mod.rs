@@ -6,6 +6,7 @@ mod handle;
 mod keyspace;
 #[cfg(not(target_arch = "wasm32"))]
 mod path;
+mod retries;
 mod rows;
 mod snapshot;
 #[cfg(test)]

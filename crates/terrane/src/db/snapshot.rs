@@ -2,9 +2,11 @@
 
 use crate::db::{Db, Inner, Keyspace};
 use crate::entry::Seq;
-use crate::error::Result;
+use crate::error::{Closed, Result};
+use crate::keyspace::KeyspaceId;
 use crate::read::{Cursor, Lookup, Scan, Versioned};
 use crate::write::Condition;
+use std::sync::Arc;
 use terrane_table::read::{KeyRange, Trace};
 
 /// A consistent picture of every keyspace. It keeps old versions from being dropped: drop it when
@@ -40,6 +42,12 @@ impl Snapshot {
         Snapshot { db, seq }
     }
 
+    /// Refuses a keyspace of another store.
+    pub(super) fn id_of(&self, keyspace: &Keyspace) -> Result<KeyspaceId> {
+        let is_own = Arc::ptr_eq(&self.db.inner, &keyspace.db.inner);
+        if is_own { Ok(keyspace.id()) } else { Err(Closed::Keyspace.into()) }
+    }
+
     pub(super) fn db(&self) -> &Db {
         &self.db
     }
@@ -53,9 +61,9 @@ impl Snapshot {
     /// The value that a key had.
     ///
     /// # Errors
-    /// Damage, an I/O error, or a keyspace that was dropped since.
+    /// Damage, an I/O error, or a keyspace that was dropped since, or is of another store.
     pub fn get(&self, keyspace: &Keyspace, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
-        self.db.engine().get(keyspace.id(), key.as_ref(), Some(self.seq))
+        self.db.engine().get(self.id_of(keyspace)?, key.as_ref(), Some(self.seq))
     }
 
     /// The value that a key had and its version: the sequence number of the batch that wrote it.
@@ -67,7 +75,7 @@ impl Snapshot {
         keyspace: &Keyspace,
         key: impl AsRef<[u8]>,
     ) -> Result<Option<Versioned>> {
-        self.db.engine().get_versioned(keyspace.id(), key.as_ref(), Some(self.seq))
+        self.db.engine().get_versioned(self.id_of(keyspace)?, key.as_ref(), Some(self.seq))
     }
 
     /// Returns the condition that no batch has written into the range since the snapshot was taken, for
@@ -86,7 +94,7 @@ impl Snapshot {
         keyspace: &Keyspace,
         key: impl AsRef<[u8]>,
     ) -> Result<(Option<Vec<u8>>, Trace)> {
-        self.db.engine().trace_get(keyspace.id(), key.as_ref(), Some(self.seq))
+        self.db.engine().trace_get(self.id_of(keyspace)?, key.as_ref(), Some(self.seq))
     }
 
     /// The values that several keys had, in the order of the keys.
@@ -98,7 +106,7 @@ impl Snapshot {
         keyspace: &Keyspace,
         keys: &[impl AsRef<[u8]>],
     ) -> Result<Vec<Option<Vec<u8>>>> {
-        self.db.engine().get_many(keyspace.id(), keys, Some(self.seq))
+        self.db.engine().get_many(self.id_of(keyspace)?, keys, Some(self.seq))
     }
 
     /// A keyspace as it was, for looking up about `keys` keys one by one.
@@ -106,7 +114,7 @@ impl Snapshot {
     /// # Errors
     /// A keyspace that was dropped since.
     pub fn lookup(&self, keyspace: &Keyspace, keys: usize) -> Result<Lookup<'_>> {
-        self.db.engine().lookup(keyspace.id(), keys, Some(self.seq))
+        self.db.engine().lookup(self.id_of(keyspace)?, keys, Some(self.seq))
     }
 
     /// An iterator over a range as it was.
@@ -122,7 +130,7 @@ impl Snapshot {
     /// # Errors
     /// A keyspace that was dropped since.
     pub fn cursor(&self, keyspace: &Keyspace, range: impl Into<KeyRange>) -> Result<Cursor> {
-        self.db.engine().cursor(keyspace.id(), range.into(), Some(self.seq))
+        self.db.engine().cursor(self.id_of(keyspace)?, range.into(), Some(self.seq))
     }
 
     /// The steps by which a scan of this range finds its first row or, if `reverse`, its last.
@@ -135,7 +143,7 @@ impl Snapshot {
         range: impl Into<KeyRange>,
         reverse: bool,
     ) -> Result<Trace> {
-        self.db.engine().trace_seek(keyspace.id(), range.into(), reverse, Some(self.seq))
+        self.db.engine().trace_seek(self.id_of(keyspace)?, range.into(), reverse, Some(self.seq))
     }
 }
 

@@ -3,9 +3,9 @@
 //! with logs (`recovery`), and what becomes of their files (`logs`); what writes wait for (`waits`), how
 //! near they are to that (`backpressure`), and how they slow down (`slowdown`); jobs slice by slice
 //! (`jobs`), who runs them (`executors`), flushes beside merges (`lanes`), and what becomes of their panics
-//! (`panics`); conditional batches (`conditions`), and calls that wait for nothing (`trying`); files to be removed,
-//! and failures (`faults`); handles (`handles`), and the places that they are opened at (`paths`); stores of many
-//! keyspaces (`many_keyspaces`).
+//! (`panics`); conditional batches (`conditions`), deletes of ranges (`range_deletes`), and calls that wait
+//! for nothing (`trying`); files to be removed, and failures (`faults`); handles (`handles`), and the places that
+//! they are opened at (`paths`); stores of many keyspaces (`many_keyspaces`).
 
 mod backpressure;
 #[cfg(not(target_arch = "wasm32"))]
@@ -28,6 +28,7 @@ mod memory;
 mod panics;
 #[cfg(not(target_arch = "wasm32"))]
 mod paths;
+mod range_deletes;
 mod read_only;
 mod recovery;
 #[cfg(not(target_arch = "wasm32"))]

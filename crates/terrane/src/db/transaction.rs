@@ -9,6 +9,8 @@
 //! What is recorded is bounded: beyond that, neighbours are joined to the ranges that cover them. A transaction may
 //! then conflict with a write that it would not have seen, but never misses one.
 
+mod reads;
+
 use crate::batch::WriteBatch;
 use crate::db::{Db, Keyspace, Snapshot};
 use crate::entry::check_limits;
@@ -16,20 +18,19 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::keyspace::KeyspaceId;
 use crate::options::Durability;
 use crate::read::Scan;
+use crate::vec_map::VecMap;
 use crate::write::Condition;
+use reads::{Reads, only};
 use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::collections::btree_map;
 use std::ops::Bound;
 use terrane_table::read::KeyRange;
+use terrane_types::range_deletes::{End, RangeDeletes};
 
 /// The most times that a body runs.
 const TRIES_MAX: u32 = 10;
-/// The most ranges that are recorded, and the most bytes of their bounds.
-const READS_MAX: usize = 10_000;
-const READ_BYTES_MAX: usize = 1 << 20;
-
 /// A key with its keyspace.
 type Place = (KeyspaceId, Vec<u8>);
 /// A key and its value.
@@ -37,7 +38,8 @@ type Row = (Vec<u8>, Vec<u8>);
 
 impl Db {
     /// Runs `body`, and commits what it writes, all or nothing, if nothing that it read has changed meanwhile.
-    /// Otherwise `body` runs again, up to ten times in all, so it should change nothing but the transaction.
+    /// Otherwise `body` runs again, up to ten times in all, so it should change nothing but the transaction. Those that
+    /// run again take turns.
     ///
     /// Transactions are serializable: they take effect one after another, with other writes in between. One that
     /// writes nothing reads a snapshot, and never conflicts.
@@ -74,8 +76,12 @@ impl Db {
         durability: Durability,
         mut body: impl FnMut(&mut Transaction) -> Result<T, E>,
     ) -> Result<T, E> {
+        let mut turn = None;
         for tries in 0..TRIES_MAX {
             back_off(tries);
+            if tries > 0 && turn.is_none() {
+                turn = Some(self.inner.retries.wait());
+            }
             let mut transaction = Transaction::new(self);
             let value = body(&mut transaction)?;
             if transaction.commit(durability)? {
@@ -98,13 +104,24 @@ pub struct Transaction {
     snapshot: Snapshot,
     /// The last write to each key; `None` for a delete.
     writes: BTreeMap<Place, Option<Vec<u8>>>,
+    /// The range deletes, which come before the other writes.
+    range_deletes: VecMap<KeyspaceId, RangeDeletes>,
     reads: RefCell<Reads>,
 }
 
 impl Transaction {
     fn new(db: &Db) -> Self {
-        let (writes, reads) = (BTreeMap::new(), RefCell::default());
-        Transaction { snapshot: db.snapshot(), writes, reads }
+        Transaction {
+            snapshot: db.snapshot(),
+            writes: BTreeMap::new(),
+            range_deletes: VecMap::default(),
+            reads: RefCell::default(),
+        }
+    }
+
+    /// Whether a range delete of the transaction removes a key, unless it writes the key after.
+    fn removes(&self, keyspace: KeyspaceId, key: &[u8]) -> bool {
+        self.range_deletes.get(&keyspace).is_some_and(|list| list.over(key).is_some())
     }
 
     /// Returns the value of a key.
@@ -112,11 +129,12 @@ impl Transaction {
     /// # Errors
     /// Damage, an I/O error, or a keyspace that was dropped.
     pub fn get(&self, keyspace: &Keyspace, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
-        let key = key.as_ref();
-        match self.writes.get(&(keyspace.id(), key.to_vec())) {
+        let (id, key) = (self.snapshot.id_of(keyspace)?, key.as_ref());
+        match self.writes.get(&(id, key.to_vec())) {
             Some(written) => Ok(written.clone()),
+            None if self.removes(id, key) => Ok(None),
             None => {
-                self.reads.borrow_mut().add(keyspace.id(), only(key));
+                self.reads.borrow_mut().add(id, only(key));
                 self.snapshot.get(keyspace, key)
             }
         }
@@ -154,7 +172,7 @@ impl Transaction {
         let (id, range) = (keyspace.id(), range.into());
         let stored = Ends::new(self.snapshot.scan(keyspace, &range)?);
         // A map refuses a range whose start is past its end.
-        let bounds = if range.is_empty() {
+        let bounds = if range.half_open().is_none() {
             (Bound::Included((id, Vec::new())), Bound::Excluded((id, Vec::new())))
         } else {
             let first = Bound::Included((id, Vec::new()));
@@ -163,9 +181,19 @@ impl Transaction {
             (place(id, &range.from, first), place(id, &range.to, end))
         };
         let written = Ends::new(self.writes.range(bounds));
-        let reads = &self.reads;
+        let (reads, removed) = (&self.reads, self.range_deletes.get(&id).cloned());
         let (ended, first, last) = (false, None, None);
-        Ok(TransactionScan { keyspace: id, range, stored, written, ended, first, last, reads })
+        Ok(TransactionScan {
+            keyspace: id,
+            range,
+            stored,
+            written,
+            removed,
+            ended,
+            first,
+            last,
+            reads,
+        })
     }
 
     /// Returns the first row of a range: its key and its value.
@@ -195,7 +223,8 @@ impl Transaction {
     /// Sets the value of a key.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] for a key or value over its limit.
+    /// [`ErrorKind::InvalidArgument`] for a key or value over its limit; [`ErrorKind::Closed`] for a keyspace of
+    /// another store, here and below.
     pub fn put(
         &mut self,
         keyspace: &Keyspace,
@@ -204,7 +233,7 @@ impl Transaction {
     ) -> Result<()> {
         let (key, value) = (key.into(), value.into());
         check_limits(&key, &value)?;
-        self.writes.insert((keyspace.id(), key), Some(value));
+        self.writes.insert((self.snapshot.id_of(keyspace)?, key), Some(value));
         Ok(())
     }
 
@@ -215,22 +244,44 @@ impl Transaction {
     pub fn delete(&mut self, keyspace: &Keyspace, key: impl Into<Vec<u8>>) -> Result<()> {
         let key = key.into();
         check_limits(&key, &[])?;
-        self.writes.insert((keyspace.id(), key), None);
+        self.writes.insert((self.snapshot.id_of(keyspace)?, key), None);
+        Ok(())
+    }
+
+    /// Removes all keys of a range, those that the transaction wrote into it before too.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] for a bound that is longer than a key.
+    pub fn delete_range(&mut self, keyspace: &Keyspace, range: impl Into<KeyRange>) -> Result<()> {
+        let range = range.into();
+        // The same checks as those of the commit.
+        let id = self.snapshot.id_of(keyspace)?;
+        WriteBatch::new().delete_range(id, &range)?;
+        let Some((from, to)) = range.half_open() else { return Ok(()) };
+        let end = End::before(to.as_deref());
+        self.range_deletes.update(id, |list: &mut RangeDeletes| list.add(&from, &end, 1));
+        self.writes.retain(|(of, key), _| *of != id || !range.contains(key));
         Ok(())
     }
 
     /// Writes the transaction; returns `false` if something that it read has changed.
     fn commit(self, durability: Durability) -> Result<bool> {
-        let Transaction { snapshot, writes, reads } = self;
-        if writes.is_empty() {
-            return Ok(true);
-        }
+        let Transaction { snapshot, writes, range_deletes, reads } = self;
         let mut batch = WriteBatch::new();
+        for (keyspace, list) in range_deletes.iter() {
+            for fragment in list.fragments() {
+                let to = fragment.to.key().map_or(Bound::Unbounded, Bound::Excluded);
+                batch.delete_range(*keyspace, (Bound::Included(&*fragment.from), to))?;
+            }
+        }
         for ((keyspace, key), value) in writes {
             match value {
                 Some(value) => batch.put(keyspace, key, value)?,
                 None => batch.delete(keyspace, key)?,
             }
+        }
+        if batch.is_empty() {
+            return Ok(true);
         }
         let (db, since) = (snapshot.db(), snapshot.sequence());
         let reads = reads.into_inner().ranges.into_iter();
@@ -255,6 +306,8 @@ pub struct TransactionScan<'t> {
     range: KeyRange,
     stored: Ends<Scan>,
     written: Ends<btree_map::Range<'t, Place, Option<Vec<u8>>>>,
+    /// The transaction's range deletes.
+    removed: Option<RangeDeletes>,
     /// Whether all stored rows were looked at.
     ended: bool,
     /// The last stored keys that were looked at from the start and from the end.
@@ -265,7 +318,7 @@ pub struct TransactionScan<'t> {
 
 impl TransactionScan<'_> {
     /// Returns the next row from an end; `before` says which of two keys comes first there.
-    fn step(&mut self, end: End, before: Ordering) -> Option<Result<Row>> {
+    fn step(&mut self, end: Side, before: Ordering) -> Option<Result<Row>> {
         loop {
             let stored = match self.stored.peek(end) {
                 None => {
@@ -278,10 +331,14 @@ impl TransactionScan<'_> {
                 }
                 Some(Ok((key, _))) => {
                     let looked_at = match end {
-                        End::Front => &mut self.first,
-                        End::Back => &mut self.last,
+                        Side::Front => &mut self.first,
+                        Side::Back => &mut self.last,
                     };
                     *looked_at = Some(key.clone());
+                    if self.removed.as_ref().is_some_and(|list| list.over(key).is_some()) {
+                        self.stored.take(end);
+                        continue;
+                    }
                     Some(key)
                 }
             };
@@ -309,13 +366,13 @@ impl Iterator for TransactionScan<'_> {
     type Item = Result<Row>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.step(End::Front, Ordering::Less)
+        self.step(Side::Front, Ordering::Less)
     }
 }
 
 impl DoubleEndedIterator for TransactionScan<'_> {
     fn next_back(&mut self) -> Option<Self::Item> {
-        self.step(End::Back, Ordering::Greater)
+        self.step(Side::Back, Ordering::Greater)
     }
 }
 
@@ -335,9 +392,9 @@ impl Drop for TransactionScan<'_> {
     }
 }
 
-/// An end of an iterator.
+/// A side of an iterator.
 #[derive(Clone, Copy)]
-enum End {
+enum Side {
     Front,
     Back,
 }
@@ -354,16 +411,16 @@ impl<I: DoubleEndedIterator> Ends<I> {
         Ends { rest, front: None, back: None }
     }
 
-    fn fill(&mut self, end: End) -> &mut Option<I::Item> {
+    fn fill(&mut self, end: Side) -> &mut Option<I::Item> {
         // Where nothing is left between them, an item belongs to both ends.
         match end {
-            End::Front => {
+            Side::Front => {
                 if self.front.is_none() {
                     self.front = self.rest.next().or_else(|| self.back.take());
                 }
                 &mut self.front
             }
-            End::Back => {
+            Side::Back => {
                 if self.back.is_none() {
                     self.back = self.rest.next_back().or_else(|| self.front.take());
                 }
@@ -372,97 +429,13 @@ impl<I: DoubleEndedIterator> Ends<I> {
         }
     }
 
-    fn peek(&mut self, end: End) -> Option<&I::Item> {
+    fn peek(&mut self, end: Side) -> Option<&I::Item> {
         self.fill(end).as_ref()
     }
 
-    fn take(&mut self, end: End) -> Option<I::Item> {
+    fn take(&mut self, end: Side) -> Option<I::Item> {
         self.fill(end).take()
     }
-}
-
-/// The reads of a transaction.
-#[derive(Default)]
-struct Reads {
-    ranges: Vec<(KeyspaceId, KeyRange)>,
-    /// Bytes of the ranges' bounds.
-    bytes: usize,
-}
-
-impl Reads {
-    fn add(&mut self, keyspace: KeyspaceId, range: KeyRange) {
-        self.bytes += bytes_of(&range);
-        self.ranges.push((keyspace, range));
-        while self.ranges.len() > READS_MAX || self.bytes > READ_BYTES_MAX {
-            let before = self.ranges.len();
-            self.widen();
-            if self.ranges.len() == before {
-                // A range a keyspace: nothing is left to join.
-                return;
-            }
-        }
-    }
-
-    /// Joins neighbours, two by two, to the ranges that cover them.
-    fn widen(&mut self) {
-        self.ranges.sort_by(|(a, of_a), (b, of_b)| {
-            a.cmp(b).then_with(|| compare_starts(&of_a.from, &of_b.from))
-        });
-        let mut joined: Vec<(KeyspaceId, KeyRange)> = Vec::new();
-        let mut may_join = false;
-        for (keyspace, range) in self.ranges.drain(..) {
-            match joined.last_mut() {
-                Some((last, before)) if may_join && *last == keyspace => {
-                    if compare_ends(&before.to, &range.to) == Ordering::Less {
-                        before.to = range.to;
-                    }
-                    may_join = false;
-                }
-                _ => {
-                    joined.push((keyspace, range));
-                    may_join = true;
-                }
-            }
-        }
-        self.bytes = joined.iter().map(|(_, range)| bytes_of(range)).sum();
-        self.ranges = joined;
-    }
-}
-
-fn only(key: &[u8]) -> KeyRange {
-    KeyRange { from: Bound::Included(key.to_vec()), to: Bound::Included(key.to_vec()) }
-}
-
-fn bytes_of(range: &KeyRange) -> usize {
-    let bytes = |bound: &Bound<Vec<u8>>| match bound {
-        Bound::Included(key) | Bound::Excluded(key) => key.len(),
-        Bound::Unbounded => 0,
-    };
-    bytes(&range.from) + bytes(&range.to)
-}
-
-/// The order of lower bounds: unbounded first, and an inclusive one before an exclusive one.
-fn compare_starts(a: &Bound<Vec<u8>>, b: &Bound<Vec<u8>>) -> Ordering {
-    fn rank(bound: &Bound<Vec<u8>>) -> (bool, &[u8], bool) {
-        match bound {
-            Bound::Unbounded => (false, &[], false),
-            Bound::Included(key) => (true, key, false),
-            Bound::Excluded(key) => (true, key, true),
-        }
-    }
-    rank(a).cmp(&rank(b))
-}
-
-/// The order of upper bounds: unbounded last, and an inclusive one after an exclusive one.
-fn compare_ends(a: &Bound<Vec<u8>>, b: &Bound<Vec<u8>>) -> Ordering {
-    fn rank(bound: &Bound<Vec<u8>>) -> (bool, &[u8], bool) {
-        match bound {
-            Bound::Unbounded => (true, &[], false),
-            Bound::Included(key) => (false, key, true),
-            Bound::Excluded(key) => (false, key, false),
-        }
-    }
-    rank(a).cmp(&rank(b))
 }
 
 #[cfg(test)]

@@ -2,12 +2,11 @@
 
 use crate::engine::Keyspaces;
 use crate::entry::Seq;
+use crate::jobs::Flushed;
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
 use crate::vec_map::VecMap;
-use crate::version::LiveTable;
 use std::sync::Arc;
-use terrane_policy::FlushPlan;
 use terrane_types::SharedMap;
 
 /// The stage of a sealed memtable on its way to level 0.
@@ -17,12 +16,7 @@ pub(crate) enum FlushStatus {
     /// A job writes its table.
     Running,
     /// It is written.
-    Written {
-        /// The cuts that were made.
-        plan: FlushPlan,
-        /// The tables, in key order; none if nothing was left to write.
-        tables: Vec<Arc<LiveTable>>,
-    },
+    Written(Flushed),
 }
 
 /// A sealed memtable.
@@ -41,8 +35,7 @@ pub(crate) struct WrittenFlush {
     at: usize,
     pub through: Seq,
     pub memtable: Arc<Memtable>,
-    pub plan: FlushPlan,
-    pub tables: Vec<Arc<LiveTable>>,
+    pub flushed: Flushed,
 }
 
 /// The queues of sealed memtables.
@@ -81,16 +74,10 @@ impl Flushes {
     }
 
     /// A job has written a memtable. Returns `false` if its keyspace is gone.
-    pub fn written(
-        &mut self,
-        id: KeyspaceId,
-        through: Seq,
-        plan: FlushPlan,
-        tables: Vec<Arc<LiveTable>>,
-    ) -> bool {
+    pub fn written(&mut self, id: KeyspaceId, through: Seq, flushed: Flushed) -> bool {
         let Some(queue) = self.queues.get_mut(&id) else { return false };
         if let Some(sealed) = queue.iter_mut().find(|s| s.through == through) {
-            sealed.status = FlushStatus::Written { plan, tables };
+            sealed.status = FlushStatus::Written(flushed);
         }
         true
     }
@@ -99,12 +86,12 @@ impl Flushes {
     /// kept, the oldest that is written.
     pub fn next_written(&self, id: KeyspaceId, in_order: bool) -> Option<WrittenFlush> {
         let queue = self.queues.get(&id)?;
-        let is_written = |s: &Sealed| matches!(s.status, FlushStatus::Written { .. });
+        let is_written = |s: &Sealed| matches!(s.status, FlushStatus::Written(_));
         let at = if in_order { 0 } else { queue.iter().position(is_written)? };
         let Sealed { through, memtable, status, .. } = queue.get(at)?;
-        let FlushStatus::Written { plan, tables } = status else { return None };
-        let (plan, tables) = (plan.clone(), tables.clone());
-        Some(WrittenFlush { at, through: *through, memtable: memtable.clone(), plan, tables })
+        let FlushStatus::Written(flushed) = status else { return None };
+        let (memtable, flushed) = (memtable.clone(), flushed.clone());
+        Some(WrittenFlush { at, through: *through, memtable, flushed })
     }
 
     /// The tables of a written flush are in the tree. Since it was found, memtables were added behind it at most.
@@ -121,8 +108,8 @@ impl Flushes {
     /// Queues the written flushes of a keyspace again: the edit that would have named their tables failed.
     pub fn requeue_written(&mut self, id: KeyspaceId) {
         for sealed in self.queues.get_mut(&id).into_iter().flatten() {
-            if let FlushStatus::Written { tables, .. } = &sealed.status {
-                tables.iter().for_each(|table| table.mark_dropped());
+            if let FlushStatus::Written(flushed) = &sealed.status {
+                flushed.tables.iter().for_each(|table| table.mark_dropped());
                 sealed.status = FlushStatus::Waiting;
                 self.waiting.insert(sealed.number, id.0.into());
             }
@@ -143,8 +130,8 @@ impl Flushes {
     /// Forgets the memtables of a keyspace that was dropped. No edit will name what their flushes have written.
     pub fn forget(&mut self, id: KeyspaceId) {
         for sealed in self.queues.remove(&id).into_iter().flatten() {
-            if let FlushStatus::Written { tables, .. } = sealed.status {
-                tables.iter().for_each(|table| table.mark_dropped());
+            if let FlushStatus::Written(flushed) = sealed.status {
+                flushed.tables.iter().for_each(|table| table.mark_dropped());
             }
         }
     }

@@ -46,7 +46,7 @@ pub use waits::{WaitStats, WriteWaits};
 
 pub(crate) use counters::Counters;
 pub(crate) use edit_lock::EditLock;
-pub(crate) use flushes::Flushes;
+pub(crate) use flushes::{Flushes, WrittenFlush};
 pub(crate) use keyspaces::{KeyspaceInner, Keyspaces};
 #[cfg(all(test, not(target_arch = "wasm32")))]
 pub(crate) use logs::MAPPED_LOGS_MAX;
@@ -97,6 +97,8 @@ pub struct Engine {
     pub(crate) counters: Counters,
     /// Number of merges that its executor runs at once.
     pub(crate) workers: AtomicUsize,
+    /// Whether an edit says that batches may delete ranges.
+    pub(crate) range_deletes_announced: AtomicBool,
     /// Whether a keyspace's policy may be due because of what was read.
     pub(crate) reads_due: AtomicBool,
     /// Keyspaces whose level 0 is half full ([`Engine::is_crowded`]).

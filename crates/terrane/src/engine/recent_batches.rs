@@ -56,6 +56,12 @@ impl RecentBatches {
             return;
         }
         for (seq, batch) in (first..).zip(batches) {
+            if batch.len() > BYTES_MAX {
+                // Rather than copy it for nothing.
+                (self.from, self.bytes) = (seq + 1, 0);
+                self.batches.clear();
+                continue;
+            }
             self.bytes += batch.len();
             self.batches.push_back((seq, batch.to_vec()));
         }

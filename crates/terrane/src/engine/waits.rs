@@ -20,6 +20,7 @@ pub(crate) enum Wait {
     Memory,
     Level0,
     Wal,
+    RangeDeletes,
     Group,
     Lock,
     Sync,
@@ -43,6 +44,7 @@ impl From<Stall> for Wait {
             Stall::CompactionBytes => Wait::Level0,
             Stall::Level0 => Wait::Level0,
             Stall::Wal => Wait::Wal,
+            Stall::RangeDeletes => Wait::RangeDeletes,
         }
     }
 }
@@ -70,6 +72,8 @@ pub struct WriteWaits {
     pub level0: WaitStats,
     /// The WAL file was full and no spare one was ready, so one was created.
     pub wal: WaitStats,
+    /// The keyspace's range deletes took all of their memory.
+    pub range_deletes: WaitStats,
     /// Another group of writes was committed first; that group's own waits are included.
     pub group: WaitStats,
     /// A requested flush, a check, a checkpoint or the like held the writer lock.
@@ -100,12 +104,13 @@ pub struct WriteWaits {
 impl WriteWaits {
     /// The names of the reasons, each with its waits.
     #[must_use]
-    pub fn by_reason(&self) -> [(&'static str, WaitStats); 13] {
+    pub fn by_reason(&self) -> [(&'static str, WaitStats); 14] {
         [
             ("memtables", self.memtables),
             ("memory", self.memory),
             ("level0", self.level0),
             ("wal", self.wal),
+            ("range_deletes", self.range_deletes),
             ("group", self.group),
             ("lock", self.lock),
             ("sync", self.sync),
@@ -132,6 +137,7 @@ impl WriteWaits {
             memory: of(self.memory, before.memory),
             level0: of(self.level0, before.level0),
             wal: of(self.wal, before.wal),
+            range_deletes: of(self.range_deletes, before.range_deletes),
             group: of(self.group, before.group),
             lock: of(self.lock, before.lock),
             sync: of(self.sync, before.sync),
@@ -180,6 +186,7 @@ pub(crate) struct Waits {
     memory: Sums,
     level0: Sums,
     wal: Sums,
+    range_deletes: Sums,
     group: Sums,
     lock: Sums,
     sync: Sums,
@@ -208,6 +215,7 @@ impl Waits {
             Wait::Memory => &self.memory,
             Wait::Level0 => &self.level0,
             Wait::Wal => &self.wal,
+            Wait::RangeDeletes => &self.range_deletes,
             Wait::Group => &self.group,
             Wait::Lock => &self.lock,
             Wait::Sync => &self.sync,
@@ -255,6 +263,7 @@ impl Waits {
             memory: of(Wait::Memory),
             level0: of(Wait::Level0),
             wal: of(Wait::Wal),
+            range_deletes: of(Wait::RangeDeletes),
             group: of(Wait::Group),
             lock: of(Wait::Lock),
             sync: of(Wait::Sync),
@@ -381,6 +390,7 @@ mod tests {
             (5, Wait::Group),
             (6, Wait::Lock),
             (7, Wait::Sync),
+            (8, Wait::RangeDeletes),
             (9, Wait::CompactionBytes),
             (10, Wait::Slowdown(Stall::Memtables)),
             (11, Wait::Slowdown(Stall::Memory)),
@@ -395,7 +405,7 @@ mod tests {
             .map(|(name, waits)| format!("\"{name}\":{}", terrane_types::json::to_string(&waits)));
         assert_eq!(format!("{{{}}}", listed.join(",")), terrane_types::json::to_string(&stats));
         let counts = stats.by_reason().map(|(_, waits)| waits.count);
-        assert_eq!(counts, [1, 2, 3, 4, 5, 6, 7, 0, 9, 10, 11, 12, 13]);
+        assert_eq!(counts, [1, 2, 3, 4, 8, 5, 6, 7, 0, 9, 10, 11, 12, 13]);
         assert_eq!(stats.since(&WriteWaits::default()), stats);
         assert_eq!(stats.since(&stats), WriteWaits::default());
     }

@@ -1,18 +1,45 @@
 //! A flush takes effect: its tables are a new run of level 0, and logs retire.
 
 use super::policy_state::remembered;
-use crate::engine::{EditLock, Engine};
+use crate::engine::{EditLock, Engine, WrittenFlush};
 use crate::entry::Seq;
 use crate::error::Result;
 use crate::event::Event;
+use crate::jobs::Flushed;
 use crate::keyspace::KeyspaceId;
 use crate::rules::Rule;
 use crate::storage::FileId;
 use crate::sync::lock;
-use crate::version::{Change, LiveTable};
+use crate::version::{Change, Needs, VersionSet};
 use crate::wal::erase;
-use std::sync::Arc;
-use terrane_policy::{FlushPlan, Observed, Reason, RunId, Step, TableInfo};
+use terrane_policy::{Observed, Reason, RunId, Step, TableInfo};
+
+/// Returns the change that names the range deletes which a flush, of `tables`, has applied, as far as there is anything
+/// that they hide.
+fn name_deletes(
+    engine: &Engine,
+    version_set: &VersionSet,
+    id: KeyspaceId,
+    flush: &WrittenFlush,
+    tables: &[TableInfo],
+) -> Option<Change> {
+    let named = &flush.flushed.range_deletes;
+    let (from, to) = named.hull()?;
+    let record = version_set.keyspaces.get(&id)?;
+    let mut list = record.range_deletes.slice(from, to);
+    let before = list.clone();
+    list.merge(named);
+    let (flushed, readers) = (flush.through, engine.snapshots.list());
+    let needs = Needs { record, flushed, dropped: &[], added: tables, readers };
+    let range_deletes = needs.of(&list, from, to);
+    let (from, to) = (from.to_vec(), to.clone());
+    (range_deletes != before).then_some(Change::RangeDeletes {
+        keyspace: id,
+        from,
+        to,
+        range_deletes,
+    })
+}
 
 impl Engine {
     /// A flush job has written its tables (or had nothing to write). Returns `false` if the keyspace
@@ -21,15 +48,15 @@ impl Engine {
         &self,
         id: KeyspaceId,
         through: Seq,
-        plan: FlushPlan,
-        tables: Vec<Arc<LiveTable>>,
+        flushed: Flushed,
     ) -> Result<bool> {
         self.log_sync.usable()?;
-        if Rule::LogBeforeInstall.holds() && self.log_sync.synced() < through {
+        let needs = through.max(flushed.range_deletes.newest());
+        if Rule::LogBeforeInstall.holds() && self.log_sync.synced() < needs {
             self.sync()?;
         }
         let edits = self.lock_edits()?;
-        if !lock(&self.state).flushes.written(id, through, plan, tables) {
+        if !lock(&self.state).flushes.written(id, through, flushed) {
             return Ok(false);
         }
         while self.install_flush(&edits, id)? {}
@@ -51,7 +78,7 @@ impl Engine {
         let version_set = state.version_set.clone();
         drop(state);
         let tables: Vec<_> =
-            flush.tables.iter().map(|t| TableInfo::clone(t.table().info())).collect();
+            flush.flushed.tables.iter().map(|t| TableInfo::clone(t.table().info())).collect();
         let added: Vec<_> = tables.iter().map(|info| FileId::table(info.id.0)).collect();
         changes.extend(tables.iter().cloned().map(|info| Change::AddTable {
             keyspace: id,
@@ -59,12 +86,16 @@ impl Engine {
             run,
             info,
         }));
-        let step = Step::Flush { plan: &flush.plan, tables: &tables };
+        let named = name_deletes(self, &version_set, id, &flush, &tables);
+        let renames = named.is_some();
+        changes.extend(named);
+        let step = Step::Flush { plan: &flush.flushed.plan, tables: &tables };
         let nothing = Observed::default();
         let (change, decisions) = remembered(self, &version_set, &keyspace, &nothing, step);
         changes.extend(change);
         let prepared = self.prepare(edits, changes)?;
-        let tree = self.next_tree(&prepared.version_set, &keyspace, &flush.tables);
+        let tree = self.next_tree(&prepared.version_set, &keyspace, &flush.flushed.tables);
+        let deletes = tree.as_ref().filter(|_| renames).map(|tree| tree.range_deletes().clone());
         // Between here and the end the memtable is still the queue's: only seals touch the queue,
         // and they add to its end.
         let committed = self.commit_prepared(edits, prepared, &added, &retired.dropped);
@@ -77,9 +108,10 @@ impl Engine {
         self.show(&state, &keyspace, tree, Some(&flush.memtable));
         self.memtables.free_sealed(flush.memtable.bytes() as u64);
         state.planner.unplanned.insert(id);
-        if !tables.is_empty() {
+        self.report_deletes(id, deletes);
+        if !tables.is_empty() || flush.memtable.deletions() > 0 {
             self.counters.flushed(tables.iter().map(|info| info.bytes).sum());
-            let Reason { text: reason, terms } = flush.plan.reason;
+            let Reason { text: reason, terms } = flush.flushed.plan.reason;
             let through = flush.through;
             self.emit(|| Event::Flushed { keyspace: id, run, tables, reason, terms, through });
         }

@@ -7,7 +7,7 @@ use crate::event::Event;
 use crate::keyspace::KeyspaceId;
 use crate::storage::FileId;
 use crate::sync::lock;
-use crate::version::{Change, LiveTable};
+use crate::version::{Change, LiveTable, Needs};
 use std::sync::Arc;
 use terrane_policy::{Action, Group, Step, TableId, TableInfo};
 
@@ -38,6 +38,19 @@ impl Engine {
             run: destination.run,
             info: info.clone(),
         }));
+        let mut forgets = false;
+        if let Some(record) = lock(&self.state).version_set.keyspaces.get(&id) {
+            let (dropped, readers) = (&*group.inputs, self.snapshots.list());
+            let needs = Needs { record, flushed: record.flushed, dropped, added: &infos, readers };
+            let forgotten = needs.after_drop();
+            forgets = forgotten.is_some();
+            changes.extend(forgotten.map(|(from, to, range_deletes)| Change::RangeDeletes {
+                keyspace: id,
+                from,
+                to,
+                range_deletes,
+            }));
+        }
         let state = lock(&self.state);
         changes.extend(state.planner.remaining_after(number, group));
         let planned = state.planner.compaction(number);
@@ -59,6 +72,7 @@ impl Engine {
         let dropped: Vec<_> = gone.iter().map(|t| FileId::table(t.0)).collect();
         let prepared = self.prepare(&edits, changes)?;
         let tree = self.next_tree(&prepared.version_set, &keyspace, outputs);
+        let deletes = tree.as_ref().filter(|_| forgets).map(|tree| tree.range_deletes().clone());
         let mut state = self.commit_prepared(&edits, prepared, &added, &dropped)?;
 
         gone.iter().filter_map(|t| super_version.tree.table(*t)).for_each(|t| t.mark_dropped());
@@ -75,6 +89,7 @@ impl Engine {
             outputs: infos,
             moved,
         });
+        self.report_deletes(id, deletes);
         // In the same step as the edit: policies see the outputs in the shape from now on.
         self.end_group(&mut state, number, group);
         self.report_policy(&state, &keyspace, decisions);

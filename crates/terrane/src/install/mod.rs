@@ -19,18 +19,21 @@ mod reshape;
 
 use crate::engine::{Engine, KeyspaceInner, State};
 use crate::error::Result;
+use crate::event::Event;
 use crate::jobs::Outcome;
+use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
 use crate::sync::atomic::Ordering;
 use crate::version::{LiveTable, SuperVersion, Tree, VersionSet};
 use std::sync::Arc;
+use terrane_types::range_deletes::RangeDeletes;
 
 impl Engine {
     /// Installs what a job has made. Returns `false`, and changes nothing, if the keyspace is gone.
     pub(crate) fn install(&self, outcome: Outcome) -> Result<bool> {
         match outcome {
-            Outcome::Flushed { keyspace, through, plan, tables } => {
-                self.install_flushed(keyspace, through, plan, tables)
+            Outcome::Flushed { keyspace, through, flushed } => {
+                self.install_flushed(keyspace, through, flushed)
             }
             Outcome::Merged { keyspace, compaction, group, outputs, read_bytes } => {
                 self.counters.merged(read_bytes, &outputs);
@@ -55,7 +58,7 @@ impl Engine {
         opened: &[Arc<LiveTable>],
     ) -> Option<Arc<Tree>> {
         let record = version_set.keyspaces.get(&keyspace.id)?;
-        let tree = keyspace.super_version.load().tree.next(record.shape.clone(), opened);
+        let tree = keyspace.super_version.load().tree.next(record, opened);
         #[cfg(not(target_arch = "wasm32"))]
         tree.estimate_debt(&self.options, &**keyspace.policy.load_full(), &record.policy_state);
         Some(Arc::new(tree))
@@ -63,6 +66,14 @@ impl Engine {
 }
 
 impl Engine {
+    /// Reports the range deletes of a keyspace, if an edit changed them.
+    fn report_deletes(&self, keyspace: KeyspaceId, changed: Option<RangeDeletes>) {
+        if let Some(list) = changed {
+            let (fragments, bytes) = (list.fragments().len(), list.bytes());
+            self.emit(|| Event::RangeDeletes { keyspace, fragments, bytes });
+        }
+    }
+
     /// Gives readers the keyspace's new tree, without `flushed`.
     fn show(
         &self,

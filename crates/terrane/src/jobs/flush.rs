@@ -1,10 +1,11 @@
 //! Flush: a sealed memtable becomes a run of level 0.
 //!
 //! 1. The policy says where it is cut, if it wishes: most make one table of it.
-//! 2. Every version is written, except those that no reader can see.
+//! 2. Every version is written, except those that no reader can see. What range deletes of the memtable and of newer
+//!    ones hide is among these, so that a full store can be emptied: the edit that names the tables names them too.
 //! 3. The tables are durable before one edit names them.
 
-use super::{Outcome, TableSetWriter};
+use super::{Flushed, Outcome, TableSetWriter};
 use crate::entry::Seq;
 use crate::error::Result;
 use crate::keyspace::KeyspaceId;
@@ -12,6 +13,7 @@ use crate::memtable::{Memtable, MemtableCursor};
 use std::sync::Arc;
 use terrane_policy::FlushPlan;
 use terrane_table::read::{Cursor, Resolver};
+use terrane_types::range_deletes::RangeDeletes;
 
 /// Writes one memtable.
 pub(crate) struct Flush {
@@ -27,6 +29,7 @@ struct Writing {
     cursor: MemtableCursor,
     resolver: Resolver,
     outputs: TableSetWriter,
+    range_deletes: RangeDeletes,
 }
 
 impl Flush {
@@ -39,29 +42,32 @@ impl Flush {
         self.writing.is_some()
     }
 
-    /// Says how the memtable is cut, where its tables go and what they keep.
+    /// Says how the memtable is cut, where its tables go and what they keep after these range deletes.
     pub fn plan(
         &mut self,
         plan: FlushPlan,
         outputs: TableSetWriter,
         resolver: Resolver,
+        range_deletes: RangeDeletes,
     ) -> Result<()> {
         let mut cursor = self.memtable.cursor();
         cursor.seek_first()?;
-        self.writing = Some(Writing { plan, cursor, resolver, outputs });
+        self.writing = Some(Writing { plan, cursor, resolver, outputs, range_deletes });
         Ok(())
     }
 
     /// Writes about `bytes` bytes. Returns the tables when all are written.
     pub fn step(&mut self, bytes: u64) -> Result<Option<Outcome>> {
-        let Some(Writing { plan, cursor, resolver, outputs }) = &mut self.writing else {
+        let Some(Writing { plan, cursor, resolver, outputs, range_deletes }) = &mut self.writing
+        else {
             return Ok(None);
         };
         let mut left = bytes;
         while cursor.valid() {
             let (key, tag, value) = (cursor.key(), cursor.tag(), cursor.value());
             // Level 0 is the newest: whatever a tombstone hides lies below it.
-            outputs.take(key, tag, value, resolver.judge(key, tag, |_| true)?)?;
+            let fate = resolver.judge(key, tag, |_| true)?;
+            outputs.take(key, tag, value, fate, resolver.hidden_by())?;
             left = left.saturating_sub((key.len() + value.len() + 16) as u64);
             cursor.next()?;
             if left == 0 {
@@ -73,8 +79,11 @@ impl Flush {
         Ok(Some(Outcome::Flushed {
             keyspace: self.keyspace,
             through: self.through,
-            plan: plan.clone(),
-            tables: outputs.finished().to_vec(),
+            flushed: Flushed {
+                plan: plan.clone(),
+                tables: outputs.finished().to_vec(),
+                range_deletes: range_deletes.clone(),
+            },
         }))
     }
 

@@ -1,7 +1,8 @@
 //! Merge: a group's inputs become new tables of its destination run; [part](super::shared_merge) by part.
 //!
-//! 1. The runs of the inputs are merged, and read in large chunks that bypass the cache.
-//! 2. The [`Resolver`] drops the versions and tombstones that no reader needs.
+//! 1. The runs of the inputs are merged, and read in large chunks that bypass the cache. Tables of which range deletes
+//!    hide everything, from every reader, are not read.
+//! 2. The [`Resolver`] drops the versions and tombstones that no reader needs, and what range deletes hide.
 //! 3. Outputs are cut at the plan's keys, prefixes and sizes, always between user keys: all versions of a key
 //!    lie in one table.
 //! 4. The outputs are durable before one edit replaces the inputs by them.
@@ -105,7 +106,8 @@ impl Merge {
     /// there is memory for all.
     fn begin(&mut self, context: &JobContext) -> Result<MergeCursor> {
         let merge = &self.part.merge;
-        let inputs = merge.tree.shape().find(merge.group.inputs.clone());
+        let read = merge.group.inputs.iter().filter(|id| !merge.hidden.contains(id)).copied();
+        let inputs = merge.tree.shape().find(read.collect());
         let runs: Vec<_> = inputs.chunk_by(|a, b| a.place == b.place).collect();
         let (buffers, readahead) = context.memory.reserve_merge(runs.len());
         self.buffers = Some(buffers);
@@ -133,7 +135,7 @@ impl Merge {
         }
         let (merge, read) = (&self.part.merge, self.read_entries);
         self.outputs.note_left(|| merge.total_bytes.saturating_sub(merge.bytes_of(read)));
-        self.outputs.take(key, tag, cursor.value(), fate)
+        self.outputs.take(key, tag, cursor.value(), fate, self.resolver.hidden_by())
     }
 
     /// The merge is abandoned. What was written is thrown away, or left where an edit may have `named`

@@ -21,6 +21,6 @@ pub(crate) use context::JobContext;
 pub(crate) use flush::Flush;
 pub(crate) use memory::{JobMemory, Reservation};
 pub(crate) use merge::Merge;
-pub(crate) use outcome::Outcome;
+pub(crate) use outcome::{Flushed, Outcome};
 pub(crate) use shared_merge::{Part, SharedMerge};
 pub(crate) use table_set_writer::TableSetWriter;

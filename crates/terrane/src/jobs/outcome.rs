@@ -5,11 +5,24 @@ use crate::keyspace::KeyspaceId;
 use crate::version::LiveTable;
 use std::sync::Arc;
 use terrane_policy::{FlushPlan, Group};
+use terrane_types::range_deletes::RangeDeletes;
+
+/// Result of a flush.
+#[derive(Clone)]
+pub(crate) struct Flushed {
+    /// The cuts that were made.
+    pub plan: FlushPlan,
+    /// The tables, in key order; none if nothing was left to write.
+    pub tables: Vec<Arc<LiveTable>>,
+    /// The range deletes that were applied: the memtable's own, and those of newer ones. The edit that names the tables
+    /// names these too.
+    pub range_deletes: RangeDeletes,
+}
 
 /// Result of a job, which takes effect when the engine installs it.
 pub(crate) enum Outcome {
-    /// A sealed memtable is in these tables, in key order; in none if nothing was left to write.
-    Flushed { keyspace: KeyspaceId, through: Seq, plan: FlushPlan, tables: Vec<Arc<LiveTable>> },
+    /// A sealed memtable is written.
+    Flushed { keyspace: KeyspaceId, through: Seq, flushed: Flushed },
     /// A group's inputs are merged into these tables.
     Merged {
         keyspace: KeyspaceId,

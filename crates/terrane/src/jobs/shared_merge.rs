@@ -9,9 +9,10 @@
 
 use crate::keyspace::KeyspaceId;
 use crate::sync::{Mutex, lock};
+use crate::vec_map::VecSet;
 use crate::version::{LiveTable, Tree};
 use std::sync::Arc;
-use terrane_policy::{Group, TombstoneRule};
+use terrane_policy::{Group, TableId, TombstoneRule};
 
 /// A merge, part by part.
 pub(crate) struct SharedMerge {
@@ -21,7 +22,9 @@ pub(crate) struct SharedMerge {
     /// Pins the inputs.
     pub tree: Arc<Tree>,
     pub tombstones: TombstoneRule,
-    /// Entries of all inputs.
+    /// Inputs that are not read: range deletes hide all of them.
+    pub hidden: VecSet<TableId>,
+    /// Entries of all inputs that are read.
     pub total_entries: u64,
     pub total_bytes: u64,
     state: Mutex<State>,
@@ -56,8 +59,10 @@ impl SharedMerge {
         group: Group,
         tree: Arc<Tree>,
         tombstones: TombstoneRule,
+        hidden: VecSet<TableId>,
     ) -> Arc<Self> {
-        let inputs = group.inputs.iter().filter_map(|id| tree.table(*id));
+        let read = group.inputs.iter().filter(|id| !hidden.contains(id));
+        let inputs = read.filter_map(|id| tree.table(*id));
         let (total_bytes, total_entries) = inputs
             .map(|t| (t.table().info().bytes, t.table().info().entries))
             .fold((0, 0), |(bytes, entries), (b, e)| (bytes + b, entries + e));
@@ -68,6 +73,7 @@ impl SharedMerge {
             group,
             tree,
             tombstones,
+            hidden,
             total_entries,
             total_bytes,
             state: Mutex::new(State { parts, taken: 0, abandoned: false }),
@@ -179,7 +185,7 @@ mod tests {
         let group = Group { parts: vec![b"f".to_vec(), b"m".to_vec()], ..group };
         let tree = Arc::<Tree>::default();
         let tombstones = TombstoneRule::new(tree.shape(), &Running::default(), &group);
-        SharedMerge::new(7, KeyspaceId(0), group, tree, tombstones)
+        SharedMerge::new(7, KeyspaceId(0), group, tree, tombstones, VecSet::default())
     }
 
     #[test]

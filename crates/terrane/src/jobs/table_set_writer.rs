@@ -1,7 +1,7 @@
 //! The tables that a job builds.
 
 use super::{JobContext, Reservation};
-use crate::entry::Tag;
+use crate::entry::{Seq, Tag};
 use crate::error::Result;
 use crate::keyspace::KeyspaceId;
 use crate::rules::Rule;
@@ -16,6 +16,8 @@ struct Building {
     id: TableId,
     file: Arc<dyn File>,
     writer: TableWriter,
+    /// Range deletes through this number are applied to it.
+    cleared: Seq,
 }
 
 /// Tables under construction: one open at a time, the others finished, synced and open for reading.
@@ -29,6 +31,8 @@ pub(crate) struct TableSetWriter {
     next_cut: usize,
     target_file_bytes: u64,
     split: Option<PrefixSplit>,
+    /// The number of the newest range delete that is applied.
+    newest_delete: Seq,
     /// Bytes of the merge's inputs that are left from the next entry on, if it is split.
     left: u64,
     options: TableOptions,
@@ -61,6 +65,7 @@ impl TableSetWriter {
             next_cut: 0,
             target_file_bytes,
             split: None,
+            newest_delete: 0,
             left: 0,
             options,
             building: None,
@@ -72,6 +77,12 @@ impl TableSetWriter {
     /// Ends tables between prefixes, if there is a rule, and records the prefixes of each.
     pub fn splitting(mut self, split: Option<PrefixSplit>) -> Self {
         self.split = split;
+        self
+    }
+
+    /// Records with each table that range deletes through this number are applied to it.
+    pub fn applying(mut self, newest_delete: Seq) -> Self {
+        self.newest_delete = newest_delete;
         self
     }
 
@@ -112,16 +123,27 @@ impl TableSetWriter {
                 let writer = writer.of_prefixes(self.split.map(|split| split.rule));
                 let writer = writer.caching(cache.clone());
                 self.buffers.set(writer.memory());
-                self.building.insert(Building { id, file, writer })
+                self.building.insert(Building { id, file, writer, cleared: self.newest_delete })
             }
         };
         building.writer.add(key, tag, value)
     }
 
-    /// Appends an entry, unless it is dropped.
-    pub fn take(&mut self, key: &[u8], tag: Tag, value: &[u8], fate: Fate) -> Result<()> {
-        if fate != Fate::Dropped {
-            self.add(key, tag, value)?;
+    /// Appends an entry, unless it is dropped. Range delete `hidden_by` hides it from all but snapshots.
+    pub fn take(
+        &mut self,
+        key: &[u8],
+        tag: Tag,
+        value: &[u8],
+        fate: Fate,
+        hidden_by: Option<Seq>,
+    ) -> Result<()> {
+        if fate == Fate::Dropped {
+            return Ok(());
+        }
+        self.add(key, tag, value)?;
+        if let (Some(deleted), Some(building)) = (hidden_by, &mut self.building) {
+            building.cleared = building.cleared.min(deleted - 1);
         }
         if let (Fate::KeptUntil(until), Some(building)) = (fate, &mut self.building) {
             building.writer.note_kept(value.len(), until);
@@ -149,14 +171,16 @@ impl TableSetWriter {
 
     /// Finishes the open table: it is durable, and open for reading.
     pub fn cut(&mut self) -> Result<()> {
-        let Some(Building { id, file, writer }) = self.building.take() else { return Ok(()) };
+        let Some(Building { id, file, writer, cleared }) = self.building.take() else {
+            return Ok(());
+        };
         let done = writer.finish().and_then(|info| {
             if Rule::DataBeforeEdit.holds() {
                 file.sync()?;
             }
             // Its own properties keep these two.
             let (histogram, prefixes) = (Histogram::default(), Prefixes::default());
-            let info = TableInfo { histogram, prefixes, ..info };
+            let info = TableInfo { histogram, prefixes, cleared, ..info };
             let live = self.context.live_table(Arc::new(info));
             live.table().open_in(file)?;
             Ok(live)

@@ -15,6 +15,7 @@ use terrane_table::cursor::Cursor as TableCursor;
 use terrane_table::read::{
     KeyRange, MvccCursor, ReadCounters, ReadTracer, Sight, Source, Trace, sight,
 };
+use terrane_types::range_deletes::{End, Fragment};
 
 #[cfg(test)]
 mod tests;
@@ -318,6 +319,9 @@ impl Lookup<'_> {
     /// Damage, or an I/O error.
     pub(crate) fn changed(&self, range: &KeyRange, since: Seq) -> Result<Option<Vec<u8>>> {
         let written = since + 1..=self.seq;
+        if let Some(key) = self.deleted_in(range, &written) {
+            return Ok(Some(key));
+        }
         for memtable in self.super_version.memtables() {
             if memtable.last_seq().is_some_and(|last| last > since)
                 && let Some(key) = find_written(&mut memtable.cursor(), range, &written)?
@@ -337,6 +341,21 @@ impl Lookup<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// Returns the first key that the range shares with a range delete whose number is in `written`.
+    fn deleted_in(&self, range: &KeyRange, written: &RangeInclusive<Seq>) -> Option<Vec<u8>> {
+        let (from, to) = range.half_open()?;
+        let end = End::before(to.as_deref());
+        let mut first: Option<Vec<u8>> = None;
+        for list in self.super_version.range_deletes() {
+            let mut shared = list.overlapping(&from, &end).iter();
+            let is_new = |fragment: &&Fragment| fragment.seqs().any(|seq| written.contains(&seq));
+            let found =
+                shared.find(is_new).map(|fragment| from.as_slice().max(&fragment.from).to_vec());
+            first = first.into_iter().chain(found).min();
+        }
+        first
     }
 }
 
@@ -376,19 +395,29 @@ fn search(
     counters: &FilterCounters,
 ) -> Result<Option<Seq>> {
     let hash = key_hash(key);
+    let least = super_version.deleted(key, seq);
+    if least > 0 {
+        tracer.range_delete(least);
+    }
     for (place, memtable) in super_version.memtables().enumerate() {
+        if least > 0 && memtable.last_seq().is_none_or(|last| last < least) {
+            continue;
+        }
         tracer.memtable(place);
         if memtable.may_contain(hash)
             && let Some((tag, value)) = memtable.get(key, seq)
         {
             tracer.found(tag, value.len());
+            if tag.seq() < least {
+                return Ok(None);
+            }
             out.extend_from_slice(value);
             return of_value(tag, seq);
         }
         tracer.absent(false, || Ok(memtable.get(key, MAX_SEQ).is_some()))?;
     }
     tracer.tables();
-    match super_version.tree.get(key, hash, seq, out, tracer, counters)? {
+    match super_version.tree.get(key, hash, (least, seq), out, tracer, counters)? {
         Some(tag) => of_value(tag, seq),
         None => Ok(None),
     }
@@ -414,5 +443,5 @@ fn mvcc_cursor(
     let runs = super_version.tree.cursors(ReadPattern::Scan, &tracer);
     let sources = memtables.chain(runs.map(|run| Source::Run(Box::new(run)))).collect();
     let whole = tracer();
-    MvccCursor::new(sources, range, seq, whole)
+    MvccCursor::new(sources, range, seq, whole).hiding(super_version.range_deletes())
 }

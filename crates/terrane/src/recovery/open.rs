@@ -11,7 +11,7 @@ use crate::jobs::JobContext;
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
 use crate::options::{Options, policy_json};
 use crate::recovery::check_log_numbers;
-use crate::storage::{FileId, FileKind, Storage};
+use crate::storage::{FileId, FileKind, RANGE_DELETES, Storage};
 use crate::sync::ArcSwap;
 use crate::sync::Mutex;
 #[cfg(not(target_arch = "wasm32"))]
@@ -95,10 +95,11 @@ impl Engine {
         for (&id, record) in version_set.keyspaces.iter() {
             let live = |info: &Arc<TableInfo>| jobs.live_table(info.clone());
             let tables: Vec<_> = record.shape.tables().map(|(.., info)| live(info)).collect();
-            let tree = Tree::default().next(record.shape.clone(), &tables);
+            let tree = Tree::default().next(record, &tables);
             crowded += usize::from(tree.is_crowded(options.l0_stop_trigger));
             keyspaces.insert(id, Arc::new(KeyspaceInner::new(id, record, tree, &options)?));
         }
+        let announced = version_set.has(RANGE_DELETES);
         let state = State {
             planner: Planner {
                 unplanned: keyspaces.keys().copied().collect(),
@@ -118,6 +119,7 @@ impl Engine {
             memtables: MemtableBytes::default(),
             counters: Counters::default(),
             workers: AtomicUsize::default(),
+            range_deletes_announced: AtomicBool::new(announced),
             reads_due: AtomicBool::default(),
             crowded: AtomicUsize::new(crowded),
             #[cfg(not(target_arch = "wasm32"))]

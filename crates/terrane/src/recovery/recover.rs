@@ -18,12 +18,12 @@
 use super::quarantine::quarantine;
 use crate::batch;
 use crate::engine::{Engine, SealedLog, SpareLog, State, Writer};
-use crate::entry::{Seq, Tag};
+use crate::entry::Seq;
 use crate::error::Result;
 use crate::event::Event;
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
-use crate::storage::{File, FileId, Recovered};
+use crate::storage::{File, FileId, RANGE_DELETES, Recovered};
 use crate::sync::atomic::Ordering;
 use crate::sync::lock;
 use crate::vec_map::{VecMap, VecSet};
@@ -157,22 +157,21 @@ impl Engine {
         batch: &[u8],
     ) -> Result<()> {
         let mut touched = Vec::new();
-        for entry in batch::decode(batch) {
-            let (kind, id, key, value) = entry.map_err(|damage| damage.within("log", 0))?;
+        for entry in batch::effective(batch, version_set.has(RANGE_DELETES)) {
+            let (id, operation) = entry.map_err(|damage| damage.within("log", 0))?;
             // A keyspace that was dropped has no record, and its entries go with it.
             let Some(record) = version_set.keyspaces.get(&id) else { continue };
             if seq <= record.flushed {
                 continue;
             }
-            let tag = Tag::new(seq, kind);
             if !touched.contains(&id) {
                 touched.push(id);
             }
             memtables.update(id, |list| match list.last() {
-                Some(memtable) => memtable.insert(key, tag, value),
+                Some(memtable) => operation.insert_into(memtable, seq),
                 None => {
                     let memtable = self.options.memtable();
-                    let inserted = memtable.insert(key, tag, value);
+                    let inserted = operation.insert_into(&memtable, seq);
                     list.push(Arc::new(memtable));
                     inserted
                 }
@@ -180,7 +179,7 @@ impl Engine {
         }
         // Between two batches: none is spread over two memtables.
         for id in touched {
-            let full = |m: &Arc<Memtable>| m.bytes() as u64 >= self.options.memtable_bytes;
+            let full = |m: &Arc<Memtable>| self.is_full(m);
             if let Some(list) = memtables.get_mut(&id).filter(|list| list.last().is_some_and(full))
             {
                 list.push(Arc::new(self.options.memtable()));

@@ -8,6 +8,7 @@ use crate::version::ObsoleteFile;
 use std::sync::Arc;
 use terrane_policy::Group;
 use terrane_table::read::Resolver;
+use terrane_types::range_deletes::RangeDeletes;
 
 /// Work of a job.
 pub(crate) enum Work {
@@ -189,7 +190,28 @@ fn plan(engine: &Engine, flush: &mut Flush) -> Result<()> {
         u64::MAX,
         plan.filter_bits,
     );
-    flush.plan(plan, outputs, Resolver::new(engine.snapshots.list()))
+    let range_deletes = engine.deletes_over(flush);
+    let outputs = outputs.applying(range_deletes.newest());
+    let resolver = Resolver::new(engine.snapshots.list()).applying(range_deletes.clone());
+    flush.plan(plan, outputs, resolver, range_deletes)
+}
+
+impl Engine {
+    /// The range deletes of a memtable that is flushed, and of those that are newer.
+    fn deletes_over(&self, flush: &Flush) -> RangeDeletes {
+        let mut list = RangeDeletes::default();
+        if let Some(keyspace) = self.keyspaces.load().get(&flush.keyspace) {
+            for memtable in keyspace.super_version.load().memtables() {
+                list.merge(&memtable.range_deletes());
+                if Arc::ptr_eq(memtable, &flush.memtable) {
+                    break;
+                }
+            }
+        }
+        // What is not visible yet may have no record, or one that fails.
+        let visible = self.snapshots.visible();
+        list.retain(|_, seq| seq <= visible)
+    }
 }
 
 impl Drop for Job {

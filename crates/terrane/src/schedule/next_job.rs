@@ -17,7 +17,7 @@ use crate::keyspace::KeyspaceId;
 use crate::schedule::{Job, Work};
 use crate::sync::atomic::Ordering;
 use crate::sync::lock;
-use crate::version::Tree;
+use crate::version::{Tree, hidden_tables};
 use std::sync::Arc;
 use terrane_policy::{Action, Group, Running, TombstoneRule};
 use terrane_table::read::Resolver;
@@ -169,7 +169,8 @@ impl Engine {
             return Some(Work::Move { compaction, keyspace, group });
         }
         let rule = TombstoneRule::new(tree.shape(), running, &group);
-        let merge = SharedMerge::new(compaction, keyspace, group, tree, rule);
+        let hidden = hidden_tables(&tree, &group.inputs, &self.snapshots.list());
+        let merge = SharedMerge::new(compaction, keyspace, group, tree, rule, hidden);
         let first = merge.next_part()?;
         if !merge.group.parts.is_empty() {
             lock(&self.state).planner.shared_merges.push(merge);
@@ -179,7 +180,9 @@ impl Engine {
 
     /// The work of a part of a merge.
     fn part_work(&self, part: Part) -> Option<Work> {
-        let SharedMerge { keyspace, group, .. } = &*part.merge;
+        let SharedMerge { keyspace, group, tree, .. } = &*part.merge;
+        // Only what an edit has named: a crash may take range deletes of memtables.
+        let range_deletes = tree.range_deletes();
         let Action::Merge { cuts, target_file_bytes, filter_bits, split } = &group.action else {
             return None;
         };
@@ -191,8 +194,9 @@ impl Engine {
             *target_file_bytes,
             *filter_bits,
         )
-        .splitting(*split);
-        let resolver = Resolver::new(self.snapshots.list());
+        .splitting(*split)
+        .applying(range_deletes.newest());
+        let resolver = Resolver::new(self.snapshots.list()).applying(range_deletes.clone());
         Some(Work::Merge(Box::new(Merge::new(outputs, part, resolver))))
     }
 

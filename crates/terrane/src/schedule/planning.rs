@@ -19,12 +19,16 @@ use crate::memtable::Memtable;
 use crate::schedule::Work;
 use crate::sync::atomic::Ordering;
 use crate::sync::lock;
-use crate::version::Tree;
+use crate::version::{DELETES_BYTES_MAX, Tree, hidden};
 use std::sync::Arc;
 use terrane_policy::{
-    Compaction, FlushPlan, KeySample, Observed, Plan, PlanContext, Policy, Proposal, RunId,
+    Compaction, FlushPlan, Hidden, KeySample, Observed, Plan, PlanContext, Policy, Proposal, RunId,
     Running, propose, reclaimable_at, validate_flush, validate_plan,
 };
+
+/// Bytes of a keyspace's range deletes from which on every table is rewritten of which they hide something: half of
+/// those at which they stall.
+const CROWDED_BYTES: usize = DELETES_BYTES_MAX / 2;
 
 /// A keyspace's policy, about to be asked: what it is given, as of one moment.
 pub(crate) struct PlanRequest {
@@ -110,13 +114,14 @@ impl Engine {
             oldest_snapshot: request.oldest_snapshot,
             fresh,
         };
-        let answer = propose(&***policy, &planning, &mut refused);
+        let hidden = self.hidden(tree);
+        let answer = propose(&***policy, &planning, &hidden, &mut refused);
         drop(turn);
         let mut state = lock(&self.state);
         state.planner.answered(id, refused);
         let (mut plan, own) = match answer {
             Proposal::Nothing => {
-                self.await_release(&mut state, &request);
+                self.await_release(&mut state, &request, hidden.awaits);
                 return None;
             }
             Proposal::Refused(refusal) => {
@@ -154,10 +159,17 @@ impl Engine {
         }
     }
 
+    /// Returns what range deletes hide of a tree's tables. Where a table cannot be read, whoever merges it says so.
+    fn hidden(&self, tree: &Tree) -> Hidden {
+        let all = tree.range_deletes().bytes() >= CROWDED_BYTES;
+        hidden(tree, &self.snapshots.list(), all).unwrap_or_default()
+    }
+
     /// Notes the sequence number that the oldest snapshot must reach before a table is rewritten, or queues the
     /// planning if it was reached meanwhile.
-    fn await_release(&self, state: &mut State, request: &PlanRequest) {
-        let until = reclaimable_at(request.tree.shape(), request.oldest_snapshot);
+    fn await_release(&self, state: &mut State, request: &PlanRequest, hidden: Option<Seq>) {
+        let kept = reclaimable_at(request.tree.shape(), request.oldest_snapshot);
+        let until = kept.into_iter().chain(hidden).min();
         if state.planner.await_release(request.keyspace.id, until) {
             self.snapshots.await_oldest(state.planner.reclaimable_at());
             // It may have been reached meanwhile.

@@ -5,7 +5,9 @@ use crate::error::{Corruption, Error, Result};
 /// The version that this release reads and writes.
 pub(crate) const VERSION: u32 = 2;
 /// The required features that this release knows.
-pub(crate) const KNOWN_REQUIRED: u32 = 0;
+pub(crate) const KNOWN_REQUIRED: u32 = RANGE_DELETES;
+/// The required feature of stores whose batches delete ranges.
+pub(crate) const RANGE_DELETES: u32 = 1;
 
 /// The format of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

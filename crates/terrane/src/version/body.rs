@@ -53,6 +53,10 @@ impl<'a> Body<'a> {
         self.decoder.bytes().ok_or(Malformed)
     }
 
+    pub fn take(&mut self, bytes: usize) -> Result<&'a [u8], Unread> {
+        self.decoder.take(bytes).ok_or(Malformed)
+    }
+
     pub fn text(&mut self) -> Result<String, Unread> {
         String::from_utf8(self.bytes()?.to_vec()).map_err(|_| Malformed)
     }

@@ -16,8 +16,9 @@ pub(super) fn check(change: &Change) -> Result<()> {
         Change::NextId(next) => (&[*next], 0),
         Change::AddTable { run, info, .. } => {
             let until = info.kept.map_or(0, |kept| kept.until);
-            (&[run.0, info.id.0], info.last_seq.max(until))
+            (&[run.0, info.id.0], info.last_seq.max(until).max(info.cleared))
         }
+        Change::RangeDeletes { range_deletes, .. } => (&[], range_deletes.newest()),
         Change::Flushed { through, .. } => (&[], *through),
         Change::OpenLog { number, file, .. } => (&[*number, *file], 0),
         Change::RetireLogs { below, next } => (&[*below], *next),
@@ -111,6 +112,7 @@ mod tests {
             filter_bits: FilterBits::whole(10),
             filter_bytes: 0,
             kept: Some(Kept::default()),
+            cleared: 0,
             salt: 0,
             histogram: Histogram::default(),
             prefixes: Prefixes::default(),

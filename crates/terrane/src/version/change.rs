@@ -4,6 +4,7 @@ use crate::entry::Seq;
 use crate::keyspace::KeyspaceId;
 use crate::wal::LogId;
 use terrane_policy::{Compaction, LevelChange, RunId, TableId, TableInfo};
+use terrane_types::range_deletes::{End, RangeDeletes};
 
 /// One change of the durable state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,6 +108,17 @@ pub enum Change {
     Features(Features),
     /// Keeps the rest of discarded records.
     Quarantine(Quarantine),
+    /// The keyspace's range deletes in a range of keys are these from now on.
+    RangeDeletes {
+        /// Whose.
+        keyspace: KeyspaceId,
+        /// The first key of the range.
+        from: Vec<u8>,
+        /// The end of the range.
+        to: End,
+        /// The range deletes, within the range.
+        range_deletes: RangeDeletes,
+    },
     /// Drops a quarantine.
     DropQuarantine {
         /// The number of the log file that holds it.

@@ -7,8 +7,9 @@
 use super::body::Body;
 use super::body::Unread::{self, Malformed};
 use super::change::{Change, Features, Quarantine};
-use super::plan;
+use super::{plan, range_deletes};
 use crate::codec::{Decoder, put_bytes, put_varint};
+use crate::entry::Seq;
 use crate::error::{Corruption, Error, Result};
 use crate::storage::KNOWN_REQUIRED;
 use crate::table::properties::{decode_kept, encode_kept};
@@ -38,8 +39,11 @@ const END_LOG: u8 = 13;
 const FEATURES: u8 = 14;
 const QUARANTINE: u8 = 15;
 const DROP_QUARANTINE: u8 = 16;
+const RANGE_DELETES: u8 = 17;
 /// The field of an added table with the entries that only snapshots kept.
 const KEPT: u64 = 2;
+/// The field of an added table with the number through which range deletes are applied to it.
+const CLEARED: u64 = 4;
 /// Changes with this tag or a greater one may be skipped by a reader that does not know them.
 const OPTIONAL: u8 = 128;
 
@@ -87,7 +91,7 @@ impl Edit {
                 Err(_) if tag >= OPTIONAL => {}
                 Err(Unread::Change) => {
                     let found = format_args!("a change of kind {tag}");
-                    let known = format_args!("kinds up to {DROP_QUARANTINE}");
+                    let known = format_args!("kinds up to {RANGE_DELETES}");
                     return Err(Error::newer_format("manifest", found, known));
                 }
                 Err(Unread::Part(what, number)) => {
@@ -188,6 +192,11 @@ fn encode_change(change: &Change, out: &mut Vec<u8>) -> u8 {
             put_varint(out, *file);
             DROP_QUARANTINE
         }
+        Change::RangeDeletes { keyspace, from, to, range_deletes } => {
+            put_varint(out, u64::from(keyspace.0));
+            range_deletes::encode(from, to, range_deletes, out);
+            RANGE_DELETES
+        }
     }
 }
 
@@ -222,6 +231,11 @@ fn decode_change(tag: u8, d: &mut Body<'_>) -> Result<Change, Unread> {
         FEATURES => Change::Features(features(d)?),
         QUARANTINE => Change::Quarantine(quarantine(d)?),
         DROP_QUARANTINE => Change::DropQuarantine { file: d.varint()? },
+        RANGE_DELETES => {
+            let keyspace = d.keyspace()?;
+            let (from, to, range_deletes) = range_deletes::decode(d)?;
+            Change::RangeDeletes { keyspace, from, to, range_deletes }
+        }
         _ => return Err(Unread::Change),
     })
 }
@@ -261,6 +275,12 @@ fn encode_info(info: &TableInfo, out: &mut Vec<u8>) {
         put_varint(out, KEPT);
         put_bytes(out, &encode_kept(kept));
     }
+    if info.cleared > 0 {
+        put_varint(out, CLEARED);
+        let mut cleared = Vec::new();
+        put_varint(&mut cleared, info.cleared);
+        put_bytes(out, &cleared);
+    }
 }
 
 fn decode_info(d: &mut Body<'_>) -> Result<TableInfo, Unread> {
@@ -280,9 +300,19 @@ fn decode_info(d: &mut Body<'_>) -> Result<TableInfo, Unread> {
             None => None,
             Some(bytes) => Some(decode_kept(bytes).ok_or(Malformed)?),
         },
+        cleared: match d.field(CLEARED)? {
+            None => 0,
+            Some(bytes) => cleared(bytes).ok_or(Malformed)?,
+        },
         histogram: Histogram::default(),
         prefixes: Prefixes::default(),
     })
+}
+
+fn cleared(bytes: &[u8]) -> Option<Seq> {
+    let mut d = Decoder::new(bytes);
+    let cleared = d.varint()?;
+    d.is_empty().then_some(cleared)
 }
 
 #[cfg(test)]

@@ -9,9 +9,11 @@ mod bounds;
 mod change;
 mod edit;
 mod filter_counters;
+mod hidden;
 mod histograms;
 mod ids;
 mod plan;
+mod range_deletes;
 mod super_version;
 mod tree;
 mod version_set;
@@ -23,5 +25,6 @@ pub use ids::Ids;
 pub use tree::{LiveTable, ObsoleteFile, ObsoleteFiles, Tree};
 pub use version_set::{KeyspaceRecord, LogRecord, VersionSet};
 
+pub(crate) use hidden::{DELETES_BYTES_MAX, Needs, hidden, hidden_tables, hides_any};
 pub(crate) use histograms::Histograms;
 pub(crate) use super_version::SuperVersion;

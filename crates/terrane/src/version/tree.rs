@@ -1,10 +1,11 @@
-//! One keyspace's shape with its tables, which are opened as they are used: what readers hold.
+//! One keyspace's shape with its tables, which are opened as they are used, and the range deletes that hide entries of
+//! them: what readers hold.
 //!
 //! A tree is immutable; an edit makes the next one, which shares every table that stays. A table's
 //! file becomes obsolete when the edit that dropped it is durable and no tree holds it: the
 //! last holder adds it to the [`ObsoleteFiles`], from which the engine makes removal jobs.
 
-use super::FilterCounters;
+use super::{FilterCounters, KeyspaceRecord};
 use crate::entry::{Seq, Tag};
 use crate::error::Result;
 use crate::storage::FileId;
@@ -21,6 +22,7 @@ use terrane_policy::{
     Destination, Place, Placed, Policy, RunId, Sequence, Shape, TableId, TableInfo,
 };
 use terrane_table::read::{KeyRange, ReadTracer};
+use terrane_types::range_deletes::{End, RangeDeletes};
 
 /// A file that nothing holds.
 pub struct ObsoleteFile {
@@ -151,6 +153,7 @@ impl LiveRun {
 #[derive(Default)]
 pub struct Tree {
     shape: Arc<Shape>,
+    range_deletes: RangeDeletes,
     /// Runs newest first, over all levels.
     runs: Vec<LiveRun>,
     /// Depth of level 0, once a policy that stalls by it was asked.
@@ -161,10 +164,11 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// The tree of `shape`: every table is in `opened` or in this tree. Costs what the two shapes do
-    /// not share.
+    /// The tree of a keyspace's record: every table is in `opened` or in this tree. Costs what the two shapes
+    /// do not share.
     #[must_use]
-    pub fn next(&self, shape: Arc<Shape>, opened: &[Arc<LiveTable>]) -> Tree {
+    pub fn next(&self, record: &KeyspaceRecord, opened: &[Arc<LiveTable>]) -> Tree {
+        let shape = record.shape.clone();
         let opened: VecMap<TableId, &Arc<LiveTable>> =
             opened.iter().map(|t| (t.table.info().id, t)).collect();
         let find = |info: &Arc<TableInfo>| {
@@ -183,6 +187,7 @@ impl Tree {
         }
         Tree {
             shape,
+            range_deletes: record.range_deletes.clone(),
             runs,
             level0_depth: OnceLock::new(),
             #[cfg(not(target_arch = "wasm32"))]
@@ -194,6 +199,12 @@ impl Tree {
     #[must_use]
     pub fn shape(&self) -> &Arc<Shape> {
         &self.shape
+    }
+
+    /// The range deletes that hide entries of tables.
+    #[must_use]
+    pub fn range_deletes(&self) -> &RangeDeletes {
+        &self.range_deletes
     }
 
     /// Runs that wait in level 0.
@@ -242,8 +253,8 @@ impl Tree {
     }
 
     /// The tag of the newest version of `key`, whose [`key_hash`](crate::table::key_hash) is `hash`,
-    /// that a reader at `seq` sees, tombstones included; its value is appended to `out`. `counters` count
-    /// what filters say.
+    /// that a reader at `seq` sees, tombstones included, unless its number is below `least`; its value is appended
+    /// to `out`. `counters` count what filters say.
     ///
     /// # Errors
     /// Damage or an I/O error.
@@ -251,7 +262,7 @@ impl Tree {
         &self,
         key: &[u8],
         hash: u64,
-        seq: Seq,
+        (least, seq): (Seq, Seq),
         out: &mut Vec<u8>,
         tracer: &mut ReadTracer,
         counters: &FilterCounters,
@@ -260,12 +271,15 @@ impl Tree {
             let live = run.table_for(key);
             tracer.run(run.level, run.id, live.map(|live| live.table.info().id));
             let Some(live) = live else { continue };
+            if least > 0 && live.table.info().last_seq < least {
+                continue;
+            }
             let found = live.table.find(key, hash, seq, out, tracer)?;
             if let Some(verdict) = tracer.verdict() {
                 counters.add(run.level, verdict);
             }
             if let Some(tag) = found {
-                return Ok(Some(tag));
+                return Ok(Some(tag).filter(|tag| tag.seq() >= least));
             }
         }
         Ok(None)
@@ -297,6 +311,28 @@ impl Tree {
                 let all = last.info().bytes;
                 let behind = bytes_through(last, &range.to)?.map_or(0, |within| all - within);
                 sum = sum.saturating_sub(behind);
+            }
+            sum = sum.saturating_sub(self.hidden_bytes(live, range)?);
+        }
+        Ok(sum)
+    }
+
+    /// About how many bytes of a run in a range are hidden by range deletes, in tables that are older than these.
+    fn hidden_bytes(&self, run: &LiveRun, range: &KeyRange) -> Result<u64> {
+        let Some((from, to)) = range.half_open() else { return Ok(0) };
+        let mut sum = 0;
+        for part in self.range_deletes.slice(&from, &End::before(to.as_deref())).fragments() {
+            let first = run.tables.partition_point(|t| *t.info().largest < *part.from);
+            let end = run.tables.partition_point(|t| !part.to.is_at_most(&t.info().smallest));
+            let older = run.tables.range(first, end).filter(|t| t.info().last_seq < part.newest());
+            for table in older {
+                let all = table.info().bytes;
+                let through = |key: Option<&[u8]>| match key {
+                    Some(key) => bytes_through(table, &Bound::Excluded(key.to_vec())),
+                    None => Ok(None),
+                };
+                let within = through(part.to.key())?.unwrap_or(all);
+                sum += within.saturating_sub(through(Some(&part.from))?.unwrap_or(0));
             }
         }
         Ok(sum)
@@ -360,7 +396,8 @@ mod tests {
         }
         let edit = ShapeEdit { added, dropped: Vec::new() };
         let shape = terrane_policy::apply(&Shape::default(), &edit).unwrap();
-        (Tree::default().next(Arc::new(shape), &opened), opened)
+        let record = KeyspaceRecord { shape: Arc::new(shape), ..KeyspaceRecord::default() };
+        (Tree::default().next(&record, &opened), opened)
     }
 
     #[test]

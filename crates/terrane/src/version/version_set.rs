@@ -12,6 +12,7 @@ use crate::wal::LogId;
 use std::sync::Arc;
 use terrane_policy::{Compaction, Shape, ShapeEdit, TableInfo};
 use terrane_types::SharedMap;
+use terrane_types::range_deletes::RangeDeletes;
 
 /// A live log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +36,7 @@ impl LogRecord {
 }
 
 /// One keyspace's durable state.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyspaceRecord {
     /// Its name.
     pub name: String,
@@ -47,6 +48,8 @@ pub struct KeyspaceRecord {
     pub flushed: Seq,
     /// The tree.
     pub shape: Arc<Shape>,
+    /// Range deletes that hide entries of its tables.
+    pub range_deletes: RangeDeletes,
 }
 
 /// Everything the manifest says. A clone shares all that does not change after.
@@ -127,6 +130,7 @@ impl VersionSet {
                     policy_state: Vec::new(),
                     flushed: 0,
                     shape: Arc::default(),
+                    range_deletes: RangeDeletes::default(),
                 };
                 if self.keyspaces.insert(id, Arc::new(record)).is_some() {
                     return Err(misfit("a new keyspace", &format!("keyspace {} again", id.0)));
@@ -166,6 +170,9 @@ impl VersionSet {
             Change::Flushed { keyspace, through } => {
                 let record = self.record(keyspace)?;
                 record.flushed = record.flushed.max(through);
+            }
+            Change::RangeDeletes { keyspace, from, to, range_deletes } => {
+                self.record(keyspace)?.range_deletes.replace(&from, &to, &range_deletes);
             }
             Change::OpenLog { number, file, salt } => {
                 if self.logs.last().is_some_and(|last| last.number >= number) {
@@ -210,6 +217,14 @@ impl VersionSet {
             let state = record.policy_state.clone();
             changes.push(Change::PolicyState { keyspace, state });
             changes.push(Change::Flushed { keyspace, through: record.flushed });
+            if let Some((from, to)) = record.range_deletes.hull() {
+                changes.push(Change::RangeDeletes {
+                    keyspace,
+                    from: from.to_vec(),
+                    to: to.clone(),
+                    range_deletes: record.range_deletes.clone(),
+                });
+            }
             changes.extend(record.shape.tables().map(|(level, run, info)| Change::AddTable {
                 keyspace,
                 level,
@@ -227,6 +242,11 @@ impl VersionSet {
         }
         changes.extend(self.quarantine.iter().map(|remains| Change::Quarantine(*remains)));
         Edit { changes }
+    }
+
+    /// Whether it has a required feature, which an edit gave it.
+    pub(crate) fn has(&self, feature: u32) -> bool {
+        self.features.required & u64::from(feature) != 0
     }
 
     /// Bytes of what is quarantined.
@@ -300,6 +320,7 @@ mod tests {
             filter_bits: FilterBits::from_thousandths(9_500),
             filter_bytes: 64,
             kept: Some(Kept::default()),
+            cleared: 0,
             salt: 5,
             histogram: Histogram::default(),
             prefixes: Prefixes::default(),

@@ -607,7 +607,6 @@ fn a_malformed_payload_under_a_valid_checksum_is_corruption() {
 #[test]
 fn a_later_kind_of_entry_is_refused_and_never_discarded() {
     for (kind, name) in [
-        (2, "a range delete"),
         (3, "a merge"),
         (4, "a value that expires"),
         (5, "a separated value"),

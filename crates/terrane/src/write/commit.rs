@@ -16,10 +16,10 @@ use super::CatchUp;
 use super::condition::{Outcome, Refusal};
 use super::group::{Decision, ONE_THREAD, Prepared, Write};
 use super::stall::StallGuard;
-use crate::batch::WriteBatch;
+use crate::batch::{WriteBatch, effective};
 use crate::engine::{Engine, Keyspaces, SealedLog, Wait, Writer};
-use crate::entry::{MAX_SEQ, Seq, Tag};
-use crate::error::{Closed, Corruption, Error, Result, Stall};
+use crate::entry::{MAX_SEQ, Seq};
+use crate::error::{Closed, Corruption, Error, ErrorKind, Result, Stall};
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
 use crate::options::Durability;
@@ -47,6 +47,7 @@ impl Engine {
     ) -> Result<Seq> {
         self.writable()?;
         let (mut writer, keyspaces) = self.writer_with_room(batches, catch_up)?;
+        batches.iter().try_for_each(|batch| all_known(&keyspaces, batch))?;
         self.append(&mut writer, &keyspaces, batches, durability)
     }
 
@@ -65,6 +66,7 @@ impl Engine {
         if !fits || self.stall(&keyspaces, &[batch])?.is_some() {
             return Ok(None);
         }
+        all_known(&keyspaces, batch)?;
         self.append(&mut writer, &keyspaces, &[batch], Durability::Buffered).map(Some)
     }
 
@@ -93,7 +95,8 @@ impl Engine {
                 continue;
             }
             for write in *call {
-                let refusals = self.refusals(&writer, &keyspaces, write, &accepted);
+                let refusals = all_known(&keyspaces, &write.batch)
+                    .and_then(|()| self.refusals(&writer, &keyspaces, write, &accepted));
                 decisions.push(refusals.map(|refusals| {
                     Decision::Decided(if !refusals.is_empty() {
                         Outcome::Refused(refusals)
@@ -227,7 +230,10 @@ impl Engine {
                 self.begin_stall(reason, &mut told)?;
                 // The job that ended the stall may have ended just before the executor looked for
                 // one, so only a second stall without a job in between is final.
-                caught_up?;
+                caught_up.map_err(|e: Error| match e.kind() {
+                    ErrorKind::Stalled(_) => ErrorKind::Stalled(reason).into(),
+                    _ => e,
+                })?;
                 caught_up = self.waits().time(reason.into(), catch_up);
                 continue;
             }
@@ -311,14 +317,22 @@ impl Engine {
     }
 }
 
+/// Refuses a batch that names a keyspace which is not there.
+fn all_known(keyspaces: &Keyspaces, batch: &WriteBatch) -> Result<()> {
+    let is_known = |id: &KeyspaceId| keyspaces.get(id).is_some();
+    if batch.keyspaces().iter().all(is_known) { Ok(()) } else { Err(Closed::Keyspace.into()) }
+}
+
 /// Inserts the entries of batches with consecutive sequences, and returns the bytes of memory that
 /// they take. The batches were checked when they were made.
 fn insert(keyspaces: &Keyspaces, batches: &[&WriteBatch], first: Seq) -> Result<u64> {
     let mut taken = 0;
     let mut current: Option<(KeyspaceId, Arc<Memtable>)> = None;
-    let numbered = (first..).zip(batches);
-    for (seq, entry) in numbered.flat_map(|(seq, b)| b.iter().map(move |entry| (seq, entry))) {
-        let (kind, id, key, value) = entry.map_err(|_| {
+    let numbered = (first..).zip(batches).flat_map(|(seq, batch)| {
+        effective(batch.bytes(), batch.deletes_range()).map(move |entry| (seq, entry))
+    });
+    for (seq, entry) in numbered {
+        let (id, operation) = entry.map_err(|_| {
             Corruption::new("memory", 0, "a sound batch", "one that does not decode")
         })?;
         let memtable = match &current {
@@ -329,8 +343,8 @@ fn insert(keyspaces: &Keyspaces, batches: &[&WriteBatch], first: Seq) -> Result<
             }
         };
         let before = memtable.bytes();
-        memtable.insert(key, Tag::new(seq, kind), value)?;
-        taken += (memtable.bytes() - before) as u64;
+        operation.insert_into(memtable, seq)?;
+        taken += memtable.bytes().saturating_sub(before) as u64;
     }
     Ok(taken)
 }

@@ -5,14 +5,14 @@
 //! 2. Under the writer's lock only the batches since that moment can change the result, so only their entries
 //!    are compared ([`Checks::after`]): no file is read and no range is scanned there.
 
-use crate::batch;
+use crate::batch::{self, Operation};
 use crate::engine::Engine;
-use crate::entry::{Kind, Seq};
+use crate::entry::Seq;
 use crate::error::{Closed, Corruption, Error, Result};
 use crate::keyspace::KeyspaceId;
 use crate::read::Versioned;
 use crate::vec_map::{VecMap, VecSet};
-use std::ops::Bound;
+use std::ops::{Bound, Range};
 use terrane_table::read::KeyRange;
 use terrane_types::sort::sort_by;
 
@@ -159,6 +159,9 @@ pub(crate) struct Checks {
     /// By keyspace and key.
     keys: Vec<KeyCheck>,
     ranges: Vec<RangeCheck>,
+    /// The bounds of the ranges of each keyspace, ascending. They divide the keys into stretches, so that an entry is
+    /// compared with no more than these, however many ranges it lies in.
+    bounds: VecMap<KeyspaceId, Vec<Vec<u8>>>,
 }
 
 struct KeyCheck {
@@ -179,6 +182,8 @@ struct RangeCheck {
     keyspace: KeyspaceId,
     range: KeyRange,
     since: Seq,
+    /// The stretches within the range.
+    stretches: Range<usize>,
 }
 
 impl Checks {
@@ -202,12 +207,38 @@ impl Checks {
                     checks.keys.push(KeyCheck { condition, keyspace, key, expected })
                 }
                 On::Range(range, since) => {
-                    checks.ranges.push(RangeCheck { condition, keyspace, range, since })
+                    let stretches = 0..0;
+                    let check = RangeCheck { condition, keyspace, range, since, stretches };
+                    checks.ranges.push(check);
                 }
             }
         }
         sort_by(&mut checks.keys, |a, b| a.place().cmp(&b.place()));
+        checks.divide();
         Ok(checks)
+    }
+
+    /// Finds the stretches of the ranges.
+    fn divide(&mut self) {
+        for check in &self.ranges {
+            if let Some((from, to)) = check.range.half_open() {
+                self.bounds.update(check.keyspace, |bounds: &mut Vec<_>| {
+                    bounds.push(from);
+                    bounds.extend(to);
+                });
+            }
+        }
+        for (_, bounds) in self.bounds.iter_mut() {
+            sort_by(bounds, |a, b| a.cmp(b));
+            bounds.dedup();
+        }
+        for check in &mut self.ranges {
+            let bounds = self.bounds.get(&check.keyspace).map_or(&[][..], Vec::as_slice);
+            if let Some((from, to)) = check.range.half_open() {
+                let end = to.map_or(bounds.len() + 1, |to| stretch(bounds, &to));
+                check.stretches = stretch(bounds, &from)..end;
+            }
+        }
     }
 
     /// Whether there is none.
@@ -241,7 +272,7 @@ impl Checks {
                 refusals.push(Refusal { condition: *condition, key: key.clone(), found });
             }
         }
-        for RangeCheck { condition, keyspace, range, since } in &self.ranges {
+        for RangeCheck { condition, keyspace, range, since, .. } in &self.ranges {
             let lookup = view.lookup(*keyspace)?;
             if let Some(key) = lookup.changed(range, *since)? {
                 let found = lookup.get_versioned(&key)?;
@@ -262,58 +293,101 @@ impl Checks {
         batches: impl Iterator<Item = (Seq, &'b [u8])>,
         before: &[Refusal],
     ) -> Result<Vec<Refusal>> {
-        let mut keys = Last::default();
-        let mut ranges = Last::default();
+        let mut keys: Vec<Last<'_>> = self.keys.iter().map(|_| None).collect();
+        let mut changed: VecMap<KeyspaceId, Vec<Last<'_>>> = VecMap::default();
+        for (keyspace, bounds) in self.bounds.iter() {
+            changed.insert(*keyspace, (0..=bounds.len()).map(|_| None).collect());
+        }
         for (seq, bytes) in batches {
             for entry in batch::decode(bytes) {
-                let (kind, keyspace, key, value) = entry.map_err(|_| unsound())?;
-                let found = (kind == Kind::Put).then_some((seq, value));
-                let from = self.keys.partition_point(|check| check.place() < (keyspace, key));
-                let checks = self.keys.iter().enumerate().skip(from);
-                for (at, _) in checks.take_while(|(_, check)| check.place() == (keyspace, key)) {
-                    note(&mut keys, at, key, found);
-                }
-                for (at, check) in self.ranges.iter().enumerate() {
-                    if check.keyspace == keyspace && check.range.contains(key) {
-                        note(&mut ranges, at, key, found);
+                let (keyspace, operation) = entry.map_err(|_| unsound())?;
+                let bounds = self.bounds.get(&keyspace).map_or(&[][..], Vec::as_slice);
+                let stretches = changed.get_mut(&keyspace);
+                let (key, found) = match operation {
+                    Operation::Put(key, value) => (key, Some((seq, value))),
+                    Operation::Delete(key) => (key, None),
+                    Operation::DeleteRange(from, to) => {
+                        self.note_range(&mut keys, keyspace, (from, to));
+                        note_stretches(stretches, bounds, (from, to));
+                        continue;
                     }
+                };
+                let from = self.keys.partition_point(|check| check.place() < (keyspace, key));
+                let checks = self.keys.iter().zip(&mut keys).skip(from);
+                for (_, last) in checks.take_while(|(check, _)| check.place() == (keyspace, key)) {
+                    note(last, key, found);
+                }
+                if let Some(last) = stretches.and_then(|s| s.get_mut(stretch(bounds, key))) {
+                    note(last, key, found);
                 }
             }
         }
         // What stood at a key counts no more once a batch wrote it; a range stays changed.
-        let written = keys.keys().filter_map(|at| self.keys.get(*at));
-        let written: VecSet<usize> = written.map(|check| check.condition).collect();
+        let written = self.keys.iter().zip(&keys).filter(|(_, last)| last.is_some());
+        let written: VecSet<usize> = written.map(|(check, _)| check.condition).collect();
         let stays = |refusal: &&Refusal| !written.contains(&refusal.condition);
         let mut refusals: Vec<Refusal> = before.iter().filter(stays).cloned().collect();
-        for (at, (key, found)) in keys.iter() {
-            if let Some(check) = self.keys.get(*at).filter(|check| !check.expected.holds(*found)) {
+        for (check, last) in self.keys.iter().zip(&keys) {
+            if let Some((key, found)) = last.as_ref().filter(|(_, f)| !check.expected.holds(*f)) {
                 refusals.push(refusal(check.condition, key, *found));
             }
         }
-        for (at, (key, found)) in ranges.iter() {
-            let check = self.ranges.get(*at);
-            let known = |check: &&RangeCheck| before.iter().any(|r| r.condition == check.condition);
-            refusals.extend(check.filter(|c| !known(c)).map(|c| refusal(c.condition, key, *found)));
+        let known: VecSet<usize> = before.iter().map(|refusal| refusal.condition).collect();
+        for check in self.ranges.iter().filter(|check| !known.contains(&check.condition)) {
+            let stretches = changed.get(&check.keyspace);
+            let within = stretches.and_then(|s| s.get(check.stretches.clone()));
+            if let Some((key, found)) = within.unwrap_or_default().iter().flatten().next() {
+                refusals.push(refusal(check.condition, key, *found));
+            }
         }
         sort_by(&mut refusals, |a, b| a.condition.cmp(&b.condition));
         Ok(refusals)
     }
+
+    /// Notes which keys a range delete removes.
+    fn note_range(&self, keys: &mut [Last<'_>], keyspace: KeyspaceId, (from, to): Span<'_>) {
+        let start = self.keys.partition_point(|check| check.place() < (keyspace, from));
+        let is_within = |check: &KeyCheck| {
+            check.keyspace == keyspace && to.is_none_or(|to| check.key.as_slice() < to)
+        };
+        let checks = self.keys.iter().zip(keys).skip(start);
+        for (check, last) in checks.take_while(|(check, _)| is_within(check)) {
+            note(last, &check.key, None);
+        }
+    }
 }
+
+/// The number of the stretch that a key lies in: that of the bounds at or below it.
+fn stretch(bounds: &[Vec<u8>], key: &[u8]) -> usize {
+    bounds.partition_point(|bound| bound.as_slice() <= key)
+}
+
+/// Notes which stretches a range delete changes.
+fn note_stretches(stretches: Option<&mut Vec<Last<'_>>>, bounds: &[Vec<u8>], (from, to): Span<'_>) {
+    let first = stretch(bounds, from);
+    let end = to.map_or(bounds.len() + 1, |to| bounds.partition_point(|b| b.as_slice() < to) + 1);
+    let within = stretches.and_then(|stretches| stretches.get_mut(first..end));
+    for (number, last) in (first..).zip(within.unwrap_or_default()) {
+        let start =
+            number.checked_sub(1).and_then(|at| bounds.get(at)).map_or(&[][..], Vec::as_slice);
+        note(last, from.max(start), None);
+    }
+}
+
+/// The keys from one on, before another or to the end.
+type Span<'a> = (&'a [u8], Option<&'a [u8]>);
 
 /// A key's value with its sequence number, if it has one.
 type Found<'a> = Option<(Seq, &'a [u8])>;
 
-/// The last entry seen for each check, by the check's index: its key, and the value with its number. Of a range
-/// the first key stays.
-type Last<'a> = VecMap<usize, (&'a [u8], Found<'a>)>;
+/// The last entry seen of a key, or of the first key of a stretch: the key, and its value with its number.
+type Last<'a> = Option<(Vec<u8>, Found<'a>)>;
 
-fn note<'a>(last: &mut Last<'a>, at: usize, key: &'a [u8], found: Found<'a>) {
-    match last.get_mut(&at) {
+fn note<'a>(last: &mut Last<'a>, key: &[u8], found: Found<'a>) {
+    match last {
         Some((seen, last)) if *seen == key => *last = found,
         Some(_) => {}
-        None => {
-            last.insert(at, (key, found));
-        }
+        None => *last = Some((key.to_vec(), found)),
     }
 }
 
@@ -326,3 +400,6 @@ fn refusal(condition: usize, key: &[u8], found: Found<'_>) -> Refusal {
 fn unsound() -> Error {
     Corruption::new("memory", 0, "a sound batch", "one that does not decode").into()
 }
+
+#[cfg(test)]
+mod tests;

@@ -121,6 +121,7 @@ impl GroupCommit {
         if batch.is_empty() {
             return engine.commit_nothing(durability);
         }
+        engine.announce(&batch)?;
         if ONE_THREAD {
             return engine.commit(&[&batch], durability, catch_up);
         }
@@ -149,6 +150,9 @@ impl GroupCommit {
         if batch.is_empty() {
             return engine.commit_nothing(Durability::Buffered).map(Some);
         }
+        if !engine.is_announced(batch) {
+            return Ok(None);
+        }
         let Some(mut queue) = try_lock(&self.queue) else { return Ok(None) };
         if queue.led || !queue.waiting.is_empty() {
             return Ok(None);
@@ -171,6 +175,7 @@ impl GroupCommit {
         catch_up: &CatchUp<'_>,
     ) -> Result<Vec<Result<Outcome>>> {
         engine.owned()?;
+        batches.iter().try_for_each(|(_, batch)| engine.announce(batch))?;
         if ONE_THREAD {
             let each = batches.into_iter();
             return Ok(each
@@ -355,22 +360,32 @@ fn commit_group(
     match engine.commit_if(&writes, durability, catch_up) {
         Ok(results) => results,
         Err(e) if count > 1 && is_of_a_batch(&e) => {
-            let each =
-                group.iter().flat_map(|t| t.writes.iter().map(|write| (write, t.durability)));
-            let alone = each.map(|(write, durability)| {
-                let mut results =
-                    engine.commit_if(&[std::slice::from_ref(write)], durability, catch_up)?;
-                results.pop().unwrap_or_else(|| Err(Closed::Leader.into()))
-            });
-            alone.collect()
+            let mut results = Vec::with_capacity(count);
+            for ticket in group {
+                // What follows one that was outrun in its call is tried again with it, in order.
+                let mut is_outrun = false;
+                for write in &ticket.writes {
+                    let alone = std::slice::from_ref(write);
+                    let decided = if is_outrun {
+                        Ok(Decision::Outrun)
+                    } else {
+                        let decided = engine.commit_if(&[alone], ticket.durability, catch_up);
+                        let last = |mut all: Vec<_>| all.pop();
+                        decided.map(last).and_then(|d| d.unwrap_or(Err(Closed::Leader.into())))
+                    };
+                    is_outrun = matches!(decided, Ok(Decision::Outrun));
+                    results.push(decided);
+                }
+            }
+            results
         }
         Err(e) => (0..count).map(|_| Err(e.clone())).collect(),
     }
 }
 
-/// Whether a batch could not be taken: its keyspace is dropped, or it is over a limit.
+/// Whether a batch could not be taken: it is over a limit.
 fn is_of_a_batch(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Closed(_) | ErrorKind::InvalidArgument(_))
+    matches!(error.kind(), ErrorKind::InvalidArgument(_))
 }
 
 #[cfg(test)]

@@ -9,6 +9,9 @@ use crate::version::Change;
 use crate::wal::{LogId, LogWriter, erase};
 use std::sync::Arc;
 
+/// The size of a log file where there is no space for one of the usual size.
+const SMALL_LOG_BYTES: u64 = 64 << 10;
+
 impl Engine {
     /// Reports that the log fills: a job will make a spare one, so that no write waits for it.
     pub(crate) fn want_spare_log(&self) {
@@ -25,13 +28,23 @@ impl Engine {
             return Ok(());
         }
         let usual = state.logs.next_bytes;
-        let capacity = bytes.max(usual);
+        let mut capacity = bytes.max(usual);
         let number = self.ids.fresh();
         // A log of unusual size overtakes the spares: they get new numbers behind it. Meanwhile no
         // writer finds them.
         let spares = std::mem::take(&mut state.logs.spares);
         drop(state);
-        let file = match self.storage.create(FileId::log(number), capacity) {
+        let mut created = self.storage.create(FileId::log(number), capacity);
+        let small = bytes.max(SMALL_LOG_BYTES);
+        if small < capacity
+            && let Err(full) = &created
+            && full.is_no_space()
+        {
+            // Deletes should find room: they are how a full store gets some.
+            capacity = small;
+            created = self.storage.create(FileId::log(number), capacity);
+        }
+        let file = match created {
             Ok(file) => file,
             Err(e) => {
                 // A writer may have given one back meanwhile, which it had before.

@@ -1,6 +1,6 @@
 //! Writing: how a batch becomes a log record and memtable entries.
 //!
-//! * `condition` - what must hold for a batch to be written.
+//! * `announce` - features of the store that a batch needs; `condition` - what must hold for a batch to be written.
 //! * `group` - writers that arrive while another commits go together in the next record.
 //! * `commit` - one log record, then the memtables, then it is visible.
 //! * `stall` - when a write waits for background work; `backpressure` - how near that is, `debt` - by the
@@ -8,6 +8,7 @@
 //! * `seal` - which memtables close, so that memory and logs stay bounded.
 //! * `logs` - how log files are made and replaced.
 
+mod announce;
 mod backpressure;
 mod commit;
 mod condition;

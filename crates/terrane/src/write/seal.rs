@@ -1,7 +1,7 @@
 //! Sealing: when memtables close for writing and wait for their flush.
 //!
 //! After each commit
-//! 1. a memtable that is full is sealed;
+//! 1. a memtable that is full, or has a thousand range deletes, is sealed;
 //! 2. while all active memtables together take more than three quarters of the memtables' share of
 //!    the memory budget, the largest is. What is sealed gives its memory back when it is flushed:
 //!    where both take the whole share, writes wait for that, and no small memtable is sealed;
@@ -15,11 +15,15 @@ use crate::entry::Seq;
 use crate::error::Result;
 use crate::event::Event;
 use crate::keyspace::KeyspaceId;
+use crate::memtable::Memtable;
 use crate::sync::atomic::Ordering;
 use crate::sync::lock;
 use crate::version::SuperVersion;
 use crate::wal::LogWriter;
 use std::sync::Arc;
+
+/// The most range deletes of a memtable: each copies the list of those before it.
+const DELETIONS_MAX: usize = 1000;
 
 impl Engine {
     /// Seals what must be sealed after a commit that touched `touched`.
@@ -31,7 +35,7 @@ impl Engine {
     ) -> Result<()> {
         let through = writer.last();
         for keyspace in touched.iter().filter_map(|id| keyspaces.get(id)) {
-            if keyspace.super_version.load().active.bytes() as u64 >= self.options.memtable_bytes {
+            if self.is_full(&keyspace.super_version.load().active) {
                 self.seal(&mut *self.open_state()?, keyspace.id, through);
             }
         }
@@ -43,6 +47,12 @@ impl Engine {
         let current = writer.log.as_ref().map_or(0, LogWriter::bytes);
         self.seal_for_logs(&mut *self.open_state()?, keyspaces, current, through);
         Ok(())
+    }
+
+    /// Whether a memtable takes no more.
+    pub(crate) fn is_full(&self, memtable: &Memtable) -> bool {
+        memtable.bytes() as u64 >= self.options.memtable_bytes
+            || memtable.deletions() >= DELETIONS_MAX
     }
 
     /// Seals memtables while the logs that their oldest entries keep take too much space.

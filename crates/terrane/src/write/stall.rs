@@ -3,6 +3,7 @@
 //! 1. A write stalls while memtables take all of their memory, while its keyspace has as many sealed
 //!    memtables as may wait for their flush, or while its level 0 has as many runs, or tables over one key, as it may;
 //!    natively also while more bytes wait to be compacted than may (`debt`).
+//!    Range deletes also stall while those of their keyspace take too much: each read searches them.
 //! 2. The writer releases its lock, has background work catch up, and checks again.
 //! 3. Where a job has failed the write reports that instead.
 //!
@@ -10,10 +11,11 @@
 
 use crate::batch::WriteBatch;
 use crate::engine::{Engine, Keyspaces};
-use crate::error::{Closed, Error, Result, Stall};
+use crate::error::{Error, Result, Stall};
 use crate::event::{Event, EventStream};
 use crate::sync::atomic::Ordering;
 use crate::sync::lock;
+use crate::version::DELETES_BYTES_MAX;
 
 /// Returns when background work has made progress, or with the reason why it cannot.
 pub(crate) type CatchUp<'a> = dyn Fn() -> Result<()> + 'a;
@@ -44,7 +46,7 @@ impl Engine {
     /// Returns the reason why these batches stall, if they do.
     ///
     /// # Errors
-    /// A batch that names an unknown keyspace; a store that takes no writes.
+    /// A store that takes no writes.
     pub(super) fn stall(
         &self,
         keyspaces: &Keyspaces,
@@ -56,8 +58,11 @@ impl Engine {
         if self.memtables.is_full(self.options.memtables_share()) {
             return Ok(Some(Stall::Memory));
         }
-        for id in batches.iter().flat_map(|b| b.keyspaces()) {
-            let keyspace = keyspaces.get(id).ok_or(Closed::Keyspace)?;
+        let named =
+            batches.iter().flat_map(|b| b.keyspaces().iter().map(|id| (id, b.deletes_range())));
+        for (id, deletes_range) in named {
+            // Whoever commits refuses a batch that names an unknown one.
+            let Some(keyspace) = keyspaces.get(id) else { continue };
             let super_version = keyspace.super_version.load();
             if super_version.sealed.len() >= self.options.max_immutable_memtables {
                 return Ok(Some(Stall::Memtables));
@@ -68,6 +73,9 @@ impl Engine {
                 && tree.level0_waiting(keyspace.policy.load().as_ref().as_ref()) >= most
             {
                 return Ok(Some(Stall::Level0));
+            }
+            if deletes_range && tree.range_deletes().bytes() >= DELETES_BYTES_MAX {
+                return Ok(Some(Stall::RangeDeletes));
             }
             #[cfg(not(target_arch = "wasm32"))]
             if self.is_in_debt(keyspace, tree) {

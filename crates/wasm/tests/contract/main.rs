@@ -60,10 +60,11 @@ const EVENTS: [&str; 16] = [
 ];
 
 /// The other types that cross.
-const OTHERS: [&str; 15] = [
+const OTHERS: [&str; 16] = [
     "Level",
     "LevelStats",
     "OldestSnapshot",
+    "RangeDeleteStats",
     "KeyspaceStats",
     "Space",
     "WaitStats",

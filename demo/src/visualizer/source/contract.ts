@@ -77,7 +77,14 @@ const LEVEL_CHANGE: Shape = {
 };
 
 /** The reasons for which writes stall, in the engine's order. */
-export const STALL_REASONS = ["memtables", "memory", "level0", "wal", "compaction-bytes"] as const;
+export const STALL_REASONS = [
+  "memtables",
+  "memory",
+  "level0",
+  "wal",
+  "compaction-bytes",
+  "range-deletes",
+] as const;
 
 const STALL_REASON: Shape = "text";
 
@@ -105,6 +112,7 @@ export const EVENTS: Record<string, Record<string, Shape>> = {
     terms: { list: TERM },
     through: "number",
   },
+  "range-deletes": { keyspace: "keyspace", fragments: "number", bytes: "number" },
   "compaction-begun": {
     keyspace: "keyspace",
     compaction: "number",

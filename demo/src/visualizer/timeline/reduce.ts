@@ -136,7 +136,8 @@ function held(state: State, compaction: number): State {
 
 function flushed(state: State, { micros, run, tables }: Of<"flushed">): State {
   const placed = tables.map((table) => place(table, "flushed", micros, 0, null));
-  const levels = insert(state.levels, 0, run, placed);
+  // Of a memtable with nothing but range deletes there is no table.
+  const levels = tables.length > 0 ? insert(state.levels, 0, run, placed) : state.levels;
   const totals = { ...state.totals, flushed: state.totals.flushed + bytesOf(tables) };
   return { ...state, levels, totals, sealed: state.sealed.slice(1) };
 }

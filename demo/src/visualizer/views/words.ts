@@ -77,6 +77,7 @@ const WAITS: Record<StallReason, (state: State) => string> = {
   memory: () => "Writes wait for memory.",
   wal: () => "Writes wait for the log.",
   "compaction-bytes": () => "Writes wait: too many bytes wait for compaction.",
+  "range-deletes": () => "Writes wait: too many deletes of ranges are to be applied.",
 };
 
 function waitSentence(state: State): string {
@@ -136,6 +137,8 @@ export function logLine(event: RecordedEvent): string | undefined {
       const size = event.tables.reduce((sum, table) => sum + table.bytes, 0);
       return `memtable flushed: ${bytes(size)} into level 0`;
     }
+    case "range-deletes":
+      return `ranges with deletes over tables: ${count(event.fragments)}`;
     case "compaction-begun":
       return event.reason;
     case "group-installed": {
@@ -173,6 +176,7 @@ const REASONS: Record<StallReason, string> = {
   memory: "memory",
   wal: "the log",
   "compaction-bytes": "bytes that wait for compaction",
+  "range-deletes": "the deletes of ranges that wait to be applied",
 };
 
 /** A table in one sentence. */

@@ -38,6 +38,12 @@ impl<'a> Reader<'a> {
         self.take(count)
     }
 
+    /// The end of a range: a key after its length plus one, or 0 for none.
+    pub fn end(&mut self) -> Option<Vec<u8>> {
+        let length = self.varint().checked_sub(1)?;
+        Some(self.take(length as usize).to_vec())
+    }
+
     pub fn text(&mut self) -> String {
         String::from_utf8(self.bytes().to_vec()).expect("UTF-8")
     }

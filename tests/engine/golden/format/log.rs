@@ -1,7 +1,7 @@
 //! Logs and batches ("Logs" and "Batches" of FORMAT.md).
 
 use super::bytes::{Reader, checksum, u32_at, u64_at};
-use super::{Entry, Store};
+use super::{Change, Entry, Store};
 use std::collections::BTreeSet;
 
 /// The kind of a log's file in the manifest.
@@ -48,6 +48,10 @@ pub fn read(
             let batch = payload.bytes();
             assert!(!batch.is_empty(), "a batch has an entry");
             entries.extend(self::entries(batch, *next));
+            let ranges = |entry: &&Entry| {
+                entry.sequence == *next && matches!(entry.change, Change::DeleteRange(_))
+            };
+            store.range_deletes += entries.iter().filter(ranges).count();
             *next += 1;
         }
         let keyspaces: BTreeSet<_> = entries[before..].iter().map(|e| e.keyspace).collect();
@@ -78,12 +82,13 @@ fn entries(batch: &[u8], sequence: u64) -> Vec<Entry> {
     let mut entries = Vec::new();
     while !from.is_empty() {
         let (kind, keyspace, key) = (from.u8(), from.varint(), from.bytes().to_vec());
-        let value = match kind {
-            0 => None,
-            1 => Some(from.bytes().to_vec()),
+        let change = match kind {
+            0 => Change::Delete,
+            1 => Change::Put(from.bytes().to_vec()),
+            2 => Change::DeleteRange(from.end()),
             other => panic!("{other} is no kind of entry"),
         };
-        entries.push(Entry { keyspace, key, sequence, value });
+        entries.push(Entry { keyspace, key, sequence, change });
     }
     entries
 }

@@ -24,7 +24,12 @@ pub struct Info {
     pub filter: [u64; 2],
     /// Entries that only snapshots kept: how many, their bytes, and until which sequence.
     pub kept: Option<[u64; 3]>,
+    /// The number through which range deletes are applied to it.
+    pub cleared: u64,
 }
+
+/// A range of keys, open at its end without one, and the sequences of the range deletes over it.
+type Fragment = (Vec<u8>, Option<Vec<u8>>, Vec<u64>);
 
 #[derive(Default)]
 pub struct Keyspace {
@@ -32,6 +37,7 @@ pub struct Keyspace {
     pub flushed: u64,
     pub policy_state: Vec<u8>,
     pub tables: BTreeMap<u64, Info>,
+    pub range_deletes: Vec<Fragment>,
 }
 
 /// The location of a file.
@@ -192,12 +198,16 @@ impl Manifest {
                     let filter = body.varints();
                     assert!(level < 64 && smallest <= largest);
                     let mut ahead = Reader(body.0);
-                    let kept = (!ahead.is_empty() && ahead.varint() == 2).then(|| {
-                        let mut field = Reader(ahead.bytes());
-                        let kept = field.varints();
+                    let (mut kept, mut cleared) = (None, 0);
+                    while !ahead.is_empty() {
+                        let (number, mut field) = (ahead.varint(), Reader(ahead.bytes()));
+                        match number {
+                            2 => kept = Some(field.varints()),
+                            4 => cleared = field.varint(),
+                            _ => continue,
+                        }
                         assert!(field.is_empty());
-                        kept
-                    });
+                    }
                     added.push((
                         keyspace,
                         number,
@@ -213,6 +223,7 @@ impl Manifest {
                             largest,
                             filter,
                             kept,
+                            cleared,
                         },
                     ));
                 }
@@ -252,13 +263,17 @@ impl Manifest {
                 }
                 14 => {
                     let [required, _optional] = body.varints();
-                    assert_eq!(required, 0, "no required feature is known");
+                    assert_eq!(required & !1, 0, "range deletes are the one required feature");
                 }
                 15 => {
                     let ([file, _log, _offset, length], _salt) = (body.varints(), body.take(8));
                     self.quarantined.insert(file, length);
                 }
                 16 => drop(self.quarantined.remove(&body.varint())),
+                17 => {
+                    let keyspace = body.varint();
+                    self.range_deletes(keyspace, &mut body);
+                }
                 other => panic!("edit {other} is not in FORMAT.md"),
             }
             // Fields added later: even ones may be skipped.
@@ -276,6 +291,35 @@ impl Manifest {
             assert!(table < self.next_number);
             self.keyspace(keyspace).tables.insert(table, info);
         }
+    }
+
+    /// Replaces the range deletes within a range.
+    fn range_deletes(&mut self, id: u64, body: &mut Reader) {
+        let (from, to) = (body.bytes().to_vec(), body.end());
+        let ends_by = |end: &Option<Vec<u8>>, key: &Vec<u8>| end.as_ref().is_some_and(|e| e <= key);
+        let mut parts: Vec<Fragment> = Vec::new();
+        for (start, end, sequences) in std::mem::take(&mut self.keyspace(id).range_deletes) {
+            if start < from {
+                let end = if ends_by(&end, &from) { end.clone() } else { Some(from.clone()) };
+                parts.push((start.clone(), end, sequences.clone()));
+            }
+            if let Some(to) = &to
+                && !ends_by(&end, to)
+            {
+                parts.push((start.max(to.clone()), end, sequences));
+            }
+        }
+        for _ in 0..body.varint() {
+            let (start, end) = (body.bytes().to_vec(), body.end());
+            assert!(from <= start && end.as_ref().is_none_or(|end| start < *end));
+            assert!(to.as_ref().is_none_or(|to| end.as_ref().is_some_and(|end| end <= to)));
+            let sequences: Vec<u64> = (0..body.varint()).map(|_| body.varint()).collect();
+            assert!(!sequences.is_empty() && sequences.is_sorted_by(|a, b| a > b));
+            parts.push((start, end, sequences));
+        }
+        parts.sort();
+        assert!(parts.windows(2).all(|pair| ends_by(&pair[0].1, &pair[1].0)), "disjoint");
+        self.keyspace(id).range_deletes = parts;
     }
 
     /// Adds or removes the empty level `at`.

@@ -31,8 +31,15 @@ pub struct Entry {
     pub keyspace: u64,
     pub key: Vec<u8>,
     pub sequence: u64,
-    /// None for a delete.
-    pub value: Option<Vec<u8>>,
+    pub change: Change,
+}
+
+/// The effect of a version on its key.
+pub enum Change {
+    Put(Vec<u8>),
+    Delete,
+    /// Deletes the keys from this one on, before another if there is an end.
+    DeleteRange(Option<Vec<u8>>),
 }
 
 /// The content of a store, and which features of the format it has.
@@ -56,6 +63,11 @@ pub struct Store {
     pub keeping: usize,
     /// Table entries that are not the newest version of their key in the table.
     pub old_versions: usize,
+    /// Fragments of range deletes in the manifest, and range deletes in logs.
+    pub fragments: usize,
+    pub range_deletes: usize,
+    /// Tables that range deletes were applied to.
+    pub cleared: usize,
     /// Records of logs, and those with entries of several keyspaces.
     pub records: usize,
     pub shared_records: usize,
@@ -76,7 +88,18 @@ impl Store {
         let mut versions = Vec::new();
         for (id, keyspace) in &manifest.keyspaces {
             store.policy_states += usize::from(!keyspace.policy_state.is_empty());
+            // They hide only what is older, not entries of their own batch: these come later here.
+            for (from, to, sequences) in &keyspace.range_deletes {
+                store.fragments += 1;
+                versions.extend(sequences.iter().map(|sequence| Entry {
+                    keyspace: *id,
+                    key: from.clone(),
+                    sequence: *sequence,
+                    change: Change::DeleteRange(to.clone()),
+                }));
+            }
             for (number, info) in &keyspace.tables {
+                store.cleared += usize::from(info.cleared > 0);
                 let bytes = manifest.file(files, table::KIND, *number);
                 store.keeping += usize::from(info.kept.is_some_and(|[entries, ..]| entries > 0));
                 versions.extend(table::read(
@@ -110,10 +133,12 @@ impl Store {
         for entry in versions {
             let name = &manifest.keyspaces[&entry.keyspace].name;
             let entries = store.keyspaces.get_mut(name).expect("listed above");
-            match entry.value {
-                Some(value) => entries.insert(entry.key, value),
-                None => entries.remove(&entry.key),
-            };
+            match entry.change {
+                Change::Put(value) => drop(entries.insert(entry.key, value)),
+                Change::Delete => drop(entries.remove(&entry.key)),
+                Change::DeleteRange(to) => entries
+                    .retain(|key, _| *key < entry.key || to.as_ref().is_some_and(|to| key >= to)),
+            }
         }
         store
     }

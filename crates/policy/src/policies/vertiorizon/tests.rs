@@ -22,6 +22,7 @@ fn level1(bytes: u64, entries: u64, filter_bytes: u64) -> Shape {
         filter_bits: FilterBits::whole(10),
         filter_bytes,
         kept: Some(Kept::default()),
+        cleared: 0,
         salt: 0,
         histogram: Histogram::default(),
         prefixes: Prefixes::default(),

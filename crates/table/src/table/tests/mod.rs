@@ -100,6 +100,7 @@ fn write(entries: &[Entry], id: u64, options: &TableOptions) -> (Arc<MemFile>, A
         filter_bits: options.filter_bits_per_key,
         filter_bytes: info.filter_bytes,
         kept: Some(Kept::default()),
+        cleared: 0,
         salt: SALT,
         histogram: info.histogram.clone(),
         prefixes: info.prefixes.clone(),

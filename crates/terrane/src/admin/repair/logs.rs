@@ -12,7 +12,7 @@ use super::doubt::{Covered, Part};
 use super::{Known, Sources, missing};
 use crate::admin::{Salvaged, SalvagedFile};
 use crate::batch;
-use crate::entry::{Seq, Tag};
+use crate::entry::Seq;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memtable::Memtable;
 use crate::recovery::{MARK, later_log};
@@ -357,9 +357,9 @@ impl Log<'_> {
     ) {
         let begins = found.offset.saturating_add(HEADER_BYTES as u64);
         let batches = found.batches(bytes);
-        let entries = batches.flat_map(|(seq, b)| batch::decode(b).map(move |e| (seq, e)));
+        let entries = batches.flat_map(|(seq, b)| batch::effective(b, true).map(move |e| (seq, e)));
         for (seq, entry) in entries.take_while(|(seq, _)| *seq <= through) {
-            let (kind, keyspace, key, value) = match entry {
+            let (keyspace, operation) = match entry {
                 Ok(entry) => entry,
                 Err(damage) => {
                     let damage = damage.within(self.file.name(), begins);
@@ -375,7 +375,7 @@ impl Log<'_> {
             }
             let rows = &mut sources.entry(keyspace.0).or_default().log;
             let rows = rows.get_or_insert_with(|| Arc::new(Memtable::new(bytes.len())));
-            match rows.insert(key, Tag::new(seq, kind), value) {
+            match operation.insert_into(rows, seq) {
                 Ok(()) => self.salvaged.entries += 1,
                 Err(e) => self.salvaged.lost.push(e.to_string()),
             }

@@ -12,6 +12,7 @@ use crate::table::Salvage;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 use terrane_table::read::{Cursor, Sight, sight};
+use terrane_types::range_deletes::RangeDeletes;
 
 /// Bytes of rows at which a batch is written.
 const BATCH_BYTES: usize = 1 << 20;
@@ -55,6 +56,8 @@ pub(super) struct Merge<'a> {
     pub known: &'a Known,
     pub covered: &'a Covered,
     pub id: u32,
+    /// Range deletes of the logs and of the manifest.
+    pub range_deletes: RangeDeletes,
 }
 
 /// Rows that wait to be written, and counts of all rows.
@@ -144,7 +147,8 @@ impl Merge<'_> {
         rows: &mut Rows,
     ) -> Result<Result<(), String>> {
         let sight = sight(tag, MAX_SEQ);
-        let put = matches!(sight, Ok(Some(Sight::Value)));
+        let is_deleted = self.range_deletes.newest_at(key, MAX_SEQ) > tag.seq();
+        let put = matches!(sight, Ok(Some(Sight::Value))) && !is_deleted;
         let doubtful = self.doubts.doubt(key, tag.seq(), put);
         if sight.is_err() {
             let newer = newer_kind(file, tag.kind_byte()).to_string();

@@ -176,3 +176,36 @@ fn an_empty_batch_with_conditions_only_checks() {
     assert_eq!(check(Condition::absent(&keyspace, "a")), None);
     assert_eq!((db.engine().snapshots.visible(), db.engine().log_sync.synced()), (3, 3));
 }
+
+#[test]
+fn a_batch_that_cannot_be_taken_fails_no_other_of_its_group() {
+    let (db, keyspace) = store(false);
+    let other = db.create_keyspace("other").unwrap();
+    db.drop_keyspace("other").unwrap();
+    let (foreign, of_foreign) = store(false);
+    let snapshot = foreign.snapshot();
+    let many = (0..10_001).map(|n| Condition::absent(&keyspace, format!("x{n}"))).collect();
+    let group = vec![
+        ConditionalBatch { conditions: Vec::new(), batch: put(&keyspace, "first") },
+        ConditionalBatch { conditions: many, batch: put(&keyspace, "many") },
+        ConditionalBatch {
+            conditions: vec![snapshot.unchanged(&of_foreign, ..)],
+            batch: put(&keyspace, "foreign"),
+        },
+        ConditionalBatch { conditions: Vec::new(), batch: put(&other, "dropped") },
+        ConditionalBatch { conditions: Vec::new(), batch: put(&keyspace, "last") },
+    ];
+    let results = db.write_group(group, Durability::Sync).unwrap();
+    let written: Vec<_> =
+        results.iter().map(|r| r.clone().ok().and_then(Outcome::written)).collect();
+    assert_eq!(written, [Some(4), None, None, None, Some(5)]);
+    let closed = |n: usize, why: Closed| {
+        assert!(
+            matches!(results[n].as_ref().unwrap_err().kind(), ErrorKind::Closed(found) if *found == why)
+        );
+    };
+    closed(2, Closed::Snapshot);
+    closed(3, Closed::Keyspace);
+    assert!(matches!(results[1].as_ref().unwrap_err().kind(), ErrorKind::InvalidArgument(_)));
+    assert_eq!(keyspace.get("last").unwrap().unwrap(), b"new last");
+}

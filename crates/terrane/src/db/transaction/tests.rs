@@ -1,3 +1,4 @@
+use super::reads::{READ_BYTES_MAX, READS_MAX};
 use super::*;
 use crate::Options;
 use crate::executor::SliceExecutor;
@@ -259,4 +260,43 @@ proptest! {
             prop_assert_eq!(found.transpose().unwrap(), wanted);
         }
     }
+}
+
+#[test]
+fn a_transaction_deletes_ranges_and_writes_into_them_after() {
+    let (store, rows) = store();
+    for key in ["a", "b", "c", "d"] {
+        rows.put(key, "old", Durability::Buffered).unwrap();
+    }
+    let seen = store
+        .transact(Durability::Buffered, |tx| -> Result<_> {
+            tx.put(&rows, "bb", "before")?;
+            tx.delete_range(&rows, "b".."d")?;
+            tx.delete_range(&rows, "z".."y")?;
+            tx.put(&rows, "c", "after")?;
+            let forward: Result<Vec<_>> = tx.scan(&rows, ..)?.collect();
+            let backward: Result<Vec<_>> = tx.scan(&rows, ..)?.rev().collect();
+            let (forward, mut backward) = (forward?, backward?);
+            backward.reverse();
+            assert_eq!(forward, backward);
+            assert_eq!((tx.get(&rows, "b")?, tx.get(&rows, "bb")?), (None, None));
+            Ok(forward)
+        })
+        .unwrap();
+    let row = |key: &str, value: &str| (key.as_bytes().to_vec(), value.as_bytes().to_vec());
+    assert_eq!(seen, [row("a", "old"), row("c", "after"), row("d", "old")]);
+    let left: Result<Vec<_>> = rows.scan(..).unwrap().collect();
+    assert_eq!(left.unwrap(), seen);
+}
+
+#[test]
+fn a_keyspace_of_another_store_is_refused() {
+    let ((store, _), (_other, foreign)) = (store(), store());
+    let refused = store.transact(Durability::Buffered, |tx| {
+        assert!(tx.get(&foreign, "a").is_err() && tx.scan(&foreign, ..).is_err());
+        assert!(tx.delete(&foreign, "a").is_err() && tx.delete_range(&foreign, ..).is_err());
+        tx.put(&foreign, "a", "1")
+    });
+    assert!(matches!(refused.unwrap_err().kind(), ErrorKind::Closed(_)));
+    assert!(store.snapshot().get(&foreign, "a").is_err());
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::error::Error;
-use crate::vec_map::VecMap;
+use crate::vec_map::{VecMap, VecSet};
 use crate::version::{KeyspaceRecord, Tree};
 use terrane_policy::{
     Action, Destination, FilterBits, Histogram, Kept, Prefixes, RunId, Shape, ShapeEdit, TableId,
@@ -46,7 +46,7 @@ fn shared_into(level: usize, number: u64) -> Arc<SharedMerge> {
     let group = Group { destination, parts: vec![vec![1]], ..group(number) };
     let tree = Arc::<Tree>::default();
     let rule = TombstoneRule::new(tree.shape(), &Running::default(), &group);
-    let merge = SharedMerge::new(number, ROWS, group, tree, rule);
+    let merge = SharedMerge::new(number, ROWS, group, tree, rule, VecSet::default());
     drop(merge.next_part());
     merge
 }
@@ -220,6 +220,7 @@ fn table(id: u8) -> Arc<TableInfo> {
         filter_bits: FilterBits::whole(10),
         filter_bytes: 0,
         kept: Some(Kept::default()),
+        cleared: 0,
         salt: 0,
         histogram: Histogram::default(),
         prefixes: Prefixes::default(),
@@ -236,6 +237,7 @@ fn a_restart_resumes_the_fitting_rest_and_forgets_the_other() {
         policy_state: Vec::new(),
         flushed: 0,
         shape: Arc::new(shape.unwrap()),
+        ..KeyspaceRecord::default()
     };
     // The group that these follow is no longer among them: it is installed.
     let follows = |group: Group| Group { follows: Some(TableId(50)), ..group };

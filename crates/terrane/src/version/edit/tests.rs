@@ -6,6 +6,7 @@ use crate::keyspace::KeyspaceId;
 use terrane_policy::{
     Action, Compaction, Destination, FilterBits, Group, Kept, Order, PrefixRule, PrefixSplit,
 };
+use terrane_types::range_deletes::{End, RangeDeletes};
 
 fn sample() -> Edit {
     let keyspace = KeyspaceId(3);
@@ -21,6 +22,7 @@ fn sample() -> Edit {
         filter_bits: FilterBits::from_thousandths(9_500),
         filter_bytes: 1 << 40,
         kept: Some(Kept { entries: 3, bytes: 300, until: 1 << 40 }),
+        cleared: 0,
         salt: 1 << 63,
         histogram: Histogram::default(),
         prefixes: Prefixes::default(),
@@ -47,7 +49,13 @@ fn sample() -> Edit {
                 keyspace,
                 level: 1,
                 run: RunId(8),
-                info: TableInfo { kept: None, ..info },
+                info: TableInfo { kept: None, ..info.clone() },
+            },
+            Change::AddTable {
+                keyspace,
+                level: 1,
+                run: RunId(9),
+                info: TableInfo { cleared: 1 << 50, ..info },
             },
             Change::DropTable { keyspace, table: TableId(2) },
             Change::PolicyState { keyspace, state: vec![1, 2, 3] },
@@ -75,9 +83,47 @@ fn sample() -> Edit {
                 bytes: 300,
             }),
             Change::DropQuarantine { file: 14 },
+            range_deletes(keyspace, End::before(Some(b"z"))),
+            range_deletes(keyspace, End::Open),
             Change::DropKeyspace { id: keyspace },
         ],
     }
+}
+
+/// Two fragments, of which the second goes to the end of the range.
+fn range_deletes(keyspace: KeyspaceId, to: End) -> Change {
+    let mut range_deletes = RangeDeletes::default();
+    range_deletes.add(b"b", &End::before(Some(b"k")), 7);
+    range_deletes.add(b"f", &to, 1 << 40);
+    Change::RangeDeletes { keyspace, from: Vec::new(), to, range_deletes }
+}
+
+#[test]
+fn range_deletes_out_of_order_or_out_of_their_range_are_damage() {
+    let damaged = |range: &[u8], fragments: &[u8]| {
+        let body = [&[3][..], range, fragments].concat();
+        let mut bytes = vec![RANGE_DELETES];
+        put_bytes(&mut bytes, &body);
+        let read = Edit::decode(&bytes, 0).map_err(Error::into_kind);
+        match read {
+            Ok(_) => false,
+            Err(ErrorKind::Corrupt(_)) => true,
+            Err(other) => panic!("{other:?}"),
+        }
+    };
+    // From "b" to before "f".
+    let range = &[1, b'b', 2, b'f'][..];
+    assert!(!damaged(range, &[0]));
+    assert!(!damaged(range, &[1, 1, b'b', 2, b'f', 2, 9, 8]));
+    assert!(damaged(range, &[1, 1, b'a', 2, b'f', 1, 9]), "before the range");
+    assert!(damaged(range, &[1, 1, b'b', 2, b'g', 1, 9]), "behind the range");
+    assert!(damaged(range, &[1, 1, b'b', 0, 1, 9]), "an open end in a range that has one");
+    assert!(damaged(range, &[1, 1, b'c', 2, b'c', 1, 9]), "no key");
+    assert!(damaged(range, &[1, 1, b'b', 2, b'c', 0]), "no number");
+    assert!(damaged(range, &[1, 1, b'b', 2, b'c', 2, 8, 9]), "numbers that ascend");
+    let overlapping = [2, 1, b'b', 2, b'd', 1, 9, 1, b'c', 2, b'e', 1, 9];
+    assert!(damaged(range, &overlapping));
+    assert!(damaged(&[1, b'f', 2, b'b'], &[0]), "a range without a key");
 }
 
 #[test]
@@ -119,7 +165,7 @@ fn refused(bytes: &[u8]) -> String {
 
 #[test]
 fn a_change_with_later_optional_fields_reads_as_without() {
-    for bytes in [&[4, 0][..], &[4, 1, 9, 8, 0], &[200, 1, 3, 7, 7, 7]] {
+    for bytes in [&[6, 0][..], &[6, 1, 9, 8, 0], &[200, 1, 3, 7, 7, 7]] {
         let edits = extended(bytes);
         assert_eq!(Edit::decode(&edits.concat(), 0).unwrap(), sample());
     }
@@ -127,14 +173,14 @@ fn a_change_with_later_optional_fields_reads_as_without() {
 
 #[test]
 fn a_later_required_field_is_refused_by_name_in_every_change() {
-    for edit in extended(&[4, 1, 9, 7, 0]) {
+    for edit in extended(&[6, 1, 9, 7, 0]) {
         assert_eq!(refused(&edit), format!("field 7 in a change of kind {}", edit[0]));
     }
 }
 
 #[test]
 fn added_fields_that_do_not_ascend_or_end_early_are_damage() {
-    for more in [&[0, 0][..], &[4, 0, 4, 0], &[6, 0, 4, 0], &[4], &[4, 1], &[0x80]] {
+    for more in [&[0, 0][..], &[6, 0, 6, 0], &[8, 0, 6, 0], &[6], &[6, 1], &[0x80]] {
         for edit in extended(more) {
             assert!(
                 matches!(

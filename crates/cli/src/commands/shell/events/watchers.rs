@@ -132,6 +132,7 @@ fn keyspace_of(event: &Event) -> Option<KeyspaceId> {
         | Event::PolicyAdjusted { keyspace, .. }
         | Event::MemtableSealed { keyspace, .. }
         | Event::Flushed { keyspace, .. }
+        | Event::RangeDeletes { keyspace, .. }
         | Event::CompactionBegun { keyspace, .. }
         | Event::LevelChanged { keyspace, .. }
         | Event::GroupBegun { keyspace, .. }

@@ -1,0 +1,55 @@
+//! Operations of a batch.
+
+use super::RANGE_DELETE;
+use crate::entry::{Kind, Seq, Tag, check_limits};
+use crate::error::Result;
+use crate::keyspace::KeyspaceId;
+use crate::memtable::Memtable;
+use terrane_types::range_deletes::End;
+
+/// An entry of a batch.
+pub type Entry<'a> = (KeyspaceId, Operation<'a>);
+
+/// An operation of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation<'a> {
+    /// The key gets the value.
+    Put(&'a [u8], &'a [u8]),
+    /// The key is removed.
+    Delete(&'a [u8]),
+    /// The keys from one on are removed, to before another or, without one, to the end.
+    DeleteRange(&'a [u8], Option<&'a [u8]>),
+}
+
+impl<'a> Operation<'a> {
+    /// Its kind, key and the rest: a value, or the end of a range.
+    pub(super) fn parts(self) -> (u8, &'a [u8], &'a [u8]) {
+        match self {
+            Operation::Put(key, value) => (Kind::Put as u8, key, value),
+            Operation::Delete(key) => (Kind::Delete as u8, key, &[]),
+            Operation::DeleteRange(from, to) => (RANGE_DELETE, from, to.unwrap_or_default()),
+        }
+    }
+
+    /// Inserts the operation of a batch with the number `seq`.
+    #[inline]
+    pub(crate) fn insert_into(self, memtable: &Memtable, seq: Seq) -> Result<()> {
+        match self {
+            Operation::Put(key, value) => memtable.insert(key, Tag::new(seq, Kind::Put), value),
+            Operation::Delete(key) => memtable.insert(key, Tag::new(seq, Kind::Delete), &[]),
+            Operation::DeleteRange(from, to) => {
+                memtable.delete_range(from, &End::before(to), seq);
+                Ok(())
+            }
+        }
+    }
+
+    pub(super) fn check(self) -> Result<()> {
+        match self {
+            Operation::Put(key, value) => check_limits(key, value),
+            Operation::Delete(key) => check_limits(key, &[]),
+            // Their bounds were checked where they were made or decoded.
+            Operation::DeleteRange(..) => Ok(()),
+        }
+    }
+}
