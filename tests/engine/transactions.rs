@@ -1,4 +1,4 @@
-//! Histories of many threads: transactions, conditional batches and plain writes take effect as if one ran after
+//! Histories of many threads: transactions, conditional batches, range deletes and plain writes take effect as if one ran after
 //! another, in the order of their sequence numbers.
 //!
 //! 1. Each write also sets a key of its own, by which its sequence number is found afterwards.
@@ -15,6 +15,7 @@ use terrane::{
 use terrane_tests::fixtures::{KINDS, Rig, drawn};
 use terrane_tests::full;
 use terrane_tests::random::Random;
+use terrane_tests::workload::Change;
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 type Row = (Vec<u8>, Vec<u8>);
@@ -36,8 +37,11 @@ enum Read {
 struct Committed {
     seq: u64,
     reads: Vec<Read>,
-    writes: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+    writes: Vec<Write>,
 }
+
+/// A key, or the first of a range, and its change.
+type Write = (Vec<u8>, Change);
 
 const KEYS: u64 = 24;
 
@@ -60,19 +64,28 @@ impl Writer<'_> {
     }
 
     /// Draws what to write.
-    fn writes(&mut self) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
-        (0..1 + self.random.below(3))
-            .map(|_| (key(&mut self.random), (!self.random.one_in(4)).then(|| self.value())))
-            .collect()
+    fn writes(&mut self) -> Vec<Write> {
+        let count = 1 + self.random.below(3);
+        (0..count).map(|_| self.change()).collect()
     }
 
-    fn batch(&self, writes: &[(Vec<u8>, Option<Vec<u8>>)]) -> WriteBatch {
-        let mut batch = WriteBatch::new();
-        for (key, value) in writes {
-            match value {
-                Some(value) => batch.put(&self.keyspace, key, value).unwrap(),
-                None => batch.delete(&self.keyspace, key).unwrap(),
+    fn change(&mut self) -> Write {
+        let of = key(&mut self.random);
+        let change = match self.random.below(8) {
+            0 | 1 => Change::Delete,
+            2 => {
+                let to = key(&mut self.random).max(of.clone());
+                Change::DeleteRange([&to[..], b"5"].concat())
             }
+            _ => Change::Put(self.value()),
+        };
+        (of, change)
+    }
+
+    fn batch(&self, writes: &[Write]) -> WriteBatch {
+        let mut batch = WriteBatch::new();
+        for (key, change) in writes {
+            change.add(&mut batch, self.keyspace.id(), key).unwrap();
         }
         batch
     }
@@ -136,12 +149,24 @@ impl Writer<'_> {
             for _ in 0..1 + random.below(2) {
                 let key = key(&mut random);
                 let value = values.fetch_add(1, Ordering::Relaxed).to_string().into_bytes();
-                match random.one_in(4) {
-                    true => tx.delete(&keyspace, key.clone())?,
-                    false => tx.put(&keyspace, key.clone(), value.clone())?,
-                }
-                let written = tx.get(&keyspace, &key)?;
-                writes.push((key, written));
+                let change = match random.below(8) {
+                    0 | 1 => {
+                        tx.delete(&keyspace, key.clone())?;
+                        Change::Delete
+                    }
+                    2 => {
+                        let to = [key.as_slice(), b"5"].concat();
+                        tx.delete_range(&keyspace, key.clone()..to.clone())?;
+                        Change::DeleteRange(to)
+                    }
+                    _ => {
+                        tx.put(&keyspace, key.clone(), value.clone())?;
+                        Change::Put(value)
+                    }
+                };
+                let written = matches!(change, Change::Put(_));
+                assert_eq!(tx.get(&keyspace, &key)?.is_some(), written);
+                writes.push((key, change));
             }
             tx.put(&keyspace, marker.clone(), "")?;
             Ok::<_, terrane::Error>((reads, writes))
@@ -210,11 +235,8 @@ fn transactions_and_conditional_batches_are_serializable() {
             for (n, read) in reads.iter().enumerate() {
                 assert!(check(&map, read), "read {n} of batch {seq}");
             }
-            for (key, value) in writes {
-                match value {
-                    Some(value) => map.insert(key.clone(), value.clone()),
-                    None => map.remove(key),
-                };
+            for (key, change) in writes {
+                change.apply(&mut map, key);
             }
         }
         let rows = db.default_keyspace().scan(..b"marker".to_vec()).unwrap();

@@ -9,21 +9,33 @@
 //! Only lookups are for speed: the browser's module is compiled for size here.
 
 mod fragment;
+mod heads;
 #[cfg(test)]
 mod tests;
 
 pub use fragment::{End, Fragment};
 
 use crate::Seq;
-use std::sync::Arc;
+use heads::Heads;
+use std::sync::{Arc, OnceLock};
 
 /// A list of range deletes; see the [module](self).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct RangeDeletes {
     fragments: Arc<Vec<Fragment>>,
+    /// The beginnings of their first keys, once a key was looked up.
+    heads: OnceLock<Arc<Heads>>,
     bytes: usize,
     newest: Seq,
 }
+
+impl PartialEq for RangeDeletes {
+    fn eq(&self, other: &Self) -> bool {
+        self.fragments == other.fragments
+    }
+}
+
+impl Eq for RangeDeletes {}
 
 impl RangeDeletes {
     /// A list of these fragments, which are sorted and disjoint, with neighbours that differ; `None` for others.
@@ -40,7 +52,7 @@ impl RangeDeletes {
     fn of(fragments: Vec<Fragment>) -> Self {
         let bytes = fragments.iter().map(Fragment::bytes).sum();
         let newest = fragments.iter().map(Fragment::newest).max().unwrap_or(0);
-        RangeDeletes { fragments: Arc::new(fragments), bytes, newest }
+        RangeDeletes { fragments: Arc::new(fragments), heads: OnceLock::new(), bytes, newest }
     }
 
     /// Whether nothing is deleted.
@@ -72,14 +84,17 @@ impl RangeDeletes {
     #[inline]
     #[must_use]
     pub fn index_for(&self, key: &[u8]) -> usize {
-        self.fragments.partition_point(|fragment| fragment.to.is_at_most(key))
+        let heads = self.heads.get_or_init(|| Arc::new(Heads::of(&self.fragments)));
+        heads.first_above(key, &self.fragments)
     }
 
     /// The fragment over a key.
     #[inline]
     #[must_use]
     pub fn over(&self, key: &[u8]) -> Option<&Fragment> {
-        self.fragments.get(self.index_for(key)).filter(|fragment| *fragment.from <= *key)
+        let number = self.index_for(key);
+        let fragment = self.fragments.get(number)?;
+        self.heads.get()?.begins_through(number, key, fragment).then_some(fragment)
     }
 
     /// The sequence number of the newest deletion of a key that a reader at `at` sees; 0 without one.
@@ -155,6 +170,7 @@ impl RangeDeletes {
                 _ => joined.push(part),
             }
         }
+        self.heads = OnceLock::new();
         let fragments = Arc::make_mut(&mut self.fragments);
         self.bytes -=
             fragments.get(from..to).unwrap_or_default().iter().map(Fragment::bytes).sum::<usize>();
