@@ -1,7 +1,7 @@
 /** The trace of a read: the sources that it searched, as text and in the tree. */
 
 import type { Step, Trace } from "terrane";
-import { compareKeys } from "./key-scale.ts";
+import { compareKeys } from "./visualizer/timeline/key-order.ts";
 import type { TreeView, Visit } from "./tree-view.ts";
 import { element } from "./dom.ts";
 import { bytes, count, keyText, plural } from "./format.ts";

@@ -1,7 +1,7 @@
 /** Keys as numbers: in the order of keys, evenly where they are text, and back. */
 
 import { describe, expect, test } from "vitest";
-import { compareKeys } from "../src/key-scale.ts";
+import { compareKeys } from "../src/visualizer/timeline/key-order.ts";
 import { Characters, type KeyNumbers, keyNumbers } from "../src/visualizer/layout/key-numbers.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);

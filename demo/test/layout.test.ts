@@ -1,7 +1,7 @@
 /** The layout: where a state's tables are drawn. */
 
 import { expect, test } from "vitest";
-import { compareKeys } from "../src/key-scale.ts";
+import { compareKeys } from "../src/visualizer/timeline/key-order.ts";
 import { DEFAULTS } from "../src/visualizer/source/settings.ts";
 import { bandsOf } from "../src/visualizer/layout/bands.ts";
 import { CHARTS } from "../src/visualizer/layout/charts.ts";

@@ -13,7 +13,7 @@ import { decode, encode } from "../src/visualizer/source/link.ts";
 import { placesOf, type ReadPath } from "../src/visualizer/source/read-path.ts";
 import { configOf, DEFAULTS, type Settings } from "../src/visualizer/source/settings.ts";
 import { tablesOf } from "../src/visualizer/timeline/state.ts";
-import { placesText, readSum } from "../src/visualizer/views/words.ts";
+import { answerText, placesText, readSum } from "../src/visualizer/views/words.ts";
 import { simulate, simulation } from "./simulator.ts";
 
 const SETTINGS: Settings = {
@@ -89,10 +89,46 @@ test("places say in words what the steps of a read were", () => {
     "memtable: absent",
     "filter: no",
     "filter: yes, and wrong; 1 block from disk for nothing",
-    "found; 1 block from the cache",
+    "found (write 12); 1 block from the cache",
   ]);
   const path = { key: new Uint8Array(), micros: 0, places };
-  expect(readSum(path)).toBe("The key was found: 4 places asked, 2 blocks read, 1 for nothing.");
+  expect(readSum(path)).toBe(
+    "The key was found: 4 places asked, 2 blocks read (4 KiB from disk), 1 for nothing.",
+  );
+});
+
+test("a scan's places say where its cursors stand, and which of them is first", () => {
+  const key = (text: string) => new TextEncoder().encode(text);
+  const places = placesOf([
+    { step: "memtable", place: 0 },
+    { step: "stands", key: null },
+    { step: "run", level: 0, run: 9, table: null },
+    { step: "table", table: 7 },
+    { step: "block", offset: 0, bytes: 4096, origin: "vfs", read: 4096 },
+    { step: "stands", key: key("oslo") },
+    { step: "run", level: 1, run: 3, table: 4 },
+    { step: "block", offset: 0, bytes: 4096, origin: "cache", read: 0 },
+    { step: "table", table: 5 },
+    { step: "stands", key: key("paris") },
+    { step: "run", level: 2, run: 1, table: null },
+    { step: "row", key: key("oslo"), bytes: 5 },
+  ]);
+  expect(places.map(({ table }) => table)).toEqual([undefined, 7, 5]);
+  expect(places.map((place) => placesText([place]))).toEqual([
+    "memtable: nothing here",
+    "the first entry, at oslo; 1 block from disk",
+    "at paris; 1 block from the cache",
+  ]);
+  expect(readSum({ key: key("oslo"), micros: 0, places })).toBe(
+    "The first key of the range was found: 3 places asked, 2 blocks read (4 KiB from disk).",
+  );
+});
+
+test("an answer is text if the value is", () => {
+  const answer = (value: Uint8Array | undefined) => answerText({ value, milliseconds: 2 });
+  expect(answer(new TextEncoder().encode("grün"))).toBe("grün");
+  expect(answer(Uint8Array.of(0xff, 0xfe))).toBe("2 bytes, not text.");
+  expect(answer(undefined)).toBe("No such key (2 ms).");
 });
 
 test("a borehole's marks lie in the tables that were asked, and its labels apart", () => {

@@ -7,7 +7,7 @@
  */
 
 import type { Table } from "terrane";
-import { compareKeys } from "../../key-scale.ts";
+import { compareKeys } from "../timeline/key-order.ts";
 import { levelBytes, type PlacedLevel, type State, tablesOf } from "../timeline/state.ts";
 import { Characters, type KeyNumbers, keyNumbers } from "./key-numbers.ts";
 

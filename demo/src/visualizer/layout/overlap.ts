@@ -1,6 +1,6 @@
 /** Tables whose key ranges overlap. */
 
-import { compareKeys } from "../../key-scale.ts";
+import { compareKeys } from "../timeline/key-order.ts";
 import { search } from "../timeline/search.ts";
 import type { PlacedTable } from "../timeline/state.ts";
 

@@ -1,6 +1,7 @@
-/** The path of one read: the places that it asks, newest first, and what each says. */
+/** The path of one read, of a key or of a range's first: the places that it asks, newest first, and what each says. */
 
 import type { Step } from "terrane";
+import { compareKeys } from "../timeline/key-order.ts";
 
 /** Key to read. */
 export type Wanted =
@@ -9,19 +10,35 @@ export type Wanted =
   /** Any that a filter is wrong about. */
   | { by: "wrong-filter" };
 
+/** Range to scan, from either end. */
+export interface Range {
+  gte?: string;
+  lte?: string;
+  reverse: boolean;
+}
+
 /** A read of a key at a moment. */
 export interface ReadPath {
   key: Uint8Array;
   /** Time in microseconds. */
   micros: number;
   places: Place[];
+  /** Result of the read on an engine; a simulation has no values. */
+  answer?: Answer;
+}
+
+/** Result of a get. */
+export interface Answer {
+  value: Uint8Array | undefined;
+  /** Duration of the get, in milliseconds. */
+  milliseconds: number;
 }
 
 /**
- * What a place said. `no`: a filter or a memtable, without a block. `wasted`: a block was read, and the
- * key was not there.
+ * Answer of a place. `no`: a filter or a memtable, without a block. `wasted`: a block was read, and the
+ * key was not there. `stands`: a scan's cursor is at a later key, or at none.
  */
-export type Verdict = "no" | "wasted" | "found" | "deleted" | "newer";
+export type Verdict = "no" | "wasted" | "found" | "deleted" | "newer" | "stands";
 
 /** A memtable or a table that a read asks. */
 export interface Place {
@@ -34,30 +51,72 @@ export interface Place {
   filter: boolean | undefined;
   /** Sources of the blocks that were read of it. */
   blocks: ("cache" | "disk")[];
+  /** Bytes that were read from disk for them. */
+  bytesRead: number;
+  /** The write that was found. */
+  sequence: number | undefined;
+  /** The key at which a scan's cursor stands, or null if there is none; undefined for a get. */
+  stands: Uint8Array | null | undefined;
   verdict: Verdict;
 }
 
-/** The places of a trace. Runs whose tables do not cover the key are not asked, and left out. */
+/** A place of which nothing is known. */
+const UNKNOWN = {
+  level: -1,
+  run: 0,
+  table: undefined,
+  filter: undefined,
+  bytesRead: 0,
+  sequence: undefined,
+  stands: undefined,
+  verdict: "no",
+} as const;
+
+/**
+ * The places of a trace. Runs of which no table covers the key are not asked, and left out; a scan moves on to
+ * their next table.
+ */
 export function placesOf(steps: readonly Step[]): Place[] {
   const places: Place[] = [];
   let place: Place | undefined;
+  let run = { level: -1, run: 0 };
   const enter = (more: Partial<Place>) => {
-    const empty = { level: -1, run: 0, table: undefined, filter: undefined, blocks: [] };
-    place = { ...empty, verdict: "no", ...more };
+    place = { ...UNKNOWN, blocks: [], ...more };
     places.push(place);
   };
   for (const step of steps) {
     if (step.step === "memtable") enter({ memtable: step.place });
     else if (step.step === "run") {
       place = undefined;
-      if (step.table !== null) enter({ level: step.level, run: step.run, table: step.table });
-    } else if (place === undefined) continue;
-    else if (step.step === "filter") place.filter = step.mayContain;
-    else if (step.step === "block") place.blocks.push(step.origin === "vfs" ? "disk" : "cache");
-    else if (step.step === "value") place.verdict = "found";
-    else if (step.step === "tombstone") place.verdict = "deleted";
-    else if (step.step === "newer") place.verdict = "newer";
-    else if (step.step === "absent") place.verdict = place.blocks.length > 0 ? "wasted" : "no";
+      run = { level: step.level, run: step.run };
+      if (step.table !== null) enter({ ...run, table: step.table });
+    } else if (step.step === "table") {
+      if (place === undefined) enter({ ...run, table: step.table });
+      else place.table = step.table;
+    } else if (step.step === "row") markFirst(places, step.key);
+    else if (place !== undefined) addStep(place, step);
   }
   return places;
+}
+
+function addStep(place: Place, step: Step): void {
+  if (step.step === "filter") place.filter = step.mayContain;
+  else if (step.step === "block") {
+    place.blocks.push(step.origin === "vfs" ? "disk" : "cache");
+    place.bytesRead += step.read;
+  } else if (step.step === "value" || step.step === "tombstone") {
+    place.verdict = step.step === "value" ? "found" : "deleted";
+    place.sequence = step.sequence;
+  } else if (step.step === "newer") place.verdict = "newer";
+  else if (step.step === "absent") place.verdict = place.blocks.length > 0 ? "wasted" : "no";
+  else if (step.step === "stands") {
+    place.verdict = "stands";
+    place.stands = step.key;
+  }
+}
+
+/** The newest place whose cursor stands at a scan's first key has its entry. */
+function markFirst(places: readonly Place[], key: Uint8Array): void {
+  const first = places.find(({ stands }) => stands && compareKeys(stands, key) === 0);
+  if (first !== undefined) first.verdict = "found";
 }

@@ -1,14 +1,14 @@
-/** Reads of single keys on the engine, as its store is now. */
+/** Reads of single keys, and of the first of a range, on the engine, as its store is now. */
 
 import type { Db, Trace } from "terrane";
 import { type State, tablesOf } from "../timeline/state.ts";
-import { placesOf, type ReadPath, type Wanted } from "./read-path.ts";
+import { placesOf, type Range, type ReadPath, type Wanted } from "./read-path.ts";
 
 /** Keys that are tried until a filter is wrong about one. */
 const TRIES = 2000;
 
 /** Reader of keys: a store, or one of its keyspaces. */
-export type Reader = Pick<Db, "trace" | "keys">;
+export type Reader = Pick<Db, "trace" | "traceScan" | "get" | "keys">;
 
 /** Bytes after a table's smallest key, with which a key is one that hardly any store has. */
 const RANDOM_BYTES = 8;
@@ -22,7 +22,11 @@ export async function readKey(
   const path = (key: Uint8Array, { steps }: Trace) => ({ key, micros, places: placesOf(steps) });
   if (wanted.by === "key") {
     const key = wanted.next ? await nextKey(reader, wanted.key) : wanted.key;
-    return path(key, await reader.trace(key));
+    // Before the get, which puts its block into the cache.
+    const found = path(key, await reader.trace(key));
+    const began = performance.now();
+    const value = await reader.get(key, { valueEncoding: "binary" });
+    return { ...found, answer: { value, milliseconds: performance.now() - began } };
   }
   // Only tables that cover a key are asked for it.
   const tables = levels.flatMap(tablesOf);
@@ -35,6 +39,17 @@ export async function readKey(
     if (wrong) return path(key, trace);
   }
   throw new Error(`No filter was wrong about any of ${TRIES} keys.`);
+}
+
+/** Seeks to the first entry of a range; undefined if it is empty. */
+export async function firstOf(
+  reader: Reader,
+  range: Range,
+  { micros }: State,
+): Promise<ReadPath | undefined> {
+  const { steps } = await reader.traceScan(range);
+  const last = steps.at(-1);
+  return last?.step === "row" ? { key: last.key, micros, places: placesOf(steps) } : undefined;
 }
 
 /** The first key from one on, or that key itself where none follows. */

@@ -2,7 +2,7 @@
 
 import type { Table } from "terrane";
 import type { RecordedEvent } from "./events.ts";
-import { compareKeys } from "../../key-scale.ts";
+import { compareKeys } from "./key-order.ts";
 import { search } from "./search.ts";
 import {
   type Arrival,

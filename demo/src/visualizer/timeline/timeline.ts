@@ -100,6 +100,16 @@ export class Timeline {
     return undefined;
   }
 
+  /** The time of the next event after a time, or before it, if there is one; or of the next of a type. */
+  neighbour(micros: number, step: 1 | -1, type?: RecordedEvent["type"]): number | undefined {
+    const after = this.countAt(micros);
+    let position: number | undefined = step > 0 ? after : after - 1;
+    // Steps over events of the same time, such as the one that was stepped to.
+    while (position >= 0 && this.event(position)?.micros === micros) position += step;
+    if (type !== undefined) position = this.find(type, position, step);
+    return position === undefined ? undefined : this.event(position)?.micros;
+  }
+
   /** The states at key frames, oldest first, and the last one. */
   *keyFrames(): Generator<State> {
     yield* this.#frames;

@@ -7,7 +7,7 @@ import { addressOf, attach } from "../source/attached.ts";
 import { ImportedRecording, removeImport } from "../source/imported.ts";
 import { openFile, OpenedRecording, type ShownFile } from "../source/opened.ts";
 import type { Write } from "../source/operations.ts";
-import type { ReadPath, Wanted } from "../source/read-path.ts";
+import type { Wanted } from "../source/read-path.ts";
 import {
   type OpenStore,
   type Recording,
@@ -29,14 +29,13 @@ import { decode, encode, type SameBy, type View } from "../source/link.ts";
 import type { Installed } from "../timeline/history.ts";
 import type { State } from "../timeline/state.ts";
 import { areNumbers } from "./keys.ts";
+import { paced, TELL } from "./paced.ts";
+import { Reads } from "./reads.svelte.ts";
 
 type PolicyName = Settings["policy"];
 
 /** Policies that a recording is compared with unless others are chosen, best known first. */
 const RIVALS = ["leveled", "tiered", "leveled-full"] as const;
-
-/** Interval of changing numbers, in milliseconds. */
-const TELL = 100;
 
 /** Time for which a decision is shown without motion, in milliseconds. */
 const STEP = 1000;
@@ -67,12 +66,7 @@ export class Player {
   takeover: Takeover | undefined = $state.raw(undefined);
   /** The rivals that were chosen, where they were. */
   #chosen: readonly PolicyName[] | undefined;
-  /** Whether keys are read. */
-  reading = $state(false);
-  /** The read that is shown, how many of its places, and why there is none. */
-  path: ReadPath | undefined = $state.raw(undefined);
-  placesShown = $state(0);
-  readProblem = $state("");
+  readonly reads = new Reads();
   /** The file or the process that is shown, and what is wrong with it. */
   file: ShownFile | undefined = $state.raw(undefined);
   /** Settings before a store was shown, whose parameters are for its own size. */
@@ -91,8 +85,6 @@ export class Player {
   #lastTold = 0;
   /** Resolves once there is something of the recording: until then rivals leave it the processors. */
   #begun: Promise<void> = Promise.resolve();
-  #lastGrowth = -TELL;
-  #growth: ReturnType<typeof setTimeout> | undefined;
   /** The moment of a link, until the recording has come so far or the visitor goes elsewhere. */
   #linked: number | undefined;
   /** The key of a link, read at its moment. */
@@ -127,7 +119,7 @@ export class Player {
     );
     this.#linked = linked.at;
     this.#linkedRead = linked.read;
-    this.reading = linked.read !== undefined;
+    this.reads.active = linked.read !== undefined;
     this.playing = linked.at === undefined && !this.#still.matches;
   }
 
@@ -316,7 +308,7 @@ export class Player {
   /** The link to what is shown. */
   link(): string {
     const { settings, speed, selected, cursor, zoom, axisBy, view, sameBy } = this;
-    const read = this.reading ? this.path?.key : undefined;
+    const read = this.reads.active ? this.reads.path?.key : undefined;
     return encode({
       settings,
       speed,
@@ -354,7 +346,7 @@ export class Player {
   /** Reads a key at the moment, and shows the first place that it asks. */
   async read(wanted: Wanted): Promise<void> {
     this.playing = false;
-    this.reading = true;
+    this.reads.active = true;
     const { recording } = this;
     // The engine itself can only be asked as it is now.
     if (!recording.readsBack) this.seek(recording.timeline.duration);
@@ -362,12 +354,9 @@ export class Player {
     try {
       const path = await recording.read(wanted, Math.floor(micros));
       if (recording !== this.recording || micros !== this.cursor) return;
-      this.readProblem = "";
-      this.path = path;
-      this.placesShown = 1;
+      this.reads.show(path, 1);
     } catch (error) {
-      if (recording !== this.recording) return;
-      this.readProblem = error instanceof Error ? error.message : String(error);
+      if (recording === this.recording) this.reads.fail(error);
     }
   }
 
@@ -386,21 +375,15 @@ export class Player {
   seek(micros: number): void {
     this.#linked = undefined;
     this.cursor = Math.min(Math.max(micros, 0), this.recording.timeline.duration);
-    this.path = undefined;
+    this.reads.path = undefined;
     this.shown = this.cursor;
   }
 
   /** Goes an event, or to the next or previous of a type. */
   step(direction: 1 | -1, type?: "compaction-begun"): void {
     this.playing = false;
-    const { timeline } = this.recording;
-    const at = timeline.countAt(this.cursor);
-    let position: number | undefined = direction > 0 ? at : at - 1;
-    // Steps over events of the same moment, such as the one that was stepped to.
-    while (position >= 0 && timeline.event(position)?.micros === this.cursor) position += direction;
-    if (type !== undefined) position = timeline.find(type, position, direction);
-    const event = position === undefined ? undefined : timeline.event(position);
-    if (event !== undefined) this.seek(event.micros);
+    const micros = this.recording.timeline.neighbour(this.cursor, direction, type);
+    if (micros !== undefined) this.seek(micros);
     else if (direction < 0) this.seek(0);
   }
 
@@ -424,7 +407,7 @@ export class Player {
     const passed = Math.min(now - this.#lastFrame, 250);
     this.#lastFrame = now;
     if (!this.playing) return;
-    this.path = undefined;
+    this.reads.path = undefined;
     const { timeline, status } = this.recording;
     if (this.#still.matches) {
       if (now - this.#lastTold < STEP) return;
@@ -451,7 +434,7 @@ export class Player {
     this.stop();
     const settings = $state.snapshot(this.settings) as Settings;
     this.cursor = this.shown = 0;
-    this.path = undefined;
+    this.reads.path = undefined;
     const { promise, resolve } = Promise.withResolvers<void>();
     const changed = () => (resolve(), this.#grown());
     this.#begun = promise;
@@ -477,23 +460,18 @@ export class Player {
     });
   }
 
-  /** Notes that a recording has grown, as often as text changes: at once if it had not for as long. */
-  #grown(): void {
-    const wait = Math.max(this.#lastGrowth + TELL - performance.now(), 0);
-    this.#growth ??= setTimeout(() => {
-      this.#growth = undefined;
-      this.#lastGrowth = performance.now();
-      this.version += 1;
-      const linked = this.#linked;
-      if (linked === undefined || this.playing) return;
-      this.seek(linked);
-      if (this.cursor < linked && this.recording.status.at === "running") this.#linked = linked;
-      else if (this.#linkedRead !== undefined) {
-        void this.read({ by: "key", key: this.#linkedRead, next: false }).then(() => {
-          this.placesShown = this.path?.places.length ?? 0;
-        });
-        this.#linkedRead = undefined;
-      }
-    }, wait);
-  }
+  /** Notes that a recording has grown. */
+  readonly #grown = paced(() => {
+    this.version += 1;
+    const linked = this.#linked;
+    if (linked === undefined || this.playing) return;
+    this.seek(linked);
+    if (this.cursor < linked && this.recording.status.at === "running") this.#linked = linked;
+    else if (this.#linkedRead !== undefined) {
+      void this.read({ by: "key", key: this.#linkedRead, next: false }).then(() => {
+        this.reads.finish();
+      });
+      this.#linkedRead = undefined;
+    }
+  });
 }

@@ -2,9 +2,10 @@
 
 import type { Quantity, StallReason, Term } from "terrane";
 import type { PowerFailedEvent, RecordedEvent } from "../timeline/events.ts";
-import { bytes, count, plural } from "../../format.ts";
-import type { Place, ReadPath } from "../source/read-path.ts";
+import { bytes, count, plural, time } from "../../format.ts";
+import type { Answer, Place, ReadPath } from "../source/read-path.ts";
 import { treeFact } from "../timeline/facts.ts";
+import { keyText } from "./keys.ts";
 import type { Compaction, Group, PlacedTable, State } from "../timeline/state.ts";
 
 /**
@@ -135,7 +136,8 @@ export function logLine(event: RecordedEvent): string | undefined {
   switch (event.type) {
     case "flushed": {
       const size = event.tables.reduce((sum, table) => sum + table.bytes, 0);
-      return `memtable flushed: ${bytes(size)} into level 0`;
+      const why = event.reason === "" ? "" : `: ${event.reason}`;
+      return `memtable flushed: ${bytes(size)} into level 0${why}`;
     }
     case "range-deletes":
       return `ranges with deletes over tables: ${count(event.fragments)}`;
@@ -156,6 +158,12 @@ export function logLine(event: RecordedEvent): string | undefined {
       return `${failureText(event)}; the log had the rest`;
     case "plan-refused":
       return `the plan was refused: ${event.why}`;
+    case "policy-changed":
+      return `the policy is now ${event.policy.policy}`;
+    case "policy-state-refused":
+      return `what the policy remembered was refused: ${bytes(event.bytes)}`;
+    case "job-failed":
+      return `a job failed: ${event.error}`;
     case "stalled":
       return event.reason === "level0"
         ? "writes wait: level 0 is full"
@@ -197,10 +205,12 @@ export function seconds(micros: number): string {
 export function placesText(places: readonly Place[]): string {
   const [first] = places;
   if (first === undefined) return "";
+  if (first.stands !== undefined) return standsText(first, first.stands);
   if (first.memtable !== undefined) {
     const what = { found: "found", deleted: "deleted here", newer: "too new" };
     const verdict = first.verdict in what ? what[first.verdict as keyof typeof what] : "absent";
-    return `${places.length === 1 ? "memtable" : `${places.length} memtables`}: ${verdict}`;
+    const memtables = places.length === 1 ? "memtable" : `${places.length} memtables`;
+    return `${memtables}: ${verdict}${writeText(first)}`;
   }
   const { verdict, filter } = first;
   if (verdict === "no") {
@@ -212,8 +222,23 @@ export function placesText(places: readonly Place[]): string {
       ? `no filter; ${blocks} for nothing`
       : `filter: yes, and wrong; ${blocks} for nothing`;
   }
-  if (verdict === "deleted") return `a tombstone: deleted; ${blocks}`;
-  return verdict === "found" ? `found; ${blocks}` : `only newer versions; ${blocks}`;
+  if (verdict === "deleted") return `a tombstone: deleted${writeText(first)}; ${blocks}`;
+  return verdict === "found"
+    ? `found${writeText(first)}; ${blocks}`
+    : `only newer versions; ${blocks}`;
+}
+
+/** The write that a place has. */
+function writeText({ sequence }: Place): string {
+  return sequence === undefined ? "" : ` (write ${count(sequence)})`;
+}
+
+/** Returns where a scan's cursor stands in a place. */
+function standsText(place: Place, key: Uint8Array | null): string {
+  const at = key === null ? "nothing here" : `at ${keyText(key, false)}`;
+  const first = place.verdict === "found" ? `the first entry, ${at}` : at;
+  if (place.memtable !== undefined) return `memtable: ${first}`;
+  return place.blocks.length === 0 ? first : `${first}; ${blocksText(place)}`;
 }
 
 function blocksText({ blocks }: Place): string {
@@ -226,15 +251,33 @@ function blocksText({ blocks }: Place): string {
 /** A read in sum. */
 export function readSum({ places }: ReadPath): string {
   const blocks = places.flatMap((place) => place.blocks).length;
+  const read = places.reduce((sum, { bytesRead }) => sum + bytesRead, 0);
   const wasted = places
     .filter(({ verdict }) => verdict === "wasted")
     .flatMap((place) => place.blocks).length;
-  const last = places.at(-1)?.verdict;
-  const result = { found: "The key was found", deleted: "The key is deleted" };
-  const outcome =
-    last !== undefined && last in result
-      ? result[last as keyof typeof result]
-      : "No place has the key";
   const asked = plural(places.length, "place");
-  return `${outcome}: ${asked} asked, ${plural(blocks, "block")} read, ${wasted} for nothing.`;
+  const disk = read === 0 ? "" : ` (${bytes(read)} from disk)`;
+  const sum = `${outcomeOf(places)}: ${asked} asked, ${plural(blocks, "block")} read${disk}`;
+  return isScan(places) ? `${sum}.` : `${sum}, ${wasted} for nothing.`;
+}
+
+function outcomeOf(places: readonly Place[]): string {
+  if (isScan(places)) return "The first key of the range was found";
+  const last = places.at(-1)?.verdict;
+  if (last === "found") return "The key was found";
+  return last === "deleted" ? "The key is deleted" : "No place has the key";
+}
+
+function isScan(places: readonly Place[]): boolean {
+  return places.some(({ stands }) => stands !== undefined);
+}
+
+/** Returns the answer of a get: a value as text, if it is that. */
+export function answerText({ value, milliseconds }: Answer): string {
+  if (value === undefined) return `No such key (${time(milliseconds)}).`;
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(value);
+  } catch {
+    return `${plural(value.length, "byte")}, not text.`;
+  }
 }
