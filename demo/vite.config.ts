@@ -8,7 +8,7 @@ const preloads: Plugin = {
   name: "preloads",
   transformIndexHtml: {
     order: "post",
-    handler: (_, { bundle, path }) => {
+    handler: (_, { bundle }) => {
       const names = Object.keys(bundle ?? {});
       const link = (as: string) => (name: string) => ({
         tag: "link",
@@ -16,12 +16,10 @@ const preloads: Plugin = {
         injectTo: "head" as const,
       });
       return [
-        // Pages are laid out with these fonts; those of the chapters come with them.
+        // The page is laid out with these fonts; those of the chapters come with them.
         ...names.filter((name) => /barlow.*\.woff2$/.test(name)).map(link("font")),
-        // A visitor of the visualizer sees a simulation first.
-        ...names
-          .filter((name) => path === "/index.html" && /terrane_sim.*\.wasm$/.test(name))
-          .map(link("fetch")),
+        // A visitor sees a simulation first.
+        ...names.filter((name) => /terrane_sim.*\.wasm$/.test(name)).map(link("fetch")),
       ];
     },
   },
@@ -41,7 +39,6 @@ export default defineConfig({
     rolldownOptions: {
       input: {
         index: at("index.html"),
-        store: at("store.html"),
         embed: at("src/visualizer/embed.ts"),
       },
       // Other pages load this one by its name.

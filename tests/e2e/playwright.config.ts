@@ -9,7 +9,6 @@ const packages = ["packages.spec.ts", "data-set.spec.ts"];
  * TERRANE_FULL.
  */
 const onceIsEnough = [
-  "demo.spec.ts",
   "examples.spec.ts",
   "policies.spec.ts",
   "visualizer.spec.ts",
@@ -20,6 +19,7 @@ const onceIsEnough = [
   "visualizer-files.spec.ts",
   "visualizer-import.spec.ts",
   "visualizer-policies.spec.ts",
+  "visualizer-store.spec.ts",
   "visualizer-writes.spec.ts",
 ];
 

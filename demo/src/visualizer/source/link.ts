@@ -51,6 +51,9 @@ const ZOOM_LEAST = 0.03;
 /** The form of links. */
 const VERSION = "v1";
 
+/** The fragment of the visitor's own store, which leads elsewhere on every device. */
+export const OWN_STORE = "#store";
+
 /** The fragment of an address, without its `#`. */
 export function encode({
   settings,

@@ -4,13 +4,13 @@
  */
 
 import type { RecordedEvent } from "../timeline/events.ts";
-import { columnsOf, guessFormat, readerOf } from "../../parse.ts";
+import { columnsOf, guessFormat, NUMBER, readerOf, usualColumns } from "./parse.ts";
 import { Timeline } from "../timeline/timeline.ts";
 import { isTraceLine, readEvent } from "./event-log.ts";
 import type { Write } from "./operations.ts";
 import type { ReadPath } from "./read-path.ts";
 import type { Recording, Status } from "./recording.ts";
-import type { Settings } from "./settings.ts";
+import { isLive, RANGES, type Settings } from "./settings.ts";
 
 /** Content of a file. */
 export type Opened =
@@ -22,8 +22,8 @@ export type Opened =
 export interface ShownFile {
   name: string;
   problem: string | undefined;
-  /** Whether it is an exported store. */
-  isStore?: boolean;
+  /** Whether it is a store: the visitor's own, or a copy of an exported one. */
+  store?: "own" | "copy";
 }
 
 /** The most bytes of a file of text: all of it is in memory. */
@@ -45,7 +45,7 @@ async function isStore(file: File): Promise<boolean> {
 
 /**
  * Recognizes a file, and reads it unless it is a store: a trace has an event on each line, other files have
- * rows as the store's page takes them.
+ * rows as a store of the visitor's loads them.
  */
 export async function openFile(file: File): Promise<Opened> {
   if (await isStore(file)) return { type: "store", name: file.name, file };
@@ -60,19 +60,31 @@ export async function openFile(file: File): Promise<Opened> {
   const format = guessFormat(name);
   const reader = readerOf(format);
   const records = [...reader.push(text), ...reader.end()];
-  const { keys, values } = columnsOf(format, records.slice(0, 100));
-  const key = keys.includes("key") ? "key" : keys[0];
-  const value = values.includes("value") ? "value" : values.find((column) => column !== key);
+  const columns = usualColumns(columnsOf(format, records.slice(0, 100)));
   const encoder = new TextEncoder();
   const rows = records.flatMap((fields, i): Write[] => {
-    const found = key === undefined ? undefined : fields[key];
-    if (found === undefined || found === "") return [];
-    const content = (value === undefined ? undefined : fields[value]) ?? String(i + 1);
-    return [{ type: "put", key: found, value: encoder.encode(content) }];
+    const key = fields[columns.key];
+    if (key === undefined || key === "") return [];
+    const value = columns.value === NUMBER ? undefined : fields[columns.value];
+    return [{ type: "put", key, value: encoder.encode(value ?? String(i + 1)) }];
   });
   if (rows.length === 0)
     throw new Error(`${name} is not an exported store, and has neither events nor rows with keys.`);
   return { type: "rows", name, rows };
+}
+
+/** The settings of a recording that writes these rows. */
+export function settingsOfRows(rows: readonly Write[], settings: Settings): Settings {
+  const sizes = rows.map((row) => (row.type === "put" ? row.value.length : 0));
+  const mean = Math.ceil(sizes.reduce((sum, size) => sum + size, 0) / sizes.length);
+  const { least, most } = RANGES.valueBytes;
+  return {
+    ...settings,
+    load: 0,
+    operations: rows.length,
+    device: isLive(settings) ? settings.device : "memory",
+    valueBytes: Math.min(Math.max(mean, least), most),
+  };
 }
 
 /** The events of a trace, up to where it is cut short or a line is no event. */

@@ -1,9 +1,10 @@
 /** A recording: what was set, what has happened so far, and how far it has come. */
 
+import type { Db, Keyspace } from "terrane";
 import type { Timeline } from "../timeline/timeline.ts";
 import { LiveRecording } from "./live.ts";
 import type { Write } from "./operations.ts";
-import type { ReadPath, Wanted } from "./read-path.ts";
+import type { Range, ReadPath, Wanted } from "./read-path.ts";
 import { isLive, type Settings } from "./settings.ts";
 import { SimulatedRecording } from "./simulation.ts";
 
@@ -30,12 +31,20 @@ export interface WritableStore {
   compact(): Promise<void>;
 }
 
-/** An open store that the visitor brought. */
+/** A store that the visitor uses: one of their own, or a copy of an exported one. */
 export interface OpenStore extends WritableStore {
+  readonly db: Db;
+  /** Time that opening it took, in milliseconds. */
+  readonly openedIn: number;
   readonly keyspaces: readonly string[];
-  /** The keyspace that is shown and changed. */
+  /** The name of the keyspace that is shown and changed, and the keyspace. */
   readonly keyspace: string;
+  readonly space: Keyspace;
   show(keyspace: string): Promise<void>;
+  /** Seeks to the first entry of a range. */
+  seek(range: Range): Promise<ReadPath | undefined>;
+  /** The parameters that a policy has here at first. */
+  parametersOf(policy: Settings["policy"]): Settings["parameters"];
   setPolicy(settings: Settings): Promise<void>;
 }
 

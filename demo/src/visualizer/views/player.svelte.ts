@@ -4,9 +4,10 @@ import type { Picture } from "../canvas/picture.ts";
 import type { AxisBy } from "../layout/key-axis.ts";
 import { WHOLE, type Zoom } from "../layout/zoom.ts";
 import { addressOf, attach } from "../source/attached.ts";
-import { ImportedRecording, removeImport } from "../source/imported.ts";
-import { openFile, OpenedRecording, type ShownFile } from "../source/opened.ts";
+import { ImportedStore, removeImport } from "../source/imported.ts";
+import { openFile, OpenedRecording, settingsOfRows, type ShownFile } from "../source/opened.ts";
 import type { Write } from "../source/operations.ts";
+import { ownStore, removeOwnStore } from "../source/own-store.ts";
 import type { Wanted } from "../source/read-path.ts";
 import {
   type OpenStore,
@@ -16,16 +17,9 @@ import {
   type Takeover,
 } from "../source/recording.ts";
 import { removeRemains } from "../source/live.ts";
-import {
-  DEFAULTS,
-  engineDefaults,
-  isLive,
-  RANGES,
-  RIVALS_MAX,
-  type Settings,
-  sizesOf,
-} from "../source/settings.ts";
-import { decode, encode, type SameBy, type View } from "../source/link.ts";
+import { DEFAULTS, isLive, RIVALS_MAX, type Settings, sizesOf } from "../source/settings.ts";
+import { decode, encode, OWN_STORE, type SameBy, type View } from "../source/link.ts";
+import { StoreRecording, type StoreSource } from "../source/store-recording.ts";
 import type { Installed } from "../timeline/history.ts";
 import type { State } from "../timeline/state.ts";
 import { areNumbers } from "./keys.ts";
@@ -101,6 +95,10 @@ export class Player {
 
   /** Shows what a link says. */
   open(fragment: string): void {
+    if (fragment === OWN_STORE) {
+      this.openOwn();
+      return;
+    }
     const linked = decode(fragment);
     this.file = undefined;
     this.#rows = undefined;
@@ -169,7 +167,8 @@ export class Player {
     const opened = await openFile(file);
     this.selected = undefined;
     if (opened.type === "store") {
-      this.#import(opened.file);
+      const { name, file } = opened;
+      this.#showStore(new ImportedStore(file), { name, problem: undefined, store: "copy" });
       return;
     }
     if (opened.type === "trace") {
@@ -179,24 +178,29 @@ export class Player {
     }
     this.file = { name: opened.name, problem: undefined };
     this.#rows = opened.rows;
-    const sizes = opened.rows.map((row) => (row.type === "put" ? row.value.length : 0));
-    const valueBytes = Math.ceil(sizes.reduce((sum, size) => sum + size, 0) / sizes.length);
-    const device = isLive(this.settings) ? this.settings.device : "memory";
-    const range = RANGES.valueBytes;
-    const settings = { load: 0, operations: opened.rows.length, device } as const;
-    this.settings = {
-      ...this.settings,
-      ...settings,
-      valueBytes: Math.min(Math.max(valueBytes, range.least), range.most),
-    };
+    this.settings = settingsOfRows(opened.rows, this.settings);
     this.#start();
     this.playing = true;
   }
 
-  /** Opens an exported store on the engine. */
-  #import(file: File): void {
+  /** Shows the visitor's own store. */
+  openOwn(problem?: string): void {
+    this.#showStore(ownStore, { name: "Your store", problem, store: "own" });
+  }
+
+  /** Deletes the visitor's own store, and shows a new one. */
+  async deleteOwn(): Promise<void> {
     this.stop();
+    await this.#gone;
+    const problem = await removeOwnStore().then(() => undefined, String);
+    this.openOwn(problem);
+  }
+
+  /** Opens a store on the engine. */
+  #showStore(source: StoreSource, file: ShownFile): void {
     const settings = $state.snapshot(this.settings) as Settings;
+    if (this.file?.store === undefined) this.#before = settings;
+    this.stop();
     let told = settings;
     const changed = () => {
       if (recording !== this.recording) return;
@@ -204,10 +208,10 @@ export class Player {
       if (recording.settings !== told) this.settings = told = recording.settings;
       this.#grown();
     };
-    const recording = new ImportedRecording(file, settings, changed, this.#gone);
-    if (this.file?.isStore !== true) this.#before = settings;
+    const recording = new StoreRecording(source, settings, changed, this.#gone);
+    this.selected = undefined;
     this.#rows = undefined;
-    this.file = { name: file.name, problem: undefined, isStore: true };
+    this.file = file;
     this.speed = 1;
     this.#show(recording);
   }
@@ -228,7 +232,7 @@ export class Player {
 
   /** Leaves the file, or the process, for the workload that is chosen. */
   closeFile(): void {
-    const before = this.file?.isStore === true ? this.#before : undefined;
+    const before = this.file?.store === undefined ? undefined : this.#before;
     this.file = undefined;
     this.#rows = undefined;
     this.settings = before ?? { ...this.settings, ...sizesOf(this.settings) };
@@ -272,7 +276,7 @@ export class Player {
 
   #changePolicy(store: OpenStore, settings: Settings): void {
     if (settings.policy !== this.settings.policy) {
-      settings.parameters = engineDefaults(settings.policy);
+      settings.parameters = store.parametersOf(settings.policy);
     }
     this.settings = settings;
     const tell = (problem: string | undefined) => {
@@ -377,6 +381,12 @@ export class Player {
     this.cursor = Math.min(Math.max(micros, 0), this.recording.timeline.duration);
     this.reads.path = undefined;
     this.shown = this.cursor;
+  }
+
+  /** Shows what happens from now on. */
+  follow(): void {
+    this.seek(this.duration);
+    this.playing = true;
   }
 
   /** Goes an event, or to the next or previous of a type. */

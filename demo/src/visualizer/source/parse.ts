@@ -9,7 +9,7 @@
 export type Format = "lines" | "tsv" | "csv" | "ndjson";
 
 /** The names of the formats. */
-export const formats: Record<Format, string> = {
+export const FORMATS: Record<Format, string> = {
   lines: "Lines of text",
   tsv: "Tab-separated",
   csv: "Comma-separated",
@@ -58,6 +58,14 @@ export function columnsOf(format: Format, sample: Fields[]): { keys: string[]; v
   const names = [...new Set(sample.flatMap((fields) => Object.keys(fields)))];
   if (format === "lines") return { keys: names, values: [NUMBER] };
   return { keys: names, values: [...names, NUMBER] };
+}
+
+/** The columns that are chosen where nobody chooses: those of these names, or else the first two. */
+export function usualColumns({ keys, values }: ReturnType<typeof columnsOf>): Columns {
+  const key = keys.includes("key") ? "key" : (keys[0] ?? NUMBER);
+  const others = values.filter((column) => column !== key);
+  const value = others.includes("value") ? "value" : (others[0] ?? NUMBER);
+  return { key, value };
 }
 
 /** A reader of a format. */

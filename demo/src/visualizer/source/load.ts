@@ -1,7 +1,7 @@
 /** Loads text into a store: reads ahead while batches are written, and reports progress. */
 
-import type { Db } from "terrane";
 import { type Columns, type Fields, type Format, NUMBER, readerOf } from "./parse.ts";
+import type { OpenStore } from "./recording.ts";
 
 /** The rows of a batch, and the number of batches in flight. */
 const BATCH_ROWS = 2000;
@@ -36,7 +36,7 @@ export interface Pace {
 
 /** Puts a row for each record of the source; all are durable at the end. */
 export async function load(
-  db: Db,
+  { db, space }: Pick<OpenStore, "db" | "space">,
   source: Source,
   format: Format,
   columns: Columns,
@@ -59,7 +59,7 @@ export async function load(
       return { type: "put" as const, key, value };
     });
     const rows = operations.length;
-    const written = db.batch(operations).then(() => {
+    const written = space.batch(operations).then(() => {
       progress.rows += rows;
       progress.milliseconds = performance.now() - start;
       report(progress);
