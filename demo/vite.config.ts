@@ -39,7 +39,7 @@ export default defineConfig({
     rolldownOptions: {
       input: {
         index: at("index.html"),
-        embed: at("src/visualizer/embed.ts"),
+        embed: at("src/embed.ts"),
       },
       // Other pages load this one by its name.
       output: {

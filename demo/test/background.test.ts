@@ -1,10 +1,10 @@
 /** Background work at a moment, as events tell it. */
 
 import { expect, test } from "vitest";
-import { Elapsed } from "../src/visualizer/timeline/elapsed.ts";
-import { backgroundAt, WINDOW } from "../src/visualizer/timeline/background.ts";
-import type { RecordedEvent } from "../src/visualizer/timeline/events.ts";
-import { Timeline } from "../src/visualizer/timeline/timeline.ts";
+import { Elapsed } from "../src/timeline/elapsed.ts";
+import { backgroundAt, WINDOW } from "../src/timeline/background.ts";
+import type { RecordedEvent } from "../src/timeline/events.ts";
+import { Timeline } from "../src/timeline/timeline.ts";
 
 test("what waits for a worker, and slowdowns, are those of the moment", () => {
   const timeline = new Timeline();

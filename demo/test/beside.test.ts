@@ -1,10 +1,10 @@
 /** Recordings beside each other, while one of them is still simulated. */
 
 import { expect, test } from "vitest";
-import { momentBeside, sameMoment } from "../src/visualizer/views/beside.ts";
-import type { Recording } from "../src/visualizer/source/recording.ts";
-import { DEFAULTS, type Settings } from "../src/visualizer/source/settings.ts";
-import { Timeline } from "../src/visualizer/timeline/timeline.ts";
+import { momentBeside, sameMoment } from "../src/views/beside.ts";
+import type { Recording } from "../src/source/recording.ts";
+import { DEFAULTS, type Settings } from "../src/source/settings.ts";
+import { Timeline } from "../src/timeline/timeline.ts";
 import { simulate } from "./simulator.ts";
 
 const SMALL: Settings = { ...DEFAULTS, load: 20_000, operations: 40_000 };

@@ -1,12 +1,12 @@
 /** The models of the chapters against the figures of the papers' own examples. */
 
 import { describe, expect, test } from "vitest";
-import { balance, temperatures } from "../src/visualizer/chapters/models/buckets.ts";
-import * as dividing from "../src/visualizer/chapters/models/dividing.ts";
-import { countersOf, readCost } from "../src/visualizer/chapters/models/horizontal.ts";
-import { costOf } from "../src/visualizer/chapters/models/levels.ts";
-import { byRule, closed, stale, TABLES } from "../src/visualizer/chapters/models/move-or-merge.ts";
-import { cut, groupsOf } from "../src/visualizer/chapters/models/partitions.ts";
+import { balance, temperatures } from "../src/chapters/models/buckets.ts";
+import * as dividing from "../src/chapters/models/dividing.ts";
+import { countersOf, readCost } from "../src/chapters/models/horizontal.ts";
+import { costOf } from "../src/chapters/models/levels.ts";
+import { byRule, closed, stale, TABLES } from "../src/chapters/models/move-or-merge.ts";
+import { cut, groupsOf } from "../src/chapters/models/partitions.ts";
 
 test("leveling, tiering and lazy leveling, T = 4 and L = 3", () => {
   expect(costOf(4, [1, 1, 1])).toEqual({ writes: 6, runs: 3 });

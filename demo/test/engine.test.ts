@@ -4,14 +4,9 @@ import { readFileSync } from "node:fs";
 import type { EngineEvent } from "terrane";
 import { open } from "terrane/worker";
 import { expect, test } from "vitest";
-import { operationsOf } from "../src/visualizer/source/operations.ts";
-import {
-  DEFAULTS,
-  liveOptions,
-  type Settings,
-  WORKLOADS,
-} from "../src/visualizer/source/settings.ts";
-import { Timeline } from "../src/visualizer/timeline/timeline.ts";
+import { operationsOf } from "../src/source/operations.ts";
+import { DEFAULTS, liveOptions, type Settings, WORKLOADS } from "../src/source/settings.ts";
+import { Timeline } from "../src/timeline/timeline.ts";
 
 const file = new URL("../../bindings-js/dist/terrane_all_bg.wasm", import.meta.url);
 const wasm = new WebAssembly.Module(readFileSync(file));

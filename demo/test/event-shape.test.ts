@@ -1,21 +1,21 @@
 /** Traces with events of the wrong shape: each is refused in words, or can be shown. */
 
 import { expect, test } from "vitest";
-import { LIGHT } from "../src/visualizer/canvas/palette.ts";
-import { toSvg } from "../src/visualizer/canvas/svg-pen.ts";
-import { drawTree } from "../src/visualizer/canvas/tree.ts";
-import type { Pen } from "../src/visualizer/canvas/marks.ts";
-import { bandsOf } from "../src/visualizer/layout/bands.ts";
-import { keyAxis } from "../src/visualizer/layout/key-axis.ts";
-import { policyMarks } from "../src/visualizer/layout/policy-marks.ts";
-import { strataOf } from "../src/visualizer/layout/strata.ts";
-import { writeEvents } from "../src/visualizer/source/event-log.ts";
-import { openFile, OpenedRecording } from "../src/visualizer/source/opened.ts";
-import { DEFAULTS } from "../src/visualizer/source/settings.ts";
-import { backgroundAt } from "../src/visualizer/timeline/background.ts";
-import type { RecordedEvent } from "../src/visualizer/timeline/events.ts";
-import { bucketsOf } from "../src/visualizer/timeline/facts.ts";
-import { logLine, nowSentence, reasonText } from "../src/visualizer/views/words.ts";
+import { LIGHT } from "../src/canvas/palette.ts";
+import { toSvg } from "../src/canvas/svg-pen.ts";
+import { drawTree } from "../src/canvas/tree.ts";
+import type { Pen } from "../src/canvas/marks.ts";
+import { bandsOf } from "../src/layout/bands.ts";
+import { keyAxis } from "../src/layout/key-axis.ts";
+import { policyMarks } from "../src/layout/policy-marks.ts";
+import { strataOf } from "../src/layout/strata.ts";
+import { writeEvents } from "../src/source/event-log.ts";
+import { openFile, OpenedRecording } from "../src/source/opened.ts";
+import { DEFAULTS } from "../src/source/settings.ts";
+import { backgroundAt } from "../src/timeline/background.ts";
+import type { RecordedEvent } from "../src/timeline/events.ts";
+import { bucketsOf } from "../src/timeline/facts.ts";
+import { logLine, nowSentence, reasonText } from "../src/views/words.ts";
 import { simulate } from "./simulator.ts";
 
 const SETTINGS = { ...DEFAULTS, policy: "leveled", load: 30_000, operations: 30_000 } as const;

@@ -1,23 +1,23 @@
 /** Files: a trace that is saved and opened again is the same, and rows become writes. */
 
 import { expect, test } from "vitest";
-import { toSvg } from "../src/visualizer/canvas/svg-pen.ts";
-import type { Pen } from "../src/visualizer/canvas/marks.ts";
-import { drawTree } from "../src/visualizer/canvas/tree.ts";
-import { LIGHT } from "../src/visualizer/canvas/palette.ts";
-import { bandsOf } from "../src/visualizer/layout/bands.ts";
-import { keyAxis } from "../src/visualizer/layout/key-axis.ts";
-import { strataOf } from "../src/visualizer/layout/strata.ts";
-import { writeEvents } from "../src/visualizer/source/event-log.ts";
-import { openFile, OpenedRecording } from "../src/visualizer/source/opened.ts";
+import { toSvg } from "../src/canvas/svg-pen.ts";
+import type { Pen } from "../src/canvas/marks.ts";
+import { drawTree } from "../src/canvas/tree.ts";
+import { LIGHT } from "../src/canvas/palette.ts";
+import { bandsOf } from "../src/layout/bands.ts";
+import { keyAxis } from "../src/layout/key-axis.ts";
+import { strataOf } from "../src/layout/strata.ts";
+import { writeEvents } from "../src/source/event-log.ts";
+import { openFile, OpenedRecording } from "../src/source/opened.ts";
 import {
   configOf,
   DEFAULTS,
   engineDefaults,
   unusualParameters,
   withPolicy,
-} from "../src/visualizer/source/settings.ts";
-import type { Timeline } from "../src/visualizer/timeline/timeline.ts";
+} from "../src/source/settings.ts";
+import type { Timeline } from "../src/timeline/timeline.ts";
 import { simulate, simulation } from "./simulator.ts";
 
 const SETTINGS = { ...DEFAULTS, policy: "leveled", load: 30_000, operations: 30_000 } as const;

@@ -1,7 +1,7 @@
 /** Settings that a chapter's address keeps: they are read again, and nonsense is not. */
 
 import { expect, test } from "vitest";
-import { chapterIn, Kept } from "../src/visualizer/chapters/kept.ts";
+import { chapterIn, Kept } from "../src/chapters/kept.ts";
 
 /** Returns the settings kept of a fragment, and the reported fragments. */
 function keep(fragment: string): { kept: Kept; told: string[] } {

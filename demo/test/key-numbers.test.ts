@@ -1,8 +1,8 @@
 /** Keys as numbers: in the order of keys, evenly where they are text, and back. */
 
 import { describe, expect, test } from "vitest";
-import { compareKeys } from "../src/visualizer/timeline/key-order.ts";
-import { Characters, type KeyNumbers, keyNumbers } from "../src/visualizer/layout/key-numbers.ts";
+import { compareKeys } from "../src/timeline/key-order.ts";
+import { Characters, type KeyNumbers, keyNumbers } from "../src/layout/key-numbers.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const text = (key: Uint8Array) => new TextDecoder().decode(key);

@@ -1,9 +1,9 @@
 /** Keys as text: numbers are never mistaken for it, and text is shown as it is. */
 
 import { expect, test } from "vitest";
-import { DEFAULTS } from "../src/visualizer/source/settings.ts";
-import { EMPTY, tablesOf } from "../src/visualizer/timeline/state.ts";
-import { areNumbers, axisLabels, keyLabel, keyText } from "../src/visualizer/views/keys.ts";
+import { DEFAULTS } from "../src/source/settings.ts";
+import { EMPTY, tablesOf } from "../src/timeline/state.ts";
+import { areNumbers, axisLabels, keyLabel, keyText } from "../src/views/keys.ts";
 import { simulate } from "./simulator.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);

@@ -1,17 +1,17 @@
 /** The layout: where a state's tables are drawn. */
 
 import { expect, test } from "vitest";
-import { compareKeys } from "../src/visualizer/timeline/key-order.ts";
-import { DEFAULTS } from "../src/visualizer/source/settings.ts";
-import { bandsOf } from "../src/visualizer/layout/bands.ts";
-import { CHARTS } from "../src/visualizer/layout/charts.ts";
-import { keyAxis } from "../src/visualizer/layout/key-axis.ts";
-import { overlapping } from "../src/visualizer/layout/overlap.ts";
-import { boxAt, boxOf } from "../src/visualizer/layout/rows.ts";
-import { strataOf } from "../src/visualizer/layout/strata.ts";
-import { pan, reveal, WHOLE, zoomBy, zoomedAxis } from "../src/visualizer/layout/zoom.ts";
-import { columns, tickStep, tracksHeight, tracksOf } from "../src/visualizer/layout/tracks.ts";
-import { tablesOf } from "../src/visualizer/timeline/state.ts";
+import { compareKeys } from "../src/timeline/key-order.ts";
+import { DEFAULTS } from "../src/source/settings.ts";
+import { bandsOf } from "../src/layout/bands.ts";
+import { CHARTS } from "../src/layout/charts.ts";
+import { keyAxis } from "../src/layout/key-axis.ts";
+import { overlapping } from "../src/layout/overlap.ts";
+import { boxAt, boxOf } from "../src/layout/rows.ts";
+import { strataOf } from "../src/layout/strata.ts";
+import { pan, reveal, WHOLE, zoomBy, zoomedAxis } from "../src/layout/zoom.ts";
+import { columns, tickStep, tracksHeight, tracksOf } from "../src/layout/tracks.ts";
+import { tablesOf } from "../src/timeline/state.ts";
 import { simulate } from "./simulator.ts";
 
 const { timeline } = simulate({

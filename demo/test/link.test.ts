@@ -1,8 +1,8 @@
 /** Links: what they keep, and what they make of nonsense. */
 
 import { expect, test } from "vitest";
-import { decode, encode } from "../src/visualizer/source/link.ts";
-import { DEFAULTS, type Settings } from "../src/visualizer/source/settings.ts";
+import { decode, encode } from "../src/source/link.ts";
+import { DEFAULTS, type Settings } from "../src/source/settings.ts";
 
 test("a link brings back the recording, the moment and what is selected", () => {
   const settings: Settings = {

@@ -1,12 +1,12 @@
 /** Marks of policies: their places, and their agreement with events. */
 
 import { expect, test } from "vitest";
-import { bandsOf } from "../src/visualizer/layout/bands.ts";
-import { keyAxis } from "../src/visualizer/layout/key-axis.ts";
-import { policyMarks, prefixesOf, type PrefixRule } from "../src/visualizer/layout/policy-marks.ts";
-import { DEFAULTS, prefixRule, type Settings } from "../src/visualizer/source/settings.ts";
-import { bucketsOf, levelFacts } from "../src/visualizer/timeline/facts.ts";
-import { type PlacedTable, type State, tablesOf } from "../src/visualizer/timeline/state.ts";
+import { bandsOf } from "../src/layout/bands.ts";
+import { keyAxis } from "../src/layout/key-axis.ts";
+import { policyMarks, prefixesOf, type PrefixRule } from "../src/layout/policy-marks.ts";
+import { DEFAULTS, prefixRule, type Settings } from "../src/source/settings.ts";
+import { bucketsOf, levelFacts } from "../src/timeline/facts.ts";
+import { type PlacedTable, type State, tablesOf } from "../src/timeline/state.ts";
 import { simulate } from "./simulator.ts";
 
 const [WIDTH, HEIGHT] = [864, 520];

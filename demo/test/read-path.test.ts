@@ -2,18 +2,18 @@
 
 import type { Step } from "terrane";
 import { expect, test } from "vitest";
-import { bandsOf } from "../src/visualizer/layout/bands.ts";
-import { boreholeOf } from "../src/visualizer/layout/borehole.ts";
-import { keyAxis } from "../src/visualizer/layout/key-axis.ts";
-import { boxOf } from "../src/visualizer/layout/rows.ts";
-import { strataOf } from "../src/visualizer/layout/strata.ts";
-import { parseReadPath } from "../src/visualizer/source/event-log.ts";
-import { fromHex, keyHex } from "../src/visualizer/source/hex.ts";
-import { decode, encode } from "../src/visualizer/source/link.ts";
-import { placesOf, type ReadPath } from "../src/visualizer/source/read-path.ts";
-import { configOf, DEFAULTS, type Settings } from "../src/visualizer/source/settings.ts";
-import { tablesOf } from "../src/visualizer/timeline/state.ts";
-import { answerText, placesText, readSum } from "../src/visualizer/views/words.ts";
+import { bandsOf } from "../src/layout/bands.ts";
+import { boreholeOf } from "../src/layout/borehole.ts";
+import { keyAxis } from "../src/layout/key-axis.ts";
+import { boxOf } from "../src/layout/rows.ts";
+import { strataOf } from "../src/layout/strata.ts";
+import { parseReadPath } from "../src/source/event-log.ts";
+import { fromHex, keyHex } from "../src/source/hex.ts";
+import { decode, encode } from "../src/source/link.ts";
+import { placesOf, type ReadPath } from "../src/source/read-path.ts";
+import { configOf, DEFAULTS, type Settings } from "../src/source/settings.ts";
+import { tablesOf } from "../src/timeline/state.ts";
+import { answerText, placesText, readSum } from "../src/views/words.ts";
 import { simulate, simulation } from "./simulator.ts";
 
 const SETTINGS: Settings = {

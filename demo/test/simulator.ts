@@ -2,9 +2,9 @@
 
 import { readFileSync } from "node:fs";
 import createGlue from "terrane-sim/glue.js";
-import { configOf, type Settings } from "../src/visualizer/source/settings.ts";
-import { parseEvents } from "../src/visualizer/source/event-log.ts";
-import { Timeline } from "../src/visualizer/timeline/timeline.ts";
+import { configOf, type Settings } from "../src/source/settings.ts";
+import { parseEvents } from "../src/source/event-log.ts";
+import { Timeline } from "../src/timeline/timeline.ts";
 
 const { initSync, Simulation } = createGlue();
 const folder = new URL("../../target/sim-wasm/", import.meta.url);

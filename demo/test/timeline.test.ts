@@ -1,17 +1,17 @@
 /** The timeline: what events add up to, in whichever order moments are visited. */
 
 import { describe, expect, test } from "vitest";
-import { DEFAULTS, POLICIES, type Settings } from "../src/visualizer/source/settings.ts";
-import { amplificationOf } from "../src/visualizer/timeline/amplification.ts";
-import { reduce } from "../src/visualizer/timeline/reduce.ts";
+import { DEFAULTS, POLICIES, type Settings } from "../src/source/settings.ts";
+import { amplificationOf } from "../src/timeline/amplification.ts";
+import { reduce } from "../src/timeline/reduce.ts";
 import {
   EMPTY,
   levelBytes,
   type PlacedLevel,
   type State,
   treeBytes,
-} from "../src/visualizer/timeline/state.ts";
-import { Timeline } from "../src/visualizer/timeline/timeline.ts";
+} from "../src/timeline/state.ts";
+import { Timeline } from "../src/timeline/timeline.ts";
 import { simulate } from "./simulator.ts";
 
 const SMALL: Settings = { ...DEFAULTS, load: 60_000, operations: 140_000 };

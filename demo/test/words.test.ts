@@ -2,9 +2,9 @@
 
 import type { StallReason } from "terrane";
 import { expect, test } from "vitest";
-import { EMPTY } from "../src/visualizer/timeline/state.ts";
-import { STALL_REASONS } from "../src/visualizer/source/contract.ts";
-import { nowSentence, reasonText } from "../src/visualizer/views/words.ts";
+import { EMPTY } from "../src/timeline/state.ts";
+import { STALL_REASONS } from "../src/source/contract.ts";
+import { nowSentence, reasonText } from "../src/views/words.ts";
 
 const REASONS: Record<StallReason, string> = {
   memtables: "memtables to be flushed",

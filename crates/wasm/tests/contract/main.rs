@@ -147,7 +147,7 @@ fn generated(root: &Path) -> [(PathBuf, String); 5] {
         (root.join("bindings-js/src/api/limits.ts"), limits),
         (root.join("bindings-js/src/codec/byte-fields.ts"), fields),
         (root.join("bindings-js/src/api/engine-errors.ts"), codes),
-        (root.join("demo/src/visualizer/source/contract.ts"), checks),
+        (root.join("demo/src/source/contract.ts"), checks),
     ]
 }
 

@@ -3,7 +3,7 @@
 import type { Step } from "terrane";
 import type { RecordedEvent } from "../timeline/events.ts";
 // Their JSON is the engine's, and so is what reads it.
-import { fromJson } from "../../../../bindings-js/src/codec/json.ts";
+import { fromJson } from "../../../bindings-js/src/codec/json.ts";
 import { isEvent, wrongField } from "./event-shape.ts";
 
 /** Parses a JSON array of events. */

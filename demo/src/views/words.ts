@@ -2,7 +2,7 @@
 
 import type { Quantity, StallReason, Term } from "terrane";
 import type { PowerFailedEvent, RecordedEvent } from "../timeline/events.ts";
-import { bytes, count, plural, time } from "../../format.ts";
+import { bytes, count, plural, time } from "../format.ts";
 import type { Answer, Place, ReadPath } from "../source/read-path.ts";
 import { treeFact } from "../timeline/facts.ts";
 import { keyText } from "./keys.ts";

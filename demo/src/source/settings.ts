@@ -1,8 +1,8 @@
 /** Settings of a recording: the words of its sentence, and the parts of its link. */
 
 import type { PolicyOptions } from "terrane";
-import { bytes, count, inWords } from "../../format.ts";
-import descriptions from "../../policies.json";
+import { bytes, count, inWords } from "../format.ts";
+import descriptions from "../policies.json";
 import type { PrefixRule } from "../layout/policy-marks.ts";
 
 /** A value of a parameter. */
