@@ -191,6 +191,7 @@ fn shape(tables: u32) -> Shape {
         filter_bytes: 0,
         kept: None,
         cleared: 0,
+        expires_by: 0,
         salt: 0,
         histogram: Default::default(),
         prefixes: Default::default(),

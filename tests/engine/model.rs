@@ -1,5 +1,5 @@
 //! Random operations on a store and on sorted maps: the store shows what the maps show, now and at
-//! every open snapshot, in both directions, across reopens and changes of policy.
+//! every open snapshot, in both directions, across reopens and changes of policy, while values expire.
 //!
 //! A run is a list of words, and each step draws its choices from its own word. A failing run is
 //! therefore shrunk by leaving words out, and the shortest list that fails is printed.
@@ -9,8 +9,11 @@ use proptest::prelude::{Strategy, any};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::collections::BTreeMap;
 use std::ops::Bound;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use terrane::{
-    Condition, Db, Durability, KeyRange, Keyspace, Options, Outcome, Scan, Snapshot, WriteBatch,
+    Condition, Db, Durability, KeyRange, Keyspace, Millis, Options, Outcome, Scan, Snapshot,
+    WriteBatch,
 };
 use terrane_policy::PolicyOptions;
 use terrane_tests::fixtures::{KINDS, Kind, Rig, adversarial, drawn, small_policies};
@@ -27,6 +30,11 @@ struct Pair {
     options: Options,
     db: Db,
     maps: [Map; 3],
+    /// The times at which values expire that do.
+    times: [BTreeMap<Vec<u8>, Millis>; 3],
+    clock: Arc<AtomicU64>,
+    /// The sequence number up to which keys may have expired.
+    expired_through: u64,
     snapshots: Vec<(Snapshot, [Map; 3])>,
     /// Open scans, with the entries they have yet to return.
     scans: Vec<(Scan, Pairs)>,
@@ -45,13 +53,19 @@ impl Pair {
     fn new(kind: Kind, policy: PolicyOptions, seed: u64) -> Pair {
         let rig = Rig::new(kind);
         let adversarial = matches!(policy, PolicyOptions::Adversarial(_));
-        let options = drawn(seed).policy(policy);
+        let clock = Arc::new(AtomicU64::new(1000));
+        let time = clock.clone();
+        let options =
+            drawn(seed).policy(policy).wall_clock(Arc::new(move || time.load(Ordering::Relaxed)));
         let db = rig.open(options.clone(), 0).expect("a new store");
         Pair {
             rig,
             options,
             db,
             maps: Default::default(),
+            times: Default::default(),
+            clock,
+            expired_through: 0,
             snapshots: Vec::new(),
             scans: Vec::new(),
             random: Random(0),
@@ -92,7 +106,9 @@ impl Pair {
                 later.filter(|(_, place, deleted)| *place == at && overlap(deleted, &range));
             let certain = if over.next().is_none() {
                 Some(!is_written)
-            } else if within(&maps[at], &range) == within(&self.maps[at], &range) {
+            } else if self.expired_through >= since
+                || within(&maps[at], &range) == within(&self.maps[at], &range)
+            {
                 None
             } else {
                 Some(false)
@@ -126,6 +142,7 @@ impl Pair {
         let holding: Vec<Option<bool>> = drawn.iter().map(|(_, holds)| *holds).collect();
         let conditions = drawn.into_iter().map(|(condition, _)| condition);
         let before = (self.maps.clone(), self.written.len(), self.deleted.len());
+        let times_before = self.times.clone();
         let batch = self.batch();
         let outcome = self.db.write_if(conditions, batch, Durability::Buffered).unwrap();
         match outcome {
@@ -142,7 +159,7 @@ impl Pair {
                         "{n}: {holding:?}"
                     );
                 }
-                (self.maps, self.last) = (before.0, self.last - 1);
+                (self.maps, self.times, self.last) = (before.0, times_before, self.last - 1);
                 self.written.truncate(before.1);
                 self.deleted.truncate(before.2);
             }
@@ -173,14 +190,26 @@ impl Pair {
             written = Some((at, key.clone()));
             self.written.push((self.last, at, key.clone()));
             let id = self.db.create_keyspace(NAMES[at]).unwrap().id();
+            self.times[at].remove(&key);
             if self.random.one_in(4) {
                 batch.delete(id, &key).unwrap();
                 self.maps[at].remove(&key);
-            } else {
-                let value = vec![self.random.word() as u8; self.random.below(60) as usize];
-                batch.put(id, &key, &value).unwrap();
-                self.maps[at].insert(key, value);
+                continue;
             }
+            let value = vec![self.random.word() as u8; self.random.below(60) as usize];
+            if self.random.one_in(3) {
+                let now = self.clock.load(Ordering::Relaxed);
+                let expires_at = now + self.random.below(300);
+                batch.put_expiring(id, &key, &value, expires_at).unwrap();
+                self.times[at].insert(key.clone(), expires_at);
+                if expires_at <= now {
+                    self.maps[at].remove(&key);
+                    continue;
+                }
+            } else {
+                batch.put(id, &key, &value).unwrap();
+            }
+            self.maps[at].insert(key, value);
         }
         batch
     }
@@ -203,10 +232,22 @@ impl Pair {
             let key = self.key();
             batch.delete(id, &key).unwrap();
             self.maps[at].remove(&key);
+            self.times[at].remove(&key);
             self.written.push((self.last, at, key));
         }
         self.maps[at].retain(|key, _| !range.contains(key));
+        self.times[at].retain(|key, _| !range.contains(key));
         self.deleted.push((self.last, at, range));
+    }
+
+    /// Moves the clock.
+    fn pass_time(&mut self) {
+        let passed = self.random.below(60);
+        let now = self.clock.fetch_add(passed, Ordering::Relaxed) + passed;
+        self.expired_through = self.last;
+        for (map, times) in self.maps.iter_mut().zip(&self.times) {
+            map.retain(|key, _| times.get(key).is_none_or(|at| *at > now));
+        }
     }
 
     fn range(&mut self) -> KeyRange {
@@ -283,7 +324,11 @@ impl Pair {
         let at = self.random.below(3) as usize;
         let keyspace = self.db.create_keyspace(NAMES[at]).unwrap();
         let key = self.key();
-        assert_eq!(keyspace.get(&key).unwrap().as_ref(), self.maps[at].get(&key));
+        let found = keyspace.get_versioned(&key).unwrap();
+        assert_eq!(found.as_ref().map(|found| &found.value), self.maps[at].get(&key));
+        if let Some(found) = found {
+            assert_eq!(found.expires_at, self.times[at].get(&key).copied());
+        }
         let range = self.range();
         let scan = keyspace.scan(&range).unwrap();
         let map = self.maps[at].clone();
@@ -335,7 +380,8 @@ impl Pair {
             0..50 => self.write(),
             50..60 => self.write_if(),
             60..75 => self.look(),
-            75..78 => self.zigzag(),
+            75 => self.pass_time(),
+            76..78 => self.zigzag(),
             78..80 => self.seek(),
             80..86 => self.resume_scan(),
             86..89 => {
@@ -362,6 +408,7 @@ impl Pair {
             98 if self.snapshots.is_empty() => {
                 self.db.drop_keyspace("b").unwrap();
                 self.maps[2].clear();
+                self.times[2].clear();
             }
             _ => assert_eq!(self.db.check().unwrap().damage, []),
         }

@@ -1,5 +1,5 @@
-//! Histories of many threads: transactions, conditional batches, range deletes and plain writes take effect as if one ran after
-//! another, in the order of their sequence numbers.
+//! Histories of many threads: transactions, conditional batches, range deletes and plain writes take effect as if one
+//! ran after another, in the order of their sequence numbers.
 //!
 //! 1. Each write also sets a key of its own, by which its sequence number is found afterwards.
 //! 2. Then all writes are replayed in that order on a map, and what each transaction read, each get and each scan to

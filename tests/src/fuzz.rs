@@ -219,6 +219,7 @@ fn info(bytes: &[u8]) -> Option<TableInfo> {
         filter_bytes: properties.filter_bytes,
         kept: properties.kept,
         cleared: 0,
+        expires_by: 0,
         salt: footer.salt,
         histogram: properties.histogram,
         prefixes: properties.prefixes,

@@ -208,7 +208,7 @@ impl Image {
     ) {
         let mut next = version_set.log_start;
         let mut proven: Seq = version_set.flushed_max().max(synced);
-        let mut taken = Vec::new();
+        let mut taken: Vec<(&Vec<Piece>, Range<u64>, Seq)> = Vec::new();
         for log in &version_set.logs {
             let pieces = &places[&FileId::log(log.file)];
             let bytes = self.bytes(pieces);
@@ -216,6 +216,10 @@ impl Image {
             for record in wal::scan(&bytes, log.id()).expect("bytes in memory") {
                 if record.offset != end || record.header.first != next {
                     break;
+                }
+                // If another log continues, a claim at the end of this one proves nothing more.
+                if end == 0 && taken.last().is_some_and(|(.., first)| *first == next) {
+                    taken.pop();
                 }
                 end = record.end();
                 let from = record.offset + wal::record::HEADER_BYTES as u64;

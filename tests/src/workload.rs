@@ -2,16 +2,23 @@
 
 use crate::random::Random;
 use std::collections::BTreeMap;
-use terrane::{Db, KeyspaceId, Result, WriteBatch};
+use terrane::{Db, KeyspaceId, Millis, Result, WriteBatch};
 
 /// The keyspaces' names.
 pub const KEYSPACES: [&str; 2] = ["default", "other"];
+
+/// The year 2286, in milliseconds since the epoch.
+const LATER: Millis = 10_000_000_000_000;
 
 /// A change of a key, or from a key on.
 #[derive(Clone, Debug)]
 pub enum Change {
     /// The key gets a value.
     Put(Vec<u8>),
+    /// The key gets a value that has expired.
+    PutExpired(Vec<u8>),
+    /// The key gets a value that expires in a later century.
+    PutExpiring(Vec<u8>),
     /// The key is removed.
     Delete,
     /// The keys from this one up to another are removed.
@@ -26,6 +33,8 @@ impl Change {
     pub fn add(&self, batch: &mut WriteBatch, keyspace: KeyspaceId, key: &[u8]) -> Result<()> {
         match self {
             Change::Put(value) => batch.put(keyspace, key, value),
+            Change::PutExpired(value) => batch.put_expiring(keyspace, key, value, 1),
+            Change::PutExpiring(value) => batch.put_expiring(keyspace, key, value, LATER),
             Change::Delete => batch.delete(keyspace, key),
             Change::DeleteRange(to) => batch.delete_range(keyspace, key..to),
         }
@@ -34,8 +43,10 @@ impl Change {
     /// Applies the change to a map.
     pub fn apply(&self, rows: &mut BTreeMap<Vec<u8>, Vec<u8>>, key: &[u8]) {
         match self {
-            Change::Put(value) => drop(rows.insert(key.to_vec(), value.clone())),
-            Change::Delete => drop(rows.remove(key)),
+            Change::Put(value) | Change::PutExpiring(value) => {
+                drop(rows.insert(key.to_vec(), value.clone()))
+            }
+            Change::Delete | Change::PutExpired(_) => drop(rows.remove(key)),
             Change::DeleteRange(to) => {
                 rows.retain(|other, _| other.as_slice() < key || to <= other)
             }
@@ -51,6 +62,8 @@ impl Change {
         match random.below(20) {
             0..4 => Change::Delete,
             4 if random.one_in(3) => Change::DeleteRange(key(number + random.below(30))),
+            5 => Change::PutExpired(value(random)),
+            6..8 => Change::PutExpiring(value(random)),
             _ => Change::Put(value(random)),
         }
     }

@@ -153,6 +153,8 @@ export interface Table {
    * hide.
    */
   cleared?: number;
+  /** The time by which all its values have expired; 0 if one never expires, or if it has none. */
+  expiresBy?: number;
 }
 
 /** Damage that was detected: where, what was expected there, and what was found. */
@@ -789,6 +791,12 @@ export type Step =
       sequence: number;
       /** Its length, in bytes. */
       bytes: number;
+    }
+  /** The value that was found has expired. */
+  | {
+      step: "expired";
+      /** The time of its expiry. */
+      at: number;
     }
   /** The newest visible version is a tombstone. */
   | {

@@ -1,5 +1,5 @@
-//! Space that released snapshots and range deletes free: a table is rewritten in place, without the entries that only
-//! snapshots kept, or that a range delete hides.
+//! Space that released snapshots, range deletes and expired values free: a table is rewritten in place, without the
+//! entries that only snapshots kept, or that a range delete hides.
 //!
 //! 1. A table counts these entries as it is written, with the sequence number that every snapshot must
 //!    reach before all of them can be dropped ([`Kept`]).
@@ -21,7 +21,7 @@ use terrane_types::{
 /// Tables of which range deletes hide something from every reader.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hidden {
-    /// Tables of which everything is hidden.
+    /// Tables of which everything is hidden, or has expired.
     pub whole: Vec<TableId>,
     /// Tables that are worth rewriting, each with the bytes that are hidden, about.
     pub parts: Vec<(TableId, u64)>,
@@ -55,7 +55,8 @@ pub fn drop_hidden(shape: &Shape, running: &Running, hidden: &Hidden) -> Option<
             groups.push(Group::new(inputs, place, Action::merge(u64::MAX)));
         }
     }
-    let reason = format!("range deletes hide all of {} tables", hidden.whole.len());
+    let reason =
+        format!("range deletes hide all of {} tables, or it has expired", hidden.whole.len());
     let plan = Compaction::parallel(groups, reason);
     (!plan.groups.is_empty() && validate(shape, running, &plan).is_ok())
         .then_some(Plan::Compact(plan))

@@ -28,7 +28,7 @@ impl Entry {
     /// The version, as the rule of versions has it.
     pub(crate) fn version(self) -> Version {
         let kind = if self.is_delete() { Kind::Delete } else { Kind::Put };
-        Version { seq: self.seq(), kind }
+        Version { seq: self.seq(), kind, expires_at: 0 }
     }
 
     /// Whether a reader of the newest versions finds a value, if this is the newest version of its key.

@@ -20,7 +20,7 @@ pub(crate) fn merge<'a>(
     let inputs: Vec<&[Entry]> = inputs.into_iter().collect();
     let mut merged = inputs.concat();
     merged.sort();
-    let (mut versions, mut last) = (DropRule::new(vec![Reader::NEWEST.at]), None);
+    let (mut versions, mut last) = (DropRule::new(vec![Reader::NEWEST]), None);
     merged.retain(|entry| {
         let key = entry.key();
         if last.replace(key) != Some(key) {

@@ -41,6 +41,7 @@ impl Table {
             filter_bytes: (entries.len() as f64 * filter_bits.bits() / 8.0) as u64,
             kept: Some(Kept::default()),
             cleared: 0,
+            expires_by: 0,
             salt: 0,
             histogram: histogram(&entries, sizes),
             prefixes: prefixes.map_or_else(Prefixes::default, |rule| {

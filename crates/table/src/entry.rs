@@ -6,15 +6,17 @@
 use crate::error::{Error, Result};
 use std::cmp::Ordering;
 
-pub use terrane_types::Seq;
 pub use terrane_types::resolve::Kind;
+pub use terrane_types::{Millis, Seq};
 
 /// The greatest sequence number: 56 bits.
 pub const MAX_SEQ: Seq = (1 << 56) - 1;
 /// The longest key, in bytes. Keys may be empty.
 pub const MAX_KEY_BYTES: usize = 65_535;
-/// The longest value, in bytes. Values may be empty.
+/// The longest value, in bytes, with the time before it if it expires. Values may be empty.
 pub const MAX_VALUE_BYTES: usize = 64 << 20;
+/// The length of the time before a value that expires, in bytes.
+pub const EXPIRY_BYTES: usize = 8;
 
 /// The error for an entry in `file` of a kind that this release does not know.
 #[cold]
@@ -23,7 +25,6 @@ pub fn newer_kind(file: &str, byte: u8) -> Error {
     match byte {
         2 => Error::newer_format(file, "a range delete", known),
         3 => Error::newer_format(file, "a merge", known),
-        4 => Error::newer_format(file, "a value that expires", known),
         5 => Error::newer_format(file, "a separated value", known),
         other => Error::newer_format(file, format_args!("an entry of kind {other}"), known),
     }
@@ -63,6 +64,30 @@ impl Tag {
     pub fn kind_byte(self) -> u8 {
         (self.0 & 0xff) as u8
     }
+}
+
+/// Returns a value that expires as an entry stores it.
+#[must_use]
+pub fn expiring(expires_at: Millis, value: &[u8]) -> Vec<u8> {
+    [&expires_at.to_le_bytes(), value].concat()
+}
+
+/// Splits what [`expiring`] returns into time and value; `None` for bytes that are too few for a time.
+#[inline]
+#[must_use]
+pub fn split_expiring(stored: &[u8]) -> Option<(Millis, &[u8])> {
+    let (time, value) = stored.split_first_chunk()?;
+    Some((Millis::from_le_bytes(*time), value))
+}
+
+/// Returns the value of an entry without its time, and the time at which it expires, if it does.
+#[inline]
+#[must_use]
+pub fn value_of(tag: Tag, stored: &[u8]) -> (&[u8], Option<Millis>) {
+    if tag.kind_byte() != Kind::PutExpiring as u8 {
+        return (stored, None);
+    }
+    split_expiring(stored).map_or((stored, None), |(time, value)| (value, Some(time)))
 }
 
 /// The order of entries: user key ascending, then tag descending.

@@ -7,6 +7,8 @@
 //! 2       | keyspace varint | from length varint, from | to length + 1 varint, to (0 for an open end)
 //! ```
 //!
+//! The value of a put that expires starts with its time: 8 bytes, milliseconds since the epoch, little-endian.
+//!
 //! Its entries share one sequence number, given when the batch is committed. Of several entries of
 //! one key the last counts; a range delete removes what comes before it.
 
@@ -15,7 +17,9 @@ mod operation;
 pub use operation::{Entry, Operation};
 
 use crate::codec::{Decoder, put_bytes, put_varint};
-use crate::entry::{Kind, MAX_KEY_BYTES, MAX_VALUE_BYTES, check_limits, newer_kind};
+use crate::entry::{
+    EXPIRY_BYTES, Kind, MAX_KEY_BYTES, MAX_VALUE_BYTES, Millis, check_limits, expiring, newer_kind,
+};
 use crate::error::{Corruption, Error, Result};
 use crate::keyspace::KeyspaceId;
 use crate::vec_map::VecMap;
@@ -62,6 +66,8 @@ pub struct WriteBatch {
     keyspaces: Vec<KeyspaceId>,
     /// Whether one of the entries is a range delete.
     deletes_range: bool,
+    /// Whether one of the entries is a value that expires.
+    expires: bool,
 }
 
 impl WriteBatch {
@@ -83,6 +89,22 @@ impl WriteBatch {
         value: impl AsRef<[u8]>,
     ) -> Result<()> {
         self.push(keyspace.into(), Operation::Put(key.as_ref(), value.as_ref()))
+    }
+
+    /// Adds a put of a value that expires at a time, in milliseconds since the epoch: from then on the key has no
+    /// value. The store that takes the batch must have a [wall clock](crate::Options::wall_clock).
+    ///
+    /// # Errors
+    /// As for [`WriteBatch::put`]; the value may be 8 bytes shorter than one that stays.
+    pub fn put_expiring(
+        &mut self,
+        keyspace: impl Into<KeyspaceId>,
+        key: impl AsRef<[u8]>,
+        value: impl AsRef<[u8]>,
+        expires_at: Millis,
+    ) -> Result<()> {
+        let stored = expiring(expires_at, value.as_ref());
+        self.push(keyspace.into(), Operation::PutExpiring(key.as_ref(), &stored))
     }
 
     /// Adds a delete from a keyspace, which is named by its handle or its id.
@@ -131,7 +153,9 @@ impl WriteBatch {
         put_varint(&mut self.bytes, u64::from(keyspace.0));
         put_bytes(&mut self.bytes, key);
         match operation {
-            Operation::Put(_, value) => put_bytes(&mut self.bytes, value),
+            Operation::Put(_, value) | Operation::PutExpiring(_, value) => {
+                put_bytes(&mut self.bytes, value);
+            }
             Operation::Delete(_) => {}
             Operation::DeleteRange(_, to) => {
                 put_varint(&mut self.bytes, to.map_or(0, |to| to.len() as u64 + 1));
@@ -145,6 +169,7 @@ impl WriteBatch {
     fn took(&mut self, keyspace: KeyspaceId, operation: Operation<'_>) {
         self.entries += 1;
         self.deletes_range |= matches!(operation, Operation::DeleteRange(..));
+        self.expires |= matches!(operation, Operation::PutExpiring(..));
         self.names(keyspace);
     }
 
@@ -220,6 +245,12 @@ impl WriteBatch {
         self.deletes_range
     }
 
+    /// Whether it has a value that expires.
+    #[must_use]
+    pub fn expires(&self) -> bool {
+        self.expires
+    }
+
     /// The number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -243,7 +274,7 @@ impl WriteBatch {
         self.bytes.clear();
         self.keyspaces.clear();
         self.entries = 0;
-        self.deletes_range = false;
+        (self.deletes_range, self.expires) = (false, false);
     }
 
     /// The entries in order.
@@ -287,7 +318,7 @@ fn removed(bytes: &[u8]) -> Vec<bool> {
             Operation::DeleteRange(from, to) => {
                 later.update(*id, |later: &mut RangeDeletes| later.add(from, &End::before(*to), 1));
             }
-            Operation::Put(key, _) | Operation::Delete(key) => {
+            Operation::Put(key, _) | Operation::PutExpiring(key, _) | Operation::Delete(key) => {
                 *removed = later.get(id).is_some_and(|later| later.over(key).is_some());
             }
         }
@@ -366,8 +397,8 @@ impl<'a> Iterator for Entries<'a> {
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 fn entry<'a>(from: &mut Decoder<'a>) -> Result<Entry<'a>, BatchDamage> {
     let kind = from.u8().ok_or_else(|| cut("a kind", from))?;
-    if kind > RANGE_DELETE {
-        let damage = damage("kind 0, 1 or 2", format!("kind {kind}"));
+    if kind != RANGE_DELETE && Kind::from_byte(kind).is_none() {
+        let damage = damage("kind 0, 1, 2 or 4", format!("kind {kind}"));
         return Err(BatchDamage { newer: Some(kind), ..damage });
     }
     let id = from.varint().ok_or_else(|| cut("a keyspace", from))?;
@@ -386,7 +417,13 @@ fn entry<'a>(from: &mut Decoder<'a>) -> Result<Entry<'a>, BatchDamage> {
     if value.len() > MAX_VALUE_BYTES {
         return Err(damage("a value of at most 64 MiB", format!("{} bytes", value.len())));
     }
-    Ok((KeyspaceId(id), Operation::Put(key, value)))
+    if kind == Kind::Put as u8 {
+        return Ok((KeyspaceId(id), Operation::Put(key, value)));
+    }
+    if value.len() < EXPIRY_BYTES {
+        return Err(damage("the time at which a value expires", format!("{} bytes", value.len())));
+    }
+    Ok((KeyspaceId(id), Operation::PutExpiring(key, value)))
 }
 
 /// Takes the end of a range delete that starts at `start`.

@@ -79,7 +79,7 @@ pub use db::{Db, Keyspace, Snapshot, Transaction, TransactionScan, TryWrite};
 #[doc(hidden)]
 pub use engine::Engine;
 #[doc(inline)]
-pub use entry::Seq;
+pub use entry::{Millis, Seq};
 #[cfg(not(target_arch = "wasm32"))]
 #[doc(no_inline)]
 pub use error::JobPanicked;

@@ -1,11 +1,12 @@
 //! The options with which a store is opened.
 
+use crate::entry::Millis;
 use crate::error::{Error, Result};
 use crate::event::Listener;
 use crate::memtable::Memtable;
 use crate::table::TableOptions;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use terrane_policy::{BadOption, ParseError, Policy, PolicyOptions};
 
 /// Work that a write waits for before it returns.
@@ -20,6 +21,9 @@ pub enum Durability {
     #[default]
     Buffered,
 }
+
+/// Returns the time, in milliseconds since 1970-01-01 UTC.
+pub type WallClock = Arc<dyn Fn() -> Millis + Send + Sync>;
 
 /// Makes the policy of the keyspace with the given name, or `None` to leave it the stored one.
 pub type CustomPolicy = Arc<dyn Fn(&str) -> Option<Box<dyn Policy>> + Send + Sync>;
@@ -129,6 +133,11 @@ pub struct Options {
     pub background_bytes_per_second: u64,
     /// Receives every event, if given.
     pub listener: Option<Listener>,
+    /// The clock by which values expire, natively the system's. A store without one refuses values that expire, and
+    /// shows those that it has for ever. If it goes backward, the store's time stands still until it has caught up;
+    /// after a reopening the store follows it back, so that a value may be seen again which had expired and was not
+    /// compacted yet.
+    pub wall_clock: Option<WallClock>,
 }
 
 impl Default for Options {
@@ -155,8 +164,18 @@ impl Default for Options {
             workers: crate::executor::workers(),
             background_bytes_per_second: 0,
             listener: None,
+            wall_clock: system_clock(),
         }
     }
+}
+
+/// The system's clock, if this target has one.
+fn system_clock() -> Option<WallClock> {
+    if cfg!(target_arch = "wasm32") {
+        return None;
+    }
+    let since_epoch = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    Some(Arc::new(move || since_epoch().map_or(0, |since| since.as_millis() as Millis)))
 }
 
 /// Makes a method for each field, which sets it; a field in parentheses is an `Option`.
@@ -209,6 +228,7 @@ setters! {
         memory_bytes: u64,
         custom_policy: CustomPolicy,
         listener: Listener,
+        wall_clock: WallClock,
     )
 }
 

@@ -2,6 +2,7 @@
 
 use crate::db::Readers;
 use crate::{Db, Scan};
+use std::time::Duration;
 use terrane::{Durability, KeyRange, Lookup, Result, Seq, TryGet, Versioned, WriteBatch};
 
 /// An ordered map of a store; see [`terrane::Keyspace`].
@@ -73,6 +74,23 @@ impl Keyspace {
     ) -> Result<Seq> {
         let mut batch = WriteBatch::new();
         batch.put(&self.inner, key, value)?;
+        self.db.write(batch, durability).await
+    }
+
+    /// Sets the value of a key for a time, and returns the write's sequence number; see
+    /// [`terrane::Keyspace::put_expiring`].
+    ///
+    /// # Errors
+    /// Those of [`Keyspace::put`]; a store without a wall clock.
+    pub async fn put_expiring(
+        &self,
+        key: impl AsRef<[u8]>,
+        value: impl AsRef<[u8]>,
+        ttl: Duration,
+        durability: Durability,
+    ) -> Result<Seq> {
+        let mut batch = WriteBatch::new();
+        batch.put_expiring(&self.inner, key, value, self.db.inner().expires_in(ttl)?)?;
         self.db.write(batch, durability).await
     }
 

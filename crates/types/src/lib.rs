@@ -56,7 +56,7 @@ pub use filter_bits::FilterBits;
 #[doc(hidden)]
 pub use flatten::Flatten;
 pub use histogram::{Histogram, HistogramPoint};
-pub use ids::{Destination, KeyspaceId, LevelIndex, RunId, Seq, TableId};
+pub use ids::{Destination, KeyspaceId, LevelIndex, Millis, RunId, Seq, TableId};
 pub use plan::{
     Action, Compaction, FlushPlan, Group, LevelChange, Order, Plan, Reshape, inputs_of,
     with_followers,

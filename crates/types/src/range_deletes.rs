@@ -94,7 +94,7 @@ impl RangeDeletes {
     pub fn over(&self, key: &[u8]) -> Option<&Fragment> {
         let number = self.index_for(key);
         let fragment = self.fragments.get(number)?;
-        self.heads.get()?.begins_through(number, key, fragment).then_some(fragment)
+        self.heads.get()?.starts_through(number, key, fragment).then_some(fragment)
     }
 
     /// The sequence number of the newest deletion of a key that a reader at `at` sees; 0 without one.

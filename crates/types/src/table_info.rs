@@ -2,7 +2,7 @@
 
 use crate::filter_bits::FilterBits;
 use crate::histogram::Histogram;
-use crate::ids::TableId;
+use crate::ids::{Millis, TableId};
 use crate::prefix::Prefixes;
 use crate::sort::sort_by;
 use serde::{Deserialize, Serialize};
@@ -58,6 +58,9 @@ pub struct TableInfo {
     /// Range deletes through this sequence number were applied when it was written: it has nothing that they hide.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cleared: u64,
+    /// The time by which all its values have expired; 0 if one never expires, or if it has none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub expires_by: Millis,
     /// The salt of the store that wrote it, which seeds its checksums; planners have no use for it.
     #[serde(skip)]
     pub salt: u64,

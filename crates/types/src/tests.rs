@@ -25,6 +25,7 @@ fn table(id: u64, keys: RangeInclusive<u8>) -> Arc<TableInfo> {
         filter_bytes: 64,
         kept: Some(Kept::default()),
         cleared: 0,
+        expires_by: 0,
         salt: 0,
         histogram: Histogram::default(),
         prefixes: Prefixes::default(),

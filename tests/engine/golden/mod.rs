@@ -180,6 +180,11 @@ fn lacks(store: &Store) -> Option<&'static str> {
             "range deletes, in the manifest and in a log",
         ),
         (store.cleared > 0, "a table that range deletes were applied to"),
+        (
+            store.expiring > 0 && store.expiring_in_logs > 1,
+            "values that expire, in tables and in logs",
+        ),
+        (store.expiring_tables > 0, "a table that says when all of it has expired"),
         (store.claims > 0, "a claim"),
         (store.torn == 1, "one torn record"),
         (store.recycled > 0, "a log in the file of another"),

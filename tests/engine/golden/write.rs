@@ -6,8 +6,8 @@
 //! 1. Two keyspaces; batches over both; small logs that fill and are recycled.
 //! 2. Overwrites, deletes and range deletes under a snapshot, then merged: several versions of a key.
 //! 3. A compaction of several groups, stopped after the first is installed.
-//! 4. A range delete that is flushed, over older tables; then batches that are only in the log, one of them with a
-//!    range delete, the last of them torn.
+//! 4. A range delete that is flushed, over older tables, and a table of values that expire; then batches that are only
+//!    in the log, some of them with a range delete and values that expire, the last of them torn.
 
 use super::content::{Rule, key};
 use super::format::{Place, Store};
@@ -20,12 +20,14 @@ use terrane::storage::vfs::{MemoryVfs, Vfs};
 use terrane::storage::volume::VolumeOptions;
 use terrane::storage::{Directory, Storage, Volume};
 use terrane::table::TableOptions;
-use terrane::{Db, Durability, Options, WriteBatch};
+use terrane::{Db, Durability, Millis, Options, WriteBatch};
 use terrane_policy::{Leveled, LeveledFull, Pick, PolicyOptions};
 use terrane_tests::fixtures::tiny;
 use terrane_tests::image::Image;
 
 const BOTH: [&str; 2] = ["default", "other"];
+/// The year 2286, in milliseconds since the epoch.
+const LATER: Millis = 10_000_000_000_000;
 
 fn options() -> Options {
     let pick = Pick::RoundRobin;
@@ -88,6 +90,19 @@ impl Writing {
         rows.delete_range(key(first)..key(end), Durability::Sync).unwrap();
         let (step, version) = (1, 0);
         self.rules += &Rule { keyspace, first, end, step, version }.to_string();
+    }
+
+    /// Puts the keys from `first` to below `end` of a keyspace with values that expire at a time, which may be over.
+    fn expire(&mut self, keyspace: &'static str, first: u64, end: u64, expires_at: Millis) {
+        let rows = self.db.create_keyspace(keyspace).unwrap();
+        let rule = Rule { keyspace, first, end, step: 1, version: 98 };
+        let mut batch = WriteBatch::new();
+        for (key, value) in rule.entries() {
+            batch.put_expiring(&rows, key, value.unwrap(), expires_at).unwrap();
+        }
+        self.db.write(batch, Durability::Sync).unwrap();
+        let version = if expires_at == LATER { rule.version } else { 0 };
+        self.rules += &Rule { version, ..rule }.to_string();
     }
 }
 
@@ -153,8 +168,12 @@ fn write(
 
         writing.delete_range("default", 300, 320);
         writing.db.flush().unwrap();
+        writing.expire("default", 310, 330, LATER);
+        writing.db.flush().unwrap();
         writing.apply(&BOTH, 100, end, 1, 99);
         writing.delete_range("other", 100, 102);
+        writing.expire("other", 101, 103, LATER);
+        writing.expire("other", 103, 105, 1);
         // Writes a claim.
         writing.db.sync().unwrap();
         if remaining() {

@@ -10,7 +10,8 @@ use clap::Args;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use terrane::batch::Operation;
-use terrane::{Db, KeyspaceId, Seq};
+use terrane::entry::split_expiring;
+use terrane::{Db, KeyspaceId, Millis, Seq};
 
 /// List the writes that a crash cut short, as far as they can be read, or drop them
 ///
@@ -35,6 +36,7 @@ struct Entry<'a> {
     keyspace: &'a str,
     key: &'a [u8],
     value: Option<&'a [u8]>,
+    expires_at: Option<Millis>,
 }
 
 /// Opens the store and lists, or drops.
@@ -71,12 +73,18 @@ fn print(db: &Db, json: bool) -> Result<u64, Failure> {
             // A damaged batch is read up to its damage.
             for (id, operation) in batch.iter().map_while(Result::ok) {
                 let keyspace = name(&names, id);
+                let mut expires_at = None;
                 let (kind, key, value) = match operation {
                     Operation::Put(key, value) => ("put", key, Some(value)),
+                    Operation::PutExpiring(key, stored) => {
+                        let (at, value) = split_expiring(stored).unzip();
+                        expires_at = at;
+                        ("put", key, value)
+                    }
                     Operation::Delete(key) => ("delete", key, None),
                     Operation::DeleteRange(from, to) => ("delete-range", from, to),
                 };
-                let entry = Entry { seq, kind, keyspace, key, value };
+                let entry = Entry { seq, kind, keyspace, key, value, expires_at };
                 out.write(|out| if json { entry.ndjson(out) } else { entry.tsv(out) })?;
             }
         }
@@ -106,6 +114,9 @@ impl Entry<'_> {
         if let Some(value) = self.value {
             out.write_all(b",")?;
             row::field("value", value, out)?;
+        }
+        if let Some(at) = self.expires_at {
+            write!(out, ",\"expiresAt\":{at}")?;
         }
         out.write_all(b"}\n")
     }

@@ -18,6 +18,7 @@ fn table(id: u64, size: u64, from: u8, to: u8) -> Arc<TableInfo> {
         filter_bytes: 0,
         kept: Some(Kept::default()),
         cleared: 0,
+        expires_by: 0,
         salt: 0,
         histogram: points.to_vec().into(),
         prefixes: Prefixes::default(),

@@ -79,6 +79,7 @@ impl Model {
             filter_bytes: 0,
             kept: Some(Kept::default()),
             cleared: 0,
+            expires_by: 0,
             salt: 0,
             histogram: histogram(versions.iter().map(|(k, s)| (*k, s.len() as u64))),
             prefixes: Prefixes::default(),

@@ -50,6 +50,7 @@ impl Simulation {
             filter_bytes: 0,
             kept: Some(Kept::default()),
             cleared: 0,
+            expires_by: 0,
             salt: 0,
             histogram: histogram(entries.keys().map(|k| (*k, 1))),
             prefixes: Prefixes::default(),

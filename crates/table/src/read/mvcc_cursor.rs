@@ -1,7 +1,7 @@
 //! The MVCC cursor: the keys and values visible at one sequence number, in either direction.
 //!
-//! The merging cursor below yields every version of every key. This one yields, for each key in
-//! range, the newest version at or below its sequence number, unless that is a tombstone (`resolve`).
+//! The merging cursor below yields every version of every key. This one yields, for each key in range, the newest
+//! version at or below its sequence number, unless that is a tombstone or has expired (`resolve`).
 //!
 //! * Forward, a key's versions come newest first: take the first visible one and skip the rest.
 //! * Backward, they come oldest first: remember the last visible one until the key changes. The
@@ -10,9 +10,9 @@
 //! What range deletes hide is passed over: sources that have nothing newer seek past all of it at once.
 
 use super::cover::Cover;
-use super::{KeyRange, MergeCursor, Sight, Source, sight};
+use super::{KeyRange, MergeCursor, Reader, Sight, Source, sight};
 use crate::cursor::Cursor;
-use crate::entry::{MAX_SEQ, Seq, Tag, same_key};
+use crate::entry::{MAX_SEQ, Millis, Tag, same_key, value_of};
 use crate::error::Result;
 use crate::trace::ReadTracer;
 use std::ops::Bound;
@@ -31,16 +31,18 @@ enum State {
     Ended,
 }
 
-/// A cursor over the pairs of a range that are visible at a sequence number.
+/// A cursor over the pairs of a range that a reader sees.
 pub struct MvccCursor {
     merge: MergeCursor,
     range: KeyRange,
-    seq: Seq,
+    reader: Reader,
     state: State,
     /// The key returned last, whose older versions are skipped; or the key sought.
     key: Vec<u8>,
     /// The value of the saved entry.
     value: Vec<u8>,
+    /// The time at which the row returned last expires.
+    expires_at: Option<Millis>,
     /// Traces the scan as a whole; each source has a tracer of its own.
     tracer: ReadTracer,
     /// Keys that range deletes hide.
@@ -48,18 +50,18 @@ pub struct MvccCursor {
 }
 
 impl MvccCursor {
-    /// A cursor over `range` of the merged `sources`, at sequence number `seq`.
+    /// A cursor over `range` of the merged `sources`, for a reader.
     #[must_use]
-    pub fn new(sources: Vec<Source>, range: KeyRange, seq: Seq, tracer: ReadTracer) -> Self {
+    pub fn new(sources: Vec<Source>, range: KeyRange, reader: Reader, tracer: ReadTracer) -> Self {
         let merge = MergeCursor::new(sources);
-        let (state, key, value) = (State::Start, Vec::new(), Vec::new());
-        MvccCursor { merge, range, seq, state, key, value, tracer, cover: None }
+        let (state, key, value, expires_at) = (State::Start, Vec::new(), Vec::new(), None);
+        MvccCursor { merge, range, reader, state, key, value, expires_at, tracer, cover: None }
     }
 
     /// The same without what these range deletes hide.
     #[must_use]
     pub fn hiding(mut self, range_deletes: Vec<RangeDeletes>) -> Self {
-        self.cover = Cover::new(range_deletes, self.seq);
+        self.cover = Cover::new(range_deletes, self.reader.at);
         self
     }
 
@@ -67,6 +69,12 @@ impl MvccCursor {
     pub fn into_tracers(self) -> impl Iterator<Item = ReadTracer> {
         let sources = self.merge.into_sources().into_iter().filter_map(Source::into_tracer);
         std::iter::once(self.tracer).chain(sources)
+    }
+
+    /// The time at which the row returned last expires; `None` if it does not.
+    #[must_use]
+    pub fn expires_at(&self) -> Option<Millis> {
+        self.expires_at
     }
 
     /// Moves to a key, which need not exist: `next` returns the pair at or after it, `prev` the one at
@@ -102,7 +110,9 @@ impl MvccCursor {
         if !found? {
             return Ok(None);
         }
-        let (key, value) = (self.merge.key(), self.merge.value());
+        let (value, expires_at) = value_of(self.merge.tag(), self.merge.value());
+        let key = self.merge.key();
+        self.expires_at = expires_at;
         self.tracer.row(key, value);
         Ok(Some((key, value)))
     }
@@ -191,7 +201,7 @@ impl MvccCursor {
     fn find_forward(&mut self) -> Result<bool> {
         while self.merge.valid() && self.range.below_end(self.merge.key()) {
             let tag = self.merge.tag();
-            let Some(sight) = sight(tag, self.seq)? else {
+            let Some(sight) = sight(tag, self.merge.value(), self.reader)? else {
                 self.merge.next()?;
                 continue;
             };
@@ -231,10 +241,13 @@ impl MvccCursor {
             let mut live = false;
             while self.merge.valid() && same_key(self.merge.key(), &self.key) {
                 let tag = self.merge.tag();
-                if let Some(sight) = sight(tag, self.seq)?.filter(|_| tag.seq() >= deleted) {
+                let sight = sight(tag, self.merge.value(), self.reader)?;
+                if let Some(sight) = sight.filter(|_| tag.seq() >= deleted) {
                     live = sight == Sight::Value;
+                    let (value, expires_at) = value_of(tag, self.merge.value());
+                    self.expires_at = expires_at;
                     self.value.clear();
-                    self.value.extend_from_slice(self.merge.value());
+                    self.value.extend_from_slice(value);
                 }
                 self.merge.prev()?;
             }

@@ -4,29 +4,50 @@
 //! An entry of a kind that only a later release knows is an error where a reader or a merge meets it, and none where
 //! it is newer than the reader's moment.
 
-use crate::entry::{Kind, Seq, Tag, newer_kind, same_key};
-use crate::error::Result;
+use crate::entry::{EXPIRY_BYTES, Kind, Seq, Tag, newer_kind, same_key, split_expiring};
+use crate::error::{Corruption, Error, Result};
 use terrane_types::range_deletes::RangeDeletes;
 use terrane_types::resolve::{DropRule, Fate, Reader, Sight, Version};
 
-/// Returns what a reader at `at` sees of a key if this is the newest of its versions up to there; `None` if the
-/// version is newer.
+/// Returns what a reader sees of a key if this is the newest of its versions up to there; `None` if the version is
+/// newer.
 ///
 /// # Errors
-/// [`NewerFormat`](crate::error::ErrorKind::NewerFormat) for a kind that this release does not know.
+/// [`NewerFormat`](crate::error::ErrorKind::NewerFormat) for a kind that this release does not know;
+/// [`Corrupt`](crate::error::ErrorKind::Corrupt) for a value that expires without its time.
 #[inline]
-pub fn sight(tag: Tag, at: Seq) -> Result<Option<Sight>> {
-    let reader = Reader { at };
+pub fn sight(tag: Tag, stored: &[u8], reader: Reader) -> Result<Option<Sight>> {
     if !reader.reaches(tag.seq()) {
         return Ok(None);
     }
-    version(tag).map(|version| Some(reader.sight(version)))
+    version(tag, stored).map(|version| Some(reader.sight(version)))
 }
 
 #[inline]
-fn version(tag: Tag) -> Result<Version> {
+fn version(tag: Tag, stored: &[u8]) -> Result<Version> {
     let kind: Kind = tag.kind().ok_or_else(|| newer_kind("a table", tag.kind_byte()))?;
-    Ok(Version { seq: tag.seq(), kind })
+    let mut expires_at = 0;
+    if kind == Kind::PutExpiring {
+        expires_at = split_expiring(stored).ok_or_else(|| without_time(stored))?.0;
+    }
+    Ok(Version { seq: tag.seq(), kind, expires_at })
+}
+
+#[cold]
+fn without_time(stored: &[u8]) -> Error {
+    let expected = format_args!("a value after a time of {EXPIRY_BYTES} bytes");
+    Corruption::new("a table", 0, expected, format_args!("{} bytes", stored.len())).into()
+}
+
+/// The judgement of a merge about an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Judgement {
+    /// Its treatment.
+    pub fate: Fate,
+    /// The sequence number of the range delete that hides it from later readers, if one does.
+    pub hidden_by: Option<Seq>,
+    /// Whether it has expired for every reader: what is kept of it is a tombstone.
+    pub is_expired: bool,
 }
 
 /// Decides which entries a flush or a merge keeps. They come in order: keys ascending, versions newest first.
@@ -36,20 +57,17 @@ pub struct Resolver {
     range_deletes: RangeDeletes,
     /// The index of the first fragment that ends above the key.
     fragment: Option<usize>,
-    /// The range delete that hides the entry judged last.
-    hidden_by: Option<Seq>,
 }
 
 impl Resolver {
-    /// Keeps what readers at these sequence numbers see. They ascend; the last is the newest visible one.
+    /// Keeps what readers at these moments see. They ascend; the last is the present.
     #[must_use]
-    pub fn new(readers: Vec<Seq>) -> Self {
+    pub fn new(readers: Vec<Reader>) -> Self {
         Resolver {
             rule: DropRule::new(readers),
             key: Vec::new(),
             range_deletes: RangeDeletes::default(),
             fragment: None,
-            hidden_by: None,
         }
     }
 
@@ -60,14 +78,8 @@ impl Resolver {
         self
     }
 
-    /// The sequence number of the range delete that hides the entry judged last from later readers, if one does.
-    #[must_use]
-    pub fn hidden_by(&self) -> Option<Seq> {
-        self.hidden_by
-    }
-
-    /// Judges the next entry. `covered` says whether something older of the key may lie below the output; it is
-    /// called only for tombstones.
+    /// Judges the next entry, of which `stored` is what lies there as its value. `covered` says whether something older
+    /// of the key may lie below the output; it is called only for tombstones and what has expired.
     ///
     /// # Errors
     /// As for [`sight`].
@@ -76,16 +88,19 @@ impl Resolver {
         &mut self,
         key: &[u8],
         tag: Tag,
+        stored: &[u8],
         covered: impl FnOnce(&[u8]) -> bool,
-    ) -> Result<Fate> {
+    ) -> Result<Judgement> {
         if !same_key(key, &self.key) {
             self.key.clear();
             self.key.extend_from_slice(key);
             self.rule.start_key();
         }
-        self.hidden_by =
+        let hidden_by =
             if self.range_deletes.is_empty() { None } else { self.deletion_of(key, tag.seq()) };
-        Ok(self.rule.judge(version(tag)?, self.hidden_by, || covered(key)))
+        let version = version(tag, stored)?;
+        let fate = self.rule.judge(version, hidden_by, || covered(key));
+        Ok(Judgement { fate, hidden_by, is_expired: self.rule.is_expired(version) })
     }
 
     /// The first range delete after an entry of the key, which is at or above those before it.

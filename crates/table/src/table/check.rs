@@ -23,7 +23,7 @@ use super::open_table::OpenTable;
 use super::properties::Properties;
 use super::reader::Table;
 use crate::codec::{escaped, key_hash};
-use crate::entry::{Tag, compare, newer_kind};
+use crate::entry::{EXPIRY_BYTES, Kind, Tag, compare, newer_kind};
 use crate::error::{Corruption, Error, ErrorKind, Result};
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -354,6 +354,10 @@ impl TableCheck {
             }
             if tag.kind().is_none() {
                 self.report(newer_kind(opened.file.name(), tag.kind_byte()));
+            }
+            let is_cut = cursor.value().len() < EXPIRY_BYTES;
+            if tag.kind() == Some(Kind::PutExpiring) && is_cut {
+                return wrong("the time at which a value expires");
             }
             let deleted = self.range_deletes.over(key).and_then(|over| over.first_after(tag.seq()));
             if deleted.is_some_and(|deleted| deleted <= self.table.info().cleared) {

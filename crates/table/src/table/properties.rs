@@ -5,7 +5,7 @@
 
 use super::Malformed;
 use crate::codec::{Decoder, escaped, put_bytes, put_varint};
-use crate::entry::{Kind, Seq, Tag};
+use crate::entry::{Kind, Millis, Seq, Tag, value_of};
 use terrane_types::{
     FilterBits, Histogram, HistogramPoint, Kept, PrefixRule, PrefixSet, Prefixes, TableInfo,
 };
@@ -44,6 +44,8 @@ pub struct Properties {
     pub filter_bytes: u64,
     /// Entries that only snapshots kept, if recorded.
     pub kept: Option<Kept>,
+    /// The time by which all its values have expired: 0 without values, the greatest if one never expires.
+    pub expires_by: Millis,
     /// The id of the keyspace that the table was written for, if recorded.
     pub keyspace_id: Option<u32>,
     /// The name of that keyspace.
@@ -57,6 +59,12 @@ impl Properties {
         self.histogram.bytes_through(key)
     }
 
+    /// The time by which all its values have expired; `None` without values, or if one never expires.
+    #[must_use]
+    pub fn expiry(&self) -> Option<Millis> {
+        Some(self.expires_by).filter(|at| (1..Millis::MAX).contains(at))
+    }
+
     /// Counts one entry.
     #[inline]
     pub(super) fn count(&mut self, key: &[u8], tag: Tag, value: &[u8]) {
@@ -65,6 +73,10 @@ impl Properties {
         }
         self.entries += 1;
         self.tombstones += u64::from(tag.kind() == Some(Kind::Delete));
+        if tag.kind() != Some(Kind::Delete) {
+            let (_, expires_at) = value_of(tag, value);
+            self.expires_by = self.expires_by.max(expires_at.unwrap_or(Millis::MAX));
+        }
         self.first_seq = self.first_seq.min(tag.seq());
         self.last_seq = self.last_seq.max(tag.seq());
         self.key_bytes += key.len() as u64;
@@ -116,6 +128,9 @@ impl Properties {
         if let Some(kept) = self.kept {
             put(out, 16, &encode_kept(kept));
         }
+        if let Some(expires_by) = self.expiry() {
+            put_number(out, 17, expires_by);
+        }
     }
 
     /// Decodes properties.
@@ -155,6 +170,7 @@ impl Properties {
             8 => &mut self.value_bytes,
             9 => &mut self.blocks,
             15 => &mut self.filter_bytes,
+            17 => &mut self.expires_by,
             10 => {
                 self.histogram = decode_histogram(field)?;
                 return Some(());
@@ -199,6 +215,7 @@ impl Properties {
                 self.filter_bits.thousandths().into(),
             ),
             ("bytes of filters", info.filter_bytes, self.filter_bytes),
+            ("as time by which all has expired", info.expires_by, self.expiry().unwrap_or(0)),
         ];
         if let Some((what, expected, found)) = pairs.iter().find(|(_, a, b)| a != b) {
             return Some((format!("{expected} {what}"), found.to_string()));
@@ -326,6 +343,7 @@ impl HistogramBuilder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::entry::expiring;
 
     fn sample() -> Properties {
         Properties {
@@ -347,6 +365,7 @@ mod tests {
             filter_bits: FilterBits::from_thousandths(9500),
             filter_bytes: 128,
             kept: Some(Kept { entries: 200, bytes: 50, until: 1 << 40 }),
+            expires_by: 1 << 41,
             keyspace_id: Some(300),
             keyspace_name: Some("rows".to_owned()),
         }
@@ -357,7 +376,7 @@ mod tests {
         let mut stored = Vec::new();
         sample().encode(&mut stored);
         assert_eq!(Properties::decode(&stored).unwrap(), sample());
-        for later in [17, 1 << 40] {
+        for later in [18, 1 << 40] {
             put_varint(&mut stored, later);
             put_bytes(&mut stored, b"from the future");
             assert_eq!(Properties::decode(&stored).unwrap(), sample());
@@ -379,9 +398,25 @@ mod tests {
             last_seq: 9,
             key_bytes: 6,
             value_bytes: 11,
+            expires_by: Millis::MAX,
             ..Properties::default()
         };
         assert_eq!(properties, expected);
+    }
+
+    #[test]
+    fn a_table_expires_by_its_latest_time_if_all_its_values_expire() {
+        let mut properties = Properties::default();
+        let mut count = |kind, value: &[u8]| {
+            properties.count(b"k", Tag::new(7, kind), value);
+            properties.expiry()
+        };
+        assert_eq!(count(Kind::Delete, b""), None);
+        assert_eq!(count(Kind::PutExpiring, &expiring(5, b"v")), Some(5));
+        assert_eq!(count(Kind::PutExpiring, &expiring(3, b"v")), Some(5));
+        assert_eq!(count(Kind::PutExpiring, &expiring(9, b"v")), Some(9));
+        assert_eq!(count(Kind::Put, b"v"), None);
+        assert_eq!(count(Kind::PutExpiring, &expiring(11, b"v")), None);
     }
 
     #[test]
@@ -409,6 +444,7 @@ mod tests {
             filter_bits: FilterBits::NONE,
             filter_bytes: 0,
             kept: None,
+            expires_by: 0,
             ..sample()
         };
         let (mut stored, mut all) = (Vec::new(), Vec::new());

@@ -247,6 +247,7 @@ impl TableWriter {
         if self.file.len()? != self.written {
             self.file.set_len(self.written)?;
         }
+        let expires_by = self.properties.expiry().unwrap_or(0);
         let Properties {
             entries,
             tombstones,
@@ -274,6 +275,7 @@ impl TableWriter {
             filter_bytes,
             kept,
             cleared: 0,
+            expires_by,
             salt,
             histogram,
             prefixes,

@@ -5,7 +5,7 @@
 
 use super::recorder::Recorder;
 use super::{ReadCounters, ReadCounts, Step};
-use crate::entry::{Kind, Seq, Tag};
+use crate::entry::{EXPIRY_BYTES, Kind, Millis, Seq, Tag};
 use crate::error::{ErrorKind, Result};
 use std::sync::Arc;
 use terrane_types::{RunId, TableId};
@@ -171,8 +171,17 @@ impl ReadTracer {
         let sequence = tag.seq();
         self.steps.step(|| match tag.kind() {
             Some(Kind::Delete) => Step::Tombstone { sequence },
+            Some(Kind::PutExpiring) => {
+                Step::Value { sequence, bytes: bytes.saturating_sub(EXPIRY_BYTES) as u64 }
+            }
             _ => Step::Value { sequence, bytes: bytes as u64 },
         });
+    }
+
+    /// The value that was found has expired, at this time.
+    #[inline]
+    pub fn expired(&mut self, at: Millis) {
+        self.steps.step(|| Step::Expired { at });
     }
 
     /// The memtable or table has no visible version; with `filtered`, its filter had passed the key.

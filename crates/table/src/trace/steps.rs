@@ -6,7 +6,7 @@
 //! `memtable` and `run` start a section; the steps up to the next one tell what was found there.
 
 use super::{Origin, ReadCounts, ReadTracer};
-use crate::entry::Seq;
+use crate::entry::{Millis, Seq};
 use terrane_types::{RunId, TableId};
 
 /// One step of a read.
@@ -60,6 +60,11 @@ pub enum Step {
         sequence: Seq,
         /// Its length, in bytes.
         bytes: u64,
+    },
+    /// The value that was found has expired.
+    Expired {
+        /// The time of its expiry.
+        at: Millis,
     },
     /// The newest visible version is a tombstone.
     Tombstone {

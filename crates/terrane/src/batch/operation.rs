@@ -15,6 +15,8 @@ pub type Entry<'a> = (KeyspaceId, Operation<'a>);
 pub enum Operation<'a> {
     /// The key gets the value.
     Put(&'a [u8], &'a [u8]),
+    /// The key gets a value that expires, stored with its time.
+    PutExpiring(&'a [u8], &'a [u8]),
     /// The key is removed.
     Delete(&'a [u8]),
     /// The keys from one on are removed, to before another or, without one, to the end.
@@ -26,6 +28,7 @@ impl<'a> Operation<'a> {
     pub(super) fn parts(self) -> (u8, &'a [u8], &'a [u8]) {
         match self {
             Operation::Put(key, value) => (Kind::Put as u8, key, value),
+            Operation::PutExpiring(key, stored) => (Kind::PutExpiring as u8, key, stored),
             Operation::Delete(key) => (Kind::Delete as u8, key, &[]),
             Operation::DeleteRange(from, to) => (RANGE_DELETE, from, to.unwrap_or_default()),
         }
@@ -36,6 +39,9 @@ impl<'a> Operation<'a> {
     pub(crate) fn insert_into(self, memtable: &Memtable, seq: Seq) -> Result<()> {
         match self {
             Operation::Put(key, value) => memtable.insert(key, Tag::new(seq, Kind::Put), value),
+            Operation::PutExpiring(key, stored) => {
+                memtable.insert(key, Tag::new(seq, Kind::PutExpiring), stored)
+            }
             Operation::Delete(key) => memtable.insert(key, Tag::new(seq, Kind::Delete), &[]),
             Operation::DeleteRange(from, to) => {
                 memtable.delete_range(from, &End::before(to), seq);
@@ -46,7 +52,9 @@ impl<'a> Operation<'a> {
 
     pub(super) fn check(self) -> Result<()> {
         match self {
-            Operation::Put(key, value) => check_limits(key, value),
+            Operation::Put(key, value) | Operation::PutExpiring(key, value) => {
+                check_limits(key, value)
+            }
             Operation::Delete(key) => check_limits(key, &[]),
             // Their bounds were checked where they were made or decoded.
             Operation::DeleteRange(..) => Ok(()),

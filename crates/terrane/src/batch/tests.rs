@@ -1,13 +1,14 @@
 //! Batches come back as they were made, and other bytes are refused.
 
 use super::*;
+use crate::entry::split_expiring;
 use crate::error::Closed;
 use crate::error::ErrorKind;
 use proptest::prelude::*;
 
 fn operation() -> impl Strategy<Value = (u8, u32, Vec<u8>, Vec<u8>)> {
     let bytes = || prop::collection::vec(any::<u8>(), 0..200);
-    (0u8..3, any::<u32>(), bytes(), bytes())
+    (0u8..4, any::<u32>(), bytes(), bytes())
 }
 
 proptest! {
@@ -21,16 +22,23 @@ proptest! {
             match kind {
                 0 => batch.put(KeyspaceId(*id), key, value).unwrap(),
                 1 => batch.delete(KeyspaceId(*id), key).unwrap(),
+                2 => {
+                    let (at, value) = split_expiring(value).unwrap_or((0, b""));
+                    batch.put_expiring(KeyspaceId(*id), key, value, at).unwrap();
+                }
                 _ if value.is_empty() => batch.delete_range(KeyspaceId(*id), key..).unwrap(),
                 _ => batch.delete_range(KeyspaceId(*id), key..value).unwrap(),
             }
         }
+        let at_once = expiring(0, b"");
         let written: Vec<Entry<'_>> = operations
             .iter()
             .map(|(kind, id, key, value)| {
                 let operation = match kind {
                     0 => Operation::Put(key, value),
                     1 => Operation::Delete(key),
+                    2 if value.len() < EXPIRY_BYTES => Operation::PutExpiring(key, &at_once),
+                    2 => Operation::PutExpiring(key, value),
                     _ => Operation::DeleteRange(key, (!value.is_empty()).then_some(value)),
                 };
                 (KeyspaceId(*id), operation)
@@ -44,6 +52,8 @@ proptest! {
         prop_assert_eq!(batch.len(), written.len());
         let deletes_range = |(_, operation): &Entry<'_>| matches!(operation, Operation::DeleteRange(..));
         prop_assert_eq!(batch.deletes_range(), written.iter().any(deletes_range));
+        let expires = |(_, operation): &Entry<'_>| matches!(operation, Operation::PutExpiring(..));
+        prop_assert_eq!(batch.expires(), written.iter().any(expires));
 
         // Cut anywhere, what returns is a prefix, then at most one damage.
         let short = &batch.bytes()[..cut.index(batch.bytes().len() + 1)];
@@ -57,7 +67,7 @@ proptest! {
 
     #[test]
     fn any_bytes_decode_within_the_limits_or_are_damage(
-        bytes in prop::collection::vec(prop_oneof![0u8..4, any::<u8>()], 0..64),
+        bytes in prop::collection::vec(prop_oneof![0u8..5, any::<u8>()], 0..64),
     ) {
         let entries: Vec<_> = decode(&bytes).collect();
         prop_assert!(entries.iter().rev().skip(1).all(Result::is_ok));

@@ -5,7 +5,7 @@ use super::path::{hold, hold_file};
 use crate::batch::{MAX_BATCH_BYTES, WriteBatch};
 use crate::db::{Keyspace, Snapshot, retries::Retries};
 use crate::engine::Engine;
-use crate::entry::Seq;
+use crate::entry::{Millis, Seq};
 use crate::error::{Closed, Error, Result};
 use crate::event::Listener;
 use crate::executor::Executor;
@@ -17,6 +17,7 @@ use crate::storage::Storage;
 use crate::sync::{Mutex, lock};
 use crate::write::{Checks, Condition, ConditionalBatch, GroupCommit, Outcome};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// An open store: ordered maps from keys to values, in [`Keyspace`]s.
 ///
@@ -53,6 +54,11 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Db {
     pub(crate) inner: Arc<Inner>,
+}
+
+/// Returns a duration in milliseconds, or the greatest number of them.
+pub(super) fn to_millis(duration: Duration) -> Millis {
+    Millis::try_from(duration.as_millis()).unwrap_or(Millis::MAX)
 }
 
 /// The result of a write that waits for nothing; see [`Db::try_write`].
@@ -239,6 +245,15 @@ impl Db {
         Snapshot::new(self.clone())
     }
 
+    /// Returns the time that is `ttl` from now by the store's [wall clock](crate::Options::wall_clock), in milliseconds
+    /// since the epoch, for [`WriteBatch::put_expiring`].
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] for a store without a clock.
+    pub fn expires_in(&self, ttl: Duration) -> Result<Millis> {
+        Ok(self.inner.engine.wall_time()?.saturating_add(to_millis(ttl)))
+    }
+
     /// Writes a batch: all of it or, after a crash, possibly none. Returns its sequence number, which is
     /// greater than that of every batch before it. An empty batch gets none: the last one is returned, and
     /// with [`Durability::Sync`] everything written before is durable then.
@@ -399,7 +414,7 @@ impl Db {
     /// # Errors
     /// Those of [`Db::close`].
     #[cfg(not(target_arch = "wasm32"))]
-    pub fn close_within(self, most: std::time::Duration) -> Result<()> {
+    pub fn close_within(self, most: Duration) -> Result<()> {
         self.inner.engine.owned()?;
         self.inner.executor.drain(&self.inner.engine, most);
         self.end(|_| ())

@@ -8,6 +8,7 @@ use crate::keyspace::KeyspaceId;
 use crate::options::Durability;
 use crate::read::{Cursor, Lookup, Scan, Versioned};
 use std::sync::Arc;
+use std::time::Duration;
 use terrane_policy::{PolicyOptions, Shape};
 use terrane_table::read::{KeyRange, Trace};
 
@@ -68,7 +69,7 @@ impl Keyspace {
         self.db.inner.engine.get(self.id, key.as_ref(), None)
     }
 
-    /// The value of a key and its version: the sequence number of the batch that wrote it.
+    /// The value of a key with the sequence number of the batch that wrote it, and its time of expiry.
     ///
     /// # Errors
     /// Damage, or an I/O error.
@@ -150,6 +151,44 @@ impl Keyspace {
     ) -> Result<Seq> {
         let mut batch = WriteBatch::new();
         batch.put(self.id, key, value)?;
+        self.db.write(batch, durability)
+    }
+
+    /// Sets the value of a key for a time, and returns the write's sequence number. Once `ttl` has passed the key
+    /// has no value; snapshots that were taken before keep it.
+    ///
+    /// ```
+    /// # fn main() -> terrane::Result<()> {
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("sessions");
+    /// use std::time::Duration;
+    /// use terrane::{Db, Durability, Options};
+    ///
+    /// let db = Db::open(path, Options::default())?;
+    /// let sessions = db.default_keyspace();
+    /// let hour = Duration::from_secs(3600);
+    /// sessions.put_expiring("ada", "token", hour, Durability::Sync)?;
+    ///
+    /// let found = sessions.get_versioned("ada")?.unwrap();
+    /// assert!(found.expires_at.is_some());
+    /// sessions.put_expiring("ada", "token", Duration::ZERO, Durability::Sync)?;
+    /// assert_eq!(sessions.get("ada")?, None);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// A key or value over its limit, a store without a [wall clock](crate::Options::wall_clock), and what
+    /// [`Db::write`] says.
+    pub fn put_expiring(
+        &self,
+        key: impl AsRef<[u8]>,
+        value: impl AsRef<[u8]>,
+        ttl: Duration,
+        durability: Durability,
+    ) -> Result<Seq> {
+        let mut batch = WriteBatch::new();
+        batch.put_expiring(self.id, key, value, self.db.expires_in(ttl)?)?;
         self.db.write(batch, durability)
     }
 

@@ -7,11 +7,11 @@ use crate::keyspace::KeyspaceId;
 use crate::read::{Cursor, Lookup, Scan, Versioned};
 use crate::write::Condition;
 use std::sync::Arc;
-use terrane_table::read::{KeyRange, Trace};
+use terrane_table::read::{KeyRange, Reader, Trace};
 
-/// A consistent picture of every keyspace. It keeps old versions from being dropped: drop it when
-/// done. A table of which an eighth or more was kept for snapshots alone is rewritten once these are
-/// released.
+/// A consistent picture of every keyspace. Values that had not expired when it was taken stay in it. It keeps old
+/// versions from being dropped: drop it when done. A table of which an eighth or more was kept for snapshots alone is
+/// rewritten once these are released.
 ///
 /// ```
 /// # fn main() -> terrane::Result<()> {
@@ -32,14 +32,14 @@ use terrane_table::read::{KeyRange, Trace};
 /// ```
 pub struct Snapshot {
     db: Db,
-    seq: Seq,
+    reader: Reader,
 }
 
 impl Snapshot {
     pub(crate) fn new(db: Db) -> Self {
         let engine = db.engine();
-        let seq = engine.snapshots.hold(engine.jobs.events.micros());
-        Snapshot { db, seq }
+        let reader = engine.snapshots.hold(engine.jobs.events.micros());
+        Snapshot { db, reader }
     }
 
     /// Refuses a keyspace of another store.
@@ -55,7 +55,7 @@ impl Snapshot {
     /// The last sequence number that is visible in it.
     #[must_use]
     pub fn sequence(&self) -> Seq {
-        self.seq
+        self.reader.at
     }
 
     /// The value that a key had.
@@ -63,10 +63,10 @@ impl Snapshot {
     /// # Errors
     /// Damage, an I/O error, or a keyspace that was dropped since, or is of another store.
     pub fn get(&self, keyspace: &Keyspace, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
-        self.db.engine().get(self.id_of(keyspace)?, key.as_ref(), Some(self.seq))
+        self.db.engine().get(self.id_of(keyspace)?, key.as_ref(), Some(self.reader))
     }
 
-    /// The value that a key had and its version: the sequence number of the batch that wrote it.
+    /// The value that a key had with the sequence number of the batch that wrote it, and its time of expiry.
     ///
     /// # Errors
     /// As for [`Snapshot::get`].
@@ -75,14 +75,14 @@ impl Snapshot {
         keyspace: &Keyspace,
         key: impl AsRef<[u8]>,
     ) -> Result<Option<Versioned>> {
-        self.db.engine().get_versioned(self.id_of(keyspace)?, key.as_ref(), Some(self.seq))
+        self.db.engine().get_versioned(self.id_of(keyspace)?, key.as_ref(), Some(self.reader))
     }
 
     /// Returns the condition that no batch has written into the range since the snapshot was taken, for
     /// [`Db::write_if`](crate::Db::write_if). A delete of a key that was not there counts.
     #[must_use]
     pub fn unchanged(&self, keyspace: &Keyspace, range: impl Into<KeyRange>) -> Condition<'_> {
-        Condition::unchanged(self.db.engine(), keyspace.id(), range.into(), self.seq)
+        Condition::unchanged(self.db.engine(), keyspace.id(), range.into(), self.sequence())
     }
 
     /// The value that a key had, and every step that led to it.
@@ -94,7 +94,7 @@ impl Snapshot {
         keyspace: &Keyspace,
         key: impl AsRef<[u8]>,
     ) -> Result<(Option<Vec<u8>>, Trace)> {
-        self.db.engine().trace_get(self.id_of(keyspace)?, key.as_ref(), Some(self.seq))
+        self.db.engine().trace_get(self.id_of(keyspace)?, key.as_ref(), Some(self.reader))
     }
 
     /// The values that several keys had, in the order of the keys.
@@ -106,7 +106,7 @@ impl Snapshot {
         keyspace: &Keyspace,
         keys: &[impl AsRef<[u8]>],
     ) -> Result<Vec<Option<Vec<u8>>>> {
-        self.db.engine().get_many(self.id_of(keyspace)?, keys, Some(self.seq))
+        self.db.engine().get_many(self.id_of(keyspace)?, keys, Some(self.reader))
     }
 
     /// A keyspace as it was, for looking up about `keys` keys one by one.
@@ -114,7 +114,7 @@ impl Snapshot {
     /// # Errors
     /// A keyspace that was dropped since.
     pub fn lookup(&self, keyspace: &Keyspace, keys: usize) -> Result<Lookup<'_>> {
-        self.db.engine().lookup(self.id_of(keyspace)?, keys, Some(self.seq))
+        self.db.engine().lookup(self.id_of(keyspace)?, keys, Some(self.reader))
     }
 
     /// An iterator over a range as it was.
@@ -130,7 +130,7 @@ impl Snapshot {
     /// # Errors
     /// A keyspace that was dropped since.
     pub fn cursor(&self, keyspace: &Keyspace, range: impl Into<KeyRange>) -> Result<Cursor> {
-        self.db.engine().cursor(self.id_of(keyspace)?, range.into(), Some(self.seq))
+        self.db.engine().cursor(self.id_of(keyspace)?, range.into(), Some(self.reader))
     }
 
     /// The steps by which a scan of this range finds its first row or, if `reverse`, its last.
@@ -143,14 +143,14 @@ impl Snapshot {
         range: impl Into<KeyRange>,
         reverse: bool,
     ) -> Result<Trace> {
-        self.db.engine().trace_seek(self.id_of(keyspace)?, range.into(), reverse, Some(self.seq))
+        self.db.engine().trace_seek(self.id_of(keyspace)?, range.into(), reverse, Some(self.reader))
     }
 }
 
 impl Drop for Snapshot {
     fn drop(&mut self) {
         let Inner { engine, executor, .. } = &*self.db.inner;
-        let oldest = engine.snapshots.release(self.seq);
+        let oldest = engine.snapshots.release(self.reader.at);
         if oldest.is_some_and(|oldest| engine.snapshots_advanced(oldest)) {
             executor.wake(engine);
         }

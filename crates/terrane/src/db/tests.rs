@@ -13,6 +13,7 @@ mod blocked;
 mod conditions;
 #[cfg(not(target_arch = "wasm32"))]
 mod executors;
+mod expiry;
 mod faults;
 #[cfg(not(target_arch = "wasm32"))]
 mod gated;

@@ -12,8 +12,8 @@
 mod reads;
 
 use crate::batch::WriteBatch;
-use crate::db::{Db, Keyspace, Snapshot};
-use crate::entry::check_limits;
+use crate::db::{Db, Keyspace, Snapshot, handle::to_millis};
+use crate::entry::{Millis, check_limits};
 use crate::error::{Error, ErrorKind, Result};
 use crate::keyspace::KeyspaceId;
 use crate::options::Durability;
@@ -26,6 +26,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::collections::btree_map;
 use std::ops::Bound;
+use std::time::Duration;
 use terrane_table::read::KeyRange;
 use terrane_types::range_deletes::{End, RangeDeletes};
 
@@ -33,6 +34,8 @@ use terrane_types::range_deletes::{End, RangeDeletes};
 const TRIES_MAX: u32 = 10;
 /// A key with its keyspace.
 type Place = (KeyspaceId, Vec<u8>);
+/// A value, and the time at which it expires; `None` for a delete.
+type Written = Option<(Vec<u8>, Option<Millis>)>;
 /// A key and its value.
 type Row = (Vec<u8>, Vec<u8>);
 
@@ -42,7 +45,7 @@ impl Db {
     /// run again take turns.
     ///
     /// Transactions are serializable: they take effect one after another, with other writes in between. One that
-    /// writes nothing reads a snapshot, and never conflicts.
+    /// writes nothing reads a snapshot, and never conflicts. Values expire by the time when the transaction started.
     ///
     /// ```
     /// # fn main() -> terrane::Result<()> {
@@ -102,8 +105,10 @@ fn back_off(tries: u32) {
 /// A transaction under way; see [`Db::transact`]. It reads the store as it was when it started, with its own writes.
 pub struct Transaction {
     snapshot: Snapshot,
-    /// The last write to each key; `None` for a delete.
-    writes: BTreeMap<Place, Option<Vec<u8>>>,
+    /// The time when it started, by which its own writes have expired.
+    now: Millis,
+    /// The last write to each key.
+    writes: BTreeMap<Place, Written>,
     /// The range deletes, which come before the other writes.
     range_deletes: VecMap<KeyspaceId, RangeDeletes>,
     reads: RefCell<Reads>,
@@ -111,8 +116,10 @@ pub struct Transaction {
 
 impl Transaction {
     fn new(db: &Db) -> Self {
+        let snapshot = db.snapshot();
         Transaction {
-            snapshot: db.snapshot(),
+            now: db.engine().snapshots.clock.read(),
+            snapshot,
             writes: BTreeMap::new(),
             range_deletes: VecMap::default(),
             reads: RefCell::default(),
@@ -131,7 +138,7 @@ impl Transaction {
     pub fn get(&self, keyspace: &Keyspace, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
         let (id, key) = (self.snapshot.id_of(keyspace)?, key.as_ref());
         match self.writes.get(&(id, key.to_vec())) {
-            Some(written) => Ok(written.clone()),
+            Some(written) => Ok(seen(written, self.now).map(<[u8]>::to_vec)),
             None if self.removes(id, key) => Ok(None),
             None => {
                 self.reads.borrow_mut().add(id, only(key));
@@ -188,6 +195,7 @@ impl Transaction {
             range,
             stored,
             written,
+            now: self.now,
             removed,
             ended,
             first,
@@ -233,7 +241,27 @@ impl Transaction {
     ) -> Result<()> {
         let (key, value) = (key.into(), value.into());
         check_limits(&key, &value)?;
-        self.writes.insert((self.snapshot.id_of(keyspace)?, key), Some(value));
+        self.writes.insert((self.snapshot.id_of(keyspace)?, key), Some((value, None)));
+        Ok(())
+    }
+
+    /// Sets the value of a key for a time: once `ttl` has passed since the transaction started, the key has no value.
+    ///
+    /// # Errors
+    /// Those of [`Transaction::put`]; a store without a [wall clock](crate::Options::wall_clock).
+    pub fn put_expiring(
+        &mut self,
+        keyspace: &Keyspace,
+        key: impl Into<Vec<u8>>,
+        value: impl Into<Vec<u8>>,
+        ttl: Duration,
+    ) -> Result<()> {
+        let (id, key, value) = (self.snapshot.id_of(keyspace)?, key.into(), value.into());
+        self.snapshot.db().engine().needs_clock()?;
+        let expires_at = self.now.saturating_add(to_millis(ttl));
+        // The same checks as those of the commit.
+        WriteBatch::new().put_expiring(id, &key, &value, expires_at)?;
+        self.writes.insert((id, key), Some((value, Some(expires_at))));
         Ok(())
     }
 
@@ -266,7 +294,7 @@ impl Transaction {
 
     /// Writes the transaction; returns `false` if something that it read has changed.
     fn commit(self, durability: Durability) -> Result<bool> {
-        let Transaction { snapshot, writes, range_deletes, reads } = self;
+        let Transaction { snapshot, writes, range_deletes, reads, .. } = self;
         let mut batch = WriteBatch::new();
         for (keyspace, list) in range_deletes.iter() {
             for fragment in list.fragments() {
@@ -276,7 +304,8 @@ impl Transaction {
         }
         for ((keyspace, key), value) in writes {
             match value {
-                Some(value) => batch.put(keyspace, key, value)?,
+                Some((value, None)) => batch.put(keyspace, key, value)?,
+                Some((value, Some(at))) => batch.put_expiring(keyspace, key, value, at)?,
                 None => batch.delete(keyspace, key)?,
             }
         }
@@ -289,6 +318,12 @@ impl Transaction {
             .map(|(keyspace, range)| Condition::unchanged(db.engine(), keyspace, range, since));
         Ok(db.write_if(conditions, batch, durability)?.written().is_some())
     }
+}
+
+/// Returns the value that a transaction at the time `now` sees of its write.
+fn seen(written: &Written, now: Millis) -> Option<&[u8]> {
+    let (value, expires_at) = written.as_ref()?;
+    expires_at.is_none_or(|at| at > now).then_some(value)
 }
 
 /// The place of a bound; that of an unbounded one is `open`.
@@ -305,7 +340,9 @@ pub struct TransactionScan<'t> {
     keyspace: KeyspaceId,
     range: KeyRange,
     stored: Ends<Scan>,
-    written: Ends<btree_map::Range<'t, Place, Option<Vec<u8>>>>,
+    written: Ends<btree_map::Range<'t, Place, Written>>,
+    /// The time up to which values have expired.
+    now: Millis,
     /// The transaction's range deletes.
     removed: Option<RangeDeletes>,
     /// Whether all stored rows were looked at.
@@ -355,8 +392,10 @@ impl TransactionScan<'_> {
             if order == Ordering::Equal {
                 self.stored.take(end);
             }
-            if let Some(((_, key), Some(value))) = self.written.take(end) {
-                return Some(Ok((key.clone(), value.clone())));
+            if let Some(((_, key), written)) = self.written.take(end)
+                && let Some(value) = seen(written, self.now)
+            {
+                return Some(Ok((key.clone(), value.to_vec())));
             }
         }
     }

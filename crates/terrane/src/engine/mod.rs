@@ -4,7 +4,7 @@
 //! the caller's thread; everything else is a *job*, which an [executor](crate::executor) runs.
 //!
 //! This folder holds what the others work on, and knows none of them. Each owner has its methods:
-//! * `snapshots` - what readers may look at; `memtable_bytes` - what memtables take;
+//! * `snapshots` - what readers may look at, with `wall_clock`; `memtable_bytes` - what memtables take;
 //! * under the state lock, `state`: `flushes` - sealed memtables, `logs` - full and spare log files, `planner` -
 //!   what is planned and what is next, with `ranges`;
 //! * `keyspaces` - what readers and writers of one keyspace share; `writer` - what a write needs, with
@@ -40,6 +40,7 @@ mod recent_batches;
 mod snapshots;
 mod state;
 mod waits;
+mod wall_clock;
 mod writer;
 
 pub use waits::{WaitStats, WriteWaits};
@@ -60,6 +61,7 @@ pub(crate) use recent_batches::{ConditionalWrites, RecentBatches};
 pub(crate) use snapshots::Snapshots;
 pub(crate) use state::State;
 pub(crate) use waits::Wait;
+pub(crate) use wall_clock::WallClock;
 pub(crate) use writer::Writer;
 
 use crate::error::{Closed, Error, Result};
@@ -69,7 +71,7 @@ use crate::options::Options;
 use crate::storage::Storage;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::sync::atomic::AtomicU64;
-use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use crate::sync::{ArcSwap, Mutex, MutexGuard, lock};
 use crate::version::{Ids, LiveTable};
 use crate::wal::LogSync;
@@ -97,8 +99,8 @@ pub struct Engine {
     pub(crate) counters: Counters,
     /// Number of merges that its executor runs at once.
     pub(crate) workers: AtomicUsize,
-    /// Whether an edit says that batches may delete ranges.
-    pub(crate) range_deletes_announced: AtomicBool,
+    /// The features that an edit says batches may need.
+    pub(crate) announced: AtomicU32,
     /// Whether a keyspace's policy may be due because of what was read.
     pub(crate) reads_due: AtomicBool,
     /// Keyspaces whose level 0 is half full ([`Engine::is_crowded`]).

@@ -1,10 +1,14 @@
-//! The moments at which readers look: the last visible sequence, and the older ones that snapshots hold.
+//! The moments at which readers look: the last visible sequence, and the older ones that snapshots hold, each with its
+//! time.
 //!
-//! A merge keeps what a reader at any of these sees. Once the oldest advances, tables may be worth rewriting.
+//! A merge keeps what a reader at any of these sees. Once the oldest advances, tables may be worth rewriting. Times
+//! ascend with the sequence numbers, since both are read under one lock.
 
-use crate::entry::Seq;
+use super::wall_clock::WallClock;
+use crate::entry::{Millis, Seq};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, lock};
+use terrane_table::read::Reader;
 use terrane_types::SharedMap;
 
 /// The sequences at which readers look.
@@ -15,6 +19,7 @@ pub(crate) struct Snapshots {
     held: Mutex<SharedMap<Seq, Held>>,
     /// The sequence that the oldest snapshot must reach before a table is rewritten; `Seq::MAX` if there is none.
     awaited: AtomicU64,
+    pub clock: WallClock,
 }
 
 /// A sequence that snapshots hold.
@@ -24,19 +29,28 @@ struct Held {
     holders: u64,
     /// The time at which the first of them was taken, in microseconds.
     since_micros: u64,
+    /// The least time of a holder.
+    now: Millis,
 }
 
-impl Default for Snapshots {
-    fn default() -> Self {
+impl Snapshots {
+    /// No snapshot; times are those of `clock`.
+    pub fn new(clock: WallClock) -> Self {
         Snapshots {
             visible: AtomicU64::default(),
             held: Mutex::default(),
             awaited: AtomicU64::new(Seq::MAX),
+            clock,
         }
     }
-}
 
-impl Snapshots {
+    /// The present.
+    pub fn present(&self) -> Reader {
+        // In this order: what is visible may be the first value that expires.
+        let at = self.visible();
+        Reader { at, now: self.clock.now() }
+    }
+
     /// The last visible sequence.
     pub fn visible(&self) -> Seq {
         self.visible.load(Ordering::Acquire)
@@ -47,16 +61,16 @@ impl Snapshots {
         self.visible.store(through, Ordering::Release);
     }
 
-    /// Registers a snapshot at the last visible sequence; the time is `now_micros`.
-    pub fn hold(&self, now_micros: u64) -> Seq {
+    /// Registers a snapshot of the present, taken at `now_micros`.
+    pub fn hold(&self, now_micros: u64) -> Reader {
         let mut held = lock(&self.held);
         // Read under the lock: a merge that looks later finds either this snapshot or an older
         // present, and keeps what both see.
-        let seq = self.visible();
-        let first = Held { holders: 0, since_micros: now_micros };
-        let before = held.get(&seq).copied().unwrap_or(first);
-        held.insert(seq, Held { holders: before.holders + 1, ..before });
-        seq
+        let reader = self.present();
+        let first = Held { holders: 0, since_micros: now_micros, now: reader.now };
+        let before = held.get(&reader.at).copied().unwrap_or(first);
+        held.insert(reader.at, Held { holders: before.holders + 1, ..before });
+        reader
     }
 
     /// Releases a snapshot. If no other holds its sequence, returns the oldest that is left.
@@ -86,15 +100,17 @@ impl Snapshots {
         held.keys().next().map_or(visible, |oldest| visible.min(*oldest))
     }
 
-    /// Every sequence at which a reader may look, ascending: those of snapshots, and the present.
-    pub fn list(&self) -> Vec<Seq> {
+    /// Every moment at which a reader may look, ascending: those of snapshots, and the present. Of several at one
+    /// sequence number the earliest counts.
+    pub fn readers(&self) -> Vec<Reader> {
         let held = lock(&self.held);
-        let visible = self.visible();
-        let mut list: Vec<Seq> = held.keys().copied().collect();
-        if list.last() != Some(&visible) {
-            list.push(visible);
+        let present = self.present();
+        let mut readers: Vec<Reader> =
+            held.iter().map(|(at, held)| Reader { at: *at, now: held.now }).collect();
+        if readers.last().is_none_or(|last| last.at != present.at) {
+            readers.push(present);
         }
-        list
+        readers
     }
 
     /// Notes the sequence that the oldest snapshot must reach before planning has anything to do. The caller

@@ -29,7 +29,7 @@ fn name_deletes(
     let mut list = record.range_deletes.slice(from, to);
     let before = list.clone();
     list.merge(named);
-    let (flushed, readers) = (flush.through, engine.snapshots.list());
+    let (flushed, readers) = (flush.through, engine.snapshots.readers());
     let needs = Needs { record, flushed, dropped: &[], added: tables, readers };
     let range_deletes = needs.of(&list, from, to);
     let (from, to) = (from.to_vec(), to.clone());

@@ -40,7 +40,7 @@ impl Engine {
         }));
         let mut forgets = false;
         if let Some(record) = lock(&self.state).version_set.keyspaces.get(&id) {
-            let (dropped, readers) = (&*group.inputs, self.snapshots.list());
+            let (dropped, readers) = (&*group.inputs, self.snapshots.readers());
             let needs = Needs { record, flushed: record.flushed, dropped, added: &infos, readers };
             let forgotten = needs.after_drop();
             forgets = forgotten.is_some();

@@ -66,8 +66,8 @@ impl Flush {
         while cursor.valid() {
             let (key, tag, value) = (cursor.key(), cursor.tag(), cursor.value());
             // Level 0 is the newest: whatever a tombstone hides lies below it.
-            let fate = resolver.judge(key, tag, |_| true)?;
-            outputs.take(key, tag, value, fate, resolver.hidden_by())?;
+            let judgement = resolver.judge(key, tag, value, |_| true)?;
+            outputs.take(key, tag, value, judgement)?;
             left = left.saturating_sub((key.len() + value.len() + 16) as u64);
             cursor.next()?;
             if left == 0 {

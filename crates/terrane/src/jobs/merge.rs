@@ -1,8 +1,9 @@
 //! Merge: a group's inputs become new tables of its destination run; [part](super::shared_merge) by part.
 //!
-//! 1. The runs of the inputs are merged, and read in large chunks that bypass the cache. Tables of which range deletes
-//!    hide everything, from every reader, are not read.
-//! 2. The [`Resolver`] drops the versions and tombstones that no reader needs, and what range deletes hide.
+//! 1. The runs of the inputs are merged, and read in large chunks that bypass the cache. Tables of which no reader sees
+//!    anything are not read: range deletes hide it, or it has expired.
+//! 2. The [`Resolver`] drops the versions and tombstones that no reader needs, and what range deletes hide. What has
+//!    expired becomes a tombstone first.
 //! 3. Outputs are cut at the plan's keys, prefixes and sizes, always between user keys: all versions of a key
 //!    lie in one table.
 //! 4. The outputs are durable before one edit replaces the inputs by them.
@@ -129,13 +130,14 @@ impl Merge {
     /// Takes the entry under the cursor into the outputs, if it stays.
     fn take(&mut self, cursor: &MergeCursor) -> Result<()> {
         let (key, tag) = (cursor.key(), cursor.tag());
-        let fate = self.resolver.judge(key, tag, |key| !self.tombstones.may_drop(key))?;
-        if fate == Fate::Dropped {
+        let (tombstones, stored) = (&mut self.tombstones, cursor.value());
+        let judgement = self.resolver.judge(key, tag, stored, |key| !tombstones.may_drop(key))?;
+        if judgement.fate == Fate::Dropped {
             return Ok(());
         }
         let (merge, read) = (&self.part.merge, self.read_entries);
         self.outputs.note_left(|| merge.total_bytes.saturating_sub(merge.bytes_of(read)));
-        self.outputs.take(key, tag, cursor.value(), fate, self.resolver.hidden_by())
+        self.outputs.take(key, tag, stored, judgement)
     }
 
     /// The merge is abandoned. What was written is thrown away, or left where an edit may have `named`

@@ -22,7 +22,7 @@ pub(crate) struct SharedMerge {
     /// Pins the inputs.
     pub tree: Arc<Tree>,
     pub tombstones: TombstoneRule,
-    /// Inputs that are not read: range deletes hide all of them.
+    /// Inputs that are not read: no reader sees anything of them.
     pub hidden: VecSet<TableId>,
     /// Entries of all inputs that are read.
     pub total_entries: u64,

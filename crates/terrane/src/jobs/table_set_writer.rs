@@ -1,7 +1,7 @@
 //! The tables that a job builds.
 
 use super::{JobContext, Reservation};
-use crate::entry::{Seq, Tag};
+use crate::entry::{Kind, Seq, Tag};
 use crate::error::Result;
 use crate::keyspace::KeyspaceId;
 use crate::rules::Rule;
@@ -10,7 +10,7 @@ use crate::table::{TableOptions, TableWriter};
 use crate::version::LiveTable;
 use std::sync::Arc;
 use terrane_policy::{FilterBits, Histogram, PrefixSplit, Prefixes, TableId, TableInfo};
-use terrane_table::read::Fate;
+use terrane_table::read::{Fate, Judgement};
 
 struct Building {
     id: TableId,
@@ -129,18 +129,19 @@ impl TableSetWriter {
         building.writer.add(key, tag, value)
     }
 
-    /// Appends an entry, unless it is dropped. Range delete `hidden_by` hides it from all but snapshots.
+    /// Appends what is kept of an entry.
     pub fn take(
         &mut self,
         key: &[u8],
         tag: Tag,
         value: &[u8],
-        fate: Fate,
-        hidden_by: Option<Seq>,
+        Judgement { fate, hidden_by, is_expired }: Judgement,
     ) -> Result<()> {
         if fate == Fate::Dropped {
             return Ok(());
         }
+        let (tag, value) =
+            if is_expired { (Tag::new(tag.seq(), Kind::Delete), &[][..]) } else { (tag, value) };
         self.add(key, tag, value)?;
         if let (Some(deleted), Some(building)) = (hidden_by, &mut self.building) {
             building.cleared = building.cleared.min(deleted - 1);
@@ -222,7 +223,6 @@ impl TableSetWriter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entry::Kind;
     use crate::storage::Directory;
     use crate::storage::Storage;
     use crate::storage::vfs::MemoryVfs;

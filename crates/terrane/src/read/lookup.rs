@@ -1,7 +1,7 @@
 //! Reading: gets, scans, and their traces.
 
 use crate::engine::{Engine, KeyspaceInner};
-use crate::entry::{MAX_SEQ, Seq, Tag};
+use crate::entry::{EXPIRY_BYTES, MAX_SEQ, Millis, Seq, Tag, value_of};
 use crate::error::{Closed, ErrorKind, Result};
 use crate::keyspace::KeyspaceId;
 use crate::read::Cursor;
@@ -13,7 +13,7 @@ use std::ops::{Bound, RangeInclusive};
 use std::sync::Arc;
 use terrane_table::cursor::Cursor as TableCursor;
 use terrane_table::read::{
-    KeyRange, MvccCursor, ReadCounters, ReadTracer, Sight, Source, Trace, sight,
+    KeyRange, MvccCursor, ReadCounters, ReadTracer, Reader, Sight, Source, Trace, sight,
 };
 use terrane_types::range_deletes::{End, Fragment};
 
@@ -26,14 +26,21 @@ impl Engine {
         found.map_or_else(|| self.open_state().and(Err(Closed::Keyspace.into())), Ok)
     }
 
-    /// The keyspace's super version and the sequence to read it at: that of a snapshot, or the last
-    /// visible one.
+    /// The keyspace's super version and the moment to read it at: that of a snapshot, or the present.
     ///
     /// The super version is taken first: it pins everything that is visible by then, so no merge can take a
     /// version away between the two.
-    fn super_version(&self, keyspace: &KeyspaceInner, at: Option<Seq>) -> (Arc<SuperVersion>, Seq) {
+    fn super_version(
+        &self,
+        keyspace: &KeyspaceInner,
+        at: Option<Reader>,
+    ) -> (Arc<SuperVersion>, Reader) {
         let super_version = keyspace.super_version.load_full();
-        (super_version, at.unwrap_or_else(|| self.snapshots.visible()))
+        let reader = at.unwrap_or_else(|| self.snapshots.present());
+        if self.snapshots.clock.is_due(reader.now) {
+            self.notify_work();
+        }
+        (super_version, reader)
     }
 
     /// The value of a key, now or at a snapshot's sequence.
@@ -44,7 +51,7 @@ impl Engine {
         &self,
         keyspace: KeyspaceId,
         key: &[u8],
-        at: Option<Seq>,
+        at: Option<Reader>,
     ) -> Result<Option<Vec<u8>>> {
         self.lookup(keyspace, 1, at)?.get(key)
     }
@@ -57,7 +64,7 @@ impl Engine {
         &self,
         keyspace: KeyspaceId,
         key: &[u8],
-        at: Option<Seq>,
+        at: Option<Reader>,
     ) -> Result<Option<Versioned>> {
         self.lookup(keyspace, 1, at)?.get_versioned(key)
     }
@@ -70,14 +77,15 @@ impl Engine {
         &self,
         keyspace: KeyspaceId,
         key: &[u8],
-        at: Option<Seq>,
+        at: Option<Reader>,
     ) -> Result<(Option<Vec<u8>>, Trace)> {
         let keyspace = self.keyspace(keyspace)?;
-        let (super_version, seq) = self.super_version(&keyspace, at);
+        let (super_version, reader) = self.super_version(&keyspace, at);
         let mut tracer = ReadTracer::tracing();
         let mut value = Vec::new();
-        let found = search(&super_version, key, seq, &mut value, &mut tracer, &keyspace.filters)?;
-        let mut trace = Trace::at(seq);
+        let found =
+            search(&super_version, key, reader, &mut value, &mut tracer, &keyspace.filters)?;
+        let mut trace = Trace::at(reader.at);
         trace.append(tracer);
         Ok((found.map(|_| value), trace))
     }
@@ -90,7 +98,7 @@ impl Engine {
         &self,
         keyspace: KeyspaceId,
         keys: &[impl AsRef<[u8]>],
-        at: Option<Seq>,
+        at: Option<Reader>,
     ) -> Result<Vec<Option<Vec<u8>>>> {
         let mut lookup = self.lookup(keyspace, keys.len(), at)?;
         keys.iter().map(|key| lookup.get(key)).collect()
@@ -100,14 +108,19 @@ impl Engine {
     ///
     /// # Errors
     /// A keyspace that was dropped.
-    pub fn lookup(&self, keyspace: KeyspaceId, keys: usize, at: Option<Seq>) -> Result<Lookup<'_>> {
+    pub fn lookup(
+        &self,
+        keyspace: KeyspaceId,
+        keys: usize,
+        at: Option<Reader>,
+    ) -> Result<Lookup<'_>> {
         let keyspace = self.keyspace(keyspace)?;
         if keyspace.access_stats.looked_up(keys) {
             self.notify_due_policy();
         }
         let tracer = ReadTracer::default().watching(keyspace.access_stats.watched());
-        let (super_version, seq) = self.super_version(&keyspace, at);
-        Ok(Lookup { keyspace, super_version, seq, tracer, sums: &self.counters.gets })
+        let (super_version, reader) = self.super_version(&keyspace, at);
+        Ok(Lookup { keyspace, super_version, reader, tracer, sums: &self.counters.gets })
     }
 
     /// Returns the keyspaces as they are now, all at one moment.
@@ -118,11 +131,11 @@ impl Engine {
     /// # Errors
     /// A keyspace that was dropped.
     pub(crate) fn view(&self, keyspaces: impl Iterator<Item = KeyspaceId>) -> Result<View<'_>> {
-        let seq = self.snapshots.hold(self.jobs.events.micros());
-        let mut view = View { lookups: VecMap::default(), seq, engine: self };
+        let reader = self.snapshots.hold(self.jobs.events.micros());
+        let mut view = View { lookups: VecMap::default(), reader, engine: self };
         for id in keyspaces {
             if view.lookups.get(&id).is_none() {
-                view.lookups.insert(id, self.lookup(id, 1, Some(seq))?);
+                view.lookups.insert(id, self.lookup(id, 1, Some(reader))?);
             }
         }
         Ok(view)
@@ -132,15 +145,20 @@ impl Engine {
     ///
     /// # Errors
     /// A keyspace that was dropped.
-    pub fn cursor(&self, keyspace: KeyspaceId, range: KeyRange, at: Option<Seq>) -> Result<Cursor> {
+    pub fn cursor(
+        &self,
+        keyspace: KeyspaceId,
+        range: KeyRange,
+        at: Option<Reader>,
+    ) -> Result<Cursor> {
         let keyspace = self.keyspace(keyspace)?;
         if keyspace.access_stats.scanned() {
             self.notify_due_policy();
         }
         let watched = keyspace.access_stats.watched();
-        let (super_version, seq) = self.super_version(&keyspace, at);
+        let (super_version, reader) = self.super_version(&keyspace, at);
         let counting = || ReadTracer::adding_to(self.counters.scans.clone()).watching(watched);
-        Ok(Cursor::new(mvcc_cursor(&super_version, range, seq, counting), super_version))
+        Ok(Cursor::new(mvcc_cursor(&super_version, range, reader, counting), super_version))
     }
 
     /// Traces a scan to its first row, or to its last if `reverse`: the position of each memtable's and run's
@@ -153,10 +171,10 @@ impl Engine {
         keyspace: KeyspaceId,
         range: KeyRange,
         reverse: bool,
-        at: Option<Seq>,
+        at: Option<Reader>,
     ) -> Result<Trace> {
-        let (super_version, seq) = self.super_version(&*self.keyspace(keyspace)?, at);
-        let mut mvcc_cursor = mvcc_cursor(&super_version, range, seq, ReadTracer::tracing);
+        let (super_version, reader) = self.super_version(&*self.keyspace(keyspace)?, at);
+        let mut mvcc_cursor = mvcc_cursor(&super_version, range, reader, ReadTracer::tracing);
         if reverse {
             mvcc_cursor.prev()?
         } else {
@@ -164,7 +182,7 @@ impl Engine {
         };
         let mut parts = mvcc_cursor.into_tracers();
         let row = parts.next();
-        let mut trace = Trace::at(seq);
+        let mut trace = Trace::at(reader.at);
         parts.chain(row).for_each(|part| trace.append(part));
         Ok(trace)
     }
@@ -184,13 +202,8 @@ pub struct Versioned {
     pub value: Vec<u8>,
     /// The sequence number of the batch that wrote it.
     pub seq: Seq,
-}
-
-impl Versioned {
-    /// Returns sequence number and value.
-    pub(crate) fn parts(&self) -> (Seq, &[u8]) {
-        (self.seq, &self.value)
-    }
+    /// The time at which it expires, in milliseconds since the epoch; `None` if it does not.
+    pub expires_at: Option<Millis>,
 }
 
 /// The result of a lookup that touches no file; see [`Lookup::try_get`].
@@ -207,13 +220,13 @@ pub enum TryGet {
 /// Keyspaces at one moment.
 pub(crate) struct View<'a> {
     lookups: VecMap<KeyspaceId, Lookup<'a>>,
-    seq: Seq,
+    reader: Reader,
     engine: &'a Engine,
 }
 
 impl Drop for View<'_> {
     fn drop(&mut self) {
-        if let Some(oldest) = self.engine.snapshots.release(self.seq) {
+        if let Some(oldest) = self.engine.snapshots.release(self.reader.at) {
             self.engine.snapshots_advanced(oldest);
         }
     }
@@ -228,9 +241,9 @@ impl<'a> View<'a> {
         self.lookups.get_mut(&keyspace).ok_or(Closed::Keyspace.into())
     }
 
-    /// The last sequence number that is visible in it.
-    pub fn seq(&self) -> Seq {
-        self.seq
+    /// Its moment.
+    pub fn reader(&self) -> Reader {
+        self.reader
     }
 }
 
@@ -239,7 +252,7 @@ impl<'a> View<'a> {
 pub struct Lookup<'a> {
     keyspace: Arc<KeyspaceInner>,
     super_version: Arc<SuperVersion>,
-    seq: Seq,
+    reader: Reader,
     tracer: ReadTracer,
     /// Counters to add to at the end.
     sums: &'a ReadCounters,
@@ -262,7 +275,7 @@ impl Lookup<'_> {
     pub fn get_versioned(&mut self, key: impl AsRef<[u8]>) -> Result<Option<Versioned>> {
         let mut value = Vec::new();
         let found = self.find(key.as_ref(), &mut value)?;
-        Ok(found.map(|seq| Versioned { value, seq }))
+        Ok(found.map(|(seq, expires_at)| Versioned { value, seq, expires_at }))
     }
 
     /// Looks a key up in memory: in memtables, and in what the cache has of tables. No file is touched, and nothing
@@ -298,9 +311,9 @@ impl Lookup<'_> {
         Ok(found?.is_some())
     }
 
-    fn find(&mut self, key: &[u8], out: &mut Vec<u8>) -> Result<Option<Seq>> {
+    fn find(&mut self, key: &[u8], out: &mut Vec<u8>) -> Result<Option<Found>> {
         let Lookup { keyspace, super_version, tracer, .. } = self;
-        search(super_version, key, self.seq, out, tracer, &keyspace.filters)
+        search(super_version, key, self.reader, out, tracer, &keyspace.filters)
     }
 
     /// Returns whether a key was written after `since`, deletes included; see [`Lookup::changed`].
@@ -318,7 +331,7 @@ impl Lookup<'_> {
     /// # Errors
     /// Damage, or an I/O error.
     pub(crate) fn changed(&self, range: &KeyRange, since: Seq) -> Result<Option<Vec<u8>>> {
-        let written = since + 1..=self.seq;
+        let written = since + 1..=self.reader.at;
         if let Some(key) = self.deleted_in(range, &written) {
             return Ok(Some(key));
         }
@@ -384,17 +397,19 @@ fn find_written(
     Ok(None)
 }
 
-/// Appends the value of a key in a super version to `out`, that of the newest version at or below `seq`;
-/// returns that version's sequence number, if it is a value.
+/// The sequence number of a value, and the time at which it expires.
+type Found = (Seq, Option<Millis>);
+
+/// Appends the value of a key in a super version to `out`, as a reader sees it; returns its version, if there is one.
 fn search(
     super_version: &SuperVersion,
     key: &[u8],
-    seq: Seq,
+    reader: Reader,
     out: &mut Vec<u8>,
     tracer: &mut ReadTracer,
     counters: &FilterCounters,
-) -> Result<Option<Seq>> {
-    let hash = key_hash(key);
+) -> Result<Option<Found>> {
+    let (hash, seq) = (key_hash(key), reader.at);
     let least = super_version.deleted(key, seq);
     if least > 0 {
         tracer.range_delete(least);
@@ -405,34 +420,53 @@ fn search(
         }
         tracer.memtable(place);
         if memtable.may_contain(hash)
-            && let Some((tag, value)) = memtable.get(key, seq)
+            && let Some((tag, stored)) = memtable.get(key, seq)
         {
-            tracer.found(tag, value.len());
+            tracer.found(tag, stored.len());
             if tag.seq() < least {
                 return Ok(None);
             }
+            let (value, expires_at) = value_of(tag, stored);
             out.extend_from_slice(value);
-            return of_value(tag, seq);
+            return seen(tag, stored, expires_at, reader, tracer);
         }
         tracer.absent(false, || Ok(memtable.get(key, MAX_SEQ).is_some()))?;
     }
     tracer.tables();
-    match super_version.tree.get(key, hash, (least, seq), out, tracer, counters)? {
-        Some(tag) => of_value(tag, seq),
-        None => Ok(None),
+    let before = out.len();
+    let Some(tag) = super_version.tree.get(key, hash, (least, seq), out, tracer, counters)? else {
+        return Ok(None);
+    };
+    let stored = out.get(before..).unwrap_or_default();
+    let expires_at = value_of(tag, stored).1;
+    let found = seen(tag, stored, expires_at, reader, tracer)?;
+    if expires_at.is_some() {
+        out.drain(before..before + EXPIRY_BYTES);
     }
+    Ok(found)
 }
 
-/// Returns the sequence number of the newest version that a reader at `seq` reaches, if that is a value.
-fn of_value(tag: Tag, seq: Seq) -> Result<Option<Seq>> {
-    Ok((sight(tag, seq)? == Some(Sight::Value)).then(|| tag.seq()))
+/// Returns the version of a value if the reader sees it.
+#[inline]
+fn seen(
+    tag: Tag,
+    stored: &[u8],
+    expires_at: Option<Millis>,
+    reader: Reader,
+    tracer: &mut ReadTracer,
+) -> Result<Option<Found>> {
+    let is_value = sight(tag, stored, reader)? == Some(Sight::Value);
+    if let Some(at) = expires_at.filter(|_| !is_value) {
+        tracer.expired(at);
+    }
+    Ok(is_value.then(|| (tag.seq(), expires_at)))
 }
 
 /// A cursor over a super version, with a read tracer for each part.
 fn mvcc_cursor(
     super_version: &SuperVersion,
     range: KeyRange,
-    seq: Seq,
+    reader: Reader,
     tracer: impl Fn() -> ReadTracer,
 ) -> MvccCursor {
     let memtables = super_version.memtables().enumerate().map(|(place, memtable)| {
@@ -443,5 +477,5 @@ fn mvcc_cursor(
     let runs = super_version.tree.cursors(ReadPattern::Scan, &tracer);
     let sources = memtables.chain(runs.map(|run| Source::Run(Box::new(run)))).collect();
     let whole = tracer();
-    MvccCursor::new(sources, range, seq, whole).hiding(super_version.range_deletes())
+    MvccCursor::new(sources, range, reader, whole).hiding(super_version.range_deletes())
 }

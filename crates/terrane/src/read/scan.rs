@@ -1,5 +1,6 @@
 //! Scans: the live keys of a range, in either direction.
 
+use crate::entry::Millis;
 use crate::error::Result;
 use crate::version::SuperVersion;
 use std::iter::FusedIterator;
@@ -138,6 +139,13 @@ impl Cursor {
     #[inline]
     pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         self.mvcc_cursor.next()
+    }
+
+    /// Returns the time at which the value of the row returned last expires, in milliseconds since the epoch; `None` if
+    /// it does not.
+    #[must_use]
+    pub fn expires_at(&self) -> Option<Millis> {
+        self.mvcc_cursor.expires_at()
     }
 
     /// Moves to the row before in key order and returns its key and value; `None` at the start of the

@@ -4,19 +4,19 @@
 use crate::engine::OwnerProcess;
 use crate::engine::{
     ConditionalWrites, Counters, Engine, KeyspaceInner, Keyspaces, MemtableBytes, Planner,
-    Snapshots, SpareLog, State, Writer,
+    Snapshots, SpareLog, State, WallClock, Writer,
 };
 use crate::error::{Corruption, Error, Result};
 use crate::jobs::JobContext;
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
 use crate::options::{Options, policy_json};
 use crate::recovery::check_log_numbers;
-use crate::storage::{FileId, FileKind, RANGE_DELETES, Storage};
+use crate::storage::{EXPIRY, FileId, FileKind, RANGE_DELETES, Storage};
 use crate::sync::ArcSwap;
 use crate::sync::Mutex;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::sync::atomic::AtomicU64;
-use crate::sync::atomic::{AtomicBool, AtomicUsize};
+use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize};
 use crate::version::{Change, Ids, ObsoleteFiles, Tree, VersionSet};
 use crate::wal::LogSync;
 use std::sync::Arc;
@@ -99,7 +99,12 @@ impl Engine {
             crowded += usize::from(tree.is_crowded(options.l0_stop_trigger));
             keyspaces.insert(id, Arc::new(KeyspaceInner::new(id, record, tree, &options)?));
         }
-        let announced = version_set.has(RANGE_DELETES);
+        let announced = [RANGE_DELETES, EXPIRY].into_iter().filter(|bit| version_set.has(*bit));
+        let announced = announced.fold(0, |all, bit| all | bit);
+        let clock = WallClock::new(options.wall_clock.clone());
+        if announced & EXPIRY != 0 {
+            clock.start();
+        }
         let state = State {
             planner: Planner {
                 unplanned: keyspaces.keys().copied().collect(),
@@ -114,12 +119,12 @@ impl Engine {
             log_sync: LogSync::new(),
             state: Mutex::new(state),
             keyspaces: ArcSwap::from_pointee(keyspaces),
-            snapshots: Snapshots::default(),
+            snapshots: Snapshots::new(clock),
             conditional_writes: ConditionalWrites::default(),
             memtables: MemtableBytes::default(),
             counters: Counters::default(),
             workers: AtomicUsize::default(),
-            range_deletes_announced: AtomicBool::new(announced),
+            announced: AtomicU32::new(announced),
             reads_due: AtomicBool::default(),
             crowded: AtomicUsize::new(crowded),
             #[cfg(not(target_arch = "wasm32"))]

@@ -192,7 +192,7 @@ fn plan(engine: &Engine, flush: &mut Flush) -> Result<()> {
     );
     let range_deletes = engine.deletes_over(flush);
     let outputs = outputs.applying(range_deletes.newest());
-    let resolver = Resolver::new(engine.snapshots.list()).applying(range_deletes.clone());
+    let resolver = Resolver::new(engine.snapshots.readers()).applying(range_deletes.clone());
     flush.plan(plan, outputs, resolver, range_deletes)
 }
 

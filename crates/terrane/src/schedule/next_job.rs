@@ -105,6 +105,9 @@ impl Engine {
                 let due = keyspaces.values().filter(|keyspace| keyspace.access_stats.take_due());
                 state.planner.unplanned.extend(due.map(|keyspace| keyspace.id));
             }
+            if self.snapshots.clock.take_due() {
+                state.planner.unplanned.extend(keyspaces.keys().copied());
+            }
             let mut request = None;
             let mut begun = state.planner.next_begun(1);
             if begun.is_none() {
@@ -169,7 +172,7 @@ impl Engine {
             return Some(Work::Move { compaction, keyspace, group });
         }
         let rule = TombstoneRule::new(tree.shape(), running, &group);
-        let hidden = hidden_tables(&tree, &group.inputs, &self.snapshots.list());
+        let hidden = hidden_tables(&tree, &group.inputs, &self.snapshots.readers());
         let merge = SharedMerge::new(compaction, keyspace, group, tree, rule, hidden);
         let first = merge.next_part()?;
         if !merge.group.parts.is_empty() {
@@ -196,7 +199,7 @@ impl Engine {
         )
         .splitting(*split)
         .applying(range_deletes.newest());
-        let resolver = Resolver::new(self.snapshots.list()).applying(range_deletes.clone());
+        let resolver = Resolver::new(self.snapshots.readers()).applying(range_deletes.clone());
         Some(Work::Merge(Box::new(Merge::new(outputs, part, resolver))))
     }
 

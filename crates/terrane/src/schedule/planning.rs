@@ -12,14 +12,14 @@
 //! 5. A flush's job asks the policy where to cut when it starts; cuts that are refused are left out.
 
 use crate::engine::{Engine, KeyspaceInner, PendingReshape, Planner, RunningCompaction, State};
-use crate::entry::Seq;
+use crate::entry::{Millis, Seq};
 use crate::event::Event;
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
 use crate::schedule::Work;
 use crate::sync::atomic::Ordering;
 use crate::sync::lock;
-use crate::version::{DELETES_BYTES_MAX, Tree, hidden};
+use crate::version::{DELETES_BYTES_MAX, Tree, expired, hidden};
 use std::sync::Arc;
 use terrane_policy::{
     Compaction, FlushPlan, Hidden, KeySample, Observed, Plan, PlanContext, Policy, Proposal, RunId,
@@ -114,7 +114,10 @@ impl Engine {
             oldest_snapshot: request.oldest_snapshot,
             fresh,
         };
-        let hidden = self.hidden(tree);
+        let (hidden, expires_next) = self.hidden(tree);
+        if let Some(at) = expires_next {
+            self.snapshots.clock.await_time(at);
+        }
         let answer = propose(&***policy, &planning, &hidden, &mut refused);
         drop(turn);
         let mut state = lock(&self.state);
@@ -159,10 +162,16 @@ impl Engine {
         }
     }
 
-    /// Returns what range deletes hide of a tree's tables. Where a table cannot be read, whoever merges it says so.
-    fn hidden(&self, tree: &Tree) -> Hidden {
-        let all = tree.range_deletes().bytes() >= CROWDED_BYTES;
-        hidden(tree, &self.snapshots.list(), all).unwrap_or_default()
+    /// Returns what range deletes hide of a tree's tables, the tables that have expired among it, and the time at which
+    /// the next one expires. Where a table cannot be read, whoever merges it says so.
+    fn hidden(&self, tree: &Tree) -> (Hidden, Option<Millis>) {
+        let (all, readers) =
+            (tree.range_deletes().bytes() >= CROWDED_BYTES, self.snapshots.readers());
+        let mut hidden = hidden(tree, &readers, all).unwrap_or_default();
+        let expired = expired(tree, &readers);
+        hidden.whole.extend(expired.tables);
+        hidden.awaits = hidden.awaits.into_iter().chain(expired.awaits).min();
+        (hidden, expired.next)
     }
 
     /// Notes the sequence number that the oldest snapshot must reach before a table is rewritten, or queues the

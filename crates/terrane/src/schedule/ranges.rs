@@ -14,7 +14,7 @@ use crate::entry::Seq;
 use crate::error::{Closed, Error, Result};
 use crate::keyspace::KeyspaceId;
 use crate::sync::lock;
-use crate::version::{Tree, hides_any};
+use crate::version::{Tree, has_expired, hides_any};
 use std::sync::Arc;
 use terrane_policy::{
     Observed, PolicyOptions, Slice, Slicing, TableId, TableInfo, next_slice, validate,
@@ -124,7 +124,7 @@ impl Engine {
     /// Finds the next slice of a range, with no lock held, and starts its compaction.
     pub(crate) fn slice(&self, seeking: Seeking) {
         let Seeking { number, keyspace: id, range, tree, target_file_bytes, .. } = seeking;
-        let readers = self.snapshots.list();
+        let readers = self.snapshots.readers();
         let next = next_slice(
             tree.shape(),
             &Slicing {
@@ -133,7 +133,9 @@ impl Engine {
                 through: seeking.through,
                 before: seeking.before,
                 oldest_snapshot: seeking.oldest_snapshot,
-                is_hidden: &|t: &TableInfo| hides_any(&tree, t, &readers),
+                is_hidden: &|t: &TableInfo| {
+                    hides_any(&tree, t, &readers) || has_expired(t, &readers)
+                },
                 end: seeking.end.as_deref(),
                 slice_bytes: target_file_bytes.saturating_mul(SLICE_TABLES),
                 target_file_bytes,

@@ -5,9 +5,11 @@ use crate::error::{Corruption, Error, Result};
 /// The version that this release reads and writes.
 pub(crate) const VERSION: u32 = 2;
 /// The required features that this release knows.
-pub(crate) const KNOWN_REQUIRED: u32 = RANGE_DELETES;
+pub(crate) const KNOWN_REQUIRED: u32 = RANGE_DELETES | EXPIRY;
 /// The required feature of stores whose batches delete ranges.
 pub(crate) const RANGE_DELETES: u32 = 1;
+/// The required feature of stores whose batches have values that expire.
+pub(crate) const EXPIRY: u32 = 2;
 
 /// The format of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

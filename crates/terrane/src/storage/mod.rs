@@ -53,7 +53,7 @@ pub mod fuzz {
 }
 
 pub use directory::Directory;
-pub(crate) use format::{KNOWN_REQUIRED, RANGE_DELETES};
+pub(crate) use format::{EXPIRY, KNOWN_REQUIRED, RANGE_DELETES};
 pub use id::StoreId;
 #[cfg(not(target_arch = "wasm32"))]
 pub use terrane_table::file::MappedFile;

@@ -113,6 +113,7 @@ mod tests {
             filter_bytes: 0,
             kept: Some(Kept::default()),
             cleared: 0,
+            expires_by: 0,
             salt: 0,
             histogram: Histogram::default(),
             prefixes: Prefixes::default(),

@@ -9,7 +9,6 @@ use super::body::Unread::{self, Malformed};
 use super::change::{Change, Features, Quarantine};
 use super::{plan, range_deletes};
 use crate::codec::{Decoder, put_bytes, put_varint};
-use crate::entry::Seq;
 use crate::error::{Corruption, Error, Result};
 use crate::storage::KNOWN_REQUIRED;
 use crate::table::properties::{decode_kept, encode_kept};
@@ -44,6 +43,8 @@ const RANGE_DELETES: u8 = 17;
 const KEPT: u64 = 2;
 /// The field of an added table with the number through which range deletes are applied to it.
 const CLEARED: u64 = 4;
+/// Field of an added table: the time by which all its values have expired.
+const EXPIRES_BY: u64 = 6;
 /// Changes with this tag or a greater one may be skipped by a reader that does not know them.
 const OPTIONAL: u8 = 128;
 
@@ -275,11 +276,13 @@ fn encode_info(info: &TableInfo, out: &mut Vec<u8>) {
         put_varint(out, KEPT);
         put_bytes(out, &encode_kept(kept));
     }
-    if info.cleared > 0 {
-        put_varint(out, CLEARED);
-        let mut cleared = Vec::new();
-        put_varint(&mut cleared, info.cleared);
-        put_bytes(out, &cleared);
+    for (field, number) in [(CLEARED, info.cleared), (EXPIRES_BY, info.expires_by)] {
+        if number > 0 {
+            let mut bytes = Vec::new();
+            put_varint(&mut bytes, number);
+            put_varint(out, field);
+            put_bytes(out, &bytes);
+        }
     }
 }
 
@@ -300,19 +303,18 @@ fn decode_info(d: &mut Body<'_>) -> Result<TableInfo, Unread> {
             None => None,
             Some(bytes) => Some(decode_kept(bytes).ok_or(Malformed)?),
         },
-        cleared: match d.field(CLEARED)? {
-            None => 0,
-            Some(bytes) => cleared(bytes).ok_or(Malformed)?,
-        },
+        cleared: number(d.field(CLEARED)?)?,
+        expires_by: number(d.field(EXPIRES_BY)?)?,
         histogram: Histogram::default(),
         prefixes: Prefixes::default(),
     })
 }
 
-fn cleared(bytes: &[u8]) -> Option<Seq> {
+/// Returns the number in a field; 0 without one.
+fn number(field: Option<&[u8]>) -> Result<u64, Unread> {
+    let Some(bytes) = field else { return Ok(0) };
     let mut d = Decoder::new(bytes);
-    let cleared = d.varint()?;
-    d.is_empty().then_some(cleared)
+    d.varint().filter(|_| d.is_empty()).ok_or(Malformed)
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! Tables of which range deletes hide something, and the range deletes that are still needed.
 
-use super::{KeyspaceRecord, LiveTable, Tree};
+use super::{KeyspaceRecord, LiveTable, Tree, expired};
 use crate::entry::Seq;
 use crate::error::Result;
 use crate::vec_map::VecSet;
 use terrane_policy::{Hidden, TableId, TableInfo};
+use terrane_table::read::Reader;
 use terrane_types::range_deletes::{End, Fragment, RangeDeletes};
 
 /// Bytes that a keyspace's range deletes may take, those of memtables apart.
@@ -14,13 +15,13 @@ pub(crate) const DELETES_BYTES_MAX: usize = 4 << 20;
 const WORTHWHILE: u64 = 8;
 
 /// Whether a reader looks at `from` or later, but before `to`. `readers` ascend.
-fn is_read_between(readers: &[Seq], from: Seq, to: Seq) -> bool {
-    let first = readers.partition_point(|reader| *reader < from);
-    readers.get(first).is_some_and(|reader| *reader < to)
+fn is_read_between(readers: &[Reader], from: Seq, to: Seq) -> bool {
+    let first = readers.partition_point(|reader| reader.at < from);
+    readers.get(first).is_some_and(|reader| reader.at < to)
 }
 
 /// Whether no reader sees anything of a table.
-fn is_hidden(list: &RangeDeletes, info: &TableInfo, readers: &[Seq]) -> bool {
+fn is_hidden(list: &RangeDeletes, info: &TableInfo, readers: &[Reader]) -> bool {
     if list.newest() <= info.last_seq {
         return false;
     }
@@ -48,14 +49,19 @@ fn over<'a>(
 }
 
 /// Whether range deletes hide entries of a table from every reader.
-pub(crate) fn hides_any(tree: &Tree, info: &TableInfo, readers: &[Seq]) -> bool {
+pub(crate) fn hides_any(tree: &Tree, info: &TableInfo, readers: &[Reader]) -> bool {
     over(tree, info).any(|(_, deleted)| !is_read_between(readers, info.first_seq, deleted))
 }
 
-/// Returns those of the tables of which no reader sees anything.
-pub(crate) fn hidden_tables(tree: &Tree, tables: &[TableId], readers: &[Seq]) -> VecSet<TableId> {
+/// Returns those of the tables of which no reader sees anything: range deletes hide it, or it has expired.
+pub(crate) fn hidden_tables(
+    tree: &Tree,
+    tables: &[TableId],
+    readers: &[Reader],
+) -> VecSet<TableId> {
     let list = tree.range_deletes();
-    let mut hidden = VecSet::default();
+    let expired = expired(tree, readers).tables.into_iter();
+    let mut hidden: VecSet<TableId> = expired.filter(|id| tables.contains(id)).collect();
     if !list.is_empty() {
         let infos = tables.iter().filter_map(|id| tree.table(*id)).map(|live| live.table().info());
         hidden.extend(infos.filter(|info| is_hidden(list, info, readers)).map(|info| info.id));
@@ -68,7 +74,7 @@ pub(crate) fn hidden_tables(tree: &Tree, tables: &[TableId], readers: &[Seq]) ->
 ///
 /// # Errors
 /// Damage, or an I/O error: tables of which a part is hidden are asked how their bytes spread.
-pub(crate) fn hidden(tree: &Tree, readers: &[Seq], all: bool) -> Result<Hidden> {
+pub(crate) fn hidden(tree: &Tree, readers: &[Reader], all: bool) -> Result<Hidden> {
     let list = tree.range_deletes();
     let mut hidden = Hidden::default();
     if list.is_empty() {
@@ -123,8 +129,8 @@ pub(crate) struct Needs<'a> {
     /// Tables that leave and enter.
     pub dropped: &'a [TableId],
     pub added: &'a [TableInfo],
-    /// The sequence numbers at which readers look, ascending.
-    pub readers: Vec<Seq>,
+    /// The moments at which readers look, ascending.
+    pub readers: Vec<Reader>,
 }
 
 impl Needs<'_> {

@@ -8,6 +8,7 @@ mod body;
 mod bounds;
 mod change;
 mod edit;
+mod expired;
 mod filter_counters;
 mod hidden;
 mod histograms;
@@ -25,6 +26,7 @@ pub use ids::Ids;
 pub use tree::{LiveTable, ObsoleteFile, ObsoleteFiles, Tree};
 pub use version_set::{KeyspaceRecord, LogRecord, VersionSet};
 
+pub(crate) use expired::{expired, has_expired};
 pub(crate) use hidden::{DELETES_BYTES_MAX, Needs, hidden, hidden_tables, hides_any};
 pub(crate) use histograms::Histograms;
 pub(crate) use super_version::SuperVersion;

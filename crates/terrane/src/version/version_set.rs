@@ -246,7 +246,7 @@ impl VersionSet {
 
     /// Whether it has a required feature, which an edit gave it.
     pub(crate) fn has(&self, feature: u32) -> bool {
-        self.features.required & u64::from(feature) != 0
+        self.features.required & u64::from(feature) == u64::from(feature)
     }
 
     /// Bytes of what is quarantined.
@@ -321,6 +321,7 @@ mod tests {
             filter_bytes: 64,
             kept: Some(Kept::default()),
             cleared: 0,
+            expires_by: 0,
             salt: 5,
             histogram: Histogram::default(),
             prefixes: Prefixes::default(),

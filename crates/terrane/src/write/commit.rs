@@ -130,10 +130,10 @@ impl Engine {
         }
         let group = (writer.next..).zip(accepted.iter().map(|batch| batch.bytes()));
         if prepared.is_last_try() {
-            return checks.after(group, &checks.evaluate(self)?.0);
+            return checks.after(group, &checks.evaluate(self)?.0, self.snapshots.clock.now());
         }
         let recent = writer.recent.after(*at).into_iter().flatten();
-        checks.after(recent.chain(group), refusals)
+        checks.after(recent.chain(group), refusals, self.snapshots.clock.now())
     }
 
     /// Appends a group of batches to the log and makes it visible. Returns the sequence of the last one.

@@ -7,7 +7,7 @@
 
 use crate::batch::{self, Operation};
 use crate::engine::Engine;
-use crate::entry::Seq;
+use crate::entry::{Millis, Seq, split_expiring};
 use crate::error::{Closed, Corruption, Error, Result};
 use crate::keyspace::KeyspaceId;
 use crate::read::Versioned;
@@ -47,8 +47,8 @@ enum Expected {
 }
 
 impl Expected {
-    fn holds(&self, found: Option<(Seq, &[u8])>) -> bool {
-        match (self, found) {
+    fn holds(&self, found: Found<'_>) -> bool {
+        match (self, found.map(|found| (found.seq, found.value))) {
             (Expected::Absent, found) => found.is_none(),
             (Expected::Present, found) => found.is_some(),
             (Expected::Version(seq), Some((found, _))) => *seq == found,
@@ -268,7 +268,7 @@ impl Checks {
                 continue;
             }
             let found = lookup.get_versioned(key)?;
-            if !expected.holds(found.as_ref().map(Versioned::parts)) {
+            if !expected.holds(found.as_ref().map(Current::of)) {
                 refusals.push(Refusal { condition: *condition, key: key.clone(), found });
             }
         }
@@ -280,11 +280,11 @@ impl Checks {
             }
         }
         sort_by(&mut refusals, |a, b| a.condition.cmp(&b.condition));
-        Ok((refusals, view.seq()))
+        Ok((refusals, view.reader().at))
     }
 
-    /// Returns the conditions that do not hold after these batches, where `before` are those that did not hold
-    /// before them.
+    /// Returns the conditions that do not hold at the time `now` after these batches, where `before` are those that
+    /// did not hold before them.
     ///
     /// # Errors
     /// A batch that does not decode.
@@ -292,6 +292,7 @@ impl Checks {
         &self,
         batches: impl Iterator<Item = (Seq, &'b [u8])>,
         before: &[Refusal],
+        now: Millis,
     ) -> Result<Vec<Refusal>> {
         let mut keys: Vec<Last<'_>> = self.keys.iter().map(|_| None).collect();
         let mut changed: VecMap<KeyspaceId, Vec<Last<'_>>> = VecMap::default();
@@ -304,7 +305,14 @@ impl Checks {
                 let bounds = self.bounds.get(&keyspace).map_or(&[][..], Vec::as_slice);
                 let stretches = changed.get_mut(&keyspace);
                 let (key, found) = match operation {
-                    Operation::Put(key, value) => (key, Some((seq, value))),
+                    Operation::Put(key, value) => {
+                        (key, Some(Current { value, seq, expires_at: None }))
+                    }
+                    Operation::PutExpiring(key, stored) => {
+                        let (at, value) = split_expiring(stored).ok_or_else(unsound)?;
+                        let current = Current { value, seq, expires_at: Some(at) };
+                        (key, Some(current).filter(|_| at > now))
+                    }
                     Operation::Delete(key) => (key, None),
                     Operation::DeleteRange(from, to) => {
                         self.note_range(&mut keys, keyspace, (from, to));
@@ -377,8 +385,22 @@ fn note_stretches(stretches: Option<&mut Vec<Last<'_>>>, bounds: &[Vec<u8>], (fr
 /// The keys from one on, before another or to the end.
 type Span<'a> = (&'a [u8], Option<&'a [u8]>);
 
-/// A key's value with its sequence number, if it has one.
-type Found<'a> = Option<(Seq, &'a [u8])>;
+/// A key's value with its version.
+#[derive(Clone, Copy)]
+struct Current<'a> {
+    value: &'a [u8],
+    seq: Seq,
+    expires_at: Option<Millis>,
+}
+
+impl<'a> Current<'a> {
+    fn of(Versioned { value, seq, expires_at }: &'a Versioned) -> Self {
+        Current { value, seq: *seq, expires_at: *expires_at }
+    }
+}
+
+/// A key's value, if it has one.
+type Found<'a> = Option<Current<'a>>;
 
 /// The last entry seen of a key, or of the first key of a stretch: the key, and its value with its number.
 type Last<'a> = Option<(Vec<u8>, Found<'a>)>;
@@ -392,7 +414,11 @@ fn note<'a>(last: &mut Last<'a>, key: &[u8], found: Found<'a>) {
 }
 
 fn refusal(condition: usize, key: &[u8], found: Found<'_>) -> Refusal {
-    let found = found.map(|(seq, value)| Versioned { value: value.to_vec(), seq });
+    let found = found.map(|Current { value, seq, expires_at }| Versioned {
+        value: value.to_vec(),
+        seq,
+        expires_at,
+    });
     Refusal { condition, key: key.to_vec(), found }
 }
 

@@ -3,8 +3,8 @@
 
 use super::Fragment;
 
-/// For each fragment the first eight bytes of its first key, and of the first key behind it, without what all first keys
-/// share.
+/// For each fragment the first eight bytes of its first key, and of the first key behind it, without the prefix that
+/// all first keys share.
 #[derive(Debug, Default)]
 pub(super) struct Heads {
     shared: Vec<u8>,
@@ -58,9 +58,9 @@ impl Heads {
         below + alike.partition_point(|fragment| fragment.to.is_at_most(key))
     }
 
-    /// Whether a fragment begins at or below a key.
+    /// Whether a fragment starts at or below a key.
     #[inline]
-    pub fn begins_through(&self, number: usize, key: &[u8], fragment: &Fragment) -> bool {
+    pub fn starts_through(&self, number: usize, key: &[u8], fragment: &Fragment) -> bool {
         let rest = key.strip_prefix(self.shared.as_slice());
         match (self.from.get(number), rest.map(head)) {
             (Some(from), Some(head)) if *from != head => *from < head,

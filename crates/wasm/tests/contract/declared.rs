@@ -183,9 +183,10 @@ fn kind(ty: &Type) -> Kind {
         _ => Vec::new(),
     };
     match (last.ident.to_string().as_str(), of.as_slice()) {
-        ("u8" | "u32" | "u64" | "usize" | "Seq" | "TableId" | "RunId" | "FilterBits", []) => {
-            Kind::Number
-        }
+        (
+            "u8" | "u32" | "u64" | "usize" | "Seq" | "Millis" | "TableId" | "RunId" | "FilterBits",
+            [],
+        ) => Kind::Number,
         ("LevelIndex", []) => Kind::Level,
         ("String" | "str", []) => Kind::Text,
         ("bool", []) => Kind::Flag,

@@ -1,7 +1,7 @@
 //! Logs and batches ("Logs" and "Batches" of FORMAT.md).
 
 use super::bytes::{Reader, checksum, u32_at, u64_at};
-use super::{Change, Entry, Store};
+use super::{Change, Entry, Store, expiring};
 use std::collections::BTreeSet;
 
 /// The kind of a log's file in the manifest.
@@ -52,6 +52,10 @@ pub fn read(
                 entry.sequence == *next && matches!(entry.change, Change::DeleteRange(_))
             };
             store.range_deletes += entries.iter().filter(ranges).count();
+            let expiring = |entry: &&Entry| {
+                entry.sequence == *next && matches!(entry.change, Change::PutExpiring(..))
+            };
+            store.expiring_in_logs += entries.iter().filter(expiring).count();
             *next += 1;
         }
         let keyspaces: BTreeSet<_> = entries[before..].iter().map(|e| e.keyspace).collect();
@@ -86,6 +90,7 @@ fn entries(batch: &[u8], sequence: u64) -> Vec<Entry> {
             0 => Change::Delete,
             1 => Change::Put(from.bytes().to_vec()),
             2 => Change::DeleteRange(from.end()),
+            4 => expiring(from.bytes()),
             other => panic!("{other} is no kind of entry"),
         };
         entries.push(Entry { keyspace, key, sequence, change });

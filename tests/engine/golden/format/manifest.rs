@@ -26,6 +26,7 @@ pub struct Info {
     pub kept: Option<[u64; 3]>,
     /// The number through which range deletes are applied to it.
     pub cleared: u64,
+    pub expires_by: u64,
 }
 
 /// A range of keys, open at its end without one, and the sequences of the range deletes over it.
@@ -198,12 +199,13 @@ impl Manifest {
                     let filter = body.varints();
                     assert!(level < 64 && smallest <= largest);
                     let mut ahead = Reader(body.0);
-                    let (mut kept, mut cleared) = (None, 0);
+                    let (mut kept, mut cleared, mut expires_by) = (None, 0, 0);
                     while !ahead.is_empty() {
                         let (number, mut field) = (ahead.varint(), Reader(ahead.bytes()));
                         match number {
                             2 => kept = Some(field.varints()),
                             4 => cleared = field.varint(),
+                            6 => expires_by = field.varint(),
                             _ => continue,
                         }
                         assert!(field.is_empty());
@@ -224,6 +226,7 @@ impl Manifest {
                             filter,
                             kept,
                             cleared,
+                            expires_by,
                         },
                     ));
                 }
@@ -263,7 +266,11 @@ impl Manifest {
                 }
                 14 => {
                     let [required, _optional] = body.varints();
-                    assert_eq!(required & !1, 0, "range deletes are the one required feature");
+                    assert_eq!(
+                        required & !3,
+                        0,
+                        "range deletes and expiry are the required features"
+                    );
                 }
                 15 => {
                     let ([file, _log, _offset, length], _salt) = (body.varints(), body.take(8));

@@ -12,8 +12,10 @@ mod manifest;
 mod table;
 
 use super::content::Entries;
+use bytes::u64_at;
 use manifest::Manifest;
 use std::collections::BTreeMap;
+use std::time::SystemTime;
 
 /// The kind of storage.
 #[derive(Clone, Copy, PartialEq)]
@@ -38,6 +40,8 @@ pub struct Entry {
 pub enum Change {
     Put(Vec<u8>),
     Delete,
+    /// A value, and the time at which it expires, in milliseconds since the epoch.
+    PutExpiring(u64, Vec<u8>),
     /// Deletes the keys from this one on, before another if there is an end.
     DeleteRange(Option<Vec<u8>>),
 }
@@ -68,6 +72,10 @@ pub struct Store {
     pub range_deletes: usize,
     /// Tables that range deletes were applied to.
     pub cleared: usize,
+    /// Values that expire in tables and in logs, and tables that say when all of them have expired.
+    pub expiring: usize,
+    pub expiring_in_logs: usize,
+    pub expiring_tables: usize,
     /// Records of logs, and those with entries of several keyspaces.
     pub records: usize,
     pub shared_records: usize,
@@ -77,6 +85,11 @@ pub struct Store {
     pub torn: usize,
     /// Files of logs that hold records of an earlier one.
     pub recycled: usize,
+}
+
+/// The value of an entry of kind 4.
+fn expiring(stored: &[u8]) -> Change {
+    Change::PutExpiring(u64_at(stored, 0), stored[8..].to_vec())
 }
 
 impl Store {
@@ -100,6 +113,7 @@ impl Store {
             }
             for (number, info) in &keyspace.tables {
                 store.cleared += usize::from(info.cleared > 0);
+                store.expiring_tables += usize::from(info.expires_by > 0);
                 let bytes = manifest.file(files, table::KIND, *number);
                 store.keeping += usize::from(info.kept.is_some_and(|[entries, ..]| entries > 0));
                 versions.extend(table::read(
@@ -130,12 +144,17 @@ impl Store {
         store.keyspaces =
             manifest.keyspaces.values().map(|k| (k.name.clone(), Entries::new())).collect();
         versions.sort_by_key(|entry| entry.sequence);
+        let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let now = since_epoch.expect("a clock").as_millis() as u64;
         for entry in versions {
             let name = &manifest.keyspaces[&entry.keyspace].name;
             let entries = store.keyspaces.get_mut(name).expect("listed above");
             match entry.change {
                 Change::Put(value) => drop(entries.insert(entry.key, value)),
-                Change::Delete => drop(entries.remove(&entry.key)),
+                Change::PutExpiring(at, value) if at > now => {
+                    drop(entries.insert(entry.key, value));
+                }
+                Change::PutExpiring(..) | Change::Delete => drop(entries.remove(&entry.key)),
                 Change::DeleteRange(to) => entries
                     .retain(|key, _| *key < entry.key || to.as_ref().is_some_and(|to| key >= to)),
             }

@@ -2,7 +2,7 @@
 
 use super::bytes::{Reader, checksum, lz4, u32_at, u64_at};
 use super::manifest::Info;
-use super::{Change, Entry, Store};
+use super::{Change, Entry, Store, expiring};
 use std::collections::BTreeMap;
 
 /// The kind of a table's file in the manifest.
@@ -107,6 +107,7 @@ pub fn read(
         let change = match tag & 0xff {
             0 => Change::Delete,
             1 => Change::Put(value),
+            4 => expiring(&value),
             other => panic!("{other} is no kind of entry"),
         };
         Entry { keyspace: keyspace.0, key, sequence: tag >> 8, change }
@@ -114,6 +115,8 @@ pub fn read(
     let entries: Vec<_> = items.into_iter().map(entry).collect();
     store.tombstones +=
         entries.iter().filter(|entry| matches!(entry.change, Change::Delete)).count();
+    store.expiring +=
+        entries.iter().filter(|entry| matches!(entry.change, Change::PutExpiring(..))).count();
     entries
 }
 
@@ -220,5 +223,13 @@ fn properties<'a>(
         assert!((superseded..=items.len() as u64).contains(&kept[0]));
         assert!(kept[1] <= info.length);
     }
+    // Recorded if there are values, and all of them expire.
+    let times = items
+        .iter()
+        .filter(|(_, tag, _)| tag & 0xff != 0)
+        .map(|(_, tag, value)| if tag & 0xff == 4 { u64_at(value, 0) } else { u64::MAX });
+    let expires_by = times.max().filter(|latest| *latest < u64::MAX);
+    assert_eq!(fields.contains_key(&17).then(|| number(17)), expires_by);
+    assert_eq!(info.expires_by, expires_by.unwrap_or(0));
     fields.get(&12).map(|name| (number(11), *name))
 }

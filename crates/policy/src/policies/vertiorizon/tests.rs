@@ -23,6 +23,7 @@ fn level1(bytes: u64, entries: u64, filter_bytes: u64) -> Shape {
         filter_bytes,
         kept: Some(Kept::default()),
         cleared: 0,
+        expires_by: 0,
         salt: 0,
         histogram: Histogram::default(),
         prefixes: Prefixes::default(),

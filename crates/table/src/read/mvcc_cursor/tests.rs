@@ -1,13 +1,25 @@
 use super::*;
-use crate::entry::Kind;
+use crate::entry::{Kind, Seq, expiring};
 use crate::memtable::Memtable;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Versions of few keys: key, whether it is a put, and the memtable that has it.
-fn versions() -> impl Strategy<Value = Vec<(u8, bool, usize)>> {
-    prop::collection::vec((0u8..6, prop::bool::weighted(0.7), 0usize..3), 0..30)
+/// The time of the reader.
+const NOW: Millis = 50;
+
+/// Versions of few keys: key, kind, time of expiry, and the memtable that has it.
+fn versions() -> impl Strategy<Value = Vec<(u8, Kind, Millis, usize)>> {
+    let kind = prop_oneof![
+        4 => Just(Kind::Put),
+        3 => Just(Kind::Delete),
+        3 => Just(Kind::PutExpiring),
+    ];
+    prop::collection::vec((0u8..6, kind, NOW - 2..NOW + 3, 0usize..3), 0..30)
+}
+
+fn reader(at: Seq) -> Reader {
+    Reader { at, now: NOW }
 }
 
 fn bound() -> impl Strategy<Value = Bound<Vec<u8>>> {
@@ -53,18 +65,21 @@ proptest! {
         let tables = [0; 3].map(|_| Arc::new(Memtable::default()));
         let mut live = BTreeMap::new();
         let range = KeyRange { from, to };
-        for (at, (key, put, table)) in (1u64..).zip(versions) {
-            let kind = if put { Kind::Put } else { Kind::Delete };
-            let value = if put { at.to_string().into_bytes() } else { Vec::new() };
-            tables[table].insert(&[key], Tag::new(at, kind), &value).unwrap();
+        for (at, (key, kind, expires_at, table)) in (1u64..).zip(versions) {
+            let value = if kind == Kind::Delete { Vec::new() } else { at.to_string().into_bytes() };
+            let expires_at = Some(expires_at).filter(|_| kind == Kind::PutExpiring);
+            let stored = expires_at.map_or_else(|| value.clone(), |at| expiring(at, &value));
+            tables[table].insert(&[key], Tag::new(at, kind), &stored).unwrap();
+            let put = kind != Kind::Delete && expires_at.is_none_or(|at| at > NOW);
             if at > seq || !range.above_start(&[key]) || !range.below_end(&[key]) {
                 continue;
             }
-            if put { live.insert(vec![key], value) } else { live.remove(&vec![key]) };
+            let row = (value, expires_at);
+            if put { live.insert(vec![key], row) } else { live.remove(&vec![key]) };
         }
         let live: Vec<_> = live.into_iter().collect();
         let sources = tables.iter().map(|t| Source::Memtable(t.cursor(), ReadTracer::default()));
-        let mut mvcc_cursor = MvccCursor::new(sources.collect(), range, seq, ReadTracer::default());
+        let mut mvcc_cursor = MvccCursor::new(sources.collect(), range, reader(seq), ReadTracer::default());
         let mut place = Place::Fresh;
         for step in steps {
             let (wanted, found) = match step {
@@ -92,6 +107,7 @@ proptest! {
             };
             let expected = wanted.and_then(|at| live.get(at));
             let found = found.map(|(key, value)| (key.to_vec(), value.to_vec()));
+            let found = found.map(|(key, value)| (key, (value, mvcc_cursor.expires_at())));
             prop_assert_eq!(found.as_ref(), expected, "{:?} at {:?}", step, place);
             match wanted {
                 Some(at) if at < live.len() => place = Place::Shown(at),
@@ -112,7 +128,7 @@ fn traced(range: KeyRange) -> MvccCursor {
         tables[usize::from(key % 2)].insert(&[key], Tag::new(1, Kind::Put), &[key; 3]).unwrap();
     }
     let source = |table: &Arc<Memtable>| Source::Memtable(table.cursor(), ReadTracer::tracing());
-    MvccCursor::new(tables.iter().map(source).collect(), range, 9, ReadTracer::tracing())
+    MvccCursor::new(tables.iter().map(source).collect(), range, reader(9), ReadTracer::tracing())
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::*;
 use crate::codec::put_varint;
 use crate::error::ErrorKind;
-use crate::read::sight;
+use crate::read::{Reader, Sight, sight};
 use crate::table::block_codec::PartEncoder;
 use crate::table::block_codec::seed;
 use crate::table::block_writer::BlockWriter;
@@ -21,7 +21,7 @@ fn small_table() -> (Vec<Entry>, Arc<MemFile>, Arc<TableInfo>) {
         let value = match kind {
             Kind::Put if i % 2 == 0 => b"the same words, the same words, the same words".to_vec(),
             Kind::Put => i.to_le_bytes().to_vec(),
-            Kind::Delete => Vec::new(),
+            Kind::Delete | Kind::PutExpiring => Vec::new(),
         };
         entries.push((key.into_bytes(), Tag::new(1000 - i, kind), value));
     }
@@ -182,6 +182,7 @@ impl Parts {
                 filter_bytes,
                 kept: Some(Kept::default()),
                 cleared: 0,
+                expires_by: 0,
                 salt: 11,
                 histogram: Histogram::default(),
                 prefixes: Prefixes::default(),
@@ -395,7 +396,6 @@ fn reads_and_check_refuse_a_later_kind_of_entry_by_name() {
     let kinds = [
         (2, "a range delete"),
         (3, "a merge"),
-        (4, "a value that expires"),
         (5, "a separated value"),
         (255, "an entry of kind 255"),
     ];
@@ -403,13 +403,28 @@ fn reads_and_check_refuse_a_later_kind_of_entry_by_name() {
         let entries = [1, kind].map(|kind: u8| (vec![kind], Tag(7 << 8 | u64::from(kind)), vec![]));
         let table = table(&entries, 1, &TableOptions::default());
         let found = table.get(&[kind], MAX_SEQ).unwrap().unwrap();
-        for refused in [sight(found.0, MAX_SEQ).err(), table.check().err()] {
+        for refused in [sight(found.0, &found.1, Reader::NEWEST).err(), table.check().err()] {
             let refused = refused.map(Error::into_kind);
             let Some(ErrorKind::NewerFormat(newer)) = refused else { panic!("{refused:?}") };
             assert_eq!(newer.found, name);
         }
-        assert!(sight(table.get(&[1], MAX_SEQ).unwrap().unwrap().0, MAX_SEQ).is_ok());
+        let (tag, stored) = table.get(&[1], MAX_SEQ).unwrap().unwrap();
+        assert!(sight(tag, &stored, Reader::NEWEST).is_ok());
     }
+}
+
+#[test]
+fn a_value_that_expires_without_its_time_is_damage() {
+    let tag = Tag::new(7, Kind::PutExpiring);
+    let entries = [(b"cut".to_vec(), tag, vec![1; 7]), (b"whole".to_vec(), tag, vec![1; 8])];
+    let table = table(&entries, 1, &TableOptions::default());
+    let (tag, stored) = table.get(b"cut", MAX_SEQ).unwrap().unwrap();
+    let refused = sight(tag, &stored, Reader::NEWEST).map_err(Error::into_kind);
+    assert!(matches!(refused, Err(ErrorKind::Corrupt(_))));
+    let found = table.check().unwrap();
+    assert!(found.iter().any(|damage| damage.expected.contains("the time")), "{found:?}");
+    let (tag, stored) = table.get(b"whole", MAX_SEQ).unwrap().unwrap();
+    assert_eq!(sight(tag, &stored, Reader::NEWEST).unwrap(), Some(Sight::Value));
 }
 
 #[test]

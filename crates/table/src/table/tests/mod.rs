@@ -101,6 +101,7 @@ fn write(entries: &[Entry], id: u64, options: &TableOptions) -> (Arc<MemFile>, A
         filter_bytes: info.filter_bytes,
         kept: Some(Kept::default()),
         cleared: 0,
+        expires_by: 0,
         salt: SALT,
         histogram: info.histogram.clone(),
         prefixes: info.prefixes.clone(),

@@ -4,14 +4,14 @@ use super::doubt::{Covered, Doubts, Part};
 use super::{Known, Salvaged, Sources};
 use crate::batch::WriteBatch;
 use crate::db::{Db, Keyspace};
-use crate::entry::{MAX_SEQ, Tag, newer_kind};
+use crate::entry::{MAX_SEQ, Tag, newer_kind, value_of};
 use crate::error::Result;
 use crate::memtable::MemtableCursor;
 use crate::options::Durability;
 use crate::table::Salvage;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
-use terrane_table::read::{Cursor, Sight, sight};
+use terrane_table::read::{Cursor, Reader, Sight, sight};
 use terrane_types::range_deletes::RangeDeletes;
 
 /// Bytes of rows at which a batch is written.
@@ -142,11 +142,11 @@ impl Merge<'_> {
         &mut self,
         key: &[u8],
         tag: Tag,
-        value: &[u8],
+        stored: &[u8],
         file: &str,
         rows: &mut Rows,
     ) -> Result<Result<(), String>> {
-        let sight = sight(tag, MAX_SEQ);
+        let sight = sight(tag, stored, Reader::NEWEST);
         let is_deleted = self.range_deletes.newest_at(key, MAX_SEQ) > tag.seq();
         let put = matches!(sight, Ok(Some(Sight::Value))) && !is_deleted;
         let doubtful = self.doubts.doubt(key, tag.seq(), put);
@@ -161,18 +161,22 @@ impl Merge<'_> {
         if !put {
             return Ok(Ok(()));
         }
-        if rows.bytes + key.len() + value.len() > BATCH_BYTES {
+        if rows.bytes + key.len() + stored.len() > BATCH_BYTES {
             self.target.write(std::mem::take(&mut rows.batch), Durability::Buffered)?;
             rows.bytes = 0;
         }
-        rows.bytes += key.len() + value.len();
+        rows.bytes += key.len() + stored.len();
         let apart = self.apart.filter(|_| doubtful);
         let keyspace = match (apart, &rows.keyspace_apart) {
             (Some(_), Some(apart)) => apart,
             (Some(name), None) => rows.keyspace_apart.insert(self.target.create_keyspace(name)?),
             (None, _) => &self.keyspace,
         };
-        if let Err(e) = rows.batch.put(keyspace.id(), key, value) {
+        let put = match value_of(tag, stored) {
+            (value, None) => rows.batch.put(keyspace.id(), key, value),
+            (value, Some(at)) => rows.batch.put_expiring(keyspace.id(), key, value, at),
+        };
+        if let Err(e) = put {
             return Ok(Err(e.to_string()));
         }
         rows.doubtful += u64::from(doubtful);

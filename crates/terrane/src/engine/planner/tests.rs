@@ -221,6 +221,7 @@ fn table(id: u8) -> Arc<TableInfo> {
         filter_bytes: 0,
         kept: Some(Kept::default()),
         cleared: 0,
+        expires_by: 0,
         salt: 0,
         histogram: Histogram::default(),
         prefixes: Prefixes::default(),

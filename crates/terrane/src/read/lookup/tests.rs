@@ -1,6 +1,7 @@
 //! Traces and counts against what was done to a small store.
 
 use crate::db::{Db, Keyspace};
+use crate::entry::Seq;
 use crate::executor::SliceExecutor;
 use crate::options::{Durability::Buffered, Options};
 use crate::storage::{Directory, vfs::MemoryVfs};
@@ -8,7 +9,7 @@ use crate::table::TableOptions;
 use std::ops::Bound;
 use std::sync::Arc;
 use terrane_policy::{FilterBits, Leveled, PolicyOptions};
-use terrane_table::read::{KeyRange, Origin, ReadCounts, Step, Trace};
+use terrane_table::read::{KeyRange, Origin, ReadCounts, Reader, Step, Trace};
 
 /// Opens a store in memory whose filters have `filter_bits` bits a key.
 fn store(filter_bits: u32, cache_bytes: u64) -> (Db, Keyspace) {
@@ -245,20 +246,20 @@ fn a_sequence_is_kept_for_merges_until_its_last_release() {
     put(&keyspace, &["a"]);
     let first = engine.snapshots.hold(1);
     assert_eq!(engine.snapshots.hold(2), first);
-    assert_eq!(engine.snapshots.list(), [first], "the present is the same");
+    assert_eq!(engine.snapshots.readers(), [first], "the present is the same");
     put(&keyspace, &["b", "c"]);
-    let present = first + 2;
+    let at = |further: Seq| Reader { at: first.at + further, now: 0 };
     let second = engine.snapshots.hold(3);
     put(&keyspace, &["d"]);
-    assert_eq!((second, engine.snapshots.list()), (present, vec![first, present, present + 1]));
-    engine.snapshots.release(first);
-    assert_eq!(engine.snapshots.list(), [first, present, present + 1]);
+    assert_eq!((second, engine.snapshots.readers()), (at(2), vec![first, at(2), at(3)]));
+    engine.snapshots.release(first.at);
+    assert_eq!(engine.snapshots.readers(), [first, at(2), at(3)]);
     // As old as the first of its snapshots.
-    assert_eq!(engine.snapshots.oldest_held(), Some((first, 1)));
-    engine.snapshots.release(first);
-    assert_eq!(engine.snapshots.oldest_held(), Some((second, 3)));
-    engine.snapshots.release(second);
-    assert_eq!(engine.snapshots.list(), [present + 1]);
+    assert_eq!(engine.snapshots.oldest_held(), Some((first.at, 1)));
+    engine.snapshots.release(first.at);
+    assert_eq!(engine.snapshots.oldest_held(), Some((second.at, 3)));
+    engine.snapshots.release(second.at);
+    assert_eq!(engine.snapshots.readers(), [at(3)]);
     assert_eq!(engine.snapshots.oldest_held(), None);
 }
 
@@ -297,7 +298,7 @@ fn a_view_shows_everything_up_to_its_number_and_no_more() {
         Some(id)
     });
     let mut view = engine.view(keyspaces).unwrap();
-    assert_eq!(view.seq(), before);
+    assert_eq!(view.reader().at, before);
     for id in [keyspace.id(), other.id()] {
         let found = view.lookup(id).unwrap().get_versioned("key").unwrap().unwrap();
         assert_eq!((found.value, found.seq <= before), (b"old".to_vec(), true));

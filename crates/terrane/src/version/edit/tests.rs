@@ -23,6 +23,7 @@ fn sample() -> Edit {
         filter_bytes: 1 << 40,
         kept: Some(Kept { entries: 3, bytes: 300, until: 1 << 40 }),
         cleared: 0,
+        expires_by: 0,
         salt: 1 << 63,
         histogram: Histogram::default(),
         prefixes: Prefixes::default(),
@@ -55,7 +56,7 @@ fn sample() -> Edit {
                 keyspace,
                 level: 1,
                 run: RunId(9),
-                info: TableInfo { cleared: 1 << 50, ..info },
+                info: TableInfo { cleared: 1 << 50, expires_by: 1 << 41, ..info },
             },
             Change::DropTable { keyspace, table: TableId(2) },
             Change::PolicyState { keyspace, state: vec![1, 2, 3] },
@@ -165,7 +166,7 @@ fn refused(bytes: &[u8]) -> String {
 
 #[test]
 fn a_change_with_later_optional_fields_reads_as_without() {
-    for bytes in [&[6, 0][..], &[6, 1, 9, 8, 0], &[200, 1, 3, 7, 7, 7]] {
+    for bytes in [&[8, 0][..], &[8, 1, 9, 10, 0], &[200, 1, 3, 7, 7, 7]] {
         let edits = extended(bytes);
         assert_eq!(Edit::decode(&edits.concat(), 0).unwrap(), sample());
     }
@@ -173,14 +174,14 @@ fn a_change_with_later_optional_fields_reads_as_without() {
 
 #[test]
 fn a_later_required_field_is_refused_by_name_in_every_change() {
-    for edit in extended(&[6, 1, 9, 7, 0]) {
-        assert_eq!(refused(&edit), format!("field 7 in a change of kind {}", edit[0]));
+    for edit in extended(&[8, 1, 9, 9, 0]) {
+        assert_eq!(refused(&edit), format!("field 9 in a change of kind {}", edit[0]));
     }
 }
 
 #[test]
 fn added_fields_that_do_not_ascend_or_end_early_are_damage() {
-    for more in [&[0, 0][..], &[6, 0, 6, 0], &[8, 0, 6, 0], &[6], &[6, 1], &[0x80]] {
+    for more in [&[0, 0][..], &[8, 0, 8, 0], &[10, 0, 8, 0], &[8], &[8, 1], &[0x80]] {
         for edit in extended(more) {
             assert!(
                 matches!(

@@ -1,0 +1,62 @@
+//! Tables of which all has expired.
+//!
+//! Such a table is one of tombstones. It can go unread once no snapshot is older than it, if all tables with older
+//! entries in its key range have expired as well: in whatever order they go, no value is seen again.
+
+use super::Tree;
+use crate::entry::{Millis, Seq};
+use crate::vec_map::VecSet;
+use terrane_policy::{Shape, TableId, TableInfo};
+use terrane_table::read::Reader;
+
+/// The tables of a tree of which all has expired.
+#[derive(Debug, Default)]
+pub(crate) struct Expired {
+    /// Those that can go unread.
+    pub tables: Vec<TableId>,
+    /// The sequence number that the oldest snapshot must reach before more can.
+    pub awaits: Option<Seq>,
+    /// The time at which all of the next table has expired.
+    pub next: Option<Millis>,
+}
+
+/// Whether a table shows no value to any reader, and no reader is older than it.
+pub(crate) fn has_expired(info: &TableInfo, readers: &[Reader]) -> bool {
+    readers.first().is_some_and(|oldest| is_past(info, oldest))
+}
+
+/// Whether all of a table has expired for a reader who is not older than any of it.
+fn is_past(info: &TableInfo, reader: &Reader) -> bool {
+    info.expires_by > 0 && info.expires_by <= reader.now && info.last_seq <= reader.at
+}
+
+/// Returns the tables of which all has expired for the readers, which ascend.
+pub(crate) fn expired(tree: &Tree, readers: &[Reader]) -> Expired {
+    let mut expired = Expired::default();
+    let Some(present) = readers.last().filter(|present| present.now > 0) else { return expired };
+    let shape = tree.shape();
+    let mut past: Vec<&TableInfo> = Vec::new();
+    for (.., info) in shape.tables().filter(|(.., info)| info.expires_by > 0) {
+        if has_expired(info, readers) {
+            past.push(info);
+        } else if let Some(first) = readers.iter().find(|reader| is_past(info, reader)) {
+            expired.awaits = expired.awaits.into_iter().chain([first.at]).min();
+        } else if info.expires_by > present.now {
+            expired.next = expired.next.into_iter().chain([info.expires_by]).min();
+        }
+    }
+    let all: VecSet<TableId> = past.iter().map(|info| info.id).collect();
+    let unread = past.into_iter().filter(|info| !covers(shape, info, &all));
+    expired.tables = unread.map(|info| info.id).collect();
+    expired
+}
+
+/// Whether a table may hide anything older of a table that shows values.
+fn covers(shape: &Shape, info: &TableInfo, past: &VecSet<TableId>) -> bool {
+    shape.runs().into_iter().any(|(_, run)| {
+        let tables = run.tables();
+        let first = tables.partition_point(|t| t.largest < info.smallest);
+        let end = tables.partition_point(|t| t.smallest <= info.largest);
+        tables.range(first, end).any(|t| t.first_seq < info.last_seq && !past.contains(&t.id))
+    })
+}
