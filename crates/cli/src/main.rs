@@ -20,6 +20,7 @@ mod condition;
 mod copy;
 mod escape;
 mod exit;
+mod expiry;
 mod interrupt;
 mod memory;
 mod message;

@@ -3,6 +3,7 @@
 use crate::args::{self, InKeyspace};
 use crate::escape::{shown, to_hex};
 use crate::exit::{Exit, Failure};
+use crate::expiry;
 use crate::message::counted;
 use crate::output::Output;
 use crate::row;
@@ -37,7 +38,10 @@ pub struct GetArgs {
     /// Print the sequence number of the write that set the value instead, for `put --if-sequence`
     #[arg(long, conflicts_with_all = ["trace", "hex"])]
     pub sequence: bool,
-    /// Print {"key":..,"value":..}, {"sequence":N}, or the trace as a JSON object
+    /// Print the time at which the value expires instead, in UTC, or `never`
+    #[arg(long, conflicts_with_all = ["trace", "hex", "sequence"])]
+    pub expires_at: bool,
+    /// Print {"key":..,"value":..}, {"sequence":N,"expiresAt":MS}, or the trace as a JSON object
     #[arg(long)]
     pub json: bool,
 }
@@ -53,11 +57,14 @@ pub fn run(InKeyspace { at, args }: &InKeyspace<GetArgs>) -> Result<(), Failure>
 /// exist is a failure.
 pub fn get(opened: &Opened, args: &GetArgs, newline: bool) -> Result<(), Failure> {
     let (key, keyspace) = (args::bytes(&args.key, args.hex)?, &opened.keyspace);
-    if args.sequence {
+    if args.sequence || args.expires_at {
         let Some(found) = keyspace.get_versioned(&key)? else { return Err(no_key(opened, &key)) };
         let mut out = Output::new();
         match args.json {
-            true => out.json_line(&Sequence { sequence: found.seq })?,
+            true => {
+                out.json_line(&Version { sequence: found.seq, expires_at: found.expires_at })?
+            }
+            false if args.expires_at => out.line(&expiry::words(found.expires_at))?,
             false => out.line(&found.seq.to_string())?,
         }
         return out.finish();
@@ -88,8 +95,11 @@ pub fn get(opened: &Opened, args: &GetArgs, newline: bool) -> Result<(), Failure
 }
 
 #[derive(Serialize)]
-struct Sequence {
+#[serde(rename_all = "camelCase")]
+struct Version {
     sequence: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires_at: Option<u64>,
 }
 
 fn no_key(opened: &Opened, key: &[u8]) -> Failure {
@@ -137,6 +147,7 @@ fn step(step: &Step) -> Option<String> {
             let bytes = counted(*bytes, "byte", "bytes");
             format!("  found: a value of {bytes}, sequence {sequence}")
         }
+        Step::Expired { at } => format!("  it has expired at {}", expiry::words(Some(*at))),
         Step::Tombstone { sequence } => format!("  found: a tombstone, sequence {sequence}"),
         Step::Newer => "  only versions newer than the snapshot".to_owned(),
         Step::Absent { false_positive: true } => {

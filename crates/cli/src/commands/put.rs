@@ -4,6 +4,7 @@ use crate::args::{self, InKeyspace, POLICY, policy};
 use crate::background::Background;
 use crate::condition::ConditionArgs;
 use crate::exit::{Exit, Failure};
+use crate::expiry::ExpiryArgs;
 use crate::store::{self, Opened};
 use clap::Args;
 use std::ffi::OsString;
@@ -17,7 +18,8 @@ Examples:
   terrane put db user:17 'Ada Lovelace'
   terrane put db photo - < photo.jpg
   terrane put db --hex 00ff 2a
-  terrane put db lock me --if-absent        exits with 1 if the key exists";
+  terrane put db session:17 token --ttl 30m
+  terrane put db lock me --ttl 10s --if-absent        exits with 1 if the key exists";
 
 /// Write a key and its value, creating the store if there is none
 ///
@@ -31,6 +33,8 @@ pub struct PutArgs {
     /// The key and the value are given as hexadecimal digits
     #[arg(long)]
     pub hex: bool,
+    #[command(flatten)]
+    pub expiry: ExpiryArgs,
     #[command(flatten)]
     pub condition: ConditionArgs,
     /// The keyspace's compaction policy from now on: a preset or JSON (see `terrane policies`)
@@ -68,7 +72,10 @@ pub fn put(opened: &Opened, args: &PutArgs) -> Result<(), Failure> {
 
 fn write(opened: &Opened, args: &PutArgs, key: &[u8], value: &[u8]) -> Result<(), Failure> {
     let mut batch = WriteBatch::new();
-    batch.put(&opened.keyspace, key, value)?;
+    match args.expiry.time(opened)? {
+        None => batch.put(&opened.keyspace, key, value)?,
+        Some(at) => batch.put_expiring(&opened.keyspace, key, value, at)?,
+    }
     args.condition.write(opened, key, args.hex, batch)
 }
 
