@@ -91,7 +91,11 @@ test("an unknown option fails its call, which sends nothing, with the nearest on
       { limit: 3 },
       /^options: expected gte, gt, lte, lt, reverse, signal, found "limit"$/,
     ],
-    [(options) => db.put("k", "v", options), { durabilty: "sync" }, /expected durability, signal,/],
+    [
+      (options) => db.put("k", "v", options),
+      { durabilty: "sync" },
+      /expected durability, ttl, expiresAt, signal,/,
+    ],
     [(options) => db.keyspace("k", options), { signal: undefined }, /^options: expected create, /],
     [
       (options) => open("other", options),

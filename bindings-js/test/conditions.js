@@ -18,20 +18,25 @@ export async function checkConditions(db, ConflictError) {
   await db.put("gone", "x");
   const gone = await db.delete("gone");
 
-  assert.deepEqual(await db.getVersioned("a"), { value: "1", sequence: one });
-  const binary = { value: Uint8Array.of(0xc3, 0xa9), sequence: two };
+  assert.deepEqual(await db.getVersioned("a"), {
+    value: "1",
+    sequence: one,
+    expiresAt: undefined,
+  });
+  const binary = { value: Uint8Array.of(0xc3, 0xa9), sequence: two, expiresAt: undefined };
   assert.deepEqual(await db.getVersioned("b", { valueEncoding: "binary" }), binary);
   assert.equal(await db.getVersioned("gone"), undefined);
 
-  const a = { condition: 0, key: "a", value: "1", sequence: one };
+  const a = { condition: 0, key: "a", value: "1", sequence: one, expiresAt: undefined };
   assert.deepEqual(await conflicts(put("c"), { key: "a", exists: false }), [a]);
   assert.deepEqual(await conflicts(put("c"), { key: "a", sequence: two }), [a]);
   assert.deepEqual(await conflicts(put("c"), { key: "a", value: "2" }), [a]);
-  const none = { condition: 0, key: "gone", value: undefined, sequence: undefined };
+  const nothing = { value: undefined, sequence: undefined, expiresAt: undefined };
+  const none = { condition: 0, key: "gone", ...nothing };
   assert.deepEqual(await conflicts(put("c"), { key: "gone", exists: true }), [none]);
   assert.deepEqual(
     await conflicts(put("c"), { key: "a", exists: true }, { key: "b", exists: false }),
-    [{ condition: 1, key: "b", value: "é", sequence: two }],
+    [{ condition: 1, key: "b", value: "é", sequence: two, expiresAt: undefined }],
   );
   assert.equal(await db.get("c"), undefined);
   // A refused batch takes no number.

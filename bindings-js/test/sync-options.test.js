@@ -31,7 +31,11 @@ test("an unknown option fails its call with the nearest one first", async (conte
   for (const [call, options, message] of [
     [(options) => db.get("k", options), { encoding: "binary" }, /expected valueEncoding, found/],
     [(options) => db.getMany([], options), { signal: undefined }, /expected valueEncoding, found/],
-    [(options) => db.put("k", "v", options), { durabilty: "sync" }, /expected durability, found/],
+    [
+      (options) => db.put("k", "v", options),
+      { durabilty: "sync" },
+      /expected durability, ttl, expiresAt, found/,
+    ],
     [(options) => db.delete("k", options), { sync: true }, /expected durability, found "sync"$/],
     [(options) => db.batch([], options), { sync: true }, /expected durability, found "sync"$/],
     [(options) => db.keyspace("k", options), { polcy: "tiered" }, /expected policy, create, /],

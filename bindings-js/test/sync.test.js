@@ -13,6 +13,7 @@ import {
   UnavailableError,
 } from "../dist/sync.js";
 import { checkConditions, MISTAKES as CONDITIONS } from "./conditions.js";
+import { checkExpiry } from "./expiry.js";
 import { checkQuestions, MISTAKES } from "./questions.js";
 import { checkTransactions } from "./transactions.js";
 
@@ -62,6 +63,10 @@ test("a mistaken question names what is wrong", async (context) => {
 
 test("a batch is written only if its conditions hold", async (context) => {
   await checkConditions(await store(context), ConflictError);
+});
+
+test("a value is there until it expires", async (context) => {
+  await checkExpiry(await store(context), { ConflictError, InvalidArgumentError });
 });
 
 test("a mistaken condition names what is wrong", async (context) => {

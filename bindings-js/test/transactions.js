@@ -22,6 +22,8 @@ export async function checkTransactions(db, transact) {
     tx.put("c", "new");
     tx.put("f", "changed");
     tx.delete("b");
+    tx.put("gone", "expired", { ttl: 0 });
+    tx.put("c", "new", { ttl: 3_600_000 });
     tx.keyspace(other).put("x", Uint8Array.of(9));
     const rows = (options) => collectSteps(tx.entries(options));
     return {

@@ -6,9 +6,10 @@ import { test } from "node:test";
 import "./page.js";
 import { settle } from "./page.js";
 import { checkConditions, MISTAKES as CONDITIONS } from "./conditions.js";
+import { checkExpiry } from "./expiry.js";
 import { checkQuestions, MISTAKES } from "./questions.js";
 import { checkTransactions } from "./transactions.js";
-const { ConflictError, open } = await import("../dist/index.js");
+const { ConflictError, InvalidArgumentError, open } = await import("../dist/index.js");
 
 const wasm = new WebAssembly.Module(
   readFileSync(new URL("../dist/terrane_bg.wasm", import.meta.url)),
@@ -69,6 +70,10 @@ test("a mistaken question names what is wrong", async (context) => {
 
 test("a batch is written only if its conditions hold", async (context) => {
   await checkConditions(await store(context, await here()), ConflictError);
+});
+
+test("a value is there until it expires", async (context) => {
+  await checkExpiry(await store(context, await here()), { ConflictError, InvalidArgumentError });
 });
 
 test("a mistaken condition names what is wrong", async (context) => {

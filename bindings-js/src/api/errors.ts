@@ -103,6 +103,8 @@ export interface Conflict {
   value: Bytes | undefined;
   /** The sequence number of the write that set the value. */
   sequence: number | undefined;
+  /** The time at which the value expires, in milliseconds since the epoch; undefined if it does not. */
+  expiresAt: number | undefined;
 }
 
 /** Conditions of a batch did not hold: nothing was written. */

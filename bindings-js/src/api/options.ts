@@ -26,6 +26,19 @@ export interface WriteOptions {
   durability?: Durability | undefined;
 }
 
+/**
+ * The expiry of a value, by at most one of two options. From then on its key does not exist. Default: never.
+ */
+export interface ExpiryOptions {
+  /** The time from the call until then, or from the start of a transaction, in milliseconds. */
+  ttl?: number | undefined;
+  /** The time of the expiry: a date, or milliseconds since the epoch. */
+  expiresAt?: number | Date | undefined;
+}
+
+/** Options of a put. */
+export interface PutOptions extends WriteOptions, ExpiryOptions {}
+
 /** Options of a read. */
 export interface ReadOptions<V extends Encoding> {
   /** Encoding of returned values. Default: the keyspace's encoding. */

@@ -9,7 +9,9 @@ import type {
   CheckpointOptions,
   Encodings,
   EntriesOptions,
+  ExpiryOptions,
   KeyspaceOptions,
+  PutOptions,
   ReadOptions,
   WaitOptions,
   WriteOptions,
@@ -34,7 +36,7 @@ export type CallOptions<M extends Mode, O = object> = M extends "async" ? O & Wa
 
 /** One write of a batch. */
 export type BatchOperation<M extends Mode> = (
-  | { type: "put"; key: Bytes; value: Bytes }
+  | ({ type: "put"; key: Bytes; value: Bytes } & ExpiryOptions)
   | { type: "delete"; key: Bytes }
   | ({ type: "deleteRange" } & RangeOptions)
 ) & {
@@ -82,6 +84,8 @@ export interface Versioned<V extends Encoding> {
   value: Decoded<V>;
   /** The sequence number of the write that set it. */
   sequence: number;
+  /** The time at which it expires, in milliseconds since the epoch; undefined if it does not. */
+  expiresAt: number | undefined;
 }
 
 /** Reads from a keyspace, in its current state or in a snapshot. Keys are ordered by their bytes. */
@@ -171,10 +175,10 @@ export interface KeyspaceOf<
   readonly name: string;
 
   /**
-   * Sets the value of a key. Returns the write's sequence number, which is greater than that of
-   * every earlier write; writes that are sent together share one.
+   * Sets the value of a key, for a time if the options `ttl` or `expiresAt` say so. Returns the write's sequence
+   * number, which is greater than that of every earlier write; writes that are sent together share one.
    */
-  put(key: Bytes, value: Bytes, options?: CallOptions<M, WriteOptions>): Result<M, number>;
+  put(key: Bytes, value: Bytes, options?: CallOptions<M, PutOptions>): Result<M, number>;
 
   /** Deletes a key, which need not exist. Returns the write's sequence number. */
   delete(key: Bytes, options?: CallOptions<M, WriteOptions>): Result<M, number>;
@@ -221,7 +225,8 @@ export interface KeyspaceOf<
 
 /**
  * All keyspaces of a store at one point in time: reads the default keyspace, and others through
- * `keyspace`. Old versions are kept for as long as a snapshot needs them: release it when done.
+ * `keyspace`. Values that had not expired when it was taken stay in it. Old versions are kept for as long as a
+ * snapshot needs them: release it when done.
  */
 export interface SnapshotOf<
   M extends Mode,
@@ -270,8 +275,8 @@ export interface TransactionOf<
     options?: EntriesOptions<KE, VE>,
   ): Iteration<M, Entry<KE, VE>>;
 
-  /** Sets the value of a key when the transaction commits. */
-  put(key: Bytes, value: Bytes): void;
+  /** Sets the value of a key, for a time if the options say so, when the transaction commits. */
+  put(key: Bytes, value: Bytes, options?: ExpiryOptions): void;
 
   /** Deletes a key, which need not exist, when the transaction commits. */
   delete(key: Bytes): void;

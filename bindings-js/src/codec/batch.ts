@@ -2,6 +2,7 @@
 
 import type { BatchOperation, Mode } from "../api/store.ts";
 import { type Encoder, toSpan } from "./encoder.ts";
+import { toExpiry } from "./requests.ts";
 import { check, invalid } from "./validate.ts";
 
 /**
@@ -20,8 +21,9 @@ export function encodeBatch<M extends Mode>(
     const keyspace: unknown = operation?.keyspace;
     const number = keyspace === undefined ? own : numberOf(keyspace);
     if (number === undefined) throw invalid("batch", "keyspaces of this store", keyspace);
-    if (operation?.type === "put") encoder.put(number, operation.key, operation.value);
-    else if (operation?.type === "delete") encoder.delete(number, operation.key);
+    if (operation?.type === "put") {
+      encoder.put(number, operation.key, operation.value, toExpiry(operation, Date.now()));
+    } else if (operation?.type === "delete") encoder.delete(number, operation.key);
     else if (operation?.type === "deleteRange") encoder.deleteSpan(number, toSpan(operation));
     else {
       const { type = operation } = (operation ?? {}) as { type?: unknown };

@@ -146,19 +146,21 @@ function decodeConflicts(
   encodings: readonly Encodings[],
 ): Conflict[] {
   const count = view.getUint32(DOUBLE, true);
-  const listsAt = DOUBLE + 4 + 2 * DOUBLE * count;
+  const listsAt = DOUBLE + 4 + 3 * DOUBLE * count;
   const keys = new ByteList(bytes, listsAt);
   const values = new ByteList(bytes, keys.end).decode("binary");
   return keys.decode("binary").map((key, i) => {
-    const at = DOUBLE + 4 + 2 * DOUBLE * i;
+    const at = DOUBLE + 4 + 3 * DOUBLE * i;
     const condition = view.getFloat64(at, true);
     const sequence = view.getFloat64(at + DOUBLE, true) || undefined;
+    const expiresAt = view.getFloat64(at + 2 * DOUBLE, true) || undefined;
     const { keyEncoding, valueEncoding } = encodings[condition] ?? (encodings.at(-1) as Encodings);
     return {
       condition,
       key: decodeOrCopy(key as Uint8Array, keyEncoding) as Bytes,
       value: decodeOrCopy(values[i], valueEncoding),
       sequence,
+      expiresAt,
     };
   });
 }
@@ -179,8 +181,10 @@ export function decodeVersioned<E extends Encoding>(
   encoding: E,
 ): Versioned<E> | undefined {
   if (bytes.length === 0) return undefined;
-  const sequence = new DataView(bytes.buffer, bytes.byteOffset).getFloat64(0, true);
+  const view = new DataView(bytes.buffer, bytes.byteOffset);
+  const sequence = view.getFloat64(0, true);
+  const expiresAt = view.getFloat64(DOUBLE, true) || undefined;
   // Bytes of a copy of their own: whoever keeps them keeps nothing else.
-  const value: Decoded<E> = decode(bytes.slice(DOUBLE), encoding);
-  return { value, sequence };
+  const value: Decoded<E> = decode(bytes.slice(2 * DOUBLE), encoding);
+  return { value, sequence, expiresAt };
 }

@@ -6,9 +6,10 @@
  * - A list of keys is their byte strings.
  * - A range is its two bounds: a byte 0 for an unbounded end, 1 for an inclusive or 2 for an exclusive
  *   one, followed by the key unless it is 0.
- * - A batch is encoded as in the engine's WAL. An operation is a byte 0 for a delete, 1 for a put or 2 for the
- *   delete of a range, then the keyspace, the key and, for a put, the value; numbers and lengths are varints. A
- *   range has its first key, then 0 or, plus one, the length of the first key behind it, and that key.
+ * - A batch is encoded as in the engine's WAL. An operation is a byte 0 for a delete, 1 for a put, 2 for the delete
+ *   of a range or 4 for a put that expires, then the keyspace, the key and, for a put, the value; numbers and lengths
+ *   are varints. A range has its first key, then 0 or, plus one, the length of the first key behind it, and that key.
+ *   A value that expires starts with its time: milliseconds since the epoch (unsigned 64 bits, little-endian).
  */
 
 import { type Bytes, MAX_KEY_BYTES, MAX_VALUE_BYTES, type RangeOptions } from "../api/data.ts";
@@ -21,8 +22,14 @@ export const MAX_BATCH_BYTES: number = 128 << 20;
 const DELETE = 0;
 const PUT = 1;
 const DELETE_RANGE = 2;
+const PUT_EXPIRING = 4;
+/** The size of the time before a value that expires. */
+const EXPIRY = 8;
 /** The size of a length that is not a varint. */
 const FIXED = 4;
+
+/** The longest value that expires. */
+export const MAX_EXPIRING_BYTES: number = MAX_VALUE_BYTES - EXPIRY;
 
 /** Encodes into a buffer that grows. */
 export class Encoder {
@@ -39,9 +46,19 @@ export class Encoder {
     this.#length = length;
   }
 
-  put(keyspace: number, key: Bytes, value: Bytes): void {
-    this.#operation(PUT, keyspace, key);
-    this.value(value);
+  put(keyspace: number, key: Bytes, value: Bytes, expiresAt?: number): void {
+    if (expiresAt === undefined) {
+      this.#operation(PUT, keyspace, key);
+      this.value(value);
+      return;
+    }
+    const bytes = encodeBytes("value", value, MAX_EXPIRING_BYTES);
+    this.#operation(PUT_EXPIRING, keyspace, key);
+    this.varint(EXPIRY + bytes.length);
+    this.#reserve(EXPIRY);
+    new DataView(this.#bytes.buffer).setBigUint64(this.#length, BigInt(expiresAt), true);
+    this.#length += EXPIRY;
+    this.add(bytes);
   }
 
   delete(keyspace: number, key: Bytes): void {

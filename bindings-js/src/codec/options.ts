@@ -8,6 +8,7 @@ import type {
   CheckpointOptions,
   Encodings,
   EntriesOptions,
+  ExpiryOptions,
   KeyspaceOptions,
   ReadOptions,
   StoreOptions,
@@ -23,6 +24,7 @@ type Names<O> = Readonly<Record<keyof O, 0>>;
 export const WAIT: Names<WaitOptions> = { signal: 0 };
 export const READ: Names<ReadOptions<Encoding>> = { valueEncoding: 0 };
 export const WRITE: Names<WriteOptions> = { durability: 0 };
+export const EXPIRY: Names<ExpiryOptions> = { ttl: 0, expiresAt: 0 };
 export const BATCH: Names<BatchOptions<Mode>> = { durability: 0, if: 0 };
 export const RANGE: Names<RangeOptions> = { gte: 0, gt: 0, lte: 0, lt: 0 };
 export const ENCODINGS: Names<Encodings<Encoding, Encoding>> = { keyEncoding: 0, valueEncoding: 0 };

@@ -5,10 +5,12 @@ import type {
   Durability,
   Encodings,
   EntriesOptions,
+  ExpiryOptions,
   KeyspaceOptions,
   StoreOptions,
   WriteOptions,
 } from "../api/options.ts";
+import { InvalidArgumentError } from "../api/errors.ts";
 import { LEAN_POLICIES, type Policy } from "../api/policies.ts";
 import { Encoder, encodeRange } from "./encoder.ts";
 import { toJson } from "./json.ts";
@@ -56,6 +58,26 @@ export function toStoreRequest(name: string, timeout: number = DEFAULT_TIMEOUT):
   const { origin = "", pathname = "", protocol } = globalThis.location ?? {};
   const page = protocol === "blob:" ? origin : origin + pathname;
   return { name, client, page, timeout: checkTime("timeout", timeout) };
+}
+
+/**
+ * Returns the time at which a value expires, in milliseconds since the epoch; undefined if it does not. A `ttl` starts
+ * `now`.
+ */
+export function toExpiry({ ttl, expiresAt }: ExpiryOptions, now: number): number | undefined {
+  if (ttl !== undefined) {
+    check("ttl", ttl, ttl >= 0 && ttl < Infinity, "milliseconds of 0 or more");
+    if (expiresAt !== undefined) {
+      throw new InvalidArgumentError("options: expected one of ttl and expiresAt, found both");
+    }
+    return Math.min(Math.ceil(now + ttl), Number.MAX_SAFE_INTEGER);
+  }
+  if (expiresAt === undefined) return undefined;
+  const time = Number(expiresAt);
+  const isTime = typeof expiresAt === "number" || isTagged<Date>(expiresAt, "Date");
+  const valid = isTime && time >= 0 && time <= Number.MAX_SAFE_INTEGER;
+  check("expiresAt", expiresAt, valid, "a Date or milliseconds since the epoch");
+  return Math.ceil(time);
 }
 
 /** The options as the engine's thread gets them. */

@@ -1,7 +1,7 @@
 /** Keyspaces: reads, writes and administration of one tree. */
 
 import type { Bytes, Encoding, RangeOptions } from "../api/data.ts";
-import type { Durability, WriteOptions } from "../api/options.ts";
+import type { Durability, PutOptions, WriteOptions } from "../api/options.ts";
 import type { Policy, PolicyOptions } from "../api/policies.ts";
 import type { Level } from "../api/stats.ts";
 import type {
@@ -16,8 +16,8 @@ import { encodeBatch } from "../codec/batch.ts";
 import { decodeOutcome, encodeConditions } from "../codec/conditions.ts";
 import { Encoder, encodeRange, MAX_BATCH_BYTES, toSpan } from "../codec/encoder.ts";
 import { fromJson } from "../codec/json.ts";
-import { BATCH, RANGE, WRITE } from "../codec/options.ts";
-import { toDurability, toPolicy } from "../codec/requests.ts";
+import { BATCH, EXPIRY, RANGE, WRITE } from "../codec/options.ts";
+import { toDurability, toExpiry, toPolicy } from "../codec/requests.ts";
 import { checkLength } from "../codec/validate.ts";
 import { Reader, type Scope } from "./reader.ts";
 
@@ -35,8 +35,13 @@ export class Keyspace<M extends Mode, K extends Encoding = "utf8", V extends Enc
     this.#durability = durability;
   }
 
-  put(key: Bytes, value: Bytes, options?: CallOptions<M, WriteOptions>): Result<M, number> {
-    return this.#write(options, (batch, keyspace) => batch.put(keyspace, key, value));
+  put(key: Bytes, value: Bytes, options?: CallOptions<M, PutOptions>): Result<M, number> {
+    const { port, keyspace } = this.scope;
+    return this.call(options, [WRITE, EXPIRY], (given: PutOptions) => {
+      const sync = toDurability(given, this.#durability) === "sync";
+      const expiresAt = toExpiry(given, Date.now());
+      return port.write(sync, (batch) => batch.put(keyspace, key, value, expiresAt), false);
+    });
   }
 
   delete(key: Bytes, options?: CallOptions<M, WriteOptions>): Result<M, number> {

@@ -17,7 +17,7 @@ import {
   type RangeOptions,
 } from "../api/data.ts";
 import { ClosedError, ConflictError } from "../api/errors.ts";
-import type { EntriesOptions, ReadOptions } from "../api/options.ts";
+import type { EntriesOptions, ExpiryOptions, ReadOptions } from "../api/options.ts";
 import type {
   CallOptions,
   Iteration,
@@ -28,9 +28,9 @@ import type {
 } from "../api/store.ts";
 import { decode, encodeBytes } from "../codec/bytes.ts";
 import { decodeOutcome, encodeUnchanged } from "../codec/conditions.ts";
-import { Encoder, encodeRange, MAX_BATCH_BYTES } from "../codec/encoder.ts";
-import { checked, ENTRIES, RANGE, READ } from "../codec/options.ts";
-import { toEncoding, toEncodings, toScan } from "../codec/requests.ts";
+import { Encoder, encodeRange, MAX_BATCH_BYTES, MAX_EXPIRING_BYTES } from "../codec/encoder.ts";
+import { checked, ENTRIES, EXPIRY, RANGE, READ } from "../codec/options.ts";
+import { toEncoding, toEncodings, toExpiry, toScan } from "../codec/requests.ts";
 import { check, checkLength, invalid } from "../codec/validate.ts";
 import type { HeldSnapshot, Port, Steps } from "./port.ts";
 import { Reader, type Scope } from "./reader.ts";
@@ -49,7 +49,14 @@ interface Span {
   joined?: boolean;
 }
 
-type Values = Map<string, Uint8Array | undefined>;
+/** A value that was written. */
+interface Written {
+  value: Uint8Array;
+  /** The time at which it expires, in milliseconds since the epoch; undefined if it does not. */
+  expiresAt: number | undefined;
+}
+
+type Values = Map<string, Written | undefined>;
 type Row = [key: Uint8Array, value: Uint8Array];
 
 /** The reads and writes of a transaction, in all keyspaces. */
@@ -61,6 +68,8 @@ class Changes {
   readonly removed: Span[] = [];
   reads: Span[] = [];
   ended = false;
+  /** The time when it started, by which its own writes have expired. */
+  readonly now: number = Date.now();
 
   constructor(snapshot: HeldSnapshot) {
     this.snapshot = snapshot;
@@ -69,6 +78,12 @@ class Changes {
   /** Whether a key is deleted with a range, unless it is among the writes. */
   removes(keyspace: number, key: string): boolean {
     return this.removed.some((span) => span.keyspace === keyspace && isInside(key, span));
+  }
+
+  /** Returns the value of a write as the transaction sees it. */
+  seen(written: Written | undefined): Uint8Array | undefined {
+    const { value, expiresAt = Infinity } = written ?? { value: undefined };
+    return expiresAt > this.now ? value : undefined;
   }
 
   read(span: Span): void {
@@ -145,9 +160,9 @@ function commit<M extends Mode>(port: Port<M>, changes: Changes, sync: boolean):
     batch.deleteSpan(keyspace, { from: toBytes(from), to: end });
   }
   for (const [keyspace, values] of writes) {
-    for (const [key, value] of values) {
-      if (value === undefined) batch.delete(keyspace, toBytes(key));
-      else batch.put(keyspace, toBytes(key), value);
+    for (const [key, written] of values) {
+      if (written === undefined) batch.delete(keyspace, toBytes(key));
+      else batch.put(keyspace, toBytes(key), written.value, written.expiresAt);
     }
   }
   checkLength("batch", batch.length, MAX_BATCH_BYTES);
@@ -213,7 +228,7 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
       const text = toText(bytes);
       const isWritten = written?.has(text) === true || this.#changes.removes(keyspace, text);
       if (!isWritten) this.#changes.read({ keyspace, from: text, to: `${text}\0` });
-      return { bytes, isWritten, value: written?.get(text) };
+      return { bytes, isWritten, value: this.#changes.seen(written?.get(text)) };
     });
     const missing = found.filter(({ isWritten }) => !isWritten).map(({ bytes }) => bytes);
     return port.map(this.#reader.getMany(missing), (values) => {
@@ -232,8 +247,10 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
     return port.map(this.get(key, { valueEncoding: "binary" }), (value) => value !== undefined);
   }
 
-  put(key: Bytes, value: Bytes): void {
-    this.#write(key, encodeBytes("value", value, MAX_VALUE_BYTES));
+  put(key: Bytes, value: Bytes, options: ExpiryOptions = {}): void {
+    const expiresAt = toExpiry(checked(options, EXPIRY), this.#changes.now);
+    const limit = expiresAt === undefined ? MAX_VALUE_BYTES : MAX_EXPIRING_BYTES;
+    this.#write(key, { value: encodeBytes("value", value, limit), expiresAt });
   }
 
   delete(key: Bytes): void {
@@ -323,18 +340,19 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
         }
         written.shift();
         if (next?.key === first[0]) next = undefined;
-        if (first[1] !== undefined) return [toBytes(first[0]), first[1].slice()];
+        const value = changes.seen(first[1]);
+        if (value !== undefined) return [toBytes(first[0]), value.slice()];
       }
     };
   }
 
-  #write(key: Bytes, value: Uint8Array | undefined): void {
+  #write(key: Bytes, written: Written | undefined): void {
     this.#checkOpen();
     const { writes } = this.#changes;
     const { keyspace } = this.#scope;
     let values = writes.get(keyspace);
     if (values === undefined) writes.set(keyspace, (values = new Map()));
-    values.set(toText(encodeBytes("key", key, MAX_KEY_BYTES)), value);
+    values.set(toText(encodeBytes("key", key, MAX_KEY_BYTES)), written);
   }
 
   #checkOpen(): void {

@@ -172,6 +172,7 @@ pub(crate) fn outcome(outcome: Outcome) -> Vec<u8> {
         let found = refusal.found.as_ref();
         bytes.extend_from_slice(&number(refusal.condition as u64));
         bytes.extend_from_slice(&number(found.map_or(0, |found| found.seq)));
+        bytes.extend_from_slice(&number(found.and_then(|found| found.expires_at).unwrap_or(0)));
         keys.push(&refusal.key);
         match found {
             Some(found) => values.push(&found.value),
@@ -185,13 +186,13 @@ pub(crate) fn outcome(outcome: Outcome) -> Vec<u8> {
 
 /// Encodes a value with its version; no bytes if there is none.
 pub(crate) fn versioned(found: Option<Versioned>) -> Vec<u8> {
-    let Some(Versioned { value, seq, .. }) = found else { return Vec::new() };
-    [&number(seq)[..], &value].concat()
+    let Some(Versioned { value, seq, expires_at, .. }) = found else { return Vec::new() };
+    [&number(seq)[..], &number(expires_at.unwrap_or(0)), &value].concat()
 }
 
-/// A sequence number, which JavaScript represents exactly up to 2^53.
-fn number(seq: u64) -> [u8; 8] {
-    (seq as f64).to_le_bytes()
+/// A sequence number or a time, which JavaScript represents exactly up to 2^53.
+fn number(number: u64) -> [u8; 8] {
+    (number as f64).to_le_bytes()
 }
 
 fn malformed(expected: &str, found: String) -> Error {

@@ -8,13 +8,13 @@ use crate::scan::Scan;
 use crate::steps::Steps;
 use crate::tree::{policy, set_policy};
 use crate::{executor, json, to_js, volume};
-use js_sys::Function;
+use js_sys::{Date, Function};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use terrane::Waiter;
 use terrane::policy::FilterBits;
 use terrane::vec_map::VecMap;
-use terrane::{Closed, Db, Durability, Error, Keyspace, Lookup, Options, Result, Snapshot};
+use terrane::{Closed, Db, Durability, Error, Keyspace, Lookup, Millis, Options, Result, Snapshot};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 use web_sys::FileSystemSyncAccessHandle;
@@ -473,6 +473,7 @@ fn open(
     if let Some(policy) = &policy {
         options.policy = policy.clone();
     }
+    options.wall_clock = Some(Arc::new(|| Date::now() as Millis));
     let volume = Arc::new(volume::volume(handles)?);
     let db = Db::open_storage(volume, options, executor())?;
     let keyspace = db.default_keyspace();

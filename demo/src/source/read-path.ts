@@ -55,6 +55,8 @@ export interface Place {
   bytesRead: number;
   /** The write that was found. */
   sequence: number | undefined;
+  /** The time at which the value that was found has expired, in milliseconds since the epoch. */
+  expiredAt?: number;
   /** The key at which a scan's cursor stands, or null if there is none; undefined for a get. */
   stands: Uint8Array | null | undefined;
   verdict: Verdict;
@@ -107,6 +109,10 @@ function addStep(place: Place, step: Step): void {
   } else if (step.step === "value" || step.step === "tombstone") {
     place.verdict = step.step === "value" ? "found" : "deleted";
     place.sequence = step.sequence;
+  } else if (step.step === "expired") {
+    // It hides older versions as a tombstone does.
+    place.verdict = "deleted";
+    place.expiredAt = step.at;
   } else if (step.step === "newer") place.verdict = "newer";
   else if (step.step === "absent") place.verdict = place.blocks.length > 0 ? "wasted" : "no";
   else if (step.step === "stands") {

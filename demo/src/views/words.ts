@@ -207,7 +207,8 @@ export function placesText(places: readonly Place[]): string {
   if (first === undefined) return "";
   if (first.stands !== undefined) return standsText(first, first.stands);
   if (first.memtable !== undefined) {
-    const what = { found: "found", deleted: "deleted here", newer: "too new" };
+    const deleted = first.expiredAt === undefined ? "deleted here" : "expired";
+    const what = { found: "found", deleted, newer: "too new" };
     const verdict = first.verdict in what ? what[first.verdict as keyof typeof what] : "absent";
     const memtables = places.length === 1 ? "memtable" : `${places.length} memtables`;
     return `${memtables}: ${verdict}${writeText(first)}`;
@@ -222,7 +223,11 @@ export function placesText(places: readonly Place[]): string {
       ? `no filter; ${blocks} for nothing`
       : `filter: yes, and wrong; ${blocks} for nothing`;
   }
-  if (verdict === "deleted") return `a tombstone: deleted${writeText(first)}; ${blocks}`;
+  if (verdict === "deleted") {
+    const what =
+      first.expiredAt === undefined ? "a tombstone: deleted" : "a value that has expired";
+    return `${what}${writeText(first)}; ${blocks}`;
+  }
   return verdict === "found"
     ? `found${writeText(first)}; ${blocks}`
     : `only newer versions; ${blocks}`;
