@@ -4,7 +4,8 @@ use crate::exit::Failure;
 use crate::store::Opened;
 use clap::Args;
 use std::time::{Duration, SystemTime};
-use terrane::Millis;
+use terrane::entry::check_limits;
+use terrane::{KeyspaceId, Millis, WriteBatch};
 
 /// When the value expires; otherwise never.
 #[derive(Args)]
@@ -19,6 +20,15 @@ pub struct ExpiryArgs {
 }
 
 impl ExpiryArgs {
+    /// Refuses a value over its limit, which is less for one that expires.
+    pub fn check(&self, key: &[u8], value: &[u8]) -> Result<(), Failure> {
+        check_limits(key, value)?;
+        if self.ttl.is_some() || self.expires_at.is_some() {
+            WriteBatch::new().put_expiring(KeyspaceId(0), key, value, 0)?;
+        }
+        Ok(())
+    }
+
     /// Returns the time of the expiry, if one is given.
     pub fn time(&self, opened: &Opened) -> Result<Option<Millis>, Failure> {
         if let Some(ttl) = self.ttl {

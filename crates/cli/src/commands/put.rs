@@ -10,7 +10,7 @@ use clap::Args;
 use std::ffi::OsString;
 use std::io::{self, Read};
 use terrane::WriteBatch;
-use terrane::entry::{MAX_VALUE_BYTES, check_limits};
+use terrane::entry::MAX_VALUE_BYTES;
 use terrane_policy::PolicyOptions;
 
 pub const EXAMPLES: &str = "\
@@ -48,7 +48,7 @@ pub fn run(InKeyspace { at, args }: &InKeyspace<PutArgs>) -> Result<(), Failure>
     let value =
         if args.value == "-" { standard_input()? } else { args::bytes(&args.value, args.hex)? };
     // Before the store is opened, so that a value over its limit creates none.
-    check_limits(&key, &value)?;
+    args.expiry.check(&key, &value)?;
     args.condition.parse(args.hex)?;
     let opened = store::create(at, args.policy.as_ref(), &Background::default())?;
     write(&opened, args, &key, &value)?;

@@ -37,6 +37,40 @@ fn a_key_is_written_if_its_condition_holds() {
 }
 
 #[test]
+fn a_value_is_kept_until_its_time_also_in_copies() {
+    let place = Place::new();
+    place.run(&["put", "db", "short", "x", "--ttl", "0s"]).ok();
+    place.run(&["get", "db", "short"]).fails(1, &["no key \"short\""]);
+    place.run(&["put", "db", "long", "y", "--expires-at", "2286-11-20T17:46:40Z"]).ok();
+    place.run(&["put", "db", "lasting", "z"]).ok();
+    place.run(&["put", "db", "day", "y", "--ttl", "1day 12h", "--if-absent"]).ok();
+    assert_eq!(place.run(&["scan", "db", "--keys-only"]).text(), "day\nlasting\nlong\n");
+    place.run(&["export", "db", "copy"]).ok();
+    place.run(&["import", "copy", "again"]).ok();
+    for db in ["db", "again"] {
+        let expires_at = |key| place.run(&["get", db, key, "--expires-at"]).text();
+        assert_eq!(expires_at("long"), "2286-11-20T17:46:40.000Z\n");
+        assert_eq!(expires_at("lasting"), "never\n");
+        let json = place.run(&["get", db, "long", "--sequence", "--json"]).text();
+        assert_eq!(json, "{\"sequence\":2,\"expiresAt\":10000000000000}\n");
+    }
+    place.run(&["put", "db", "short", "x", "--expires-at", "1971-01-01 00:00:00"]).ok();
+    let told = place.run(&["get", "db", "short", "--trace"]);
+    let steps = String::from_utf8(told.out.clone()).unwrap();
+    assert!(steps.contains("has expired at 1971-01-01T00:00:00.000Z"), "{steps}");
+    told.fails(1, &["no key"]);
+    let time = "2030-01-01T00:00:00Z";
+    for (wrong, words) in [
+        (&["--ttl", "soon"][..], "invalid value 'soon' for '--ttl"),
+        (&["--expires-at", "soon"], "invalid value 'soon' for '--expires-at"),
+        (&["--ttl", "1s", "--expires-at", time], "cannot be used with"),
+    ] {
+        let refused = place.run(&[&["put", "db", "k", "v"], wrong].concat());
+        assert!(refused.code == Some(2) && refused.err.contains(words), "{}", refused.err);
+    }
+}
+
+#[test]
 fn conditions_are_for_one_key_and_one_at_a_time() {
     let place = Place::new();
     let both = place.run(&["put", "db", "k", "v", "--if-absent", "--if-exists"]);
