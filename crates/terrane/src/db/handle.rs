@@ -269,8 +269,8 @@ impl Db {
         Ok(written)
     }
 
-    /// Writes a batch, buffered, if that waits for nothing: no lock, no stall, no slowdown and no log file. Otherwise
-    /// gives the batch back, for a thread that may wait.
+    /// Writes a batch, buffered, if that waits for nothing: no other writer, no stall, no slowdown and no log file.
+    /// Otherwise returns the batch, for a thread that may wait.
     ///
     /// # Errors
     /// Those of [`Db::write`].
@@ -350,8 +350,13 @@ impl Db {
         let mut checked = Vec::with_capacity(batches.len());
         let mut results = Vec::with_capacity(batches.len());
         for ConditionalBatch { conditions, batch } in batches {
-            results
-                .push(Checks::new(engine, conditions).map(|checks| checked.push((checks, batch))));
+            let may_write = if batch.is_empty() {
+                Ok(())
+            } else {
+                engine.writable().and_then(|()| engine.announce(&batch))
+            };
+            let checks = may_write.and_then(|()| Checks::new(engine, conditions));
+            results.push(checks.map(|checks| checked.push((checks, batch))));
         }
         let catch_up = || executor.wait_for_progress(engine);
         let mut written = group.write_group(engine, checked, durability, &catch_up)?.into_iter();
@@ -360,6 +365,9 @@ impl Db {
             results.into_iter().map(|checked| checked.and_then(|()| next())).collect();
         if results.iter().any(|result| matches!(result, Ok(Outcome::Written(_)))) {
             executor.wrote(engine, bytes as u64);
+        } else if engine.work_waits() {
+            // What was read for conditions is released.
+            executor.wake(engine);
         }
         if sync {
             self.sync()?;

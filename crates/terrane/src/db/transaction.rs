@@ -189,9 +189,11 @@ impl Transaction {
         };
         let written = Ends::new(self.writes.range(bounds));
         let (reads, removed) = (&self.reads, self.range_deletes.get(&id).cloned());
+        let number = reads.borrow_mut().start_scan(id, range.clone());
         let (ended, first, last) = (false, None, None);
         Ok(TransactionScan {
             keyspace: id,
+            number,
             range,
             stored,
             written,
@@ -313,7 +315,7 @@ impl Transaction {
             return Ok(true);
         }
         let (db, since) = (snapshot.db(), snapshot.sequence());
-        let reads = reads.into_inner().ranges.into_iter();
+        let reads = reads.into_inner().into_ranges();
         let conditions = reads
             .map(|(keyspace, range)| Condition::unchanged(db.engine(), keyspace, range, since));
         Ok(db.write_if(conditions, batch, durability)?.written().is_some())
@@ -338,6 +340,8 @@ fn place(keyspace: KeyspaceId, bound: &Bound<Vec<u8>>, open: Bound<Place>) -> Bo
 /// An iterator over the keys and values of a range, as a transaction sees them; see [`Transaction::scan`].
 pub struct TransactionScan<'t> {
     keyspace: KeyspaceId,
+    /// Its number among the scans.
+    number: usize,
     range: KeyRange,
     stored: Ends<Scan>,
     written: Ends<btree_map::Range<'t, Place, Written>>,
@@ -418,6 +422,7 @@ impl DoubleEndedIterator for TransactionScan<'_> {
 impl Drop for TransactionScan<'_> {
     fn drop(&mut self) {
         let mut reads = self.reads.borrow_mut();
+        reads.end_scan(self.number);
         let KeyRange { from, to } = std::mem::take(&mut self.range);
         if self.ended {
             return reads.add(self.keyspace, KeyRange { from, to });

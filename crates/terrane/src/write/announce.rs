@@ -48,7 +48,7 @@ impl Engine {
     ///
     /// # Errors
     /// Values that expire, without a wall clock; a store that takes no writes; those of the commit of an edit.
-    pub(super) fn announce(&self, batch: &WriteBatch) -> Result<()> {
+    pub(crate) fn announce(&self, batch: &WriteBatch) -> Result<()> {
         if self.is_announced(batch) {
             return Ok(());
         }

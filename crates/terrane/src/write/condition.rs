@@ -3,7 +3,8 @@
 //! 1. Before a conditional batch queues, its conditions are evaluated on what is visible then ([`Checks::evaluate`]),
 //!    files included.
 //! 2. Under the writer's lock only the batches since that moment can change the result, so only their entries
-//!    are compared ([`Checks::after`]): no file is read and no range is scanned there.
+//!    are compared ([`Checks::after`]): no file is read and no range is scanned there, except at the last try of a
+//!    batch that others have outrun each time before.
 
 use crate::batch::{self, Operation};
 use crate::engine::Engine;

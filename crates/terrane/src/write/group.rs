@@ -175,7 +175,6 @@ impl GroupCommit {
         catch_up: &CatchUp<'_>,
     ) -> Result<Vec<Result<Outcome>>> {
         engine.owned()?;
-        batches.iter().try_for_each(|(_, batch)| engine.announce(batch))?;
         if ONE_THREAD {
             let each = batches.into_iter();
             return Ok(each

@@ -294,6 +294,12 @@ fn a_store_without_a_clock_refuses_values_that_expire() {
         assert!(matches!(refused.kind(), crate::ErrorKind::InvalidArgument { .. }), "{refused:?}");
         assert!(refused.to_string().contains("wall_clock"), "{refused}");
     }
+    // It fails no neighbour of its group.
+    let mut batches = [(); 2].map(|()| crate::ConditionalBatch::default());
+    batches[0].batch.put_expiring(&rows, "a", "value", 1).unwrap();
+    batches[1].batch.put(&rows, "b", "value").unwrap();
+    let outcomes = db.write_group(batches.into(), Buffered).unwrap();
+    assert!(outcomes[0].is_err() && outcomes[1].is_ok(), "{outcomes:?}");
     db.close().unwrap();
     // What is there already stays to be read.
     let hand = Hand::default();

@@ -4,7 +4,7 @@
 use super::{directory, entries, faulty, fill, open, slices};
 use crate::storage::vfs::Vfs;
 use crate::storage::{Directory, FileId};
-use crate::{Db, Durability, Error, ErrorKind, Options, Result};
+use crate::{Condition, Db, Durability, Error, ErrorKind, Options, Result, WriteBatch};
 use std::io;
 use std::sync::Arc;
 use terrane_policy::PolicyOptions;
@@ -39,6 +39,11 @@ fn a_store_that_is_only_read_refuses_changes_and_does_no_work() {
     let rows = db.default_keyspace();
     refused(rows.put(b"k", b"v", Durability::Buffered));
     refused(rows.delete(b"k", Durability::Sync));
+    let mut batch = WriteBatch::new();
+    batch.put(&rows, "k", "v").unwrap();
+    // Also if its condition does not hold.
+    let first = &expected[0].0;
+    refused(db.write_if([Condition::absent(&rows, first)], batch, Durability::Buffered));
     refused(db.flush());
     refused(rows.compact_range(..));
     refused(db.create_keyspace("new"));

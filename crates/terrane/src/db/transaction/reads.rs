@@ -15,9 +15,36 @@ pub(super) struct Reads {
     pub ranges: Vec<(KeyspaceId, KeyRange)>,
     /// Bytes of the ranges' bounds.
     pub bytes: usize,
+    /// The ranges of scans that have not been dropped: all of each counts, since a scan may be forgotten.
+    scans: Vec<Option<(KeyspaceId, KeyRange)>>,
 }
 
 impl Reads {
+    /// Records that a scan of a range starts; returns its number.
+    pub fn start_scan(&mut self, keyspace: KeyspaceId, range: KeyRange) -> usize {
+        let free = self.scans.iter().position(Option::is_none);
+        let number = free.unwrap_or_else(|| {
+            self.scans.push(None);
+            self.scans.len() - 1
+        });
+        if let Some(scan) = self.scans.get_mut(number) {
+            *scan = Some((keyspace, range));
+        }
+        number
+    }
+
+    /// Records that a scan ends, whose reads are added.
+    pub fn end_scan(&mut self, number: usize) {
+        if let Some(scan) = self.scans.get_mut(number) {
+            *scan = None;
+        }
+    }
+
+    /// Returns all ranges.
+    pub fn into_ranges(self) -> impl Iterator<Item = (KeyspaceId, KeyRange)> {
+        self.ranges.into_iter().chain(self.scans.into_iter().flatten())
+    }
+
     pub fn add(&mut self, keyspace: KeyspaceId, range: KeyRange) {
         self.bytes += bytes_of(&range);
         self.ranges.push((keyspace, range));

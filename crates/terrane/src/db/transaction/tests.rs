@@ -59,6 +59,22 @@ fn a_commit_fails_if_a_key_that_was_read_has_changed() {
 }
 
 #[test]
+fn a_scan_that_is_forgotten_counts_as_whole() {
+    let store = store();
+    let keyspace = &store.1;
+    ["a", "b", "c"].into_iter().for_each(|key| put(keyspace, key, "1"));
+    let forget = |tx: &Transaction| {
+        let mut scan = tx.scan(keyspace, "a".."c").unwrap();
+        assert!(scan.next().is_some());
+        std::mem::forget(scan);
+        // Another takes no number of it.
+        drop(tx.scan(keyspace, "x"..));
+    };
+    assert!(commits(&store, forget, || put(keyspace, "c", "2")));
+    assert!(!commits(&store, forget, || put(keyspace, "b", "2")));
+}
+
+#[test]
 fn a_scan_records_what_it_looked_at() {
     let store = store();
     let keyspace = &store.1;
