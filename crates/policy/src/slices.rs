@@ -5,7 +5,7 @@
 //!
 //! 1. The work left: tables of the range above the bottom with entries of that moment or earlier;
 //!    tables of the bottom from before that moment with tombstones, or with entries that only snapshots
-//!    kept or that range deletes hide; and later tables of the bottom with entries kept for a snapshot that
+//!    kept, that range deletes hide, that have expired or that a filter may remove; and later tables of the bottom with entries kept for a snapshot that
 //!    was released before that moment, but not yet when their merge started.
 //! 2. A slice starts at the least key of these and ends where some table starts, so that it holds about
 //!    the target size; a table that extends beyond it counts in proportion to the starts of other
@@ -42,7 +42,8 @@ pub struct Slicing<'a> {
     pub before: TableId,
     /// The oldest snapshot at that moment. Tables with greater ids must also lose what it does not need.
     pub oldest_snapshot: u64,
-    /// Whether range deletes hide entries of a table from every reader, which a merge drops.
+    /// Whether a merge drops entries of a table that its counts do not show: range deletes hide them from every reader,
+    /// they have expired, or a filter may remove them.
     pub is_hidden: &'a dyn Fn(&TableInfo) -> bool,
     /// The end of the next slice, if tables were cut for it.
     pub end: Option<&'a [u8]>,

@@ -92,7 +92,7 @@ pub use error::{
 pub use event::{Event, Listener};
 #[doc(inline)]
 pub use keyspace::KeyspaceId;
-pub use options::{CustomPolicy, Durability, Options};
+pub use options::{CompactionFilter, CustomPolicy, Durability, FilterDecision, Options, WallClock};
 pub use read::{Cursor, Lookup, Scan, TryGet, Versioned};
 #[doc(inline)]
 pub use table::{Compression, TableOptions};

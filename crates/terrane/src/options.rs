@@ -25,6 +25,18 @@ pub enum Durability {
 /// Returns the time, in milliseconds since 1970-01-01 UTC.
 pub type WallClock = Arc<dyn Fn() -> Millis + Send + Sync>;
 
+/// Decides whether a merge keeps a value: given the name of its keyspace, its key and the value.
+pub type CompactionFilter = Arc<dyn Fn(&str, &[u8], &[u8]) -> FilterDecision + Send + Sync>;
+
+/// Decision of a [`CompactionFilter`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FilterDecision {
+    /// The value stays.
+    Keep,
+    /// The key is deleted, as far as this value and older ones are concerned.
+    Remove,
+}
+
 /// Makes the policy of the keyspace with the given name, or `None` to leave it the stored one.
 pub type CustomPolicy = Arc<dyn Fn(&str) -> Option<Box<dyn Policy>> + Send + Sync>;
 
@@ -133,6 +145,11 @@ pub struct Options {
     pub background_bytes_per_second: u64,
     /// Receives every event, if given.
     pub listener: Option<Listener>,
+    /// Asked by merges, on their threads, of the newest version of a key that they meet, unless a snapshot sees it: what
+    /// it removes is deleted then. It is not asked of everything: flushes and trivial moves ask nothing, a value may be
+    /// in no merge for long, and a newer version of its key may lie above. If it panics, the merge is given up as after
+    /// any panic of a job ([`crate::ErrorKind::JobPanicked`]). It must not call the store.
+    pub compaction_filter: Option<CompactionFilter>,
     /// The clock by which values expire, natively the system's. A store without one refuses values that expire, and
     /// shows those that it has for ever. If it goes backward, the store's time stands still until it has caught up;
     /// after a reopening the store follows it back, so that a value may be seen again which had expired and was not
@@ -164,6 +181,7 @@ impl Default for Options {
             workers: crate::executor::workers(),
             background_bytes_per_second: 0,
             listener: None,
+            compaction_filter: None,
             wall_clock: system_clock(),
         }
     }
@@ -228,6 +246,7 @@ setters! {
         memory_bytes: u64,
         custom_policy: CustomPolicy,
         listener: Listener,
+        compaction_filter: CompactionFilter,
         wall_clock: WallClock,
     )
 }

@@ -159,6 +159,12 @@ impl DropRule {
                 .is_some_and(|first| version.has_expired(first.now))
     }
 
+    /// Whether the next version of the key is its newest, and no snapshot sees it: the present alone does.
+    #[must_use]
+    pub fn is_only_of_the_present(&self, seq: Seq) -> bool {
+        self.stripe.is_none() && self.stripe_of(seq) + 1 == self.readers.len()
+    }
+
     /// Returns the sequence number that all readers must have reached for a version to end its key.
     fn ends_key_at(&self, version: Version, stripe: usize) -> Option<Seq> {
         if version.kind == Kind::Delete || self.is_expired(version) {

@@ -17,6 +17,6 @@ pub use crate::trace::{Origin, ReadCounters, ReadCounts, ReadTracer, Step, Trace
 pub use merge::MergeCursor;
 pub use mvcc_cursor::MvccCursor;
 pub use range::KeyRange;
-pub use resolve::{Judgement, Resolver, sight};
+pub use resolve::{Judgement, MergeFilter, Resolver, sight};
 pub use source::Source;
 pub use terrane_types::resolve::{Fate, Reader, Sight};

@@ -4,7 +4,7 @@
 //! An entry of a kind that only a later release knows is an error where a reader or a merge meets it, and none where
 //! it is newer than the reader's moment.
 
-use crate::entry::{EXPIRY_BYTES, Kind, Seq, Tag, newer_kind, same_key, split_expiring};
+use crate::entry::{EXPIRY_BYTES, Kind, Seq, Tag, newer_kind, same_key, split_expiring, value_of};
 use crate::error::{Corruption, Error, Result};
 use terrane_types::range_deletes::RangeDeletes;
 use terrane_types::resolve::{DropRule, Fate, Reader, Sight, Version};
@@ -46,9 +46,12 @@ pub struct Judgement {
     pub fate: Fate,
     /// The sequence number of the range delete that hides it from later readers, if one does.
     pub hidden_by: Option<Seq>,
-    /// Whether it has expired for every reader: what is kept of it is a tombstone.
-    pub is_expired: bool,
+    /// Whether what is kept of it is a tombstone: it has expired for every reader, or the filter removes it.
+    pub is_removed: bool,
 }
+
+/// Returns `true` for a key and a value that a merge removes.
+pub type MergeFilter = Box<dyn FnMut(&[u8], &[u8]) -> bool + Send>;
 
 /// Decides which entries a flush or a merge keeps. They come in order: keys ascending, versions newest first.
 pub struct Resolver {
@@ -57,6 +60,7 @@ pub struct Resolver {
     range_deletes: RangeDeletes,
     /// The index of the first fragment that ends above the key.
     fragment: Option<usize>,
+    filter: Option<MergeFilter>,
 }
 
 impl Resolver {
@@ -68,7 +72,16 @@ impl Resolver {
             key: Vec::new(),
             range_deletes: RangeDeletes::default(),
             fragment: None,
+            filter: None,
         }
+    }
+
+    /// The same, without the values that a filter removes. It is asked of the newest version of a key, unless a snapshot
+    /// sees that.
+    #[must_use]
+    pub fn filtering(mut self, filter: Option<MergeFilter>) -> Self {
+        self.filter = filter;
+        self
     }
 
     /// The same, without what these range deletes hide from all readers.
@@ -98,9 +111,20 @@ impl Resolver {
         }
         let hidden_by =
             if self.range_deletes.is_empty() { None } else { self.deletion_of(key, tag.seq()) };
-        let version = version(tag, stored)?;
+        let mut version = version(tag, stored)?;
+        let mut is_removed = self.rule.is_expired(version);
+        if let Some(removes) = &mut self.filter
+            && version.kind != Kind::Delete
+            && !is_removed
+            && hidden_by.is_none()
+            && self.rule.is_only_of_the_present(version.seq)
+            && removes(key, value_of(tag, stored).0)
+        {
+            version.kind = Kind::Delete;
+            is_removed = true;
+        }
         let fate = self.rule.judge(version, hidden_by, || covered(key));
-        Ok(Judgement { fate, hidden_by, is_expired: self.rule.is_expired(version) })
+        Ok(Judgement { fate, hidden_by, is_removed })
     }
 
     /// The first range delete after an entry of the key, which is at or above those before it.

@@ -15,6 +15,7 @@ mod conditions;
 mod executors;
 mod expiry;
 mod faults;
+mod filters;
 #[cfg(not(target_arch = "wasm32"))]
 mod gated;
 mod handles;

@@ -135,13 +135,13 @@ impl TableSetWriter {
         key: &[u8],
         tag: Tag,
         value: &[u8],
-        Judgement { fate, hidden_by, is_expired }: Judgement,
+        Judgement { fate, hidden_by, is_removed }: Judgement,
     ) -> Result<()> {
         if fate == Fate::Dropped {
             return Ok(());
         }
         let (tag, value) =
-            if is_expired { (Tag::new(tag.seq(), Kind::Delete), &[][..]) } else { (tag, value) };
+            if is_removed { (Tag::new(tag.seq(), Kind::Delete), &[][..]) } else { (tag, value) };
         self.add(key, tag, value)?;
         if let (Some(deleted), Some(building)) = (hidden_by, &mut self.building) {
             building.cleared = building.cleared.min(deleted - 1);

@@ -14,13 +14,14 @@ use crate::error::Error;
 use crate::event::Event;
 use crate::jobs::{Flush, Merge, Part, SharedMerge, TableSetWriter};
 use crate::keyspace::KeyspaceId;
+use crate::options::FilterDecision;
 use crate::schedule::{Job, Work};
 use crate::sync::atomic::Ordering;
 use crate::sync::lock;
 use crate::version::{Tree, hidden_tables};
 use std::sync::Arc;
 use terrane_policy::{Action, Group, Running, TombstoneRule};
-use terrane_table::read::Resolver;
+use terrane_table::read::{MergeFilter, Resolver};
 
 /// Kinds of jobs that an executor can take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -199,8 +200,17 @@ impl Engine {
         )
         .splitting(*split)
         .applying(range_deletes.newest());
-        let resolver = Resolver::new(self.snapshots.readers()).applying(range_deletes.clone());
+        let resolver = Resolver::new(self.snapshots.readers())
+            .applying(range_deletes.clone())
+            .filtering(self.merge_filter(*keyspace));
         Some(Work::Merge(Box::new(Merge::new(outputs, part, resolver))))
+    }
+
+    /// The compaction filter of the options, for the merges of a keyspace.
+    fn merge_filter(&self, keyspace: KeyspaceId) -> Option<MergeFilter> {
+        let filter = self.options.compaction_filter.clone()?;
+        let name = self.keyspace_name(keyspace)?;
+        Some(Box::new(move |key, value| filter(&name, key, value) == FilterDecision::Remove))
     }
 
     /// A job failed: if `rest` says so, background work rests until it is asked for again.

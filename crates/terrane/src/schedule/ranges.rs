@@ -125,6 +125,7 @@ impl Engine {
     pub(crate) fn slice(&self, seeking: Seeking) {
         let Seeking { number, keyspace: id, range, tree, target_file_bytes, .. } = seeking;
         let readers = self.snapshots.readers();
+        let is_filtered = self.options.compaction_filter.is_some();
         let next = next_slice(
             tree.shape(),
             &Slicing {
@@ -134,7 +135,7 @@ impl Engine {
                 before: seeking.before,
                 oldest_snapshot: seeking.oldest_snapshot,
                 is_hidden: &|t: &TableInfo| {
-                    hides_any(&tree, t, &readers) || has_expired(t, &readers)
+                    is_filtered || hides_any(&tree, t, &readers) || has_expired(t, &readers)
                 },
                 end: seeking.end.as_deref(),
                 slice_bytes: target_file_bytes.saturating_mul(SLICE_TABLES),

@@ -91,7 +91,6 @@ fn a_value_is_there_until_its_time_wherever_it_lies() {
 
 #[test]
 fn an_expired_value_hides_older_versions() {
-    // SlateDB 1711 and 1769 are of this kind: what stood below an expired value was read again.
     let (hand, vfs, db, rows) = store();
     rows.put("a", "older", Buffered).unwrap();
     db.flush().unwrap();
@@ -147,6 +146,7 @@ fn a_merge_leaves_a_tombstone_of_an_expired_value_over_others() {
 
 #[test]
 fn a_snapshot_keeps_what_had_not_expired() {
+    // SlateDB 1387: reads of snapshots and checkpoints lost what expired after they were taken.
     let (hand, _, db, rows) = store();
     put(&rows, "a", "short", 2000);
     put(&rows, "b", "long", 3000);
