@@ -55,7 +55,7 @@ export async function checkExpiry(db, { ConflictError, InvalidArgumentError }) {
 
   await refused(
     () => db.put("x", "", { ttl: -1 }),
-    /ttl: expected milliseconds of 0 or more, found -1/,
+    /ttl: expected milliseconds, such as .*, found -1/,
   );
   await refused(() => db.put("x", "", { ttl: Number.NaN }), /found NaN/);
   await refused(
@@ -68,5 +68,14 @@ export async function checkExpiry(db, { ConflictError, InvalidArgumentError }) {
   await refused(() => db.put("x", "", { expires: 1 }), /options: expected expiresAt/);
   await refused(() => db.batch([{ type: "put", key: "x", value: "", ttl: -1 }]), /ttl/);
   await refused(() => db.delete("x", { ttl: 1 }), /options/);
+  for (const ttl of ["5", [5], null, "", true, new Date(5), 5n, Infinity]) {
+    await refused(() => db.put("x", "", { ttl }), /ttl: expected milliseconds/);
+  }
+  // A misspelt name would keep a value for ever, or delete everything.
+  const batch = (operation) => () => db.batch([{ key: "x", ...operation }]);
+  await refused(batch({ type: "put", value: "", tll: 5 }), /batch: expected .*ttl.*, found "tll"/);
+  await refused(batch({ type: "delete", ttl: 5 }), /found "ttl"/);
+  const deleted = () => db.batch([{ type: "deleteRange", prefix: "a" }]);
+  await refused(deleted, /batch: expected .*gte.*, found "prefix"/);
   assert.equal(await db.has("x"), false);
 }

@@ -275,12 +275,12 @@ export type EngineEventBody =
       /** Everything up to this sequence number is in tables now. */
       through: number;
     }
-  /** Other range deletes hide entries of a keyspace's tables than before. */
+  /** The set of range deletes over a keyspace's tables changed. */
   | {
       type: "range-deletes";
       /** The keyspace. */
       keyspace: string;
-      /** The key ranges that they divide the keys into, those without any apart. */
+      /** The number of disjoint key ranges that they cover. */
       fragments: number;
       /** Their memory, in bytes. */
       bytes: number;

@@ -27,7 +27,8 @@ export interface WriteOptions {
 }
 
 /**
- * The expiry of a value, by at most one of two options. From then on its key does not exist. Default: never.
+ * Expiry of a value: set `ttl` or `expiresAt`, not both. From then on its key does not exist; a time that is past is as
+ * good as a delete. Without either the value stays, whatever was said of the value before it.
  */
 export interface ExpiryOptions {
   /** The time from the call until then, or from the start of a transaction, in milliseconds. */

@@ -48,7 +48,7 @@ export type BatchOperation<M extends Mode> = (
 export type Condition<M extends Mode> = (
   | {
       key: Bytes;
-      /** Whether the key must exist. */
+      /** Whether the key must exist; one that has expired does not. */
       exists: boolean;
     }
   | {
@@ -62,7 +62,7 @@ export type Condition<M extends Mode> = (
       value: Bytes;
     }
   | (RangeOptions & {
-      /** The snapshot since which no key of the range may have been written or deleted. */
+      /** The snapshot since which no key of the range may have been written or deleted; an expiry does not count. */
       unchangedSince: SnapshotOf<M, Encoding, Encoding>;
     })
 ) & {
@@ -198,7 +198,7 @@ export interface KeyspaceOf<
    */
   deleteRange(options?: CallOptions<M, RangeOptions & WriteOptions>): Result<M, number>;
 
-  /** Deletes the entries of a range, by default all, as `deleteRange` does: Level's name for it. */
+  /** Deletes the entries of a range, by default all, an alias of `deleteRange`, as in abstract-level. */
   clear(options?: CallOptions<M, RangeOptions & WriteOptions>): Result<M, number>;
 
   /** Returns the levels of the tree with their runs and tables. */

@@ -2,8 +2,13 @@
 
 import type { BatchOperation, Mode } from "../api/store.ts";
 import { type Encoder, toSpan } from "./encoder.ts";
+import { EXPIRY, RANGE, unknown } from "./options.ts";
 import { toExpiry } from "./requests.ts";
 import { check, invalid } from "./validate.ts";
+
+const OPERATION = { type: 0, keyspace: 0 };
+const DELETE = { ...OPERATION, key: 0 };
+const PUT = { ...DELETE, value: 0 };
 
 /**
  * Encodes operations in their order. `numberOf` returns the number of a keyspace, or undefined if it
@@ -22,12 +27,24 @@ export function encodeBatch<M extends Mode>(
     const number = keyspace === undefined ? own : numberOf(keyspace);
     if (number === undefined) throw invalid("batch", "keyspaces of this store", keyspace);
     if (operation?.type === "put") {
+      checkFields(operation, PUT, EXPIRY);
       encoder.put(number, operation.key, operation.value, toExpiry(operation, Date.now()));
-    } else if (operation?.type === "delete") encoder.delete(number, operation.key);
-    else if (operation?.type === "deleteRange") encoder.deleteSpan(number, toSpan(operation));
-    else {
+    } else if (operation?.type === "delete") {
+      checkFields(operation, DELETE);
+      encoder.delete(number, operation.key);
+    } else if (operation?.type === "deleteRange") {
+      checkFields(operation, OPERATION, RANGE);
+      encoder.deleteSpan(number, toSpan(operation));
+    } else {
       const { type = operation } = (operation ?? {}) as { type?: unknown };
       throw invalid("batch", 'operations of type "put", "delete" or "deleteRange"', type);
     }
+  }
+}
+
+/** Throws for a field that is in none of the lists: without a misspelt bound, a range would be all keys. */
+function checkFields(operation: object, ...lists: object[]): void {
+  for (const name in operation) {
+    if (!lists.some((list) => name in list)) throw unknown(`batch`, name, lists);
   }
 }

@@ -15,6 +15,7 @@ import type {
   WaitOptions,
   WriteOptions,
 } from "../api/options.ts";
+import type { InvalidArgumentError } from "../api/errors.ts";
 import type { BatchOptions, Mode } from "../api/store.ts";
 import { check, invalid, isTagged } from "./validate.ts";
 
@@ -64,15 +65,20 @@ export const STORE: Names<StoreOptions> = {
   signal: 0,
 };
 
+/** The error for a name that is in none of the lists. */
+export function unknown(what: string, name: string, lists: object[]): InvalidArgumentError {
+  // Names that start alike come first: one of them is probably what was meant.
+  const alike = (known: string): number => Number(known.startsWith(name.slice(0, 2)));
+  const known = lists.flatMap(Object.keys).sort((a, b) => alike(b) - alike(a));
+  return invalid(what, known.join(", "), name);
+}
+
 /** Returns the options, or throws if one is in none of the lists, or `signal` is not an `AbortSignal`. */
 export function checked<O>(options: O, ...lists: object[]): O {
   check("options", options, typeof options === "object" && options !== null, "an object");
   for (const name of Object.keys(options as object)) {
     if (lists.some((list) => Object.hasOwn(list, name))) continue;
-    // Names that start alike come first: one of them is probably what was meant.
-    const alike = (known: string): number => Number(known.startsWith(name.slice(0, 2)));
-    const known = lists.flatMap(Object.keys).sort((a, b) => alike(b) - alike(a));
-    throw invalid("options", known.join(", "), name);
+    throw unknown("options", name, lists);
   }
   const { signal } = options as WaitOptions;
   const valid = signal === undefined || isTagged(signal, "AbortSignal");

@@ -66,7 +66,8 @@ export function toStoreRequest(name: string, timeout: number = DEFAULT_TIMEOUT):
  */
 export function toExpiry({ ttl, expiresAt }: ExpiryOptions, now: number): number | undefined {
   if (ttl !== undefined) {
-    check("ttl", ttl, ttl >= 0 && ttl < Infinity, "milliseconds of 0 or more");
+    const valid = typeof ttl === "number" && ttl >= 0 && ttl < Infinity;
+    check("ttl", ttl, valid, "milliseconds, such as 60_000 for a minute");
     if (expiresAt !== undefined) {
       throw new InvalidArgumentError("options: expected one of ttl and expiresAt, found both");
     }

@@ -7,15 +7,17 @@ use std::time::{Duration, SystemTime};
 use terrane::entry::check_limits;
 use terrane::{KeyspaceId, Millis, WriteBatch};
 
-/// When the value expires; otherwise never.
+/// Expiry of a value that is put; without either it stays.
 #[derive(Args)]
 #[group(multiple = false)]
 pub struct ExpiryArgs {
     /// Keep the value for this long, such as 90s, 5m or "1day 12h"; then the key does not exist
-    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    ///
+    /// `m` is a minute and `M` a month. Without this or --expires-at the value stays, whatever was put before.
+    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
     pub ttl: Option<Duration>,
-    /// Keep the value until this time in UTC, such as 2030-01-31T12:00:00Z
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_rfc3339_weak)]
+    /// Keep the value until this time in UTC, such as 2030-01-31T12:00:00Z; one that is past deletes the key
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     pub expires_at: Option<SystemTime>,
 }
 
@@ -38,6 +40,16 @@ impl ExpiryArgs {
         let millis = |at| since_epoch(at).map_or(0, |since| since.as_millis() as Millis);
         Ok(self.expires_at.map(millis))
     }
+}
+
+fn duration(given: &str) -> Result<Duration, String> {
+    let expected = "expected a duration, for example 90s, 5m or \"1day 12h\"";
+    humantime::parse_duration(given).map_err(|_| expected.to_owned())
+}
+
+fn time(given: &str) -> Result<SystemTime, String> {
+    let expected = "expected a time in UTC since 1970, for example 2030-01-31T12:00:00Z";
+    humantime::parse_rfc3339_weak(given).map_err(|_| expected.to_owned())
 }
 
 /// A time of an expiry in words.

@@ -86,11 +86,11 @@ pub enum Event {
         /// Everything up to this sequence number is in tables now.
         through: Seq,
     },
-    /// Other range deletes hide entries of a keyspace's tables than before.
+    /// The set of range deletes over a keyspace's tables changed.
     RangeDeletes {
         /// The keyspace.
         keyspace: KeyspaceId,
-        /// The key ranges that they divide the keys into, those without any apart.
+        /// The number of disjoint key ranges that they cover.
         fragments: usize,
         /// Their memory, in bytes.
         bytes: usize,

@@ -32,8 +32,8 @@ pub struct Hidden {
 /// A table is worth rewriting if that drops one in this many of its entries or bytes.
 const WORTHWHILE: u64 = 8;
 
-/// Returns the plan that drops the tables of which everything is hidden, if there are any that nothing else compacts:
-/// groups without outputs, each of neighbours in a run.
+/// Returns a plan that drops the tables of which nothing is left and that no running job holds, or `None`. Each group is
+/// a series of neighbours in a run and has no outputs.
 #[must_use]
 pub fn drop_hidden(shape: &Shape, running: &Running, hidden: &Hidden) -> Option<Plan> {
     if hidden.whole.is_empty() {
@@ -56,7 +56,7 @@ pub fn drop_hidden(shape: &Shape, running: &Running, hidden: &Hidden) -> Option<
         }
     }
     let reason =
-        format!("range deletes hide all of {} tables, or it has expired", hidden.whole.len());
+        format!("nothing is left of {} tables, by range deletes or expiry", hidden.whole.len());
     let plan = Compaction::parallel(groups, reason);
     (!plan.groups.is_empty() && validate(shape, running, &plan).is_ok())
         .then_some(Plan::Compact(plan))

@@ -32,6 +32,8 @@ pub const MAX_BATCH_BYTES: usize = 256 << 20;
 
 /// The most that an entry takes besides its key and value: kind, keyspace and the two lengths.
 const HEAD_BYTES: usize = 1 + 5 + 3 + 4;
+/// The longest value that expires: its time takes the rest.
+const MAX_EXPIRING_BYTES: usize = MAX_VALUE_BYTES - EXPIRY_BYTES;
 /// The kind of a range delete.
 const RANGE_DELETE: u8 = 2;
 /// The longest bound of a range delete: the key after the longest.
@@ -92,10 +94,10 @@ impl WriteBatch {
     }
 
     /// Adds a put of a value that expires at a time, in milliseconds since the epoch: from then on the key has no
-    /// value. The store that takes the batch must have a [wall clock](crate::Options::wall_clock).
+    /// value. A time that is past deletes the key. A later put without a time stays. The store that takes the batch must have a [wall clock](crate::Options::wall_clock).
     ///
     /// # Errors
-    /// As for [`WriteBatch::put`]; the value may be 8 bytes shorter than one that stays.
+    /// As for [`WriteBatch::put`]; the longest value is 8 bytes shorter than one that stays.
     pub fn put_expiring(
         &mut self,
         keyspace: impl Into<KeyspaceId>,
@@ -103,7 +105,13 @@ impl WriteBatch {
         value: impl AsRef<[u8]>,
         expires_at: Millis,
     ) -> Result<()> {
-        let stored = expiring(expires_at, value.as_ref());
+        let value = value.as_ref();
+        if value.len() > MAX_EXPIRING_BYTES {
+            let expected = format_args!("at most {MAX_EXPIRING_BYTES} bytes");
+            let found = format_args!("{} bytes", value.len());
+            return Err(Error::invalid("value that expires", expected, found));
+        }
+        let stored = expiring(expires_at, value);
         self.push(keyspace.into(), Operation::PutExpiring(key.as_ref(), &stored))
     }
 
@@ -117,7 +125,7 @@ impl WriteBatch {
     }
 
     /// Adds a delete of all keys of a range, which costs the same however many there are. It removes what was written
-    /// into the range before, by this batch too. An empty range adds nothing.
+    /// into the range before, including by this batch. An empty range adds nothing.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] for a bound that is longer than a key, or a batch over its limit; the

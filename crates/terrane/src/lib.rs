@@ -33,6 +33,8 @@
 //!   ranges that did not change since a snapshot.
 //! * [`Db::transact`] runs a [`Transaction`]: it reads at a snapshot, sees its own writes, and is run again where what
 //!   it read has changed.
+//! * [`Keyspace::delete_range`] deletes any number of keys at the cost of one write; [`Keyspace::put_expiring`] sets a
+//!   value for a time.
 //! * [`Durability`] is chosen by each write: durable when it returns, or within a second.
 //! * [`Options`] bounds memory, files and waits. [`policy`] chooses how tables are merged, by keyspace and at any
 //!   time.

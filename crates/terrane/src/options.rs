@@ -22,7 +22,7 @@ pub enum Durability {
     Buffered,
 }
 
-/// Returns the time, in milliseconds since 1970-01-01 UTC.
+/// Source of the time, in milliseconds since 1970-01-01 UTC.
 pub type WallClock = Arc<dyn Fn() -> Millis + Send + Sync>;
 
 /// Decides whether a merge keeps a value: given the name of its keyspace, its key and the value.
@@ -150,10 +150,10 @@ pub struct Options {
     /// in no merge for long, and a newer version of its key may lie above. If it panics, the merge is given up as after
     /// any panic of a job ([`crate::ErrorKind::JobPanicked`]). It must not call the store.
     pub compaction_filter: Option<CompactionFilter>,
-    /// The clock by which values expire, natively the system's. A store without one refuses values that expire, and
-    /// shows those that it has for ever. If it goes backward, the store's time stands still until it has caught up;
-    /// after a reopening the store follows it back, so that a value may be seen again which had expired and was not
-    /// compacted yet.
+    /// The clock by which values expire: natively the system's by default, in the browser `Date.now`, set by the npm
+    /// package. A store without one refuses values that expire, and never expires existing ones. If it goes backward,
+    /// the store's time stands still until it has caught up. After a reopening with an earlier clock, an expired value
+    /// may reappear until it is compacted.
     pub wall_clock: Option<WallClock>,
 }
 

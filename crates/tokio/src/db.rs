@@ -106,9 +106,9 @@ impl Db {
         Snapshot::new(self.inner.snapshot(), self.readers.clone())
     }
 
-    /// Writes a batch, and returns its sequence number. A short buffered one is written at once, if that waits for
-    /// nothing; all others are committed together with those that other tasks write meanwhile. If the future is
-    /// dropped, the batch may be written all the same, but before any that is written later.
+    /// Writes a batch, and returns its sequence number. A short buffered one is written immediately if it need
+    /// not wait; all others are committed together with those that other tasks write meanwhile. A dropped future may
+    /// still write its batch, before any that is written later.
     ///
     /// # Errors
     /// Those of [`terrane::Db::write`].

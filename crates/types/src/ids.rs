@@ -6,7 +6,7 @@ use std::fmt;
 /// A sequence number: every batch has its own, counting up from 1, and its entries share it.
 pub type Seq = u64;
 
-/// A time by the wall clock: milliseconds since 1970-01-01 UTC, leap seconds apart.
+/// A time by the wall clock: milliseconds since 1970-01-01 UTC, without leap seconds.
 pub type Millis = u64;
 
 /// The index of a level, from 0.

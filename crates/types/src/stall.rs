@@ -30,7 +30,8 @@ impl fmt::Display for Stall {
             Stall::Wal => "the next WAL file is not ready",
             Stall::CompactionBytes => "too many bytes wait to be compacted",
             Stall::RangeDeletes => {
-                "too many range deletes wait until tables lose what they hide, which a held snapshot may read"
+                "range deletes fill their 4 MiB until compactions remove the deleted entries, which an open \
+                 snapshot may prevent"
             }
         })
     }

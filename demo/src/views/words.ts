@@ -78,7 +78,7 @@ const WAITS: Record<StallReason, (state: State) => string> = {
   memory: () => "Writes wait for memory.",
   wal: () => "Writes wait for the log.",
   "compaction-bytes": () => "Writes wait: too many bytes wait for compaction.",
-  "range-deletes": () => "Writes wait: too many deletes of ranges are to be applied.",
+  "range-deletes": () => "Writes wait: too many range deletes are pending.",
 };
 
 function waitSentence(state: State): string {
@@ -140,7 +140,7 @@ export function logLine(event: RecordedEvent): string | undefined {
       return `memtable flushed: ${bytes(size)} into level 0${why}`;
     }
     case "range-deletes":
-      return `ranges with deletes over tables: ${count(event.fragments)}`;
+      return `range deletes cover ${count(event.fragments)} key ranges`;
     case "compaction-begun":
       return event.reason;
     case "group-installed": {

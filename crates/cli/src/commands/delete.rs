@@ -26,7 +26,7 @@ Examples:
 /// Delete a key, or every key in a range
 ///
 /// Deleting a key that does not exist succeeds. A range is deleted as a whole or not at all, by one write, however
-/// many keys it has; `count` counts them before. What they take is freed in the background, or by `compact`.
+/// many keys it has; `count` counts them before. Their space is freed in the background, or by `compact`.
 #[derive(Args)]
 pub struct DeleteArgs {
     /// The key

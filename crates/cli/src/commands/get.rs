@@ -36,10 +36,10 @@ pub struct GetArgs {
     #[arg(long)]
     pub trace: bool,
     /// Print the sequence number of the write that set the value instead, for `put --if-sequence`
-    #[arg(long, conflicts_with_all = ["trace", "hex"])]
+    #[arg(long, conflicts_with = "trace")]
     pub sequence: bool,
     /// Print the time at which the value expires instead, in UTC, or `never`
-    #[arg(long, conflicts_with_all = ["trace", "hex", "sequence"])]
+    #[arg(long, conflicts_with_all = ["trace", "sequence"])]
     pub expires_at: bool,
     /// Print {"key":..,"value":..}, {"sequence":N,"expiresAt":MS}, or the trace as a JSON object
     #[arg(long)]
@@ -147,7 +147,7 @@ fn step(step: &Step) -> Option<String> {
             let bytes = counted(*bytes, "byte", "bytes");
             format!("  found: a value of {bytes}, sequence {sequence}")
         }
-        Step::Expired { at } => format!("  it has expired at {}", expiry::words(Some(*at))),
+        Step::Expired { at } => format!("  expired at {}", expiry::words(Some(*at))),
         Step::Tombstone { sequence } => format!("  found: a tombstone, sequence {sequence}"),
         Step::Newer => "  only versions newer than the snapshot".to_owned(),
         Step::Absent { false_positive: true } => {

@@ -18,7 +18,8 @@ use terrane::{Db, KeyspaceId, Millis, Seq};
 /// Log records that are not complete, or that follow one that is not, and that no sync vouches for, are
 /// not part of the store: the next command that writes to it moves them into quarantine. Each line
 /// has a write's sequence number, put, delete or delete-range, keyspace, key and value, separated by tabs and
-/// escaped as `scan` escapes them. Of a range the key is the first, and the value the first behind it.
+/// escaped as `scan` escapes them. For a range, the key is its first key and the value the first key after
+/// it. The time of a value that expires is printed with --json alone.
 #[derive(Args)]
 pub struct QuarantineArgs {
     /// Drop everything in quarantine

@@ -35,7 +35,7 @@ pub struct ScanArgs {
     ///
     /// tsv: key, tab, value, with \t \n \r \\ \xHH for bytes that a field cannot hold, and \& for an
     /// empty key without its value. ndjson: {"key":..,"value":..}, or key_hex and value_hex for bytes that
-    /// are not UTF-8. `load` reads both back.
+    /// are not UTF-8. `load` reads both back, without the times at which values expire: `checkpoint` copies these.
     #[arg(long, value_enum, default_value = "tsv")]
     pub format: ScanFormat,
     /// The same as --format ndjson

@@ -3,8 +3,7 @@
 use crate::entry::Seq;
 use terrane_types::range_deletes::RangeDeletes;
 
-/// The range deletes that a scan sees, and the stretch of keys around its position over which the newest of them stays
-/// the same.
+/// The range deletes that a scan sees, and the interval of keys around its position with the same newest one.
 pub struct Cover {
     lists: Vec<RangeDeletes>,
     /// The sequence number of the reader.
@@ -85,7 +84,7 @@ impl Cover {
         self.to.as_deref()
     }
 
-    /// The position has changed otherwise than step by step.
+    /// Forgets the skip after a seek.
     pub(crate) fn forget_skip(&mut self) {
         self.is_skipped = false;
     }

@@ -361,7 +361,7 @@ impl TableCheck {
             }
             let deleted = self.range_deletes.over(key).and_then(|over| over.first_after(tag.seq()));
             if deleted.is_some_and(|deleted| deleted <= self.table.info().cleared) {
-                return wrong("no entry that a range delete hides, since they were applied");
+                return wrong("no entry hidden by a range delete that is applied to this table");
             }
             if restarts.next_if_eq(&at).is_some() && cursor.block().entry(at)?.shared != 0 {
                 return wrong("an entry that shares nothing at a restart point");

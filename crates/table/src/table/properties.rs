@@ -215,7 +215,7 @@ impl Properties {
                 self.filter_bits.thousandths().into(),
             ),
             ("bytes of filters", info.filter_bytes, self.filter_bytes),
-            ("as time by which all has expired", info.expires_by, self.expiry().unwrap_or(0)),
+            ("as last expiry", info.expires_by, self.expiry().unwrap_or(0)),
         ];
         if let Some((what, expected, found)) = pairs.iter().find(|(_, a, b)| a != b) {
             return Some((format!("{expected} {what}"), found.to_string()));

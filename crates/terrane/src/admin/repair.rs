@@ -121,7 +121,7 @@ pub fn repair(remains: Remains, target: &Db, doubtful: DoubtfulRows) -> Result<S
         let reason = "which may have dropped tables, or named later ones".to_owned();
         lost.push(Part::everything("the manifest", reason, Seq::MAX));
         report.notes.push(
-            "what range deletes removed may be back, where only the lost part of the manifest says so"
+            "keys deleted by a range may reappear if only the lost part of the manifest recorded the delete"
                 .to_owned(),
         );
     }

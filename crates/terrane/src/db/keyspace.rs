@@ -155,7 +155,7 @@ impl Keyspace {
     }
 
     /// Sets the value of a key for a time, and returns the write's sequence number. Once `ttl` has passed the key
-    /// has no value; snapshots that were taken before keep it.
+    /// has no value; snapshots that were taken before keep it. A later put without a time stays.
     ///
     /// ```
     /// # fn main() -> terrane::Result<()> {

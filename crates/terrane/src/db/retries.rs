@@ -1,11 +1,11 @@
-//! Turns of transactions that run again: without them many that change one key would outrun each other.
+//! Retries of transactions run one at a time, so that none starves.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::ThreadId;
 use std::time::Duration;
 
-/// The longest wait for a turn. Whoever waits longer goes without one: the body of a transaction may wait for another
-/// store, whose transactions wait for this one.
+/// The longest wait for a turn. A transaction that waits longer runs without one, against a deadlock: its body may wait
+/// for another store, whose transactions wait for this one.
 const WAIT_MAX: Duration = Duration::from_millis(500);
 
 /// The turns of a store.

@@ -79,7 +79,7 @@ impl Snapshot {
     }
 
     /// Returns the condition that no batch has written into the range since the snapshot was taken, for
-    /// [`Db::write_if`](crate::Db::write_if). A delete of a key that was not there counts.
+    /// [`Db::write_if`](crate::Db::write_if). A delete of a key that was not there counts; an expiry does not.
     #[must_use]
     pub fn unchanged(&self, keyspace: &Keyspace, range: impl Into<KeyRange>) -> Condition<'_> {
         Condition::unchanged(self.db.engine(), keyspace.id(), range.into(), self.sequence())

@@ -41,11 +41,12 @@ type Row = (Vec<u8>, Vec<u8>);
 
 impl Db {
     /// Runs `body`, and commits what it writes, all or nothing, if nothing that it read has changed meanwhile.
-    /// Otherwise `body` runs again, up to ten times in all, so it should change nothing but the transaction. Those that
-    /// run again take turns.
+    /// Otherwise `body` runs again, up to ten times in all, so it should change nothing but the transaction. Retries
+    /// run one at a time.
     ///
     /// Transactions are serializable: they take effect one after another, with other writes in between. One that
-    /// writes nothing reads a snapshot, and never conflicts. Values expire by the time when the transaction started.
+    /// writes nothing reads a snapshot, and never conflicts. Reads and
+    /// `ttl` use the time at which the transaction started; a value that expires meanwhile is no conflict.
     ///
     /// ```
     /// # fn main() -> terrane::Result<()> {
@@ -278,7 +279,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Removes all keys of a range, those that the transaction wrote into it before too.
+    /// Removes all keys of a range, including those that the transaction wrote earlier.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] for a bound that is longer than a key.

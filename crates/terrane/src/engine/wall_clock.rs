@@ -2,8 +2,7 @@
 //!
 //! 1. It is read only once a value that expires may have been written: until then every reader's time is 0.
 //! 2. Within a process time never goes backward, whatever the clock does.
-//! 3. Planning has something to do once a time is reached by which all of a table has expired. Readers, who know the
-//!    time, notice.
+//! 3. A table can be dropped at its last expiry. Reads compare the time with the next one and wake the planner.
 
 use crate::entry::Millis;
 use crate::options::WallClock as Source;
@@ -35,7 +34,7 @@ impl WallClock {
         self.source.is_some()
     }
 
-    /// Values that expire may be written from now on.
+    /// Starts to read the clock: values that expire may be written from now on.
     pub fn start(&self) {
         self.is_used.store(true, Ordering::Release);
     }
@@ -53,18 +52,18 @@ impl WallClock {
         if now > latest { self.latest.fetch_max(now, Ordering::AcqRel).max(now) } else { latest }
     }
 
-    /// Notes that all of a table expires at a time.
-    pub fn await_time(&self, at: Millis) {
+    /// Notes the last expiry of a table.
+    pub fn note_expiry(&self, at: Millis) {
         self.due.fetch_min(at, Ordering::AcqRel);
     }
 
-    /// Whether all of a table has expired by `now`.
+    /// Whether the last expiry of a table has passed by `now`.
     #[inline]
     pub fn is_due(&self, now: Millis) -> bool {
         now >= self.due.load(Ordering::Acquire)
     }
 
-    /// Whether planning is due; it is not again until another time is noted.
+    /// Returns `true` once for the times noted that have passed.
     pub fn take_due(&self) -> bool {
         let is_due = self.is_due(self.now());
         if is_due {
@@ -103,7 +102,7 @@ mod tests {
     fn planning_is_due_once_for_each_time_that_is_noted() {
         let (time, clock) = settable();
         clock.start();
-        [8, 5, 6].into_iter().for_each(|at| clock.await_time(at));
+        [8, 5, 6].into_iter().for_each(|at| clock.note_expiry(at));
         let at = |now| {
             time.store(now, Ordering::Relaxed);
             clock.take_due()

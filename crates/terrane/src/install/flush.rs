@@ -14,8 +14,7 @@ use crate::version::{Change, Needs, VersionSet};
 use crate::wal::erase;
 use terrane_policy::{Observed, Reason, RunId, Step, TableInfo};
 
-/// Returns the change that names the range deletes which a flush, of `tables`, has applied, as far as there is anything
-/// that they hide.
+/// Returns the change that records the range deletes applied by a flush into `tables`, without those that hide nothing.
 fn name_deletes(
     engine: &Engine,
     version_set: &VersionSet,

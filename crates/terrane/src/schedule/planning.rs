@@ -26,8 +26,8 @@ use terrane_policy::{
     Running, propose, reclaimable_at, validate_flush, validate_plan,
 };
 
-/// Bytes of a keyspace's range deletes from which on every table is rewritten of which they hide something: half of
-/// those at which they stall.
+/// Size of a keyspace's range deletes, in bytes, from which on every partly hidden table is rewritten: half the stall
+/// limit.
 const CROWDED_BYTES: usize = DELETES_BYTES_MAX / 2;
 
 /// A keyspace's policy, about to be asked: what it is given, as of one moment.
@@ -116,7 +116,7 @@ impl Engine {
         };
         let (hidden, expires_next) = self.hidden(tree);
         if let Some(at) = expires_next {
-            self.snapshots.clock.await_time(at);
+            self.snapshots.clock.note_expiry(at);
         }
         let answer = propose(&***policy, &planning, &hidden, &mut refused);
         drop(turn);
@@ -162,8 +162,7 @@ impl Engine {
         }
     }
 
-    /// Returns what range deletes hide of a tree's tables, the tables that have expired among it, and the time at which
-    /// the next one expires. Where a table cannot be read, whoever merges it says so.
+    /// Returns the hidden and the expired tables of a tree, and the next expiry. A merge reports unreadable tables.
     fn hidden(&self, tree: &Tree) -> (Hidden, Option<Millis>) {
         let (all, readers) =
             (tree.range_deletes().bytes() >= CROWDED_BYTES, self.snapshots.readers());

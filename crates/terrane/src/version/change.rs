@@ -108,9 +108,9 @@ pub enum Change {
     Features(Features),
     /// Keeps the rest of discarded records.
     Quarantine(Quarantine),
-    /// The keyspace's range deletes in a range of keys are these from now on.
+    /// Replaces the range deletes of a keyspace within a range of keys.
     RangeDeletes {
-        /// Whose.
+        /// The keyspace.
         keyspace: KeyspaceId,
         /// The first key of the range.
         from: Vec<u8>,

@@ -1,7 +1,7 @@
 //! Tables of which all has expired.
 //!
-//! Such a table is one of tombstones. It can go unread once no snapshot is older than it, if all tables with older
-//! entries in its key range have expired as well: in whatever order they go, no value is seen again.
+//! Such a table acts as tombstones. It is dropped unread once no snapshot is older than it and every table with older
+//! entries in its key range has expired as well. They are dropped in any order: none of them shows a value.
 
 use super::Tree;
 use crate::entry::{Millis, Seq};

@@ -69,8 +69,8 @@ pub(crate) fn hidden_tables(
     hidden
 }
 
-/// Returns what the range deletes of a tree hide of its tables. With `all`, every table is among them of which they
-/// hide any part, so that the list can forget them.
+/// Returns the parts of a tree's tables that range deletes hide. With `all`, includes tables hidden in any part, so that
+/// range deletes can be forgotten.
 ///
 /// # Errors
 /// Damage, or an I/O error: tables of which a part is hidden are asked how their bytes spread.
@@ -121,7 +121,7 @@ fn bytes_within(live: &LiveTable, fragment: &Fragment, deleted: Seq) -> Result<u
     Ok((bytes as f64 * (older as f64 / all as f64).min(1.0)) as u64)
 }
 
-/// A keyspace as an edit leaves it, for the range deletes that it needs then.
+/// The state of a keyspace after an edit, by which the range deletes that it still needs are chosen.
 pub(crate) struct Needs<'a> {
     pub record: &'a KeyspaceRecord,
     /// Everything through this number is in tables.

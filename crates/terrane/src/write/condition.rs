@@ -67,7 +67,7 @@ impl<'a> Condition<'a> {
         Condition { keyspace: keyspace.into(), on, store: None }
     }
 
-    /// The key has no value.
+    /// The key has no value, or one that has expired.
     pub fn absent(keyspace: impl Into<KeyspaceId>, key: impl AsRef<[u8]>) -> Self {
         Condition::on_key(keyspace, key, Expected::Absent)
     }
