@@ -179,11 +179,34 @@ impl RangeDeletes {
         fragments.splice(from..to, joined);
     }
 
-    /// Adds the deletions of another list.
+    /// Adds the deletions of another list, in one pass over both: one by one, each would go through all fragments.
     pub fn merge(&mut self, other: &RangeDeletes) {
-        for fragment in other.fragments() {
-            fragment.seqs().for_each(|seq| self.add(&fragment.from, &fragment.to, seq));
+        let Some((from, to)) = other.hull() else { return };
+        let places = self.places(from, to);
+        let ours = self.fragments.get(places.clone()).unwrap_or_default();
+        let mut parts: Vec<Fragment> = Vec::with_capacity(2 * (ours.len() + other.fragments.len()));
+        let (mut ours, mut others) = (ours.iter().cloned(), other.fragments.iter().cloned());
+        let (mut one, mut two) = (ours.next(), others.next());
+        loop {
+            match (one.take(), two.take()) {
+                (None, None) => break,
+                (Some(a), Some(b)) if !a.to.is_at_most(&b.from) && !b.to.is_at_most(&a.from) => {
+                    let (both, behind_a, behind_b) = a.overlay(b, &mut parts);
+                    parts.push(both);
+                    one = behind_a.or_else(|| ours.next());
+                    two = behind_b.or_else(|| others.next());
+                }
+                (a, Some(b)) if a.as_ref().is_none_or(|a| b.to.is_at_most(&a.from)) => {
+                    parts.push(b);
+                    (one, two) = (a, others.next());
+                }
+                (a, b) => {
+                    parts.extend(a);
+                    (one, two) = (ours.next(), b);
+                }
+            }
         }
+        self.splice(places, parts);
     }
 
     /// Puts the fragments of `part`, which lie within the range, in place of what is there.

@@ -134,6 +134,49 @@ impl Fragment {
         }
     }
 
+    /// Adds to `before` the part of two fragments with a key in common that lies before the other one. Returns the
+    /// part that they share, with the deletions of both, and what is left of each behind that.
+    pub(super) fn overlay(
+        self,
+        other: Self,
+        before: &mut Vec<Fragment>,
+    ) -> (Self, Option<Self>, Option<Self>) {
+        let from = self.from.clone().max(other.from.clone());
+        let to = if self.to.is_within(&other.to) { self.to.clone() } else { other.to.clone() };
+        for fragment in [&self, &other] {
+            if fragment.from < from {
+                before.push(fragment.within(fragment.from.clone(), End::Before(from.clone())));
+            }
+        }
+        let mut both = self.within(from, to.clone());
+        both.add_all(&other);
+        let behind = |fragment: Self| match &to {
+            End::Before(end) if !fragment.to.is_at_most(end) => {
+                Some(Fragment { from: end.clone(), ..fragment })
+            }
+            _ => None,
+        };
+        (both, behind(self), behind(other))
+    }
+
+    /// Adds the sequence numbers of another fragment.
+    fn add_all(&mut self, other: &Self) {
+        let mut seqs = Vec::with_capacity(2 + self.older.len() + other.older.len());
+        let mut theirs = other.seqs().peekable();
+        for seq in self.seqs() {
+            while let Some(newer) = theirs.next_if(|their| *their >= seq) {
+                seqs.push(newer);
+            }
+            if seqs.last() != Some(&seq) {
+                seqs.push(seq);
+            }
+        }
+        seqs.extend(theirs);
+        let mut seqs = seqs.into_iter();
+        self.newest = seqs.next().unwrap_or(self.newest);
+        self.older = seqs.collect();
+    }
+
     /// Keeps some sequence numbers; returns whether one is left.
     pub(super) fn retain(&mut self, is_needed: impl Fn(Seq) -> bool) -> bool {
         self.older.retain(|seq| is_needed(*seq));
