@@ -5,7 +5,8 @@
 //! (`jobs`), who runs them (`executors`), flushes beside merges (`lanes`), and what becomes of their panics
 //! (`panics`); conditional batches (`conditions`), deletes of ranges (`range_deletes`), and calls that wait
 //! for nothing (`trying`); files to be removed, and failures (`faults`); handles (`handles`), and the places that
-//! they are opened at (`paths`); stores of many keyspaces (`many_keyspaces`).
+//! they are opened at (`paths`); stores of many keyspaces (`many_keyspaces`); published faults of other stores
+//! (`rivals`).
 
 mod backpressure;
 #[cfg(not(target_arch = "wasm32"))]
@@ -33,6 +34,7 @@ mod paths;
 mod range_deletes;
 mod read_only;
 mod recovery;
+mod rivals;
 #[cfg(not(target_arch = "wasm32"))]
 mod slowdown;
 mod trying;

@@ -6,45 +6,45 @@ use crate::{Condition, Outcome};
 use terrane_policy::{Leveled, TableInfo};
 
 /// Options of a store whose policy compacts nothing before 20 runs wait.
-fn idle() -> Options {
+pub(super) fn idle() -> Options {
     let policy = PolicyOptions::Tiered(Tiered { size_ratio: 20, ..Tiered::default() });
     Options { l0_stop_trigger: 40, ..Options::small() }.policy(policy)
 }
 
 /// Such a store, and its default keyspace.
-fn idle_store() -> (Db, Keyspace) {
+pub(super) fn idle_store() -> (Db, Keyspace) {
     let db = Db::open_storage(directory(&faulty()), idle(), slices()).unwrap();
     let rows = db.default_keyspace();
     (db, rows)
 }
 
-fn key(number: u32) -> String {
+pub(super) fn key(number: u32) -> String {
     format!("key{number:05}")
 }
 
 /// Puts keys with these numbers, in a table of their own.
-fn put_table(rows: &Keyspace, numbers: std::ops::Range<u32>, value: &str) {
+pub(super) fn put_table(rows: &Keyspace, numbers: std::ops::Range<u32>, value: &str) {
     let mut batch = WriteBatch::new();
     numbers.for_each(|number| batch.put(rows, key(number), value.repeat(50)).unwrap());
     rows.db.write(batch, Buffered).unwrap();
     rows.db.flush().unwrap();
 }
 
-fn delete(rows: &Keyspace, numbers: std::ops::Range<u32>) -> u64 {
+pub(super) fn delete(rows: &Keyspace, numbers: std::ops::Range<u32>) -> u64 {
     rows.delete_range(key(numbers.start)..key(numbers.end), Buffered).unwrap()
 }
 
-fn count(rows: &Keyspace) -> usize {
+pub(super) fn count(rows: &Keyspace) -> usize {
     let there = rows.scan(..).unwrap().map(Result::unwrap).count();
     assert_eq!(rows.scan(..).unwrap().rev().map(Result::unwrap).count(), there);
     there
 }
 
-fn tables(rows: &Keyspace) -> Vec<Arc<TableInfo>> {
+pub(super) fn tables(rows: &Keyspace) -> Vec<Arc<TableInfo>> {
     rows.shape().unwrap().tables().map(|(.., info)| info.clone()).collect()
 }
 
-fn listed(db: &Db) -> RangeDeleteStats {
+pub(super) fn listed(db: &Db) -> RangeDeleteStats {
     db.stats().unwrap().keyspaces[0].range_deletes
 }
 
