@@ -5,6 +5,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -13,6 +14,7 @@ use std::time::{Duration, Instant};
 /// Time after which a wait for output fails.
 const PATIENCE: Duration = Duration::from_secs(120);
 const PROMPT: &str = "db> ";
+const CTRL_C: &[u8] = b"\x03";
 
 /// A shell, the terminal that it runs on, and what it has printed since the last wait.
 struct Terminal {
@@ -23,7 +25,7 @@ struct Terminal {
 }
 
 impl Terminal {
-    /// Runs `terrane shell db` with this history, up to its first prompt.
+    /// Runs `terrane shell db` with this history, up to its first prompt. Ctrl-C on the terminal is a signal to it.
     fn shell(place: &Place, history: &Path) -> Terminal {
         let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&terminal).unwrap();
@@ -39,6 +41,12 @@ impl Terminal {
         let [input, output, errors] = ends;
         let mut command = place.terrane(&["shell", "db", "--create"]);
         command.env("TERM", "xterm").env("TERRANE_HISTORY", history);
+        let control = || {
+            rustix::process::setsid()?;
+            Ok(rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?)
+        };
+        // SAFETY: between fork and exec there are only two system calls.
+        unsafe { command.pre_exec(control) };
         let shell = command.stdin(input).stdout(output).stderr(errors).spawn().unwrap();
         drop((side, command));
         let terminal = File::from(terminal);
@@ -110,7 +118,7 @@ fn no_history() -> &'static Path {
     Path::new("")
 }
 
-/// Interrupts the command that runs, as the terminal does.
+/// Interrupts the command that runs, as another process does.
 fn interrupt(shell: &Child) {
     let id = shell.id().to_string();
     assert!(Command::new("kill").args(["-s", "INT", &id]).status().unwrap().success());
@@ -125,11 +133,63 @@ fn an_interrupted_scan_returns_to_the_prompt() {
     let mut shell = Terminal::shell(&place, no_history());
     shell.types(b"scan\r");
     shell.wait_for("00000002\t");
-    interrupt(&shell.shell);
+    shell.types(CTRL_C);
     let printed = shell.wait_for("interrupted");
     assert!(!printed.contains("00000599"), "it went on to the end");
     shell.wait_for(PROMPT);
     assert!(shell.line("count").contains("600"));
+    shell.leave();
+}
+
+#[test]
+fn ctrl_c_interrupts_each_command_that_reads_all_rows() {
+    let rows = 100_000;
+    let place = store(rows);
+    let mut shell = Terminal::shell(&place, no_history());
+    for command in ["count", "count --prefix 0", "check"] {
+        let began = Instant::now();
+        let mut tries = 0;
+        // A command may end before the signal, which the prompt then ignores.
+        loop {
+            shell.types(format!("{command}\r").as_bytes());
+            shell.wait_for("\u{1b}[?2004l");
+            shell.types(CTRL_C);
+            let marker = format!("end of try {tries} of {command}");
+            shell.types(format!("get '{marker}'\r").as_bytes());
+            let printed = shell.wait_for(&format!("no key \"{marker}\""));
+            if printed.contains("interrupted") {
+                break;
+            }
+            tries += 1;
+            assert!(began.elapsed() < PATIENCE, "{command} was never interrupted: {printed}");
+        }
+    }
+    shell.types(b"count\r");
+    shell.wait_for(&format!("\n{rows}\r\n"));
+    shell.leave();
+}
+
+#[test]
+fn ctrl_c_interrupts_a_load_from_a_silent_pipe() {
+    let place = store(1);
+    let pipe = place.path("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut shell = Terminal::shell(&place, no_history());
+    shell.types(b"load pipe --format tsv\r");
+    // Opened once the shell reads it.
+    let mut writer = OpenOptions::new().write(true).open(&pipe).unwrap();
+    writer.write_all(b"a\t1\nb").unwrap();
+    shell.types(CTRL_C);
+    shell.wait_for("interrupted");
+    shell.wait_for(PROMPT);
+    drop(writer);
+    assert!(shell.line("count").contains("\n1\r\n"), "the row that was read is in no whole batch");
+    // With nobody at the other end. The signal comes before the load or within it.
+    shell.types(b"\x1b[200~count\nload pipe --format tsv\x1b[201~\r");
+    shell.wait_for("\n1\r\n");
+    shell.types(CTRL_C);
+    shell.wait_for(PROMPT);
+    assert!(shell.line("count").contains("\n1\r\n"));
     shell.leave();
 }
 
@@ -141,7 +201,7 @@ fn an_interrupt_at_the_prompt_leaves_the_shell_open() {
     shell.types(b"count\r");
     shell.wait_for("\n1\r\n");
     shell.wait_for(PROMPT);
-    shell.types(b"\x03");
+    shell.types(CTRL_C);
     shell.wait_for(PROMPT);
     shell.leave();
 }

@@ -164,7 +164,9 @@ fn load_into(
 ) -> Result<(), Failure> {
     let file = args.file.as_deref().filter(|file| *file != Path::new("-"));
     let format = format(args, file)?;
-    let (input, input_bytes) = input(file)?;
+    let path = file.map(Path::to_owned);
+    // A pipe is opened once something writes into it, which may be never.
+    let (input, input_bytes) = interrupt::unless_heard("input", move || input(path.as_deref()))?;
     let rows = rows(args, format, Lines::new(input))?;
     begin()?;
     let name = file.map_or("standard input".into(), |file| file.display().to_string());

@@ -14,7 +14,8 @@ use clap::{Parser, Subcommand};
 #[command(
     multicall = true,
     help_template = "{subcommands}{after-help}",
-    after_help = "A value with spaces is quoted: put key 'two words'. `help COMMAND` lists options."
+    after_help = "A value with spaces is quoted: put key 'two words'. `help COMMAND` lists options.\n\
+                  Ctrl-C interrupts a command; Ctrl-D or `exit` leaves."
 )]
 pub struct Line {
     #[command(subcommand)]

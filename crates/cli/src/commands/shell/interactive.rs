@@ -29,7 +29,9 @@ pub fn run(opened: &mut Opened) -> Result<(), Failure> {
     for line in history.iter_mut().flat_map(HistoryFile::lines) {
         editor.add_history_entry(line).map_err(failed)?;
     }
-    message::note("`help` lists the commands, Tab completes them, Ctrl-D leaves");
+    message::note(
+        "`help` lists the commands, Tab completes them, Ctrl-C interrupts one, Ctrl-D leaves",
+    );
     loop {
         editor.set_helper(Some(Completion::new(opened)));
         let text = match editor.readline(&prompt(opened)) {

@@ -40,8 +40,8 @@ const MAX_LINE_BYTES: usize = 16 << 20;
 /// Run commands on a store interactively, or from standard input
 ///
 /// The commands are those of `terrane`, without DIR: get, put, delete, scan, count, stats and others.
-/// A value with spaces is quoted as in a Unix shell. Ctrl-C interrupts a command; Ctrl-D or `exit`
-/// leaves.
+/// A value with spaces is quoted as in a Unix shell. Ctrl-C interrupts a command; another one, a second
+/// or more later, ends the shell if the command still runs. Ctrl-D or `exit` leaves.
 #[derive(Args)]
 pub struct ShellArgs {
     /// Open the store read-only, beside other readers
