@@ -523,7 +523,7 @@ export interface OldestSnapshot {
 
 /** The range deletes that hide entries of a keyspace's tables. */
 export interface RangeDeleteStats {
-  /** The key ranges that they divide the keys into, those without any apart. */
+  /** The number of disjoint key ranges that they cover. */
   fragments: number;
   /** Their memory, in bytes. At 4 MiB range deletes of the keyspace stall. */
   bytes: number;

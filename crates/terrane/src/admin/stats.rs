@@ -69,7 +69,7 @@ pub struct KeyspaceStats {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct RangeDeleteStats {
-    /// The key ranges that they divide the keys into, those without any apart.
+    /// The number of disjoint key ranges that they cover.
     pub fragments: usize,
     /// Their memory, in bytes. At 4 MiB range deletes of the keyspace stall.
     pub bytes: usize,
