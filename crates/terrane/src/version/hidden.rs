@@ -69,8 +69,8 @@ pub(crate) fn hidden_tables(
     hidden
 }
 
-/// Returns the parts of a tree's tables that range deletes hide. With `all`, includes tables hidden in any part, so that
-/// range deletes can be forgotten.
+/// Returns the parts of a tree's tables that range deletes hide. With `all`, includes tables hidden in any part, so
+/// that range deletes can be forgotten.
 ///
 /// # Errors
 /// Damage, or an I/O error: tables of which a part is hidden are asked how their bytes spread.
