@@ -200,7 +200,7 @@ impl Pair {
             if self.random.one_in(3) {
                 let now = self.clock.load(Ordering::Relaxed);
                 let expires_at = now + self.random.below(300);
-                batch.put_expiring(id, &key, &value, expires_at).unwrap();
+                batch.put_expiring_at(id, &key, &value, expires_at).unwrap();
                 self.times[at].insert(key.clone(), expires_at);
                 if expires_at <= now {
                     self.maps[at].remove(&key);

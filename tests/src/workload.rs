@@ -33,8 +33,8 @@ impl Change {
     pub fn add(&self, batch: &mut WriteBatch, keyspace: KeyspaceId, key: &[u8]) -> Result<()> {
         match self {
             Change::Put(value) => batch.put(keyspace, key, value),
-            Change::PutExpired(value) => batch.put_expiring(keyspace, key, value, 1),
-            Change::PutExpiring(value) => batch.put_expiring(keyspace, key, value, LATER),
+            Change::PutExpired(value) => batch.put_expiring_at(keyspace, key, value, 1),
+            Change::PutExpiring(value) => batch.put_expiring_at(keyspace, key, value, LATER),
             Change::Delete => batch.delete(keyspace, key),
             Change::DeleteRange(to) => batch.delete_range(keyspace, key..to),
         }

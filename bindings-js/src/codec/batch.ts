@@ -3,7 +3,7 @@
 import type { BatchOperation, Mode } from "../api/store.ts";
 import { type Encoder, toSpan } from "./encoder.ts";
 import { EXPIRY, RANGE, unknown } from "./options.ts";
-import { toExpiry } from "./requests.ts";
+import { now, toExpiry } from "./requests.ts";
 import { check, invalid } from "./validate.ts";
 
 const OPERATION = { type: 0, keyspace: 0 };
@@ -28,7 +28,7 @@ export function encodeBatch<M extends Mode>(
     if (number === undefined) throw invalid("batch", "keyspaces of this store", keyspace);
     if (operation?.type === "put") {
       checkFields(operation, PUT, EXPIRY);
-      encoder.put(number, operation.key, operation.value, toExpiry(operation, Date.now()));
+      encoder.put(number, operation.key, operation.value, toExpiry(operation, now()));
     } else if (operation?.type === "delete") {
       checkFields(operation, DELETE);
       encoder.delete(number, operation.key);

@@ -60,18 +60,26 @@ export function toStoreRequest(name: string, timeout: number = DEFAULT_TIMEOUT):
   return { name, client, page, timeout: checkTime("timeout", timeout) };
 }
 
+let latest = 0;
+
+/** Returns the time in milliseconds since the epoch, which never goes backward, as in the engine. */
+export function now(): number {
+  latest = Math.max(latest, Date.now());
+  return latest;
+}
+
 /**
  * Returns the time at which a value expires, in milliseconds since the epoch; undefined if it does not. A `ttl` starts
- * `now`.
+ * at `start`.
  */
-export function toExpiry({ ttl, expiresAt }: ExpiryOptions, now: number): number | undefined {
+export function toExpiry({ ttl, expiresAt }: ExpiryOptions, start: number): number | undefined {
   if (ttl !== undefined) {
     const valid = typeof ttl === "number" && ttl >= 0 && ttl < Infinity;
     check("ttl", ttl, valid, "milliseconds, such as 60_000 for a minute");
     if (expiresAt !== undefined) {
       throw new InvalidArgumentError("options: expected one of ttl and expiresAt, found both");
     }
-    return Math.min(Math.ceil(now + ttl), Number.MAX_SAFE_INTEGER);
+    return Math.min(Math.ceil(start + ttl), Number.MAX_SAFE_INTEGER);
   }
   if (expiresAt === undefined) return undefined;
   const time = Number(expiresAt);

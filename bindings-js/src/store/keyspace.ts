@@ -17,7 +17,7 @@ import { decodeOutcome, encodeConditions } from "../codec/conditions.ts";
 import { Encoder, encodeRange, MAX_BATCH_BYTES, toSpan } from "../codec/encoder.ts";
 import { fromJson } from "../codec/json.ts";
 import { BATCH, EXPIRY, RANGE, WRITE } from "../codec/options.ts";
-import { toDurability, toExpiry, toPolicy } from "../codec/requests.ts";
+import { now, toDurability, toExpiry, toPolicy } from "../codec/requests.ts";
 import { checkLength } from "../codec/validate.ts";
 import { Reader, type Scope } from "./reader.ts";
 
@@ -39,7 +39,7 @@ export class Keyspace<M extends Mode, K extends Encoding = "utf8", V extends Enc
     const { port, keyspace } = this.scope;
     return this.call(options, [WRITE, EXPIRY], (given: PutOptions) => {
       const sync = toDurability(given, this.#durability) === "sync";
-      const expiresAt = toExpiry(given, Date.now());
+      const expiresAt = toExpiry(given, now());
       return port.write(sync, (batch) => batch.put(keyspace, key, value, expiresAt), false);
     });
   }

@@ -30,7 +30,7 @@ import { decode, encodeBytes } from "../codec/bytes.ts";
 import { decodeOutcome, encodeUnchanged } from "../codec/conditions.ts";
 import { Encoder, encodeRange, MAX_BATCH_BYTES, MAX_EXPIRING_BYTES } from "../codec/encoder.ts";
 import { checked, ENTRIES, EXPIRY, RANGE, READ } from "../codec/options.ts";
-import { toEncoding, toEncodings, toExpiry, toScan } from "../codec/requests.ts";
+import { now, toEncoding, toEncodings, toExpiry, toScan } from "../codec/requests.ts";
 import { check, checkLength, invalid } from "../codec/validate.ts";
 import type { HeldSnapshot, Port, Steps } from "./port.ts";
 import { Reader, type Scope } from "./reader.ts";
@@ -69,7 +69,7 @@ class Changes {
   reads: Span[] = [];
   ended = false;
   /** The time when it started, by which its own writes have expired. */
-  readonly now: number = Date.now();
+  readonly now: number = now();
 
   constructor(snapshot: HeldSnapshot) {
     this.snapshot = snapshot;

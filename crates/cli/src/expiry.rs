@@ -26,7 +26,7 @@ impl ExpiryArgs {
     pub fn check(&self, key: &[u8], value: &[u8]) -> Result<(), Failure> {
         check_limits(key, value)?;
         if self.ttl.is_some() || self.expires_at.is_some() {
-            WriteBatch::new().put_expiring(KeyspaceId(0), key, value, 0)?;
+            WriteBatch::new().put_expiring_at(KeyspaceId(0), key, value, 0)?;
         }
         Ok(())
     }

@@ -98,7 +98,7 @@ impl WriteBatch {
     ///
     /// # Errors
     /// As for [`WriteBatch::put`]; the longest value is 8 bytes shorter than one that stays.
-    pub fn put_expiring(
+    pub fn put_expiring_at(
         &mut self,
         keyspace: impl Into<KeyspaceId>,
         key: impl AsRef<[u8]>,

@@ -90,7 +90,7 @@ impl Keyspace {
         durability: Durability,
     ) -> Result<Seq> {
         let mut batch = WriteBatch::new();
-        batch.put_expiring(&self.inner, key, value, self.db.inner().expires_in(ttl)?)?;
+        batch.put_expiring_at(&self.inner, key, value, self.db.inner().expires_in(ttl)?)?;
         self.db.write(batch, durability).await
     }
 

@@ -98,7 +98,7 @@ impl Writing {
         let rule = Rule { keyspace, first, end, step: 1, version: 98 };
         let mut batch = WriteBatch::new();
         for (key, value) in rule.entries() {
-            batch.put_expiring(&rows, key, value.unwrap(), expires_at).unwrap();
+            batch.put_expiring_at(&rows, key, value.unwrap(), expires_at).unwrap();
         }
         self.db.write(batch, Durability::Sync).unwrap();
         let version = if expires_at == LATER { rule.version } else { 0 };

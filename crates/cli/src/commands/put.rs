@@ -74,7 +74,7 @@ fn write(opened: &Opened, args: &PutArgs, key: &[u8], value: &[u8]) -> Result<()
     let mut batch = WriteBatch::new();
     match args.expiry.time(opened)? {
         None => batch.put(&opened.keyspace, key, value)?,
-        Some(at) => batch.put_expiring(&opened.keyspace, key, value, at)?,
+        Some(at) => batch.put_expiring_at(&opened.keyspace, key, value, at)?,
     }
     args.condition.write(opened, key, args.hex, batch)
 }

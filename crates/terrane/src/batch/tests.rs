@@ -24,7 +24,7 @@ proptest! {
                 1 => batch.delete(KeyspaceId(*id), key).unwrap(),
                 2 => {
                     let (at, value) = split_expiring(value).unwrap_or((0, b""));
-                    batch.put_expiring(KeyspaceId(*id), key, value, at).unwrap();
+                    batch.put_expiring_at(KeyspaceId(*id), key, value, at).unwrap();
                 }
                 _ if value.is_empty() => batch.delete_range(KeyspaceId(*id), key..).unwrap(),
                 _ => batch.delete_range(KeyspaceId(*id), key..value).unwrap(),

@@ -246,7 +246,7 @@ impl Db {
     }
 
     /// Returns the time that is `ttl` from now by the store's [wall clock](crate::Options::wall_clock), in milliseconds
-    /// since the epoch, for [`WriteBatch::put_expiring`].
+    /// since the epoch, for [`WriteBatch::put_expiring_at`].
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] for a store without a clock.

@@ -188,7 +188,7 @@ impl Keyspace {
         durability: Durability,
     ) -> Result<Seq> {
         let mut batch = WriteBatch::new();
-        batch.put_expiring(self.id, key, value, self.db.expires_in(ttl)?)?;
+        batch.put_expiring_at(self.id, key, value, self.db.expires_in(ttl)?)?;
         self.db.write(batch, durability)
     }
 

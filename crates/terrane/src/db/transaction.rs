@@ -263,7 +263,7 @@ impl Transaction {
         self.snapshot.db().engine().needs_clock()?;
         let expires_at = self.now.saturating_add(to_millis(ttl));
         // The same checks as those of the commit.
-        WriteBatch::new().put_expiring(id, &key, &value, expires_at)?;
+        WriteBatch::new().put_expiring_at(id, &key, &value, expires_at)?;
         self.writes.insert((id, key), Some((value, Some(expires_at))));
         Ok(())
     }
@@ -308,7 +308,7 @@ impl Transaction {
         for ((keyspace, key), value) in writes {
             match value {
                 Some((value, None)) => batch.put(keyspace, key, value)?,
-                Some((value, Some(at))) => batch.put_expiring(keyspace, key, value, at)?,
+                Some((value, Some(at))) => batch.put_expiring_at(keyspace, key, value, at)?,
                 None => batch.delete(keyspace, key)?,
             }
         }

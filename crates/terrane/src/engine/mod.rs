@@ -4,7 +4,7 @@
 //! the caller's thread; everything else is a *job*, which an [executor](crate::executor) runs.
 //!
 //! This folder holds what the others work on, and knows none of them. Each owner has its methods:
-//! * `snapshots` - what readers may look at, with `wall_clock`; `memtable_bytes` - what memtables take;
+//! * `snapshots` - what readers may look at, with `store_clock`; `memtable_bytes` - what memtables take;
 //! * under the state lock, `state`: `flushes` - sealed memtables, `logs` - full and spare log files, `planner` -
 //!   what is planned and what is next, with `ranges`;
 //! * `keyspaces` - what readers and writers of one keyspace share; `writer` - what a write needs, with
@@ -39,8 +39,8 @@ mod ranges;
 mod recent_batches;
 mod snapshots;
 mod state;
+mod store_clock;
 mod waits;
-mod wall_clock;
 mod writer;
 
 pub use waits::{WaitStats, WriteWaits};
@@ -60,8 +60,8 @@ pub(crate) use ranges::{RangeRequest, Stage};
 pub(crate) use recent_batches::{ConditionalWrites, RecentBatches};
 pub(crate) use snapshots::Snapshots;
 pub(crate) use state::State;
+pub(crate) use store_clock::StoreClock;
 pub(crate) use waits::Wait;
-pub(crate) use wall_clock::WallClock;
 pub(crate) use writer::Writer;
 
 use crate::error::{Closed, Error, Result};

@@ -4,7 +4,7 @@
 //! A merge keeps what a reader at any of these sees. Once the oldest advances, tables may be worth rewriting. Times
 //! ascend with the sequence numbers, since both are read under one lock.
 
-use super::wall_clock::WallClock;
+use super::store_clock::StoreClock;
 use crate::entry::{Millis, Seq};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, lock};
@@ -19,7 +19,7 @@ pub(crate) struct Snapshots {
     held: Mutex<SharedMap<Seq, Held>>,
     /// The sequence that the oldest snapshot must reach before a table is rewritten; `Seq::MAX` if there is none.
     awaited: AtomicU64,
-    pub clock: WallClock,
+    pub clock: StoreClock,
 }
 
 /// A sequence that snapshots hold.
@@ -35,7 +35,7 @@ struct Held {
 
 impl Snapshots {
     /// No snapshot; times are those of `clock`.
-    pub fn new(clock: WallClock) -> Self {
+    pub fn new(clock: StoreClock) -> Self {
         Snapshots {
             visible: AtomicU64::default(),
             held: Mutex::default(),

@@ -4,7 +4,7 @@
 use crate::engine::OwnerProcess;
 use crate::engine::{
     ConditionalWrites, Counters, Engine, KeyspaceInner, Keyspaces, MemtableBytes, Planner,
-    Snapshots, SpareLog, State, WallClock, Writer,
+    Snapshots, SpareLog, State, StoreClock, Writer,
 };
 use crate::error::{Corruption, Error, Result};
 use crate::jobs::JobContext;
@@ -101,7 +101,7 @@ impl Engine {
         }
         let announced = [RANGE_DELETES, EXPIRY].into_iter().filter(|bit| version_set.has(*bit));
         let announced = announced.fold(0, |all, bit| all | bit);
-        let clock = WallClock::new(options.wall_clock.clone());
+        let clock = StoreClock::new(options.wall_clock.clone());
         if announced & EXPIRY != 0 {
             clock.start();
         }

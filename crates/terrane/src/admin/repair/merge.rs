@@ -174,7 +174,7 @@ impl Merge<'_> {
         };
         let put = match value_of(tag, stored) {
             (value, None) => rows.batch.put(keyspace.id(), key, value),
-            (value, Some(at)) => rows.batch.put_expiring(keyspace.id(), key, value, at),
+            (value, Some(at)) => rows.batch.put_expiring_at(keyspace.id(), key, value, at),
         };
         if let Err(e) = put {
             return Ok(Err(e.to_string()));

@@ -37,7 +37,7 @@ fn store() -> (Hand, FaultVfs, Db, Keyspace) {
 
 fn put(rows: &Keyspace, key: &str, value: &str, expires_at: Millis) -> u64 {
     let mut batch = WriteBatch::new();
-    batch.put_expiring(rows, key, value, expires_at).unwrap();
+    batch.put_expiring_at(rows, key, value, expires_at).unwrap();
     rows.db.write(batch, Buffered).unwrap()
 }
 
@@ -207,7 +207,7 @@ fn tables_of_which_all_has_expired_go_unread() {
     for n in 0..4u64 {
         let mut batch = WriteBatch::new();
         (0..100).for_each(|k| {
-            batch.put_expiring(&rows, format!("k{k:03}"), [7; 40], 2000 + n).unwrap();
+            batch.put_expiring_at(&rows, format!("k{k:03}"), [7; 40], 2000 + n).unwrap();
         });
         db.write(batch, Buffered).unwrap();
         db.flush().unwrap();
@@ -254,7 +254,7 @@ fn conditions_and_transactions_see_expired_keys_as_absent() {
     let (hand, _, db, rows) = store();
     let lock = |expires_at| {
         let mut batch = WriteBatch::new();
-        batch.put_expiring(&rows, "lock", "mine", expires_at).unwrap();
+        batch.put_expiring_at(&rows, "lock", "mine", expires_at).unwrap();
         db.write_if([Condition::absent(&rows, "lock")], batch, Buffered).unwrap()
     };
     assert!(matches!(lock(2000), Outcome::Written(_)));
@@ -283,7 +283,7 @@ fn a_store_without_a_clock_refuses_values_that_expire() {
     let db = Db::open_storage(directory(&vfs), none.clone(), slices()).unwrap();
     let rows = db.default_keyspace();
     let mut batch = WriteBatch::new();
-    batch.put_expiring(&rows, "a", "value", 1).unwrap();
+    batch.put_expiring_at(&rows, "a", "value", 1).unwrap();
     let written = db.write(batch.clone(), Buffered);
     let grouped = rows.put_expiring("a", "value", Duration::ZERO, Buffered);
     let tried = db.try_write(batch.clone()).unwrap();
@@ -296,7 +296,7 @@ fn a_store_without_a_clock_refuses_values_that_expire() {
     }
     // It fails no neighbour of its group.
     let mut batches = [(); 2].map(|()| crate::ConditionalBatch::default());
-    batches[0].batch.put_expiring(&rows, "a", "value", 1).unwrap();
+    batches[0].batch.put_expiring_at(&rows, "a", "value", 1).unwrap();
     batches[1].batch.put(&rows, "b", "value").unwrap();
     let outcomes = db.write_group(batches.into(), Buffered).unwrap();
     assert!(outcomes[0].is_err() && outcomes[1].is_ok(), "{outcomes:?}");
@@ -315,7 +315,7 @@ fn the_store_announces_expiry_before_a_log_has_it() {
     let (_, _, db, rows) = store();
     let required = || crate::sync::lock(&db.engine().state).version_set.features.required;
     let mut batch = WriteBatch::new();
-    batch.put_expiring(&rows, "a", "value", 2000).unwrap();
+    batch.put_expiring_at(&rows, "a", "value", 2000).unwrap();
     assert!(matches!(db.try_write(batch.clone()).unwrap(), crate::TryWrite::WouldWait(_)));
     assert_eq!(required(), 0);
     db.write(batch.clone(), Buffered).unwrap();

@@ -86,7 +86,7 @@ fn a_filter_sees_the_value_of_what_expires() {
     let (db, rows) = store();
     let mut batch = WriteBatch::new();
     for (key, value) in [("k1", "old"), ("k2", "new")] {
-        batch.put_expiring(&rows, key, value, Millis::MAX).unwrap();
+        batch.put_expiring_at(&rows, key, value, Millis::MAX).unwrap();
     }
     // Neither tombstones nor what is deleted with a range is asked about: the filter would panic.
     batch.put(&rows, "x", "old").unwrap();

@@ -1,16 +1,16 @@
-//! The wall clock: the times by which values expire.
+//! The store's clock: the times by which values expire.
 //!
 //! 1. It is read only once a value that expires may have been written: until then every reader's time is 0.
 //! 2. Within a process time never goes backward, whatever the clock does.
 //! 3. A table can be dropped at its last expiry. Reads compare the time with the next one and wake the planner.
 
 use crate::entry::Millis;
-use crate::options::WallClock as Source;
+use crate::options::WallClock;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// The wall clock of a store.
-pub(crate) struct WallClock {
-    source: Option<Source>,
+/// The clock of a store, over the wall clock of its options.
+pub(crate) struct StoreClock {
+    source: Option<WallClock>,
     is_used: AtomicBool,
     /// The latest time that was read.
     latest: AtomicU64,
@@ -18,10 +18,10 @@ pub(crate) struct WallClock {
     due: AtomicU64,
 }
 
-impl WallClock {
+impl StoreClock {
     /// A clock that reads `source`, once it is used.
-    pub fn new(source: Option<Source>) -> Self {
-        WallClock {
+    pub fn new(source: Option<WallClock>) -> Self {
+        StoreClock {
             source,
             is_used: AtomicBool::default(),
             latest: AtomicU64::default(),
@@ -78,10 +78,10 @@ mod tests {
     use super::*;
     use std::sync::Arc;
 
-    fn settable() -> (Arc<AtomicU64>, WallClock) {
+    fn settable() -> (Arc<AtomicU64>, StoreClock) {
         let time = Arc::new(AtomicU64::new(0));
         let source = time.clone();
-        (time, WallClock::new(Some(Arc::new(move || source.load(Ordering::Relaxed)))))
+        (time, StoreClock::new(Some(Arc::new(move || source.load(Ordering::Relaxed)))))
     }
 
     #[test]
@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(clock.now(), 9);
         time.store(7, Ordering::Relaxed);
         assert_eq!((clock.now(), clock.read()), (9, 9));
-        let none = WallClock::new(None);
+        let none = StoreClock::new(None);
         none.start();
         assert_eq!((none.exists(), none.now()), (false, 0));
     }
