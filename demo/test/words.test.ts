@@ -12,7 +12,7 @@ const REASONS: Record<StallReason, string> = {
   level0: "level 0",
   wal: "the log",
   "compaction-bytes": "bytes wait for compaction",
-  "range-deletes": "deletes of ranges",
+  "range-deletes": "range deletes",
 };
 
 test("every stall reason of the engine has its words", () => {
