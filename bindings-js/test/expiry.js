@@ -71,7 +71,7 @@ export async function checkExpiry(db, { ConflictError, InvalidArgumentError }) {
   for (const ttl of ["5", [5], null, "", true, new Date(5), 5n, Infinity]) {
     await refused(() => db.put("x", "", { ttl }), /ttl: expected milliseconds/);
   }
-  // A misspelt name would keep a value for ever, or delete everything.
+  // A mistyped name would keep a value for ever, or delete everything.
   const batch = (operation) => () => db.batch([{ key: "x", ...operation }]);
   await refused(batch({ type: "put", value: "", tll: 5 }), /batch: expected .*ttl.*, found "tll"/);
   await refused(batch({ type: "delete", ttl: 5 }), /found "ttl"/);

@@ -42,7 +42,7 @@ export function encodeBatch<M extends Mode>(
   }
 }
 
-/** Throws for a field that is in none of the lists: without a misspelt bound, a range would be all keys. */
+/** Throws for a field that is in none of the lists: without a mistyped bound, a range would be all keys. */
 function checkFields(operation: object, ...lists: object[]): void {
   for (const name in operation) {
     if (!lists.some((list) => name in list)) throw unknown(`batch`, name, lists);

@@ -32,8 +32,8 @@ pub struct Hidden {
 /// A table is worth rewriting if that drops one in this many of its entries or bytes.
 const WORTHWHILE: u64 = 8;
 
-/// Returns a plan that drops the tables of which nothing is left and that no running job holds, or `None`. Each group is
-/// a series of neighbours in a run and has no outputs.
+/// Returns a plan that drops the tables of which nothing is left and that no running job holds, or `None`. Each group
+/// is a series of neighbours in a run and has no outputs.
 #[must_use]
 pub fn drop_hidden(shape: &Shape, running: &Running, hidden: &Hidden) -> Option<Plan> {
     if hidden.whole.is_empty() {

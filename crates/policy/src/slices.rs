@@ -5,8 +5,9 @@
 //!
 //! 1. The work left: tables of the range above the bottom with entries of that moment or earlier;
 //!    tables of the bottom from before that moment with tombstones, or with entries that only snapshots
-//!    kept, that range deletes hide, that have expired or that a filter may remove; and later tables of the bottom with entries kept for a snapshot that
-//!    was released before that moment, but not yet when their merge started.
+//!    kept, that range deletes hide, that have expired or that a filter may remove; and later tables of the
+//!    bottom with entries kept for a snapshot that was released before that moment, but not yet when their
+//!    merge started.
 //! 2. A slice starts at the least key of these and ends where some table starts, so that it holds about
 //!    the target size; a table that extends beyond it counts in proportion to the starts of other
 //!    tables within it.

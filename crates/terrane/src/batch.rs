@@ -94,7 +94,8 @@ impl WriteBatch {
     }
 
     /// Adds a put of a value that expires at a time, in milliseconds since the epoch: from then on the key has no
-    /// value. A time that is past deletes the key. A later put without a time stays. The store that takes the batch must have a [wall clock](crate::Options::wall_clock).
+    /// value. A time that is past deletes the key. A later put without a time stays. The store that takes the batch
+    /// must have a [wall clock](crate::Options::wall_clock).
     ///
     /// # Errors
     /// As for [`WriteBatch::put`]; the longest value is 8 bytes shorter than one that stays.

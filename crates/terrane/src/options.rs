@@ -145,10 +145,10 @@ pub struct Options {
     pub background_bytes_per_second: u64,
     /// Receives every event, if given.
     pub listener: Option<Listener>,
-    /// Asked by merges, on their threads, of the newest version of a key that they meet, unless a snapshot sees it: what
-    /// it removes is deleted then. It is not asked of everything: flushes and trivial moves ask nothing, a value may be
-    /// in no merge for long, and a newer version of its key may lie above. If it panics, the merge is given up as after
-    /// any panic of a job ([`crate::ErrorKind::JobPanicked`]). It must not call the store.
+    /// Asked by merges, on their threads, of the newest version of a key that they meet, unless a snapshot sees it:
+    /// what it removes is deleted then. It is not asked of everything: flushes and trivial moves ask nothing, a value
+    /// may be in no merge for long, and a newer version of its key may lie above. If it panics, the merge is given up
+    /// as after any panic of a job ([`crate::ErrorKind::JobPanicked`]). It must not call the store.
     pub compaction_filter: Option<CompactionFilter>,
     /// The clock by which values expire: natively the system's by default, in the browser `Date.now`, set by the npm
     /// package. A store without one refuses values that expire, and never expires existing ones. If it goes backward,

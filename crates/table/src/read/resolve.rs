@@ -76,8 +76,8 @@ impl Resolver {
         }
     }
 
-    /// The same, without the values that a filter removes. It is asked of the newest version of a key, unless a snapshot
-    /// sees that.
+    /// The same, without the values that a filter removes. It is asked of the newest version of a key, unless a
+    /// snapshot sees that.
     #[must_use]
     pub fn filtering(mut self, filter: Option<MergeFilter>) -> Self {
         self.filter = filter;
