@@ -174,5 +174,5 @@ fn a_cut_range_compaction_loses_nothing_in_a_native_directory() {
 
 #[test]
 fn a_cut_range_compaction_loses_nothing_in_a_native_volume() {
-    cut_everywhere(Kind::NativeVolume, 4..6, 7);
+    cut_everywhere(Kind::NativeVolume, 4..8, 7);
 }

@@ -12,16 +12,18 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use terrane::{
-    Condition, Db, Durability, KeyRange, Keyspace, Millis, Options, Outcome, Scan, Snapshot,
-    WriteBatch,
+    Condition, Db, Durability, KeyRange, Keyspace, Millis, Operand, Options, Outcome, Scan,
+    Snapshot, WriteBatch,
 };
 use terrane_policy::PolicyOptions;
 use terrane_tests::fixtures::{KINDS, Kind, Rig, adversarial, drawn, small_policies};
 use terrane_tests::full;
 use terrane_tests::random::Random;
+use terrane_tests::workload::Merge;
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
+/// The keyspaces: the first has values that expire, the second counters, the third merges of a merge operator.
 const NAMES: [&str; 3] = ["default", "a", "b"];
 
 /// A store and the maps it must equal.
@@ -55,8 +57,10 @@ impl Pair {
         let adversarial = matches!(policy, PolicyOptions::Adversarial(_));
         let clock = Arc::new(AtomicU64::new(1000));
         let time = clock.clone();
-        let options =
-            drawn(seed).policy(policy).wall_clock(Arc::new(move || time.load(Ordering::Relaxed)));
+        let options = drawn(seed)
+            .policy(policy)
+            .wall_clock(Arc::new(move || time.load(Ordering::Relaxed)))
+            .merge_operator(Arc::new(|older, newer| [older, newer].concat()));
         let db = rig.open(options.clone(), 0).expect("a new store");
         Pair {
             rig,
@@ -197,7 +201,12 @@ impl Pair {
                 continue;
             }
             let value = vec![self.random.word() as u8; self.random.below(60) as usize];
-            if self.random.one_in(3) {
+            if at > 0 && self.random.one_in(2) {
+                let value = self.merge(&mut batch, at, &key);
+                self.maps[at].insert(key, value);
+                continue;
+            }
+            if at == 0 && self.random.one_in(3) {
                 let now = self.clock.load(Ordering::Relaxed);
                 let expires_at = now + self.random.below(300);
                 batch.put_expiring_at(id, &key, &value, expires_at).unwrap();
@@ -212,6 +221,20 @@ impl Pair {
             self.maps[at].insert(key, value);
         }
         batch
+    }
+
+    /// Adds a merge to a batch, and returns the value that it makes.
+    fn merge(&mut self, batch: &mut WriteBatch, at: usize, key: &[u8]) -> Vec<u8> {
+        let id = self.db.create_keyspace(NAMES[at]).unwrap().id();
+        let before = self.maps[at].get(key);
+        if at == 1 {
+            let merge = Merge::draw(&mut self.random);
+            batch.merge(id, key, merge.operand()).unwrap();
+            return merge.apply(before);
+        }
+        let operand = vec![self.random.word() as u8; self.random.below(8) as usize];
+        batch.merge(id, key, Operand::Custom(&operand)).unwrap();
+        [before.cloned().unwrap_or_default(), operand].concat()
     }
 
     fn delete_range(&mut self, batch: &mut WriteBatch) {

@@ -116,11 +116,11 @@ fn a_log_with_an_entry_of_a_later_kind_is_refused_and_kept() {
         let file = storage.open(FileId::log(log.file)).unwrap();
         let mut writer = LogWriter::begin(file.clone(), log.id(), file.len().unwrap()).unwrap();
         // A row, followed in the same batch by an entry that this release does not know.
-        let batch = [1, 0, 1, b'k', 1, b'v', 3, 0, 1, b'a', 1, b'z'];
+        let batch = [1, 0, 1, b'k', 1, b'v', 5, 0, 1, b'a', 1, b'z'];
         writer.append(version_set.log_start, 0, &[&batch]).unwrap();
         file.sync().unwrap();
         drop(storage);
-        stays_refused(&rig, "a merge");
+        stays_refused(&rig, "a separated value");
     }
 }
 
@@ -134,7 +134,7 @@ fn a_table_entry_of_a_later_kind_is_refused_everywhere() {
         let file = storage.create(id, 0).unwrap();
         let mut writer = TableWriter::new(file.clone(), TableId(number), &TableOptions::default())
             .of_store(salt, storage.commits());
-        writer.add(b"key", Tag(version_set.log_start << 8 | 3), b"add one").unwrap();
+        writer.add(b"key", Tag(version_set.log_start << 8 | 5), b"a place").unwrap();
         let info = writer.finish().unwrap();
         file.sync().unwrap();
         let (keyspace, run) = (KeyspaceId(0), RunId(number + 1));
@@ -147,19 +147,19 @@ fn a_table_entry_of_a_later_kind_is_refused_everywhere() {
         ];
         commit(&*storage, &Edit { changes }.encode(), &[id]);
         drop((storage, file));
-        assert_eq!(refused(inspect(&*rig.storage().unwrap())), "a merge", "{kind:?}");
+        assert_eq!(refused(inspect(&*rig.storage().unwrap())), "a separated value", "{kind:?}");
 
         let db = open(&rig).unwrap();
         let rows = db.default_keyspace();
-        assert_eq!(refused(rows.get(b"key")), "a merge");
-        assert_eq!(refused(rows.cursor(..).unwrap().next()), "a merge");
-        assert_eq!(refused(rows.cursor(..).unwrap().prev()), "a merge");
-        assert_eq!(refused(db.check()), "a merge");
-        assert_eq!(refused(rows.compact_range(..)), "a merge");
+        assert_eq!(refused(rows.get(b"key")), "a separated value");
+        assert_eq!(refused(rows.cursor(..).unwrap().next()), "a separated value");
+        assert_eq!(refused(rows.cursor(..).unwrap().prev()), "a separated value");
+        assert_eq!(refused(db.check()), "a separated value");
+        assert_eq!(refused(rows.compact_range(..)), "a separated value");
         let copy = Rig::new(kind);
-        assert_eq!(refused(db.checkpoint(&*copy.storage().unwrap())), "a merge");
+        assert_eq!(refused(db.checkpoint(&*copy.storage().unwrap())), "a separated value");
         // The merge left nothing behind.
-        assert_eq!(refused(rows.get(b"key")), "a merge");
+        assert_eq!(refused(rows.get(b"key")), "a separated value");
     }
 }
 

@@ -15,7 +15,7 @@ use terrane::{
 use terrane_tests::fixtures::{KINDS, Rig, drawn};
 use terrane_tests::full;
 use terrane_tests::random::Random;
-use terrane_tests::workload::Change;
+use terrane_tests::workload::{Change, Merge};
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 type Row = (Vec<u8>, Vec<u8>);
@@ -73,6 +73,7 @@ impl Writer<'_> {
         let of = key(&mut self.random);
         let change = match self.random.below(8) {
             0 | 1 => Change::Delete,
+            3 | 4 => Change::Merge(Merge::draw(&mut self.random)),
             2 => {
                 let to = key(&mut self.random).max(of.clone());
                 Change::DeleteRange([&to[..], b"5"].concat())
@@ -153,6 +154,13 @@ impl Writer<'_> {
                     0 | 1 => {
                         tx.delete(&keyspace, key.clone())?;
                         Change::Delete
+                    }
+                    3 | 4 => {
+                        // It reads nothing.
+                        let merge = Merge::draw(&mut random);
+                        tx.merge(&keyspace, key.clone(), merge.operand())?;
+                        writes.push((key, Change::Merge(merge)));
+                        continue;
                     }
                     2 => {
                         let to = [key.as_slice(), b"5"].concat();

@@ -115,7 +115,8 @@ fn put(vfs: &MemoryVfs, file: &str, offset: u64, bytes: &[u8]) {
 /// has no closing claim: logs that end earlier are recovered.
 pub(crate) fn small(kind: Kind) -> Image {
     let rig = Rig::new(kind);
-    let mut steps = workload(5, 40);
+    // So few that the manifest has room for another edit.
+    let mut steps = workload(5, 30);
     steps.push(Step::Flush);
     steps.extend(workload(6, 12).into_iter().filter(|s| matches!(s, Step::Write { .. })));
     let db = rig.open(tiny(), 5).expect("a new store");

@@ -2,7 +2,7 @@
 
 use crate::random::Random;
 use std::collections::BTreeMap;
-use terrane::{Db, KeyspaceId, Millis, Result, WriteBatch};
+use terrane::{Db, KeyspaceId, Millis, Operand, Result, WriteBatch};
 
 /// The keyspaces' names.
 pub const KEYSPACES: [&str; 2] = ["default", "other"];
@@ -19,10 +19,60 @@ pub enum Change {
     PutExpired(Vec<u8>),
     /// The key gets a value that expires in a later century.
     PutExpiring(Vec<u8>),
+    /// An operand is merged into the key's value.
+    Merge(Merge),
     /// The key is removed.
     Delete,
     /// The keys from this one up to another are removed.
     DeleteRange(Vec<u8>),
+}
+
+/// An operand that is built in.
+#[derive(Clone, Copy, Debug)]
+pub enum Merge {
+    /// Adds.
+    Add(i64),
+    /// Keeps the lesser.
+    Min(i64),
+    /// Keeps the greater.
+    Max(i64),
+}
+
+impl Merge {
+    /// Draws one, of numbers near each other.
+    pub fn draw(random: &mut Random) -> Self {
+        let number = random.below(2000).cast_signed() - 1000;
+        match random.below(4) {
+            0 => Merge::Min(number),
+            1 => Merge::Max(number),
+            _ => Merge::Add(number),
+        }
+    }
+
+    /// Returns the operand for the engine.
+    #[must_use]
+    pub fn operand(self) -> Operand<'static> {
+        match self {
+            Merge::Add(n) => Operand::Add(n),
+            Merge::Min(n) => Operand::Min(n),
+            Merge::Max(n) => Operand::Max(n),
+        }
+    }
+
+    /// Returns what it makes of a value.
+    #[must_use]
+    pub fn apply(self, value: Option<&Vec<u8>>) -> Vec<u8> {
+        let text = value.and_then(|value| std::str::from_utf8(value).ok());
+        let before = text.and_then(|text| text.parse::<i64>().ok());
+        // A number in another form is none.
+        let before = before.filter(|n| text == Some(&n.to_string()));
+        let after = match self {
+            Merge::Add(n) => before.unwrap_or(0).saturating_add(n),
+            Merge::Min(n) => before.unwrap_or(n).min(n),
+            Merge::Max(n) => before.unwrap_or(n).max(n),
+        };
+        after.to_string().into_bytes()
+    }
 }
 
 impl Change {
@@ -35,6 +85,7 @@ impl Change {
             Change::Put(value) => batch.put(keyspace, key, value),
             Change::PutExpired(value) => batch.put_expiring_at(keyspace, key, value, 1),
             Change::PutExpiring(value) => batch.put_expiring_at(keyspace, key, value, LATER),
+            Change::Merge(merge) => batch.merge(keyspace, key, merge.operand()),
             Change::Delete => batch.delete(keyspace, key),
             Change::DeleteRange(to) => batch.delete_range(keyspace, key..to),
         }
@@ -46,6 +97,10 @@ impl Change {
             Change::Put(value) | Change::PutExpiring(value) => {
                 drop(rows.insert(key.to_vec(), value.clone()))
             }
+            Change::Merge(merge) => {
+                let value = merge.apply(rows.get(key));
+                rows.insert(key.to_vec(), value);
+            }
             Change::Delete | Change::PutExpired(_) => drop(rows.remove(key)),
             Change::DeleteRange(to) => {
                 rows.retain(|other, _| other.as_slice() < key || to <= other)
@@ -53,15 +108,18 @@ impl Change {
         }
     }
 
-    /// Draws one for the key with this number: mostly a put of what `value` draws.
+    /// Draws one for the key with this number: mostly a put of what `value` draws. A keyspace `merges`, or has values
+    /// that expire.
     pub fn draw(
         random: &mut Random,
+        merges: bool,
         number: u64,
         value: impl FnOnce(&mut Random) -> Vec<u8>,
     ) -> Self {
         match random.below(20) {
             0..4 => Change::Delete,
             4 if random.one_in(3) => Change::DeleteRange(key(number + random.below(30))),
+            5..8 if merges => Change::Merge(Merge::draw(random)),
             5 => Change::PutExpired(value(random)),
             6..8 => Change::PutExpiring(value(random)),
             _ => Change::Put(value(random)),
@@ -147,8 +205,9 @@ fn batch(random: &mut Random, number: usize) -> Vec<Operation> {
             _ => random.below(90) as usize,
         };
         let byte = random.word() as u8;
-        let change = Change::draw(random, number, |_| vec![byte; length]);
-        batch.push((random.below(2) as usize, key(number), change));
+        let keyspace = random.below(2) as usize;
+        let change = Change::draw(random, keyspace == 1, number, |_| vec![byte; length]);
+        batch.push((keyspace, key(number), change));
     }
     batch
 }

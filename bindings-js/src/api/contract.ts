@@ -792,6 +792,14 @@ export type Step =
       /** Its length, in bytes. */
       bytes: number;
     }
+  /** The newest visible version is an operand: older ones count as well. */
+  | {
+      step: "operand";
+      /** Its sequence number. */
+      sequence: number;
+      /** Its length as stored, in bytes. */
+      bytes: number;
+    }
   /** The value that was found has expired. */
   | {
       step: "expired";

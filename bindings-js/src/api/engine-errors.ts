@@ -7,7 +7,7 @@ export type EngineErrorCode =
   | "corrupt"
   | "invalid-argument"
   | "io"
+  | "left-out"
   | "newer-format"
   | "not-found"
-  | "policy-left-out"
   | "quota";

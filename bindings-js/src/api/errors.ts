@@ -123,4 +123,4 @@ export class ConflictError extends TerraneError {
 
 /** All error codes: those of the engine, and those of this package. */
 export type ErrorCode =
-  Exclude<EngineErrorCode, "policy-left-out"> | "unavailable" | "aborted" | "conflict" | "engine";
+  Exclude<EngineErrorCode, "left-out"> | "unavailable" | "aborted" | "conflict" | "engine";

@@ -17,14 +17,14 @@ import {
 } from "../api/errors.ts";
 import { optionsInCamelCase } from "./json.ts";
 
-/** The policy is only in the build of the engine with all policies. */
-export class PolicyLeftOutError extends InvalidArgumentError {
-  readonly policy: string;
+/** A policy, or merges, which only the build of the engine with all policies has. */
+export class LeftOutError extends InvalidArgumentError {
+  readonly what: string;
 
-  constructor(policy: string, options: ErrorOptions = {}) {
+  constructor(what: string, options: ErrorOptions = {}) {
     const where = 'open the store with policies: "all"';
-    super(`only the build with all policies has ${policy}: ${where}`, options);
-    this.policy = policy;
+    super(`only the build with all policies has ${what}: ${where}`, options);
+    this.what = what;
   }
 }
 
@@ -38,14 +38,14 @@ const classes = {
   "invalid-argument": InvalidArgumentError,
   "not-found": NotFoundError,
   "newer-format": NewerFormatError,
-  "policy-left-out": PolicyLeftOutError,
+  "left-out": LeftOutError,
   io: IoError,
   engine: EngineError,
 } satisfies Record<EncodedError["code"], unknown>;
 
 /** An error as a message carries it: structured cloning does not preserve classes. */
 export interface EncodedError {
-  code: Exclude<ErrorCode, "conflict"> | "policy-left-out";
+  code: Exclude<ErrorCode, "conflict"> | "left-out";
   message: string;
   cause?: unknown;
   /** File of the damage, and the position in it. */

@@ -6,7 +6,7 @@
 
 import type { Steps } from "../../wasm/terrane.js";
 import { AbortError, InvalidArgumentError, IoError, NotFoundError } from "../api/errors.ts";
-import { PolicyLeftOutError, toError } from "../codec/error-codec.ts";
+import { LeftOutError, toError } from "../codec/error-codec.ts";
 import type { Exported, OpenRequest, StoreRequest } from "../codec/protocol.ts";
 import { taken } from "../codec/validate.ts";
 import { openFile, removeDirectory, retryWhileBusy } from "./directory.ts";
@@ -178,8 +178,8 @@ export class Import implements StepRunner {
       return this.#importFile();
     } catch (error) {
       const { timeout, wasm } = this.#request;
-      if (!(error instanceof PolicyLeftOutError) || wasm !== undefined) throw error;
-      this.#module = await Module.load("all", wasm, error.policy);
+      if (!(error instanceof LeftOutError) || wasm !== undefined) throw error;
+      this.#module = await Module.load("all", wasm, error.what);
       // The lean build closed it when it failed.
       const handle = await this.#files.directory.getFileHandle("import");
       this.#file = await retryWhileBusy(() => openFile(handle), timeout);

@@ -13,7 +13,7 @@
 import type { Store } from "../../wasm/terrane.js";
 import { ClosedError, EngineError, type TerraneError } from "../api/errors.ts";
 import type { ThreadStats } from "../api/stats.ts";
-import { PolicyLeftOutError, toError } from "../codec/error-codec.ts";
+import { LeftOutError, toError } from "../codec/error-codec.ts";
 import type { OpenRequest } from "../codec/protocol.ts";
 import { Module } from "./module.ts";
 import { type FileUser, OpfsFiles } from "./opfs-files.ts";
@@ -94,7 +94,7 @@ export class Engine {
 
   /**
    * Acquires the files and starts the engine: the build with threads, if it can be had and the request
-   * asks for it; otherwise the lean build, unless the request or the policy of a keyspace needs the one
+   * asks for it; otherwise the lean build, unless the request or what is stored needs the one
    * with all policies. If that fails, releases everything.
    */
   static async open(request: OpenRequest): Promise<Engine> {
@@ -117,8 +117,8 @@ export class Engine {
     try {
       return await Engine.#open(request, Module.load(build, wasm, policy ?? 'policies: "all"'));
     } catch (error) {
-      if (!(error instanceof PolicyLeftOutError) || wasm !== undefined) throw error;
-      return Engine.#open(request, Module.load("all", wasm, error.policy));
+      if (!(error instanceof LeftOutError) || wasm !== undefined) throw error;
+      return Engine.#open(request, Module.load("all", wasm, error.what));
     }
   }
 

@@ -160,7 +160,7 @@ fn io_kind(error: &Error) -> Option<io::ErrorKind> {
 
 fn exit(error: &Error) -> Exit {
     match error.kind() {
-        ErrorKind::InvalidArgument(_) | ErrorKind::PolicyLeftOut(_) => Exit::Input,
+        ErrorKind::InvalidArgument(_) | ErrorKind::LeftOut(_) => Exit::Input,
         ErrorKind::NoStore(_) | ErrorKind::NewerFormat(_) => Exit::NoStore,
         ErrorKind::Busy(_) => Exit::InUse,
         ErrorKind::Corrupt(_) => Exit::Damage,

@@ -3,7 +3,7 @@
 //! An entry is a user key, a [`Tag`] (sequence number and kind) and a value. Entries are ordered by
 //! user key ascending, then by tag descending: the newest version of a key comes first.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use std::cmp::Ordering;
 
 pub use terrane_types::resolve::Kind;
@@ -24,10 +24,16 @@ pub fn newer_kind(file: &str, byte: u8) -> Error {
     let known = "puts and deletes";
     match byte {
         2 => Error::newer_format(file, "a range delete", known),
-        3 => Error::newer_format(file, "a merge", known),
+        3 => left_out(),
         5 => Error::newer_format(file, "a separated value", known),
         other => Error::newer_format(file, format_args!("an entry of kind {other}"), known),
     }
+}
+
+/// The error for merges, in a build without them.
+#[cold]
+pub fn left_out() -> Error {
+    ErrorKind::LeftOut("merges".to_owned()).into()
 }
 
 /// A sequence number and a kind in one word: `seq << 8 | kind`.

@@ -41,9 +41,9 @@ pub enum ErrorKind {
     /// An argument is invalid.
     #[error("{0}")]
     InvalidArgument(InvalidArgument),
-    /// A keyspace has a policy that this build lacks: it was built without the feature `all`.
-    #[error("the policy {0} is not in this build, which lacks the feature `all`")]
-    PolicyLeftOut(String),
+    /// The store has something that this build lacks, a policy or merges: it was built without the feature `all`.
+    #[error("{0} is not in this build, which lacks the feature `all`")]
+    LeftOut(String),
     /// A transaction whose reads other writes changed before it could commit, each time that it ran.
     #[error(
         "expected a transaction whose reads stay unchanged until it commits, found changes in each of its tries"

@@ -13,6 +13,7 @@ pub mod entry;
 pub mod error;
 pub mod file;
 pub mod memtable;
+pub mod operand;
 pub mod read;
 #[doc(hidden)]
 pub mod sync;

@@ -3,29 +3,33 @@
 //! A batch is encoded as it lies in the log, one entry after another:
 //!
 //! ```text
-//! kind u8 | keyspace varint | key length varint, key | value length varint, value (puts only)
+//! kind u8 | keyspace varint | key length varint, key | value length varint, value (not for deletes)
 //! 2       | keyspace varint | from length varint, from | to length + 1 varint, to (0 for an open end)
 //! ```
 //!
-//! The value of a put that expires starts with its time: 8 bytes, milliseconds since the epoch, little-endian.
+//! The value of a put that expires starts with its time: 8 bytes, milliseconds since the epoch, little-endian. That
+//! of a merge is its [`Operand`].
 //!
 //! Its entries share one sequence number, given when the batch is committed. Of several entries of
 //! one key the last counts; a range delete removes what comes before it.
 
+mod effective;
 mod operation;
 
+pub(crate) use effective::{effective, range_deletes};
 pub use operation::{Entry, Operation};
 
 use crate::codec::{Decoder, put_bytes, put_varint};
 use crate::entry::{
-    EXPIRY_BYTES, Kind, MAX_KEY_BYTES, MAX_VALUE_BYTES, Millis, check_limits, expiring, newer_kind,
+    EXPIRY_BYTES, Kind, MAX_KEY_BYTES, MAX_VALUE_BYTES, Millis, check_limits, expiring, left_out,
+    newer_kind,
 };
 use crate::error::{Corruption, Error, Result};
 use crate::keyspace::KeyspaceId;
-use crate::vec_map::VecMap;
+use crate::operand::{self, Operand};
+use crate::storage::RANGE_DELETES;
 use std::ops::Bound;
 use terrane_table::read::KeyRange;
-use terrane_types::range_deletes::{End, RangeDeletes};
 
 /// The longest batch, in encoded bytes.
 pub const MAX_BATCH_BYTES: usize = 256 << 20;
@@ -64,12 +68,10 @@ const MAX_BOUND_BYTES: usize = MAX_KEY_BYTES + 1;
 pub struct WriteBatch {
     bytes: Vec<u8>,
     entries: usize,
-    /// The keyspaces of the entries, without repetition.
-    keyspaces: Vec<KeyspaceId>,
-    /// Whether one of the entries is a range delete.
-    deletes_range: bool,
-    /// Whether one of the entries is a value that expires.
-    expires: bool,
+    /// The keyspaces of the entries, without repetition, each with the features of a store that its entries need.
+    keyspaces: Vec<(KeyspaceId, u32)>,
+    /// The features that all entries need.
+    features: u32,
 }
 
 impl WriteBatch {
@@ -114,6 +116,21 @@ impl WriteBatch {
         }
         let stored = expiring(expires_at, value);
         self.push(keyspace.into(), Operation::PutExpiring(key.as_ref(), &stored))
+    }
+
+    /// Adds a merge: the value becomes what the operand makes of the value that is there by then, which nobody has to
+    /// read before. A keyspace takes merges of one sort, with the built-in operators or with the store's [merge
+    /// operator](crate::Options::merge_operator), or values that expire, whichever came first.
+    ///
+    /// # Errors
+    /// As for [`WriteBatch::put`]; the longest operand is 16 bytes shorter than a value.
+    pub fn merge(
+        &mut self,
+        keyspace: impl Into<KeyspaceId>,
+        key: impl AsRef<[u8]>,
+        operand: Operand<'_>,
+    ) -> Result<()> {
+        self.push(keyspace.into(), Operation::Merge(key.as_ref(), &operand.encode()))
     }
 
     /// Adds a delete from a keyspace, which is named by its handle or its id.
@@ -162,9 +179,9 @@ impl WriteBatch {
         put_varint(&mut self.bytes, u64::from(keyspace.0));
         put_bytes(&mut self.bytes, key);
         match operation {
-            Operation::Put(_, value) | Operation::PutExpiring(_, value) => {
-                put_bytes(&mut self.bytes, value);
-            }
+            Operation::Put(_, value)
+            | Operation::PutExpiring(_, value)
+            | Operation::Merge(_, value) => put_bytes(&mut self.bytes, value),
             Operation::Delete(_) => {}
             Operation::DeleteRange(_, to) => {
                 put_varint(&mut self.bytes, to.map_or(0, |to| to.len() as u64 + 1));
@@ -177,15 +194,12 @@ impl WriteBatch {
 
     fn took(&mut self, keyspace: KeyspaceId, operation: Operation<'_>) {
         self.entries += 1;
-        self.deletes_range |= matches!(operation, Operation::DeleteRange(..));
-        self.expires |= matches!(operation, Operation::PutExpiring(..));
-        self.names(keyspace);
-    }
-
-    fn names(&mut self, keyspace: KeyspaceId) {
+        let features = operation.features();
+        self.features |= features;
         // Batches name few keyspaces, and mostly the same as the entry before.
-        if self.keyspaces.last() != Some(&keyspace) && !self.keyspaces.contains(&keyspace) {
-            self.keyspaces.push(keyspace);
+        match self.keyspaces.iter_mut().rfind(|(id, _)| *id == keyspace) {
+            Some((_, needed)) => *needed |= features,
+            None => self.keyspaces.push((keyspace, features)),
         }
     }
 
@@ -223,7 +237,10 @@ impl WriteBatch {
         loop {
             let at = entries.offset();
             let Some(entry) = entries.next() else { break };
-            let (named, operation) = entry.map_err(|damage| refuse(damage.to_string()))?;
+            let (named, operation) = entry.map_err(|damage| match damage.newer {
+                Some(kind) if kind == Kind::Merge as u8 => left_out(),
+                _ => refuse(damage.to_string()),
+            })?;
             let keyspace = id(named)?;
             if !copies && keyspace != named {
                 copies = true;
@@ -243,21 +260,24 @@ impl WriteBatch {
     }
 
     /// The keyspaces that the batch names.
-    #[must_use]
-    pub fn keyspaces(&self) -> &[KeyspaceId] {
+    pub fn keyspaces(&self) -> impl Iterator<Item = KeyspaceId> {
+        self.keyspaces.iter().map(|(id, _)| *id)
+    }
+
+    /// The features of a store that its entries need.
+    pub(crate) fn features(&self) -> u32 {
+        self.features
+    }
+
+    /// The same, keyspace by keyspace.
+    pub(crate) fn features_by_keyspace(&self) -> &[(KeyspaceId, u32)] {
         &self.keyspaces
     }
 
     /// Whether it has a range delete.
     #[must_use]
     pub fn deletes_range(&self) -> bool {
-        self.deletes_range
-    }
-
-    /// Whether it has a value that expires.
-    #[must_use]
-    pub fn expires(&self) -> bool {
-        self.expires
+        self.features & RANGE_DELETES != 0
     }
 
     /// The number of entries.
@@ -282,8 +302,7 @@ impl WriteBatch {
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.keyspaces.clear();
-        self.entries = 0;
-        (self.deletes_range, self.expires) = (false, false);
+        (self.entries, self.features) = (0, 0);
     }
 
     /// The entries in order.
@@ -300,39 +319,6 @@ impl<'a> IntoIterator for &'a WriteBatch {
     fn into_iter(self) -> Entries<'a> {
         self.iter()
     }
-}
-
-/// The entries of an encoded batch that take effect: without those that a later range delete of the batch removes,
-/// which are looked for if it `may_delete_range`.
-pub(crate) fn effective(
-    bytes: &[u8],
-    may_delete_range: bool,
-) -> impl Iterator<Item = Result<Entry<'_>, BatchDamage>> {
-    let removed = if may_delete_range { removed(bytes) } else { Vec::new() };
-    let stays = move |at: usize| !removed.get(at).is_some_and(|removed| *removed);
-    decode(bytes).enumerate().filter(move |(at, _)| stays(*at)).map(|(_, entry)| entry)
-}
-
-/// Whether each entry of a batch is removed by a later range delete; empty for a batch without any.
-fn removed(bytes: &[u8]) -> Vec<bool> {
-    let is_range = |entry: &Entry<'_>| matches!(entry.1, Operation::DeleteRange(..));
-    if !decode(bytes).map_while(Result::ok).any(|entry| is_range(&entry)) {
-        return Vec::new();
-    }
-    let entries: Vec<Entry<'_>> = decode(bytes).map_while(Result::ok).collect();
-    let mut later: VecMap<KeyspaceId, RangeDeletes> = VecMap::default();
-    let mut removed = vec![false; entries.len()];
-    for ((id, operation), removed) in entries.iter().zip(&mut removed).rev() {
-        match operation {
-            Operation::DeleteRange(from, to) => {
-                later.update(*id, |later: &mut RangeDeletes| later.add(from, &End::before(*to), 1));
-            }
-            Operation::Put(key, _) | Operation::PutExpiring(key, _) | Operation::Delete(key) => {
-                *removed = later.get(id).is_some_and(|later| later.over(key).is_some());
-            }
-        }
-    }
-    removed
 }
 
 /// Bytes that are no batch, or none that this release reads.
@@ -407,7 +393,7 @@ impl<'a> Iterator for Entries<'a> {
 fn entry<'a>(from: &mut Decoder<'a>) -> Result<Entry<'a>, BatchDamage> {
     let kind = from.u8().ok_or_else(|| cut("a kind", from))?;
     if kind != RANGE_DELETE && Kind::from_byte(kind).is_none() {
-        let damage = damage("kind 0, 1, 2 or 4", format!("kind {kind}"));
+        let damage = damage("kind 0, 1, 2, 3 or 4", format!("kind {kind}"));
         return Err(BatchDamage { newer: Some(kind), ..damage });
     }
     let id = from.varint().ok_or_else(|| cut("a keyspace", from))?;
@@ -429,10 +415,26 @@ fn entry<'a>(from: &mut Decoder<'a>) -> Result<Entry<'a>, BatchDamage> {
     if kind == Kind::Put as u8 {
         return Ok((KeyspaceId(id), Operation::Put(key, value)));
     }
+    if operand::AVAILABLE && kind == Kind::Merge as u8 {
+        return merge(key, value).map(|merge| (KeyspaceId(id), merge));
+    }
     if value.len() < EXPIRY_BYTES {
         return Err(damage("the time at which a value expires", format!("{} bytes", value.len())));
     }
     Ok((KeyspaceId(id), Operation::PutExpiring(key, value)))
+}
+
+/// Checks the operand of a merge.
+fn merge<'a>(key: &'a [u8], bytes: &'a [u8]) -> Result<Operation<'a>, BatchDamage> {
+    let expected =
+        "an operator (0 add, 1 min, 2 max, 255 the store's) and its operand, of 8 bytes for 0 to 2";
+    match (Operand::decode(bytes), bytes.first()) {
+        (Some(_), _) => Ok(Operation::Merge(key, bytes)),
+        (None, Some(operator)) => {
+            Err(damage(expected, format!("operator {operator} and {} bytes", bytes.len() - 1)))
+        }
+        (None, None) => Err(damage(expected, "nothing".to_owned())),
+    }
 }
 
 /// Takes the end of a range delete that starts at `start`.

@@ -94,6 +94,7 @@ pub use error::{
 pub use event::{Event, Listener};
 #[doc(inline)]
 pub use keyspace::KeyspaceId;
+pub use operand::{MergeOperator, Operand};
 pub use options::{CompactionFilter, CustomPolicy, Durability, FilterDecision, Options, WallClock};
 pub use read::{Cursor, Lookup, Scan, TryGet, Versioned};
 #[doc(inline)]
@@ -111,6 +112,6 @@ pub use write::{Condition, ConditionalBatch, Outcome, Refusal};
 #[doc(hidden)]
 pub use terrane_table::sync::serving::while_locking;
 #[doc(hidden)]
-pub use terrane_table::{codec, entry, memtable, table};
+pub use terrane_table::{codec, entry, memtable, operand, table};
 #[doc(hidden)]
 pub use terrane_types::vec_map;

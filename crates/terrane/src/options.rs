@@ -4,6 +4,7 @@ use crate::entry::Millis;
 use crate::error::{Error, Result};
 use crate::event::Listener;
 use crate::memtable::Memtable;
+use crate::operand::MergeOperator;
 use crate::table::TableOptions;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -147,9 +148,16 @@ pub struct Options {
     pub listener: Option<Listener>,
     /// Asked by merges, on their threads, of the newest version of a key that they meet, unless a snapshot sees it:
     /// what it removes is deleted then. It is not asked of everything: flushes and trivial moves ask nothing, a value
-    /// may be in no merge for long, and a newer version of its key may lie above. If it panics, the merge is given up
-    /// as after any panic of a job ([`crate::ErrorKind::JobPanicked`]). It must not call the store.
+    /// may be in no merge for long, an operand is not asked about before it is a value, and a newer version of its key
+    /// may lie above. A snapshot that is taken while a merge runs may miss what that removes. If the filter panics, the
+    /// merge is given up as after any panic of a job ([`crate::ErrorKind::JobPanicked`]). It must not call the store.
     pub compaction_filter: Option<CompactionFilter>,
+    /// The operator of merges with [`Operand::Custom`](crate::Operand::Custom): it makes one value or operand of an
+    /// older and a newer one, and must be associative: `f(f(a, b), c)` is `f(a, f(b, c))`. Writers call it under their
+    /// lock; readers and merges call it too. It must not call the store. If it panics, so does the read that called it,
+    /// and a merge is given up ([`crate::ErrorKind::JobPanicked`]). A store that has such operands opens with an
+    /// operator alone.
+    pub merge_operator: Option<MergeOperator>,
     /// The clock by which values expire: natively the system's by default, in the browser `Date.now`, set by the npm
     /// package. A store without one refuses values that expire, and never expires existing ones. If it goes backward,
     /// the store's time stands still until it has caught up. After a reopening with an earlier clock, an expired value
@@ -182,6 +190,7 @@ impl Default for Options {
             background_bytes_per_second: 0,
             listener: None,
             compaction_filter: None,
+            merge_operator: None,
             wall_clock: system_clock(),
         }
     }
@@ -247,6 +256,7 @@ setters! {
         custom_policy: CustomPolicy,
         listener: Listener,
         compaction_filter: CompactionFilter,
+        merge_operator: MergeOperator,
         wall_clock: WallClock,
     )
 }

@@ -97,6 +97,14 @@ impl RangeDeletes {
         self.heads.get()?.starts_through(number, key, fragment).then_some(fragment)
     }
 
+    /// Whether there is a deletion of a key. Made for a list that changes between questions, as [`RangeDeletes::over`]
+    /// is for one that does not.
+    #[must_use]
+    pub fn covers(&self, key: &[u8]) -> bool {
+        let number = self.fragments.partition_point(|fragment| fragment.to.is_at_most(key));
+        self.fragments.get(number).is_some_and(|fragment| *fragment.from <= *key)
+    }
+
     /// The sequence number of the newest deletion of a key that a reader at `at` sees; 0 without one.
     #[inline]
     #[must_use]
@@ -119,8 +127,10 @@ impl RangeDeletes {
     }
 
     fn places(&self, from: &[u8], to: &End) -> std::ops::Range<usize> {
+        // Without the heads, which a change would have to find again.
+        let first = self.fragments.partition_point(|fragment| fragment.to.is_at_most(from));
         let end = self.fragments.partition_point(|fragment| !to.is_at_most(&fragment.from));
-        self.index_for(from)..end
+        first..end.max(first)
     }
 
     /// Adds a deletion of the keys from `from` to before `to`, if there are any.

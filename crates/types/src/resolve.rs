@@ -14,13 +14,15 @@
 //!    reached the tombstone.
 //! 5. A version that has expired for every reader that can see it is a tombstone from then on. Readers with greater
 //!    sequence numbers have later times.
-//! 6. A range delete hides the older versions of its keys. One that it hides stays only for readers before the
+//! 6. An operand changes what lies below it. Whoever judges it has joined it with the older versions that are there,
+//!    so that it replaces them as a value does.
+//! 7. A range delete hides the older versions of its keys. One that it hides stays only for readers before the
 //!    range delete.
 
 use crate::{Millis, Seq};
 
 /// The kind of an entry, stored as one byte. Number 2 is that of range deletes, which only batches and logs have.
-/// Numbers 3 and 5 are reserved for merges and separated values; only later releases write other kinds.
+/// Number 5 is reserved for separated values; only later releases write other kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[repr(u8)]
 pub enum Kind {
@@ -28,18 +30,21 @@ pub enum Kind {
     Delete = 0,
     /// The key has this value.
     Put = 1,
+    /// The key's value is what an operand makes of the older one.
+    Merge = 3,
     /// The key has this value until a time, which is stored before it.
     PutExpiring = 4,
 }
 
 impl Kind {
-    /// Returns the kind with this number, if this release knows it.
+    /// Returns the kind with this number, if this build knows it: the browser's lean one knows no merges.
     #[inline]
     #[must_use]
     pub fn from_byte(byte: u8) -> Option<Self> {
         match byte {
             0 => Some(Kind::Delete),
             1 => Some(Kind::Put),
+            3 if cfg!(feature = "all") => Some(Kind::Merge),
             4 => Some(Kind::PutExpiring),
             _ => None,
         }
@@ -73,6 +78,8 @@ pub enum Sight {
     Value,
     /// The key has no value.
     Nothing,
+    /// An operand, to which older versions lead.
+    Operand,
 }
 
 /// A reader's moment.
@@ -101,6 +108,7 @@ impl Reader {
     pub fn sight(self, newest: Version) -> Sight {
         match newest.kind {
             Kind::Put => Sight::Value,
+            Kind::Merge => Sight::Operand,
             Kind::PutExpiring if !newest.has_expired(self.now) => Sight::Value,
             Kind::PutExpiring | Kind::Delete => Sight::Nothing,
         }
@@ -121,7 +129,8 @@ pub enum Fate {
 /// Decides which versions a merge keeps, key by key.
 #[derive(Clone, Debug)]
 pub struct DropRule {
-    /// The moments at which readers look, ascending; the last is the present.
+    /// The moments at which readers look, ascending; the last is the present, which may have the sequence number of
+    /// the one before it.
     readers: Vec<Reader>,
     /// The stripe of the version of this key that was judged last.
     stripe: Option<usize>,
@@ -170,11 +179,11 @@ impl DropRule {
         if version.kind == Kind::Delete || self.is_expired(version) {
             return Some(version.seq);
         }
-        let later = self.readers.get(stripe..).unwrap_or_default().iter();
-        later
-            .map(|reader| (reader.at, version.has_expired(reader.now)))
-            .find(|end| end.1)
-            .map(|end| end.0)
+        let later = self.readers.get(stripe..).unwrap_or_default();
+        let first = later.iter().position(|reader| version.has_expired(reader.now))?;
+        let at = |index: usize| later.get(index).map(|reader| reader.at);
+        // With a snapshot at the number of the present, no number says that it is released.
+        at(first).filter(|end| first.checked_sub(1).and_then(at) != Some(*end))
     }
 
     /// Judges the next older version of the key, which the range delete with the sequence number `deleted` hides, if
@@ -207,7 +216,7 @@ impl DropRule {
             return Fate::Dropped;
         }
         let ends_key = match version.kind {
-            Kind::Put => None,
+            Kind::Put | Kind::Merge => None,
             Kind::Delete | Kind::PutExpiring => {
                 self.ends_key_at(version, stripe).filter(|_| !covered())
             }

@@ -13,7 +13,7 @@ fn code(error: &Error) -> &'static str {
         ErrorKind::NewerFormat(_) => "newer-format",
         ErrorKind::Busy(_) => "busy",
         ErrorKind::InvalidArgument(_) => "invalid-argument",
-        ErrorKind::PolicyLeftOut(_) => "policy-left-out",
+        ErrorKind::LeftOut(_) => "left-out",
         ErrorKind::Poisoned(cause) => code(cause),
         ErrorKind::Closed(_) => "closed",
         _ => "io",
@@ -27,7 +27,7 @@ pub(crate) const NOT_FOUND: &str = "not-found";
 pub(crate) fn to_js(error: &Error) -> JsValue {
     let message = match error.kind() {
         // The npm package has the sentence.
-        ErrorKind::PolicyLeftOut(policy) => policy.to_string(),
+        ErrorKind::LeftOut(what) => what.to_string(),
         _ => error.to_string(),
     };
     let object = coded(code(error), &message);

@@ -12,7 +12,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 /// Parses a policy's options.
 pub(crate) fn policy(json: &str) -> Result<PolicyOptions> {
     if let Some(policy) = PolicyOptions::left_out(json) {
-        return Err(ErrorKind::PolicyLeftOut(policy).into());
+        return Err(ErrorKind::LeftOut(policy).into());
     }
     json.parse().map_err(|ParseError { expected, found }| {
         let more = if found.starts_with("unknown ") { MORE } else { "" };

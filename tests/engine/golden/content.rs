@@ -1,6 +1,6 @@
 //! The content of a store, as rules: lines of `keyspace first end step version`. Each sets the keys
 //! `first`, `first + step` and so on below `end` to the value of that version, or deletes them if it is
-//! 0. Later lines overwrite earlier ones.
+//! 0. Later lines overwrite earlier ones. Values of the keyspace `counters` are the version in decimal.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -57,7 +57,8 @@ impl Content {
             };
             let entries = keyspaces.entry(keyspace.to_owned()).or_default();
             for (key, value) in rule.entries() {
-                match value {
+                let counter = || rule.version.to_string().into_bytes();
+                match if keyspace == "counters" { Some(counter()) } else { value } {
                     Some(value) => entries.insert(key, value),
                     None => entries.remove(&key),
                 };

@@ -185,6 +185,10 @@ fn lacks(store: &Store) -> Option<&'static str> {
             "values that expire, in tables and in logs",
         ),
         (store.expiring_tables > 0, "a table that says when all of it has expired"),
+        (
+            store.operands > store.bounded && store.bounded > 0 && store.operands_in_logs > 0,
+            "operands of one operator and of several, in tables and in logs",
+        ),
         (store.claims > 0, "a claim"),
         (store.torn == 1, "one torn record"),
         (store.recycled > 0, "a log in the file of another"),

@@ -6,8 +6,9 @@
 //! 1. Two keyspaces; batches over both; small logs that fill and are recycled.
 //! 2. Overwrites, deletes and range deletes under a snapshot, then merged: several versions of a key.
 //! 3. A compaction of several groups, stopped after the first is installed.
-//! 4. A range delete that is flushed, over older tables, and a table of values that expire; then batches that are only
-//!    in the log, some of them with a range delete and values that expire, the last of them torn.
+//! 4. A range delete that is flushed, over older tables, a table of values that expire, and one of operands over one
+//!    of values; then batches that are only in the log, some of them with a range delete, values that expire and
+//!    operands, the last of them torn.
 
 use super::content::{Rule, key};
 use super::format::{Place, Store};
@@ -20,7 +21,7 @@ use terrane::storage::vfs::{MemoryVfs, Vfs};
 use terrane::storage::volume::VolumeOptions;
 use terrane::storage::{Directory, Storage, Volume};
 use terrane::table::TableOptions;
-use terrane::{Db, Durability, Millis, Options, WriteBatch};
+use terrane::{Db, Durability, Millis, Operand, Options, WriteBatch};
 use terrane_policy::{Leveled, LeveledFull, Pick, PolicyOptions};
 use terrane_tests::fixtures::tiny;
 use terrane_tests::image::Image;
@@ -106,6 +107,20 @@ impl Writing {
     }
 }
 
+impl Writing {
+    /// Merges operands into the counters from `first` to below `end`; the last value of all of them is `value`.
+    fn merge(&mut self, first: u64, end: u64, operands: &[Operand<'_>], value: u64) {
+        let rows = self.db.create_keyspace("counters").unwrap();
+        for operand in operands {
+            let mut batch = WriteBatch::new();
+            (first..end).for_each(|n| batch.merge(&rows, key(n), *operand).unwrap());
+            self.db.write(batch, Durability::Sync).unwrap();
+        }
+        let rule = Rule { keyspace: "counters", first, end, step: 1, version: value };
+        self.rules += &rule.to_string();
+    }
+}
+
 /// Writes a store through `open`, which is over `vfs`, its last batches with keys below `end`. Returns
 /// the image and the rules of its content.
 fn write(
@@ -170,6 +185,16 @@ fn write(
         writing.db.flush().unwrap();
         writing.expire("default", 310, 330, LATER);
         writing.db.flush().unwrap();
+        let counters = writing.db.create_keyspace("counters").unwrap();
+        for n in 0..10 {
+            counters.put(key(n), "5", Durability::Sync).unwrap();
+        }
+        writing.db.flush().unwrap();
+        writing.merge(0, 5, &[Operand::Add(7)], 12);
+        writing.merge(5, 12, &[Operand::Max(8), Operand::Add(-3), Operand::Min(90)], 5);
+        writing.db.flush().unwrap();
+        writing.merge(4, 5, &[Operand::Add(-2)], 10);
+        writing.merge(11, 13, &[Operand::Max(6)], 6);
         writing.apply(&BOTH, 100, end, 1, 99);
         writing.delete_range("other", 100, 102);
         writing.expire("other", 101, 103, LATER);

@@ -77,7 +77,7 @@ pub fn batch(random: &mut Random, model: &mut Model) -> (u64, Vec<Operation>) {
         };
         let byte = random.word() as u8;
         let place = random.below(120);
-        let change = Change::draw(random, place, |_| vec![byte; length]);
+        let change = Change::draw(random, keyspace % 2 == 1, place, |_| vec![byte; length]);
         operations.push(Operation { keyspace, key: workload::key(place), change });
     }
     (number, operations)

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use terrane::batch::Operation;
 use terrane::entry::split_expiring;
-use terrane::{Db, KeyspaceId, Millis, Seq};
+use terrane::{Db, KeyspaceId, Millis, Operand, Seq};
 
 /// List the writes that a crash cut short, as far as they can be read, or drop them
 ///
@@ -75,12 +75,17 @@ fn print(db: &Db, json: bool) -> Result<u64, Failure> {
             for (id, operation) in batch.iter().map_while(Result::ok) {
                 let keyspace = name(&names, id);
                 let mut expires_at = None;
+                let words;
                 let (kind, key, value) = match operation {
                     Operation::Put(key, value) => ("put", key, Some(value)),
                     Operation::PutExpiring(key, stored) => {
                         let (at, value) = split_expiring(stored).unzip();
                         expires_at = at;
                         ("put", key, value)
+                    }
+                    Operation::Merge(key, operand) => {
+                        words = in_words(operand);
+                        ("merge", key, Some(words.as_slice()))
                     }
                     Operation::Delete(key) => ("delete", key, None),
                     Operation::DeleteRange(from, to) => ("delete-range", from, to),
@@ -92,6 +97,17 @@ fn print(db: &Db, json: bool) -> Result<u64, Failure> {
     }
     out.finish()?;
     Ok(bytes)
+}
+
+/// An operand, such as `add 5`; one of a merge operator as it is.
+fn in_words(operand: &[u8]) -> Vec<u8> {
+    match Operand::decode(operand) {
+        Some(Operand::Add(n)) => format!("add {n}").into_bytes(),
+        Some(Operand::Min(n)) => format!("min {n}").into_bytes(),
+        Some(Operand::Max(n)) => format!("max {n}").into_bytes(),
+        Some(Operand::Custom(operand)) => operand.to_vec(),
+        _ => operand.to_vec(),
+    }
 }
 
 /// The name of a keyspace; empty if it was dropped.

@@ -19,19 +19,25 @@ mod tree;
 
 pub use cursor::MemtableCursor;
 
-use crate::entry::{Seq, Tag, check_limits};
+use crate::entry::{Kind, Seq, Tag, check_limits};
 use crate::error::Result;
+use crate::operand::{Function, MergeOperator, Merged, Operand};
+use crate::read::{Joined, join};
 use crate::sync::lock_free::atomic::{AtomicU64, AtomicUsize, Ordering::*};
 use crate::sync::swap::Swap;
 use filter::Filter;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use stored::Target;
-use terrane_types::range_deletes::{End, RangeDeletes};
+use terrane_types::range_deletes::RangeDeletes;
 use tree::Tree;
 
 /// The smallest number of entries to sample, if there are as many.
 const SAMPLE_KEYS: usize = 512;
+/// The longest value with which the operand of a merge operator is joined when it is written, in bytes: each join
+/// copies it.
+const JOINED_BYTES_MAX: usize = 1 << 10;
 
 /// Entries of one keyspace in memory, ordered by key, then newest first.
 ///
@@ -94,21 +100,65 @@ impl Memtable {
         Ok(())
     }
 
+    /// Inserts a merge with an encoded operand, joined with the newest entry of its key here.
+    ///
+    /// # Errors
+    /// As for [`Memtable::insert`].
+    pub fn merge(
+        &self,
+        key: &[u8],
+        seq: Seq,
+        operand: &[u8],
+        operator: Option<&MergeOperator>,
+    ) -> Result<()> {
+        let Some(operand) = Operand::decode(operand) else { return Ok(()) };
+        let merged = Merged { function: Function::from(operand), since: seq };
+        let (kind, stored) = match self.joined(key, &merged, operator) {
+            Some(Joined::Value(value)) => (Kind::Put, value),
+            Some(Joined::Operand(joined)) => (Kind::Merge, joined.encode(seq)),
+            None => (Kind::Merge, merged.encode(seq)),
+        };
+        self.insert(key, Tag::new(seq, kind), &stored)
+    }
+
+    /// Returns what the newest entry of a key makes with an operand; `None` if there is none, or it is better left to
+    /// readers: the operator would copy long values, panics, or fails.
+    fn joined(
+        &self,
+        key: &[u8],
+        merged: &Merged,
+        operator: Option<&MergeOperator>,
+    ) -> Option<Joined> {
+        let deleted = self.deleted(key, merged.since);
+        let newest = self.get(key, merged.since).filter(|(tag, _)| tag.seq() >= deleted);
+        if newest.is_none() && deleted == 0 {
+            return None;
+        }
+        let join = || join(merged.clone(), newest, operator);
+        if matches!(merged.function, Function::Counter(_)) {
+            return join().ok();
+        }
+        if newest.is_some_and(|(_, stored)| stored.len() > JOINED_BYTES_MAX) {
+            return None;
+        }
+        // Its batch is in the log.
+        catch_unwind(AssertUnwindSafe(join)).ok()?.ok()
+    }
+
     /// Writers come one at a time.
     fn note(&self, seq: Seq) {
         self.first_seq.store(self.first_seq.load(Relaxed).min(seq), Relaxed);
         self.last_seq.store(self.last_seq.load(Relaxed).max(seq), Relaxed);
     }
 
-    /// Adds a range delete of the keys from `from` to before `to`. It hides entries with lower sequence numbers.
-    /// No insert may be under way.
-    pub fn delete_range(&self, from: &[u8], to: &End, seq: Seq) {
+    /// Adds range deletes, which hide entries with lower sequence numbers. No insert may be under way.
+    pub fn delete_ranges(&self, ranges: &RangeDeletes) {
         let mut range_deletes = self.range_deletes();
-        range_deletes.add(from, to, seq);
+        range_deletes.merge(ranges);
         self.deletion_bytes.store(range_deletes.bytes(), Relaxed);
         self.range_deletes.store(Some(Arc::new(range_deletes)));
-        self.note(seq);
-        self.deletions.fetch_add(1, Release);
+        self.note(ranges.newest());
+        self.deletions.fetch_add(ranges.fragments().len(), Release);
     }
 
     /// Its range deletes.

@@ -3,7 +3,8 @@
 //! 1. A [`Source`] is a cursor over one sorted sequence: a memtable or a run.
 //! 2. A [`MergeCursor`] merges many of them into one sequence.
 //! 3. An [`MvccCursor`] on top shows the keys and values visible at one sequence number.
-//! 4. `resolve` decides which versions those are, and which ones a merge keeps.
+//! 4. `resolve` decides which versions those are, and which ones a merge keeps; `versions` joins operands with what
+//!    lies below them.
 
 mod cover;
 mod merge;
@@ -11,6 +12,7 @@ mod mvcc_cursor;
 mod range;
 mod resolve;
 mod source;
+mod versions;
 
 pub use crate::cursor::Cursor;
 pub use crate::trace::{Origin, ReadCounters, ReadCounts, ReadTracer, Step, Trace, Verdict};
@@ -20,3 +22,4 @@ pub use range::KeyRange;
 pub use resolve::{Judgement, MergeFilter, Resolver, sight};
 pub use source::Source;
 pub use terrane_types::resolve::{Fate, Reader, Sight};
+pub use versions::{Joined, Stored, is_operand, join, join_all, take_versions};

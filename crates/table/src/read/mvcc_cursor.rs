@@ -7,13 +7,17 @@
 //! * Backward, they come oldest first: remember the last visible one until the key changes. The
 //!   merging cursor is then one key ahead of the pair returned.
 //!
+//! An operand is joined with older versions, until one of them is a value or none is left.
+//!
 //! What range deletes hide is passed over: sources that have nothing newer seek past all of it at once.
 
 use super::cover::Cover;
+use super::versions::{Joined, join};
 use super::{KeyRange, MergeCursor, Reader, Sight, Source, sight};
 use crate::cursor::Cursor;
-use crate::entry::{MAX_SEQ, Millis, Tag, same_key, value_of};
+use crate::entry::{MAX_SEQ, Millis, Seq, Tag, left_out, same_key, value_of};
 use crate::error::Result;
+use crate::operand::{AVAILABLE, MergeOperator, Merged};
 use crate::trace::ReadTracer;
 use std::ops::Bound;
 use terrane_types::range_deletes::RangeDeletes;
@@ -26,6 +30,8 @@ enum State {
     Sought,
     /// On the merging cursor's entry.
     Forward,
+    /// On the saved entry, of whose key the merging cursor may have passed versions.
+    Joined,
     /// On the saved entry.
     Backward,
     Ended,
@@ -47,6 +53,7 @@ pub struct MvccCursor {
     tracer: ReadTracer,
     /// Keys that range deletes hide.
     cover: Option<Cover>,
+    operator: Option<MergeOperator>,
 }
 
 impl MvccCursor {
@@ -55,13 +62,21 @@ impl MvccCursor {
     pub fn new(sources: Vec<Source>, range: KeyRange, reader: Reader, tracer: ReadTracer) -> Self {
         let merge = MergeCursor::new(sources);
         let (state, key, value, expires_at) = (State::Start, Vec::new(), Vec::new(), None);
-        MvccCursor { merge, range, reader, state, key, value, expires_at, tracer, cover: None }
+        let (cover, operator) = (None, None);
+        MvccCursor { merge, range, reader, state, key, value, expires_at, tracer, cover, operator }
     }
 
     /// The same without what these range deletes hide.
     #[must_use]
     pub fn hiding(mut self, range_deletes: Vec<RangeDeletes>) -> Self {
         self.cover = Cover::new(range_deletes, self.reader.at);
+        self
+    }
+
+    /// The same with the operator of the store's operands.
+    #[must_use]
+    pub fn merging(mut self, operator: Option<MergeOperator>) -> Self {
+        self.operator = operator;
         self
     }
 
@@ -96,7 +111,7 @@ impl MvccCursor {
             State::Start => self.seek_start(),
             State::Sought if !self.range.above_start(&self.key) => self.seek_start(),
             State::Sought => self.merge.seek(&self.key, Tag::at(MAX_SEQ)),
-            State::Forward => self.skip_versions(),
+            State::Forward | State::Joined => self.skip_versions(),
             State::Backward => {
                 let found = self.merge.seek(&self.key, Tag(0));
                 found.and_then(|()| self.skip_versions())
@@ -109,6 +124,11 @@ impl MvccCursor {
         }
         if !found? {
             return Ok(None);
+        }
+        if self.state == State::Joined {
+            self.expires_at = None;
+            self.tracer.row(&self.key, &self.value);
+            return Ok(Some((&self.key, &self.value)));
         }
         let (value, expires_at) = value_of(self.merge.tag(), self.merge.value());
         let key = self.merge.key();
@@ -132,6 +152,7 @@ impl MvccCursor {
                 self.key.extend_from_slice(self.merge.key());
                 self.merge.seek_before(&self.key, Tag(u64::MAX))
             }
+            State::Joined => self.merge.seek_before(&self.key, Tag(u64::MAX)),
             State::Backward => Ok(()),
             State::Ended => return Ok(None),
         };
@@ -151,6 +172,7 @@ impl MvccCursor {
     pub fn narrow(&mut self) {
         match self.state {
             State::Forward => self.range.from = Bound::Excluded(self.merge.key().to_vec()),
+            State::Joined => self.range.from = Bound::Excluded(self.key.clone()),
             State::Backward => self.range.to = Bound::Excluded(self.key.clone()),
             State::Start | State::Sought | State::Ended => return,
         }
@@ -159,7 +181,9 @@ impl MvccCursor {
 
     /// Traces that the next step seeks, and forgets what was skipped if the direction or the position changes.
     fn begin_step(&mut self, goes_on: State) {
-        if let Some(cover) = self.cover.as_mut().filter(|_| self.state != goes_on) {
+        let is_joined = self.state == State::Joined && goes_on == State::Forward;
+        let turns = self.state != goes_on && !is_joined;
+        if let Some(cover) = self.cover.as_mut().filter(|_| turns) {
             cover.forget_skip();
         }
         if matches!(self.state, State::Start | State::Sought) {
@@ -205,8 +229,9 @@ impl MvccCursor {
                 self.merge.next()?;
                 continue;
             };
+            let mut deleted = 0;
             if let Some(cover) = &mut self.cover {
-                let deleted = cover.newest_at(self.merge.key());
+                deleted = cover.newest_at(self.merge.key());
                 if tag.seq() < deleted {
                     let all = !std::mem::replace(&mut cover.is_skipped, true);
                     self.merge.skip(cover.to(), deleted, all)?;
@@ -214,13 +239,43 @@ impl MvccCursor {
                 }
             }
             self.state = State::Forward;
-            if sight == Sight::Value {
-                return Ok(true);
+            match sight {
+                Sight::Value => return Ok(true),
+                Sight::Nothing => self.skip_versions()?,
+                Sight::Operand if AVAILABLE => {
+                    self.join_forward(deleted)?;
+                    return Ok(true);
+                }
+                Sight::Operand => return Err(left_out()),
             }
-            self.skip_versions()?;
         }
         self.state = State::Ended;
         Ok(false)
+    }
+
+    /// Joins the operand under the merging cursor with the older versions of its key, none of which is older than
+    /// `deleted`, and saves the pair.
+    #[cold]
+    fn join_forward(&mut self, deleted: Seq) -> Result<()> {
+        let operator = self.operator.as_ref();
+        self.key.clear();
+        self.key.extend_from_slice(self.merge.key());
+        let mut merged = Merged::decode(self.merge.tag(), self.merge.value())?;
+        self.value = loop {
+            self.merge.next()?;
+            let is_version = self.merge.valid() && same_key(self.merge.key(), &self.key);
+            let tag = self.merge.tag();
+            if is_version && tag.seq() >= merged.since {
+                continue;
+            }
+            let below = (is_version && tag.seq() >= deleted).then(|| (tag, self.merge.value()));
+            match join(merged, below, operator)? {
+                Joined::Operand(joined) => merged = joined,
+                Joined::Value(value) => break value,
+            }
+        };
+        self.state = State::Joined;
+        Ok(())
     }
 
     /// Moves backward to the next visible pair in range.
@@ -239,10 +294,24 @@ impl MvccCursor {
             self.key.clear();
             self.key.extend_from_slice(self.merge.key());
             let mut live = false;
+            // The value after each operand, with the sequence number; the first is what lies below them.
+            let mut joined: Vec<(Seq, Option<Vec<u8>>)> = Vec::new();
+            let mut newest = 0;
             while self.merge.valid() && same_key(self.merge.key(), &self.key) {
                 let tag = self.merge.tag();
                 let sight = sight(tag, self.merge.value(), self.reader)?;
                 if let Some(sight) = sight.filter(|_| tag.seq() >= deleted) {
+                    if AVAILABLE && sight == Sight::Operand {
+                        if joined.is_empty() {
+                            joined.push((newest, live.then(|| self.value.clone())));
+                        }
+                        self.join_backward(&mut joined)?;
+                        live = true;
+                        self.merge.prev()?;
+                        continue;
+                    }
+                    joined.clear();
+                    newest = tag.seq();
                     live = sight == Sight::Value;
                     let (value, expires_at) = value_of(tag, self.merge.value());
                     self.expires_at = expires_at;
@@ -257,6 +326,19 @@ impl MvccCursor {
         }
         self.state = State::Ended;
         Ok(false)
+    }
+
+    /// Joins the operand under the merging cursor with the newest of the older values below it, and saves the value.
+    #[cold]
+    fn join_backward(&mut self, older: &mut Vec<(Seq, Option<Vec<u8>>)>) -> Result<()> {
+        let tag = self.merge.tag();
+        let Merged { function, since } = Merged::decode(tag, self.merge.value())?;
+        let below = older.iter().rfind(|(seq, _)| *seq < since);
+        let below = below.and_then(|(_, value)| value.as_deref());
+        self.value = function.apply(below, self.operator.as_ref())?;
+        self.expires_at = None;
+        older.push((tag.seq(), Some(self.value.clone())));
+        Ok(())
     }
 }
 

@@ -4,8 +4,10 @@
 //! An entry of a kind that only a later release knows is an error where a reader or a merge meets it, and none where
 //! it is newer than the reader's moment.
 
+use super::versions::{Stored, join_all};
 use crate::entry::{EXPIRY_BYTES, Kind, Seq, Tag, newer_kind, same_key, split_expiring, value_of};
 use crate::error::{Corruption, Error, Result};
+use crate::operand::MergeOperator;
 use terrane_types::range_deletes::RangeDeletes;
 use terrane_types::resolve::{DropRule, Fate, Reader, Sight, Version};
 
@@ -61,6 +63,7 @@ pub struct Resolver {
     /// The index of the first fragment that ends above the key.
     fragment: Option<usize>,
     filter: Option<MergeFilter>,
+    operator: Option<MergeOperator>,
 }
 
 impl Resolver {
@@ -73,6 +76,7 @@ impl Resolver {
             range_deletes: RangeDeletes::default(),
             fragment: None,
             filter: None,
+            operator: None,
         }
     }
 
@@ -89,6 +93,29 @@ impl Resolver {
     pub fn applying(mut self, range_deletes: RangeDeletes) -> Self {
         self.range_deletes = range_deletes;
         self
+    }
+
+    /// The same, with the operator of the store's operands.
+    #[must_use]
+    pub fn merging(mut self, operator: Option<MergeOperator>) -> Self {
+        self.operator = operator;
+        self
+    }
+
+    /// Joins the operands among the next versions of a key, before they are judged, with what lies below them.
+    /// `covered` is that of [`Resolver::judge`].
+    ///
+    /// # Errors
+    /// Damage; operands of a merge operator that the store does not have.
+    pub fn join(
+        &mut self,
+        key: &[u8],
+        versions: &mut [Stored],
+        covered: impl FnOnce(&[u8]) -> bool,
+    ) -> Result<()> {
+        let range_deletes = &self.range_deletes;
+        let hides = |older, newer| range_deletes.newest_at(key, newer) > older;
+        join_all(versions, hides, || !covered(key), self.operator.as_ref())
     }
 
     /// Judges the next entry, of which `stored` is what lies there as its value. `covered` says whether something older
@@ -114,7 +141,7 @@ impl Resolver {
         let mut version = version(tag, stored)?;
         let mut is_removed = self.rule.is_expired(version);
         if let Some(removes) = &mut self.filter
-            && version.kind != Kind::Delete
+            && matches!(version.kind, Kind::Put | Kind::PutExpiring)
             && !is_removed
             && hidden_by.is_none()
             && self.rule.is_only_of_the_present(version.seq)

@@ -25,6 +25,8 @@ use super::reader::Table;
 use crate::codec::{escaped, key_hash};
 use crate::entry::{EXPIRY_BYTES, Kind, Tag, compare, newer_kind};
 use crate::error::{Corruption, Error, ErrorKind, Result};
+use crate::operand::Merged;
+use crate::read::is_operand;
 use std::cmp::Ordering;
 use std::sync::Arc;
 use terrane_types::PrefixBuilder;
@@ -358,6 +360,9 @@ impl TableCheck {
             let is_cut = cursor.value().len() < EXPIRY_BYTES;
             if tag.kind() == Some(Kind::PutExpiring) && is_cut {
                 return wrong("the time at which a value expires");
+            }
+            if is_operand(tag) && Merged::decode(tag, cursor.value()).is_err() {
+                return wrong("an operand after the age of the oldest one in it");
             }
             let deleted = self.range_deletes.over(key).and_then(|over| over.first_after(tag.seq()));
             if deleted.is_some_and(|deleted| deleted <= self.table.info().cleared) {

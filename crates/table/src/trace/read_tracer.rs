@@ -171,6 +171,7 @@ impl ReadTracer {
         let sequence = tag.seq();
         self.steps.step(|| match tag.kind() {
             Some(Kind::Delete) => Step::Tombstone { sequence },
+            Some(Kind::Merge) => Step::Operand { sequence, bytes: bytes as u64 },
             Some(Kind::PutExpiring) => {
                 Step::Value { sequence, bytes: bytes.saturating_sub(EXPIRY_BYTES) as u64 }
             }

@@ -1,6 +1,6 @@
 //! The trace of a read: what was searched, in which order, and what was found there.
 //!
-//! * A get searches memtables, then runs, newest first, and ends with the first version found.
+//! * A get searches memtables, then runs, newest first, and ends with the first version found that is no operand.
 //! * A scan positions a cursor in each memtable and run, then returns the first row.
 //!
 //! `memtable` and `run` start a section; the steps up to the next one tell what was found there.
@@ -59,6 +59,13 @@ pub enum Step {
         /// Its sequence number.
         sequence: Seq,
         /// Its length, in bytes.
+        bytes: u64,
+    },
+    /// The newest visible version is an operand: older ones count as well.
+    Operand {
+        /// Its sequence number.
+        sequence: Seq,
+        /// Its length as stored, in bytes.
         bytes: u64,
     },
     /// The value that was found has expired.

@@ -1,11 +1,12 @@
 //! Operations of a batch.
 
 use super::RANGE_DELETE;
-use crate::entry::{Kind, Seq, Tag, check_limits};
+use crate::entry::{Kind, Seq, Tag, check_limits, left_out};
 use crate::error::Result;
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
-use terrane_types::range_deletes::End;
+use crate::operand::{AVAILABLE, MergeOperator, Operand, check_operand};
+use crate::storage::{COUNTERS, EXPIRY, MERGE_OPERATOR, RANGE_DELETES};
 
 /// An entry of a batch.
 pub type Entry<'a> = (KeyspaceId, Operation<'a>);
@@ -17,6 +18,8 @@ pub enum Operation<'a> {
     Put(&'a [u8], &'a [u8]),
     /// The key gets a value that expires, stored with its time.
     PutExpiring(&'a [u8], &'a [u8]),
+    /// The key gets what an encoded operand makes of its value.
+    Merge(&'a [u8], &'a [u8]),
     /// The key is removed.
     Delete(&'a [u8]),
     /// The keys from one on are removed, to before another or, without one, to the end.
@@ -29,24 +32,46 @@ impl<'a> Operation<'a> {
         match self {
             Operation::Put(key, value) => (Kind::Put as u8, key, value),
             Operation::PutExpiring(key, stored) => (Kind::PutExpiring as u8, key, stored),
+            Operation::Merge(key, operand) => (Kind::Merge as u8, key, operand),
             Operation::Delete(key) => (Kind::Delete as u8, key, &[]),
             Operation::DeleteRange(from, to) => (RANGE_DELETE, from, to.unwrap_or_default()),
         }
     }
 
-    /// Inserts the operation of a batch with the number `seq`.
+    /// The features that a store with it needs.
+    pub(super) fn features(self) -> u32 {
+        match self {
+            Operation::Put(..) | Operation::Delete(_) => 0,
+            Operation::DeleteRange(..) => RANGE_DELETES,
+            Operation::PutExpiring(..) => EXPIRY,
+            Operation::Merge(..) if !AVAILABLE => COUNTERS,
+            Operation::Merge(_, operand) => match Operand::decode(operand) {
+                Some(Operand::Custom(_)) => MERGE_OPERATOR,
+                _ => COUNTERS,
+            },
+        }
+    }
+
+    /// Inserts the operation of a batch with the number `seq`, into a store with this merge operator.
     #[inline]
-    pub(crate) fn insert_into(self, memtable: &Memtable, seq: Seq) -> Result<()> {
+    pub(crate) fn insert_into(
+        self,
+        memtable: &Memtable,
+        seq: Seq,
+        operator: Option<&MergeOperator>,
+    ) -> Result<()> {
         match self {
             Operation::Put(key, value) => memtable.insert(key, Tag::new(seq, Kind::Put), value),
             Operation::PutExpiring(key, stored) => {
                 memtable.insert(key, Tag::new(seq, Kind::PutExpiring), stored)
             }
             Operation::Delete(key) => memtable.insert(key, Tag::new(seq, Kind::Delete), &[]),
-            Operation::DeleteRange(from, to) => {
-                memtable.delete_range(from, &End::before(to), seq);
-                Ok(())
+            Operation::Merge(key, operand) if AVAILABLE => {
+                memtable.merge(key, seq, operand, operator)
             }
+            Operation::Merge(..) => Err(left_out()),
+            // Inserted before, with the others of its batch.
+            Operation::DeleteRange(..) => Ok(()),
         }
     }
 
@@ -54,6 +79,10 @@ impl<'a> Operation<'a> {
         match self {
             Operation::Put(key, value) | Operation::PutExpiring(key, value) => {
                 check_limits(key, value)
+            }
+            Operation::Merge(key, operand) => {
+                check_limits(key, &[])?;
+                check_operand(operand)
             }
             Operation::Delete(key) => check_limits(key, &[]),
             // Their bounds were checked where they were made or decoded.

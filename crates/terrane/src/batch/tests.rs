@@ -4,11 +4,12 @@ use super::*;
 use crate::entry::split_expiring;
 use crate::error::Closed;
 use crate::error::ErrorKind;
+use crate::operand::MAX_OPERAND_BYTES;
 use proptest::prelude::*;
 
 fn operation() -> impl Strategy<Value = (u8, u32, Vec<u8>, Vec<u8>)> {
     let bytes = || prop::collection::vec(any::<u8>(), 0..200);
-    (0u8..4, any::<u32>(), bytes(), bytes())
+    (0u8..6, any::<u32>(), bytes(), bytes())
 }
 
 proptest! {
@@ -22,6 +23,11 @@ proptest! {
             match kind {
                 0 => batch.put(KeyspaceId(*id), key, value).unwrap(),
                 1 => batch.delete(KeyspaceId(*id), key).unwrap(),
+                3 => batch.merge(KeyspaceId(*id), key, Operand::Custom(value)).unwrap(),
+                4 => {
+                    let n = value.first().map_or(0, |byte| i64::from(*byte));
+                    batch.merge(KeyspaceId(*id), key, Operand::Add(n)).unwrap();
+                }
                 2 => {
                     let (at, value) = split_expiring(value).unwrap_or((0, b""));
                     batch.put_expiring_at(KeyspaceId(*id), key, value, at).unwrap();
@@ -31,12 +37,21 @@ proptest! {
             }
         }
         let at_once = expiring(0, b"");
+        let operands: Vec<Vec<u8>> = operations
+            .iter()
+            .map(|(kind, _, _, value)| match kind {
+                3 => Operand::Custom(value).encode(),
+                _ => Operand::Add(value.first().map_or(0, |byte| i64::from(*byte))).encode(),
+            })
+            .collect();
         let written: Vec<Entry<'_>> = operations
             .iter()
-            .map(|(kind, id, key, value)| {
+            .zip(&operands)
+            .map(|((kind, id, key, value), operand)| {
                 let operation = match kind {
                     0 => Operation::Put(key, value),
                     1 => Operation::Delete(key),
+                    3 | 4 => Operation::Merge(key, operand),
                     2 if value.len() < EXPIRY_BYTES => Operation::PutExpiring(key, &at_once),
                     2 => Operation::PutExpiring(key, value),
                     _ => Operation::DeleteRange(key, (!value.is_empty()).then_some(value)),
@@ -52,8 +67,8 @@ proptest! {
         prop_assert_eq!(batch.len(), written.len());
         let deletes_range = |(_, operation): &Entry<'_>| matches!(operation, Operation::DeleteRange(..));
         prop_assert_eq!(batch.deletes_range(), written.iter().any(deletes_range));
-        let expires = |(_, operation): &Entry<'_>| matches!(operation, Operation::PutExpiring(..));
-        prop_assert_eq!(batch.expires(), written.iter().any(expires));
+        let all = written.iter().fold(0, |all, (_, operation)| all | operation.features());
+        prop_assert_eq!(batch.features(), all);
 
         // Cut anywhere, what returns is a prefix, then at most one damage.
         let short = &batch.bytes()[..cut.index(batch.bytes().len() + 1)];
@@ -83,12 +98,31 @@ fn an_entry_over_its_limit_is_refused_and_leaves_the_batch() {
     assert!(batch.put(KeyspaceId(1), &long_key, b"").is_err());
     assert!(batch.delete(KeyspaceId(1), &long_key).is_err());
     assert!(batch.put(KeyspaceId(1), b"", &vec![0; MAX_VALUE_BYTES + 1]).is_err());
+    let long_operand = vec![0; MAX_OPERAND_BYTES + 1];
+    assert!(batch.merge(KeyspaceId(1), b"", Operand::Custom(&long_operand)).is_err());
+    assert!(batch.clone().merge(KeyspaceId(1), b"", Operand::Custom(&long_operand[1..])).is_ok());
     assert_eq!(batch, before);
 
     // Damage that no batch could hold is refused on the way back.
     let mut bytes = vec![Kind::Delete as u8, 1];
     put_bytes(&mut bytes, &long_key);
     assert!(decode(&bytes).next().unwrap().is_err());
+}
+
+#[test]
+fn an_operand_of_another_form_is_refused_by_name() {
+    for (operand, found) in [
+        (&[][..], "nothing"),
+        (&[0, 1], "operator 0 and 1 bytes"),
+        (&[2; 10], "operator 2 and 9 bytes"),
+        (&[3; 9], "operator 3 and 8 bytes"),
+    ] {
+        let mut bytes = vec![Kind::Merge as u8, 1];
+        put_bytes(&mut bytes, b"k");
+        put_bytes(&mut bytes, operand);
+        let refused = WriteBatch::from_encoded(bytes).unwrap_err().to_string();
+        assert!(refused.contains("0 add") && refused.contains(found), "{refused}");
+    }
 }
 
 #[test]
@@ -173,7 +207,7 @@ fn a_batch_names_each_keyspace_once_and_none_after_clear() {
     for id in [4, 2, 4, 4, 7, 2] {
         batch.delete(KeyspaceId(id), b"k").unwrap();
     }
-    assert_eq!(batch.keyspaces(), [4, 2, 7].map(KeyspaceId));
+    assert!(batch.keyspaces().eq([4, 2, 7].map(KeyspaceId)));
     batch.clear();
     assert_eq!(batch, WriteBatch::new());
     assert!(batch.is_empty() && batch.iter().next().is_none());

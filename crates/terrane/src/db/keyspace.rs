@@ -5,6 +5,7 @@ use crate::db::{Db, Inner};
 use crate::entry::Seq;
 use crate::error::Result;
 use crate::keyspace::KeyspaceId;
+use crate::operand::Operand;
 use crate::options::Durability;
 use crate::read::{Cursor, Lookup, Scan, Versioned};
 use std::sync::Arc;
@@ -189,6 +190,39 @@ impl Keyspace {
     ) -> Result<Seq> {
         let mut batch = WriteBatch::new();
         batch.put_expiring_at(self.id, key, value, self.db.expires_in(ttl)?)?;
+        self.db.write(batch, durability)
+    }
+
+    /// Merges an operand into the value of a key, which is not read for it, and returns the write's sequence number.
+    ///
+    /// ```
+    /// # fn main() -> terrane::Result<()> {
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("counters");
+    /// use terrane::{Db, Durability, Operand, Options};
+    ///
+    /// let db = Db::open(path, Options::default())?;
+    /// let views = db.create_keyspace("views")?;
+    /// for _ in 0..3 {
+    ///     views.merge("/home", Operand::Add(1), Durability::Buffered)?;
+    /// }
+    /// views.merge("/home:slowest-ms", Operand::Max(170), Durability::Buffered)?;
+    /// assert_eq!(views.get("/home")?, Some(b"3".to_vec()));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`WriteBatch::merge`], a keyspace with values that expire or with merges of another sort, and what
+    /// [`Db::write`] says.
+    pub fn merge(
+        &self,
+        key: impl AsRef<[u8]>,
+        operand: Operand<'_>,
+        durability: Durability,
+    ) -> Result<Seq> {
+        let mut batch = WriteBatch::new();
+        batch.merge(self.id, key, operand)?;
         self.db.write(batch, durability)
     }
 

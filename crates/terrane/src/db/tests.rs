@@ -27,6 +27,7 @@ mod logs;
 mod many_keyspaces;
 #[cfg(not(target_arch = "wasm32"))]
 mod memory;
+mod merges;
 #[cfg(not(target_arch = "wasm32"))]
 mod panics;
 #[cfg(not(target_arch = "wasm32"))]

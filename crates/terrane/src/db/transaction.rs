@@ -10,32 +10,35 @@
 //! then conflict with a write that it would not have seen, but never misses one.
 
 mod reads;
+mod scan;
+mod written;
+
+pub use scan::TransactionScan;
 
 use crate::batch::WriteBatch;
 use crate::db::{Db, Keyspace, Snapshot, handle::to_millis};
 use crate::entry::{Millis, check_limits};
 use crate::error::{Error, ErrorKind, Result};
 use crate::keyspace::KeyspaceId;
+use crate::operand::{MergeOperator, Operand};
 use crate::options::Durability;
-use crate::read::Scan;
 use crate::vec_map::VecMap;
 use crate::write::Condition;
 use reads::{Reads, only};
+use scan::Ends;
 use std::cell::RefCell;
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
-use std::collections::btree_map;
 use std::ops::Bound;
 use std::time::Duration;
 use terrane_table::read::KeyRange;
 use terrane_types::range_deletes::{End, RangeDeletes};
+use written::{Written, merged, seen};
 
 /// The most times that a body runs.
 const TRIES_MAX: u32 = 10;
 /// A key with its keyspace.
 type Place = (KeyspaceId, Vec<u8>);
-/// A value, and the time at which it expires; `None` for a delete.
-type Written = Option<(Vec<u8>, Option<Millis>)>;
+
 /// A key and its value.
 type Row = (Vec<u8>, Vec<u8>);
 
@@ -129,7 +132,7 @@ impl Transaction {
 
     /// Whether a range delete of the transaction removes a key, unless it writes the key after.
     fn removes(&self, keyspace: KeyspaceId, key: &[u8]) -> bool {
-        self.range_deletes.get(&keyspace).is_some_and(|list| list.over(key).is_some())
+        self.range_deletes.get(&keyspace).is_some_and(|list| list.covers(key))
     }
 
     /// Returns the value of a key.
@@ -138,14 +141,23 @@ impl Transaction {
     /// Damage, an I/O error, or a keyspace that was dropped.
     pub fn get(&self, keyspace: &Keyspace, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
         let (id, key) = (self.snapshot.id_of(keyspace)?, key.as_ref());
+        let stored = || {
+            self.reads.borrow_mut().add(id, only(key));
+            self.snapshot.get(keyspace, key)
+        };
         match self.writes.get(&(id, key.to_vec())) {
-            Some(written) => Ok(seen(written, self.now).map(<[u8]>::to_vec)),
             None if self.removes(id, key) => Ok(None),
-            None => {
-                self.reads.borrow_mut().add(id, only(key));
-                self.snapshot.get(keyspace, key)
+            None => stored(),
+            Some(Written::Merge(operands)) => {
+                let value = if self.removes(id, key) { None } else { stored()? };
+                merged(operands, value, self.operator()).map(Some)
             }
+            Some(written) => Ok(seen(written, self.now)),
         }
+    }
+
+    fn operator(&self) -> Option<&MergeOperator> {
+        self.snapshot.db().engine().options.merge_operator.as_ref()
     }
 
     /// Returns the values of several keys, in the order of the keys.
@@ -190,6 +202,7 @@ impl Transaction {
         };
         let written = Ends::new(self.writes.range(bounds));
         let (reads, removed) = (&self.reads, self.range_deletes.get(&id).cloned());
+        let operator = self.operator();
         let number = reads.borrow_mut().start_scan(id, range.clone());
         let (ended, first, last) = (false, None, None);
         Ok(TransactionScan {
@@ -200,6 +213,7 @@ impl Transaction {
             written,
             now: self.now,
             removed,
+            operator,
             ended,
             first,
             last,
@@ -244,7 +258,7 @@ impl Transaction {
     ) -> Result<()> {
         let (key, value) = (key.into(), value.into());
         check_limits(&key, &value)?;
-        self.writes.insert((self.snapshot.id_of(keyspace)?, key), Some((value, None)));
+        self.writes.insert((self.snapshot.id_of(keyspace)?, key), Written::Put(value));
         Ok(())
     }
 
@@ -264,7 +278,42 @@ impl Transaction {
         let expires_at = self.now.saturating_add(to_millis(ttl));
         // The same checks as those of the commit.
         WriteBatch::new().put_expiring_at(id, &key, &value, expires_at)?;
-        self.writes.insert((id, key), Some((value, Some(expires_at))));
+        self.writes.insert((id, key), Written::PutExpiring(value, expires_at));
+        Ok(())
+    }
+
+    /// Merges an operand into the value of a key. It reads nothing, so it conflicts with no other write; a later read
+    /// of the key does.
+    ///
+    /// # Errors
+    /// Those of [`WriteBatch::merge`](crate::WriteBatch::merge).
+    pub fn merge(
+        &mut self,
+        keyspace: &Keyspace,
+        key: impl Into<Vec<u8>>,
+        operand: Operand<'_>,
+    ) -> Result<()> {
+        let (id, key) = (self.snapshot.id_of(keyspace)?, key.into());
+        // The same checks as those of the commit.
+        WriteBatch::new().merge(id, &key, operand)?;
+        let operand = operand.encode();
+        let operator = self.snapshot.db().engine().options.merge_operator.clone();
+        let joined = |value: Option<Vec<u8>>| {
+            merged(std::slice::from_ref(&operand), value, operator.as_ref())
+        };
+        let removed = self.removes(id, &key);
+        let written = match self.writes.remove(&(id, key.clone())) {
+            Some(Written::Put(value)) => Written::Put(joined(Some(value))?),
+            Some(Written::Merge(mut operands)) => {
+                operands.push(operand);
+                Written::Merge(operands)
+            }
+            Some(Written::Delete) => Written::Put(joined(None)?),
+            // The commit refuses both in one keyspace.
+            Some(Written::PutExpiring(..)) | None if !removed => Written::Merge(vec![operand]),
+            _ => Written::Put(joined(None)?),
+        };
+        self.writes.insert((id, key), written);
         Ok(())
     }
 
@@ -275,7 +324,7 @@ impl Transaction {
     pub fn delete(&mut self, keyspace: &Keyspace, key: impl Into<Vec<u8>>) -> Result<()> {
         let key = key.into();
         check_limits(&key, &[])?;
-        self.writes.insert((self.snapshot.id_of(keyspace)?, key), None);
+        self.writes.insert((self.snapshot.id_of(keyspace)?, key), Written::Delete);
         Ok(())
     }
 
@@ -305,11 +354,18 @@ impl Transaction {
                 batch.delete_range(*keyspace, (Bound::Included(&*fragment.from), to))?;
             }
         }
-        for ((keyspace, key), value) in writes {
-            match value {
-                Some((value, None)) => batch.put(keyspace, key, value)?,
-                Some((value, Some(at))) => batch.put_expiring_at(keyspace, key, value, at)?,
-                None => batch.delete(keyspace, key)?,
+        for ((keyspace, key), written) in writes {
+            match written {
+                Written::Put(value) => batch.put(keyspace, key, value)?,
+                Written::PutExpiring(value, at) => {
+                    batch.put_expiring_at(keyspace, key, value, at)?;
+                }
+                Written::Delete => batch.delete(keyspace, key)?,
+                Written::Merge(operands) => {
+                    for operand in operands.iter().filter_map(|bytes| Operand::decode(bytes)) {
+                        batch.merge(keyspace, &key, operand)?;
+                    }
+                }
             }
         }
         if batch.is_empty() {
@@ -323,163 +379,12 @@ impl Transaction {
     }
 }
 
-/// Returns the value that a transaction at the time `now` sees of its write.
-fn seen(written: &Written, now: Millis) -> Option<&[u8]> {
-    let (value, expires_at) = written.as_ref()?;
-    expires_at.is_none_or(|at| at > now).then_some(value)
-}
-
 /// The place of a bound; that of an unbounded one is `open`.
 fn place(keyspace: KeyspaceId, bound: &Bound<Vec<u8>>, open: Bound<Place>) -> Bound<Place> {
     match bound {
         Bound::Included(key) => Bound::Included((keyspace, key.clone())),
         Bound::Excluded(key) => Bound::Excluded((keyspace, key.clone())),
         Bound::Unbounded => open,
-    }
-}
-
-/// An iterator over the keys and values of a range, as a transaction sees them; see [`Transaction::scan`].
-pub struct TransactionScan<'t> {
-    keyspace: KeyspaceId,
-    /// Its number among the scans.
-    number: usize,
-    range: KeyRange,
-    stored: Ends<Scan>,
-    written: Ends<btree_map::Range<'t, Place, Written>>,
-    /// The time up to which values have expired.
-    now: Millis,
-    /// The transaction's range deletes.
-    removed: Option<RangeDeletes>,
-    /// Whether all stored rows were looked at.
-    ended: bool,
-    /// The last stored keys that were looked at from the start and from the end.
-    first: Option<Vec<u8>>,
-    last: Option<Vec<u8>>,
-    reads: &'t RefCell<Reads>,
-}
-
-impl TransactionScan<'_> {
-    /// Returns the next row from an end; `before` says which of two keys comes first there.
-    fn step(&mut self, end: Side, before: Ordering) -> Option<Result<Row>> {
-        loop {
-            let stored = match self.stored.peek(end) {
-                None => {
-                    self.ended = true;
-                    None
-                }
-                Some(Err(_)) => {
-                    self.ended = true;
-                    return self.stored.take(end);
-                }
-                Some(Ok((key, _))) => {
-                    let looked_at = match end {
-                        Side::Front => &mut self.first,
-                        Side::Back => &mut self.last,
-                    };
-                    *looked_at = Some(key.clone());
-                    if self.removed.as_ref().is_some_and(|list| list.over(key).is_some()) {
-                        self.stored.take(end);
-                        continue;
-                    }
-                    Some(key)
-                }
-            };
-            let written = self.written.peek(end).map(|((_, key), _)| key);
-            let order = match (stored, written) {
-                (None, None) => return None,
-                (Some(_), None) => before,
-                (None, Some(_)) => before.reverse(),
-                (Some(stored), Some(written)) => stored.cmp(written),
-            };
-            if order == before {
-                return self.stored.take(end);
-            }
-            if order == Ordering::Equal {
-                self.stored.take(end);
-            }
-            if let Some(((_, key), written)) = self.written.take(end)
-                && let Some(value) = seen(written, self.now)
-            {
-                return Some(Ok((key.clone(), value.to_vec())));
-            }
-        }
-    }
-}
-
-impl Iterator for TransactionScan<'_> {
-    type Item = Result<Row>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.step(Side::Front, Ordering::Less)
-    }
-}
-
-impl DoubleEndedIterator for TransactionScan<'_> {
-    fn next_back(&mut self) -> Option<Self::Item> {
-        self.step(Side::Back, Ordering::Greater)
-    }
-}
-
-impl Drop for TransactionScan<'_> {
-    fn drop(&mut self) {
-        let mut reads = self.reads.borrow_mut();
-        reads.end_scan(self.number);
-        let KeyRange { from, to } = std::mem::take(&mut self.range);
-        if self.ended {
-            return reads.add(self.keyspace, KeyRange { from, to });
-        }
-        if let Some(key) = self.first.take() {
-            reads.add(self.keyspace, KeyRange { from, to: Bound::Included(key) });
-        }
-        if let Some(key) = self.last.take() {
-            reads.add(self.keyspace, KeyRange { from: Bound::Included(key), to });
-        }
-    }
-}
-
-/// A side of an iterator.
-#[derive(Clone, Copy)]
-enum Side {
-    Front,
-    Back,
-}
-
-/// A double-ended iterator whose next items at both ends can be looked at.
-struct Ends<I: DoubleEndedIterator> {
-    rest: I,
-    front: Option<I::Item>,
-    back: Option<I::Item>,
-}
-
-impl<I: DoubleEndedIterator> Ends<I> {
-    fn new(rest: I) -> Self {
-        Ends { rest, front: None, back: None }
-    }
-
-    fn fill(&mut self, end: Side) -> &mut Option<I::Item> {
-        // Where nothing is left between them, an item belongs to both ends.
-        match end {
-            Side::Front => {
-                if self.front.is_none() {
-                    self.front = self.rest.next().or_else(|| self.back.take());
-                }
-                &mut self.front
-            }
-            Side::Back => {
-                if self.back.is_none() {
-                    self.back = self.rest.next_back().or_else(|| self.front.take());
-                }
-                &mut self.back
-            }
-        }
-    }
-
-    fn peek(&mut self, end: Side) -> Option<&I::Item> {
-        self.fill(end).as_ref()
-    }
-
-    fn take(&mut self, end: Side) -> Option<I::Item> {
-        self.fill(end).take()
     }
 }
 

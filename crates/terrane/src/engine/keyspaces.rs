@@ -6,6 +6,7 @@ use crate::error::{Closed, ErrorKind, Result};
 use crate::event::Event;
 use crate::keyspace::KeyspaceId;
 use crate::options::Options;
+use crate::sync::atomic::AtomicU32;
 use crate::sync::{ArcSwap, Mutex};
 use crate::version::{FilterCounters, Histograms, KeyspaceRecord, SuperVersion, Tree};
 use std::sync::Arc;
@@ -20,6 +21,8 @@ pub(crate) struct KeyspaceInner {
     pub super_version: ArcSwap<SuperVersion>,
     pub access_stats: AccessStats,
     pub filters: FilterCounters,
+    /// Kinds of its entries that not every keyspace has, by the features of the store that say so.
+    pub features: AtomicU32,
     /// Histograms of tables, for a policy that reads them.
     pub histograms: Mutex<Histograms>,
     /// Status of its policy that was reported last.
@@ -38,7 +41,7 @@ impl KeyspaceInner {
         options: &Options,
     ) -> Result<Self> {
         if let Some(policy) = PolicyOptions::left_out(&record.policy) {
-            return Err(ErrorKind::PolicyLeftOut(policy).into());
+            return Err(ErrorKind::LeftOut(policy).into());
         }
         let policy = options.planner(&record.name, &PolicyOptions::stored(&record.policy).0)?;
         #[cfg(not(target_arch = "wasm32"))]
@@ -50,6 +53,7 @@ impl KeyspaceInner {
             name: record.name.clone(),
             access_stats: AccessStats::of(&*policy),
             filters: FilterCounters::default(),
+            features: AtomicU32::new(record.features),
             policy: ArcSwap::from_pointee(policy),
             super_version: ArcSwap::from_pointee(super_version),
             histograms: Mutex::default(),

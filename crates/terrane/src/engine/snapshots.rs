@@ -6,7 +6,7 @@
 
 use super::store_clock::StoreClock;
 use crate::entry::{Millis, Seq};
-use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Mutex, lock};
 use terrane_table::read::Reader;
 use terrane_types::SharedMap;
@@ -19,6 +19,8 @@ pub(crate) struct Snapshots {
     held: Mutex<SharedMap<Seq, Held>>,
     /// The sequence that the oldest snapshot must reach before a table is rewritten; `Seq::MAX` if there is none.
     awaited: AtomicU64,
+    /// Whether a table has expired for the present, and not for snapshots of the same sequence.
+    awaits_present: AtomicBool,
     pub clock: StoreClock,
 }
 
@@ -40,6 +42,7 @@ impl Snapshots {
             visible: AtomicU64::default(),
             held: Mutex::default(),
             awaited: AtomicU64::new(Seq::MAX),
+            awaits_present: AtomicBool::default(),
             clock,
         }
     }
@@ -73,7 +76,8 @@ impl Snapshots {
         reader
     }
 
-    /// Releases a snapshot. If no other holds its sequence, returns the oldest that is left.
+    /// Releases a snapshot. If no other holds its sequence, returns the oldest that is left; `Seq::MAX` if planning is
+    /// due for what has expired meanwhile.
     pub fn release(&self, seq: Seq) -> Option<Seq> {
         let mut held = lock(&self.held);
         let at = held.get_mut(&seq)?;
@@ -82,6 +86,10 @@ impl Snapshots {
             return None;
         }
         held.remove(&seq);
+        if self.awaits_present.swap(false, Ordering::AcqRel) {
+            self.clock.note_expiry(0);
+            return Some(Seq::MAX);
+        }
         Some(self.oldest_of(&held))
     }
 
@@ -100,17 +108,18 @@ impl Snapshots {
         held.keys().next().map_or(visible, |oldest| visible.min(*oldest))
     }
 
-    /// Every moment at which a reader may look, ascending: those of snapshots, and the present. Of several at one
-    /// sequence number the earliest counts.
+    /// Every moment at which a reader may look, ascending: those of snapshots, and the present, which may have the
+    /// sequence number of the last of them. Of several snapshots at one number the earliest counts.
     pub fn readers(&self) -> Vec<Reader> {
         let held = lock(&self.held);
         let present = self.present();
-        let mut readers: Vec<Reader> =
-            held.iter().map(|(at, held)| Reader { at: *at, now: held.now }).collect();
-        if readers.last().is_none_or(|last| last.at != present.at) {
-            readers.push(present);
-        }
-        readers
+        let held = held.iter().map(|(at, held)| Reader { at: *at, now: held.now });
+        held.chain([present]).collect()
+    }
+
+    /// Notes that a table has expired for the present, but not for snapshots of its sequence.
+    pub fn await_present(&self) {
+        self.awaits_present.store(true, Ordering::Release);
     }
 
     /// Notes the sequence that the oldest snapshot must reach before planning has anything to do. The caller

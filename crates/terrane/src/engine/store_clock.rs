@@ -60,7 +60,8 @@ impl StoreClock {
     /// Whether the last expiry of a table has passed by `now`.
     #[inline]
     pub fn is_due(&self, now: Millis) -> bool {
-        now >= self.due.load(Ordering::Acquire)
+        let due = self.due.load(Ordering::Acquire);
+        now >= due && due != Millis::MAX
     }
 
     /// Returns `true` once for the times noted that have passed.

@@ -12,7 +12,7 @@ use crate::keyspace::KeyspaceId;
 use crate::memtable::{Memtable, MemtableCursor};
 use std::sync::Arc;
 use terrane_policy::FlushPlan;
-use terrane_table::read::{Cursor, Resolver};
+use terrane_table::read::{Cursor, Resolver, is_operand, take_versions};
 use terrane_types::range_deletes::RangeDeletes;
 
 /// Writes one memtable.
@@ -64,12 +64,23 @@ impl Flush {
         };
         let mut left = bytes;
         while cursor.valid() {
-            let (key, tag, value) = (cursor.key(), cursor.tag(), cursor.value());
             // Level 0 is the newest: whatever a tombstone hides lies below it.
-            let judgement = resolver.judge(key, tag, value, |_| true)?;
-            outputs.take(key, tag, value, judgement)?;
-            left = left.saturating_sub((key.len() + value.len() + 16) as u64);
-            cursor.next()?;
+            let covered = |_: &[u8]| true;
+            if is_operand(cursor.tag()) {
+                let (key, mut versions) = take_versions(cursor)?;
+                resolver.join(&key, &mut versions, covered)?;
+                for (tag, stored) in &versions {
+                    let judgement = resolver.judge(&key, *tag, stored, covered)?;
+                    outputs.take(&key, *tag, stored, judgement)?;
+                    left = left.saturating_sub((key.len() + stored.len() + 16) as u64);
+                }
+            } else {
+                let (key, tag, value) = (cursor.key(), cursor.tag(), cursor.value());
+                let judgement = resolver.judge(key, tag, value, covered)?;
+                outputs.take(key, tag, value, judgement)?;
+                left = left.saturating_sub((key.len() + value.len() + 16) as u64);
+                cursor.next()?;
+            }
             if left == 0 {
                 outputs.count_memory();
                 return Ok(None);

@@ -16,7 +16,7 @@ use crate::event::Event;
 use crate::table::{ReadPattern, RunCursor};
 use terrane_policy::event::MAX_PROGRESS;
 use terrane_policy::{Placed, TombstoneRule};
-use terrane_table::read::{Cursor, Fate, MergeCursor, Resolver, Source};
+use terrane_table::read::{Cursor, Fate, MergeCursor, Resolver, Source, is_operand, take_versions};
 
 /// The merge of one part of a group, usually of all of it.
 pub(crate) struct Merge {
@@ -50,11 +50,15 @@ impl Merge {
         let (before, _) = self.progress();
         let mut left = bytes;
         while cursor.valid() && self.part.end().is_none_or(|end| cursor.key() < end) {
-            let size = (cursor.key().len() + cursor.value().len() + 16) as u64;
-            self.take(&cursor)?;
-            cursor.next()?;
-            self.read_entries += 1;
-            left = left.saturating_sub(size);
+            if is_operand(cursor.tag()) {
+                left = left.saturating_sub(self.take_joined(&mut cursor)?);
+            } else {
+                let size = (cursor.key().len() + cursor.value().len() + 16) as u64;
+                self.take(cursor.key(), cursor.tag(), cursor.value())?;
+                cursor.next()?;
+                self.read_entries += 1;
+                left = left.saturating_sub(size);
+            }
             if left == 0 {
                 self.report_progress(context, before);
                 self.cursor = Some(cursor);
@@ -127,10 +131,25 @@ impl Merge {
         Ok(cursor)
     }
 
-    /// Takes the entry under the cursor into the outputs, if it stays.
-    fn take(&mut self, cursor: &MergeCursor) -> Result<()> {
-        let (key, tag) = (cursor.key(), cursor.tag());
-        let (tombstones, stored) = (&mut self.tombstones, cursor.value());
+    /// Takes the operand under the cursor and the older versions of its key into the outputs, joined. Returns their
+    /// bytes.
+    #[cold]
+    fn take_joined(&mut self, cursor: &mut MergeCursor) -> Result<u64> {
+        let (key, mut versions) = take_versions(cursor)?;
+        let bytes = versions.iter().map(|(_, stored)| (key.len() + stored.len() + 16) as u64).sum();
+        let tombstones = &mut self.tombstones;
+        self.resolver.join(&key, &mut versions, |key| !tombstones.may_drop(key))?;
+        for (tag, stored) in &versions {
+            self.take(&key, *tag, stored)?;
+            self.read_entries += 1;
+        }
+        Ok(bytes)
+    }
+
+    /// Takes the next entry into the outputs, if it stays.
+    #[inline]
+    fn take(&mut self, key: &[u8], tag: Tag, stored: &[u8]) -> Result<()> {
+        let tombstones = &mut self.tombstones;
         let judgement = self.resolver.judge(key, tag, stored, |key| !tombstones.may_drop(key))?;
         if judgement.fate == Fate::Dropped {
             return Ok(());

@@ -1,20 +1,20 @@
 //! Reading: gets, scans, and their traces.
 
+use super::search::{Found, Search};
 use crate::engine::{Engine, KeyspaceInner};
-use crate::entry::{EXPIRY_BYTES, MAX_SEQ, Millis, Seq, Tag, value_of};
+use crate::entry::{Millis, Seq, Tag};
 use crate::error::{Closed, ErrorKind, Result};
 use crate::keyspace::KeyspaceId;
+use crate::operand::MergeOperator;
 use crate::read::Cursor;
 use crate::sync::atomic::Ordering;
-use crate::table::{ReadPattern, key_hash};
+use crate::table::ReadPattern;
 use crate::vec_map::VecMap;
-use crate::version::{FilterCounters, SuperVersion};
+use crate::version::SuperVersion;
 use std::ops::{Bound, RangeInclusive};
 use std::sync::Arc;
 use terrane_table::cursor::Cursor as TableCursor;
-use terrane_table::read::{
-    KeyRange, MvccCursor, ReadCounters, ReadTracer, Reader, Sight, Source, Trace, sight,
-};
+use terrane_table::read::{KeyRange, MvccCursor, ReadCounters, ReadTracer, Reader, Source, Trace};
 use terrane_types::range_deletes::{End, Fragment};
 
 #[cfg(test)]
@@ -83,8 +83,9 @@ impl Engine {
         let (super_version, reader) = self.super_version(&keyspace, at);
         let mut tracer = ReadTracer::tracing();
         let mut value = Vec::new();
-        let found =
-            search(&super_version, key, reader, &mut value, &mut tracer, &keyspace.filters)?;
+        let operator = self.options.merge_operator.as_ref();
+        let found = Search::new(&super_version, key, reader, &keyspace, operator)
+            .value(&mut value, &mut tracer)?;
         let mut trace = Trace::at(reader.at);
         trace.append(tracer);
         Ok((found.map(|_| value), trace))
@@ -120,7 +121,8 @@ impl Engine {
         }
         let tracer = ReadTracer::default().watching(keyspace.access_stats.watched());
         let (super_version, reader) = self.super_version(&keyspace, at);
-        Ok(Lookup { keyspace, super_version, reader, tracer, sums: &self.counters.gets })
+        let (sums, operator) = (&self.counters.gets, self.options.merge_operator.as_ref());
+        Ok(Lookup { keyspace, super_version, reader, tracer, sums, operator })
     }
 
     /// Returns the keyspaces as they are now, all at one moment.
@@ -158,7 +160,9 @@ impl Engine {
         let watched = keyspace.access_stats.watched();
         let (super_version, reader) = self.super_version(&keyspace, at);
         let counting = || ReadTracer::adding_to(self.counters.scans.clone()).watching(watched);
-        Ok(Cursor::new(mvcc_cursor(&super_version, range, reader, counting), super_version))
+        let operator = self.options.merge_operator.as_ref();
+        let cursor = mvcc_cursor(&super_version, range, reader, operator, counting);
+        Ok(Cursor::new(cursor, super_version))
     }
 
     /// Traces a scan to its first row, or to its last if `reverse`: the position of each memtable's and run's
@@ -174,7 +178,9 @@ impl Engine {
         at: Option<Reader>,
     ) -> Result<Trace> {
         let (super_version, reader) = self.super_version(&*self.keyspace(keyspace)?, at);
-        let mut mvcc_cursor = mvcc_cursor(&super_version, range, reader, ReadTracer::tracing);
+        let operator = self.options.merge_operator.as_ref();
+        let mut mvcc_cursor =
+            mvcc_cursor(&super_version, range, reader, operator, ReadTracer::tracing);
         if reverse {
             mvcc_cursor.prev()?
         } else {
@@ -256,6 +262,7 @@ pub struct Lookup<'a> {
     tracer: ReadTracer,
     /// Counters to add to at the end.
     sums: &'a ReadCounters,
+    operator: Option<&'a MergeOperator>,
 }
 
 impl Lookup<'_> {
@@ -312,8 +319,8 @@ impl Lookup<'_> {
     }
 
     fn find(&mut self, key: &[u8], out: &mut Vec<u8>) -> Result<Option<Found>> {
-        let Lookup { keyspace, super_version, tracer, .. } = self;
-        search(super_version, key, self.reader, out, tracer, &keyspace.filters)
+        let Lookup { keyspace, super_version, tracer, operator, .. } = self;
+        Search::new(super_version, key, self.reader, keyspace, *operator).value(out, tracer)
     }
 
     /// Returns whether a key was written after `since`, deletes included; see [`Lookup::changed`].
@@ -397,76 +404,12 @@ fn find_written(
     Ok(None)
 }
 
-/// The sequence number of a value, and the time at which it expires.
-type Found = (Seq, Option<Millis>);
-
-/// Appends the value of a key in a super version to `out`, as a reader sees it; returns its version, if there is one.
-fn search(
-    super_version: &SuperVersion,
-    key: &[u8],
-    reader: Reader,
-    out: &mut Vec<u8>,
-    tracer: &mut ReadTracer,
-    counters: &FilterCounters,
-) -> Result<Option<Found>> {
-    let (hash, seq) = (key_hash(key), reader.at);
-    let least = super_version.deleted(key, seq);
-    if least > 0 {
-        tracer.range_delete(least);
-    }
-    for (place, memtable) in super_version.memtables().enumerate() {
-        if least > 0 && memtable.last_seq().is_none_or(|last| last < least) {
-            continue;
-        }
-        tracer.memtable(place);
-        if memtable.may_contain(hash)
-            && let Some((tag, stored)) = memtable.get(key, seq)
-        {
-            tracer.found(tag, stored.len());
-            if tag.seq() < least {
-                return Ok(None);
-            }
-            let (value, expires_at) = value_of(tag, stored);
-            out.extend_from_slice(value);
-            return seen(tag, stored, expires_at, reader, tracer);
-        }
-        tracer.absent(false, || Ok(memtable.get(key, MAX_SEQ).is_some()))?;
-    }
-    tracer.tables();
-    let before = out.len();
-    let Some(tag) = super_version.tree.get(key, hash, (least, seq), out, tracer, counters)? else {
-        return Ok(None);
-    };
-    let stored = out.get(before..).unwrap_or_default();
-    let expires_at = value_of(tag, stored).1;
-    let found = seen(tag, stored, expires_at, reader, tracer)?;
-    if expires_at.is_some() {
-        out.drain(before..before + EXPIRY_BYTES);
-    }
-    Ok(found)
-}
-
-/// Returns the version of a value if the reader sees it.
-#[inline]
-fn seen(
-    tag: Tag,
-    stored: &[u8],
-    expires_at: Option<Millis>,
-    reader: Reader,
-    tracer: &mut ReadTracer,
-) -> Result<Option<Found>> {
-    let is_value = sight(tag, stored, reader)? == Some(Sight::Value);
-    if let Some(at) = expires_at.filter(|_| !is_value) {
-        tracer.expired(at);
-    }
-    Ok(is_value.then(|| (tag.seq(), expires_at)))
-}
-
 /// A cursor over a super version, with a read tracer for each part.
 fn mvcc_cursor(
     super_version: &SuperVersion,
     range: KeyRange,
     reader: Reader,
+    operator: Option<&MergeOperator>,
     tracer: impl Fn() -> ReadTracer,
 ) -> MvccCursor {
     let memtables = super_version.memtables().enumerate().map(|(place, memtable)| {
@@ -477,5 +420,7 @@ fn mvcc_cursor(
     let runs = super_version.tree.cursors(ReadPattern::Scan, &tracer);
     let sources = memtables.chain(runs.map(|run| Source::Run(Box::new(run)))).collect();
     let whole = tracer();
-    MvccCursor::new(sources, range, reader, whole).hiding(super_version.range_deletes())
+    MvccCursor::new(sources, range, reader, whole)
+        .hiding(super_version.range_deletes())
+        .merging(operator.cloned())
 }

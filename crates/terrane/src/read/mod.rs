@@ -2,6 +2,7 @@
 
 mod lookup;
 mod scan;
+mod search;
 
 pub use lookup::{Lookup, TryGet, Versioned};
 pub use scan::{Cursor, Scan};

@@ -9,9 +9,10 @@ use crate::engine::{
 use crate::error::{Corruption, Error, Result};
 use crate::jobs::JobContext;
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
+use crate::operand::AVAILABLE;
 use crate::options::{Options, policy_json};
 use crate::recovery::check_log_numbers;
-use crate::storage::{EXPIRY, FileId, FileKind, RANGE_DELETES, Storage};
+use crate::storage::{EXPIRY, FileId, FileKind, MERGE_OPERATOR, Storage};
 use crate::sync::ArcSwap;
 use crate::sync::Mutex;
 #[cfg(not(target_arch = "wasm32"))]
@@ -19,6 +20,7 @@ use crate::sync::atomic::AtomicU64;
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize};
 use crate::version::{Change, Ids, ObsoleteFiles, Tree, VersionSet};
 use crate::wal::LogSync;
+use crate::write::missing_operator;
 use std::sync::Arc;
 use terrane_policy::TableInfo;
 
@@ -99,8 +101,10 @@ impl Engine {
             crowded += usize::from(tree.is_crowded(options.l0_stop_trigger));
             keyspaces.insert(id, Arc::new(KeyspaceInner::new(id, record, tree, &options)?));
         }
-        let announced = [RANGE_DELETES, EXPIRY].into_iter().filter(|bit| version_set.has(*bit));
-        let announced = announced.fold(0, |all, bit| all | bit);
+        let announced = version_set.features.required as u32;
+        if AVAILABLE && announced & MERGE_OPERATOR != 0 && options.merge_operator.is_none() {
+            return Err(missing_operator());
+        }
         let clock = StoreClock::new(options.wall_clock.clone());
         if announced & EXPIRY != 0 {
             clock.start();

@@ -157,25 +157,36 @@ impl Engine {
         batch: &[u8],
     ) -> Result<()> {
         let mut touched = Vec::new();
-        for entry in batch::effective(batch, version_set.has(RANGE_DELETES)) {
-            let (id, operation) = entry.map_err(|damage| damage.within("log", 0))?;
-            // A keyspace that was dropped has no record, and its entries go with it.
-            let Some(record) = version_set.keyspaces.get(&id) else { continue };
-            if seq <= record.flushed {
-                continue;
-            }
+        let operator = self.options.merge_operator.as_ref();
+        // A keyspace that was dropped has no record, and its entries go with it.
+        let is_replayed = |id: &KeyspaceId| {
+            version_set.keyspaces.get(id).is_some_and(|record| seq > record.flushed)
+        };
+        let mut memtable_of = |id: KeyspaceId| {
             if !touched.contains(&id) {
                 touched.push(id);
             }
             memtables.update(id, |list| match list.last() {
-                Some(memtable) => operation.insert_into(memtable, seq),
+                Some(memtable) => memtable.clone(),
                 None => {
-                    let memtable = self.options.memtable();
-                    let inserted = operation.insert_into(&memtable, seq);
-                    list.push(Arc::new(memtable));
-                    inserted
+                    list.push(Arc::new(self.options.memtable()));
+                    list.last().cloned().unwrap_or_default()
                 }
-            })?;
+            })
+        };
+        let deletes_range = version_set.has(RANGE_DELETES);
+        if deletes_range {
+            for (id, list) in batch::range_deletes(batch, seq).iter() {
+                if is_replayed(id) {
+                    memtable_of(*id).delete_ranges(list);
+                }
+            }
+        }
+        for entry in batch::effective(batch, deletes_range) {
+            let (id, operation) = entry.map_err(|damage| damage.within("log", 0))?;
+            if is_replayed(&id) {
+                operation.insert_into(&memtable_of(id), seq, operator)?;
+            }
         }
         // Between two batches: none is spread over two memtables.
         for id in touched {

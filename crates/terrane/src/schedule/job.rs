@@ -192,7 +192,9 @@ fn plan(engine: &Engine, flush: &mut Flush) -> Result<()> {
     );
     let range_deletes = engine.deletes_over(flush);
     let outputs = outputs.applying(range_deletes.newest());
-    let resolver = Resolver::new(engine.snapshots.readers()).applying(range_deletes.clone());
+    let resolver = Resolver::new(engine.snapshots.readers())
+        .applying(range_deletes.clone())
+        .merging(engine.options.merge_operator.clone());
     flush.plan(plan, outputs, resolver, range_deletes)
 }
 

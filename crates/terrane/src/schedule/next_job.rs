@@ -202,7 +202,8 @@ impl Engine {
         .applying(range_deletes.newest());
         let resolver = Resolver::new(self.snapshots.readers())
             .applying(range_deletes.clone())
-            .filtering(self.merge_filter(*keyspace));
+            .filtering(self.merge_filter(*keyspace))
+            .merging(self.options.merge_operator.clone());
         Some(Work::Merge(Box::new(Merge::new(outputs, part, resolver))))
     }
 

@@ -170,6 +170,9 @@ impl Engine {
         let expired = expired(tree, &readers);
         hidden.whole.extend(expired.tables);
         hidden.awaits = hidden.awaits.into_iter().chain(expired.awaits).min();
+        if expired.awaits_present {
+            self.snapshots.await_present();
+        }
         (hidden, expired.next)
     }
 

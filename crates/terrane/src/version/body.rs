@@ -17,6 +17,8 @@ pub(super) enum Unread {
     Change,
     /// This release does not know this part of it: what the part is, and its number.
     Part(&'static str, u64),
+    /// Another build of this release knows it.
+    LeftOut,
 }
 
 /// Takes fields from the front of a body.

@@ -119,6 +119,13 @@ pub enum Change {
         /// The range deletes, within the range.
         range_deletes: RangeDeletes,
     },
+    /// A keyspace has entries of these kinds from now on, besides those that it has.
+    KeyspaceFeatures {
+        /// The keyspace.
+        keyspace: KeyspaceId,
+        /// The kinds, by the features of the store that say so.
+        features: u32,
+    },
     /// Drops a quarantine.
     DropQuarantine {
         /// The number of the log file that holds it.

@@ -9,8 +9,9 @@ use super::body::Unread::{self, Malformed};
 use super::change::{Change, Features, Quarantine};
 use super::{plan, range_deletes};
 use crate::codec::{Decoder, put_bytes, put_varint};
+use crate::entry::left_out;
 use crate::error::{Corruption, Error, Result};
-use crate::storage::KNOWN_REQUIRED;
+use crate::storage::{KNOWN_REQUIRED, is_left_out};
 use crate::table::properties::{decode_kept, encode_kept};
 use crate::wal::LogId;
 use terrane_policy::{Histogram, LevelChange, Prefixes, RunId, TableId, TableInfo};
@@ -39,6 +40,7 @@ const FEATURES: u8 = 14;
 const QUARANTINE: u8 = 15;
 const DROP_QUARANTINE: u8 = 16;
 const RANGE_DELETES: u8 = 17;
+const KEYSPACE_FEATURES: u8 = 18;
 /// The field of an added table with the entries that only snapshots kept.
 const KEPT: u64 = 2;
 /// The field of an added table with the number through which range deletes are applied to it.
@@ -92,9 +94,10 @@ impl Edit {
                 Err(_) if tag >= OPTIONAL => {}
                 Err(Unread::Change) => {
                     let found = format_args!("a change of kind {tag}");
-                    let known = format_args!("kinds up to {RANGE_DELETES}");
+                    let known = format_args!("kinds up to {KEYSPACE_FEATURES}");
                     return Err(Error::newer_format("manifest", found, known));
                 }
+                Err(Unread::LeftOut) => return Err(left_out()),
                 Err(Unread::Part(what, number)) => {
                     let found = format_args!("{what} {number} in a change of kind {tag}");
                     let known = format_args!("no such {what}");
@@ -198,6 +201,11 @@ fn encode_change(change: &Change, out: &mut Vec<u8>) -> u8 {
             range_deletes::encode(from, to, range_deletes, out);
             RANGE_DELETES
         }
+        Change::KeyspaceFeatures { keyspace, features } => {
+            put_varint(out, u64::from(keyspace.0));
+            put_varint(out, u64::from(*features));
+            KEYSPACE_FEATURES
+        }
     }
 }
 
@@ -237,6 +245,10 @@ fn decode_change(tag: u8, d: &mut Body<'_>) -> Result<Change, Unread> {
             let (from, to, range_deletes) = range_deletes::decode(d)?;
             Change::RangeDeletes { keyspace, from, to, range_deletes }
         }
+        KEYSPACE_FEATURES => Change::KeyspaceFeatures {
+            keyspace: d.keyspace()?,
+            features: d.varint().and_then(|n| u32::try_from(n).map_err(|_| Malformed))?,
+        },
         _ => return Err(Unread::Change),
     })
 }
@@ -254,6 +266,7 @@ fn features(d: &mut Body<'_>) -> Result<Features, Unread> {
     let features = Features { required: d.varint()?, optional: d.varint()? };
     match features.required & !u64::from(KNOWN_REQUIRED) {
         0 => Ok(features),
+        unknown if is_left_out(unknown as u32) => Err(Unread::LeftOut),
         unknown => Err(Unread::Part("required feature bit", unknown.trailing_zeros().into())),
     }
 }

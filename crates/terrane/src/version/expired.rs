@@ -1,11 +1,11 @@
 //! Tables of which all has expired.
 //!
-//! Such a table acts as tombstones. It is dropped unread once no snapshot is older than it and every table with older
-//! entries in its key range has expired as well. They are dropped in any order: none of them shows a value.
+//! Such a table acts as tombstones. It is dropped unread once no snapshot is older than it and no other table has older
+//! entries in its key range, expired or not: after a reopening with an earlier clock these would show again. So they go
+//! one after another, the oldest first.
 
 use super::Tree;
 use crate::entry::{Millis, Seq};
-use crate::vec_map::VecSet;
 use terrane_policy::{Shape, TableId, TableInfo};
 use terrane_table::read::Reader;
 
@@ -16,6 +16,8 @@ pub(crate) struct Expired {
     pub tables: Vec<TableId>,
     /// The sequence number that the oldest snapshot must reach before more can.
     pub awaits: Option<Seq>,
+    /// Whether a table has expired for the present alone, while a snapshot has the same sequence number.
+    pub awaits_present: bool,
     /// The time at which all of the next table has expired.
     pub next: Option<Millis>,
 }
@@ -39,24 +41,28 @@ pub(crate) fn expired(tree: &Tree, readers: &[Reader]) -> Expired {
     for (.., info) in shape.tables().filter(|(.., info)| info.expires_by > 0) {
         if has_expired(info, readers) {
             past.push(info);
-        } else if let Some(first) = readers.iter().find(|reader| is_past(info, reader)) {
-            expired.awaits = expired.awaits.into_iter().chain([first.at]).min();
+        } else if let Some(first) = readers.iter().position(|reader| is_past(info, reader)) {
+            let at = |index: usize| readers.get(index).map(|reader| reader.at);
+            if first.checked_sub(1).and_then(at) == at(first) {
+                expired.awaits_present = true;
+            } else {
+                expired.awaits = expired.awaits.into_iter().chain(at(first)).min();
+            }
         } else if info.expires_by > present.now {
             expired.next = expired.next.into_iter().chain([info.expires_by]).min();
         }
     }
-    let all: VecSet<TableId> = past.iter().map(|info| info.id).collect();
-    let unread = past.into_iter().filter(|info| !covers(shape, info, &all));
+    let unread = past.into_iter().filter(|info| !covers(shape, info));
     expired.tables = unread.map(|info| info.id).collect();
     expired
 }
 
-/// Whether a table may hide anything older of a table that shows values.
-fn covers(shape: &Shape, info: &TableInfo, past: &VecSet<TableId>) -> bool {
+/// Whether a table may hide anything older of another.
+fn covers(shape: &Shape, info: &TableInfo) -> bool {
     shape.runs().into_iter().any(|(_, run)| {
         let tables = run.tables();
         let first = tables.partition_point(|t| t.largest < info.smallest);
         let end = tables.partition_point(|t| t.smallest <= info.largest);
-        tables.range(first, end).any(|t| t.first_seq < info.last_seq && !past.contains(&t.id))
+        tables.range(first, end).any(|t| t.first_seq < info.last_seq && t.id != info.id)
     })
 }

@@ -253,21 +253,21 @@ impl Tree {
     }
 
     /// The tag of the newest version of `key`, whose [`key_hash`](crate::table::key_hash) is `hash`,
-    /// that a reader at `seq` sees, tombstones included, unless its number is below `least`; its value is appended
-    /// to `out`. `counters` count what filters say.
+    /// that a reader at `seq` sees, tombstones included, unless its number is below `least`, and the index of its run;
+    /// its value is appended to `out`. Runs before the `first` are left out. `counters` count what filters say.
     ///
     /// # Errors
     /// Damage or an I/O error.
     pub fn get(
         &self,
-        key: &[u8],
-        hash: u64,
+        (key, hash): (&[u8], u64),
         (least, seq): (Seq, Seq),
+        first: usize,
         out: &mut Vec<u8>,
         tracer: &mut ReadTracer,
         counters: &FilterCounters,
-    ) -> Result<Option<Tag>> {
-        for run in &self.runs {
+    ) -> Result<Option<(Tag, usize)>> {
+        for (place, run) in self.runs.iter().enumerate().skip(first) {
             let live = run.table_for(key);
             tracer.run(run.level, run.id, live.map(|live| live.table.info().id));
             let Some(live) = live else { continue };
@@ -279,7 +279,7 @@ impl Tree {
                 counters.add(run.level, verdict);
             }
             if let Some(tag) = found {
-                return Ok(Some(tag).filter(|tag| tag.seq() >= least));
+                return Ok(Some((tag, place)).filter(|(tag, _)| tag.seq() >= least));
             }
         }
         Ok(None)

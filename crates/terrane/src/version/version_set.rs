@@ -50,6 +50,8 @@ pub struct KeyspaceRecord {
     pub shape: Arc<Shape>,
     /// Range deletes that hide entries of its tables.
     pub range_deletes: RangeDeletes,
+    /// Kinds of its entries that not every keyspace has, by the features of the store that say so.
+    pub features: u32,
 }
 
 /// Everything the manifest says. A clone shares all that does not change after.
@@ -131,6 +133,7 @@ impl VersionSet {
                     flushed: 0,
                     shape: Arc::default(),
                     range_deletes: RangeDeletes::default(),
+                    features: 0,
                 };
                 if self.keyspaces.insert(id, Arc::new(record)).is_some() {
                     return Err(misfit("a new keyspace", &format!("keyspace {} again", id.0)));
@@ -173,6 +176,9 @@ impl VersionSet {
             }
             Change::RangeDeletes { keyspace, from, to, range_deletes } => {
                 self.record(keyspace)?.range_deletes.replace(&from, &to, &range_deletes);
+            }
+            Change::KeyspaceFeatures { keyspace, features } => {
+                self.record(keyspace)?.features |= features;
             }
             Change::OpenLog { number, file, salt } => {
                 if self.logs.last().is_some_and(|last| last.number >= number) {
@@ -225,6 +231,10 @@ impl VersionSet {
                     range_deletes: record.range_deletes.clone(),
                 });
             }
+            if record.features != 0 {
+                let features = record.features;
+                changes.push(Change::KeyspaceFeatures { keyspace, features });
+            }
             changes.extend(record.shape.tables().map(|(level, run, info)| Change::AddTable {
                 keyspace,
                 level,
@@ -271,10 +281,11 @@ impl VersionSet {
         self.keyspaces.values().map(|k| k.flushed).max().unwrap_or(0)
     }
 
-    /// Returns the sequence number through which batches are durable, as tables and a closing claim of
-    /// `synced` say.
+    /// Returns the sequence number through which batches are durable, as tables, range deletes and a closing claim of
+    /// `synced` say. An edit names range deletes once their batches are synced.
     pub(crate) fn durable(&self, synced: Seq) -> Seq {
-        self.flushed_max().max(synced)
+        let deleted = self.keyspaces.values().map(|record| record.range_deletes.newest()).max();
+        self.flushed_max().max(synced).max(deleted.unwrap_or(0))
     }
 
     /// The keyspace of this name.

@@ -1,30 +1,38 @@
 //! Features of the store that batches need: an edit says so before the first log has such a batch.
+//!
+//! A keyspace has values that expire, or merges of one sort, but no two of these: where a counter starts whose value
+//! expired has no answer, and operators of two sorts do not combine. Its first batch of a sort decides.
 
 use crate::batch::WriteBatch;
-use crate::engine::Engine;
+use crate::engine::{Engine, KeyspaceInner};
 use crate::entry::Millis;
-use crate::error::{Error, Result};
-use crate::storage::{EXPIRY, RANGE_DELETES};
+use crate::error::{Closed, Error, Result};
+use crate::keyspace::KeyspaceId;
+use crate::operand::AVAILABLE;
+use crate::storage::{COUNTERS, EXPIRY, MERGE_OPERATOR};
 use crate::sync::atomic::Ordering;
 use crate::sync::lock;
 use crate::version::{Change, Features};
+use std::sync::Arc;
+
+/// Features of which a keyspace has one at most.
+const SORTS: u32 = EXPIRY | COUNTERS | MERGE_OPERATOR;
 
 impl Engine {
-    /// Returns the features that a batch needs, and the store does not have.
-    fn unannounced(&self, batch: &WriteBatch) -> u32 {
-        let mut needs = 0;
-        if batch.deletes_range() {
-            needs |= RANGE_DELETES;
-        }
-        if batch.expires() {
-            needs |= EXPIRY;
-        }
-        if needs == 0 { 0 } else { needs & !self.announced.load(Ordering::Acquire) }
-    }
-
-    /// Whether the store has every feature that a batch needs.
+    /// Whether the store, and each keyspace, has every feature that a batch needs.
     pub(super) fn is_announced(&self, batch: &WriteBatch) -> bool {
-        self.unannounced(batch) == 0 && (!batch.expires() || self.snapshots.clock.exists())
+        let needs = batch.features();
+        if needs == 0 {
+            return true;
+        }
+        let keyspaces = self.keyspaces.load();
+        let lacks = |(id, needs): &(KeyspaceId, u32)| {
+            let has = |keyspace: &Arc<KeyspaceInner>| keyspace.features.load(Ordering::Acquire);
+            needs & SORTS & !keyspaces.get(id).map_or(0, has) != 0
+        };
+        needs & !self.announced.load(Ordering::Acquire) == 0
+            && !batch.features_by_keyspace().iter().any(lacks)
+            && (needs & EXPIRY == 0 || self.snapshots.clock.exists())
     }
 
     /// Returns the time by the wall clock.
@@ -44,28 +52,79 @@ impl Engine {
         Err(Error::invalid("Options::wall_clock", "a clock, for values that expire", "none"))
     }
 
-    /// Gives the store the features that a batch needs. No lock is held.
+    /// Gives the store and its keyspaces the features that a batch needs. No lock is held.
     ///
     /// # Errors
-    /// Values that expire, without a wall clock; a store that takes no writes; those of the commit of an edit.
+    /// Values that expire, without a wall clock; operands of a merge operator, without one; a keyspace of another sort,
+    /// or one that was dropped; a store that takes no writes; those of the commit of an edit.
     pub(crate) fn announce(&self, batch: &WriteBatch) -> Result<()> {
         if self.is_announced(batch) {
             return Ok(());
         }
-        if batch.expires() {
+        let needs = batch.features();
+        if needs & EXPIRY != 0 {
             self.needs_clock()?;
         }
+        if AVAILABLE && needs & MERGE_OPERATOR != 0 && self.options.merge_operator.is_none() {
+            return Err(missing_operator());
+        }
         let edits = self.lock_edits()?;
-        let needs = self.unannounced(batch);
-        if !lock(&self.state).version_set.has(needs) {
+        let mut changes = Vec::new();
+        let state = lock(&self.state);
+        if !state.version_set.has(needs) {
             let required = needs.into();
-            let features = Features { required, ..Features::default() };
-            drop(self.commit_edit(&edits, vec![Change::Features(features)], &[], &[])?);
+            changes.push(Change::Features(Features { required, ..Features::default() }));
+        }
+        for (id, needs) in batch.features_by_keyspace() {
+            let record = state.version_set.keyspaces.get(id).ok_or(Closed::Keyspace)?;
+            let features = needs & SORTS;
+            if AVAILABLE && (record.features | features).count_ones() > 1 {
+                return Err(another_sort(&record.name, record.features, features));
+            }
+            if features & !record.features != 0 {
+                changes.push(Change::KeyspaceFeatures { keyspace: *id, features });
+            }
+        }
+        drop(state);
+        if !changes.is_empty() {
+            drop(self.commit_edit(&edits, changes, &[], &[])?);
         }
         if needs & EXPIRY != 0 {
             self.snapshots.clock.start();
         }
         self.announced.fetch_or(needs, Ordering::AcqRel);
+        let keyspaces = self.keyspaces.load();
+        for (id, needs) in batch.features_by_keyspace() {
+            if let Some(keyspace) = keyspaces.get(id) {
+                keyspace.features.fetch_or(needs & SORTS, Ordering::AcqRel);
+            }
+        }
         Ok(())
     }
+}
+
+/// The error for operands of a merge operator that the store lacks.
+#[cold]
+pub(crate) fn missing_operator() -> Error {
+    let expected = "the operator that the store's merges are for";
+    Error::invalid("Options::merge_operator", expected, "none")
+}
+
+#[cold]
+fn another_sort(name: &str, has: u32, needs: u32) -> Error {
+    let sorts = |features: u32| {
+        let named = [
+            (EXPIRY, "values that expire"),
+            (COUNTERS, "merges"),
+            (MERGE_OPERATOR, "merges with Options::merge_operator"),
+        ];
+        let named = named.into_iter().filter(|(bit, _)| features & bit != 0);
+        named.map(|(_, name)| name).collect::<Vec<_>>().join(" and ")
+    };
+    if has == 0 {
+        let expected = format_args!("one sort of them in the keyspace {name:?}");
+        return Error::invalid("values that expire, and merges", expected, sorts(needs));
+    }
+    let expected = format_args!("{} alone in the keyspace {name:?}, which has some", sorts(has));
+    Error::invalid("values that expire, and merges", expected, sorts(needs & !has))
 }

@@ -13,15 +13,16 @@
 //! is acknowledged after it until the store is reopened.
 
 use super::CatchUp;
-use super::condition::{Outcome, Refusal};
+use super::condition::{Evaluated, Outcome, Refusal};
 use super::group::{Decision, ONE_THREAD, Prepared, Write};
 use super::stall::StallGuard;
-use crate::batch::{WriteBatch, effective};
+use crate::batch::{self, WriteBatch, effective};
 use crate::engine::{Engine, Keyspaces, SealedLog, Wait, Writer};
 use crate::entry::{MAX_SEQ, Seq};
 use crate::error::{Closed, Corruption, Error, ErrorKind, Result, Stall};
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
+use crate::operand::MergeOperator;
 use crate::options::Durability;
 use crate::sync::MutexGuard;
 use crate::sync::{lock, try_lock};
@@ -71,7 +72,8 @@ impl Engine {
     }
 
     /// As [`Engine::commit`], for the batches of several calls, of which some have conditions. Batches whose
-    /// conditions do not hold are refused, and the others written. A call of which a batch was outrun writes none.
+    /// conditions do not hold are refused, and the others written. A call of which a batch was outrun writes none;
+    /// one of which a batch waits for a merge, those before it.
     ///
     /// # Errors
     /// Those of [`Engine::commit`].
@@ -88,16 +90,28 @@ impl Engine {
         let mut decisions = Vec::with_capacity(all.len());
         for call in calls {
             let is_outrun = |prepared: &Prepared| {
-                !prepared.is_last_try() && writer.recent.after(prepared.at).is_none()
+                let Evaluated { at, until, .. } = prepared.evaluated;
+                !prepared.is_last_try()
+                    && (writer.recent.after(at).is_none() || until <= self.snapshots.clock.now())
             };
             if call.iter().filter_map(|write| write.prepared.as_ref()).any(is_outrun) {
                 decisions.extend(call.iter().map(|_| Ok(Decision::Outrun)));
                 continue;
             }
+            // What follows a batch that waits for a merge waits with it.
+            let mut waits = false;
             for write in *call {
+                if waits {
+                    decisions.push(Ok(Decision::Outrun));
+                    continue;
+                }
                 let refusals = all_known(&keyspaces, &write.batch)
                     .and_then(|()| self.refusals(&writer, &keyspaces, write, &accepted));
                 decisions.push(refusals.map(|refusals| {
+                    let Some(refusals) = refusals else {
+                        waits = true;
+                        return Decision::Outrun;
+                    };
                     Decision::Decided(if !refusals.is_empty() {
                         Outcome::Refused(refusals)
                     } else if write.batch.is_empty() {
@@ -115,22 +129,27 @@ impl Engine {
         Ok(decisions)
     }
 
-    /// Returns the conditions of a batch that do not hold after what `accepted` has of its group.
+    /// Returns the conditions of a batch that do not hold after what `accepted` has of its group; `None` if a merge has
+    /// to be evaluated first.
     fn refusals(
         &self,
         writer: &Writer,
         keyspaces: &Keyspaces,
         write: &Write,
         accepted: &[&WriteBatch],
-    ) -> Result<Vec<Refusal>> {
-        let Some(prepared) = &write.prepared else { return Ok(Vec::new()) };
-        let Prepared { checks, at, refusals, .. } = prepared;
+    ) -> Result<Option<Vec<Refusal>>> {
+        let Some(prepared) = &write.prepared else { return Ok(Some(Vec::new())) };
+        let Prepared { checks, evaluated: Evaluated { at, refusals, .. }, .. } = prepared;
         if checks.keyspaces().any(|id| keyspaces.get(&id).is_none()) {
             return Err(Closed::Keyspace.into());
         }
         let group = (writer.next..).zip(accepted.iter().map(|batch| batch.bytes()));
         if prepared.is_last_try() {
-            return checks.after(group, &checks.evaluate(self)?.0, self.snapshots.clock.now());
+            return checks.after(
+                group,
+                &checks.evaluate(self)?.refusals,
+                self.snapshots.clock.now(),
+            );
         }
         let recent = writer.recent.after(*at).into_iter().flatten();
         checks.after(recent.chain(group), refusals, self.snapshots.clock.now())
@@ -174,13 +193,14 @@ impl Engine {
             let appended = writer.appended(self.log_sync.synced());
             self.waits().time(Wait::Sync, || self.log_sync.sync(&appended))?;
         }
-        let taken = insert(keyspaces, batches, first)?;
+        let operator = self.options.merge_operator.as_ref();
+        let taken = insert(keyspaces, batches, first, operator)?;
         self.memtables.add(taken);
         self.snapshots.show(last);
         if !ONE_THREAD {
             writer.recent.add(self.conditional_writes.any(), first, &parts);
         }
-        let touched: Vec<_> = batches.iter().flat_map(|b| b.keyspaces()).copied().collect();
+        let touched: Vec<_> = batches.iter().flat_map(|b| b.keyspaces()).collect();
         self.seal_full(writer, keyspaces, &touched)?;
         Ok(last)
     }
@@ -226,6 +246,10 @@ impl Engine {
             self.log_sync.usable()?;
             let keyspaces = self.keyspaces.load_full();
             if let Some(reason) = self.stall(&keyspaces, batches)? {
+                if reason == Stall::RangeDeletes {
+                    // A flush of older memtables has named those of the active ones, which no compaction can apply.
+                    self.seal_deleting(&writer, &keyspaces, batches)?;
+                }
                 drop(writer);
                 self.begin_stall(reason, &mut told)?;
                 // The job that ended the stall may have ended just before the executor looked for
@@ -319,14 +343,31 @@ impl Engine {
 
 /// Refuses a batch that names a keyspace which is not there.
 fn all_known(keyspaces: &Keyspaces, batch: &WriteBatch) -> Result<()> {
-    let is_known = |id: &KeyspaceId| keyspaces.get(id).is_some();
-    if batch.keyspaces().iter().all(is_known) { Ok(()) } else { Err(Closed::Keyspace.into()) }
+    let is_known = |id: KeyspaceId| keyspaces.get(&id).is_some();
+    if batch.keyspaces().all(is_known) { Ok(()) } else { Err(Closed::Keyspace.into()) }
 }
 
 /// Inserts the entries of batches with consecutive sequences, and returns the bytes of memory that
 /// they take. The batches were checked when they were made.
-fn insert(keyspaces: &Keyspaces, batches: &[&WriteBatch], first: Seq) -> Result<u64> {
+fn insert(
+    keyspaces: &Keyspaces,
+    batches: &[&WriteBatch],
+    first: Seq,
+    operator: Option<&MergeOperator>,
+) -> Result<u64> {
     let mut taken = 0;
+    let active = |id: &KeyspaceId| -> Result<Arc<Memtable>> {
+        let keyspace = keyspaces.get(id).ok_or(Closed::Keyspace)?;
+        Ok(keyspace.super_version.load().active.clone())
+    };
+    for (seq, batch) in (first..).zip(batches).filter(|(_, batch)| batch.deletes_range()) {
+        for (id, list) in batch::range_deletes(batch.bytes(), seq).iter() {
+            let memtable = active(id)?;
+            let before = memtable.bytes();
+            memtable.delete_ranges(list);
+            taken += memtable.bytes().saturating_sub(before) as u64;
+        }
+    }
     let mut current: Option<(KeyspaceId, Arc<Memtable>)> = None;
     let numbered = (first..).zip(batches).flat_map(|(seq, batch)| {
         effective(batch.bytes(), batch.deletes_range()).map(move |entry| (seq, entry))
@@ -337,13 +378,10 @@ fn insert(keyspaces: &Keyspaces, batches: &[&WriteBatch], first: Seq) -> Result<
         })?;
         let memtable = match &current {
             Some((held, memtable)) if *held == id => memtable,
-            _ => {
-                let keyspace = keyspaces.get(&id).ok_or(Closed::Keyspace)?;
-                &current.insert((id, keyspace.super_version.load().active.clone())).1
-            }
+            _ => &current.insert((id, active(&id)?)).1,
         };
         let before = memtable.bytes();
-        operation.insert_into(memtable, seq)?;
+        operation.insert_into(memtable, seq, operator)?;
         taken += memtable.bytes().saturating_sub(before) as u64;
     }
     Ok(taken)

@@ -11,6 +11,7 @@ use crate::engine::Engine;
 use crate::entry::{Millis, Seq, split_expiring};
 use crate::error::{Closed, Corruption, Error, Result};
 use crate::keyspace::KeyspaceId;
+use crate::operand::AVAILABLE;
 use crate::read::Versioned;
 use crate::vec_map::{VecMap, VecSet};
 use std::ops::{Bound, Range};
@@ -165,6 +166,17 @@ pub(crate) struct Checks {
     bounds: VecMap<KeyspaceId, Vec<Vec<u8>>>,
 }
 
+/// Conditions as they were when they were evaluated.
+#[derive(Default)]
+pub(crate) struct Evaluated {
+    /// Conditions that did not hold.
+    pub refusals: Vec<Refusal>,
+    /// The last sequence number that was visible.
+    pub at: Seq,
+    /// The time at which the first of the values that were found expires.
+    pub until: Millis,
+}
+
 struct KeyCheck {
     condition: usize,
     keyspace: KeyspaceId,
@@ -253,14 +265,14 @@ impl Checks {
         of_keys.chain(self.ranges.iter().map(|check| check.keyspace))
     }
 
-    /// Evaluates the conditions on what is visible now. Returns those that do not hold, and the last sequence
-    /// number that was visible.
+    /// Evaluates the conditions on what is visible now.
     ///
     /// # Errors
     /// Damage, an I/O error, or a keyspace that was dropped.
-    pub fn evaluate(&self, engine: &Engine) -> Result<(Vec<Refusal>, Seq)> {
+    pub fn evaluate(&self, engine: &Engine) -> Result<Evaluated> {
         let mut view = engine.view(self.keyspaces())?;
         let mut refusals = Vec::new();
+        let mut until = Millis::MAX;
         for KeyCheck { condition, keyspace, key, expected } in &self.keys {
             let lookup = view.lookup(*keyspace)?;
             if let Expected::UnchangedSince(since) = expected
@@ -269,6 +281,8 @@ impl Checks {
                 continue;
             }
             let found = lookup.get_versioned(key)?;
+            let expiry = found.as_ref().and_then(|found| found.expires_at);
+            until = until.min(expiry.unwrap_or(Millis::MAX));
             if !expected.holds(found.as_ref().map(Current::of)) {
                 refusals.push(Refusal { condition: *condition, key: key.clone(), found });
             }
@@ -281,11 +295,11 @@ impl Checks {
             }
         }
         sort_by(&mut refusals, |a, b| a.condition.cmp(&b.condition));
-        Ok((refusals, view.reader().at))
+        Ok(Evaluated { refusals, at: view.reader().at, until })
     }
 
     /// Returns the conditions that do not hold at the time `now` after these batches, where `before` are those that
-    /// did not hold before them.
+    /// did not hold before them; `None` if a merge of these batches has to be evaluated first.
     ///
     /// # Errors
     /// A batch that does not decode.
@@ -294,7 +308,7 @@ impl Checks {
         batches: impl Iterator<Item = (Seq, &'b [u8])>,
         before: &[Refusal],
         now: Millis,
-    ) -> Result<Vec<Refusal>> {
+    ) -> Result<Option<Vec<Refusal>>> {
         let mut keys: Vec<Last<'_>> = self.keys.iter().map(|_| None).collect();
         let mut changed: VecMap<KeyspaceId, Vec<Last<'_>>> = VecMap::default();
         for (keyspace, bounds) in self.bounds.iter() {
@@ -315,6 +329,10 @@ impl Checks {
                         (key, Some(current).filter(|_| at > now))
                     }
                     Operation::Delete(key) => (key, None),
+                    Operation::Merge(key, _) if AVAILABLE && self.names(keyspace, key) => {
+                        return Ok(None);
+                    }
+                    Operation::Merge(..) => continue,
                     Operation::DeleteRange(from, to) => {
                         self.note_range(&mut keys, keyspace, (from, to));
                         note_stretches(stretches, bounds, (from, to));
@@ -350,7 +368,17 @@ impl Checks {
             }
         }
         sort_by(&mut refusals, |a, b| a.condition.cmp(&b.condition));
-        Ok(refusals)
+        Ok(Some(refusals))
+    }
+
+    /// Whether a condition is on a key.
+    fn names(&self, keyspace: KeyspaceId, key: &[u8]) -> bool {
+        let at = self.keys.partition_point(|check| check.place() < (keyspace, key));
+        let is_key = self.keys.get(at).is_some_and(|check| check.place() == (keyspace, key));
+        let is_within = |check: &RangeCheck| {
+            check.keyspace == keyspace && check.range.above_start(key) && check.range.below_end(key)
+        };
+        is_key || self.ranges.iter().any(is_within)
     }
 
     /// Notes which keys a range delete removes.

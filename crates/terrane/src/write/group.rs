@@ -13,7 +13,7 @@
 //! meanwhile than is kept, that is repeated, the last time under the lock.
 
 use super::CatchUp;
-use super::condition::{Checks, Outcome, Refusal};
+use super::condition::{Checks, Evaluated, Outcome};
 use crate::batch::WriteBatch;
 use crate::engine::{Engine, Wait};
 use crate::entry::Seq;
@@ -61,23 +61,20 @@ pub(crate) struct Write {
 /// Conditions that were evaluated before their batch queued.
 pub(crate) struct Prepared {
     pub checks: Checks,
-    /// The last sequence number that was visible then.
-    pub at: Seq,
-    /// Conditions that did not hold then.
-    pub refusals: Vec<Refusal>,
+    pub evaluated: Evaluated,
     /// The number of times that it was outrun.
     tries: u32,
 }
 
 impl Prepared {
     fn new(checks: Checks) -> Option<Self> {
-        let prepared = Prepared { checks, at: 0, refusals: Vec::new(), tries: 0 };
+        let prepared = Prepared { checks, evaluated: Evaluated::default(), tries: 0 };
         (!prepared.checks.is_empty()).then_some(prepared)
     }
 
     /// Evaluates the conditions on what is visible.
     fn evaluate(&mut self, engine: &Engine) -> Result<()> {
-        (self.refusals, self.at) = self.checks.evaluate(engine)?;
+        self.evaluated = self.checks.evaluate(engine)?;
         Ok(())
     }
 
@@ -90,7 +87,8 @@ impl Prepared {
 /// The fate of a batch under the lock.
 pub(crate) enum Decision {
     Decided(Outcome),
-    /// More was written since its conditions were evaluated than is kept.
+    /// More was written since its conditions were evaluated than is kept, or a merge of what they are on: they are to
+    /// be evaluated again.
     Outrun,
 }
 
@@ -197,8 +195,11 @@ impl GroupCommit {
                 let decided = match (evaluated, &mut write.prepared) {
                     (Err(e), _) => Some(Err(e)),
                     // Nothing before it in its group can change that.
-                    (Ok(()), Some(prepared)) if is_alone && !prepared.refusals.is_empty() => {
-                        Some(Ok(Outcome::Refused(std::mem::take(&mut prepared.refusals))))
+                    (Ok(()), Some(prepared))
+                        if is_alone && !prepared.evaluated.refusals.is_empty() =>
+                    {
+                        let refusals = std::mem::take(&mut prepared.evaluated.refusals);
+                        Some(Ok(Outcome::Refused(refusals)))
                     }
                     (Ok(()), None) if write.batch.is_empty() => {
                         Some(engine.commit_nothing(durability).map(Outcome::Written))
@@ -324,7 +325,7 @@ fn write_alone(
     durability: Durability,
     catch_up: &CatchUp<'_>,
 ) -> Result<Outcome> {
-    let (refusals, _) = checks.evaluate(engine)?;
+    let refusals = checks.evaluate(engine)?.refusals;
     Ok(if !refusals.is_empty() {
         Outcome::Refused(refusals)
     } else if batch.is_empty() {

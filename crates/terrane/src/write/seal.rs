@@ -10,7 +10,8 @@
 //!
 //! The other share of the budget belongs to the cache: what open tables keep, index, filter, blocks.
 
-use crate::engine::{Engine, Keyspaces, State, Writer};
+use crate::batch::WriteBatch;
+use crate::engine::{Engine, KeyspaceInner, Keyspaces, State, Writer};
 use crate::entry::Seq;
 use crate::error::Result;
 use crate::event::Event;
@@ -65,6 +66,23 @@ impl Engine {
                 self.seal(state, keyspace.id, through);
             }
         }
+    }
+
+    /// Seals the memtables with range deletes of the keyspaces that batches name.
+    pub(super) fn seal_deleting(
+        &self,
+        writer: &Writer,
+        keyspaces: &Keyspaces,
+        batches: &[&WriteBatch],
+    ) -> Result<()> {
+        let mut state = self.open_state()?;
+        for id in batches.iter().flat_map(|batch| batch.keyspaces()) {
+            let deletes = |k: &Arc<KeyspaceInner>| k.super_version.load().active.deletions() > 0;
+            if keyspaces.get(&id).is_some_and(deletes) {
+                self.seal(&mut state, id, writer.last());
+            }
+        }
+        Ok(())
     }
 
     /// Seals every memtable that holds anything, for an explicit flush; returns the last sequence.

@@ -58,11 +58,10 @@ impl Engine {
         if self.memtables.is_full(self.options.memtables_share()) {
             return Ok(Some(Stall::Memory));
         }
-        let named =
-            batches.iter().flat_map(|b| b.keyspaces().iter().map(|id| (id, b.deletes_range())));
+        let named = batches.iter().flat_map(|b| b.keyspaces().map(|id| (id, b.deletes_range())));
         for (id, deletes_range) in named {
             // Whoever commits refuses a batch that names an unknown one.
-            let Some(keyspace) = keyspaces.get(id) else { continue };
+            let Some(keyspace) = keyspaces.get(&id) else { continue };
             let super_version = keyspace.super_version.load();
             if super_version.sealed.len() >= self.options.max_immutable_memtables {
                 return Ok(Some(Stall::Memtables));

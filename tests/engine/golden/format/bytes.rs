@@ -21,6 +21,14 @@ impl<'a> Reader<'a> {
         self.take(1)[0]
     }
 
+    pub fn i64(&mut self) -> i64 {
+        i64::from_le_bytes(self.take(8).try_into().expect("8 bytes"))
+    }
+
+    pub fn i128(&mut self) -> i128 {
+        i128::from_le_bytes(self.take(16).try_into().expect("16 bytes"))
+    }
+
     pub fn varint(&mut self) -> u64 {
         let mut number = 0;
         for shift in (0..).step_by(7) {

@@ -1,7 +1,7 @@
 //! Logs and batches ("Logs" and "Batches" of FORMAT.md).
 
 use super::bytes::{Reader, checksum, u32_at, u64_at};
-use super::{Change, Entry, Store, expiring};
+use super::{Change, Entry, Operand, Store, expiring};
 use std::collections::BTreeSet;
 
 /// The kind of a log's file in the manifest.
@@ -55,6 +55,10 @@ pub fn read(
             let expiring = |entry: &&Entry| {
                 entry.sequence == *next && matches!(entry.change, Change::PutExpiring(..))
             };
+            let merges = |entry: &&Entry| {
+                entry.sequence == *next && matches!(entry.change, Change::Merge(..))
+            };
+            store.operands_in_logs += entries.iter().filter(merges).count();
             store.expiring_in_logs += entries.iter().filter(expiring).count();
             *next += 1;
         }
@@ -90,6 +94,13 @@ fn entries(batch: &[u8], sequence: u64) -> Vec<Entry> {
             0 => Change::Delete,
             1 => Change::Put(from.bytes().to_vec()),
             2 => Change::DeleteRange(from.end()),
+            3 => {
+                let mut operand = Reader(from.bytes());
+                let read = Operand::read(&mut operand);
+                assert!(operand.is_empty());
+                // Of whatever came before, of its batch as well.
+                Change::Merge(u64::MAX, read)
+            }
             4 => expiring(from.bytes()),
             other => panic!("{other} is no kind of entry"),
         };

@@ -39,6 +39,8 @@ pub struct Keyspace {
     pub policy_state: Vec<u8>,
     pub tables: BTreeMap<u64, Info>,
     pub range_deletes: Vec<Fragment>,
+    /// The sort of its values, as a bit of the store's features.
+    pub features: u64,
 }
 
 /// The location of a file.
@@ -266,11 +268,8 @@ impl Manifest {
                 }
                 14 => {
                     let [required, _optional] = body.varints();
-                    assert_eq!(
-                        required & !3,
-                        0,
-                        "range deletes and expiry are the required features"
-                    );
+                    let known = "range deletes, expiry and merges are the required features";
+                    assert_eq!(required & !7, 0, "{known}");
                 }
                 15 => {
                     let ([file, _log, _offset, length], _salt) = (body.varints(), body.take(8));
@@ -280,6 +279,11 @@ impl Manifest {
                 17 => {
                     let keyspace = body.varint();
                     self.range_deletes(keyspace, &mut body);
+                }
+                18 => {
+                    let [keyspace, features] = body.varints();
+                    self.keyspace(keyspace).features |= features;
+                    assert!(matches!(self.keyspace(keyspace).features, 2 | 4), "one sort");
                 }
                 other => panic!("edit {other} is not in FORMAT.md"),
             }

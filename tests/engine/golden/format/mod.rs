@@ -12,9 +12,9 @@ mod manifest;
 mod table;
 
 use super::content::Entries;
-use bytes::u64_at;
+use bytes::{Reader, u64_at};
 use manifest::Manifest;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::SystemTime;
 
 /// The kind of storage.
@@ -42,8 +42,47 @@ pub enum Change {
     Delete,
     /// A value, and the time at which it expires, in milliseconds since the epoch.
     PutExpiring(u64, Vec<u8>),
+    /// An operand of the newest version below a sequence.
+    Merge(u64, Operand),
     /// Deletes the keys from this one on, before another if there is an end.
     DeleteRange(Option<Vec<u8>>),
+}
+
+/// Values of a key, each from a sequence on.
+type Values = Vec<(u64, Option<Vec<u8>>)>;
+
+/// A function of an integer, or of none.
+pub struct Operand {
+    add: i128,
+    low: i64,
+    high: i64,
+    absent: i64,
+}
+
+impl Operand {
+    /// Reads an operator and its numbers.
+    fn read(from: &mut Reader) -> Operand {
+        let all = Operand { add: 0, low: i64::MIN, high: i64::MAX, absent: 0 };
+        let operator = from.u8();
+        let add = if operator == 3 { from.i128() } else { 0 };
+        let (first, mut rest) = (from.i64(), || from.i64());
+        match operator {
+            0 => Operand { add: first.into(), absent: first, ..all },
+            1 => Operand { high: first, absent: first, ..all },
+            2 => Operand { low: first, absent: first, ..all },
+            3 => Operand { add, low: first, high: rest(), absent: rest() },
+            other => panic!("{other} is no operator of these stores"),
+        }
+    }
+
+    fn apply(&self, value: Option<&Vec<u8>>) -> Vec<u8> {
+        let text = value.map(|value| String::from_utf8(value.clone()).expect("a counter"));
+        let result = match text.and_then(|text| text.parse::<i64>().ok()) {
+            Some(n) => (i128::from(n) + self.add).clamp(self.low.into(), self.high.into()),
+            None => self.absent.into(),
+        };
+        result.to_string().into_bytes()
+    }
 }
 
 /// The content of a store, and which features of the format it has.
@@ -76,6 +115,10 @@ pub struct Store {
     pub expiring: usize,
     pub expiring_in_logs: usize,
     pub expiring_tables: usize,
+    /// Operands in tables, those of several operators, and operands in logs.
+    pub operands: usize,
+    pub bounded: usize,
+    pub operands_in_logs: usize,
     /// Records of logs, and those with entries of several keyspaces.
     pub records: usize,
     pub shared_records: usize,
@@ -146,10 +189,24 @@ impl Store {
         versions.sort_by_key(|entry| entry.sequence);
         let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let now = since_epoch.expect("a clock").as_millis() as u64;
+        // The values of keys with operands, oldest first.
+        let mut counters: BTreeMap<(u64, Vec<u8>), Values> = BTreeMap::new();
+        let merged: BTreeSet<_> = versions
+            .iter()
+            .filter(|entry| matches!(entry.change, Change::Merge(..)))
+            .map(|entry| (entry.keyspace, entry.key.clone()))
+            .collect();
         for entry in versions {
-            let name = &manifest.keyspaces[&entry.keyspace].name;
+            let (keyspace, sequence) = (entry.keyspace, entry.sequence);
+            let name = &manifest.keyspaces[&keyspace].name;
             let entries = store.keyspaces.get_mut(name).expect("listed above");
             match entry.change {
+                Change::Merge(since, operand) => {
+                    let values = counters.entry((keyspace, entry.key.clone())).or_default();
+                    let below = values.iter().rfind(|(sequence, _)| *sequence < since);
+                    let value = operand.apply(below.and_then(|(_, value)| value.as_ref()));
+                    entries.insert(entry.key, value);
+                }
                 Change::Put(value) => drop(entries.insert(entry.key, value)),
                 Change::PutExpiring(at, value) if at > now => {
                     drop(entries.insert(entry.key, value));
@@ -157,6 +214,10 @@ impl Store {
                 Change::PutExpiring(..) | Change::Delete => drop(entries.remove(&entry.key)),
                 Change::DeleteRange(to) => entries
                     .retain(|key, _| *key < entry.key || to.as_ref().is_some_and(|to| key >= to)),
+            }
+            for (keyspace, key) in merged.iter().filter(|(of, _)| *of == keyspace) {
+                let values = counters.entry((*keyspace, key.clone())).or_default();
+                values.push((sequence, entries.get(key).cloned()));
             }
         }
         store

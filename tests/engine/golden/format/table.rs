@@ -2,7 +2,7 @@
 
 use super::bytes::{Reader, checksum, lz4, u32_at, u64_at};
 use super::manifest::Info;
-use super::{Change, Entry, Store, expiring};
+use super::{Change, Entry, Operand, Store, expiring};
 use std::collections::BTreeMap;
 
 /// The kind of a table's file in the manifest.
@@ -107,6 +107,15 @@ pub fn read(
         let change = match tag & 0xff {
             0 => Change::Delete,
             1 => Change::Put(value),
+            3 => {
+                let mut from = Reader(&value);
+                let since = (tag >> 8) - from.varint();
+                store.operands += 1;
+                store.bounded += usize::from(from.0[0] == 3);
+                let operand = Operand::read(&mut from);
+                assert!(from.is_empty());
+                Change::Merge(since, operand)
+            }
             4 => expiring(&value),
             other => panic!("{other} is no kind of entry"),
         };

@@ -3,6 +3,7 @@
 use super::*;
 use crate::codec::put_varint;
 use crate::error::ErrorKind;
+use crate::operand::{Merged, Operand};
 use crate::read::{Reader, Sight, sight};
 use crate::table::block_codec::PartEncoder;
 use crate::table::block_codec::seed;
@@ -21,7 +22,7 @@ fn small_table() -> (Vec<Entry>, Arc<MemFile>, Arc<TableInfo>) {
         let value = match kind {
             Kind::Put if i % 2 == 0 => b"the same words, the same words, the same words".to_vec(),
             Kind::Put => i.to_le_bytes().to_vec(),
-            Kind::Delete | Kind::PutExpiring => Vec::new(),
+            Kind::Delete | Kind::Merge | Kind::PutExpiring => Vec::new(),
         };
         entries.push((key.into_bytes(), Tag::new(1000 - i, kind), value));
     }
@@ -393,12 +394,7 @@ fn a_salvage_reports_malformed_entries_under_a_sound_checksum() {
 
 #[test]
 fn reads_and_check_refuse_a_later_kind_of_entry_by_name() {
-    let kinds = [
-        (2, "a range delete"),
-        (3, "a merge"),
-        (5, "a separated value"),
-        (255, "an entry of kind 255"),
-    ];
+    let kinds = [(2, "a range delete"), (5, "a separated value"), (255, "an entry of kind 255")];
     for (kind, name) in kinds {
         let entries = [1, kind].map(|kind: u8| (vec![kind], Tag(7 << 8 | u64::from(kind)), vec![]));
         let table = table(&entries, 1, &TableOptions::default());
@@ -410,6 +406,25 @@ fn reads_and_check_refuse_a_later_kind_of_entry_by_name() {
         }
         let (tag, stored) = table.get(&[1], MAX_SEQ).unwrap().unwrap();
         assert!(sight(tag, &stored, Reader::NEWEST).is_ok());
+    }
+}
+
+#[test]
+fn an_operand_of_another_form_is_damage() {
+    let merged = Merged { function: Operand::Add(1).into(), since: 5 };
+    let tag = Tag::new(7, Kind::Merge);
+    for stored in [&[][..], &[2], &[2, 0, 1], &[8, 0, 1, 0, 0, 0, 0, 0, 0, 0], &[2, 9], &[2, 3, 0]]
+    {
+        let entries =
+            [(b"bad".to_vec(), tag, stored.to_vec()), (b"good".to_vec(), tag, merged.encode(7))];
+        let table = table(&entries, 1, &TableOptions::default());
+        let (tag, stored) = table.get(b"bad", MAX_SEQ).unwrap().unwrap();
+        let refused = Merged::decode(tag, &stored).map_err(Error::into_kind);
+        assert!(matches!(refused, Err(ErrorKind::Corrupt(_))));
+        let found = table.check().unwrap();
+        assert!(found.iter().any(|damage| damage.expected.contains("an operand")), "{found:?}");
+        let (tag, stored) = table.get(b"good", MAX_SEQ).unwrap().unwrap();
+        assert_eq!(Merged::decode(tag, &stored).unwrap(), merged);
     }
 }
 

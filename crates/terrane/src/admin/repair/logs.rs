@@ -14,6 +14,7 @@ use crate::admin::{Salvaged, SalvagedFile};
 use crate::batch;
 use crate::entry::Seq;
 use crate::error::{Error, ErrorKind, Result};
+use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
 use crate::recovery::{MARK, later_log};
 use crate::storage::salvage::Remains;
@@ -356,28 +357,40 @@ impl Log<'_> {
         sources: &mut BTreeMap<u32, Sources>,
     ) {
         let begins = found.offset.saturating_add(HEADER_BYTES as u64);
-        let batches = found.batches(bytes);
-        let entries = batches.flat_map(|(seq, b)| batch::effective(b, true).map(move |e| (seq, e)));
-        for (seq, entry) in entries.take_while(|(seq, _)| *seq <= through) {
-            let (keyspace, operation) = match entry {
-                Ok(entry) => entry,
-                Err(damage) => {
-                    let damage = damage.within(self.file.name(), begins);
-                    self.salvaged.lost.push(damage.to_string());
-                    break;
-                }
-            };
+        let batches = found.batches(bytes).take_while(|(seq, _)| *seq <= through);
+        let is_taken = |keyspace: KeyspaceId, seq: Seq| {
             let record = known.version_set.as_ref().and_then(|c| c.keyspaces.get(&keyspace));
             let dropped = known.whole && record.is_none();
             let flushed = record.is_some_and(|record| seq <= record.flushed);
-            if dropped || (flushed && !self.sound) {
-                continue;
-            }
+            !dropped && (!flushed || self.sound)
+        };
+        let mut rows_of = |keyspace: KeyspaceId| {
             let rows = &mut sources.entry(keyspace.0).or_default().log;
-            let rows = rows.get_or_insert_with(|| Arc::new(Memtable::new(bytes.len())));
-            match operation.insert_into(rows, seq) {
-                Ok(()) => self.salvaged.entries += 1,
-                Err(e) => self.salvaged.lost.push(e.to_string()),
+            rows.get_or_insert_with(|| Arc::new(Memtable::new(bytes.len()))).clone()
+        };
+        for (seq, batch) in batches {
+            for (keyspace, list) in batch::range_deletes(batch, seq).iter() {
+                if is_taken(*keyspace, seq) {
+                    rows_of(*keyspace).delete_ranges(list);
+                }
+            }
+            for entry in batch::effective(batch, true) {
+                let (keyspace, operation) = match entry {
+                    Ok(entry) => entry,
+                    Err(damage) => {
+                        let damage = damage.within(self.file.name(), begins);
+                        self.salvaged.lost.push(damage.to_string());
+                        return;
+                    }
+                };
+                if !is_taken(keyspace, seq) {
+                    continue;
+                }
+                // What is joined here is joined once more with what tables have.
+                match operation.insert_into(&rows_of(keyspace), seq, None) {
+                    Ok(()) => self.salvaged.entries += 1,
+                    Err(e) => self.salvaged.lost.push(e.to_string()),
+                }
             }
         }
     }

@@ -4,14 +4,14 @@ use super::doubt::{Covered, Doubts, Part};
 use super::{Known, Salvaged, Sources};
 use crate::batch::WriteBatch;
 use crate::db::{Db, Keyspace};
-use crate::entry::{MAX_SEQ, Tag, newer_kind, value_of};
+use crate::entry::{MAX_SEQ, Seq, Tag, newer_kind, value_of};
 use crate::error::Result;
 use crate::memtable::MemtableCursor;
 use crate::options::Durability;
 use crate::table::Salvage;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
-use terrane_table::read::{Cursor, Reader, Sight, sight};
+use terrane_table::read::{Cursor, Reader, Sight, Stored, is_operand, join_all, sight};
 use terrane_types::range_deletes::RangeDeletes;
 
 /// Bytes of rows at which a batch is written.
@@ -60,6 +60,15 @@ pub(super) struct Merge<'a> {
     pub range_deletes: RangeDeletes,
 }
 
+/// Versions of a key of which the newest is an operand.
+struct Versions {
+    key: Vec<u8>,
+    stored: Vec<Stored>,
+    /// The source of the newest, and the name of its file.
+    source: usize,
+    file: String,
+}
+
 /// Rows that wait to be written, and counts of all rows.
 #[derive(Default)]
 struct Rows {
@@ -95,21 +104,38 @@ impl Merge<'_> {
             heap.extend(place(source, n));
         }
         let (mut rows, mut last) = (Rows::default(), None);
+        let mut versions: Option<Versions> = None;
         // What is wrong with entries that cannot be taken, by source.
         let mut refused = BTreeSet::new();
         while let Some(Reverse((key, _, n))) = heap.pop() {
             let Some(source) = all.get_mut(n) else { continue };
-            if last.as_ref() != Some(&key) {
-                if let Some((key, tag, value)) = source.entry()
-                    && let Err(why) = self.take(key, tag, value, source.file(report), &mut rows)?
-                {
-                    refused.insert((n, why));
-                }
-                last = Some(key);
+            let is_new = last.as_ref() != Some(&key);
+            if is_new && let Some(versions) = versions.take() {
+                self.take_joined(versions, &mut refused, &mut rows)?;
             }
+            if let Some((found, tag, value)) = source.entry() {
+                match &mut versions {
+                    Some(versions) => versions.stored.push((tag, value.to_vec())),
+                    None if is_new && is_operand(tag) => {
+                        let stored = vec![(tag, value.to_vec())];
+                        let file = source.file(report).to_owned();
+                        versions = Some(Versions { key: key.clone(), stored, source: n, file });
+                    }
+                    None if is_new => {
+                        let entry = (found, tag, value);
+                        let taken = self.take(entry, tag.seq(), source.file(report), &mut rows)?;
+                        refused.extend(taken.err().map(|why| (n, why)));
+                    }
+                    None => {}
+                }
+            }
+            last = Some(key);
             source.next()?;
             self.see(source, seen.get_mut(n));
             heap.extend(place(source, n));
+        }
+        if let Some(versions) = versions {
+            self.take_joined(versions, &mut refused, &mut rows)?;
         }
         self.target.write(rows.batch, Durability::Buffered)?;
         for (n, source) in all.into_iter().enumerate() {
@@ -137,19 +163,43 @@ impl Merge<'_> {
         }
     }
 
-    /// Takes the newest version of a key. The inner error is the reason why it cannot be taken.
+    /// Takes the versions of a key of which the newest is an operand, joined.
+    fn take_joined(
+        &mut self,
+        versions: Versions,
+        refused: &mut BTreeSet<(usize, String)>,
+        rows: &mut Rows,
+    ) -> Result<()> {
+        let Versions { key, mut stored, source, file } = versions;
+        // What is below the operands may be lost as they may.
+        let base = stored.iter().find(|(tag, _)| !is_operand(*tag)).map_or(0, |(tag, _)| tag.seq());
+        let list = &self.range_deletes;
+        let hides = |older, newer| list.newest_at(&key, newer) > older;
+        let operator = self.target.engine().options.merge_operator.as_ref();
+        if let Err(why) = join_all(&mut stored, hides, || true, operator) {
+            refused.insert((source, why.to_string()));
+            return Ok(());
+        }
+        if let Some((tag, stored)) = stored.first() {
+            let taken = self.take((&key, *tag, stored), base, &file, rows)?;
+            refused.extend(taken.err().map(|why| (source, why)));
+        }
+        Ok(())
+    }
+
+    /// Takes the newest version of a key, which rests on what is stored from the sequence number `base` on. The inner
+    /// error is the reason why it cannot be taken.
     fn take(
         &mut self,
-        key: &[u8],
-        tag: Tag,
-        stored: &[u8],
+        (key, tag, stored): (&[u8], Tag, &[u8]),
+        base: Seq,
         file: &str,
         rows: &mut Rows,
     ) -> Result<Result<(), String>> {
         let sight = sight(tag, stored, Reader::NEWEST);
         let is_deleted = self.range_deletes.newest_at(key, MAX_SEQ) > tag.seq();
         let put = matches!(sight, Ok(Some(Sight::Value))) && !is_deleted;
-        let doubtful = self.doubts.doubt(key, tag.seq(), put);
+        let doubtful = self.doubts.doubt(key, base, put);
         if sight.is_err() {
             let newer = newer_kind(file, tag.kind_byte()).to_string();
             let own = || Some(key.to_vec());

@@ -243,10 +243,74 @@ fn an_expired_table_over_older_values_is_merged() {
     hand.set(2000);
     assert_eq!(rows.get("a").unwrap(), None);
     db.wait_until_idle().unwrap();
-    // The newest table covers nothing that stays: it may go, and the one below it may not.
-    assert_eq!((tables(&rows).len(), keys(&rows).len()), (2, 0));
+    // Both cover something older, if only what has expired as well.
+    assert_eq!((tables(&rows).len(), keys(&rows).len()), (3, 0));
     rows.compact_range(..).unwrap();
     assert_eq!(tables(&rows), []);
+}
+
+#[test]
+fn an_earlier_clock_after_a_restart_shows_no_older_version() {
+    // However many tables were dropped before.
+    for steps in 0.. {
+        let (hand, vfs, db, rows) = store();
+        put(&rows, "a", "older", 9000);
+        put(&rows, "b", "deleted", 9000);
+        db.flush().unwrap();
+        put(&rows, "a", "newer", 2000);
+        rows.delete("b", Buffered).unwrap();
+        db.flush().unwrap();
+        hand.set(10_000);
+        assert_eq!(rows.get("a").unwrap(), None);
+        let mut is_idle = false;
+        for _ in 0..steps {
+            is_idle = !db.run_jobs(1).unwrap();
+        }
+        drop((rows, db));
+        hand.set(1500);
+        let db = Db::open_storage(directory(&vfs), hand.options(), slices()).unwrap();
+        let rows = db.default_keyspace();
+        let newer = text(rows.get("a").unwrap());
+        assert!(newer.is_none() || newer.as_deref() == Some("newer"), "{steps}: {newer:?}");
+        assert_eq!(rows.get("b").unwrap(), None, "{steps}");
+        if is_idle {
+            return;
+        }
+    }
+}
+
+#[test]
+fn what_expires_under_a_snapshot_of_the_present_goes_with_it() {
+    let (hand, _, db, rows) = store();
+    put(&rows, "a", "value", 2000);
+    db.flush().unwrap();
+    let snapshot = db.snapshot();
+    hand.set(3000);
+    assert_eq!(rows.get("a").unwrap(), None);
+    // It ends, although the table cannot go.
+    db.wait_until_idle().unwrap();
+    assert_eq!(tables(&rows).len(), 1);
+    assert_eq!(text(snapshot.get(&rows, "a").unwrap()).as_deref(), Some("value"));
+    drop(snapshot);
+    db.wait_until_idle().unwrap();
+    assert_eq!(tables(&rows), []);
+}
+
+#[test]
+fn a_condition_holds_until_its_value_expires() {
+    // Time passes at each look.
+    let time = Arc::new(AtomicU64::new(1000));
+    let clock = time.clone();
+    let options =
+        Options::small().wall_clock(Arc::new(move || clock.fetch_add(1, Ordering::Relaxed)));
+    let db = Db::open_storage(directory(&faulty()), options, slices()).unwrap();
+    let rows = db.default_keyspace();
+    put(&rows, "lock", "mine", 5000);
+    time.store(4999, Ordering::Relaxed);
+    let mut batch = WriteBatch::new();
+    batch.put(&rows, "done", "by its holder").unwrap();
+    let outcome = db.write_if([Condition::value(&rows, "lock", "mine")], batch, Buffered).unwrap();
+    assert!(matches!(outcome, Outcome::Refused(_)), "{outcome:?}");
 }
 
 #[test]

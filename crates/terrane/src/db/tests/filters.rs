@@ -55,6 +55,18 @@ fn merges_remove_what_the_filter_says_and_flushes_do_not() {
 }
 
 #[test]
+fn a_filter_takes_nothing_away_from_a_snapshot_of_the_present() {
+    let (db, rows) = store();
+    put(&rows, "k1", "old");
+    let snapshot = db.snapshot();
+    rows.compact_range(..).unwrap();
+    assert_eq!(snapshot.get(&rows, "k1").unwrap(), Some(b"old".to_vec()));
+    drop(snapshot);
+    rows.compact_range(..).unwrap();
+    assert_eq!((get(&rows, "k1"), entries_in_tables(&rows)), (None, 0));
+}
+
+#[test]
 fn what_a_filter_removes_hides_older_versions() {
     let (db, rows) = store();
     put(&rows, "k1", "first");

@@ -405,3 +405,88 @@ fn every_policy_keeps_deleted_ranges_deleted() {
         assert_eq!((count(&rows), db.check().unwrap().damage), (195, vec![]));
     }
 }
+
+#[test]
+fn range_deletes_of_the_active_memtable_stall_none_for_good() {
+    let options = Options { memtable_bytes: 16 << 20, wal_file_bytes: 16 << 20, ..idle() };
+    let db = Db::open_storage(directory(&faulty()), options.memory_bytes(256 << 20), slices());
+    let db = db.unwrap();
+    let rows = db.default_keyspace();
+    rows.put("a", "1", Buffered).unwrap();
+    // Sealed, and not flushed yet: its flush names the range deletes that follow.
+    db.engine().seal_all().unwrap();
+    let long = |n: u32| format!("{n:06}{}", "x".repeat(60_000));
+    for n in 0..60 {
+        let mut batch = WriteBatch::new();
+        batch.delete_range(&rows, long(2 * n)..long(2 * n + 1)).unwrap();
+        db.engine().announce(&batch).unwrap();
+        db.engine().commit(&[&batch], Buffered, &|| Ok(())).unwrap();
+    }
+    db.wait_until_idle().unwrap();
+    assert!(listed(&db).bytes > 4 << 20, "{:?}", listed(&db));
+    rows.delete_range(long(1000)..long(1001), Buffered).unwrap();
+    db.flush().unwrap();
+    assert!(listed(&db).bytes < 1 << 20, "{:?}", listed(&db));
+}
+
+#[test]
+fn a_batch_of_range_deletes_is_one_list() {
+    let vfs = faulty();
+    let db = Db::open_storage(directory(&vfs), idle(), slices()).unwrap();
+    let rows = db.default_keyspace();
+    let mut batch = WriteBatch::new();
+    for n in 0..2000 {
+        batch.put(&rows, key(n), "before").unwrap();
+        batch.delete_range(&rows, key(n)..key(n + 1)).unwrap();
+    }
+    batch.put(&rows, key(7), "after").unwrap();
+    batch.delete_range(&rows, "a".."b").unwrap();
+    db.write(batch, Buffered).unwrap();
+    // Neighbours with one number are one fragment.
+    let lists = |db: &Db| {
+        let keyspaces = db.engine().keyspaces.load();
+        let keyspace = keyspaces.values().next().unwrap().clone();
+        let all = keyspace.super_version.load();
+        all.memtables().map(|memtable| memtable.range_deletes().fragments().len()).sum::<usize>()
+    };
+    assert_eq!((lists(&db), count(&rows)), (2, 1));
+    drop((rows, db));
+    let db = Db::open_storage(directory(&vfs), idle(), slices()).unwrap();
+    assert_eq!((lists(&db), count(&db.default_keyspace())), (2, 1), "replayed");
+}
+
+#[test]
+fn a_log_that_lost_a_range_delete_which_an_edit_names_is_damage() {
+    let memory = MemoryVfs::new();
+    let open = || {
+        let directory = Directory::open(Arc::new(memory.clone())).unwrap();
+        Db::open_storage(Arc::new(directory), idle(), slices())
+    };
+    let db = open().unwrap();
+    let rows = db.default_keyspace();
+    rows.put("a", "1", Buffered).unwrap();
+    db.engine().seal_all().unwrap();
+    rows.put("z", "2", Buffered).unwrap();
+    let logs = || -> Vec<(String, Vec<u8>)> {
+        let names = memory.list().unwrap().into_iter().filter(|name| name.ends_with(".log"));
+        let bytes = |name: String| {
+            let file = memory.open(&name).unwrap();
+            let mut bytes = vec![0; file.len().unwrap() as usize];
+            crate::storage::read_exact_at(&*file, &mut bytes, 0).unwrap();
+            (name, bytes)
+        };
+        names.map(bytes).collect()
+    };
+    let before = logs();
+    rows.delete_range("b".."x", Buffered).unwrap();
+    // The flush of the older memtable names it.
+    db.wait_until_idle().unwrap();
+    assert_eq!(listed(&db).fragments, 1);
+    std::mem::forget((rows, db));
+    for (name, bytes) in before {
+        let file = memory.open(&name).unwrap();
+        crate::storage::write_all_at(&*file, &bytes, 0).unwrap();
+    }
+    let damage = open().map(drop).unwrap_err();
+    assert!(matches!(damage.kind(), crate::ErrorKind::Corrupt(_)), "{damage}");
+}

@@ -246,7 +246,7 @@ fn a_sequence_is_kept_for_merges_until_its_last_release() {
     put(&keyspace, &["a"]);
     let first = engine.snapshots.hold(1);
     assert_eq!(engine.snapshots.hold(2), first);
-    assert_eq!(engine.snapshots.readers(), [first], "the present is the same");
+    assert_eq!(engine.snapshots.readers(), [first; 2], "the present has the same number");
     put(&keyspace, &["b", "c"]);
     let at = |further: Seq| Reader { at: first.at + further, now: 0 };
     let second = engine.snapshots.hold(3);

@@ -579,7 +579,7 @@ fn a_file_that_is_no_volume_and_a_missing_backing_are_refused() {
         Err(ErrorKind::InvalidArgument(_))
     ));
     let newer = Superblock {
-        format: Format { required: 4, ..Format::CURRENT },
+        format: Format { required: 1 << 20, ..Format::CURRENT },
         ..volume.superblock(Format::CURRENT, 99, Extent { offset: 0, len: 0 })
     };
     volume.write_slot(0, &newer).unwrap();

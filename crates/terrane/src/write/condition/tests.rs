@@ -40,7 +40,7 @@ proptest! {
         let mut batch = WriteBatch::new();
         puts.iter().for_each(|key| batch.put(KEYSPACE, [*key], "value").unwrap());
         deletes.iter().for_each(|range| batch.delete_range(KEYSPACE, range).unwrap());
-        let refusals = checks(&ranges).after([(9, batch.bytes())].into_iter(), &[], 0).unwrap();
+        let refusals = checks(&ranges).after([(9, batch.bytes())].into_iter(), &[], 0).unwrap().unwrap();
         let refused: Vec<usize> = refusals.iter().map(|refusal| refusal.condition).collect();
         let has_changed = |(number, range): (usize, &KeyRange)| {
             let written = puts.iter().any(|key| range.contains([*key]));

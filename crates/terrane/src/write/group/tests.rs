@@ -202,7 +202,8 @@ fn a_batch_that_is_always_outrun_is_decided_under_the_lock() {
         let conditions = vec![Condition::absent(KeyspaceId(0), [2])];
         let checks = Checks::new(db.engine(), conditions).unwrap();
         // Evaluated before the key was written, which is not among the recent batches.
-        let prepared = Prepared { checks, at: 0, refusals: Vec::new(), tries };
+        let evaluated = Evaluated { until: u64::MAX, ..Evaluated::default() };
+        let prepared = Prepared { checks, evaluated, tries };
         let mut group = tickets(KeyspaceId(0), &[1]);
         group[0].writes[0].prepared = Some(prepared);
         match commit_group(db.engine(), &group, &|| Ok(())).pop().unwrap().unwrap() {

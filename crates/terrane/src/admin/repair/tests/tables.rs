@@ -127,8 +127,8 @@ fn an_entry_of_a_later_release_hides_older_ones_and_is_reported() {
     let (version_set, storage) = store.look();
     let (number, salt) = (version_set.next_id, storage.id().salt());
     let file = storage.create(FileId::table(number), 0).unwrap();
-    let merge = Tag(100 << 8 | 3);
-    let entries = [("key", merge, "add"), ("other", Tag::new(100, Kind::Put), "row")];
+    let separated = Tag(100 << 8 | 5);
+    let entries = [("key", separated, "place"), ("other", Tag::new(100, Kind::Put), "row")];
     let info = write_table(file, number, salt, None, &entries);
     let changes = vec![
         Change::NextId(number + 2),
@@ -144,7 +144,7 @@ fn an_entry_of_a_later_release_hides_older_ones_and_is_reported() {
     let (target, report) = store.repair();
     assert_eq!((get(&target, "key"), get(&target, "other").as_deref()), (None, Some("row")));
     let newer = of_file(&report, &FileId::table(number).to_string());
-    let told = newer_kind(&newer.file, 3).to_string();
+    let told = newer_kind(&newer.file, 5).to_string();
     assert!(told.contains(&newer.file));
     assert_eq!((&newer.lost, newer.entries), (&vec![told], 2));
     assert!(of_file(&report, &name).lost.is_empty() && !report.complete);
