@@ -3,7 +3,8 @@
 use crate::args::{InKeyspace, InStore, Working};
 use crate::commands::{
     bench, check, checkpoint, compact, completions, count, delete, export, get, import, keyspaces,
-    levels, load, man, policies, policy, put, quarantine, repair, scan, shell, simulate, stats,
+    levels, load, man, merge, policies, policy, put, quarantine, repair, scan, shell, simulate,
+    stats,
 };
 use crate::exit::{self, Failure};
 use clap::{CommandFactory, Parser, Subcommand};
@@ -36,6 +37,8 @@ pub enum Command {
     Get(InKeyspace<get::GetArgs>),
     #[command(after_help = put::EXAMPLES)]
     Put(InKeyspace<put::PutArgs>),
+    #[command(after_help = merge::EXAMPLES)]
+    Merge(InKeyspace<merge::MergeArgs>),
     #[command(after_help = delete::EXAMPLES, override_usage = delete::USAGE)]
     Delete(InKeyspace<delete::DeleteArgs>),
     #[command(after_help = scan::EXAMPLES)]
@@ -76,6 +79,7 @@ impl Command {
             Self::Load(args) => load::run(args),
             Self::Get(args) => get::run(args),
             Self::Put(args) => put::run(args),
+            Self::Merge(args) => merge::run(args),
             Self::Delete(args) => delete::run(args),
             Self::Scan(args) => scan::run(args),
             Self::Count(args) => count::run(args),

@@ -1,4 +1,4 @@
-//! Conditions on the key that `put` and `delete` write.
+//! Conditions on the key that `put`, `merge` and `delete` write.
 
 use crate::args;
 use crate::escape::shown;

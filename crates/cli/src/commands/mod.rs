@@ -15,6 +15,7 @@ pub mod keyspaces;
 pub mod levels;
 pub mod load;
 pub mod man;
+pub mod merge;
 pub mod policies;
 pub mod policy;
 pub mod put;

@@ -1,7 +1,8 @@
 //! Commands of the shell, and running them.
 
 use crate::commands::{
-    check, compact, count, delete, get, keyspaces, levels, load, policies, policy, put, scan, stats,
+    check, compact, count, delete, get, keyspaces, levels, load, merge, policies, policy, put,
+    scan, stats,
 };
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
@@ -26,6 +27,7 @@ pub struct Line {
 enum Command {
     Get(get::GetArgs),
     Put(put::PutArgs),
+    Merge(merge::MergeArgs),
     Delete(delete::DeleteArgs),
     Scan(scan::ScanArgs),
     Count(count::CountArgs),
@@ -94,6 +96,7 @@ impl Command {
             // The value must stand apart from the output of the next line, on a terminal or not.
             Self::Get(args) => get::get(opened, &args, true),
             Self::Put(args) => put::put(opened, &args),
+            Self::Merge(args) => merge::merge(opened, &args),
             Self::Delete(args) => delete::delete(opened, &args),
             Self::Scan(args) => scan::scan(opened, &args),
             Self::Count(args) => count::count(opened, &args),

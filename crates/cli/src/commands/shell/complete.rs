@@ -61,7 +61,7 @@ impl Completion {
             ("policy", None) | (_, Some("policy")) => {
                 presets().iter().map(|preset| preset.name.to_owned()).collect()
             }
-            ("get" | "put" | "delete", None) | (_, Some("prefix" | "from" | "to")) => {
+            ("get" | "put" | "merge" | "delete", None) | (_, Some("prefix" | "from" | "to")) => {
                 self.keys(word)
             }
             (_, Some(_)) => option

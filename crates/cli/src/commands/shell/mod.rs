@@ -39,7 +39,7 @@ const MAX_LINE_BYTES: usize = 16 << 20;
 
 /// Run commands on a store interactively, or from standard input
 ///
-/// The commands are those of `terrane`, without DIR: get, put, delete, scan, count, stats and others.
+/// The commands are those of `terrane`, without DIR: get, put, merge, delete, scan, count, stats and others.
 /// A value with spaces is quoted as in a Unix shell. Ctrl-C interrupts a command; another one, a second
 /// or more later, ends the shell if the command still runs. Ctrl-D or `exit` leaves.
 #[derive(Args)]
