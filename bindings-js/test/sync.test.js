@@ -14,6 +14,7 @@ import {
 } from "../dist/sync.js";
 import { checkConditions, MISTAKES as CONDITIONS } from "./conditions.js";
 import { checkExpiry } from "./expiry.js";
+import { checkMerges, checkMergesWithinTransaction } from "./merges.js";
 import { checkQuestions, MISTAKES } from "./questions.js";
 import { checkTransactions } from "./transactions.js";
 
@@ -67,6 +68,21 @@ test("a batch is written only if its conditions hold", async (context) => {
 
 test("a value is there until it expires", async (context) => {
   await checkExpiry(await store(context), { ConflictError, InvalidArgumentError });
+});
+
+test("a merge changes a value that nobody reads", async (context) => {
+  await checkMerges(await store(context, { wasm: all, policies: "all" }), { InvalidArgumentError });
+  await checkMergesWithinTransaction(await store(context, { wasm: all, policies: "all" }), (tx) => [
+    tx.getMany(["a", "b"]),
+    [...tx.entries({ reverse: true })],
+  ]);
+});
+
+test("the lean build names the one that has merges", async (context) => {
+  const db = await store(context);
+  const message = /^only the build with all policies has merges: .* policies: "all"$/;
+  assert.throws(() => db.merge("a", { add: 1 }), { code: "invalid-argument", message });
+  assert.equal(db.get("a"), undefined);
 });
 
 test("a mistaken condition names what is wrong", async (context) => {

@@ -7,13 +7,15 @@ import "./page.js";
 import { settle } from "./page.js";
 import { checkConditions, MISTAKES as CONDITIONS } from "./conditions.js";
 import { checkExpiry } from "./expiry.js";
+import { checkMerges, checkMergesWithinTransaction } from "./merges.js";
 import { checkQuestions, MISTAKES } from "./questions.js";
 import { checkTransactions } from "./transactions.js";
 const { ConflictError, InvalidArgumentError, open } = await import("../dist/index.js");
 
-const wasm = new WebAssembly.Module(
-  readFileSync(new URL("../dist/terrane_bg.wasm", import.meta.url)),
-);
+const compiled = (file) =>
+  new WebAssembly.Module(readFileSync(new URL(`../dist/${file}`, import.meta.url)));
+const wasm = compiled("terrane_bg.wasm");
+const all = compiled("terrane_all_bg.wasm");
 let loaded = 0;
 
 /** A worker that runs in this thread. `sent` may change what it posts. */
@@ -74,6 +76,17 @@ test("a batch is written only if its conditions hold", async (context) => {
 
 test("a value is there until it expires", async (context) => {
   await checkExpiry(await store(context, await here()), { ConflictError, InvalidArgumentError });
+});
+
+test("a merge changes a value that nobody reads", async (context) => {
+  const db = await store(context, await here(), { wasm: all, policies: "all" });
+  await checkMerges(db, { InvalidArgumentError });
+  const other = await store(context, await here(), { wasm: all, policies: "all" });
+  await checkMergesWithinTransaction(other, async (tx) => {
+    const rows = [];
+    for await (const row of tx.entries({ reverse: true })) rows.push(row);
+    return [await tx.getMany(["a", "b"]), rows];
+  });
 });
 
 test("a mistaken condition names what is wrong", async (context) => {

@@ -34,10 +34,20 @@ export type Iteration<M extends Mode, T> = M extends "async"
 /** A method's options; where methods return promises, each also takes a signal. */
 export type CallOptions<M extends Mode, O = object> = M extends "async" ? O & WaitOptions : O;
 
+/**
+ * The operand of a merge: a number to add, or the most (`min`) or the least (`max`) that the value may be. It is a
+ * safe integer, or a bigint of 64 bits with its sign.
+ */
+export type Operand =
+  | { add: number | bigint; min?: undefined; max?: undefined }
+  | { min: number | bigint; add?: undefined; max?: undefined }
+  | { max: number | bigint; add?: undefined; min?: undefined };
+
 /** One write of a batch. */
 export type BatchOperation<M extends Mode> = (
   | ({ type: "put"; key: Bytes; value: Bytes } & ExpiryOptions)
   | { type: "delete"; key: Bytes }
+  | ({ type: "merge"; key: Bytes } & Operand)
   | ({ type: "deleteRange" } & RangeOptions)
 ) & {
   /** The keyspace to write to. Default: the one whose `batch` is called. */
@@ -180,6 +190,14 @@ export interface KeyspaceOf<
    */
   put(key: Bytes, value: Bytes, options?: CallOptions<M, PutOptions>): Result<M, number>;
 
+  /**
+   * Merges an operand into a value, which is not read for it. The value is a decimal integer, such as `"42"`; one
+   * that is none counts as absent. A sum stays within 64 bits. Returns the write's sequence
+   * number. A keyspace has merges or values that expire, whichever came first. Merges are in the build with all
+   * policies: open the store with `policies: "all"`.
+   */
+  merge(key: Bytes, operand: Operand, options?: CallOptions<M, WriteOptions>): Result<M, number>;
+
   /** Deletes a key, which need not exist. Returns the write's sequence number. */
   delete(key: Bytes, options?: CallOptions<M, WriteOptions>): Result<M, number>;
 
@@ -277,6 +295,9 @@ export interface TransactionOf<
 
   /** Sets the value of a key, for a time if the options say so, when the transaction commits. */
   put(key: Bytes, value: Bytes, options?: ExpiryOptions): void;
+
+  /** Merges an operand into a value when the transaction commits. That reads nothing, so no other write conflicts. */
+  merge(key: Bytes, operand: Operand): void;
 
   /** Deletes a key, which need not exist, when the transaction commits. */
   delete(key: Bytes): void;

@@ -2,6 +2,7 @@
 
 import type { BatchOperation, Mode } from "../api/store.ts";
 import { type Encoder, toSpan } from "./encoder.ts";
+import { OPERAND, toMerge } from "./operand.ts";
 import { EXPIRY, RANGE, unknown } from "./options.ts";
 import { now, toExpiry } from "./requests.ts";
 import { check, invalid } from "./validate.ts";
@@ -32,12 +33,16 @@ export function encodeBatch<M extends Mode>(
     } else if (operation?.type === "delete") {
       checkFields(operation, DELETE);
       encoder.delete(number, operation.key);
+    } else if (operation?.type === "merge") {
+      checkFields(operation, DELETE, OPERAND);
+      encoder.merge(number, operation.key, toMerge(operation));
     } else if (operation?.type === "deleteRange") {
       checkFields(operation, OPERATION, RANGE);
       encoder.deleteSpan(number, toSpan(operation));
     } else {
       const { type = operation } = (operation ?? {}) as { type?: unknown };
-      throw invalid("batch", 'operations of type "put", "delete" or "deleteRange"', type);
+      const types = 'operations of type "put", "delete", "deleteRange" or "merge"';
+      throw invalid("batch", types, type);
     }
   }
 }

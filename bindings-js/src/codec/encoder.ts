@@ -7,14 +7,17 @@
  * - A range is its two bounds: a byte 0 for an unbounded end, 1 for an inclusive or 2 for an exclusive
  *   one, followed by the key unless it is 0.
  * - A batch is encoded as in the engine's WAL. An operation is a byte 0 for a delete, 1 for a put, 2 for the delete
- *   of a range or 4 for a put that expires, then the keyspace, the key and, for a put, the value; numbers and lengths
- *   are varints. A range has its first key, then 0 or, plus one, the length of the first key behind it, and that key.
- *   A value that expires starts with its time: milliseconds since the epoch (unsigned 64 bits, little-endian).
+ *   of a range, 3 for a merge or 4 for a put that expires, then the keyspace, the key and, unless it is a delete, the
+ *   value; numbers and lengths are varints. A range has its first key, then 0 or, plus one, the length of the first
+ *   key behind it, and that key. A value that expires starts with its time: milliseconds since the epoch (unsigned 64
+ *   bits, little-endian). The value of a merge is the number of its operator, then an integer (64 bits,
+ *   little-endian).
  */
 
 import { type Bytes, MAX_KEY_BYTES, MAX_VALUE_BYTES, type RangeOptions } from "../api/data.ts";
 import { InvalidArgumentError } from "../api/errors.ts";
 import { encodeBytes, encodeInto, maxByteLength } from "./bytes.ts";
+import type { Merge } from "./operand.ts";
 
 /** The longest batch, in encoded bytes: keys, values, and up to 13 bytes per operation. */
 export const MAX_BATCH_BYTES: number = 128 << 20;
@@ -22,6 +25,7 @@ export const MAX_BATCH_BYTES: number = 128 << 20;
 const DELETE = 0;
 const PUT = 1;
 const DELETE_RANGE = 2;
+const MERGE = 3;
 const PUT_EXPIRING = 4;
 /** The size of the time before a value that expires. */
 const EXPIRY = 8;
@@ -59,6 +63,16 @@ export class Encoder {
     new DataView(this.#bytes.buffer).setBigUint64(this.#length, BigInt(expiresAt), true);
     this.#length += EXPIRY;
     this.add(bytes);
+  }
+
+  merge(keyspace: number, key: Bytes, { operator, operand }: Merge): void {
+    this.#operation(MERGE, keyspace, key);
+    this.#reserve(10);
+    const view = new DataView(this.#bytes.buffer, this.#length);
+    view.setUint8(0, 9);
+    view.setUint8(1, operator);
+    view.setBigInt64(2, operand, true);
+    this.#length += 10;
   }
 
   delete(keyspace: number, key: Bytes): void {

@@ -10,12 +10,14 @@ import type {
   CallOptions,
   KeyspaceOf,
   Mode,
+  Operand,
   Result,
 } from "../api/store.ts";
 import { encodeBatch } from "../codec/batch.ts";
 import { decodeOutcome, encodeConditions } from "../codec/conditions.ts";
 import { Encoder, encodeRange, MAX_BATCH_BYTES, toSpan } from "../codec/encoder.ts";
 import { fromJson } from "../codec/json.ts";
+import { checkOperand, toMerge } from "../codec/operand.ts";
 import { BATCH, EXPIRY, RANGE, WRITE } from "../codec/options.ts";
 import { now, toDurability, toExpiry, toPolicy } from "../codec/requests.ts";
 import { checkLength } from "../codec/validate.ts";
@@ -41,6 +43,13 @@ export class Keyspace<M extends Mode, K extends Encoding = "utf8", V extends Enc
       const sync = toDurability(given, this.#durability) === "sync";
       const expiresAt = toExpiry(given, now());
       return port.write(sync, (batch) => batch.put(keyspace, key, value, expiresAt), false);
+    });
+  }
+
+  merge(key: Bytes, operand: Operand, options?: CallOptions<M, WriteOptions>): Result<M, number> {
+    return this.#write(options, (batch, keyspace) => {
+      checkOperand(operand);
+      batch.merge(keyspace, key, toMerge(operand));
     });
   }
 

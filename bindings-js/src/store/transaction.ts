@@ -23,12 +23,14 @@ import type {
   Iteration,
   KeyspaceOf,
   Mode,
+  Operand,
   Result,
   TransactionOf,
 } from "../api/store.ts";
 import { decode, encodeBytes } from "../codec/bytes.ts";
 import { decodeOutcome, encodeUnchanged } from "../codec/conditions.ts";
 import { Encoder, encodeRange, MAX_BATCH_BYTES, MAX_EXPIRING_BYTES } from "../codec/encoder.ts";
+import { checkOperand, merged, type Merge, toMerge } from "../codec/operand.ts";
 import { checked, ENTRIES, EXPIRY, RANGE, READ } from "../codec/options.ts";
 import { now, toEncoding, toEncodings, toExpiry, toScan } from "../codec/requests.ts";
 import { check, checkLength, invalid } from "../codec/validate.ts";
@@ -50,19 +52,22 @@ interface Span {
 }
 
 /** A value that was written. */
-interface Written {
+interface Put {
   value: Uint8Array;
   /** The time at which it expires, in milliseconds since the epoch; undefined if it does not. */
   expiresAt: number | undefined;
 }
 
-type Values = Map<string, Written | undefined>;
+/** A write: a value, operands of the value that is stored, or undefined for a delete. */
+type Written = Put | Merge[] | undefined;
+
+type Values = Map<string, Written>;
 type Row = [key: Uint8Array, value: Uint8Array];
 
 /** The reads and writes of a transaction, in all keyspaces. */
 class Changes {
   readonly snapshot: HeldSnapshot;
-  /** The last write to each key, by keyspace; undefined for a delete. */
+  /** The last write to each key, by keyspace. */
   readonly writes: Map<number, Values> = new Map();
   /** Ranges that are deleted before these writes. */
   readonly removed: Span[] = [];
@@ -80,8 +85,9 @@ class Changes {
     return this.removed.some((span) => span.keyspace === keyspace && isInside(key, span));
   }
 
-  /** Returns the value of a write as the transaction sees it. */
-  seen(written: Written | undefined): Uint8Array | undefined {
+  /** Returns the value that the transaction sees of a write over a stored value. */
+  seen(written: Written, stored: Uint8Array | undefined): Uint8Array | undefined {
+    if (Array.isArray(written)) return merged(written, stored);
     const { value, expiresAt = Infinity } = written ?? { value: undefined };
     return expiresAt > this.now ? value : undefined;
   }
@@ -162,7 +168,9 @@ function commit<M extends Mode>(port: Port<M>, changes: Changes, sync: boolean):
   for (const [keyspace, values] of writes) {
     for (const [key, written] of values) {
       if (written === undefined) batch.delete(keyspace, toBytes(key));
-      else batch.put(keyspace, toBytes(key), written.value, written.expiresAt);
+      else if (Array.isArray(written)) {
+        for (const operand of written) batch.merge(keyspace, toBytes(key), operand);
+      } else batch.put(keyspace, toBytes(key), written.value, written.expiresAt);
     }
   }
   checkLength("batch", batch.length, MAX_BATCH_BYTES);
@@ -226,15 +234,18 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
     const found = keys.map((key) => {
       const bytes = encodeBytes("key", key, MAX_KEY_BYTES);
       const text = toText(bytes);
-      const isWritten = written?.has(text) === true || this.#changes.removes(keyspace, text);
-      if (!isWritten) this.#changes.read({ keyspace, from: text, to: `${text}\0` });
-      return { bytes, isWritten, value: this.#changes.seen(written?.get(text)) };
+      const isWritten = written?.has(text) === true;
+      const write = written?.get(text);
+      const isKnown = isWritten ? !Array.isArray(write) : this.#changes.removes(keyspace, text);
+      if (!isKnown) this.#changes.read({ keyspace, from: text, to: `${text}\0` });
+      return { bytes, isKnown, isWritten, write };
     });
-    const missing = found.filter(({ isWritten }) => !isWritten).map(({ bytes }) => bytes);
+    const missing = found.filter(({ isKnown }) => !isKnown).map(({ bytes }) => bytes);
     return port.map(this.#reader.getMany(missing), (values) => {
       let next = 0;
-      return found.map(({ isWritten, value }) => {
-        const bytes = isWritten ? value : values[next++];
+      return found.map(({ isKnown, isWritten, write }) => {
+        const stored = isKnown ? undefined : values[next++];
+        const bytes = isWritten ? this.#changes.seen(write, stored) : stored;
         return (
           bytes && (decode(encoding === "binary" ? bytes.slice() : bytes, encoding) as Decoded<E>)
         );
@@ -251,6 +262,21 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
     const expiresAt = toExpiry(checked(options, EXPIRY), this.#changes.now);
     const limit = expiresAt === undefined ? MAX_VALUE_BYTES : MAX_EXPIRING_BYTES;
     this.#write(key, { value: encodeBytes("value", value, limit), expiresAt });
+  }
+
+  merge(key: Bytes, operand: Operand): void {
+    checkOperand(operand);
+    const merge = toMerge(operand);
+    const { keyspace } = this.#scope;
+    const text = toText(encodeBytes("key", key, MAX_KEY_BYTES));
+    const values = this.#changes.writes.get(keyspace);
+    const written = values?.get(text);
+    if (Array.isArray(written)) {
+      this.#write(key, [...written, merge]);
+    } else if (values?.has(text) === true || this.#changes.removes(keyspace, text)) {
+      const before = this.#changes.seen(written, undefined);
+      this.#write(key, { value: merged([merge], before), expiresAt: undefined });
+    } else this.#write(key, [merge]);
   }
 
   delete(key: Bytes): void {
@@ -339,14 +365,15 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
           return row;
         }
         written.shift();
+        const before = next?.key === first[0] ? next.row[1] : undefined;
         if (next?.key === first[0]) next = undefined;
-        const value = changes.seen(first[1]);
+        const value = changes.seen(first[1], before);
         if (value !== undefined) return [toBytes(first[0]), value.slice()];
       }
     };
   }
 
-  #write(key: Bytes, written: Written | undefined): void {
+  #write(key: Bytes, written: Written): void {
     this.#checkOpen();
     const { writes } = this.#changes;
     const { keyspace } = this.#scope;

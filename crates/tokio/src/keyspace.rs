@@ -3,7 +3,7 @@
 use crate::db::Readers;
 use crate::{Db, Scan};
 use std::time::Duration;
-use terrane::{Durability, KeyRange, Lookup, Result, Seq, TryGet, Versioned, WriteBatch};
+use terrane::{Durability, KeyRange, Lookup, Operand, Result, Seq, TryGet, Versioned, WriteBatch};
 
 /// An ordered map of a store; see [`terrane::Keyspace`].
 #[derive(Clone)]
@@ -91,6 +91,22 @@ impl Keyspace {
     ) -> Result<Seq> {
         let mut batch = WriteBatch::new();
         batch.put_expiring_at(&self.inner, key, value, self.db.inner().expires_in(ttl)?)?;
+        self.db.write(batch, durability).await
+    }
+
+    /// Merges an operand into the value of a key, and returns the write's sequence number; see
+    /// [`terrane::Keyspace::merge`].
+    ///
+    /// # Errors
+    /// Those of [`WriteBatch::merge`](terrane::WriteBatch::merge) and [`Db::write`].
+    pub async fn merge(
+        &self,
+        key: impl AsRef<[u8]>,
+        operand: Operand<'_>,
+        durability: Durability,
+    ) -> Result<Seq> {
+        let mut batch = WriteBatch::new();
+        batch.merge(&self.inner, key, operand)?;
         self.db.write(batch, durability).await
     }
 
