@@ -38,7 +38,7 @@ function drawMark(pen: Pen, x: number, mark: BoreMark, size: number, palette: Pa
   pen.strokeStyle = palette.ink;
   pen.lineWidth = 1.5;
   pen.beginPath();
-  if (place.verdict === "found") {
+  if (place.verdict === "found" || place.verdict === "operand") {
     pen.fillStyle = palette.ink;
     pen.fillRect(x - size, y - size, 2 * size, 2 * size);
     outline(pen, { x: x - size, y: y - size, width: 2 * size, height: 2 * size }, palette.bed, 1);

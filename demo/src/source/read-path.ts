@@ -36,9 +36,10 @@ export interface Answer {
 
 /**
  * Answer of a place. `no`: a filter or a memtable, without a block. `wasted`: a block was read, and the
- * key was not there. `stands`: a scan's cursor is at a later key, or at none.
+ * key was not there. `operand`: what changes an older value is there, so older places are asked as well.
+ * `stands`: a scan's cursor is at a later key, or at none.
  */
-export type Verdict = "no" | "wasted" | "found" | "deleted" | "newer" | "stands";
+export type Verdict = "no" | "wasted" | "found" | "operand" | "deleted" | "newer" | "stands";
 
 /** A memtable or a table that a read asks. */
 export interface Place {
@@ -108,6 +109,9 @@ function addStep(place: Place, step: Step): void {
     place.bytesRead += step.read;
   } else if (step.step === "value" || step.step === "tombstone") {
     place.verdict = step.step === "value" ? "found" : "deleted";
+    place.sequence = step.sequence;
+  } else if (step.step === "operand") {
+    place.verdict = "operand";
     place.sequence = step.sequence;
   } else if (step.step === "expired") {
     // It hides older versions as a tombstone does.

@@ -208,7 +208,7 @@ export function placesText(places: readonly Place[]): string {
   if (first.stands !== undefined) return standsText(first, first.stands);
   if (first.memtable !== undefined) {
     const deleted = first.expiredAt === undefined ? "deleted here" : "expired";
-    const what = { found: "found", deleted, newer: "too new" };
+    const what = { found: "found", operand: "an operand", deleted, newer: "too new" };
     const verdict = first.verdict in what ? what[first.verdict as keyof typeof what] : "absent";
     const memtables = places.length === 1 ? "memtable" : `${places.length} memtables`;
     return `${memtables}: ${verdict}${writeText(first)}`;
@@ -228,6 +228,7 @@ export function placesText(places: readonly Place[]): string {
       first.expiredAt === undefined ? "a tombstone: deleted" : "a value that has expired";
     return `${what}${writeText(first)}; ${blocks}`;
   }
+  if (verdict === "operand") return `an operand${writeText(first)}; ${blocks}`;
   return verdict === "found"
     ? `found${writeText(first)}; ${blocks}`
     : `only newer versions; ${blocks}`;
