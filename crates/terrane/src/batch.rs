@@ -123,13 +123,17 @@ impl WriteBatch {
     /// operator](crate::Options::merge_operator), or values that expire, whichever came first.
     ///
     /// # Errors
-    /// As for [`WriteBatch::put`]; the longest operand is 16 bytes shorter than a value.
+    /// As for [`WriteBatch::put`]; the longest operand is 16 bytes shorter than a value. A build without the feature
+    /// `all` has no merges.
     pub fn merge(
         &mut self,
         keyspace: impl Into<KeyspaceId>,
         key: impl AsRef<[u8]>,
         operand: Operand<'_>,
     ) -> Result<()> {
+        if !operand::AVAILABLE {
+            return Err(left_out());
+        }
         self.push(keyspace.into(), Operation::Merge(key.as_ref(), &operand.encode()))
     }
 

@@ -6,7 +6,9 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::task::{Context, Waker};
-use terrane::{Closed, Durability, Error, ErrorKind, KeyRange, Options, Outcome, WriteBatch};
+use terrane::{
+    Closed, Durability, Error, ErrorKind, KeyRange, Operand, Options, Outcome, WriteBatch,
+};
 use terrane_tokio::{Condition, Db, Keyspace};
 
 const SYNC: Durability = Durability::Sync;
@@ -300,4 +302,22 @@ async fn a_range_is_deleted_at_once() {
     }
     rows.delete_range("a".."c", Durability::Sync).await.unwrap();
     assert_eq!(rows.get_many(&["a", "b", "c"]).await.unwrap(), [None, None, Some(b"1".to_vec())]);
+}
+
+#[tokio::test]
+async fn merges_of_many_tasks_all_count() {
+    let place = tempfile::tempdir().unwrap();
+    let db = open(&place).await;
+    let keyspace = db.create_keyspace("counters").await.unwrap();
+    let tasks: Vec<_> = (0..50)
+        .map(|n| {
+            let keyspace = keyspace.clone();
+            let durability = if n % 2 == 0 { SYNC } else { BUFFERED };
+            tokio::spawn(async move { keyspace.merge("n", Operand::Add(n), durability).await })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap().unwrap();
+    }
+    assert_eq!(keyspace.get("n").await.unwrap(), Some((0..50).sum::<i64>().to_string().into()));
 }

@@ -147,6 +147,7 @@ fn step(step: &Step) -> Option<String> {
             let bytes = counted(*bytes, "byte", "bytes");
             format!("  found: a value of {bytes}, sequence {sequence}")
         }
+        Step::Operand { sequence, .. } => format!("  found: an operand, sequence {sequence}"),
         Step::Expired { at } => format!("  expired at {}", expiry::words(Some(*at))),
         Step::Tombstone { sequence } => format!("  found: a tombstone, sequence {sequence}"),
         Step::Newer => "  only versions newer than the snapshot".to_owned(),

@@ -72,6 +72,33 @@ fn a_value_is_kept_until_its_time_also_in_copies() {
 }
 
 #[test]
+fn merges_add_and_keep_the_lesser_or_the_greater() {
+    let place = Place::new();
+    for operand in ["--add=5", "--add=-7", "--max=3", "--min=9"] {
+        place.run(&["merge", "db", "n", operand]).ok();
+    }
+    assert_eq!(place.run(&["get", "db", "n"]).text(), "3");
+    place.run(&["merge", "db", "n", "--add", "1", "--if-value", "4"]).fails(1, &["\"3\""]);
+    place.run(&["merge", "db", "n", "--add", "1", "--if-value", "3"]).ok();
+    let commands = "merge n --add 6\nput m text\nmerge m --add 2\nscan\n";
+    let shell = place.run_with_input(&["shell", "db"], commands.as_bytes()).text();
+    assert!(shell.contains("m\t2\nn\t10\n"), "{shell}");
+    let steps = place.run(&["get", "db", "n", "--trace"]);
+    assert!(String::from_utf8(steps.out).unwrap().contains("operand"), "{}", steps.err);
+    place.run(&["put", "db", "n", "x", "--ttl", "1h"]).fails(3, &["merges", "values that expire"]);
+    for (wrong, words) in [
+        (&["n"][..], "--add <NUMBER>"),
+        (&["n", "--add", "1", "--min", "2"], "cannot be used with"),
+        (&["n", "--add", "1.5"], "invalid value '1.5'"),
+        (&["n", "--max", "9223372036854775808"], "number too large"),
+    ] {
+        let refused = place.run(&[&["merge", "other"], wrong].concat());
+        assert!(refused.code == Some(2) && refused.err.contains(words), "{}", refused.err);
+    }
+    assert!(!place.path("other").exists());
+}
+
+#[test]
 fn conditions_are_for_one_key_and_one_at_a_time() {
     let place = Place::new();
     let both = place.run(&["put", "db", "k", "v", "--if-absent", "--if-exists"]);
