@@ -94,12 +94,12 @@ pub fn check_operand(encoded: &[u8]) -> Result<()> {
     Err(Error::invalid("operand", expected, format_args!("{bytes} bytes")))
 }
 
-/// What operands make of a value.
+/// A function of a value, made of operands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Function {
-    /// Of an integer.
+    /// A function of an integer.
     Counter(Counter),
-    /// What the store's merge operator makes of a value and this operand.
+    /// The result of the store's merge operator for a value and this operand.
     Custom(Vec<u8>),
 }
 

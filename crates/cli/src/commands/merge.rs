@@ -18,9 +18,10 @@ Examples:
 
 /// Add to a number, or keep the lesser or the greater
 ///
-/// A store that does not exist is created. The value is a decimal integer of 64 bits with its sign, and is not read for it. A key without one counts as 0 for
-/// --add, and gets the number otherwise. A sum stays at the least or greatest integer. A keyspace has merges or values
-/// that expire, whichever came first. The merge is durable when the command ends.
+/// A store that does not exist is created. The value is a decimal integer of 64 bits with its sign, and is not read
+/// for it. A key without one counts as 0 for --add, and gets the number otherwise. A sum stays at the least or greatest
+/// integer. A keyspace has merges or values that expire, whichever came first. The merge is durable when the command
+/// ends.
 #[derive(Args)]
 pub struct MergeArgs {
     /// The key

@@ -395,8 +395,8 @@ fn a_trace_names_operands_up_to_the_value_below_them() {
 
 #[test]
 fn a_merge_keeps_the_operands_that_each_snapshot_reads() {
-    // SlateDB issue 1054: a compaction joined operands on both sides of a snapshot, which then saw nothing. Pull request
-    // 1060: it dropped older operands that a snapshot needed.
+    // SlateDB issue 1054: a compaction joined operands on both sides of a snapshot, which then saw nothing. Its pull
+    // request 1060: older operands that a snapshot needed were dropped.
     let (_, db, rows) = store();
     let mut snapshots = Vec::new();
     for n in 1..=6 {
