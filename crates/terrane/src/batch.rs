@@ -25,9 +25,9 @@ use crate::entry::{
     newer_kind,
 };
 use crate::error::{Corruption, Error, Result};
+use crate::features::RANGE_DELETES;
 use crate::keyspace::KeyspaceId;
 use crate::operand::{self, Operand};
-use crate::storage::RANGE_DELETES;
 use std::ops::Bound;
 use terrane_table::read::KeyRange;
 

@@ -52,6 +52,7 @@ mod engine;
 #[doc(hidden)]
 pub mod event;
 pub mod executor;
+mod features;
 mod install;
 mod jobs;
 #[doc(hidden)]

@@ -3,10 +3,10 @@
 use super::RANGE_DELETE;
 use crate::entry::{Kind, Seq, Tag, check_limits, left_out};
 use crate::error::Result;
+use crate::features::{COUNTERS, EXPIRY, MERGE_OPERATOR, RANGE_DELETES};
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
 use crate::operand::{AVAILABLE, MergeOperator, Operand, check_operand};
-use crate::storage::{COUNTERS, EXPIRY, MERGE_OPERATOR, RANGE_DELETES};
 
 /// An entry of a batch.
 pub type Entry<'a> = (KeyspaceId, Operation<'a>);

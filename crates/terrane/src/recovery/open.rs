@@ -7,12 +7,13 @@ use crate::engine::{
     Snapshots, SpareLog, State, StoreClock, Writer,
 };
 use crate::error::{Corruption, Error, Result};
+use crate::features::{EXPIRY, MERGE_OPERATOR};
 use crate::jobs::JobContext;
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
 use crate::operand::AVAILABLE;
 use crate::options::{Options, policy_json};
 use crate::recovery::check_log_numbers;
-use crate::storage::{EXPIRY, FileId, FileKind, MERGE_OPERATOR, Storage};
+use crate::storage::{FileId, FileKind, Storage};
 use crate::sync::ArcSwap;
 use crate::sync::Mutex;
 #[cfg(not(target_arch = "wasm32"))]

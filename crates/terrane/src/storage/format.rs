@@ -2,22 +2,15 @@
 
 use crate::entry::left_out;
 use crate::error::{Corruption, Error, Result};
+use crate::features::{COUNTERS, EXPIRY, MERGE_OPERATOR, RANGE_DELETES};
 
 /// The version that this release reads and writes.
 pub(crate) const VERSION: u32 = 2;
 /// The required features that this release knows.
 pub(crate) const KNOWN_REQUIRED: u32 =
     RANGE_DELETES | EXPIRY | if cfg!(feature = "all") { MERGES } else { 0 };
-/// The required feature of stores whose batches delete ranges.
-pub(crate) const RANGE_DELETES: u32 = 1;
-/// The required feature of stores whose batches have values that expire.
-pub(crate) const EXPIRY: u32 = 2;
-/// The required feature of stores whose batches have operands of the operators that are built in.
-pub(crate) const COUNTERS: u32 = 4;
-/// The required feature of stores whose batches have operands of a merge operator.
-pub(crate) const MERGE_OPERATOR: u32 = 8;
-/// The required features of stores whose batches have operands.
-pub(crate) const MERGES: u32 = COUNTERS | MERGE_OPERATOR;
+/// Those of operands.
+const MERGES: u32 = COUNTERS | MERGE_OPERATOR;
 
 /// Whether one of these required features is in other builds of this release.
 pub(crate) fn is_left_out(required: u32) -> bool {

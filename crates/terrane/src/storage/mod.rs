@@ -53,9 +53,7 @@ pub mod fuzz {
 }
 
 pub use directory::Directory;
-pub(crate) use format::{
-    COUNTERS, EXPIRY, KNOWN_REQUIRED, MERGE_OPERATOR, RANGE_DELETES, is_left_out,
-};
+pub(crate) use format::{KNOWN_REQUIRED, is_left_out};
 pub use id::StoreId;
 #[cfg(not(target_arch = "wasm32"))]
 pub use terrane_table::file::MappedFile;

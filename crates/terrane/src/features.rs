@@ -1,0 +1,10 @@
+//! Required features of a store, a bit each: a release or a build that does not know one refuses the store.
+
+/// Batches delete ranges.
+pub(crate) const RANGE_DELETES: u32 = 1;
+/// Batches have values that expire.
+pub(crate) const EXPIRY: u32 = 2;
+/// Batches have operands of the operators that are built in.
+pub(crate) const COUNTERS: u32 = 4;
+/// Batches have operands of a merge operator.
+pub(crate) const MERGE_OPERATOR: u32 = 8;
