@@ -206,7 +206,7 @@ fn malformed(stored: &[u8]) -> Error {
 }
 
 fn combined(older: &[u8], newer: &[u8], operator: Option<&MergeOperator>) -> Result<Vec<u8>> {
-    let operator = operator.ok_or_else(missing)?;
+    let operator = operator.ok_or_else(missing_operator)?;
     let result = operator(older, newer);
     if result.len() <= MAX_OPERAND_BYTES {
         return Ok(result);
@@ -216,8 +216,9 @@ fn combined(older: &[u8], newer: &[u8], operator: Option<&MergeOperator>) -> Res
     Err(Error::invalid("result of Options::merge_operator", expected, found))
 }
 
+/// The error for operands of a merge operator, in a store without one.
 #[cold]
-fn missing() -> Error {
-    let expected = "the operator that the store's operands are for";
+pub fn missing_operator() -> Error {
+    let expected = "the operator that the store's merges are for";
     Error::invalid("Options::merge_operator", expected, "none")
 }

@@ -10,7 +10,7 @@ use crate::error::{Corruption, Error, Result};
 use crate::features::{EXPIRY, MERGE_OPERATOR};
 use crate::jobs::JobContext;
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
-use crate::operand::AVAILABLE;
+use crate::operand::{AVAILABLE, missing_operator};
 use crate::options::{Options, policy_json};
 use crate::recovery::check_log_numbers;
 use crate::storage::{FileId, FileKind, Storage};
@@ -21,7 +21,6 @@ use crate::sync::atomic::AtomicU64;
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize};
 use crate::version::{Change, Ids, ObsoleteFiles, Tree, VersionSet};
 use crate::wal::LogSync;
-use crate::write::missing_operator;
 use std::sync::Arc;
 use terrane_policy::TableInfo;
 

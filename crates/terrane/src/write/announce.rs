@@ -9,7 +9,7 @@ use crate::entry::Millis;
 use crate::error::{Closed, Error, Result};
 use crate::features::{COUNTERS, EXPIRY, MERGE_OPERATOR};
 use crate::keyspace::KeyspaceId;
-use crate::operand::AVAILABLE;
+use crate::operand::{AVAILABLE, missing_operator};
 use crate::sync::atomic::Ordering;
 use crate::sync::lock;
 use crate::version::{Change, Features};
@@ -101,13 +101,6 @@ impl Engine {
         }
         Ok(())
     }
-}
-
-/// The error for operands of a merge operator that the store lacks.
-#[cold]
-pub(crate) fn missing_operator() -> Error {
-    let expected = "the operator that the store's merges are for";
-    Error::invalid("Options::merge_operator", expected, "none")
 }
 
 #[cold]

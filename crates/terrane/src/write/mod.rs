@@ -20,7 +20,6 @@ mod seal;
 mod stall;
 mod throttle;
 
-pub(crate) use announce::missing_operator;
 pub(crate) use backpressure::Backpressure;
 pub(crate) use condition::Checks;
 pub use condition::{Condition, ConditionalBatch, Outcome, Refusal};
