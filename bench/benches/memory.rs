@@ -12,6 +12,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 use terrane::{Db, Durability, Options, WriteBatch};
+use terrane_measure::memory;
 
 /// Bytes of a value: each fills a block.
 const VALUE_BYTES: usize = 4 << 10;
@@ -93,7 +94,5 @@ fn read(place: &Path, rows: u64) {
 
 /// Mebibytes of resident memory; 0 where the system does not report it.
 fn resident() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    line.and_then(|l| l.trim().strip_suffix(" kB")?.parse::<u64>().ok()).unwrap_or(0) >> 10
+    memory::bytes("VmRSS").unwrap_or(0) >> 20
 }

@@ -5,7 +5,7 @@
 mod rows;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use rows::{Random, key};
+use rows::{any_key, key, value};
 use std::hint::black_box;
 use std::sync::Arc;
 use terrane::storage::File;
@@ -25,6 +25,7 @@ use terrane_table::table::filter::Filter;
 use terrane_table::table::{
     BlockCache, BlockCursor, Compression, Table, TableFiles, TableOptions, TableWriter,
 };
+use terrane_workload::Random;
 
 const MEMTABLE_BYTES: usize = 64 << 20;
 const BLOCK_BYTES: usize = 4 << 10;
@@ -42,7 +43,7 @@ fn full_memtable(random: &mut Random, rows: u64) -> Arc<Memtable> {
     let mut seq = 0;
     while memtable.bytes() < MEMTABLE_BYTES {
         seq += 1;
-        memtable.insert(&random.key(rows), tag(seq), &random.value()).unwrap();
+        memtable.insert(&any_key(random, rows), tag(seq), &value(random)).unwrap();
     }
     Arc::new(memtable)
 }
@@ -58,16 +59,18 @@ fn memtables(c: &mut Criterion) {
                 memtable = Memtable::new(MEMTABLE_BYTES);
             }
             seq += 1;
-            memtable.insert(&random.key(u64::MAX), tag(seq), &random.value()).unwrap();
+            memtable
+                .insert(&any_key(&mut random, u64::MAX), tag(seq), &value(&mut random))
+                .unwrap();
         });
     });
     const ROWS: u64 = 1 << 17;
     let memtable = full_memtable(&mut random, ROWS);
     group.bench_function("get from a full one", |b| {
-        b.iter(|| memtable.get(&random.key(ROWS), MAX_SEQ).map(|(tag, _)| tag));
+        b.iter(|| memtable.get(&any_key(&mut random, ROWS), MAX_SEQ).map(|(tag, _)| tag));
     });
     group.bench_function("filter of a full one, for a missing key", |b| {
-        b.iter(|| memtable.may_contain(key_hash(&random.key(u64::MAX))));
+        b.iter(|| memtable.may_contain(key_hash(&any_key(&mut random, u64::MAX))));
     });
     group.finish();
 }
@@ -76,7 +79,7 @@ fn memtables(c: &mut Criterion) {
 fn block(random: &mut Random) -> (Vec<u8>, Vec<[u8; 16]>) {
     let (mut bytes, mut restarts, mut keys) = (Vec::new(), Vec::new(), Vec::new());
     while bytes.len() < BLOCK_BYTES {
-        let (key, value) = (key(keys.len() as u64 * 7), random.value());
+        let (key, value) = (key(keys.len() as u64 * 7), value(random));
         let previous: Option<&[u8; 16]> = keys.last().filter(|_| !keys.len().is_multiple_of(16));
         if previous.is_none() {
             restarts.push(bytes.len() as u32);
@@ -141,7 +144,7 @@ fn filters(c: &mut Criterion) {
     let filter = Filter::build(&hashes, FilterBits::whole(10));
     group.throughput(Throughput::Elements(1));
     group.bench_function("a missing key", |b| {
-        b.iter(|| filter.may_contain(key_hash(&random.key(u64::MAX))));
+        b.iter(|| filter.may_contain(key_hash(&any_key(&mut random, u64::MAX))));
     });
     group.finish();
 }
@@ -158,7 +161,7 @@ impl TableFiles for OneFile {
 fn write_table(file: &Arc<dyn File>, rows: u64, random: &mut Random) -> TableInfo {
     let mut writer = TableWriter::new(Arc::clone(file), TableId(1), &TableOptions::default());
     for number in 0..rows {
-        writer.add(&key(number), tag(1), &random.value()).unwrap();
+        writer.add(&key(number), tag(1), &value(random)).unwrap();
     }
     writer.finish().unwrap()
 }
@@ -181,7 +184,7 @@ fn tables(c: &mut Criterion) {
             table.get(&key(number), MAX_SEQ).unwrap().unwrap();
         }
         group.bench_function(name, |b| {
-            b.iter(|| table.get(&random.key(TABLE_ROWS), MAX_SEQ).unwrap().unwrap());
+            b.iter(|| table.get(&any_key(&mut random, TABLE_ROWS), MAX_SEQ).unwrap().unwrap());
         });
     }
     group.finish();
@@ -195,7 +198,9 @@ fn merges(c: &mut Criterion) {
         let source = |_| {
             let memtable = Memtable::new(1 << 20);
             for seq in 1..4000 {
-                memtable.insert(&random.key(u64::MAX), tag(seq), &random.value()).unwrap();
+                memtable
+                    .insert(&any_key(&mut random, u64::MAX), tag(seq), &value(&mut random))
+                    .unwrap();
             }
             Source::Memtable(Arc::new(memtable).cursor(), ReadTracer::default())
         };
@@ -220,7 +225,7 @@ fn logs(c: &mut Criterion) {
     for rows in [1, 1000] {
         let mut batch = WriteBatch::new();
         for _ in 0..rows {
-            batch.put(KeyspaceId(0), random.key(u64::MAX), random.value()).unwrap();
+            batch.put(KeyspaceId(0), any_key(&mut random, u64::MAX), value(&mut random)).unwrap();
         }
         let (mut number, mut first) = (0, 0);
         let mut begin = || {

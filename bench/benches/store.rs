@@ -5,8 +5,9 @@
 mod rows;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use rows::{Random, key};
+use rows::{any_key, key, value};
 use terrane::{Db, Durability, Keyspace, Options, WriteBatch};
+use terrane_workload::Random;
 
 const ENTRIES: u64 = 200_000;
 
@@ -30,7 +31,7 @@ fn filled() -> Place {
     for start in (0..ENTRIES).step_by(1000) {
         let mut batch = WriteBatch::new();
         for number in start..start + 1000 {
-            batch.put(place.keyspace.id(), &key(number), &random.value()).unwrap();
+            batch.put(place.keyspace.id(), &key(number), &value(&mut random)).unwrap();
         }
         place.db.write(batch, Durability::Buffered).unwrap();
     }
@@ -48,7 +49,7 @@ fn writes(c: &mut Criterion) {
         b.iter(|| {
             place
                 .keyspace
-                .put(&random.key(ENTRIES), &random.value(), Durability::Buffered)
+                .put(&any_key(&mut random, ENTRIES), &value(&mut random), Durability::Buffered)
                 .unwrap();
         });
     });
@@ -58,7 +59,13 @@ fn writes(c: &mut Criterion) {
             || {
                 let mut batch = WriteBatch::new();
                 for _ in 0..1000 {
-                    batch.put(place.keyspace.id(), &random.key(ENTRIES), &random.value()).unwrap();
+                    batch
+                        .put(
+                            place.keyspace.id(),
+                            &any_key(&mut random, ENTRIES),
+                            &value(&mut random),
+                        )
+                        .unwrap();
                 }
                 batch
             },
@@ -75,19 +82,19 @@ fn reads(c: &mut Criterion) {
     let mut group = c.benchmark_group("read");
     group.throughput(Throughput::Elements(1));
     group.bench_function("a key that is there", |b| {
-        b.iter(|| place.keyspace.get(&random.key(ENTRIES)).unwrap().unwrap());
+        b.iter(|| place.keyspace.get(&any_key(&mut random, ENTRIES)).unwrap().unwrap());
     });
     group.bench_function("a key that is missing", |b| {
         b.iter(|| {
             // Between two keys that exist.
-            let key: Vec<u8> = random.key(ENTRIES).into_iter().chain([0]).collect();
+            let key: Vec<u8> = any_key(&mut random, ENTRIES).into_iter().chain([0]).collect();
             place.keyspace.get(&key).unwrap()
         });
     });
     group.throughput(Throughput::Elements(100));
     group.bench_function("a scan of 100", |b| {
         b.iter(|| {
-            let mut cursor = place.keyspace.cursor(random.key(ENTRIES)..).unwrap();
+            let mut cursor = place.keyspace.cursor(any_key(&mut random, ENTRIES)..).unwrap();
             (0..100).take_while(|_| cursor.next().unwrap().is_some()).count()
         });
     });

@@ -15,8 +15,8 @@ use terrane::{Db, Durability, Event, Listener, Options};
 use terrane_tests::fixtures::{Kind, Rig};
 use terrane_tests::full;
 use terrane_tests::history::{History, check, shown};
-use terrane_tests::random::Random;
 use terrane_tests::workload::{Change, Operation, write_batch};
+use terrane_workload::Random;
 
 /// Number of batches written before the close.
 const BATCHES: usize = 14;

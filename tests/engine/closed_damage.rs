@@ -17,7 +17,7 @@ use terrane_tests::fixtures::{Kind, Rig, tiny};
 use terrane_tests::full;
 use terrane_tests::history::{History, State, shown};
 use terrane_tests::image::{Image, Structure};
-use terrane_tests::random::Random;
+use terrane_workload::Random;
 
 const KINDS: [Kind; 3] = [Kind::MemoryDirectory, Kind::MemoryVolume, Kind::NativeVolume];
 const SECTORS: [usize; 2] = [512, 4096];

@@ -11,7 +11,7 @@ use terrane_policy::{
     Action, Compaction, Destination, Group, Plan, PlanContext, Policy, PolicyOptions, Value,
 };
 use terrane_tests::fixtures::{Kind, Rig, sized_policies, tiny};
-use terrane_tests::random::Random;
+use terrane_workload::Random;
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 

@@ -12,7 +12,7 @@ use terrane::storage::{Directory, vfs::MemoryVfs};
 use terrane::{Cursor, Db, Durability, Keyspace, Options, WriteBatch};
 use terrane_policy::{PolicyOptions, presets};
 use terrane_tests::fixtures::{partitioned_policies, small_policies, tiny};
-use terrane_tests::random::Random;
+use terrane_workload::Random;
 
 type Rows = Vec<(Vec<u8>, Vec<u8>)>;
 

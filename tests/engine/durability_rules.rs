@@ -22,7 +22,7 @@ use terrane::{Db, Durability, KeyspaceId, WriteBatch};
 use terrane_tests::crash::Crash;
 use terrane_tests::fixtures::{Kind, tiny};
 use terrane_tests::full;
-use terrane_tests::random::Random;
+use terrane_workload::Random;
 
 type Verdict = Result<(), String>;
 

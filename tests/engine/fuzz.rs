@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering;
 use terrane_tests::engines::{ENGINES, WRITTEN};
 use terrane_tests::full;
 use terrane_tests::fuzz::{TARGETS, Target, mutate};
-use terrane_tests::random::Random;
 use terrane_tests::seeds::seeds;
+use terrane_workload::Random;
 
 /// Runs a target and prints the bytes that make it fail.
 fn run(name: &str, target: fn(&[u8]), data: &[u8]) {

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use terrane::{Db, Durability, Options};
-use terrane_tests::random::Random;
+use terrane_workload::Random;
 
 /// In the process started by this test: the directory to write to, and the first number to write.
 const PLACE: &str = "TERRANE_TEST_PLACE";

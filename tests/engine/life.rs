@@ -11,8 +11,8 @@ use std::time::Duration;
 use terrane::executor::{ThreadExecutor, WorkerPool};
 use terrane::{Db, Durability, Event, Options};
 use terrane_policy::{PolicyOptions, Tiered};
-use terrane_tests::random::Random;
 use terrane_tests::resources::Resources;
+use terrane_workload::Random;
 
 /// In the process started by this test: where the stores are.
 const PLACE: &str = "TERRANE_TEST_LIFE";

@@ -15,7 +15,7 @@ use terrane_policy::{Leveled, PolicyOptions};
 use terrane_tests::fixtures::{Kind, Rig, tiny};
 use terrane_tests::full;
 use terrane_tests::image::Image;
-use terrane_tests::random::Random;
+use terrane_workload::Random;
 
 /// The number of tables. In a volume each takes whole units, and copying them takes time.
 fn tables_in(kind: Kind) -> u32 {

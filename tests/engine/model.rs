@@ -18,8 +18,8 @@ use terrane::{
 use terrane_policy::PolicyOptions;
 use terrane_tests::fixtures::{KINDS, Kind, Rig, adversarial, drawn, small_policies};
 use terrane_tests::full;
-use terrane_tests::random::Random;
 use terrane_tests::workload::Merge;
+use terrane_workload::Random;
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 type Pairs = Vec<(Vec<u8>, Vec<u8>)>;

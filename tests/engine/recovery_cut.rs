@@ -14,8 +14,8 @@ use terrane_tests::crash::play;
 use terrane_tests::fixtures::{Kind, Rig, drawn};
 use terrane_tests::full;
 use terrane_tests::history::{History, shown};
-use terrane_tests::random::Random;
 use terrane_tests::workload::workload;
+use terrane_workload::Random;
 
 /// Crashes of one store.
 const ROUNDS: u64 = 5;

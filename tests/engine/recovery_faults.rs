@@ -16,8 +16,8 @@ use terrane_tests::fixtures::{Kind, Rig, drawn};
 use terrane_tests::full;
 use terrane_tests::history::{History, State, check, shown};
 use terrane_tests::image::Image;
-use terrane_tests::random::Random;
 use terrane_tests::workload::workload;
+use terrane_workload::Random;
 
 use std::sync::Arc;
 use terrane::executor::SeededExecutor;

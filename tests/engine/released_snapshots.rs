@@ -8,7 +8,7 @@ use terrane::storage::vfs::{MemoryVfs, Vfs};
 use terrane::{Db, Durability, Keyspace, Options, Snapshot};
 use terrane_policy::{PolicyOptions, Shape};
 use terrane_tests::fixtures::small_policies;
-use terrane_tests::random::Random;
+use terrane_workload::Random;
 
 const ROWS: u32 = 400;
 

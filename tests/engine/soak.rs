@@ -23,8 +23,8 @@ use terrane::storage::FileId;
 use terrane::{Db, Durability, Keyspace, Options, WriteBatch};
 use terrane_tests::fixtures::sized_policies;
 use terrane_tests::full;
-use terrane_tests::random::Random;
 use terrane_tests::resources::Resources;
+use terrane_workload::Random;
 
 /// Place and round of a process that will be killed.
 const PLACE: &str = "TERRANE_TEST_SOAK";

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use terrane::{Db, Durability, Keyspace, Options, WriteBatch};
 use terrane_tests::full;
-use terrane_tests::random::Random;
+use terrane_workload::Random;
 
 const WRITERS: u64 = 4;
 const KEYS: u64 = 60;

@@ -14,8 +14,8 @@ use terrane::{
 };
 use terrane_tests::fixtures::{KINDS, Rig, drawn};
 use terrane_tests::full;
-use terrane_tests::random::Random;
 use terrane_tests::workload::{Change, Merge};
+use terrane_workload::Random;
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 type Row = (Vec<u8>, Vec<u8>);

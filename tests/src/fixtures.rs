@@ -1,6 +1,5 @@
 //! The kinds of storage, each over a file system that can lose power, fail, fill up or corrupt data.
 
-use crate::random::Random;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use terrane::executor::{Executor, SeededExecutor, ThreadExecutor};
@@ -13,6 +12,7 @@ use terrane_policy::{
     Adversarial, FilterBits, LazyLeveled, Leveled, LeveledFull, PTier, PolicyOptions, Spooky,
     Tiered, TieredFull, Universal, presets,
 };
+use terrane_workload::Random;
 
 /// A kind of storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

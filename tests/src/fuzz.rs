@@ -10,7 +10,6 @@
 
 use crate::checksum_fix;
 use crate::engines::ENGINES;
-use crate::random::Random;
 use std::sync::Arc;
 use terrane::entry::{MAX_SEQ, Tag};
 use terrane::storage::fuzz::{Slot, decode_current, decode_record, decode_superblock, scan};
@@ -27,6 +26,7 @@ use terrane::table::{
 use terrane::version::{Edit, VersionSet};
 use terrane::{WriteBatch, batch, wal};
 use terrane_policy::{TableId, TableInfo};
+use terrane_workload::Random;
 
 /// The name of a decoder, and the function that feeds it.
 pub type Target = (&'static str, fn(&[u8]));

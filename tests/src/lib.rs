@@ -20,7 +20,6 @@ pub mod fuzz;
 pub mod histories;
 pub mod history;
 pub mod image;
-pub mod random;
 #[cfg(target_os = "linux")]
 pub mod resources;
 pub mod seeds;

@@ -1,8 +1,8 @@
 //! Seeded workloads over two keyspaces.
 
-use crate::random::Random;
 use std::collections::BTreeMap;
 use terrane::{Db, KeyspaceId, Millis, Operand, Result, WriteBatch};
+use terrane_workload::Random;
 
 /// The keyspaces' names.
 pub const KEYSPACES: [&str; 2] = ["default", "other"];

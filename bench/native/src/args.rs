@@ -1,11 +1,11 @@
 //! The arguments, and the cases that they ask for.
 
 use crate::case::{Case, Debt, Suite};
-use crate::data::{Data, Keys};
 use crate::engines::ENGINES;
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use std::path::PathBuf;
+use terrane_workload::{Keys, Rows};
 
 /// Compares Terrane with other embedded stores.
 #[derive(Parser)]
@@ -22,7 +22,8 @@ pub struct Args {
     /// Bytes of keys and of values
     #[arg(long, value_delimiter = ',', default_value = "16+100")]
     sizes: Vec<String>,
-    #[arg(long, value_enum, default_value = "uniform")]
+    /// Bytes of keys: `uniform`, spread evenly, or `text`, which have much in common at their beginning
+    #[arg(long, default_value = "uniform", value_parser = keys)]
     keys: Keys,
     /// Rows of a store
     #[arg(long, default_value_t = 2_000_000)]
@@ -73,6 +74,14 @@ fn engine_name(name: &str) -> Result<String, String> {
     }
 }
 
+fn keys(name: &str) -> Result<Keys, String> {
+    match name {
+        "uniform" => Ok(Keys::Uniform),
+        "text" => Ok(Keys::Text),
+        other => Err(format!("expected uniform or text, found {other}")),
+    }
+}
+
 impl Args {
     /// The engines that are asked for, or all.
     pub fn engines(&self) -> Vec<&'static str> {
@@ -91,7 +100,7 @@ impl Args {
         }
         for size in &self.sizes {
             let data = self.data(size)?;
-            for (suite, data) in self.suites.iter().flat_map(|s| data.iter().map(|d| (*s, *d))) {
+            for (suite, data) in self.suites.iter().flat_map(|s| data.iter().map(|d| (*s, d))) {
                 let rates = match suite {
                     Suite::OpenLoop => self.rates.iter().copied().map(Some).collect(),
                     _ => vec![None],
@@ -101,7 +110,9 @@ impl Args {
                         ensure!((1..=200).contains(threads), "1 to 200 writers");
                         for workers in &workers {
                             let (threads, debt, workers) = (*threads, *debt, *workers);
-                            let case = |rate| Case { suite, data, threads, debt, rate, workers };
+                            let data = || data.clone();
+                            let case =
+                                |rate| Case { suite, data: data(), threads, debt, rate, workers };
                             cases.extend(rates.iter().copied().map(case));
                         }
                     }
@@ -111,15 +122,16 @@ impl Args {
         Ok(cases)
     }
 
-    fn data(&self, size: &str) -> Result<Vec<Data>> {
+    fn data(&self, size: &str) -> Result<Vec<Rows>> {
         let expected = || format!("expected sizes such as 16+100, found {size}");
         let (key, value) = size.split_once('+').with_context(expected)?;
         let (key_bytes, value_bytes) =
             (key.parse().with_context(expected)?, value.parse().with_context(expected)?);
         ensure!((12..=500).contains(&key_bytes), "keys have 12 to 500 bytes");
         ensure!(value_bytes >= 16, "values have 16 bytes or more");
-        let keys = self.keys;
-        let data = |entries: u64| Data { entries: entries.max(1), keys, key_bytes, value_bytes };
+        let keys = || self.keys.clone();
+        let data =
+            |entries: u64| Rows { entries: entries.max(1), keys: keys(), key_bytes, value_bytes };
         if self.times_memory.is_empty() {
             return Ok(vec![data(self.entries)]);
         }

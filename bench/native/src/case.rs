@@ -1,11 +1,11 @@
 //! Cases: suites of phases, over data of some size, at a durability, by some threads.
 
-use crate::data::Data;
 use crate::engine::Durability;
 use crate::workload::Workload;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use terrane_workload::Rows;
 
 /// Phases that run on one store, one after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
@@ -39,7 +39,7 @@ pub enum Debt {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Case {
     pub suite: Suite,
-    pub data: Data,
+    pub data: Rows,
     pub threads: u64,
     pub debt: Debt,
     /// Operations a second, in an open loop.
@@ -88,7 +88,7 @@ impl Suite {
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Data { entries, keys, key_bytes, value_bytes } = &self.data;
+        let Rows { entries, keys, key_bytes, value_bytes } = &self.data;
         let name = |value: serde_json::Result<serde_json::Value>| {
             value.ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
         };

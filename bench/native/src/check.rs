@@ -1,25 +1,24 @@
 //! Check of a store's content after the phases that ran on it.
 
-use crate::data::Data;
-use crate::engine::Session;
-use crate::random::Random;
 use crate::run::Done;
-use crate::workload::{Op, Workload};
-use anyhow::{Result, ensure};
+use crate::workload::Workload;
+use anyhow::{Error, Result, ensure};
+use terrane_measure::Session;
+use terrane_workload::{Operation, Random, Rows};
 
 /// Rows that are looked up; all are scanned.
 const GETS: u64 = 10_000;
 
 /// The rows of a store: the stamp of each one's last write, 0 where it is not there.
 pub struct Model {
-    data: Data,
+    data: Rows,
     stamps: Vec<u64>,
 }
 
 impl Model {
     /// An empty store.
-    pub fn new(data: Data) -> Self {
-        Model { data, stamps: vec![0; data.entries as usize] }
+    pub fn new(data: Rows) -> Self {
+        Model { stamps: vec![0; data.entries as usize], data }
     }
 
     /// Follows what a phase did.
@@ -29,16 +28,13 @@ impl Model {
             return;
         }
         for (thread, count) in (0..).zip(&done.counts) {
-            let mut stream = phase.stream(thread);
-            for operation in 0..*count {
-                let is_companion = thread == phase.threads;
-                let op = if is_companion { stream.next_of_companion() } else { stream.next() };
-                match op {
-                    Op::Put(number) | Op::Modify(number) => {
-                        self.set(number, phase.stamp(thread, operation));
+            for (operation, stamp) in phase.stream(thread).stamped().take(*count as usize) {
+                match operation {
+                    Operation::Put(number) | Operation::ReadModifyWrite(number) => {
+                        self.set(number, stamp);
                     }
-                    Op::Delete(number) => self.set(number, 0),
-                    Op::Nothing | Op::Get(_) | Op::Missing(_) | Op::Scan(..) => {}
+                    Operation::Delete(number) => self.set(number, 0),
+                    Operation::Get(_) | Operation::GetMissing(_) | Operation::Scan { .. } => {}
                 }
             }
         }
@@ -62,7 +58,7 @@ impl Model {
     ///
     /// # Errors
     /// A row that is wrong, missing or too many.
-    pub fn check(&self, session: &mut dyn Session) -> Result<()> {
+    pub fn check(&self, session: &mut dyn Session<Error>) -> Result<()> {
         let mut order: Vec<(u64, u64)> = (0..self.stamps.len() as u64)
             .filter(|number| self.stamps[*number as usize] != 0)
             .map(|number| (self.data.position(number), number))
@@ -85,7 +81,7 @@ impl Model {
             wrong.is_none() && left == 0,
             "the scan is wrong at {wrong:?}, and lacks {left} rows"
         );
-        let mut random = Random::new(0);
+        let mut random = Random(0);
         for _ in 0..GETS {
             let number = random.below(self.stamps.len() as u64);
             let stamp = self.stamps[number as usize];

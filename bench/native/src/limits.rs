@@ -60,7 +60,7 @@ fn device(path: &Path) -> Result<Limits> {
     }
     let read = mb_per_second(FILE_CHUNKS as f64, begun);
     let pages = FILE_CHUNKS * (CHUNK / PAGE) as u64;
-    let mut random = crate::random::Random::new(0);
+    let mut random = terrane_workload::Random(0);
     let random_reads =
         rate(|_| file.read_exact_at(aligned.bytes(PAGE), random.below(pages) * PAGE as u64))?;
     Ok(Limits {

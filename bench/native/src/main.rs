@@ -2,7 +2,7 @@
 //! method.
 //!
 //! * `args`, `case` - what is compared.
-//! * `data`, `random`, `workload` - rows, and the streams of operations on them.
+//! * `workload` - the streams of operations.
 //! * `engine`, `engines` - the stores.
 //! * `turn`, `run`, `check`, `process` - one engine's turn, in a process of its own.
 //! * `rounds` - the turns of all, in random order.
@@ -12,13 +12,11 @@
 mod args;
 mod case;
 mod check;
-mod data;
 mod engine;
 mod engines;
 mod limits;
 mod page;
 mod process;
-mod random;
 mod report;
 mod rounds;
 mod run;

@@ -35,18 +35,6 @@ impl Counts {
     }
 }
 
-/// Starts to measure the peak of memory again.
-pub fn reset_peak() {
-    // Where this is refused, the peak is that of the whole process.
-    let _ = fs::write("/proc/self/clear_refs", "5");
-}
-
-/// The most bytes that were resident since then, and those now that are not of files.
-pub fn memory() -> (u64, u64) {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    (field(&status, "VmHWM:") << 10, field(&status, "RssAnon:") << 10)
-}
-
 /// Bytes that the files of a directory take.
 pub fn disk_bytes(path: &Path) -> u64 {
     use std::os::unix::fs::MetadataExt;

@@ -2,7 +2,6 @@
 
 use crate::args::Args;
 use crate::case::Case;
-use crate::random::{Permutation, mix};
 use crate::turn::{Opened, Stage, Turn, Worked};
 use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
@@ -11,6 +10,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
+use terrane_workload::{Permutation, mix};
 
 /// Result of a turn, or its failure.
 #[derive(Serialize)]

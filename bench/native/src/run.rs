@@ -1,19 +1,14 @@
 //! One phase: threads that work through their streams, against the clock.
-//!
-//! 1. Closed loop: an operation starts when the one before has ended, and its latency is the time between
-//!    their ends.
-//! 2. Open loop: operations are due at an even rate, and latency counts from when one was due. What a
-//!    store makes wait is counted too, which a closed loop leaves out.
 
-use crate::engine::{Engine, Session};
-use crate::workload::{Op, Phase, Workload};
-use anyhow::{Result, anyhow, ensure};
-use hdrhistogram::Histogram;
-use std::hint::black_box;
+use crate::engine::Engine;
+use crate::workload::{Phase, Workload};
+use anyhow::{Error, Result, anyhow, ensure};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+use terrane_measure::{Moved, Session, Timed, Worker};
+use terrane_workload::{Latencies, Operation};
 
 /// Limits of a phase in time and rate.
 #[derive(Clone, Copy)]
@@ -35,16 +30,13 @@ pub struct Done {
 }
 
 /// The sums of a thread.
+#[derive(Default)]
 pub struct Tally {
-    /// Nanoseconds.
-    pub latencies: Histogram<u64>,
-    /// Those of single puts and of single gets among them.
-    puts: Histogram<u64>,
-    gets: Histogram<u64>,
-    /// Bytes of keys and values that were put.
-    pub put_bytes: u64,
-    /// Rows that gets and scans returned.
-    pub rows: u64,
+    pub latencies: Latencies,
+    /// Those of puts and of gets among them.
+    puts: Latencies,
+    gets: Latencies,
+    pub moved: Moved,
     operations: u64,
     inserts: u64,
 }
@@ -56,15 +48,17 @@ pub fn run(engine: &dyn Engine, phase: Phase, pace: Pace) -> Result<Done> {
     let (ready, stop) = (Barrier::new(usize::try_from(threads)?), AtomicBool::new(false));
     let results: Vec<(Result<Tally>, Instant, Instant)> = thread::scope(|scope| {
         let spawn = |thread: u64| {
-            let (ready, stop) = (&ready, &stop);
+            let (ready, stop, phase) = (&ready, &stop, &phase);
             scope.spawn(move || {
-                let session = engine.session();
+                let session: Result<Box<dyn Session<Error>>> = match phase.workload.is_nothing() {
+                    true => Ok(Box::new(NoStore)),
+                    false => engine.session(),
+                };
                 ready.wait();
                 let begun = Instant::now();
-                let worker = session.and_then(|session| Worker::new(session, phase, thread, pace));
-                let tally = worker.and_then(|mut worker| match thread < phase.threads {
-                    true => worker.work(begun),
-                    false => worker.work_until(stop),
+                let tally = session.and_then(|mut session| match thread < phase.threads {
+                    true => work(&mut *session, phase, thread, pace, begun),
+                    false => accompany(&mut *session, phase, thread, stop),
                 });
                 // The companion ends with the first of the others.
                 stop.store(true, Ordering::Relaxed);
@@ -78,15 +72,14 @@ pub fn run(engine: &dyn Engine, phase: Phase, pace: Pace) -> Result<Done> {
     let begun = results.iter().map(|(_, begun, _)| *begun).min();
     let ended = results.iter().map(|(_, _, ended)| *ended).max();
     let seconds = begun.zip(ended).map_or(0.0, |(begun, ended)| (ended - begun).as_secs_f64());
-    let (mut sum, mut counts) = (Tally::new()?, Vec::new());
+    let (mut sum, mut counts) = (Tally::default(), Vec::new());
     for (tally, _, _) in results {
         let tally = tally?;
         counts.push(tally.operations);
-        sum.latencies.add(&tally.latencies)?;
-        sum.puts.add(&tally.puts)?;
-        sum.gets.add(&tally.gets)?;
-        sum.put_bytes += tally.put_bytes;
-        sum.rows += tally.rows;
+        sum.latencies.join(&tally.latencies);
+        sum.puts.join(&tally.puts);
+        sum.gets.join(&tally.gets);
+        sum.moved.add(tally.moved);
         sum.inserts = sum.inserts.max(tally.inserts);
     }
     Ok(Done { phase, counts, tally: sum, seconds })
@@ -96,7 +89,7 @@ impl Done {
     /// Operations of the threads that count, and those of a full scan by its rows.
     pub fn operations(&self) -> u64 {
         if self.phase.workload == Workload::ReadSeq {
-            return self.tally.rows;
+            return self.tally.moved.rows;
         }
         self.counts.iter().take(self.phase.threads as usize).sum()
     }
@@ -108,172 +101,90 @@ impl Done {
 }
 
 impl Tally {
-    fn new() -> Result<Self> {
-        // Up to an hour, with three digits.
-        let latencies = Histogram::new_with_bounds(1, 3_600_000_000_000, 3)?;
-        let (puts, gets) = (latencies.clone(), latencies.clone());
-        Ok(Tally { latencies, puts, gets, put_bytes: 0, rows: 0, operations: 0, inserts: 0 })
-    }
-
     /// The latencies of puts and of gets, if there were some of each.
-    pub fn both(&self) -> Option<(&Histogram<u64>, &Histogram<u64>)> {
+    pub fn both(&self) -> Option<(&Latencies, &Latencies)> {
         let Tally { puts, gets, .. } = self;
-        (!puts.is_empty() && !gets.is_empty()).then_some((puts, gets))
+        puts.figures().and(gets.figures()).map(|_| (puts, gets))
     }
 
-    fn record(&mut self, op: Option<Op>, nanos: u64) -> Result<()> {
-        self.latencies.record(nanos)?;
-        match op {
-            Some(Op::Put(_)) => self.puts.record(nanos)?,
-            Some(Op::Get(_)) => self.gets.record(nanos)?,
+    /// Counts an operation, which must have found the row that it read.
+    fn count(&mut self, timed: &Timed) -> Result<()> {
+        self.latencies.add(timed.nanos);
+        self.moved.add(timed.moved);
+        match timed.operation {
+            Operation::Put(_) => self.puts.add(timed.nanos),
+            Operation::Get(_) => self.gets.add(timed.nanos),
             _ => {}
         }
+        match timed.operation {
+            Operation::Get(number) | Operation::ReadModifyWrite(number) => {
+                ensure!(timed.moved.rows == 1, "row {number} is missing");
+            }
+            Operation::GetMissing(_) => {
+                ensure!(timed.moved.rows == 0, "found a key that was never put");
+            }
+            Operation::Put(_) | Operation::Delete(_) | Operation::Scan { .. } => {}
+        }
         Ok(())
     }
 }
 
-struct Worker<'a> {
-    session: Box<dyn Session + 'a>,
-    phase: Phase,
+/// Runs the operations of a thread.
+fn work(
+    session: &mut dyn Session<Error>,
+    phase: &Phase,
     thread: u64,
     pace: Pace,
-    key: Vec<u8>,
-    value: Vec<u8>,
-    rows: Vec<(Vec<u8>, Vec<u8>)>,
-    tally: Tally,
+    begun: Instant,
+) -> Result<Tally> {
+    let (mut stream, mut tally) = (phase.stream(thread), Tally::default());
+    let end = (!phase.workload.is_whole()).then(|| begun + pace.limit);
+    let interval = pace.rate.map(|rate| phase.threads as f64 / rate as f64);
+    let pace = terrane_measure::Pace { begun, interval, end, batch: phase.workload.batch() };
+    let mut worker = Worker::new(session, &phase.data);
+    let ended = |timed: Timed| tally.count(&timed);
+    (tally.operations, _) = worker.run(pace, u64::MAX, stream.stamped(), ended)?;
+    tally.inserts = stream.inserts();
+    Ok(tally)
 }
 
-impl<'a> Worker<'a> {
-    fn new(session: Box<dyn Session + 'a>, phase: Phase, thread: u64, pace: Pace) -> Result<Self> {
-        let (key, value, rows, tally) = (Vec::new(), Vec::new(), Vec::new(), Tally::new()?);
-        Ok(Worker { session, phase, thread, pace, key, value, rows, tally })
+/// Runs the operations of the companion, of which neither number nor latency counts.
+fn accompany(
+    session: &mut dyn Session<Error>,
+    phase: &Phase,
+    thread: u64,
+    stop: &AtomicBool,
+) -> Result<Tally> {
+    let (mut stream, mut tally) = (phase.stream(thread), Tally::default());
+    let mut worker = Worker::new(session, &phase.data);
+    for (operation, stamp) in stream.stamped().take_while(|_| !stop.load(Ordering::Relaxed)) {
+        tally.moved.add(worker.execute(operation, stamp)?);
+        tally.operations += 1;
     }
+    Ok(tally)
+}
 
-    fn work(&mut self, begun: Instant) -> Result<Tally> {
-        let mut stream = self.phase.stream(self.thread);
-        let (most, batch) = (self.phase.share(self.thread), self.phase.workload.batch());
-        let interval = self.pace.rate.map(|rate| self.phase.threads as f64 / rate as f64);
-        let end = (!self.phase.workload.is_whole()).then(|| begun + self.pace.limit);
-        let mut last = begun;
-        while self.tally.operations < most && end.is_none_or(|end| last < end) {
-            if let Some(interval) = interval {
-                let due = Duration::from_secs_f64(interval * self.tally.operations as f64);
-                last = wait_until(begun + due);
-            }
-            let mut single = None;
-            if batch > 1 {
-                let rows = batch.min(most - self.tally.operations);
-                (0..rows).for_each(|_| self.gather(stream.next()));
-                self.session.batch(&self.rows)?;
-                self.rows.clear();
-            } else {
-                let op = stream.next();
-                self.execute(op)?;
-                single = Some(op);
-                self.tally.operations += 1;
-            }
-            let now = Instant::now();
-            self.tally.record(single, nanos(now - last))?;
-            last = now;
-        }
-        self.tally.inserts = stream.inserts();
-        self.end()
-    }
+/// No store: whatever is read is there.
+struct NoStore;
 
-    /// The operations of the companion, of which neither number nor latency counts.
-    fn work_until(&mut self, stop: &AtomicBool) -> Result<Tally> {
-        let mut stream = self.phase.stream(self.thread);
-        while !stop.load(Ordering::Relaxed) {
-            self.execute(stream.next_of_companion())?;
-            self.tally.operations += 1;
-        }
-        self.end()
-    }
-
-    fn end(&mut self) -> Result<Tally> {
-        Ok(std::mem::replace(&mut self.tally, Tally::new()?))
-    }
-
-    fn gather(&mut self, op: Op) {
-        if let Op::Put(number) = op {
-            self.write(number);
-            self.rows.push((self.key.clone(), self.value.clone()));
-        }
-        self.tally.operations += 1;
-    }
-
-    /// Makes the key and the value of a put.
-    fn write(&mut self, number: u64) {
-        let data = &self.phase.data;
-        let stamp = self.phase.stamp(self.thread, self.tally.operations);
-        data.key(number, &mut self.key);
-        data.value(number, stamp, &mut self.value);
-        self.tally.put_bytes += data.row_bytes();
-    }
-
-    fn execute(&mut self, op: Op) -> Result<()> {
-        match op {
-            Op::Nothing => Ok(()),
-            Op::Get(number) => self.get(number),
-            Op::Put(number) => {
-                self.write(number);
-                self.session.put(&self.key, &self.value)
-            }
-            Op::Modify(number) => {
-                self.get(number)?;
-                self.write(number);
-                self.session.put(&self.key, &self.value)
-            }
-            Op::Delete(number) => {
-                self.phase.data.key(number, &mut self.key);
-                self.tally.put_bytes += self.key.len() as u64;
-                self.session.delete(&self.key)
-            }
-            Op::Missing(number) => {
-                self.phase.data.missing_key(number, &mut self.key);
-                let found = self.session.get(&self.key, &mut touch)?;
-                ensure!(!found, "found a key that was never put");
-                Ok(())
-            }
-            Op::Scan(number, rows) => {
-                self.phase.data.key(number, &mut self.key);
-                let found = self.session.scan(&self.key, rows, &mut |key, value| {
-                    touch(key);
-                    touch(value);
-                })?;
-                self.tally.rows += found;
-                Ok(())
-            }
-        }
-    }
-
-    fn get(&mut self, number: u64) -> Result<()> {
-        self.phase.data.key(number, &mut self.key);
-        let found = self.session.get(&self.key, &mut touch)?;
-        ensure!(found, "row {number} is missing");
-        self.tally.rows += 1;
+impl Session<Error> for NoStore {
+    fn put(&mut self, _: &[u8], _: &[u8]) -> Result<()> {
         Ok(())
     }
-}
 
-/// Reads the ends of what a store lends, so that it must be there.
-fn touch(bytes: &[u8]) {
-    black_box((bytes.first(), bytes.last()));
-}
-
-/// Sleeps for most of the time, since a loop would take the processor from the store.
-fn wait_until(due: Instant) -> Instant {
-    const IMPRECISION: Duration = Duration::from_micros(100);
-    let early = due.saturating_duration_since(Instant::now());
-    if early > IMPRECISION {
-        thread::sleep(early - IMPRECISION);
+    fn batch(&mut self, _: &[(Vec<u8>, Vec<u8>)]) -> Result<()> {
+        Ok(())
     }
-    while Instant::now() < due {
-        thread::yield_now();
-    }
-    due
-}
 
-fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX).max(1)
+    fn delete(&mut self, _: &[u8]) -> Result<()> {
+        Ok(())
+    }
+
+    fn get(&mut self, _: &[u8], _: &mut dyn FnMut(&[u8])) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn scan(&mut self, _: &[u8], _: u64, _: &mut dyn FnMut(&[u8], &[u8])) -> Result<u64> {
+        Ok(0)
+    }
 }

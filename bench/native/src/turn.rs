@@ -13,11 +13,12 @@ use crate::process::{self, Counts};
 use crate::run::{self, Done, Pace};
 use crate::workload::{Phase, Workload};
 use anyhow::{Context, Result};
-use hdrhistogram::Histogram;
 use rustix::process::{Signal, getpid, kill_process};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
+use terrane_measure::{Micros, memory};
+use terrane_workload::Rows;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Stage {
@@ -74,18 +75,6 @@ pub struct Measured {
     pub gets: Option<Micros>,
 }
 
-/// Latencies in microseconds.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Micros {
-    pub mean: f64,
-    pub p50: f64,
-    pub p90: f64,
-    pub p99: f64,
-    pub p999: f64,
-    pub p9999: f64,
-    pub max: f64,
-}
-
 /// Results of [`Stage::Open`] and [`Stage::Recover`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Opened {
@@ -125,7 +114,7 @@ impl Turn {
         let begun = Counts::now();
         let (mut phases, mut dones, mut inserted) = (Vec::new(), Vec::new(), 0);
         for (index, workload) in (1..).zip(self.case.suite.phases()) {
-            let Case { data, threads, .. } = self.case;
+            let Case { data, threads, .. } = self.case.clone();
             let workload = *workload;
             let phase = Phase { workload, index, data, threads, inserted, seed: self.seed };
             let measured = self.measure(&*engine, phase);
@@ -134,7 +123,7 @@ impl Turn {
             dones.push(done);
             phases.push(measured);
         }
-        let mut model = Model::new(self.case.data);
+        let mut model = Model::new(self.case.data.clone());
         dones.iter().for_each(|done| model.apply(done));
         engine.session().and_then(|mut session| model.check(&mut *session)).context("check")?;
         let closing = Instant::now();
@@ -153,7 +142,7 @@ impl Turn {
         let fills = phase.workload == Workload::FillBatch;
         let rate = self.case.rate.filter(|_| !fills);
         let pace = Pace { limit: Duration::from_secs(self.phase_seconds), rate };
-        process::reset_peak();
+        memory::reset_peak();
         let before = Counts::now();
         let done = run::run(engine, phase, pace)?;
         let ended = Instant::now();
@@ -162,18 +151,18 @@ impl Turn {
         }
         let settle_seconds = ended.elapsed().as_secs_f64();
         let counts = Counts::now().since(before);
-        let (peak_memory_bytes, anonymous_memory_bytes) = process::memory();
+        let memory = |name| memory::bytes(name).unwrap_or(0);
         let measured = Measured {
-            workload: phase.workload,
+            workload: done.phase.workload,
             operations: done.operations(),
             seconds: done.seconds,
             settle_seconds,
             processor_seconds: counts.processor_seconds,
-            put_bytes: done.tally.put_bytes,
+            put_bytes: done.tally.moved.written_bytes,
             written_bytes: counts.written_bytes,
             read_bytes: counts.read_bytes,
-            peak_memory_bytes,
-            anonymous_memory_bytes,
+            peak_memory_bytes: memory("VmHWM"),
+            anonymous_memory_bytes: memory("RssAnon"),
             micros: Micros::of(&done.tally.latencies),
             puts: done.tally.both().map(|(puts, _)| Micros::of(puts)),
             gets: done.tally.both().map(|(_, gets)| Micros::of(gets)),
@@ -184,8 +173,8 @@ impl Turn {
     /// The puts of [`Stage::Crash`], which fit into a memtable.
     fn last_puts(&self) -> Phase {
         let rows = self.memtable_bytes / 2 / self.case.data.row_bytes();
-        let data = self.case.data;
-        let data = crate::data::Data { entries: rows.clamp(1, data.entries), ..data };
+        let data = self.case.data.clone();
+        let data = Rows { entries: rows.clamp(1, data.entries), ..data };
         let (workload, index) = (Workload::FillSeq, u64::from(u16::MAX));
         Phase { workload, index, data, threads: 1, inserted: 0, seed: self.seed }
     }
@@ -217,20 +206,5 @@ impl Turn {
         drop(session);
         engine.close()?;
         Ok(Opened { seconds, lost })
-    }
-}
-
-impl Micros {
-    fn of(latencies: &Histogram<u64>) -> Self {
-        let at = |quantile| latencies.value_at_quantile(quantile) as f64 / 1e3;
-        Micros {
-            mean: latencies.mean() / 1e3,
-            p50: at(0.5),
-            p90: at(0.9),
-            p99: at(0.99),
-            p999: at(0.999),
-            p9999: at(0.9999),
-            max: latencies.max() as f64 / 1e3,
-        }
     }
 }

@@ -3,15 +3,17 @@
 //!
 //! Where several threads write, each writes rows of its own, so that the last write of a row is known.
 
-use crate::data::Data;
-use crate::random::{Permutation, Random, Zipf};
 use serde::{Deserialize, Serialize};
+use terrane_workload::{
+    Choice, Clients, KeyOrder, Kind, Mix, Operation, Operations, Permutation, Rows,
+    Workload as Drawn,
+};
 
 /// Operations of a turn's phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Workload {
-    /// The loop without a store, which shows what the machine delays.
+    /// Gets, in the loop without a store, which show what the machine delays.
     Nothing,
     /// The same loop beside a thread that is always busy, as a store's background threads may be.
     NothingBesideBusy,
@@ -61,25 +63,10 @@ pub enum Workload {
 pub const BATCH: u64 = 1000;
 /// Neighbouring rows that are deleted together.
 const RANGE: u64 = 1000;
-/// The longest scan of [`Workload::YcsbE`].
-const YCSB_SCAN: u64 = 100;
-/// The order in which rows are filled in, and the one of popularity.
+/// The order in which rows are filled in.
 const FILL_ORDER: u64 = 0x6669_6c6c;
-const POPULARITY: u64 = 0x686f_7473;
-
-/// An operation on rows by their numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Op {
-    Nothing,
-    Get(u64),
-    Missing(u64),
-    Put(u64),
-    /// A get, then a put.
-    Modify(u64),
-    Delete(u64),
-    /// A scan from a row, and its number of rows.
-    Scan(u64, u64),
-}
+/// More than a store has.
+const ALL: u64 = u64::MAX >> 1;
 
 impl Workload {
     /// Its name in reports.
@@ -88,10 +75,14 @@ impl Workload {
         name.as_str().unwrap_or_default().to_owned()
     }
 
-    /// Whether a companion thread works until the others have ended ([`Stream::next_of_companion`]). It counts
-    /// in no figure.
+    /// Whether a companion thread puts until the others have ended. It counts in no figure.
     pub fn has_companion(self) -> bool {
         [Self::ReadWhileWriting, Self::NothingBesideBusy].contains(&self)
+    }
+
+    /// Whether it runs without a store.
+    pub fn is_nothing(self) -> bool {
+        [Self::Nothing, Self::NothingBesideBusy].contains(&self)
     }
 
     /// Whether it must end, so that later phases find the same rows in every store.
@@ -107,7 +98,7 @@ impl Workload {
     }
 
     /// Operations of all threads, where it has no end by itself.
-    pub fn operations(self, data: &Data) -> u64 {
+    pub fn operations(self, data: &Rows) -> u64 {
         match self {
             Self::ReadSeq => 1,
             Self::Delete => data.entries / 2,
@@ -117,15 +108,43 @@ impl Workload {
         }
         .max(1)
     }
+
+    /// Mix of operations, and the rows that they choose. Places of rows are drawn as inserts.
+    fn clients(self) -> Clients {
+        let only = |kind| Clients { mix: Mix::only(kind), ..Clients::default() };
+        let scan =
+            |rows| Clients { scan_entries: rows, scan_entries_least: rows, ..only(Kind::Scan) };
+        match self {
+            Self::FillSeq | Self::FillRandom | Self::FillBatch | Self::Delete => only(Kind::Insert),
+            Self::Overwrite => only(Kind::Update),
+            Self::Nothing | Self::NothingBesideBusy | Self::ReadRandom | Self::ReadWhileWriting => {
+                only(Kind::Read)
+            }
+            Self::ReadMissing => only(Kind::ReadMissing),
+            Self::ReadHot => Self::YcsbC.clients(),
+            Self::Seek10 => scan(10),
+            Self::Seek100 | Self::SeekDeleted => scan(100),
+            Self::ReadSeq => scan(ALL),
+            Self::Mixed => {
+                let mix = Mix { read: 0.5, update: 0.5, ..Mix::default() };
+                Clients { mix, ..Clients::default() }
+            }
+            Self::YcsbA | Self::YcsbB | Self::YcsbC | Self::YcsbD | Self::YcsbE | Self::YcsbF => {
+                let phases = Drawn::preset(&self.name(), 1, 1).map_or(Vec::new(), |w| w.phases);
+                let mut clients = phases.into_iter().flat_map(|phase| phase.clients);
+                clients.next().unwrap_or_default()
+            }
+        }
+    }
 }
 
 /// A workload as one phase of a turn runs it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Phase {
     pub workload: Workload,
     /// From 1.
     pub index: u64,
-    pub data: Data,
+    pub data: Rows,
     pub threads: u64,
     /// Rows that earlier phases have inserted, or left out.
     pub inserted: u64,
@@ -138,78 +157,78 @@ impl Phase {
         self.index << 48 | thread << 40 | operation
     }
 
-    /// The operations of a thread.
+    /// Returns the operations of a thread. Those of the companion, which comes after the others, have no end.
     pub fn stream(&self, thread: u64) -> Stream {
         let entries = self.data.entries;
+        let (clients, most) = match thread < self.threads {
+            true => (self.workload.clients(), self.share(thread)),
+            false => (Workload::Overwrite.clients(), ALL),
+        };
+        // Only the newest rows are chosen among what this thread inserts.
+        let load = if matches!(clients.choice, Choice::Latest { .. }) { entries } else { 0 };
+        let order = KeyOrder::Ascending;
+        let drawn = Drawn { load, keys: entries, order, ..Drawn::then(0, most, clients) };
         Stream {
-            phase: *self,
+            phase: self.clone(),
             thread,
-            at: 0,
+            first: load,
             inserts: 0,
-            random: Random::new(self.seed ^ self.stamp(thread, 0)),
-            zipf: Zipf::new(entries),
+            operations: Operations::after_load(&drawn, self.seed ^ self.stamp(thread, 0)),
             fill: Permutation::new(entries, FILL_ORDER),
-            popularity: Permutation::new(entries, POPULARITY),
         }
     }
 
     /// The most operations of a thread.
-    pub fn share(&self, thread: u64) -> u64 {
+    fn share(&self, thread: u64) -> u64 {
         let all = self.workload.operations(&self.data);
         all / self.threads + u64::from(thread < all % self.threads)
     }
 }
 
-/// The operations of one thread, without end.
+/// The operations of one thread.
 pub struct Stream {
     phase: Phase,
     thread: u64,
-    at: u64,
+    /// Number of the first insert, as it is drawn.
+    first: u64,
     inserts: u64,
-    random: Random,
-    zipf: Zipf,
+    operations: Operations,
     fill: Permutation,
-    popularity: Permutation,
+}
+
+impl Iterator for Stream {
+    type Item = Operation;
+
+    fn next(&mut self) -> Option<Operation> {
+        use Operation::{Delete, Get, GetMissing, Put, ReadModifyWrite, Scan};
+        use Workload as W;
+        let (entries, first) = (self.phase.data.entries, self.first);
+        Some(match (self.phase.workload, self.operations.next()?) {
+            (W::FillSeq, Put(index)) => Put(self.place(index)),
+            (W::FillRandom | W::FillBatch, Put(index)) => Put(self.fill.at(self.place(index))),
+            (W::Delete, Put(index)) => {
+                let place = self.place(index);
+                Delete(place / RANGE * 2 * RANGE + place % RANGE)
+            }
+            (W::YcsbD | W::YcsbE, Put(number)) => {
+                self.inserts += 1;
+                Put(self.inserted(number - first))
+            }
+            (W::YcsbD, Get(number)) if number >= first => Get(self.inserted(number - first)),
+            (W::ReadSeq, Scan { entries, .. }) => Scan { from: 0, entries },
+            (_, Put(number)) => Put(self.own(number)),
+            (_, ReadModifyWrite(number)) => ReadModifyWrite(self.own(number)),
+            (_, GetMissing(number)) => GetMissing(number % entries),
+            (_, drawn) => drawn,
+        })
+    }
 }
 
 impl Stream {
-    pub fn next(&mut self) -> Op {
-        use Workload as W;
-        let entries = self.phase.data.entries;
-        // The place of this operation among those of all threads.
-        let place = (self.at * self.phase.threads + self.thread) % entries;
-        self.at += 1;
-        let workload = self.phase.workload;
-        match workload {
-            W::Nothing | W::NothingBesideBusy => Op::Nothing,
-            W::FillSeq => Op::Put(place),
-            W::FillRandom | W::FillBatch => Op::Put(self.fill.at(place)),
-            W::Overwrite => Op::Put(self.any_own()),
-            W::ReadRandom | W::ReadWhileWriting => Op::Get(self.random.below(entries)),
-            W::ReadMissing => Op::Missing(self.random.below(entries)),
-            W::ReadHot | W::YcsbC => Op::Get(self.popular()),
-            W::Seek10 => Op::Scan(self.random.below(entries), 10),
-            W::Seek100 | W::SeekDeleted => Op::Scan(self.random.below(entries), 100),
-            W::ReadSeq => Op::Scan(0, u64::MAX >> 1),
-            W::Delete => Op::Delete(place / RANGE * 2 * RANGE + place % RANGE),
-            W::Mixed if self.chance(50) => Op::Put(self.any_own()),
-            W::Mixed => Op::Get(self.random.below(entries)),
-            W::YcsbA if self.chance(50) => Op::Put(self.popular_own()),
-            W::YcsbB if self.chance(5) => Op::Put(self.popular_own()),
-            W::YcsbF if self.chance(50) => Op::Modify(self.popular_own()),
-            W::YcsbD | W::YcsbE if self.chance(5) => self.insert(),
-            W::YcsbA | W::YcsbB | W::YcsbF => Op::Get(self.popular()),
-            W::YcsbD => Op::Get(self.newest()),
-            W::YcsbE => Op::Scan(self.popular(), 1 + self.random.below(YCSB_SCAN)),
-        }
-    }
-
-    /// The next operation of the companion thread ([`Workload::has_companion`]).
-    pub fn next_of_companion(&mut self) -> Op {
-        match self.phase.workload {
-            Workload::NothingBesideBusy => Op::Nothing,
-            _ => Op::Put(self.random.below(self.phase.data.entries)),
-        }
+    /// Returns the operations, each with the mark of the value that it writes.
+    pub fn stamped(&mut self) -> impl Iterator<Item = (Operation, u64)> {
+        let first = self.phase.stamp(self.thread, 0);
+        self.zip(first..)
     }
 
     /// Rows that this thread has inserted.
@@ -217,78 +236,49 @@ impl Stream {
         self.inserts
     }
 
-    fn chance(&mut self, percent: u64) -> bool {
-        self.random.below(100) < percent
-    }
-
-    fn popular(&mut self) -> u64 {
-        self.popularity.at(self.zipf.rank(&mut self.random))
-    }
-
-    fn any_own(&mut self) -> u64 {
-        let any = self.random.below(self.phase.data.entries);
-        self.own(any)
-    }
-
-    fn popular_own(&mut self) -> u64 {
-        let popular = self.popular();
-        self.own(popular)
+    /// The place of this thread's operation of that index among those of all threads.
+    fn place(&self, index: u64) -> u64 {
+        index * self.phase.threads + self.thread
     }
 
     /// A row near `number` that no other thread writes.
     fn own(&self, number: u64) -> u64 {
-        let Phase { threads, data, .. } = self.phase;
-        let first = number - number % threads;
+        let first = number - number % self.phase.threads;
         let own = first + self.thread;
-        if own < data.entries { own } else { self.thread }
-    }
-
-    fn insert(&mut self) -> Op {
-        self.inserts += 1;
-        Op::Put(self.inserted(self.inserts - 1))
+        if own < self.phase.data.entries { own } else { self.thread }
     }
 
     /// The number of this thread's insert of that index.
     fn inserted(&self, index: u64) -> u64 {
-        let Phase { threads, inserted, data, .. } = self.phase;
-        data.entries + inserted + index * threads + self.thread
-    }
-
-    /// The newest row is the most popular; before this thread's own come those of the fill.
-    fn newest(&mut self) -> u64 {
-        let rank = self.zipf.rank(&mut self.random);
-        match self.inserts.checked_sub(rank + 1) {
-            Some(index) => self.inserted(index),
-            None => self.phase.data.entries - 1 - (rank - self.inserts),
-        }
+        self.phase.data.entries + self.phase.inserted + self.place(index)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Op, Phase, Workload};
-    use crate::data::{Data, Keys};
+    use super::{Operation, Phase, Workload};
     use std::collections::HashSet;
+    use terrane_workload::{Keys, Rows};
 
     fn phase(workload: Workload, threads: u64) -> Phase {
-        let data = Data { entries: 4500, keys: Keys::Uniform, key_bytes: 16, value_bytes: 100 };
+        let data = Rows { entries: 4500, keys: Keys::Uniform, key_bytes: 16, value_bytes: 100 };
         Phase { workload, index: 1, data, threads, inserted: 0, seed: 3 }
     }
 
-    fn operations(phase: &Phase, thread: u64) -> Vec<Op> {
-        let mut stream = phase.stream(thread);
-        (0..phase.share(thread)).map(|_| stream.next()).collect()
+    fn operations(phase: &Phase, thread: u64) -> Vec<Operation> {
+        phase.stream(thread).collect()
     }
 
     #[test]
     fn threads_together_fill_every_row_once() {
         for workload in [Workload::FillSeq, Workload::FillRandom, Workload::FillBatch] {
             let phase = phase(workload, 8);
-            let all: Vec<Op> = (0..8).flat_map(|thread| operations(&phase, thread)).collect();
+            let all: Vec<Operation> =
+                (0..8).flat_map(|thread| operations(&phase, thread)).collect();
             let rows: HashSet<u64> = all
                 .iter()
                 .map(|op| match op {
-                    Op::Put(number) => *number,
+                    Operation::Put(number) => *number,
                     other => panic!("{other:?}"),
                 })
                 .collect();
@@ -305,7 +295,7 @@ mod tests {
             let mut writers = std::collections::HashMap::new();
             for thread in 0..7 {
                 for op in operations(&phase, thread) {
-                    if let Op::Put(number) | Op::Modify(number) = op {
+                    if let Operation::Put(number) | Operation::ReadModifyWrite(number) = op {
                         assert_eq!(*writers.entry(number).or_insert(thread), thread);
                     }
                 }
@@ -316,16 +306,19 @@ mod tests {
 
     #[test]
     fn what_is_read_is_there() {
-        let phase = phase(Workload::YcsbD, 2);
+        let data = Rows { entries: 20_000, ..phase(Workload::YcsbD, 2).data };
+        let phase = Phase { data, ..phase(Workload::YcsbD, 2) };
         let (mut stream, mut there) = (phase.stream(1), 0);
-        for _ in 0..10_000 {
-            match stream.next() {
-                Op::Put(number) => assert_eq!(number, phase.data.entries + 2 * stream.inserts - 1),
-                Op::Get(number) if number >= phase.data.entries => {
+        while let Some(operation) = stream.next() {
+            match operation {
+                Operation::Put(number) => {
+                    assert_eq!(number, phase.data.entries + 2 * stream.inserts - 1)
+                }
+                Operation::Get(number) if number >= phase.data.entries => {
                     assert!(number < phase.data.entries + 2 * stream.inserts);
                     there += 1;
                 }
-                Op::Get(_) => {}
+                Operation::Get(_) => {}
                 other => panic!("{other:?}"),
             }
         }

@@ -10,10 +10,9 @@
 use crate::clock::{Thread, Time, nanos, seconds};
 use crate::config::SimulationError;
 use crate::entry::Entry;
-use crate::operations::Operation;
 use crate::reads::{self, entries_per_block};
 use crate::simulation::Simulation;
-use crate::workload::{Clients, Kind};
+use terrane_workload::{Clients, Kind, Operation};
 
 /// A client.
 pub(crate) struct Client {
@@ -91,7 +90,10 @@ impl Simulation {
             Operation::Put(_) | Operation::Delete(_) => {
                 return self.write_or_wait(number, operation, now);
             }
-            Operation::Get(_) | Operation::Scan { .. } | Operation::ReadModifyWrite(_) => {}
+            Operation::Get(_)
+            | Operation::GetMissing(_)
+            | Operation::Scan { .. }
+            | Operation::ReadModifyWrite(_) => {}
         }
         let micros = self.config.device.read_micros;
         self.compute(number, Step::Looks(operation), micros, now);
@@ -148,11 +150,15 @@ impl Simulation {
     ) -> Result<(), SimulationError> {
         self.reading += 1;
         let (end, write) = match operation {
-            Operation::Get(key) => (self.get(key, now)?, None),
-            Operation::ReadModifyWrite(key) => {
-                (self.get(self.operations.key(key), now)?, Some(Operation::Put(key)))
+            Operation::Get(number) | Operation::GetMissing(number) => {
+                (self.get(number, now)?, None)
             }
-            Operation::Scan { from, entries } => (self.scan(from, entries, now)?, None),
+            Operation::ReadModifyWrite(number) => {
+                (self.get(number, now)?, Some(Operation::Put(number)))
+            }
+            Operation::Scan { from, entries } => {
+                (self.scan(self.operations.key(from), entries, now)?, None)
+            }
             Operation::Put(_) | Operation::Delete(_) => (now, None),
         };
         if let Some(client) = self.clients.get_mut(number) {
@@ -176,7 +182,8 @@ impl Simulation {
     }
 
     /// Reads the blocks of a point read; returns when it is done.
-    fn get(&mut self, key: u64, now: Time) -> Result<Time, SimulationError> {
+    fn get(&mut self, number: u64, now: Time) -> Result<Time, SimulationError> {
+        let key = self.operations.key(number);
         let per_block = entries_per_block(self.config.block_bytes, self.sizes.put());
         self.meters.add(|sums| sums.gets += 1);
         let (mut blocks, mut found) = (Vec::new(), None);

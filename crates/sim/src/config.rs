@@ -4,9 +4,9 @@ use crate::device::Device;
 use crate::entry::Sizes;
 use crate::flash::FlashOptions;
 use crate::guards::Guards;
-use crate::workload::{Choice, Clients, KeyOrder, KeyPrefixes, Workload};
 use serde::{Deserialize, Serialize};
 use terrane_policy::{BadOption, FilterBits, PolicyOptions};
+use terrane_workload::{Choice, Clients, KeyOrder, KeyPrefixes, Workload};
 
 /// A store, the machine it runs on and its workload. Every field has a default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -13,13 +13,13 @@
 //! What PebblesDB has beyond that is left out: merges in the last level but one that stay there, merges that
 //! seeks cause, and seeks by several threads.
 
-use crate::operations::mix;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use terrane_policy::{
     Action, Compaction, Destination, Group, Plan, PlanContext, Policy, Run, RunId, Shape,
     TableInfo, key_range,
 };
+use terrane_workload::mix;
 
 /// The guards of a store, in place of its policy. The defaults are PebblesDB's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

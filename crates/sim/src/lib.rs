@@ -5,13 +5,13 @@
 //! costs: keys are exact, values are sizes, time is virtual, and nothing is stored.
 //!
 //! * [`Config`] is the input, [`Simulation`] runs it, [`Report`] is the result.
-//! * `workload`, `operations`, `zipf` - what the application does; `clients`, `writes` - its threads.
+//! * `terrane-workload` has what the application does; `clients`, `writes` - its threads.
 //! * `memory`, `tree`, `merge`, `entry`, `bit_set` - the store's contents.
 //! * `schedule` - planning. `job`, `share`, `background`, `pause`, `install` - flushes and merges.
 //! * `guards` - a policy that the simulator alone has.
 //! * `cores`, `device`, `flash`, `cache`, `reads`, `clock` - their cost in time and flash wear.
 //! * `explain` - the path of one read, step by step.
-//! * `meter`, `latency`, `report`, `trace` - measurements and events.
+//! * `meter`, `report`, `trace` - measurements and events.
 //!
 //! The same configuration gives the same report, byte for byte. Nothing reads a clock.
 //!
@@ -39,13 +39,10 @@ mod flash;
 mod guards;
 mod install;
 mod job;
-mod latency;
 mod memory;
 mod merge;
 mod meter;
-mod operations;
 mod pause;
-mod prefixes;
 mod reads;
 mod report;
 mod schedule;
@@ -55,22 +52,18 @@ mod simulation;
 mod tests;
 mod trace;
 mod tree;
-mod workload;
 mod writes;
-mod zipf;
 
 pub use config::{Config, SimulationError};
 pub use device::{Device, DevicePreset};
 pub use explain::{ReadPath, ReadStep};
 pub use flash::FlashOptions;
 pub use guards::Guards;
-pub use latency::Latencies;
-pub use operations::{Operation, Operations};
 pub use report::{
-    Distribution, Figures, Latency, LevelFigures, LevelReport, MergeFigures, PhaseReport, Report,
-    StallSeconds, Window,
+    Figures, LevelFigures, LevelReport, MergeFigures, PhaseReport, Report, StallSeconds, Window,
 };
 pub use simulation::{Listener, Simulation};
-pub use workload::{
-    Arrivals, Choice, Clients, KeyOrder, KeyPrefixes, Kind, Mix, Phase, Workload, WorkloadPreset,
+pub use terrane_workload::{
+    Arrivals, Choice, Clients, Distribution, KeyOrder, KeyPrefixes, Kind, Latencies, Latency, Mix,
+    Operation, Operations, Phase, Workload, WorkloadPreset,
 };

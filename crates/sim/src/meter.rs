@@ -3,12 +3,11 @@
 //! Everything is counted twice: for the whole run, and for the current phase.
 
 use crate::clock::{Time, micros, seconds};
-use crate::latency::Latencies;
 use crate::reads::Probe;
 use crate::report::{Figures, LevelFigures, MergeFigures, StallSeconds, Window};
-use crate::workload::Kind;
 use std::collections::{BTreeMap, VecDeque};
 use terrane_types::Stall;
+use terrane_workload::{Kind, Latencies};
 
 /// Sums that only grow.
 #[derive(Clone, Debug, Default)]

@@ -15,11 +15,11 @@
 //! memory; a block holds as many entries as fit into it by size.
 
 use crate::entry::Entry;
-use crate::operations::mix;
 use crate::tree::{Table, Tree};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use terrane_policy::{Run, RunTables, TableId};
+use terrane_workload::mix;
 
 /// A block of a table.
 pub(crate) type Block = (TableId, u64);

@@ -1,8 +1,8 @@
 //! The results of a simulation.
 
-use crate::workload::Kind;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use terrane_workload::{Distribution, Kind, Latency};
 
 /// The results. Amplifications are ratios; times are in seconds of virtual time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -48,23 +48,6 @@ pub struct LevelReport {
     pub bytes: u64,
 }
 
-/// Latencies of the operations of one kind, or durations, in seconds. Quantiles are at most 2 % too large.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Latency {
-    /// Number of operations.
-    pub count: u64,
-    /// Their mean.
-    pub mean: f64,
-    /// The median.
-    pub p50: f64,
-    /// 99 of 100 take at most this.
-    pub p99: f64,
-    /// 999 of 1000 take at most this.
-    pub p999: f64,
-    /// The greatest.
-    pub max: f64,
-}
-
 /// The merges that took from one level into the next, or within it, by its number at the time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct MergeFigures {
@@ -76,31 +59,6 @@ pub struct MergeFigures {
     pub input_bytes: Distribution,
     /// Microseconds from its start until it took effect.
     pub micros: Distribution,
-}
-
-/// Distribution over compactions or tables. Quantiles are at most 2 % too large.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Distribution {
-    /// The mean.
-    pub mean: f64,
-    /// The standard deviation.
-    pub deviation: f64,
-    /// The least.
-    pub min: u64,
-    /// One of ten has at most this.
-    pub p10: u64,
-    /// 25 of 100 have at most this.
-    pub p25: u64,
-    /// The median.
-    pub p50: u64,
-    /// 75 of 100 have at most this.
-    pub p75: u64,
-    /// 90 of 100 have at most this.
-    pub p90: u64,
-    /// 99 of 100 have at most this.
-    pub p99: u64,
-    /// The greatest.
-    pub max: u64,
 }
 
 /// Figures of a level over a period, by the level's number at the time: it changes when a level is added

@@ -17,19 +17,17 @@ use crate::device::Queue;
 use crate::entry::Sizes;
 use crate::flash::Flash;
 use crate::job::{Job, Merge, Part};
-use crate::latency::Latencies;
 use crate::memory::Memory;
 use crate::meter::{Grouped, Levels, Machine, Meters};
-use crate::operations::Operations;
 use crate::report::{LevelReport, PhaseReport, Report, Window};
 use crate::schedule::Scheduler;
 use crate::trace::KEYSPACE;
 use crate::tree::Tree;
-use crate::workload::Phase;
 use crate::writes::Stalled;
 use std::collections::{BTreeMap, VecDeque};
 use terrane_policy::event::Event;
 use terrane_policy::{PolicyOptions, Shape};
+use terrane_workload::{Latencies, Operations, Phase};
 
 /// Receives every event, with its virtual time in microseconds.
 pub type Listener = Box<dyn FnMut(u64, &Event)>;

@@ -11,12 +11,12 @@
 
 use crate::clock::{Time, micros, nanos};
 use crate::config::SimulationError;
-use crate::operations::Operation;
 use crate::simulation::Simulation;
 use crate::trace::KEYSPACE;
 use std::collections::VecDeque;
 use terrane_policy::event::Event;
 use terrane_types::Stall;
+use terrane_workload::Operation;
 
 /// Writes that wait, and why the first one does, since when; and since when that was reported.
 #[derive(Default)]
@@ -113,7 +113,7 @@ impl Simulation {
         let (number, delete) = match write {
             Operation::Delete(number) => (number, true),
             Operation::Put(number) | Operation::ReadModifyWrite(number) => (number, false),
-            Operation::Get(_) | Operation::Scan { .. } => return Ok(()),
+            Operation::Get(_) | Operation::GetMissing(_) | Operation::Scan { .. } => return Ok(()),
         };
         let (key, sizes) = (self.operations.key(number), self.config.buffered_sizes());
         let entry = self.memory.write(key, delete, |entry| sizes.of(entry));

@@ -152,7 +152,7 @@ const WEIGH: &str = "`${zlib.gzipSync(fs.readFileSync(process.argv[1]), { level:
 const SIMULATOR: Module = Module {
     source: "crates/sim-wasm",
     features: "",
-    parts: &["crates/types", "crates/policy", "crates/sim", "crates/sim-wasm"],
+    parts: &["crates/types", "crates/policy", "crates/workload", "crates/sim", "crates/sim-wasm"],
     name: "terrane_sim",
     glue: "terrane_sim",
     threads: false,

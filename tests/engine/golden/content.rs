@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use terrane_tests::random::Random;
+use terrane_workload::Random;
 
 /// Keys and values.
 pub type Entries = BTreeMap<Vec<u8>, Vec<u8>>;

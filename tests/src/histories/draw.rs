@@ -2,12 +2,12 @@
 
 use super::model::{Model, NUMBER, Operation};
 use crate::fixtures::{adversarial, small_policies, tiny};
-use crate::random::Random;
 use crate::workload::{self, Change};
 use std::time::Duration;
 use terrane::Options;
 use terrane::table::{Compression, TableOptions};
 use terrane_policy::{FilterBits, PolicyOptions};
+use terrane_workload::Random;
 
 /// The names of keyspaces that come and go.
 pub const NAMES: [&str; 3] = ["one", "two", "three"];

@@ -16,13 +16,13 @@ mod restart;
 mod steps;
 
 use crate::fixtures::{Kind, Rig};
-use crate::random::Random;
 use model::{Model, Shown};
 use std::sync::{Arc, Mutex, PoisonError};
 use terrane::executor::{Executor, SeededExecutor, ThreadExecutor};
 use terrane::storage::Storage;
 use terrane::storage::vfs::fault::SECTORS;
 use terrane::{Check, Db, Error, ErrorKind, Event, Options, Result, Snapshot, Waiter};
+use terrane_workload::Random;
 
 /// The storages, by seed.
 pub const KINDS: [Kind; 4] =

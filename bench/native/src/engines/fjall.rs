@@ -1,11 +1,12 @@
 //! fjall: its defaults, but for the memory, and with LZ4 and ten bits of filter at every level.
 
-use crate::engine::{Durability, Engine, Session, Settings};
-use anyhow::Result;
+use crate::engine::{Durability, Engine, Settings};
+use anyhow::{Error, Result};
 use fjall::config::{BloomConstructionPolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry};
 use fjall::{CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 use std::thread::sleep;
 use std::time::Duration;
+use terrane_measure::Session;
 
 struct Store {
     db: Database,
@@ -40,7 +41,7 @@ impl Store {
 }
 
 impl Engine for Store {
-    fn session(&self) -> Result<Box<dyn Session + '_>> {
+    fn session(&self) -> Result<Box<dyn Session<Error> + '_>> {
         Ok(Box::new(self))
     }
 
@@ -63,7 +64,7 @@ impl Engine for Store {
     }
 }
 
-impl Session for &Store {
+impl Session<Error> for &Store {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.keyspace.insert(key, value)?;
         self.persist()

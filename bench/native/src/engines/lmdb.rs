@@ -1,9 +1,10 @@
 //! LMDB through heed: a transaction for each put. It has no memory of its own: the page cache serves it.
 
-use crate::engine::{Durability, Engine, Session, Settings};
-use anyhow::Result;
+use crate::engine::{Durability, Engine, Settings};
+use anyhow::{Error, Result};
 use heed::types::Bytes;
 use heed::{Database, Env, EnvFlags, EnvOpenOptions};
+use terrane_measure::Session;
 
 /// The address space that the file may fill.
 const MAP_BYTES: usize = 1 << 38;
@@ -30,7 +31,7 @@ pub fn open(settings: &Settings) -> Result<Box<dyn Engine>> {
 }
 
 impl Engine for Store {
-    fn session(&self) -> Result<Box<dyn Session + '_>> {
+    fn session(&self) -> Result<Box<dyn Session<Error> + '_>> {
         Ok(Box::new(self))
     }
 
@@ -45,7 +46,7 @@ impl Engine for Store {
     }
 }
 
-impl Session for &Store {
+impl Session<Error> for &Store {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let mut transaction = self.env.write_txn()?;
         self.rows.put(&mut transaction, key, value)?;

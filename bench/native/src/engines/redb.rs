@@ -1,8 +1,9 @@
 //! redb: a transaction for each put. Its cache has the memory of the others' cache and memtable.
 
-use crate::engine::{self, Engine, Session, Settings};
-use anyhow::Result;
+use crate::engine::{self, Engine, Settings};
+use anyhow::{Error, Result};
 use redb::{Database, Durability, ReadableDatabase, TableDefinition, WriteTransaction};
+use terrane_measure::Session;
 
 const ROWS: TableDefinition<&[u8], &[u8]> = TableDefinition::new("rows");
 
@@ -37,7 +38,7 @@ impl Store {
 type Table<'t> = redb::Table<'t, &'static [u8], &'static [u8]>;
 
 impl Engine for Store {
-    fn session(&self) -> Result<Box<dyn Session + '_>> {
+    fn session(&self) -> Result<Box<dyn Session<Error> + '_>> {
         Ok(Box::new(self))
     }
 
@@ -53,7 +54,7 @@ impl Engine for Store {
     }
 }
 
-impl Session for &Store {
+impl Session<Error> for &Store {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.write(|table| {
             table.insert(key, value)?;

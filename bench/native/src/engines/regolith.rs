@@ -1,11 +1,12 @@
 //! regolith: its defaults, except for memory. These are LZ4 and filters of ten bits per key at every level, blocks
 //! of 16 KiB, one background thread, and filters and indexes outside the cache.
 
-use crate::engine::{Durability, Engine, Session, Settings};
-use anyhow::Result;
+use crate::engine::{Durability, Engine, Settings};
+use anyhow::{Error, Result};
 use regolith::{CompactionOutcome, Db, DurabilityMode, Options, WriteBatch, through_stalls};
 use std::thread::sleep;
 use std::time::Duration;
+use terrane_measure::Session;
 
 struct Store {
     db: Db,
@@ -26,7 +27,7 @@ pub fn open(settings: &Settings) -> Result<Box<dyn Engine>> {
 }
 
 impl Engine for Store {
-    fn session(&self) -> Result<Box<dyn Session + '_>> {
+    fn session(&self) -> Result<Box<dyn Session<Error> + '_>> {
         Ok(Box::new(self))
     }
 
@@ -49,7 +50,7 @@ impl Engine for Store {
 }
 
 /// A write is rejected while writes are stopped, and is retried until it is accepted.
-impl Session for &Store {
+impl Session<Error> for &Store {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         Ok(through_stalls(|| self.db.put(key, value))?)
     }

@@ -1,12 +1,13 @@
 //! RocksDB: its defaults, but for the memory, LZ4, ten bits of filter, and threads for background work.
 //! Filters and indexes lie outside of its cache, as they do by default.
 
-use crate::engine::{Durability, Engine, Session, Settings};
-use anyhow::Result;
+use crate::engine::{Durability, Engine, Settings};
+use anyhow::{Error, Result};
 use rocksdb::{
     BlockBasedOptions, Cache, DB, DBCompressionType, FlushOptions, Options, WaitForCompactOptions,
     WriteBatch, WriteOptions,
 };
+use terrane_measure::Session;
 
 struct Store {
     db: DB,
@@ -40,7 +41,7 @@ pub fn open(settings: &Settings) -> Result<Box<dyn Engine>> {
 }
 
 impl Engine for Store {
-    fn session(&self) -> Result<Box<dyn Session + '_>> {
+    fn session(&self) -> Result<Box<dyn Session<Error> + '_>> {
         let mut write = WriteOptions::default();
         write.set_sync(self.durable);
         Ok(Box::new(Handle { db: &self.db, write }))
@@ -58,7 +59,7 @@ impl Engine for Store {
     }
 }
 
-impl Session for Handle<'_> {
+impl Session<Error> for Handle<'_> {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         Ok(self.db.put_opt(key, value, &self.write)?)
     }

@@ -1,12 +1,13 @@
 //! SQLite: a table `WITHOUT ROWID`, a log, prepared statements, a connection for each thread. The cache has
 //! the memory of the others' cache and memtable.
 
-use crate::engine::{Durability, Engine, Session, Settings};
-use anyhow::Result;
+use crate::engine::{Durability, Engine, Settings};
+use anyhow::{Error, Result};
 use rusqlite::{Connection, OptionalExtension, params};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+use terrane_measure::Session;
 
 const PUT: &str = "INSERT OR REPLACE INTO rows VALUES (?1, ?2)";
 const DELETE: &str = "DELETE FROM rows WHERE key = ?1";
@@ -46,8 +47,8 @@ fn connect(path: &PathBuf, durability: Durability, cache_bytes: u64) -> Result<C
 }
 
 impl Engine for Store {
-    fn session(&self) -> Result<Box<dyn Session + '_>> {
-        Ok(Box::new(connect(&self.path, self.durability, self.cache_bytes)?))
+    fn session(&self) -> Result<Box<dyn Session<Error> + '_>> {
+        Ok(Box::new(Thread(connect(&self.path, self.durability, self.cache_bytes)?)))
     }
 
     fn settle(&self) -> Result<()> {
@@ -60,14 +61,17 @@ impl Engine for Store {
     }
 }
 
-impl Session for Connection {
+/// A thread's connection.
+struct Thread(Connection);
+
+impl Session<Error> for Thread {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        self.prepare_cached(PUT)?.execute(params![key, value])?;
+        self.0.prepare_cached(PUT)?.execute(params![key, value])?;
         Ok(())
     }
 
     fn batch(&mut self, rows: &[(Vec<u8>, Vec<u8>)]) -> Result<()> {
-        let transaction = self.transaction()?;
+        let transaction = self.0.transaction()?;
         for (key, value) in rows {
             transaction.prepare_cached(PUT)?.execute(params![key, value])?;
         }
@@ -75,12 +79,12 @@ impl Session for Connection {
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
-        self.prepare_cached(DELETE)?.execute(params![key])?;
+        self.0.prepare_cached(DELETE)?.execute(params![key])?;
         Ok(())
     }
 
     fn get(&mut self, key: &[u8], found: &mut dyn FnMut(&[u8])) -> Result<bool> {
-        let mut statement = self.prepare_cached(GET)?;
+        let mut statement = self.0.prepare_cached(GET)?;
         let row = statement.query_row(params![key], |row| {
             found(row.get_ref(0)?.as_blob()?);
             Ok(())
@@ -89,7 +93,7 @@ impl Session for Connection {
     }
 
     fn scan(&mut self, key: &[u8], rows: u64, each: &mut dyn FnMut(&[u8], &[u8])) -> Result<u64> {
-        let mut statement = self.prepare_cached(SCAN)?;
+        let mut statement = self.0.prepare_cached(SCAN)?;
         let mut found = statement.query(params![key, i64::try_from(rows)?])?;
         let mut count = 0;
         while let Some(row) = found.next()? {

@@ -1,10 +1,11 @@
 //! Terrane: its native defaults, but for the sizes of cache and memtables, and the threads where a number is given.
 
-use crate::engine::{self, Engine, Session, Settings};
-use anyhow::Result;
+use crate::engine::{self, Engine, Settings};
+use anyhow::{Error, Result};
 use std::sync::Arc;
 use terrane::executor::SliceExecutor;
-use terrane::{Db, Durability, Keyspace, Options, WriteBatch};
+use terrane::{Db, Durability, Keyspace, Options};
+use terrane_measure::{Session, Terrane};
 
 struct Store {
     db: Db,
@@ -43,8 +44,9 @@ fn open_with(settings: &Settings, options: Options) -> Result<Box<dyn Engine>> {
 }
 
 impl Engine for Store {
-    fn session(&self) -> Result<Box<dyn Session + '_>> {
-        Ok(Box::new(self))
+    fn session(&self) -> Result<Box<dyn Session<Error> + '_>> {
+        let Store { db, keyspace, durability } = self;
+        Ok(Box::new(Terrane { db, keyspace, durability: *durability }))
     }
 
     fn settle(&self) -> Result<()> {
@@ -54,45 +56,5 @@ impl Engine for Store {
 
     fn close(self: Box<Self>) -> Result<()> {
         Ok(self.db.close()?)
-    }
-}
-
-impl Session for &Store {
-    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        self.keyspace.put(key, value, self.durability)?;
-        Ok(())
-    }
-
-    fn batch(&mut self, rows: &[(Vec<u8>, Vec<u8>)]) -> Result<()> {
-        let mut batch = WriteBatch::new();
-        for (key, value) in rows {
-            batch.put(&self.keyspace, key, value)?;
-        }
-        self.db.write(batch, self.durability)?;
-        Ok(())
-    }
-
-    fn delete(&mut self, key: &[u8]) -> Result<()> {
-        self.keyspace.delete(key, self.durability)?;
-        Ok(())
-    }
-
-    fn get(&mut self, key: &[u8], found: &mut dyn FnMut(&[u8])) -> Result<bool> {
-        let value = self.keyspace.get(key)?;
-        Ok(value.is_some_and(|value| {
-            found(&value);
-            true
-        }))
-    }
-
-    fn scan(&mut self, key: &[u8], rows: u64, each: &mut dyn FnMut(&[u8], &[u8])) -> Result<u64> {
-        let mut cursor = self.keyspace.cursor(key..)?;
-        for at in 0..rows {
-            match cursor.next()? {
-                Some((key, value)) => each(key, value),
-                None => return Ok(at),
-            }
-        }
-        Ok(rows)
     }
 }

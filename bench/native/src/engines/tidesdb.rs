@@ -2,10 +2,11 @@
 //! buffered commits, so a crash of the process may lose the newest ones, and nothing is synced before the store is
 //! closed. A session reuses its transactions; the binding copies what it reads.
 
-use crate::engine::{Durability, Engine, Session, Settings};
-use anyhow::Result;
+use crate::engine::{Durability, Engine, Settings};
+use anyhow::{Error, Result};
 use std::thread::sleep;
 use std::time::Duration;
+use terrane_measure::Session;
 use tidesdb::{
     ColumnFamily, ColumnFamilyConfig, CompressionAlgorithm, Config, IsolationLevel, LogLevel,
     SyncMode, TidesDB, Transaction,
@@ -61,7 +62,7 @@ fn patiently<T>(mut call: impl FnMut() -> tidesdb::Result<T>) -> tidesdb::Result
 }
 
 impl Engine for Store {
-    fn session(&self) -> Result<Box<dyn Session + '_>> {
+    fn session(&self) -> Result<Box<dyn Session<Error> + '_>> {
         Ok(Box::new(Handle {
             rows: self.db.get_column_family(ROWS)?,
             reader: self.db.begin_transaction()?,
@@ -97,7 +98,7 @@ impl Handle<'_> {
     }
 }
 
-impl Session for Handle<'_> {
+impl Session<Error> for Handle<'_> {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.writer.put(&self.rows, key, value)?;
         self.commit()

@@ -1,9 +1,9 @@
 //! Filters by run: what missing keys cost while a tree grows, at equal memory, beside a model.
 
 use super::*;
-use crate::operations::mix;
 use crate::reads::get;
 use std::f64::consts::LN_2;
+use terrane_workload::mix;
 
 /// Filter bits of a key that uniform filters have: few, so that many lookups pass.
 const BITS: f64 = 5.0;

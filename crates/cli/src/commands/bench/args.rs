@@ -9,10 +9,11 @@ use clap::{Args, ValueEnum, value_parser};
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
-use terrane::Options;
 use terrane::table::{Compression, TableOptions};
+use terrane::{Durability, Options};
 use terrane_policy::{FilterBits, PolicyOptions};
 use terrane_sim::Workload;
+use terrane_workload::{Keys, Rows};
 
 pub const EXAMPLES: &str = "\
 The benchmarks are those of RocksDB's db_bench under the same names: one thread, single puts, 8-byte
@@ -148,18 +149,24 @@ impl BenchArgs {
     /// Number of keys, and of writes in a benchmark.
     pub fn num(&self) -> u64 {
         match &self.keys {
-            Some(Keys(keys)) => keys.len() as u64,
-            None => self.num.unwrap_or(2_000_000),
+            Some(Keys::Lines(lines)) => lines.len() as u64,
+            _ => self.num.unwrap_or(2_000_000),
         }
     }
 
-    /// Bytes of a row, on average.
-    pub fn row_bytes(&self) -> u64 {
-        let key_bytes = match &self.keys {
-            Some(Keys(keys)) => keys.iter().map(|key| key.len()).sum::<usize>() / keys.len().max(1),
-            None => self.key_bytes,
-        };
-        (key_bytes + self.value_bytes) as u64
+    /// Durability of each write.
+    pub fn durability(&self) -> Durability {
+        if self.sync { Durability::Sync } else { Durability::Buffered }
+    }
+
+    /// Rows of the store.
+    pub fn rows(&self) -> Rows {
+        Rows {
+            entries: self.num(),
+            keys: self.keys.clone().unwrap_or(Keys::Numbers),
+            key_bytes: self.key_bytes,
+            value_bytes: self.value_bytes,
+        }
     }
 
     /// Memtable size in MiB.
@@ -228,9 +235,6 @@ pub enum Policies {
 }
 
 /// Keys of a file, each once, in its order.
-#[derive(Clone, Debug)]
-pub struct Keys(pub Arc<[Box<[u8]>]>);
-
 fn keys(path: &str) -> Result<Keys, String> {
     let text = std::fs::read(path).map_err(|e| e.to_string())?;
     let mut seen = HashSet::new();
@@ -238,7 +242,7 @@ fn keys(path: &str) -> Result<Keys, String> {
     let distinct: Arc<[_]> = lines.filter(|line| seen.insert(*line)).map(Box::from).collect();
     match distinct.is_empty() {
         true => Err("expected lines, found none".to_owned()),
-        false => Ok(Keys(distinct)),
+        false => Ok(Keys::Lines(distinct)),
     }
 }
 

@@ -11,11 +11,9 @@
 //! 5. The simulator does the same with as many runs, which it starts to merge when the last is there. Its keys
 //!    are spread over all that there can be, and so are its partitions.
 
-use super::args::BenchArgs;
-use super::workload::Rows;
+use super::args::{BenchArgs, Benchmark};
+use super::slices;
 use crate::exit::Failure;
-use crate::interrupt;
-use crate::meter::Meter;
 use serde::Serialize;
 use std::fs;
 use std::num::NonZero;
@@ -27,6 +25,7 @@ use terrane::executor::ThreadExecutor;
 use terrane::storage::Directory;
 use terrane::storage::vfs::NativeVfs;
 use terrane::{Db, Durability, Options};
+use terrane_measure::{Terrane, Worker};
 use terrane_policy::{
     BucketLsm, FilterBits, Leveled, Partitioner, Partitioning, PolicyOptions, Universal,
 };
@@ -36,8 +35,6 @@ use terrane_sim::{Config, Simulation, Workload};
 const RUNS: u64 = 12;
 /// The parts of a merge, the buckets, and the partitions of the space of keys.
 const PARTS: u64 = 8;
-/// Rows between two looks at the store.
-const SLICE: u64 = 1 << 14;
 
 /// Measurements, and their settings.
 #[derive(Serialize)]
@@ -86,17 +83,20 @@ fn designs(args: &BenchArgs) -> [(&'static str, PolicyOptions, PolicyOptions); 5
     let bucket = BucketLsm { buckets: PARTS, follow_workers: false, ..BucketLsm::default() };
     let filling = BucketLsm { l0_compaction_trigger: patient, ..bucket.clone() };
     let ((one, one_drains), (shared, shared_drains)) = (leveled(1), leveled(PARTS));
-    let target_file_bytes = (args.num() * args.row_bytes() / PARTS).max(64 << 10);
+    let rows = args.rows();
+    let target_file_bytes = (args.num() * rows.row_bytes() / PARTS).max(64 << 10);
     let universal = |partitioning: Partitioning| {
         let drains = Universal { target_file_bytes, partitioning, ..Universal::default() };
         let fills = Universal { run_trigger: patient, ..drains.clone() };
         (PolicyOptions::Universal(fills), PolicyOptions::Universal(drains))
     };
-    let mut rows = Rows::new(args.seed, args.num(), args.key_bytes, args.value_bytes);
+    let (mut domain_least, mut domain_greatest) = (Vec::new(), Vec::new());
+    rows.key(0, &mut domain_least);
+    rows.key(args.num(), &mut domain_greatest);
     let (global, global_drains) = universal(Partitioning {
         partitioner: Partitioner::GlobalRange,
-        domain_least: rows.key(0).to_vec(),
-        domain_greatest: rows.key(args.num()).to_vec(),
+        domain_least,
+        domain_greatest,
         // Half of a flush's share of a partition: what is smaller is not cut off.
         flush_floor_bytes: target_file_bytes / RUNS / 2,
         subcompactions: PARTS,
@@ -171,7 +171,7 @@ fn median(mut rounds: Vec<Drained>) -> Option<Drained> {
 
 /// Step 2: a memtable, of which there are about as many as runs.
 fn memtable_bytes(args: &BenchArgs) -> u64 {
-    (args.num() * args.row_bytes() / RUNS).max(64 << 10)
+    (args.num() * args.rows().row_bytes() / RUNS).max(64 << 10)
 }
 
 /// Step 5: seconds in which a merge runs.
@@ -200,7 +200,7 @@ fn simulate(
     let Some(workload) = Workload::preset("fillrandom", args.num(), args.num()) else {
         return Ok(None);
     };
-    let bytes = args.num() * args.row_bytes();
+    let bytes = args.num() * args.rows().row_bytes();
     let config = Config {
         policy,
         buffer_bytes: bytes / runs.max(1) as u64,
@@ -231,17 +231,11 @@ fn open(
 fn fill(args: &BenchArgs, dir: &Path, policy: PolicyOptions) -> Result<(), Failure> {
     let db = open(args, dir, policy, 1)?;
     let keyspace = db.default_keyspace();
-    let mut rows = Rows::new(args.seed, args.num(), args.key_bytes, args.value_bytes);
-    let mut meter = Meter::new(Some(args.num()));
-    for number in 0..args.num() {
-        let drawn = rows.draw();
-        let (key, value) = rows.row(drawn);
-        keyspace.put(key, value, Durability::Buffered)?;
-        if number % SLICE == 0 {
-            meter.show(number, || format!("fill: {number} of {}", args.num()));
-            interrupt::check()?;
-        }
-    }
+    let rows = args.rows();
+    let mut terrane = Terrane { db: &db, keyspace: &keyspace, durability: Durability::Buffered };
+    let mut worker = Worker::new(&mut terrane, &rows);
+    let puts = Benchmark::FillRandom.operations(args, args.num(), args.seed).zip(1..);
+    slices::run(&mut worker, "fill", args.num(), puts, |_| ())?;
     db.flush()?;
     Ok(db.close()?)
 }

@@ -8,23 +8,17 @@
 
 use super::args::{BenchArgs, Benchmark};
 use super::compactions::{CompactionFigures, Compactions};
-use super::resident;
+use super::present::Present;
+use super::slices;
 use super::space::Watch;
-use super::workload::{Present, Rows};
-use crate::exit::{Exit, Failure};
-use crate::interrupt;
-use crate::meter::Meter;
-use hdrhistogram::Histogram;
+use crate::exit::Failure;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use terrane::stats::{BackgroundStats, LevelStats, ReadCounts, WriteWaits};
-use terrane::{Db, Durability, Keyspace, Stats};
-
-/// Operations between two looks at the store.
-const SLICE: u64 = 1 << 16;
-/// The longest duration that is recorded for an operation, in nanoseconds.
-const LONGEST: u64 = 3_600_000_000_000;
+use terrane::{Db, Keyspace, Stats};
+use terrane_measure::{Micros, Moved, Terrane, Worker, memory};
+use terrane_workload::{Clients, Kind, Latencies, Mix, Operation, Operations, Rows, Workload, mix};
 
 /// Result of a benchmark. Bytes of rows are those of keys and values.
 #[derive(Serialize)]
@@ -83,17 +77,6 @@ pub struct Filters {
     pub false_positives: u64,
 }
 
-/// The time that an operation took, in microseconds.
-#[derive(Serialize)]
-pub struct Micros {
-    pub mean: f64,
-    pub p50: f64,
-    pub p90: f64,
-    pub p99: f64,
-    pub p999: f64,
-    pub max: f64,
-}
-
 /// A store under measurement.
 pub struct Bench<'a> {
     pub args: &'a BenchArgs,
@@ -105,16 +88,16 @@ pub struct Bench<'a> {
     pub compactions: Compactions,
     /// Keys that are present, unless the store is older than the run.
     pub present: Option<Present>,
-    pub workload: Rows,
+    pub rows: Rows,
+    /// Benchmarks that ran on the store.
+    pub ran: u64,
 }
 
 /// The sums of a loop.
 struct Tally {
     busy: Duration,
-    latencies: Histogram<u64>,
-    bytes: u64,
-    found: u64,
-    taken_peak: u64,
+    latencies: Latencies,
+    moved: Moved,
 }
 
 impl Bench<'_> {
@@ -122,13 +105,13 @@ impl Bench<'_> {
     pub fn run(&mut self, benchmark: Benchmark) -> Result<Report, Failure> {
         let writes = benchmark.writes();
         let (before, began) = (self.db.stats()?, self.compactions.mark());
-        resident::reset();
+        memory::reset_peak();
         let mut watch = Watch::over_files(self.dir.clone(), |_| true);
         let operations = match writes {
             true => self.args.num(),
             false => self.args.reads.unwrap_or(self.args.num()),
         };
-        let mut tally = self.time(benchmark, operations)?;
+        let tally = self.time(benchmark, operations)?;
         let waiting = Instant::now();
         let waits = writes && !self.args.no_wait_until_idle;
         if waits {
@@ -136,16 +119,17 @@ impl Bench<'_> {
         }
         let idle_seconds = waits.then(|| waiting.elapsed().as_secs_f64());
         let after = self.db.stats()?;
-        tally.taken_peak = watch.peak()?.max(after.space.taken);
+        let taken_peak = watch.peak()?.max(after.space.taken);
         drop(watch);
-        let row_bytes = self.args.row_bytes();
+        let row_bytes = self.rows.row_bytes();
+        let bytes = tally.moved.read_bytes + tally.moved.written_bytes;
         let live_bytes = self.present.as_ref().map(|present| present.count() * row_bytes);
         let amplified = |bytes: u64, of: u64| (of > 0).then(|| bytes as f64 / of as f64);
         let seconds = tally.busy.as_secs_f64().max(1e-9);
         let tables = |s: &Stats| s.flushed_bytes + s.merge_written_bytes;
         let all = |s: &Stats| tables(s) + s.wal_bytes + s.manifest_bytes;
         let for_rows = |written: &dyn Fn(&Stats) -> u64| match writes {
-            true => amplified(written(&after) - written(&before), tally.bytes),
+            true => amplified(written(&after) - written(&before), bytes),
             false => None,
         };
         let reads = match benchmark {
@@ -157,10 +141,10 @@ impl Bench<'_> {
             policy: self.keyspace.policy()?.name().to_owned(),
             benchmark,
             operations,
-            found: (!writes).then_some(tally.found),
+            found: (!writes).then_some(tally.moved.rows),
             seconds,
             operations_per_second: operations as f64 / seconds,
-            mb_per_second: tally.bytes as f64 / seconds / 1e6,
+            mb_per_second: bytes as f64 / seconds / 1e6,
             micros: Micros::of(&tally.latencies),
             idle_seconds,
             write_amplification: for_rows(&tables),
@@ -170,78 +154,36 @@ impl Bench<'_> {
             filters: (!writes).then(|| filters(&before, &after)),
             runs: runs(&after),
             taken_bytes: after.space.taken,
-            taken_bytes_peak: tally.taken_peak,
+            taken_bytes_peak: taken_peak,
             space_amplification: live_bytes.and_then(|live| amplified(after.space.taken, live)),
-            space_amplification_peak: live_bytes.and_then(|live| amplified(tally.taken_peak, live)),
+            space_amplification_peak: live_bytes.and_then(|live| amplified(taken_peak, live)),
             compactions: self.compactions.since(&began, &self.keyspace)?,
             stalls: after.stalls - before.stalls,
             background: after.background.since(&before.background),
             waits: after.waits,
-            memory_bytes_peak: resident::peak(),
+            memory_bytes_peak: memory::bytes("VmHWM"),
         })
     }
 
     /// Steps 1 and 2.
     fn time(&mut self, benchmark: Benchmark, operations: u64) -> Result<Tally, Failure> {
-        let latencies = Histogram::new_with_max(LONGEST, 3)
-            .map_err(|e| Failure::new(Exit::Io, format!("could not count times: {e}")))?;
-        let mut tally =
-            Tally { busy: Duration::ZERO, latencies, bytes: 0, found: 0, taken_peak: 0 };
-        let mut meter = Meter::new(Some(operations));
-        let mut done = 0;
-        while done < operations {
-            let began = Instant::now();
-            let mut last = began;
-            let slice = (operations - done).min(SLICE);
-            for number in done..done + slice {
-                let (found, bytes) = self.step(benchmark, number)?;
-                tally.found += found;
-                tally.bytes += bytes as u64;
-                let now = Instant::now();
-                let nanos = u64::try_from((now - last).as_nanos()).unwrap_or(LONGEST);
-                tally.latencies.saturating_record(nanos);
-                last = now;
-            }
-            tally.busy += last - began;
-            done += slice;
-            meter.show(done, || format!("{}: {done} of {operations}", benchmark.name()));
-            interrupt::check()?;
-        }
-        Ok(tally)
-    }
-
-    /// One operation: returns the rows that it found, and the bytes of rows written or read.
-    fn step(&mut self, benchmark: Benchmark, number: u64) -> terrane::Result<(u64, usize)> {
-        let Bench { args, keyspace, present, workload, .. } = self;
-        let durability = if args.sync { Durability::Sync } else { Durability::Buffered };
-        let number = if benchmark == Benchmark::FillSeq { number } else { workload.draw() };
-        match benchmark {
-            Benchmark::FillSeq | Benchmark::FillRandom | Benchmark::Overwrite => {
-                let (key, value) = workload.row(number);
-                keyspace.put(key, value, durability)?;
-                present.iter_mut().for_each(|present| present.set(number, true));
-                Ok((0, key.len() + value.len()))
-            }
-            Benchmark::DeleteRandom => {
-                let key = workload.key(number);
-                keyspace.delete(key, durability)?;
-                present.iter_mut().for_each(|present| present.set(number, false));
-                Ok((0, key.len()))
-            }
-            Benchmark::ReadRandom => get(keyspace, workload.key(number)),
-            Benchmark::ReadMissing => get(keyspace, workload.missing(number)),
-            Benchmark::SeekRandom => {
-                let mut cursor = keyspace.cursor(workload.key(number)..)?;
-                let (mut found, mut bytes) = (0, 0);
-                while found < args.seek_nexts.max(1)
-                    && let Some((key, value)) = cursor.next()?
-                {
-                    found += 1;
-                    bytes += key.len() + value.len();
-                }
-                Ok((found, bytes))
-            }
-        }
+        let seed = self.args.seed ^ mix(self.ran << 8 | benchmark as u64);
+        self.ran += 1;
+        let Bench { args, db, keyspace, rows, present, .. } = self;
+        let drawn = benchmark.operations(args, operations, seed).zip(1..);
+        let mut terrane = Terrane { db, keyspace, durability: args.durability() };
+        let mut worker = Worker::new(&mut terrane, rows);
+        let (mut latencies, mut moved) = (Latencies::default(), Moved::default());
+        let busy = slices::run(&mut worker, &benchmark.name(), operations, drawn, |timed| {
+            latencies.add(timed.nanos);
+            moved.add(timed.moved);
+            let (Operation::Put(number) | Operation::Delete(number)) = timed.operation else {
+                return;
+            };
+            let is_put = timed.operation == Operation::Put(number);
+            present.iter_mut().for_each(|present| present.set(number, is_put));
+        })?;
+        Ok(Tally { busy, latencies, moved })
     }
 }
 
@@ -254,27 +196,29 @@ impl Benchmark {
     pub fn writes(self) -> bool {
         !matches!(self, Self::ReadRandom | Self::ReadMissing | Self::SeekRandom)
     }
-}
 
-impl Micros {
-    fn of(latencies: &Histogram<u64>) -> Self {
-        let at = |quantile| latencies.value_at_quantile(quantile) as f64 / 1e3;
-        Micros {
-            mean: latencies.mean() / 1e3,
-            p50: at(0.5),
-            p90: at(0.9),
-            p99: at(0.99),
-            p999: at(0.999),
-            max: latencies.max() as f64 / 1e3,
-        }
+    /// Returns its operations on the keys of the arguments.
+    pub fn operations(
+        self,
+        args: &BenchArgs,
+        operations: u64,
+        seed: u64,
+    ) -> impl Iterator<Item = Operation> + use<> {
+        let kind = match self {
+            Self::FillSeq => Kind::Insert,
+            Self::FillRandom | Self::Overwrite => Kind::Update,
+            Self::ReadRandom => Kind::Read,
+            Self::ReadMissing => Kind::ReadMissing,
+            Self::SeekRandom => Kind::Scan,
+            Self::DeleteRandom => Kind::Delete,
+        };
+        let (keys, rows) = (args.num(), args.seek_nexts.max(1));
+        let (mix, scan_entries, scan_entries_least) = (Mix::only(kind), rows, rows);
+        let clients = Clients { mix, scan_entries, scan_entries_least, ..Clients::default() };
+        let workload = Workload { keys, ..Workload::then(0, operations, clients) };
+        // The number of a missing key is greater than all: the missing key beside one that may be there is meant.
+        Operations::new(&workload, seed).map(move |drawn| drawn.map(|number| number % keys))
     }
-}
-
-fn get(keyspace: &Keyspace, key: &[u8]) -> terrane::Result<(u64, usize)> {
-    Ok(match keyspace.get(key)? {
-        Some(value) => (1, key.len() + value.len()),
-        None => (0, 0),
-    })
 }
 
 /// Returns the filter outcomes of the default keyspace's levels between two moments.

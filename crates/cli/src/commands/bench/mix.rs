@@ -9,24 +9,22 @@
 
 use super::compactions::{CompactionFigures, Mark};
 use super::measure::Bench;
+use super::present::Present;
+use super::slices;
 use super::space::Watch;
-use super::workload::Present;
 use crate::commands::simulate::KINDS;
 use crate::exit::Failure;
-use crate::interrupt;
-use crate::meter::Meter;
 use serde::Serialize;
+use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 use terrane::stats::{BackgroundStats, ReadCounts};
-use terrane::{Durability, Options, Stats};
+use terrane::{Options, Stats};
+use terrane_measure::{Terrane, Worker};
 use terrane_sim::{
     Config, Kind, Latencies, Latency, LevelFigures, Operation, Operations, Report, Simulation,
     Workload,
 };
-
-/// Operations between two looks at the terminal.
-const SLICE: u64 = 1 << 14;
 
 /// Results of a workload under a policy.
 #[derive(Serialize)]
@@ -59,7 +57,7 @@ pub struct PhaseFigures {
     /// Figures of compactions, and the tables at the end.
     #[serde(flatten)]
     pub compactions: CompactionFigures,
-    /// Latencies by kind of operation; reads of missing keys are reads here.
+    /// Latencies by kind of operation.
     pub latencies: BTreeMap<Kind, Latency>,
     /// Mean share of time that workers spent on merges.
     pub worker_utilisation: Option<f64>,
@@ -108,8 +106,6 @@ pub struct Mix<'b, 'a> {
     /// Keys that were inserted so far: greater numbers are new.
     inserted: u64,
     window: usize,
-    meter: Meter,
-    done: u64,
 }
 
 /// Runs a workload on a new store.
@@ -127,8 +123,6 @@ pub fn run(
         present: Present::none(keys),
         inserted: workload.keys,
         window: usize::try_from(window).unwrap_or(usize::MAX),
-        meter: Meter::new(Some(workload.operations())),
-        done: 0,
         bench,
     };
     let phases = mix.phases(workload)?;
@@ -184,81 +178,46 @@ impl Mix<'_, '_> {
 
     /// Step 2: the next operations.
     fn phase(&mut self, name: &str, operations: u64) -> Result<Done, Failure> {
+        let Mix { bench, operations: source, present, inserted, window } = self;
+        let (db, keyspace, durability) = (&bench.db, &bench.keyspace, bench.args.durability());
+        let mut terrane = Terrane { db, keyspace, durability };
+        let mut worker = Worker::new(&mut terrane, &bench.rows);
+        // The operation as it was drawn: the worker gets the key of its number.
+        let current = Cell::new(Operation::Get(0));
+        let drawn = std::iter::from_fn(|| {
+            current.set(source.next()?);
+            Some(current.get().map(|number| source.key(number)))
+        });
         let mut done = Done::default();
         // When the last operations were done, and before them when the window started.
         let mut ends = VecDeque::from([Duration::ZERO]);
-        while done.operations < operations {
-            let began = Instant::now();
-            let mut last = Duration::ZERO;
-            for _ in 0..(operations - done.operations).min(SLICE) {
-                let Some(operation) = self.operations.next() else { break };
-                let (kind, bytes) = self.operate(operation)?;
-                done.user_bytes += bytes as u64;
-                done.operations += 1;
-                let elapsed = began.elapsed();
-                let nanos = u64::try_from((elapsed - last).as_nanos()).unwrap_or(u64::MAX);
-                done.latencies.entry(kind).or_default().add(nanos);
-                last = elapsed;
-                let now = done.busy + elapsed;
-                ends.push_back(now);
-                if ends.len() > self.window {
-                    let first = ends.pop_front().unwrap_or_default();
-                    done.slowest = done.slowest.max(Some(now - first));
+        let busy = slices::run(&mut worker, name, operations, drawn.zip(1..), |timed| {
+            done.user_bytes += timed.moved.written_bytes;
+            done.operations += 1;
+            let kind = kind(current.get(), *inserted);
+            done.latencies.entry(kind).or_default().add(timed.nanos);
+            match current.get() {
+                Operation::Put(number) | Operation::ReadModifyWrite(number) => {
+                    present.set(number, true);
+                    *inserted = (number + 1).max(*inserted);
                 }
+                Operation::Delete(number) => present.set(number, false),
+                Operation::Get(_) | Operation::GetMissing(_) | Operation::Scan { .. } => {}
             }
-            done.busy += began.elapsed();
-            let number = self.done + done.operations;
-            self.meter.show(number, || format!("{name}: {} of {operations}", done.operations));
-            interrupt::check()?;
-        }
-        self.done += done.operations;
-        Ok(done)
-    }
-
-    /// One operation; returns its kind, and the bytes that it wrote.
-    fn operate(&mut self, operation: Operation) -> terrane::Result<(Kind, usize)> {
-        let Bench { args, keyspace, workload: rows, .. } = &mut *self.bench;
-        let durability = if args.sync { Durability::Sync } else { Durability::Buffered };
-        match operation {
-            Operation::Put(number) | Operation::ReadModifyWrite(number) => {
-                let key = self.operations.key(number);
-                let kind = match operation {
-                    Operation::ReadModifyWrite(_) => Kind::ReadModifyWrite,
-                    _ if number < self.inserted => Kind::Update,
-                    _ => Kind::Insert,
-                };
-                if kind == Kind::ReadModifyWrite {
-                    keyspace.get(rows.key(key))?;
-                }
-                let (key, value) = rows.row(key);
-                self.present.set(number, true);
-                self.inserted = self.inserted.max(number + 1);
-                keyspace.put(key, value, durability).map(|_| (kind, key.len() + value.len()))
+            ends.push_back(timed.ended);
+            if ends.len() > *window {
+                let first = ends.pop_front().unwrap_or_default();
+                done.slowest = done.slowest.max(Some(timed.ended - first));
             }
-            Operation::Delete(number) => {
-                self.present.set(number, false);
-                let key = rows.key(self.operations.key(number));
-                keyspace.delete(key, durability).map(|_| (Kind::Delete, key.len()))
-            }
-            Operation::Get(key) => keyspace.get(rows.key(key)).map(|_| (Kind::Read, 0)),
-            Operation::Scan { from, entries } => {
-                let mut cursor = keyspace.cursor(rows.key(from)..)?;
-                for _ in 0..entries {
-                    if cursor.next()?.is_none() {
-                        break;
-                    }
-                }
-                Ok((Kind::Scan, 0))
-            }
-        }
+        })?;
+        Ok(Done { busy, ..done })
     }
 
     fn figures(&self, name: &str, mut begun: Begun, done: &Done) -> Result<PhaseFigures, Failure> {
         let (before, after) = (begun.stats, self.bench.db.stats()?);
         let tables = |s: &Stats| s.flushed_bytes + s.merge_written_bytes;
         let of = |bytes: u64, of: u64| (of > 0).then(|| bytes as f64 / of as f64);
-        let row_bytes = (self.bench.args.key_bytes + self.bench.args.value_bytes) as u64;
-        let logical_bytes = self.present.count() * row_bytes;
+        let logical_bytes = self.present.count() * self.bench.rows.row_bytes();
         let store_bytes_peak = begun.watch.peak()?;
         let seconds = done.busy.as_secs_f64().max(1e-9);
         let worst = done.slowest.map(|time| self.window as f64 / time.as_secs_f64().max(1e-9));
@@ -268,7 +227,8 @@ impl Mix<'_, '_> {
             latencies.map_or(0, |latency| latency.count)
         };
         let fetched = |reads: ReadCounts| reads.blocks - reads.blocks_cached;
-        let gets = count(Kind::Read) + count(Kind::ReadModifyWrite);
+        let kinds = [Kind::Read, Kind::ReadMissing, Kind::ReadModifyWrite];
+        let gets: u64 = kinds.map(count).iter().sum();
         Ok(PhaseFigures {
             name: name.to_owned(),
             seconds: begun.at.elapsed().as_secs_f64(),
@@ -308,6 +268,19 @@ impl Mix<'_, '_> {
             }
         });
         figures.collect()
+    }
+}
+
+/// Returns the kind of an operation, if keys below `inserted` were written before.
+fn kind(operation: Operation, inserted: u64) -> Kind {
+    match operation {
+        Operation::Put(number) if number < inserted => Kind::Update,
+        Operation::Put(_) => Kind::Insert,
+        Operation::Delete(_) => Kind::Delete,
+        Operation::Get(_) => Kind::Read,
+        Operation::GetMissing(_) => Kind::ReadMissing,
+        Operation::Scan { .. } => Kind::Scan,
+        Operation::ReadModifyWrite(_) => Kind::ReadModifyWrite,
     }
 }
 

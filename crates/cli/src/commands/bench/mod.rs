@@ -5,12 +5,12 @@
 //!    before the run is never removed, and not touched unless a file in it says that `bench` made it.
 //!
 //! * `args` - the arguments.
-//! * `workload` - keys and values.
 //! * `measure` - one benchmark.
 //! * `mix` - a workload of the simulator.
 //! * `drain` - how long a full level 0 takes.
-//! * `compactions`, `space`, `resident` - what is measured beside them: what compactions did, and peaks of
-//!   disk space and of memory.
+//! * `slices` - the operations of each of these, with progress.
+//! * `compactions`, `space`, `present` - what is measured beside them: what compactions did, the peak of disk
+//!   space, and the keys that are there.
 //! * `summary` - policies side by side.
 
 mod args;
@@ -18,10 +18,10 @@ mod compactions;
 mod drain;
 mod measure;
 mod mix;
-mod resident;
+mod present;
+mod slices;
 mod space;
 mod summary;
-mod workload;
 
 pub use args::{BenchArgs, EXAMPLES};
 
@@ -32,6 +32,7 @@ use crate::{interrupt, store};
 use args::{Benchmark, Policies};
 use compactions::Compactions;
 use measure::{Bench, Report};
+use present::Present;
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,7 +40,6 @@ use terrane::stats::JobStats;
 use terrane::{Db, Options};
 use terrane_policy::{FilterBits, PolicyOptions, presets};
 use terrane_sim::Workload;
-use workload::{Present, Rows};
 
 /// File that marks a store which this command made, and may write into.
 const MARKER: &str = "BENCH";
@@ -234,9 +234,8 @@ impl<'a> Place<'a> {
             store::choose(&keyspace, policy)?;
         }
         let present = create.then(|| Present::none(args.num()));
-        let workload = Rows::new(args.seed, args.num(), args.key_bytes, args.value_bytes);
-        let workload = workload.of(args.keys.clone());
-        Ok(Bench { args, dir: self.dir.clone(), db, keyspace, compactions, present, workload })
+        let (dir, rows) = (self.dir.clone(), args.rows());
+        Ok(Bench { args, dir, db, keyspace, compactions, present, rows, ran: 0 })
     }
 
     fn close(self) -> Result<(), Failure> {

@@ -57,7 +57,8 @@ impl Workload {
     }
 
     /// Whether any client reads single keys.
-    pub(crate) fn has_gets(&self) -> bool {
+    #[must_use]
+    pub fn has_gets(&self) -> bool {
         let mixes = self.phases.iter().flat_map(|phase| &phase.clients).map(|c| &c.mix);
         mixes.into_iter().any(|mix| mix.read + mix.read_missing + mix.read_modify_write > 0.0)
     }
@@ -214,8 +215,24 @@ pub struct Mix {
 }
 
 impl Mix {
+    /// Operations of one kind.
+    #[must_use]
+    pub fn only(kind: Kind) -> Mix {
+        let share = |of| f64::from(u8::from(of == kind));
+        Mix {
+            insert: share(Kind::Insert),
+            update: share(Kind::Update),
+            delete: share(Kind::Delete),
+            read: share(Kind::Read),
+            read_missing: share(Kind::ReadMissing),
+            scan: share(Kind::Scan),
+            read_modify_write: share(Kind::ReadModifyWrite),
+        }
+    }
+
     /// The shares, in the order of [`Kind`].
-    pub(crate) fn shares(&self) -> [(Kind, f64); 7] {
+    #[must_use]
+    pub fn shares(&self) -> [(Kind, f64); 7] {
         [
             (Kind::Insert, self.insert),
             (Kind::Update, self.update),

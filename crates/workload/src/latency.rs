@@ -2,11 +2,55 @@
 //!
 //! A time below 64 ns has a bucket of its own; each power of two from there on is cut into 64 buckets.
 
-use crate::clock::{Time, seconds};
-use crate::report::{Distribution, Latency};
+use serde::Serialize;
 
 /// Bits of a time that its bucket keeps, the first one included.
 const BITS: u32 = 7;
+
+/// A time in nanoseconds.
+type Time = u64;
+
+/// Distribution over compactions or tables. Quantiles are at most 2 % too large.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Distribution {
+    /// The mean.
+    pub mean: f64,
+    /// The standard deviation.
+    pub deviation: f64,
+    /// The least.
+    pub min: u64,
+    /// One of ten has at most this.
+    pub p10: u64,
+    /// 25 of 100 have at most this.
+    pub p25: u64,
+    /// The median.
+    pub p50: u64,
+    /// 75 of 100 have at most this.
+    pub p75: u64,
+    /// 90 of 100 have at most this.
+    pub p90: u64,
+    /// 99 of 100 have at most this.
+    pub p99: u64,
+    /// The greatest.
+    pub max: u64,
+}
+
+/// Latencies of the operations of one kind, or durations, in seconds. Quantiles are at most 2 % too large.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Latency {
+    /// Number of operations.
+    pub count: u64,
+    /// Their mean.
+    pub mean: f64,
+    /// The median.
+    pub p50: f64,
+    /// 99 of 100 take at most this.
+    pub p99: f64,
+    /// 999 of 1000 take at most this.
+    pub p999: f64,
+    /// The greatest.
+    pub max: f64,
+}
 
 /// A distribution of times in nanoseconds, or of plain numbers.
 #[derive(Clone, Debug, Default)]
@@ -35,6 +79,10 @@ fn greatest(bucket: usize) -> Time {
     let dropped = bucket / half - 1;
     let kept = bucket - dropped * half;
     (((kept as u128 + 1) << dropped) - 1) as Time
+}
+
+fn seconds(time: Time) -> f64 {
+    time as f64 / 1e9
 }
 
 impl Latencies {
@@ -84,8 +132,9 @@ impl Latencies {
         Distribution { mean, deviation, min, p10, p25, p50, p75, p90, p99, max }
     }
 
-    /// The least time that this share of all does not exceed, up to the width of its bucket.
-    fn quantile(&self, share: f64) -> Time {
+    /// Returns the least time that this share of all does not exceed, up to the width of its bucket.
+    #[must_use]
+    pub fn quantile(&self, share: f64) -> Time {
         let rank = (share * self.count as f64).ceil().max(1.0) as u64;
         let mut seen = 0;
         let found = self.buckets.iter().position(|count| {

@@ -1,20 +1,23 @@
 //! The application's operations, drawn from a seed.
 
 use crate::prefixes::Prefixes;
+use crate::random::mix;
 use crate::workload::{Arrivals, Choice, Clients, KeyOrder, Kind, Mix, Phase, Workload};
 use crate::zipf::Zipf;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-/// One operation. Reads name a key, writes the number of a key.
+/// One operation, on keys by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Writes the key of this number.
+    /// Writes a key.
     Put(u64),
-    /// Deletes the key of this number.
+    /// Deletes a key.
     Delete(u64),
     /// Reads a key.
     Get(u64),
+    /// Reads a key that was never written.
+    GetMissing(u64),
     /// Reads a number of entries, starting at a key.
     Scan {
         /// The key.
@@ -22,8 +25,23 @@ pub enum Operation {
         /// Number of entries.
         entries: u64,
     },
-    /// Reads the key of this number, then writes it.
+    /// Reads a key, then writes it.
     ReadModifyWrite(u64),
+}
+
+impl Operation {
+    /// Returns the operation on the number that `other` returns for its own.
+    #[must_use]
+    pub fn map(self, other: impl FnOnce(u64) -> u64) -> Operation {
+        match self {
+            Operation::Put(number) => Operation::Put(other(number)),
+            Operation::Delete(number) => Operation::Delete(other(number)),
+            Operation::Get(number) => Operation::Get(other(number)),
+            Operation::GetMissing(number) => Operation::GetMissing(other(number)),
+            Operation::Scan { from, entries } => Operation::Scan { from: other(from), entries },
+            Operation::ReadModifyWrite(number) => Operation::ReadModifyWrite(other(number)),
+        }
+    }
 }
 
 /// Draws the operations of a workload, phase after phase; the load is the first. As an iterator it
@@ -118,13 +136,21 @@ impl Operations {
         Operations { keys, left: 0, phases: phases.into_iter(), groups: Vec::new() }
     }
 
+    /// Draws the operations of a workload after its load.
+    #[must_use]
+    pub fn after_load(workload: &Workload, seed: u64) -> Self {
+        let mut operations = Self::new(&Workload { load: 0, ..workload.clone() }, seed);
+        operations.keys.inserted = workload.load;
+        operations
+    }
+
     /// The next phase, if there is one.
-    pub(crate) fn next_phase(&mut self) -> Option<Phase> {
+    pub fn next_phase(&mut self) -> Option<Phase> {
         self.phases.next()
     }
 
     /// Starts a phase.
-    pub(crate) fn begin(&mut self, phase: &Phase) {
+    pub fn begin(&mut self, phase: &Phase) {
         self.left = phase.operations;
         let group = |clients: &Clients| Group::new(clients.clone(), phase.operations);
         self.groups = phase.clients.iter().map(group).collect();
@@ -137,7 +163,7 @@ impl Operations {
     }
 
     /// The time to the next arrival at this rate, in seconds.
-    pub(crate) fn distance(&mut self, arrivals: Arrivals, rate: f64) -> f64 {
+    pub fn distance(&mut self, arrivals: Arrivals, rate: f64) -> f64 {
         match arrivals {
             Arrivals::Constant => 1.0 / rate,
             Arrivals::Poisson => -libm::log(1.0 - self.keys.unit()) / rate,
@@ -145,14 +171,14 @@ impl Operations {
     }
 
     /// Reserves one of the phase's operations, to be drawn when it arrives; returns whether there was one.
-    pub(crate) fn reserve(&mut self) -> bool {
+    pub fn reserve(&mut self) -> bool {
         let left = self.left.checked_sub(1);
         self.left = left.unwrap_or(0);
         left.is_some()
     }
 
     /// Draws an operation for a client of this group; with it its kind.
-    pub(crate) fn draw(&mut self, group: usize) -> Option<(Kind, Operation)> {
+    pub fn draw(&mut self, group: usize) -> Option<(Kind, Operation)> {
         let group = self.groups.get_mut(group)?;
         let drawn = self.keys.draw(group);
         group.drawn += 1;
@@ -289,30 +315,18 @@ impl Keys {
             Kind::Insert => Operation::Put(self.insert()),
             Kind::Update => Operation::Put(self.choose(group)),
             Kind::Delete => Operation::Delete(self.choose(group)),
-            Kind::Read => {
-                let number = self.choose(group);
-                Operation::Get(self.key(number))
-            }
+            Kind::Read => Operation::Get(self.choose(group)),
             Kind::ReadMissing => {
-                let number = self.count() + self.operations + self.below(1 << 32);
-                Operation::Get(self.key(number))
+                Operation::GetMissing(self.count() + self.operations + self.below(1 << 32))
             }
             Kind::Scan => {
-                let number = self.choose(group);
+                let from = self.choose(group);
                 let Clients { scan_entries, scan_entries_least: least, .. } = group.clients;
                 let entries = least + self.below((scan_entries + 1).saturating_sub(least));
-                Operation::Scan { from: self.key(number), entries }
+                Operation::Scan { from, entries }
             }
             Kind::ReadModifyWrite => Operation::ReadModifyWrite(self.choose(group)),
         };
         (kind, operation)
     }
-}
-
-/// Scatters the bits of a number: the finaliser of SplitMix64, a bijection.
-pub(crate) fn mix(value: u64) -> u64 {
-    let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    value ^ (value >> 31)
 }
