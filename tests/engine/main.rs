@@ -12,7 +12,7 @@
 //! * Formats: [`golden`], [`newer_format`], [`open_errors`].
 //! * Behaviour: [`model`], [`data_set`], [`checkpoint`], [`compact_range`], [`released_snapshots`],
 //!   [`planning`], [`policy_state`], [`small_stores`], [`throttle`], [`read_only`], [`liveness`], [`threads`],
-//!   [`transactions`], [`store_lock`], [`clean_close`].
+//!   [`transactions`], [`store_lock`], [`clean_close`], [`open_files`].
 //! * Over time: [`life`] opens and closes stores, [`soak`] has all at once, for a given time.
 //! * The simulator beside the engine: [`simulator`], [`filters`].
 
@@ -41,6 +41,8 @@ mod many_tables;
 mod model;
 mod newer_format;
 mod open_errors;
+#[cfg(target_os = "linux")]
+mod open_files;
 mod planning;
 mod policy_state;
 mod ptier;

@@ -13,9 +13,9 @@ use crate::owner::on_owner;
 use js_sys::Reflect;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
-use terrane::storage::File;
-use terrane::vec_map::VecMap;
-use terrane::{Closed, Error, Result};
+use terrane_table::error::{Closed, Error, Result};
+use terrane_table::file::File;
+use terrane_types::vec_map::VecMap;
 use wasm_bindgen::JsValue;
 use web_sys::{FileSystemReadWriteOptions, FileSystemSyncAccessHandle};
 

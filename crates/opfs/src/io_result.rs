@@ -5,8 +5,7 @@
 //! 32-bit number. [`Count::of`] distinguishes these and can be tested without a browser.
 
 use std::io;
-use terrane::Error;
-use terrane::error::Message;
+use terrane_table::error::{Error, Message};
 
 /// Chromium's code for "no space", which its handles have returned instead of a count.
 const NO_SPACE: i64 = -8;
@@ -58,7 +57,7 @@ pub(crate) fn thrown(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use terrane::ErrorKind;
+    use terrane_table::error::ErrorKind;
 
     #[test]
     fn a_whole_number_up_to_the_request_is_a_count() {

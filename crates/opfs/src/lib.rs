@@ -2,7 +2,7 @@
 //! Terrane's backing files on the browser's origin private file system (OPFS).
 //!
 //! A dedicated worker opens synchronous access handles and passes them here, one for each
-//! [`OpfsFile`]; a [`Volume`](terrane::storage::Volume) over a few of them holds a whole store.
+//! [`OpfsFile`]; a `Volume` of `terrane` over a few of them holds a whole store.
 
 mod file;
 mod io_result;

@@ -12,6 +12,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Thread};
+use terrane_table::sync::serving::while_locking;
 
 /// Longest sleep of the owner, in nanoseconds: the thread that holds a lock does not ring when it unlocks
 /// it.
@@ -46,7 +47,7 @@ unsafe impl Send for Request {}
 /// Makes this thread the owner.
 pub fn own() {
     SEEN.set(Some(rung()));
-    terrane::while_locking(serve);
+    while_locking(serve);
 }
 
 /// Whether this thread is the owner.

@@ -265,7 +265,6 @@ pub struct ShortIo {
 }
 
 /// A background job that panicked.
-#[cfg(not(target_arch = "wasm32"))]
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("a background job panicked ({job}: {message}); reopen the store")]
 pub struct JobPanicked {
@@ -406,8 +405,14 @@ impl Error {
         ErrorKind::JobPanicked(JobPanicked { job, message }).into()
     }
 
+    /// `job` panicked: a browser's module ends with a panic, and its store with the module.
+    #[cfg(target_arch = "wasm32")]
+    #[must_use]
+    pub fn job_panicked(_job: String, _message: String) -> Self {
+        Closed::Store.into()
+    }
+
     /// `holder` has `place`.
-    #[cfg(not(target_arch = "wasm32"))]
     #[cold]
     pub fn busy(place: String, holder: String) -> Self {
         ErrorKind::Busy(Busy { place, holder }).into()

@@ -58,7 +58,6 @@ pub trait File: Send + Sync {
 }
 
 /// The mapped part of a file.
-#[cfg(not(target_arch = "wasm32"))]
 pub trait MappedFile: Send {
     /// Writes `bytes` at `offset`, as [`File::write_at`] does; returns false, with nothing written, where
     /// that cannot be done, nor later.

@@ -74,22 +74,20 @@ pub mod version;
 pub mod wal;
 mod write;
 
-pub use admin::{Check, CheckReport, Checkpoint, Stats, Waiter, inspect};
-#[cfg(not(target_arch = "wasm32"))]
-pub use admin::{DoubtfulRange, DoubtfulRows, Moment, Salvaged, SalvagedFile, repair};
+pub use admin::{
+    Check, CheckReport, Checkpoint, DoubtfulRange, DoubtfulRows, Moment, Salvaged, SalvagedFile,
+    Stats, Waiter, inspect, repair,
+};
 pub use batch::WriteBatch;
 pub use db::{Db, Keyspace, Snapshot, Transaction, TransactionScan, TryWrite};
 #[doc(hidden)]
 pub use engine::Engine;
 #[doc(inline)]
 pub use entry::{Millis, Seq};
-#[cfg(not(target_arch = "wasm32"))]
-#[doc(no_inline)]
-pub use error::JobPanicked;
 #[doc(no_inline)]
 pub use error::{
-    Busy, Closed, Corruption, Error, ErrorKind, InvalidArgument, IoFailure, NewerFormat, NoSpace,
-    NoStore, Result, ShortIo, Stall,
+    Busy, Closed, Corruption, Error, ErrorKind, InvalidArgument, IoFailure, JobPanicked,
+    NewerFormat, NoSpace, NoStore, Result, ShortIo, Stall,
 };
 #[doc(inline)]
 pub use event::{Event, Listener};
@@ -109,9 +107,6 @@ pub use terrane_table::read::KeyRange;
 pub use write::{Condition, ConditionalBatch, Outcome, Refusal};
 
 // What other crates of this repository look into.
-#[cfg(target_feature = "atomics")]
-#[doc(hidden)]
-pub use terrane_table::sync::serving::while_locking;
 #[doc(hidden)]
 pub use terrane_table::{codec, entry, memtable, operand, table};
 #[doc(hidden)]

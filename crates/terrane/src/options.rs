@@ -8,6 +8,7 @@ use crate::operand::MergeOperator;
 use crate::table::TableOptions;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
+use terrane_platform::BROWSER;
 use terrane_policy::{BadOption, ParseError, Policy, PolicyOptions};
 
 /// Work that a write waits for before it returns.
@@ -198,7 +199,7 @@ impl Default for Options {
 
 /// The system's clock, if this target has one.
 fn system_clock() -> Option<WallClock> {
-    if cfg!(target_arch = "wasm32") {
+    if BROWSER {
         return None;
     }
     let since_epoch = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);

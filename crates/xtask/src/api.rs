@@ -15,10 +15,11 @@ use std::fs;
 use std::path::PathBuf;
 
 /// The published libraries: their names, and their folders in `crates`.
-const CRATES: [(&str, &str); 6] = [
+const CRATES: [(&str, &str); 7] = [
     ("terrane-types", "types"),
     ("terrane-policy", "policy"),
     ("terrane-table", "table"),
+    ("terrane-platform", "platform"),
     ("terrane", "terrane"),
     ("terrane-opfs", "opfs"),
     ("terrane-tokio", "tokio"),

@@ -20,6 +20,8 @@ pub enum Target {
     Policy,
     /// terrane-table
     Table,
+    /// terrane-platform
+    Platform,
     /// terrane
     Terrane,
 }
@@ -36,6 +38,7 @@ pub fn run(workspace: &Workspace, only: Option<Target>, arguments: &[String]) ->
             Target::Types => ("terrane-types", &[]),
             Target::Policy => ("terrane-policy", &["--features", "terrane-policy/testing"]),
             Target::Table => ("terrane-table", &["--features", "terrane-table/testing"]),
+            Target::Platform => ("terrane-platform", &[]),
             Target::Terrane => ("terrane", &["--features", "terrane/testing"]),
         };
         let unit = [features, &["--cargo-arg=--lib"]].concat();

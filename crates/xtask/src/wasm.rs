@@ -119,6 +119,7 @@ const LEAN: Module = Module {
         "crates/types",
         "crates/policy",
         "crates/table",
+        "crates/platform",
         "crates/terrane",
         "crates/opfs",
         "crates/wasm",

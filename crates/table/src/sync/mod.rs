@@ -6,10 +6,17 @@
 //! * `--cfg loom`: every schedule, and every value that the memory model allows a load to return, for
 //!   the users of `lock_free`: the memtable.
 
+#[cfg(any(shuttle, all(target_arch = "wasm32", not(target_feature = "atomics"))))]
+mod locked;
+
+#[cfg(not(any(shuttle, all(target_arch = "wasm32", not(target_feature = "atomics")))))]
+pub use arc_swap::ArcSwap;
+#[cfg(any(shuttle, all(target_arch = "wasm32", not(target_feature = "atomics"))))]
+pub use locked::ArcSwap;
 #[cfg(shuttle)]
-pub use shuttle::sync::{Mutex, MutexGuard, atomic};
+pub use shuttle::sync::{Condvar, Mutex, MutexGuard, RwLock, atomic};
 #[cfg(not(shuttle))]
-pub use std::sync::{Mutex, MutexGuard, atomic};
+pub use std::sync::{Condvar, Mutex, MutexGuard, RwLock, atomic};
 
 use std::sync::{PoisonError, TryLockError};
 
@@ -41,8 +48,8 @@ pub fn is_poisoned<T>(mutex: &Mutex<T>) -> bool {
     mutex.is_poisoned()
 }
 
-/// A model catches no panics.
-#[cfg(all(not(target_arch = "wasm32"), shuttle))]
+/// A model catches no panics, and none outlives a panic in a browser.
+#[cfg(any(target_arch = "wasm32", shuttle))]
 pub fn is_poisoned<T>(_: &Mutex<T>) -> bool {
     false
 }

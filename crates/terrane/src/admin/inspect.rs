@@ -6,21 +6,18 @@
 //! 3. The logs, as recovery would read them, after what they say of the manifest.
 
 use crate::admin::CheckReport;
-#[cfg(not(target_arch = "wasm32"))]
-use crate::db::{Db, hold, hold_file};
+use crate::db::Db;
 use crate::entry::Seq;
 use crate::error::{Error, Result};
-#[cfg(not(target_arch = "wasm32"))]
 use crate::options::Options;
 use crate::recovery::check_log_numbers;
-use crate::storage::{File, FileId, Storage};
+use crate::storage::{File, FileId, Storage, hold, hold_file};
 use crate::table::{BlockCache, Table, TableFiles};
 use crate::version::VersionSet;
 use crate::wal::Replay;
 use std::sync::Arc;
 use terrane_policy::{TableId, TableInfo};
 
-#[cfg(not(target_arch = "wasm32"))]
 impl Db {
     /// Verifies the store in directory `path` without opening it, so that damage which keeps it
     /// from being opened is found as well.

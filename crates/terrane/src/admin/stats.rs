@@ -1,12 +1,12 @@
 //! Statistics: what the store holds and what its work has cost.
 
-#[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
 use super::BackgroundStats;
 use crate::db::Db;
 use crate::engine::{Engine, WriteWaits};
 use crate::entry::Seq;
 use crate::error::{Closed, Result};
 use crate::keyspace::KeyspaceId;
+use crate::stats::on_one_thread;
 use crate::storage::Space;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::lock;
@@ -122,7 +122,7 @@ pub struct Stats {
     /// All waits of writes, by their reason.
     pub waits: WriteWaits,
     /// Background work, if threads do it.
-    #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
+    #[serde(skip_serializing_if = "on_one_thread")]
     pub background: BackgroundStats,
     /// Table reads by gets.
     pub gets: ReadCounts,
@@ -223,7 +223,6 @@ impl Engine {
             merge_written_bytes: count(&self.counters.merge_written_bytes),
             stalls: count(&self.counters.stalls),
             waits: self.waits().stats(),
-            #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
             background: BackgroundStats::default(),
             gets: self.counters.gets.sums(),
             scans: self.counters.scans.sums(),

@@ -1,7 +1,5 @@
 //! The store in a caller's hands: an engine joined with the executor that runs its jobs.
 
-#[cfg(not(target_arch = "wasm32"))]
-use super::path::{hold, hold_file};
 use crate::batch::{MAX_BATCH_BYTES, WriteBatch};
 use crate::db::{Keyspace, Snapshot, retries::Retries};
 use crate::engine::Engine;
@@ -10,10 +8,12 @@ use crate::error::{Closed, Error, Result};
 use crate::event::Listener;
 use crate::executor::Executor;
 #[cfg(not(target_arch = "wasm32"))]
-use crate::executor::{JobFilter, Progress, ThreadExecutor, panics::catch};
+use crate::executor::{JobFilter, Progress, ThreadExecutor, catch};
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
 use crate::options::{Durability, Options};
 use crate::storage::Storage;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::storage::{hold, hold_file};
 use crate::sync::{Mutex, lock};
 use crate::write::{Checks, Condition, ConditionalBatch, GroupCommit, Outcome};
 use std::sync::Arc;

@@ -4,8 +4,6 @@
 
 mod handle;
 mod keyspace;
-#[cfg(not(target_arch = "wasm32"))]
-mod path;
 mod retries;
 mod rows;
 mod snapshot;
@@ -19,5 +17,3 @@ pub use snapshot::Snapshot;
 pub use transaction::{Transaction, TransactionScan};
 
 pub(crate) use handle::Inner;
-#[cfg(not(target_arch = "wasm32"))]
-pub(crate) use path::{hold, hold_file};

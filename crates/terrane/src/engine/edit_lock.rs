@@ -9,10 +9,7 @@
 use crate::engine::{Engine, State};
 use crate::error::{Error, Result};
 use crate::storage::{Commit, FileId};
-use crate::sync::MutexGuard;
-#[cfg(not(target_arch = "wasm32"))]
-use crate::sync::is_poisoned;
-use crate::sync::lock;
+use crate::sync::{MutexGuard, is_poisoned, lock};
 use crate::version::{Change, Edit, VersionSet};
 
 /// The right to commit edits. While it is held nobody else changes the version set, a tree, or which
@@ -43,7 +40,6 @@ impl Engine {
         if let Some(cause) = &state.in_doubt {
             return Err(Error::poisoned(cause));
         }
-        #[cfg(not(target_arch = "wasm32"))]
         if is_poisoned(&self.edit_lock) {
             // Whoever catches the panic has yet to say so.
             return Err(Error::job_panicked("commit of an edit".into(), "its thread ended".into()));

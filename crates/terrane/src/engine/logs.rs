@@ -12,12 +12,12 @@ use crate::engine::{Engine, Writer};
 use crate::entry::Seq;
 use crate::error::{Closed, Result};
 use crate::memtable::Memtable;
-#[cfg(not(target_arch = "wasm32"))]
-use crate::storage::MappedFile;
 use crate::storage::{File, FileId};
 use crate::version::Change;
 use crate::wal::LogId;
 use std::sync::Arc;
+#[cfg(not(target_arch = "wasm32"))]
+use terrane_platform::WriteMapping;
 
 /// Files kept ready; more than two never wait at once when flushes keep up.
 const SPARES_MAX: usize = 2;
@@ -41,7 +41,7 @@ pub(crate) struct SealedLog {
     /// The mapping that it was written through. The job that retires the log unmaps it, since a writer would have
     /// others wait, unless there are too many.
     #[cfg(not(target_arch = "wasm32"))]
-    pub mapped: Option<Box<dyn MappedFile>>,
+    pub mapped: WriteMapping,
 }
 
 /// A log file that was given its next number and waits to be written.
@@ -168,8 +168,8 @@ impl Logs {
 
     /// Returns the mapping to drop, with no lock held, if too many full logs are mapped after one was sealed.
     #[cfg(not(target_arch = "wasm32"))]
-    pub fn excess_mapping(&mut self) -> Option<Box<dyn MappedFile>> {
-        self.sealed.iter_mut().rev().nth(MAPPED_LOGS_MAX)?.mapped.take()
+    pub fn excess_mapping(&mut self) -> Option<WriteMapping> {
+        Some(self.sealed.iter_mut().rev().nth(MAPPED_LOGS_MAX)?.mapped.take())
     }
 
     /// The log that was appended to is full.

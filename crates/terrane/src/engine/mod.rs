@@ -32,8 +32,6 @@ mod flushes;
 mod keyspaces;
 mod logs;
 mod memtable_bytes;
-#[cfg(not(target_arch = "wasm32"))]
-mod owner_process;
 mod planner;
 mod ranges;
 mod recent_batches;
@@ -53,8 +51,6 @@ pub(crate) use keyspaces::{KeyspaceInner, Keyspaces};
 pub(crate) use logs::MAPPED_LOGS_MAX;
 pub(crate) use logs::{HeldLog, HeldLogs, Logs, Retired, SealedLog, SpareLog};
 pub(crate) use memtable_bytes::MemtableBytes;
-#[cfg(not(target_arch = "wasm32"))]
-pub(crate) use owner_process::OwnerProcess;
 pub(crate) use planner::{Begun, PendingReshape, Planner, RunningCompaction};
 pub(crate) use ranges::{RangeRequest, Stage};
 pub(crate) use recent_batches::{ConditionalWrites, RecentBatches};
@@ -69,13 +65,12 @@ use crate::event::Event;
 use crate::jobs::JobContext;
 use crate::options::Options;
 use crate::storage::Storage;
-#[cfg(not(target_arch = "wasm32"))]
-use crate::sync::atomic::AtomicU64;
-use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{ArcSwap, Mutex, MutexGuard, lock};
 use crate::version::{Ids, LiveTable};
 use crate::wal::LogSync;
 use std::sync::Arc;
+use terrane_platform::OwnerProcess;
 use terrane_policy::Decision;
 use terrane_policy::event::report_policy;
 
@@ -83,7 +78,6 @@ use terrane_policy::event::report_policy;
 pub struct Engine {
     pub(crate) options: Arc<Options>,
     pub(crate) storage: Arc<dyn Storage>,
-    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) owner: OwnerProcess,
     /// Resources of jobs.
     pub(crate) jobs: Arc<JobContext>,
@@ -108,7 +102,6 @@ pub struct Engine {
     /// Whether a job may be ready.
     pub(crate) work: Arc<AtomicBool>,
     /// The most that jobs may take in a second, or 0.
-    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) background_rate: AtomicU64,
 }
 
@@ -135,8 +128,8 @@ impl Engine {
     }
 
     /// The most bytes that flushes and merges may take in a second; 0 for any.
-    #[cfg(not(target_arch = "wasm32"))]
-    pub(crate) fn background_bytes_per_second(&self) -> u64 {
+    #[must_use]
+    pub fn background_bytes_per_second(&self) -> u64 {
         self.background_rate.load(Ordering::Relaxed)
     }
 
@@ -220,7 +213,6 @@ impl Engine {
     /// Refuses a child process that was forked from the process that opened the store. Called before any lock
     /// is taken: a thread that the child does not have may hold it.
     pub(crate) fn owned(&self) -> Result<()> {
-        #[cfg(not(target_arch = "wasm32"))]
         if !self.owner.is_current() {
             return Err(Closed::Forked.into());
         }

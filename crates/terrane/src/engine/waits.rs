@@ -5,10 +5,12 @@
 use crate::engine::Engine;
 use crate::error::Stall;
 use crate::event::Clock;
+use crate::stats::{in_browser, on_one_thread};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::lock;
 use crate::sync::{Mutex, MutexGuard};
 use std::sync::{Arc, OnceLock, TryLockError};
+use terrane_platform::BROWSER;
 
 /// The duration from which an append counts as a wait, in microseconds.
 const APPEND_MICROS: u64 = 1000;
@@ -25,10 +27,8 @@ pub(crate) enum Wait {
     Lock,
     Sync,
     Append,
-    #[cfg(not(target_arch = "wasm32"))]
     CompactionBytes,
     /// For jobs, before there is a stall for that reason.
-    #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
     Slowdown(Stall),
 }
 
@@ -37,11 +37,9 @@ impl From<Stall> for Wait {
         match reason {
             Stall::Memtables => Wait::Memtables,
             Stall::Memory => Wait::Memory,
-            #[cfg(not(target_arch = "wasm32"))]
+            // Nothing bounds these bytes in a browser, whose module leaves their counts out.
+            Stall::CompactionBytes if BROWSER => Wait::Level0,
             Stall::CompactionBytes => Wait::CompactionBytes,
-            // Nothing bounds these bytes in the browser, so no write waits for them.
-            #[cfg(target_arch = "wasm32")]
-            Stall::CompactionBytes => Wait::Level0,
             Stall::Level0 => Wait::Level0,
             Stall::Wal => Wait::Wal,
             Stall::RangeDeletes => Wait::RangeDeletes,
@@ -84,23 +82,22 @@ pub struct WriteWaits {
     /// file or writes dirty pages back. Counted only if the executor has a clock.
     pub append: WaitStats,
     /// The compaction debt was at `hard_pending_compaction_bytes`.
-    #[cfg(not(target_arch = "wasm32"))]
+    #[serde(skip_serializing_if = "in_browser")]
     pub compaction_bytes: WaitStats,
     /// The write was slowed down because sealed memtables came near `max_immutable_memtables`.
-    #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
+    #[serde(skip_serializing_if = "on_one_thread")]
     pub memtables_slowdown: WaitStats,
     /// It was slowed down because memtables came near their share of the memory.
-    #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
+    #[serde(skip_serializing_if = "on_one_thread")]
     pub memory_slowdown: WaitStats,
     /// It was slowed down because level 0 came near `l0_stop_trigger`.
-    #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
+    #[serde(skip_serializing_if = "on_one_thread")]
     pub level0_slowdown: WaitStats,
     /// It was slowed down because the compaction debt came near `hard_pending_compaction_bytes`.
-    #[cfg(not(target_arch = "wasm32"))]
+    #[serde(skip_serializing_if = "in_browser")]
     pub compaction_bytes_slowdown: WaitStats,
 }
 
-#[cfg(not(target_arch = "wasm32"))]
 impl WriteWaits {
     /// The names of the reasons, each with its waits.
     #[must_use]
@@ -191,20 +188,16 @@ pub(crate) struct Waits {
     lock: Sums,
     sync: Sums,
     append: Sums,
-    #[cfg(not(target_arch = "wasm32"))]
     compaction_bytes: Sums,
-    #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
     slowdowns: Slowdowns,
 }
 
 /// Waits by the stall that they avoid.
-#[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
 #[derive(Default)]
 struct Slowdowns {
     memtables: Sums,
     memory: Sums,
     level0: Sums,
-    #[cfg(not(target_arch = "wasm32"))]
     compaction_bytes: Sums,
 }
 
@@ -220,15 +213,12 @@ impl Waits {
             Wait::Lock => &self.lock,
             Wait::Sync => &self.sync,
             Wait::Append => &self.append,
-            #[cfg(not(target_arch = "wasm32"))]
             Wait::CompactionBytes => &self.compaction_bytes,
-            #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
             Wait::Slowdown(stall) => match stall {
                 Stall::Memtables => &self.slowdowns.memtables,
                 Stall::Memory => &self.slowdowns.memory,
-                #[cfg(not(target_arch = "wasm32"))]
-                Stall::CompactionBytes => &self.slowdowns.compaction_bytes,
-                // Writes do not slow down for the size of the log, nor in the browser for compaction debt.
+                Stall::CompactionBytes if !BROWSER => &self.slowdowns.compaction_bytes,
+                // Writes do not slow down for the size of the log.
                 _ => &self.slowdowns.level0,
             },
         }
@@ -258,6 +248,7 @@ impl Waits {
 
     pub fn stats(&self) -> WriteWaits {
         let of = |wait| self.sums(wait).stats();
+        let of_debt = |wait| if BROWSER { WaitStats::default() } else { of(wait) };
         WriteWaits {
             memtables: of(Wait::Memtables),
             memory: of(Wait::Memory),
@@ -268,16 +259,11 @@ impl Waits {
             lock: of(Wait::Lock),
             sync: of(Wait::Sync),
             append: of(Wait::Append),
-            #[cfg(not(target_arch = "wasm32"))]
-            compaction_bytes: of(Wait::CompactionBytes),
-            #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
+            compaction_bytes: of_debt(Wait::CompactionBytes),
             memtables_slowdown: of(Wait::Slowdown(Stall::Memtables)),
-            #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
             memory_slowdown: of(Wait::Slowdown(Stall::Memory)),
-            #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
             level0_slowdown: of(Wait::Slowdown(Stall::Level0)),
-            #[cfg(not(target_arch = "wasm32"))]
-            compaction_bytes_slowdown: of(Wait::Slowdown(Stall::CompactionBytes)),
+            compaction_bytes_slowdown: of_debt(Wait::Slowdown(Stall::CompactionBytes)),
         }
     }
 }

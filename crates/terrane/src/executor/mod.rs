@@ -7,16 +7,8 @@
 //!   worker with a pool).
 //! * [`SeededExecutor`]: one thread, jobs interleaved in an order that a seed decides (tests).
 
-#[cfg(not(target_arch = "wasm32"))]
-mod pacing;
-#[cfg(not(target_arch = "wasm32"))]
-pub(crate) mod panics;
-#[cfg(not(target_arch = "wasm32"))]
-mod per_kind;
 #[cfg(any(target_feature = "atomics", test))]
 mod pool;
-#[cfg(not(target_arch = "wasm32"))]
-mod rate_limiter;
 mod seeded;
 mod slices;
 #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
@@ -25,8 +17,6 @@ mod slowdown;
 mod threads;
 #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
 mod work_counters;
-#[cfg(not(target_arch = "wasm32"))]
-mod worker_pool;
 
 #[doc(inline)]
 pub use crate::jobs::Progress;
@@ -37,9 +27,9 @@ pub use pool::{JobThreads, PoolExecutor};
 pub use seeded::SeededExecutor;
 pub use slices::SliceExecutor;
 #[cfg(not(target_arch = "wasm32"))]
-pub use threads::ThreadExecutor;
+pub(crate) use threads::catch;
 #[cfg(not(target_arch = "wasm32"))]
-pub use worker_pool::WorkerPool;
+pub use threads::{ThreadExecutor, WorkerPool};
 
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind, Result};
@@ -99,12 +89,10 @@ pub trait Executor: Send + Sync {
 
     /// Called before [`Executor::stop`]: lets running jobs finish for at most `_most`; no new one starts.
     #[doc(hidden)]
-    #[cfg(not(target_arch = "wasm32"))]
     fn drain(&self, _engine: &Arc<Engine>, _most: std::time::Duration) {}
 
     /// Returns the finished and current work of its workers.
     #[doc(hidden)]
-    #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
     fn background(&self) -> crate::stats::BackgroundStats {
         crate::stats::BackgroundStats::default()
     }

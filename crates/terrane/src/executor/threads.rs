@@ -13,21 +13,30 @@
 //!    until it has queued others and ended a slowdown: a store without workers is idle. The timer starts workers
 //!    for work that woke nobody: a dropped table becomes removable when its last reader ends.
 
-use super::pacing::{Pacing, Pause};
-use super::panics::catch;
-use super::per_kind::PerKind;
-use super::rate_limiter::RateLimiter;
+mod pacing;
+mod panics;
+mod per_kind;
+mod rate_limiter;
+mod worker_pool;
+
+pub(crate) use panics::catch;
+pub use worker_pool::WorkerPool;
+
 use super::work_counters::WorkCounters;
-use super::worker_pool::{Task, WorkerPool};
 use super::{Executor, no_relief};
 use crate::engine::{Engine, Wait};
 use crate::error::{Closed, Result};
 use crate::jobs::Progress;
 use crate::schedule::{Job, JobFilter};
 use crate::stats::BackgroundStats;
-use crate::sync::{Condvar, Mutex, MutexGuard, lock, spawn, wait_at_most};
+use crate::sync::{Condvar, Mutex, MutexGuard, lock};
+use pacing::{Pacing, Pause};
+use per_kind::PerKind;
+use rate_limiter::RateLimiter;
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::{Duration, Instant};
+use terrane_platform::threads::{spawn, wait_at_most};
+use worker_pool::Task;
 
 /// Bytes of a slice, between which a job looks whether it must stop, and is held to its rate.
 const SLICE_BYTES: u64 = 256 << 10;

@@ -11,6 +11,4 @@ mod witness;
 
 pub(crate) use quarantine::MARK;
 pub(crate) use recover::LiveLog;
-pub(crate) use witness::check_log_numbers;
-#[cfg(not(target_arch = "wasm32"))]
-pub(crate) use witness::later_log;
+pub(crate) use witness::{check_log_numbers, later_log};

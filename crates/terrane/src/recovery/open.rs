@@ -1,7 +1,5 @@
 //! Opening: a new store is created, one that is there is recovered ([`recover`](super::recover)).
 
-#[cfg(not(target_arch = "wasm32"))]
-use crate::engine::OwnerProcess;
 use crate::engine::{
     ConditionalWrites, Counters, Engine, KeyspaceInner, Keyspaces, MemtableBytes, Planner,
     Snapshots, SpareLog, State, StoreClock, Writer,
@@ -16,12 +14,11 @@ use crate::recovery::check_log_numbers;
 use crate::storage::{FileId, FileKind, Storage};
 use crate::sync::ArcSwap;
 use crate::sync::Mutex;
-#[cfg(not(target_arch = "wasm32"))]
-use crate::sync::atomic::AtomicU64;
-use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize};
+use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
 use crate::version::{Change, Ids, ObsoleteFiles, Tree, VersionSet};
 use crate::wal::LogSync;
 use std::sync::Arc;
+use terrane_platform::OwnerProcess;
 use terrane_policy::TableInfo;
 
 /// The keyspace that is always there.
@@ -131,10 +128,8 @@ impl Engine {
             announced: AtomicU32::new(announced),
             reads_due: AtomicBool::default(),
             crowded: AtomicUsize::new(crowded),
-            #[cfg(not(target_arch = "wasm32"))]
             background_rate: AtomicU64::new(options.background_bytes_per_second),
             work,
-            #[cfg(not(target_arch = "wasm32"))]
             owner: OwnerProcess::current(),
             jobs,
             ids,

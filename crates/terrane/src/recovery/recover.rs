@@ -32,6 +32,8 @@ use crate::version::SuperVersion;
 use crate::version::{LogRecord, VersionSet};
 use crate::wal::{LogWriter, Replay, ReplayedLog, write_again};
 use std::sync::Arc;
+#[cfg(not(target_arch = "wasm32"))]
+use terrane_platform::WriteMapping;
 use terrane_policy::PolicyOptions;
 
 /// Memtables rebuilt from the logs, by keyspace, oldest first. The last is being filled.
@@ -68,7 +70,7 @@ impl LiveLog {
             bytes: self.found.end,
             reusable,
             #[cfg(not(target_arch = "wasm32"))]
-            mapped: None,
+            mapped: WriteMapping::default(),
         }
     }
 }

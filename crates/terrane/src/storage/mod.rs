@@ -32,8 +32,8 @@
 pub mod directory;
 mod extent;
 mod format;
-mod id;
 mod manifest;
+mod path;
 mod record;
 pub mod salvage;
 pub mod vfs;
@@ -54,10 +54,10 @@ pub mod fuzz {
 
 pub use directory::Directory;
 pub(crate) use format::{KNOWN_REQUIRED, is_left_out};
-pub use id::StoreId;
-#[cfg(not(target_arch = "wasm32"))]
-pub use terrane_table::file::MappedFile;
-pub use terrane_table::file::{File, read_exact_at, write_all_at};
+pub(crate) use path::{hold, hold_file};
+#[doc(inline)]
+pub use terrane_platform::StoreId;
+pub use terrane_table::file::{File, MappedFile, read_exact_at, write_all_at};
 pub use volume::Volume;
 
 use crate::entry::Seq;

@@ -10,9 +10,7 @@ use crate::entry::{Seq, Tag};
 use crate::error::Result;
 use crate::storage::FileId;
 use crate::sync::Mutex;
-#[cfg(not(target_arch = "wasm32"))]
-use crate::sync::atomic::AtomicU64;
-use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::lock;
 use crate::table::{BlockCache, ReadPattern, RunCursor, Table};
 use crate::vec_map::VecMap;
@@ -78,8 +76,7 @@ impl ObsoleteFiles {
     }
 
     /// Returns the number of files.
-    #[cfg(not(target_arch = "wasm32"))]
-    pub(crate) fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         lock(&self.files).len()
     }
 
@@ -159,7 +156,6 @@ pub struct Tree {
     /// Depth of level 0, once a policy that stalls by it was asked.
     level0_depth: OnceLock<usize>,
     /// Bytes that wait to be compacted.
-    #[cfg(not(target_arch = "wasm32"))]
     pending_bytes: AtomicU64,
 }
 
@@ -190,7 +186,6 @@ impl Tree {
             range_deletes: record.range_deletes.clone(),
             runs,
             level0_depth: OnceLock::new(),
-            #[cfg(not(target_arch = "wasm32"))]
             pending_bytes: AtomicU64::new(0),
         }
     }
@@ -227,14 +222,12 @@ impl Tree {
     }
 
     /// About how many bytes wait to be compacted, as was estimated last.
-    #[cfg(not(target_arch = "wasm32"))]
-    pub(crate) fn pending_bytes(&self) -> u64 {
+    pub fn pending_bytes(&self) -> u64 {
         self.pending_bytes.load(Ordering::Relaxed)
     }
 
     /// Sets how many bytes wait to be compacted.
-    #[cfg(not(target_arch = "wasm32"))]
-    pub(crate) fn set_pending_bytes(&self, bytes: u64) {
+    pub fn set_pending_bytes(&self, bytes: u64) {
         self.pending_bytes.store(bytes, Ordering::Relaxed);
     }
 

@@ -7,10 +7,9 @@ use super::record::{
 };
 use crate::entry::Seq;
 use crate::error::{Error, Result};
-#[cfg(not(target_arch = "wasm32"))]
-use crate::storage::MappedFile;
 use crate::storage::{File, write_all_at};
 use std::sync::Arc;
+use terrane_platform::WriteMapping;
 
 /// A larger buffer is not kept for the next record.
 const KEPT_BYTES: usize = 1 << 20;
@@ -35,8 +34,7 @@ pub struct LogWriter {
     end: u64,
     record: Vec<u8>,
     /// The file, if it can be written without a system call.
-    #[cfg(not(target_arch = "wasm32"))]
-    mapped: Option<Box<dyn MappedFile>>,
+    mapped: WriteMapping,
     failed: Option<Error>,
 }
 
@@ -55,8 +53,7 @@ impl LogWriter {
     #[must_use]
     pub fn resume(file: Arc<dyn File>, id: LogId, capacity: u64, end: u64) -> Self {
         LogWriter {
-            #[cfg(not(target_arch = "wasm32"))]
-            mapped: file.map(end, capacity),
+            mapped: WriteMapping::of(&*file, end, capacity),
             file,
             id,
             capacity,
@@ -79,9 +76,8 @@ impl LogWriter {
     }
 
     /// Returns the mapping that the file was written through, if any.
-    #[cfg(not(target_arch = "wasm32"))]
     #[must_use]
-    pub fn into_mapped(self) -> Option<Box<dyn MappedFile>> {
+    pub fn into_mapped(self) -> WriteMapping {
         self.mapped
     }
 
@@ -167,12 +163,11 @@ impl LogWriter {
     fn put(&mut self, size: u64) -> Result<()> {
         let end = (self.capacity - self.end - size).min(END.len() as u64);
         self.record.resize((size + end) as usize, 0);
-        #[cfg(not(target_arch = "wasm32"))]
-        let is_written = self.put_mapped();
-        #[cfg(target_arch = "wasm32")]
-        let is_written = false;
-        let written =
-            if is_written { Ok(()) } else { write_all_at(&*self.file, &self.record, self.end) };
+        let written = if self.put_mapped() {
+            Ok(())
+        } else {
+            write_all_at(&*self.file, &self.record, self.end)
+        };
         if self.record.capacity() > KEPT_BYTES {
             self.record = Vec::new();
         }
@@ -183,17 +178,12 @@ impl LogWriter {
 
     /// Writes the buffered record through memory, its header last, so that it is not there in part if the
     /// process ends meanwhile; returns whether it did.
-    #[cfg(not(target_arch = "wasm32"))]
     fn put_mapped(&mut self) -> bool {
-        let Some((mapped, (head, rest))) =
-            self.mapped.as_mut().zip(self.record.split_at_checked(HEADER_BYTES))
-        else {
-            return false;
-        };
-        let is_written =
-            mapped.write(rest, self.end + HEADER_BYTES as u64) && mapped.write(head, self.end);
+        let Some((head, rest)) = self.record.split_at_checked(HEADER_BYTES) else { return false };
+        let is_written = self.mapped.write(rest, self.end + HEADER_BYTES as u64)
+            && self.mapped.write(head, self.end);
         if !is_written {
-            self.mapped = None;
+            drop(self.mapped.take());
         }
         is_written
     }

@@ -139,11 +139,14 @@ fn named(fields: Fields) -> Vec<Field> {
     for field in fields {
         let serde = serde(&field.attrs);
         let builds = configuration(&field.attrs);
-        if serde.contains_key("skip") || builds.as_deref() == Some(NATIVE) {
+        let left_out_if = serde.get("skip_serializing_if");
+        let is_native = builds.as_deref() == Some(NATIVE)
+            || left_out_if.is_some_and(|condition| condition == "in_browser");
+        if serde.contains_key("skip") || is_native {
             continue;
         }
         assert!(builds.is_none() || builds.as_deref() == Some(THREADS), "unknown cfg: {builds:?}");
-        let left_out = serde.contains_key("skip_serializing_if");
+        let left_out = left_out_if.is_some();
         let kind = match kind(&field.ty) {
             Kind::OrNull(kind) if left_out => *kind,
             kind => kind,

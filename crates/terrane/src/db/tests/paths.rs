@@ -1,7 +1,7 @@
 //! Resolution of the path that a store is opened at.
 
-use crate::db::{hold, hold_file};
 use crate::storage::{FileId, Storage, Volume};
+use crate::storage::{hold, hold_file};
 use crate::{Db, Durability, Error, ErrorKind, Options, Result};
 use std::fs;
 use std::path::Path;

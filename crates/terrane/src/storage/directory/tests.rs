@@ -326,7 +326,6 @@ fn a_missing_or_short_file_is_damage_that_is_named() {
     assert!(matches!(open(&vfs).recover().map_err(Error::into_kind), Err(ErrorKind::Corrupt(_))));
 }
 
-#[cfg(not(target_arch = "wasm32"))]
 #[test]
 fn a_store_lives_in_native_files() {
     use crate::storage::vfs::NativeVfs;

@@ -1,13 +1,13 @@
 //! Promises of every file system, for every kind of file: random operations, compared with a model.
-#![cfg(not(target_arch = "wasm32"))]
 
 use super::fault::Random;
 use super::*;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::storage::volume::VolumeOptions;
-use crate::storage::{FileId, Storage, Volume};
+use crate::storage::{File, FileId, Storage, StoreId, Volume};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
+use std::sync::Arc;
 
 fn content(file: &dyn File) -> Vec<u8> {
     let mut bytes = vec![0xaa; file.len().unwrap() as usize + 1];

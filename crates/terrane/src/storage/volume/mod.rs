@@ -101,7 +101,6 @@ impl Volume {
     ///
     /// # Errors
     /// As for [`open_locked`](crate::storage::vfs::open_locked).
-    #[cfg(not(target_arch = "wasm32"))]
     pub fn open_file(path: &std::path::Path, create: bool) -> Result<Volume> {
         let backing = crate::storage::vfs::open_locked(path, create)?;
         let name = path.display().to_string();
@@ -113,7 +112,6 @@ impl Volume {
     ///
     /// # Errors
     /// As for [`open_shared`](crate::storage::vfs::open_shared).
-    #[cfg(not(target_arch = "wasm32"))]
     pub fn read_file(path: &std::path::Path) -> Result<Volume> {
         let backing = crate::storage::vfs::open_shared(path)?;
         let name = path.display().to_string();

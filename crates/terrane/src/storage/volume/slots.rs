@@ -11,9 +11,9 @@ use crate::storage::volume::superblock::{self, RESERVED, SLOT_BYTES, SLOTS, Slot
 use crate::storage::write_all_at;
 use crate::storage::{File, Storage};
 use crate::sync::atomic::Ordering;
+use terrane_platform::BROWSER;
 
 /// Bytes searched for a manifest in a file without superblocks: it may be a large file of another kind.
-#[cfg(not(target_arch = "wasm32"))]
 const SEARCHED: u64 = 64 << 20;
 
 impl Volume {
@@ -65,7 +65,6 @@ impl Volume {
 
     /// Whether a manifest near the front shows that there was a store, though nothing is left of either slot. The
     /// browser's module does without the search, for its size.
-    #[cfg(not(target_arch = "wasm32"))]
     fn has_lost_superblocks(&self) -> Result<bool> {
         let file = self.backing0()?;
         let len = file.len()?.min(SEARCHED);
@@ -112,8 +111,7 @@ impl Volume {
             if self.untouched()? {
                 return Ok(None);
             }
-            #[cfg(not(target_arch = "wasm32"))]
-            if self.has_lost_superblocks()? {
+            if !BROWSER && self.has_lost_superblocks()? {
                 let found = "none, but a manifest further on";
                 return Err(Corruption::new(name, 0, "a superblock in either slot", found).into());
             }

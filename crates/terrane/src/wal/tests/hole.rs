@@ -1,4 +1,5 @@
 use super::*;
+use crate::storage::vfs::{NativeVfs, Vfs};
 
 /// A file too long to be read as a whole, with a few bytes at its start and end.
 struct Sparse {
@@ -72,4 +73,19 @@ fn a_hole_in_a_log_is_skipped_in_large_strides() {
             assert!(reads <= most, "{reads} reads of {len} bytes");
         }
     }
+}
+
+#[test]
+fn a_hole_of_a_terabyte_in_a_native_log_is_skipped() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = NativeVfs::open(dir.path(), true).unwrap().create("log").unwrap();
+    file.write_at(&[1; 5000], 0).unwrap();
+    // Some file systems do not support files of this length, or finding holes.
+    if file.set_len(1 << 40).is_err() || file.next_data(1 << 30).unwrap() == 1 << 30 {
+        return;
+    }
+    file.write_at(&[1], 1 << 35).unwrap();
+    let mut replay = Replay::new(1, 0);
+    let log = replay.log(id(FIRST_LOG), &file, None, &mut |_, _| Ok(())).unwrap();
+    assert_eq!(log.end, 0);
 }

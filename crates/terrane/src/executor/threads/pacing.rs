@@ -10,9 +10,9 @@
 //!    the store is far enough from a stall again, or has no job left: a write notices that,
 //!    or a worker that has finished a job.
 
-use super::slowdown::Slowdown;
 use crate::engine::Engine;
 use crate::error::Stall;
+use crate::executor::slowdown::Slowdown;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, lock};
 use crate::write::{Backpressure, Throttle, is_near, work_due};

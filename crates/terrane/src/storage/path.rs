@@ -2,10 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::options::Options;
-use crate::storage::{
-    Directory, Volume,
-    vfs::{NativeVfs, StoreLock, Vfs},
-};
+use crate::storage::vfs::{NativeVfs, StoreLock, Vfs};
+use crate::storage::{Directory, Volume};
 use std::path::Path;
 use std::sync::Arc;
 

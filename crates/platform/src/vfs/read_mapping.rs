@@ -3,14 +3,14 @@
 //!
 //! A page that cannot be read ends the process with a signal, where a read would return an error: the device
 //! fails, or somebody truncates the file. So whoever opens a store must ask for it
-//! ([`Options::allow_mmap_reads`](crate::Options::allow_mmap_reads)).
+//! ([`NativeVfs::allow_mmap_reads`](super::NativeVfs::allow_mmap_reads)).
 
-use crate::sync::atomic::{AtomicUsize, Ordering};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
 use std::fs::File;
 use std::ptr::{self, NonNull};
 use std::slice;
 use std::sync::{Arc, OnceLock};
+use terrane_table::sync::atomic::{AtomicUsize, Ordering};
 
 /// Number of further files of a directory that may be mapped for reading: a process may have some 65,000
 /// mappings, and allocating memory fails once they are used up.
@@ -98,9 +98,9 @@ impl Drop for Pages {
 #[cfg(test)]
 mod tests {
     use super::read_mappings;
-    use crate::storage::File;
-    use crate::storage::vfs::{NativeVfs, Vfs};
+    use crate::vfs::{NativeVfs, Vfs};
     use std::sync::Arc;
+    use terrane_table::file::File;
 
     fn written(vfs: &NativeVfs, name: &str) -> Arc<dyn File> {
         let file = vfs.create(name).unwrap();

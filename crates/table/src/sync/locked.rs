@@ -5,21 +5,25 @@ use super::RwLock;
 use std::sync::{Arc, PoisonError};
 
 /// A pointer that is read and replaced as a whole.
-pub(crate) struct ArcSwap<T>(RwLock<Arc<T>>);
+pub struct ArcSwap<T>(RwLock<Arc<T>>);
 
 impl<T> ArcSwap<T> {
+    /// Returns a pointer to `value`.
     pub fn from_pointee(value: T) -> Self {
         ArcSwap(RwLock::new(Arc::new(value)))
     }
 
+    /// Clones the pointer.
     pub fn load_full(&self) -> Arc<T> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Clones the pointer: there is none to borrow.
     pub fn load(&self) -> Arc<T> {
         self.load_full()
     }
 
+    /// Replaces the pointer.
     pub fn store(&self, value: Arc<T>) {
         let mut place = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let before = std::mem::replace(&mut *place, value);

@@ -1,8 +1,8 @@
 //! Preallocation: a file's blocks are allocated before they are written.
 
-use crate::storage::vfs::repeat::write;
+use crate::vfs::repeat::write;
 #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
-use crate::storage::vfs::system::reserve;
+use crate::vfs::system::reserve;
 use std::fs::File;
 use std::io::{self, ErrorKind};
 

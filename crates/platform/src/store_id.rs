@@ -1,7 +1,9 @@
 //! Store ids, and the salt of a store's checksums.
 
-use crate::codec::{Decoder, checksum};
 use std::fmt;
+use std::io;
+use terrane_table::codec::{Decoder, checksum};
+use terrane_table::error::{Error, Result};
 
 /// Identifies a store: 16 random bytes, drawn when the store is created. A copy gets its own id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,12 +22,10 @@ impl StoreId {
     /// A random id from the operating system.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Io`] if the system has no randomness.
-    #[cfg(not(target_arch = "wasm32"))]
-    pub fn random() -> crate::error::Result<Self> {
+    /// [`Io`](terrane_table::error::ErrorKind::Io) if the system has no randomness.
+    pub fn random() -> Result<Self> {
         let mut bytes = [0; StoreId::BYTES];
-        let refused = |e| crate::Error::io("draw", "random bytes", 0, std::io::Error::other(e));
-        getrandom::fill(&mut bytes).map_err(refused)?;
+        fill(&mut bytes).map_err(|e| Error::io("draw", "random bytes", 0, e))?;
         Ok(StoreId(bytes))
     }
 
@@ -42,14 +42,27 @@ impl StoreId {
     }
 
     /// Whether this is the default, which stands for no id.
-    pub(crate) fn is_none(self) -> bool {
+    #[must_use]
+    pub fn is_none(self) -> bool {
         self == StoreId::default()
     }
 
     /// Decodes an id.
-    pub(crate) fn decode(d: &mut Decoder<'_>) -> Option<Self> {
+    pub fn decode(d: &mut Decoder<'_>) -> Option<Self> {
         Some(StoreId(*d.take(StoreId::BYTES)?.first_chunk()?))
     }
+}
+
+/// Fills `bytes` with random ones of the operating system.
+#[cfg(not(target_arch = "wasm32"))]
+fn fill(bytes: &mut [u8]) -> io::Result<()> {
+    getrandom::fill(bytes).map_err(io::Error::other)
+}
+
+/// Fails: a module has no system to ask. JavaScript draws the ids of its stores.
+#[cfg(target_arch = "wasm32")]
+fn fill(_: &mut [u8]) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 impl fmt::Display for StoreId {

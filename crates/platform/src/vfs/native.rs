@@ -1,19 +1,20 @@
 //! Native files: a directory of the operating system.
 
-use crate::error::{Error, Result};
-use crate::storage::vfs::descriptor_table::DescriptorTable;
-use crate::storage::vfs::native_file::{NativeFile, taken};
+use crate::StoreId;
+use crate::vfs::descriptor_table::DescriptorTable;
+use crate::vfs::native_file::{NativeFile, taken};
 #[cfg(target_os = "linux")]
-use crate::storage::vfs::read_mapping::{ReadMapping, ReadMappingsLeft, read_mappings};
-use crate::storage::vfs::system::{descriptors, directory_of, opening, rename, sync_directory};
-use crate::storage::vfs::{Listed, StoreLock, Vfs};
-use crate::storage::{File, StoreId};
-#[cfg(target_os = "linux")]
-use crate::sync::atomic::AtomicUsize;
+use crate::vfs::read_mapping::{ReadMapping, ReadMappingsLeft, read_mappings};
+use crate::vfs::system::{descriptors, directory_of, opening, rename, sync_directory};
+use crate::vfs::{Listed, StoreLock, Vfs};
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use terrane_table::error::{Error, Result};
+use terrane_table::file::File;
+#[cfg(target_os = "linux")]
+use terrane_table::sync::atomic::AtomicUsize;
 
 /// The default bound on open files.
 const DEFAULT_MAX_OPEN: usize = 256;
@@ -36,7 +37,8 @@ impl NativeVfs {
     /// bound.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::NoStore`] if the directory is missing and not to be created, or is a file.
+    /// [`NoStore`](terrane_table::error::ErrorKind::NoStore) if the directory is missing and not to be created,
+    /// or is a file.
     pub fn open(dir: impl Into<PathBuf>, create: bool) -> Result<Self> {
         let dir = dir.into();
         let place = dir.display().to_string();
@@ -116,7 +118,7 @@ impl NativeVfs {
     /// together with other readers. `who` names this program in the errors of other processes.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Busy`], which names the holder, if it is locked.
+    /// [`Busy`](terrane_table::error::ErrorKind::Busy), which names the holder, if it is locked.
     pub fn lock(&self, who: &str) -> Result<StoreLock> {
         if self.read_only {
             StoreLock::share(&self.dir)

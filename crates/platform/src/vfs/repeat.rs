@@ -1,7 +1,7 @@
 //! Reads and writes that continue after the system moved fewer bytes than it was asked for, or was
 //! interrupted.
 
-use crate::storage::vfs::system::FileExt;
+use crate::vfs::system::FileExt;
 use std::fs::File;
 use std::io::{self, ErrorKind};
 

@@ -1,26 +1,27 @@
 //! A native file, whose descriptor may be closed and opened again between two calls.
 
-use crate::error::{Error, Result};
-use crate::storage::File;
+use crate::vfs::allocate::allocate;
+use crate::vfs::descriptor_table::{Descriptor, DescriptorTable};
 #[cfg(target_os = "linux")]
-use crate::storage::MappedFile;
-use crate::storage::vfs::allocate::allocate;
-use crate::storage::vfs::descriptor_table::{Descriptor, DescriptorTable};
+use crate::vfs::mapped_file::Mapped;
 #[cfg(target_os = "linux")]
-use crate::storage::vfs::mapped_file::Mapped;
-#[cfg(target_os = "linux")]
-use crate::storage::vfs::read_mapping::{Pages, ReadMapping};
-use crate::storage::vfs::repeat::{repeat, write};
-use crate::storage::vfs::system::{FileExt, next_data};
+use crate::vfs::read_mapping::{Pages, ReadMapping};
+use crate::vfs::repeat::{repeat, write};
+use crate::vfs::system::{FileExt, next_data};
 use std::fs;
 use std::io;
 use std::sync::Arc;
+use terrane_table::error::{Error, Result};
+use terrane_table::file::File;
+#[cfg(target_os = "linux")]
+use terrane_table::file::MappedFile;
 
 pub(super) struct NativeFile {
     pub(super) name: String,
     pub(super) descriptor: Arc<Descriptor>,
     pub(super) descriptors: Arc<DescriptorTable>,
     /// Whether it may be mapped to be written.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux maps files"))]
     pub(super) maps: bool,
     #[cfg(target_os = "linux")]
     pub(super) read_mapping: ReadMapping,

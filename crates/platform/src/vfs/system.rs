@@ -9,6 +9,8 @@ mod fallback;
 #[cfg(windows)]
 mod windows;
 
+#[cfg(not(any(unix, windows)))]
+pub(super) use fallback::FileExt;
 #[cfg(not(unix))]
 pub(super) use fallback::leads_to;
 #[cfg(not(any(

@@ -6,11 +6,11 @@
 //! 2. The file `LOCK` is locked, and says who holds the store.
 //! 3. Readers share both locks and create nothing.
 
-use crate::error::{Error, Result};
-use crate::storage::vfs::LOCK;
+use crate::vfs::LOCK;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
+use terrane_table::error::{Error, Result};
 
 /// A locked store. Dropping this unlocks it.
 #[derive(Debug)]
@@ -111,7 +111,7 @@ fn busy(dir: &Path) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
+    use terrane_table::error::ErrorKind;
 
     #[test]
     fn a_lock_ends_though_a_child_process_holds_its_descriptors() {

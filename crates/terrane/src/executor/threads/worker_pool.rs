@@ -9,9 +9,10 @@
 use super::per_kind::PerKind;
 use crate::schedule::JobFilter;
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::{Mutex, Pool, lock};
+use crate::sync::{Mutex, lock};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use terrane_platform::threads::Pool;
 
 /// Threads that run the background jobs of stores, each of which has an executor
 /// [in it](crate::executor::ThreadExecutor::in_pool). They end when no store and nobody else holds it.

@@ -5,15 +5,15 @@
 //! are populated before, some at a time, by a call that returns an error instead: from there on the caller
 //! writes to the file again. That is no guarantee: a page that was written back may have to be allocated
 //! again on a file system that copies on write, and others may cut the file. Who opens a store decides
-//! ([`Options::allow_mmap_writes`](crate::Options::allow_mmap_writes)).
+//! ([`NativeVfs::allow_mmap_writes`](super::NativeVfs::allow_mmap_writes)).
 
-use crate::storage::MappedFile;
-use crate::storage::vfs::descriptor_table::Descriptor;
+use crate::vfs::descriptor_table::Descriptor;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
 use std::fs::File;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
+use terrane_table::file::MappedFile;
 
 /// Bytes of pages that are populated at a time: a system call for some thousand small writes.
 const STEP_BYTES: usize = 64 << 10;
@@ -99,7 +99,7 @@ impl Drop for Mapped {
 
 #[cfg(test)]
 mod tests {
-    use crate::storage::vfs::{NativeVfs, Vfs};
+    use crate::vfs::{NativeVfs, Vfs};
 
     #[test]
     fn what_is_written_through_memory_is_read_from_the_file() {

@@ -16,16 +16,16 @@
 //! 6. A sync checks that the path still leads to the file, unless the store itself moved it. If not,
 //!    somebody replaced or removed a store in use, what was written is lost, and the sync fails.
 
-use crate::error::Message;
-use crate::storage::lock;
-use crate::storage::vfs::system::{lacks_descriptors, leads_to, opening};
-use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use crate::sync::{Mutex, RwLock};
+use crate::vfs::system::{lacks_descriptors, leads_to, opening};
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
+use terrane_table::error::Message;
+use terrane_table::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use terrane_table::sync::lock;
+use terrane_table::sync::{Mutex, RwLock};
 
 /// The descriptors of one directory.
 pub(super) struct DescriptorTable {
@@ -229,10 +229,12 @@ fn close_beyond(open: &mut VecDeque<Arc<Descriptor>>, max_open: usize) -> Vec<Fi
 
 impl Descriptor {
     /// It is mapped to be written, while its file is open.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only Linux maps files"))]
     pub(super) fn begin_mapping(&self) {
         self.mapped.fetch_add(1, Ordering::AcqRel);
     }
 
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only Linux maps files"))]
     pub(super) fn end_mapping(&self) {
         self.mapped.fetch_sub(1, Ordering::AcqRel);
     }

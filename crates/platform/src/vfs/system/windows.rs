@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-pub(in crate::storage::vfs) trait FileExt {
+pub(in crate::vfs) trait FileExt {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize>;
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<usize>;
 }
@@ -21,7 +21,7 @@ impl FileExt for fs::File {
 }
 
 /// Renames a file, replacing `to`. Durable when it returns.
-pub(in crate::storage::vfs) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+pub(in crate::vfs) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     use std::os::windows::ffi::OsStrExt;
     use windows_sys::Win32::Storage::FileSystem::{
         MOVEFILE_REPLACE_EXISTING, MOVEFILE_WRITE_THROUGH, MoveFileExW,
@@ -39,7 +39,7 @@ pub(in crate::storage::vfs) fn rename(from: &Path, to: &Path) -> io::Result<()> 
 /// NTFS logs names in its own journal, in order, and flushes that with any writable handle, also a
 /// directory's. If a directory cannot be opened that way, the next sync of a file does it: the name is
 /// in the journal before that file's own changes.
-pub(in crate::storage::vfs) fn sync_directory(dir: &Path) -> io::Result<()> {
+pub(in crate::vfs) fn sync_directory(dir: &Path) -> io::Result<()> {
     use std::os::windows::fs::OpenOptionsExt;
     use windows_sys::Win32::Storage::FileSystem::FILE_FLAG_BACKUP_SEMANTICS;
     let mut options = fs::OpenOptions::new();
@@ -51,6 +51,6 @@ pub(in crate::storage::vfs) fn sync_directory(dir: &Path) -> io::Result<()> {
 }
 
 /// Setting the length allocates the clusters: files are sparse only on request.
-pub(in crate::storage::vfs) fn reserve(file: &fs::File, _end: u64, len: u64) -> io::Result<()> {
+pub(in crate::vfs) fn reserve(file: &fs::File, _end: u64, len: u64) -> io::Result<()> {
     file.set_len(len)
 }

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 const MARK_BYTES: usize = 1;
 
 /// The process that opened a store.
-pub(crate) struct OwnerProcess {
+pub struct OwnerProcess {
     id: u32,
     #[cfg(target_os = "linux")]
     mark: Option<Mark>,
@@ -24,6 +24,7 @@ pub(crate) struct OwnerProcess {
 
 impl OwnerProcess {
     /// Returns this process.
+    #[must_use]
     pub fn current() -> Self {
         OwnerProcess {
             id: std::process::id(),
@@ -33,6 +34,8 @@ impl OwnerProcess {
     }
 
     /// Whether this process is the owner.
+    #[inline]
+    #[must_use]
     pub fn is_current(&self) -> bool {
         #[cfg(target_os = "linux")]
         if let Some(mark) = &self.mark {

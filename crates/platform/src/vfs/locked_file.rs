@@ -2,25 +2,25 @@
 //!
 //! Closing it lets others have it while handles to it still exist: every later call on them fails.
 
-use crate::error::{Closed, Error, Result};
-use crate::storage::File;
-use crate::storage::vfs::descriptor_table::{Descriptor, DescriptorTable};
-use crate::storage::vfs::native_file::NativeFile;
+use crate::vfs::descriptor_table::{Descriptor, DescriptorTable};
+use crate::vfs::native_file::NativeFile;
 #[cfg(target_os = "linux")]
-use crate::storage::vfs::read_mapping::ReadMapping;
-use crate::storage::vfs::system::{directory_of, sync_directory};
+use crate::vfs::read_mapping::ReadMapping;
+use crate::vfs::system::{directory_of, sync_directory};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use terrane_table::error::{Closed, Error, Result};
+use terrane_table::file::File;
 
 /// Opens the file `path` and locks it for this process until it is closed or its last handle
 /// dropped. Creates a missing file if `create` is set.
 ///
 /// # Errors
-/// [`crate::ErrorKind::NoStore`] if it is missing and not to be created, [`crate::ErrorKind::Busy`] if
-/// another process holds it.
+/// [`NoStore`](terrane_table::error::ErrorKind::NoStore) if it is missing and not to be created,
+/// [`Busy`](terrane_table::error::ErrorKind::Busy) if another process holds it.
 pub fn open_locked(path: &Path, create: bool) -> Result<Arc<dyn File>> {
     let path = &absolute(path)?;
     let name = path.display().to_string();
@@ -48,8 +48,8 @@ pub fn open_locked(path: &Path, create: bool) -> Result<Arc<dyn File>> {
 /// Opens the file `path` for reading, together with other readers.
 ///
 /// # Errors
-/// [`crate::ErrorKind::NoStore`] if it is missing, [`crate::ErrorKind::Busy`] if another process holds
-/// it.
+/// [`NoStore`](terrane_table::error::ErrorKind::NoStore) if it is missing,
+/// [`Busy`](terrane_table::error::ErrorKind::Busy) if another process holds it.
 pub fn open_shared(path: &Path) -> Result<Arc<dyn File>> {
     let path = absolute(path)?;
     let name = path.display().to_string();
@@ -162,7 +162,7 @@ impl Drop for LockedFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
+    use terrane_table::error::ErrorKind;
 
     #[test]
     fn a_single_file_is_held_by_one_opener_at_a_time() {

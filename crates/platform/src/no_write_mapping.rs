@@ -1,0 +1,32 @@
+//! The mapping through which a file is written, in a browser, which maps none.
+
+use terrane_table::file::File;
+
+/// No mapping.
+#[derive(Default)]
+pub struct WriteMapping(());
+
+impl WriteMapping {
+    /// Returns no mapping.
+    #[must_use]
+    pub fn of(_: &dyn File, _from: u64, _len: u64) -> Self {
+        WriteMapping(())
+    }
+
+    /// Returns `false`: nothing is written.
+    pub fn write(&mut self, _: &[u8], _offset: u64) -> bool {
+        false
+    }
+
+    /// Returns `false`: there is no mapping.
+    #[must_use]
+    pub fn is_some(&self) -> bool {
+        false
+    }
+
+    /// Returns no mapping.
+    #[must_use]
+    pub fn take(&mut self) -> Self {
+        WriteMapping(())
+    }
+}

@@ -1,0 +1,6 @@
+//! Shared memory of threads: locks, atomics and pointers that are swapped, or models of them.
+
+pub(crate) use terrane_platform::threads::pause;
+pub(crate) use terrane_table::sync::{
+    ArcSwap, Condvar, Mutex, MutexGuard, RwLock, atomic, is_poisoned, lock, try_lock,
+};
