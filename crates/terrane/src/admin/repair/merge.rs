@@ -139,13 +139,16 @@ impl Merge<'_> {
         }
         self.target.write(rows.batch, Durability::Buffered)?;
         for (n, source) in all.into_iter().enumerate() {
-            if let Source::Table(at, table) = source
-                && let Some(file) = report.files.get_mut(at)
-            {
-                let refused = refused.iter().filter(|(other, _)| *other == n);
-                file.lost.extend(refused.map(|(_, why)| why.clone()));
-                file.entries = table.entries();
-                file.lost_blocks = table.lost().to_vec();
+            let refused = refused.iter().filter(|(other, _)| *other == n);
+            let refused = refused.map(|(_, why)| why.clone());
+            match source {
+                Source::Table(at, table) => {
+                    let Some(file) = report.files.get_mut(at) else { continue };
+                    file.lost.extend(refused);
+                    file.entries = table.entries();
+                    file.lost_blocks = table.lost().to_vec();
+                }
+                Source::Log(_) => report.notes.extend(refused.map(|why| format!("the log: {why}"))),
             }
         }
         report.doubtful_rows += rows.doubtful;
@@ -163,7 +166,8 @@ impl Merge<'_> {
         }
     }
 
-    /// Takes the versions of a key of which the newest is an operand, joined.
+    /// Takes the versions of a key of which the newest is an operand, joined; if they cannot be joined, what lies below
+    /// the operands, as a doubtful row.
     fn take_joined(
         &mut self,
         versions: Versions,
@@ -172,13 +176,18 @@ impl Merge<'_> {
     ) -> Result<()> {
         let Versions { key, mut stored, source, file } = versions;
         // What is below the operands may be lost as they may.
-        let base = stored.iter().find(|(tag, _)| !is_operand(*tag)).map_or(0, |(tag, _)| tag.seq());
+        let below = stored.iter().find(|(tag, _)| !is_operand(*tag)).cloned();
+        let base = below.as_ref().map_or(0, |(tag, _)| tag.seq());
+        let newest = stored.first().map_or(0, |(tag, _)| tag.seq());
         let list = &self.range_deletes;
         let hides = |older, newer| list.newest_at(&key, newer) > older;
         let operator = self.target.engine().options.merge_operator.as_ref();
         if let Err(why) = join_all(&mut stored, hides, || true, operator) {
-            refused.insert((source, why.to_string()));
-            return Ok(());
+            let why = why.to_string();
+            self.doubt(&key, newest, &file, format!("with a merge that cannot be applied: {why}"));
+            refused.insert((source, why));
+            stored.clear();
+            stored.extend(below);
         }
         if let Some((tag, stored)) = stored.first() {
             let taken = self.take((&key, *tag, stored), base, &file, rows)?;
@@ -202,10 +211,7 @@ impl Merge<'_> {
         let doubtful = self.doubts.doubt(key, base, put);
         if sight.is_err() {
             let newer = newer_kind(file, tag.kind_byte()).to_string();
-            let own = || Some(key.to_vec());
-            let (keyspace, from, through) = (Some(self.id), own(), own());
-            let part = Part::everything(file, newer.clone(), tag.seq());
-            self.doubts.add(Part { keyspace, from, through, ..part });
+            self.doubt(key, tag.seq(), file, newer.clone());
             return Ok(Err(newer));
         }
         if !put {
@@ -227,10 +233,19 @@ impl Merge<'_> {
             (value, Some(at)) => rows.batch.put_expiring_at(keyspace.id(), key, value, at),
         };
         if let Err(e) = put {
-            return Ok(Err(e.to_string()));
+            let why = e.to_string();
+            self.doubt(key, tag.seq(), file, format!("with a row that cannot be written: {why}"));
+            return Ok(Err(why));
         }
         rows.doubtful += u64::from(doubtful);
         *(if apart.is_some() { &mut rows.apart } else { &mut rows.put }) += 1;
         Ok(Ok(()))
+    }
+
+    /// Names a key whose version of the sequence number `last` is lost.
+    fn doubt(&mut self, key: &[u8], last: Seq, file: &str, reason: String) {
+        let own = || Some(key.to_vec());
+        let (keyspace, from, through) = (Some(self.id), own(), own());
+        self.doubts.add(Part { keyspace, from, through, ..Part::everything(file, reason, last) });
     }
 }

@@ -1,11 +1,12 @@
 //! Repair of small stores in memory: any damage, against what is known to be intact (`model`); the
 //! manifest and the keyspaces (`manifest`); tables (`tables`, `renamed`); logs (`logs`); what cannot be read
-//! (`sectors`); rows that may not be what they were (`doubtful`).
+//! (`sectors`); rows that may not be what they were (`doubtful`); merges (`operands`).
 
 mod doubtful;
 mod logs;
 mod manifest;
 mod model;
+mod operands;
 mod renamed;
 mod sectors;
 mod tables;
