@@ -55,6 +55,15 @@ export async function checkMerges(db, { InvalidArgumentError }) {
   await refused(() => db.batch([{ type: "merge", key: "a", ad: 1 }]), /found "ad"/);
   // This keyspace has merges.
   await refused(() => db.put("a", "1", { ttl: 5 }), /merges alone in the keyspace/);
+  await refused(
+    () =>
+      db.transact((tx) => {
+        tx.put("a", "1", { ttl: 5000 });
+        tx.merge("a", { add: 1 });
+        return undefined;
+      }),
+    /merges alone in the keyspace/,
+  );
   assert.deepEqual(await rows(), {});
 }
 

@@ -58,8 +58,13 @@ interface Put {
   expiresAt: number | undefined;
 }
 
-/** A write: a value, operands of the value that is stored, or undefined for a delete. */
-type Written = Put | Merge[] | undefined;
+/** The writes to a key, as the batch has them. */
+interface Written {
+  /** The last write that is no merge: a value, or a delete; undefined if operands apply to the stored value. */
+  base: Put | "deleted" | undefined;
+  /** The operands of the merges after it. */
+  operands: Merge[];
+}
 
 type Values = Map<string, Written>;
 type Row = [key: Uint8Array, value: Uint8Array];
@@ -67,7 +72,7 @@ type Row = [key: Uint8Array, value: Uint8Array];
 /** The reads and writes of a transaction, in all keyspaces. */
 class Changes {
   readonly snapshot: HeldSnapshot;
-  /** The last write to each key, by keyspace. */
+  /** The writes to each key that the batch will have, by keyspace. */
   readonly writes: Map<number, Values> = new Map();
   /** Ranges that are deleted before these writes. */
   readonly removed: Span[] = [];
@@ -85,11 +90,11 @@ class Changes {
     return this.removed.some((span) => span.keyspace === keyspace && isInside(key, span));
   }
 
-  /** Returns the value that the transaction sees of a write over a stored value. */
-  seen(written: Written, stored: Uint8Array | undefined): Uint8Array | undefined {
-    if (Array.isArray(written)) return merged(written, stored);
-    const { value, expiresAt = Infinity } = written ?? { value: undefined };
-    return expiresAt > this.now ? value : undefined;
+  /** Returns the value that the transaction sees over a stored value, which counts only without a base. */
+  seen({ base, operands }: Written, stored: Uint8Array | undefined): Uint8Array | undefined {
+    let value = base === undefined ? stored : undefined;
+    if (typeof base === "object" && (base.expiresAt ?? Infinity) > this.now) value = base.value;
+    return operands.length > 0 ? merged(operands, value) : value;
   }
 
   read(span: Span): void {
@@ -167,10 +172,10 @@ function commit<M extends Mode>(port: Port<M>, changes: Changes, sync: boolean):
   }
   for (const [keyspace, values] of writes) {
     for (const [key, written] of values) {
-      if (written === undefined) batch.delete(keyspace, toBytes(key));
-      else if (Array.isArray(written)) {
-        for (const operand of written) batch.merge(keyspace, toBytes(key), operand);
-      } else batch.put(keyspace, toBytes(key), written.value, written.expiresAt);
+      const { base, operands } = written;
+      if (base === "deleted") batch.delete(keyspace, toBytes(key));
+      else if (base !== undefined) batch.put(keyspace, toBytes(key), base.value, base.expiresAt);
+      for (const operand of operands) batch.merge(keyspace, toBytes(key), operand);
     }
   }
   checkLength("batch", batch.length, MAX_BATCH_BYTES);
@@ -234,18 +239,17 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
     const found = keys.map((key) => {
       const bytes = encodeBytes("key", key, MAX_KEY_BYTES);
       const text = toText(bytes);
-      const isWritten = written?.has(text) === true;
       const write = written?.get(text);
-      const isKnown = isWritten ? !Array.isArray(write) : this.#changes.removes(keyspace, text);
+      const isKnown = write ? write.base !== undefined : this.#changes.removes(keyspace, text);
       if (!isKnown) this.#changes.read({ keyspace, from: text, to: `${text}\0` });
-      return { bytes, isKnown, isWritten, write };
+      return { bytes, isKnown, write };
     });
     const missing = found.filter(({ isKnown }) => !isKnown).map(({ bytes }) => bytes);
     return port.map(this.#reader.getMany(missing), (values) => {
       let next = 0;
-      return found.map(({ isKnown, isWritten, write }) => {
+      return found.map(({ isKnown, write }) => {
         const stored = isKnown ? undefined : values[next++];
-        const bytes = isWritten ? this.#changes.seen(write, stored) : stored;
+        const bytes = write ? this.#changes.seen(write, stored) : stored;
         return (
           bytes && (decode(encoding === "binary" ? bytes.slice() : bytes, encoding) as Decoded<E>)
         );
@@ -269,18 +273,17 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
     const merge = toMerge(operand);
     const { keyspace } = this.#scope;
     const text = toText(encodeBytes("key", key, MAX_KEY_BYTES));
-    const values = this.#changes.writes.get(keyspace);
-    const written = values?.get(text);
-    if (Array.isArray(written)) {
-      this.#write(key, [...written, merge]);
-    } else if (values?.has(text) === true || this.#changes.removes(keyspace, text)) {
-      const before = this.#changes.seen(written, undefined);
-      this.#write(key, { value: merged([merge], before), expiresAt: undefined });
-    } else this.#write(key, [merge]);
+    const written = this.#changes.writes.get(keyspace)?.get(text);
+    if (written !== undefined) {
+      this.#checkOpen();
+      written.operands.push(merge);
+    } else {
+      this.#write(key, this.#changes.removes(keyspace, text) ? "deleted" : undefined, [merge]);
+    }
   }
 
   delete(key: Bytes): void {
-    this.#write(key, undefined);
+    this.#write(key, "deleted");
   }
 
   deleteRange(options: RangeOptions = {}): void {
@@ -373,13 +376,13 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
     };
   }
 
-  #write(key: Bytes, written: Written): void {
+  #write(key: Bytes, base: Written["base"], operands: Merge[] = []): void {
     this.#checkOpen();
     const { writes } = this.#changes;
     const { keyspace } = this.#scope;
     let values = writes.get(keyspace);
     if (values === undefined) writes.set(keyspace, (values = new Map()));
-    values.set(toText(encodeBytes("key", key, MAX_KEY_BYTES)), written);
+    values.set(toText(encodeBytes("key", key, MAX_KEY_BYTES)), { base, operands });
   }
 
   #checkOpen(): void {

@@ -32,7 +32,7 @@ use std::ops::Bound;
 use std::time::Duration;
 use terrane_table::read::KeyRange;
 use terrane_types::range_deletes::{End, RangeDeletes};
-use written::{Written, merged, seen};
+use written::{Base, Written};
 
 /// The most times that a body runs.
 const TRIES_MAX: u32 = 10;
@@ -111,7 +111,7 @@ pub struct Transaction {
     snapshot: Snapshot,
     /// The time when it started, by which its own writes have expired.
     now: Millis,
-    /// The last write to each key.
+    /// The writes to each key that the batch will have.
     writes: BTreeMap<Place, Written>,
     /// The range deletes, which come before the other writes.
     range_deletes: VecMap<KeyspaceId, RangeDeletes>,
@@ -148,11 +148,10 @@ impl Transaction {
         match self.writes.get(&(id, key.to_vec())) {
             None if self.removes(id, key) => Ok(None),
             None => stored(),
-            Some(Written::Merge(operands)) => {
-                let value = if self.removes(id, key) { None } else { stored()? };
-                merged(operands, value, self.operator()).map(Some)
+            Some(written) => {
+                let stored = if written.base.is_none() { stored()? } else { None };
+                written.seen(stored, self.now, self.operator())
             }
-            Some(written) => Ok(seen(written, self.now)),
         }
     }
 
@@ -258,7 +257,7 @@ impl Transaction {
     ) -> Result<()> {
         let (key, value) = (key.into(), value.into());
         check_limits(&key, &value)?;
-        self.writes.insert((self.snapshot.id_of(keyspace)?, key), Written::Put(value));
+        self.writes.insert((self.snapshot.id_of(keyspace)?, key), Base::Put(value).into());
         Ok(())
     }
 
@@ -278,7 +277,7 @@ impl Transaction {
         let expires_at = self.now.saturating_add(to_millis(ttl));
         // The same checks as those of the commit.
         WriteBatch::new().put_expiring_at(id, &key, &value, expires_at)?;
-        self.writes.insert((id, key), Written::PutExpiring(value, expires_at));
+        self.writes.insert((id, key), Base::PutExpiring(value, expires_at).into());
         Ok(())
     }
 
@@ -296,24 +295,9 @@ impl Transaction {
         let (id, key) = (self.snapshot.id_of(keyspace)?, key.into());
         // The same checks as those of the commit.
         WriteBatch::new().merge(id, &key, operand)?;
-        let operand = operand.encode();
-        let operator = self.snapshot.db().engine().options.merge_operator.clone();
-        let joined = |value: Option<Vec<u8>>| {
-            merged(std::slice::from_ref(&operand), value, operator.as_ref())
-        };
-        let removed = self.removes(id, &key);
-        let written = match self.writes.remove(&(id, key.clone())) {
-            Some(Written::Put(value)) => Written::Put(joined(Some(value))?),
-            Some(Written::Merge(mut operands)) => {
-                operands.push(operand);
-                Written::Merge(operands)
-            }
-            Some(Written::Delete) => Written::Put(joined(None)?),
-            // The commit refuses both in one keyspace.
-            Some(Written::PutExpiring(..)) | None if !removed => Written::Merge(vec![operand]),
-            _ => Written::Put(joined(None)?),
-        };
-        self.writes.insert((id, key), written);
+        let base = self.removes(id, &key).then_some(Base::Delete);
+        let none = Written { base, operands: Vec::new() };
+        self.writes.entry((id, key)).or_insert(none).operands.push(operand.encode());
         Ok(())
     }
 
@@ -324,7 +308,7 @@ impl Transaction {
     pub fn delete(&mut self, keyspace: &Keyspace, key: impl Into<Vec<u8>>) -> Result<()> {
         let key = key.into();
         check_limits(&key, &[])?;
-        self.writes.insert((self.snapshot.id_of(keyspace)?, key), Written::Delete);
+        self.writes.insert((self.snapshot.id_of(keyspace)?, key), Base::Delete.into());
         Ok(())
     }
 
@@ -355,17 +339,16 @@ impl Transaction {
             }
         }
         for ((keyspace, key), written) in writes {
-            match written {
-                Written::Put(value) => batch.put(keyspace, key, value)?,
-                Written::PutExpiring(value, at) => {
-                    batch.put_expiring_at(keyspace, key, value, at)?;
+            match &written.base {
+                Some(Base::Put(value)) => batch.put(keyspace, &key, value)?,
+                Some(Base::PutExpiring(value, at)) => {
+                    batch.put_expiring_at(keyspace, &key, value, *at)?;
                 }
-                Written::Delete => batch.delete(keyspace, key)?,
-                Written::Merge(operands) => {
-                    for operand in operands.iter().filter_map(|bytes| Operand::decode(bytes)) {
-                        batch.merge(keyspace, &key, operand)?;
-                    }
-                }
+                Some(Base::Delete) => batch.delete(keyspace, &key)?,
+                None => {}
+            }
+            for operand in written.operands() {
+                batch.merge(keyspace, &key, operand)?;
             }
         }
         if batch.is_empty() {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::trace::Step;
-use crate::{Condition, ErrorKind, MergeOperator, Operand, Outcome};
+use crate::{Condition, ErrorKind, MergeOperator, Operand, Outcome, Transaction};
 
 /// Options whose policy compacts nothing before 20 runs wait.
 fn options() -> Options {
@@ -349,6 +349,33 @@ fn transactions_see_their_own_merges() {
     })
     .unwrap();
     assert_eq!((runs, text(rows.get("a").unwrap())), (1, Some("13".to_owned())));
+}
+
+#[test]
+fn a_transaction_is_refused_what_a_batch_is() {
+    let (_, db, rows) = store();
+    let refused = db.transact(Buffered, |tx| {
+        tx.put_expiring(&rows, "k", "5", Duration::from_secs(60))?;
+        tx.merge(&rows, "k", Operand::Add(1))
+    });
+    assert!(matches!(refused.unwrap_err().kind(), ErrorKind::InvalidArgument(_)));
+    let expiring = db.create_keyspace("expiring").unwrap();
+    expiring.put_expiring("k", "5", Duration::from_secs(60), Buffered).unwrap();
+    let merges: [fn(&mut Transaction, &Keyspace) -> Result<()>; 4] = [
+        |_, _| Ok(()),
+        |tx, rows| tx.put(rows, "k", "1"),
+        |tx, rows| tx.delete(rows, "k"),
+        |tx, rows| tx.delete_range(rows, ..),
+    ];
+    for before in merges {
+        let refused = db.transact(Buffered, |tx| {
+            before(tx, &expiring)?;
+            tx.merge(&expiring, "k", Operand::Add(1))
+        });
+        assert!(matches!(refused.unwrap_err().kind(), ErrorKind::InvalidArgument(_)));
+    }
+    assert_eq!(rows_of(&rows), []);
+    assert_eq!(text(expiring.get("k").unwrap()), Some("5".to_owned()));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Scans of a transaction: what is stored, with its own writes.
 
 use super::reads::Reads;
-use super::written::{Written, merged, seen};
+use super::written::Written;
 use super::{Place, Row};
 use crate::entry::Millis;
 use crate::error::Result;
@@ -75,13 +75,9 @@ impl TransactionScan<'_> {
             }
             let stored = if order == Ordering::Equal { self.stored.take(end) } else { None };
             let Some(((_, key), written)) = self.written.take(end) else { continue };
-            if let Written::Merge(operands) = written {
-                let value = stored.and_then(Result::ok).map(|(_, value)| value);
-                let value = merged(operands, value, self.operator);
+            let stored = stored.and_then(Result::ok).map(|(_, value)| value);
+            if let Some(value) = written.seen(stored, self.now, self.operator).transpose() {
                 return Some(value.map(|value| (key.clone(), value)));
-            }
-            if let Some(value) = seen(written, self.now) {
-                return Some(Ok((key.clone(), value)));
             }
         }
     }

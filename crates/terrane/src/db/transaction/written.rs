@@ -4,35 +4,51 @@ use crate::entry::Millis;
 use crate::error::Result;
 use crate::operand::{Function, MergeOperator, Operand};
 
-/// A write of a transaction.
-#[derive(Clone)]
-pub(super) enum Written {
+/// The writes of a transaction to a key, as its batch will have them.
+pub(super) struct Written {
+    /// The last write that is no merge; `None` if there is none, so that operands apply to the stored value.
+    pub(super) base: Option<Base>,
+    /// Encoded operands of the merges after it, in order.
+    pub(super) operands: Vec<Vec<u8>>,
+}
+
+/// A write that hides what is stored.
+pub(super) enum Base {
     Delete,
     Put(Vec<u8>),
     /// A value, and the time at which it expires.
     PutExpiring(Vec<u8>, Millis),
-    /// Encoded operands, in order.
-    Merge(Vec<Vec<u8>>),
 }
 
-/// Returns the value that a transaction at the time `now` sees of its write, which is no merge.
-pub(super) fn seen(written: &Written, now: Millis) -> Option<Vec<u8>> {
-    match written {
-        Written::Put(value) => Some(value.clone()),
-        Written::PutExpiring(value, at) => (*at > now).then(|| value.clone()),
-        Written::Delete | Written::Merge(_) => None,
+impl From<Base> for Written {
+    fn from(base: Base) -> Self {
+        Written { base: Some(base), operands: Vec::new() }
     }
 }
 
-/// Returns what operands make of a value.
-pub(super) fn merged(
-    operands: &[Vec<u8>],
-    value: Option<Vec<u8>>,
-    operator: Option<&MergeOperator>,
-) -> Result<Vec<u8>> {
-    let mut value = value;
-    for operand in operands.iter().filter_map(|bytes| Operand::decode(bytes)) {
-        value = Some(Function::from(operand).apply(value.as_deref(), operator)?);
+impl Written {
+    /// Returns the value that a transaction at the time `now` sees over a stored value, which counts only without a
+    /// base.
+    pub(super) fn seen(
+        &self,
+        stored: Option<Vec<u8>>,
+        now: Millis,
+        operator: Option<&MergeOperator>,
+    ) -> Result<Option<Vec<u8>>> {
+        let mut value = match &self.base {
+            None => stored,
+            Some(Base::Put(value)) => Some(value.clone()),
+            Some(Base::PutExpiring(value, at)) => (*at > now).then(|| value.clone()),
+            Some(Base::Delete) => None,
+        };
+        for operand in self.operands() {
+            value = Some(Function::from(operand).apply(value.as_deref(), operator)?);
+        }
+        Ok(value)
     }
-    Ok(value.unwrap_or_default())
+
+    /// Returns the operands, in order.
+    pub(super) fn operands(&self) -> impl Iterator<Item = Operand<'_>> {
+        self.operands.iter().filter_map(|bytes| Operand::decode(bytes))
+    }
 }
