@@ -77,8 +77,8 @@ impl Db {
     /// An I/O error, a closed store.
     pub fn begin_check(&self) -> Result<Check> {
         let engine = self.engine();
-        drop(engine.open_state()?);
-        let state = lock(&engine.state);
+        drop(engine.versions.open_state()?);
+        let state = engine.versions.state();
         let (repairable, quarantine_bytes) =
             (state.repairable.clone(), state.version_set.quarantine_bytes());
         drop(state);
@@ -147,7 +147,7 @@ impl Check {
             self.table = Some((check, live));
         }
         if let Some((table, _)) = &mut self.table {
-            drop(self.db.engine().open_state()?);
+            drop(self.db.engine().versions.open_state()?);
             if !table.step(bytes) {
                 let ended = self.table.take().map(|(table, _)| table.into_found()).transpose()?;
                 self.report.damage.extend(ended.into_iter().flatten());
@@ -167,7 +167,7 @@ impl Check {
 /// Reads the next of the live logs as recovery would; returns the number of records at the end.
 /// Nobody waits while it reads logs that are full.
 fn check_logs(engine: &Engine, check: &mut Option<LogsCheck>) -> Result<Option<u64>> {
-    drop(engine.open_state()?);
+    drop(engine.versions.open_state()?);
     let mut logs = check.take().map_or_else(|| begin_logs(engine), Ok)?;
     let known = logs.known;
     let ended = match read_logs(engine, &mut logs) {
@@ -204,9 +204,9 @@ fn read_logs(engine: &Engine, logs: &mut LogsCheck) -> Result<bool> {
 
 /// Holds the live logs, to read them.
 fn begin_logs(engine: &Engine) -> Result<LogsCheck> {
-    let _edits = engine.lock_edits()?;
+    let _edits = engine.versions.lock_edits()?;
     let writer = lock(&engine.writer);
-    let state = lock(&engine.state);
+    let state = engine.versions.state();
     let mut held = state.logs.hold(&writer);
     let sealed = held.logs.len().saturating_sub(1);
     for SpareLog { number, file, .. } in &state.logs.spares {

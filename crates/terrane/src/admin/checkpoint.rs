@@ -58,9 +58,9 @@ impl Db {
         }
         let engine = self.engine();
         engine.sync()?;
-        let _edits = engine.lock_edits()?;
+        let _edits = engine.versions.lock_edits()?;
         let writer = lock(&engine.writer);
-        let state = lock(&engine.state);
+        let state = engine.versions.state();
         let tables = engine.live_tables();
         let logs = state.logs.hold(&writer);
         let mut version_set = state.version_set.clone();
@@ -137,7 +137,7 @@ impl Checkpoint {
     }
 
     fn advance(&mut self, target: &dyn Storage) -> Result<bool> {
-        drop(self.db.engine().open_state()?);
+        drop(self.db.engine().versions.open_state()?);
         if let Some(transfer) = &mut self.transfer {
             if !transfer.advance()? {
                 self.transfer = None;

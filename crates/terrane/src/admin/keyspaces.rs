@@ -37,7 +37,7 @@ impl Engine {
     /// # Errors
     /// A closed store.
     pub(crate) fn find_keyspace(&self, name: &str) -> Result<Option<KeyspaceId>> {
-        Ok(self.open_state()?.version_set.find(name))
+        Ok(self.versions.open_state()?.version_set.find(name))
     }
 
     /// Returns the keyspace of this name, of 1 to [`MAX_KEYSPACE_NAME_BYTES`] bytes, created if there is none.
@@ -55,8 +55,8 @@ impl Engine {
                 format_args!("{} bytes", name.len()),
             ));
         }
-        let edits = self.lock_edits()?;
-        let state = lock(&self.state);
+        let edits = self.versions.lock_edits()?;
+        let state = self.versions.state();
         if let Some(id) = state.version_set.find(name) {
             return Ok(id);
         }
@@ -67,7 +67,7 @@ impl Engine {
         let policy = policy_json(&self.options.policy);
         let create = Change::CreateKeyspace { id, name: name.to_owned(), policy };
         drop(state);
-        let state = self.commit_edit(&edits, vec![create], &[], &[])?;
+        let state = edits.apply(vec![create], &[], &[])?;
         self.adopt_keyspace(&state, id)?;
         Ok(id)
     }
@@ -95,17 +95,17 @@ impl Engine {
                 name.to_owned(),
             ));
         }
-        let edits = self.lock_edits()?;
-        let Some(id) = lock(&self.state).version_set.find(name) else { return Ok(false) };
+        let edits = self.versions.lock_edits()?;
+        let Some(id) = self.versions.state().version_set.find(name) else { return Ok(false) };
         let keyspaces = self.keyspaces.load_full();
         let Some(keyspace) = keyspaces.get(&id) else { return Ok(false) };
         let tree = keyspace.super_version.load().tree.clone();
         let files: Vec<_> = tree.tables().map(|t| FileId::table(t.table().info().id.0)).collect();
-        drop(self.commit_edit(&edits, vec![Change::DropKeyspace { id }], &[], &files)?);
+        drop(edits.apply(vec![Change::DropKeyspace { id }], &[], &files)?);
         // No write is under way, whose entries would be added to the memory in use after they were
         // subtracted with their memtable.
         let writer = lock(&self.writer);
-        let mut state = lock(&self.state);
+        let mut state = self.versions.state();
         tree.tables().for_each(|table| table.mark_dropped());
         if self.is_crowded(&tree) {
             self.crowded.fetch_sub(1, Ordering::Relaxed);
@@ -122,7 +122,7 @@ impl Engine {
         state.planner.forget(id);
         drop(state);
         drop(writer);
-        self.notify_work();
+        self.background.notify_work();
         self.emit(|| Event::KeyspaceDropped { keyspace: id, name: name.to_owned() });
         Ok(true)
     }
@@ -133,7 +133,7 @@ impl Engine {
     /// # Errors
     /// A keyspace that was dropped.
     pub fn policy(&self, id: KeyspaceId) -> Result<PolicyOptions> {
-        let state = lock(&self.state);
+        let state = self.versions.state();
         let record = state.version_set.keyspaces.get(&id).ok_or(Closed::Keyspace)?;
         Ok(PolicyOptions::stored(&record.policy).0)
     }
@@ -147,7 +147,7 @@ impl Engine {
     pub fn set_policy(&self, id: KeyspaceId, policy: &PolicyOptions) -> Result<()> {
         let json = policy_json(policy);
         build_policy(policy)?;
-        let edits = self.lock_edits()?;
+        let edits = self.versions.lock_edits()?;
         let keyspace = self.keyspaces.load().get(&id).cloned();
         let keyspace = keyspace.ok_or(Closed::Keyspace)?;
         let built = self.options.planner(&keyspace.name, policy)?;
@@ -164,7 +164,7 @@ impl Engine {
             Change::SetPolicy { keyspace: id, policy: json },
             Change::PolicyState { keyspace: id, state: adopted },
         ];
-        let mut state = self.commit_edit(&edits, changes, &[], &[])?;
+        let mut state = edits.apply(changes, &[], &[])?;
         keyspace.access_stats.watch_for(&*built);
         keyspace.policy.store(Arc::new(built));
         state.planner.policy_changed(id);
@@ -179,7 +179,7 @@ impl Engine {
             let tree = keyspace.super_version.load().tree.clone();
             tree.estimate_debt(&self.options, &**keyspace.policy.load_full(), &remembered);
         }
-        self.notify_work();
+        self.background.notify_work();
         Ok(())
     }
 }

@@ -30,7 +30,7 @@ impl Engine {
         look: impl FnOnce(Moment) -> T,
     ) -> Result<T> {
         // Those events are reported under this lock.
-        let state = lock(&self.state);
+        let state = self.versions.state();
         let keyspaces = self.keyspaces.load();
         let inner = keyspaces.get(&keyspace).ok_or(Closed::Keyspace)?;
         let record = state.version_set.keyspaces.get(&keyspace).ok_or(Closed::Keyspace)?;

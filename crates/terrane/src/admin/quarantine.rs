@@ -6,7 +6,6 @@ use crate::entry::Seq;
 use crate::error::Result;
 use crate::recovery::MARK;
 use crate::storage::{FileId, read_exact_at};
-use crate::sync::lock;
 use crate::version::{Change, Quarantine};
 use crate::wal::scan;
 
@@ -14,7 +13,7 @@ impl Db {
     /// Returns the records that recovery discarded and keeps, oldest first.
     #[must_use]
     pub fn quarantine(&self) -> Vec<Quarantine> {
-        lock(&self.engine().state).version_set.quarantine.clone()
+        self.engine().versions.state().version_set.quarantine.clone()
     }
 
     /// The batches that can still be read of what was quarantined, each with the sequence that it had.
@@ -43,13 +42,13 @@ impl Db {
     /// An I/O error.
     pub fn drop_quarantine(&self) -> Result<u64> {
         let engine = self.engine();
-        let manifest = engine.lock_edits()?;
-        let version_set = lock(&engine.state).version_set.clone();
+        let manifest = engine.versions.lock_edits()?;
+        let version_set = engine.versions.state().version_set.clone();
         let kept = &version_set.quarantine;
         if !kept.is_empty() {
             let changes = kept.iter().map(|k| Change::DropQuarantine { file: k.file }).collect();
             let dropped: Vec<_> = kept.iter().map(|k| FileId::log(k.file)).collect();
-            drop(engine.commit_edit(&manifest, changes, &[], &dropped)?);
+            drop(manifest.apply(changes, &[], &dropped)?);
             dropped.into_iter().for_each(|file| engine.jobs.mark_obsolete(file));
         }
         Ok(version_set.quarantine_bytes())

@@ -3,7 +3,6 @@
 use super::{BackgroundStats, Stats};
 use crate::db::Db;
 use crate::engine::Engine;
-use crate::sync::lock;
 use terrane_platform::BROWSER;
 
 impl Db {
@@ -22,7 +21,7 @@ fn count_queued(engine: &Engine, background: &mut BackgroundStats) {
     if !BROWSER {
         background.removals.queued = engine.jobs.obsolete_files.count() as u64;
     }
-    let state = lock(&engine.state);
+    let state = engine.versions.state();
     background.flushes.queued = state.flushes.waiting() as u64;
     background.merges.queued = state.planner.waiting() as u64;
 }
@@ -69,14 +68,14 @@ mod tests {
             Group { parts: vec![vec![1], vec![2], vec![3]], ..group }
         });
         let plan = Compaction::parallel(groups.collect(), "a test");
-        engine.begin(&mut lock(&engine.state), rows.id(), plan, None, Observed::default());
+        engine.begin(&mut engine.versions.state(), rows.id(), plan, None, Observed::default());
         assert_eq!(queued(&db), [0, 2, 0], "two groups");
         let parts = [next(JobFilter::Other)];
         assert_eq!(queued(&db), [0, 1 + 3, 0], "a group, and three parts of the other");
         parts.into_iter().for_each(run);
         (0..7).for_each(|_| run(next(JobFilter::Other)));
         // The last merge is released by the next search for work.
-        assert!(lock(&engine.state).planner.next_begun(usize::MAX).is_none());
+        assert!(engine.versions.state().planner.next_begun(usize::MAX).is_none());
         assert_eq!(queued(&db), [0, 0, 2], "the inputs");
     }
 }

@@ -9,7 +9,6 @@ use crate::keyspace::KeyspaceId;
 use crate::stats::on_one_thread;
 use crate::storage::Space;
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::lock;
 use crate::version::FilterCounts;
 use std::sync::Arc;
 use terrane_policy::{Capacity, Fact, PolicyOptions, Shape};
@@ -157,7 +156,7 @@ impl Engine {
     /// An I/O error.
     pub fn stats(&self) -> Result<Stats> {
         let keyspaces = self.keyspaces.load();
-        let state = lock(&self.state);
+        let state = self.versions.state();
         let version_set = state.version_set.clone();
         let sealed = state.logs.sealed_bytes();
         drop(state);

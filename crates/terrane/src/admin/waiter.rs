@@ -70,7 +70,7 @@ impl Waiter {
             if !self.is_complete() {
                 // The failure of another job is reported: what follows would meet it.
                 engine.failure().map_or(Ok(()), Err)?;
-                return engine.open_state().map(|_| false);
+                return engine.versions.open_state().map(|_| false);
             }
             self.until = match (&self.until, self.range.take()) {
                 (Until::Flushed(through), Some((keyspace, range))) => {
@@ -140,8 +140,8 @@ impl Keyspace {
         let range = range.into();
         if range.is_empty() {
             let engine = self.db.engine();
-            engine.writable()?;
-            drop(engine.open_state()?);
+            engine.versions.writable()?;
+            drop(engine.versions.open_state()?);
             return Ok(Waiter { db: self.db.clone(), until: Until::Flushed(0), range: None });
         }
         let range = Some((self.id(), range));

@@ -82,7 +82,7 @@ pub(crate) struct Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        if self.engine.owned().is_err() {
+        if self.engine.versions.owned().is_err() {
             // Closing a file here would release the lock of the process that opened the store.
             let guard = std::mem::take(&mut self.guard);
             return std::mem::forget((self.engine.clone(), self.executor.clone(), guard));
@@ -353,7 +353,7 @@ impl Db {
             let may_write = if batch.is_empty() {
                 Ok(())
             } else {
-                engine.writable().and_then(|()| engine.announce(&batch))
+                engine.versions.writable().and_then(|()| engine.announce(&batch))
             };
             let checks = may_write.and_then(|()| Checks::new(engine, conditions));
             results.push(checks.map(|checks| checked.push((checks, batch))));
@@ -365,7 +365,7 @@ impl Db {
             results.into_iter().map(|checked| checked.and_then(|()| next())).collect();
         if results.iter().any(|result| matches!(result, Ok(Outcome::Written(_)))) {
             executor.wrote(engine, bytes as u64);
-        } else if engine.work_waits() {
+        } else if engine.background.work_waits() {
             // What was read for conditions is released.
             executor.wake(engine);
         }
@@ -377,9 +377,8 @@ impl Db {
 
     /// Changes [`Options::background_bytes_per_second`], to which only a
     /// [`ThreadExecutor`](crate::executor::ThreadExecutor) keeps.
-    #[cfg(not(target_arch = "wasm32"))]
     pub fn set_background_bytes_per_second(&self, bytes: u64) {
-        self.inner.engine.background_rate.store(bytes, crate::sync::atomic::Ordering::Relaxed);
+        self.inner.engine.background.set_bytes_per_second(bytes);
     }
 
     /// Sets who receives events from now on, in place of [`Options::listener`]; `None` for nobody.
@@ -401,7 +400,7 @@ impl Db {
     /// An I/O error or a full disk.
     pub fn wait_until_idle(&self) -> Result<()> {
         let Inner { engine, executor, .. } = &*self.inner;
-        engine.owned()?;
+        engine.versions.owned()?;
         engine.retry();
         executor.wait_until_idle(engine, &|_| false)
     }
@@ -423,7 +422,7 @@ impl Db {
     /// Those of [`Db::close`].
     #[cfg(not(target_arch = "wasm32"))]
     pub fn close_within(self, most: Duration) -> Result<()> {
-        self.inner.engine.owned()?;
+        self.inner.engine.versions.owned()?;
         self.inner.executor.drain(&self.inner.engine, most);
         self.end(|_| ())
     }
@@ -450,7 +449,7 @@ impl Db {
     /// when any close returns, so that they take turns.
     fn end(self, last: impl FnOnce(&Arc<Engine>)) -> Result<()> {
         let Inner { engine, executor, guard, .. } = &*self.inner;
-        engine.owned()?;
+        engine.versions.owned()?;
         let mut guard = lock(guard);
         executor.stop(engine);
         last(engine);

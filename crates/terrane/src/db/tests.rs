@@ -515,7 +515,7 @@ fn a_stored_policy_that_is_not_known_keeps_no_store_closed() {
         (db.create_keyspace("other").unwrap().id(), r#"{"policy":"tiered","depth":3}"#);
     let engine = db.engine();
     let change = Change::SetPolicy { keyspace: id, policy: policy.to_owned() };
-    drop(engine.commit_edit(&engine.lock_edits().unwrap(), vec![change], &[], &[]).unwrap());
+    drop(engine.versions.lock_edits().unwrap().apply(vec![change], &[], &[]).unwrap());
     db.close().unwrap();
 
     let told = Arc::new(std::sync::Mutex::new(Vec::new()));

@@ -7,9 +7,10 @@
 //! * `snapshots` - what readers may look at, with `store_clock`; `memtable_bytes` - what memtables take;
 //! * under the state lock, `state`: `flushes` - sealed memtables, `logs` - full and spare log files, `planner` -
 //!   what is planned and what is next, with `ranges`;
+//! * `background` - what the engine and its executor signal to each other;
 //! * `keyspaces` - what readers and writers of one keyspace share; `writer` - what a write needs, with
 //!   `recent_batches`;
-//! * `edit_lock` - the commit of edits.
+//! * `versions` - the state lock, and the commit of edits.
 //!
 //! Operations are `impl Engine` blocks in the folders above: `write`
 //! and `read`, then `install`, `schedule`, `recovery` and `admin`; `db` has the handles.
@@ -26,8 +27,8 @@
 //! none: a super version is an immutable value behind an atomic pointer.
 
 mod access_stats;
+mod background;
 mod counters;
-mod edit_lock;
 mod flushes;
 mod keyspaces;
 mod logs;
@@ -38,13 +39,14 @@ mod recent_batches;
 mod snapshots;
 mod state;
 mod store_clock;
+mod versions;
 mod waits;
 mod writer;
 
 pub use waits::{WaitStats, WriteWaits};
 
+pub(crate) use background::Background;
 pub(crate) use counters::Counters;
-pub(crate) use edit_lock::EditLock;
 pub(crate) use flushes::{Flushes, WrittenFlush};
 pub(crate) use keyspaces::{KeyspaceInner, Keyspaces};
 #[cfg(all(test, not(target_arch = "wasm32")))]
@@ -57,20 +59,20 @@ pub(crate) use recent_batches::{ConditionalWrites, RecentBatches};
 pub(crate) use snapshots::Snapshots;
 pub(crate) use state::State;
 pub(crate) use store_clock::StoreClock;
+pub(crate) use versions::{EditLock, Versions};
 pub(crate) use waits::Wait;
 pub(crate) use writer::Writer;
 
-use crate::error::{Closed, Error, Result};
+use crate::error::Result;
 use crate::event::Event;
 use crate::jobs::JobContext;
 use crate::options::Options;
 use crate::storage::Storage;
-use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use crate::sync::{ArcSwap, Mutex, MutexGuard, lock};
+use crate::sync::atomic::{AtomicU32, AtomicUsize};
+use crate::sync::{ArcSwap, Mutex, lock};
 use crate::version::{Ids, LiveTable};
 use crate::wal::LogSync;
 use std::sync::Arc;
-use terrane_platform::OwnerProcess;
 use terrane_policy::Decision;
 use terrane_policy::event::report_policy;
 
@@ -78,31 +80,22 @@ use terrane_policy::event::report_policy;
 pub struct Engine {
     pub(crate) options: Arc<Options>,
     pub(crate) storage: Arc<dyn Storage>,
-    pub(crate) owner: OwnerProcess,
     /// Resources of jobs.
     pub(crate) jobs: Arc<JobContext>,
     pub(crate) ids: Arc<Ids>,
-    pub(crate) edit_lock: Mutex<()>,
     pub(crate) writer: Mutex<Writer>,
     pub(crate) log_sync: LogSync,
-    pub(crate) state: Mutex<State>,
+    pub(crate) versions: Versions,
     pub(crate) keyspaces: ArcSwap<Keyspaces>,
     pub(crate) snapshots: Snapshots,
     pub(crate) conditional_writes: ConditionalWrites,
     pub(crate) memtables: MemtableBytes,
     pub(crate) counters: Counters,
-    /// Number of merges that its executor runs at once.
-    pub(crate) workers: AtomicUsize,
     /// The features that an edit says batches may need.
     pub(crate) announced: AtomicU32,
-    /// Whether a keyspace's policy may be due because of what was read.
-    pub(crate) reads_due: AtomicBool,
     /// Keyspaces whose level 0 is half full ([`Engine::is_crowded`]).
     pub(crate) crowded: AtomicUsize,
-    /// Whether a job may be ready.
-    pub(crate) work: Arc<AtomicBool>,
-    /// The most that jobs may take in a second, or 0.
-    pub(crate) background_rate: AtomicU64,
+    pub(crate) background: Background,
 }
 
 impl Engine {
@@ -127,31 +120,10 @@ impl Engine {
         tables
     }
 
-    /// The most bytes that flushes and merges may take in a second; 0 for any.
-    #[must_use]
-    pub fn background_bytes_per_second(&self) -> u64 {
-        self.background_rate.load(Ordering::Relaxed)
-    }
-
-    /// Returns the number of merges that may run at once, for planners.
-    pub(crate) fn workers(&self) -> usize {
-        self.workers.load(Ordering::Relaxed).max(1)
-    }
-
     /// Sets how many merges may run at once.
     pub(crate) fn set_workers(&self, workers: usize) {
-        self.workers.store(workers, Ordering::Relaxed);
+        self.background.set_workers(workers);
         self.jobs.memory.set_workers(workers);
-    }
-
-    /// Says that a job may be ready.
-    pub(crate) fn notify_work(&self) {
-        self.work.store(true, Ordering::Release);
-    }
-
-    /// Whether a commit to the manifest failed, or a job panicked, so that it is unknown what it holds.
-    pub(crate) fn in_doubt(&self) -> bool {
-        lock(&self.state).in_doubt.is_some()
     }
 
     /// Reports an event to the listener, if there is one; without one it is not built.
@@ -181,11 +153,11 @@ impl Engine {
     /// An I/O error, or one that failed before, so that writes which were acknowledged are not
     /// known to be on it. The store is closed all the same.
     pub fn close(&self) -> Result<()> {
-        self.owned()?;
+        self.versions.owned()?;
         // An edit that is under way ends first: another may open the store when this returns.
-        let _edits = lock(&self.edit_lock);
+        let _edits = self.versions.wait_for_edits();
         let mut writer = lock(&self.writer);
-        lock(&self.state).closed = true;
+        self.versions.state().closed = true;
         let synced = self.log_sync.sync(&writer.appended(self.log_sync.synced()));
         let ended = synced.and_then(|()| writer.end(self.log_sync.synced()));
         writer.log = None;
@@ -198,7 +170,7 @@ impl Engine {
     /// Removes the files that no edit names and nobody reads at once, rather than by jobs. No lock is held, since
     /// listeners hear of each.
     pub(crate) fn remove_obsolete(&self) {
-        if self.storage.read_only() || self.in_doubt() {
+        if self.storage.read_only() || self.versions.in_doubt() {
             return;
         }
         while let Some(mut obsolete) = self.jobs.obsolete_files.take() {
@@ -206,33 +178,8 @@ impl Engine {
                 self.jobs.obsolete_files.keep_failed(obsolete);
             }
         }
-        lock(&self.state).vacuum_due = true;
-        self.notify_work();
-    }
-
-    /// Refuses a child process that was forked from the process that opened the store. Called before any lock
-    /// is taken: a thread that the child does not have may hold it.
-    pub(crate) fn owned(&self) -> Result<()> {
-        if !self.owner.is_current() {
-            return Err(Closed::Forked.into());
-        }
-        Ok(())
-    }
-
-    /// Refuses to change a store that is only read, or that another process opened.
-    pub(crate) fn writable(&self) -> Result<()> {
-        self.owned()?;
-        if self.storage.read_only() {
-            return Err(Error::read_only("write to", &self.storage.name()));
-        }
-        Ok(())
-    }
-
-    /// Refuses calls on a closed store.
-    pub(crate) fn open_state(&self) -> Result<MutexGuard<'_, State>> {
-        self.owned()?;
-        let state = lock(&self.state);
-        if state.closed { Err(Closed::Store.into()) } else { Ok(state) }
+        self.versions.state().vacuum_due = true;
+        self.background.notify_work();
     }
 }
 

@@ -181,7 +181,7 @@ impl PoolExecutor {
     /// Looks for jobs while there are places; returns whether it found any.
     fn hand_out(&self, state: &mut State, engine: &Arc<Engine>) -> bool {
         let mut found = false;
-        engine.search_begins();
+        engine.background.search_begins();
         if state.flushes == 0
             && let Some(job) = engine.next_job(JobFilter::Flush)
         {
@@ -291,7 +291,7 @@ impl Executor for PoolExecutor {
     }
 
     fn wake(&self, engine: &Arc<Engine>) {
-        if engine.work_waits() {
+        if engine.background.work_waits() {
             let _ = self.advance(engine, SLICE_BYTES);
         }
         self.pace(engine);

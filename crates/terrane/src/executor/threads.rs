@@ -146,7 +146,7 @@ impl Shared {
 
     /// Queues a worker of each kind.
     fn pump(self: &Arc<Self>, engine: &Arc<Engine>) {
-        engine.search_begins();
+        engine.background.search_begins();
         for kind in KINDS {
             let mut state = self.state();
             let alone = state.queues(kind, self.pool.merges_max()) && !self.queue(engine, kind);
@@ -193,7 +193,7 @@ impl Shared {
             }
         }
         self.changed.notify_all();
-        if engine.work_waits() {
+        if engine.background.work_waits() {
             self.pump(engine);
         }
         self.relieve(engine);
@@ -263,7 +263,7 @@ impl Shared {
     fn waits_for_rate(&self, engine: &Engine, job: &Job) -> bool {
         let mut state = self.state();
         while !state.stopping {
-            let rate = engine.background_bytes_per_second();
+            let rate = engine.background.bytes_per_second();
             if std::mem::replace(&mut state.rate, rate) != rate {
                 state.limiter.restart();
             }
@@ -362,7 +362,7 @@ fn sync_timer(shared: &Arc<Shared>, engine: &Weak<Engine>, interval: Duration) {
         if synced.is_none() {
             return;
         }
-        if engine.work_waits() {
+        if engine.background.work_waits() {
             shared.pump(&engine);
         }
     }
@@ -394,7 +394,7 @@ impl Executor for ThreadExecutor {
     }
 
     fn wake(&self, engine: &Arc<Engine>) {
-        if engine.work_waits() {
+        if engine.background.work_waits() {
             self.shared.pump(engine);
         }
     }

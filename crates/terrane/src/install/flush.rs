@@ -9,7 +9,6 @@ use crate::jobs::Flushed;
 use crate::keyspace::KeyspaceId;
 use crate::rules::Rule;
 use crate::storage::FileId;
-use crate::sync::lock;
 use crate::version::{Change, Needs, VersionSet};
 use crate::wal::erase;
 use terrane_policy::{Observed, Reason, RunId, Step, TableInfo};
@@ -54,8 +53,8 @@ impl Engine {
         if Rule::LogBeforeInstall.holds() && self.log_sync.synced() < needs {
             self.sync()?;
         }
-        let edits = self.lock_edits()?;
-        if !lock(&self.state).flushes.written(id, through, flushed) {
+        let edits = self.versions.lock_edits()?;
+        if !self.versions.state().flushes.written(id, through, flushed) {
             return Ok(false);
         }
         while self.install_flush(&edits, id)? {}
@@ -64,7 +63,7 @@ impl Engine {
 
     /// Installs the oldest flush of a keyspace if its tables are written.
     fn install_flush(&self, edits: &EditLock<'_>, id: KeyspaceId) -> Result<bool> {
-        let mut state = lock(&self.state);
+        let mut state = self.versions.state();
         let Some(flush) = state.flushes.next_written(id, Rule::FlushOrder.holds()) else {
             return Ok(false);
         };
@@ -92,12 +91,12 @@ impl Engine {
         let nothing = Observed::default();
         let (change, decisions) = remembered(self, &version_set, &keyspace, &nothing, step);
         changes.extend(change);
-        let prepared = self.prepare(edits, changes)?;
+        let prepared = edits.prepare(changes)?;
         let tree = self.next_tree(&prepared.version_set, &keyspace, &flush.flushed.tables);
         let deletes = tree.as_ref().filter(|_| renames).map(|tree| tree.range_deletes().clone());
         // Between here and the end the memtable is still the queue's: only seals touch the queue,
         // and they add to its end.
-        let committed = self.commit_prepared(edits, prepared, &added, &retired.dropped);
+        let committed = edits.commit(prepared, &added, &retired.dropped);
         let mut state = committed.inspect_err(|_| self.requeue_flushes(id))?;
         state.flushes.installed(id, &flush);
         #[cfg(not(target_arch = "wasm32"))]
@@ -116,31 +115,31 @@ impl Engine {
         }
         self.report_policy(&state, &keyspace, decisions);
         drop(state);
-        self.notify_work();
+        self.background.notify_work();
         // Outside of all locks but the one of edits: the system may take its time.
         #[cfg(not(target_arch = "wasm32"))]
         drop(mapped);
         // If this fails, the next recovery reports a discarded header, and no more.
         retired.spares.iter().for_each(|log| drop(erase(&*log.file)));
-        lock(&self.state).logs.spares.extend(retired.spares);
+        self.versions.state().logs.spares.extend(retired.spares);
         retired.dropped.into_iter().for_each(|file| self.jobs.mark_obsolete(file));
         Ok(true)
     }
 
     /// Queues the written flushes of a keyspace again after their edit failed, unless it is in doubt.
     fn requeue_flushes(&self, id: KeyspaceId) {
-        let mut state = lock(&self.state);
+        let mut state = self.versions.state();
         if state.in_doubt.is_some() {
             return;
         }
         state.flushes.requeue_written(id);
         drop(state);
-        self.notify_work();
+        self.background.notify_work();
     }
 
     /// A flush was abandoned: another job may take it.
     pub(crate) fn abandon_flush(&self, id: KeyspaceId, through: Seq) {
-        lock(&self.state).flushes.abandoned(id, through);
-        self.notify_work();
+        self.versions.state().flushes.abandoned(id, through);
+        self.background.notify_work();
     }
 }

@@ -6,7 +6,6 @@ use crate::error::Result;
 use crate::event::Event;
 use crate::keyspace::KeyspaceId;
 use crate::storage::FileId;
-use crate::sync::lock;
 use crate::version::{Change, LiveTable, Needs};
 use std::sync::Arc;
 use terrane_policy::{Action, Group, Step, TableId, TableInfo};
@@ -21,7 +20,7 @@ impl Engine {
         group: &Group,
         outputs: &[Arc<LiveTable>],
     ) -> Result<bool> {
-        let edits = self.lock_edits()?;
+        let edits = self.versions.lock_edits()?;
         let Some(keyspace) = self.keyspaces.load().get(&id).cloned() else { return Ok(false) };
         let moved = group.action == Action::Move;
         let super_version = keyspace.super_version.load_full();
@@ -39,7 +38,7 @@ impl Engine {
             info: info.clone(),
         }));
         let mut forgets = false;
-        if let Some(record) = lock(&self.state).version_set.keyspaces.get(&id) {
+        if let Some(record) = self.versions.state().version_set.keyspaces.get(&id) {
             let (dropped, readers) = (&*group.inputs, self.snapshots.readers());
             let needs = Needs { record, flushed: record.flushed, dropped, added: &infos, readers };
             let forgotten = needs.after_drop();
@@ -51,7 +50,7 @@ impl Engine {
                 range_deletes,
             }));
         }
-        let state = lock(&self.state);
+        let state = self.versions.state();
         changes.extend(state.planner.remaining_after(number, group));
         let planned = state.planner.compaction(number);
         let planner = planned.and_then(|c| c.planner.clone());
@@ -70,10 +69,10 @@ impl Engine {
         let added: Vec<_> = outputs.iter().map(|t| FileId::table(t.table().info().id.0)).collect();
         let gone: &[TableId] = if moved { &[] } else { &group.inputs };
         let dropped: Vec<_> = gone.iter().map(|t| FileId::table(t.0)).collect();
-        let prepared = self.prepare(&edits, changes)?;
+        let prepared = edits.prepare(changes)?;
         let tree = self.next_tree(&prepared.version_set, &keyspace, outputs);
         let deletes = tree.as_ref().filter(|_| forgets).map(|tree| tree.range_deletes().clone());
-        let mut state = self.commit_prepared(&edits, prepared, &added, &dropped)?;
+        let mut state = edits.commit(prepared, &added, &dropped)?;
 
         gone.iter().filter_map(|t| super_version.tree.table(*t)).for_each(|t| t.mark_dropped());
         self.show(&state, &keyspace, tree, None);
@@ -94,7 +93,7 @@ impl Engine {
         self.end_group(&mut state, number, group);
         self.report_policy(&state, &keyspace, decisions);
         drop(state);
-        self.notify_work();
+        self.background.notify_work();
         Ok(true)
     }
 
@@ -103,12 +102,12 @@ impl Engine {
         if let Some(&group) = group.inputs.first() {
             self.emit(|| Event::GroupAbandoned { compaction, group });
         }
-        let mut state = lock(&self.state);
+        let mut state = self.versions.state();
         for fallen in state.planner.fall(compaction, group) {
             self.end_group(&mut state, compaction, &fallen);
         }
         drop(state);
-        self.notify_work();
+        self.background.notify_work();
     }
 
     /// A group is installed or abandoned. If its compaction ends with it, observations that no step

@@ -5,7 +5,6 @@ use crate::engine::{Engine, PendingReshape};
 use crate::error::Result;
 use crate::event::Event;
 use crate::keyspace::KeyspaceId;
-use crate::sync::lock;
 use crate::version::Change;
 use std::sync::Arc;
 use terrane_policy::{Reason, Reshape, Step, validate_reshape};
@@ -14,8 +13,8 @@ impl Engine {
     /// Makes the change of levels that waits for it, unless it fits no more: a compaction that was
     /// asked for otherwise may have started since.
     pub(super) fn install_reshape(&self, id: KeyspaceId) -> Result<()> {
-        let edits = self.lock_edits()?;
-        let state = lock(&self.state);
+        let edits = self.versions.lock_edits()?;
+        let state = self.versions.state();
         // It stays where it is until it is made: its policy is not asked meanwhile.
         let Some(pending) = state.planner.reshapes.get(&id).cloned() else { return Ok(()) };
         let (running, version_set) = (state.planner.running(id), state.version_set.clone());
@@ -37,9 +36,9 @@ impl Engine {
             (next.and_then(|next| adopted(self, &version_set, &keyspace, &next)), Vec::new())
         };
         changes.extend(remembers);
-        let prepared = self.prepare(&edits, changes)?;
+        let prepared = edits.prepare(changes)?;
         let tree = self.next_tree(&prepared.version_set, &keyspace, &[]);
-        let mut state = self.commit_prepared(&edits, prepared, &[], &[])?;
+        let mut state = edits.commit(prepared, &[], &[])?;
         self.show(&state, &keyspace, tree, None);
         state.planner.reshapes.remove(&id);
         if !own {
@@ -50,13 +49,13 @@ impl Engine {
         self.emit(|| Event::LevelChanged { keyspace: id, change, reason, terms, observed });
         self.report_policy(&state, &keyspace, decisions);
         drop(state);
-        self.notify_work();
+        self.background.notify_work();
         Ok(())
     }
 
     /// A change of levels was abandoned: the policy is asked again.
     pub(crate) fn abandon_reshape(&self, id: KeyspaceId) {
-        let mut state = lock(&self.state);
+        let mut state = self.versions.state();
         if let Some(PendingReshape { observed, .. }) = state.planner.reshapes.remove(&id) {
             state.planner.unplanned.insert(id);
             if let Some(keyspace) = self.keyspaces.load().get(&id) {
@@ -64,6 +63,6 @@ impl Engine {
             }
         }
         drop(state);
-        self.notify_work();
+        self.background.notify_work();
     }
 }

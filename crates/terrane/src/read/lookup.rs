@@ -7,7 +7,6 @@ use crate::error::{Closed, ErrorKind, Result};
 use crate::keyspace::KeyspaceId;
 use crate::operand::MergeOperator;
 use crate::read::Cursor;
-use crate::sync::atomic::Ordering;
 use crate::table::ReadPattern;
 use crate::vec_map::VecMap;
 use crate::version::SuperVersion;
@@ -23,7 +22,7 @@ mod tests;
 impl Engine {
     fn keyspace(&self, id: KeyspaceId) -> Result<Arc<KeyspaceInner>> {
         let found = self.keyspaces.load().get(&id).cloned();
-        found.map_or_else(|| self.open_state().and(Err(Closed::Keyspace.into())), Ok)
+        found.map_or_else(|| self.versions.open_state().and(Err(Closed::Keyspace.into())), Ok)
     }
 
     /// The keyspace's super version and the moment to read it at: that of a snapshot, or the present.
@@ -38,7 +37,7 @@ impl Engine {
         let super_version = keyspace.super_version.load_full();
         let reader = at.unwrap_or_else(|| self.snapshots.present());
         if self.snapshots.clock.is_due(reader.now) {
-            self.notify_work();
+            self.background.notify_work();
         }
         (super_version, reader)
     }
@@ -117,7 +116,7 @@ impl Engine {
     ) -> Result<Lookup<'_>> {
         let keyspace = self.keyspace(keyspace)?;
         if keyspace.access_stats.looked_up(keys) {
-            self.notify_due_policy();
+            self.background.notify_reads_due();
         }
         let tracer = ReadTracer::default().watching(keyspace.access_stats.watched());
         let (super_version, reader) = self.super_version(&keyspace, at);
@@ -155,7 +154,7 @@ impl Engine {
     ) -> Result<Cursor> {
         let keyspace = self.keyspace(keyspace)?;
         if keyspace.access_stats.scanned() {
-            self.notify_due_policy();
+            self.background.notify_reads_due();
         }
         let watched = keyspace.access_stats.watched();
         let (super_version, reader) = self.super_version(&keyspace, at);
@@ -191,12 +190,6 @@ impl Engine {
         let mut trace = Trace::at(reader.at);
         parts.chain(row).for_each(|part| trace.append(part));
         Ok(trace)
-    }
-
-    /// Makes the next search for jobs look for keyspaces whose policies are due because of reads.
-    fn notify_due_policy(&self) {
-        self.reads_due.store(true, Ordering::Relaxed);
-        self.notify_work();
     }
 }
 

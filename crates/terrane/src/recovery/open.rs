@@ -1,8 +1,8 @@
 //! Opening: a new store is created, one that is there is recovered ([`recover`](super::recover)).
 
 use crate::engine::{
-    ConditionalWrites, Counters, Engine, KeyspaceInner, Keyspaces, MemtableBytes, Planner,
-    Snapshots, SpareLog, State, StoreClock, Writer,
+    Background, ConditionalWrites, Counters, Engine, KeyspaceInner, Keyspaces, MemtableBytes,
+    Planner, Snapshots, SpareLog, State, StoreClock, Versions, Writer,
 };
 use crate::error::{Corruption, Error, Result};
 use crate::features::{EXPIRY, MERGE_OPERATOR};
@@ -14,11 +14,10 @@ use crate::recovery::check_log_numbers;
 use crate::storage::{FileId, FileKind, Storage};
 use crate::sync::ArcSwap;
 use crate::sync::Mutex;
-use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
+use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize};
 use crate::version::{Change, Ids, ObsoleteFiles, Tree, VersionSet};
 use crate::wal::LogSync;
 use std::sync::Arc;
-use terrane_platform::OwnerProcess;
 use terrane_policy::TableInfo;
 
 /// The keyspace that is always there.
@@ -115,22 +114,17 @@ impl Engine {
             ..State::default()
         };
         Ok(Arc::new(Engine {
-            edit_lock: Mutex::default(),
             writer: Mutex::new(Writer::idle()),
             log_sync: LogSync::new(),
-            state: Mutex::new(state),
+            versions: Versions::new(storage.clone(), ids.clone(), state),
             keyspaces: ArcSwap::from_pointee(keyspaces),
             snapshots: Snapshots::new(clock),
             conditional_writes: ConditionalWrites::default(),
             memtables: MemtableBytes::default(),
             counters: Counters::default(),
-            workers: AtomicUsize::default(),
             announced: AtomicU32::new(announced),
-            reads_due: AtomicBool::default(),
             crowded: AtomicUsize::new(crowded),
-            background_rate: AtomicU64::new(options.background_bytes_per_second),
-            work,
-            owner: OwnerProcess::current(),
+            background: Background::new(work, options.background_bytes_per_second),
             jobs,
             ids,
             storage,
@@ -151,8 +145,7 @@ impl Engine {
             Change::RetireLogs { below: 0, next: 1 },
             self.opened(number, number),
         ];
-        let mut state =
-            self.commit_edit(&self.lock_edits()?, changes, &[FileId::log(number)], &[])?;
+        let mut state = self.versions.lock_edits()?.apply(changes, &[FileId::log(number)], &[])?;
         state.logs.next_bytes = self.options.log_bytes_after(capacity);
         self.adopt_keyspace(&state, DEFAULT_ID)?;
         drop(state);

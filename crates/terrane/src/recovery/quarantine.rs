@@ -38,7 +38,7 @@ pub(super) fn quarantine(engine: &Engine, logs: &[LiveLog]) -> Result<()> {
         changes.push(Change::Quarantine(Quarantine { file, log, offset, bytes }));
     }
     if !changes.is_empty() {
-        drop(engine.commit_edit(&engine.lock_edits()?, changes, &added, &[])?);
+        drop(engine.versions.lock_edits()?.apply(changes, &added, &[])?);
     }
     Ok(())
 }

@@ -78,7 +78,7 @@ impl LiveLog {
 impl Engine {
     /// Recovers the store that the storage has.
     pub(crate) fn recover(&self, recovered: &Recovered) -> Result<()> {
-        let mut state = lock(&self.state);
+        let mut state = self.versions.state();
         let State { version_set, planner, .. } = &mut *state;
         let keyspaces = self.keyspaces.load();
         let forgotten =
@@ -124,9 +124,9 @@ impl Engine {
         // A manifest with damage or a torn end is started again by the next commit.
         let irregular = recovered.discarded_bytes > 0 || !recovered.repaired.is_empty();
         let tidied = if irregular || !forgotten.is_empty() {
-            let edits = self.lock_edits();
+            let edits = self.versions.lock_edits();
             edits.and_then(|m| {
-                self.commit_edit(&m, forgotten, &[], &[]).map(|mut state| state.repairable.clear())
+                m.apply(forgotten, &[], &[]).map(|mut state| state.repairable.clear())
             })
         } else {
             Ok(())
@@ -144,7 +144,7 @@ impl Engine {
     /// Leaves the logs as they are: nothing is appended to them, but a check or a checkpoint reads
     /// them.
     fn only_show(&self, logs: Vec<LiveLog>, next: Seq) {
-        let mut state = lock(&self.state);
+        let mut state = self.versions.state();
         state.logs.sealed = logs.into_iter().map(|log| log.sealed(false)).collect();
         state.logs.spares.clear();
         drop(state);
@@ -215,7 +215,7 @@ impl Engine {
                 if n + 1 < list.len()
                     && let Some(through) = memtable.last_seq()
                 {
-                    self.seal(&mut lock(&self.state), *id, through);
+                    self.seal(&mut self.versions.state(), *id, through);
                 }
             }
         }
@@ -245,7 +245,7 @@ impl Engine {
             file: log.file,
             capacity: log.len,
         });
-        let mut state = lock(&self.state);
+        let mut state = self.versions.state();
         state.logs.next_bytes = self.options.log_bytes_after(largest);
         state.logs.sealed.extend(sealed);
         state.logs.spares.extend(spares);
@@ -259,7 +259,7 @@ impl Engine {
             }
             None => {
                 self.add_spare_log(0)?;
-                let log = lock(&self.state).logs.spares.remove(0);
+                let log = self.versions.state().logs.spares.remove(0);
                 self.begin_log(log, next, claim)?;
             }
         }
@@ -286,7 +286,7 @@ impl Engine {
     /// Removes the files of a start that had no space: those that no edit names, except the orphans
     /// that the storage keeps. What was left over before, it has removed.
     fn remove_strays(&self) -> Result<()> {
-        let version_set = lock(&self.state).version_set.clone();
+        let version_set = self.versions.state().version_set.clone();
         let mut named: VecSet<FileId> = VecSet::default();
         named.extend(version_set.tables().iter().map(|info| FileId::table(info.id.0)));
         named.extend(version_set.logs.iter().map(|log| FileId::log(log.file)));

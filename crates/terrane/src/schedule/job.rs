@@ -162,11 +162,11 @@ impl Job {
         let engine = &self.engine;
         match std::mem::replace(&mut self.work, Work::Ended) {
             Work::Flush(mut flush) => {
-                flush.discard(engine.in_doubt());
+                flush.discard(engine.versions.in_doubt());
                 engine.abandon_flush(flush.keyspace, flush.through);
             }
             Work::Merge(mut merge) => {
-                if merge.abandon(engine.in_doubt()) {
+                if merge.abandon(engine.versions.in_doubt()) {
                     let merge = &merge.part.merge;
                     engine.abandon_group(merge.compaction, &merge.group);
                 }

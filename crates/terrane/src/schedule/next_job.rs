@@ -16,8 +16,6 @@ use crate::jobs::{Flush, Merge, Part, SharedMerge, TableSetWriter};
 use crate::keyspace::KeyspaceId;
 use crate::options::FilterDecision;
 use crate::schedule::{Job, Work};
-use crate::sync::atomic::Ordering;
-use crate::sync::lock;
 use crate::version::{Tree, hidden_tables};
 use std::sync::Arc;
 use terrane_policy::{Action, Group, Running, TombstoneRule};
@@ -41,10 +39,10 @@ impl Engine {
     /// its end or drop it, which abandons it.
     pub fn next_job(self: &Arc<Self>, filter: JobFilter) -> Option<Job> {
         if filter == JobFilter::Any {
-            self.search_begins();
+            self.background.search_begins();
         }
-        self.writable().ok()?;
-        let mut state = lock(&self.state);
+        self.versions.writable().ok()?;
+        let mut state = self.versions.state();
         if !state.jobs_may_begin() {
             return None;
         }
@@ -62,21 +60,9 @@ impl Engine {
             work = self.next_other();
         }
         if work.is_some() {
-            self.notify_work();
+            self.background.notify_work();
         }
         Some(Job::new(self.clone(), work?))
-    }
-
-    /// Notes that every kind of job is about to be searched for: work that comes from now on sets
-    /// [`Engine::work_waits`] again.
-    pub(crate) fn search_begins(&self) {
-        self.work.store(false, Ordering::Release);
-    }
-
-    /// Whether a job may be ready. Cheap; an executor asks after every write.
-    #[must_use]
-    pub fn work_waits(&self) -> bool {
-        self.work.load(Ordering::Acquire)
     }
 
     fn next_flush(state: &mut State) -> Option<Work> {
@@ -94,7 +80,7 @@ impl Engine {
     /// keyspace's policy take turns.
     fn next_other(&self) -> Option<Work> {
         loop {
-            let mut state = lock(&self.state);
+            let mut state = self.versions.state();
             if !state.jobs_may_begin() {
                 return None;
             }
@@ -102,7 +88,7 @@ impl Engine {
                 return Some(Work::SpareLog);
             }
             let keyspaces = self.keyspaces.load();
-            if self.reads_due.swap(false, Ordering::Relaxed) {
+            if self.background.take_reads_due() {
                 let due = keyspaces.values().filter(|keyspace| keyspace.access_stats.take_due());
                 state.planner.unplanned.extend(due.map(|keyspace| keyspace.id));
             }
@@ -177,7 +163,7 @@ impl Engine {
         let merge = SharedMerge::new(compaction, keyspace, group, tree, rule, hidden);
         let first = merge.next_part()?;
         if !merge.group.parts.is_empty() {
-            lock(&self.state).planner.shared_merges.push(merge);
+            self.versions.state().planner.shared_merges.push(merge);
         }
         self.part_work(first)
     }
@@ -217,22 +203,22 @@ impl Engine {
     /// A job failed: if `rest` says so, background work rests until it is asked for again.
     pub(crate) fn job_failed(&self, error: &Error, rest: bool) {
         if rest {
-            lock(&self.state).failed = Some(error.clone());
+            self.versions.state().failed = Some(error.clone());
         }
         self.emit(|| Event::JobFailed { error: error.to_string() });
     }
 
     /// Retries background work that failed.
     pub fn retry(&self) {
-        lock(&self.state).failed = None;
+        self.versions.state().failed = None;
         self.jobs.obsolete_files.retry();
-        self.notify_work();
+        self.background.notify_work();
     }
 
     /// Returns the reason why background work rests, if it failed.
     #[must_use]
     pub fn failure(&self) -> Option<Error> {
-        let state = lock(&self.state);
+        let state = self.versions.state();
         let poisoned = |cause: &Error| Error::poisoned(cause);
         state.in_doubt.as_ref().map(poisoned).or_else(|| state.failed.clone())
     }
@@ -240,7 +226,7 @@ impl Engine {
     /// Whether every memtable that was sealed up to this sequence is in tables.
     #[must_use]
     pub fn flushed(&self, through: Seq) -> bool {
-        let state = lock(&self.state);
+        let state = self.versions.state();
         state.flushes.iter().all(|sealed| sealed.through > through)
     }
 }

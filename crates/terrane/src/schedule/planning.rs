@@ -51,7 +51,7 @@ struct Turn<'a>(&'a Engine);
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        lock(&self.0.state).planner.planning = false;
+        self.0.versions.state().planner.planning = false;
     }
 }
 
@@ -109,7 +109,7 @@ impl Engine {
             running,
             observed,
             filter_bits: self.options.table.filter_bits_per_key,
-            workers: self.workers(),
+            workers: self.background.workers(),
             l0_stop_trigger: self.options.l0_stop_trigger,
             oldest_snapshot: request.oldest_snapshot,
             fresh,
@@ -120,7 +120,7 @@ impl Engine {
         }
         let answer = propose(&***policy, &planning, &hidden, &mut refused);
         drop(turn);
-        let mut state = lock(&self.state);
+        let mut state = self.versions.state();
         state.planner.answered(id, refused);
         let (mut plan, own) = match answer {
             Proposal::Nothing => {
@@ -200,8 +200,8 @@ impl Engine {
         if !self.snapshots.is_awaited(oldest) {
             return false;
         }
-        self.plan_reclaimable(&mut lock(&self.state));
-        self.notify_work();
+        self.plan_reclaimable(&mut self.versions.state());
+        self.background.notify_work();
         true
     }
 
@@ -268,7 +268,7 @@ impl Engine {
         }
         let (entries, bytes) = (memtable.entries() as u64, memtable.bytes() as u64);
         let sealed = KeySample { entries, bytes, keys: memtable.sample() };
-        let state = lock(&self.state);
+        let state = self.versions.state();
         let Some(record) = state.version_set.keyspaces.get(&id).cloned() else {
             return FlushPlan::default();
         };
@@ -280,7 +280,7 @@ impl Engine {
             running: &running,
             observed: &keyspace.access_stats.observed(&keyspace.super_version.load().tree),
             filter_bits: self.options.table.filter_bits_per_key,
-            workers: self.workers(),
+            workers: self.background.workers(),
             l0_stop_trigger: self.options.l0_stop_trigger,
             oldest_snapshot: self.snapshots.oldest(),
             fresh,

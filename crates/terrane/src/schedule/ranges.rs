@@ -13,7 +13,6 @@ use crate::engine::{Engine, RangeRequest, Stage, State};
 use crate::entry::Seq;
 use crate::error::{Closed, Error, Result};
 use crate::keyspace::KeyspaceId;
-use crate::sync::lock;
 use crate::version::{Tree, has_expired, hides_any};
 use std::sync::Arc;
 use terrane_policy::{
@@ -65,7 +64,7 @@ impl Engine {
         range: KeyRange,
         through: Seq,
     ) -> Result<u64> {
-        let mut state = self.open_state()?;
+        let mut state = self.versions.open_state()?;
         state.failed = None;
         let record = state.version_set.keyspaces.get(&id).ok_or(Closed::Keyspace)?;
         let target_file_bytes = PolicyOptions::stored(&record.policy).0.target_file_bytes();
@@ -86,20 +85,20 @@ impl Engine {
             stage: Stage::Queued,
         });
         drop(state);
-        self.notify_work();
+        self.background.notify_work();
         Ok(number)
     }
 
     /// Whether a request has come to its end, or is refused.
     pub(crate) fn range_ended(&self, number: u64) -> bool {
-        lock(&self.state).planner.ranges.has_ended(number)
+        self.versions.state().planner.ranges.has_ended(number)
     }
 
     /// Takes a request back: no further slice starts. Says why it was refused, if it was.
     pub(crate) fn take_back_range(&self, number: u64) -> Result<()> {
-        let taken = lock(&self.state).planner.ranges.take_back(number);
+        let taken = self.versions.state().planner.ranges.take_back(number);
         // Its keyspace's policy may have waited for it.
-        self.notify_work();
+        self.background.notify_work();
         taken
     }
 
@@ -142,7 +141,7 @@ impl Engine {
                 target_file_bytes,
             },
         );
-        let mut state = lock(&self.state);
+        let mut state = self.versions.state();
         if state.planner.ranges.find(number).is_none() {
             return;
         }

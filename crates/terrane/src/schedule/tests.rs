@@ -99,12 +99,12 @@ fn tables(db: &Db) -> Vec<(usize, TableId)> {
 
 fn ask(db: &Db) -> PlanRequest {
     let engine = db.engine();
-    engine.next_plan_request(&mut lock(&engine.state), false).expect("a policy is to be asked")
+    engine.next_plan_request(&mut engine.versions.state(), false).expect("a policy is to be asked")
 }
 
 /// Compactions that have started and not ended.
 fn running(db: &Db) -> usize {
-    lock(&db.engine().state).planner.compactions.len()
+    db.engine().versions.state().planner.compactions.len()
 }
 
 /// Starts the merge of everything into level 1, which no policy asked for.
@@ -112,7 +112,7 @@ fn begin_other(db: &Db) -> u64 {
     let (engine, id) = (db.engine(), db.default_keyspace().id());
     let inputs = tables(db).into_iter().map(|(_, table)| table).collect();
     let plan = into_level1(inputs, RunId(engine.ids.next()));
-    engine.begin(&mut lock(&engine.state), id, plan, None, Observed::default())
+    engine.begin(&mut engine.versions.state(), id, plan, None, Observed::default())
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn policies_of_keyspaces_are_asked_in_turns() {
     let engine = db.engine();
     let mut asked = Vec::new();
     for _ in 0..6 {
-        let mut state = lock(&engine.state);
+        let mut state = engine.versions.state();
         state.planner.unplanned = ids.iter().copied().collect();
         drop(engine.next_plan_request(&mut state, false));
         state.planner.planning = false;
@@ -186,7 +186,7 @@ fn a_starting_compaction_has_a_number_and_is_recorded_if_long() {
         let destination = Destination { level: 1, run: RunId(run) };
         Group::new(vec![TableId(table)], destination, Action::Move)
     };
-    let mut state = lock(&engine.state);
+    let mut state = engine.versions.state();
     let mut begin = |groups: &[Group]| {
         let plan = Compaction::parallel(groups.to_vec(), "a test");
         engine.begin(&mut state, id, plan, None, Observed::default())
@@ -242,12 +242,12 @@ fn only_policies_that_read_histograms_or_prefixes_get_them() {
 /// Requests all keys of the default keyspace, and takes the turn of the next slice.
 fn request_range(db: &Db) -> u64 {
     let (engine, id) = (db.engine(), db.default_keyspace().id());
-    lock(&engine.state).planner.unplanned = [].into_iter().collect();
+    engine.versions.state().planner.unplanned = [].into_iter().collect();
     engine.request_range(id, KeyRange::default(), u64::MAX).unwrap()
 }
 
 fn stage_of(db: &Db, number: u64) -> &'static str {
-    let state = lock(&db.engine().state);
+    let state = db.engine().versions.state();
     let request = state.planner.ranges.0.iter().find(|request| request.number == number);
     match request.map(|request| &request.stage) {
         None => "ended",
@@ -265,7 +265,7 @@ fn a_slice_is_planned_again_if_its_tables_are_gone_or_taken() {
     flush(&db, 2);
     let engine = db.engine();
     let number = request_range(&db);
-    let seek = || engine.next_range(&mut lock(&engine.state)).expect("the range has its turn");
+    let seek = || engine.next_range(&mut engine.versions.state()).expect("the range has its turn");
     let seeking = seek();
     begin_other(&db);
     engine.slice(seeking);
@@ -293,7 +293,7 @@ fn a_range_that_is_refused_has_ended_and_says_why() {
     assert!(!engine.range_ended(number));
     let why = Error::invalid("range", "a range that can be compacted", "a test");
     let set = |request: &mut RangeRequest| request.stage = Stage::Failed(why.clone());
-    lock(&engine.state).planner.ranges.0.iter_mut().for_each(set);
+    engine.versions.state().planner.ranges.0.iter_mut().for_each(set);
     assert!(engine.range_ended(number));
     assert!(matches!(
         engine.take_back_range(number).map_err(Error::into_kind),
@@ -307,17 +307,17 @@ fn work_may_wait_until_every_kind_of_job_was_looked_for() {
     let (db, _) = open();
     let engine = db.engine();
     flush(&db, 1);
-    assert!(engine.work_waits());
+    assert!(engine.background.work_waits());
     assert!(engine.next_job(JobFilter::Flush).is_none());
-    assert!(engine.work_waits(), "there may be other work");
+    assert!(engine.background.work_waits(), "there may be other work");
     while let Some(job) = engine.next_job(JobFilter::Any) {
-        assert!(engine.work_waits(), "there may be more");
+        assert!(engine.background.work_waits(), "there may be more");
         run(job);
-        engine.search_begins();
+        engine.background.search_begins();
     }
-    assert!(!engine.work_waits());
+    assert!(!engine.background.work_waits());
     engine.retry();
-    assert!(engine.work_waits());
+    assert!(engine.background.work_waits());
 }
 
 #[test]
@@ -406,7 +406,7 @@ fn refused_plans_are_counted_until_the_fallback_plans_instead() {
     let db = open_with(|| Box::new(Errs));
     flush(&db, 1);
     let id = db.default_keyspace().id();
-    let refused = || lock(&db.engine().state).planner.refused.get(&id).copied();
+    let refused = || db.engine().versions.state().planner.refused.get(&id).copied();
     let counts = [(); 3].map(|()| {
         assert!(db.engine().propose(ask(&db)).is_none());
         refused()

@@ -11,7 +11,6 @@ use crate::features::{COUNTERS, EXPIRY, MERGE_OPERATOR};
 use crate::keyspace::KeyspaceId;
 use crate::operand::{AVAILABLE, missing_operator};
 use crate::sync::atomic::Ordering;
-use crate::sync::lock;
 use crate::version::{Change, Features};
 use std::sync::Arc;
 
@@ -68,9 +67,9 @@ impl Engine {
         if AVAILABLE && needs & MERGE_OPERATOR != 0 && self.options.merge_operator.is_none() {
             return Err(missing_operator());
         }
-        let edits = self.lock_edits()?;
+        let edits = self.versions.lock_edits()?;
         let mut changes = Vec::new();
-        let state = lock(&self.state);
+        let state = self.versions.state();
         if !state.version_set.has(needs) {
             let required = needs.into();
             changes.push(Change::Features(Features { required, ..Features::default() }));
@@ -87,7 +86,7 @@ impl Engine {
         }
         drop(state);
         if !changes.is_empty() {
-            drop(self.commit_edit(&edits, changes, &[], &[])?);
+            drop(edits.apply(changes, &[], &[])?);
         }
         if needs & EXPIRY != 0 {
             self.snapshots.clock.start();

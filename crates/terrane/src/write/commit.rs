@@ -46,7 +46,7 @@ impl Engine {
         durability: Durability,
         catch_up: &CatchUp<'_>,
     ) -> Result<Seq> {
-        self.writable()?;
+        self.versions.writable()?;
         let (mut writer, keyspaces) = self.writer_with_room(batches, catch_up)?;
         batches.iter().try_for_each(|batch| all_known(&keyspaces, batch))?;
         self.append(&mut writer, &keyspaces, batches, durability)
@@ -58,7 +58,7 @@ impl Engine {
     /// # Errors
     /// Those of [`Engine::commit`].
     pub(crate) fn try_commit(&self, batch: &WriteBatch) -> Result<Option<Seq>> {
-        self.writable()?;
+        self.versions.writable()?;
         let Some(mut writer) = try_lock(&self.writer) else { return Ok(None) };
         self.log_sync.usable()?;
         let keyspaces = self.keyspaces.load_full();
@@ -83,7 +83,7 @@ impl Engine {
         durability: Durability,
         catch_up: &CatchUp<'_>,
     ) -> Result<Vec<Result<Decision>>> {
-        self.writable()?;
+        self.versions.writable()?;
         let all: Vec<&WriteBatch> = calls.iter().copied().flatten().map(|w| &w.batch).collect();
         let (mut writer, keyspaces) = self.writer_with_room(&all, catch_up)?;
         let mut accepted = Vec::with_capacity(all.len());
@@ -208,8 +208,8 @@ impl Engine {
     /// Commits a batch without an entry: it is refused where others are, and makes what was written
     /// before it durable if it asks for that. Returns the last sequence.
     pub(crate) fn commit_nothing(&self, durability: Durability) -> Result<Seq> {
-        self.writable()?;
-        drop(self.open_state()?);
+        self.versions.writable()?;
+        drop(self.versions.open_state()?);
         self.log_sync.usable()?;
         let last = self.snapshots.visible();
         if durability == Durability::Sync {
@@ -223,7 +223,7 @@ impl Engine {
     /// # Errors
     /// An I/O error; the log is poisoned then.
     pub fn sync(&self) -> Result<()> {
-        self.owned()?;
+        self.versions.owned()?;
         self.log_sync.usable()?;
         let appended = lock(&self.writer).appended(self.log_sync.synced());
         self.log_sync.sync(&appended)?;
@@ -279,10 +279,10 @@ impl Engine {
     /// A store that is only read, an I/O error.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn begin_last_flush(&self) -> Result<bool> {
-        self.writable()?;
+        self.versions.writable()?;
         self.log_sync.usable()?;
         let writer = lock(&self.writer);
-        let sealed = lock(&self.state).logs.sealed_bytes();
+        let sealed = self.versions.state().logs.sealed_bytes();
         let bytes = sealed + writer.log.as_ref().map_or(0, LogWriter::bytes);
         drop(writer);
         // Each memtable becomes a table, which has its own cost.
@@ -300,7 +300,7 @@ impl Engine {
     /// Closes the full log and continues in a spare one. Returns whether there is one with room for a record
     /// of `bytes`.
     fn rotate_log(&self, writer: &mut Writer, bytes: u64) -> Result<bool> {
-        let mut state = self.open_state()?;
+        let mut state = self.versions.open_state()?;
         if !state.logs.has_spare(bytes) {
             return Ok(false);
         }
@@ -310,7 +310,7 @@ impl Engine {
         let log = match LogWriter::begin(next.file.clone(), id, next.capacity) {
             Ok(log) => log,
             Err(e) => {
-                lock(&self.state).logs.spares.insert(0, next);
+                self.versions.state().logs.spares.insert(0, next);
                 return Err(e);
             }
         };
@@ -329,7 +329,7 @@ impl Engine {
             #[cfg(not(target_arch = "wasm32"))]
             mapped: full.into_mapped(),
         };
-        let mut state = lock(&self.state);
+        let mut state = self.versions.state();
         state.logs.seal(sealed);
         #[cfg(not(target_arch = "wasm32"))]
         {
@@ -407,7 +407,7 @@ mod tests {
             batch.put(&db.default_keyspace(), "key", vec![7; 100]).unwrap();
             let engine = db.engine();
             engine.commit(&[&batch], Durability::Buffered, &|| Ok(())).unwrap();
-            let wanted = std::mem::take(&mut lock(&engine.state).logs.spare_wanted);
+            let wanted = std::mem::take(&mut engine.versions.state().logs.spare_wanted);
             (wanted, lock(&engine.writer).log.as_ref().unwrap().bytes())
         };
         let (_, record) = put(&open(1 << 20));

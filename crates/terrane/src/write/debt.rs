@@ -6,7 +6,6 @@
 use crate::engine::{Engine, KeyspaceInner};
 use crate::error::Stall;
 use crate::options::Options;
-use crate::sync::lock;
 use crate::version::Tree;
 use crate::write::Backpressure;
 use terrane_policy::{Policy, pending_compaction_bytes};
@@ -34,7 +33,7 @@ impl Engine {
     /// the wait would not end.
     pub(super) fn is_in_debt(&self, keyspace: &KeyspaceInner, tree: &Tree) -> bool {
         self.debt(tree).is_some_and(|(_, debt)| debt.filled >= debt.room)
-            && lock(&self.state).planner.compacts(keyspace.id)
+            && self.versions.state().planner.compacts(keyspace.id)
     }
 }
 
@@ -92,7 +91,13 @@ mod tests {
                     vec![Group::new(inputs, destination, Action::Move)],
                     "a test",
                 );
-                engine.begin(&mut lock(&engine.state), rows.id(), plan, None, Default::default());
+                engine.begin(
+                    &mut engine.versions.state(),
+                    rows.id(),
+                    plan,
+                    None,
+                    Default::default(),
+                );
                 let mut job = engine.next_job(JobFilter::Other).unwrap();
                 while job.run_for(u64::MAX).unwrap() == Progress::More {}
             }

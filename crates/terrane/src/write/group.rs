@@ -115,7 +115,7 @@ impl GroupCommit {
         durability: Durability,
         catch_up: &CatchUp<'_>,
     ) -> Result<Seq> {
-        engine.owned()?;
+        engine.versions.owned()?;
         if batch.is_empty() {
             return engine.commit_nothing(durability);
         }
@@ -144,7 +144,7 @@ impl GroupCommit {
     /// # Errors
     /// Those of [`Engine::commit`].
     pub fn try_write(&self, engine: &Engine, batch: &WriteBatch) -> Result<Option<Seq>> {
-        engine.owned()?;
+        engine.versions.owned()?;
         if batch.is_empty() {
             return engine.commit_nothing(Durability::Buffered).map(Some);
         }
@@ -172,7 +172,7 @@ impl GroupCommit {
         durability: Durability,
         catch_up: &CatchUp<'_>,
     ) -> Result<Vec<Result<Outcome>>> {
-        engine.owned()?;
+        engine.versions.owned()?;
         if ONE_THREAD {
             let each = batches.into_iter();
             return Ok(each

@@ -15,15 +15,15 @@ const SMALL_LOG_BYTES: u64 = 64 << 10;
 impl Engine {
     /// Reports that the log fills: a job will make a spare one, so that no write waits for it.
     pub(crate) fn want_spare_log(&self) {
-        if lock(&self.state).logs.want_spare() {
-            self.notify_work();
+        if self.versions.state().logs.want_spare() {
+            self.background.notify_work();
         }
     }
 
     /// Makes a spare log with room for a record of `bytes`, unless there is one.
     pub(crate) fn add_spare_log(&self, bytes: u64) -> Result<()> {
-        let edits = self.lock_edits()?;
-        let mut state = lock(&self.state);
+        let edits = self.versions.lock_edits()?;
+        let mut state = self.versions.state();
         if state.logs.has_spare(bytes) {
             return Ok(());
         }
@@ -48,7 +48,7 @@ impl Engine {
             Ok(file) => file,
             Err(e) => {
                 // A writer may have given one back meanwhile, which it had before.
-                lock(&self.state).logs.spares.extend(spares);
+                self.versions.state().logs.spares.extend(spares);
                 // Part of the file may have been created.
                 self.jobs.mark_obsolete(FileId::log(number));
                 return Err(e);
@@ -63,7 +63,7 @@ impl Engine {
         }
         let open = |log: &SpareLog| self.opened(log.number, log.file_number);
         let changes = logs.iter().map(open).collect();
-        let committed = self.commit_edit(&edits, changes, &[FileId::log(number)], &[]);
+        let committed = edits.apply(changes, &[FileId::log(number)], &[]);
         // A writer may have given one back meanwhile, which it had before.
         match committed {
             Ok(mut state) => {
@@ -72,8 +72,8 @@ impl Engine {
                 Ok(())
             }
             Err(e) => {
-                if !self.in_doubt() {
-                    lock(&self.state).logs.spares.extend(spares);
+                if !self.versions.in_doubt() {
+                    self.versions.state().logs.spares.extend(spares);
                     self.jobs.mark_obsolete(FileId::log(number));
                 }
                 Err(e)
@@ -98,9 +98,9 @@ impl Engine {
     /// is alone and no larger. Returns whether it did.
     fn replace_logs(&self, anew: bool) -> Result<bool> {
         let capacity = self.options.log_bytes_after(0);
-        let edits = self.lock_edits()?;
+        let edits = self.versions.lock_edits()?;
         let mut writer = lock(&self.writer);
-        let state = lock(&self.state);
+        let state = self.versions.state();
         let Some(log) = &writer.log else { return Ok(false) };
         let sealed = state.logs.sealed.iter().map(|log| log.file_number);
         let spares = state.logs.spares.iter().map(|log| log.file_number);
@@ -118,10 +118,10 @@ impl Engine {
             let log = LogWriter::begin(file, self.log_id(number), capacity)?;
             let retired = Change::RetireLogs { below: number, next: last + 1 };
             let changes = vec![retired, self.opened(number, number)];
-            Ok((log, self.commit_edit(&edits, changes, &[FileId::log(number)], &dropped)?))
+            Ok((log, edits.apply(changes, &[FileId::log(number)], &dropped)?))
         });
         let (log, mut state) = created.inspect_err(|_| {
-            if !self.in_doubt() {
+            if !self.versions.in_doubt() {
                 self.jobs.mark_obsolete(FileId::log(number));
             }
         })?;

@@ -37,16 +37,16 @@ impl Engine {
         let through = writer.last();
         for keyspace in touched.iter().filter_map(|id| keyspaces.get(id)) {
             if self.is_full(&keyspace.super_version.load().active) {
-                self.seal(&mut *self.open_state()?, keyspace.id, through);
+                self.seal(&mut *self.versions.open_state()?, keyspace.id, through);
             }
         }
         while self.memtables.active() > self.options.memtables_share() / 4 * 3 {
             let active = keyspaces.values().map(|k| (k.super_version.load().active.bytes(), k.id));
             let Some((_, id)) = active.max().filter(|(bytes, _)| *bytes > 0) else { break };
-            self.seal(&mut *self.open_state()?, id, through);
+            self.seal(&mut *self.versions.open_state()?, id, through);
         }
         let current = writer.log.as_ref().map_or(0, LogWriter::bytes);
-        self.seal_for_logs(&mut *self.open_state()?, keyspaces, current, through);
+        self.seal_for_logs(&mut *self.versions.open_state()?, keyspaces, current, through);
         Ok(())
     }
 
@@ -75,7 +75,7 @@ impl Engine {
         keyspaces: &Keyspaces,
         batches: &[&WriteBatch],
     ) -> Result<()> {
-        let mut state = self.open_state()?;
+        let mut state = self.versions.open_state()?;
         for id in batches.iter().flat_map(|batch| batch.keyspaces()) {
             let deletes = |k: &Arc<KeyspaceInner>| k.super_version.load().active.deletions() > 0;
             if keyspaces.get(&id).is_some_and(deletes) {
@@ -87,9 +87,9 @@ impl Engine {
 
     /// Seals every memtable that holds anything, for an explicit flush; returns the last sequence.
     pub(crate) fn seal_all(&self) -> Result<Seq> {
-        self.writable()?;
+        self.versions.writable()?;
         let writer = lock(&self.writer);
-        let mut state = self.open_state()?;
+        let mut state = self.versions.open_state()?;
         state.failed = None;
         for id in self.keyspaces.load().keys() {
             self.seal(&mut state, *id, writer.last());
@@ -121,7 +121,7 @@ impl Engine {
         // A new flush is a new chance for work that failed.
         state.failed = None;
         self.jobs.obsolete_files.retry();
-        self.notify_work();
+        self.background.notify_work();
         self.emit(|| Event::MemtableSealed { keyspace: id, bytes, through });
     }
 }

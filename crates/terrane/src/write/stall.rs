@@ -14,7 +14,6 @@ use crate::engine::{Engine, Keyspaces};
 use crate::error::{Error, Result, Stall};
 use crate::event::{Event, EventStream};
 use crate::sync::atomic::Ordering;
-use crate::sync::lock;
 use crate::version::DELETES_BYTES_MAX;
 
 /// Returns when background work has made progress, or with the reason why it cannot.
@@ -52,7 +51,7 @@ impl Engine {
         keyspaces: &Keyspaces,
         batches: &[&WriteBatch],
     ) -> Result<Option<Stall>> {
-        if let Some(cause) = &self.open_state()?.in_doubt {
+        if let Some(cause) = &self.versions.open_state()?.in_doubt {
             return Err(Error::poisoned(cause));
         }
         if self.memtables.is_full(self.options.memtables_share()) {
@@ -93,7 +92,7 @@ impl Engine {
         reason: Stall,
         reported: &mut Option<StallGuard<'a>>,
     ) -> Result<()> {
-        match lock(&self.state).failed.take() {
+        match self.versions.state().failed.take() {
             Some(cause) => Err(cause),
             None => {
                 if reported.as_ref().is_none_or(|guard| guard.reason != reason) {
@@ -119,6 +118,7 @@ mod tests {
     use crate::schedule::JobFilter;
     use crate::storage::{Directory, vfs::MemoryVfs};
     use crate::sync::Mutex;
+    use crate::sync::lock;
     use crate::{Db, Durability, Options};
     use std::sync::{Arc, Weak};
     use terrane_policy::{

@@ -113,12 +113,12 @@ fn no_jobs_are_searched_for_at_each_write_while_one_runs() {
         threads.spawn(|| db.flush());
         gate.meanwhile(|| {
             // The searches that follow the flush's start come to an end.
-            while db.engine().work_waits() {
+            while db.engine().background.work_waits() {
                 thread::yield_now();
             }
             for n in 0..20 {
                 put(&keyspace, &[n], Durability::Buffered);
-                assert!(!db.engine().work_waits());
+                assert!(!db.engine().background.work_waits());
             }
         });
     });

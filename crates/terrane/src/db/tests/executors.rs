@@ -33,7 +33,7 @@ fn planners_are_told_how_many_merges_an_executor_runs_at_once() {
         let executor: Arc<dyn Executor> = Arc::new(ThreadExecutor::new(merges));
         assert_eq!(executor.workers(), workers);
         let db = open(directory(&faulty()), executor).unwrap();
-        assert_eq!(db.engine().workers(), workers);
+        assert_eq!(db.engine().background.workers(), workers);
     }
 }
 

@@ -6,7 +6,6 @@ use super::{
 };
 use crate::schedule::JobFilter;
 use crate::storage::vfs::{FaultVfs, Vfs};
-use crate::sync::lock;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::{Db, Options, executor::ThreadExecutor};
 use std::sync::Arc;
@@ -31,7 +30,7 @@ fn an_idle_store_has_removed_the_inputs_of_a_shared_merge() {
     let group = Group::new(inputs, destination, Action::merge(u64::MAX));
     let group = Group { parts: vec![20u32.to_be_bytes().to_vec()], ..group };
     let plan = Compaction::parallel(vec![group], "a test");
-    engine.begin(&mut lock(&engine.state), rows.id(), plan, None, Observed::default());
+    engine.begin(&mut engine.versions.state(), rows.id(), plan, None, Observed::default());
     db.wait_until_idle().unwrap();
     assert_eq!(tables(&vfs), rows.shape().unwrap().tables().count());
 }

@@ -71,7 +71,7 @@ fn stores_that_are_opened_with_a_pool_run_their_merges_in_it() {
         Db::open_storage(volume, Options::small(), executor()).unwrap(),
     ];
     for db in &dbs {
-        assert_eq!(db.engine().workers(), 3);
+        assert_eq!(db.engine().background.workers(), 3);
         flush_two(db);
         db.default_keyspace().compact_range(..).unwrap();
         assert_eq!(db.default_keyspace().shape().unwrap().runs().len(), 1);

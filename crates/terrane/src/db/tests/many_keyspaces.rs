@@ -72,7 +72,7 @@ fn of_short_logs(keyspaces: u32) -> Db {
 }
 
 fn sealed_logs(db: &Db) -> usize {
-    crate::sync::lock(&db.engine().state).logs.sealed.len()
+    db.engine().versions.state().logs.sealed.len()
 }
 
 #[test]

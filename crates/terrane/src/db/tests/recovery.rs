@@ -5,7 +5,6 @@ use crate::batch::Operation;
 use crate::storage::vfs::fault::{Fault, Survivors};
 use crate::storage::vfs::{FaultVfs, MemoryVfs, Vfs};
 use crate::storage::{Directory, FileId, read_exact_at, write_all_at};
-use crate::sync::lock;
 use crate::{Db, Durability, Durability::Buffered, Error, ErrorKind, Options};
 use std::sync::Arc;
 
@@ -180,12 +179,12 @@ fn without_room_for_discarded_records_a_store_keeps_its_logs() {
             continue;
         }
         refused += 1;
-        let version_set = lock(&db.engine().state).version_set.clone();
+        let version_set = db.engine().versions.state().version_set.clone();
         let logs = version_set.logs.iter().map(|log| log.file);
         let named = logs.chain(version_set.quarantine.iter().map(|kept| kept.file));
         let named: Vec<_> = named.map(|file| FileId::log(file).to_string()).collect();
         // A file that a failed edit may have named stays.
-        assert!(db.engine().in_doubt() || files(&vfs) == named, "operation {operation}");
+        assert!(db.engine().versions.in_doubt() || files(&vfs) == named, "operation {operation}");
         let report = db.check().unwrap();
         assert_eq!((report.wal_records, report.damage), (1, vec![]));
         assert!(db.flush().is_err(), "operation {operation}");
@@ -330,7 +329,7 @@ fn logs_that_are_spare_are_spare_again_when_the_store_is_opened() {
     }
     put(&db, 1);
     let logs = |db: &Db| {
-        let state = lock(&db.engine().state);
+        let state = db.engine().versions.state();
         (state.logs.sealed.len(), state.logs.spares.iter().map(|l| l.number).collect::<Vec<_>>())
     };
     let before = logs(&db);

@@ -9,7 +9,6 @@
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::event::Event;
-use crate::sync::lock;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -26,7 +25,7 @@ pub(crate) fn catch<T>(
     // A listener that panics, has nobody else to tell.
     let _ = catch_unwind(AssertUnwindSafe(|| {
         let error = Error::job_panicked(job(), message(&*panicked).to_owned());
-        lock(&engine.state).in_doubt.get_or_insert_with(|| error.clone());
+        engine.versions.state().in_doubt.get_or_insert_with(|| error.clone());
         engine.emit(|| Event::JobFailed { error: error.to_string() });
         drop(panicked);
     }));

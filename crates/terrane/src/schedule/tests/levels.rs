@@ -53,9 +53,9 @@ fn an_abandoned_change_of_levels_is_planned_from_the_same_reads() {
     let engine = db.engine();
     for _ in 0..2 {
         let work = engine.propose(ask(&db)).expect("a level is to be added");
-        assert_eq!((lock(&engine.state).planner.reshapes.len(), point_reads(&db)), (1, 0));
+        assert_eq!((engine.versions.state().planner.reshapes.len(), point_reads(&db)), (1, 0));
         drop(Job::new(engine.clone(), work));
-        assert_eq!((lock(&engine.state).planner.reshapes.len(), point_reads(&db)), (0, 2));
+        assert_eq!((engine.versions.state().planner.reshapes.len(), point_reads(&db)), (0, 2));
     }
     let given = lock(&given);
     assert_eq!(given.len(), 2);
@@ -89,7 +89,7 @@ fn a_range_waits_for_a_change_of_levels_and_its_own_slice() {
     flush(&db, 1);
     let (engine, id) = (db.engine(), db.default_keyspace().id());
     let number = request_range(&db);
-    let mut state = lock(&engine.state);
+    let mut state = engine.versions.state();
     let (change, reason) = (LevelChange::Add(1), Reason::new("a test".to_owned(), Vec::new()));
     let planner = engine.keyspaces.load().get(&id).unwrap().policy.load_full();
     let reshape = Reshape { change, reason };

@@ -9,12 +9,12 @@ fn begin_into(db: &Db, level: usize, table: TableId, parts: &[&[u8]]) {
     let mut group = Group::new(vec![table], destination, Action::merge(u64::MAX));
     group.parts = parts.iter().map(|key| key.to_vec()).collect();
     let plan = Compaction::parallel(vec![group], "a test");
-    engine.begin(&mut lock(&engine.state), id, plan, None, Observed::default());
+    engine.begin(&mut engine.versions.state(), id, plan, None, Observed::default());
 }
 
 /// The levels to which groups go that no job has taken.
 fn waiting(db: &Db) -> Vec<usize> {
-    let state = lock(&db.engine().state);
+    let state = db.engine().versions.state();
     state.planner.compactions.iter().flat_map(|c| &c.waiting).map(|g| g.destination.level).collect()
 }
 

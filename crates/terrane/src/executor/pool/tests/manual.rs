@@ -133,7 +133,7 @@ impl Store {
         });
         let plan = Compaction::parallel(groups.collect(), "a test");
         let id = self.db.default_keyspace().id();
-        engine.begin(&mut lock(&engine.state), id, plan, None, Observed::default());
+        engine.begin(&mut engine.versions.state(), id, plan, None, Observed::default());
     }
 
     /// Paces a write of `bytes` while memtables take `percent` of their memory. Each time that it serves the
@@ -218,7 +218,7 @@ fn a_slowdown_ends_when_threads_have_caught_up_without_a_write() {
 #[test]
 fn a_pool_runs_its_number_of_merges_and_a_flush_beside_them() {
     let store = Store::new(2);
-    assert_eq!((store.executor.workers(), store.db.engine().workers()), (2, 2));
+    assert_eq!((store.executor.workers(), store.db.engine().background.workers()), (2, 2));
     (1..=3).for_each(|key| store.flush(key));
     store.begin(&Action::merge(u64::MAX));
     store.seal(4);

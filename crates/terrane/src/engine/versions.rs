@@ -1,4 +1,4 @@
-//! Edits become durable, one at a time.
+//! Versions: edits become durable, one at a time, and the state that they change.
 //!
 //! 1. Whoever changes the tree, the logs or the keyspaces takes the right to commit, [`EditLock`],
 //!    decides what changes, and prepares the edit and the version set that results from it.
@@ -6,15 +6,27 @@
 //! 3. The version set takes effect under the state's lock, together with whatever goes with it.
 //! 4. After a commit that failed and may have taken effect, or a job that panicked, there is no other.
 
-use crate::engine::{Engine, State};
-use crate::error::{Error, Result};
-use crate::storage::{Commit, FileId};
-use crate::sync::{MutexGuard, is_poisoned, lock};
-use crate::version::{Change, Edit, VersionSet};
+use crate::engine::State;
+use crate::error::{Closed, Error, Result};
+use crate::storage::{Commit, FileId, Storage};
+use crate::sync::{Mutex, MutexGuard, is_poisoned, lock};
+use crate::version::{Change, Edit, Ids, VersionSet};
+use std::sync::Arc;
+use terrane_platform::OwnerProcess;
+
+/// The version set with what changes in the same moment, and the right to change it.
+pub(crate) struct Versions {
+    edit_lock: Mutex<()>,
+    state: Mutex<State>,
+    storage: Arc<dyn Storage>,
+    ids: Arc<Ids>,
+    owner: OwnerProcess,
+}
 
 /// The right to commit edits. While it is held nobody else changes the version set, a tree, or which
 /// keyspaces and spare logs there are.
 pub(crate) struct EditLock<'a> {
+    versions: &'a Versions,
     _guard: MutexGuard<'a, ()>,
 }
 
@@ -24,27 +36,81 @@ pub(crate) struct Prepared {
     pub version_set: VersionSet,
 }
 
-impl Engine {
-    /// Waits for the right to commit edits.
-    pub(crate) fn lock_edits(&self) -> Result<EditLock<'_>> {
+impl Versions {
+    /// The versions of a store in `storage`, opened by this process.
+    pub fn new(storage: Arc<dyn Storage>, ids: Arc<Ids>, state: State) -> Self {
+        Versions {
+            edit_lock: Mutex::default(),
+            state: Mutex::new(state),
+            storage,
+            ids,
+            owner: OwnerProcess::current(),
+        }
+    }
+
+    /// Refuses a child process that was forked from the process that opened the store. Called before any lock
+    /// is taken: a thread that the child does not have may hold it.
+    pub fn owned(&self) -> Result<()> {
+        if !self.owner.is_current() {
+            return Err(Closed::Forked.into());
+        }
+        Ok(())
+    }
+
+    /// Refuses to change a store that is only read, or that another process opened.
+    pub fn writable(&self) -> Result<()> {
         self.owned()?;
-        let edits = EditLock { _guard: lock(&self.edit_lock) };
+        if self.storage.read_only() {
+            return Err(Error::read_only("write to", &self.storage.name()));
+        }
+        Ok(())
+    }
+
+    /// Locks the state.
+    pub fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+
+    /// Locks the state, and refuses calls on a closed store.
+    pub fn open_state(&self) -> Result<MutexGuard<'_, State>> {
+        self.owned()?;
+        let state = self.state();
+        if state.closed { Err(Closed::Store.into()) } else { Ok(state) }
+    }
+
+    /// Whether a commit to the manifest failed, or a job panicked, so that it is unknown what it holds.
+    pub fn in_doubt(&self) -> bool {
+        self.state().in_doubt.is_some()
+    }
+
+    /// Waits for the right to commit edits.
+    pub fn lock_edits(&self) -> Result<EditLock<'_>> {
+        self.owned()?;
+        let edits = self.wait_for_edits();
         drop(self.open_state()?);
         Ok(edits)
     }
 
-    /// An edit of these changes.
-    pub(crate) fn prepare(&self, _: &EditLock<'_>, mut changes: Vec<Change>) -> Result<Prepared> {
-        self.writable()?;
-        let state = lock(&self.state);
+    /// Waits for the end of an edit that is under way, though the store may be closed.
+    pub fn wait_for_edits(&self) -> EditLock<'_> {
+        EditLock { versions: self, _guard: lock(&self.edit_lock) }
+    }
+}
+
+impl<'a> EditLock<'a> {
+    /// Prepares an edit of these changes.
+    pub fn prepare(&self, mut changes: Vec<Change>) -> Result<Prepared> {
+        let versions = self.versions;
+        versions.writable()?;
+        let state = versions.state();
         if let Some(cause) = &state.in_doubt {
             return Err(Error::poisoned(cause));
         }
-        if is_poisoned(&self.edit_lock) {
+        if is_poisoned(&versions.edit_lock) {
             // Whoever catches the panic has yet to say so.
             return Err(Error::job_panicked("commit of an edit".into(), "its thread ended".into()));
         }
-        changes.push(Change::NextId(self.ids.next()));
+        changes.push(Change::NextId(versions.ids.next()));
         let mut version_set = state.version_set.clone();
         drop(state);
         let edit = Edit { changes };
@@ -55,19 +121,19 @@ impl Engine {
     /// Commits an edit: on success it is durable and in the version set of the state that is returned.
     /// After a failure it is unknown whether the file system has the edit, unless the storage knows that the
     /// edit has no effect. While it is unknown no write is taken: the store must be opened again.
-    pub(crate) fn commit_prepared(
+    pub fn commit(
         &self,
-        _: &EditLock<'_>,
         Prepared { edit, version_set }: Prepared,
         added: &[FileId],
         dropped: &[FileId],
-    ) -> Result<MutexGuard<'_, State>> {
+    ) -> Result<MutexGuard<'a, State>> {
         let bytes = edit.encode();
         let commit =
             Commit { edit: &bytes, added, dropped, snapshot: &|| version_set.snapshot().encode() };
-        let committed = self.storage.commit(&commit);
-        let in_doubt = committed.is_err() && self.storage.in_doubt();
-        let mut state = lock(&self.state);
+        let storage = &self.versions.storage;
+        let committed = storage.commit(&commit);
+        let in_doubt = committed.is_err() && storage.in_doubt();
+        let mut state = self.versions.state();
         match committed {
             Ok(()) => {
                 state.version_set = version_set;
@@ -83,15 +149,13 @@ impl Engine {
     }
 
     /// Prepares and commits an edit of these changes.
-    pub(crate) fn commit_edit(
+    pub fn apply(
         &self,
-        edits: &EditLock<'_>,
         changes: Vec<Change>,
         added: &[FileId],
         dropped: &[FileId],
-    ) -> Result<MutexGuard<'_, State>> {
-        let prepared = self.prepare(edits, changes)?;
-        self.commit_prepared(edits, prepared, added, dropped)
+    ) -> Result<MutexGuard<'a, State>> {
+        self.commit(self.prepare(changes)?, added, dropped)
     }
 }
 
@@ -111,7 +175,7 @@ mod tests {
         db.create_keyspace("before").unwrap();
         let panicked = std::thread::scope(|scope| {
             let commit = scope.spawn(|| {
-                let _edits = db.engine().lock_edits().unwrap();
+                let _edits = db.engine().versions.lock_edits().unwrap();
                 panic!("in its commit");
             });
             commit.join().is_err()
