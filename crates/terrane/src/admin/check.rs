@@ -15,7 +15,6 @@ use crate::engine::{Engine, HeldLog, HeldLogs, SpareLog};
 use crate::entry::Seq;
 use crate::error::{Corruption, Result};
 use crate::storage::{Orphan, Storage};
-use crate::sync::lock;
 use crate::table::TableCheck;
 use crate::version::LiveTable;
 use crate::wal::Replay;
@@ -179,9 +178,9 @@ fn check_logs(engine: &Engine, check: &mut Option<LogsCheck>) -> Result<Option<u
         Err(e) => Err(e),
     };
     if ended.is_err() {
-        let appended = lock(&engine.writer).appended(engine.log_sync.synced());
-        engine.log_sync.probe(&appended);
-        if engine.log_sync.known(known) < known {
+        let appended = engine.log.writer().appended(engine.log.syncs.synced());
+        engine.log.syncs.probe(&appended);
+        if engine.log.syncs.known(known) < known {
             return Ok(None);
         }
     }
@@ -191,7 +190,7 @@ fn check_logs(engine: &Engine, check: &mut Option<LogsCheck>) -> Result<Option<u
 /// Reads a log that is full, or all others; returns whether more are left.
 fn read_logs(engine: &Engine, logs: &mut LogsCheck) -> Result<bool> {
     // Nothing is appended to those that are not full while they are read.
-    let _writer = (logs.read >= logs.sealed).then(|| lock(&engine.writer));
+    let _writer = (logs.read >= logs.sealed).then(|| engine.log.writer());
     while let Some(HeldLog { id, file, through, .. }) = logs.held.logs.get(logs.read) {
         logs.replay.log(*id, file, *through, &mut |_, _| Ok(()))?;
         logs.read += 1;
@@ -205,17 +204,17 @@ fn read_logs(engine: &Engine, logs: &mut LogsCheck) -> Result<bool> {
 /// Holds the live logs, to read them.
 fn begin_logs(engine: &Engine) -> Result<LogsCheck> {
     let _edits = engine.versions.lock_edits()?;
-    let writer = lock(&engine.writer);
+    let writer = engine.log.writer();
     let state = engine.versions.state();
     let mut held = state.logs.hold(&writer);
     let sealed = held.logs.len().saturating_sub(1);
     for SpareLog { number, file, .. } in &state.logs.spares {
         // They may be appended to while the check lasts.
-        let id = engine.log_id(*number);
+        let id = engine.log.id(*number);
         held.logs.push(HeldLog { id, file: file.clone(), bytes: 0, through: None });
     }
     // Every record was written whole, synced or not, so all of them must be readable, unless a sync failed.
-    let known = engine.log_sync.known(writer.last());
+    let known = engine.log.syncs.known(writer.last());
     held.logs.iter_mut().for_each(|log| log.through = log.through.filter(|last| *last <= known));
     let replay = Replay::new(state.version_set.log_start, known);
     Ok(LogsCheck { held, sealed, read: 0, replay, known })

@@ -16,7 +16,6 @@ use crate::db::Db;
 use crate::engine::{HeldLog, HeldLogs};
 use crate::error::{Error, Result};
 use crate::storage::{Commit, File, FileId, Storage, read_exact_at, write_all_at};
-use crate::sync::lock;
 use crate::table::TableCheck;
 use crate::version::{LiveTable, LogRecord};
 use crate::wal::{LogId, Replay};
@@ -59,7 +58,7 @@ impl Db {
         let engine = self.engine();
         engine.sync()?;
         let _edits = engine.versions.lock_edits()?;
-        let writer = lock(&engine.writer);
+        let writer = engine.log.writer();
         let state = engine.versions.state();
         let tables = engine.live_tables();
         let logs = state.logs.hold(&writer);

@@ -7,7 +7,6 @@ use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId, MAX_KEYSPACE_NAME_BYTES};
 use crate::options::{build_policy, policy_json};
 use crate::storage::FileId;
 use crate::sync::atomic::Ordering;
-use crate::sync::lock;
 use crate::version::Change;
 use std::sync::Arc;
 use terrane_policy::{MAX_STATE, PolicyOptions};
@@ -104,7 +103,7 @@ impl Engine {
         drop(edits.apply(vec![Change::DropKeyspace { id }], &[], &files)?);
         // No write is under way, whose entries would be added to the memory in use after they were
         // subtracted with their memtable.
-        let writer = lock(&self.writer);
+        let writer = self.log.writer();
         let mut state = self.versions.state();
         tree.tables().for_each(|table| table.mark_dropped());
         if self.is_crowded(&tree) {

@@ -221,7 +221,7 @@ impl Engine {
             merge_read_bytes: count(&self.counters.merge_read_bytes),
             merge_written_bytes: count(&self.counters.merge_written_bytes),
             stalls: count(&self.counters.stalls),
-            waits: self.waits().stats(),
+            waits: self.counters.waits.stats(),
             background: BackgroundStats::default(),
             gets: self.counters.gets.sums(),
             scans: self.counters.scans.sums(),

@@ -51,7 +51,6 @@ impl Counters {
 mod tests {
     use crate::executor::SliceExecutor;
     use crate::storage::{Directory, vfs::MemoryVfs};
-    use crate::sync::lock;
     use crate::{Db, Durability, Options};
     use std::sync::Arc;
 
@@ -63,10 +62,10 @@ mod tests {
         let rows = db.default_keyspace();
         let (mut flushed, mut logged) = (0, 0);
         for round in 0..3u8 {
-            let before = lock(&db.engine().writer).log.as_ref().unwrap().bytes();
+            let before = db.engine().log.writer().log().bytes();
             rows.put([round], [round; 100], Durability::Buffered).unwrap();
             rows.put([9], [round; 100], Durability::Buffered).unwrap();
-            logged += lock(&db.engine().writer).log.as_ref().unwrap().bytes() - before;
+            logged += db.engine().log.writer().log().bytes() - before;
             let tables = rows.shape().unwrap().bytes();
             let stats = db.stats().unwrap();
             assert_eq!((stats.wal_bytes, stats.flushed_bytes), (logged, flushed));

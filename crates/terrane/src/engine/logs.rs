@@ -8,12 +8,12 @@
 //! are in the order of their numbers. While a checkpoint or a check reads logs, those that retire are
 //! removed instead.
 
-use crate::engine::{Engine, Writer};
+use crate::engine::{Log, Writer};
 use crate::entry::Seq;
 use crate::error::{Closed, Result};
 use crate::memtable::Memtable;
 use crate::storage::{File, FileId};
-use crate::version::Change;
+use crate::version::{Change, Ids};
 use crate::wal::LogId;
 use std::sync::Arc;
 #[cfg(not(target_arch = "wasm32"))]
@@ -142,10 +142,7 @@ impl Logs {
             let (file, through) = (file.clone(), Some(*last));
             logs.push(HeldLog { id: *id, file, bytes: *bytes, through });
         }
-        if let Some(log) = &writer.log {
-            let file = log.file().clone();
-            logs.push(HeldLog { id: log.id(), file, bytes: log.bytes(), through: None });
-        }
+        logs.extend(writer.held());
         HeldLogs { logs, _hold: self.held.clone() }
     }
 
@@ -217,7 +214,9 @@ impl Logs {
     pub fn retire(
         &mut self,
         unflushed: &[Seq],
-        engine: &Engine,
+        current: &Log,
+        ids: &Ids,
+        usual_bytes: u64,
         changes: &mut Vec<Change>,
     ) -> Retired {
         let first = unflushed.iter().copied().min().unwrap_or(Seq::MAX);
@@ -235,10 +234,10 @@ impl Logs {
         let held = self.are_held();
         for log in self.sealed.iter().take(retired.logs) {
             if log.reusable && !held && self.spares.len() + retired.spares.len() < SPARES_MAX {
-                let number = engine.ids.fresh();
-                changes.push(engine.opened(number, log.file_number));
+                let number = ids.fresh();
+                changes.push(current.opened(number, log.file_number));
                 let file = log.file.clone();
-                let (file_number, capacity) = (log.file_number, engine.options.wal_file_bytes);
+                let (file_number, capacity) = (log.file_number, usual_bytes);
                 retired.spares.push(SpareLog { number, file_number, file, capacity });
             } else {
                 retired.dropped.push(FileId::log(log.file_number));

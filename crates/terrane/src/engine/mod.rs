@@ -31,6 +31,7 @@ mod background;
 mod counters;
 mod flushes;
 mod keyspaces;
+mod log;
 mod logs;
 mod memtable_bytes;
 mod planner;
@@ -41,7 +42,6 @@ mod state;
 mod store_clock;
 mod versions;
 mod waits;
-mod writer;
 
 pub use waits::{WaitStats, WriteWaits};
 
@@ -49,6 +49,7 @@ pub(crate) use background::Background;
 pub(crate) use counters::Counters;
 pub(crate) use flushes::{Flushes, WrittenFlush};
 pub(crate) use keyspaces::{KeyspaceInner, Keyspaces};
+pub(crate) use log::{Log, Recorded, Writer};
 #[cfg(all(test, not(target_arch = "wasm32")))]
 pub(crate) use logs::MAPPED_LOGS_MAX;
 pub(crate) use logs::{HeldLog, HeldLogs, Logs, Retired, SealedLog, SpareLog};
@@ -60,8 +61,7 @@ pub(crate) use snapshots::Snapshots;
 pub(crate) use state::State;
 pub(crate) use store_clock::StoreClock;
 pub(crate) use versions::{EditLock, Versions};
-pub(crate) use waits::Wait;
-pub(crate) use writer::Writer;
+pub(crate) use waits::{Wait, Waits};
 
 use crate::error::Result;
 use crate::event::Event;
@@ -69,9 +69,8 @@ use crate::jobs::JobContext;
 use crate::options::Options;
 use crate::storage::Storage;
 use crate::sync::atomic::{AtomicU32, AtomicUsize};
-use crate::sync::{ArcSwap, Mutex, lock};
+use crate::sync::{ArcSwap, lock};
 use crate::version::{Ids, LiveTable};
-use crate::wal::LogSync;
 use std::sync::Arc;
 use terrane_policy::Decision;
 use terrane_policy::event::report_policy;
@@ -83,12 +82,10 @@ pub struct Engine {
     /// Resources of jobs.
     pub(crate) jobs: Arc<JobContext>,
     pub(crate) ids: Arc<Ids>,
-    pub(crate) writer: Mutex<Writer>,
-    pub(crate) log_sync: LogSync,
+    pub(crate) log: Log,
     pub(crate) versions: Versions,
     pub(crate) keyspaces: ArcSwap<Keyspaces>,
     pub(crate) snapshots: Snapshots,
-    pub(crate) conditional_writes: ConditionalWrites,
     pub(crate) memtables: MemtableBytes,
     pub(crate) counters: Counters,
     /// The features that an edit says batches may need.
@@ -156,12 +153,10 @@ impl Engine {
         self.versions.owned()?;
         // An edit that is under way ends first: another may open the store when this returns.
         let _edits = self.versions.wait_for_edits();
-        let mut writer = lock(&self.writer);
+        let mut writer = self.log.writer();
         self.versions.state().closed = true;
-        let synced = self.log_sync.sync(&writer.appended(self.log_sync.synced()));
-        let ended = synced.and_then(|()| writer.end(self.log_sync.synced()));
-        writer.log = None;
-        self.storage.close(self.log_sync.synced());
+        let ended = self.log.end(&mut writer);
+        self.storage.close(self.log.syncs.synced());
         // Readers find nothing; scans under way keep what they hold.
         self.keyspaces.store(Arc::default());
         ended

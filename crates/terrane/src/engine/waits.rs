@@ -276,11 +276,6 @@ impl Engine {
         self.jobs.events.set_clock(clock.clone());
         let _ = self.counters.waits.clock.set(clock);
     }
-
-    /// Counts and times the waits of writes.
-    pub(crate) fn waits(&self) -> &Waits {
-        &self.counters.waits
-    }
 }
 
 #[cfg(test)]
@@ -358,7 +353,7 @@ mod tests {
         let rows = db.default_keyspace();
         let put = || rows.put(b"key", b"first", Durability::Buffered);
         assert!(catch_unwind(AssertUnwindSafe(put)).is_err());
-        assert!(db.engine().writer.is_poisoned());
+        assert!(db.engine().log.is_poisoned());
         db.set_listener(None);
         rows.put(b"key", b"second", Durability::Buffered).unwrap();
         assert_eq!(rows.get(b"key").unwrap().unwrap(), b"second");

@@ -259,7 +259,7 @@ impl PoolExecutor {
         }
         self.state().slowdown.report(engine, near);
         self.shared.paced.store(true, Ordering::Release);
-        engine.waits().time(Wait::Slowdown(reason), || {
+        engine.counters.waits.time(Wait::Slowdown(reason), || {
             while is_behind() {
                 self.shared.threads.serve();
                 // The engine keeps the error, and the next write that stalls returns it.

@@ -290,7 +290,7 @@ impl Shared {
         if waits(&mut self.state()) {
             self.pacing.begin(engine, reason);
             let wait = || drop(wait_at_most(&self.changed, self.state(), most, waits));
-            engine.waits().time(Wait::Slowdown(reason), wait);
+            engine.counters.waits.time(Wait::Slowdown(reason), wait);
         }
     }
 }

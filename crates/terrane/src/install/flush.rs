@@ -48,9 +48,9 @@ impl Engine {
         through: Seq,
         flushed: Flushed,
     ) -> Result<bool> {
-        self.log_sync.usable()?;
+        self.log.syncs.usable()?;
         let needs = through.max(flushed.range_deletes.newest());
-        if Rule::LogBeforeInstall.holds() && self.log_sync.synced() < needs {
+        if Rule::LogBeforeInstall.holds() && self.log.syncs.synced() < needs {
             self.sync()?;
         }
         let edits = self.versions.lock_edits()?;

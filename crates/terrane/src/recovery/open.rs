@@ -1,8 +1,8 @@
 //! Opening: a new store is created, one that is there is recovered ([`recover`](super::recover)).
 
 use crate::engine::{
-    Background, ConditionalWrites, Counters, Engine, KeyspaceInner, Keyspaces, MemtableBytes,
-    Planner, Snapshots, SpareLog, State, StoreClock, Versions, Writer,
+    Background, Counters, Engine, KeyspaceInner, Keyspaces, Log, MemtableBytes, Planner, Snapshots,
+    SpareLog, State, StoreClock, Versions,
 };
 use crate::error::{Corruption, Error, Result};
 use crate::features::{EXPIRY, MERGE_OPERATOR};
@@ -13,10 +13,8 @@ use crate::options::{Options, policy_json};
 use crate::recovery::check_log_numbers;
 use crate::storage::{FileId, FileKind, Storage};
 use crate::sync::ArcSwap;
-use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize};
 use crate::version::{Change, Ids, ObsoleteFiles, Tree, VersionSet};
-use crate::wal::LogSync;
 use std::sync::Arc;
 use terrane_policy::TableInfo;
 
@@ -114,12 +112,10 @@ impl Engine {
             ..State::default()
         };
         Ok(Arc::new(Engine {
-            writer: Mutex::new(Writer::idle()),
-            log_sync: LogSync::new(),
+            log: Log::new(storage.clone()),
             versions: Versions::new(storage.clone(), ids.clone(), state),
             keyspaces: ArcSwap::from_pointee(keyspaces),
             snapshots: Snapshots::new(clock),
-            conditional_writes: ConditionalWrites::default(),
             memtables: MemtableBytes::default(),
             counters: Counters::default(),
             announced: AtomicU32::new(announced),
@@ -143,7 +139,7 @@ impl Engine {
         let changes = vec![
             Change::CreateKeyspace { id: DEFAULT_ID, name, policy },
             Change::RetireLogs { below: 0, next: 1 },
-            self.opened(number, number),
+            self.log.opened(number, number),
         ];
         let mut state = self.versions.lock_edits()?.apply(changes, &[FileId::log(number)], &[])?;
         state.logs.next_bytes = self.options.log_bytes_after(capacity);

@@ -26,7 +26,6 @@ use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
 use crate::storage::{File, FileId, Recovered};
 use crate::sync::atomic::Ordering;
-use crate::sync::lock;
 use crate::vec_map::{VecMap, VecSet};
 use crate::version::SuperVersion;
 use crate::version::{LogRecord, VersionSet};
@@ -118,7 +117,7 @@ impl Engine {
         });
         if self.storage.read_only() {
             self.only_show(logs, done.next);
-            self.log_sync.advance(last);
+            self.log.syncs.advance(last);
             return Ok(());
         }
         // A manifest with damage or a torn end is started again by the next commit.
@@ -133,7 +132,7 @@ impl Engine {
         };
         match tidied.and_then(|()| self.go_on(logs.clone(), done.next, done.claim)) {
             Err(full) if full.is_no_space() => {
-                self.log_sync.poison(&full);
+                self.log.syncs.poison(&full);
                 self.only_show(logs, done.next);
                 self.remove_strays()
             }
@@ -148,7 +147,7 @@ impl Engine {
         state.logs.sealed = logs.into_iter().map(|log| log.sealed(false)).collect();
         state.logs.spares.clear();
         drop(state);
-        lock(&self.writer).next = next;
+        self.log.writer().skip_to(next);
     }
 
     /// Brings one batch's entries back, those that no table holds.
@@ -264,14 +263,14 @@ impl Engine {
             }
         }
         // Not before: a flush that takes effect retires logs, and what was discarded of them is kept.
-        self.log_sync.advance(next - 1);
+        self.log.syncs.advance(next - 1);
         // The options may set lower limits than they did.
-        self.seal_full(&lock(&self.writer), &self.keyspaces.load(), &[])
+        self.seal_full(&self.log.writer(), &self.keyspaces.load(), &[])
     }
 
     /// Makes `log`, an empty one, the one that takes the next record.
     pub(crate) fn begin_log(&self, log: SpareLog, next: Seq, claim: Seq) -> Result<()> {
-        let id = self.log_id(log.number);
+        let id = self.log.id(log.number);
         let reusable = log.capacity == self.options.wal_file_bytes;
         let writing = LogWriter::begin(log.file, id, log.capacity)?;
         self.start_log(Writer::appending(writing, log.file_number, reusable, next, claim));
@@ -280,7 +279,7 @@ impl Engine {
 
     fn start_log(&self, appending: Writer) {
         self.snapshots.show(appending.last());
-        *lock(&self.writer) = appending;
+        *self.log.writer() = appending;
     }
 
     /// Removes the files of a start that had no space: those that no edit names, except the orphans

@@ -438,9 +438,9 @@ fn the_log_is_durable_through_a_flush_before_that_is_installed() {
     let rows = db.default_keyspace();
     for key in 1..4 {
         let seq = rows.put([key], [key], Durability::Buffered).unwrap();
-        assert!(engine.log_sync.synced() < seq);
+        assert!(engine.log.syncs.synced() < seq);
         engine.seal_all().unwrap();
         run(engine.next_job(JobFilter::Flush).unwrap());
-        assert!(engine.log_sync.synced() >= seq);
+        assert!(engine.log.syncs.synced() >= seq);
     }
 }

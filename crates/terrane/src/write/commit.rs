@@ -17,15 +17,14 @@ use super::condition::{Evaluated, Outcome, Refusal};
 use super::group::{Decision, ONE_THREAD, Prepared, Write};
 use super::stall::StallGuard;
 use crate::batch::{self, WriteBatch, effective};
-use crate::engine::{Engine, Keyspaces, SealedLog, Wait, Writer};
-use crate::entry::{MAX_SEQ, Seq};
+use crate::engine::{Engine, Keyspaces, Recorded, Wait, Writer};
+use crate::entry::Seq;
 use crate::error::{Closed, Corruption, Error, ErrorKind, Result, Stall};
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
 use crate::operand::MergeOperator;
 use crate::options::Durability;
 use crate::sync::MutexGuard;
-use crate::sync::{lock, try_lock};
 use crate::wal::{LogWriter, log_file_bytes, payload_bytes};
 use std::sync::Arc;
 
@@ -59,12 +58,11 @@ impl Engine {
     /// Those of [`Engine::commit`].
     pub(crate) fn try_commit(&self, batch: &WriteBatch) -> Result<Option<Seq>> {
         self.versions.writable()?;
-        let Some(mut writer) = try_lock(&self.writer) else { return Ok(None) };
-        self.log_sync.usable()?;
+        let Some(mut writer) = self.log.try_writer() else { return Ok(None) };
+        self.log.syncs.usable()?;
         let keyspaces = self.keyspaces.load_full();
         let bytes = payload_bytes([batch.bytes().len()].into_iter());
-        let fits = writer.log.as_ref().is_some_and(|log| log.fits(bytes));
-        if !fits || self.stall(&keyspaces, &[batch])?.is_some() {
+        if !writer.fits(bytes) || self.stall(&keyspaces, &[batch])?.is_some() {
             return Ok(None);
         }
         all_known(&keyspaces, batch)?;
@@ -92,7 +90,7 @@ impl Engine {
             let is_outrun = |prepared: &Prepared| {
                 let Evaluated { at, until, .. } = prepared.evaluated;
                 !prepared.is_last_try()
-                    && (writer.recent.after(at).is_none() || until <= self.snapshots.clock.now())
+                    && (writer.recent_after(at).is_none() || until <= self.snapshots.clock.now())
             };
             if call.iter().filter_map(|write| write.prepared.as_ref()).any(is_outrun) {
                 decisions.extend(call.iter().map(|_| Ok(Decision::Outrun)));
@@ -143,7 +141,7 @@ impl Engine {
         if checks.keyspaces().any(|id| keyspaces.get(&id).is_none()) {
             return Err(Closed::Keyspace.into());
         }
-        let group = (writer.next..).zip(accepted.iter().map(|batch| batch.bytes()));
+        let group = (writer.last() + 1..).zip(accepted.iter().map(|batch| batch.bytes()));
         if prepared.is_last_try() {
             return checks.after(
                 group,
@@ -151,7 +149,7 @@ impl Engine {
                 self.snapshots.clock.now(),
             );
         }
-        let recent = writer.recent.after(*at).into_iter().flatten();
+        let recent = writer.recent_after(*at).into_iter().flatten();
         checks.after(recent.chain(group), refusals, self.snapshots.clock.now())
     }
 
@@ -164,41 +162,24 @@ impl Engine {
         durability: Durability,
     ) -> Result<Seq> {
         let parts: Vec<&[u8]> = batches.iter().map(|b| b.bytes()).collect();
-        let first = writer.next;
-        let last = first + batches.len() as u64 - 1;
-        if last > MAX_SEQ {
-            return Err(Error::invalid(
-                "sequence number",
-                format_args!("at most {MAX_SEQ} batches in the life of a store"),
-                last,
-            ));
-        }
-        let log = writer.log.as_mut().ok_or(Closed::Store)?;
-        let (before, was_half_full) = (log.bytes(), log.is_half_full());
-        let synced = self.log_sync.synced();
-        let appended = self.waits().time(Wait::Append, || log.append(first, synced, &parts));
-        appended.inspect_err(|e| self.log_sync.poison(e))?;
-        if log.is_half_full() && !was_half_full {
+        let Recorded { first, last, bytes: record, half_fills } =
+            self.log.append(writer, &parts, &self.counters.waits)?;
+        if half_fills {
             self.want_spare_log();
         }
-        let log_end = log.bytes();
-        writer.next = last + 1;
-        writer.claimed = writer.claimed.max(synced);
-        writer.claim_unsynced = false;
         let bytes = parts.iter().map(|part| part.len() as u64).sum();
         let entries = batches.iter().map(|b| b.len() as u64).sum();
-        self.counters.logged(bytes, entries, before..log_end);
+        self.counters.logged(bytes, entries, record);
         if durability == Durability::Sync {
             // Under the lock: nothing becomes visible before an earlier durable write.
-            let appended = writer.appended(self.log_sync.synced());
-            self.waits().time(Wait::Sync, || self.log_sync.sync(&appended))?;
+            self.log.sync_write(writer, &self.counters.waits)?;
         }
         let operator = self.options.merge_operator.as_ref();
         let taken = insert(keyspaces, batches, first, operator)?;
         self.memtables.add(taken);
         self.snapshots.show(last);
         if !ONE_THREAD {
-            writer.recent.add(self.conditional_writes.any(), first, &parts);
+            writer.keep_recent(self.log.conditional.any(), first, &parts);
         }
         let touched: Vec<_> = batches.iter().flat_map(|b| b.keyspaces()).collect();
         self.seal_full(writer, keyspaces, &touched)?;
@@ -210,10 +191,10 @@ impl Engine {
     pub(crate) fn commit_nothing(&self, durability: Durability) -> Result<Seq> {
         self.versions.writable()?;
         drop(self.versions.open_state()?);
-        self.log_sync.usable()?;
+        self.log.syncs.usable()?;
         let last = self.snapshots.visible();
         if durability == Durability::Sync {
-            self.waits().time(Wait::Sync, || self.sync())?;
+            self.counters.waits.time(Wait::Sync, || self.sync())?;
         }
         Ok(last)
     }
@@ -224,12 +205,7 @@ impl Engine {
     /// An I/O error; the log is poisoned then.
     pub fn sync(&self) -> Result<()> {
         self.versions.owned()?;
-        self.log_sync.usable()?;
-        let appended = lock(&self.writer).appended(self.log_sync.synced());
-        self.log_sync.sync(&appended)?;
-        // Its own sync comes with the next.
-        let claimed = lock(&self.writer).claim(self.log_sync.synced());
-        claimed.inspect_err(|e| self.log_sync.poison(e))
+        self.log.sync()
     }
 
     /// The writer, with a log that a record of the batches fits in, once nothing stalls them.
@@ -242,8 +218,8 @@ impl Engine {
         let mut caught_up = Ok(());
         let mut told = None;
         loop {
-            let mut writer = self.waits().lock(&self.writer);
-            self.log_sync.usable()?;
+            let mut writer = self.log.writer_for_write(&self.counters.waits);
+            self.log.syncs.usable()?;
             let keyspaces = self.keyspaces.load_full();
             if let Some(reason) = self.stall(&keyspaces, batches)? {
                 if reason == Stall::RangeDeletes {
@@ -258,17 +234,16 @@ impl Engine {
                     ErrorKind::Stalled(_) => ErrorKind::Stalled(reason).into(),
                     _ => e,
                 })?;
-                caught_up = self.waits().time(reason.into(), catch_up);
+                caught_up = self.counters.waits.time(reason.into(), catch_up);
                 continue;
             }
             told = None;
-            let fits = writer.log.as_ref().is_some_and(|log| log.fits(bytes));
-            if fits || self.rotate_log(&mut writer, log_file_bytes(bytes))? {
+            if writer.fits(bytes) || self.rotate_log(&mut writer, log_file_bytes(bytes))? {
                 return Ok((writer, keyspaces));
             }
             drop(writer);
             let _guard = StallGuard::new(&self.jobs.events, Stall::Wal);
-            self.waits().time(Wait::Wal, || self.add_spare_log(log_file_bytes(bytes)))?;
+            self.counters.waits.time(Wait::Wal, || self.add_spare_log(log_file_bytes(bytes)))?;
         }
     }
 
@@ -280,10 +255,10 @@ impl Engine {
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn begin_last_flush(&self) -> Result<bool> {
         self.versions.writable()?;
-        self.log_sync.usable()?;
-        let writer = lock(&self.writer);
+        self.log.syncs.usable()?;
+        let writer = self.log.writer();
         let sealed = self.versions.state().logs.sealed_bytes();
-        let bytes = sealed + writer.log.as_ref().map_or(0, LogWriter::bytes);
+        let bytes = sealed + writer.bytes();
         drop(writer);
         // Each memtable becomes a table, which has its own cost.
         let keyspaces = self.keyspaces.load();
@@ -293,7 +268,7 @@ impl Engine {
             return Ok(false);
         }
         self.add_spare_log(0)?;
-        self.rotate_log(&mut lock(&self.writer), 0)?;
+        self.rotate_log(&mut self.log.writer(), 0)?;
         Ok(true)
     }
 
@@ -306,7 +281,7 @@ impl Engine {
         }
         let next = state.logs.spares.remove(0);
         drop(state);
-        let id = self.log_id(next.number);
+        let id = self.log.id(next.number);
         let log = match LogWriter::begin(next.file.clone(), id, next.capacity) {
             Ok(log) => log,
             Err(e) => {
@@ -315,20 +290,8 @@ impl Engine {
             }
         };
         let reusable = next.capacity == self.options.wal_file_bytes;
-        let Some(full) = writer.log.replace(log) else { return Ok(true) };
-        let last = writer.last();
-        writer.unsynced.push((last, full.file().clone()));
-        writer.forget_synced(self.log_sync.synced());
-        let sealed = SealedLog {
-            id: full.id(),
-            file_number: std::mem::replace(&mut writer.log_file, next.file_number),
-            file: full.file().clone(),
-            last,
-            bytes: full.bytes(),
-            reusable: std::mem::replace(&mut writer.reusable, reusable),
-            #[cfg(not(target_arch = "wasm32"))]
-            mapped: full.into_mapped(),
-        };
+        let synced = self.log.syncs.synced();
+        let Some(sealed) = writer.rotate(log, &next, reusable, synced) else { return Ok(true) };
         let mut state = self.versions.state();
         state.logs.seal(sealed);
         #[cfg(not(target_arch = "wasm32"))]
@@ -408,7 +371,7 @@ mod tests {
             let engine = db.engine();
             engine.commit(&[&batch], Durability::Buffered, &|| Ok(())).unwrap();
             let wanted = std::mem::take(&mut engine.versions.state().logs.spare_wanted);
-            (wanted, lock(&engine.writer).log.as_ref().unwrap().bytes())
+            (wanted, engine.log.writer().bytes())
         };
         let (_, record) = put(&open(1 << 20));
         let db = open(10 * record);

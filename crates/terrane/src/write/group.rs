@@ -181,7 +181,7 @@ impl GroupCommit {
         }
         // Before any of them is evaluated.
         let has_conditions = batches.iter().any(|(checks, _)| !checks.is_empty());
-        let _under_way = has_conditions.then(|| engine.conditional_writes.enter());
+        let _under_way = has_conditions.then(|| engine.log.conditional.enter());
         let mut results: Vec<Option<Result<Outcome>>> = batches.iter().map(|_| None).collect();
         let is_alone = batches.len() == 1;
         let write = |(checks, batch)| Write { batch, prepared: Prepared::new(checks) };
@@ -253,7 +253,7 @@ impl GroupCommit {
             }
             if queue.led {
                 let wait = || self.turn.wait(queue).unwrap_or_else(PoisonError::into_inner);
-                queue = engine.waits().time(Wait::Group, wait);
+                queue = engine.counters.waits.time(Wait::Group, wait);
                 continue;
             }
             queue.led = true;

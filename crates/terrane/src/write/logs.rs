@@ -4,9 +4,8 @@ use crate::engine::{Engine, Retired, SpareLog, State, Writer};
 use crate::error::Result;
 use crate::memtable::Memtable;
 use crate::storage::FileId;
-use crate::sync::lock;
 use crate::version::Change;
-use crate::wal::{LogId, LogWriter, erase};
+use crate::wal::{LogWriter, erase};
 use std::sync::Arc;
 
 /// The size of a log file where there is no space for one of the usual size.
@@ -61,7 +60,7 @@ impl Engine {
         for spare in &spares {
             logs.push(SpareLog { number: self.ids.fresh(), ..spare.clone() });
         }
-        let open = |log: &SpareLog| self.opened(log.number, log.file_number);
+        let open = |log: &SpareLog| self.log.opened(log.number, log.file_number);
         let changes = logs.iter().map(open).collect();
         let committed = edits.apply(changes, &[FileId::log(number)], &[]);
         // A writer may have given one back meanwhile, which it had before.
@@ -99,25 +98,25 @@ impl Engine {
     fn replace_logs(&self, anew: bool) -> Result<bool> {
         let capacity = self.options.log_bytes_after(0);
         let edits = self.versions.lock_edits()?;
-        let mut writer = lock(&self.writer);
+        let mut writer = self.log.writer();
         let state = self.versions.state();
-        let Some(log) = &writer.log else { return Ok(false) };
+        let Some((file, file_bytes)) = writer.file() else { return Ok(false) };
         let sealed = state.logs.sealed.iter().map(|log| log.file_number);
         let spares = state.logs.spares.iter().map(|log| log.file_number);
         let mut dropped: Vec<_> = sealed.chain(spares).map(FileId::log).collect();
         let has_memtables = state.flushes.hold_any(&self.keyspaces.load());
-        let needed = has_memtables || state.logs.are_held() || self.log_sync.usable().is_err();
+        let needed = has_memtables || state.logs.are_held() || self.log.syncs.usable().is_err();
         drop(state);
-        if needed || !anew && dropped.is_empty() && log.capacity() <= capacity {
+        if needed || !anew && dropped.is_empty() && file_bytes <= capacity {
             return Ok(false);
         }
-        dropped.push(FileId::log(writer.log_file));
+        dropped.push(FileId::log(file));
         let (number, last) = (self.ids.fresh(), writer.last());
         let created = self.storage.create(FileId::log(number), capacity).and_then(|file| {
             erase(&*file)?;
-            let log = LogWriter::begin(file, self.log_id(number), capacity)?;
+            let log = LogWriter::begin(file, self.log.id(number), capacity)?;
             let retired = Change::RetireLogs { below: number, next: last + 1 };
-            let changes = vec![retired, self.opened(number, number)];
+            let changes = vec![retired, self.log.opened(number, number)];
             Ok((log, edits.apply(changes, &[FileId::log(number)], &dropped)?))
         });
         let (log, mut state) = created.inspect_err(|_| {
@@ -127,7 +126,7 @@ impl Engine {
         })?;
         let replaced = state.logs.replace(self.options.log_bytes_after(capacity));
         drop(state);
-        self.log_sync.advance(last);
+        self.log.syncs.advance(last);
         let reusable = capacity == self.options.wal_file_bytes;
         let appending = Writer::appending(log, number, reusable, last + 1, last);
         let before = std::mem::replace(&mut *writer, appending);
@@ -148,17 +147,7 @@ impl Engine {
             return Retired::default();
         }
         let unflushed = state.flushes.first_seqs(&self.keyspaces.load(), flushed);
-        state.logs.retire(&unflushed, self, changes)
-    }
-
-    /// Returns the id of log `number` of this store.
-    pub(crate) fn log_id(&self, number: u64) -> LogId {
-        LogId { number, salt: self.storage.id().salt() }
-    }
-
-    /// The change that opens log `number` of this store in log file `file`.
-    pub(crate) fn opened(&self, number: u64, file: u64) -> Change {
-        let LogId { number, salt } = self.log_id(number);
-        Change::OpenLog { number, file, salt }
+        let usual_bytes = self.options.wal_file_bytes;
+        state.logs.retire(&unflushed, &self.log, &self.ids, usual_bytes, changes)
     }
 }

@@ -18,9 +18,7 @@ use crate::event::Event;
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
 use crate::sync::atomic::Ordering;
-use crate::sync::lock;
 use crate::version::SuperVersion;
-use crate::wal::LogWriter;
 use std::sync::Arc;
 
 /// The most range deletes of a memtable: each copies the list of those before it.
@@ -45,7 +43,7 @@ impl Engine {
             let Some((_, id)) = active.max().filter(|(bytes, _)| *bytes > 0) else { break };
             self.seal(&mut *self.versions.open_state()?, id, through);
         }
-        let current = writer.log.as_ref().map_or(0, LogWriter::bytes);
+        let current = writer.bytes();
         self.seal_for_logs(&mut *self.versions.open_state()?, keyspaces, current, through);
         Ok(())
     }
@@ -88,7 +86,7 @@ impl Engine {
     /// Seals every memtable that holds anything, for an explicit flush; returns the last sequence.
     pub(crate) fn seal_all(&self) -> Result<Seq> {
         self.versions.writable()?;
-        let writer = lock(&self.writer);
+        let writer = self.log.writer();
         let mut state = self.versions.open_state()?;
         state.failed = None;
         for id in self.keyspaces.load().keys() {

@@ -241,7 +241,7 @@ mod tests {
             let mut asked = lock(&self.0.0);
             let engine = asked.0.upgrade();
             asked.1 += 1;
-            asked.2 += usize::from(engine.is_some_and(|engine| engine.writer.try_lock().is_err()));
+            asked.2 += usize::from(engine.is_some_and(|engine| engine.log.try_writer().is_none()));
             PolicyStatus {
                 capacities: vec![Capacity { bytes: Some(0), runs: None }],
                 ..PolicyStatus::default()

@@ -124,7 +124,7 @@ fn batches_of_a_group_see_those_before_them() {
     assert_eq!(written, [Some(4), None, Some(4), Some(5), Some(6), Some(7), None, Some(8)]);
     assert_eq!(refused(outcomes[1].clone()), [(0, Some((b"new c".to_vec(), 4)))]);
     assert_eq!(refused(outcomes[6].clone()), [(0, None)]);
-    assert_eq!(db.engine().log_sync.synced(), 8);
+    assert_eq!(db.engine().log.syncs.synced(), 8);
     let keys: Vec<_> = keyspace.scan(..).unwrap().map(|row| row.unwrap().0).collect();
     assert_eq!(keys, [b"a", b"d", b"e", b"y"]);
 }
@@ -174,7 +174,7 @@ fn an_empty_batch_with_conditions_only_checks() {
     };
     assert_eq!(check(Condition::present(&keyspace, "a")), Some(3));
     assert_eq!(check(Condition::absent(&keyspace, "a")), None);
-    assert_eq!((db.engine().snapshots.visible(), db.engine().log_sync.synced()), (3, 3));
+    assert_eq!((db.engine().snapshots.visible(), db.engine().log.syncs.synced()), (3, 3));
 }
 
 #[test]

@@ -9,7 +9,6 @@ use crate::entry::MAX_SEQ;
 use crate::keyspace::KeyspaceId;
 use crate::storage::vfs::{FaultVfs, MemoryVfs, Vfs};
 use crate::storage::{FileId, FileKind, Storage};
-use crate::sync::lock;
 use crate::{Db, Error, ErrorKind, Options};
 use std::sync::Arc;
 
@@ -86,11 +85,11 @@ fn log_files_of_the_usual_size_are_written_again_and_no_others() {
         let db = of_logs(directory(&vfs), size);
         let usual = size == 16 << 10;
         assert_eq!(reusable(&db), vec![usual; before.len() - 1]);
-        assert_eq!(lock(&db.engine().writer).reusable, usual, "the log that is appended to");
+        assert_eq!(db.engine().log.writer().is_reusable(), usual, "the log that is appended to");
         // It fills, and so does the next.
         fill(&db, 300, 2);
         assert_eq!(reusable(&db)[before.len() - 1], usual);
-        assert!(*reusable(&db).last().unwrap() && lock(&db.engine().writer).reusable);
+        assert!(*reusable(&db).last().unwrap() && db.engine().log.writer().is_reusable());
         flush(&db);
         let after = log_files(&vfs);
         assert!(after.iter().all(|(_, len)| *len == size) || size == 16 << 10, "{after:?}");
@@ -105,7 +104,7 @@ fn a_log_of_a_large_write_is_not_written_again() {
     let db = of_logs(directory(&vfs), 16 << 10);
     fill(&db, 10, 1);
     db.default_keyspace().put(b"large", &[7; 40 << 10], Buffered).unwrap();
-    assert!(!lock(&db.engine().writer).reusable);
+    assert!(!db.engine().log.writer().is_reusable());
     fill(&db, 300, 2);
     assert_eq!(reusable(&db).iter().filter(|reusable| !**reusable).count(), 1);
     flush(&db);
@@ -129,7 +128,7 @@ fn a_copy_goes_on_in_logs_of_its_own() {
     assert!(state.logs.sealed.iter().all(|log| log.id.salt != salt && !log.reusable));
     assert!(!state.logs.sealed.is_empty());
     drop(state);
-    assert_eq!(lock(&copy.engine().writer).log.as_ref().unwrap().id().salt, salt);
+    assert_eq!(copy.engine().log.writer().log().id().salt, salt);
     fill(&copy, 300, 2);
     let after = entries(&copy);
     copy.close().unwrap();
@@ -145,7 +144,7 @@ fn a_spare_log_is_wanted_once_half_of_the_log_is_full() {
         |db: &Db| db.engine().versions.state().logs.spare_wanted,
         |db: &Db| db.engine().versions.state().logs.spares.len(),
     );
-    let full = |db: &Db| lock(&db.engine().writer).log.as_ref().unwrap().bytes();
+    let full = |db: &Db| db.engine().log.writer().log().bytes();
     while full(&db) < 40 << 10 {
         fill(&db, 1, 1);
         assert_eq!(wanted(&db), full(&db) > 32 << 10);
@@ -160,7 +159,7 @@ fn a_spare_log_is_wanted_once_half_of_the_log_is_full() {
 fn the_last_sequence_is_given_and_none_after_it() {
     let vfs = faulty();
     let db = open(directory(&vfs), slices()).unwrap();
-    lock(&db.engine().writer).next = MAX_SEQ;
+    db.engine().log.writer().skip_to(MAX_SEQ);
     let rows = db.default_keyspace();
     assert_eq!(rows.put(b"last", b"1", Buffered).unwrap(), MAX_SEQ);
     assert!(matches!(
@@ -194,7 +193,7 @@ fn a_log_stays_while_its_last_record_is_in_no_table() {
     db.default_keyspace().put(b"next", &[1; 15 << 10], Buffered).unwrap();
     assert_eq!(db.engine().versions.state().logs.sealed.len(), 1);
     // Only the one keyspace is flushed.
-    let through = lock(&db.engine().writer).last();
+    let through = db.engine().log.writer().last();
     db.engine().seal(&mut db.engine().versions.state(), KeyspaceId(0), through);
     db.wait_until_idle().unwrap();
     assert_eq!(db.engine().versions.state().logs.sealed.len(), 1);
@@ -222,7 +221,7 @@ fn the_keyspace_with_the_oldest_record_is_sealed_for_log_space() {
     for _ in 0..1000 {
         fill(&db, 1, 1);
         let logs: u64 = db.engine().versions.state().logs.sealed.iter().map(|log| log.bytes).sum();
-        let total = logs + lock(&db.engine().writer).log.as_ref().unwrap().bytes();
+        let total = logs + db.engine().log.writer().log().bytes();
         seen = sealed(&db);
         assert_eq!(seen.is_empty(), total <= 64 << 10, "{total}");
         if !seen.is_empty() {
@@ -256,11 +255,11 @@ fn a_full_log_waits_for_a_sync_if_its_records_are_not_durable() {
         for n in 0..3u8 {
             db.default_keyspace().put([n], &[n; 10 << 10], durability).unwrap();
         }
-        let waiting = lock(&db.engine().writer).unsynced.len();
+        let waiting = db.engine().log.writer().unsynced();
         assert_eq!(waiting, if durability == Sync { 0 } else { 2 });
         db.sync().unwrap();
-        let synced = db.engine().log_sync.synced();
-        assert!(lock(&db.engine().writer).appended(synced).files.len() == 1);
+        let synced = db.engine().log.syncs.synced();
+        assert!(db.engine().log.writer().appended(synced).files.len() == 1);
     }
 }
 
@@ -268,7 +267,7 @@ fn a_full_log_waits_for_a_sync_if_its_records_are_not_durable() {
 fn a_sync_leaves_one_claim_and_the_next_one_has_nothing_to_do() {
     let vfs = faulty();
     let db = of_logs(directory(&vfs), 16 << 10);
-    let claimed = |db: &Db| lock(&db.engine().writer).claimed;
+    let claimed = |db: &Db| db.engine().log.writer().claimed();
     fill(&db, 3, 1);
     assert_eq!(claimed(&db), 0);
     db.sync().unwrap();

@@ -285,7 +285,7 @@ fn a_reopened_store_reports_its_last_sequence() {
     let options = Options { read_only: true, ..Options::small() };
     let read_only = Db::open_storage(storage, options, slices()).unwrap();
     assert_eq!((read_only.stats().unwrap().last_sequence, last), (7, 7));
-    assert_eq!(read_only.engine().log_sync.synced(), 7, "nothing is left to sync");
+    assert_eq!(read_only.engine().log.syncs.synced(), 7, "nothing is left to sync");
     drop(read_only);
     let db = open(directory(&vfs), slices()).unwrap();
     assert_eq!(db.stats().unwrap().last_sequence, 7);

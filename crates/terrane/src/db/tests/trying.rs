@@ -1,7 +1,6 @@
 //! Calls that wait for nothing: lookups that touch no file, and writes that are given back.
 
 use super::*;
-use crate::sync::lock;
 use crate::{TryGet, TryWrite};
 
 fn put(db: &Db, key: u8, len: usize) -> WriteBatch {
@@ -54,7 +53,7 @@ fn a_write_that_would_wait_is_given_back() {
     assert_eq!(db.try_write(WriteBatch::new()).unwrap(), TryWrite::Written(1));
     db.flush().unwrap();
     {
-        let _writer = lock(&db.engine().writer);
+        let _writer = db.engine().log.writer();
         assert!(!is_written(db.try_write(put(&db, 2, 1)).unwrap()));
     }
     assert!(is_written(db.try_write(put(&db, 2, 1)).unwrap()));

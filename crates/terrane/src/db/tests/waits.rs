@@ -4,7 +4,6 @@
 use super::gated::Gated;
 use super::{directory, faulty, slices};
 use crate::storage::Directory;
-use crate::sync::lock;
 use crate::{Db, Durability, Options};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -44,7 +43,7 @@ fn waits_for_the_writers_lock_and_for_another_group_are_counted() {
     put(&db, b"alone");
     let told = clock(&db);
     thread::scope(|threads| {
-        let held = lock(&db.engine().writer);
+        let held = db.engine().log.writer();
         for key in [&b"leads a group"[..], b"waits for that"] {
             let db = &db;
             let writer = threads.spawn(move || put(db, key));

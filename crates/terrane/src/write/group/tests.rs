@@ -92,7 +92,7 @@ fn a_group_is_synced_if_any_of_its_batches_is() {
         }
         let results = commit_group(db.engine(), &group, &|| Ok(()));
         assert_eq!(written(&results), [Some(1), Some(2)]);
-        assert_eq!(db.engine().log_sync.synced(), if syncs { 2 } else { 0 }, "{durabilities:?}");
+        assert_eq!(db.engine().log.syncs.synced(), if syncs { 2 } else { 0 }, "{durabilities:?}");
     }
 }
 

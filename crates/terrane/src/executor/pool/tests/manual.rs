@@ -152,7 +152,7 @@ impl Store {
 
     /// Returns the number of slowdowns by memory.
     fn slowdowns(&self) -> u64 {
-        self.db.engine().waits().stats().memory_slowdown.count
+        self.db.engine().counters.waits.stats().memory_slowdown.count
     }
 }
 

@@ -1,30 +1,43 @@
-//! State of the writer: the current log, and the next sequence number.
+//! The log's writer: the current log, and the next sequence number.
 
-use super::RecentBatches;
-use crate::entry::Seq;
-use crate::error::Result;
+use crate::engine::{HeldLog, RecentBatches, SealedLog, SpareLog};
+use crate::entry::{MAX_SEQ, Seq};
+use crate::error::{Closed, Error, Result};
 use crate::storage::File;
 use crate::wal::{Appended, LogWriter};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Everything under the writer lock.
 pub(crate) struct Writer {
     /// The log; `None` before recovery has opened one and after the store was closed.
-    pub log: Option<LogWriter>,
+    log: Option<LogWriter>,
     /// The number of the file that the log lies in.
-    pub log_file: u64,
+    log_file: u64,
     /// Whether the log's file has the usual size.
-    pub reusable: bool,
+    reusable: bool,
     /// The sequence of the next batch.
-    pub next: Seq,
+    next: Seq,
     /// Full logs that may not be durable yet, oldest first, each with its last sequence.
-    pub unsynced: Vec<(Seq, Arc<dyn File>)>,
+    unsynced: Vec<(Seq, Arc<dyn File>)>,
     /// The greatest sequence that something in the log says is durable.
-    pub claimed: Seq,
+    claimed: Seq,
     /// Whether the last thing in the log is a claim that may not be durable.
-    pub claim_unsynced: bool,
+    claim_unsynced: bool,
     /// The batches that conditional ones are compared with.
-    pub recent: RecentBatches,
+    recent: RecentBatches,
+}
+
+/// A record that was appended.
+pub(crate) struct Recorded {
+    /// The sequence of its first batch.
+    pub first: Seq,
+    /// The sequence of its last batch.
+    pub last: Seq,
+    /// Its place in the log.
+    pub bytes: Range<u64>,
+    /// Whether the log is half full with it.
+    pub half_fills: bool,
 }
 
 impl Writer {
@@ -59,8 +72,100 @@ impl Writer {
         self.next - 1
     }
 
+    /// Gives no sequence below `next`.
+    pub fn skip_to(&mut self, next: Seq) {
+        self.next = next;
+    }
+
+    /// Whether the log has room for a record with this much payload.
+    pub fn fits(&self, payload: usize) -> bool {
+        self.log.as_ref().is_some_and(|log| log.fits(payload))
+    }
+
+    /// Returns the bytes of records in the log.
+    pub fn bytes(&self) -> u64 {
+        self.log.as_ref().map_or(0, LogWriter::bytes)
+    }
+
+    /// Returns the number and the capacity of the log's file; `None` if there is no log.
+    pub fn file(&self) -> Option<(u64, u64)> {
+        self.log.as_ref().map(|log| (self.log_file, log.capacity()))
+    }
+
+    /// Returns the log as it is now.
+    pub fn held(&self) -> Option<HeldLog> {
+        let log = self.log.as_ref()?;
+        let file = log.file().clone();
+        Some(HeldLog { id: log.id(), file, bytes: log.bytes(), through: None })
+    }
+
+    /// Returns the sequence that the last of `batches` would have.
+    ///
+    /// # Errors
+    /// The last sequence number of a store.
+    pub fn last_of(&self, batches: usize) -> Result<Seq> {
+        let last = self.last() + batches as u64;
+        if last > MAX_SEQ {
+            return Err(Error::invalid(
+                "sequence number",
+                format_args!("at most {MAX_SEQ} batches in the life of a store"),
+                last,
+            ));
+        }
+        Ok(last)
+    }
+
+    /// Returns the log, and the sequence of its next record.
+    ///
+    /// # Errors
+    /// A closed store.
+    pub fn next_record(&mut self) -> Result<(Seq, &mut LogWriter)> {
+        Ok((self.next, self.log.as_mut().ok_or(Closed::Store)?))
+    }
+
+    /// Notes that a record through `last` was appended, which says that those through `synced` are durable.
+    pub fn recorded(&mut self, last: Seq, synced: Seq) {
+        self.next = last + 1;
+        self.claimed = self.claimed.max(synced);
+        self.claim_unsynced = false;
+    }
+
+    /// Keeps batches from `first` on for conditional ones, if `needed`.
+    pub fn keep_recent(&mut self, needed: bool, first: Seq, batches: &[&[u8]]) {
+        self.recent.add(needed, first, batches);
+    }
+
+    /// Returns the batches after `seq`, oldest first; `None` if not all of them are kept.
+    pub fn recent_after(&self, seq: Seq) -> Option<impl Iterator<Item = (Seq, &[u8])>> {
+        self.recent.after(seq)
+    }
+
+    /// Continues in `log`, which lies in the file of `spare`. Returns the log before, which is full.
+    pub fn rotate(
+        &mut self,
+        log: LogWriter,
+        spare: &SpareLog,
+        reusable: bool,
+        synced: Seq,
+    ) -> Option<SealedLog> {
+        let full = self.log.replace(log)?;
+        let last = self.last();
+        self.unsynced.push((last, full.file().clone()));
+        self.forget_synced(synced);
+        Some(SealedLog {
+            id: full.id(),
+            file_number: std::mem::replace(&mut self.log_file, spare.file_number),
+            file: full.file().clone(),
+            last,
+            bytes: full.bytes(),
+            reusable: std::mem::replace(&mut self.reusable, reusable),
+            #[cfg(not(target_arch = "wasm32"))]
+            mapped: full.into_mapped(),
+        })
+    }
+
     /// Forgets the full logs whose records are durable, being at or before `synced`.
-    pub fn forget_synced(&mut self, synced: Seq) {
+    fn forget_synced(&mut self, synced: Seq) {
         self.unsynced.retain(|(last, _)| *last > synced);
     }
 
@@ -90,6 +195,31 @@ impl Writer {
         self.claim(synced)?;
         let log = self.log.take().filter(|_| self.claim_unsynced);
         log.map_or(Ok(()), |log| log.file().sync())
+    }
+
+    /// Takes no more.
+    pub fn stop(&mut self) {
+        self.log = None;
+    }
+}
+
+/// What tests look at.
+#[cfg(test)]
+impl Writer {
+    pub fn log(&self) -> &LogWriter {
+        self.log.as_ref().unwrap()
+    }
+
+    pub fn is_reusable(&self) -> bool {
+        self.reusable
+    }
+
+    pub fn unsynced(&self) -> usize {
+        self.unsynced.len()
+    }
+
+    pub fn claimed(&self) -> Seq {
+        self.claimed
     }
 }
 

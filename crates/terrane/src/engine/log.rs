@@ -1,0 +1,119 @@
+//! The log: who writes it, and what of it is durable.
+//!
+//! Its writer has a lock, which is the order of writes. Syncs take turns, and nobody waits for one under that lock
+//! except a synced write.
+
+mod writer;
+
+pub(crate) use writer::{Recorded, Writer};
+
+use super::{ConditionalWrites, Wait, Waits};
+use crate::error::Result;
+use crate::storage::Storage;
+use crate::sync::{Mutex, MutexGuard, lock, try_lock};
+use crate::version::Change;
+use crate::wal::{LogId, LogSync};
+use std::sync::Arc;
+
+/// The log of a store.
+pub(crate) struct Log {
+    writer: Mutex<Writer>,
+    storage: Arc<dyn Storage>,
+    /// What of it is durable.
+    pub syncs: LogSync,
+    /// The conditional batches that are under way.
+    pub conditional: ConditionalWrites,
+}
+
+impl Log {
+    /// The log of the store in `storage`, which takes nothing yet.
+    pub fn new(storage: Arc<dyn Storage>) -> Self {
+        Log {
+            writer: Mutex::new(Writer::idle()),
+            storage,
+            syncs: LogSync::new(),
+            conditional: ConditionalWrites::default(),
+        }
+    }
+
+    /// Returns the id of log `number` of this store.
+    pub fn id(&self, number: u64) -> LogId {
+        LogId { number, salt: self.storage.id().salt() }
+    }
+
+    /// Returns the change that opens log `number` of this store in log file `file`.
+    pub fn opened(&self, number: u64, file: u64) -> Change {
+        let LogId { number, salt } = self.id(number);
+        Change::OpenLog { number, file, salt }
+    }
+
+    /// Locks the writer.
+    pub fn writer(&self) -> MutexGuard<'_, Writer> {
+        lock(&self.writer)
+    }
+
+    /// Locks the writer for a write, and counts the wait if another has it.
+    pub fn writer_for_write(&self, waits: &Waits) -> MutexGuard<'_, Writer> {
+        waits.lock(&self.writer)
+    }
+
+    /// Locks the writer, unless another has it.
+    pub fn try_writer(&self) -> Option<MutexGuard<'_, Writer>> {
+        try_lock(&self.writer)
+    }
+
+    /// Appends batches as one record.
+    ///
+    /// # Errors
+    /// A closed store, or the last sequence number; an I/O error, after which the log is poisoned.
+    pub fn append(
+        &self,
+        writer: &mut Writer,
+        batches: &[&[u8]],
+        waits: &Waits,
+    ) -> Result<Recorded> {
+        let last = writer.last_of(batches.len())?;
+        let synced = self.syncs.synced();
+        let (first, log) = writer.next_record()?;
+        let (before, was_half_full) = (log.bytes(), log.is_half_full());
+        let appended = waits.time(Wait::Append, || log.append(first, synced, batches));
+        appended.inspect_err(|e| self.syncs.poison(e))?;
+        let half_fills = log.is_half_full() && !was_half_full;
+        let bytes = before..log.bytes();
+        writer.recorded(last, synced);
+        Ok(Recorded { first, last, bytes, half_fills })
+    }
+
+    /// Makes what was appended durable under the writer's lock, for a synced write.
+    pub fn sync_write(&self, writer: &mut Writer, waits: &Waits) -> Result<()> {
+        let appended = writer.appended(self.syncs.synced());
+        waits.time(Wait::Sync, || self.syncs.sync(&appended))
+    }
+
+    /// Makes every earlier write durable.
+    ///
+    /// # Errors
+    /// An I/O error; the log is poisoned then.
+    pub fn sync(&self) -> Result<()> {
+        self.syncs.usable()?;
+        let appended = self.writer().appended(self.syncs.synced());
+        self.syncs.sync(&appended)?;
+        // Its own sync comes with the next.
+        let claimed = self.writer().claim(self.syncs.synced());
+        claimed.inspect_err(|e| self.syncs.poison(e))
+    }
+
+    /// Makes every write durable and takes no more, also after a failure.
+    pub fn end(&self, writer: &mut Writer) -> Result<()> {
+        let synced = self.syncs.sync(&writer.appended(self.syncs.synced()));
+        let ended = synced.and_then(|()| writer.end(self.syncs.synced()));
+        writer.stop();
+        ended
+    }
+
+    /// Whether a thread panicked under the writer's lock.
+    #[cfg(test)]
+    pub fn is_poisoned(&self) -> bool {
+        self.writer.is_poisoned()
+    }
+}
