@@ -7,6 +7,9 @@ use std::sync::{Arc, PoisonError};
 /// A pointer that is read and replaced as a whole.
 pub struct ArcSwap<T>(RwLock<Arc<T>>);
 
+/// The value of an [`ArcSwap`].
+pub type Loaded<T> = Arc<T>;
+
 impl<T> ArcSwap<T> {
     /// Returns a pointer to `value`.
     pub fn from_pointee(value: T) -> Self {

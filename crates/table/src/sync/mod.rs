@@ -11,8 +11,11 @@ mod locked;
 
 #[cfg(not(any(shuttle, all(target_arch = "wasm32", not(target_feature = "atomics")))))]
 pub use arc_swap::ArcSwap;
+/// A borrowed value of an [`ArcSwap`].
+#[cfg(not(any(shuttle, all(target_arch = "wasm32", not(target_feature = "atomics")))))]
+pub type Loaded<T> = arc_swap::Guard<std::sync::Arc<T>>;
 #[cfg(any(shuttle, all(target_arch = "wasm32", not(target_feature = "atomics"))))]
-pub use locked::ArcSwap;
+pub use locked::{ArcSwap, Loaded};
 #[cfg(shuttle)]
 pub use shuttle::sync::{Condvar, Mutex, MutexGuard, RwLock, atomic};
 #[cfg(not(shuttle))]

@@ -89,7 +89,7 @@ impl Db {
         report.take_storage(&*engine.storage, &repairable)?;
         let mut tables = Vec::new();
         for keyspace in engine.keyspaces.load().values() {
-            let tree = keyspace.super_version.load().tree.clone();
+            let tree = keyspace.tree();
             let over = |live: &Arc<LiveTable>| (live.clone(), tree.range_deletes().clone());
             tables.extend(tree.tables().map(over));
         }

@@ -60,7 +60,7 @@ impl Db {
         let _edits = engine.versions.lock_edits()?;
         let writer = engine.log.writer();
         let state = engine.versions.state();
-        let tables = engine.live_tables();
+        let tables = engine.keyspaces.live_tables();
         let logs = state.logs.hold(&writer);
         let mut version_set = state.version_set.clone();
         version_set.logs.clear();

@@ -1,6 +1,5 @@
 //! Administration: what owners of a store ask of it besides reads and writes.
 //!
-//! * `keyspaces` - creates and drops them, and changes their policy.
 //! * `waiter` - flushes and compactions of a range, awaited or polled.
 //! * `checkpoint` - the store in another storage.
 //! * `check` and `stats` - what is there, and whether it is sound; `inspect` - the same of a store
@@ -14,7 +13,6 @@ mod background;
 mod check;
 mod checkpoint;
 mod inspect;
-mod keyspaces;
 mod moment;
 mod quarantine;
 // The engine counts what waits where there may be threads for it.

@@ -224,7 +224,7 @@ impl Db {
     /// The names of the keyspaces.
     #[must_use]
     pub fn keyspaces(&self) -> Vec<String> {
-        self.inner.engine.keyspace_names()
+        self.inner.engine.keyspaces.names()
     }
 
     /// Removes a keyspace and all it holds; returns whether there was one. Handles to it, and

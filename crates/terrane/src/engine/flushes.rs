@@ -1,6 +1,6 @@
 //! Sealed memtables, from their sealing until an edit has their tables.
 
-use crate::engine::Keyspaces;
+use crate::engine::KeyspaceMap;
 use crate::entry::Seq;
 use crate::jobs::Flushed;
 use crate::keyspace::KeyspaceId;
@@ -154,13 +154,13 @@ impl Flushes {
     }
 
     /// Whether a memtable holds anything that is in no table.
-    pub fn hold_any(&self, keyspaces: &Keyspaces) -> bool {
+    pub fn hold_any(&self, keyspaces: &KeyspaceMap) -> bool {
         self.iter().next().is_some()
             || keyspaces.values().any(|k| !k.super_version.load().active.is_empty())
     }
 
     /// Returns the first sequence number of each memtable that is in no table once `flushed` is in one.
-    pub fn first_seqs(&self, keyspaces: &Keyspaces, flushed: &Arc<Memtable>) -> Vec<Seq> {
+    pub fn first_seqs(&self, keyspaces: &KeyspaceMap, flushed: &Arc<Memtable>) -> Vec<Seq> {
         let waits = |s: &&Sealed| !Arc::ptr_eq(&s.memtable, flushed);
         let sealed = self.iter().filter(waits);
         let mut first: Vec<_> = sealed.filter_map(|s| s.memtable.first_seq()).collect();

@@ -30,6 +30,7 @@ mod access_stats;
 mod background;
 mod counters;
 mod flushes;
+mod keyspace;
 mod keyspaces;
 mod log;
 mod logs;
@@ -48,7 +49,8 @@ pub use waits::{WaitStats, WriteWaits};
 pub(crate) use background::Background;
 pub(crate) use counters::Counters;
 pub(crate) use flushes::{Flushes, WrittenFlush};
-pub(crate) use keyspaces::{KeyspaceInner, Keyspaces};
+pub(crate) use keyspace::KeyspaceInner;
+pub(crate) use keyspaces::{KeyspaceMap, Keyspaces};
 pub(crate) use log::{Log, Recorded, Writer};
 #[cfg(all(test, not(target_arch = "wasm32")))]
 pub(crate) use logs::MAPPED_LOGS_MAX;
@@ -68,9 +70,8 @@ use crate::event::Event;
 use crate::jobs::JobContext;
 use crate::options::Options;
 use crate::storage::Storage;
-use crate::sync::atomic::{AtomicU32, AtomicUsize};
-use crate::sync::{ArcSwap, lock};
-use crate::version::{Ids, LiveTable};
+use crate::sync::lock;
+use crate::version::Ids;
 use std::sync::Arc;
 use terrane_policy::Decision;
 use terrane_policy::event::report_policy;
@@ -84,14 +85,10 @@ pub struct Engine {
     pub(crate) ids: Arc<Ids>,
     pub(crate) log: Log,
     pub(crate) versions: Versions,
-    pub(crate) keyspaces: ArcSwap<Keyspaces>,
+    pub(crate) keyspaces: Keyspaces,
     pub(crate) snapshots: Snapshots,
     pub(crate) memtables: MemtableBytes,
     pub(crate) counters: Counters,
-    /// The features that an edit says batches may need.
-    pub(crate) announced: AtomicU32,
-    /// Keyspaces whose level 0 is half full ([`Engine::is_crowded`]).
-    pub(crate) crowded: AtomicUsize,
     pub(crate) background: Background,
 }
 
@@ -106,15 +103,6 @@ impl Engine {
     #[must_use]
     pub fn name(&self) -> String {
         self.storage.name()
-    }
-
-    /// The tables of all keyspaces, held.
-    pub(crate) fn live_tables(&self) -> Vec<Arc<LiveTable>> {
-        let mut tables = Vec::new();
-        for keyspace in self.keyspaces.load().values() {
-            tables.extend(keyspace.super_version.load().tree.tables().cloned());
-        }
-        tables
     }
 
     /// Sets how many merges may run at once.
@@ -157,8 +145,7 @@ impl Engine {
         self.versions.state().closed = true;
         let ended = self.log.end(&mut writer);
         self.storage.close(self.log.syncs.synced());
-        // Readers find nothing; scans under way keep what they hold.
-        self.keyspaces.store(Arc::default());
+        self.keyspaces.clear();
         ended
     }
 

@@ -67,7 +67,7 @@ impl Engine {
         let Some(flush) = state.flushes.next_written(id, Rule::FlushOrder.holds()) else {
             return Ok(false);
         };
-        let keyspace = self.keyspaces.load().get(&id).cloned();
+        let keyspace = self.keyspaces.get(id);
         let Some(keyspace) = keyspace else { return Ok(false) };
 
         let run = RunId(self.ids.fresh());
@@ -103,7 +103,7 @@ impl Engine {
         let mapped: Vec<_> =
             state.logs.sealed.iter_mut().take(retired.logs).map(|log| log.mapped.take()).collect();
         state.logs.sealed.drain(..retired.logs);
-        self.show(&state, &keyspace, tree, Some(&flush.memtable));
+        self.keyspaces.show(&state, &keyspace, tree, Some(&flush.memtable));
         self.memtables.free_sealed(flush.memtable.bytes() as u64);
         state.planner.unplanned.insert(id);
         self.report_deletes(id, deletes);

@@ -21,7 +21,7 @@ impl Engine {
         outputs: &[Arc<LiveTable>],
     ) -> Result<bool> {
         let edits = self.versions.lock_edits()?;
-        let Some(keyspace) = self.keyspaces.load().get(&id).cloned() else { return Ok(false) };
+        let Some(keyspace) = self.keyspaces.get(id) else { return Ok(false) };
         let moved = group.action == Action::Move;
         let super_version = keyspace.super_version.load_full();
         let inputs = group.inputs.iter().filter_map(|t| super_version.tree.table(*t));
@@ -75,7 +75,7 @@ impl Engine {
         let mut state = edits.commit(prepared, &added, &dropped)?;
 
         gone.iter().filter_map(|t| super_version.tree.table(*t)).for_each(|t| t.mark_dropped());
-        self.show(&state, &keyspace, tree, None);
+        self.keyspaces.show(&state, &keyspace, tree, None);
         if own {
             state.planner.report(number);
         }

@@ -7,6 +7,7 @@
 //! * `group` - a group of a compaction installs alone, in any order: the validator has seen to it that
 //!   every order is sound.
 //! * `reshape` - a change of levels installs when nothing writes into what it shifts.
+//! * `keyspaces` - keyspaces are created, are dropped, and change their policy.
 //! * `policy_state` - what the keyspace's policy remembers goes into the same edit.
 //!
 //! Each decides under the state lock what changes, commits without it (`engine/edit_lock.rs`), and
@@ -14,17 +15,18 @@
 
 mod flush;
 mod group;
+mod keyspaces;
 mod policy_state;
 mod reshape;
 
-use crate::engine::{Engine, KeyspaceInner, State};
+pub(crate) use keyspaces::adopt_keyspace;
+
+use crate::engine::{Engine, KeyspaceInner};
 use crate::error::Result;
 use crate::event::Event;
 use crate::jobs::Outcome;
 use crate::keyspace::KeyspaceId;
-use crate::memtable::Memtable;
-use crate::sync::atomic::Ordering;
-use crate::version::{LiveTable, SuperVersion, Tree, VersionSet};
+use crate::version::{LiveTable, Tree, VersionSet};
 use std::sync::Arc;
 use terrane_types::range_deletes::RangeDeletes;
 
@@ -72,30 +74,5 @@ impl Engine {
             let (fragments, bytes) = (list.fragments().len(), list.bytes());
             self.emit(|| Event::RangeDeletes { keyspace, fragments, bytes });
         }
-    }
-
-    /// Gives readers the keyspace's new tree, without `flushed`.
-    fn show(
-        &self,
-        _: &State,
-        keyspace: &KeyspaceInner,
-        tree: Option<Arc<Tree>>,
-        flushed: Option<&Arc<Memtable>>,
-    ) {
-        let Some(tree) = tree else { return };
-        let super_version = keyspace.super_version.load_full();
-        let (was, is) = (self.is_crowded(&super_version.tree), self.is_crowded(&tree));
-        if is && !was {
-            self.crowded.fetch_add(1, Ordering::Relaxed);
-        } else if was && !is {
-            self.crowded.fetch_sub(1, Ordering::Relaxed);
-        }
-        let stays = |m: &&Arc<Memtable>| flushed.is_none_or(|f| !Arc::ptr_eq(f, m));
-        let sealed = super_version.sealed.iter().filter(stays).cloned().collect();
-        keyspace.super_version.store(Arc::new(SuperVersion {
-            active: super_version.active.clone(),
-            sealed,
-            tree,
-        }));
     }
 }

@@ -19,7 +19,7 @@ impl Engine {
         let Some(pending) = state.planner.reshapes.get(&id).cloned() else { return Ok(()) };
         let (running, version_set) = (state.planner.running(id), state.version_set.clone());
         drop(state);
-        let Some(keyspace) = self.keyspaces.load().get(&id).cloned() else { return Ok(()) };
+        let Some(keyspace) = self.keyspaces.get(id) else { return Ok(()) };
         let PendingReshape { reshape: Reshape { change, reason }, planner, observed } = pending;
         let shape = keyspace.super_version.load().tree.shape().clone();
         if let Err(refusal) = validate_reshape(&shape, &running, change) {
@@ -39,7 +39,7 @@ impl Engine {
         let prepared = edits.prepare(changes)?;
         let tree = self.next_tree(&prepared.version_set, &keyspace, &[]);
         let mut state = edits.commit(prepared, &[], &[])?;
-        self.show(&state, &keyspace, tree, None);
+        self.keyspaces.show(&state, &keyspace, tree, None);
         state.planner.reshapes.remove(&id);
         if !own {
             keyspace.access_stats.give_back(&observed);

@@ -21,7 +21,7 @@ mod tests;
 
 impl Engine {
     fn keyspace(&self, id: KeyspaceId) -> Result<Arc<KeyspaceInner>> {
-        let found = self.keyspaces.load().get(&id).cloned();
+        let found = self.keyspaces.get(id);
         found.map_or_else(|| self.versions.open_state().and(Err(Closed::Keyspace.into())), Ok)
     }
 

@@ -1,19 +1,19 @@
 //! Opening: a new store is created, one that is there is recovered ([`recover`](super::recover)).
 
 use crate::engine::{
-    Background, Counters, Engine, KeyspaceInner, Keyspaces, Log, MemtableBytes, Planner, Snapshots,
-    SpareLog, State, StoreClock, Versions,
+    Background, Counters, Engine, KeyspaceInner, KeyspaceMap, Keyspaces, Log, MemtableBytes,
+    Planner, Snapshots, SpareLog, State, StoreClock, Versions,
 };
 use crate::error::{Corruption, Error, Result};
 use crate::features::{EXPIRY, MERGE_OPERATOR};
+use crate::install::adopt_keyspace;
 use crate::jobs::JobContext;
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
 use crate::operand::{AVAILABLE, missing_operator};
 use crate::options::{Options, policy_json};
 use crate::recovery::check_log_numbers;
 use crate::storage::{FileId, FileKind, Storage};
-use crate::sync::ArcSwap;
-use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize};
+use crate::sync::atomic::AtomicBool;
 use crate::version::{Change, Ids, ObsoleteFiles, Tree, VersionSet};
 use std::sync::Arc;
 use terrane_policy::TableInfo;
@@ -87,12 +87,11 @@ impl Engine {
         let obsolete_files = Arc::new(ObsoleteFiles::new(work.clone()));
         let ids = Arc::new(Ids::from(version_set.next_id));
         let jobs = JobContext::new(storage.clone(), obsolete_files, ids.clone(), &options);
-        let (mut keyspaces, mut crowded) = (Keyspaces::default(), 0);
+        let mut keyspaces = KeyspaceMap::default();
         for (&id, record) in version_set.keyspaces.iter() {
             let live = |info: &Arc<TableInfo>| jobs.live_table(info.clone());
             let tables: Vec<_> = record.shape.tables().map(|(.., info)| live(info)).collect();
             let tree = Tree::default().next(record, &tables);
-            crowded += usize::from(tree.is_crowded(options.l0_stop_trigger));
             keyspaces.insert(id, Arc::new(KeyspaceInner::new(id, record, tree, &options)?));
         }
         let announced = version_set.features.required as u32;
@@ -114,12 +113,10 @@ impl Engine {
         Ok(Arc::new(Engine {
             log: Log::new(storage.clone()),
             versions: Versions::new(storage.clone(), ids.clone(), state),
-            keyspaces: ArcSwap::from_pointee(keyspaces),
+            keyspaces: Keyspaces::new(keyspaces, announced, options.l0_stop_trigger),
             snapshots: Snapshots::new(clock),
             memtables: MemtableBytes::default(),
             counters: Counters::default(),
-            announced: AtomicU32::new(announced),
-            crowded: AtomicUsize::new(crowded),
             background: Background::new(work, options.background_bytes_per_second),
             jobs,
             ids,
@@ -143,7 +140,7 @@ impl Engine {
         ];
         let mut state = self.versions.lock_edits()?.apply(changes, &[FileId::log(number)], &[])?;
         state.logs.next_bytes = self.options.log_bytes_after(capacity);
-        self.adopt_keyspace(&state, DEFAULT_ID)?;
+        adopt_keyspace(self, &state, DEFAULT_ID)?;
         drop(state);
         self.begin_log(SpareLog { number, file_number: number, file, capacity }, 1, 0)
     }

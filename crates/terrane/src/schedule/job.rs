@@ -66,7 +66,7 @@ impl Job {
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn name(&self) -> String {
         let of = |keyspace: &KeyspaceId| {
-            self.engine.keyspace_name(*keyspace).unwrap_or_else(|| keyspace.0.to_string())
+            self.engine.keyspaces.name(*keyspace).unwrap_or_else(|| keyspace.0.to_string())
         };
         match &self.work {
             Work::Flush(flush) => format!("flush of keyspace {}", of(&flush.keyspace)),
@@ -185,7 +185,7 @@ fn plan(engine: &Engine, flush: &mut Flush) -> Result<()> {
     let outputs = TableSetWriter::new(
         &engine.jobs,
         flush.keyspace,
-        engine.keyspace_name(flush.keyspace),
+        engine.keyspaces.name(flush.keyspace),
         plan.cuts.clone(),
         u64::MAX,
         plan.filter_bits,

@@ -110,8 +110,7 @@ impl Engine {
             if let Some(Begun::Group(number, id, group)) = begun {
                 if let Some(keyspace) = keyspaces.get(&id) {
                     // In one moment: what a tombstone hides is in the tree or promised by a group.
-                    let (tree, running) =
-                        (keyspace.super_version.load().tree.clone(), state.planner.running(id));
+                    let (tree, running) = (keyspace.tree(), state.planner.running(id));
                     drop(state);
                     return self.group_work(number, id, group, tree, &running);
                 }
@@ -179,7 +178,7 @@ impl Engine {
         let outputs = TableSetWriter::new(
             &self.jobs,
             *keyspace,
-            self.keyspace_name(*keyspace),
+            self.keyspaces.name(*keyspace),
             cuts.clone(),
             *target_file_bytes,
             *filter_bits,
@@ -196,7 +195,7 @@ impl Engine {
     /// The compaction filter of the options, for the merges of a keyspace.
     fn merge_filter(&self, keyspace: KeyspaceId) -> Option<MergeFilter> {
         let filter = self.options.compaction_filter.clone()?;
-        let name = self.keyspace_name(keyspace)?;
+        let name = self.keyspaces.name(keyspace)?;
         Some(Box::new(move |key, value| filter(&name, key, value) == FilterDecision::Remove))
     }
 

@@ -17,7 +17,6 @@ use crate::event::Event;
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
 use crate::schedule::Work;
-use crate::sync::atomic::Ordering;
 use crate::sync::lock;
 use crate::version::{DELETES_BYTES_MAX, Tree, expired, hidden};
 use std::sync::Arc;
@@ -59,18 +58,18 @@ impl Engine {
     /// Takes the turn to ask the next policy, if one is due and no other is being asked; if `urgent`, only one
     /// whose level 0 must be emptied.
     pub(crate) fn next_plan_request(&self, state: &mut State, urgent: bool) -> Option<PlanRequest> {
-        if urgent && self.crowded.load(Ordering::Relaxed) == 0 {
+        if urgent && !self.keyspaces.any_crowded() {
             return None;
         }
         loop {
             let may = |planner: &Planner, id| !urgent || self.level0_is_urgent(planner, id);
             let id = state.planner.next(may)?;
-            let Some(keyspace) = self.keyspaces.load().get(&id).cloned() else { continue };
+            let Some(keyspace) = self.keyspaces.get(id) else { continue };
             if state.planner.reshapes.contains_key(&id) {
                 continue;
             }
             state.planner.planning = true;
-            let tree = keyspace.super_version.load().tree.clone();
+            let tree = keyspace.tree();
             let record = state.version_set.keyspaces.get(&id);
             return Some(PlanRequest {
                 policy: keyspace.policy.load_full(),
@@ -89,9 +88,9 @@ impl Engine {
 
     /// Whether a keyspace's level 0 is half full, and nothing that has started empties it.
     fn level0_is_urgent(&self, planner: &Planner, id: KeyspaceId) -> bool {
-        let keyspaces = self.keyspaces.load();
-        let crowded = |k: &Arc<KeyspaceInner>| self.is_crowded(&k.super_version.load().tree);
-        keyspaces.get(&id).is_some_and(crowded) && !planner.empties_level0(id)
+        let crowded =
+            |k: Arc<KeyspaceInner>| self.keyspaces.is_crowded(&k.super_version.load().tree);
+        self.keyspaces.get(id).is_some_and(crowded) && !planner.empties_level0(id)
     }
 
     /// Asks a policy once, with no lock held, and acts on its answer. Returns a job that must be done at once.
@@ -209,11 +208,11 @@ impl Engine {
     /// may have been installed and other compactions started.
     fn still_fits(&self, state: &State, request: &PlanRequest, plan: &Plan) -> bool {
         let id = request.keyspace.id;
-        let Some(keyspace) = self.keyspaces.load().get(&id).cloned() else { return false };
+        let Some(keyspace) = self.keyspaces.get(id) else { return false };
         if !Arc::ptr_eq(&keyspace.policy.load_full(), &request.policy) {
             return false;
         }
-        let tree = keyspace.super_version.load().tree.clone();
+        let tree = keyspace.tree();
         (Arc::ptr_eq(&tree, &request.tree) && state.planner.begun == request.begun)
             || validate_plan(tree.shape(), &state.planner.running(id), plan).is_ok()
     }
@@ -259,7 +258,7 @@ impl Engine {
 
     /// Plans the tables of a sealed memtable's run.
     pub(crate) fn plan_flush(&self, id: KeyspaceId, memtable: &Memtable) -> FlushPlan {
-        let Some(keyspace) = self.keyspaces.load().get(&id).cloned() else {
+        let Some(keyspace) = self.keyspaces.get(id) else {
             return FlushPlan::default();
         };
         let policy = keyspace.policy.load_full();

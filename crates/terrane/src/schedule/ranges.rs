@@ -53,7 +53,7 @@ impl Engine {
     pub fn approximate_size(&self, keyspace: KeyspaceId, range: &KeyRange) -> Result<u64> {
         let keyspaces = self.keyspaces.load();
         let keyspace = keyspaces.get(&keyspace).ok_or(Closed::Keyspace)?;
-        let tree = keyspace.super_version.load().tree.clone();
+        let tree = keyspace.tree();
         tree.approximate_size(range)
     }
 
@@ -105,7 +105,7 @@ impl Engine {
     /// The next range that may run, if there is one.
     pub(crate) fn next_range(&self, state: &mut State) -> Option<Seeking> {
         let request = state.planner.next_range()?;
-        let tree = self.keyspaces.load().get(&request.keyspace)?.super_version.load().tree.clone();
+        let tree = self.keyspaces.load().get(&request.keyspace)?.tree();
         request.stage = Stage::Planning;
         Some(Seeking {
             number: request.number,
@@ -153,8 +153,8 @@ impl Engine {
             Slice::Cut(compaction, end) => (compaction, Some(end)),
             Slice::Merge(compaction) => (compaction, None),
         };
-        let Some(keyspace) = self.keyspaces.load().get(&id).cloned() else { return };
-        let now = keyspace.super_version.load().tree.clone();
+        let Some(keyspace) = self.keyspaces.get(id) else { return };
+        let now = keyspace.tree();
         let running = state.planner.running(id);
         let (stage, end) = match validate(now.shape(), &running, &compaction) {
             Ok(()) => {

@@ -4,34 +4,18 @@
 //! expired has no answer, and operators of two sorts do not combine. Its first batch of a sort decides.
 
 use crate::batch::WriteBatch;
-use crate::engine::{Engine, KeyspaceInner};
+use crate::engine::Engine;
 use crate::entry::Millis;
 use crate::error::{Closed, Error, Result};
-use crate::features::{COUNTERS, EXPIRY, MERGE_OPERATOR};
-use crate::keyspace::KeyspaceId;
+use crate::features::{COUNTERS, EXPIRY, MERGE_OPERATOR, SORTS};
 use crate::operand::{AVAILABLE, missing_operator};
-use crate::sync::atomic::Ordering;
 use crate::version::{Change, Features};
-use std::sync::Arc;
-
-/// Features of which a keyspace has one at most.
-const SORTS: u32 = EXPIRY | COUNTERS | MERGE_OPERATOR;
 
 impl Engine {
     /// Whether the store, and each keyspace, has every feature that a batch needs.
     pub(super) fn is_announced(&self, batch: &WriteBatch) -> bool {
-        let needs = batch.features();
-        if needs == 0 {
-            return true;
-        }
-        let keyspaces = self.keyspaces.load();
-        let lacks = |(id, needs): &(KeyspaceId, u32)| {
-            let has = |keyspace: &Arc<KeyspaceInner>| keyspace.features.load(Ordering::Acquire);
-            needs & SORTS & !keyspaces.get(id).map_or(0, has) != 0
-        };
-        needs & !self.announced.load(Ordering::Acquire) == 0
-            && !batch.features_by_keyspace().iter().any(lacks)
-            && (needs & EXPIRY == 0 || self.snapshots.clock.exists())
+        self.keyspaces.have_features(batch)
+            && (batch.features() & EXPIRY == 0 || self.snapshots.clock.exists())
     }
 
     /// Returns the time by the wall clock.
@@ -91,13 +75,7 @@ impl Engine {
         if needs & EXPIRY != 0 {
             self.snapshots.clock.start();
         }
-        self.announced.fetch_or(needs, Ordering::AcqRel);
-        let keyspaces = self.keyspaces.load();
-        for (id, needs) in batch.features_by_keyspace() {
-            if let Some(keyspace) = keyspaces.get(id) {
-                keyspace.features.fetch_or(needs & SORTS, Ordering::AcqRel);
-            }
-        }
+        self.keyspaces.add_features(batch);
         Ok(())
     }
 }

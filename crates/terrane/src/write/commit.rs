@@ -17,7 +17,7 @@ use super::condition::{Evaluated, Outcome, Refusal};
 use super::group::{Decision, ONE_THREAD, Prepared, Write};
 use super::stall::StallGuard;
 use crate::batch::{self, WriteBatch, effective};
-use crate::engine::{Engine, Keyspaces, Recorded, Wait, Writer};
+use crate::engine::{Engine, KeyspaceMap, Recorded, Wait, Writer};
 use crate::entry::Seq;
 use crate::error::{Closed, Corruption, Error, ErrorKind, Result, Stall};
 use crate::keyspace::KeyspaceId;
@@ -132,7 +132,7 @@ impl Engine {
     fn refusals(
         &self,
         writer: &Writer,
-        keyspaces: &Keyspaces,
+        keyspaces: &KeyspaceMap,
         write: &Write,
         accepted: &[&WriteBatch],
     ) -> Result<Option<Vec<Refusal>>> {
@@ -157,7 +157,7 @@ impl Engine {
     fn append(
         &self,
         writer: &mut Writer,
-        keyspaces: &Keyspaces,
+        keyspaces: &KeyspaceMap,
         batches: &[&WriteBatch],
         durability: Durability,
     ) -> Result<Seq> {
@@ -213,7 +213,7 @@ impl Engine {
         &self,
         batches: &[&WriteBatch],
         catch_up: &CatchUp<'_>,
-    ) -> Result<(MutexGuard<'_, Writer>, Arc<Keyspaces>)> {
+    ) -> Result<(MutexGuard<'_, Writer>, Arc<KeyspaceMap>)> {
         let bytes = payload_bytes(batches.iter().map(|batch| batch.bytes().len()));
         let mut caught_up = Ok(());
         let mut told = None;
@@ -305,7 +305,7 @@ impl Engine {
 }
 
 /// Refuses a batch that names a keyspace which is not there.
-fn all_known(keyspaces: &Keyspaces, batch: &WriteBatch) -> Result<()> {
+fn all_known(keyspaces: &KeyspaceMap, batch: &WriteBatch) -> Result<()> {
     let is_known = |id: KeyspaceId| keyspaces.get(&id).is_some();
     if batch.keyspaces().all(is_known) { Ok(()) } else { Err(Closed::Keyspace.into()) }
 }
@@ -313,7 +313,7 @@ fn all_known(keyspaces: &Keyspaces, batch: &WriteBatch) -> Result<()> {
 /// Inserts the entries of batches with consecutive sequences, and returns the bytes of memory that
 /// they take. The batches were checked when they were made.
 fn insert(
-    keyspaces: &Keyspaces,
+    keyspaces: &KeyspaceMap,
     batches: &[&WriteBatch],
     first: Seq,
     operator: Option<&MergeOperator>,

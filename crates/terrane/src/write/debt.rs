@@ -79,8 +79,7 @@ mod tests {
         let options = Options { custom_policy: Some(Arc::new(policy)), ..Options::small() };
         let db = Db::open_storage(storage, options, Arc::new(SliceExecutor::default())).unwrap();
         let (engine, rows) = (db.engine(), db.default_keyspace());
-        let tree =
-            || engine.keyspaces.load().get(&rows.id()).unwrap().super_version.load().tree.clone();
+        let tree = || engine.keyspaces.load().get(&rows.id()).unwrap().tree();
         for key in 0..2 {
             rows.put([key], "value", Durability::Buffered).unwrap();
             db.flush().unwrap();

@@ -11,7 +11,7 @@
 //! The other share of the budget belongs to the cache: what open tables keep, index, filter, blocks.
 
 use crate::batch::WriteBatch;
-use crate::engine::{Engine, KeyspaceInner, Keyspaces, State, Writer};
+use crate::engine::{Engine, KeyspaceInner, KeyspaceMap, State, Writer};
 use crate::entry::Seq;
 use crate::error::Result;
 use crate::event::Event;
@@ -29,7 +29,7 @@ impl Engine {
     pub(crate) fn seal_full(
         &self,
         writer: &Writer,
-        keyspaces: &Keyspaces,
+        keyspaces: &KeyspaceMap,
         touched: &[KeyspaceId],
     ) -> Result<()> {
         let through = writer.last();
@@ -55,7 +55,13 @@ impl Engine {
     }
 
     /// Seals memtables while the logs that their oldest entries keep take too much space.
-    fn seal_for_logs(&self, state: &mut State, keyspaces: &Keyspaces, current: u64, through: Seq) {
+    fn seal_for_logs(
+        &self,
+        state: &mut State,
+        keyspaces: &KeyspaceMap,
+        current: u64,
+        through: Seq,
+    ) {
         let most = self.options.max_total_wal_bytes;
         let Some(oldest) = state.logs.to_retire(current, most) else { return };
         for keyspace in keyspaces.values() {
@@ -70,7 +76,7 @@ impl Engine {
     pub(super) fn seal_deleting(
         &self,
         writer: &Writer,
-        keyspaces: &Keyspaces,
+        keyspaces: &KeyspaceMap,
         batches: &[&WriteBatch],
     ) -> Result<()> {
         let mut state = self.versions.open_state()?;

@@ -10,7 +10,7 @@
 //! The last reason, `Stall::Wal`, is found in `commit`: no log file has room for the record.
 
 use crate::batch::WriteBatch;
-use crate::engine::{Engine, Keyspaces};
+use crate::engine::{Engine, KeyspaceMap};
 use crate::error::{Error, Result, Stall};
 use crate::event::{Event, EventStream};
 use crate::sync::atomic::Ordering;
@@ -48,7 +48,7 @@ impl Engine {
     /// A store that takes no writes.
     pub(super) fn stall(
         &self,
-        keyspaces: &Keyspaces,
+        keyspaces: &KeyspaceMap,
         batches: &[&WriteBatch],
     ) -> Result<Option<Stall>> {
         if let Some(cause) = &self.versions.open_state()?.in_doubt {

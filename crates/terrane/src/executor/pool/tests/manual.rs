@@ -120,7 +120,7 @@ impl Store {
 
     fn tree(&self) -> Arc<Tree> {
         let keyspaces = self.db.engine().keyspaces.load();
-        keyspaces.get(&self.db.default_keyspace().id()).unwrap().super_version.load().tree.clone()
+        keyspaces.get(&self.db.default_keyspace().id()).unwrap().tree()
     }
 
     /// Starts a compaction of each table into a run of its own.

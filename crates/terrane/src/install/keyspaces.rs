@@ -1,13 +1,12 @@
 //! Keyspaces are created, are dropped, and change their policy: one edit each.
 
-use crate::engine::{Engine, Keyspaces};
+use crate::engine::{Engine, KeyspaceInner, State};
 use crate::error::{Closed, Error, Result};
 use crate::event::Event;
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId, MAX_KEYSPACE_NAME_BYTES};
 use crate::options::{build_policy, policy_json};
 use crate::storage::FileId;
-use crate::sync::atomic::Ordering;
-use crate::version::Change;
+use crate::version::{Change, Tree};
 use std::sync::Arc;
 use terrane_policy::{MAX_STATE, PolicyOptions};
 
@@ -67,19 +66,8 @@ impl Engine {
         let create = Change::CreateKeyspace { id, name: name.to_owned(), policy };
         drop(state);
         let state = edits.apply(vec![create], &[], &[])?;
-        self.adopt_keyspace(&state, id)?;
+        adopt_keyspace(self, &state, id)?;
         Ok(id)
-    }
-
-    /// The names of the keyspaces.
-    #[must_use]
-    pub fn keyspace_names(&self) -> Vec<String> {
-        self.keyspaces.load().values().map(|k| k.name.clone()).collect()
-    }
-
-    /// The name of a keyspace that is not dropped.
-    pub(crate) fn keyspace_name(&self, id: KeyspaceId) -> Option<String> {
-        self.keyspaces.load().get(&id).map(|keyspace| keyspace.name.clone())
     }
 
     /// Removes a keyspace with all it holds; returns whether there was one.
@@ -96,9 +84,8 @@ impl Engine {
         }
         let edits = self.versions.lock_edits()?;
         let Some(id) = self.versions.state().version_set.find(name) else { return Ok(false) };
-        let keyspaces = self.keyspaces.load_full();
-        let Some(keyspace) = keyspaces.get(&id) else { return Ok(false) };
-        let tree = keyspace.super_version.load().tree.clone();
+        let Some(keyspace) = self.keyspaces.get(id) else { return Ok(false) };
+        let tree = keyspace.tree();
         let files: Vec<_> = tree.tables().map(|t| FileId::table(t.table().info().id.0)).collect();
         drop(edits.apply(vec![Change::DropKeyspace { id }], &[], &files)?);
         // No write is under way, whose entries would be added to the memory in use after they were
@@ -106,12 +93,7 @@ impl Engine {
         let writer = self.log.writer();
         let mut state = self.versions.state();
         tree.tables().for_each(|table| table.mark_dropped());
-        if self.is_crowded(&tree) {
-            self.crowded.fetch_sub(1, Ordering::Relaxed);
-        }
-        let mut left = Keyspaces::clone(&keyspaces);
-        left.remove(&id);
-        self.keyspaces.store(Arc::new(left));
+        self.keyspaces.remove(&state, &keyspace);
         let super_version = keyspace.super_version.load_full();
         let sealed: u64 = super_version.sealed.iter().map(|memtable| memtable.bytes() as u64).sum();
         self.memtables.free_sealed(sealed);
@@ -147,8 +129,7 @@ impl Engine {
         let json = policy_json(policy);
         build_policy(policy)?;
         let edits = self.versions.lock_edits()?;
-        let keyspace = self.keyspaces.load().get(&id).cloned();
-        let keyspace = keyspace.ok_or(Closed::Keyspace)?;
+        let keyspace = self.keyspaces.live(id)?;
         let built = self.options.planner(&keyspace.name, policy)?;
         let super_version = keyspace.super_version.load_full();
         let shape = super_version.tree.shape().clone();
@@ -175,10 +156,19 @@ impl Engine {
         drop(state);
         #[cfg(not(target_arch = "wasm32"))]
         if let Some(remembered) = remembered {
-            let tree = keyspace.super_version.load().tree.clone();
+            let tree = keyspace.tree();
             tree.estimate_debt(&self.options, &**keyspace.policy.load_full(), &remembered);
         }
         self.background.notify_work();
         Ok(())
     }
+}
+
+/// Adds a keyspace of the version set to the live ones.
+pub(crate) fn adopt_keyspace(engine: &Engine, state: &State, id: KeyspaceId) -> Result<()> {
+    let record = state.version_set.keyspaces.get(&id).ok_or(Closed::Keyspace)?;
+    let keyspace = KeyspaceInner::new(id, record, Tree::default(), &engine.options)?;
+    engine.keyspaces.add(state, keyspace);
+    engine.emit(|| Event::KeyspaceCreated { keyspace: id, name: record.name.clone() });
+    Ok(())
 }
