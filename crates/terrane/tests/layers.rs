@@ -5,7 +5,7 @@ use std::fs::read_dir;
 use std::path::Path;
 
 const ORDER: [&str; 14] = [
-    "batch", "storage", "wal", "version", "jobs", "engine", "read", "schedule", "install", "write",
+    "batch", "storage", "wal", "version", "jobs", "engine", "read", "install", "schedule", "write",
     "recovery", "executor", "db", "admin",
 ];
 

@@ -10,6 +10,7 @@
 //!    Until the end no log file is recycled. If a sync fails meanwhile, the logs are read again: records that
 //!    were not synced before may be gone.
 
+use super::stats::discarded_bytes;
 use crate::db::Db;
 use crate::engine::{Engine, HeldLog, HeldLogs, SpareLog};
 use crate::entry::Seq;
@@ -82,7 +83,7 @@ impl Db {
             (state.repairable.clone(), state.version_set.quarantine_bytes());
         drop(state);
         let mut report = CheckReport {
-            discarded_bytes: engine.discarded_bytes(),
+            discarded_bytes: discarded_bytes(engine),
             quarantine_bytes,
             ..CheckReport::default()
         };

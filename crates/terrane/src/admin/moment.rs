@@ -18,28 +18,26 @@ pub struct Moment {
     pub status: PolicyStatus,
 }
 
-impl Engine {
-    /// Calls `look` with a moment of a keyspace. Meanwhile no event that changes the tree or the status is
-    /// reported. `look` must not call the store.
-    ///
-    /// # Errors
-    /// A keyspace that was dropped.
-    pub fn with_events_paused<T>(
-        &self,
-        keyspace: KeyspaceId,
-        look: impl FnOnce(Moment) -> T,
-    ) -> Result<T> {
-        // Those events are reported under this lock.
-        let state = self.versions.state();
-        let keyspaces = self.keyspaces.load();
-        let inner = keyspaces.get(&keyspace).ok_or(Closed::Keyspace)?;
-        let record = state.version_set.keyspaces.get(&keyspace).ok_or(Closed::Keyspace)?;
-        let status = inner.policy.load().status(&record.shape, &record.policy_state);
-        // Or a change back to the last reported status would not be reported.
-        lock(&inner.status_reported).clone_from(&status);
-        let shape = inner.super_version.load().tree.shape().clone();
-        Ok(look(Moment { micros: self.jobs.events.micros(), shape, status }))
-    }
+/// Calls `look` with a moment of a keyspace. Meanwhile no event that changes the tree or the status is
+/// reported. `look` must not call the store.
+///
+/// # Errors
+/// A keyspace that was dropped.
+pub(crate) fn with_events_paused<T>(
+    engine: &Engine,
+    keyspace: KeyspaceId,
+    look: impl FnOnce(Moment) -> T,
+) -> Result<T> {
+    // Those events are reported under this lock.
+    let state = engine.versions.state();
+    let keyspaces = engine.keyspaces.load();
+    let inner = keyspaces.get(&keyspace).ok_or(Closed::Keyspace)?;
+    let record = state.version_set.keyspaces.get(&keyspace).ok_or(Closed::Keyspace)?;
+    let status = inner.policy.load().status(&record.shape, &record.policy_state);
+    // Or a change back to the last reported status would not be reported.
+    lock(&inner.status_reported).clone_from(&status);
+    let shape = inner.super_version.load().tree.shape().clone();
+    Ok(look(Moment { micros: engine.jobs.events.micros(), shape, status }))
 }
 
 impl Keyspace {
@@ -49,6 +47,6 @@ impl Keyspace {
     /// # Errors
     /// A keyspace that was dropped.
     pub fn with_events_paused<T>(&self, look: impl FnOnce(Moment) -> T) -> Result<T> {
-        self.db.inner.engine.with_events_paused(self.id(), look)
+        with_events_paused(&self.db.inner.engine, self.id(), look)
     }
 }

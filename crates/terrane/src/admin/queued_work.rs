@@ -31,8 +31,10 @@ mod tests {
     use super::*;
     use crate::executor::SliceExecutor;
     use crate::jobs::Progress;
+    use crate::schedule;
     use crate::schedule::{Job, JobFilter};
     use crate::storage::{Directory, vfs::MemoryVfs};
+    use crate::write;
     use crate::{Durability, Options};
     use std::sync::Arc;
     use terrane_policy::{Action, Compaction, Destination, Group, Observed, RunId};
@@ -50,11 +52,11 @@ mod tests {
         let executor = Arc::new(SliceExecutor::default());
         let db = Db::open_storage(storage, Options::small(), executor).unwrap();
         let (engine, rows) = (db.engine(), db.default_keyspace());
-        let next = |kind| engine.next_job(kind).unwrap();
+        let next = |kind| schedule::next_job(engine, kind).unwrap();
         let run = |mut job: Job| while job.run_for(u64::MAX).unwrap() == Progress::More {};
         for key in [1, 2] {
             rows.put([key], "value", Durability::Buffered).unwrap();
-            engine.seal_all().unwrap();
+            write::seal_all(engine).unwrap();
         }
         assert_eq!(queued(&db), [2, 0, 0]);
         let flush = next(JobFilter::Flush);
@@ -68,7 +70,14 @@ mod tests {
             Group { parts: vec![vec![1], vec![2], vec![3]], ..group }
         });
         let plan = Compaction::parallel(groups.collect(), "a test");
-        engine.begin(&mut engine.versions.state(), rows.id(), plan, None, Observed::default());
+        schedule::begin(
+            engine,
+            &mut engine.versions.state(),
+            rows.id(),
+            plan,
+            None,
+            Observed::default(),
+        );
         assert_eq!(queued(&db), [0, 2, 0], "two groups");
         let parts = [next(JobFilter::Other)];
         assert_eq!(queued(&db), [0, 1 + 3, 0], "a group, and three parts of the other");

@@ -4,14 +4,12 @@ use super::BackgroundStats;
 use crate::db::Db;
 use crate::engine::{Engine, WriteWaits};
 use crate::entry::Seq;
-use crate::error::{Closed, Result};
-use crate::keyspace::KeyspaceId;
+use crate::error::Result;
 use crate::stats::on_one_thread;
 use crate::storage::Space;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::version::FilterCounts;
-use std::sync::Arc;
-use terrane_policy::{Capacity, Fact, PolicyOptions, Shape};
+use terrane_policy::{Capacity, Fact, PolicyOptions};
 use terrane_table::read::ReadCounts;
 
 /// One level of a keyspace.
@@ -135,108 +133,91 @@ impl Db {
     /// # Errors
     /// An I/O error.
     pub fn stats(&self) -> Result<Stats> {
-        let stats = self.engine().stats()?;
+        let stats = stats(self.engine())?;
         #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
         let stats = Stats { background: self.background(&stats), ..stats };
         Ok(stats)
     }
 }
 
-impl Engine {
-    /// Bytes that hold what is left of writes which a crash cut short, in logs and manifest, as
-    /// opening the store found and discarded them. What was promised is never among these.
-    #[must_use]
-    pub fn discarded_bytes(&self) -> u64 {
-        self.counters.discarded_bytes.load(Ordering::Relaxed)
-    }
+/// Bytes that hold what is left of writes which a crash cut short, in logs and manifest, as
+/// opening the store found and discarded them. What was promised is never among these.
+pub(crate) fn discarded_bytes(engine: &Engine) -> u64 {
+    engine.counters.discarded_bytes.load(Ordering::Relaxed)
+}
 
-    /// The store's statistics.
-    ///
-    /// # Errors
-    /// An I/O error.
-    pub fn stats(&self) -> Result<Stats> {
-        let keyspaces = self.keyspaces.load();
-        let state = self.versions.state();
-        let version_set = state.version_set.clone();
-        let sealed = state.logs.sealed_bytes();
-        drop(state);
-        let mut space = self.storage.space()?;
-        let needed = space.live + sealed + self.counters.log_end.load(Ordering::Relaxed);
-        // The manifest's region may not be allocated to its end.
-        space.live = needed.min(space.taken);
-        let record = |id| version_set.keyspaces.get(&id);
-        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Ok(Stats {
-            keyspaces: keyspaces
-                .values()
-                .map(|keyspace| {
-                    let super_version = keyspace.super_version.load();
-                    let (policy, record) = (keyspace.policy.load(), record(keyspace.id));
-                    let (shape, remembered) =
-                        (super_version.tree.shape(), record.map(|r| &r.policy_state));
-                    let status = policy.status(shape, remembered.map_or(&[], |state| state));
-                    let mut capacities = status.capacities.into_iter();
-                    let levels = shape.levels().iter();
-                    KeyspaceStats {
-                        name: keyspace.name.clone(),
-                        policy: policy.name().to_owned(),
-                        policy_problems: record.map_or_else(Vec::new, |record| {
-                            PolicyOptions::stored(&record.policy).1
-                        }),
-                        policy_facts: status.facts,
-                        levels: levels
-                            .enumerate()
-                            .map(|(n, level)| {
-                                let capacity = capacities.next().unwrap_or_default();
-                                level_stats(level, capacity, keyspace.filters.level(n))
-                            })
-                            .collect(),
-                        memtable_bytes: super_version.memtables().map(|m| m.bytes() as u64).sum(),
-                        memtable_entries: super_version
-                            .memtables()
-                            .map(|m| m.entries() as u64)
-                            .sum(),
-                        memtables_sealed: super_version.sealed.len(),
-                        range_deletes: RangeDeleteStats {
-                            fragments: super_version.tree.range_deletes().fragments().len(),
-                            bytes: super_version.tree.range_deletes().bytes(),
-                        },
-                    }
-                })
-                .collect(),
-            last_sequence: self.snapshots.visible(),
-            oldest_snapshot: self.snapshots.oldest_held().map(|(sequence, since)| {
-                let age_micros = self.jobs.events.micros().saturating_sub(since);
-                OldestSnapshot { sequence, age_micros }
-            }),
-            space,
-            wal_files: version_set.logs.len(),
-            discarded_bytes: self.discarded_bytes(),
-            quarantine_bytes: version_set.quarantine_bytes(),
-            user_bytes: count(&self.counters.user_bytes),
-            entries: count(&self.counters.entries),
-            wal_bytes: count(&self.counters.wal_bytes),
-            manifest_bytes: self.storage.manifest_bytes(),
-            flushed_bytes: count(&self.counters.flushed_bytes),
-            merge_read_bytes: count(&self.counters.merge_read_bytes),
-            merge_written_bytes: count(&self.counters.merge_written_bytes),
-            stalls: count(&self.counters.stalls),
-            waits: self.counters.waits.stats(),
-            background: BackgroundStats::default(),
-            gets: self.counters.gets.sums(),
-            scans: self.counters.scans.sums(),
-        })
-    }
-
-    /// The shape of a keyspace's tree as it is now.
-    ///
-    /// # Errors
-    /// A keyspace that was dropped.
-    pub fn shape(&self, keyspace: KeyspaceId) -> Result<Arc<Shape>> {
-        let keyspaces = self.keyspaces.load();
-        let keyspace = keyspaces.get(&keyspace).ok_or(Closed::Keyspace)?;
-        Ok(keyspace.super_version.load().tree.shape().clone())
-    }
+/// The store's statistics.
+///
+/// # Errors
+/// An I/O error.
+pub(crate) fn stats(engine: &Engine) -> Result<Stats> {
+    let keyspaces = engine.keyspaces.load();
+    let state = engine.versions.state();
+    let version_set = state.version_set.clone();
+    let sealed = state.logs.sealed_bytes();
+    drop(state);
+    let mut space = engine.storage.space()?;
+    let needed = space.live + sealed + engine.counters.log_end.load(Ordering::Relaxed);
+    // The manifest's region may not be allocated to its end.
+    space.live = needed.min(space.taken);
+    let record = |id| version_set.keyspaces.get(&id);
+    let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+    Ok(Stats {
+        keyspaces: keyspaces
+            .values()
+            .map(|keyspace| {
+                let super_version = keyspace.super_version.load();
+                let (policy, record) = (keyspace.policy.load(), record(keyspace.id));
+                let (shape, remembered) =
+                    (super_version.tree.shape(), record.map(|r| &r.policy_state));
+                let status = policy.status(shape, remembered.map_or(&[], |state| state));
+                let mut capacities = status.capacities.into_iter();
+                let levels = shape.levels().iter();
+                KeyspaceStats {
+                    name: keyspace.name.clone(),
+                    policy: policy.name().to_owned(),
+                    policy_problems: record
+                        .map_or_else(Vec::new, |record| PolicyOptions::stored(&record.policy).1),
+                    policy_facts: status.facts,
+                    levels: levels
+                        .enumerate()
+                        .map(|(n, level)| {
+                            let capacity = capacities.next().unwrap_or_default();
+                            level_stats(level, capacity, keyspace.filters.level(n))
+                        })
+                        .collect(),
+                    memtable_bytes: super_version.memtables().map(|m| m.bytes() as u64).sum(),
+                    memtable_entries: super_version.memtables().map(|m| m.entries() as u64).sum(),
+                    memtables_sealed: super_version.sealed.len(),
+                    range_deletes: RangeDeleteStats {
+                        fragments: super_version.tree.range_deletes().fragments().len(),
+                        bytes: super_version.tree.range_deletes().bytes(),
+                    },
+                }
+            })
+            .collect(),
+        last_sequence: engine.snapshots.visible(),
+        oldest_snapshot: engine.snapshots.oldest_held().map(|(sequence, since)| {
+            let age_micros = engine.jobs.events.micros().saturating_sub(since);
+            OldestSnapshot { sequence, age_micros }
+        }),
+        space,
+        wal_files: version_set.logs.len(),
+        discarded_bytes: discarded_bytes(engine),
+        quarantine_bytes: version_set.quarantine_bytes(),
+        user_bytes: count(&engine.counters.user_bytes),
+        entries: count(&engine.counters.entries),
+        wal_bytes: count(&engine.counters.wal_bytes),
+        manifest_bytes: engine.storage.manifest_bytes(),
+        flushed_bytes: count(&engine.counters.flushed_bytes),
+        merge_read_bytes: count(&engine.counters.merge_read_bytes),
+        merge_written_bytes: count(&engine.counters.merge_written_bytes),
+        stalls: count(&engine.counters.stalls),
+        waits: engine.counters.waits.stats(),
+        background: BackgroundStats::default(),
+        gets: engine.counters.gets.sums(),
+        scans: engine.counters.scans.sums(),
+    })
 }
 
 fn level_stats(

@@ -5,8 +5,10 @@ use crate::engine::Engine;
 use crate::event::{Event, Listener};
 use crate::executor::{Executor, SliceExecutor, ThreadExecutor};
 use crate::keyspace::MAX_KEYSPACE_NAME_BYTES;
+use crate::schedule;
 use crate::storage::vfs::MemoryVfs;
 use crate::storage::{Directory, FileId};
+use crate::write;
 use crate::{Db, Durability, Error, ErrorKind, KeyRange, Keyspace, Options, Result, wal};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -74,10 +76,10 @@ fn a_dropped_keyspace_takes_its_memory_and_its_requests_along() {
     for keyspace in [&kept, &dropped] {
         fill(keyspace, 10);
     }
-    let through = engine.seal_all().unwrap();
+    let through = write::seal_all(engine).unwrap();
     for keyspace in [&kept, &dropped] {
         fill(keyspace, 5);
-        engine.request_range(keyspace.id(), KeyRange::from(..), through).unwrap();
+        schedule::request_range(engine, keyspace.id(), KeyRange::from(..), through).unwrap();
     }
     assert!(db.drop_keyspace("dropped").unwrap());
     let (mut sealed, mut active) = (0, 0);

@@ -11,7 +11,10 @@ use crate::db::{Db, Inner, Keyspace};
 use crate::engine::Engine;
 use crate::entry::Seq;
 use crate::error::{Closed, Result};
+use crate::install;
 use crate::keyspace::KeyspaceId;
+use crate::schedule;
+use crate::write;
 use std::sync::Arc;
 use terrane_table::read::KeyRange;
 
@@ -44,7 +47,7 @@ struct Request {
 impl Drop for Request {
     fn drop(&mut self) {
         // Whoever awaits it has the reason already.
-        let _ = self.engine.take_back_range(self.number);
+        let _ = schedule::take_back_range(&self.engine, self.number);
     }
 }
 
@@ -69,20 +72,20 @@ impl Waiter {
         loop {
             if !self.is_complete() {
                 // The failure of another job is reported: what follows would meet it.
-                engine.failure().map_or(Ok(()), Err)?;
+                engine.versions.failure().map_or(Ok(()), Err)?;
                 return engine.versions.open_state().map(|_| false);
             }
             self.until = match (&self.until, self.range.take()) {
                 (Until::Flushed(through), Some((keyspace, range))) => {
                     let whole = range == KeyRange::from(..);
-                    let number = engine.request_range(keyspace, range, *through)?;
+                    let number = schedule::request_range(engine, keyspace, range, *through)?;
                     Until::Compact(Request { engine: engine.clone(), keyspace, number, whole })
                 }
                 (Until::Flushed(_), None) => return Ok(true),
                 (Until::Compact(request), _) => {
-                    engine.take_back_range(request.number)?;
+                    schedule::take_back_range(engine, request.number)?;
                     if request.whole {
-                        engine.trim_logs()?;
+                        install::trim_logs(engine)?;
                     }
                     let there = engine.keyspaces.load().contains_key(&request.keyspace);
                     return if there { Ok(true) } else { Err(Closed::Keyspace.into()) };
@@ -93,8 +96,8 @@ impl Waiter {
 
     fn is_complete(&self) -> bool {
         match &self.until {
-            Until::Flushed(through) => self.db.engine().flushed(*through),
-            Until::Compact(request) => request.engine.range_ended(request.number),
+            Until::Flushed(through) => self.db.engine().versions.state().flushes.are_done(*through),
+            Until::Compact(request) => schedule::range_ended(&request.engine, request.number),
         }
     }
 
@@ -118,7 +121,7 @@ impl Db {
     /// # Errors
     /// A closed store.
     pub fn begin_flush(&self) -> Result<Waiter> {
-        let until = Until::Flushed(self.engine().seal_all()?);
+        let until = Until::Flushed(write::seal_all(self.engine())?);
         Ok(Waiter { db: self.clone(), until, range: None })
     }
 

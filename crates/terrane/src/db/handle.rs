@@ -9,12 +9,16 @@ use crate::event::Listener;
 use crate::executor::Executor;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::executor::{JobFilter, Progress, ThreadExecutor, catch};
+use crate::install;
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
 use crate::options::{Durability, Options};
+use crate::recovery;
+use crate::schedule;
 use crate::storage::Storage;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::storage::{hold, hold_file};
 use crate::sync::{Mutex, lock};
+use crate::write;
 use crate::write::{Checks, Condition, ConditionalBatch, GroupCommit, Outcome};
 use std::sync::Arc;
 use std::time::Duration;
@@ -125,7 +129,7 @@ impl Db {
         executor: Arc<dyn Executor>,
     ) -> Result<Db> {
         let (storage, lock) = hold(path.as_ref(), &options)?;
-        let engine = Engine::open(Arc::new(storage), options)?;
+        let engine = recovery::open(Arc::new(storage), options)?;
         Ok(Db::join(engine, executor, Some(Box::new(lock))))
     }
 
@@ -167,7 +171,7 @@ impl Db {
         options: Options,
         executor: Arc<dyn Executor>,
     ) -> Result<Db> {
-        Ok(Db::join(Engine::open(storage, options)?, executor, None))
+        Ok(Db::join(recovery::open(storage, options)?, executor, None))
     }
 
     fn join(
@@ -208,7 +212,7 @@ impl Db {
     /// [`crate::ErrorKind::InvalidArgument`] for a name that is empty or longer than 255 bytes, an I/O error, or a
     /// closed store.
     pub fn create_keyspace(&self, name: &str) -> Result<Keyspace> {
-        let id = self.inner.engine.create_keyspace(name)?;
+        let id = install::create_keyspace(&self.inner.engine, name)?;
         Ok(Keyspace { db: self.clone(), id, name: name.into() })
     }
 
@@ -217,7 +221,7 @@ impl Db {
     /// # Errors
     /// A closed store.
     pub fn open_keyspace(&self, name: &str) -> Result<Option<Keyspace>> {
-        let id = self.inner.engine.find_keyspace(name)?;
+        let id = install::find_keyspace(&self.inner.engine, name)?;
         Ok(id.map(|id| Keyspace { db: self.clone(), id, name: name.into() }))
     }
 
@@ -234,7 +238,7 @@ impl Db {
     /// [`crate::ErrorKind::InvalidArgument`] for the default keyspace, or an I/O error.
     pub fn drop_keyspace(&self, name: &str) -> Result<bool> {
         let Inner { engine, executor, .. } = &*self.inner;
-        let dropped = engine.drop_keyspace(name)?;
+        let dropped = install::drop_keyspace(engine, name)?;
         executor.wake(engine);
         Ok(dropped)
     }
@@ -251,7 +255,9 @@ impl Db {
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] for a store without a clock.
     pub fn expires_in(&self, ttl: Duration) -> Result<Millis> {
-        Ok(self.inner.engine.wall_time()?.saturating_add(to_millis(ttl)))
+        let clock = &self.inner.engine.snapshots.clock;
+        clock.needed()?;
+        Ok(clock.read().saturating_add(to_millis(ttl)))
     }
 
     /// Writes a batch: all of it or, after a crash, possibly none. Returns its sequence number, which is
@@ -353,7 +359,7 @@ impl Db {
             let may_write = if batch.is_empty() {
                 Ok(())
             } else {
-                engine.versions.writable().and_then(|()| engine.announce(&batch))
+                engine.versions.writable().and_then(|()| write::announce(engine, &batch))
             };
             let checks = may_write.and_then(|()| Checks::new(engine, conditions));
             results.push(checks.map(|checks| checked.push((checks, batch))));
@@ -464,13 +470,13 @@ impl Db {
 /// Flushes what would take long to replay, where the executor runs nothing.
 #[cfg(not(target_arch = "wasm32"))]
 fn flush_at_close(engine: &Arc<Engine>) -> Result<()> {
-    if !engine.begin_last_flush()? {
+    if !write::begin_last_flush(engine)? {
         return Ok(());
     }
     // Not what is written and sealed meanwhile.
-    let through = engine.seal_all()?;
-    while !engine.flushed(through)
-        && let Some(mut job) = engine.next_job(JobFilter::Flush)
+    let through = write::seal_all(engine)?;
+    while !engine.versions.state().flushes.are_done(through)
+        && let Some(mut job) = schedule::next_job(engine, JobFilter::Flush)
     {
         while job.run_for(u64::MAX)? == Progress::More {}
     }

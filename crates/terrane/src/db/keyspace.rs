@@ -4,10 +4,13 @@ use crate::batch::WriteBatch;
 use crate::db::{Db, Inner};
 use crate::entry::Seq;
 use crate::error::Result;
+use crate::install;
 use crate::keyspace::KeyspaceId;
 use crate::operand::Operand;
 use crate::options::Durability;
+use crate::read;
 use crate::read::{Cursor, Lookup, Scan, Versioned};
+use crate::schedule;
 use std::sync::Arc;
 use std::time::Duration;
 use terrane_policy::{PolicyOptions, Shape};
@@ -67,7 +70,7 @@ impl Keyspace {
     /// # Errors
     /// Damage, or an I/O error.
     pub fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
-        self.db.inner.engine.get(self.id, key.as_ref(), None)
+        read::get(&self.db.inner.engine, self.id, key.as_ref(), None)
     }
 
     /// The value of a key with the sequence number of the batch that wrote it, and its time of expiry.
@@ -75,7 +78,7 @@ impl Keyspace {
     /// # Errors
     /// Damage, or an I/O error.
     pub fn get_versioned(&self, key: impl AsRef<[u8]>) -> Result<Option<Versioned>> {
-        self.db.inner.engine.get_versioned(self.id, key.as_ref(), None)
+        read::get_versioned(&self.db.inner.engine, self.id, key.as_ref(), None)
     }
 
     /// The value of a key, and every step that led to it: for tools that explain reads.
@@ -83,7 +86,7 @@ impl Keyspace {
     /// # Errors
     /// As for [`Keyspace::get`].
     pub fn trace_get(&self, key: impl AsRef<[u8]>) -> Result<(Option<Vec<u8>>, Trace)> {
-        self.db.inner.engine.trace_get(self.id, key.as_ref(), None)
+        read::trace_get(&self.db.inner.engine, self.id, key.as_ref(), None)
     }
 
     /// The values of several keys at one moment, in the order of the keys.
@@ -91,7 +94,7 @@ impl Keyspace {
     /// # Errors
     /// Damage, or an I/O error.
     pub fn get_many(&self, keys: &[impl AsRef<[u8]>]) -> Result<Vec<Option<Vec<u8>>>> {
-        self.db.inner.engine.get_many(self.id, keys, None)
+        read::get_many(&self.db.inner.engine, self.id, keys, None)
     }
 
     /// The keyspace as it is now, for looking up about `keys` keys one by one.
@@ -99,7 +102,7 @@ impl Keyspace {
     /// # Errors
     /// A keyspace that was dropped.
     pub fn lookup(&self, keys: usize) -> Result<Lookup<'_>> {
-        self.db.inner.engine.lookup(self.id, keys, None)
+        read::lookup(&self.db.inner.engine, self.id, keys, None)
     }
 
     /// About how many bytes of tables hold the keys of a range; what is still in memory does not
@@ -109,7 +112,7 @@ impl Keyspace {
     /// A keyspace that was dropped; damage or an I/O error, since tables that the range cuts are
     /// read.
     pub fn approximate_size(&self, range: impl Into<KeyRange>) -> Result<u64> {
-        self.db.inner.engine.approximate_size(self.id, &range.into())
+        schedule::approximate_size(&self.db.inner.engine, self.id, &range.into())
     }
 
     /// The shape of its tree as it is now: levels of runs of tables.
@@ -117,7 +120,7 @@ impl Keyspace {
     /// # Errors
     /// A keyspace that was dropped.
     pub fn shape(&self) -> Result<Arc<Shape>> {
-        self.db.inner.engine.shape(self.id)
+        self.db.inner.engine.keyspaces.shape(self.id)
     }
 
     /// The policy in use, with its parameters.
@@ -125,7 +128,7 @@ impl Keyspace {
     /// # Errors
     /// A keyspace that was dropped.
     pub fn policy(&self) -> Result<PolicyOptions> {
-        self.db.inner.engine.policy(self.id)
+        install::policy(&self.db.inner.engine, self.id)
     }
 
     /// Changes the keyspace's policy. Nothing is rewritten at once: the next plans move the tree toward the
@@ -135,7 +138,7 @@ impl Keyspace {
     /// A parameter outside its range, or an I/O error.
     pub fn set_policy(&self, policy: &PolicyOptions) -> Result<()> {
         let Inner { engine, executor, .. } = &*self.db.inner;
-        engine.set_policy(self.id, policy)?;
+        install::set_policy(engine, self.id, policy)?;
         executor.wake(engine);
         Ok(())
     }
@@ -278,7 +281,7 @@ impl Keyspace {
     /// # Errors
     /// A closed store.
     pub fn cursor(&self, range: impl Into<KeyRange>) -> Result<Cursor> {
-        self.db.inner.engine.cursor(self.id, range.into(), None)
+        read::cursor(&self.db.inner.engine, self.id, range.into(), None)
     }
 
     /// The steps by which a scan of this range finds its first row or, if `reverse`, its last.
@@ -286,6 +289,6 @@ impl Keyspace {
     /// # Errors
     /// Damage, or an I/O error.
     pub fn trace_seek(&self, range: impl Into<KeyRange>, reverse: bool) -> Result<Trace> {
-        self.db.inner.engine.trace_seek(self.id, range.into(), reverse, None)
+        read::trace_seek(&self.db.inner.engine, self.id, range.into(), reverse, None)
     }
 }

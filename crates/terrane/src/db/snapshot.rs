@@ -4,6 +4,7 @@ use crate::db::{Db, Inner, Keyspace};
 use crate::entry::Seq;
 use crate::error::{Closed, Result};
 use crate::keyspace::KeyspaceId;
+use crate::read;
 use crate::read::{Cursor, Lookup, Scan, Versioned};
 use crate::write::Condition;
 use std::sync::Arc;
@@ -63,7 +64,7 @@ impl Snapshot {
     /// # Errors
     /// Damage, an I/O error, or a keyspace that was dropped since, or is of another store.
     pub fn get(&self, keyspace: &Keyspace, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
-        self.db.engine().get(self.id_of(keyspace)?, key.as_ref(), Some(self.reader))
+        read::get(self.db.engine(), self.id_of(keyspace)?, key.as_ref(), Some(self.reader))
     }
 
     /// The value that a key had with the sequence number of the batch that wrote it, and its time of expiry.
@@ -75,7 +76,12 @@ impl Snapshot {
         keyspace: &Keyspace,
         key: impl AsRef<[u8]>,
     ) -> Result<Option<Versioned>> {
-        self.db.engine().get_versioned(self.id_of(keyspace)?, key.as_ref(), Some(self.reader))
+        read::get_versioned(
+            self.db.engine(),
+            self.id_of(keyspace)?,
+            key.as_ref(),
+            Some(self.reader),
+        )
     }
 
     /// Returns the condition that no batch has written into the range since the snapshot was taken, for
@@ -94,7 +100,7 @@ impl Snapshot {
         keyspace: &Keyspace,
         key: impl AsRef<[u8]>,
     ) -> Result<(Option<Vec<u8>>, Trace)> {
-        self.db.engine().trace_get(self.id_of(keyspace)?, key.as_ref(), Some(self.reader))
+        read::trace_get(self.db.engine(), self.id_of(keyspace)?, key.as_ref(), Some(self.reader))
     }
 
     /// The values that several keys had, in the order of the keys.
@@ -106,7 +112,7 @@ impl Snapshot {
         keyspace: &Keyspace,
         keys: &[impl AsRef<[u8]>],
     ) -> Result<Vec<Option<Vec<u8>>>> {
-        self.db.engine().get_many(self.id_of(keyspace)?, keys, Some(self.reader))
+        read::get_many(self.db.engine(), self.id_of(keyspace)?, keys, Some(self.reader))
     }
 
     /// A keyspace as it was, for looking up about `keys` keys one by one.
@@ -114,7 +120,7 @@ impl Snapshot {
     /// # Errors
     /// A keyspace that was dropped since.
     pub fn lookup(&self, keyspace: &Keyspace, keys: usize) -> Result<Lookup<'_>> {
-        self.db.engine().lookup(self.id_of(keyspace)?, keys, Some(self.reader))
+        read::lookup(self.db.engine(), self.id_of(keyspace)?, keys, Some(self.reader))
     }
 
     /// An iterator over a range as it was.
@@ -130,7 +136,7 @@ impl Snapshot {
     /// # Errors
     /// A keyspace that was dropped since.
     pub fn cursor(&self, keyspace: &Keyspace, range: impl Into<KeyRange>) -> Result<Cursor> {
-        self.db.engine().cursor(self.id_of(keyspace)?, range.into(), Some(self.reader))
+        read::cursor(self.db.engine(), self.id_of(keyspace)?, range.into(), Some(self.reader))
     }
 
     /// The steps by which a scan of this range finds its first row or, if `reverse`, its last.
@@ -143,15 +149,20 @@ impl Snapshot {
         range: impl Into<KeyRange>,
         reverse: bool,
     ) -> Result<Trace> {
-        self.db.engine().trace_seek(self.id_of(keyspace)?, range.into(), reverse, Some(self.reader))
+        read::trace_seek(
+            self.db.engine(),
+            self.id_of(keyspace)?,
+            range.into(),
+            reverse,
+            Some(self.reader),
+        )
     }
 }
 
 impl Drop for Snapshot {
     fn drop(&mut self) {
         let Inner { engine, executor, .. } = &*self.db.inner;
-        let oldest = engine.snapshots.release(self.reader.at);
-        if oldest.is_some_and(|oldest| engine.snapshots_advanced(oldest)) {
+        if engine.release_snapshot(self.reader.at) {
             executor.wake(engine);
         }
     }

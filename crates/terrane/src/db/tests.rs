@@ -46,6 +46,7 @@ use crate::admin::{CheckReport, Checkpoint, Waiter};
 use crate::event::{Event, Listener};
 use crate::executor::{Executor, SliceExecutor, ThreadExecutor};
 use crate::jobs::Progress;
+use crate::schedule;
 use crate::schedule::JobFilter;
 use crate::storage::vfs::fault::{Fault, Survivors};
 use crate::storage::vfs::{FaultVfs, MemoryVfs, Vfs};
@@ -246,7 +247,7 @@ fn what_keeps_jobs_from_their_end_and_a_close_are_told() {
         // It is not taken for done where another's retry comes before the next look.
         let mut again = keyspace.begin_compact_range(..).unwrap();
         assert!(!again.is_done().unwrap());
-        while db.engine().failure().is_none() {
+        while db.engine().versions.failure().is_none() {
             let _ = db.run_jobs(4 << 10);
         }
         db.engine().retry();
@@ -391,7 +392,7 @@ fn a_dropped_keyspace_leaves_no_table_of_an_open_flush() {
         other.put(key, b"value", Buffered).unwrap();
         db.begin_flush().unwrap()
     });
-    let [older, mut newer] = [(); 2].map(|()| db.engine().next_job(JobFilter::Flush));
+    let [older, mut newer] = [(); 2].map(|()| schedule::next_job(db.engine(), JobFilter::Flush));
     while newer.as_mut().unwrap().run_for(u64::MAX).unwrap() == Progress::More {}
     assert_eq!((tables(&vfs), runs_of(&other)), (1, 0), "it waits for the older flush");
     assert!(db.drop_keyspace("other").unwrap());

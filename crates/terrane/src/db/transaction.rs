@@ -273,7 +273,7 @@ impl Transaction {
         ttl: Duration,
     ) -> Result<()> {
         let (id, key, value) = (self.snapshot.id_of(keyspace)?, key.into(), value.into());
-        self.snapshot.db().engine().needs_clock()?;
+        self.snapshot.db().engine().snapshots.clock.needed()?;
         let expires_at = self.now.saturating_add(to_millis(ttl));
         // The same checks as those of the commit.
         WriteBatch::new().put_expiring_at(id, &key, &value, expires_at)?;

@@ -35,6 +35,11 @@ impl Counters {
         self.entries.fetch_add(entries, Ordering::Relaxed);
     }
 
+    /// Returns the bytes of batches that were written since the store was opened.
+    pub fn bytes_written(&self) -> u64 {
+        self.user_bytes.load(Ordering::Relaxed)
+    }
+
     pub fn flushed(&self, bytes: u64) {
         self.flushed_bytes.fetch_add(bytes, Ordering::Relaxed);
     }

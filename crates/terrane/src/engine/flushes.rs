@@ -136,6 +136,11 @@ impl Flushes {
         }
     }
 
+    /// Whether every memtable that was sealed up to this sequence is in tables.
+    pub fn are_done(&self, through: Seq) -> bool {
+        self.iter().all(|sealed| sealed.through > through)
+    }
+
     /// All sealed memtables.
     pub fn iter(&self) -> impl Iterator<Item = &Sealed> {
         self.queues.values().flatten()

@@ -38,7 +38,6 @@ impl KeyspaceInner {
             return Err(ErrorKind::LeftOut(policy).into());
         }
         let policy = options.planner(&record.name, &PolicyOptions::stored(&record.policy).0)?;
-        #[cfg(not(target_arch = "wasm32"))]
         tree.estimate_debt(options, &*policy, &record.policy_state);
         let active = Arc::new(options.memtable());
         let super_version = SuperVersion { active, sealed: Vec::new(), tree: Arc::new(tree) };

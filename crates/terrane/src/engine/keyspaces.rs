@@ -10,6 +10,7 @@ use crate::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use crate::sync::{ArcSwap, Loaded};
 use crate::version::{LiveTable, SuperVersion, Tree};
 use std::sync::Arc;
+use terrane_policy::Shape;
 use terrane_types::SharedMap;
 
 /// Keyspaces by their id.
@@ -58,6 +59,14 @@ impl Keyspaces {
     /// [`Closed::Keyspace`] for one that was dropped.
     pub fn live(&self, id: KeyspaceId) -> Result<Arc<KeyspaceInner>> {
         self.get(id).ok_or(Closed::Keyspace.into())
+    }
+
+    /// Returns the shape of a keyspace's tree as it is now.
+    ///
+    /// # Errors
+    /// A keyspace that was dropped.
+    pub fn shape(&self, id: KeyspaceId) -> Result<Arc<Shape>> {
+        Ok(self.live(id)?.super_version.load().tree.shape().clone())
     }
 
     /// Returns the name of a keyspace that is not dropped.

@@ -27,6 +27,7 @@
 //! none: a super version is an immutable value behind an atomic pointer.
 
 mod access_stats;
+mod assembly;
 mod background;
 mod counters;
 mod flushes;
@@ -65,7 +66,8 @@ pub(crate) use store_clock::StoreClock;
 pub(crate) use versions::{EditLock, Versions};
 pub(crate) use waits::{Wait, Waits};
 
-use crate::error::Result;
+use crate::entry::Seq;
+use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::jobs::JobContext;
 use crate::options::Options;
@@ -93,18 +95,6 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// The options it was opened with.
-    #[must_use]
-    pub fn options(&self) -> &Options {
-        &self.options
-    }
-
-    /// The place, for messages.
-    #[must_use]
-    pub fn name(&self) -> String {
-        self.storage.name()
-    }
-
     /// Sets how many merges may run at once.
     pub(crate) fn set_workers(&self, workers: usize) {
         self.background.set_workers(workers);
@@ -149,6 +139,41 @@ impl Engine {
         ended
     }
 
+    /// Makes every earlier write durable.
+    ///
+    /// # Errors
+    /// An I/O error; the log is poisoned then.
+    pub(crate) fn sync(&self) -> Result<()> {
+        self.versions.owned()?;
+        self.log.sync()
+    }
+
+    /// Notes that a job failed: if `rest` says so, background work rests until it is asked for again.
+    pub(crate) fn job_failed(&self, error: &Error, rest: bool) {
+        if rest {
+            self.versions.state().failed = Some(error.clone());
+        }
+        self.emit(|| Event::JobFailed { error: error.to_string() });
+    }
+
+    /// Retries background work that failed.
+    pub(crate) fn retry(&self) {
+        self.versions.state().failed = None;
+        self.jobs.obsolete_files.retry();
+        self.background.notify_work();
+    }
+
+    /// Releases a snapshot, and queues the planning that this allows. Returns whether there may be any.
+    pub(crate) fn release_snapshot(&self, at: Seq) -> bool {
+        let oldest = self.snapshots.release(at);
+        if !oldest.is_some_and(|oldest| self.snapshots.is_awaited(oldest)) {
+            return false;
+        }
+        self.versions.state().planner.plan_reclaimable(&self.snapshots);
+        self.background.notify_work();
+        true
+    }
+
     /// Removes the files that no edit names and nobody reads at once, rather than by jobs. No lock is held, since
     /// listeners hear of each.
     pub(crate) fn remove_obsolete(&self) {
@@ -176,7 +201,7 @@ mod tests {
         drop(Db::open(&path, Options::default()).unwrap());
         let options = Options { read_only: true, ..Options::default() };
         let db = Db::open(&path, options).unwrap();
-        let name = db.engine().name();
+        let name = db.engine().storage.name();
         assert!(name.contains(&*path.to_string_lossy()), "{name}");
         let refused = db.default_keyspace().put("key", "value", Durability::Sync).unwrap_err();
         assert!(refused.to_string().contains(&name), "{refused}");

@@ -3,6 +3,7 @@
 //! It says nothing of how a policy is asked or a plan is judged (`schedule`): it is what is known between
 //! two plans, all of it under the state lock.
 
+use crate::engine::Snapshots;
 use crate::engine::ranges::{RangeRequest, Ranges, Stage};
 use crate::entry::Seq;
 use crate::jobs::{Part, SharedMerge};
@@ -136,7 +137,6 @@ impl Planner {
     }
 
     /// Whether a compaction of a keyspace runs.
-    #[cfg(not(target_arch = "wasm32"))]
     pub fn compacts(&self, id: KeyspaceId) -> bool {
         self.compactions.iter().any(|c| c.keyspace == id)
     }
@@ -191,8 +191,14 @@ impl Planner {
         self.reclaimable.values().min().copied().unwrap_or(Seq::MAX)
     }
 
+    /// Queues the policies whose tables can be rewritten now, and notes what the oldest snapshot must reach next.
+    pub fn plan_reclaimable(&mut self, snapshots: &Snapshots) {
+        self.queue_reclaimable(snapshots.oldest());
+        snapshots.await_oldest(self.reclaimable_at());
+    }
+
     /// Queues the policies whose tables can be rewritten, `oldest` being the oldest snapshot.
-    pub fn plan_reclaimable(&mut self, oldest: Seq) {
+    fn queue_reclaimable(&mut self, oldest: Seq) {
         let due = self.reclaimable.iter().filter(|(_, until)| **until <= oldest);
         let due: Vec<_> = due.map(|(id, _)| *id).collect();
         for id in due {

@@ -5,6 +5,7 @@
 //! 3. A table can be dropped at its last expiry. Reads compare the time with the next one and wake the planner.
 
 use crate::entry::Millis;
+use crate::error::{Error, Result};
 use crate::options::WallClock;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -32,6 +33,17 @@ impl StoreClock {
     /// Whether there is a clock.
     pub fn exists(&self) -> bool {
         self.source.is_some()
+    }
+
+    /// Refuses a store without a clock.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument).
+    pub fn needed(&self) -> Result<()> {
+        if self.exists() {
+            return Ok(());
+        }
+        Err(Error::invalid("Options::wall_clock", "a clock, for values that expire", "none"))
     }
 
     /// Starts to read the clock: values that expire may be written from now on.

@@ -83,6 +83,13 @@ impl Versions {
         self.state().in_doubt.is_some()
     }
 
+    /// Returns the reason why background work rests, if it failed.
+    pub fn failure(&self) -> Option<Error> {
+        let state = self.state();
+        let poisoned = |cause: &Error| Error::poisoned(cause);
+        state.in_doubt.as_ref().map(poisoned).or_else(|| state.failed.clone())
+    }
+
     /// Waits for the right to commit edits.
     pub fn lock_edits(&self) -> Result<EditLock<'_>> {
         self.owned()?;

@@ -296,7 +296,7 @@ mod tests {
     impl Executor for Late {
         fn wake(&self, _: &Arc<Engine>) {}
         fn wait_for_progress(&self, engine: &Arc<Engine>) -> Result<()> {
-            let mut job = engine.next_job(JobFilter::Flush).unwrap();
+            let mut job = crate::schedule::next_job(engine, JobFilter::Flush).unwrap();
             while job.run_for(u64::MAX)? == Progress::More {}
             Ok(())
         }

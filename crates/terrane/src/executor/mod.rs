@@ -115,5 +115,8 @@ fn workers_of(cores: usize) -> usize {
 
 /// The error of a writer that waits while no job can help.
 fn no_relief(engine: &Engine) -> Error {
-    engine.failure().unwrap_or_else(|| ErrorKind::Stalled(crate::error::Stall::Level0).into())
+    engine
+        .versions
+        .failure()
+        .unwrap_or_else(|| ErrorKind::Stalled(crate::error::Stall::Level0).into())
 }

@@ -14,10 +14,12 @@ use super::{Executor, no_relief};
 use crate::engine::{Engine, Wait};
 use crate::error::Result;
 use crate::jobs::Progress;
+use crate::schedule;
 use crate::schedule::{Job, JobFilter};
 use crate::stats::BackgroundStats;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard, lock};
+use crate::write;
 use crate::write::{Throttle, is_near, work_due};
 use std::sync::Arc;
 
@@ -183,17 +185,17 @@ impl PoolExecutor {
         let mut found = false;
         engine.background.search_begins();
         if state.flushes == 0
-            && let Some(job) = engine.next_job(JobFilter::Flush)
+            && let Some(job) = schedule::next_job(engine, JobFilter::Flush)
         {
             found = true;
             state.flushes += 1;
             self.spawn(job);
         }
         if state.own.is_empty() {
-            state.own.extend(engine.next_job(JobFilter::Removal));
+            state.own.extend(schedule::next_job(engine, JobFilter::Removal));
         }
         while state.merges < self.merges_max {
-            let Some(job) = engine.next_job(JobFilter::Other) else { break };
+            let Some(job) = schedule::next_job(engine, JobFilter::Other) else { break };
             found = true;
             if job.is_for_threads() {
                 state.merges += 1;
@@ -215,7 +217,7 @@ impl PoolExecutor {
 
     /// Ends a slowdown once stalls are far enough or no job is left, even if no write follows.
     fn relieve(&self, state: &mut State, engine: &Engine) {
-        let lasts = state.is_busy() && is_near(engine.backpressure());
+        let lasts = state.is_busy() && is_near(write::backpressure(engine));
         if state.slowdown.reason().is_some() && !lasts {
             state.slowdown.report(engine, None);
             // The rest is forgiven.
@@ -240,7 +242,7 @@ impl PoolExecutor {
         if unpaid == 0 {
             return;
         }
-        let (reason, backpressure) = engine.nearest_stall();
+        let (reason, backpressure) = write::nearest_stall(engine);
         let due = work_due(unpaid, backpressure);
         let paid = state.paid.max(self.worked().saturating_sub(CREDIT_MAX));
         // With room again, or with no job to wait for, the rest is forgiven.
@@ -316,7 +318,7 @@ impl Executor for PoolExecutor {
                 self.shared.threads.serve();
             }
         }
-        engine.failure().map_or(Ok(()), Err)
+        engine.versions.failure().map_or(Ok(()), Err)
     }
 
     fn run(&self, engine: &Arc<Engine>, bytes: u64) -> Result<bool> {

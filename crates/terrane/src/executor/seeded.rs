@@ -5,6 +5,7 @@ use super::{Executor, no_relief};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::jobs::Progress;
+use crate::schedule;
 use crate::schedule::{Job, JobFilter};
 use crate::sync::lock;
 use crate::sync::{Mutex, MutexGuard};
@@ -38,7 +39,7 @@ impl State {
     fn step(&mut self, engine: &Arc<Engine>) -> Result<bool> {
         if self.jobs.len() < JOBS_MAX
             && (self.jobs.is_empty() || self.below(2) == 0)
-            && let Some(job) = engine.next_job(JobFilter::Any)
+            && let Some(job) = schedule::next_job(engine, JobFilter::Any)
         {
             self.jobs.push(job);
         }
@@ -84,7 +85,7 @@ impl Executor for SeededExecutor {
 
     fn wait_until_idle(&self, engine: &Arc<Engine>, done: &dyn Fn(&Engine) -> bool) -> Result<()> {
         while !done(engine) && self.state().step(engine)? {}
-        engine.failure().map_or(Ok(()), Err)
+        engine.versions.failure().map_or(Ok(()), Err)
     }
 
     fn run(&self, engine: &Arc<Engine>, _bytes: u64) -> Result<bool> {

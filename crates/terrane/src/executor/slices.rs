@@ -4,6 +4,7 @@ use super::{Executor, no_relief};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::jobs::Progress;
+use crate::schedule;
 use crate::schedule::{Job, JobFilter};
 use crate::sync::lock;
 use crate::sync::{Mutex, MutexGuard};
@@ -37,7 +38,7 @@ impl State {
             let jobs = &mut self.jobs;
             if !jobs.last().is_some_and(Job::is_flush) {
                 let wanted = if jobs.is_empty() { JobFilter::Any } else { JobFilter::Flush };
-                if let Some(job) = engine.next_job(wanted) {
+                if let Some(job) = schedule::next_job(engine, wanted) {
                     jobs.push(job);
                 }
             }
@@ -88,7 +89,7 @@ impl Executor for SliceExecutor {
 
     fn wait_until_idle(&self, engine: &Arc<Engine>, done: &dyn Fn(&Engine) -> bool) -> Result<()> {
         while !done(engine) && self.state().slice(engine, SLICE_BYTES)? {}
-        engine.failure().map_or(Ok(()), Err)
+        engine.versions.failure().map_or(Ok(()), Err)
     }
 
     fn run(&self, engine: &Arc<Engine>, bytes: u64) -> Result<bool> {

@@ -27,6 +27,7 @@ use super::{Executor, no_relief};
 use crate::engine::{Engine, Wait};
 use crate::error::{Closed, Result};
 use crate::jobs::Progress;
+use crate::schedule;
 use crate::schedule::{Job, JobFilter};
 use crate::stats::BackgroundStats;
 use crate::sync::{Condvar, Mutex, MutexGuard, lock};
@@ -216,7 +217,7 @@ impl Shared {
     /// Takes the next job of a kind. Without one, the worker is gone.
     fn next_job(&self, engine: &Arc<Engine>, kind: JobFilter) -> Option<Job> {
         while !self.state().draining {
-            let search = || engine.next_job(kind);
+            let search = || schedule::next_job(engine, kind);
             let job = catch(engine, || "search for a job".to_owned(), search).flatten();
             if job.is_some() {
                 return job;
@@ -376,7 +377,7 @@ impl Executor for ThreadExecutor {
     fn start(&self, engine: &Arc<Engine>) {
         let began = self.shared.began;
         engine.set_clock(move || micros_since(began));
-        let interval = engine.options().sync_interval.max(Duration::from_millis(1));
+        let interval = engine.options.sync_interval.max(Duration::from_millis(1));
         let (shared, engine) = (self.shared.clone(), Arc::downgrade(engine));
         // Without the thread, buffered writes are synced when the log fills or the store closes.
         spawn("terrane-sync", move || sync_timer(&shared, &engine, interval));
@@ -437,7 +438,7 @@ impl Executor for ThreadExecutor {
                 state = self.shared.wait(state);
             }
             if state.ended == ended {
-                return engine.failure().map_or(Ok(()), Err);
+                return engine.versions.failure().map_or(Ok(()), Err);
             }
         }
     }

@@ -1,6 +1,9 @@
 //! A flush takes effect: its tables are a new run of level 0, and logs retire.
 
+use super::logs::retire_logs;
+use super::next_tree;
 use super::policy_state::remembered;
+use super::report_deletes;
 use crate::engine::{EditLock, Engine, WrittenFlush};
 use crate::entry::Seq;
 use crate::error::Result;
@@ -39,107 +42,105 @@ fn name_deletes(
     })
 }
 
-impl Engine {
-    /// A flush job has written its tables (or had nothing to write). Returns `false` if the keyspace
-    /// is gone.
-    pub(super) fn install_flushed(
-        &self,
-        id: KeyspaceId,
-        through: Seq,
-        flushed: Flushed,
-    ) -> Result<bool> {
-        self.log.syncs.usable()?;
-        let needs = through.max(flushed.range_deletes.newest());
-        if Rule::LogBeforeInstall.holds() && self.log.syncs.synced() < needs {
-            self.sync()?;
-        }
-        let edits = self.versions.lock_edits()?;
-        if !self.versions.state().flushes.written(id, through, flushed) {
-            return Ok(false);
-        }
-        while self.install_flush(&edits, id)? {}
-        Ok(true)
+/// A flush job has written its tables (or had nothing to write). Returns `false` if the keyspace
+/// is gone.
+pub(super) fn install_flushed(
+    engine: &Engine,
+    id: KeyspaceId,
+    through: Seq,
+    flushed: Flushed,
+) -> Result<bool> {
+    engine.log.syncs.usable()?;
+    let needs = through.max(flushed.range_deletes.newest());
+    if Rule::LogBeforeInstall.holds() && engine.log.syncs.synced() < needs {
+        engine.sync()?;
     }
-
-    /// Installs the oldest flush of a keyspace if its tables are written.
-    fn install_flush(&self, edits: &EditLock<'_>, id: KeyspaceId) -> Result<bool> {
-        let mut state = self.versions.state();
-        let Some(flush) = state.flushes.next_written(id, Rule::FlushOrder.holds()) else {
-            return Ok(false);
-        };
-        let keyspace = self.keyspaces.get(id);
-        let Some(keyspace) = keyspace else { return Ok(false) };
-
-        let run = RunId(self.ids.fresh());
-        let mut changes = vec![Change::Flushed { keyspace: id, through: flush.through }];
-        let retired = self.retire_logs(&mut state, &flush.memtable, &mut changes);
-        let version_set = state.version_set.clone();
-        drop(state);
-        let tables: Vec<_> =
-            flush.flushed.tables.iter().map(|t| TableInfo::clone(t.table().info())).collect();
-        let added: Vec<_> = tables.iter().map(|info| FileId::table(info.id.0)).collect();
-        changes.extend(tables.iter().cloned().map(|info| Change::AddTable {
-            keyspace: id,
-            level: 0,
-            run,
-            info,
-        }));
-        let named = name_deletes(self, &version_set, id, &flush, &tables);
-        let renames = named.is_some();
-        changes.extend(named);
-        let step = Step::Flush { plan: &flush.flushed.plan, tables: &tables };
-        let nothing = Observed::default();
-        let (change, decisions) = remembered(self, &version_set, &keyspace, &nothing, step);
-        changes.extend(change);
-        let prepared = edits.prepare(changes)?;
-        let tree = self.next_tree(&prepared.version_set, &keyspace, &flush.flushed.tables);
-        let deletes = tree.as_ref().filter(|_| renames).map(|tree| tree.range_deletes().clone());
-        // Between here and the end the memtable is still the queue's: only seals touch the queue,
-        // and they add to its end.
-        let committed = edits.commit(prepared, &added, &retired.dropped);
-        let mut state = committed.inspect_err(|_| self.requeue_flushes(id))?;
-        state.flushes.installed(id, &flush);
-        #[cfg(not(target_arch = "wasm32"))]
-        let mapped: Vec<_> =
-            state.logs.sealed.iter_mut().take(retired.logs).map(|log| log.mapped.take()).collect();
-        state.logs.sealed.drain(..retired.logs);
-        self.keyspaces.show(&state, &keyspace, tree, Some(&flush.memtable));
-        self.memtables.free_sealed(flush.memtable.bytes() as u64);
-        state.planner.unplanned.insert(id);
-        self.report_deletes(id, deletes);
-        if !tables.is_empty() || flush.memtable.deletions() > 0 {
-            self.counters.flushed(tables.iter().map(|info| info.bytes).sum());
-            let Reason { text: reason, terms } = flush.flushed.plan.reason;
-            let through = flush.through;
-            self.emit(|| Event::Flushed { keyspace: id, run, tables, reason, terms, through });
-        }
-        self.report_policy(&state, &keyspace, decisions);
-        drop(state);
-        self.background.notify_work();
-        // Outside of all locks but the one of edits: the system may take its time.
-        #[cfg(not(target_arch = "wasm32"))]
-        drop(mapped);
-        // If this fails, the next recovery reports a discarded header, and no more.
-        retired.spares.iter().for_each(|log| drop(erase(&*log.file)));
-        self.versions.state().logs.spares.extend(retired.spares);
-        retired.dropped.into_iter().for_each(|file| self.jobs.mark_obsolete(file));
-        Ok(true)
+    let edits = engine.versions.lock_edits()?;
+    if !engine.versions.state().flushes.written(id, through, flushed) {
+        return Ok(false);
     }
+    while install_flush(engine, &edits, id)? {}
+    Ok(true)
+}
 
-    /// Queues the written flushes of a keyspace again after their edit failed, unless it is in doubt.
-    fn requeue_flushes(&self, id: KeyspaceId) {
-        let mut state = self.versions.state();
-        if state.in_doubt.is_some() {
-            return;
-        }
-        state.flushes.requeue_written(id);
-        drop(state);
-        self.background.notify_work();
-    }
+/// Installs the oldest flush of a keyspace if its tables are written.
+fn install_flush(engine: &Engine, edits: &EditLock<'_>, id: KeyspaceId) -> Result<bool> {
+    let mut state = engine.versions.state();
+    let Some(flush) = state.flushes.next_written(id, Rule::FlushOrder.holds()) else {
+        return Ok(false);
+    };
+    let keyspace = engine.keyspaces.get(id);
+    let Some(keyspace) = keyspace else { return Ok(false) };
 
-    /// A flush was abandoned: another job may take it.
-    pub(crate) fn abandon_flush(&self, id: KeyspaceId, through: Seq) {
-        self.versions.state().flushes.abandoned(id, through);
-        self.background.notify_work();
+    let run = RunId(engine.ids.fresh());
+    let mut changes = vec![Change::Flushed { keyspace: id, through: flush.through }];
+    let retired = retire_logs(engine, &mut state, &flush.memtable, &mut changes);
+    let version_set = state.version_set.clone();
+    drop(state);
+    let tables: Vec<_> =
+        flush.flushed.tables.iter().map(|t| TableInfo::clone(t.table().info())).collect();
+    let added: Vec<_> = tables.iter().map(|info| FileId::table(info.id.0)).collect();
+    changes.extend(tables.iter().cloned().map(|info| Change::AddTable {
+        keyspace: id,
+        level: 0,
+        run,
+        info,
+    }));
+    let named = name_deletes(engine, &version_set, id, &flush, &tables);
+    let renames = named.is_some();
+    changes.extend(named);
+    let step = Step::Flush { plan: &flush.flushed.plan, tables: &tables };
+    let nothing = Observed::default();
+    let (change, decisions) = remembered(engine, &version_set, &keyspace, &nothing, step);
+    changes.extend(change);
+    let prepared = edits.prepare(changes)?;
+    let tree = next_tree(engine, &prepared.version_set, &keyspace, &flush.flushed.tables);
+    let deletes = tree.as_ref().filter(|_| renames).map(|tree| tree.range_deletes().clone());
+    // Between here and the end the memtable is still the queue's: only seals touch the queue,
+    // and they add to its end.
+    let committed = edits.commit(prepared, &added, &retired.dropped);
+    let mut state = committed.inspect_err(|_| requeue_flushes(engine, id))?;
+    state.flushes.installed(id, &flush);
+    #[cfg(not(target_arch = "wasm32"))]
+    let mapped: Vec<_> =
+        state.logs.sealed.iter_mut().take(retired.logs).map(|log| log.mapped.take()).collect();
+    state.logs.sealed.drain(..retired.logs);
+    engine.keyspaces.show(&state, &keyspace, tree, Some(&flush.memtable));
+    engine.memtables.free_sealed(flush.memtable.bytes() as u64);
+    state.planner.unplanned.insert(id);
+    report_deletes(engine, id, deletes);
+    if !tables.is_empty() || flush.memtable.deletions() > 0 {
+        engine.counters.flushed(tables.iter().map(|info| info.bytes).sum());
+        let Reason { text: reason, terms } = flush.flushed.plan.reason;
+        let through = flush.through;
+        engine.emit(|| Event::Flushed { keyspace: id, run, tables, reason, terms, through });
     }
+    engine.report_policy(&state, &keyspace, decisions);
+    drop(state);
+    engine.background.notify_work();
+    // Outside of all locks but the one of edits: the system may take its time.
+    #[cfg(not(target_arch = "wasm32"))]
+    drop(mapped);
+    // If this fails, the next recovery reports a discarded header, and no more.
+    retired.spares.iter().for_each(|log| drop(erase(&*log.file)));
+    engine.versions.state().logs.spares.extend(retired.spares);
+    retired.dropped.into_iter().for_each(|file| engine.jobs.mark_obsolete(file));
+    Ok(true)
+}
+
+/// Queues the written flushes of a keyspace again after their edit failed, unless it is in doubt.
+fn requeue_flushes(engine: &Engine, id: KeyspaceId) {
+    let mut state = engine.versions.state();
+    if state.in_doubt.is_some() {
+        return;
+    }
+    state.flushes.requeue_written(id);
+    drop(state);
+    engine.background.notify_work();
+}
+
+/// A flush was abandoned: another job may take it.
+pub(crate) fn abandon_flush(engine: &Engine, id: KeyspaceId, through: Seq) {
+    engine.versions.state().flushes.abandoned(id, through);
+    engine.background.notify_work();
 }

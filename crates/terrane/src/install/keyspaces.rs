@@ -10,158 +10,149 @@ use crate::version::{Change, Tree};
 use std::sync::Arc;
 use terrane_policy::{MAX_STATE, PolicyOptions};
 
-impl Engine {
-    /// Refuses declared data whose filters would take more than the memory budget.
+/// Refuses declared data whose filters would take more than the memory budget.
+#[cfg(feature = "all")]
+fn check_filters(
+    engine: &Engine,
+    policy: &PolicyOptions,
+    held: &crate::version::SuperVersion,
+) -> Result<()> {
+    let totals = held.tree.shape().totals();
+    let mut present = (totals.entries(), totals.bytes());
+    for memtable in held.sealed.iter().chain([&held.active]) {
+        present.0 += memtable.entries() as u64;
+        present.1 += memtable.bytes() as u64;
+    }
+    let options = &engine.options;
+    let bits = options.table.filter_bits_per_key;
+    let checked = policy.check_filters(present, bits, options.budget());
+    checked.map_err(crate::options::invalid_policy)
+}
+
+/// Returns the keyspace of this name, if there is one.
+///
+/// # Errors
+/// A closed store.
+pub(crate) fn find_keyspace(engine: &Engine, name: &str) -> Result<Option<KeyspaceId>> {
+    Ok(engine.versions.open_state()?.version_set.find(name))
+}
+
+/// Returns the keyspace of this name, of 1 to [`MAX_KEYSPACE_NAME_BYTES`] bytes, created if there is none.
+///
+/// # Errors
+/// A name out of bounds, an I/O error, or a closed store.
+pub(crate) fn create_keyspace(engine: &Engine, name: &str) -> Result<KeyspaceId> {
+    if let Some(id) = find_keyspace(engine, name)? {
+        return Ok(id);
+    }
+    if name.is_empty() || name.len() > MAX_KEYSPACE_NAME_BYTES {
+        return Err(Error::invalid(
+            "name of a keyspace",
+            format_args!("1 to {MAX_KEYSPACE_NAME_BYTES} bytes"),
+            format_args!("{} bytes", name.len()),
+        ));
+    }
+    let edits = engine.versions.lock_edits()?;
+    let state = engine.versions.state();
+    if let Some(id) = state.version_set.find(name) {
+        return Ok(id);
+    }
+    let fresh = engine.ids.fresh();
+    let id = KeyspaceId(u32::try_from(fresh).map_err(|_| {
+        Error::invalid("keyspace", "fewer than 2^32 numbers in the life of a store", fresh)
+    })?);
+    let policy = policy_json(&engine.options.policy);
+    let create = Change::CreateKeyspace { id, name: name.to_owned(), policy };
+    drop(state);
+    let state = edits.apply(vec![create], &[], &[])?;
+    adopt_keyspace(engine, &state, id)?;
+    Ok(id)
+}
+
+/// Removes a keyspace with all it holds; returns whether there was one.
+///
+/// # Errors
+/// [`crate::ErrorKind::InvalidArgument`] for the default keyspace, or an I/O error.
+pub(crate) fn drop_keyspace(engine: &Engine, name: &str) -> Result<bool> {
+    if name == DEFAULT_KEYSPACE {
+        return Err(Error::invalid("keyspace to drop", "any but the default one", name.to_owned()));
+    }
+    let edits = engine.versions.lock_edits()?;
+    let Some(id) = engine.versions.state().version_set.find(name) else { return Ok(false) };
+    let Some(keyspace) = engine.keyspaces.get(id) else { return Ok(false) };
+    let tree = keyspace.tree();
+    let files: Vec<_> = tree.tables().map(|t| FileId::table(t.table().info().id.0)).collect();
+    drop(edits.apply(vec![Change::DropKeyspace { id }], &[], &files)?);
+    // No write is under way, whose entries would be added to the memory in use after they were
+    // subtracted with their memtable.
+    let writer = engine.log.writer();
+    let mut state = engine.versions.state();
+    tree.tables().for_each(|table| table.mark_dropped());
+    engine.keyspaces.remove(&state, &keyspace);
+    let super_version = keyspace.super_version.load_full();
+    let sealed: u64 = super_version.sealed.iter().map(|memtable| memtable.bytes() as u64).sum();
+    engine.memtables.free_sealed(sealed);
+    engine.memtables.free_active(super_version.active.bytes() as u64);
+    state.flushes.forget(id);
+    state.logs.forget_pins();
+    state.planner.forget(id);
+    drop(state);
+    drop(writer);
+    engine.background.notify_work();
+    engine.emit(|| Event::KeyspaceDropped { keyspace: id, name: name.to_owned() });
+    Ok(true)
+}
+
+/// The policy of a keyspace: what of its stored options this release does not know, or would not
+/// set, is at its default.
+///
+/// # Errors
+/// A keyspace that was dropped.
+pub(crate) fn policy(engine: &Engine, id: KeyspaceId) -> Result<PolicyOptions> {
+    let state = engine.versions.state();
+    let record = state.version_set.keyspaces.get(&id).ok_or(Closed::Keyspace)?;
+    Ok(PolicyOptions::stored(&record.policy).0)
+}
+
+/// Gives a keyspace another policy. Plans that run continue to their end; the validator keeps the
+/// new policy's plans from disturbing them.
+///
+/// # Errors
+/// A parameter outside its range, declared data whose filters the store's memory cannot hold, a state
+/// of the policy that is too long, a keyspace that was dropped, or an I/O error.
+pub(crate) fn set_policy(engine: &Engine, id: KeyspaceId, policy: &PolicyOptions) -> Result<()> {
+    let json = policy_json(policy);
+    build_policy(policy)?;
+    let edits = engine.versions.lock_edits()?;
+    let keyspace = engine.keyspaces.live(id)?;
+    let built = engine.options.planner(&keyspace.name, policy)?;
+    let super_version = keyspace.super_version.load_full();
+    let shape = super_version.tree.shape().clone();
     #[cfg(feature = "all")]
-    fn check_filters(
-        &self,
-        policy: &PolicyOptions,
-        held: &crate::version::SuperVersion,
-    ) -> Result<()> {
-        let totals = held.tree.shape().totals();
-        let mut present = (totals.entries(), totals.bytes());
-        for memtable in held.sealed.iter().chain([&held.active]) {
-            present.0 += memtable.entries() as u64;
-            present.1 += memtable.bytes() as u64;
-        }
-        let options = &self.options;
-        let bits = options.table.filter_bits_per_key;
-        let checked = policy.check_filters(present, bits, options.budget());
-        checked.map_err(crate::options::invalid_policy)
+    check_filters(engine, policy, &super_version)?;
+    let adopted = built.adopt(&shape);
+    if adopted.len() > MAX_STATE {
+        let expected = format_args!("at most {MAX_STATE} bytes");
+        return Err(Error::invalid("state of the policy", expected, adopted.len()));
     }
-
-    /// Returns the keyspace of this name, if there is one.
-    ///
-    /// # Errors
-    /// A closed store.
-    pub(crate) fn find_keyspace(&self, name: &str) -> Result<Option<KeyspaceId>> {
-        Ok(self.versions.open_state()?.version_set.find(name))
-    }
-
-    /// Returns the keyspace of this name, of 1 to [`MAX_KEYSPACE_NAME_BYTES`] bytes, created if there is none.
-    ///
-    /// # Errors
-    /// A name out of bounds, an I/O error, or a closed store.
-    pub fn create_keyspace(&self, name: &str) -> Result<KeyspaceId> {
-        if let Some(id) = self.find_keyspace(name)? {
-            return Ok(id);
-        }
-        if name.is_empty() || name.len() > MAX_KEYSPACE_NAME_BYTES {
-            return Err(Error::invalid(
-                "name of a keyspace",
-                format_args!("1 to {MAX_KEYSPACE_NAME_BYTES} bytes"),
-                format_args!("{} bytes", name.len()),
-            ));
-        }
-        let edits = self.versions.lock_edits()?;
-        let state = self.versions.state();
-        if let Some(id) = state.version_set.find(name) {
-            return Ok(id);
-        }
-        let fresh = self.ids.fresh();
-        let id = KeyspaceId(u32::try_from(fresh).map_err(|_| {
-            Error::invalid("keyspace", "fewer than 2^32 numbers in the life of a store", fresh)
-        })?);
-        let policy = policy_json(&self.options.policy);
-        let create = Change::CreateKeyspace { id, name: name.to_owned(), policy };
-        drop(state);
-        let state = edits.apply(vec![create], &[], &[])?;
-        adopt_keyspace(self, &state, id)?;
-        Ok(id)
-    }
-
-    /// Removes a keyspace with all it holds; returns whether there was one.
-    ///
-    /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] for the default keyspace, or an I/O error.
-    pub fn drop_keyspace(&self, name: &str) -> Result<bool> {
-        if name == DEFAULT_KEYSPACE {
-            return Err(Error::invalid(
-                "keyspace to drop",
-                "any but the default one",
-                name.to_owned(),
-            ));
-        }
-        let edits = self.versions.lock_edits()?;
-        let Some(id) = self.versions.state().version_set.find(name) else { return Ok(false) };
-        let Some(keyspace) = self.keyspaces.get(id) else { return Ok(false) };
+    let changes = vec![
+        Change::SetPolicy { keyspace: id, policy: json },
+        Change::PolicyState { keyspace: id, state: adopted },
+    ];
+    let mut state = edits.apply(changes, &[], &[])?;
+    keyspace.access_stats.watch_for(&*built);
+    keyspace.policy.store(Arc::new(built));
+    state.planner.policy_changed(id);
+    engine.emit(|| Event::PolicyChanged { keyspace: id, policy: policy.clone() });
+    engine.report_policy(&state, &keyspace, Vec::new());
+    let remembered = state.version_set.keyspaces.get(&id).map(|record| record.policy_state.clone());
+    drop(state);
+    if let Some(remembered) = remembered {
         let tree = keyspace.tree();
-        let files: Vec<_> = tree.tables().map(|t| FileId::table(t.table().info().id.0)).collect();
-        drop(edits.apply(vec![Change::DropKeyspace { id }], &[], &files)?);
-        // No write is under way, whose entries would be added to the memory in use after they were
-        // subtracted with their memtable.
-        let writer = self.log.writer();
-        let mut state = self.versions.state();
-        tree.tables().for_each(|table| table.mark_dropped());
-        self.keyspaces.remove(&state, &keyspace);
-        let super_version = keyspace.super_version.load_full();
-        let sealed: u64 = super_version.sealed.iter().map(|memtable| memtable.bytes() as u64).sum();
-        self.memtables.free_sealed(sealed);
-        self.memtables.free_active(super_version.active.bytes() as u64);
-        state.flushes.forget(id);
-        state.logs.forget_pins();
-        state.planner.forget(id);
-        drop(state);
-        drop(writer);
-        self.background.notify_work();
-        self.emit(|| Event::KeyspaceDropped { keyspace: id, name: name.to_owned() });
-        Ok(true)
+        tree.estimate_debt(&engine.options, &**keyspace.policy.load_full(), &remembered);
     }
-
-    /// The policy of a keyspace: what of its stored options this release does not know, or would not
-    /// set, is at its default.
-    ///
-    /// # Errors
-    /// A keyspace that was dropped.
-    pub fn policy(&self, id: KeyspaceId) -> Result<PolicyOptions> {
-        let state = self.versions.state();
-        let record = state.version_set.keyspaces.get(&id).ok_or(Closed::Keyspace)?;
-        Ok(PolicyOptions::stored(&record.policy).0)
-    }
-
-    /// Gives a keyspace another policy. Plans that run continue to their end; the validator keeps the
-    /// new policy's plans from disturbing them.
-    ///
-    /// # Errors
-    /// A parameter outside its range, declared data whose filters the store's memory cannot hold, a state
-    /// of the policy that is too long, a keyspace that was dropped, or an I/O error.
-    pub fn set_policy(&self, id: KeyspaceId, policy: &PolicyOptions) -> Result<()> {
-        let json = policy_json(policy);
-        build_policy(policy)?;
-        let edits = self.versions.lock_edits()?;
-        let keyspace = self.keyspaces.live(id)?;
-        let built = self.options.planner(&keyspace.name, policy)?;
-        let super_version = keyspace.super_version.load_full();
-        let shape = super_version.tree.shape().clone();
-        #[cfg(feature = "all")]
-        self.check_filters(policy, &super_version)?;
-        let adopted = built.adopt(&shape);
-        if adopted.len() > MAX_STATE {
-            let expected = format_args!("at most {MAX_STATE} bytes");
-            return Err(Error::invalid("state of the policy", expected, adopted.len()));
-        }
-        let changes = vec![
-            Change::SetPolicy { keyspace: id, policy: json },
-            Change::PolicyState { keyspace: id, state: adopted },
-        ];
-        let mut state = edits.apply(changes, &[], &[])?;
-        keyspace.access_stats.watch_for(&*built);
-        keyspace.policy.store(Arc::new(built));
-        state.planner.policy_changed(id);
-        self.emit(|| Event::PolicyChanged { keyspace: id, policy: policy.clone() });
-        self.report_policy(&state, &keyspace, Vec::new());
-        #[cfg(not(target_arch = "wasm32"))]
-        let remembered =
-            state.version_set.keyspaces.get(&id).map(|record| record.policy_state.clone());
-        drop(state);
-        #[cfg(not(target_arch = "wasm32"))]
-        if let Some(remembered) = remembered {
-            let tree = keyspace.tree();
-            tree.estimate_debt(&self.options, &**keyspace.policy.load_full(), &remembered);
-        }
-        self.background.notify_work();
-        Ok(())
-    }
+    engine.background.notify_work();
+    Ok(())
 }
 
 /// Adds a keyspace of the version set to the live ones.

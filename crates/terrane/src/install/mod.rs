@@ -8,6 +8,7 @@
 //!   every order is sound.
 //! * `reshape` - a change of levels installs when nothing writes into what it shifts.
 //! * `keyspaces` - keyspaces are created, are dropped, and change their policy.
+//! * `logs` - log files are made, replaced and retired.
 //! * `policy_state` - what the keyspace's policy remembers goes into the same edit.
 //!
 //! Each decides under the state lock what changes, commits without it (`engine/edit_lock.rs`), and
@@ -16,10 +17,17 @@
 mod flush;
 mod group;
 mod keyspaces;
+mod logs;
 mod policy_state;
 mod reshape;
 
-pub(crate) use keyspaces::adopt_keyspace;
+pub(crate) use flush::abandon_flush;
+pub(crate) use group::{abandon_group, end_group};
+pub(crate) use keyspaces::{
+    adopt_keyspace, create_keyspace, drop_keyspace, find_keyspace, policy, set_policy,
+};
+pub(crate) use logs::{add_spare_log, trim_logs, want_spare_log};
+pub(crate) use reshape::abandon_reshape;
 
 use crate::engine::{Engine, KeyspaceInner};
 use crate::error::Result;
@@ -27,52 +35,48 @@ use crate::event::Event;
 use crate::jobs::Outcome;
 use crate::keyspace::KeyspaceId;
 use crate::version::{LiveTable, Tree, VersionSet};
+use flush::install_flushed;
+use group::install_group;
+use reshape::install_reshape;
 use std::sync::Arc;
 use terrane_types::range_deletes::RangeDeletes;
 
-impl Engine {
-    /// Installs what a job has made. Returns `false`, and changes nothing, if the keyspace is gone.
-    pub(crate) fn install(&self, outcome: Outcome) -> Result<bool> {
-        match outcome {
-            Outcome::Flushed { keyspace, through, flushed } => {
-                self.install_flushed(keyspace, through, flushed)
-            }
-            Outcome::Merged { keyspace, compaction, group, outputs, read_bytes } => {
-                self.counters.merged(read_bytes, &outputs);
-                self.install_group(compaction, keyspace, &group, &outputs)
-            }
-            Outcome::Moved { keyspace, compaction, group } => {
-                self.install_group(compaction, keyspace, &group, &[])
-            }
-            Outcome::Reshaped { keyspace } => self.install_reshape(keyspace).map(|()| true),
-            Outcome::NeedsSpareLog => self.add_spare_log(0).map(|()| true),
-            Outcome::Nothing => Ok(true),
+/// Installs what a job has made. Returns `false`, and changes nothing, if the keyspace is gone.
+pub(crate) fn install(engine: &Engine, outcome: Outcome) -> Result<bool> {
+    match outcome {
+        Outcome::Flushed { keyspace, through, flushed } => {
+            install_flushed(engine, keyspace, through, flushed)
         }
+        Outcome::Merged { keyspace, compaction, group, outputs, read_bytes } => {
+            engine.counters.merged(read_bytes, &outputs);
+            install_group(engine, compaction, keyspace, &group, &outputs)
+        }
+        Outcome::Moved { keyspace, compaction, group } => {
+            install_group(engine, compaction, keyspace, &group, &[])
+        }
+        Outcome::Reshaped { keyspace } => install_reshape(engine, keyspace).map(|()| true),
+        Outcome::NeedsSpareLog => add_spare_log(engine, 0).map(|()| true),
+        Outcome::Nothing => Ok(true),
     }
 }
 
-impl Engine {
-    /// The keyspace's tree as an edit leaves it.
-    fn next_tree(
-        &self,
-        version_set: &VersionSet,
-        keyspace: &KeyspaceInner,
-        opened: &[Arc<LiveTable>],
-    ) -> Option<Arc<Tree>> {
-        let record = version_set.keyspaces.get(&keyspace.id)?;
-        let tree = keyspace.super_version.load().tree.next(record, opened);
-        #[cfg(not(target_arch = "wasm32"))]
-        tree.estimate_debt(&self.options, &**keyspace.policy.load_full(), &record.policy_state);
-        Some(Arc::new(tree))
-    }
+/// The keyspace's tree as an edit leaves it.
+fn next_tree(
+    engine: &Engine,
+    version_set: &VersionSet,
+    keyspace: &KeyspaceInner,
+    opened: &[Arc<LiveTable>],
+) -> Option<Arc<Tree>> {
+    let record = version_set.keyspaces.get(&keyspace.id)?;
+    let tree = keyspace.super_version.load().tree.next(record, opened);
+    tree.estimate_debt(&engine.options, &**keyspace.policy.load_full(), &record.policy_state);
+    Some(Arc::new(tree))
 }
 
-impl Engine {
-    /// Reports the range deletes of a keyspace, if an edit changed them.
-    fn report_deletes(&self, keyspace: KeyspaceId, changed: Option<RangeDeletes>) {
-        if let Some(list) = changed {
-            let (fragments, bytes) = (list.fragments().len(), list.bytes());
-            self.emit(|| Event::RangeDeletes { keyspace, fragments, bytes });
-        }
+/// Reports the range deletes of a keyspace, if an edit changed them.
+fn report_deletes(engine: &Engine, keyspace: KeyspaceId, changed: Option<RangeDeletes>) {
+    if let Some(list) = changed {
+        let (fragments, bytes) = (list.fragments().len(), list.bytes());
+        engine.emit(|| Event::RangeDeletes { keyspace, fragments, bytes });
     }
 }

@@ -1,5 +1,6 @@
 //! A change of levels takes effect: runs are relabelled, and nothing is rewritten.
 
+use super::next_tree;
 use super::policy_state::{adopted, remembered};
 use crate::engine::{Engine, PendingReshape};
 use crate::error::Result;
@@ -9,60 +10,58 @@ use crate::version::Change;
 use std::sync::Arc;
 use terrane_policy::{Reason, Reshape, Step, validate_reshape};
 
-impl Engine {
-    /// Makes the change of levels that waits for it, unless it fits no more: a compaction that was
-    /// asked for otherwise may have started since.
-    pub(super) fn install_reshape(&self, id: KeyspaceId) -> Result<()> {
-        let edits = self.versions.lock_edits()?;
-        let state = self.versions.state();
-        // It stays where it is until it is made: its policy is not asked meanwhile.
-        let Some(pending) = state.planner.reshapes.get(&id).cloned() else { return Ok(()) };
-        let (running, version_set) = (state.planner.running(id), state.version_set.clone());
-        drop(state);
-        let Some(keyspace) = self.keyspaces.get(id) else { return Ok(()) };
-        let PendingReshape { reshape: Reshape { change, reason }, planner, observed } = pending;
-        let shape = keyspace.super_version.load().tree.shape().clone();
-        if let Err(refusal) = validate_reshape(&shape, &running, change) {
-            self.emit(|| Event::PlanRefused { keyspace: id, why: refusal.to_string() });
-            self.abandon_reshape(id);
-            return Ok(());
-        }
-        let mut changes = vec![Change::Levels { keyspace: id, change }];
-        let own = Arc::ptr_eq(&planner, &keyspace.policy.load_full());
-        let (remembers, decisions) = if own {
-            remembered(self, &version_set, &keyspace, &observed, Step::Reshape(change))
-        } else {
-            let next = terrane_policy::reshape(&shape, change).ok();
-            (next.and_then(|next| adopted(self, &version_set, &keyspace, &next)), Vec::new())
-        };
-        changes.extend(remembers);
-        let prepared = edits.prepare(changes)?;
-        let tree = self.next_tree(&prepared.version_set, &keyspace, &[]);
-        let mut state = edits.commit(prepared, &[], &[])?;
-        self.keyspaces.show(&state, &keyspace, tree, None);
-        state.planner.reshapes.remove(&id);
-        if !own {
+/// Makes the change of levels that waits for it, unless it fits no more: a compaction that was
+/// asked for otherwise may have started since.
+pub(super) fn install_reshape(engine: &Engine, id: KeyspaceId) -> Result<()> {
+    let edits = engine.versions.lock_edits()?;
+    let state = engine.versions.state();
+    // It stays where it is until it is made: its policy is not asked meanwhile.
+    let Some(pending) = state.planner.reshapes.get(&id).cloned() else { return Ok(()) };
+    let (running, version_set) = (state.planner.running(id), state.version_set.clone());
+    drop(state);
+    let Some(keyspace) = engine.keyspaces.get(id) else { return Ok(()) };
+    let PendingReshape { reshape: Reshape { change, reason }, planner, observed } = pending;
+    let shape = keyspace.super_version.load().tree.shape().clone();
+    if let Err(refusal) = validate_reshape(&shape, &running, change) {
+        engine.emit(|| Event::PlanRefused { keyspace: id, why: refusal.to_string() });
+        abandon_reshape(engine, id);
+        return Ok(());
+    }
+    let mut changes = vec![Change::Levels { keyspace: id, change }];
+    let own = Arc::ptr_eq(&planner, &keyspace.policy.load_full());
+    let (remembers, decisions) = if own {
+        remembered(engine, &version_set, &keyspace, &observed, Step::Reshape(change))
+    } else {
+        let next = terrane_policy::reshape(&shape, change).ok();
+        (next.and_then(|next| adopted(engine, &version_set, &keyspace, &next)), Vec::new())
+    };
+    changes.extend(remembers);
+    let prepared = edits.prepare(changes)?;
+    let tree = next_tree(engine, &prepared.version_set, &keyspace, &[]);
+    let mut state = edits.commit(prepared, &[], &[])?;
+    engine.keyspaces.show(&state, &keyspace, tree, None);
+    state.planner.reshapes.remove(&id);
+    if !own {
+        keyspace.access_stats.give_back(&observed);
+    }
+    state.planner.unplanned.insert(id);
+    let Reason { text: reason, terms } = reason;
+    engine.emit(|| Event::LevelChanged { keyspace: id, change, reason, terms, observed });
+    engine.report_policy(&state, &keyspace, decisions);
+    drop(state);
+    engine.background.notify_work();
+    Ok(())
+}
+
+/// A change of levels was abandoned: the policy is asked again.
+pub(crate) fn abandon_reshape(engine: &Engine, id: KeyspaceId) {
+    let mut state = engine.versions.state();
+    if let Some(PendingReshape { observed, .. }) = state.planner.reshapes.remove(&id) {
+        state.planner.unplanned.insert(id);
+        if let Some(keyspace) = engine.keyspaces.load().get(&id) {
             keyspace.access_stats.give_back(&observed);
         }
-        state.planner.unplanned.insert(id);
-        let Reason { text: reason, terms } = reason;
-        self.emit(|| Event::LevelChanged { keyspace: id, change, reason, terms, observed });
-        self.report_policy(&state, &keyspace, decisions);
-        drop(state);
-        self.background.notify_work();
-        Ok(())
     }
-
-    /// A change of levels was abandoned: the policy is asked again.
-    pub(crate) fn abandon_reshape(&self, id: KeyspaceId) {
-        let mut state = self.versions.state();
-        if let Some(PendingReshape { observed, .. }) = state.planner.reshapes.remove(&id) {
-            state.planner.unplanned.insert(id);
-            if let Some(keyspace) = self.keyspaces.load().get(&id) {
-                keyspace.access_stats.give_back(&observed);
-            }
-        }
-        drop(state);
-        self.background.notify_work();
-    }
+    drop(state);
+    engine.background.notify_work();
 }

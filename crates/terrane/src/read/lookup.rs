@@ -19,178 +19,178 @@ use terrane_types::range_deletes::{End, Fragment};
 #[cfg(test)]
 mod tests;
 
-impl Engine {
-    fn keyspace(&self, id: KeyspaceId) -> Result<Arc<KeyspaceInner>> {
-        let found = self.keyspaces.get(id);
-        found.map_or_else(|| self.versions.open_state().and(Err(Closed::Keyspace.into())), Ok)
-    }
+fn live_keyspace(engine: &Engine, id: KeyspaceId) -> Result<Arc<KeyspaceInner>> {
+    let found = engine.keyspaces.get(id);
+    found.map_or_else(|| engine.versions.open_state().and(Err(Closed::Keyspace.into())), Ok)
+}
 
-    /// The keyspace's super version and the moment to read it at: that of a snapshot, or the present.
-    ///
-    /// The super version is taken first: it pins everything that is visible by then, so no merge can take a
-    /// version away between the two.
-    fn super_version(
-        &self,
-        keyspace: &KeyspaceInner,
-        at: Option<Reader>,
-    ) -> (Arc<SuperVersion>, Reader) {
-        let super_version = keyspace.super_version.load_full();
-        let reader = at.unwrap_or_else(|| self.snapshots.present());
-        if self.snapshots.clock.is_due(reader.now) {
-            self.background.notify_work();
+/// The keyspace's super version and the moment to read it at: that of a snapshot, or the present.
+///
+/// The super version is taken first: it pins everything that is visible by then, so no merge can take a
+/// version away between the two.
+fn super_version(
+    engine: &Engine,
+    keyspace: &KeyspaceInner,
+    at: Option<Reader>,
+) -> (Arc<SuperVersion>, Reader) {
+    let super_version = keyspace.super_version.load_full();
+    let reader = at.unwrap_or_else(|| engine.snapshots.present());
+    if engine.snapshots.clock.is_due(reader.now) {
+        engine.background.notify_work();
+    }
+    (super_version, reader)
+}
+
+/// The value of a key, now or at a snapshot's sequence.
+///
+/// # Errors
+/// Damage, an I/O error, or a keyspace that was dropped.
+pub(crate) fn get(
+    engine: &Engine,
+    keyspace: KeyspaceId,
+    key: &[u8],
+    at: Option<Reader>,
+) -> Result<Option<Vec<u8>>> {
+    lookup(engine, keyspace, 1, at)?.get(key)
+}
+
+/// The value of a key and its version, now or at a snapshot's sequence.
+///
+/// # Errors
+/// As for [`get`].
+pub(crate) fn get_versioned(
+    engine: &Engine,
+    keyspace: KeyspaceId,
+    key: &[u8],
+    at: Option<Reader>,
+) -> Result<Option<Versioned>> {
+    lookup(engine, keyspace, 1, at)?.get_versioned(key)
+}
+
+/// As [`get`], with every step that led to the result.
+///
+/// # Errors
+/// As for [`get`].
+pub(crate) fn trace_get(
+    engine: &Engine,
+    keyspace: KeyspaceId,
+    key: &[u8],
+    at: Option<Reader>,
+) -> Result<(Option<Vec<u8>>, Trace)> {
+    let keyspace = live_keyspace(engine, keyspace)?;
+    let (super_version, reader) = super_version(engine, &keyspace, at);
+    let mut tracer = ReadTracer::tracing();
+    let mut value = Vec::new();
+    let operator = engine.options.merge_operator.as_ref();
+    let found = Search::new(&super_version, key, reader, &keyspace, operator)
+        .value(&mut value, &mut tracer)?;
+    let mut trace = Trace::at(reader.at);
+    trace.append(tracer);
+    Ok((found.map(|_| value), trace))
+}
+
+/// The values of several keys at one moment, in the order of the keys.
+///
+/// # Errors
+/// As for [`get`].
+pub(crate) fn get_many(
+    engine: &Engine,
+    keyspace: KeyspaceId,
+    keys: &[impl AsRef<[u8]>],
+    at: Option<Reader>,
+) -> Result<Vec<Option<Vec<u8>>>> {
+    let mut lookup = lookup(engine, keyspace, keys.len(), at)?;
+    keys.iter().map(|key| lookup.get(key)).collect()
+}
+
+/// Returns a lookup of `keys` keys in the keyspace as it is now, or was at a snapshot's sequence.
+///
+/// # Errors
+/// A keyspace that was dropped.
+pub(crate) fn lookup(
+    engine: &Engine,
+    keyspace: KeyspaceId,
+    keys: usize,
+    at: Option<Reader>,
+) -> Result<Lookup<'_>> {
+    let keyspace = live_keyspace(engine, keyspace)?;
+    if keyspace.access_stats.looked_up(keys) {
+        engine.background.notify_reads_due();
+    }
+    let tracer = ReadTracer::default().watching(keyspace.access_stats.watched());
+    let (super_version, reader) = super_version(engine, &keyspace, at);
+    let (sums, operator) = (&engine.counters.gets, engine.options.merge_operator.as_ref());
+    Ok(Lookup { keyspace, super_version, reader, tracer, sums, operator })
+}
+
+/// Returns the keyspaces as they are now, all at one moment.
+///
+/// Unlike a lookup's, its number is taken first, so that everything up to it is in each super version; and held,
+/// so that no merge takes a version away before the last is loaded.
+///
+/// # Errors
+/// A keyspace that was dropped.
+pub(crate) fn view(
+    engine: &Engine,
+    keyspaces: impl Iterator<Item = KeyspaceId>,
+) -> Result<View<'_>> {
+    let reader = engine.snapshots.hold(engine.jobs.events.micros());
+    let mut view = View { lookups: VecMap::default(), reader, engine: engine };
+    for id in keyspaces {
+        if view.lookups.get(&id).is_none() {
+            view.lookups.insert(id, lookup(engine, id, 1, Some(reader))?);
         }
-        (super_version, reader)
     }
+    Ok(view)
+}
 
-    /// The value of a key, now or at a snapshot's sequence.
-    ///
-    /// # Errors
-    /// Damage, an I/O error, or a keyspace that was dropped.
-    pub fn get(
-        &self,
-        keyspace: KeyspaceId,
-        key: &[u8],
-        at: Option<Reader>,
-    ) -> Result<Option<Vec<u8>>> {
-        self.lookup(keyspace, 1, at)?.get(key)
+/// A cursor over a range, of the keyspace as it is now or was at a snapshot's sequence.
+///
+/// # Errors
+/// A keyspace that was dropped.
+pub(crate) fn cursor(
+    engine: &Engine,
+    keyspace: KeyspaceId,
+    range: KeyRange,
+    at: Option<Reader>,
+) -> Result<Cursor> {
+    let keyspace = live_keyspace(engine, keyspace)?;
+    if keyspace.access_stats.scanned() {
+        engine.background.notify_reads_due();
     }
+    let watched = keyspace.access_stats.watched();
+    let (super_version, reader) = super_version(engine, &keyspace, at);
+    let counting = || ReadTracer::adding_to(engine.counters.scans.clone()).watching(watched);
+    let operator = engine.options.merge_operator.as_ref();
+    let cursor = mvcc_cursor(&super_version, range, reader, operator, counting);
+    Ok(Cursor::new(cursor, super_version))
+}
 
-    /// The value of a key and its version, now or at a snapshot's sequence.
-    ///
-    /// # Errors
-    /// As for [`Engine::get`].
-    pub fn get_versioned(
-        &self,
-        keyspace: KeyspaceId,
-        key: &[u8],
-        at: Option<Reader>,
-    ) -> Result<Option<Versioned>> {
-        self.lookup(keyspace, 1, at)?.get_versioned(key)
-    }
-
-    /// As [`Engine::get`], with every step that led to the result.
-    ///
-    /// # Errors
-    /// As for [`Engine::get`].
-    pub fn trace_get(
-        &self,
-        keyspace: KeyspaceId,
-        key: &[u8],
-        at: Option<Reader>,
-    ) -> Result<(Option<Vec<u8>>, Trace)> {
-        let keyspace = self.keyspace(keyspace)?;
-        let (super_version, reader) = self.super_version(&keyspace, at);
-        let mut tracer = ReadTracer::tracing();
-        let mut value = Vec::new();
-        let operator = self.options.merge_operator.as_ref();
-        let found = Search::new(&super_version, key, reader, &keyspace, operator)
-            .value(&mut value, &mut tracer)?;
-        let mut trace = Trace::at(reader.at);
-        trace.append(tracer);
-        Ok((found.map(|_| value), trace))
-    }
-
-    /// The values of several keys at one moment, in the order of the keys.
-    ///
-    /// # Errors
-    /// As for [`Engine::get`].
-    pub fn get_many(
-        &self,
-        keyspace: KeyspaceId,
-        keys: &[impl AsRef<[u8]>],
-        at: Option<Reader>,
-    ) -> Result<Vec<Option<Vec<u8>>>> {
-        let mut lookup = self.lookup(keyspace, keys.len(), at)?;
-        keys.iter().map(|key| lookup.get(key)).collect()
-    }
-
-    /// Returns a lookup of `keys` keys in the keyspace as it is now, or was at a snapshot's sequence.
-    ///
-    /// # Errors
-    /// A keyspace that was dropped.
-    pub fn lookup(
-        &self,
-        keyspace: KeyspaceId,
-        keys: usize,
-        at: Option<Reader>,
-    ) -> Result<Lookup<'_>> {
-        let keyspace = self.keyspace(keyspace)?;
-        if keyspace.access_stats.looked_up(keys) {
-            self.background.notify_reads_due();
-        }
-        let tracer = ReadTracer::default().watching(keyspace.access_stats.watched());
-        let (super_version, reader) = self.super_version(&keyspace, at);
-        let (sums, operator) = (&self.counters.gets, self.options.merge_operator.as_ref());
-        Ok(Lookup { keyspace, super_version, reader, tracer, sums, operator })
-    }
-
-    /// Returns the keyspaces as they are now, all at one moment.
-    ///
-    /// Unlike a lookup's, its number is taken first, so that everything up to it is in each super version; and held,
-    /// so that no merge takes a version away before the last is loaded.
-    ///
-    /// # Errors
-    /// A keyspace that was dropped.
-    pub(crate) fn view(&self, keyspaces: impl Iterator<Item = KeyspaceId>) -> Result<View<'_>> {
-        let reader = self.snapshots.hold(self.jobs.events.micros());
-        let mut view = View { lookups: VecMap::default(), reader, engine: self };
-        for id in keyspaces {
-            if view.lookups.get(&id).is_none() {
-                view.lookups.insert(id, self.lookup(id, 1, Some(reader))?);
-            }
-        }
-        Ok(view)
-    }
-
-    /// A cursor over a range, of the keyspace as it is now or was at a snapshot's sequence.
-    ///
-    /// # Errors
-    /// A keyspace that was dropped.
-    pub fn cursor(
-        &self,
-        keyspace: KeyspaceId,
-        range: KeyRange,
-        at: Option<Reader>,
-    ) -> Result<Cursor> {
-        let keyspace = self.keyspace(keyspace)?;
-        if keyspace.access_stats.scanned() {
-            self.background.notify_reads_due();
-        }
-        let watched = keyspace.access_stats.watched();
-        let (super_version, reader) = self.super_version(&keyspace, at);
-        let counting = || ReadTracer::adding_to(self.counters.scans.clone()).watching(watched);
-        let operator = self.options.merge_operator.as_ref();
-        let cursor = mvcc_cursor(&super_version, range, reader, operator, counting);
-        Ok(Cursor::new(cursor, super_version))
-    }
-
-    /// Traces a scan to its first row, or to its last if `reverse`: the position of each memtable's and run's
-    /// cursor, and the blocks read for it.
-    ///
-    /// # Errors
-    /// Damage, an I/O error, or a keyspace that was dropped.
-    pub fn trace_seek(
-        &self,
-        keyspace: KeyspaceId,
-        range: KeyRange,
-        reverse: bool,
-        at: Option<Reader>,
-    ) -> Result<Trace> {
-        let (super_version, reader) = self.super_version(&*self.keyspace(keyspace)?, at);
-        let operator = self.options.merge_operator.as_ref();
-        let mut mvcc_cursor =
-            mvcc_cursor(&super_version, range, reader, operator, ReadTracer::tracing);
-        if reverse {
-            mvcc_cursor.prev()?
-        } else {
-            mvcc_cursor.next()?
-        };
-        let mut parts = mvcc_cursor.into_tracers();
-        let row = parts.next();
-        let mut trace = Trace::at(reader.at);
-        parts.chain(row).for_each(|part| trace.append(part));
-        Ok(trace)
-    }
+/// Traces a scan to its first row, or to its last if `reverse`: the position of each memtable's and run's
+/// cursor, and the blocks read for it.
+///
+/// # Errors
+/// Damage, an I/O error, or a keyspace that was dropped.
+pub(crate) fn trace_seek(
+    engine: &Engine,
+    keyspace: KeyspaceId,
+    range: KeyRange,
+    reverse: bool,
+    at: Option<Reader>,
+) -> Result<Trace> {
+    let (super_version, reader) = super_version(engine, &*live_keyspace(engine, keyspace)?, at);
+    let operator = engine.options.merge_operator.as_ref();
+    let mut mvcc_cursor = mvcc_cursor(&super_version, range, reader, operator, ReadTracer::tracing);
+    if reverse {
+        mvcc_cursor.prev()?
+    } else {
+        mvcc_cursor.next()?
+    };
+    let mut parts = mvcc_cursor.into_tracers();
+    let row = parts.next();
+    let mut trace = Trace::at(reader.at);
+    parts.chain(row).for_each(|part| trace.append(part));
+    Ok(trace)
 }
 
 /// A value with its version.
@@ -225,9 +225,7 @@ pub(crate) struct View<'a> {
 
 impl Drop for View<'_> {
     fn drop(&mut self) {
-        if let Some(oldest) = self.engine.snapshots.release(self.reader.at) {
-            self.engine.snapshots_advanced(oldest);
-        }
+        self.engine.release_snapshot(self.reader.at);
     }
 }
 

@@ -9,6 +9,7 @@ mod quarantine;
 mod recover;
 mod witness;
 
+pub(crate) use open::open;
 pub(crate) use quarantine::MARK;
 pub(crate) use recover::LiveLog;
 pub(crate) use witness::{check_log_numbers, later_log};

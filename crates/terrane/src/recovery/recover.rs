@@ -22,6 +22,7 @@ use crate::entry::Seq;
 use crate::error::Result;
 use crate::event::Event;
 use crate::features::RANGE_DELETES;
+use crate::install;
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
 use crate::storage::{File, FileId, Recovered};
@@ -30,6 +31,7 @@ use crate::vec_map::{VecMap, VecSet};
 use crate::version::SuperVersion;
 use crate::version::{LogRecord, VersionSet};
 use crate::wal::{LogWriter, Replay, ReplayedLog, write_again};
+use crate::write;
 use std::sync::Arc;
 #[cfg(not(target_arch = "wasm32"))]
 use terrane_platform::WriteMapping;
@@ -74,230 +76,224 @@ impl LiveLog {
     }
 }
 
-impl Engine {
-    /// Recovers the store that the storage has.
-    pub(crate) fn recover(&self, recovered: &Recovered) -> Result<()> {
-        let mut state = self.versions.state();
-        let State { version_set, planner, .. } = &mut *state;
-        let keyspaces = self.keyspaces.load();
-        let forgotten =
-            planner.resume(version_set, |id| keyspaces.get(&id).map(|k| k.policy.load_full()));
-        state.repairable.clone_from(&recovered.repaired);
-        let version_set = state.version_set.clone();
-        drop(state);
-        for (&keyspace, record) in &version_set.keyspaces {
-            let (policy, problems) = PolicyOptions::stored(&record.policy);
-            if !problems.is_empty() {
-                self.emit(|| Event::PolicyAdjusted { keyspace, policy, problems });
-            }
-        }
-        let mut memtables = Memtables::default();
-        let floor = version_set.durable(recovered.synced);
-        let mut replay = Replay::new(version_set.log_start, floor);
-        let mut logs = Vec::new();
-        for &record in &version_set.logs {
-            let file = self.storage.open(FileId::log(record.file))?;
-            let found = replay.log(record.id(), &file, record.through, &mut |seq, batch| {
-                self.replay_batch(&version_set, &mut memtables, seq, batch)
-            })?;
-            logs.push(LiveLog { record, len: file.len()?, file, found });
-        }
-        let done = replay.end()?;
-        let last = done.next - 1;
-        self.snapshots.show(last);
-        self.show_replayed(&memtables);
-        let discarded_bytes = done.discarded_bytes + recovered.discarded_bytes;
-        self.counters.discarded_bytes.store(discarded_bytes, Ordering::Relaxed);
-        self.emit(|| Event::Recovered {
-            records: done.records,
-            batches: done.batches,
-            entries: done.entries,
-            discarded_bytes,
-            repaired: recovered.repaired.clone(),
-        });
-        if self.storage.read_only() {
-            self.only_show(logs, done.next);
-            self.log.syncs.advance(last);
-            return Ok(());
-        }
-        // A manifest with damage or a torn end is started again by the next commit.
-        let irregular = recovered.discarded_bytes > 0 || !recovered.repaired.is_empty();
-        let tidied = if irregular || !forgotten.is_empty() {
-            let edits = self.versions.lock_edits();
-            edits.and_then(|m| {
-                m.apply(forgotten, &[], &[]).map(|mut state| state.repairable.clear())
-            })
-        } else {
-            Ok(())
-        };
-        match tidied.and_then(|()| self.go_on(logs.clone(), done.next, done.claim)) {
-            Err(full) if full.is_no_space() => {
-                self.log.syncs.poison(&full);
-                self.only_show(logs, done.next);
-                self.remove_strays()
-            }
-            went_on => went_on,
+/// Recovers the store that the storage has.
+pub(crate) fn recover(engine: &Engine, recovered: &Recovered) -> Result<()> {
+    let mut state = engine.versions.state();
+    let State { version_set, planner, .. } = &mut *state;
+    let keyspaces = engine.keyspaces.load();
+    let forgotten =
+        planner.resume(version_set, |id| keyspaces.get(&id).map(|k| k.policy.load_full()));
+    state.repairable.clone_from(&recovered.repaired);
+    let version_set = state.version_set.clone();
+    drop(state);
+    for (&keyspace, record) in &version_set.keyspaces {
+        let (policy, problems) = PolicyOptions::stored(&record.policy);
+        if !problems.is_empty() {
+            engine.emit(|| Event::PolicyAdjusted { keyspace, policy, problems });
         }
     }
-
-    /// Leaves the logs as they are: nothing is appended to them, but a check or a checkpoint reads
-    /// them.
-    fn only_show(&self, logs: Vec<LiveLog>, next: Seq) {
-        let mut state = self.versions.state();
-        state.logs.sealed = logs.into_iter().map(|log| log.sealed(false)).collect();
-        state.logs.spares.clear();
-        drop(state);
-        self.log.writer().skip_to(next);
+    let mut memtables = Memtables::default();
+    let floor = version_set.durable(recovered.synced);
+    let mut replay = Replay::new(version_set.log_start, floor);
+    let mut logs = Vec::new();
+    for &record in &version_set.logs {
+        let file = engine.storage.open(FileId::log(record.file))?;
+        let found = replay.log(record.id(), &file, record.through, &mut |seq, batch| {
+            replay_batch(engine, &version_set, &mut memtables, seq, batch)
+        })?;
+        logs.push(LiveLog { record, len: file.len()?, file, found });
     }
-
-    /// Brings one batch's entries back, those that no table holds.
-    fn replay_batch(
-        &self,
-        version_set: &VersionSet,
-        memtables: &mut Memtables,
-        seq: Seq,
-        batch: &[u8],
-    ) -> Result<()> {
-        let mut touched = Vec::new();
-        let operator = self.options.merge_operator.as_ref();
-        // A keyspace that was dropped has no record, and its entries go with it.
-        let is_replayed = |id: &KeyspaceId| {
-            version_set.keyspaces.get(id).is_some_and(|record| seq > record.flushed)
-        };
-        let mut memtable_of = |id: KeyspaceId| {
-            if !touched.contains(&id) {
-                touched.push(id);
-            }
-            memtables.update(id, |list| match list.last() {
-                Some(memtable) => memtable.clone(),
-                None => {
-                    list.push(Arc::new(self.options.memtable()));
-                    list.last().cloned().unwrap_or_default()
-                }
-            })
-        };
-        let deletes_range = version_set.has(RANGE_DELETES);
-        if deletes_range {
-            for (id, list) in batch::range_deletes(batch, seq).iter() {
-                if is_replayed(id) {
-                    memtable_of(*id).delete_ranges(list);
-                }
-            }
-        }
-        for entry in batch::effective(batch, deletes_range) {
-            let (id, operation) = entry.map_err(|damage| damage.within("log", 0))?;
-            if is_replayed(&id) {
-                operation.insert_into(&memtable_of(id), seq, operator)?;
-            }
-        }
-        // Between two batches: none is spread over two memtables.
-        for id in touched {
-            let full = |m: &Arc<Memtable>| self.is_full(m);
-            if let Some(list) = memtables.get_mut(&id).filter(|list| list.last().is_some_and(full))
-            {
-                list.push(Arc::new(self.options.memtable()));
-            }
-        }
+    let done = replay.end()?;
+    let last = done.next - 1;
+    engine.snapshots.show(last);
+    show_replayed(engine, &memtables);
+    let discarded_bytes = done.discarded_bytes + recovered.discarded_bytes;
+    engine.counters.discarded_bytes.store(discarded_bytes, Ordering::Relaxed);
+    engine.emit(|| Event::Recovered {
+        records: done.records,
+        batches: done.batches,
+        entries: done.entries,
+        discarded_bytes,
+        repaired: recovered.repaired.clone(),
+    });
+    if engine.storage.read_only() {
+        only_show(engine, logs, done.next);
+        engine.log.syncs.advance(last);
+        return Ok(());
+    }
+    // A manifest with damage or a torn end is started again by the next commit.
+    let irregular = recovered.discarded_bytes > 0 || !recovered.repaired.is_empty();
+    let tidied = if irregular || !forgotten.is_empty() {
+        let edits = engine.versions.lock_edits();
+        edits.and_then(|m| m.apply(forgotten, &[], &[]).map(|mut state| state.repairable.clear()))
+    } else {
         Ok(())
-    }
-
-    /// Gives readers what the logs held.
-    fn show_replayed(&self, memtables: &Memtables) {
-        for (id, keyspace) in self.keyspaces.load().iter() {
-            let list = memtables.get(id).map_or(&[][..], Vec::as_slice);
-            for (n, memtable) in list.iter().enumerate() {
-                let super_version = keyspace.super_version.load_full();
-                let (sealed, tree) = (super_version.sealed.clone(), super_version.tree.clone());
-                let active = memtable.clone();
-                keyspace.super_version.store(Arc::new(SuperVersion { active, sealed, tree }));
-                self.memtables.add(memtable.bytes() as u64);
-                if n + 1 < list.len()
-                    && let Some(through) = memtable.last_seq()
-                {
-                    self.seal(&mut self.versions.state(), *id, through);
-                }
-            }
+    };
+    match tidied.and_then(|()| go_on(engine, logs.clone(), done.next, done.claim)) {
+        Err(full) if full.is_no_space() => {
+            engine.log.syncs.poison(&full);
+            only_show(engine, logs, done.next);
+            remove_strays(engine)
         }
+        went_on => went_on,
     }
+}
 
-    /// Makes what was replayed durable, and the last log, or another, ready for the next record.
-    fn go_on(&self, mut logs: Vec<LiveLog>, next: Seq, claim: Seq) -> Result<()> {
-        for log in logs.iter().filter(|log| log.found.last >= claim) {
-            write_again(log.record.id(), &*log.file, log.found, claim)?;
+/// Leaves the logs as they are: nothing is appended to them, but a check or a checkpoint reads
+/// them.
+fn only_show(engine: &Engine, logs: Vec<LiveLog>, next: Seq) {
+    let mut state = engine.versions.state();
+    state.logs.sealed = logs.into_iter().map(|log| log.sealed(false)).collect();
+    state.logs.spares.clear();
+    drop(state);
+    engine.log.writer().skip_to(next);
+}
+
+/// Brings one batch's entries back, those that no table holds.
+fn replay_batch(
+    engine: &Engine,
+    version_set: &VersionSet,
+    memtables: &mut Memtables,
+    seq: Seq,
+    batch: &[u8],
+) -> Result<()> {
+    let mut touched = Vec::new();
+    let operator = engine.options.merge_operator.as_ref();
+    // A keyspace that was dropped has no record, and its entries go with it.
+    let is_replayed =
+        |id: &KeyspaceId| version_set.keyspaces.get(id).is_some_and(|record| seq > record.flushed);
+    let mut memtable_of = |id: KeyspaceId| {
+        if !touched.contains(&id) {
+            touched.push(id);
         }
-
-        // Logs of an unusual size, or those of the store that this is a copy of, do not get recycled.
-        let (salt, usual_bytes) = (self.storage.id().salt(), self.options.wal_file_bytes);
-        let is_usual = |log: &LiveLog| log.record.salt == salt && log.len == usual_bytes;
-        let largest = logs.iter().map(|log| log.len).max().unwrap_or(0);
-        let used = logs.iter().rposition(|log| log.is_used() || !is_usual(log));
-        let spares = logs.split_off(used.map_or(0, |last| last + 1));
-        let resumed = logs.pop_if(|log| log.record.salt == salt && log.is_open());
-        quarantine(self, &logs)?;
-        let sealed = logs.into_iter().map(|log| {
-            let reusable = is_usual(&log);
-            log.sealed(reusable)
-        });
-        let spares = spares.into_iter().map(|log| SpareLog {
-            number: log.record.number,
-            file_number: log.record.file,
-            file: log.file,
-            capacity: log.len,
-        });
-        let mut state = self.versions.state();
-        state.logs.next_bytes = self.options.log_bytes_after(largest);
-        state.logs.sealed.extend(sealed);
-        state.logs.spares.extend(spares);
-        drop(state);
-
-        match resumed {
-            Some(LiveLog { record, file, len, found }) => {
-                let writing = LogWriter::resume(file, record.id(), len, found.end);
-                let reusable = len == usual_bytes;
-                self.start_log(Writer::appending(writing, record.file, reusable, next, claim));
-            }
+        memtables.update(id, |list| match list.last() {
+            Some(memtable) => memtable.clone(),
             None => {
-                self.add_spare_log(0)?;
-                let log = self.versions.state().logs.spares.remove(0);
-                self.begin_log(log, next, claim)?;
+                list.push(Arc::new(engine.options.memtable()));
+                list.last().cloned().unwrap_or_default()
+            }
+        })
+    };
+    let deletes_range = version_set.has(RANGE_DELETES);
+    if deletes_range {
+        for (id, list) in batch::range_deletes(batch, seq).iter() {
+            if is_replayed(id) {
+                memtable_of(*id).delete_ranges(list);
             }
         }
-        // Not before: a flush that takes effect retires logs, and what was discarded of them is kept.
-        self.log.syncs.advance(next - 1);
-        // The options may set lower limits than they did.
-        self.seal_full(&self.log.writer(), &self.keyspaces.load(), &[])
     }
-
-    /// Makes `log`, an empty one, the one that takes the next record.
-    pub(crate) fn begin_log(&self, log: SpareLog, next: Seq, claim: Seq) -> Result<()> {
-        let id = self.log.id(log.number);
-        let reusable = log.capacity == self.options.wal_file_bytes;
-        let writing = LogWriter::begin(log.file, id, log.capacity)?;
-        self.start_log(Writer::appending(writing, log.file_number, reusable, next, claim));
-        Ok(())
+    for entry in batch::effective(batch, deletes_range) {
+        let (id, operation) = entry.map_err(|damage| damage.within("log", 0))?;
+        if is_replayed(&id) {
+            operation.insert_into(&memtable_of(id), seq, operator)?;
+        }
     }
-
-    fn start_log(&self, appending: Writer) {
-        self.snapshots.show(appending.last());
-        *self.log.writer() = appending;
+    // Between two batches: none is spread over two memtables.
+    for id in touched {
+        let full = |m: &Arc<Memtable>| write::is_full(engine, m);
+        if let Some(list) = memtables.get_mut(&id).filter(|list| list.last().is_some_and(full)) {
+            list.push(Arc::new(engine.options.memtable()));
+        }
     }
+    Ok(())
+}
 
-    /// Removes the files of a start that had no space: those that no edit names, except the orphans
-    /// that the storage keeps. What was left over before, it has removed.
-    fn remove_strays(&self) -> Result<()> {
-        let version_set = self.versions.state().version_set.clone();
-        let mut named: VecSet<FileId> = VecSet::default();
-        named.extend(version_set.tables().iter().map(|info| FileId::table(info.id.0)));
-        named.extend(version_set.logs.iter().map(|log| FileId::log(log.file)));
-        named.extend(version_set.quarantine.iter().map(|kept| FileId::log(kept.file)));
-        let orphans = self.storage.orphans()?;
-        named.extend(orphans.iter().filter_map(|orphan| FileId::parse(&orphan.file)));
-        for file in self.storage.files()? {
-            if !named.contains(&file) {
-                self.storage.remove(file)?;
+/// Gives readers what the logs held.
+fn show_replayed(engine: &Engine, memtables: &Memtables) {
+    for (id, keyspace) in engine.keyspaces.load().iter() {
+        let list = memtables.get(id).map_or(&[][..], Vec::as_slice);
+        for (n, memtable) in list.iter().enumerate() {
+            let super_version = keyspace.super_version.load_full();
+            let (sealed, tree) = (super_version.sealed.clone(), super_version.tree.clone());
+            let active = memtable.clone();
+            keyspace.super_version.store(Arc::new(SuperVersion { active, sealed, tree }));
+            engine.memtables.add(memtable.bytes() as u64);
+            if n + 1 < list.len()
+                && let Some(through) = memtable.last_seq()
+            {
+                write::seal(engine, &mut engine.versions.state(), *id, through);
             }
         }
-        while self.jobs.obsolete_files.take().is_some() {}
-        Ok(())
     }
+}
+
+/// Makes what was replayed durable, and the last log, or another, ready for the next record.
+fn go_on(engine: &Engine, mut logs: Vec<LiveLog>, next: Seq, claim: Seq) -> Result<()> {
+    for log in logs.iter().filter(|log| log.found.last >= claim) {
+        write_again(log.record.id(), &*log.file, log.found, claim)?;
+    }
+
+    // Logs of an unusual size, or those of the store that this is a copy of, do not get recycled.
+    let (salt, usual_bytes) = (engine.storage.id().salt(), engine.options.wal_file_bytes);
+    let is_usual = |log: &LiveLog| log.record.salt == salt && log.len == usual_bytes;
+    let largest = logs.iter().map(|log| log.len).max().unwrap_or(0);
+    let used = logs.iter().rposition(|log| log.is_used() || !is_usual(log));
+    let spares = logs.split_off(used.map_or(0, |last| last + 1));
+    let resumed = logs.pop_if(|log| log.record.salt == salt && log.is_open());
+    quarantine(engine, &logs)?;
+    let sealed = logs.into_iter().map(|log| {
+        let reusable = is_usual(&log);
+        log.sealed(reusable)
+    });
+    let spares = spares.into_iter().map(|log| SpareLog {
+        number: log.record.number,
+        file_number: log.record.file,
+        file: log.file,
+        capacity: log.len,
+    });
+    let mut state = engine.versions.state();
+    state.logs.next_bytes = engine.options.log_bytes_after(largest);
+    state.logs.sealed.extend(sealed);
+    state.logs.spares.extend(spares);
+    drop(state);
+
+    match resumed {
+        Some(LiveLog { record, file, len, found }) => {
+            let writing = LogWriter::resume(file, record.id(), len, found.end);
+            let reusable = len == usual_bytes;
+            start_log(engine, Writer::appending(writing, record.file, reusable, next, claim));
+        }
+        None => {
+            install::add_spare_log(engine, 0)?;
+            let log = engine.versions.state().logs.spares.remove(0);
+            begin_log(engine, log, next, claim)?;
+        }
+    }
+    // Not before: a flush that takes effect retires logs, and what was discarded of them is kept.
+    engine.log.syncs.advance(next - 1);
+    // The options may set lower limits than they did.
+    write::seal_full(engine, &engine.log.writer(), &engine.keyspaces.load(), &[])
+}
+
+/// Makes `log`, an empty one, the one that takes the next record.
+pub(crate) fn begin_log(engine: &Engine, log: SpareLog, next: Seq, claim: Seq) -> Result<()> {
+    let id = engine.log.id(log.number);
+    let reusable = log.capacity == engine.options.wal_file_bytes;
+    let writing = LogWriter::begin(log.file, id, log.capacity)?;
+    start_log(engine, Writer::appending(writing, log.file_number, reusable, next, claim));
+    Ok(())
+}
+
+fn start_log(engine: &Engine, appending: Writer) {
+    engine.snapshots.show(appending.last());
+    *engine.log.writer() = appending;
+}
+
+/// Removes the files of a start that had no space: those that no edit names, except the orphans
+/// that the storage keeps. What was left over before, it has removed.
+fn remove_strays(engine: &Engine) -> Result<()> {
+    let version_set = engine.versions.state().version_set.clone();
+    let mut named: VecSet<FileId> = VecSet::default();
+    named.extend(version_set.tables().iter().map(|info| FileId::table(info.id.0)));
+    named.extend(version_set.logs.iter().map(|log| FileId::log(log.file)));
+    named.extend(version_set.quarantine.iter().map(|kept| FileId::log(kept.file)));
+    let orphans = engine.storage.orphans()?;
+    named.extend(orphans.iter().filter_map(|orphan| FileId::parse(&orphan.file)));
+    for file in engine.storage.files()? {
+        if !named.contains(&file) {
+            engine.storage.remove(file)?;
+        }
+    }
+    while engine.jobs.obsolete_files.take().is_some() {}
+    Ok(())
 }

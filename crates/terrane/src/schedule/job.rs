@@ -1,7 +1,9 @@
 //! A piece of background work, run in slices by an executor.
 
+use super::planning::plan_flush;
 use crate::engine::Engine;
 use crate::error::Result;
+use crate::install;
 use crate::jobs::{Flush, Merge, Outcome, Progress, TableSetWriter};
 use crate::keyspace::KeyspaceId;
 use crate::version::ObsoleteFile;
@@ -124,7 +126,7 @@ impl Job {
     fn step(&mut self, bytes: u64) -> Result<Progress> {
         let ended = self.ended.take().or_else(|| self.work(bytes).transpose());
         let Some(outcome) = ended.transpose()? else { return Ok(Progress::More) };
-        if !self.engine.install(outcome)? {
+        if !install::install(&self.engine, outcome)? {
             self.abandon();
         }
         Ok(Progress::Done)
@@ -163,16 +165,18 @@ impl Job {
         match std::mem::replace(&mut self.work, Work::Ended) {
             Work::Flush(mut flush) => {
                 flush.discard(engine.versions.in_doubt());
-                engine.abandon_flush(flush.keyspace, flush.through);
+                install::abandon_flush(engine, flush.keyspace, flush.through);
             }
             Work::Merge(mut merge) => {
                 if merge.abandon(engine.versions.in_doubt()) {
                     let merge = &merge.part.merge;
-                    engine.abandon_group(merge.compaction, &merge.group);
+                    install::abandon_group(engine, merge.compaction, &merge.group);
                 }
             }
-            Work::Move { compaction, group, .. } => engine.abandon_group(compaction, &group),
-            Work::Reshape { keyspace } => engine.abandon_reshape(keyspace),
+            Work::Move { compaction, group, .. } => {
+                install::abandon_group(engine, compaction, &group)
+            }
+            Work::Reshape { keyspace } => install::abandon_reshape(engine, keyspace),
             Work::Remove(file) => engine.jobs.obsolete_files.keep_failed(file),
             Work::SpareLog | Work::Vacuum | Work::Ended => {}
         }
@@ -181,7 +185,7 @@ impl Job {
 
 /// Plans a flush as it starts, with no lock held.
 fn plan(engine: &Engine, flush: &mut Flush) -> Result<()> {
-    let plan = engine.plan_flush(flush.keyspace, &flush.memtable);
+    let plan = plan_flush(engine, flush.keyspace, &flush.memtable);
     let outputs = TableSetWriter::new(
         &engine.jobs,
         flush.keyspace,
@@ -190,7 +194,7 @@ fn plan(engine: &Engine, flush: &mut Flush) -> Result<()> {
         u64::MAX,
         plan.filter_bits,
     );
-    let range_deletes = engine.deletes_over(flush);
+    let range_deletes = deletes_over(engine, flush);
     let outputs = outputs.applying(range_deletes.newest());
     let resolver = Resolver::new(engine.snapshots.readers())
         .applying(range_deletes.clone())
@@ -198,22 +202,20 @@ fn plan(engine: &Engine, flush: &mut Flush) -> Result<()> {
     flush.plan(plan, outputs, resolver, range_deletes)
 }
 
-impl Engine {
-    /// The range deletes of a memtable that is flushed, and of those that are newer.
-    fn deletes_over(&self, flush: &Flush) -> RangeDeletes {
-        let mut list = RangeDeletes::default();
-        if let Some(keyspace) = self.keyspaces.load().get(&flush.keyspace) {
-            for memtable in keyspace.super_version.load().memtables() {
-                list.merge(&memtable.range_deletes());
-                if Arc::ptr_eq(memtable, &flush.memtable) {
-                    break;
-                }
+/// The range deletes of a memtable that is flushed, and of those that are newer.
+fn deletes_over(engine: &Engine, flush: &Flush) -> RangeDeletes {
+    let mut list = RangeDeletes::default();
+    if let Some(keyspace) = engine.keyspaces.load().get(&flush.keyspace) {
+        for memtable in keyspace.super_version.load().memtables() {
+            list.merge(&memtable.range_deletes());
+            if Arc::ptr_eq(memtable, &flush.memtable) {
+                break;
             }
         }
-        // What is not visible yet may have no record, or one that fails.
-        let visible = self.snapshots.visible();
-        list.retain(|_, seq| seq <= visible)
     }
+    // What is not visible yet may have no record, or one that fails.
+    let visible = engine.snapshots.visible();
+    list.retain(|_, seq| seq <= visible)
 }
 
 impl Drop for Job {

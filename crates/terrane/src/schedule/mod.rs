@@ -16,3 +16,7 @@ pub use job::Job;
 pub use next_job::JobFilter;
 
 pub(crate) use job::Work;
+pub(crate) use next_job::next_job;
+#[cfg(test)]
+pub(crate) use planning::begin;
+pub(crate) use ranges::{approximate_size, range_ended, request_range, take_back_range};

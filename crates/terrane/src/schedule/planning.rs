@@ -54,243 +54,227 @@ impl Drop for Turn<'_> {
     }
 }
 
-impl Engine {
-    /// Takes the turn to ask the next policy, if one is due and no other is being asked; if `urgent`, only one
-    /// whose level 0 must be emptied.
-    pub(crate) fn next_plan_request(&self, state: &mut State, urgent: bool) -> Option<PlanRequest> {
-        if urgent && !self.keyspaces.any_crowded() {
-            return None;
-        }
-        loop {
-            let may = |planner: &Planner, id| !urgent || self.level0_is_urgent(planner, id);
-            let id = state.planner.next(may)?;
-            let Some(keyspace) = self.keyspaces.get(id) else { continue };
-            if state.planner.reshapes.contains_key(&id) {
-                continue;
-            }
-            state.planner.planning = true;
-            let tree = keyspace.tree();
-            let record = state.version_set.keyspaces.get(&id);
-            return Some(PlanRequest {
-                policy: keyspace.policy.load_full(),
-                remembered: record.map_or_else(Vec::new, |record| record.policy_state.clone()),
-                running: state.planner.running(id),
-                observed: keyspace.access_stats.observed(&tree),
-                fresh: RunId(self.ids.next()),
-                refused: state.planner.refused.get(&id).copied().unwrap_or(0),
-                oldest_snapshot: self.snapshots.oldest(),
-                begun: state.planner.begun,
-                keyspace,
-                tree,
-            });
-        }
+/// Takes the turn to ask the next policy, if one is due and no other is being asked; if `urgent`, only one
+/// whose level 0 must be emptied.
+pub(crate) fn next_plan_request(
+    engine: &Engine,
+    state: &mut State,
+    urgent: bool,
+) -> Option<PlanRequest> {
+    if urgent && !engine.keyspaces.any_crowded() {
+        return None;
     }
-
-    /// Whether a keyspace's level 0 is half full, and nothing that has started empties it.
-    fn level0_is_urgent(&self, planner: &Planner, id: KeyspaceId) -> bool {
-        let crowded =
-            |k: Arc<KeyspaceInner>| self.keyspaces.is_crowded(&k.super_version.load().tree);
-        self.keyspaces.get(id).is_some_and(crowded) && !planner.empties_level0(id)
-    }
-
-    /// Asks a policy once, with no lock held, and acts on its answer. Returns a job that must be done at once.
-    pub(crate) fn propose(&self, request: PlanRequest) -> Option<Work> {
-        let turn = Turn(self);
-        let PlanRequest { keyspace, policy, tree, running, observed, fresh, .. } = &request;
-        let (id, fresh) = (keyspace.id, *fresh);
-        let mut refused = request.refused;
-        if policy.reads_histograms() || policy.reads_prefixes() {
-            lock(&keyspace.histograms).learn(tree);
+    loop {
+        let may = |planner: &Planner, id| !urgent || level0_is_urgent(engine, planner, id);
+        let id = state.planner.next(may)?;
+        let Some(keyspace) = engine.keyspaces.get(id) else { continue };
+        if state.planner.reshapes.contains_key(&id) {
+            continue;
         }
-        let planning = PlanContext {
-            shape: tree.shape(),
-            state: &request.remembered,
-            running,
-            observed,
-            filter_bits: self.options.table.filter_bits_per_key,
-            workers: self.background.workers(),
-            l0_stop_trigger: self.options.l0_stop_trigger,
-            oldest_snapshot: request.oldest_snapshot,
-            fresh,
-        };
-        let (hidden, expires_next) = self.hidden(tree);
-        if let Some(at) = expires_next {
-            self.snapshots.clock.note_expiry(at);
-        }
-        let answer = propose(&***policy, &planning, &hidden, &mut refused);
-        drop(turn);
-        let mut state = self.versions.state();
-        state.planner.answered(id, refused);
-        let (mut plan, own) = match answer {
-            Proposal::Nothing => {
-                self.await_release(&mut state, &request, hidden.awaits);
-                return None;
-            }
-            Proposal::Refused(refusal) => {
-                state.planner.unplanned.insert(id);
-                self.emit(|| Event::PlanRefused { keyspace: id, why: refusal.to_string() });
-                return None;
-            }
-            Proposal::Plan { plan, own } => (plan, own),
-        };
-        state.planner.unplanned.insert(id);
-        if let Plan::Compact(compaction) = &mut plan {
-            rename(compaction, fresh, RunId(self.ids.next()));
-        }
-        if !self.still_fits(&state, &request, &plan) {
-            return None;
-        }
-        let PlanRequest { keyspace, policy, mut observed, .. } = request;
-        if own {
-            keyspace.access_stats.take(&observed);
-        } else {
-            observed = Observed::default();
-        }
-        match plan {
-            Plan::Compact(compaction) => {
-                self.begin(&mut state, id, compaction, own.then_some(policy), observed);
-                None
-            }
-            Plan::Reshape(reshape) => {
-                state
-                    .planner
-                    .reshapes
-                    .insert(id, PendingReshape { reshape, planner: policy, observed });
-                Some(Work::Reshape { keyspace: id })
-            }
-        }
-    }
-
-    /// Returns the hidden and the expired tables of a tree, and the next expiry. A merge reports unreadable tables.
-    fn hidden(&self, tree: &Tree) -> (Hidden, Option<Millis>) {
-        let (all, readers) =
-            (tree.range_deletes().bytes() >= CROWDED_BYTES, self.snapshots.readers());
-        let mut hidden = hidden(tree, &readers, all).unwrap_or_default();
-        let expired = expired(tree, &readers);
-        hidden.whole.extend(expired.tables);
-        hidden.awaits = hidden.awaits.into_iter().chain(expired.awaits).min();
-        if expired.awaits_present {
-            self.snapshots.await_present();
-        }
-        (hidden, expired.next)
-    }
-
-    /// Notes the sequence number that the oldest snapshot must reach before a table is rewritten, or queues the
-    /// planning if it was reached meanwhile.
-    fn await_release(&self, state: &mut State, request: &PlanRequest, hidden: Option<Seq>) {
-        let kept = reclaimable_at(request.tree.shape(), request.oldest_snapshot);
-        let until = kept.into_iter().chain(hidden).min();
-        if state.planner.await_release(request.keyspace.id, until) {
-            self.snapshots.await_oldest(state.planner.reclaimable_at());
-            // It may have been reached meanwhile.
-            self.plan_reclaimable(state);
-        }
-    }
-
-    /// Queues the planning of keyspaces whose tables can be rewritten.
-    fn plan_reclaimable(&self, state: &mut State) {
-        state.planner.plan_reclaimable(self.snapshots.oldest());
-        self.snapshots.await_oldest(state.planner.reclaimable_at());
-    }
-
-    /// Queues the planning that the release of a snapshot allows, `oldest` being the oldest one left. Returns
-    /// whether there may be any.
-    pub(crate) fn snapshots_advanced(&self, oldest: Seq) -> bool {
-        if !self.snapshots.is_awaited(oldest) {
-            return false;
-        }
-        self.plan_reclaimable(&mut self.versions.state());
-        self.background.notify_work();
-        true
-    }
-
-    /// Whether a plan fits what the store is. While its policy was asked flushes and groups
-    /// may have been installed and other compactions started.
-    fn still_fits(&self, state: &State, request: &PlanRequest, plan: &Plan) -> bool {
-        let id = request.keyspace.id;
-        let Some(keyspace) = self.keyspaces.get(id) else { return false };
-        if !Arc::ptr_eq(&keyspace.policy.load_full(), &request.policy) {
-            return false;
-        }
+        state.planner.planning = true;
         let tree = keyspace.tree();
-        (Arc::ptr_eq(&tree, &request.tree) && state.planner.begun == request.begun)
-            || validate_plan(tree.shape(), &state.planner.running(id), plan).is_ok()
-    }
-
-    /// Makes a plan that was admitted ready for jobs; returns its number. `planner` made it, or
-    /// nobody who remembers.
-    pub(crate) fn begin(
-        &self,
-        state: &mut State,
-        id: KeyspaceId,
-        plan: Compaction,
-        planner: Option<Arc<Box<dyn Policy>>>,
-        observed: Observed,
-    ) -> u64 {
-        // Runs that the plan creates have names from the next number up: none may get them again.
-        let names =
-            plan.groups.iter().map(|g| g.destination.run.0.saturating_add(1)).max().unwrap_or(0);
-        self.ids.skip_to(names);
-        state.planner.begun += 1;
-        let number = self.ids.fresh();
-        self.emit(|| Event::CompactionBegun {
-            keyspace: id,
-            compaction: number,
-            groups: plan.groups.len(),
-            order: plan.order,
-            reason: plan.reason.text.clone(),
-            terms: plan.reason.terms,
-            observed: observed.clone(),
+        let record = state.version_set.keyspaces.get(&id);
+        return Some(PlanRequest {
+            policy: keyspace.policy.load_full(),
+            remembered: record.map_or_else(Vec::new, |record| record.policy_state.clone()),
+            running: state.planner.running(id),
+            observed: keyspace.access_stats.observed(&tree),
+            fresh: RunId(engine.ids.next()),
+            refused: state.planner.refused.get(&id).copied().unwrap_or(0),
+            oldest_snapshot: engine.snapshots.oldest(),
+            begun: state.planner.begun,
+            keyspace,
+            tree,
         });
-        state.planner.compactions.push(RunningCompaction {
-            number,
-            keyspace: id,
-            planner,
-            unreported: observed,
-            several: plan.groups.len() > 1,
-            waiting: plan.groups.clone(),
-            open: plan.groups,
-            order: plan.order,
-            reason: plan.reason.text,
-        });
-        number
     }
+}
 
-    /// Plans the tables of a sealed memtable's run.
-    pub(crate) fn plan_flush(&self, id: KeyspaceId, memtable: &Memtable) -> FlushPlan {
-        let Some(keyspace) = self.keyspaces.get(id) else {
-            return FlushPlan::default();
-        };
-        let policy = keyspace.policy.load_full();
-        if !policy.plans_flushes() {
-            return FlushPlan::default();
+/// Whether a keyspace's level 0 is half full, and nothing that has started empties it.
+fn level0_is_urgent(engine: &Engine, planner: &Planner, id: KeyspaceId) -> bool {
+    let crowded = |k: Arc<KeyspaceInner>| engine.keyspaces.is_crowded(&k.super_version.load().tree);
+    engine.keyspaces.get(id).is_some_and(crowded) && !planner.empties_level0(id)
+}
+
+/// Asks a policy once, with no lock held, and acts on its answer. Returns a job that must be done at once.
+pub(crate) fn ask_policy(engine: &Engine, request: PlanRequest) -> Option<Work> {
+    let turn = Turn(engine);
+    let PlanRequest { keyspace, policy, tree, running, observed, fresh, .. } = &request;
+    let (id, fresh) = (keyspace.id, *fresh);
+    let mut refused = request.refused;
+    if policy.reads_histograms() || policy.reads_prefixes() {
+        lock(&keyspace.histograms).learn(tree);
+    }
+    let planning = PlanContext {
+        shape: tree.shape(),
+        state: &request.remembered,
+        running,
+        observed,
+        filter_bits: engine.options.table.filter_bits_per_key,
+        workers: engine.background.workers(),
+        l0_stop_trigger: engine.options.l0_stop_trigger,
+        oldest_snapshot: request.oldest_snapshot,
+        fresh,
+    };
+    let (hidden, expires_next) = hidden_now(engine, tree);
+    if let Some(at) = expires_next {
+        engine.snapshots.clock.note_expiry(at);
+    }
+    let answer = propose(&***policy, &planning, &hidden, &mut refused);
+    drop(turn);
+    let mut state = engine.versions.state();
+    state.planner.answered(id, refused);
+    let (mut plan, own) = match answer {
+        Proposal::Nothing => {
+            await_release(engine, &mut state, &request, hidden.awaits);
+            return None;
         }
-        let (entries, bytes) = (memtable.entries() as u64, memtable.bytes() as u64);
-        let sealed = KeySample { entries, bytes, keys: memtable.sample() };
-        let state = self.versions.state();
-        let Some(record) = state.version_set.keyspaces.get(&id).cloned() else {
-            return FlushPlan::default();
-        };
-        let (running, fresh) = (state.planner.running(id), RunId(self.ids.next()));
-        drop(state);
-        let planning = PlanContext {
-            shape: &record.shape,
-            state: &record.policy_state,
-            running: &running,
-            observed: &keyspace.access_stats.observed(&keyspace.super_version.load().tree),
-            filter_bits: self.options.table.filter_bits_per_key,
-            workers: self.background.workers(),
-            l0_stop_trigger: self.options.l0_stop_trigger,
-            oldest_snapshot: self.snapshots.oldest(),
-            fresh,
-        };
-        let plan = policy.flush(&planning, &sealed);
-        match validate_flush(&plan) {
-            Ok(()) => plan,
-            Err(refusal) => {
-                self.emit(|| Event::PlanRefused { keyspace: id, why: refusal.to_string() });
-                FlushPlan::default()
-            }
+        Proposal::Refused(refusal) => {
+            state.planner.unplanned.insert(id);
+            engine.emit(|| Event::PlanRefused { keyspace: id, why: refusal.to_string() });
+            return None;
+        }
+        Proposal::Plan { plan, own } => (plan, own),
+    };
+    state.planner.unplanned.insert(id);
+    if let Plan::Compact(compaction) = &mut plan {
+        rename(compaction, fresh, RunId(engine.ids.next()));
+    }
+    if !still_fits(engine, &state, &request, &plan) {
+        return None;
+    }
+    let PlanRequest { keyspace, policy, mut observed, .. } = request;
+    if own {
+        keyspace.access_stats.take(&observed);
+    } else {
+        observed = Observed::default();
+    }
+    match plan {
+        Plan::Compact(compaction) => {
+            begin(engine, &mut state, id, compaction, own.then_some(policy), observed);
+            None
+        }
+        Plan::Reshape(reshape) => {
+            state
+                .planner
+                .reshapes
+                .insert(id, PendingReshape { reshape, planner: policy, observed });
+            Some(Work::Reshape { keyspace: id })
+        }
+    }
+}
+
+/// Returns the hidden and the expired tables of a tree, and the next expiry. A merge reports unreadable tables.
+fn hidden_now(engine: &Engine, tree: &Tree) -> (Hidden, Option<Millis>) {
+    let (all, readers) =
+        (tree.range_deletes().bytes() >= CROWDED_BYTES, engine.snapshots.readers());
+    let mut hidden = hidden(tree, &readers, all).unwrap_or_default();
+    let expired = expired(tree, &readers);
+    hidden.whole.extend(expired.tables);
+    hidden.awaits = hidden.awaits.into_iter().chain(expired.awaits).min();
+    if expired.awaits_present {
+        engine.snapshots.await_present();
+    }
+    (hidden, expired.next)
+}
+
+/// Notes the sequence number that the oldest snapshot must reach before a table is rewritten, or queues the
+/// planning if it was reached meanwhile.
+fn await_release(engine: &Engine, state: &mut State, request: &PlanRequest, hidden: Option<Seq>) {
+    let kept = reclaimable_at(request.tree.shape(), request.oldest_snapshot);
+    let until = kept.into_iter().chain(hidden).min();
+    if state.planner.await_release(request.keyspace.id, until) {
+        engine.snapshots.await_oldest(state.planner.reclaimable_at());
+        // It may have been reached meanwhile.
+        state.planner.plan_reclaimable(&engine.snapshots);
+    }
+}
+
+/// Whether a plan fits what the store is. While its policy was asked flushes and groups
+/// may have been installed and other compactions started.
+fn still_fits(engine: &Engine, state: &State, request: &PlanRequest, plan: &Plan) -> bool {
+    let id = request.keyspace.id;
+    let Some(keyspace) = engine.keyspaces.get(id) else { return false };
+    if !Arc::ptr_eq(&keyspace.policy.load_full(), &request.policy) {
+        return false;
+    }
+    let tree = keyspace.tree();
+    (Arc::ptr_eq(&tree, &request.tree) && state.planner.begun == request.begun)
+        || validate_plan(tree.shape(), &state.planner.running(id), plan).is_ok()
+}
+
+/// Makes a plan that was admitted ready for jobs; returns its number. `planner` made it, or
+/// nobody who remembers.
+pub(crate) fn begin(
+    engine: &Engine,
+    state: &mut State,
+    id: KeyspaceId,
+    plan: Compaction,
+    planner: Option<Arc<Box<dyn Policy>>>,
+    observed: Observed,
+) -> u64 {
+    // Runs that the plan creates have names from the next number up: none may get them again.
+    let names =
+        plan.groups.iter().map(|g| g.destination.run.0.saturating_add(1)).max().unwrap_or(0);
+    engine.ids.skip_to(names);
+    state.planner.begun += 1;
+    let number = engine.ids.fresh();
+    engine.emit(|| Event::CompactionBegun {
+        keyspace: id,
+        compaction: number,
+        groups: plan.groups.len(),
+        order: plan.order,
+        reason: plan.reason.text.clone(),
+        terms: plan.reason.terms,
+        observed: observed.clone(),
+    });
+    state.planner.compactions.push(RunningCompaction {
+        number,
+        keyspace: id,
+        planner,
+        unreported: observed,
+        several: plan.groups.len() > 1,
+        waiting: plan.groups.clone(),
+        open: plan.groups,
+        order: plan.order,
+        reason: plan.reason.text,
+    });
+    number
+}
+
+/// Plans the tables of a sealed memtable's run.
+pub(crate) fn plan_flush(engine: &Engine, id: KeyspaceId, memtable: &Memtable) -> FlushPlan {
+    let Some(keyspace) = engine.keyspaces.get(id) else {
+        return FlushPlan::default();
+    };
+    let policy = keyspace.policy.load_full();
+    if !policy.plans_flushes() {
+        return FlushPlan::default();
+    }
+    let (entries, bytes) = (memtable.entries() as u64, memtable.bytes() as u64);
+    let sealed = KeySample { entries, bytes, keys: memtable.sample() };
+    let state = engine.versions.state();
+    let Some(record) = state.version_set.keyspaces.get(&id).cloned() else {
+        return FlushPlan::default();
+    };
+    let (running, fresh) = (state.planner.running(id), RunId(engine.ids.next()));
+    drop(state);
+    let planning = PlanContext {
+        shape: &record.shape,
+        state: &record.policy_state,
+        running: &running,
+        observed: &keyspace.access_stats.observed(&keyspace.super_version.load().tree),
+        filter_bits: engine.options.table.filter_bits_per_key,
+        workers: engine.background.workers(),
+        l0_stop_trigger: engine.options.l0_stop_trigger,
+        oldest_snapshot: engine.snapshots.oldest(),
+        fresh,
+    };
+    let plan = policy.flush(&planning, &sealed);
+    match validate_flush(&plan) {
+        Ok(()) => plan,
+        Err(refusal) => {
+            engine.emit(|| Event::PlanRefused { keyspace: id, why: refusal.to_string() });
+            FlushPlan::default()
         }
     }
 }

@@ -9,6 +9,7 @@
 //! 4. A policy may undo what each slice does, such as by moving a table below the bottom run. After several times
 //!    the slices that the keyspace's bytes should need, the policy is not called before the range has ended.
 
+use super::planning::begin;
 use crate::engine::{Engine, RangeRequest, Stage, State};
 use crate::entry::Seq;
 use crate::error::{Closed, Error, Result};
@@ -44,135 +45,137 @@ pub(crate) struct Seeking {
     tree: Arc<Tree>,
 }
 
-impl Engine {
-    /// About how many bytes of tables hold the keys of a range.
-    ///
-    /// # Errors
-    /// A keyspace that was dropped; damage or an I/O error, as tables are asked how their bytes
-    /// spread.
-    pub fn approximate_size(&self, keyspace: KeyspaceId, range: &KeyRange) -> Result<u64> {
-        let keyspaces = self.keyspaces.load();
-        let keyspace = keyspaces.get(&keyspace).ok_or(Closed::Keyspace)?;
-        let tree = keyspace.tree();
-        tree.approximate_size(range)
-    }
+/// About how many bytes of tables hold the keys of a range.
+///
+/// # Errors
+/// A keyspace that was dropped; damage or an I/O error, as tables are asked how their bytes
+/// spread.
+pub(crate) fn approximate_size(
+    engine: &Engine,
+    keyspace: KeyspaceId,
+    range: &KeyRange,
+) -> Result<u64> {
+    let keyspaces = engine.keyspaces.load();
+    let keyspace = keyspaces.get(&keyspace).ok_or(Closed::Keyspace)?;
+    let tree = keyspace.tree();
+    tree.approximate_size(range)
+}
 
-    /// Requests a compact range, including writes through that sequence. Returns the number of the request.
-    pub(crate) fn request_range(
-        &self,
-        id: KeyspaceId,
-        range: KeyRange,
-        through: Seq,
-    ) -> Result<u64> {
-        let mut state = self.versions.open_state()?;
-        state.failed = None;
-        let record = state.version_set.keyspaces.get(&id).ok_or(Closed::Keyspace)?;
-        let target_file_bytes = PolicyOptions::stored(&record.policy).0.target_file_bytes();
-        let target_file_bytes =
-            target_file_bytes.min(self.options.memtable_bytes.saturating_mul(TABLE_MEMTABLES));
-        let slices = record.shape.bytes() / target_file_bytes.saturating_mul(SLICE_TABLES).max(1);
-        let number = self.ids.fresh();
-        state.planner.ranges.0.push(RangeRequest {
-            number,
-            keyspace: id,
-            range,
-            through,
-            before: TableId(number),
-            oldest_snapshot: self.snapshots.oldest(),
-            end: None,
-            target_file_bytes,
-            yields: slices.saturating_mul(YIELDS_PER_SLICE).saturating_add(YIELDS),
-            stage: Stage::Queued,
-        });
-        drop(state);
-        self.background.notify_work();
-        Ok(number)
-    }
+/// Requests a compact range, including writes through that sequence. Returns the number of the request.
+pub(crate) fn request_range(
+    engine: &Engine,
+    id: KeyspaceId,
+    range: KeyRange,
+    through: Seq,
+) -> Result<u64> {
+    let mut state = engine.versions.open_state()?;
+    state.failed = None;
+    let record = state.version_set.keyspaces.get(&id).ok_or(Closed::Keyspace)?;
+    let target_file_bytes = PolicyOptions::stored(&record.policy).0.target_file_bytes();
+    let target_file_bytes =
+        target_file_bytes.min(engine.options.memtable_bytes.saturating_mul(TABLE_MEMTABLES));
+    let slices = record.shape.bytes() / target_file_bytes.saturating_mul(SLICE_TABLES).max(1);
+    let number = engine.ids.fresh();
+    state.planner.ranges.0.push(RangeRequest {
+        number,
+        keyspace: id,
+        range,
+        through,
+        before: TableId(number),
+        oldest_snapshot: engine.snapshots.oldest(),
+        end: None,
+        target_file_bytes,
+        yields: slices.saturating_mul(YIELDS_PER_SLICE).saturating_add(YIELDS),
+        stage: Stage::Queued,
+    });
+    drop(state);
+    engine.background.notify_work();
+    Ok(number)
+}
 
-    /// Whether a request has come to its end, or is refused.
-    pub(crate) fn range_ended(&self, number: u64) -> bool {
-        self.versions.state().planner.ranges.has_ended(number)
-    }
+/// Whether a request has come to its end, or is refused.
+pub(crate) fn range_ended(engine: &Engine, number: u64) -> bool {
+    engine.versions.state().planner.ranges.has_ended(number)
+}
 
-    /// Takes a request back: no further slice starts. Says why it was refused, if it was.
-    pub(crate) fn take_back_range(&self, number: u64) -> Result<()> {
-        let taken = self.versions.state().planner.ranges.take_back(number);
-        // Its keyspace's policy may have waited for it.
-        self.background.notify_work();
-        taken
-    }
+/// Takes a request back: no further slice starts. Says why it was refused, if it was.
+pub(crate) fn take_back_range(engine: &Engine, number: u64) -> Result<()> {
+    let taken = engine.versions.state().planner.ranges.take_back(number);
+    // Its keyspace's policy may have waited for it.
+    engine.background.notify_work();
+    taken
+}
 
-    /// The next range that may run, if there is one.
-    pub(crate) fn next_range(&self, state: &mut State) -> Option<Seeking> {
-        let request = state.planner.next_range()?;
-        let tree = self.keyspaces.load().get(&request.keyspace)?.tree();
-        request.stage = Stage::Planning;
-        Some(Seeking {
-            number: request.number,
-            keyspace: request.keyspace,
-            range: request.range.clone(),
-            through: request.through,
-            before: request.before,
-            oldest_snapshot: request.oldest_snapshot,
-            end: request.end.clone(),
-            target_file_bytes: request.target_file_bytes,
-            tree,
-        })
-    }
+/// The next range that may run, if there is one.
+pub(crate) fn next_range(engine: &Engine, state: &mut State) -> Option<Seeking> {
+    let request = state.planner.next_range()?;
+    let tree = engine.keyspaces.load().get(&request.keyspace)?.tree();
+    request.stage = Stage::Planning;
+    Some(Seeking {
+        number: request.number,
+        keyspace: request.keyspace,
+        range: request.range.clone(),
+        through: request.through,
+        before: request.before,
+        oldest_snapshot: request.oldest_snapshot,
+        end: request.end.clone(),
+        target_file_bytes: request.target_file_bytes,
+        tree,
+    })
+}
 
-    /// Finds the next slice of a range, with no lock held, and starts its compaction.
-    pub(crate) fn slice(&self, seeking: Seeking) {
-        let Seeking { number, keyspace: id, range, tree, target_file_bytes, .. } = seeking;
-        let readers = self.snapshots.readers();
-        let is_filtered = self.options.compaction_filter.is_some();
-        let next = next_slice(
-            tree.shape(),
-            &Slicing {
-                ends_before: &|t: &TableInfo| !range.above_start(&t.largest),
-                starts_behind: &|t: &TableInfo| !range.below_end(&t.smallest),
-                through: seeking.through,
-                before: seeking.before,
-                oldest_snapshot: seeking.oldest_snapshot,
-                is_hidden: &|t: &TableInfo| {
-                    is_filtered || hides_any(&tree, t, &readers) || has_expired(t, &readers)
-                },
-                end: seeking.end.as_deref(),
-                slice_bytes: target_file_bytes.saturating_mul(SLICE_TABLES),
-                target_file_bytes,
+/// Finds the next slice of a range, with no lock held, and starts its compaction.
+pub(crate) fn slice(engine: &Engine, seeking: Seeking) {
+    let Seeking { number, keyspace: id, range, tree, target_file_bytes, .. } = seeking;
+    let readers = engine.snapshots.readers();
+    let is_filtered = engine.options.compaction_filter.is_some();
+    let next = next_slice(
+        tree.shape(),
+        &Slicing {
+            ends_before: &|t: &TableInfo| !range.above_start(&t.largest),
+            starts_behind: &|t: &TableInfo| !range.below_end(&t.smallest),
+            through: seeking.through,
+            before: seeking.before,
+            oldest_snapshot: seeking.oldest_snapshot,
+            is_hidden: &|t: &TableInfo| {
+                is_filtered || hides_any(&tree, t, &readers) || has_expired(t, &readers)
             },
-        );
-        let mut state = self.versions.state();
-        if state.planner.ranges.find(number).is_none() {
+            end: seeking.end.as_deref(),
+            slice_bytes: target_file_bytes.saturating_mul(SLICE_TABLES),
+            target_file_bytes,
+        },
+    );
+    let mut state = engine.versions.state();
+    if state.planner.ranges.find(number).is_none() {
+        return;
+    }
+    let (compaction, end) = match next {
+        Slice::Done => {
+            let _ = state.planner.ranges.take_back(number);
             return;
         }
-        let (compaction, end) = match next {
-            Slice::Done => {
-                let _ = state.planner.ranges.take_back(number);
-                return;
-            }
-            Slice::Cut(compaction, end) => (compaction, Some(end)),
-            Slice::Merge(compaction) => (compaction, None),
-        };
-        let Some(keyspace) = self.keyspaces.get(id) else { return };
-        let now = keyspace.tree();
-        let running = state.planner.running(id);
-        let (stage, end) = match validate(now.shape(), &running, &compaction) {
-            Ok(()) => {
-                let begun = self.begin(&mut state, id, compaction, None, Observed::default());
-                (Stage::Running(begun), end)
-            }
-            Err(_) if !running.compactions.is_empty() => (Stage::Blocked, seeking.end),
-            Err(_) if !Arc::ptr_eq(&now, &tree) => (Stage::Ready, seeking.end),
-            Err(refusal) => {
-                let why = Error::invalid("range", "a range that can be compacted", refusal);
-                (Stage::Failed(why), None)
-            }
-        };
-        if let Some(request) = state.planner.ranges.find(number) {
-            if matches!(stage, Stage::Running(_)) {
-                request.yields = request.yields.saturating_sub(1);
-            }
-            (request.stage, request.end) = (stage, end);
+        Slice::Cut(compaction, end) => (compaction, Some(end)),
+        Slice::Merge(compaction) => (compaction, None),
+    };
+    let Some(keyspace) = engine.keyspaces.get(id) else { return };
+    let now = keyspace.tree();
+    let running = state.planner.running(id);
+    let (stage, end) = match validate(now.shape(), &running, &compaction) {
+        Ok(()) => {
+            let begun = begin(engine, &mut state, id, compaction, None, Observed::default());
+            (Stage::Running(begun), end)
         }
+        Err(_) if !running.compactions.is_empty() => (Stage::Blocked, seeking.end),
+        Err(_) if !Arc::ptr_eq(&now, &tree) => (Stage::Ready, seeking.end),
+        Err(refusal) => {
+            let why = Error::invalid("range", "a range that can be compacted", refusal);
+            (Stage::Failed(why), None)
+        }
+    };
+    if let Some(request) = state.planner.ranges.find(number) {
+        if matches!(stage, Stage::Running(_)) {
+            request.yields = request.yields.saturating_sub(1);
+        }
+        (request.stage, request.end) = (stage, end);
     }
 }

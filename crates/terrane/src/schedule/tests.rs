@@ -4,7 +4,16 @@
 mod levels;
 mod order;
 
+use super::next_job::next_job;
+use super::planning::ask_policy;
+use super::planning::begin;
+use super::planning::next_plan_request;
 use super::planning::{PlanRequest, rename};
+use super::ranges;
+use super::ranges::next_range;
+use super::ranges::range_ended;
+use super::ranges::slice;
+use super::ranges::take_back_range;
 use super::{Job, JobFilter};
 use crate::KeyRange;
 use crate::engine::{Engine, RangeRequest, Stage};
@@ -13,6 +22,7 @@ use crate::jobs::Progress;
 use crate::storage::Directory;
 use crate::storage::vfs::MemoryVfs;
 use crate::sync::lock;
+use crate::write;
 use crate::{Db, Durability, Error, ErrorKind, Options, Result};
 use std::sync::{Arc, Mutex};
 use terrane_policy::{
@@ -87,8 +97,8 @@ fn run(mut job: Job) {
 /// Puts a key, and makes a run of level 0 of it.
 fn flush(db: &Db, key: u8) {
     db.default_keyspace().put([key], [key], Durability::Buffered).unwrap();
-    db.engine().seal_all().unwrap();
-    run(db.engine().next_job(JobFilter::Flush).unwrap());
+    write::seal_all(db.engine()).unwrap();
+    run(next_job(db.engine(), JobFilter::Flush).unwrap());
 }
 
 /// The tables of the default keyspace, and their levels.
@@ -99,7 +109,7 @@ fn tables(db: &Db) -> Vec<(usize, TableId)> {
 
 fn ask(db: &Db) -> PlanRequest {
     let engine = db.engine();
-    engine.next_plan_request(&mut engine.versions.state(), false).expect("a policy is to be asked")
+    next_plan_request(engine, &mut engine.versions.state(), false).expect("a policy is to be asked")
 }
 
 /// Compactions that have started and not ended.
@@ -112,7 +122,7 @@ fn begin_other(db: &Db) -> u64 {
     let (engine, id) = (db.engine(), db.default_keyspace().id());
     let inputs = tables(db).into_iter().map(|(_, table)| table).collect();
     let plan = into_level1(inputs, RunId(engine.ids.next()));
-    engine.begin(&mut engine.versions.state(), id, plan, None, Observed::default())
+    begin(engine, &mut engine.versions.state(), id, plan, None, Observed::default())
 }
 
 #[test]
@@ -124,11 +134,11 @@ fn a_plan_begins_though_the_tree_has_changed_if_it_still_fits() {
     assert_eq!(db.default_keyspace().get([1]).unwrap(), Some(vec![1]));
     let request = ask(&db);
     flush(&db, 3);
-    assert!(db.engine().propose(request).is_none());
+    assert!(ask_policy(db.engine(), request).is_none());
     assert_eq!(running(&db), 1);
     assert_eq!(lock(&given).last(), Some(&(3, 1)));
     // What the plan was made of is taken: the next is given what came since.
-    db.engine().propose(ask(&db));
+    ask_policy(db.engine(), ask(&db));
     assert_eq!(lock(&given).last(), Some(&(3, 0)));
 }
 
@@ -139,11 +149,11 @@ fn a_plan_is_dropped_if_its_tables_or_its_policy_are_replaced() {
     flush(&db, 2);
     let request = ask(&db);
     db.default_keyspace().set_policy(&PolicyOptions::default()).unwrap();
-    assert!(db.engine().propose(request).is_none());
+    assert!(ask_policy(db.engine(), request).is_none());
     assert_eq!(running(&db), 0, "its policy was replaced");
     let request = ask(&db);
     begin_other(&db);
-    assert!(db.engine().propose(request).is_none());
+    assert!(ask_policy(db.engine(), request).is_none());
     assert_eq!(running(&db), 1, "another compaction has its tables");
     // It is asked again.
     drop(ask(&db));
@@ -158,7 +168,7 @@ fn policies_of_keyspaces_are_asked_in_turns() {
     for _ in 0..6 {
         let mut state = engine.versions.state();
         state.planner.unplanned = ids.iter().copied().collect();
-        drop(engine.next_plan_request(&mut state, false));
+        drop(next_plan_request(engine, &mut state, false));
         state.planner.planning = false;
         asked.extend(state.planner.asked);
     }
@@ -189,7 +199,7 @@ fn a_starting_compaction_has_a_number_and_is_recorded_if_long() {
     let mut state = engine.versions.state();
     let mut begin = |groups: &[Group]| {
         let plan = Compaction::parallel(groups.to_vec(), "a test");
-        engine.begin(&mut state, id, plan, None, Observed::default())
+        begin(engine, &mut state, id, plan, None, Observed::default())
     };
     let one = begin(&[group(1)]);
     let two = begin(&[group(2), group(3)]);
@@ -234,7 +244,7 @@ fn only_policies_that_read_histograms_or_prefixes_get_them() {
         let db =
             open_with(move || Box::new(Reads { histograms, prefixes, told: by_policy.clone() }));
         flush(&db, 1);
-        assert!(db.engine().propose(ask(&db)).is_none());
+        assert!(ask_policy(db.engine(), ask(&db)).is_none());
         assert_eq!(lock(&told).last(), Some(&(histograms || prefixes)), "{histograms} {prefixes}");
     }
 }
@@ -243,7 +253,7 @@ fn only_policies_that_read_histograms_or_prefixes_get_them() {
 fn request_range(db: &Db) -> u64 {
     let (engine, id) = (db.engine(), db.default_keyspace().id());
     engine.versions.state().planner.unplanned = [].into_iter().collect();
-    engine.request_range(id, KeyRange::default(), u64::MAX).unwrap()
+    ranges::request_range(engine, id, KeyRange::default(), u64::MAX).unwrap()
 }
 
 fn stage_of(db: &Db, number: u64) -> &'static str {
@@ -265,24 +275,24 @@ fn a_slice_is_planned_again_if_its_tables_are_gone_or_taken() {
     flush(&db, 2);
     let engine = db.engine();
     let number = request_range(&db);
-    let seek = || engine.next_range(&mut engine.versions.state()).expect("the range has its turn");
+    let seek = || next_range(engine, &mut engine.versions.state()).expect("the range has its turn");
     let seeking = seek();
     begin_other(&db);
-    engine.slice(seeking);
+    slice(engine, seeking);
     assert_eq!(stage_of(&db, number), "blocked");
-    run(engine.next_job(JobFilter::Other).unwrap());
+    run(next_job(engine, JobFilter::Other).unwrap());
     assert_eq!((running(&db), stage_of(&db, number)), (0, "ready"));
 
     flush(&db, 3);
     let seeking = seek();
     begin_other(&db);
-    let job = engine.next_job(JobFilter::Other);
+    let job = next_job(engine, JobFilter::Other);
     run(job.unwrap());
-    engine.slice(seeking);
+    slice(engine, seeking);
     assert_eq!(stage_of(&db, number), "ready", "the tables are others by now");
-    engine.slice(seek());
+    slice(engine, seek());
     assert_eq!(stage_of(&db, number), "ended", "one run is left");
-    engine.take_back_range(number).unwrap();
+    take_back_range(engine, number).unwrap();
 }
 
 #[test]
@@ -290,16 +300,16 @@ fn a_range_that_is_refused_has_ended_and_says_why() {
     let (db, _) = open();
     let number = request_range(&db);
     let engine = db.engine();
-    assert!(!engine.range_ended(number));
+    assert!(!range_ended(engine, number));
     let why = Error::invalid("range", "a range that can be compacted", "a test");
     let set = |request: &mut RangeRequest| request.stage = Stage::Failed(why.clone());
     engine.versions.state().planner.ranges.0.iter_mut().for_each(set);
-    assert!(engine.range_ended(number));
+    assert!(range_ended(engine, number));
     assert!(matches!(
-        engine.take_back_range(number).map_err(Error::into_kind),
+        take_back_range(engine, number).map_err(Error::into_kind),
         Err(ErrorKind::InvalidArgument(_))
     ));
-    assert!(engine.take_back_range(number).is_ok(), "it was taken back");
+    assert!(take_back_range(engine, number).is_ok(), "it was taken back");
 }
 
 #[test]
@@ -308,9 +318,9 @@ fn work_may_wait_until_every_kind_of_job_was_looked_for() {
     let engine = db.engine();
     flush(&db, 1);
     assert!(engine.background.work_waits());
-    assert!(engine.next_job(JobFilter::Flush).is_none());
+    assert!(next_job(engine, JobFilter::Flush).is_none());
     assert!(engine.background.work_waits(), "there may be other work");
-    while let Some(job) = engine.next_job(JobFilter::Any) {
+    while let Some(job) = next_job(engine, JobFilter::Any) {
         assert!(engine.background.work_waits(), "there may be more");
         run(job);
         engine.background.search_begins();
@@ -326,21 +336,24 @@ fn a_flush_is_distinguished_from_light_jobs_with_its_sequence() {
     let (engine, rows) = (db.engine(), db.default_keyspace());
     let sealed = [1, 2].map(|key: u8| {
         rows.put([key], [key], Durability::Buffered).unwrap();
-        engine.seal_all().unwrap()
+        write::seal_all(engine).unwrap()
     });
-    assert!(!engine.flushed(sealed[0]));
-    let first = engine.next_job(JobFilter::Flush).unwrap();
+    assert!(!engine.versions.state().flushes.are_done(sealed[0]));
+    let first = next_job(engine, JobFilter::Flush).unwrap();
     assert!(first.is_flush() && !first.is_light());
     run(first);
-    assert_eq!(sealed.map(|through| engine.flushed(through)), [true, false]);
-    run(engine.next_job(JobFilter::Flush).unwrap());
-    assert!(engine.flushed(sealed[1]));
+    assert_eq!(
+        sealed.map(|through| engine.versions.state().flushes.are_done(through)),
+        [true, false]
+    );
+    run(next_job(engine, JobFilter::Flush).unwrap());
+    assert!(engine.versions.state().flushes.are_done(sealed[1]));
 
     begin_other(&db);
-    let merge = engine.next_job(JobFilter::Other).unwrap();
+    let merge = next_job(engine, JobFilter::Other).unwrap();
     assert!(!merge.is_flush() && !merge.is_light());
     run(merge);
-    let removal = engine.next_job(JobFilter::Removal).unwrap();
+    let removal = next_job(engine, JobFilter::Removal).unwrap();
     assert!(!removal.is_flush() && removal.is_light());
 }
 
@@ -379,10 +392,10 @@ fn a_policy_gets_reads_once_and_learns_its_last_group() {
     let db = open_with(move || Box::new(OneByOne(for_policy.clone())));
     (1..=3).for_each(|key| flush(&db, key));
     (1..=2).for_each(|key| drop(db.default_keyspace().get([key]).unwrap()));
-    assert!(db.engine().propose(ask(&db)).is_none());
+    assert!(ask_policy(db.engine(), ask(&db)).is_none());
     assert_eq!(running(&db), 1);
     for _ in 0..3 {
-        run(db.engine().next_job(JobFilter::Other).unwrap());
+        run(next_job(db.engine(), JobFilter::Other).unwrap());
     }
     assert_eq!(running(&db), 0);
     assert_eq!(lock(&told)[..], [(false, 2), (false, 0), (true, 0)]);
@@ -408,7 +421,7 @@ fn refused_plans_are_counted_until_the_fallback_plans_instead() {
     let id = db.default_keyspace().id();
     let refused = || db.engine().versions.state().planner.refused.get(&id).copied();
     let counts = [(); 3].map(|()| {
-        assert!(db.engine().propose(ask(&db)).is_none());
+        assert!(ask_policy(db.engine(), ask(&db)).is_none());
         refused()
     });
     assert_eq!(counts, [Some(1), Some(2), None]);
@@ -427,7 +440,7 @@ fn a_policy_is_asked_when_its_store_is_opened() {
     (1..=2).for_each(|key| flush(&db, key));
     db.close().unwrap();
     let db = open();
-    run(db.engine().next_job(JobFilter::Other).unwrap());
+    run(next_job(db.engine(), JobFilter::Other).unwrap());
     assert_eq!(tables(&db).len(), 1);
 }
 
@@ -439,8 +452,8 @@ fn the_log_is_durable_through_a_flush_before_that_is_installed() {
     for key in 1..4 {
         let seq = rows.put([key], [key], Durability::Buffered).unwrap();
         assert!(engine.log.syncs.synced() < seq);
-        engine.seal_all().unwrap();
-        run(engine.next_job(JobFilter::Flush).unwrap());
+        write::seal_all(engine).unwrap();
+        run(next_job(engine, JobFilter::Flush).unwrap());
         assert!(engine.log.syncs.synced() >= seq);
     }
 }

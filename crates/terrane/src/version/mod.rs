@@ -7,6 +7,7 @@
 mod body;
 mod bounds;
 mod change;
+mod debt;
 mod edit;
 mod expired;
 mod filter_counters;

@@ -5,79 +5,59 @@
 
 use crate::batch::WriteBatch;
 use crate::engine::Engine;
-use crate::entry::Millis;
 use crate::error::{Closed, Error, Result};
 use crate::features::{COUNTERS, EXPIRY, MERGE_OPERATOR, SORTS};
 use crate::operand::{AVAILABLE, missing_operator};
 use crate::version::{Change, Features};
 
-impl Engine {
-    /// Whether the store, and each keyspace, has every feature that a batch needs.
-    pub(super) fn is_announced(&self, batch: &WriteBatch) -> bool {
-        self.keyspaces.have_features(batch)
-            && (batch.features() & EXPIRY == 0 || self.snapshots.clock.exists())
-    }
+/// Whether the store, and each keyspace, has every feature that a batch needs.
+pub(super) fn is_announced(engine: &Engine, batch: &WriteBatch) -> bool {
+    engine.keyspaces.have_features(batch)
+        && (batch.features() & EXPIRY == 0 || engine.snapshots.clock.exists())
+}
 
-    /// Returns the time by the wall clock.
-    ///
-    /// # Errors
-    /// A store without one.
-    pub fn wall_time(&self) -> Result<Millis> {
-        self.needs_clock()?;
-        Ok(self.snapshots.clock.read())
+/// Gives the store and its keyspaces the features that a batch needs. No lock is held.
+///
+/// # Errors
+/// Values that expire, without a wall clock; operands of a merge operator, without one; a keyspace of another sort,
+/// or one that was dropped; a store that takes no writes; those of the commit of an edit.
+pub(crate) fn announce(engine: &Engine, batch: &WriteBatch) -> Result<()> {
+    if is_announced(engine, batch) {
+        return Ok(());
     }
-
-    /// Refuses a store without a wall clock.
-    pub(crate) fn needs_clock(&self) -> Result<()> {
-        if self.snapshots.clock.exists() {
-            return Ok(());
-        }
-        Err(Error::invalid("Options::wall_clock", "a clock, for values that expire", "none"))
+    let needs = batch.features();
+    if needs & EXPIRY != 0 {
+        engine.snapshots.clock.needed()?;
     }
-
-    /// Gives the store and its keyspaces the features that a batch needs. No lock is held.
-    ///
-    /// # Errors
-    /// Values that expire, without a wall clock; operands of a merge operator, without one; a keyspace of another sort,
-    /// or one that was dropped; a store that takes no writes; those of the commit of an edit.
-    pub(crate) fn announce(&self, batch: &WriteBatch) -> Result<()> {
-        if self.is_announced(batch) {
-            return Ok(());
-        }
-        let needs = batch.features();
-        if needs & EXPIRY != 0 {
-            self.needs_clock()?;
-        }
-        if AVAILABLE && needs & MERGE_OPERATOR != 0 && self.options.merge_operator.is_none() {
-            return Err(missing_operator());
-        }
-        let edits = self.versions.lock_edits()?;
-        let mut changes = Vec::new();
-        let state = self.versions.state();
-        if !state.version_set.has(needs) {
-            let required = needs.into();
-            changes.push(Change::Features(Features { required, ..Features::default() }));
-        }
-        for (id, needs) in batch.features_by_keyspace() {
-            let record = state.version_set.keyspaces.get(id).ok_or(Closed::Keyspace)?;
-            let features = needs & SORTS;
-            if AVAILABLE && (record.features | features).count_ones() > 1 {
-                return Err(another_sort(&record.name, record.features, features));
-            }
-            if features & !record.features != 0 {
-                changes.push(Change::KeyspaceFeatures { keyspace: *id, features });
-            }
-        }
-        drop(state);
-        if !changes.is_empty() {
-            drop(edits.apply(changes, &[], &[])?);
-        }
-        if needs & EXPIRY != 0 {
-            self.snapshots.clock.start();
-        }
-        self.keyspaces.add_features(batch);
-        Ok(())
+    if AVAILABLE && needs & MERGE_OPERATOR != 0 && engine.options.merge_operator.is_none() {
+        return Err(missing_operator());
     }
+    let edits = engine.versions.lock_edits()?;
+    let mut changes = Vec::new();
+    let state = engine.versions.state();
+    if !state.version_set.has(needs) {
+        let required = needs.into();
+        changes.push(Change::Features(Features { required, ..Features::default() }));
+    }
+    for (id, needs) in batch.features_by_keyspace() {
+        let record = state.version_set.keyspaces.get(id).ok_or(Closed::Keyspace)?;
+        let features = needs & SORTS;
+        if AVAILABLE && (record.features | features).count_ones() > 1 {
+            return Err(another_sort(&record.name, record.features, features));
+        }
+        if features & !record.features != 0 {
+            changes.push(Change::KeyspaceFeatures { keyspace: *id, features });
+        }
+    }
+    drop(state);
+    if !changes.is_empty() {
+        drop(edits.apply(changes, &[], &[])?);
+    }
+    if needs & EXPIRY != 0 {
+        engine.snapshots.clock.start();
+    }
+    engine.keyspaces.add_features(batch);
+    Ok(())
 }
 
 #[cold]

@@ -1,8 +1,8 @@
 //! Backpressure: how near writes are to a stall.
 
+use super::debt::debt;
 use crate::engine::Engine;
 use crate::error::Stall;
-use crate::sync::atomic::Ordering;
 
 /// Bytes that writers have filled of those that they may fill before they stall.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,54 +19,44 @@ impl Backpressure {
     }
 }
 
-impl Engine {
-    /// The backpressure of the keyspace and limit that are the nearest to a stall: memtables that wait
-    /// for their flush, or runs of level 0 (tables over one key), both counted in memtables, the one
-    /// that fills included, and given in bytes; or the memory of all memtables while some wait for
-    /// their flush; or, natively, the bytes that wait to be compacted.
-    #[must_use]
-    pub fn backpressure(&self) -> Backpressure {
-        self.nearest_stall().1
-    }
+/// The backpressure of the keyspace and limit that are the nearest to a stall: memtables that wait
+/// for their flush, or runs of level 0 (tables over one key), both counted in memtables, the one
+/// that fills included, and given in bytes; or the memory of all memtables while some wait for
+/// their flush; or, natively, the bytes that wait to be compacted.
+pub(crate) fn backpressure(engine: &Engine) -> Backpressure {
+    nearest_stall(engine).1
+}
 
-    /// The stall that is the nearest, and its backpressure.
-    pub(crate) fn nearest_stall(&self) -> (Stall, Backpressure) {
-        let memtable = self.options.memtable_bytes;
-        let keyspaces = self.keyspaces.load();
-        let mut nearest = (Stall::Memtables, Backpressure::default());
-        let mut consider = |stall, backpressure: Backpressure| {
-            if backpressure.share() >= nearest.1.share() {
-                nearest = (stall, backpressure);
-            }
+/// The stall that is the nearest, and its backpressure.
+pub(crate) fn nearest_stall(engine: &Engine) -> (Stall, Backpressure) {
+    let memtable = engine.options.memtable_bytes;
+    let keyspaces = engine.keyspaces.load();
+    let mut nearest = (Stall::Memtables, Backpressure::default());
+    let mut consider = |stall, backpressure: Backpressure| {
+        if backpressure.share() >= nearest.1.share() {
+            nearest = (stall, backpressure);
+        }
+    };
+    for keyspace in keyspaces.values() {
+        let super_version = keyspace.super_version.load();
+        let active = (super_version.active.bytes() as u64).min(memtable);
+        let sealed = super_version.sealed.len();
+        let runs = super_version.tree.level0_waiting(keyspace.policy.load().as_ref().as_ref());
+        let of = |waiting: usize, bound: usize| Backpressure {
+            filled: memtable.saturating_mul(waiting as u64).saturating_add(active),
+            room: memtable.saturating_mul(bound as u64),
         };
-        for keyspace in keyspaces.values() {
-            let super_version = keyspace.super_version.load();
-            let active = (super_version.active.bytes() as u64).min(memtable);
-            let sealed = super_version.sealed.len();
-            let runs = super_version.tree.level0_waiting(keyspace.policy.load().as_ref().as_ref());
-            let of = |waiting: usize, bound: usize| Backpressure {
-                filled: memtable.saturating_mul(waiting as u64).saturating_add(active),
-                room: memtable.saturating_mul(bound as u64),
-            };
-            #[cfg(not(target_arch = "wasm32"))]
-            if let Some((stall, debt)) = self.debt(&super_version.tree) {
-                consider(stall, debt);
-            }
-            if sealed > 0 {
-                consider(Stall::Memtables, of(sealed, self.options.max_immutable_memtables));
-            }
-            consider(Stall::Level0, of(runs + sealed, self.options.l0_stop_trigger));
+        if let Some((stall, debt)) = debt(engine, &super_version.tree) {
+            consider(stall, debt);
         }
-        if self.memtables.sealed() > 0 {
-            let filled = self.memtables.all();
-            consider(Stall::Memory, Backpressure { filled, room: self.options.memtables_share() });
+        if sealed > 0 {
+            consider(Stall::Memtables, of(sealed, engine.options.max_immutable_memtables));
         }
-        nearest
+        consider(Stall::Level0, of(runs + sealed, engine.options.l0_stop_trigger));
     }
-
-    /// Bytes of batches that were written since the store was opened.
-    #[must_use]
-    pub fn bytes_written(&self) -> u64 {
-        self.counters.user_bytes.load(Ordering::Relaxed)
+    if engine.memtables.sealed() > 0 {
+        let filled = engine.memtables.all();
+        consider(Stall::Memory, Backpressure { filled, room: engine.options.memtables_share() });
     }
+    nearest
 }

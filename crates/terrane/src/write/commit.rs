@@ -15,11 +15,16 @@
 use super::CatchUp;
 use super::condition::{Evaluated, Outcome, Refusal};
 use super::group::{Decision, ONE_THREAD, Prepared, Write};
+use super::seal::seal_deleting;
+use super::seal::seal_full;
 use super::stall::StallGuard;
+use super::stall::begin_stall;
+use super::stall::stall;
 use crate::batch::{self, WriteBatch, effective};
 use crate::engine::{Engine, KeyspaceMap, Recorded, Wait, Writer};
 use crate::entry::Seq;
 use crate::error::{Closed, Corruption, Error, ErrorKind, Result, Stall};
+use crate::install;
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
 use crate::operand::MergeOperator;
@@ -32,276 +37,268 @@ use std::sync::Arc;
 #[cfg(not(target_arch = "wasm32"))]
 const REPLAY_BYTES_MAX: u64 = 4 << 20;
 
-impl Engine {
-    /// Writes a group of batches, none of them empty, as one atomic record, and returns the sequence of the
-    /// last one. Each has its own, in their order. During a stall `catch_up` waits for background work.
-    ///
-    /// # Errors
-    /// [`crate::ErrorKind::Stalled`] if it cannot (nothing was written), an I/O failure (nothing is
-    /// acknowledged; the log is poisoned), or a bad argument.
-    pub(crate) fn commit(
-        &self,
-        batches: &[&WriteBatch],
-        durability: Durability,
-        catch_up: &CatchUp<'_>,
-    ) -> Result<Seq> {
-        self.versions.writable()?;
-        let (mut writer, keyspaces) = self.writer_with_room(batches, catch_up)?;
-        batches.iter().try_for_each(|batch| all_known(&keyspaces, batch))?;
-        self.append(&mut writer, &keyspaces, batches, durability)
-    }
+/// Writes a group of batches, none of them empty, as one atomic record, and returns the sequence of the
+/// last one. Each has its own, in their order. During a stall `catch_up` waits for background work.
+///
+/// # Errors
+/// [`crate::ErrorKind::Stalled`] if it cannot (nothing was written), an I/O failure (nothing is
+/// acknowledged; the log is poisoned), or a bad argument.
+pub(crate) fn commit(
+    engine: &Engine,
+    batches: &[&WriteBatch],
+    durability: Durability,
+    catch_up: &CatchUp<'_>,
+) -> Result<Seq> {
+    engine.versions.writable()?;
+    let (mut writer, keyspaces) = writer_with_room(engine, batches, catch_up)?;
+    batches.iter().try_for_each(|batch| all_known(&keyspaces, batch))?;
+    append(engine, &mut writer, &keyspaces, batches, durability)
+}
 
-    /// Writes a batch, buffered, unless that would wait: for a lock, for background work, or for another log.
-    /// Returns its sequence if it is written.
-    ///
-    /// # Errors
-    /// Those of [`Engine::commit`].
-    pub(crate) fn try_commit(&self, batch: &WriteBatch) -> Result<Option<Seq>> {
-        self.versions.writable()?;
-        let Some(mut writer) = self.log.try_writer() else { return Ok(None) };
-        self.log.syncs.usable()?;
-        let keyspaces = self.keyspaces.load_full();
-        let bytes = payload_bytes([batch.bytes().len()].into_iter());
-        if !writer.fits(bytes) || self.stall(&keyspaces, &[batch])?.is_some() {
-            return Ok(None);
+/// Writes a batch, buffered, unless that would wait: for a lock, for background work, or for another log.
+/// Returns its sequence if it is written.
+///
+/// # Errors
+/// Those of [`commit`].
+pub(crate) fn try_commit(engine: &Engine, batch: &WriteBatch) -> Result<Option<Seq>> {
+    engine.versions.writable()?;
+    let Some(mut writer) = engine.log.try_writer() else { return Ok(None) };
+    engine.log.syncs.usable()?;
+    let keyspaces = engine.keyspaces.load_full();
+    let bytes = payload_bytes([batch.bytes().len()].into_iter());
+    if !writer.fits(bytes) || stall(engine, &keyspaces, &[batch])?.is_some() {
+        return Ok(None);
+    }
+    all_known(&keyspaces, batch)?;
+    append(engine, &mut writer, &keyspaces, &[batch], Durability::Buffered).map(Some)
+}
+
+/// As [`commit`], for the batches of several calls, of which some have conditions. Batches whose
+/// conditions do not hold are refused, and the others written. A call of which a batch was outrun writes none;
+/// one of which a batch waits for a merge, those before it.
+///
+/// # Errors
+/// Those of [`commit`].
+pub(crate) fn commit_if(
+    engine: &Engine,
+    calls: &[&[Write]],
+    durability: Durability,
+    catch_up: &CatchUp<'_>,
+) -> Result<Vec<Result<Decision>>> {
+    engine.versions.writable()?;
+    let all: Vec<&WriteBatch> = calls.iter().copied().flatten().map(|w| &w.batch).collect();
+    let (mut writer, keyspaces) = writer_with_room(engine, &all, catch_up)?;
+    let mut accepted = Vec::with_capacity(all.len());
+    let mut decisions = Vec::with_capacity(all.len());
+    for call in calls {
+        let is_outrun = |prepared: &Prepared| {
+            let Evaluated { at, until, .. } = prepared.evaluated;
+            !prepared.is_last_try()
+                && (writer.recent_after(at).is_none() || until <= engine.snapshots.clock.now())
+        };
+        if call.iter().filter_map(|write| write.prepared.as_ref()).any(is_outrun) {
+            decisions.extend(call.iter().map(|_| Ok(Decision::Outrun)));
+            continue;
         }
-        all_known(&keyspaces, batch)?;
-        self.append(&mut writer, &keyspaces, &[batch], Durability::Buffered).map(Some)
-    }
-
-    /// As [`Engine::commit`], for the batches of several calls, of which some have conditions. Batches whose
-    /// conditions do not hold are refused, and the others written. A call of which a batch was outrun writes none;
-    /// one of which a batch waits for a merge, those before it.
-    ///
-    /// # Errors
-    /// Those of [`Engine::commit`].
-    pub(crate) fn commit_if(
-        &self,
-        calls: &[&[Write]],
-        durability: Durability,
-        catch_up: &CatchUp<'_>,
-    ) -> Result<Vec<Result<Decision>>> {
-        self.versions.writable()?;
-        let all: Vec<&WriteBatch> = calls.iter().copied().flatten().map(|w| &w.batch).collect();
-        let (mut writer, keyspaces) = self.writer_with_room(&all, catch_up)?;
-        let mut accepted = Vec::with_capacity(all.len());
-        let mut decisions = Vec::with_capacity(all.len());
-        for call in calls {
-            let is_outrun = |prepared: &Prepared| {
-                let Evaluated { at, until, .. } = prepared.evaluated;
-                !prepared.is_last_try()
-                    && (writer.recent_after(at).is_none() || until <= self.snapshots.clock.now())
-            };
-            if call.iter().filter_map(|write| write.prepared.as_ref()).any(is_outrun) {
-                decisions.extend(call.iter().map(|_| Ok(Decision::Outrun)));
+        // What follows a batch that waits for a merge waits with it.
+        let mut waits = false;
+        for write in *call {
+            if waits {
+                decisions.push(Ok(Decision::Outrun));
                 continue;
             }
-            // What follows a batch that waits for a merge waits with it.
-            let mut waits = false;
-            for write in *call {
-                if waits {
-                    decisions.push(Ok(Decision::Outrun));
-                    continue;
-                }
-                let refusals = all_known(&keyspaces, &write.batch)
-                    .and_then(|()| self.refusals(&writer, &keyspaces, write, &accepted));
-                decisions.push(refusals.map(|refusals| {
-                    let Some(refusals) = refusals else {
-                        waits = true;
-                        return Decision::Outrun;
-                    };
-                    Decision::Decided(if !refusals.is_empty() {
-                        Outcome::Refused(refusals)
-                    } else if write.batch.is_empty() {
-                        Outcome::Written(writer.last() + accepted.len() as u64)
-                    } else {
-                        accepted.push(&write.batch);
-                        Outcome::Written(writer.last() + accepted.len() as u64)
-                    })
-                }));
-            }
+            let refusals = all_known(&keyspaces, &write.batch)
+                .and_then(|()| refusals(engine, &writer, &keyspaces, write, &accepted));
+            decisions.push(refusals.map(|refusals| {
+                let Some(refusals) = refusals else {
+                    waits = true;
+                    return Decision::Outrun;
+                };
+                Decision::Decided(if !refusals.is_empty() {
+                    Outcome::Refused(refusals)
+                } else if write.batch.is_empty() {
+                    Outcome::Written(writer.last() + accepted.len() as u64)
+                } else {
+                    accepted.push(&write.batch);
+                    Outcome::Written(writer.last() + accepted.len() as u64)
+                })
+            }));
         }
-        if !accepted.is_empty() {
-            self.append(&mut writer, &keyspaces, &accepted, durability)?;
-        }
-        Ok(decisions)
     }
-
-    /// Returns the conditions of a batch that do not hold after what `accepted` has of its group; `None` if a merge has
-    /// to be evaluated first.
-    fn refusals(
-        &self,
-        writer: &Writer,
-        keyspaces: &KeyspaceMap,
-        write: &Write,
-        accepted: &[&WriteBatch],
-    ) -> Result<Option<Vec<Refusal>>> {
-        let Some(prepared) = &write.prepared else { return Ok(Some(Vec::new())) };
-        let Prepared { checks, evaluated: Evaluated { at, refusals, .. }, .. } = prepared;
-        if checks.keyspaces().any(|id| keyspaces.get(&id).is_none()) {
-            return Err(Closed::Keyspace.into());
-        }
-        let group = (writer.last() + 1..).zip(accepted.iter().map(|batch| batch.bytes()));
-        if prepared.is_last_try() {
-            return checks.after(
-                group,
-                &checks.evaluate(self)?.refusals,
-                self.snapshots.clock.now(),
-            );
-        }
-        let recent = writer.recent_after(*at).into_iter().flatten();
-        checks.after(recent.chain(group), refusals, self.snapshots.clock.now())
+    if !accepted.is_empty() {
+        append(engine, &mut writer, &keyspaces, &accepted, durability)?;
     }
+    Ok(decisions)
+}
 
-    /// Appends a group of batches to the log and makes it visible. Returns the sequence of the last one.
-    fn append(
-        &self,
-        writer: &mut Writer,
-        keyspaces: &KeyspaceMap,
-        batches: &[&WriteBatch],
-        durability: Durability,
-    ) -> Result<Seq> {
-        let parts: Vec<&[u8]> = batches.iter().map(|b| b.bytes()).collect();
-        let Recorded { first, last, bytes: record, half_fills } =
-            self.log.append(writer, &parts, &self.counters.waits)?;
-        if half_fills {
-            self.want_spare_log();
-        }
-        let bytes = parts.iter().map(|part| part.len() as u64).sum();
-        let entries = batches.iter().map(|b| b.len() as u64).sum();
-        self.counters.logged(bytes, entries, record);
-        if durability == Durability::Sync {
-            // Under the lock: nothing becomes visible before an earlier durable write.
-            self.log.sync_write(writer, &self.counters.waits)?;
-        }
-        let operator = self.options.merge_operator.as_ref();
-        let taken = insert(keyspaces, batches, first, operator)?;
-        self.memtables.add(taken);
-        self.snapshots.show(last);
-        if !ONE_THREAD {
-            writer.keep_recent(self.log.conditional.any(), first, &parts);
-        }
-        let touched: Vec<_> = batches.iter().flat_map(|b| b.keyspaces()).collect();
-        self.seal_full(writer, keyspaces, &touched)?;
-        Ok(last)
+/// Returns the conditions of a batch that do not hold after what `accepted` has of its group; `None` if a merge has
+/// to be evaluated first.
+fn refusals(
+    engine: &Engine,
+    writer: &Writer,
+    keyspaces: &KeyspaceMap,
+    write: &Write,
+    accepted: &[&WriteBatch],
+) -> Result<Option<Vec<Refusal>>> {
+    let Some(prepared) = &write.prepared else { return Ok(Some(Vec::new())) };
+    let Prepared { checks, evaluated: Evaluated { at, refusals, .. }, .. } = prepared;
+    if checks.keyspaces().any(|id| keyspaces.get(&id).is_none()) {
+        return Err(Closed::Keyspace.into());
     }
-
-    /// Commits a batch without an entry: it is refused where others are, and makes what was written
-    /// before it durable if it asks for that. Returns the last sequence.
-    pub(crate) fn commit_nothing(&self, durability: Durability) -> Result<Seq> {
-        self.versions.writable()?;
-        drop(self.versions.open_state()?);
-        self.log.syncs.usable()?;
-        let last = self.snapshots.visible();
-        if durability == Durability::Sync {
-            self.counters.waits.time(Wait::Sync, || self.sync())?;
-        }
-        Ok(last)
+    let group = (writer.last() + 1..).zip(accepted.iter().map(|batch| batch.bytes()));
+    if prepared.is_last_try() {
+        return checks.after(
+            group,
+            &checks.evaluate(engine)?.refusals,
+            engine.snapshots.clock.now(),
+        );
     }
+    let recent = writer.recent_after(*at).into_iter().flatten();
+    checks.after(recent.chain(group), refusals, engine.snapshots.clock.now())
+}
 
-    /// Makes every earlier write durable.
-    ///
-    /// # Errors
-    /// An I/O error; the log is poisoned then.
-    pub fn sync(&self) -> Result<()> {
-        self.versions.owned()?;
-        self.log.sync()
+/// Appends a group of batches to the log and makes it visible. Returns the sequence of the last one.
+fn append(
+    engine: &Engine,
+    writer: &mut Writer,
+    keyspaces: &KeyspaceMap,
+    batches: &[&WriteBatch],
+    durability: Durability,
+) -> Result<Seq> {
+    let parts: Vec<&[u8]> = batches.iter().map(|b| b.bytes()).collect();
+    let Recorded { first, last, bytes: record, half_fills } =
+        engine.log.append(writer, &parts, &engine.counters.waits)?;
+    if half_fills {
+        install::want_spare_log(engine);
     }
+    let bytes = parts.iter().map(|part| part.len() as u64).sum();
+    let entries = batches.iter().map(|b| b.len() as u64).sum();
+    engine.counters.logged(bytes, entries, record);
+    if durability == Durability::Sync {
+        // Under the lock: nothing becomes visible before an earlier durable write.
+        engine.log.sync_write(writer, &engine.counters.waits)?;
+    }
+    let operator = engine.options.merge_operator.as_ref();
+    let taken = insert(keyspaces, batches, first, operator)?;
+    engine.memtables.add(taken);
+    engine.snapshots.show(last);
+    if !ONE_THREAD {
+        writer.keep_recent(engine.log.conditional.any(), first, &parts);
+    }
+    let touched: Vec<_> = batches.iter().flat_map(|b| b.keyspaces()).collect();
+    seal_full(engine, writer, keyspaces, &touched)?;
+    Ok(last)
+}
 
-    /// The writer, with a log that a record of the batches fits in, once nothing stalls them.
-    fn writer_with_room(
-        &self,
-        batches: &[&WriteBatch],
-        catch_up: &CatchUp<'_>,
-    ) -> Result<(MutexGuard<'_, Writer>, Arc<KeyspaceMap>)> {
-        let bytes = payload_bytes(batches.iter().map(|batch| batch.bytes().len()));
-        let mut caught_up = Ok(());
-        let mut told = None;
-        loop {
-            let mut writer = self.log.writer_for_write(&self.counters.waits);
-            self.log.syncs.usable()?;
-            let keyspaces = self.keyspaces.load_full();
-            if let Some(reason) = self.stall(&keyspaces, batches)? {
-                if reason == Stall::RangeDeletes {
-                    // A flush of older memtables has named those of the active ones, which no compaction can apply.
-                    self.seal_deleting(&writer, &keyspaces, batches)?;
-                }
-                drop(writer);
-                self.begin_stall(reason, &mut told)?;
-                // The job that ended the stall may have ended just before the executor looked for
-                // one, so only a second stall without a job in between is final.
-                caught_up.map_err(|e: Error| match e.kind() {
-                    ErrorKind::Stalled(_) => ErrorKind::Stalled(reason).into(),
-                    _ => e,
-                })?;
-                caught_up = self.counters.waits.time(reason.into(), catch_up);
-                continue;
-            }
-            told = None;
-            if writer.fits(bytes) || self.rotate_log(&mut writer, log_file_bytes(bytes))? {
-                return Ok((writer, keyspaces));
+/// Commits a batch without an entry: it is refused where others are, and makes what was written
+/// before it durable if it asks for that. Returns the last sequence.
+pub(crate) fn commit_nothing(engine: &Engine, durability: Durability) -> Result<Seq> {
+    engine.versions.writable()?;
+    drop(engine.versions.open_state()?);
+    engine.log.syncs.usable()?;
+    let last = engine.snapshots.visible();
+    if durability == Durability::Sync {
+        engine.counters.waits.time(Wait::Sync, || engine.sync())?;
+    }
+    Ok(last)
+}
+
+/// The writer, with a log that a record of the batches fits in, once nothing stalls them.
+fn writer_with_room<'e>(
+    engine: &'e Engine,
+    batches: &[&WriteBatch],
+    catch_up: &CatchUp<'_>,
+) -> Result<(MutexGuard<'e, Writer>, Arc<KeyspaceMap>)> {
+    let bytes = payload_bytes(batches.iter().map(|batch| batch.bytes().len()));
+    let mut caught_up = Ok(());
+    let mut told = None;
+    loop {
+        let mut writer = engine.log.writer_for_write(&engine.counters.waits);
+        engine.log.syncs.usable()?;
+        let keyspaces = engine.keyspaces.load_full();
+        if let Some(reason) = stall(engine, &keyspaces, batches)? {
+            if reason == Stall::RangeDeletes {
+                // A flush of older memtables has named those of the active ones, which no compaction can apply.
+                seal_deleting(engine, &writer, &keyspaces, batches)?;
             }
             drop(writer);
-            let _guard = StallGuard::new(&self.jobs.events, Stall::Wal);
-            self.counters.waits.time(Wait::Wal, || self.add_spare_log(log_file_bytes(bytes)))?;
+            begin_stall(engine, reason, &mut told)?;
+            // The job that ended the stall may have ended just before the executor looked for
+            // one, so only a second stall without a job in between is final.
+            caught_up.map_err(|e: Error| match e.kind() {
+                ErrorKind::Stalled(_) => ErrorKind::Stalled(reason).into(),
+                _ => e,
+            })?;
+            caught_up = engine.counters.waits.time(reason.into(), catch_up);
+            continue;
         }
-    }
-
-    /// Prepares a flush before the store is closed: writes continue in another log, so that the flush retires
-    /// all that have records. Returns whether it is worth it: the next opening would replay them.
-    ///
-    /// # Errors
-    /// A store that is only read, an I/O error.
-    #[cfg(not(target_arch = "wasm32"))]
-    pub(crate) fn begin_last_flush(&self) -> Result<bool> {
-        self.versions.writable()?;
-        self.log.syncs.usable()?;
-        let writer = self.log.writer();
-        let sealed = self.versions.state().logs.sealed_bytes();
-        let bytes = sealed + writer.bytes();
+        told = None;
+        if writer.fits(bytes) || rotate_log(engine, &mut writer, log_file_bytes(bytes))? {
+            return Ok((writer, keyspaces));
+        }
         drop(writer);
-        // Each memtable becomes a table, which has its own cost.
-        let keyspaces = self.keyspaces.load();
-        let written = keyspaces.values().filter(|k| !k.super_version.load().active.is_empty());
-        let most = REPLAY_BYTES_MAX.saturating_mul(written.count().max(1) as u64);
-        if bytes <= most || self.memtables.all() == 0 {
-            return Ok(false);
-        }
-        self.add_spare_log(0)?;
-        self.rotate_log(&mut self.log.writer(), 0)?;
-        Ok(true)
+        let _guard = StallGuard::new(&engine.jobs.events, Stall::Wal);
+        engine
+            .counters
+            .waits
+            .time(Wait::Wal, || install::add_spare_log(engine, log_file_bytes(bytes)))?;
     }
+}
 
-    /// Closes the full log and continues in a spare one. Returns whether there is one with room for a record
-    /// of `bytes`.
-    fn rotate_log(&self, writer: &mut Writer, bytes: u64) -> Result<bool> {
-        let mut state = self.versions.open_state()?;
-        if !state.logs.has_spare(bytes) {
-            return Ok(false);
-        }
-        let next = state.logs.spares.remove(0);
-        drop(state);
-        let id = self.log.id(next.number);
-        let log = match LogWriter::begin(next.file.clone(), id, next.capacity) {
-            Ok(log) => log,
-            Err(e) => {
-                self.versions.state().logs.spares.insert(0, next);
-                return Err(e);
-            }
-        };
-        let reusable = next.capacity == self.options.wal_file_bytes;
-        let synced = self.log.syncs.synced();
-        let Some(sealed) = writer.rotate(log, &next, reusable, synced) else { return Ok(true) };
-        let mut state = self.versions.state();
-        state.logs.seal(sealed);
-        #[cfg(not(target_arch = "wasm32"))]
-        {
-            let unmapped = state.logs.excess_mapping();
-            drop(state);
-            drop(unmapped);
-        }
-        Ok(true)
+/// Prepares a flush before the store is closed: writes continue in another log, so that the flush retires
+/// all that have records. Returns whether it is worth it: the next opening would replay them.
+///
+/// # Errors
+/// A store that is only read, an I/O error.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) fn begin_last_flush(engine: &Engine) -> Result<bool> {
+    engine.versions.writable()?;
+    engine.log.syncs.usable()?;
+    let writer = engine.log.writer();
+    let sealed = engine.versions.state().logs.sealed_bytes();
+    let bytes = sealed + writer.bytes();
+    drop(writer);
+    // Each memtable becomes a table, which has its own cost.
+    let keyspaces = engine.keyspaces.load();
+    let written = keyspaces.values().filter(|k| !k.super_version.load().active.is_empty());
+    let most = REPLAY_BYTES_MAX.saturating_mul(written.count().max(1) as u64);
+    if bytes <= most || engine.memtables.all() == 0 {
+        return Ok(false);
     }
+    install::add_spare_log(engine, 0)?;
+    rotate_log(engine, &mut engine.log.writer(), 0)?;
+    Ok(true)
+}
+
+/// Closes the full log and continues in a spare one. Returns whether there is one with room for a record
+/// of `bytes`.
+fn rotate_log(engine: &Engine, writer: &mut Writer, bytes: u64) -> Result<bool> {
+    let mut state = engine.versions.open_state()?;
+    if !state.logs.has_spare(bytes) {
+        return Ok(false);
+    }
+    let next = state.logs.spares.remove(0);
+    drop(state);
+    let id = engine.log.id(next.number);
+    let log = match LogWriter::begin(next.file.clone(), id, next.capacity) {
+        Ok(log) => log,
+        Err(e) => {
+            engine.versions.state().logs.spares.insert(0, next);
+            return Err(e);
+        }
+    };
+    let reusable = next.capacity == engine.options.wal_file_bytes;
+    let synced = engine.log.syncs.synced();
+    let Some(sealed) = writer.rotate(log, &next, reusable, synced) else { return Ok(true) };
+    let mut state = engine.versions.state();
+    state.logs.seal(sealed);
+    #[cfg(not(target_arch = "wasm32"))]
+    {
+        let unmapped = state.logs.excess_mapping();
+        drop(state);
+        drop(unmapped);
+    }
+    Ok(true)
 }
 
 /// Refuses a batch that names a keyspace which is not there.
@@ -369,7 +366,7 @@ mod tests {
             let mut batch = WriteBatch::new();
             batch.put(&db.default_keyspace(), "key", vec![7; 100]).unwrap();
             let engine = db.engine();
-            engine.commit(&[&batch], Durability::Buffered, &|| Ok(())).unwrap();
+            commit(engine, &[&batch], Durability::Buffered, &|| Ok(())).unwrap();
             let wanted = std::mem::take(&mut engine.versions.state().logs.spare_wanted);
             (wanted, engine.log.writer().bytes())
         };

@@ -12,6 +12,7 @@ use crate::entry::{Millis, Seq, split_expiring};
 use crate::error::{Closed, Corruption, Error, Result};
 use crate::keyspace::KeyspaceId;
 use crate::operand::AVAILABLE;
+use crate::read;
 use crate::read::Versioned;
 use crate::vec_map::{VecMap, VecSet};
 use std::ops::{Bound, Range};
@@ -270,7 +271,7 @@ impl Checks {
     /// # Errors
     /// Damage, an I/O error, or a keyspace that was dropped.
     pub fn evaluate(&self, engine: &Engine) -> Result<Evaluated> {
-        let mut view = engine.view(self.keyspaces())?;
+        let mut view = read::view(engine, self.keyspaces())?;
         let mut refusals = Vec::new();
         let mut until = Millis::MAX;
         for KeyCheck { condition, keyspace, key, expected } in &self.keys {

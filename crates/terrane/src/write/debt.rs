@@ -1,129 +1,23 @@
-//! Compaction debt: the bytes of a keyspace that wait to be compacted, as its policy's capacities have it.
-//!
-//! Natively writes slow down and stall by it. Whoever installs a tree, or sets its policy, estimates it
-//! before writers find the tree, if it may come near the limit: no write asks a policy.
+//! Compaction debt: natively writes slow down and stall by the bytes of a keyspace that wait to be compacted.
 
 use crate::engine::{Engine, KeyspaceInner};
 use crate::error::Stall;
-use crate::options::Options;
 use crate::version::Tree;
 use crate::write::Backpressure;
-use terrane_policy::{Policy, pending_compaction_bytes};
+use terrane_platform::BROWSER;
 
-impl Tree {
-    /// Estimates the debt, as a policy that remembers this has it.
-    pub(crate) fn estimate_debt(&self, options: &Options, policy: &dyn Policy, remembered: &[u8]) {
-        let (shape, room) = (self.shape(), options.hard_pending_compaction_bytes);
-        // No more than all goes down from a level, with all of the next: mostly far from the limit.
-        let most = shape.bytes().saturating_mul(2 * shape.levels().len() as u64);
-        let pending =
-            || pending_compaction_bytes(shape, &policy.status(shape, remembered).capacities);
-        self.set_pending_bytes(if room == 0 || most < room / 2 { 0 } else { pending() });
+/// Returns the distance of a tree's keyspace from a stall by its debt, if there is a limit.
+pub(super) fn debt(engine: &Engine, tree: &Tree) -> Option<(Stall, Backpressure)> {
+    if BROWSER {
+        return None;
     }
+    let room = Some(engine.options.hard_pending_compaction_bytes).filter(|most| *most > 0)?;
+    Some((Stall::CompactionBytes, Backpressure { filled: tree.pending_bytes(), room }))
 }
 
-impl Engine {
-    /// Returns the distance of a tree's keyspace from a stall by its debt, if there is a limit.
-    pub(super) fn debt(&self, tree: &Tree) -> Option<(Stall, Backpressure)> {
-        let room = Some(self.options.hard_pending_compaction_bytes).filter(|most| *most > 0)?;
-        Some((Stall::CompactionBytes, Backpressure { filled: tree.pending_bytes(), room }))
-    }
-
-    /// Whether a keyspace's writes stall by its debt: not where its policy leaves the tree as it is, since
-    /// the wait would not end.
-    pub(super) fn is_in_debt(&self, keyspace: &KeyspaceInner, tree: &Tree) -> bool {
-        self.debt(tree).is_some_and(|(_, debt)| debt.filled >= debt.room)
-            && self.versions.state().planner.compacts(keyspace.id)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::executor::SliceExecutor;
-    use crate::jobs::Progress;
-    use crate::schedule::JobFilter;
-    use crate::storage::{Directory, vfs::MemoryVfs};
-    use crate::{Db, Durability};
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-    use terrane_policy::{
-        Action, Capacity, Compaction, Destination, Group, Plan, PlanContext, PolicyStatus, RunId,
-        Shape,
-    };
-
-    /// Counts the calls for its capacities, by which no level may hold anything.
-    #[derive(Default)]
-    struct CountsCalls(AtomicUsize);
-
-    impl Policy for CountsCalls {
-        fn name(&self) -> &'static str {
-            "counts-calls"
-        }
-
-        fn plan(&self, _: &PlanContext) -> Option<Plan> {
-            None
-        }
-
-        fn status(&self, _: &Shape, _: &[u8]) -> PolicyStatus {
-            self.0.fetch_add(1, Ordering::Relaxed);
-            let capacities = vec![Capacity { bytes: Some(0), runs: None }; 3];
-            PolicyStatus { capacities, ..PolicyStatus::default() }
-        }
-    }
-
-    /// The tree of a store with a table in level 0 and one in level 2.
-    fn of_three_levels() -> Arc<Tree> {
-        let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
-        let policy = |_: &str| Some(Box::new(CountsCalls::default()) as Box<dyn Policy>);
-        let options = Options { custom_policy: Some(Arc::new(policy)), ..Options::small() };
-        let db = Db::open_storage(storage, options, Arc::new(SliceExecutor::default())).unwrap();
-        let (engine, rows) = (db.engine(), db.default_keyspace());
-        let tree = || engine.keyspaces.load().get(&rows.id()).unwrap().tree();
-        for key in 0..2 {
-            rows.put([key], "value", Durability::Buffered).unwrap();
-            db.flush().unwrap();
-            if key == 0 {
-                let inputs = tree().shape().tables().map(|(.., table)| table.id).collect();
-                let destination = Destination { level: 2, run: RunId(engine.ids.next()) };
-                let plan = Compaction::parallel(
-                    vec![Group::new(inputs, destination, Action::Move)],
-                    "a test",
-                );
-                engine.begin(
-                    &mut engine.versions.state(),
-                    rows.id(),
-                    plan,
-                    None,
-                    Default::default(),
-                );
-                let mut job = engine.next_job(JobFilter::Other).unwrap();
-                while job.run_for(u64::MAX).unwrap() == Progress::More {}
-            }
-        }
-        tree()
-    }
-
-    #[test]
-    fn debt_is_computed_only_where_it_may_reach_half_of_the_limit() {
-        let tree = of_three_levels();
-        let levels: Vec<_> = tree.shape().levels().iter().map(|level| level.runs.len()).collect();
-        assert_eq!(levels, [1, 0, 1]);
-        // At most, every level goes down as a whole, with all of the next.
-        let near = 2 * 2 * 3 * tree.shape().bytes();
-        let pending = pending_compaction_bytes(
-            tree.shape(),
-            &CountsCalls::default().status(tree.shape(), &[]).capacities,
-        );
-        assert!(pending > 0);
-        for (limit, asks) in
-            [(0, false), (1, true), (near - 2, true), (near, true), (near + 2, false)]
-        {
-            let options = Options { hard_pending_compaction_bytes: limit, ..Options::small() };
-            let policy = CountsCalls::default();
-            tree.estimate_debt(&options, &policy, &[]);
-            assert_eq!(policy.0.into_inner(), usize::from(asks), "{limit} of {near}");
-            assert_eq!(tree.pending_bytes(), if asks { pending } else { 0 });
-        }
-    }
+/// Whether a keyspace's writes stall by its debt: not where its policy leaves the tree as it is, since
+/// the wait would not end.
+pub(super) fn is_in_debt(engine: &Engine, keyspace: &KeyspaceInner, tree: &Tree) -> bool {
+    debt(engine, tree).is_some_and(|(_, debt)| debt.filled >= debt.room)
+        && engine.versions.state().planner.compacts(keyspace.id)
 }

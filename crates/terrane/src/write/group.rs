@@ -13,6 +13,12 @@
 //! meanwhile than is kept, that is repeated, the last time under the lock.
 
 use super::CatchUp;
+use super::announce::announce;
+use super::announce::is_announced;
+use super::commit::commit;
+use super::commit::commit_if;
+use super::commit::commit_nothing;
+use super::commit::try_commit;
 use super::condition::{Checks, Evaluated, Outcome};
 use crate::batch::WriteBatch;
 use crate::engine::{Engine, Wait};
@@ -117,11 +123,11 @@ impl GroupCommit {
     ) -> Result<Seq> {
         engine.versions.owned()?;
         if batch.is_empty() {
-            return engine.commit_nothing(durability);
+            return commit_nothing(engine, durability);
         }
-        engine.announce(&batch)?;
+        announce(engine, &batch)?;
         if ONE_THREAD {
-            return engine.commit(&[&batch], durability, catch_up);
+            return commit(engine, &[&batch], durability, catch_up);
         }
         let mut queue = self.enter(durability);
         if !queue.led && queue.waiting.is_empty() {
@@ -129,7 +135,7 @@ impl GroupCommit {
             queue.led = true;
             drop(queue);
             let _lead = Lead { group: Vec::new(), results: Some(Vec::new()), on: self };
-            return engine.commit(&[&batch], durability, catch_up);
+            return commit(engine, &[&batch], durability, catch_up);
         }
         let writes = vec![Write { batch, prepared: None }];
         match self.serve(engine, queue, writes, durability, catch_up).results.pop() {
@@ -142,13 +148,13 @@ impl GroupCommit {
     /// Writes a batch, buffered, unless that would wait. Returns its sequence if it is written.
     ///
     /// # Errors
-    /// Those of [`Engine::commit`].
+    /// Those of [`commit`].
     pub fn try_write(&self, engine: &Engine, batch: &WriteBatch) -> Result<Option<Seq>> {
         engine.versions.owned()?;
         if batch.is_empty() {
-            return engine.commit_nothing(Durability::Buffered).map(Some);
+            return commit_nothing(engine, Durability::Buffered).map(Some);
         }
-        if !engine.is_announced(batch) {
+        if !is_announced(engine, batch) {
             return Ok(None);
         }
         let Some(mut queue) = try_lock(&self.queue) else { return Ok(None) };
@@ -158,7 +164,7 @@ impl GroupCommit {
         queue.led = true;
         drop(queue);
         let _lead = Lead { group: Vec::new(), results: Some(Vec::new()), on: self };
-        engine.try_commit(batch)
+        try_commit(engine, batch)
     }
 
     /// Writes batches as one record, each if its conditions hold, in their order, and returns the outcome of each.
@@ -202,7 +208,7 @@ impl GroupCommit {
                         Some(Ok(Outcome::Refused(refusals)))
                     }
                     (Ok(()), None) if write.batch.is_empty() => {
-                        Some(engine.commit_nothing(durability).map(Outcome::Written))
+                        Some(commit_nothing(engine, durability).map(Outcome::Written))
                     }
                     _ => None,
                 };
@@ -329,9 +335,9 @@ fn write_alone(
     Ok(if !refusals.is_empty() {
         Outcome::Refused(refusals)
     } else if batch.is_empty() {
-        Outcome::Written(engine.commit_nothing(durability)?)
+        Outcome::Written(commit_nothing(engine, durability)?)
     } else {
-        Outcome::Written(engine.commit(&[batch], durability, catch_up)?)
+        Outcome::Written(commit(engine, &[batch], durability, catch_up)?)
     })
 }
 
@@ -357,7 +363,7 @@ fn commit_group(
     let sync = group.iter().any(|t| t.durability == Durability::Sync);
     let durability = if sync { Durability::Sync } else { Durability::Buffered };
     let count: usize = writes.iter().map(|writes| writes.len()).sum();
-    match engine.commit_if(&writes, durability, catch_up) {
+    match commit_if(engine, &writes, durability, catch_up) {
         Ok(results) => results,
         Err(e) if count > 1 && is_of_a_batch(&e) => {
             let mut results = Vec::with_capacity(count);
@@ -369,7 +375,7 @@ fn commit_group(
                     let decided = if is_outrun {
                         Ok(Decision::Outrun)
                     } else {
-                        let decided = engine.commit_if(&[alone], ticket.durability, catch_up);
+                        let decided = commit_if(engine, &[alone], ticket.durability, catch_up);
                         let last = |mut all: Vec<_>| all.pop();
                         decided.map(last).and_then(|d| d.unwrap_or(Err(Closed::Leader.into())))
                     };

@@ -6,24 +6,26 @@
 //! * `stall` - when a write waits for background work; `backpressure` - how near that is, `debt` - by the
 //!   bytes that wait to be compacted, and `throttle` - the background work that a write pays for meanwhile.
 //! * `seal` - which memtables close, so that memory and logs stay bounded.
-//! * `logs` - how log files are made and replaced.
 
 mod announce;
 mod backpressure;
 mod commit;
 mod condition;
-#[cfg(not(target_arch = "wasm32"))]
 mod debt;
 mod group;
-mod logs;
 mod seal;
 mod stall;
 mod throttle;
 
-pub(crate) use backpressure::Backpressure;
+pub(crate) use announce::announce;
+pub(crate) use backpressure::{Backpressure, backpressure, nearest_stall};
+pub(crate) use commit::begin_last_flush;
+#[cfg(test)]
+pub(crate) use commit::commit;
 pub(crate) use condition::Checks;
 pub use condition::{Condition, ConditionalBatch, Outcome, Refusal};
 pub(crate) use group::GroupCommit;
+pub(crate) use seal::{is_full, seal, seal_all, seal_full};
 pub(crate) use stall::CatchUp;
 pub(crate) use throttle::Throttle;
 #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]

@@ -24,108 +24,106 @@ use std::sync::Arc;
 /// The most range deletes of a memtable: each copies the list of those before it.
 const DELETIONS_MAX: usize = 1000;
 
-impl Engine {
-    /// Seals what must be sealed after a commit that touched `touched`.
-    pub(crate) fn seal_full(
-        &self,
-        writer: &Writer,
-        keyspaces: &KeyspaceMap,
-        touched: &[KeyspaceId],
-    ) -> Result<()> {
-        let through = writer.last();
-        for keyspace in touched.iter().filter_map(|id| keyspaces.get(id)) {
-            if self.is_full(&keyspace.super_version.load().active) {
-                self.seal(&mut *self.versions.open_state()?, keyspace.id, through);
-            }
+/// Seals what must be sealed after a commit that touched `touched`.
+pub(crate) fn seal_full(
+    engine: &Engine,
+    writer: &Writer,
+    keyspaces: &KeyspaceMap,
+    touched: &[KeyspaceId],
+) -> Result<()> {
+    let through = writer.last();
+    for keyspace in touched.iter().filter_map(|id| keyspaces.get(id)) {
+        if is_full(engine, &keyspace.super_version.load().active) {
+            seal(engine, &mut *engine.versions.open_state()?, keyspace.id, through);
         }
-        while self.memtables.active() > self.options.memtables_share() / 4 * 3 {
-            let active = keyspaces.values().map(|k| (k.super_version.load().active.bytes(), k.id));
-            let Some((_, id)) = active.max().filter(|(bytes, _)| *bytes > 0) else { break };
-            self.seal(&mut *self.versions.open_state()?, id, through);
-        }
-        let current = writer.bytes();
-        self.seal_for_logs(&mut *self.versions.open_state()?, keyspaces, current, through);
-        Ok(())
     }
+    while engine.memtables.active() > engine.options.memtables_share() / 4 * 3 {
+        let active = keyspaces.values().map(|k| (k.super_version.load().active.bytes(), k.id));
+        let Some((_, id)) = active.max().filter(|(bytes, _)| *bytes > 0) else { break };
+        seal(engine, &mut *engine.versions.open_state()?, id, through);
+    }
+    let current = writer.bytes();
+    seal_for_logs(engine, &mut *engine.versions.open_state()?, keyspaces, current, through);
+    Ok(())
+}
 
-    /// Whether a memtable takes no more.
-    pub(crate) fn is_full(&self, memtable: &Memtable) -> bool {
-        memtable.bytes() as u64 >= self.options.memtable_bytes
-            || memtable.deletions() >= DELETIONS_MAX
-    }
+/// Whether a memtable takes no more.
+pub(crate) fn is_full(engine: &Engine, memtable: &Memtable) -> bool {
+    memtable.bytes() as u64 >= engine.options.memtable_bytes
+        || memtable.deletions() >= DELETIONS_MAX
+}
 
-    /// Seals memtables while the logs that their oldest entries keep take too much space.
-    fn seal_for_logs(
-        &self,
-        state: &mut State,
-        keyspaces: &KeyspaceMap,
-        current: u64,
-        through: Seq,
-    ) {
-        let most = self.options.max_total_wal_bytes;
-        let Some(oldest) = state.logs.to_retire(current, most) else { return };
-        for keyspace in keyspaces.values() {
-            let first = keyspace.super_version.load().active.first_seq();
-            if first.is_some_and(|first| first <= oldest) {
-                self.seal(state, keyspace.id, through);
-            }
+/// Seals memtables while the logs that their oldest entries keep take too much space.
+fn seal_for_logs(
+    engine: &Engine,
+    state: &mut State,
+    keyspaces: &KeyspaceMap,
+    current: u64,
+    through: Seq,
+) {
+    let most = engine.options.max_total_wal_bytes;
+    let Some(oldest) = state.logs.to_retire(current, most) else { return };
+    for keyspace in keyspaces.values() {
+        let first = keyspace.super_version.load().active.first_seq();
+        if first.is_some_and(|first| first <= oldest) {
+            seal(engine, state, keyspace.id, through);
         }
     }
+}
 
-    /// Seals the memtables with range deletes of the keyspaces that batches name.
-    pub(super) fn seal_deleting(
-        &self,
-        writer: &Writer,
-        keyspaces: &KeyspaceMap,
-        batches: &[&WriteBatch],
-    ) -> Result<()> {
-        let mut state = self.versions.open_state()?;
-        for id in batches.iter().flat_map(|batch| batch.keyspaces()) {
-            let deletes = |k: &Arc<KeyspaceInner>| k.super_version.load().active.deletions() > 0;
-            if keyspaces.get(&id).is_some_and(deletes) {
-                self.seal(&mut state, id, writer.last());
-            }
+/// Seals the memtables with range deletes of the keyspaces that batches name.
+pub(super) fn seal_deleting(
+    engine: &Engine,
+    writer: &Writer,
+    keyspaces: &KeyspaceMap,
+    batches: &[&WriteBatch],
+) -> Result<()> {
+    let mut state = engine.versions.open_state()?;
+    for id in batches.iter().flat_map(|batch| batch.keyspaces()) {
+        let deletes = |k: &Arc<KeyspaceInner>| k.super_version.load().active.deletions() > 0;
+        if keyspaces.get(&id).is_some_and(deletes) {
+            seal(engine, &mut state, id, writer.last());
         }
-        Ok(())
     }
+    Ok(())
+}
 
-    /// Seals every memtable that holds anything, for an explicit flush; returns the last sequence.
-    pub(crate) fn seal_all(&self) -> Result<Seq> {
-        self.versions.writable()?;
-        let writer = self.log.writer();
-        let mut state = self.versions.open_state()?;
-        state.failed = None;
-        for id in self.keyspaces.load().keys() {
-            self.seal(&mut state, *id, writer.last());
-        }
-        // Where recovery had no room, more is visible than was written since; where a sync failed,
-        // less.
-        Ok(writer.last().max(self.snapshots.visible()))
+/// Seals every memtable that holds anything, for an explicit flush; returns the last sequence.
+pub(crate) fn seal_all(engine: &Engine) -> Result<Seq> {
+    engine.versions.writable()?;
+    let writer = engine.log.writer();
+    let mut state = engine.versions.open_state()?;
+    state.failed = None;
+    for id in engine.keyspaces.load().keys() {
+        seal(engine, &mut state, *id, writer.last());
     }
+    // Where recovery had no room, more is visible than was written since; where a sync failed,
+    // less.
+    Ok(writer.last().max(engine.snapshots.visible()))
+}
 
-    /// Closes a keyspace's memtable for writing. The caller holds the writer lock, so that every
-    /// entry up to `through` is in.
-    pub(crate) fn seal(&self, state: &mut State, id: KeyspaceId, through: Seq) {
-        let keyspaces = self.keyspaces.load();
-        let Some(keyspace) = keyspaces.get(&id) else { return };
-        let super_version = keyspace.super_version.load_full();
-        if super_version.active.is_empty() {
-            return;
-        }
-        let mut sealed = vec![super_version.active.clone()];
-        sealed.extend(super_version.sealed.iter().cloned());
-        let tree = super_version.tree.clone();
-        let active = Arc::new(self.options.memtable());
-        keyspace.super_version.store(Arc::new(SuperVersion { active, sealed, tree }));
-        let memtable = super_version.active.clone();
-        keyspace.access_stats.updates.fetch_add(memtable.entries() as u64, Ordering::Relaxed);
-        let bytes = memtable.bytes() as u64;
-        self.memtables.seal(bytes);
-        state.flushes.push(id, memtable, through);
-        // A new flush is a new chance for work that failed.
-        state.failed = None;
-        self.jobs.obsolete_files.retry();
-        self.background.notify_work();
-        self.emit(|| Event::MemtableSealed { keyspace: id, bytes, through });
+/// Closes a keyspace's memtable for writing. The caller holds the writer lock, so that every
+/// entry up to `through` is in.
+pub(crate) fn seal(engine: &Engine, state: &mut State, id: KeyspaceId, through: Seq) {
+    let keyspaces = engine.keyspaces.load();
+    let Some(keyspace) = keyspaces.get(&id) else { return };
+    let super_version = keyspace.super_version.load_full();
+    if super_version.active.is_empty() {
+        return;
     }
+    let mut sealed = vec![super_version.active.clone()];
+    sealed.extend(super_version.sealed.iter().cloned());
+    let tree = super_version.tree.clone();
+    let active = Arc::new(engine.options.memtable());
+    keyspace.super_version.store(Arc::new(SuperVersion { active, sealed, tree }));
+    let memtable = super_version.active.clone();
+    keyspace.access_stats.updates.fetch_add(memtable.entries() as u64, Ordering::Relaxed);
+    let bytes = memtable.bytes() as u64;
+    engine.memtables.seal(bytes);
+    state.flushes.push(id, memtable, through);
+    // A new flush is a new chance for work that failed.
+    state.failed = None;
+    engine.jobs.obsolete_files.retry();
+    engine.background.notify_work();
+    engine.emit(|| Event::MemtableSealed { keyspace: id, bytes, through });
 }

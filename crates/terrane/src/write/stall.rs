@@ -9,6 +9,7 @@
 //!
 //! The last reason, `Stall::Wal`, is found in `commit`: no log file has room for the record.
 
+use super::debt::is_in_debt;
 use crate::batch::WriteBatch;
 use crate::engine::{Engine, KeyspaceMap};
 use crate::error::{Error, Result, Stall};
@@ -41,68 +42,65 @@ impl Drop for StallGuard<'_> {
     }
 }
 
-impl Engine {
-    /// Returns the reason why these batches stall, if they do.
-    ///
-    /// # Errors
-    /// A store that takes no writes.
-    pub(super) fn stall(
-        &self,
-        keyspaces: &KeyspaceMap,
-        batches: &[&WriteBatch],
-    ) -> Result<Option<Stall>> {
-        if let Some(cause) = &self.versions.open_state()?.in_doubt {
-            return Err(Error::poisoned(cause));
-        }
-        if self.memtables.is_full(self.options.memtables_share()) {
-            return Ok(Some(Stall::Memory));
-        }
-        let named = batches.iter().flat_map(|b| b.keyspaces().map(|id| (id, b.deletes_range())));
-        for (id, deletes_range) in named {
-            // Whoever commits refuses a batch that names an unknown one.
-            let Some(keyspace) = keyspaces.get(&id) else { continue };
-            let super_version = keyspace.super_version.load();
-            if super_version.sealed.len() >= self.options.max_immutable_memtables {
-                return Ok(Some(Stall::Memtables));
-            }
-            let (tree, most) = (&super_version.tree, self.options.l0_stop_trigger);
-            // Of a key there is at most a table a run: most writes need not ask the policy.
-            if tree.level0_runs() >= most
-                && tree.level0_waiting(keyspace.policy.load().as_ref().as_ref()) >= most
-            {
-                return Ok(Some(Stall::Level0));
-            }
-            if deletes_range && tree.range_deletes().bytes() >= DELETES_BYTES_MAX {
-                return Ok(Some(Stall::RangeDeletes));
-            }
-            #[cfg(not(target_arch = "wasm32"))]
-            if self.is_in_debt(keyspace, tree) {
-                return Ok(Some(Stall::CompactionBytes));
-            }
-        }
-        Ok(None)
+/// Returns the reason why these batches stall, if they do.
+///
+/// # Errors
+/// A store that takes no writes.
+pub(super) fn stall(
+    engine: &Engine,
+    keyspaces: &KeyspaceMap,
+    batches: &[&WriteBatch],
+) -> Result<Option<Stall>> {
+    if let Some(cause) = &engine.versions.open_state()?.in_doubt {
+        return Err(Error::poisoned(cause));
     }
+    if engine.memtables.is_full(engine.options.memtables_share()) {
+        return Ok(Some(Stall::Memory));
+    }
+    let named = batches.iter().flat_map(|b| b.keyspaces().map(|id| (id, b.deletes_range())));
+    for (id, deletes_range) in named {
+        // Whoever commits refuses a batch that names an unknown one.
+        let Some(keyspace) = keyspaces.get(&id) else { continue };
+        let super_version = keyspace.super_version.load();
+        if super_version.sealed.len() >= engine.options.max_immutable_memtables {
+            return Ok(Some(Stall::Memtables));
+        }
+        let (tree, most) = (&super_version.tree, engine.options.l0_stop_trigger);
+        // Of a key there is at most a table a run: most writes need not ask the policy.
+        if tree.level0_runs() >= most
+            && tree.level0_waiting(keyspace.policy.load().as_ref().as_ref()) >= most
+        {
+            return Ok(Some(Stall::Level0));
+        }
+        if deletes_range && tree.range_deletes().bytes() >= DELETES_BYTES_MAX {
+            return Ok(Some(Stall::RangeDeletes));
+        }
+        if is_in_debt(engine, keyspace, tree) {
+            return Ok(Some(Stall::CompactionBytes));
+        }
+    }
+    Ok(None)
+}
 
-    /// Counts a stall, and reports it unless `reported` has the same reason.
-    ///
-    /// # Errors
-    /// The error of a failed job: no job can end the stall.
-    pub(super) fn begin_stall<'a>(
-        &'a self,
-        reason: Stall,
-        reported: &mut Option<StallGuard<'a>>,
-    ) -> Result<()> {
-        match self.versions.state().failed.take() {
-            Some(cause) => Err(cause),
-            None => {
-                if reported.as_ref().is_none_or(|guard| guard.reason != reason) {
-                    // The end of one is reported before the start of the other.
-                    *reported = None;
-                    *reported = Some(StallGuard::new(&self.jobs.events, reason));
-                }
-                self.counters.stalls.fetch_add(1, Ordering::Relaxed);
-                Ok(())
+/// Counts a stall, and reports it unless `reported` has the same reason.
+///
+/// # Errors
+/// The error of a failed job: no job can end the stall.
+pub(super) fn begin_stall<'a>(
+    engine: &'a Engine,
+    reason: Stall,
+    reported: &mut Option<StallGuard<'a>>,
+) -> Result<()> {
+    match engine.versions.state().failed.take() {
+        Some(cause) => Err(cause),
+        None => {
+            if reported.as_ref().is_none_or(|guard| guard.reason != reason) {
+                // The end of one is reported before the start of the other.
+                *reported = None;
+                *reported = Some(StallGuard::new(&engine.jobs.events, reason));
             }
+            engine.counters.stalls.fetch_add(1, Ordering::Relaxed);
+            Ok(())
         }
     }
 }
@@ -115,10 +113,13 @@ mod tests {
     use crate::event::Listener;
     use crate::executor::SliceExecutor;
     use crate::jobs::Progress;
+    use crate::schedule;
     use crate::schedule::JobFilter;
     use crate::storage::{Directory, vfs::MemoryVfs};
     use crate::sync::Mutex;
     use crate::sync::lock;
+    use crate::write::commit::commit;
+    use crate::write::seal::seal_all;
     use crate::{Db, Durability, Options};
     use std::sync::{Arc, Weak};
     use terrane_policy::{
@@ -148,19 +149,19 @@ mod tests {
         let engine = db.engine();
         let mut batch = WriteBatch::new();
         batch.put(&db.default_keyspace(), "key", "value").unwrap();
-        engine.commit(&[&batch], Durability::Buffered, &|| Ok(())).unwrap();
-        engine.seal_all().unwrap();
+        commit(engine, &[&batch], Durability::Buffered, &|| Ok(())).unwrap();
+        seal_all(engine).unwrap();
         let calls = Mutex::new(0);
         let catch_up = || {
             let mut calls = lock(&calls);
             *calls += 1;
             if *calls == 3 {
-                let mut flush = engine.next_job(JobFilter::Flush).unwrap();
+                let mut flush = schedule::next_job(engine, JobFilter::Flush).unwrap();
                 while flush.run_for(u64::MAX)? == Progress::More {}
             }
             Ok(())
         };
-        engine.commit(&[&batch], Durability::Buffered, &catch_up).unwrap();
+        commit(engine, &[&batch], Durability::Buffered, &catch_up).unwrap();
         assert_eq!(*lock(&calls), 3);
         let once = [("stalled", Stall::Memtables), ("ended", Stall::Memtables)];
         assert_eq!(*lock(&told), once);
@@ -200,14 +201,14 @@ mod tests {
             let commit = |key: u8| {
                 let mut batch = WriteBatch::new();
                 batch.put(&db.default_keyspace(), [key], "value").unwrap();
-                engine.commit(&[&batch], Durability::Buffered, &|| {
+                commit(engine, &[&batch], Durability::Buffered, &|| {
                     Err(ErrorKind::Stalled(Stall::Level0).into())
                 })
             };
             for key in keys {
                 commit(*key).unwrap();
-                engine.seal_all().unwrap();
-                let mut flush = engine.next_job(JobFilter::Flush).unwrap();
+                seal_all(engine).unwrap();
+                let mut flush = schedule::next_job(engine, JobFilter::Flush).unwrap();
                 while flush.run_for(u64::MAX).unwrap() == Progress::More {}
             }
             let refused = commit(9).map_err(Error::into_kind);
@@ -261,13 +262,13 @@ mod tests {
         });
         lock(&asked.0).0 = Arc::downgrade(db.engine());
         let run = |kind| {
-            let mut job = db.engine().next_job(kind).unwrap();
+            let mut job = schedule::next_job(db.engine(), kind).unwrap();
             while job.run_for(u64::MAX).unwrap() == Progress::More {}
         };
         // The first run goes down: what is in the deepest level waits for nothing.
         for kinds in [&[JobFilter::Flush, JobFilter::Other][..], &[JobFilter::Flush]] {
             put(&db, &|| Ok(())).unwrap();
-            db.engine().seal_all().unwrap();
+            seal_all(db.engine()).unwrap();
             kinds.iter().for_each(|kind| run(*kind));
         }
         db
@@ -276,7 +277,7 @@ mod tests {
     fn put(db: &Db, catch_up: &CatchUp<'_>) -> Result<Seq> {
         let mut batch = WriteBatch::new();
         batch.put(&db.default_keyspace(), "key", "value").unwrap();
-        db.engine().commit(&[&batch], Durability::Buffered, catch_up)
+        commit(db.engine(), &[&batch], Durability::Buffered, catch_up)
     }
 
     #[test]
@@ -292,7 +293,7 @@ mod tests {
         let stalls = || Err(ErrorKind::Stalled(Stall::CompactionBytes).into());
         put(&db, &stalls).unwrap();
         assert_eq!(*lock(&told), [], "no compaction runs, whose end would be that of the stall");
-        let job = Mutex::new(db.engine().next_job(JobFilter::Other).unwrap());
+        let job = Mutex::new(schedule::next_job(db.engine(), JobFilter::Other).unwrap());
         assert!(put(&db, &stalls).is_err());
         let stalled = [("stalled", Stall::CompactionBytes), ("ended", Stall::CompactionBytes)];
         assert_eq!(*lock(&told), stalled);
@@ -309,7 +310,7 @@ mod tests {
     #[test]
     fn without_a_limit_no_write_stalls_on_compaction_debt() {
         let db = in_debt(0, &Arc::default(), None);
-        let compaction = db.engine().next_job(JobFilter::Other).unwrap();
+        let compaction = schedule::next_job(db.engine(), JobFilter::Other).unwrap();
         put(&db, &|| Err(ErrorKind::Stalled(Stall::CompactionBytes).into())).unwrap();
         drop(compaction);
     }

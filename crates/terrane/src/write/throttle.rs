@@ -7,6 +7,7 @@
 //!    steady load settles there.
 //! 3. Small writes are added up, so that a slice is worth its call.
 
+use super::backpressure::backpressure;
 use crate::engine::Engine;
 use crate::write::Backpressure;
 
@@ -29,13 +30,13 @@ impl Throttle {
     pub fn due(&mut self, engine: &Engine) -> u64 {
         match self.step(engine) {
             0 => 0,
-            unpaid => work_due(unpaid, engine.backpressure()),
+            unpaid => work_due(unpaid, backpressure(engine)),
         }
     }
 
     /// Bytes that pay now: none before they are worth it.
     pub fn step(&mut self, engine: &Engine) -> u64 {
-        let written = engine.bytes_written();
+        let written = engine.counters.bytes_written();
         if written < self.pays_at(engine) {
             return 0;
         }
@@ -45,7 +46,7 @@ impl Throttle {
     /// Returns the bytes written to the store at which the next payment is due.
     pub fn pays_at(&self, engine: &Engine) -> u64 {
         // With small memtables in small steps: many to a memtable.
-        self.paid.saturating_add(STEP_BYTES.min(engine.options().memtable_bytes / 64))
+        self.paid.saturating_add(STEP_BYTES.min(engine.options.memtable_bytes / 64))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Distance of writes from a stall.
 
 use super::{directory, faulty, fill, slices};
+use crate::write;
 use crate::write::Backpressure;
 use crate::{Db, Options};
 
@@ -32,21 +33,21 @@ fn at(filled: u64, memtables: u64) -> Backpressure {
 #[test]
 fn backpressure_is_that_of_the_nearer_limit_memtables_or_runs() {
     let (db, held) = store(64 << 20);
-    assert_eq!(db.engine().backpressure(), at(0, 8));
+    assert_eq!(write::backpressure(db.engine()), at(0, 8));
     fill(&db, 100, 1);
-    assert_eq!(db.engine().backpressure(), at(held(&db).0, 8));
-    db.engine().seal_all().unwrap();
-    assert_eq!(db.engine().backpressure(), at(MEMTABLE, 4), "1 of 4 memtables");
+    assert_eq!(write::backpressure(db.engine()), at(held(&db).0, 8));
+    write::seal_all(db.engine()).unwrap();
+    assert_eq!(write::backpressure(db.engine()), at(MEMTABLE, 4), "1 of 4 memtables");
     fill(&db, 50, 2);
-    assert_eq!(db.engine().backpressure(), at(MEMTABLE + held(&db).0, 4));
+    assert_eq!(write::backpressure(db.engine()), at(MEMTABLE + held(&db).0, 4));
     db.flush().unwrap();
-    assert_eq!(db.engine().backpressure(), at(2 * MEMTABLE, 8), "2 of 8 runs");
+    assert_eq!(write::backpressure(db.engine()), at(2 * MEMTABLE, 8), "2 of 8 runs");
     fill(&db, 10, 3);
-    assert_eq!(db.engine().backpressure(), at(2 * MEMTABLE + held(&db).0, 8));
-    db.engine().seal_all().unwrap();
-    assert_eq!(db.engine().backpressure(), at(3 * MEMTABLE, 8), "3 of 8, when it is flushed");
-    assert_eq!(db.engine().bytes_written(), db.stats().unwrap().user_bytes);
-    assert!(db.engine().bytes_written() > 160 * 200);
+    assert_eq!(write::backpressure(db.engine()), at(2 * MEMTABLE + held(&db).0, 8));
+    write::seal_all(db.engine()).unwrap();
+    assert_eq!(write::backpressure(db.engine()), at(3 * MEMTABLE, 8), "3 of 8, when it is flushed");
+    assert_eq!(db.engine().counters.bytes_written(), db.stats().unwrap().user_bytes);
+    assert!(db.engine().counters.bytes_written() > 160 * 200);
 }
 
 #[test]
@@ -54,14 +55,14 @@ fn backpressure_counts_memory_while_a_flush_is_about_to_end() {
     // Memtables have room for two.
     let (db, held) = store(1);
     fill(&db, 130, 1);
-    assert_eq!(db.engine().backpressure(), at(held(&db).0, 8), "nothing waits for its flush");
-    db.engine().seal_all().unwrap();
+    assert_eq!(write::backpressure(db.engine()), at(held(&db).0, 8), "nothing waits for its flush");
+    write::seal_all(db.engine()).unwrap();
     fill(&db, 130, 2);
     let (active, all) = held(&db);
     assert!(active < all && all < 2 * MEMTABLE);
-    assert_eq!(db.engine().backpressure(), at(all, 2));
+    assert_eq!(write::backpressure(db.engine()), at(all, 2));
     db.flush().unwrap();
-    assert_eq!(db.engine().backpressure(), at(2 * MEMTABLE, 8));
+    assert_eq!(write::backpressure(db.engine()), at(2 * MEMTABLE, 8));
 }
 
 #[test]
@@ -72,7 +73,7 @@ fn a_write_stalls_while_memtables_exceed_memory_and_some_wait() {
         let (db, held) = store(1);
         fill(&db, 10, 1);
         if seals {
-            db.engine().seal_all().unwrap();
+            write::seal_all(db.engine()).unwrap();
         }
         db.engine().memtables.add(taken - held(&db).1);
         fill(&db, 1, 2);

@@ -3,6 +3,9 @@
 use super::*;
 use crate::error::ErrorKind;
 use crate::executor::SeededExecutor;
+use crate::install;
+use crate::schedule;
+use crate::write;
 use terrane_policy::{Action, Compaction, Destination, Group, Plan, PlanContext, Policy};
 
 type Executors = [(&'static str, Arc<dyn Executor>); 3];
@@ -22,7 +25,7 @@ fn with_work(vfs: &FaultVfs, executor: &Arc<dyn Executor>) -> Db {
     let db = Db::open_storage(directory(vfs), options, executor.clone()).unwrap();
     fill(&db, 10, 1);
     db.wait_until_idle().unwrap();
-    db.engine().seal_all().unwrap();
+    write::seal_all(db.engine()).unwrap();
     db
 }
 
@@ -54,7 +57,7 @@ fn an_owner_runs_jobs_where_the_executor_leaves_them_to_it() {
 fn a_slice_works_for_about_as_many_bytes_as_it_is_given() {
     let db = open(directory(&faulty()), slices()).unwrap();
     fill(&db, 200, 1);
-    db.engine().seal_all().unwrap();
+    write::seal_all(db.engine()).unwrap();
     // A tenth of the keys and values.
     let slices = (0..).take_while(|_| db.run_jobs(20 * 204).unwrap()).count();
     assert!((8..=14).contains(&slices), "{slices} slices");
@@ -71,7 +74,7 @@ fn a_writer_waits_for_jobs_until_there_are_none() {
         eventually(|| matches!(waited().map_err(Error::into_kind), Err(ErrorKind::Stalled(_))));
         assert_eq!(runs(&db), 1, "{name}");
         executor.stop(db.engine());
-        db.engine().seal_all().unwrap();
+        write::seal_all(db.engine()).unwrap();
         assert!(
             name != "threads"
                 || matches!(waited().map_err(Error::into_kind), Err(ErrorKind::Closed(_)))
@@ -139,13 +142,13 @@ fn slices_of_removals(files: u8) -> usize {
     let other = db.create_keyspace("other").unwrap();
     for n in 0..files {
         other.put([n], "value", Buffered).unwrap();
-        db.engine().seal_all().unwrap();
-        let mut flush = db.engine().next_job(JobFilter::Flush).unwrap();
+        write::seal_all(db.engine()).unwrap();
+        let mut flush = schedule::next_job(db.engine(), JobFilter::Flush).unwrap();
         while flush.run_for(1 << 20).unwrap() == Progress::More {}
     }
     assert_eq!(tables(&vfs), usize::from(files));
     // Nobody is woken.
-    assert!(db.engine().drop_keyspace("other").unwrap());
+    assert!(install::drop_keyspace(db.engine(), "other").unwrap());
     let slices = (0..).find(|_| !db.run_jobs(1).unwrap()).unwrap();
     assert_eq!(tables(&vfs), 0);
     slices
@@ -181,8 +184,8 @@ fn a_slice_that_only_moved_tables_reports_work() {
         Options { custom_policy: Some(Arc::new(|_| Some(Box::new(Down)))), ..Options::small() };
     let db = Db::open_storage(directory(&faulty()), options, slices()).unwrap();
     fill(&db, 1, 1);
-    db.engine().seal_all().unwrap();
-    let mut flush = db.engine().next_job(JobFilter::Flush).unwrap();
+    write::seal_all(db.engine()).unwrap();
+    let mut flush = schedule::next_job(db.engine(), JobFilter::Flush).unwrap();
     while flush.run_for(1 << 20).unwrap() == Progress::More {}
     assert!(db.run_jobs(1).unwrap());
     assert!(!db.run_jobs(1).unwrap());
@@ -213,7 +216,7 @@ fn a_closed_store_releases_its_files_though_its_executor_lives() {
         let storage = directory(&faulty());
         let db = open(storage.clone(), executor.clone()).unwrap();
         fill(&db, 200, 1);
-        db.engine().seal_all().unwrap();
+        write::seal_all(db.engine()).unwrap();
         // A job has started, and is not at its end.
         db.run_jobs(1 << 10).unwrap();
         executor.wake(db.engine());

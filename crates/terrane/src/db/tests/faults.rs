@@ -4,6 +4,7 @@ use super::{
     Buffered, Durability, ErrorKind, Fault, Progress, directory, entries, faulty, fill, open,
     slices, volume,
 };
+use crate::schedule;
 use crate::schedule::JobFilter;
 use crate::storage::vfs::{FaultVfs, Vfs};
 #[cfg(not(target_arch = "wasm32"))]
@@ -30,7 +31,14 @@ fn an_idle_store_has_removed_the_inputs_of_a_shared_merge() {
     let group = Group::new(inputs, destination, Action::merge(u64::MAX));
     let group = Group { parts: vec![20u32.to_be_bytes().to_vec()], ..group };
     let plan = Compaction::parallel(vec![group], "a test");
-    engine.begin(&mut engine.versions.state(), rows.id(), plan, None, Observed::default());
+    schedule::begin(
+        engine,
+        &mut engine.versions.state(),
+        rows.id(),
+        plan,
+        None,
+        Observed::default(),
+    );
     db.wait_until_idle().unwrap();
     assert_eq!(tables(&vfs), rows.shape().unwrap().tables().count());
 }
@@ -48,7 +56,7 @@ fn a_removal_that_failed_is_tried_again() {
         db.default_keyspace().compact_range(..).unwrap();
         drop(scan);
         let mut removals = 0;
-        while let Some(mut job) = db.engine().next_job(JobFilter::Removal) {
+        while let Some(mut job) = schedule::next_job(db.engine(), JobFilter::Removal) {
             vfs.fail_at(vfs.operations(), Fault::Io);
             job.run_for(1).unwrap_err();
             removals += 1;
@@ -58,7 +66,7 @@ fn a_removal_that_failed_is_tried_again() {
         if flushes {
             db.default_keyspace().put(b"key", b"value", Buffered).unwrap();
             db.flush().unwrap();
-            while let Some(mut job) = db.engine().next_job(JobFilter::Any) {
+            while let Some(mut job) = schedule::next_job(db.engine(), JobFilter::Any) {
                 while job.run_for(u64::MAX).unwrap() == Progress::More {}
             }
         } else {

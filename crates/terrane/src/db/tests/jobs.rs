@@ -3,10 +3,12 @@
 use super::{directory, entries, faulty, fill, finish, open, slices};
 use crate::event::Event;
 use crate::jobs::Progress;
+use crate::schedule;
 use crate::schedule::{Job, JobFilter};
 use crate::storage::vfs::{FaultVfs, MemoryVfs, Vfs};
 use crate::storage::volume::VolumeOptions;
 use crate::storage::{FileId, FileKind, StoreId, Volume};
+use crate::write;
 use crate::{Db, Durability, Options};
 use std::sync::{Arc, Mutex};
 use terrane_policy::event::MAX_PROGRESS;
@@ -33,8 +35,8 @@ fn store(vfs: &FaultVfs) -> (Db, Events) {
 /// A flush of 300 entries.
 fn flush(db: &Db) -> Job {
     fill(db, 300, 1);
-    db.engine().seal_all().unwrap();
-    db.engine().next_job(JobFilter::Flush).unwrap()
+    write::seal_all(db.engine()).unwrap();
+    schedule::next_job(db.engine(), JobFilter::Flush).unwrap()
 }
 
 /// A merge of two runs of 300 entries each, into one.
@@ -47,7 +49,7 @@ fn merge(db: &Db) -> Job {
     assert!(!compaction.is_done().unwrap());
     // It is asked for as long as somebody waits for it.
     std::mem::forget(compaction);
-    db.engine().next_job(JobFilter::Other).unwrap()
+    schedule::next_job(db.engine(), JobFilter::Other).unwrap()
 }
 
 /// Runs a job to its end; returns in how many slices.
@@ -115,7 +117,7 @@ fn a_merge_tells_each_share_of_its_progress_once() {
     let vfs = faulty();
     let (db, events) = store(&vfs);
     let job = merge(&db);
-    let total: u64 = db.engine().shape(db.default_keyspace().id()).unwrap().bytes();
+    let total: u64 = db.engine().keyspaces.shape(db.default_keyspace().id()).unwrap().bytes();
     run(job, 10 * ENTRY);
     let mut told = Vec::new();
     for event in events.lock().unwrap().iter() {
@@ -145,7 +147,7 @@ fn a_dropped_job_leaves_no_file_and_another_does_its_work() {
         assert_eq!(job.run_for(10 * ENTRY).unwrap(), Progress::More);
         let (before, writing) = (entries(&db), tables(&vfs));
         drop(job);
-        while let Some(removal) = db.engine().next_job(JobFilter::Removal) {
+        while let Some(removal) = schedule::next_job(db.engine(), JobFilter::Removal) {
             run(removal, 1);
         }
         assert_eq!(tables(&vfs).len(), writing.len() - 1);
@@ -203,20 +205,20 @@ fn dropped_jobs_run_again_and_a_policy_learns_its_plans_end() {
         let db = Db::open_storage(directory(&vfs), options, slices()).unwrap();
         for key in 0..2u8 {
             db.default_keyspace().put([key], b"value", crate::Durability::Buffered).unwrap();
-            db.engine().seal_all().unwrap();
+            write::seal_all(db.engine()).unwrap();
         }
         let mut jobs = 0;
-        while let Some(mut job) = db.engine().next_job(JobFilter::Any) {
+        while let Some(mut job) = schedule::next_job(db.engine(), JobFilter::Any) {
             if dropped {
                 drop(job);
-                let Some(again) = db.engine().next_job(JobFilter::Any) else { break };
+                let Some(again) = schedule::next_job(db.engine(), JobFilter::Any) else { break };
                 job = again;
             }
             run(job, 1 << 20);
             jobs += 1;
             assert!(jobs < 100, "no end");
         }
-        let shape = db.engine().shape(db.default_keyspace().id()).unwrap();
+        let shape = db.engine().keyspaces.shape(db.default_keyspace().id()).unwrap();
         let tables: Vec<_> = shape.levels().iter().map(|level| level.totals().tables).collect();
         assert_eq!(tables, [0, 0, 2], "{dropped}");
         let state = db.engine().versions.state();
@@ -262,17 +264,18 @@ fn shared(vfs: &FaultVfs) -> (Db, Events, Vec<Job>) {
     let db = Db::open_storage(directory(vfs), options, slices()).unwrap();
     for seed in [1, 2] {
         fill(&db, 300, seed);
-        db.engine().seal_all().unwrap();
-        run(db.engine().next_job(JobFilter::Flush).unwrap(), 1 << 20);
+        write::seal_all(db.engine()).unwrap();
+        run(schedule::next_job(db.engine(), JobFilter::Flush).unwrap(), 1 << 20);
     }
-    let parts: Vec<_> = std::iter::from_fn(|| db.engine().next_job(JobFilter::Other)).collect();
+    let parts: Vec<_> =
+        std::iter::from_fn(|| schedule::next_job(db.engine(), JobFilter::Other)).collect();
     assert_eq!(parts.len(), 4, "a job each, at the same time");
     (db, events, parts)
 }
 
 /// The least keys and the entries of the tables of a level.
 fn level(db: &Db, level: usize) -> Vec<(u32, u64)> {
-    let shape = db.engine().shape(db.default_keyspace().id()).unwrap();
+    let shape = db.engine().keyspaces.shape(db.default_keyspace().id()).unwrap();
     let key = |key: &[u8]| u32::from_be_bytes(key.try_into().unwrap());
     let tables = shape.levels().get(level).into_iter().flat_map(|level| level.tables());
     tables.map(|table| (key(&table.smallest), table.entries)).collect()
@@ -339,7 +342,7 @@ fn a_shared_merge_with_a_dropped_part_leaves_no_file_and_reruns() {
         drop(parts);
         let abandoned = |event: &&Event| matches!(event, Event::GroupAbandoned { .. });
         assert_eq!(events.lock().unwrap().iter().filter(abandoned).count(), 1);
-        while let Some(removal) = db.engine().next_job(JobFilter::Removal) {
+        while let Some(removal) = schedule::next_job(db.engine(), JobFilter::Removal) {
             run(removal, 1);
         }
         assert_eq!(tables(&vfs).len(), files, "what the parts wrote is gone");

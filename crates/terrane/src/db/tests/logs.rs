@@ -6,9 +6,11 @@ use crate::Durability::{Buffered, Sync};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::engine::MAPPED_LOGS_MAX;
 use crate::entry::MAX_SEQ;
+use crate::install;
 use crate::keyspace::KeyspaceId;
 use crate::storage::vfs::{FaultVfs, MemoryVfs, Vfs};
 use crate::storage::{FileId, FileKind, Storage};
+use crate::write;
 use crate::{Db, Error, ErrorKind, Options};
 use std::sync::Arc;
 
@@ -50,7 +52,7 @@ fn logs_fill_memtables_of_the_usual_size_again() {
     std::mem::forget(db);
 
     let db = open(directory(&vfs), slices()).unwrap();
-    let size = db.engine().options().memtable_bytes;
+    let size = db.engine().options.memtable_bytes;
     let keyspace = db.engine().keyspaces.load().get(&KeyspaceId(0)).unwrap().clone();
     let shown = keyspace.super_version.load_full();
     let bytes: Vec<_> = shown.sealed.iter().map(|memtable| memtable.bytes() as u64).collect();
@@ -174,11 +176,11 @@ fn a_spare_log_is_made_once() {
     let vfs = faulty();
     let db = of_logs(directory(&vfs), 16 << 10);
     for _ in 0..3 {
-        db.engine().add_spare_log(16 << 10).unwrap();
+        install::add_spare_log(db.engine(), 16 << 10).unwrap();
         assert_eq!(spares(&db).len(), 1);
     }
     // One of its size does not hold a larger record.
-    db.engine().add_spare_log(64 << 10).unwrap();
+    install::add_spare_log(db.engine(), 64 << 10).unwrap();
     assert_eq!(spares(&db).len(), 2);
     assert_eq!(db.engine().versions.state().logs.spares[0].capacity, 64 << 10);
 }
@@ -194,7 +196,7 @@ fn a_log_stays_while_its_last_record_is_in_no_table() {
     assert_eq!(db.engine().versions.state().logs.sealed.len(), 1);
     // Only the one keyspace is flushed.
     let through = db.engine().log.writer().last();
-    db.engine().seal(&mut db.engine().versions.state(), KeyspaceId(0), through);
+    write::seal(db.engine(), &mut db.engine().versions.state(), KeyspaceId(0), through);
     db.wait_until_idle().unwrap();
     assert_eq!(db.engine().versions.state().logs.sealed.len(), 1);
     std::mem::forget(db);

@@ -1,5 +1,6 @@
 //! Stores of many keyspaces: the cost of an operation does not grow with their number.
 
+use crate::schedule;
 use crate::storage::Directory;
 use crate::storage::vfs::MemoryVfs;
 use crate::{Db, Durability, Options};
@@ -103,7 +104,7 @@ fn a_dropped_keyspace_keeps_no_log() {
     let engine = db.engine();
     let _waiter = db.begin_flush().unwrap();
     // The first flush counts what keeps the oldest log.
-    let mut job = engine.next_job(crate::schedule::JobFilter::Flush).unwrap();
+    let mut job = schedule::next_job(engine, crate::schedule::JobFilter::Flush).unwrap();
     while job.run_for(u64::MAX).unwrap() == crate::jobs::Progress::More {}
     for n in 1..5 {
         assert!(db.drop_keyspace(&n.to_string()).unwrap());

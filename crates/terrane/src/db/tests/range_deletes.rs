@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::stats::RangeDeleteStats;
+use crate::write;
 use crate::{Condition, Outcome};
 use terrane_policy::{Leveled, TableInfo};
 
@@ -414,13 +415,13 @@ fn range_deletes_of_the_active_memtable_stall_none_for_good() {
     let rows = db.default_keyspace();
     rows.put("a", "1", Buffered).unwrap();
     // Sealed, and not flushed yet: its flush names the range deletes that follow.
-    db.engine().seal_all().unwrap();
+    write::seal_all(db.engine()).unwrap();
     let long = |n: u32| format!("{n:06}{}", "x".repeat(60_000));
     for n in 0..60 {
         let mut batch = WriteBatch::new();
         batch.delete_range(&rows, long(2 * n)..long(2 * n + 1)).unwrap();
-        db.engine().announce(&batch).unwrap();
-        db.engine().commit(&[&batch], Buffered, &|| Ok(())).unwrap();
+        write::announce(db.engine(), &batch).unwrap();
+        write::commit(db.engine(), &[&batch], Buffered, &|| Ok(())).unwrap();
     }
     db.wait_until_idle().unwrap();
     assert!(listed(&db).bytes > 4 << 20, "{:?}", listed(&db));
@@ -465,7 +466,7 @@ fn a_log_that_lost_a_range_delete_which_an_edit_names_is_damage() {
     let db = open().unwrap();
     let rows = db.default_keyspace();
     rows.put("a", "1", Buffered).unwrap();
-    db.engine().seal_all().unwrap();
+    write::seal_all(db.engine()).unwrap();
     rows.put("z", "2", Buffered).unwrap();
     let logs = || -> Vec<(String, Vec<u8>)> {
         let names = memory.list().unwrap().into_iter().filter(|name| name.ends_with(".log"));

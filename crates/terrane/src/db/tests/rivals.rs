@@ -2,6 +2,7 @@
 
 use super::range_deletes::{count, delete, idle, idle_store, key, listed, put_table, tables};
 use super::*;
+use crate::write;
 use crate::{Outcome, Snapshot};
 use std::cell::Cell;
 use terrane_policy::Leveled;
@@ -128,7 +129,7 @@ fn an_older_snapshot_ignores_a_sealed_range_delete() {
     rows.put(key(5), "memtable", Buffered).unwrap();
     let older = db.snapshot();
     delete(&rows, 0..10);
-    db.engine().seal_all().unwrap();
+    write::seal_all(db.engine()).unwrap();
     rows.put(key(3), "active", Buffered).unwrap();
     assert_eq!(db.stats().unwrap().keyspaces[0].memtables_sealed, 1);
     assert_eq!((count(&rows), value(&rows, 3).unwrap()), (1, b"active".to_vec()));

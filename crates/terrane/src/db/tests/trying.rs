@@ -1,6 +1,7 @@
 //! Calls that wait for nothing: lookups that touch no file, and writes that are given back.
 
 use super::*;
+use crate::write;
 use crate::{TryGet, TryWrite};
 
 fn put(db: &Db, key: u8, len: usize) -> WriteBatch {
@@ -47,7 +48,7 @@ fn a_write_that_would_wait_is_given_back() {
     let options = Options { memtable_bytes: 1, max_immutable_memtables: 1, ..Options::small() };
     let db = Db::open_storage(directory(&faulty()), options, slices()).unwrap();
     // Not through the handle, which would run the flush.
-    db.engine().commit(&[&put(&db, 1, 1)], Durability::Buffered, &|| Ok(())).unwrap();
+    write::commit(db.engine(), &[&put(&db, 1, 1)], Durability::Buffered, &|| Ok(())).unwrap();
     let stalled = put(&db, 2, 1);
     assert_eq!(db.try_write(stalled.clone()).unwrap(), TryWrite::WouldWait(stalled));
     assert_eq!(db.try_write(WriteBatch::new()).unwrap(), TryWrite::Written(1));

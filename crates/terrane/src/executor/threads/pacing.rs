@@ -15,6 +15,7 @@ use crate::error::Stall;
 use crate::executor::slowdown::Slowdown;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, lock};
+use crate::write;
 use crate::write::{Backpressure, Throttle, is_near, work_due};
 use std::time::Duration;
 
@@ -74,13 +75,13 @@ impl Pacing {
     /// Charges recent writes for background work. Returns how long a write of `bytes` should pause, if at
     /// all.
     pub fn pay(&self, engine: &Engine, bytes: u64) -> Option<Pause> {
-        if engine.bytes_written() < self.looks_at.load(Ordering::Relaxed) {
+        if engine.counters.bytes_written() < self.looks_at.load(Ordering::Relaxed) {
             return None;
         }
         let mut state = lock(&self.state);
         let unpaid = state.throttle.step(engine);
         if unpaid > 0 {
-            let (reason, backpressure) = engine.nearest_stall();
+            let (reason, backpressure) = write::nearest_stall(engine);
             let due = work_due(unpaid, backpressure);
             let worked = self.worked.load(Ordering::Acquire);
             let paid = self.goal.load(Ordering::Acquire).max(worked.saturating_sub(CREDIT_MAX));
@@ -110,7 +111,7 @@ impl Pacing {
     /// A worker has finished a job, perhaps the last; returns whether writes that wait may now continue.
     pub fn relieve(&self, engine: &Engine, is_idle: bool) -> bool {
         let mut state = lock(&self.state);
-        if state.near.is_none() || !is_idle && is_near(engine.backpressure()) {
+        if state.near.is_none() || !is_idle && is_near(write::backpressure(engine)) {
             return false;
         }
         state.near = None;
@@ -175,7 +176,7 @@ mod tests {
     /// Sets how much of their memory memtables take, in percent, and counts bytes as written.
     fn write(db: &Db, percent: u64, bytes: u64) {
         let engine = db.engine();
-        let taken = engine.options().memtables_share() / 100 * percent;
+        let taken = engine.options.memtables_share() / 100 * percent;
         engine.memtables.set_all(taken);
         engine.counters.user_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
@@ -225,7 +226,7 @@ mod tests {
         assert!(!pacing.is_behind() && !pacing.work(0), "nothing is due");
         write(&db, 100, step(&db));
         assert!(pacing.pay(db.engine(), 1).is_some() && pacing.is_behind());
-        let due = work_due(step(&db), db.engine().backpressure());
+        let due = work_due(step(&db), write::backpressure(db.engine()));
         assert!(pacing.work(due - 1) && pacing.is_behind());
         assert!(pacing.work(1) && !pacing.is_behind());
         assert!(!pacing.work(1), "no write waits for work beyond that");
@@ -240,7 +241,7 @@ mod tests {
             pacing.work(worked);
             write(&db, 100, 2 * step(&db));
             assert!(pacing.pay(db.engine(), 1).is_some());
-            let due = work_due(2 * step(&db), db.engine().backpressure());
+            let due = work_due(2 * step(&db), write::backpressure(db.engine()));
             assert!(pacing.work(due - spared) && !pacing.is_behind(), "{worked}");
             assert!(!pacing.work(0));
         }
@@ -304,12 +305,12 @@ mod tests {
         let pacing = Pacing::default();
         write(&db, 100, step(&db));
         assert!(pacing.pay(db.engine(), 1).is_some());
-        let due = work_due(step(&db), db.engine().backpressure());
+        let due = work_due(step(&db), write::backpressure(db.engine()));
         pacing.work(due + 1000);
         assert!(pacing.relieve(db.engine(), true));
         write(&db, 100, step(&db));
         assert!(pacing.pay(db.engine(), 1).is_some());
-        let due = work_due(step(&db), db.engine().backpressure());
+        let due = work_due(step(&db), write::backpressure(db.engine()));
         assert!(pacing.work(due - 1000) && !pacing.is_behind());
     }
 

@@ -4,6 +4,7 @@ use super::*;
 use crate::executor::{workers, workers_of};
 use crate::storage::{Directory, vfs::MemoryVfs};
 use crate::sync::atomic::Ordering;
+use crate::write;
 use crate::{Db, Durability, Event, Options};
 use std::cell::Cell;
 use std::sync::mpsc::{Sender, channel};
@@ -122,7 +123,7 @@ fn a_worker_counts_until_it_has_ended_a_slowdown() {
     let (engine, pacing) = (db.engine(), &executor.shared.pacing);
     // Sealed memtables take most of their memory, for as long as a write pays for it.
     engine.memtables.set_sealed(1);
-    engine.memtables.set_all(engine.options().memtables_share() / 5 * 4);
+    engine.memtables.set_all(engine.options.memtables_share() / 5 * 4);
     engine.counters.user_bytes.fetch_add(1 << 20, Ordering::Relaxed);
     let pause = pacing.pay(engine, 1).unwrap();
     pacing.begin(engine, pause.reason);
@@ -161,7 +162,7 @@ fn a_wait_returns_with_its_job_while_other_workers_go_on() {
         if checked.replace(true) {
             return true;
         }
-        engine.seal_all().unwrap();
+        write::seal_all(engine).unwrap();
         executor.shared.pump(db.engine());
         while ended() == before {
             std::thread::yield_now();

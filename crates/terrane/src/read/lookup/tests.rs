@@ -4,8 +4,11 @@ use crate::db::{Db, Keyspace};
 use crate::entry::Seq;
 use crate::executor::SliceExecutor;
 use crate::options::{Durability::Buffered, Options};
+use crate::read::lookup::get_many;
+use crate::read::lookup::view;
 use crate::storage::{Directory, vfs::MemoryVfs};
 use crate::table::TableOptions;
+use crate::write;
 use std::ops::Bound;
 use std::sync::Arc;
 use terrane_policy::{FilterBits, Leveled, PolicyOptions};
@@ -273,7 +276,7 @@ fn several_keys_are_looked_up_in_their_order_at_one_moment() {
     let value = Some(b"value".to_vec());
     let now = keyspace.get_many(&keys).unwrap();
     assert_eq!(now, [value.clone(), None, None, value.clone()]);
-    let then = db.engine().get_many(keyspace.id(), &keys, Some(snapshot)).unwrap();
+    let then = get_many(db.engine(), keyspace.id(), &keys, Some(snapshot)).unwrap();
     assert_eq!(then, [value.clone(), None, value.clone(), value]);
 }
 
@@ -289,7 +292,7 @@ fn a_view_shows_everything_up_to_its_number_and_no_more() {
     let keyspaces = std::iter::from_fn(|| {
         let (n, id) = ids.next()?;
         if n == 1 {
-            engine.seal_all().unwrap();
+            write::seal_all(engine).unwrap();
             for of in [&keyspace, &other] {
                 of.put("key", "new", Buffered).unwrap();
                 of.compact_range(..).unwrap();
@@ -297,7 +300,7 @@ fn a_view_shows_everything_up_to_its_number_and_no_more() {
         }
         Some(id)
     });
-    let mut view = engine.view(keyspaces).unwrap();
+    let mut view = view(engine, keyspaces).unwrap();
     assert_eq!(view.reader().at, before);
     for id in [keyspace.id(), other.id()] {
         let found = view.lookup(id).unwrap().get_versioned("key").unwrap().unwrap();

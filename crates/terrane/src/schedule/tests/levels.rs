@@ -3,6 +3,10 @@
 
 use super::*;
 use crate::engine::PendingReshape;
+use crate::schedule::next_job::next_job;
+use crate::schedule::planning::ask_policy;
+use crate::schedule::ranges::next_range;
+use crate::schedule::ranges::take_back_range;
 use crate::version::Tree;
 use terrane_policy::{LevelChange, Reason, Reshape};
 
@@ -47,12 +51,12 @@ fn an_abandoned_change_of_levels_is_planned_from_the_same_reads() {
     let read = tables(&db).into_iter().map(|(_, table)| table).max().unwrap();
     assert_eq!(db.default_keyspace().get([2]).unwrap(), Some(vec![2]));
     begin_other(&db);
-    run(db.engine().next_job(JobFilter::Other).unwrap());
+    run(next_job(db.engine(), JobFilter::Other).unwrap());
     assert_eq!(db.default_keyspace().get([2]).unwrap(), Some(vec![2]));
 
     let engine = db.engine();
     for _ in 0..2 {
-        let work = engine.propose(ask(&db)).expect("a level is to be added");
+        let work = ask_policy(engine, ask(&db)).expect("a level is to be added");
         assert_eq!((engine.versions.state().planner.reshapes.len(), point_reads(&db)), (1, 0));
         drop(Job::new(engine.clone(), work));
         assert_eq!((engine.versions.state().planner.reshapes.len(), point_reads(&db)), (0, 2));
@@ -69,10 +73,10 @@ fn a_change_of_levels_returns_its_reads_to_a_replaced_policy() {
         let db = open_with(move || Box::new(Deepens(TableReads::default())));
         flush(&db, 1);
         begin_other(&db);
-        run(db.engine().next_job(JobFilter::Other).unwrap());
+        run(next_job(db.engine(), JobFilter::Other).unwrap());
         assert_eq!(db.default_keyspace().get([1]).unwrap(), Some(vec![1]));
         let engine = db.engine();
-        let work = engine.propose(ask(&db)).expect("a level is to be added");
+        let work = ask_policy(engine, ask(&db)).expect("a level is to be added");
         if is_replaced {
             db.default_keyspace().set_policy(&PolicyOptions::default()).unwrap();
         }
@@ -95,16 +99,16 @@ fn a_range_waits_for_a_change_of_levels_and_its_own_slice() {
     let reshape = Reshape { change, reason };
     let pending = PendingReshape { reshape, planner, observed: Observed::default() };
     state.planner.reshapes.insert(id, pending);
-    assert!(engine.next_range(&mut state).is_none());
+    assert!(next_range(engine, &mut state).is_none());
     state.planner.reshapes.remove(&id);
     for (stage, is_next) in
         [(Stage::Running(1), false), (Stage::Blocked, false), (Stage::Ready, true)]
     {
         state.planner.ranges.0[0].stage = stage;
-        assert_eq!(engine.next_range(&mut state).is_some(), is_next);
+        assert_eq!(next_range(engine, &mut state).is_some(), is_next);
     }
     drop(state);
-    engine.take_back_range(number).unwrap();
+    take_back_range(engine, number).unwrap();
 }
 
 #[test]
@@ -116,6 +120,6 @@ fn reads_are_counted_of_tables_that_were_read() {
     flush(&db, 2);
     let newest = tables(&db).into_iter().map(|(_, table)| table).max().unwrap();
     (0..3).for_each(|_| drop(db.default_keyspace().get([2]).unwrap()));
-    assert!(db.engine().propose(ask(&db)).is_none());
+    assert!(ask_policy(db.engine(), ask(&db)).is_none());
     assert_eq!(*lock(&given), [vec![(newest, 3)]]);
 }

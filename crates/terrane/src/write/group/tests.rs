@@ -3,10 +3,12 @@ use crate::error::Stall;
 use crate::executor::SliceExecutor;
 use crate::jobs::Progress;
 use crate::keyspace::KeyspaceId;
+use crate::schedule;
 use crate::schedule::JobFilter;
 use crate::storage::Directory;
 use crate::storage::vfs::MemoryVfs;
 use crate::write::Condition;
+use crate::write::commit::commit;
 use crate::{Db, Options};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -126,7 +128,7 @@ fn queued_writers_commit_together_with_a_sequence_each() {
         while !goes_on() {
             thread::yield_now();
         }
-        let mut flush = db.engine().next_job(JobFilter::Flush).unwrap();
+        let mut flush = schedule::next_job(db.engine(), JobFilter::Flush).unwrap();
         while flush.run_for(u64::MAX)? == Progress::More {}
         Ok(())
     };
@@ -147,7 +149,7 @@ fn queued_writers_commit_together_with_a_sequence_each() {
 
 /// Flushes, so that the stall of a [`stalled`] store ends.
 fn end_stall(db: &Db) -> Result<()> {
-    let mut flush = db.engine().next_job(JobFilter::Flush).unwrap();
+    let mut flush = schedule::next_job(db.engine(), JobFilter::Flush).unwrap();
     while flush.run_for(u64::MAX)? == Progress::More {}
     Ok(())
 }
@@ -157,7 +159,7 @@ fn overtake(db: &Db, key: u8, len: usize) -> Result<()> {
     end_stall(db)?;
     let mut batch = WriteBatch::new();
     batch.put(KeyspaceId(0), [key], vec![7; len]).unwrap();
-    db.engine().commit(&[&batch], Durability::Buffered, &|| end_stall(db))?;
+    commit(db.engine(), &[&batch], Durability::Buffered, &|| end_stall(db))?;
     end_stall(db)
 }
 

@@ -3,8 +3,10 @@
 
 use super::*;
 use crate::error::Stall;
+use crate::schedule;
 use crate::storage::Directory;
 use crate::version::Tree;
+use crate::write;
 use std::sync::{OnceLock, Weak};
 use terrane_policy::{
     Action, Compaction, Destination, Group, Observed, Plan, PlanContext, Policy, RunId,
@@ -100,7 +102,7 @@ impl Store {
     /// Seals a memtable of one key, without waking the executor.
     fn seal(&self, key: u8) {
         self.db.default_keyspace().put([key], "value", Durability::Buffered).unwrap();
-        self.db.engine().seal_all().unwrap();
+        write::seal_all(self.db.engine()).unwrap();
     }
 
     /// Hands a flush to a thread, which does not run it.
@@ -133,7 +135,7 @@ impl Store {
         });
         let plan = Compaction::parallel(groups.collect(), "a test");
         let id = self.db.default_keyspace().id();
-        engine.begin(&mut engine.versions.state(), id, plan, None, Observed::default());
+        schedule::begin(engine, &mut engine.versions.state(), id, plan, None, Observed::default());
     }
 
     /// Paces a write of `bytes` while memtables take `percent` of their memory. Each time that it serves the
@@ -141,10 +143,10 @@ impl Store {
     fn write(&self, percent: u64, bytes: u64, works: impl Fn(u64) -> u64) -> u64 {
         let (engine, threads) = (self.db.engine(), &self.threads);
         engine.memtables.set_sealed(1);
-        let taken = engine.options().memtables_share() / 100 * percent;
+        let taken = engine.options.memtables_share() / 100 * percent;
         engine.memtables.set_all(taken);
         engine.counters.user_bytes.fetch_add(bytes, Ordering::Relaxed);
-        threads.works.store(works(work_due(bytes, engine.backpressure())), Ordering::Relaxed);
+        threads.works.store(works(work_due(bytes, write::backpressure(engine))), Ordering::Relaxed);
         threads.served.store(0, Ordering::Relaxed);
         self.executor.pace(engine);
         threads.served.load(Ordering::Relaxed)
