@@ -180,7 +180,7 @@ impl Store {
 
 /// Scans in both directions and gets: each returns the expected entries, or reports damage.
 fn reads(db: &Db, expected: &State, reported: &Reported) -> Result<(), String> {
-    let names = db.engine().keyspace_names();
+    let names = db.keyspaces();
     for (name, expected) in KEYSPACES.iter().zip(expected) {
         if !names.iter().any(|n| n == name) {
             return Err(format!("keyspace {name} is gone"));

@@ -70,7 +70,7 @@ fn a_keyspace_dropped_during_its_flush_leaves_no_file() {
         batch.put(gone.id(), &n.to_be_bytes(), &[1; 60]).unwrap();
     }
     db.write(batch, Durability::Sync).unwrap();
-    let mut flush = db.engine().next_job(JobFilter::Flush).expect("the memtable is full");
+    let mut flush = db.next_job(JobFilter::Flush).expect("the memtable is full");
     assert_eq!(flush.run_for(100).unwrap(), Progress::More);
     assert!(db.drop_keyspace("gone").unwrap());
     while flush.run_for(1 << 20).unwrap() == Progress::More {}

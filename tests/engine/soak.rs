@@ -234,7 +234,7 @@ fn mixed_load_keeps_invariants() {
         }
         let db = open(&place, &mut random, &pool);
         verify(&db, &place, &mut models);
-        db.default_keyspace().set_policy(&db.engine().options().policy).unwrap();
+        db.default_keyspace().set_policy(&db.options().policy).unwrap();
         load(&db, &place, &models, rounds, Duration::from_millis(random.below(600)));
         if random.one_in(4) {
             assert_eq!(db.check().unwrap().damage, []);

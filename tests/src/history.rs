@@ -117,7 +117,7 @@ pub fn check(db: &Db) -> std::result::Result<(), String> {
 /// If a get and a scan disagree, or a scan is out of order.
 pub fn shown(db: &Db) -> Result<State> {
     let mut state = State::default();
-    let names = db.engine().keyspace_names();
+    let names = db.keyspaces();
     for (at, name) in KEYSPACES.iter().enumerate() {
         if !names.iter().any(|n| n == name) {
             continue;

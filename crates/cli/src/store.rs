@@ -134,7 +134,7 @@ pub fn open(place: &Path, options: Options) -> Result<Db, Failure> {
     let opened =
         if place.is_file() { Db::open_file(place, options) } else { Db::open(place, options) };
     let db = opened.map_err(|error| if read_only { error.into() } else { unwritable(error) })?;
-    let discarded = db.engine().discarded_bytes();
+    let discarded = db.stats()?.discarded_bytes;
     if discarded > 0 {
         let (place, left_out) = (place.display(), counted(discarded, "byte", "bytes"));
         message::note(&format!("{place}: left out {left_out} of writes that a crash cut short"));

@@ -80,8 +80,6 @@ pub use admin::{
 };
 pub use batch::WriteBatch;
 pub use db::{Db, Keyspace, Snapshot, Transaction, TransactionScan, TryWrite};
-#[doc(hidden)]
-pub use engine::Engine;
 #[doc(inline)]
 pub use entry::{Millis, Seq};
 #[doc(no_inline)]

@@ -159,7 +159,7 @@ fn write(
             writing.db.flush().unwrap();
         }
         while !remaining()
-            && let Some(mut job) = writing.db.engine().next_job(JobFilter::Any)
+            && let Some(mut job) = writing.db.next_job(JobFilter::Any)
         {
             while job.run_for(u64::MAX).unwrap() == Progress::More {}
         }

@@ -373,7 +373,7 @@ impl Run {
 
     /// Whether an error may have stopped the store's background work.
     fn may_be_stuck(&self, db: &Db) -> bool {
-        self.troubled && db.engine().failure().is_some()
+        self.troubled && db.failure().is_some()
     }
 
     /// Returns how the files differ from those that the manifest names.

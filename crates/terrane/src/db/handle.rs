@@ -6,9 +6,9 @@ use crate::engine::Engine;
 use crate::entry::{Millis, Seq};
 use crate::error::{Closed, Error, Result};
 use crate::event::Listener;
-use crate::executor::Executor;
+use crate::executor::{Executor, Job, JobFilter};
 #[cfg(not(target_arch = "wasm32"))]
-use crate::executor::{JobFilter, Progress, ThreadExecutor, catch};
+use crate::executor::{Progress, ThreadExecutor, catch};
 use crate::install;
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
 use crate::options::{Durability, Options};
@@ -193,11 +193,37 @@ impl Db {
         }
     }
 
-    /// The engine, for this repository's tests.
+    /// The engine.
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.inner.engine
+    }
+
+    /// Returns the next job, for this repository's tests.
     #[doc(hidden)]
     #[must_use]
-    pub fn engine(&self) -> &Arc<Engine> {
-        &self.inner.engine
+    pub fn next_job(&self, filter: JobFilter) -> Option<Job> {
+        schedule::next_job(self.engine(), filter)
+    }
+
+    /// Returns the reason why background work rests, for this repository's tests.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn failure(&self) -> Option<Error> {
+        self.engine().versions.failure()
+    }
+
+    /// Whether every memtable that was sealed is in tables, for this repository's tests.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_flushed(&self) -> bool {
+        self.engine().versions.state().flushes.are_done(Seq::MAX)
+    }
+
+    /// Returns the options that the store was opened with, for this repository's tests.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn options(&self) -> &Options {
+        &self.engine().options
     }
 
     /// The keyspace that is always there.

@@ -12,8 +12,8 @@
 //!   `recent_batches`;
 //! * `versions` - the state lock, and the commit of edits.
 //!
-//! Operations are `impl Engine` blocks in the folders above: `write`
-//! and `read`, then `install`, `schedule`, `recovery` and `admin`; `db` has the handles.
+//! Operations that need several owners are functions in the folders above: `read`, then `install`, `schedule`,
+//! `write`, `recovery` and `admin`; `db` has the handles.
 //!
 //! **Locks**, in the order in which they are taken:
 //!
@@ -127,7 +127,7 @@ impl Engine {
     /// # Errors
     /// An I/O error, or one that failed before, so that writes which were acknowledged are not
     /// known to be on it. The store is closed all the same.
-    pub fn close(&self) -> Result<()> {
+    pub(crate) fn close(&self) -> Result<()> {
         self.versions.owned()?;
         // An edit that is under way ends first: another may open the store when this returns.
         let _edits = self.versions.wait_for_edits();

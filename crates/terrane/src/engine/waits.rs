@@ -271,7 +271,7 @@ impl Waits {
 impl Engine {
     /// Gives the engine a clock by which it times events and what writes wait for: microseconds from any
     /// moment on. The first one stays.
-    pub fn set_clock(&self, clock: impl Fn() -> u64 + Send + Sync + 'static) {
+    pub(crate) fn set_clock(&self, clock: impl Fn() -> u64 + Send + Sync + 'static) {
         let clock: Clock = Arc::new(clock);
         self.jobs.events.set_clock(clock.clone());
         let _ = self.counters.waits.clock.set(clock);

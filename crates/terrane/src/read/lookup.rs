@@ -135,7 +135,7 @@ pub(crate) fn view(
     keyspaces: impl Iterator<Item = KeyspaceId>,
 ) -> Result<View<'_>> {
     let reader = engine.snapshots.hold(engine.jobs.events.micros());
-    let mut view = View { lookups: VecMap::default(), reader, engine: engine };
+    let mut view = View { lookups: VecMap::default(), reader, engine };
     for id in keyspaces {
         if view.lookups.get(&id).is_none() {
             view.lookups.insert(id, lookup(engine, id, 1, Some(reader))?);

@@ -18,7 +18,10 @@ mod stall;
 mod throttle;
 
 pub(crate) use announce::announce;
-pub(crate) use backpressure::{Backpressure, backpressure, nearest_stall};
+pub(crate) use backpressure::Backpressure;
+#[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
+pub(crate) use backpressure::{backpressure, nearest_stall};
+#[cfg(not(target_arch = "wasm32"))]
 pub(crate) use commit::begin_last_flush;
 #[cfg(test)]
 pub(crate) use commit::commit;
