@@ -10,9 +10,8 @@
 //!    Until the end no log file is recycled. If a sync fails meanwhile, the logs are read again: records that
 //!    were not synced before may be gone.
 
-use super::stats::discarded_bytes;
 use crate::db::Db;
-use crate::engine::{Engine, HeldLog, HeldLogs, SpareLog};
+use crate::engine::{Engine, HeldLog, HeldLogs, Log, SpareLog, Versions};
 use crate::entry::Seq;
 use crate::error::{Corruption, Result};
 use crate::storage::{Orphan, Storage};
@@ -83,7 +82,7 @@ impl Db {
             (state.repairable.clone(), state.version_set.quarantine_bytes());
         drop(state);
         let mut report = CheckReport {
-            discarded_bytes: discarded_bytes(engine),
+            discarded_bytes: engine.counters.discarded(),
             quarantine_bytes,
             ..CheckReport::default()
         };
@@ -168,9 +167,9 @@ impl Check {
 /// Nobody waits while it reads logs that are full.
 fn check_logs(engine: &Engine, check: &mut Option<LogsCheck>) -> Result<Option<u64>> {
     drop(engine.versions.open_state()?);
-    let mut logs = check.take().map_or_else(|| begin_logs(engine), Ok)?;
+    let mut logs = check.take().map_or_else(|| begin_logs(&engine.versions, &engine.log), Ok)?;
     let known = logs.known;
-    let ended = match read_logs(engine, &mut logs) {
+    let ended = match read_logs(&engine.log, &mut logs) {
         Ok(true) => {
             *check = Some(logs);
             return Ok(None);
@@ -189,9 +188,9 @@ fn check_logs(engine: &Engine, check: &mut Option<LogsCheck>) -> Result<Option<u
 }
 
 /// Reads a log that is full, or all others; returns whether more are left.
-fn read_logs(engine: &Engine, logs: &mut LogsCheck) -> Result<bool> {
+fn read_logs(log: &Log, logs: &mut LogsCheck) -> Result<bool> {
     // Nothing is appended to those that are not full while they are read.
-    let _writer = (logs.read >= logs.sealed).then(|| engine.log.writer());
+    let _writer = (logs.read >= logs.sealed).then(|| log.writer());
     while let Some(HeldLog { id, file, through, .. }) = logs.held.logs.get(logs.read) {
         logs.replay.log(*id, file, *through, &mut |_, _| Ok(()))?;
         logs.read += 1;
@@ -203,19 +202,19 @@ fn read_logs(engine: &Engine, logs: &mut LogsCheck) -> Result<bool> {
 }
 
 /// Holds the live logs, to read them.
-fn begin_logs(engine: &Engine) -> Result<LogsCheck> {
-    let _edits = engine.versions.lock_edits()?;
-    let writer = engine.log.writer();
-    let state = engine.versions.state();
+fn begin_logs(versions: &Versions, log: &Log) -> Result<LogsCheck> {
+    let _edits = versions.lock_edits()?;
+    let writer = log.writer();
+    let state = versions.state();
     let mut held = state.logs.hold(&writer);
     let sealed = held.logs.len().saturating_sub(1);
     for SpareLog { number, file, .. } in &state.logs.spares {
         // They may be appended to while the check lasts.
-        let id = engine.log.id(*number);
+        let id = log.id(*number);
         held.logs.push(HeldLog { id, file: file.clone(), bytes: 0, through: None });
     }
     // Every record was written whole, synced or not, so all of them must be readable, unless a sync failed.
-    let known = engine.log.syncs.known(writer.last());
+    let known = log.syncs.known(writer.last());
     held.logs.iter_mut().for_each(|log| log.through = log.through.filter(|last| *last <= known));
     let replay = Replay::new(state.version_set.log_start, known);
     Ok(LogsCheck { held, sealed, read: 0, replay, known })

@@ -140,12 +140,6 @@ impl Db {
     }
 }
 
-/// Bytes that hold what is left of writes which a crash cut short, in logs and manifest, as
-/// opening the store found and discarded them. What was promised is never among these.
-pub(crate) fn discarded_bytes(engine: &Engine) -> u64 {
-    engine.counters.discarded_bytes.load(Ordering::Relaxed)
-}
-
 /// The store's statistics.
 ///
 /// # Errors
@@ -203,7 +197,7 @@ pub(crate) fn stats(engine: &Engine) -> Result<Stats> {
         }),
         space,
         wal_files: version_set.logs.len(),
-        discarded_bytes: discarded_bytes(engine),
+        discarded_bytes: engine.counters.discarded(),
         quarantine_bytes: version_set.quarantine_bytes(),
         user_bytes: count(&engine.counters.user_bytes),
         entries: count(&engine.counters.entries),

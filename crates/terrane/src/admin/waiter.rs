@@ -47,7 +47,8 @@ struct Request {
 impl Drop for Request {
     fn drop(&mut self) {
         // Whoever awaits it has the reason already.
-        let _ = schedule::take_back_range(&self.engine, self.number);
+        let _ =
+            schedule::take_back_range(&self.engine.versions, &self.engine.background, self.number);
     }
 }
 
@@ -83,7 +84,11 @@ impl Waiter {
                 }
                 (Until::Flushed(_), None) => return Ok(true),
                 (Until::Compact(request), _) => {
-                    schedule::take_back_range(engine, request.number)?;
+                    schedule::take_back_range(
+                        &engine.versions,
+                        &engine.background,
+                        request.number,
+                    )?;
                     if request.whole {
                         install::trim_logs(engine)?;
                     }
@@ -97,7 +102,9 @@ impl Waiter {
     fn is_complete(&self) -> bool {
         match &self.until {
             Until::Flushed(through) => self.db.engine().versions.state().flushes.are_done(*through),
-            Until::Compact(request) => schedule::range_ended(&request.engine, request.number),
+            Until::Compact(request) => {
+                request.engine.versions.state().planner.ranges.has_ended(request.number)
+            }
         }
     }
 

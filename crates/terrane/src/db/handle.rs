@@ -247,7 +247,7 @@ impl Db {
     /// # Errors
     /// A closed store.
     pub fn open_keyspace(&self, name: &str) -> Result<Option<Keyspace>> {
-        let id = install::find_keyspace(&self.inner.engine, name)?;
+        let id = install::find_keyspace(&self.inner.engine.versions, name)?;
         Ok(id.map(|id| Keyspace { db: self.clone(), id, name: name.into() }))
     }
 

@@ -10,7 +10,6 @@ use crate::operand::Operand;
 use crate::options::Durability;
 use crate::read;
 use crate::read::{Cursor, Lookup, Scan, Versioned};
-use crate::schedule;
 use std::sync::Arc;
 use std::time::Duration;
 use terrane_policy::{PolicyOptions, Shape};
@@ -112,7 +111,7 @@ impl Keyspace {
     /// A keyspace that was dropped; damage or an I/O error, since tables that the range cuts are
     /// read.
     pub fn approximate_size(&self, range: impl Into<KeyRange>) -> Result<u64> {
-        schedule::approximate_size(&self.db.inner.engine, self.id, &range.into())
+        self.db.engine().keyspaces.live(self.id)?.tree().approximate_size(&range.into())
     }
 
     /// The shape of its tree as it is now: levels of runs of tables.
@@ -128,7 +127,7 @@ impl Keyspace {
     /// # Errors
     /// A keyspace that was dropped.
     pub fn policy(&self) -> Result<PolicyOptions> {
-        install::policy(&self.db.inner.engine, self.id)
+        install::policy(&self.db.inner.engine.versions, self.id)
     }
 
     /// Changes the keyspace's policy. Nothing is rewritten at once: the next plans move the tree toward the

@@ -40,6 +40,12 @@ impl Counters {
         self.user_bytes.load(Ordering::Relaxed)
     }
 
+    /// Returns the bytes of writes cut short by a crash that opening found in logs and manifest and discarded. What
+    /// was promised is never among these.
+    pub fn discarded(&self) -> u64 {
+        self.discarded_bytes.load(Ordering::Relaxed)
+    }
+
     pub fn flushed(&self, bytes: u64) {
         self.flushed_bytes.fetch_add(bytes, Ordering::Relaxed);
     }

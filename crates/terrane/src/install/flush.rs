@@ -1,10 +1,9 @@
 //! A flush takes effect: its tables are a new run of level 0, and logs retire.
 
 use super::logs::retire_logs;
-use super::next_tree;
 use super::policy_state::remembered;
-use super::report_deletes;
-use crate::engine::{EditLock, Engine, WrittenFlush};
+use super::{next_tree, report_deletes};
+use crate::engine::{Background, EditLock, Engine, Snapshots, Versions, WrittenFlush};
 use crate::entry::Seq;
 use crate::error::Result;
 use crate::event::Event;
@@ -18,7 +17,7 @@ use terrane_policy::{Observed, Reason, RunId, Step, TableInfo};
 
 /// Returns the change that records the range deletes applied by a flush into `tables`, without those that hide nothing.
 fn name_deletes(
-    engine: &Engine,
+    snapshots: &Snapshots,
     version_set: &VersionSet,
     id: KeyspaceId,
     flush: &WrittenFlush,
@@ -30,7 +29,7 @@ fn name_deletes(
     let mut list = record.range_deletes.slice(from, to);
     let before = list.clone();
     list.merge(named);
-    let (flushed, readers) = (flush.through, engine.snapshots.readers());
+    let (flushed, readers) = (flush.through, snapshots.readers());
     let needs = Needs { record, flushed, dropped: &[], added: tables, readers };
     let range_deletes = needs.of(&list, from, to);
     let (from, to) = (from.to_vec(), to.clone());
@@ -86,20 +85,22 @@ fn install_flush(engine: &Engine, edits: &EditLock<'_>, id: KeyspaceId) -> Resul
         run,
         info,
     }));
-    let named = name_deletes(engine, &version_set, id, &flush, &tables);
+    let named = name_deletes(&engine.snapshots, &version_set, id, &flush, &tables);
     let renames = named.is_some();
     changes.extend(named);
     let step = Step::Flush { plan: &flush.flushed.plan, tables: &tables };
     let nothing = Observed::default();
-    let (change, decisions) = remembered(engine, &version_set, &keyspace, &nothing, step);
+    let (change, decisions) =
+        remembered(&engine.jobs.events, &version_set, &keyspace, &nothing, step);
     changes.extend(change);
     let prepared = edits.prepare(changes)?;
-    let tree = next_tree(engine, &prepared.version_set, &keyspace, &flush.flushed.tables);
+    let tree = next_tree(&engine.options, &prepared.version_set, &keyspace, &flush.flushed.tables);
     let deletes = tree.as_ref().filter(|_| renames).map(|tree| tree.range_deletes().clone());
     // Between here and the end the memtable is still the queue's: only seals touch the queue,
     // and they add to its end.
     let committed = edits.commit(prepared, &added, &retired.dropped);
-    let mut state = committed.inspect_err(|_| requeue_flushes(engine, id))?;
+    let mut state =
+        committed.inspect_err(|_| requeue_flushes(&engine.versions, &engine.background, id))?;
     state.flushes.installed(id, &flush);
     #[cfg(not(target_arch = "wasm32"))]
     let mapped: Vec<_> =
@@ -108,7 +109,7 @@ fn install_flush(engine: &Engine, edits: &EditLock<'_>, id: KeyspaceId) -> Resul
     engine.keyspaces.show(&state, &keyspace, tree, Some(&flush.memtable));
     engine.memtables.free_sealed(flush.memtable.bytes() as u64);
     state.planner.unplanned.insert(id);
-    report_deletes(engine, id, deletes);
+    report_deletes(&engine.jobs.events, id, deletes);
     if !tables.is_empty() || flush.memtable.deletions() > 0 {
         engine.counters.flushed(tables.iter().map(|info| info.bytes).sum());
         let Reason { text: reason, terms } = flush.flushed.plan.reason;
@@ -129,18 +130,23 @@ fn install_flush(engine: &Engine, edits: &EditLock<'_>, id: KeyspaceId) -> Resul
 }
 
 /// Queues the written flushes of a keyspace again after their edit failed, unless it is in doubt.
-fn requeue_flushes(engine: &Engine, id: KeyspaceId) {
-    let mut state = engine.versions.state();
+fn requeue_flushes(versions: &Versions, background: &Background, id: KeyspaceId) {
+    let mut state = versions.state();
     if state.in_doubt.is_some() {
         return;
     }
     state.flushes.requeue_written(id);
     drop(state);
-    engine.background.notify_work();
+    background.notify_work();
 }
 
 /// A flush was abandoned: another job may take it.
-pub(crate) fn abandon_flush(engine: &Engine, id: KeyspaceId, through: Seq) {
-    engine.versions.state().flushes.abandoned(id, through);
-    engine.background.notify_work();
+pub(crate) fn abandon_flush(
+    versions: &Versions,
+    background: &Background,
+    id: KeyspaceId,
+    through: Seq,
+) {
+    versions.state().flushes.abandoned(id, through);
+    background.notify_work();
 }

@@ -1,8 +1,7 @@
 //! A group of a compaction takes effect: its outputs replace its inputs.
 
-use super::next_tree;
 use super::policy_state::{not_its_own, remembered};
-use super::report_deletes;
+use super::{next_tree, report_deletes};
 use crate::engine::{Engine, State};
 use crate::error::Result;
 use crate::event::Event;
@@ -61,16 +60,16 @@ pub(super) fn install_group(
     let own = planner.is_some_and(|p| Arc::ptr_eq(&p, &keyspace.policy.load_full()));
     let (change, decisions) = if own {
         let step = Step::Group { group, outputs: &infos, ends };
-        remembered(engine, &version_set, &keyspace, &observed, step)
+        remembered(&engine.jobs.events, &version_set, &keyspace, &observed, step)
     } else {
-        (not_its_own(engine, &version_set, &keyspace, group, &infos), Vec::new())
+        (not_its_own(&engine.jobs.events, &version_set, &keyspace, group, &infos), Vec::new())
     };
     changes.extend(change);
     let added: Vec<_> = outputs.iter().map(|t| FileId::table(t.table().info().id.0)).collect();
     let gone: &[TableId] = if moved { &[] } else { &group.inputs };
     let dropped: Vec<_> = gone.iter().map(|t| FileId::table(t.0)).collect();
     let prepared = edits.prepare(changes)?;
-    let tree = next_tree(engine, &prepared.version_set, &keyspace, outputs);
+    let tree = next_tree(&engine.options, &prepared.version_set, &keyspace, outputs);
     let deletes = tree.as_ref().filter(|_| forgets).map(|tree| tree.range_deletes().clone());
     let mut state = edits.commit(prepared, &added, &dropped)?;
 
@@ -88,7 +87,7 @@ pub(super) fn install_group(
         outputs: infos,
         moved,
     });
-    report_deletes(engine, id, deletes);
+    report_deletes(&engine.jobs.events, id, deletes);
     // In the same step as the edit: policies see the outputs in the shape from now on.
     end_group(engine, &mut state, number, group);
     engine.report_policy(&state, &keyspace, decisions);

@@ -1,6 +1,6 @@
 //! Keyspaces are created, are dropped, and change their policy: one edit each.
 
-use crate::engine::{Engine, KeyspaceInner, State};
+use crate::engine::{Engine, KeyspaceInner, State, Versions};
 use crate::error::{Closed, Error, Result};
 use crate::event::Event;
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId, MAX_KEYSPACE_NAME_BYTES};
@@ -13,7 +13,7 @@ use terrane_policy::{MAX_STATE, PolicyOptions};
 /// Refuses declared data whose filters would take more than the memory budget.
 #[cfg(feature = "all")]
 fn check_filters(
-    engine: &Engine,
+    options: &crate::options::Options,
     policy: &PolicyOptions,
     held: &crate::version::SuperVersion,
 ) -> Result<()> {
@@ -23,7 +23,6 @@ fn check_filters(
         present.0 += memtable.entries() as u64;
         present.1 += memtable.bytes() as u64;
     }
-    let options = &engine.options;
     let bits = options.table.filter_bits_per_key;
     let checked = policy.check_filters(present, bits, options.budget());
     checked.map_err(crate::options::invalid_policy)
@@ -33,8 +32,8 @@ fn check_filters(
 ///
 /// # Errors
 /// A closed store.
-pub(crate) fn find_keyspace(engine: &Engine, name: &str) -> Result<Option<KeyspaceId>> {
-    Ok(engine.versions.open_state()?.version_set.find(name))
+pub(crate) fn find_keyspace(versions: &Versions, name: &str) -> Result<Option<KeyspaceId>> {
+    Ok(versions.open_state()?.version_set.find(name))
 }
 
 /// Returns the keyspace of this name, of 1 to [`MAX_KEYSPACE_NAME_BYTES`] bytes, created if there is none.
@@ -42,7 +41,7 @@ pub(crate) fn find_keyspace(engine: &Engine, name: &str) -> Result<Option<Keyspa
 /// # Errors
 /// A name out of bounds, an I/O error, or a closed store.
 pub(crate) fn create_keyspace(engine: &Engine, name: &str) -> Result<KeyspaceId> {
-    if let Some(id) = find_keyspace(engine, name)? {
+    if let Some(id) = find_keyspace(&engine.versions, name)? {
         return Ok(id);
     }
     if name.is_empty() || name.len() > MAX_KEYSPACE_NAME_BYTES {
@@ -108,8 +107,8 @@ pub(crate) fn drop_keyspace(engine: &Engine, name: &str) -> Result<bool> {
 ///
 /// # Errors
 /// A keyspace that was dropped.
-pub(crate) fn policy(engine: &Engine, id: KeyspaceId) -> Result<PolicyOptions> {
-    let state = engine.versions.state();
+pub(crate) fn policy(versions: &Versions, id: KeyspaceId) -> Result<PolicyOptions> {
+    let state = versions.state();
     let record = state.version_set.keyspaces.get(&id).ok_or(Closed::Keyspace)?;
     Ok(PolicyOptions::stored(&record.policy).0)
 }
@@ -129,7 +128,7 @@ pub(crate) fn set_policy(engine: &Engine, id: KeyspaceId, policy: &PolicyOptions
     let super_version = keyspace.super_version.load_full();
     let shape = super_version.tree.shape().clone();
     #[cfg(feature = "all")]
-    check_filters(engine, policy, &super_version)?;
+    check_filters(&engine.options, policy, &super_version)?;
     let adopted = built.adopt(&shape);
     if adopted.len() > MAX_STATE {
         let expected = format_args!("at most {MAX_STATE} bytes");

@@ -1,6 +1,6 @@
 //! Log files are made, and replaced: what is known of them is `engine/logs.rs`.
 
-use crate::engine::{Engine, Retired, SpareLog, State, Writer};
+use crate::engine::{Background, Engine, Retired, SpareLog, State, Versions, Writer};
 use crate::error::Result;
 use crate::memtable::Memtable;
 use crate::storage::FileId;
@@ -12,9 +12,9 @@ use std::sync::Arc;
 const SMALL_LOG_BYTES: u64 = 64 << 10;
 
 /// Reports that the log fills: a job will make a spare one, so that no write waits for it.
-pub(crate) fn want_spare_log(engine: &Engine) {
-    if engine.versions.state().logs.want_spare() {
-        engine.background.notify_work();
+pub(crate) fn want_spare_log(versions: &Versions, background: &Background) {
+    if versions.state().logs.want_spare() {
+        background.notify_work();
     }
 }
 

@@ -31,9 +31,10 @@ pub(crate) use reshape::abandon_reshape;
 
 use crate::engine::{Engine, KeyspaceInner};
 use crate::error::Result;
-use crate::event::Event;
+use crate::event::{Event, EventStream};
 use crate::jobs::Outcome;
 use crate::keyspace::KeyspaceId;
+use crate::options::Options;
 use crate::version::{LiveTable, Tree, VersionSet};
 use flush::install_flushed;
 use group::install_group;
@@ -62,21 +63,21 @@ pub(crate) fn install(engine: &Engine, outcome: Outcome) -> Result<bool> {
 
 /// The keyspace's tree as an edit leaves it.
 fn next_tree(
-    engine: &Engine,
+    options: &Options,
     version_set: &VersionSet,
     keyspace: &KeyspaceInner,
     opened: &[Arc<LiveTable>],
 ) -> Option<Arc<Tree>> {
     let record = version_set.keyspaces.get(&keyspace.id)?;
     let tree = keyspace.super_version.load().tree.next(record, opened);
-    tree.estimate_debt(&engine.options, &**keyspace.policy.load_full(), &record.policy_state);
+    tree.estimate_debt(options, &**keyspace.policy.load_full(), &record.policy_state);
     Some(Arc::new(tree))
 }
 
 /// Reports the range deletes of a keyspace, if an edit changed them.
-fn report_deletes(engine: &Engine, keyspace: KeyspaceId, changed: Option<RangeDeletes>) {
+fn report_deletes(events: &EventStream, keyspace: KeyspaceId, changed: Option<RangeDeletes>) {
     if let Some(list) = changed {
         let (fragments, bytes) = (list.fragments().len(), list.bytes());
-        engine.emit(|| Event::RangeDeletes { keyspace, fragments, bytes });
+        events.emit(|| Event::RangeDeletes { keyspace, fragments, bytes });
     }
 }

@@ -1,7 +1,7 @@
 //! State of the keyspace's policy after an edit, as a change of that edit.
 
-use crate::engine::{Engine, KeyspaceInner};
-use crate::event::Event;
+use crate::engine::KeyspaceInner;
+use crate::event::{Event, EventStream};
 use crate::keyspace::KeyspaceId;
 use crate::version::{Change, KeyspaceRecord, VersionSet};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use terrane_policy::{
 /// Returns the state of the keyspace's policy after a group that it did not plan is installed, if the
 /// state changes. Its memory of the tree may be wrong then, so it derives it from the shape.
 pub(super) fn not_its_own(
-    engine: &Engine,
+    events: &EventStream,
     version_set: &VersionSet,
     keyspace: &KeyspaceInner,
     group: &Group,
@@ -22,13 +22,13 @@ pub(super) fn not_its_own(
     let added = outputs.iter().map(|t| (group.destination.level, run, Arc::new(t.clone())));
     let edit = ShapeEdit { added: added.collect(), dropped: group.inputs.clone() };
     let before = &version_set.keyspaces.get(&keyspace.id)?.shape;
-    adopted(engine, version_set, keyspace, &terrane_policy::apply(before, &edit).ok()?)
+    adopted(events, version_set, keyspace, &terrane_policy::apply(before, &edit).ok()?)
 }
 
 /// Returns the state of the keyspace's policy after this step, if it changes, and the decisions for
 /// the listener of `engine`.
 pub(super) fn remembered(
-    engine: &Engine,
+    events: &EventStream,
     version_set: &VersionSet,
     keyspace: &KeyspaceInner,
     observed: &Observed,
@@ -39,33 +39,33 @@ pub(super) fn remembered(
     let policy = keyspace.policy.load();
     let next = policy.apply(&record.policy_state, &installed);
     let mut decisions = Vec::new();
-    if engine.jobs.events.is_heard() {
+    if events.is_heard() {
         decisions = policy.decisions(&record.policy_state, &installed);
     }
-    (memory(engine, record, keyspace.id, next), decisions)
+    (memory(events, record, keyspace.id, next), decisions)
 }
 
 /// Returns the state of the keyspace's policy for a shape that it did not plan, if it changes.
 pub(super) fn adopted(
-    engine: &Engine,
+    events: &EventStream,
     version_set: &VersionSet,
     keyspace: &KeyspaceInner,
     shape: &Shape,
 ) -> Option<Change> {
     let record = version_set.keyspaces.get(&keyspace.id)?;
     let next = keyspace.policy.load().readopt(&record.policy_state, shape);
-    memory(engine, record, keyspace.id, next)
+    memory(events, record, keyspace.id, next)
 }
 
 fn memory(
-    engine: &Engine,
+    events: &EventStream,
     record: &KeyspaceRecord,
     keyspace: KeyspaceId,
     next: Vec<u8>,
 ) -> Option<Change> {
     let bytes = next.len();
     if bytes > MAX_STATE {
-        engine.emit(|| Event::PolicyStateRefused { keyspace, bytes });
+        events.emit(|| Event::PolicyStateRefused { keyspace, bytes });
         return None;
     }
     (next != record.policy_state).then_some(Change::PolicyState { keyspace, state: next })

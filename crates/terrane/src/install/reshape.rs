@@ -30,14 +30,17 @@ pub(super) fn install_reshape(engine: &Engine, id: KeyspaceId) -> Result<()> {
     let mut changes = vec![Change::Levels { keyspace: id, change }];
     let own = Arc::ptr_eq(&planner, &keyspace.policy.load_full());
     let (remembers, decisions) = if own {
-        remembered(engine, &version_set, &keyspace, &observed, Step::Reshape(change))
+        remembered(&engine.jobs.events, &version_set, &keyspace, &observed, Step::Reshape(change))
     } else {
         let next = terrane_policy::reshape(&shape, change).ok();
-        (next.and_then(|next| adopted(engine, &version_set, &keyspace, &next)), Vec::new())
+        (
+            next.and_then(|next| adopted(&engine.jobs.events, &version_set, &keyspace, &next)),
+            Vec::new(),
+        )
     };
     changes.extend(remembers);
     let prepared = edits.prepare(changes)?;
-    let tree = next_tree(engine, &prepared.version_set, &keyspace, &[]);
+    let tree = next_tree(&engine.options, &prepared.version_set, &keyspace, &[]);
     let mut state = edits.commit(prepared, &[], &[])?;
     engine.keyspaces.show(&state, &keyspace, tree, None);
     state.planner.reshapes.remove(&id);

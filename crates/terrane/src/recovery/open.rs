@@ -1,7 +1,6 @@
 //! Opening: a new store is created, one that is there is recovered ([`recover`](super::recover)).
 
-use super::recover::begin_log;
-use super::recover::recover;
+use super::recover::{begin_log, recover};
 use crate::engine::{Engine, SpareLog};
 use crate::error::{Corruption, Error, Result};
 use crate::install::adopt_keyspace;

@@ -17,7 +17,7 @@
 
 use super::quarantine::quarantine;
 use crate::batch;
-use crate::engine::{Engine, SealedLog, SpareLog, State, Writer};
+use crate::engine::{Engine, Log, SealedLog, Snapshots, SpareLog, State, Versions, Writer};
 use crate::entry::Seq;
 use crate::error::Result;
 use crate::event::Event;
@@ -25,6 +25,7 @@ use crate::features::RANGE_DELETES;
 use crate::install;
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
+use crate::options::Options;
 use crate::storage::{File, FileId, Recovered};
 use crate::sync::atomic::Ordering;
 use crate::vec_map::{VecMap, VecSet};
@@ -99,7 +100,7 @@ pub(crate) fn recover(engine: &Engine, recovered: &Recovered) -> Result<()> {
     for &record in &version_set.logs {
         let file = engine.storage.open(FileId::log(record.file))?;
         let found = replay.log(record.id(), &file, record.through, &mut |seq, batch| {
-            replay_batch(engine, &version_set, &mut memtables, seq, batch)
+            replay_batch(&engine.options, &version_set, &mut memtables, seq, batch)
         })?;
         logs.push(LiveLog { record, len: file.len()?, file, found });
     }
@@ -117,7 +118,7 @@ pub(crate) fn recover(engine: &Engine, recovered: &Recovered) -> Result<()> {
         repaired: recovered.repaired.clone(),
     });
     if engine.storage.read_only() {
-        only_show(engine, logs, done.next);
+        only_show(&engine.versions, &engine.log, logs, done.next);
         engine.log.syncs.advance(last);
         return Ok(());
     }
@@ -132,7 +133,7 @@ pub(crate) fn recover(engine: &Engine, recovered: &Recovered) -> Result<()> {
     match tidied.and_then(|()| go_on(engine, logs.clone(), done.next, done.claim)) {
         Err(full) if full.is_no_space() => {
             engine.log.syncs.poison(&full);
-            only_show(engine, logs, done.next);
+            only_show(&engine.versions, &engine.log, logs, done.next);
             remove_strays(engine)
         }
         went_on => went_on,
@@ -141,24 +142,24 @@ pub(crate) fn recover(engine: &Engine, recovered: &Recovered) -> Result<()> {
 
 /// Leaves the logs as they are: nothing is appended to them, but a check or a checkpoint reads
 /// them.
-fn only_show(engine: &Engine, logs: Vec<LiveLog>, next: Seq) {
-    let mut state = engine.versions.state();
+fn only_show(versions: &Versions, log: &Log, logs: Vec<LiveLog>, next: Seq) {
+    let mut state = versions.state();
     state.logs.sealed = logs.into_iter().map(|log| log.sealed(false)).collect();
     state.logs.spares.clear();
     drop(state);
-    engine.log.writer().skip_to(next);
+    log.writer().skip_to(next);
 }
 
 /// Brings one batch's entries back, those that no table holds.
 fn replay_batch(
-    engine: &Engine,
+    options: &Options,
     version_set: &VersionSet,
     memtables: &mut Memtables,
     seq: Seq,
     batch: &[u8],
 ) -> Result<()> {
     let mut touched = Vec::new();
-    let operator = engine.options.merge_operator.as_ref();
+    let operator = options.merge_operator.as_ref();
     // A keyspace that was dropped has no record, and its entries go with it.
     let is_replayed =
         |id: &KeyspaceId| version_set.keyspaces.get(id).is_some_and(|record| seq > record.flushed);
@@ -169,7 +170,7 @@ fn replay_batch(
         memtables.update(id, |list| match list.last() {
             Some(memtable) => memtable.clone(),
             None => {
-                list.push(Arc::new(engine.options.memtable()));
+                list.push(Arc::new(options.memtable()));
                 list.last().cloned().unwrap_or_default()
             }
         })
@@ -190,9 +191,9 @@ fn replay_batch(
     }
     // Between two batches: none is spread over two memtables.
     for id in touched {
-        let full = |m: &Arc<Memtable>| write::is_full(engine, m);
+        let full = |m: &Arc<Memtable>| write::is_full(options, m);
         if let Some(list) = memtables.get_mut(&id).filter(|list| list.last().is_some_and(full)) {
-            list.push(Arc::new(engine.options.memtable()));
+            list.push(Arc::new(options.memtable()));
         }
     }
     Ok(())
@@ -251,7 +252,11 @@ fn go_on(engine: &Engine, mut logs: Vec<LiveLog>, next: Seq, claim: Seq) -> Resu
         Some(LiveLog { record, file, len, found }) => {
             let writing = LogWriter::resume(file, record.id(), len, found.end);
             let reusable = len == usual_bytes;
-            start_log(engine, Writer::appending(writing, record.file, reusable, next, claim));
+            start_log(
+                &engine.snapshots,
+                &engine.log,
+                Writer::appending(writing, record.file, reusable, next, claim),
+            );
         }
         None => {
             install::add_spare_log(engine, 0)?;
@@ -270,13 +275,17 @@ pub(crate) fn begin_log(engine: &Engine, log: SpareLog, next: Seq, claim: Seq) -
     let id = engine.log.id(log.number);
     let reusable = log.capacity == engine.options.wal_file_bytes;
     let writing = LogWriter::begin(log.file, id, log.capacity)?;
-    start_log(engine, Writer::appending(writing, log.file_number, reusable, next, claim));
+    start_log(
+        &engine.snapshots,
+        &engine.log,
+        Writer::appending(writing, log.file_number, reusable, next, claim),
+    );
     Ok(())
 }
 
-fn start_log(engine: &Engine, appending: Writer) {
-    engine.snapshots.show(appending.last());
-    *engine.log.writer() = appending;
+fn start_log(snapshots: &Snapshots, log: &Log, appending: Writer) {
+    snapshots.show(appending.last());
+    *log.writer() = appending;
 }
 
 /// Removes the files of a start that had no space: those that no edit names, except the orphans

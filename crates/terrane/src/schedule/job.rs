@@ -1,7 +1,7 @@
 //! A piece of background work, run in slices by an executor.
 
 use super::planning::plan_flush;
-use crate::engine::Engine;
+use crate::engine::{Engine, Keyspaces, Snapshots};
 use crate::error::Result;
 use crate::install;
 use crate::jobs::{Flush, Merge, Outcome, Progress, TableSetWriter};
@@ -165,7 +165,12 @@ impl Job {
         match std::mem::replace(&mut self.work, Work::Ended) {
             Work::Flush(mut flush) => {
                 flush.discard(engine.versions.in_doubt());
-                install::abandon_flush(engine, flush.keyspace, flush.through);
+                install::abandon_flush(
+                    &engine.versions,
+                    &engine.background,
+                    flush.keyspace,
+                    flush.through,
+                );
             }
             Work::Merge(mut merge) => {
                 if merge.abandon(engine.versions.in_doubt()) {
@@ -194,7 +199,7 @@ fn plan(engine: &Engine, flush: &mut Flush) -> Result<()> {
         u64::MAX,
         plan.filter_bits,
     );
-    let range_deletes = deletes_over(engine, flush);
+    let range_deletes = deletes_over(&engine.keyspaces, &engine.snapshots, flush);
     let outputs = outputs.applying(range_deletes.newest());
     let resolver = Resolver::new(engine.snapshots.readers())
         .applying(range_deletes.clone())
@@ -203,9 +208,9 @@ fn plan(engine: &Engine, flush: &mut Flush) -> Result<()> {
 }
 
 /// The range deletes of a memtable that is flushed, and of those that are newer.
-fn deletes_over(engine: &Engine, flush: &Flush) -> RangeDeletes {
+fn deletes_over(keyspaces: &Keyspaces, snapshots: &Snapshots, flush: &Flush) -> RangeDeletes {
     let mut list = RangeDeletes::default();
-    if let Some(keyspace) = engine.keyspaces.load().get(&flush.keyspace) {
+    if let Some(keyspace) = keyspaces.load().get(&flush.keyspace) {
         for memtable in keyspace.super_version.load().memtables() {
             list.merge(&memtable.range_deletes());
             if Arc::ptr_eq(memtable, &flush.memtable) {
@@ -214,7 +219,7 @@ fn deletes_over(engine: &Engine, flush: &Flush) -> RangeDeletes {
         }
     }
     // What is not visible yet may have no record, or one that fails.
-    let visible = engine.snapshots.visible();
+    let visible = snapshots.visible();
     list.retain(|_, seq| seq <= visible)
 }
 

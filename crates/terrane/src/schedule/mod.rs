@@ -19,4 +19,4 @@ pub(crate) use job::Work;
 pub(crate) use next_job::next_job;
 #[cfg(test)]
 pub(crate) use planning::begin;
-pub(crate) use ranges::{approximate_size, range_ended, request_range, take_back_range};
+pub(crate) use ranges::{request_range, take_back_range};

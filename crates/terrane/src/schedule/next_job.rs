@@ -8,16 +8,14 @@
 //!    level 0 is half full, and is not being emptied, is asked before what is left goes into deep levels.
 //! 4. Then vacuuming of the storage.
 
-use super::planning::ask_policy;
-use super::planning::next_plan_request;
-use super::ranges::next_range;
-use super::ranges::slice;
-use crate::engine::{Begun, Engine, State};
+use super::planning::{ask_policy, next_plan_request};
+use super::ranges::{next_range, slice};
+use crate::engine::{Begun, Engine, Keyspaces, State};
 use crate::event::Event;
 use crate::install;
-use crate::jobs::{Flush, Merge, Part, SharedMerge, TableSetWriter};
+use crate::jobs::{Flush, JobContext, Merge, Part, SharedMerge, TableSetWriter};
 use crate::keyspace::KeyspaceId;
-use crate::options::FilterDecision;
+use crate::options::{FilterDecision, Options};
 use crate::schedule::{Job, Work};
 use crate::version::{Tree, hidden_tables};
 use std::sync::Arc;
@@ -52,7 +50,7 @@ pub(crate) fn next_job(engine: &Arc<Engine>, filter: JobFilter) -> Option<Job> {
     let wants = |kind| [JobFilter::Any, kind].contains(&filter);
     let mut work = None;
     if wants(JobFilter::Removal) {
-        work = next_removal(engine, &mut state);
+        work = next_removal(&engine.jobs, &mut state);
     }
     if work.is_none() && wants(JobFilter::Flush) {
         work = next_flush(&mut state);
@@ -72,8 +70,8 @@ fn next_flush(state: &mut State) -> Option<Work> {
     Some(Work::Flush(Box::new(Flush::new(keyspace, through, memtable))))
 }
 
-fn next_removal(engine: &Engine, state: &mut State) -> Option<Work> {
-    let obsolete_file = engine.jobs.obsolete_files.take()?;
+fn next_removal(jobs: &JobContext, state: &mut State) -> Option<Work> {
+    let obsolete_file = jobs.obsolete_files.take()?;
     state.vacuum_due = true;
     Some(Work::Remove(obsolete_file))
 }
@@ -120,7 +118,7 @@ fn next_other(engine: &Engine) -> Option<Work> {
             continue;
         }
         if request.is_none() {
-            if let Some(seeking) = next_range(engine, &mut state) {
+            if let Some(seeking) = next_range(&engine.keyspaces, &mut state) {
                 drop(state);
                 slice(engine, seeking);
                 continue;
@@ -189,14 +187,18 @@ fn part_work(engine: &Engine, part: Part) -> Option<Work> {
     .applying(range_deletes.newest());
     let resolver = Resolver::new(engine.snapshots.readers())
         .applying(range_deletes.clone())
-        .filtering(merge_filter(engine, *keyspace))
+        .filtering(merge_filter(&engine.options, &engine.keyspaces, *keyspace))
         .merging(engine.options.merge_operator.clone());
     Some(Work::Merge(Box::new(Merge::new(outputs, part, resolver))))
 }
 
 /// The compaction filter of the options, for the merges of a keyspace.
-fn merge_filter(engine: &Engine, keyspace: KeyspaceId) -> Option<MergeFilter> {
-    let filter = engine.options.compaction_filter.clone()?;
-    let name = engine.keyspaces.name(keyspace)?;
+fn merge_filter(
+    options: &Options,
+    keyspaces: &Keyspaces,
+    keyspace: KeyspaceId,
+) -> Option<MergeFilter> {
+    let filter = options.compaction_filter.clone()?;
+    let name = keyspaces.name(keyspace)?;
     Some(Box::new(move |key, value| filter(&name, key, value) == FilterDecision::Remove))
 }

@@ -11,7 +11,9 @@
 //!    table is rewritten. The release that reaches it queues the planning again.
 //! 5. A flush's job asks the policy where to cut when it starts; cuts that are refused are left out.
 
-use crate::engine::{Engine, KeyspaceInner, PendingReshape, Planner, RunningCompaction, State};
+use crate::engine::{
+    Engine, KeyspaceInner, Keyspaces, PendingReshape, Planner, RunningCompaction, Snapshots, State,
+};
 use crate::entry::{Millis, Seq};
 use crate::event::Event;
 use crate::keyspace::KeyspaceId;
@@ -65,7 +67,8 @@ pub(crate) fn next_plan_request(
         return None;
     }
     loop {
-        let may = |planner: &Planner, id| !urgent || level0_is_urgent(engine, planner, id);
+        let may =
+            |planner: &Planner, id| !urgent || level0_is_urgent(&engine.keyspaces, planner, id);
         let id = state.planner.next(may)?;
         let Some(keyspace) = engine.keyspaces.get(id) else { continue };
         if state.planner.reshapes.contains_key(&id) {
@@ -90,9 +93,9 @@ pub(crate) fn next_plan_request(
 }
 
 /// Whether a keyspace's level 0 is half full, and nothing that has started empties it.
-fn level0_is_urgent(engine: &Engine, planner: &Planner, id: KeyspaceId) -> bool {
-    let crowded = |k: Arc<KeyspaceInner>| engine.keyspaces.is_crowded(&k.super_version.load().tree);
-    engine.keyspaces.get(id).is_some_and(crowded) && !planner.empties_level0(id)
+fn level0_is_urgent(keyspaces: &Keyspaces, planner: &Planner, id: KeyspaceId) -> bool {
+    let crowded = |k: Arc<KeyspaceInner>| keyspaces.is_crowded(&k.super_version.load().tree);
+    keyspaces.get(id).is_some_and(crowded) && !planner.empties_level0(id)
 }
 
 /// Asks a policy once, with no lock held, and acts on its answer. Returns a job that must be done at once.
@@ -115,7 +118,7 @@ pub(crate) fn ask_policy(engine: &Engine, request: PlanRequest) -> Option<Work> 
         oldest_snapshot: request.oldest_snapshot,
         fresh,
     };
-    let (hidden, expires_next) = hidden_now(engine, tree);
+    let (hidden, expires_next) = hidden_now(&engine.snapshots, tree);
     if let Some(at) = expires_next {
         engine.snapshots.clock.note_expiry(at);
     }
@@ -125,7 +128,7 @@ pub(crate) fn ask_policy(engine: &Engine, request: PlanRequest) -> Option<Work> 
     state.planner.answered(id, refused);
     let (mut plan, own) = match answer {
         Proposal::Nothing => {
-            await_release(engine, &mut state, &request, hidden.awaits);
+            await_release(&engine.snapshots, &mut state, &request, hidden.awaits);
             return None;
         }
         Proposal::Refused(refusal) => {
@@ -139,7 +142,7 @@ pub(crate) fn ask_policy(engine: &Engine, request: PlanRequest) -> Option<Work> 
     if let Plan::Compact(compaction) = &mut plan {
         rename(compaction, fresh, RunId(engine.ids.next()));
     }
-    if !still_fits(engine, &state, &request, &plan) {
+    if !still_fits(&engine.keyspaces, &state, &request, &plan) {
         return None;
     }
     let PlanRequest { keyspace, policy, mut observed, .. } = request;
@@ -164,36 +167,40 @@ pub(crate) fn ask_policy(engine: &Engine, request: PlanRequest) -> Option<Work> 
 }
 
 /// Returns the hidden and the expired tables of a tree, and the next expiry. A merge reports unreadable tables.
-fn hidden_now(engine: &Engine, tree: &Tree) -> (Hidden, Option<Millis>) {
-    let (all, readers) =
-        (tree.range_deletes().bytes() >= CROWDED_BYTES, engine.snapshots.readers());
+fn hidden_now(snapshots: &Snapshots, tree: &Tree) -> (Hidden, Option<Millis>) {
+    let (all, readers) = (tree.range_deletes().bytes() >= CROWDED_BYTES, snapshots.readers());
     let mut hidden = hidden(tree, &readers, all).unwrap_or_default();
     let expired = expired(tree, &readers);
     hidden.whole.extend(expired.tables);
     hidden.awaits = hidden.awaits.into_iter().chain(expired.awaits).min();
     if expired.awaits_present {
-        engine.snapshots.await_present();
+        snapshots.await_present();
     }
     (hidden, expired.next)
 }
 
 /// Notes the sequence number that the oldest snapshot must reach before a table is rewritten, or queues the
 /// planning if it was reached meanwhile.
-fn await_release(engine: &Engine, state: &mut State, request: &PlanRequest, hidden: Option<Seq>) {
+fn await_release(
+    snapshots: &Snapshots,
+    state: &mut State,
+    request: &PlanRequest,
+    hidden: Option<Seq>,
+) {
     let kept = reclaimable_at(request.tree.shape(), request.oldest_snapshot);
     let until = kept.into_iter().chain(hidden).min();
     if state.planner.await_release(request.keyspace.id, until) {
-        engine.snapshots.await_oldest(state.planner.reclaimable_at());
+        snapshots.await_oldest(state.planner.reclaimable_at());
         // It may have been reached meanwhile.
-        state.planner.plan_reclaimable(&engine.snapshots);
+        state.planner.plan_reclaimable(snapshots);
     }
 }
 
 /// Whether a plan fits what the store is. While its policy was asked flushes and groups
 /// may have been installed and other compactions started.
-fn still_fits(engine: &Engine, state: &State, request: &PlanRequest, plan: &Plan) -> bool {
+fn still_fits(keyspaces: &Keyspaces, state: &State, request: &PlanRequest, plan: &Plan) -> bool {
     let id = request.keyspace.id;
-    let Some(keyspace) = engine.keyspaces.get(id) else { return false };
+    let Some(keyspace) = keyspaces.get(id) else { return false };
     if !Arc::ptr_eq(&keyspace.policy.load_full(), &request.policy) {
         return false;
     }

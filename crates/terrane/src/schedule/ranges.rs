@@ -10,7 +10,7 @@
 //!    the slices that the keyspace's bytes should need, the policy is not called before the range has ended.
 
 use super::planning::begin;
-use crate::engine::{Engine, RangeRequest, Stage, State};
+use crate::engine::{Background, Engine, Keyspaces, RangeRequest, Stage, State, Versions};
 use crate::entry::Seq;
 use crate::error::{Closed, Error, Result};
 use crate::keyspace::KeyspaceId;
@@ -45,22 +45,6 @@ pub(crate) struct Seeking {
     tree: Arc<Tree>,
 }
 
-/// About how many bytes of tables hold the keys of a range.
-///
-/// # Errors
-/// A keyspace that was dropped; damage or an I/O error, as tables are asked how their bytes
-/// spread.
-pub(crate) fn approximate_size(
-    engine: &Engine,
-    keyspace: KeyspaceId,
-    range: &KeyRange,
-) -> Result<u64> {
-    let keyspaces = engine.keyspaces.load();
-    let keyspace = keyspaces.get(&keyspace).ok_or(Closed::Keyspace)?;
-    let tree = keyspace.tree();
-    tree.approximate_size(range)
-}
-
 /// Requests a compact range, including writes through that sequence. Returns the number of the request.
 pub(crate) fn request_range(
     engine: &Engine,
@@ -93,23 +77,22 @@ pub(crate) fn request_range(
     Ok(number)
 }
 
-/// Whether a request has come to its end, or is refused.
-pub(crate) fn range_ended(engine: &Engine, number: u64) -> bool {
-    engine.versions.state().planner.ranges.has_ended(number)
-}
-
 /// Takes a request back: no further slice starts. Says why it was refused, if it was.
-pub(crate) fn take_back_range(engine: &Engine, number: u64) -> Result<()> {
-    let taken = engine.versions.state().planner.ranges.take_back(number);
+pub(crate) fn take_back_range(
+    versions: &Versions,
+    background: &Background,
+    number: u64,
+) -> Result<()> {
+    let taken = versions.state().planner.ranges.take_back(number);
     // Its keyspace's policy may have waited for it.
-    engine.background.notify_work();
+    background.notify_work();
     taken
 }
 
 /// The next range that may run, if there is one.
-pub(crate) fn next_range(engine: &Engine, state: &mut State) -> Option<Seeking> {
+pub(crate) fn next_range(keyspaces: &Keyspaces, state: &mut State) -> Option<Seeking> {
     let request = state.planner.next_range()?;
-    let tree = engine.keyspaces.load().get(&request.keyspace)?.tree();
+    let tree = keyspaces.load().get(&request.keyspace)?.tree();
     request.stage = Stage::Planning;
     Some(Seeking {
         number: request.number,

@@ -5,16 +5,9 @@ mod levels;
 mod order;
 
 use super::next_job::next_job;
-use super::planning::ask_policy;
-use super::planning::begin;
-use super::planning::next_plan_request;
-use super::planning::{PlanRequest, rename};
-use super::ranges;
-use super::ranges::next_range;
-use super::ranges::range_ended;
-use super::ranges::slice;
-use super::ranges::take_back_range;
-use super::{Job, JobFilter};
+use super::planning::{PlanRequest, ask_policy, begin, next_plan_request, rename};
+use super::ranges::{next_range, slice, take_back_range};
+use super::{Job, JobFilter, ranges};
 use crate::KeyRange;
 use crate::engine::{Engine, RangeRequest, Stage};
 use crate::executor::Executor;
@@ -275,7 +268,9 @@ fn a_slice_is_planned_again_if_its_tables_are_gone_or_taken() {
     flush(&db, 2);
     let engine = db.engine();
     let number = request_range(&db);
-    let seek = || next_range(engine, &mut engine.versions.state()).expect("the range has its turn");
+    let seek = || {
+        next_range(&engine.keyspaces, &mut engine.versions.state()).expect("the range has its turn")
+    };
     let seeking = seek();
     begin_other(&db);
     slice(engine, seeking);
@@ -292,7 +287,7 @@ fn a_slice_is_planned_again_if_its_tables_are_gone_or_taken() {
     assert_eq!(stage_of(&db, number), "ready", "the tables are others by now");
     slice(engine, seek());
     assert_eq!(stage_of(&db, number), "ended", "one run is left");
-    take_back_range(engine, number).unwrap();
+    take_back_range(&engine.versions, &engine.background, number).unwrap();
 }
 
 #[test]
@@ -300,16 +295,19 @@ fn a_range_that_is_refused_has_ended_and_says_why() {
     let (db, _) = open();
     let number = request_range(&db);
     let engine = db.engine();
-    assert!(!range_ended(engine, number));
+    assert!(!engine.versions.state().planner.ranges.has_ended(number));
     let why = Error::invalid("range", "a range that can be compacted", "a test");
     let set = |request: &mut RangeRequest| request.stage = Stage::Failed(why.clone());
     engine.versions.state().planner.ranges.0.iter_mut().for_each(set);
-    assert!(range_ended(engine, number));
+    assert!(engine.versions.state().planner.ranges.has_ended(number));
     assert!(matches!(
-        take_back_range(engine, number).map_err(Error::into_kind),
+        take_back_range(&engine.versions, &engine.background, number).map_err(Error::into_kind),
         Err(ErrorKind::InvalidArgument(_))
     ));
-    assert!(take_back_range(engine, number).is_ok(), "it was taken back");
+    assert!(
+        take_back_range(&engine.versions, &engine.background, number).is_ok(),
+        "it was taken back"
+    );
 }
 
 #[test]

@@ -4,16 +4,15 @@
 //! expired has no answer, and operators of two sorts do not combine. Its first batch of a sort decides.
 
 use crate::batch::WriteBatch;
-use crate::engine::Engine;
+use crate::engine::{Engine, Keyspaces, StoreClock};
 use crate::error::{Closed, Error, Result};
 use crate::features::{COUNTERS, EXPIRY, MERGE_OPERATOR, SORTS};
 use crate::operand::{AVAILABLE, missing_operator};
 use crate::version::{Change, Features};
 
 /// Whether the store, and each keyspace, has every feature that a batch needs.
-pub(super) fn is_announced(engine: &Engine, batch: &WriteBatch) -> bool {
-    engine.keyspaces.have_features(batch)
-        && (batch.features() & EXPIRY == 0 || engine.snapshots.clock.exists())
+pub(super) fn is_announced(keyspaces: &Keyspaces, clock: &StoreClock, batch: &WriteBatch) -> bool {
+    keyspaces.have_features(batch) && (batch.features() & EXPIRY == 0 || clock.exists())
 }
 
 /// Gives the store and its keyspaces the features that a batch needs. No lock is held.
@@ -22,7 +21,7 @@ pub(super) fn is_announced(engine: &Engine, batch: &WriteBatch) -> bool {
 /// Values that expire, without a wall clock; operands of a merge operator, without one; a keyspace of another sort,
 /// or one that was dropped; a store that takes no writes; those of the commit of an edit.
 pub(crate) fn announce(engine: &Engine, batch: &WriteBatch) -> Result<()> {
-    if is_announced(engine, batch) {
+    if is_announced(&engine.keyspaces, &engine.snapshots.clock, batch) {
         return Ok(());
     }
     let needs = batch.features();

@@ -46,7 +46,7 @@ pub(crate) fn nearest_stall(engine: &Engine) -> (Stall, Backpressure) {
             filled: memtable.saturating_mul(waiting as u64).saturating_add(active),
             room: memtable.saturating_mul(bound as u64),
         };
-        if let Some((stall, debt)) = debt(engine, &super_version.tree) {
+        if let Some((stall, debt)) = debt(&engine.options, &super_version.tree) {
             consider(stall, debt);
         }
         if sealed > 0 {

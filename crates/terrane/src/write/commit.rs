@@ -15,11 +15,8 @@
 use super::CatchUp;
 use super::condition::{Evaluated, Outcome, Refusal};
 use super::group::{Decision, ONE_THREAD, Prepared, Write};
-use super::seal::seal_deleting;
-use super::seal::seal_full;
-use super::stall::StallGuard;
-use super::stall::begin_stall;
-use super::stall::stall;
+use super::seal::{seal_deleting, seal_full};
+use super::stall::{StallGuard, begin_stall, stall};
 use crate::batch::{self, WriteBatch, effective};
 use crate::engine::{Engine, KeyspaceMap, Recorded, Wait, Writer};
 use crate::entry::Seq;
@@ -169,7 +166,7 @@ fn append(
     let Recorded { first, last, bytes: record, half_fills } =
         engine.log.append(writer, &parts, &engine.counters.waits)?;
     if half_fills {
-        install::want_spare_log(engine);
+        install::want_spare_log(&engine.versions, &engine.background);
     }
     let bytes = parts.iter().map(|part| part.len() as u64).sum();
     let entries = batches.iter().map(|b| b.len() as u64).sum();

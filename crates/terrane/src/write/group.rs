@@ -13,12 +13,8 @@
 //! meanwhile than is kept, that is repeated, the last time under the lock.
 
 use super::CatchUp;
-use super::announce::announce;
-use super::announce::is_announced;
-use super::commit::commit;
-use super::commit::commit_if;
-use super::commit::commit_nothing;
-use super::commit::try_commit;
+use super::announce::{announce, is_announced};
+use super::commit::{commit, commit_if, commit_nothing, try_commit};
 use super::condition::{Checks, Evaluated, Outcome};
 use crate::batch::WriteBatch;
 use crate::engine::{Engine, Wait};
@@ -154,7 +150,7 @@ impl GroupCommit {
         if batch.is_empty() {
             return commit_nothing(engine, Durability::Buffered).map(Some);
         }
-        if !is_announced(engine, batch) {
+        if !is_announced(&engine.keyspaces, &engine.snapshots.clock, batch) {
             return Ok(None);
         }
         let Some(mut queue) = try_lock(&self.queue) else { return Ok(None) };

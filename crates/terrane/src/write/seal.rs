@@ -17,6 +17,7 @@ use crate::error::Result;
 use crate::event::Event;
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
+use crate::options::Options;
 use crate::sync::atomic::Ordering;
 use crate::version::SuperVersion;
 use std::sync::Arc;
@@ -33,7 +34,7 @@ pub(crate) fn seal_full(
 ) -> Result<()> {
     let through = writer.last();
     for keyspace in touched.iter().filter_map(|id| keyspaces.get(id)) {
-        if is_full(engine, &keyspace.super_version.load().active) {
+        if is_full(&engine.options, &keyspace.super_version.load().active) {
             seal(engine, &mut *engine.versions.open_state()?, keyspace.id, through);
         }
     }
@@ -48,9 +49,8 @@ pub(crate) fn seal_full(
 }
 
 /// Whether a memtable takes no more.
-pub(crate) fn is_full(engine: &Engine, memtable: &Memtable) -> bool {
-    memtable.bytes() as u64 >= engine.options.memtable_bytes
-        || memtable.deletions() >= DELETIONS_MAX
+pub(crate) fn is_full(options: &Options, memtable: &Memtable) -> bool {
+    memtable.bytes() as u64 >= options.memtable_bytes || memtable.deletions() >= DELETIONS_MAX
 }
 
 /// Seals memtables while the logs that their oldest entries keep take too much space.

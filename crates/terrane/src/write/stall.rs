@@ -75,7 +75,7 @@ pub(super) fn stall(
         if deletes_range && tree.range_deletes().bytes() >= DELETES_BYTES_MAX {
             return Ok(Some(Stall::RangeDeletes));
         }
-        if is_in_debt(engine, keyspace, tree) {
+        if is_in_debt(&engine.options, &engine.versions, keyspace, tree) {
             return Ok(Some(Stall::CompactionBytes));
         }
     }

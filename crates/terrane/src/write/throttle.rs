@@ -9,6 +9,7 @@
 
 use super::backpressure::backpressure;
 use crate::engine::Engine;
+use crate::options::Options;
 use crate::write::Backpressure;
 
 /// Bytes of jobs for a byte written when three quarters of the room are filled.
@@ -37,16 +38,16 @@ impl Throttle {
     /// Bytes that pay now: none before they are worth it.
     pub fn step(&mut self, engine: &Engine) -> u64 {
         let written = engine.counters.bytes_written();
-        if written < self.pays_at(engine) {
+        if written < self.pays_at(&engine.options) {
             return 0;
         }
         written - std::mem::replace(&mut self.paid, written)
     }
 
     /// Returns the bytes written to the store at which the next payment is due.
-    pub fn pays_at(&self, engine: &Engine) -> u64 {
+    pub fn pays_at(&self, options: &Options) -> u64 {
         // With small memtables in small steps: many to a memtable.
-        self.paid.saturating_add(STEP_BYTES.min(engine.options.memtable_bytes / 64))
+        self.paid.saturating_add(STEP_BYTES.min(options.memtable_bytes / 64))
     }
 }
 

@@ -92,7 +92,7 @@ impl Pacing {
             if state.near_stall() != state.slowdown.reason() {
                 state.slowdown.report(engine, None);
             }
-            let looks_at = if due > 0 { 0 } else { state.throttle.pays_at(engine) };
+            let looks_at = if due > 0 { 0 } else { state.throttle.pays_at(&engine.options) };
             self.looks_at.store(looks_at, Ordering::Relaxed);
         }
         let (reason, wait_max) = state.near?;
@@ -116,7 +116,7 @@ impl Pacing {
         }
         state.near = None;
         state.slowdown.report(engine, None);
-        self.looks_at.store(state.throttle.pays_at(engine), Ordering::Relaxed);
+        self.looks_at.store(state.throttle.pays_at(&engine.options), Ordering::Relaxed);
         // What is not done is forgiven; what was done ahead still counts.
         let worked = self.worked.load(Ordering::Acquire);
         self.goal.fetch_min(worked, Ordering::AcqRel);
@@ -183,7 +183,7 @@ mod tests {
 
     /// The written bytes at which a payment is due.
     fn step(db: &Db) -> u64 {
-        Throttle::default().pays_at(db.engine())
+        Throttle::default().pays_at(&db.engine().options)
     }
 
     #[test]

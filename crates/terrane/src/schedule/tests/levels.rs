@@ -99,16 +99,16 @@ fn a_range_waits_for_a_change_of_levels_and_its_own_slice() {
     let reshape = Reshape { change, reason };
     let pending = PendingReshape { reshape, planner, observed: Observed::default() };
     state.planner.reshapes.insert(id, pending);
-    assert!(next_range(engine, &mut state).is_none());
+    assert!(next_range(&engine.keyspaces, &mut state).is_none());
     state.planner.reshapes.remove(&id);
     for (stage, is_next) in
         [(Stage::Running(1), false), (Stage::Blocked, false), (Stage::Ready, true)]
     {
         state.planner.ranges.0[0].stage = stage;
-        assert_eq!(next_range(engine, &mut state).is_some(), is_next);
+        assert_eq!(next_range(&engine.keyspaces, &mut state).is_some(), is_next);
     }
     drop(state);
-    take_back_range(engine, number).unwrap();
+    take_back_range(&engine.versions, &engine.background, number).unwrap();
 }
 
 #[test]
