@@ -208,7 +208,7 @@ fn begin_logs(versions: &Versions, log: &Log) -> Result<LogsCheck> {
     let state = versions.state();
     let mut held = state.logs.hold(&writer);
     let sealed = held.logs.len().saturating_sub(1);
-    for SpareLog { number, file, .. } in &state.logs.spares {
+    for SpareLog { number, file, .. } in state.logs.spares() {
         // They may be appended to while the check lasts.
         let id = log.id(*number);
         held.logs.push(HeldLog { id, file: file.clone(), bytes: 0, through: None });

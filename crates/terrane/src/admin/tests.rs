@@ -37,7 +37,7 @@ fn fill(keyspace: &Keyspace, rows: u8) {
 fn a_check_reads_each_full_log_in_a_step_of_its_own() {
     let db = store();
     fill(&db.default_keyspace(), 18);
-    let full = db.engine().versions.state().logs.sealed.len();
+    let full = db.engine().versions.state().logs.sealed().len();
     assert!(full > 2);
     let mut check = db.begin_check().unwrap();
     let mut steps = 0;
@@ -92,8 +92,15 @@ fn a_dropped_keyspace_takes_its_memory_and_its_requests_along() {
     assert_eq!(engine.memtables.sealed(), sealed);
     let bytes = engine.memtables.all();
     assert_eq!(bytes, sealed + active);
-    let requests: Vec<_> =
-        engine.versions.state().planner.ranges.0.iter().map(|request| request.keyspace).collect();
+    let requests: Vec<_> = engine
+        .versions
+        .state()
+        .planner
+        .ranges
+        .all()
+        .iter()
+        .map(|request| request.keyspace)
+        .collect();
     assert_eq!(requests, [kept.id()]);
 }
 
@@ -132,7 +139,7 @@ fn a_compaction_whose_waiter_is_dropped_is_taken_back() {
         fill(&keyspace, 10);
         db.flush().unwrap();
     }
-    let requests = || db.engine().versions.state().planner.ranges.0.len();
+    let requests = || db.engine().versions.state().planner.ranges.all().len();
     let mut waiter = keyspace.begin_compact_range(..).unwrap();
     assert!(!waiter.is_done().unwrap());
     assert_eq!(requests(), 1);

@@ -43,10 +43,7 @@ impl Engine {
             clock.start();
         }
         let state = State {
-            planner: Planner {
-                unplanned: keyspaces.keys().copied().collect(),
-                ..Planner::default()
-            },
+            planner: Planner::new(keyspaces.keys().copied()),
             version_set,
             ..State::default()
         };

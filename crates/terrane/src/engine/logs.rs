@@ -115,20 +115,96 @@ impl File for HeldLog {
 #[derive(Default)]
 pub(crate) struct Logs {
     /// Full ones, the oldest first.
-    pub sealed: Vec<SealedLog>,
+    sealed: Vec<SealedLog>,
     /// In the order of their numbers.
-    pub spares: Vec<SpareLog>,
+    spares: Vec<SpareLog>,
     /// The size of the next log file.
-    pub next_bytes: u64,
+    next_bytes: u64,
     /// The number of the oldest sealed log and the most memtables that can keep it, if they were counted.
     pins: Option<(u64, usize)>,
     /// Whether a job must make a spare log.
-    pub spare_wanted: bool,
+    spare_wanted: bool,
     /// Cloned by those who read logs over a while: what retires meanwhile does not get recycled.
     held: Arc<()>,
 }
 
 impl Logs {
+    /// Starts with the logs that recovery found; the next log file has `next_bytes`.
+    pub fn resume(
+        &mut self,
+        sealed: impl IntoIterator<Item = SealedLog>,
+        spares: impl IntoIterator<Item = SpareLog>,
+        next_bytes: u64,
+    ) {
+        self.sealed = sealed.into_iter().collect();
+        self.spares = spares.into_iter().collect();
+        self.next_bytes = next_bytes;
+    }
+
+    /// Returns the full logs, the oldest first.
+    #[cfg(test)]
+    pub fn sealed(&self) -> &[SealedLog] {
+        &self.sealed
+    }
+
+    /// Returns the spare logs, in their order.
+    pub fn spares(&self) -> &[SpareLog] {
+        &self.spares
+    }
+
+    /// Returns the size of the next log file.
+    pub fn next_bytes(&self) -> u64 {
+        self.next_bytes
+    }
+
+    /// Takes the next spare log, to append to it.
+    pub fn take_spare(&mut self) -> Option<SpareLog> {
+        (!self.spares.is_empty()).then(|| self.spares.remove(0))
+    }
+
+    /// Gives a spare log back that could not be started.
+    pub fn give_back(&mut self, spare: SpareLog) {
+        self.spares.insert(0, spare);
+    }
+
+    /// Takes all spare logs, to be given other numbers: meanwhile no writer finds them.
+    pub fn take_spares(&mut self) -> Vec<SpareLog> {
+        std::mem::take(&mut self.spares)
+    }
+
+    /// Adds spare logs behind the others.
+    pub fn add_spares(&mut self, spares: Vec<SpareLog>) {
+        self.spares.extend(spares);
+    }
+
+    /// Sets the size of the next log file.
+    pub fn set_next_bytes(&mut self, bytes: u64) {
+        self.next_bytes = bytes;
+    }
+
+    /// Whether a job must make a spare log.
+    #[cfg(test)]
+    pub fn is_spare_wanted(&self) -> bool {
+        self.spare_wanted
+    }
+
+    /// Returns whether a job must make a spare log, and forgets it.
+    pub fn take_wanted(&mut self) -> bool {
+        std::mem::take(&mut self.spare_wanted)
+    }
+
+    /// Returns the log files beside the one that is appended to.
+    pub fn files(&self) -> Vec<FileId> {
+        let sealed = self.sealed.iter().map(|log| log.file_number);
+        let spares = self.spares.iter().map(|log| log.file_number);
+        sealed.chain(spares).map(FileId::log).collect()
+    }
+
+    /// Removes the logs that an edit has retired. Returns them, to be dropped with no lock held.
+    pub fn remove_retired(&mut self, retired: &Retired) -> Vec<SealedLog> {
+        self.sealed.drain(..retired.logs).collect()
+    }
+
     /// Bytes of records in full logs.
     pub fn sealed_bytes(&self) -> u64 {
         self.sealed.iter().map(|log| log.bytes).sum()

@@ -3,23 +3,23 @@
 //! The engine spawns nothing, reads no clock and draws no random number. Its calls do their work on
 //! the caller's thread; everything else is a *job*, which an [executor](crate::executor) runs.
 //!
-//! This folder holds what the others work on, and knows none of them. Each owner has its methods:
+//! This folder holds what the others work on, and knows none of them. Each owner has its state, its lock and its
+//! methods:
+//! * `versions` - the commit of edits, and the state lock. Under that, `state`: `flushes` - sealed memtables,
+//!   `logs` - full and spare log files, `planner` - what is planned and what is next, with `ranges`, `health`;
+//! * `log` - its writer, with `recent_batches`, and its syncs;
+//! * `keyspaces` - the live ones; a `keyspace` is what its readers and writers share;
 //! * `snapshots` - what readers may look at, with `store_clock`; `memtable_bytes` - what memtables take;
-//! * under the state lock, `state`: `flushes` - sealed memtables, `logs` - full and spare log files, `planner` -
-//!   what is planned and what is next, with `ranges`;
-//! * `background` - what the engine and its executor signal to each other;
-//! * `keyspaces` - what readers and writers of one keyspace share; `writer` - what a write needs, with
-//!   `recent_batches`;
-//! * `versions` - the state lock, and the commit of edits.
+//! * `background` - what the engine and its executor signal to each other; `counters`, `waits`.
 //!
 //! Operations that need several owners are functions in the folders above: `read`, then `install`, `schedule`,
 //! `write`, `recovery` and `admin`; `db` has the handles.
 //!
 //! **Locks**, in the order in which they are taken:
 //!
-//! 1. `edit_lock`: the right to commit an edit, held over the storage's commit;
-//! 2. `writer`: the log and the order of writes;
-//! 3. `state`: the version set, queues, and every change of a super version; or the turn of a log's
+//! 1. `edit_lock` of `versions`: the right to commit an edit, held over the storage's commit;
+//! 2. `writer` of `log`: the log and the order of writes;
+//! 3. `state` of `versions`: the version set, queues, and every change of a super version; or the turn of a log's
 //!    sync.
 //!
 //! A write takes `writer` and, for moments, `state`. Nobody holds these over a sync (other than a
@@ -31,6 +31,7 @@ mod assembly;
 mod background;
 mod counters;
 mod flushes;
+mod health;
 mod keyspace;
 mod keyspaces;
 mod log;
@@ -50,6 +51,7 @@ pub use waits::{WaitStats, WriteWaits};
 pub(crate) use background::Background;
 pub(crate) use counters::Counters;
 pub(crate) use flushes::{Flushes, WrittenFlush};
+pub(crate) use health::Health;
 pub(crate) use keyspace::KeyspaceInner;
 pub(crate) use keyspaces::{KeyspaceMap, Keyspaces};
 pub(crate) use log::{Log, Recorded, Writer};
@@ -68,7 +70,7 @@ pub(crate) use waits::{Wait, Waits};
 
 use crate::entry::Seq;
 use crate::error::{Error, Result};
-use crate::event::Event;
+use crate::event::{Clock, Event};
 use crate::jobs::JobContext;
 use crate::options::Options;
 use crate::storage::Storage;
@@ -99,6 +101,14 @@ impl Engine {
     pub(crate) fn set_workers(&self, workers: usize) {
         self.background.set_workers(workers);
         self.jobs.memory.set_workers(workers);
+    }
+
+    /// Gives the engine a clock by which it times events and what writes wait for: microseconds from any
+    /// moment on. The first one stays.
+    pub(crate) fn set_clock(&self, clock: impl Fn() -> u64 + Send + Sync + 'static) {
+        let clock: Clock = Arc::new(clock);
+        self.jobs.events.set_clock(clock.clone());
+        self.counters.waits.set_clock(clock);
     }
 
     /// Reports an event to the listener, if there is one; without one it is not built.
@@ -132,7 +142,7 @@ impl Engine {
         // An edit that is under way ends first: another may open the store when this returns.
         let _edits = self.versions.wait_for_edits();
         let mut writer = self.log.writer();
-        self.versions.state().closed = true;
+        self.versions.state().health.close();
         let ended = self.log.end(&mut writer);
         self.storage.close(self.log.syncs.synced());
         self.keyspaces.clear();
@@ -151,14 +161,14 @@ impl Engine {
     /// Notes that a job failed: if `rest` says so, background work rests until it is asked for again.
     pub(crate) fn job_failed(&self, error: &Error, rest: bool) {
         if rest {
-            self.versions.state().failed = Some(error.clone());
+            self.versions.state().health.fail(error.clone());
         }
         self.emit(|| Event::JobFailed { error: error.to_string() });
     }
 
     /// Retries background work that failed.
     pub(crate) fn retry(&self) {
-        self.versions.state().failed = None;
+        self.versions.state().health.retry();
         self.jobs.obsolete_files.retry();
         self.background.notify_work();
     }

@@ -67,26 +67,84 @@ pub(crate) struct PendingReshape {
 /// Planned work, and keyspaces that are due for a plan.
 #[derive(Default)]
 pub(crate) struct Planner {
-    pub compactions: Vec<RunningCompaction>,
+    compactions: Vec<RunningCompaction>,
     /// Merges of them that have parts which no job has taken.
-    pub shared_merges: Vec<Arc<SharedMerge>>,
-    pub reshapes: VecMap<KeyspaceId, PendingReshape>,
+    shared_merges: Vec<Arc<SharedMerge>>,
+    reshapes: VecMap<KeyspaceId, PendingReshape>,
     pub ranges: Ranges,
     /// Plans refused in a row, by keyspace; after two the fallback plans instead.
-    pub refused: VecMap<KeyspaceId, u32>,
+    refused: VecMap<KeyspaceId, u32>,
     /// Keyspaces whose shape changed since their policy last had no plan.
-    pub unplanned: VecSet<KeyspaceId>,
+    unplanned: VecSet<KeyspaceId>,
     /// Keyspaces with a table that is rewritten once the oldest snapshot has reached this sequence number.
-    pub reclaimable: VecMap<KeyspaceId, Seq>,
+    reclaimable: VecMap<KeyspaceId, Seq>,
     /// Whether a policy is being asked for a plan; only one is at a time.
-    pub planning: bool,
+    planning: bool,
     /// The keyspace whose policy was asked last.
-    pub asked: Option<KeyspaceId>,
+    asked: Option<KeyspaceId>,
     /// Compactions started so far.
-    pub begun: u64,
+    begun: u64,
 }
 
 impl Planner {
+    /// A planner of keyspaces whose policies are all due.
+    pub fn new(keyspaces: impl IntoIterator<Item = KeyspaceId>) -> Self {
+        Planner { unplanned: keyspaces.into_iter().collect(), ..Planner::default() }
+    }
+
+    /// Queues the policy of a keyspace: what it would be asked about has changed.
+    pub fn queue(&mut self, id: KeyspaceId) {
+        self.unplanned.insert(id);
+    }
+
+    /// Starts to ask a policy for a plan: no other is asked meanwhile.
+    pub fn start_asking(&mut self) {
+        self.planning = true;
+    }
+
+    /// Notes that no policy is being asked any more.
+    pub fn stop_asking(&mut self) {
+        self.planning = false;
+    }
+
+    /// Returns the number of plans of a keyspace that were refused in a row.
+    pub fn refusals(&self, id: KeyspaceId) -> u32 {
+        self.refused.get(&id).copied().unwrap_or(0)
+    }
+
+    /// Returns the number of compactions started so far.
+    pub fn begun(&self) -> u64 {
+        self.begun
+    }
+
+    /// Starts a compaction.
+    pub fn begin(&mut self, compaction: RunningCompaction) {
+        self.begun += 1;
+        self.compactions.push(compaction);
+    }
+
+    /// Shares a merge of which other jobs can take parts.
+    pub fn share(&mut self, merge: Arc<SharedMerge>) {
+        self.shared_merges.push(merge);
+    }
+
+    /// Returns the change of levels that waits for a keyspace's job, if any.
+    pub fn reshape(&self, id: KeyspaceId) -> Option<&PendingReshape> {
+        self.reshapes.get(&id)
+    }
+
+    /// Queues a change of levels for a job.
+    pub fn begin_reshape(&mut self, id: KeyspaceId, pending: PendingReshape) {
+        self.reshapes.insert(id, pending);
+    }
+
+    /// Removes a change of levels that was made or abandoned, and queues the policy of its keyspace.
+    pub fn end_reshape(&mut self, id: KeyspaceId) -> Option<PendingReshape> {
+        let ended = self.reshapes.remove(&id)?;
+        self.unplanned.insert(id);
+        Some(ended)
+    }
+
     /// Returns the next keyspace whose policy is due, if `may` agrees and no other is being asked. In turn, so that
     /// one whose policy always has a plan puts no other off.
     pub fn next(&mut self, may: impl Fn(&Self, KeyspaceId) -> bool) -> Option<KeyspaceId> {
@@ -164,7 +222,7 @@ impl Planner {
     /// The next range that may run, if there is one.
     pub fn next_range(&mut self) -> Option<&mut RangeRequest> {
         let Planner { ranges, unplanned, reshapes, .. } = self;
-        ranges.0.iter_mut().find(|request| {
+        ranges.next(|request| {
             let may = match request.stage {
                 Stage::Ready => true,
                 Stage::Queued => !unplanned.contains(&request.keyspace),
@@ -311,6 +369,26 @@ impl Planner {
                 .map(|c| c.plan_of(c.open.clone()))
                 .collect(),
         }
+    }
+}
+
+/// What tests look at, and change.
+#[cfg(test)]
+impl Planner {
+    pub fn compactions(&self) -> &[RunningCompaction] {
+        &self.compactions
+    }
+
+    pub fn reshapes(&self) -> usize {
+        self.reshapes.len()
+    }
+
+    pub fn asked(&self) -> Option<KeyspaceId> {
+        self.asked
+    }
+
+    pub fn set_unplanned(&mut self, ids: impl IntoIterator<Item = KeyspaceId>) {
+        self.unplanned = ids.into_iter().collect();
     }
 }
 

@@ -43,9 +43,25 @@ pub(crate) enum Stage {
 
 /// The requested compactions of ranges, in the order of the requests.
 #[derive(Default)]
-pub(crate) struct Ranges(pub Vec<RangeRequest>);
+pub(crate) struct Ranges(pub(super) Vec<RangeRequest>);
 
 impl Ranges {
+    /// Adds a request.
+    pub fn push(&mut self, request: RangeRequest) {
+        self.0.push(request);
+    }
+
+    /// Returns the first request that may run, if `may` agrees.
+    pub fn next(&mut self, may: impl Fn(&RangeRequest) -> bool) -> Option<&mut RangeRequest> {
+        self.0.iter_mut().find(|request| may(request))
+    }
+
+    /// Returns all requests.
+    #[cfg(test)]
+    pub fn all(&mut self) -> &mut Vec<RangeRequest> {
+        &mut self.0
+    }
+
     /// A request, by its number.
     pub fn find(&mut self, number: u64) -> Option<&mut RangeRequest> {
         self.0.iter_mut().find(|request| request.number == number)

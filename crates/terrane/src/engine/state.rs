@@ -2,8 +2,8 @@
 //!
 //! They share one lock, since an edit takes effect in all of them in one moment.
 
-use crate::engine::{Flushes, Logs, Planner};
-use crate::error::{Corruption, Error};
+use crate::engine::{Flushes, Health, Logs, Planner};
+use crate::error::Corruption;
 use crate::version::VersionSet;
 
 /// Everything under the state lock.
@@ -17,17 +17,5 @@ pub(crate) struct State {
     pub repairable: Vec<Corruption>,
     /// Whether a file was removed since the storage was last vacuumed.
     pub vacuum_due: bool,
-    /// Reason why background work stopped; cleared by the next attempt.
-    pub failed: Option<Error>,
-    /// A commit to the manifest failed, so it is unknown whether it is durable; or a job panicked, so that
-    /// what it left here is.
-    pub in_doubt: Option<Error>,
-    pub closed: bool,
-}
-
-impl State {
-    /// Whether jobs may start.
-    pub fn jobs_may_begin(&self) -> bool {
-        !self.closed && self.failed.is_none() && self.in_doubt.is_none()
-    }
+    pub health: Health,
 }

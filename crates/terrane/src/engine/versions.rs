@@ -75,19 +75,18 @@ impl Versions {
     pub fn open_state(&self) -> Result<MutexGuard<'_, State>> {
         self.owned()?;
         let state = self.state();
-        if state.closed { Err(Closed::Store.into()) } else { Ok(state) }
+        state.health.open()?;
+        Ok(state)
     }
 
     /// Whether a commit to the manifest failed, or a job panicked, so that it is unknown what it holds.
     pub fn in_doubt(&self) -> bool {
-        self.state().in_doubt.is_some()
+        self.state().health.is_in_doubt()
     }
 
     /// Returns the reason why background work rests, if it failed.
     pub fn failure(&self) -> Option<Error> {
-        let state = self.state();
-        let poisoned = |cause: &Error| Error::poisoned(cause);
-        state.in_doubt.as_ref().map(poisoned).or_else(|| state.failed.clone())
+        self.state().health.failure()
     }
 
     /// Waits for the right to commit edits.
@@ -110,9 +109,7 @@ impl<'a> EditLock<'a> {
         let versions = self.versions;
         versions.writable()?;
         let state = versions.state();
-        if let Some(cause) = &state.in_doubt {
-            return Err(Error::poisoned(cause));
-        }
+        state.health.certain()?;
         if is_poisoned(&versions.edit_lock) {
             // Whoever catches the panic has yet to say so.
             return Err(Error::job_panicked("commit of an edit".into(), "its thread ended".into()));
@@ -148,7 +145,7 @@ impl<'a> EditLock<'a> {
             }
             Err(e) => {
                 if in_doubt {
-                    state.in_doubt = Some(e.clone());
+                    state.health.doubt(&e);
                 }
                 Err(e)
             }

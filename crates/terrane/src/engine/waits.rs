@@ -1,15 +1,14 @@
 //! Waits of writes: how many for each reason and, if the executor has a clock, how long.
 //!
-//! The engine reads no clock itself: an executor that has one gives it with [`Engine::set_clock`].
+//! The engine reads no clock itself: an executor that has one gives it.
 
-use crate::engine::Engine;
 use crate::error::Stall;
 use crate::event::Clock;
 use crate::stats::{in_browser, on_one_thread};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::lock;
 use crate::sync::{Mutex, MutexGuard};
-use std::sync::{Arc, OnceLock, TryLockError};
+use std::sync::{OnceLock, TryLockError};
 use terrane_platform::BROWSER;
 
 /// The duration from which an append counts as a wait, in microseconds.
@@ -202,6 +201,11 @@ struct Slowdowns {
 }
 
 impl Waits {
+    /// Takes the clock, unless it has one.
+    pub fn set_clock(&self, clock: Clock) {
+        let _ = self.clock.set(clock);
+    }
+
     fn sums(&self, wait: Wait) -> &Sums {
         match wait {
             Wait::Memtables => &self.memtables,
@@ -268,19 +272,10 @@ impl Waits {
     }
 }
 
-impl Engine {
-    /// Gives the engine a clock by which it times events and what writes wait for: microseconds from any
-    /// moment on. The first one stays.
-    pub(crate) fn set_clock(&self, clock: impl Fn() -> u64 + Send + Sync + 'static) {
-        let clock: Clock = Arc::new(clock);
-        self.jobs.events.set_clock(clock.clone());
-        let _ = self.counters.waits.clock.set(clock);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::Engine;
     use crate::executor::{Executor, SliceExecutor};
     use crate::jobs::Progress;
     use crate::schedule::JobFilter;

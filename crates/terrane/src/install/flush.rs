@@ -102,13 +102,10 @@ fn install_flush(engine: &Engine, edits: &EditLock<'_>, id: KeyspaceId) -> Resul
     let mut state =
         committed.inspect_err(|_| requeue_flushes(&engine.versions, &engine.background, id))?;
     state.flushes.installed(id, &flush);
-    #[cfg(not(target_arch = "wasm32"))]
-    let mapped: Vec<_> =
-        state.logs.sealed.iter_mut().take(retired.logs).map(|log| log.mapped.take()).collect();
-    state.logs.sealed.drain(..retired.logs);
+    let full = state.logs.remove_retired(&retired);
     engine.keyspaces.show(&state, &keyspace, tree, Some(&flush.memtable));
     engine.memtables.free_sealed(flush.memtable.bytes() as u64);
-    state.planner.unplanned.insert(id);
+    state.planner.queue(id);
     report_deletes(&engine.jobs.events, id, deletes);
     if !tables.is_empty() || flush.memtable.deletions() > 0 {
         engine.counters.flushed(tables.iter().map(|info| info.bytes).sum());
@@ -119,12 +116,11 @@ fn install_flush(engine: &Engine, edits: &EditLock<'_>, id: KeyspaceId) -> Resul
     engine.report_policy(&state, &keyspace, decisions);
     drop(state);
     engine.background.notify_work();
-    // Outside of all locks but the one of edits: the system may take its time.
-    #[cfg(not(target_arch = "wasm32"))]
-    drop(mapped);
+    // Outside of all locks but the one of edits: the system may take its time to unmap them.
+    drop(full);
     // If this fails, the next recovery reports a discarded header, and no more.
     retired.spares.iter().for_each(|log| drop(erase(&*log.file)));
-    engine.versions.state().logs.spares.extend(retired.spares);
+    engine.versions.state().logs.add_spares(retired.spares);
     retired.dropped.into_iter().for_each(|file| engine.jobs.mark_obsolete(file));
     Ok(true)
 }
@@ -132,7 +128,7 @@ fn install_flush(engine: &Engine, edits: &EditLock<'_>, id: KeyspaceId) -> Resul
 /// Queues the written flushes of a keyspace again after their edit failed, unless it is in doubt.
 fn requeue_flushes(versions: &Versions, background: &Background, id: KeyspaceId) {
     let mut state = versions.state();
-    if state.in_doubt.is_some() {
+    if state.health.is_in_doubt() {
         return;
     }
     state.flushes.requeue_written(id);

@@ -25,12 +25,12 @@ pub(crate) fn add_spare_log(engine: &Engine, bytes: u64) -> Result<()> {
     if state.logs.has_spare(bytes) {
         return Ok(());
     }
-    let usual = state.logs.next_bytes;
+    let usual = state.logs.next_bytes();
     let mut capacity = bytes.max(usual);
     let number = engine.ids.fresh();
     // A log of unusual size overtakes the spares: they get new numbers behind it. Meanwhile no
     // writer finds them.
-    let spares = std::mem::take(&mut state.logs.spares);
+    let spares = state.logs.take_spares();
     drop(state);
     let mut created = engine.storage.create(FileId::log(number), capacity);
     let small = bytes.max(SMALL_LOG_BYTES);
@@ -46,7 +46,7 @@ pub(crate) fn add_spare_log(engine: &Engine, bytes: u64) -> Result<()> {
         Ok(file) => file,
         Err(e) => {
             // A writer may have given one back meanwhile, which it had before.
-            engine.versions.state().logs.spares.extend(spares);
+            engine.versions.state().logs.add_spares(spares);
             // Part of the file may have been created.
             engine.jobs.mark_obsolete(FileId::log(number));
             return Err(e);
@@ -65,13 +65,13 @@ pub(crate) fn add_spare_log(engine: &Engine, bytes: u64) -> Result<()> {
     // A writer may have given one back meanwhile, which it had before.
     match committed {
         Ok(mut state) => {
-            state.logs.next_bytes = engine.options.log_bytes_after(usual);
-            state.logs.spares.append(&mut logs);
+            state.logs.set_next_bytes(engine.options.log_bytes_after(usual));
+            state.logs.add_spares(logs);
             Ok(())
         }
         Err(e) => {
             if !engine.versions.in_doubt() {
-                engine.versions.state().logs.spares.extend(spares);
+                engine.versions.state().logs.add_spares(spares);
                 engine.jobs.mark_obsolete(FileId::log(number));
             }
             Err(e)
@@ -100,9 +100,7 @@ fn replace_logs(engine: &Engine, anew: bool) -> Result<bool> {
     let mut writer = engine.log.writer();
     let state = engine.versions.state();
     let Some((file, file_bytes)) = writer.file() else { return Ok(false) };
-    let sealed = state.logs.sealed.iter().map(|log| log.file_number);
-    let spares = state.logs.spares.iter().map(|log| log.file_number);
-    let mut dropped: Vec<_> = sealed.chain(spares).map(FileId::log).collect();
+    let mut dropped = state.logs.files();
     let has_memtables = state.flushes.hold_any(&engine.keyspaces.load());
     let needed = has_memtables || state.logs.are_held() || engine.log.syncs.usable().is_err();
     drop(state);

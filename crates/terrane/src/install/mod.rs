@@ -11,7 +11,7 @@
 //! * `logs` - log files are made, replaced and retired.
 //! * `policy_state` - what the keyspace's policy remembers goes into the same edit.
 //!
-//! Each decides under the state lock what changes, commits without it (`engine/edit_lock.rs`), and
+//! Each decides under the state lock what changes, commits without it (`engine/versions.rs`), and
 //! takes effect under it again, in one step.
 
 mod flush;

@@ -16,7 +16,7 @@ pub(super) fn install_reshape(engine: &Engine, id: KeyspaceId) -> Result<()> {
     let edits = engine.versions.lock_edits()?;
     let state = engine.versions.state();
     // It stays where it is until it is made: its policy is not asked meanwhile.
-    let Some(pending) = state.planner.reshapes.get(&id).cloned() else { return Ok(()) };
+    let Some(pending) = state.planner.reshape(id).cloned() else { return Ok(()) };
     let (running, version_set) = (state.planner.running(id), state.version_set.clone());
     drop(state);
     let Some(keyspace) = engine.keyspaces.get(id) else { return Ok(()) };
@@ -43,11 +43,10 @@ pub(super) fn install_reshape(engine: &Engine, id: KeyspaceId) -> Result<()> {
     let tree = next_tree(&engine.options, &prepared.version_set, &keyspace, &[]);
     let mut state = edits.commit(prepared, &[], &[])?;
     engine.keyspaces.show(&state, &keyspace, tree, None);
-    state.planner.reshapes.remove(&id);
+    state.planner.end_reshape(id);
     if !own {
         keyspace.access_stats.give_back(&observed);
     }
-    state.planner.unplanned.insert(id);
     let Reason { text: reason, terms } = reason;
     engine.emit(|| Event::LevelChanged { keyspace: id, change, reason, terms, observed });
     engine.report_policy(&state, &keyspace, decisions);
@@ -59,11 +58,10 @@ pub(super) fn install_reshape(engine: &Engine, id: KeyspaceId) -> Result<()> {
 /// A change of levels was abandoned: the policy is asked again.
 pub(crate) fn abandon_reshape(engine: &Engine, id: KeyspaceId) {
     let mut state = engine.versions.state();
-    if let Some(PendingReshape { observed, .. }) = state.planner.reshapes.remove(&id) {
-        state.planner.unplanned.insert(id);
-        if let Some(keyspace) = engine.keyspaces.load().get(&id) {
-            keyspace.access_stats.give_back(&observed);
-        }
+    if let Some(PendingReshape { observed, .. }) = state.planner.end_reshape(id)
+        && let Some(keyspace) = engine.keyspaces.load().get(&id)
+    {
+        keyspace.access_stats.give_back(&observed);
     }
     drop(state);
     engine.background.notify_work();

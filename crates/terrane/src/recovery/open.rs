@@ -82,7 +82,7 @@ fn create(engine: &Engine) -> Result<()> {
         engine.log.opened(number, number),
     ];
     let mut state = engine.versions.lock_edits()?.apply(changes, &[FileId::log(number)], &[])?;
-    state.logs.next_bytes = engine.options.log_bytes_after(capacity);
+    state.logs.set_next_bytes(engine.options.log_bytes_after(capacity));
     adopt_keyspace(engine, &state, DEFAULT_ID)?;
     drop(state);
     begin_log(engine, SpareLog { number, file_number: number, file, capacity }, 1, 0)

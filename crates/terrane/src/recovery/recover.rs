@@ -19,7 +19,7 @@ use super::quarantine::quarantine;
 use crate::batch;
 use crate::engine::{Engine, Log, SealedLog, Snapshots, SpareLog, State, Versions, Writer};
 use crate::entry::Seq;
-use crate::error::Result;
+use crate::error::{Closed, Result};
 use crate::event::Event;
 use crate::features::RANGE_DELETES;
 use crate::install;
@@ -144,8 +144,8 @@ pub(crate) fn recover(engine: &Engine, recovered: &Recovered) -> Result<()> {
 /// them.
 fn only_show(versions: &Versions, log: &Log, logs: Vec<LiveLog>, next: Seq) {
     let mut state = versions.state();
-    state.logs.sealed = logs.into_iter().map(|log| log.sealed(false)).collect();
-    state.logs.spares.clear();
+    let next_bytes = state.logs.next_bytes();
+    state.logs.resume(logs.into_iter().map(|log| log.sealed(false)), [], next_bytes);
     drop(state);
     log.writer().skip_to(next);
 }
@@ -243,9 +243,7 @@ fn go_on(engine: &Engine, mut logs: Vec<LiveLog>, next: Seq, claim: Seq) -> Resu
         capacity: log.len,
     });
     let mut state = engine.versions.state();
-    state.logs.next_bytes = engine.options.log_bytes_after(largest);
-    state.logs.sealed.extend(sealed);
-    state.logs.spares.extend(spares);
+    state.logs.resume(sealed, spares, engine.options.log_bytes_after(largest));
     drop(state);
 
     match resumed {
@@ -260,7 +258,7 @@ fn go_on(engine: &Engine, mut logs: Vec<LiveLog>, next: Seq, claim: Seq) -> Resu
         }
         None => {
             install::add_spare_log(engine, 0)?;
-            let log = engine.versions.state().logs.spares.remove(0);
+            let log = engine.versions.state().logs.take_spare().ok_or(Closed::Store)?;
             begin_log(engine, log, next, claim)?;
         }
     }

@@ -43,7 +43,7 @@ pub(crate) fn next_job(engine: &Arc<Engine>, filter: JobFilter) -> Option<Job> {
     }
     engine.versions.writable().ok()?;
     let mut state = engine.versions.state();
-    if !state.jobs_may_begin() {
+    if !state.health.jobs_may_begin() {
         return None;
     }
     state.planner.release_merges();
@@ -81,19 +81,19 @@ fn next_removal(jobs: &JobContext, state: &mut State) -> Option<Work> {
 fn next_other(engine: &Engine) -> Option<Work> {
     loop {
         let mut state = engine.versions.state();
-        if !state.jobs_may_begin() {
+        if !state.health.jobs_may_begin() {
             return None;
         }
-        if std::mem::take(&mut state.logs.spare_wanted) {
+        if state.logs.take_wanted() {
             return Some(Work::SpareLog);
         }
         let keyspaces = engine.keyspaces.load();
         if engine.background.take_reads_due() {
             let due = keyspaces.values().filter(|keyspace| keyspace.access_stats.take_due());
-            state.planner.unplanned.extend(due.map(|keyspace| keyspace.id));
+            due.for_each(|keyspace| state.planner.queue(keyspace.id));
         }
         if engine.snapshots.clock.take_due() {
-            state.planner.unplanned.extend(keyspaces.keys().copied());
+            keyspaces.keys().for_each(|id| state.planner.queue(*id));
         }
         let mut request = None;
         let mut begun = state.planner.next_begun(1);
@@ -162,7 +162,7 @@ fn group_work(
     let merge = SharedMerge::new(compaction, keyspace, group, tree, rule, hidden);
     let first = merge.next_part()?;
     if !merge.group.parts.is_empty() {
-        engine.versions.state().planner.shared_merges.push(merge);
+        engine.versions.state().planner.share(merge);
     }
     part_work(engine, first)
 }

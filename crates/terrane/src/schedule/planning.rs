@@ -52,7 +52,7 @@ struct Turn<'a>(&'a Engine);
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        self.0.versions.state().planner.planning = false;
+        self.0.versions.state().planner.stop_asking();
     }
 }
 
@@ -71,10 +71,10 @@ pub(crate) fn next_plan_request(
             |planner: &Planner, id| !urgent || level0_is_urgent(&engine.keyspaces, planner, id);
         let id = state.planner.next(may)?;
         let Some(keyspace) = engine.keyspaces.get(id) else { continue };
-        if state.planner.reshapes.contains_key(&id) {
+        if state.planner.reshape(id).is_some() {
             continue;
         }
-        state.planner.planning = true;
+        state.planner.start_asking();
         let tree = keyspace.tree();
         let record = state.version_set.keyspaces.get(&id);
         return Some(PlanRequest {
@@ -83,9 +83,9 @@ pub(crate) fn next_plan_request(
             running: state.planner.running(id),
             observed: keyspace.access_stats.observed(&tree),
             fresh: RunId(engine.ids.next()),
-            refused: state.planner.refused.get(&id).copied().unwrap_or(0),
+            refused: state.planner.refusals(id),
             oldest_snapshot: engine.snapshots.oldest(),
-            begun: state.planner.begun,
+            begun: state.planner.begun(),
             keyspace,
             tree,
         });
@@ -132,13 +132,13 @@ pub(crate) fn ask_policy(engine: &Engine, request: PlanRequest) -> Option<Work> 
             return None;
         }
         Proposal::Refused(refusal) => {
-            state.planner.unplanned.insert(id);
+            state.planner.queue(id);
             engine.emit(|| Event::PlanRefused { keyspace: id, why: refusal.to_string() });
             return None;
         }
         Proposal::Plan { plan, own } => (plan, own),
     };
-    state.planner.unplanned.insert(id);
+    state.planner.queue(id);
     if let Plan::Compact(compaction) = &mut plan {
         rename(compaction, fresh, RunId(engine.ids.next()));
     }
@@ -157,10 +157,7 @@ pub(crate) fn ask_policy(engine: &Engine, request: PlanRequest) -> Option<Work> 
             None
         }
         Plan::Reshape(reshape) => {
-            state
-                .planner
-                .reshapes
-                .insert(id, PendingReshape { reshape, planner: policy, observed });
+            state.planner.begin_reshape(id, PendingReshape { reshape, planner: policy, observed });
             Some(Work::Reshape { keyspace: id })
         }
     }
@@ -205,7 +202,7 @@ fn still_fits(keyspaces: &Keyspaces, state: &State, request: &PlanRequest, plan:
         return false;
     }
     let tree = keyspace.tree();
-    (Arc::ptr_eq(&tree, &request.tree) && state.planner.begun == request.begun)
+    (Arc::ptr_eq(&tree, &request.tree) && state.planner.begun() == request.begun)
         || validate_plan(tree.shape(), &state.planner.running(id), plan).is_ok()
 }
 
@@ -223,7 +220,6 @@ pub(crate) fn begin(
     let names =
         plan.groups.iter().map(|g| g.destination.run.0.saturating_add(1)).max().unwrap_or(0);
     engine.ids.skip_to(names);
-    state.planner.begun += 1;
     let number = engine.ids.fresh();
     engine.emit(|| Event::CompactionBegun {
         keyspace: id,
@@ -234,7 +230,7 @@ pub(crate) fn begin(
         terms: plan.reason.terms,
         observed: observed.clone(),
     });
-    state.planner.compactions.push(RunningCompaction {
+    state.planner.begin(RunningCompaction {
         number,
         keyspace: id,
         planner,

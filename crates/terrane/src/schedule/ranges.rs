@@ -53,14 +53,14 @@ pub(crate) fn request_range(
     through: Seq,
 ) -> Result<u64> {
     let mut state = engine.versions.open_state()?;
-    state.failed = None;
+    state.health.retry();
     let record = state.version_set.keyspaces.get(&id).ok_or(Closed::Keyspace)?;
     let target_file_bytes = PolicyOptions::stored(&record.policy).0.target_file_bytes();
     let target_file_bytes =
         target_file_bytes.min(engine.options.memtable_bytes.saturating_mul(TABLE_MEMTABLES));
     let slices = record.shape.bytes() / target_file_bytes.saturating_mul(SLICE_TABLES).max(1);
     let number = engine.ids.fresh();
-    state.planner.ranges.0.push(RangeRequest {
+    state.planner.ranges.push(RangeRequest {
         number,
         keyspace: id,
         range,

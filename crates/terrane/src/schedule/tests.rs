@@ -107,7 +107,7 @@ fn ask(db: &Db) -> PlanRequest {
 
 /// Compactions that have started and not ended.
 fn running(db: &Db) -> usize {
-    db.engine().versions.state().planner.compactions.len()
+    db.engine().versions.state().planner.compactions().len()
 }
 
 /// Starts the merge of everything into level 1, which no policy asked for.
@@ -160,10 +160,10 @@ fn policies_of_keyspaces_are_asked_in_turns() {
     let mut asked = Vec::new();
     for _ in 0..6 {
         let mut state = engine.versions.state();
-        state.planner.unplanned = ids.iter().copied().collect();
+        state.planner.set_unplanned(ids.iter().copied());
         drop(next_plan_request(engine, &mut state, false));
-        state.planner.planning = false;
-        asked.extend(state.planner.asked);
+        state.planner.stop_asking();
+        asked.extend(state.planner.asked());
     }
     assert_eq!(asked, [&ids[..], &ids[..]].concat());
 }
@@ -198,8 +198,8 @@ fn a_starting_compaction_has_a_number_and_is_recorded_if_long() {
     let two = begin(&[group(2), group(3)]);
     assert!(run < one && one < two, "no other run or compaction gets these numbers");
     let recorded: Vec<_> =
-        state.planner.compactions.iter().map(|c| (c.number, c.several)).collect();
-    assert_eq!((recorded, state.planner.begun), (vec![(one, false), (two, true)], 2));
+        state.planner.compactions().iter().map(|c| (c.number, c.several)).collect();
+    assert_eq!((recorded, state.planner.begun()), (vec![(one, false), (two, true)], 2));
 }
 
 /// Records whether it gets the histograms or prefixes of its tables that it wants.
@@ -245,13 +245,13 @@ fn only_policies_that_read_histograms_or_prefixes_get_them() {
 /// Requests all keys of the default keyspace, and takes the turn of the next slice.
 fn request_range(db: &Db) -> u64 {
     let (engine, id) = (db.engine(), db.default_keyspace().id());
-    engine.versions.state().planner.unplanned = [].into_iter().collect();
+    engine.versions.state().planner.set_unplanned([]);
     ranges::request_range(engine, id, KeyRange::default(), u64::MAX).unwrap()
 }
 
 fn stage_of(db: &Db, number: u64) -> &'static str {
-    let state = db.engine().versions.state();
-    let request = state.planner.ranges.0.iter().find(|request| request.number == number);
+    let mut state = db.engine().versions.state();
+    let request = state.planner.ranges.all().iter().find(|request| request.number == number);
     match request.map(|request| &request.stage) {
         None => "ended",
         Some(Stage::Ready) => "ready",
@@ -298,7 +298,7 @@ fn a_range_that_is_refused_has_ended_and_says_why() {
     assert!(!engine.versions.state().planner.ranges.has_ended(number));
     let why = Error::invalid("range", "a range that can be compacted", "a test");
     let set = |request: &mut RangeRequest| request.stage = Stage::Failed(why.clone());
-    engine.versions.state().planner.ranges.0.iter_mut().for_each(set);
+    engine.versions.state().planner.ranges.all().iter_mut().for_each(set);
     assert!(engine.versions.state().planner.ranges.has_ended(number));
     assert!(matches!(
         take_back_range(&engine.versions, &engine.background, number).map_err(Error::into_kind),
@@ -417,12 +417,12 @@ fn refused_plans_are_counted_until_the_fallback_plans_instead() {
     let db = open_with(|| Box::new(Errs));
     flush(&db, 1);
     let id = db.default_keyspace().id();
-    let refused = || db.engine().versions.state().planner.refused.get(&id).copied();
+    let refused = || db.engine().versions.state().planner.refusals(id);
     let counts = [(); 3].map(|()| {
         assert!(ask_policy(db.engine(), ask(&db)).is_none());
         refused()
     });
-    assert_eq!(counts, [Some(1), Some(2), None]);
+    assert_eq!(counts, [1, 2, 0]);
 }
 
 #[test]

@@ -271,16 +271,14 @@ pub(crate) fn begin_last_flush(engine: &Engine) -> Result<bool> {
 /// of `bytes`.
 fn rotate_log(engine: &Engine, writer: &mut Writer, bytes: u64) -> Result<bool> {
     let mut state = engine.versions.open_state()?;
-    if !state.logs.has_spare(bytes) {
-        return Ok(false);
-    }
-    let next = state.logs.spares.remove(0);
+    let spare = state.logs.has_spare(bytes).then(|| state.logs.take_spare()).flatten();
+    let Some(next) = spare else { return Ok(false) };
     drop(state);
     let id = engine.log.id(next.number);
     let log = match LogWriter::begin(next.file.clone(), id, next.capacity) {
         Ok(log) => log,
         Err(e) => {
-            engine.versions.state().logs.spares.insert(0, next);
+            engine.versions.state().logs.give_back(next);
             return Err(e);
         }
     };
@@ -364,7 +362,7 @@ mod tests {
             batch.put(&db.default_keyspace(), "key", vec![7; 100]).unwrap();
             let engine = db.engine();
             commit(engine, &[&batch], Durability::Buffered, &|| Ok(())).unwrap();
-            let wanted = std::mem::take(&mut engine.versions.state().logs.spare_wanted);
+            let wanted = engine.versions.state().logs.take_wanted();
             (wanted, engine.log.writer().bytes())
         };
         let (_, record) = put(&open(1 << 20));

@@ -93,7 +93,7 @@ pub(crate) fn seal_all(engine: &Engine) -> Result<Seq> {
     engine.versions.writable()?;
     let writer = engine.log.writer();
     let mut state = engine.versions.open_state()?;
-    state.failed = None;
+    state.health.retry();
     for id in engine.keyspaces.load().keys() {
         seal(engine, &mut state, *id, writer.last());
     }
@@ -122,7 +122,7 @@ pub(crate) fn seal(engine: &Engine, state: &mut State, id: KeyspaceId, through: 
     engine.memtables.seal(bytes);
     state.flushes.push(id, memtable, through);
     // A new flush is a new chance for work that failed.
-    state.failed = None;
+    state.health.retry();
     engine.jobs.obsolete_files.retry();
     engine.background.notify_work();
     engine.emit(|| Event::MemtableSealed { keyspace: id, bytes, through });

@@ -12,7 +12,7 @@
 use super::debt::is_in_debt;
 use crate::batch::WriteBatch;
 use crate::engine::{Engine, KeyspaceMap};
-use crate::error::{Error, Result, Stall};
+use crate::error::{Result, Stall};
 use crate::event::{Event, EventStream};
 use crate::sync::atomic::Ordering;
 use crate::version::DELETES_BYTES_MAX;
@@ -51,9 +51,7 @@ pub(super) fn stall(
     keyspaces: &KeyspaceMap,
     batches: &[&WriteBatch],
 ) -> Result<Option<Stall>> {
-    if let Some(cause) = &engine.versions.open_state()?.in_doubt {
-        return Err(Error::poisoned(cause));
-    }
+    engine.versions.open_state()?.health.certain()?;
     if engine.memtables.is_full(engine.options.memtables_share()) {
         return Ok(Some(Stall::Memory));
     }
@@ -91,7 +89,7 @@ pub(super) fn begin_stall<'a>(
     reason: Stall,
     reported: &mut Option<StallGuard<'a>>,
 ) -> Result<()> {
-    match engine.versions.state().failed.take() {
+    match engine.versions.state().health.take_failure() {
         Some(cause) => Err(cause),
         None => {
             if reported.as_ref().is_none_or(|guard| guard.reason != reason) {
@@ -109,7 +107,7 @@ pub(super) fn begin_stall<'a>(
 mod tests {
     use super::*;
     use crate::entry::Seq;
-    use crate::error::ErrorKind;
+    use crate::error::{Error, ErrorKind};
     use crate::event::Listener;
     use crate::executor::SliceExecutor;
     use crate::jobs::Progress;

@@ -29,13 +29,13 @@ fn log_files(vfs: &FaultVfs) -> Vec<(String, u64)> {
 
 /// Whether each of the sealed logs may be written again.
 fn reusable(db: &Db) -> Vec<bool> {
-    db.engine().versions.state().logs.sealed.iter().map(|log| log.reusable).collect()
+    db.engine().versions.state().logs.sealed().iter().map(|log| log.reusable).collect()
 }
 
 /// The files of the spare logs.
 fn spares(db: &Db) -> Vec<String> {
     let state = db.engine().versions.state();
-    state.logs.spares.iter().map(|log| FileId::log(log.file_number).to_string()).collect()
+    state.logs.spares().iter().map(|log| FileId::log(log.file_number).to_string()).collect()
 }
 
 fn flush(db: &Db) {
@@ -127,8 +127,8 @@ fn a_copy_goes_on_in_logs_of_its_own() {
     assert!(entries(&copy) == before);
     let salt = copy.engine().storage.id().salt();
     let state = copy.engine().versions.state();
-    assert!(state.logs.sealed.iter().all(|log| log.id.salt != salt && !log.reusable));
-    assert!(!state.logs.sealed.is_empty());
+    assert!(state.logs.sealed().iter().all(|log| log.id.salt != salt && !log.reusable));
+    assert!(!state.logs.sealed().is_empty());
     drop(state);
     assert_eq!(copy.engine().log.writer().log().id().salt, salt);
     fill(&copy, 300, 2);
@@ -143,8 +143,8 @@ fn a_spare_log_is_wanted_once_half_of_the_log_is_full() {
     let vfs = faulty();
     let db = of_logs(directory(&vfs), 64 << 10);
     let (wanted, spares) = (
-        |db: &Db| db.engine().versions.state().logs.spare_wanted,
-        |db: &Db| db.engine().versions.state().logs.spares.len(),
+        |db: &Db| db.engine().versions.state().logs.is_spare_wanted(),
+        |db: &Db| db.engine().versions.state().logs.spares().len(),
     );
     let full = |db: &Db| db.engine().log.writer().log().bytes();
     while full(&db) < 40 << 10 {
@@ -182,7 +182,7 @@ fn a_spare_log_is_made_once() {
     // One of its size does not hold a larger record.
     install::add_spare_log(db.engine(), 64 << 10).unwrap();
     assert_eq!(spares(&db).len(), 2);
-    assert_eq!(db.engine().versions.state().logs.spares[0].capacity, 64 << 10);
+    assert_eq!(db.engine().versions.state().logs.spares()[0].capacity, 64 << 10);
 }
 
 #[test]
@@ -193,12 +193,12 @@ fn a_log_stays_while_its_last_record_is_in_no_table() {
     fill(&db, 10, 1);
     other.put(b"last of its log", b"value", Buffered).unwrap();
     db.default_keyspace().put(b"next", &[1; 15 << 10], Buffered).unwrap();
-    assert_eq!(db.engine().versions.state().logs.sealed.len(), 1);
+    assert_eq!(db.engine().versions.state().logs.sealed().len(), 1);
     // Only the one keyspace is flushed.
     let through = db.engine().log.writer().last();
     write::seal(db.engine(), &mut db.engine().versions.state(), KeyspaceId(0), through);
     db.wait_until_idle().unwrap();
-    assert_eq!(db.engine().versions.state().logs.sealed.len(), 1);
+    assert_eq!(db.engine().versions.state().logs.sealed().len(), 1);
     std::mem::forget(db);
     let db = of_logs(directory(&vfs), 16 << 10);
     let other = db.create_keyspace("other").unwrap();
@@ -222,7 +222,8 @@ fn the_keyspace_with_the_oldest_record_is_sealed_for_log_space() {
     let mut seen = Vec::new();
     for _ in 0..1000 {
         fill(&db, 1, 1);
-        let logs: u64 = db.engine().versions.state().logs.sealed.iter().map(|log| log.bytes).sum();
+        let logs: u64 =
+            db.engine().versions.state().logs.sealed().iter().map(|log| log.bytes).sum();
         let total = logs + db.engine().log.writer().log().bytes();
         seen = sealed(&db);
         assert_eq!(seen.is_empty(), total <= 64 << 10, "{total}");
@@ -290,7 +291,7 @@ fn a_full_log_is_unmapped_by_the_job_that_retires_it() {
     let db = of_logs(directory(&vfs), 16 << 10);
     fill(&db, 200, 1);
     let mapped = |db: &Db| -> Vec<bool> {
-        db.engine().versions.state().logs.sealed.iter().map(|log| log.mapped.is_some()).collect()
+        db.engine().versions.state().logs.sealed().iter().map(|log| log.mapped.is_some()).collect()
     };
     let full = mapped(&db);
     assert!(full.len() > 1 && full.iter().all(|mapped| *mapped), "{full:?}");
@@ -308,7 +309,7 @@ fn only_so_many_full_logs_stay_mapped_however_many_there_are() {
     let db = of_logs(directory(&vfs), 4 << 10);
     fill(&db, 600, 1);
     let state = db.engine().versions.state();
-    let mapped: Vec<bool> = state.logs.sealed.iter().map(|log| log.mapped.is_some()).collect();
+    let mapped: Vec<bool> = state.logs.sealed().iter().map(|log| log.mapped.is_some()).collect();
     let (earlier, last) = mapped.split_at(mapped.len() - MAPPED_LOGS_MAX);
     assert!(!earlier.is_empty() && earlier.iter().all(|mapped| !mapped), "{mapped:?}");
     assert!(last.iter().all(|mapped| *mapped), "{mapped:?}");

@@ -330,7 +330,10 @@ fn logs_that_are_spare_are_spare_again_when_the_store_is_opened() {
     put(&db, 1);
     let logs = |db: &Db| {
         let state = db.engine().versions.state();
-        (state.logs.sealed.len(), state.logs.spares.iter().map(|l| l.number).collect::<Vec<_>>())
+        (
+            state.logs.sealed().len(),
+            state.logs.spares().iter().map(|l| l.number).collect::<Vec<_>>(),
+        )
     };
     let before = logs(&db);
     assert!(!before.1.is_empty(), "{before:?}");

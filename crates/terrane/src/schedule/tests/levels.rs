@@ -57,9 +57,9 @@ fn an_abandoned_change_of_levels_is_planned_from_the_same_reads() {
     let engine = db.engine();
     for _ in 0..2 {
         let work = ask_policy(engine, ask(&db)).expect("a level is to be added");
-        assert_eq!((engine.versions.state().planner.reshapes.len(), point_reads(&db)), (1, 0));
+        assert_eq!((engine.versions.state().planner.reshapes(), point_reads(&db)), (1, 0));
         drop(Job::new(engine.clone(), work));
-        assert_eq!((engine.versions.state().planner.reshapes.len(), point_reads(&db)), (0, 2));
+        assert_eq!((engine.versions.state().planner.reshapes(), point_reads(&db)), (0, 2));
     }
     let given = lock(&given);
     assert_eq!(given.len(), 2);
@@ -98,13 +98,13 @@ fn a_range_waits_for_a_change_of_levels_and_its_own_slice() {
     let planner = engine.keyspaces.load().get(&id).unwrap().policy.load_full();
     let reshape = Reshape { change, reason };
     let pending = PendingReshape { reshape, planner, observed: Observed::default() };
-    state.planner.reshapes.insert(id, pending);
+    state.planner.begin_reshape(id, pending);
     assert!(next_range(&engine.keyspaces, &mut state).is_none());
-    state.planner.reshapes.remove(&id);
+    state.planner.end_reshape(id);
     for (stage, is_next) in
         [(Stage::Running(1), false), (Stage::Blocked, false), (Stage::Ready, true)]
     {
-        state.planner.ranges.0[0].stage = stage;
+        state.planner.ranges.all()[0].stage = stage;
         assert_eq!(next_range(&engine.keyspaces, &mut state).is_some(), is_next);
     }
     drop(state);

@@ -17,7 +17,13 @@ fn begin_into(db: &Db, level: usize, table: TableId, parts: &[&[u8]]) {
 /// The levels to which groups go that no job has taken.
 fn waiting(db: &Db) -> Vec<usize> {
     let state = db.engine().versions.state();
-    state.planner.compactions.iter().flat_map(|c| &c.waiting).map(|g| g.destination.level).collect()
+    state
+        .planner
+        .compactions()
+        .iter()
+        .flat_map(|c| &c.waiting)
+        .map(|g| g.destination.level)
+        .collect()
 }
 
 #[test]
