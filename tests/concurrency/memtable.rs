@@ -112,7 +112,7 @@ fn a_scan_finds_all_entries_of_a_leaf_split_under_another_node() {
 }
 
 #[test]
-fn a_scan_goes_on_in_a_leaf_that_was_begun_after_the_last_entry() {
+fn a_scan_continues_in_a_leaf_started_after_the_last_entry() {
     explore(2, || {
         let table = three();
         let writer = inserting(&table, &[40, 50]);

@@ -126,7 +126,7 @@ fn a_scan_reads_tables_that_were_dropped_since_it_began() {
 }
 
 #[test]
-fn a_snapshot_taken_while_a_merge_begins_finds_its_version() {
+fn a_snapshot_taken_while_a_merge_starts_finds_its_version() {
     explore(400, || {
         // Jobs run on the calling thread: few steps, so that most orders differ in them.
         let executor = Arc::new(SliceExecutor::default());

@@ -117,7 +117,7 @@ fn a_merge_that_fails_is_reported_as_abandoned() {
 }
 
 #[test]
-fn every_stall_ends_and_tells_how_long_it_was() {
+fn every_stall_ends_and_reports_its_length() {
     static NOW: AtomicU64 = AtomicU64::new(1000);
     let clock = || NOW.fetch_add(1, Ordering::Relaxed);
     let (options, events) = recording(tiny().max_immutable_memtables(1));

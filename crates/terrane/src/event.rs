@@ -84,9 +84,9 @@ mod tests {
     }
 
     #[test]
-    fn the_listener_is_told_the_time_since_the_first_clock_came() {
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let times = told.clone();
+    fn the_listener_gets_the_time_since_the_first_clock() {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let times = seen.clone();
         let listener: Listener = Arc::new(move |micros, _: &Event| lock(&times).push(micros));
         let events = EventStream::new(Some(listener));
         events.emit(removed);
@@ -99,11 +99,11 @@ mod tests {
             events.emit(removed);
             events.set_clock(Arc::new(|| 1));
         }
-        assert_eq!(*lock(&told), [0, 0, 3, 50]);
+        assert_eq!(*lock(&seen), [0, 0, 3, 50]);
     }
 
     #[test]
-    fn threads_tell_one_after_the_other_and_no_time_goes_back() {
+    fn threads_report_one_at_a_time_and_no_time_decreases() {
         let (now, inside) = (AtomicU64::new(1000), AtomicU64::new(0));
         let told = Arc::new(Mutex::new(Vec::new()));
         let times = told.clone();

@@ -152,7 +152,7 @@ mod tests {
         [PrefixRule::Length(2), PrefixRule::Delimiter(b'/'), PrefixRule::Delimiter(0)];
 
     #[test]
-    fn a_prefix_is_so_many_bytes_or_all_through_a_delimiter() {
+    fn a_prefix_is_a_number_of_bytes_or_ends_with_a_delimiter() {
         let [length, delimiter, _] = RULES;
         let cases: [(&[u8], &[u8], &[u8]); 5] = [
             (b"", b"", b""),

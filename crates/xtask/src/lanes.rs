@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_begins_when_its_grounds_have_ended() {
+    fn a_step_starts_when_its_grounds_have_ended() {
         let ended = Mutex::new(Vec::new());
         let note = |name: &'static str| {
             let ended = &ended;

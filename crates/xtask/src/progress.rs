@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_name_a_failure_are_told_from_others() {
+    fn lines_that_name_a_failure_are_found_among_others() {
         for line in [
             "test a::b ... FAILED",
             "thread 'a::b' (5) panicked at tests/a.rs:1:2:",

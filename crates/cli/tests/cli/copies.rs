@@ -34,7 +34,7 @@ fn a_checkpoint_is_the_store_as_it_was() {
 }
 
 #[test]
-fn a_store_goes_into_a_file_and_comes_back() {
+fn a_store_is_copied_into_a_file_and_out_again() {
     let place = store();
     let before = rows(&place, "db");
     place.run(&["export", "db", "store.terrane"]).ok();

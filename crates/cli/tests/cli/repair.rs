@@ -79,7 +79,7 @@ fn a_sound_store_is_repaired_to_itself() {
 }
 
 #[test]
-fn a_store_without_current_comes_back_whole() {
+fn a_store_without_current_is_repaired_whole() {
     let place = store();
     let before = both(&place, "db");
     std::fs::remove_file(place.path("db/CURRENT")).unwrap();
@@ -320,7 +320,7 @@ fn a_log_that_is_gone_is_reported_as_lost() {
 }
 
 #[test]
-fn a_truncated_log_is_reported_and_the_rest_comes_back() {
+fn a_truncated_log_is_reported_and_the_rest_is_salvaged() {
     let place = Place::new();
     let input: String = (0..20_000).map(|n| format!("{n:06}\t{n}\n")).collect();
     let load = ["load", "db", "--format", "tsv", "--batch", "10"];

@@ -99,7 +99,7 @@ fn use_switches_keyspaces() {
 }
 
 #[test]
-fn a_shell_creates_a_store_only_when_told_to() {
+fn a_shell_creates_no_store_without_create() {
     let place = Place::new();
     place.shell(&[], "count").fails(4, &["db holds no Terrane store"]);
     assert!(!place.path("db").exists());

@@ -71,7 +71,7 @@ impl NativeVfs {
     /// Opens the directory `dir` read-only: files are opened for reading, and every change is refused.
     ///
     /// # Errors
-    /// As for [`open`](Self::open).
+    /// The errors of [`open`](Self::open).
     pub fn read_only(dir: impl Into<PathBuf>) -> Result<Self> {
         let vfs = Self::open(dir, false)?;
         Ok(NativeVfs { read_only: true, ..vfs }.open_at_most(DEFAULT_MAX_OPEN))

@@ -295,7 +295,7 @@ fn parameters_that_do_not_go_together_are_refused() {
 }
 
 #[test]
-fn a_state_of_all_buckets_and_long_keys_fits_and_comes_back() {
+fn a_state_of_all_buckets_and_long_keys_fits_and_is_read() {
     let policy = BucketLsm { buckets: 256, window: 10, ..BUCKET };
     let mut tree = Tree::new(policy.clone());
     for round in 0..3 {
@@ -407,7 +407,7 @@ fn buckets_and_temperatures_survive_a_requested_compaction() {
 }
 
 #[test]
-fn a_flush_tells_how_many_buckets_it_is_cut_for() {
+fn a_flush_reports_how_many_buckets_it_is_cut_for() {
     let tree = Tree::new(BUCKET);
     let sealed =
         KeySample { entries: 4, bytes: 4, keys: (0..4).map(|n| (n * 999u16).bytes()).collect() };

@@ -241,7 +241,7 @@ fn a_plans_terms_are_the_comparisons_that_led_to_it() {
 }
 
 #[test]
-fn a_policy_tells_how_many_bytes_and_runs_a_level_may_hold() {
+fn a_policy_reports_the_bytes_and_runs_a_level_may_hold() {
     let capacities = |policy: &dyn Policy, sizes: &[&[u16]]| {
         let capacities = policy.status(&tree(sizes).shape, &[]).capacities;
         capacities.into_iter().map(|c| (c.bytes.unwrap(), c.runs.unwrap())).collect::<Vec<_>>()

@@ -520,7 +520,7 @@ fn an_admission_of_several_groups_counts_once() {
 }
 
 #[test]
-fn an_adopted_tree_goes_on_as_one_of_its_sizes() {
+fn an_adopted_tree_continues_as_one_of_its_sizes() {
     for l in 1..=3 {
         let policy = leveling(l);
         let mut tree = Tree::new(&policy);

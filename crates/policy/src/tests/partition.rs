@@ -144,7 +144,7 @@ fn a_cut_is_the_shortest_key_there_past_a_shared_prefix() {
 }
 
 #[test]
-fn keys_that_a_fraction_does_not_tell_apart_stay_in_one_table() {
+fn keys_with_equal_fractions_stay_in_one_table() {
     let keys: Vec<Vec<u8>> = (0..20).map(|zeros| [&b"a"[..], &vec![0; zeros]].concat()).collect();
     let points = Points::new(keys.iter().map(|key| (&key[..], 1)));
     for root in

@@ -101,7 +101,7 @@ fn numbers_are_mixed_as_splitmix64_does() {
 }
 
 #[test]
-fn round_robin_tells_after_which_key_it_resumes() {
+fn round_robin_reports_the_key_after_which_it_resumes() {
     let (mut model, mut state) = (tree(), Vec::new());
     order(&LEVELED, &mut model, &mut state);
     let sent =

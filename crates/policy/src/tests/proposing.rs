@@ -253,7 +253,7 @@ fn a_policy_says_what_it_looks_at_and_by_what_writes_wait() {
 }
 
 #[test]
-fn decisions_are_told_and_a_status_when_it_has_changed() {
+fn decisions_are_reported_and_a_status_when_it_has_changed() {
     use crate::event::{Event, report_policy};
     use terrane_types::KeyspaceId;
     let decision = || Decision {

@@ -150,7 +150,7 @@ fn a_run_that_a_group_moves_into_is_left_alone_meanwhile() {
 }
 
 #[test]
-fn a_merge_by_size_tells_each_run_beside_all_newer_ones() {
+fn a_merge_by_size_reports_each_run_beside_all_newer_ones() {
     let (model, _) = stack(&[10, 100, 101, 150, 999], 1);
     let plan = next(&model, &Running::default()).unwrap();
     let terms: Vec<_> =

@@ -156,7 +156,7 @@ fn n_grows_once_the_last_level_is_full_at_a_fixed_capacity() {
 }
 
 #[test]
-fn n_begins_at_the_declared_or_present_data() {
+fn n_starts_at_the_declared_or_present_data() {
     let begun =
         |policy: &Vertiorizon, shape: &Shape| Memory::read(&policy.adopt(shape)).unwrap().buffers;
     let undeclared = Vertiorizon { buffers: 0, ..FIXED };
@@ -399,7 +399,7 @@ fn of_equal_costs_fewer_levels_and_leveling_are_chosen() {
 }
 
 #[test]
-fn each_drain_tells_the_mix_the_costs_and_the_choice() {
+fn each_drain_reports_the_mix_the_costs_and_the_choice() {
     let policy = Vertiorizon { levels: 0, merge_policy: HorizontalMerge::Tuned, ..FIXED };
     let mut tree = Tree::new(&policy);
     tree.observed = Observed { updates: 10, range_reads: 5, ..Observed::default() };
@@ -432,7 +432,7 @@ fn each_drain_tells_the_mix_the_costs_and_the_choice() {
 }
 
 #[test]
-fn capacities_are_told_by_level() {
+fn capacities_are_reported_by_level() {
     let mut tree = Tree::new(&FIXED);
     for _ in 0..40 {
         admit(&mut tree);

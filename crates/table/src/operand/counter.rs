@@ -22,19 +22,19 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// Adds a number: to 0, where there is none.
+    /// Adds a number to the value; without a value, to 0.
     #[must_use]
     pub fn add(n: i64) -> Self {
         Counter { add: n.into(), low: i64::MIN, high: i64::MAX, absent: n }
     }
 
-    /// The lesser of the value and a number: the number, where there is no value.
+    /// Keeps the lesser of the value and a number; without a value, the number.
     #[must_use]
     pub fn min(n: i64) -> Self {
         Counter { add: 0, low: i64::MIN, high: n, absent: n }
     }
 
-    /// The greater of the value and a number: the number, where there is no value.
+    /// Keeps the greater of the value and a number; without a value, the number.
     #[must_use]
     pub fn max(n: i64) -> Self {
         Counter { add: 0, low: n, high: i64::MAX, absent: n }
@@ -58,7 +58,7 @@ impl Counter {
         Counter { add, low, high, absent: bound(self.absent) }
     }
 
-    /// Returns the result for a value, of which one that is no decimal integer counts as absent.
+    /// Returns the result for `value`; a value that is not a decimal integer counts as absent.
     #[must_use]
     pub fn apply(self, value: Option<&[u8]>) -> Vec<u8> {
         let result = match value.and_then(integer) {
@@ -68,7 +68,7 @@ impl Counter {
         result.to_string().into_bytes()
     }
 
-    /// Returns the operand that it is alone, if it is one.
+    /// Returns the single operand that equals this function, if any.
     pub(super) fn operand(self) -> Option<Operand<'static>> {
         let n = self.absent;
         [Operand::Add(n), Operand::Min(n), Operand::Max(n)]
@@ -166,7 +166,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn counters_one_after_another_are_one(
+        fn composed_counters_equal_one_counter(
             steps in prop::collection::vec(step(), 1..12),
             cut in any::<prop::sample::Index>(),
             value in prop::option::of(number()),

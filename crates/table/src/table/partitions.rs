@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn filters_and_keys_are_told() {
+    fn partitions_report_whether_they_have_filters_and_keys() {
         let mut partitions = Partitions::new(1, FilterBits::whole(1));
         assert!(partitions.filters() && partitions.is_without_keys());
         partitions.add_key(1);

@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_is_not_its_value_is_reported_where_it_begins() {
+    fn a_field_that_is_not_its_value_is_reported_at_its_start() {
         let mut stored = Vec::new();
         put_varint(&mut stored, 1);
         put_bytes(&mut stored, &[7]);

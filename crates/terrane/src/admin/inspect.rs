@@ -33,7 +33,7 @@ impl Db {
     /// Verifies the store in the single file `path`, as [`Db::inspect`] does that in a directory.
     ///
     /// # Errors
-    /// As for [`Db::inspect`].
+    /// The errors of [`Db::inspect`].
     pub fn inspect_file(path: impl AsRef<std::path::Path>) -> Result<CheckReport> {
         inspect(&hold_file(path.as_ref(), false, true)?)
     }
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_opening_discards_is_told_by_a_check_before_and_after() {
+    fn a_check_reports_discarded_bytes_before_and_after_opening() {
         let vfs = FaultVfs::new(Arc::new(MemoryVfs::default())).unwrap();
         let db = open(&vfs).unwrap();
         db.default_keyspace().put(b"k", b"v", Durability::Buffered).unwrap();

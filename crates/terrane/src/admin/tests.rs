@@ -189,7 +189,7 @@ fn waiting_for_a_flush_wakes_the_executor_until_it_is_done() {
 }
 
 #[test]
-fn what_is_told_after_a_moment_adds_up_with_it_to_the_tree() {
+fn events_after_a_moment_add_up_with_it_to_the_tree() {
     let ids = |shape: &Shape| shape.tables().map(|(_, _, t)| t.id).collect::<BTreeSet<_>>();
     let told = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&told);

@@ -224,7 +224,7 @@ fn compactions_of_ranges_end_in_turn_beside_writes() {
 }
 
 #[test]
-fn what_keeps_jobs_from_their_end_and_a_close_are_told() {
+fn failures_of_jobs_and_a_close_are_reported() {
     for native in [false, true] {
         let vfs = faulty();
         let executor = if native { Arc::new(ThreadExecutor::new(1)) } else { slices() };

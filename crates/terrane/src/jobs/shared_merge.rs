@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn no_part_of_an_abandoned_merge_begins_or_takes_effect() {
+    fn no_part_of_an_abandoned_merge_starts_or_takes_effect() {
         let merge = merge();
         let [first, second] = [(); 2].map(|()| merge.next_part().unwrap());
         assert!(first.done(&[]).is_none() && !second.is_abandoned());

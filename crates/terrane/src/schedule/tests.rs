@@ -119,7 +119,7 @@ fn begin_other(db: &Db) -> u64 {
 }
 
 #[test]
-fn a_plan_begins_though_the_tree_has_changed_if_it_still_fits() {
+fn a_plan_starts_though_the_tree_has_changed_if_it_fits() {
     let (db, given) = open();
     db.engine().set_workers(3);
     flush(&db, 1);

@@ -508,7 +508,7 @@ fn damage_names_the_file_the_offset_and_the_lost_record() {
 }
 
 #[test]
-fn a_record_longer_than_what_is_read_at_once_comes_back() {
+fn a_record_longer_than_one_read_is_recovered() {
     let mut world = World::new(1);
     world.append(&[1], 10);
     world.append(&[2], 3 << 20);

@@ -5,7 +5,7 @@
 //!    leads, it becomes the leader; otherwise it waits.
 //! 2. The leader takes the whole queue, commits it as one record with one sync if any of it asks
 //!    for one, hands out the results and wakes everybody.
-//! 3. Who finds its result returns; otherwise the first to wake leads the next group.
+//! 3. A writer that finds its result returns; otherwise the first to wake leads the next group.
 //!
 //! On one thread there is no queue: each batch is committed alone, right after its conditions were evaluated.
 //!
@@ -89,8 +89,8 @@ impl Prepared {
 /// The fate of a batch under the lock.
 pub(crate) enum Decision {
     Decided(Outcome),
-    /// More was written since its conditions were evaluated than is kept, or a merge of what they are on: they are to
-    /// be evaluated again.
+    /// More was written since its conditions were evaluated than is kept, or a merge of what they are on: they must be
+    /// re-evaluated.
     Outrun,
 }
 
@@ -144,7 +144,7 @@ impl GroupCommit {
     /// Writes a batch, buffered, unless that would wait. Returns its sequence if it is written.
     ///
     /// # Errors
-    /// Those of [`commit`].
+    /// The errors of [`commit`].
     pub fn try_write(&self, engine: &Engine, batch: &WriteBatch) -> Result<Option<Seq>> {
         engine.versions.owned()?;
         if batch.is_empty() {

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stall_is_told_once_however_often_work_has_to_catch_up() {
+    fn a_stall_is_reported_once_however_often_work_catches_up() {
         let told = Arc::new(Mutex::new(Vec::new()));
         let events = told.clone();
         let options = Options {

@@ -55,7 +55,7 @@ fn a_set_says_whether_it_changed() {
 }
 
 #[test]
-fn table_ids_are_told_apart_however_large_they_are() {
+fn table_ids_are_distinct_however_large_they_are() {
     // The first four share their low bits.
     let ids = [1, 65, 129, u64::MAX - 62, 2, 5000].map(TableId);
     for n in 0..=ids.len() {

@@ -147,7 +147,7 @@ fn sequential_groups_start_when_all_started_are_installed() {
 }
 
 #[test]
-fn at_most_so_many_groups_run_at_once() {
+fn a_bounded_number_of_groups_runs_at_once() {
     for (waiting, begins) in [(5, true), (4, true), (3, true), (2, false), (0, false)] {
         assert_eq!(Order::AtMost(3).lets_begin(waiting, 5), begins, "{waiting} of 5 wait");
     }

@@ -19,8 +19,8 @@ export function runsOver(admissions: number, merges: ReadonlySet<number>): [numb
 }
 
 /**
- * Lookups into runs, one for each megabyte that is written until all are there, if an admission is of so
- * many megabytes. The last admission ends it.
+ * Lookups into runs, one for each megabyte that is written until all are there, if an admission is of that
+ * size. The last admission ends it.
  */
 export function readCost(
   admissions: number,

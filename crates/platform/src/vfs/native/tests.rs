@@ -207,7 +207,7 @@ fn a_created_directory_is_durable_before_it_is_used() {
 }
 
 #[test]
-fn a_second_opener_is_told_who_holds_the_store() {
+fn a_second_opener_learns_who_holds_the_store() {
     let place = tempfile::tempdir().unwrap();
     let vfs = NativeVfs::open(place.path(), true).unwrap();
     let held = vfs.lock("terrane load").unwrap();

@@ -155,8 +155,8 @@ impl Buckets {
         }
     }
 
-    /// The longest that boundaries and medians may be, so that this many buckets fit into a state of so
-    /// many bytes.
+    /// The longest that boundaries and medians may be, so that `buckets` buckets fit into a state of `state_bytes`
+    /// bytes.
     pub(crate) fn kept(buckets: u64, window: u64, state_bytes: u64) -> u64 {
         let bucket = state_bytes.saturating_sub(12) / buckets.max(1);
         let numbers = window.saturating_mul(8).saturating_add(4);
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bucket_whose_middle_is_where_it_begins_is_not_split() {
+    fn a_bucket_whose_middle_is_its_start_is_not_split() {
         let mut buckets = of_volumes(&[5, 9]);
         buckets.merged(&[1], &[1], 1);
         let whole = buckets.clone();

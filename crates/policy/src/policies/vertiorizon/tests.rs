@@ -118,7 +118,7 @@ fn what_a_rehearsed_round_writes_is_less_what_buffers_repeat() {
 }
 
 #[test]
-fn costs_are_told_in_pages_for_a_thousand_operations() {
+fn costs_are_reported_in_pages_for_a_thousand_operations() {
     let design = |levels, cost| Design { levels, merge: MergePolicy::Tiering, slack: 0, cost };
     let (chosen, other) = (design(2, 0.5), design(3, 0.75));
     let tuned = Tuned { designs: vec![chosen, other], chosen, buffers: 12 };
@@ -153,7 +153,7 @@ fn slack_grows_as_long_as_less_is_written_level_by_level() {
 }
 
 #[test]
-fn the_window_has_sixteen_parts_of_which_the_oldest_leave() {
+fn the_window_has_sixteen_parts_and_drops_the_oldest() {
     let mut learned = Learned::default();
     let one = Observed { updates: 1, ..Observed::default() };
     for n in 1..4000usize {

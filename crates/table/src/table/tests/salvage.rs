@@ -95,7 +95,7 @@ fn no_entry_is_lost_where_only_what_follows_the_data_is_damaged() {
 }
 
 #[test]
-fn a_table_that_is_cut_short_or_goes_on_keeps_what_is_there() {
+fn a_table_that_is_cut_or_extended_keeps_its_content() {
     for sound in tables(1) {
         let ends = sound.block_ends();
         assert_eq!(ends.last(), Some(&(sound.data, sound.entries.len())));
@@ -125,7 +125,7 @@ fn a_table_that_is_cut_short_or_goes_on_keeps_what_is_there() {
 }
 
 #[test]
-fn the_count_of_what_is_lost_is_unknown_where_nothing_tells_it() {
+fn the_count_of_lost_entries_is_unknown_at_a_cut_end() {
     let sound = Sound::new(1, 120, 200, FilterBits::NONE);
     let (end, kept) = sound.block_ends()[5];
     // It might also have ended there.

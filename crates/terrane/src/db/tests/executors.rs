@@ -30,7 +30,7 @@ fn with_work(vfs: &FaultVfs, executor: &Arc<dyn Executor>) -> Db {
 }
 
 #[test]
-fn planners_are_told_how_many_merges_an_executor_runs_at_once() {
+fn planners_learn_how_many_merges_an_executor_runs_at_once() {
     assert_eq!(slices().workers(), 1);
     for (merges, workers) in [(0, 1), (1, 1), (3, 3)] {
         let executor: Arc<dyn Executor> = Arc::new(ThreadExecutor::new(merges));
@@ -83,7 +83,7 @@ fn a_writer_waits_for_jobs_until_there_are_none() {
 }
 
 #[test]
-fn a_writer_that_waits_is_told_what_made_a_job_fail() {
+fn a_writer_that_waits_learns_what_made_a_job_fail() {
     for (name, executor) in executors() {
         let vfs = faulty();
         let db = with_work(&vfs, &executor);

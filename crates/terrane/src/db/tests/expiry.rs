@@ -60,7 +60,7 @@ fn tables(rows: &Keyspace) -> Vec<Arc<TableInfo>> {
 }
 
 #[test]
-fn a_value_is_there_until_its_time_wherever_it_lies() {
+fn a_value_expires_in_memtables_and_tables() {
     let (hand, _, db, rows) = store();
     let seq = put(&rows, "a", "one", 2000);
     rows.put("b", "stays", Buffered).unwrap();
@@ -202,7 +202,7 @@ fn time_never_goes_backward_while_a_store_is_open() {
 }
 
 #[test]
-fn tables_of_which_all_has_expired_go_unread() {
+fn fully_expired_tables_are_dropped_unread() {
     let (hand, _, db, rows) = store();
     for n in 0..4u64 {
         let mut batch = WriteBatch::new();
@@ -280,7 +280,7 @@ fn an_earlier_clock_after_a_restart_shows_no_older_version() {
 }
 
 #[test]
-fn what_expires_under_a_snapshot_of_the_present_goes_with_it() {
+fn expired_values_are_dropped_with_the_last_snapshot() {
     let (hand, _, db, rows) = store();
     put(&rows, "a", "value", 2000);
     db.flush().unwrap();

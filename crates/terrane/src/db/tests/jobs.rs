@@ -113,7 +113,7 @@ fn closing_removes_the_files_that_the_last_reader_held() {
 }
 
 #[test]
-fn a_merge_tells_each_share_of_its_progress_once() {
+fn a_merge_reports_each_share_of_its_progress_once() {
     let vfs = faulty();
     let (db, events) = store(&vfs);
     let job = merge(&db);
@@ -303,7 +303,7 @@ fn a_shared_merge_takes_effect_once_its_slowest_part_is_done() {
 }
 
 #[test]
-fn the_parts_of_a_merge_tell_its_progress_together() {
+fn the_parts_of_a_merge_report_its_progress_together() {
     let vfs = faulty();
     let (_db, events, mut parts) = shared(&vfs);
     let mut last = 0;

@@ -116,7 +116,7 @@ fn a_log_of_a_large_write_is_not_written_again() {
 }
 
 #[test]
-fn a_copy_goes_on_in_logs_of_its_own() {
+fn a_copy_continues_in_logs_of_its_own() {
     let vfs = faulty();
     let db = of_logs(directory(&vfs), 16 << 10);
     fill(&db, 600, 1);
@@ -303,7 +303,7 @@ fn a_full_log_is_unmapped_by_the_job_that_retires_it() {
 
 #[test]
 #[cfg(not(target_arch = "wasm32"))]
-fn only_so_many_full_logs_stay_mapped_however_many_there_are() {
+fn a_bounded_number_of_full_logs_stays_mapped() {
     let vfs = faulty();
     vfs.allow_mmap_writes(true);
     let db = of_logs(directory(&vfs), 4 << 10);

@@ -64,7 +64,7 @@ fn memory_pressure_seals_no_small_memtables() {
 }
 
 #[test]
-fn logs_that_flushes_are_about_to_give_back_seal_nothing() {
+fn logs_that_flushes_are_about_to_free_seal_nothing() {
     let logs =
         Options { wal_file_bytes: 64 << 10, max_total_wal_bytes: 512 << 10, ..Options::small() };
     let Seen { sealed, runs } = write_to_eight(logs, Arc::new(SliceExecutor::default()));

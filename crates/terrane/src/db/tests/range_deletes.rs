@@ -264,7 +264,7 @@ fn a_memtable_closes_at_a_thousand_range_deletes() {
 }
 
 #[test]
-fn range_deletes_stall_at_their_bound_and_a_snapshot_is_told() {
+fn range_deletes_stall_at_their_bound_and_name_a_snapshot() {
     let (db, rows) = idle_store();
     put_table(&rows, 0..2, "value");
     let long = |n: u32| format!("key00000{}{n:06}", "x".repeat(2000));

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_that_comes_after_the_end_begins_no_slowdown() {
+    fn a_wait_after_the_end_starts_no_slowdown() {
         let (db, slowdowns) = open();
         let pacing = Pacing::default();
         write(&db, 80, step(&db));
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_that_is_too_late_begins_no_slowdown_but_the_next_does() {
+    fn a_wait_that_is_too_late_starts_no_slowdown_but_the_next_does() {
         let (db, slowdowns) = open();
         let pacing = Pacing::default();
         write(&db, 80, step(&db));

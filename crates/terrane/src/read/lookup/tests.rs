@@ -104,7 +104,7 @@ fn filters_count_by_level_what_they_said_in_gets() {
 }
 
 #[test]
-fn a_trace_of_a_get_tells_every_place_and_what_it_answered() {
+fn a_trace_of_a_get_lists_every_place_and_its_answer() {
     let (db, keyspace) = store(10, 1 << 20);
     put(&keyspace, &["a", "m", "z"]);
     db.flush().unwrap();
@@ -165,7 +165,7 @@ fn written_blocks_are_cached_until_their_table_is_dropped() {
 }
 
 #[test]
-fn a_trace_at_a_snapshot_tells_of_versions_that_are_too_new() {
+fn a_trace_at_a_snapshot_lists_versions_that_are_too_new() {
     let (db, keyspace) = store(10, 1 << 20);
     put(&keyspace, &["a", "k"]);
     let snapshot = db.snapshot();
@@ -216,7 +216,7 @@ fn a_trace_of_a_seek_shows_each_position_and_the_first_row() {
 }
 
 #[test]
-fn figures_of_the_store_are_the_sums_of_what_traces_tell() {
+fn figures_of_the_store_are_the_sums_of_its_traces() {
     // Few bits, so that some absent keys pass the filter; no cache, so that a trace changes nothing.
     let (db, keyspace) = store(2, 0);
     for part in 0..3 {

@@ -212,7 +212,7 @@ fn a_manifest_with_an_unfitting_first_record_yields_to_an_older() {
 }
 
 #[test]
-fn a_commit_that_never_ended_is_told_and_costs_nothing() {
+fn a_commit_that_never_ended_is_reported_and_costs_nothing() {
     let (vfs, storage) = directory_of(6);
     let manifest = vfs.open("MANIFEST-000001").unwrap();
     write_all_at(&*manifest, &[7; 100], 6 * FRAME_ALIGN).unwrap();

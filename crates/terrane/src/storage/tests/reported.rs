@@ -144,7 +144,7 @@ fn a_store_that_was_closed_misses_its_last_commit() {
 }
 
 #[test]
-fn a_commit_after_a_torn_end_begins_a_manifest_and_no_other() {
+fn a_commit_after_a_torn_end_starts_one_manifest() {
     for kind in KINDS {
         for torn in [false, true] {
             let memory = three_commits(kind, true);

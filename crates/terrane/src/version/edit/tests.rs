@@ -128,7 +128,7 @@ fn range_deletes_out_of_order_or_out_of_their_range_are_damage() {
 }
 
 #[test]
-fn every_change_comes_back() {
+fn every_change_is_decoded_as_it_was_encoded() {
     assert_eq!(Edit::decode(&sample().encode(), 0).unwrap(), sample());
 }
 

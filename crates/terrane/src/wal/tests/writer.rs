@@ -21,7 +21,7 @@ fn a_short_write_is_an_error_and_closes_the_log() {
 }
 
 #[test]
-fn a_record_that_does_not_fit_is_refused_and_the_log_goes_on() {
+fn a_record_that_does_not_fit_leaves_the_log_writable() {
     let one = batch(1, 1, 10);
     let size = record_bytes(payload(&[one.bytes()]));
     let disk = Disk::holding("log", Vec::new());

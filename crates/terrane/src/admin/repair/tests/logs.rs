@@ -185,7 +185,7 @@ fn spare_logs_and_quarantine_are_no_loss_without_a_manifest() {
 }
 
 #[test]
-fn losses_of_logs_are_told_without_a_manifest() {
+fn losses_of_logs_are_reported_without_a_manifest() {
     let (store, [.., last]) = without_manifest();
     let log = store.vfs.open(&last).unwrap();
     let place = |value| place_of(&*log, value);

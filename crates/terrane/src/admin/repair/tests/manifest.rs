@@ -13,7 +13,7 @@ fn commit(store: &Store, edit: &[u8]) {
 }
 
 #[test]
-fn keyspaces_keep_their_policies_or_it_is_told() {
+fn keyspaces_keep_their_policies_or_the_loss_is_reported() {
     let store = Store::new(Layout::Directory);
     let db = store.open();
     put(&db, "other", "key", "value");
@@ -48,7 +48,7 @@ fn a_manifest_counts_up_to_an_edit_that_cannot_be_read() {
 }
 
 #[test]
-fn a_loss_of_logs_is_told_though_the_manifest_names_none() {
+fn a_loss_of_logs_is_reported_if_the_manifest_names_none() {
     let store = Store::new(Layout::Directory);
     let db = store.open();
     put(&db, "default", "a", "first");

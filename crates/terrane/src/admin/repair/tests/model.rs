@@ -461,6 +461,6 @@ fn a_damaged_log_costs_the_records_that_it_struck() {
 }
 
 #[test]
-fn everything_in_the_files_comes_back_without_a_whole_manifest() {
+fn all_in_the_files_is_salvaged_without_a_whole_manifest() {
     follow_all(&[Layout::Directory], &[Damage::ManifestCut, Damage::ManifestLost]);
 }

@@ -26,7 +26,7 @@ fn a_region_is_found_by_its_first_record_alone() {
 }
 
 #[test]
-fn a_missing_witness_is_told_once_it_should_be_durable() {
+fn a_missing_witness_is_reported_once_it_should_be_durable() {
     for (edits, witnessed) in [(2, true), (3, false), (9, false)] {
         let vfs = MemoryVfs::new();
         manifest(&vfs, edits);
