@@ -45,9 +45,7 @@ pub enum ErrorKind {
     #[error("{0} is not in this build, which lacks the feature `all`")]
     LeftOut(String),
     /// A transaction whose reads other writes changed before it could commit, each time that it ran.
-    #[error(
-        "expected a transaction whose reads stay unchanged until it commits, found changes in each of its tries"
-    )]
+    #[error("other writes changed what the transaction read, in each of its 10 tries")]
     Conflict,
     /// A lookup that may not touch a file needs one. Callers get it as a result.
     #[doc(hidden)]

@@ -9,4 +9,4 @@ pub(crate) const COUNTERS: u32 = 4;
 /// Batches have operands of a merge operator.
 pub(crate) const MERGE_OPERATOR: u32 = 8;
 /// Features of which a keyspace has one at most.
-pub(crate) const SORTS: u32 = EXPIRY | COUNTERS | MERGE_OPERATOR;
+pub(crate) const MODES: u32 = EXPIRY | COUNTERS | MERGE_OPERATOR;

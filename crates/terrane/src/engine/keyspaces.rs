@@ -3,7 +3,7 @@
 use crate::batch::WriteBatch;
 use crate::engine::{KeyspaceInner, State};
 use crate::error::{Closed, Result};
-use crate::features::SORTS;
+use crate::features::MODES;
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
 use crate::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -154,7 +154,7 @@ impl Keyspaces {
         let live = self.live.load();
         let lacks = |(id, needs): &(KeyspaceId, u32)| {
             let has = |keyspace: &Arc<KeyspaceInner>| keyspace.features.load(Ordering::Acquire);
-            needs & SORTS & !live.get(id).map_or(0, has) != 0
+            needs & MODES & !live.get(id).map_or(0, has) != 0
         };
         needs & !self.features.load(Ordering::Acquire) == 0
             && !batch.features_by_keyspace().iter().any(lacks)
@@ -166,7 +166,7 @@ impl Keyspaces {
         let live = self.live.load();
         for (id, needs) in batch.features_by_keyspace() {
             if let Some(keyspace) = live.get(id) {
-                keyspace.features.fetch_or(needs & SORTS, Ordering::AcqRel);
+                keyspace.features.fetch_or(needs & MODES, Ordering::AcqRel);
             }
         }
     }

@@ -74,7 +74,8 @@ pub(crate) fn create_keyspace(engine: &Engine, name: &str) -> Result<KeyspaceId>
 /// [`crate::ErrorKind::InvalidArgument`] for the default keyspace, or an I/O error.
 pub(crate) fn drop_keyspace(engine: &Engine, name: &str) -> Result<bool> {
     if name == DEFAULT_KEYSPACE {
-        return Err(Error::invalid("keyspace to drop", "any but the default one", name.to_owned()));
+        let expected = "a keyspace other than the default one, which cannot be dropped";
+        return Err(Error::invalid("keyspace to drop", expected, format_args!("{name:?}")));
     }
     let edits = engine.versions.lock_edits()?;
     let Some(id) = engine.versions.state().version_set.find(name) else { return Ok(false) };

@@ -1,12 +1,13 @@
 //! Features of the store that batches need: an edit says so before the first log has such a batch.
 //!
-//! A keyspace has values that expire, or merges of one sort, but no two of these: where a counter starts whose value
-//! expired has no answer, and operators of two sorts do not combine. Its first batch of a sort decides.
+//! A keyspace has values that expire, counters, or merges with the store's operator, but no two of these: the start of
+//! a counter whose value expired is undefined, and counters and a merge operator do not combine. The first batch that
+//! needs one fixes the keyspace's mode for good.
 
 use crate::batch::WriteBatch;
 use crate::engine::{Engine, Keyspaces, StoreClock};
 use crate::error::{Closed, Error, Result};
-use crate::features::{COUNTERS, EXPIRY, MERGE_OPERATOR, SORTS};
+use crate::features::{COUNTERS, EXPIRY, MERGE_OPERATOR, MODES};
 use crate::operand::{AVAILABLE, missing_operator};
 use crate::version::{Change, Features};
 
@@ -18,7 +19,7 @@ pub(super) fn is_announced(keyspaces: &Keyspaces, clock: &StoreClock, batch: &Wr
 /// Gives the store and its keyspaces the features that a batch needs. No lock is held.
 ///
 /// # Errors
-/// Values that expire, without a wall clock; operands of a merge operator, without one; a keyspace of another sort,
+/// Values that expire, without a wall clock; operands of a merge operator, without one; a keyspace of another mode,
 /// or one that was dropped; a store that takes no writes; those of the commit of an edit.
 pub(crate) fn announce(engine: &Engine, batch: &WriteBatch) -> Result<()> {
     if is_announced(&engine.keyspaces, &engine.snapshots.clock, batch) {
@@ -40,9 +41,9 @@ pub(crate) fn announce(engine: &Engine, batch: &WriteBatch) -> Result<()> {
     }
     for (id, needs) in batch.features_by_keyspace() {
         let record = state.version_set.keyspaces.get(id).ok_or(Closed::Keyspace)?;
-        let features = needs & SORTS;
+        let features = needs & MODES;
         if AVAILABLE && (record.features | features).count_ones() > 1 {
-            return Err(another_sort(&record.name, record.features, features));
+            return Err(mode_conflict(&record.name, record.features, features));
         }
         if features & !record.features != 0 {
             changes.push(Change::KeyspaceFeatures { keyspace: *id, features });
@@ -60,20 +61,21 @@ pub(crate) fn announce(engine: &Engine, batch: &WriteBatch) -> Result<()> {
 }
 
 #[cold]
-fn another_sort(name: &str, has: u32, needs: u32) -> Error {
-    let sorts = |features: u32| {
+fn mode_conflict(name: &str, has: u32, needs: u32) -> Error {
+    let named = |features: u32, between: &str| {
         let named = [
             (EXPIRY, "values that expire"),
-            (COUNTERS, "merges"),
+            (COUNTERS, "merges of numbers"),
             (MERGE_OPERATOR, "merges with Options::merge_operator"),
         ];
         let named = named.into_iter().filter(|(bit, _)| features & bit != 0);
-        named.map(|(_, name)| name).collect::<Vec<_>>().join(" and ")
+        named.map(|(_, name)| name).collect::<Vec<_>>().join(between)
     };
     if has == 0 {
-        let expected = format_args!("one sort of them in the keyspace {name:?}");
-        return Error::invalid("values that expire, and merges", expected, sorts(needs));
+        let found = format_args!("{}; use a keyspace for each", named(needs, " and "));
+        return Error::invalid("keyspace", format_args!("one kind of value in {name:?}"), found);
     }
-    let expected = format_args!("{} alone in the keyspace {name:?}, which has some", sorts(has));
-    Error::invalid("values that expire, and merges", expected, sorts(needs & !has))
+    let (has, needs) = (named(has, " and "), named(needs & !has, " or "));
+    let expected = format_args!("no {needs} in {name:?}, which has had {has}");
+    Error::invalid("keyspace", expected, "one; use another keyspace")
 }

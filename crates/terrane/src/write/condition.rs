@@ -9,7 +9,7 @@
 use crate::batch::{self, Operation};
 use crate::engine::Engine;
 use crate::entry::{Millis, Seq, split_expiring};
-use crate::error::{Closed, Corruption, Error, Result};
+use crate::error::{Corruption, Error, Result};
 use crate::keyspace::KeyspaceId;
 use crate::operand::AVAILABLE;
 use crate::read;
@@ -117,7 +117,7 @@ impl<'a> Condition<'a> {
 /// A batch with the conditions under which it is written; see [`Db::write_group`](crate::Db::write_group).
 #[derive(Clone, Default)]
 pub struct ConditionalBatch<'a> {
-    /// Conditions that must hold; none for a batch that is written in any case.
+    /// Conditions that must hold; none for an unconditional batch.
     pub conditions: Vec<Condition<'a>>,
     /// Operations that are written then.
     pub batch: batch::WriteBatch,
@@ -148,9 +148,9 @@ impl Outcome {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Refusal {
-    /// The condition's index.
+    /// Index of the condition.
     pub condition: usize,
-    /// Its key or, of a range, one that a batch wrote.
+    /// Key of the condition or, if it is on a range, a key of it that a batch wrote.
     pub key: Vec<u8>,
     /// The key's value and version; `None` if it has no value.
     pub found: Option<Versioned>,
@@ -214,7 +214,8 @@ impl Checks {
         let mut checks = Checks::default();
         for (condition, Condition { keyspace, on, store }) in conditions.into_iter().enumerate() {
             if store.is_some_and(|store| !std::ptr::eq(store, engine)) {
-                return Err(Closed::Snapshot.into());
+                let what = "snapshot of a condition";
+                return Err(Error::invalid(what, "one of this store", "one of another store"));
             }
             match on {
                 On::Key(key, expected) => {

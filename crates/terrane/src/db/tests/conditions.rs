@@ -162,8 +162,8 @@ fn bad_conditions_are_refused_with_what_was_expected() {
     let foreign = other.snapshot();
     let condition = foreign.unchanged(&keyspace, ..);
     let refused = db.write_if([condition], put(&keyspace, "c"), Durability::Buffered);
-    let kind = refused.unwrap_err().into_kind();
-    assert!(matches!(kind, ErrorKind::Closed(Closed::Snapshot)));
+    let message = refused.unwrap_err().to_string();
+    assert!(message.contains("one of this store") && message.contains("another"), "{message}");
 }
 
 #[test]
@@ -199,13 +199,9 @@ fn a_batch_that_cannot_be_taken_fails_no_other_of_its_group() {
     let written: Vec<_> =
         results.iter().map(|r| r.clone().ok().and_then(Outcome::written)).collect();
     assert_eq!(written, [Some(4), None, None, None, Some(5)]);
-    let closed = |n: usize, why: Closed| {
-        assert!(
-            matches!(results[n].as_ref().unwrap_err().kind(), ErrorKind::Closed(found) if *found == why)
-        );
-    };
-    closed(2, Closed::Snapshot);
-    closed(3, Closed::Keyspace);
-    assert!(matches!(results[1].as_ref().unwrap_err().kind(), ErrorKind::InvalidArgument(_)));
+    let kind = |n: usize| results[n].as_ref().unwrap_err().kind();
+    assert!(matches!(kind(1), ErrorKind::InvalidArgument(_)));
+    assert!(matches!(kind(2), ErrorKind::InvalidArgument(_)));
+    assert!(matches!(kind(3), ErrorKind::Closed(Closed::Keyspace)));
     assert_eq!(keyspace.get("last").unwrap().unwrap(), b"new last");
 }
