@@ -8,5 +8,5 @@ pub(crate) const EXPIRY: u32 = 2;
 pub(crate) const COUNTERS: u32 = 4;
 /// Batches have operands of a merge operator.
 pub(crate) const MERGE_OPERATOR: u32 = 8;
-/// Features of which a keyspace has one at most.
+/// Features of which a keyspace has one at most: its mode.
 pub(crate) const MODES: u32 = EXPIRY | COUNTERS | MERGE_OPERATOR;

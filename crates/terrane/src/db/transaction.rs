@@ -76,8 +76,10 @@ impl Db {
     /// ```
     ///
     /// # Errors
-    /// An error of `body`, after which nothing is written; [`ErrorKind::Conflict`] if other writes were faster each
-    /// time; those of [`Db::write`].
+    /// * an error of `body`, after which nothing is written
+    /// * [`ErrorKind::Conflict`] if reads conflicted with other writes in all ten runs
+    /// * the errors of [`Db::write`]: among them a merge, or a value that expires, in a keyspace that the other has
+    ///   claimed
     pub fn transact<T, E: From<Error>>(
         &self,
         durability: Durability,
@@ -162,7 +164,7 @@ impl Transaction {
     /// Returns the values of several keys, in the order of the keys.
     ///
     /// # Errors
-    /// As for [`Transaction::get`].
+    /// The errors of [`Transaction::get`].
     pub fn get_many(
         &self,
         keyspace: &Keyspace,
@@ -174,7 +176,7 @@ impl Transaction {
     /// Returns `true` if the key has a value.
     ///
     /// # Errors
-    /// As for [`Transaction::get`].
+    /// The errors of [`Transaction::get`].
     pub fn contains_key(&self, keyspace: &Keyspace, key: impl AsRef<[u8]>) -> Result<bool> {
         Ok(self.get(keyspace, key)?.is_some())
     }
@@ -223,7 +225,7 @@ impl Transaction {
     /// Returns the first row of a range: its key and its value.
     ///
     /// # Errors
-    /// Those of [`Transaction::scan`], damage, or an I/O error.
+    /// The errors of [`Transaction::scan`], damage, or an I/O error.
     pub fn first(&self, keyspace: &Keyspace, range: impl Into<KeyRange>) -> Result<Option<Row>> {
         self.scan(keyspace, range)?.next().transpose()
     }
@@ -231,7 +233,7 @@ impl Transaction {
     /// Returns the last row of a range: its key and its value.
     ///
     /// # Errors
-    /// Those of [`Transaction::first`].
+    /// The errors of [`Transaction::first`].
     pub fn last(&self, keyspace: &Keyspace, range: impl Into<KeyRange>) -> Result<Option<Row>> {
         self.scan(keyspace, range)?.next_back().transpose()
     }
@@ -239,7 +241,7 @@ impl Transaction {
     /// Returns `true` if no key of a range has a value.
     ///
     /// # Errors
-    /// Those of [`Transaction::first`].
+    /// The errors of [`Transaction::first`].
     pub fn is_empty(&self, keyspace: &Keyspace, range: impl Into<KeyRange>) -> Result<bool> {
         Ok(self.first(keyspace, range)?.is_none())
     }
@@ -252,10 +254,10 @@ impl Transaction {
     pub fn put(
         &mut self,
         keyspace: &Keyspace,
-        key: impl Into<Vec<u8>>,
-        value: impl Into<Vec<u8>>,
+        key: impl AsRef<[u8]>,
+        value: impl AsRef<[u8]>,
     ) -> Result<()> {
-        let (key, value) = (key.into(), value.into());
+        let (key, value) = (key.as_ref().to_vec(), value.as_ref().to_vec());
         check_limits(&key, &value)?;
         self.writes.insert((self.snapshot.id_of(keyspace)?, key), Base::Put(value).into());
         Ok(())
@@ -264,15 +266,17 @@ impl Transaction {
     /// Sets the value of a key for a time: once `ttl` has passed since the transaction started, the key has no value.
     ///
     /// # Errors
-    /// Those of [`Transaction::put`]; a store without a [wall clock](crate::Options::wall_clock).
+    /// The errors of [`Transaction::put`]; a store without a [wall clock](crate::Options::wall_clock). A keyspace that
+    /// has had a merge refuses the commit.
     pub fn put_expiring(
         &mut self,
         keyspace: &Keyspace,
-        key: impl Into<Vec<u8>>,
-        value: impl Into<Vec<u8>>,
+        key: impl AsRef<[u8]>,
+        value: impl AsRef<[u8]>,
         ttl: Duration,
     ) -> Result<()> {
-        let (id, key, value) = (self.snapshot.id_of(keyspace)?, key.into(), value.into());
+        let id = self.snapshot.id_of(keyspace)?;
+        let (key, value) = (key.as_ref().to_vec(), value.as_ref().to_vec());
         self.snapshot.db().engine().snapshots.clock.needed()?;
         let expires_at = self.now.saturating_add(to_millis(ttl));
         // The same checks as those of the commit.
@@ -281,18 +285,20 @@ impl Transaction {
         Ok(())
     }
 
-    /// Merges an operand into the value of a key. It reads nothing, so it conflicts with no other write; a later read
-    /// of the key does.
+    /// Merges an operand into the value of a key, without reading it, so it conflicts with no other write. A later read
+    /// of the key does. A value that is not a decimal integer is replaced by [`Operand::Add`], [`Operand::Min`] and
+    /// [`Operand::Max`]: see [`WriteBatch::merge`](crate::WriteBatch::merge).
     ///
     /// # Errors
-    /// Those of [`WriteBatch::merge`](crate::WriteBatch::merge).
+    /// The errors of [`WriteBatch::merge`](crate::WriteBatch::merge). A keyspace that has had values that expire, or
+    /// merges of another kind, refuses the commit.
     pub fn merge(
         &mut self,
         keyspace: &Keyspace,
-        key: impl Into<Vec<u8>>,
+        key: impl AsRef<[u8]>,
         operand: Operand<'_>,
     ) -> Result<()> {
-        let (id, key) = (self.snapshot.id_of(keyspace)?, key.into());
+        let (id, key) = (self.snapshot.id_of(keyspace)?, key.as_ref().to_vec());
         // The same checks as those of the commit.
         WriteBatch::new().merge(id, &key, operand)?;
         let base = self.removes(id, &key).then_some(Base::Delete);
@@ -305,8 +311,8 @@ impl Transaction {
     ///
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] for a key over its limit.
-    pub fn delete(&mut self, keyspace: &Keyspace, key: impl Into<Vec<u8>>) -> Result<()> {
-        let key = key.into();
+    pub fn delete(&mut self, keyspace: &Keyspace, key: impl AsRef<[u8]>) -> Result<()> {
+        let key = key.as_ref().to_vec();
         check_limits(&key, &[])?;
         self.writes.insert((self.snapshot.id_of(keyspace)?, key), Base::Delete.into());
         Ok(())
