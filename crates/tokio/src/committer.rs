@@ -91,7 +91,7 @@ impl Committer {
     /// A call from the body of an update, which the committer would wait for.
     pub async fn send(&self, request: Request) -> Result<()> {
         if self.thread == Some(std::thread::current().id()) {
-            let expected = "calls of its transaction alone";
+            let expected = "only calls of its transaction";
             return Err(Error::invalid("body of an update", expected, "a write of the store"));
         }
         let permit = self.requests.reserve().await.map_err(|_| Closed::Store)?;

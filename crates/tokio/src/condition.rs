@@ -1,4 +1,4 @@
-//! Conditions of a batch, which hold what they compare with.
+//! Conditions of a batch, which own the values and snapshots that they are compared with.
 
 use crate::{Keyspace, Snapshot};
 use terrane::{KeyRange, Seq};

@@ -16,8 +16,8 @@ const READERS_PER_CORE: usize = 4;
 /// The longest batch that is written in a task: about ten microseconds of work.
 const INLINE_BYTES: usize = 16 << 10;
 
-/// An open store, shared by its clones and keyspaces. It closes with [`Db::close`], or some time after the last of them
-/// is dropped: its committer ends first.
+/// An open store, shared by its clones and keyspaces. [`Db::close`] closes it. Otherwise its committer closes it some
+/// time after the last clone and the last keyspace are dropped.
 #[derive(Clone)]
 pub struct Db {
     inner: terrane::Db,
@@ -36,7 +36,7 @@ impl Db {
     /// Opens or creates the store in directory `path`; see [`terrane::Db::open`].
     ///
     /// # Errors
-    /// Those of [`terrane::Db::open`].
+    /// The errors of [`terrane::Db::open`].
     pub async fn open(path: impl AsRef<Path>, options: Options) -> Result<Db> {
         let path = path.as_ref().to_owned();
         let open = move || terrane::Db::open(path, options);
@@ -74,7 +74,7 @@ impl Db {
     /// Returns the keyspace of this name, or creates it.
     ///
     /// # Errors
-    /// Those of [`terrane::Db::create_keyspace`].
+    /// The errors of [`terrane::Db::create_keyspace`].
     pub async fn create_keyspace(&self, name: &str) -> Result<Keyspace> {
         let name = name.to_owned();
         let created = self.run(move |db| db.create_keyspace(&name)).await?;
@@ -94,7 +94,7 @@ impl Db {
     /// Removes a keyspace and all it holds; returns whether there was one.
     ///
     /// # Errors
-    /// Those of [`terrane::Db::drop_keyspace`].
+    /// The errors of [`terrane::Db::drop_keyspace`].
     pub async fn drop_keyspace(&self, name: &str) -> Result<bool> {
         let name = name.to_owned();
         self.run(move |db| db.drop_keyspace(&name)).await
@@ -111,7 +111,7 @@ impl Db {
     /// still write its batch, before any that is written later.
     ///
     /// # Errors
-    /// Those of [`terrane::Db::write`].
+    /// The errors of [`terrane::Db::write`].
     pub async fn write(&self, batch: WriteBatch, durability: Durability) -> Result<Seq> {
         // A write whose future was dropped may wait for the committer: it comes first.
         let is_inline = durability == Durability::Buffered
@@ -132,7 +132,7 @@ impl Db {
     /// Writes a batch if all conditions hold at the moment at which it is committed; see [`terrane::Db::write_if`].
     ///
     /// # Errors
-    /// Those of [`terrane::Db::write_if`].
+    /// The errors of [`terrane::Db::write_if`].
     pub async fn write_if(
         &self,
         conditions: Vec<Condition>,
@@ -149,7 +149,7 @@ impl Db {
     /// by [`Db::update`].
     ///
     /// # Errors
-    /// Those of [`terrane::Db::transact`].
+    /// The errors of [`terrane::Db::transact`].
     pub async fn transact<T: Send + 'static, E: From<Error> + Send + 'static>(
         &self,
         durability: Durability,
@@ -186,7 +186,7 @@ impl Db {
     /// ```
     ///
     /// # Errors
-    /// Those of [`terrane::Db::transact`].
+    /// The errors of [`terrane::Db::transact`].
     pub async fn update<T: Send + 'static, E: From<Error> + Send + 'static>(
         &self,
         durability: Durability,
@@ -220,7 +220,7 @@ impl Db {
     /// Closes the store, for every clone, once all writes that were requested before are done.
     ///
     /// # Errors
-    /// Those of [`terrane::Db::close`].
+    /// The errors of [`terrane::Db::close`].
     pub async fn close(self) -> Result<()> {
         let (reply, closed) = oneshot::channel();
         self.committer.send(Request::Close { reply }).await?;

@@ -36,7 +36,7 @@ impl Keyspace {
     /// Returns the values of several keys at one moment, in the order of the keys.
     ///
     /// # Errors
-    /// As for [`Keyspace::get`].
+    /// The errors of [`Keyspace::get`].
     pub async fn get_many(&self, keys: &[impl AsRef<[u8]>]) -> Result<Vec<Option<Vec<u8>>>> {
         if let Some(found) = try_get_many(self.inner.lookup(keys.len())?, keys)? {
             return Ok(found);
@@ -49,7 +49,7 @@ impl Keyspace {
     /// Returns the value of a key and its version.
     ///
     /// # Errors
-    /// As for [`Keyspace::get`].
+    /// The errors of [`Keyspace::get`].
     pub async fn get_versioned(&self, key: impl AsRef<[u8]>) -> Result<Option<Versioned>> {
         let (keyspace, key) = (self.inner.clone(), key.as_ref().to_vec());
         self.db.readers().clone().run(move || keyspace.get_versioned(key)).await
@@ -81,7 +81,7 @@ impl Keyspace {
     /// [`terrane::Keyspace::put_expiring`].
     ///
     /// # Errors
-    /// Those of [`Keyspace::put`]; a store without a wall clock.
+    /// The errors of [`Keyspace::put`]; a store without a wall clock.
     pub async fn put_expiring(
         &self,
         key: impl AsRef<[u8]>,
@@ -98,7 +98,7 @@ impl Keyspace {
     /// [`terrane::Keyspace::merge`].
     ///
     /// # Errors
-    /// Those of [`WriteBatch::merge`](terrane::WriteBatch::merge) and [`Db::write`].
+    /// The errors of [`WriteBatch::merge`](terrane::WriteBatch::merge) and [`Db::write`].
     pub async fn merge(
         &self,
         key: impl AsRef<[u8]>,

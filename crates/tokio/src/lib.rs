@@ -22,7 +22,7 @@
 //! # }
 //! ```
 //!
-//! 1. A call that waits for nothing runs where it is awaited: a get whose value is in memory, a buffered write while
+//! 1. A call that need not wait runs in the task that awaits it: a get whose value is in memory, a buffered write while
 //!    nobody else writes.
 //! 2. Other writes go to one committer thread, through a bounded queue. It takes all that has arrived and commits it as
 //!    one record with one sync: a hundred tasks that write durably wait for one sync rather than for a hundred.

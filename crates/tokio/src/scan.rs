@@ -26,10 +26,10 @@ type Begin = Box<dyn FnOnce() -> Result<terrane::Scan> + Send>;
 type Read = Result<(Page, terrane::Scan)>;
 
 enum State {
-    Begins(Begin),
-    Rests(Box<terrane::Scan>),
-    Reads(Pin<Box<dyn Future<Output = Read> + Send>>),
-    Ended,
+    Unstarted(Begin),
+    Idle(Box<terrane::Scan>),
+    Reading(Pin<Box<dyn Future<Output = Read> + Send>>),
+    Finished,
 }
 
 impl Scan {
@@ -37,7 +37,7 @@ impl Scan {
         readers: Readers,
         begin: impl FnOnce() -> Result<terrane::Scan> + Send + 'static,
     ) -> Self {
-        Scan { readers, state: State::Begins(Box::new(begin)) }
+        Scan { readers, state: State::Unstarted(Box::new(begin)) }
     }
 
     /// Returns the next rows, about 64 KiB of them; `None` at the end of the range.
@@ -50,27 +50,27 @@ impl Scan {
 
     fn poll_page(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Page>>> {
         loop {
-            self.state = match std::mem::replace(&mut self.state, State::Ended) {
-                State::Begins(begin) => {
+            self.state = match std::mem::replace(&mut self.state, State::Finished) {
+                State::Unstarted(begin) => {
                     let page = move || page(begin()?);
-                    State::Reads(Box::pin(self.readers.clone().run(page)))
+                    State::Reading(Box::pin(self.readers.clone().run(page)))
                 }
-                State::Rests(scan) => {
-                    State::Reads(Box::pin(self.readers.clone().run(move || page(*scan))))
+                State::Idle(scan) => {
+                    State::Reading(Box::pin(self.readers.clone().run(move || page(*scan))))
                 }
-                State::Reads(mut reading) => match reading.as_mut().poll(context) {
+                State::Reading(mut reading) => match reading.as_mut().poll(context) {
                     Poll::Pending => {
-                        self.state = State::Reads(reading);
+                        self.state = State::Reading(reading);
                         return Poll::Pending;
                     }
                     Poll::Ready(Err(e)) => return Poll::Ready(Some(Err(e))),
                     Poll::Ready(Ok((page, _))) if page.is_empty() => return Poll::Ready(None),
                     Poll::Ready(Ok((page, scan))) => {
-                        self.state = State::Rests(Box::new(scan));
+                        self.state = State::Idle(Box::new(scan));
                         return Poll::Ready(Some(Ok(page)));
                     }
                 },
-                State::Ended => return Poll::Ready(None),
+                State::Finished => return Poll::Ready(None),
             };
         }
     }
