@@ -34,27 +34,29 @@ const MAX: u8 = 2;
 const BOUNDED: u8 = 3;
 const CUSTOM: u8 = 255;
 
-/// The operator of merges that the store does not have built in: it returns what an older value or operand and a
-/// newer operand make, and must be associative. Where a key has no value, the operand becomes it.
+/// Application-defined merge operator: combines an older value or operand with a newer operand. It must be associative.
+/// Where a key has no value, the operand becomes the value.
 pub type MergeOperator = Arc<dyn Fn(&[u8], &[u8]) -> Vec<u8> + Send + Sync>;
 
 /// The operand of a merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Operand<'a> {
-    /// Adds to the value, a decimal integer of 64 bits with its sign; a value that is none counts as 0. The sum
-    /// stays at the least or the greatest integer rather than go beyond.
+    /// Addend. The value is a decimal integer of 64 bits, such as `-3`; any other value counts as 0 and is replaced. A
+    /// sum beyond the least or the greatest integer becomes that integer.
     Add(i64),
-    /// Keeps the lesser of the value and this; sets this where the value is no integer.
+    /// Upper bound: the lesser of the value and this number is kept. A value that is not a decimal integer is replaced
+    /// by the number.
     Min(i64),
-    /// Keeps the greater of the value and this; sets this where the value is no integer.
+    /// Lower bound: the greater of the value and this number is kept. A value that is not a decimal integer is replaced
+    /// by the number.
     Max(i64),
-    /// An operand of the store's merge operator.
+    /// Operand of the store's [`MergeOperator`].
     Custom(&'a [u8]),
 }
 
 impl<'a> Operand<'a> {
-    /// Returns it as a batch has it.
+    /// Returns the operand as a batch encodes it.
     #[must_use]
     pub fn encode(self) -> Vec<u8> {
         let (operator, bytes) = match self {
@@ -127,15 +129,15 @@ impl Function {
             (Function::Custom(older), Function::Custom(newer)) => {
                 Ok(Function::Custom(combined(&older, &newer, operator)?))
             }
-            // A keyspace has operands of one sort, so this is damage that no checksum noticed.
+            // A keyspace has operands of one kind, so this is damage that no checksum noticed.
             (_, next) => Ok(next),
         }
     }
 
-    /// Returns the value that it makes of a value, or of none.
+    /// Returns the function's result for a value, or for none.
     ///
     /// # Errors
-    /// As for [`Function::then`].
+    /// The errors of [`Function::then`].
     pub fn apply(self, value: Option<&[u8]>, operator: Option<&MergeOperator>) -> Result<Vec<u8>> {
         match (self, value) {
             (Function::Counter(counter), value) => Ok(counter.apply(value)),

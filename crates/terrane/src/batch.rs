@@ -45,6 +45,9 @@ const MAX_BOUND_BYTES: usize = MAX_KEY_BYTES + 1;
 
 /// Operations that are committed as one: after a crash all of them are there, or none.
 ///
+/// A batch names keyspaces by their ids, and does not know a store. A handle of another store names the keyspace that
+/// has the same id in the store that the batch is written to.
+///
 /// ```
 /// # fn main() -> terrane::Result<()> {
 /// # let dir = tempfile::tempdir().unwrap();
@@ -97,10 +100,13 @@ impl WriteBatch {
 
     /// Adds a put of a value that expires at a time, in milliseconds since the epoch: from then on the key has no
     /// value. A time that is past deletes the key. A later put without a time stays. The store that takes the batch
-    /// must have a [wall clock](crate::Options::wall_clock).
+    /// must have a [wall clock](crate::Options::wall_clock), and its keyspace must have had no merge.
+    ///
+    /// A batch has no clock, so it takes a time rather than a duration: [`Db::expires_in`](crate::Db::expires_in)
+    /// returns the time after one.
     ///
     /// # Errors
-    /// As for [`WriteBatch::put`]; the longest value is 8 bytes shorter than one that stays.
+    /// The errors of [`WriteBatch::put`]; the longest value is 8 bytes shorter than a value without expiry.
     pub fn put_expiring_at(
         &mut self,
         keyspace: impl Into<KeyspaceId>,
@@ -118,13 +124,19 @@ impl WriteBatch {
         self.push(keyspace.into(), Operation::PutExpiring(key.as_ref(), &stored))
     }
 
-    /// Adds a merge: the value becomes what the operand makes of the value that is there by then, which nobody has to
-    /// read before. A keyspace takes merges of one sort, with the built-in operators or with the store's [merge
-    /// operator](crate::Options::merge_operator), or values that expire, whichever came first.
+    /// Adds a merge: at commit `operand` is applied to the key's value, without a read.
+    ///
+    /// [`Operand::Add`], [`Operand::Min`] and [`Operand::Max`] take a value that is a decimal integer, as in `41` or
+    /// `-3`. They replace every other value, such as `041`, `41` with a line feed, or the bytes of a `u64`.
+    ///
+    /// A keyspace takes merges of numbers, merges with the store's [merge operator](crate::Options::merge_operator), or
+    /// values that expire. The first of these fixes the choice for good: deletes and compactions do not undo it, only
+    /// dropping the keyspace and creating it again does. The default keyspace cannot be dropped, so merges belong into
+    /// a keyspace of their own.
     ///
     /// # Errors
-    /// As for [`WriteBatch::put`]; the longest operand is 16 bytes shorter than a value. A build without the feature
-    /// `all` has no merges.
+    /// The errors of [`WriteBatch::put`]; the longest operand is 16 bytes shorter than a value. A build without the
+    /// feature `all` has no merges.
     pub fn merge(
         &mut self,
         keyspace: impl Into<KeyspaceId>,
@@ -215,10 +227,11 @@ impl WriteBatch {
         WriteBatch::from_encoded_for(bytes, Ok)
     }
 
-    /// As [`WriteBatch::from_encoded`], with the `id` of each keyspace that the bytes name in its place.
+    /// Takes over a batch as [`WriteBatch::from_encoded`] does, with `id` of each keyspace that the bytes name in its
+    /// place.
     ///
     /// # Errors
-    /// As for [`WriteBatch::from_encoded`], and those of `id`.
+    /// The errors of [`WriteBatch::from_encoded`] and of `id`.
     #[doc(hidden)]
     pub fn from_encoded_for(
         bytes: Vec<u8>,

@@ -27,7 +27,7 @@ pub enum Durability {
 /// Source of the time, in milliseconds since 1970-01-01 UTC.
 pub type WallClock = Arc<dyn Fn() -> Millis + Send + Sync>;
 
-/// Decides whether a merge keeps a value: given the name of its keyspace, its key and the value.
+/// Decides whether a compaction keeps a value, given the name of its keyspace, its key and the value.
 pub type CompactionFilter = Arc<dyn Fn(&str, &[u8], &[u8]) -> FilterDecision + Send + Sync>;
 
 /// Decision of a [`CompactionFilter`].
@@ -35,7 +35,7 @@ pub type CompactionFilter = Arc<dyn Fn(&str, &[u8], &[u8]) -> FilterDecision + S
 pub enum FilterDecision {
     /// The value stays.
     Keep,
-    /// The key is deleted, as far as this value and older ones are concerned.
+    /// This value and all older ones are deleted.
     Remove,
 }
 
@@ -147,17 +147,24 @@ pub struct Options {
     pub background_bytes_per_second: u64,
     /// Receives every event, if given.
     pub listener: Option<Listener>,
-    /// Asked by merges, on their threads, of the newest version of a key that they meet, unless a snapshot sees it:
-    /// what it removes is deleted then. It is not asked of everything: flushes and trivial moves ask nothing, a value
-    /// may be in no merge for long, an operand is not asked about before it is a value, and a newer version of its key
-    /// may lie above. A snapshot that is taken while a merge runs may miss what that removes. If the filter panics, the
-    /// merge is given up as after any panic of a job ([`crate::ErrorKind::JobPanicked`]). It must not call the store.
+    /// Filter that compactions call, on their threads, with the newest version of each key, unless a snapshot sees it.
+    /// It may miss values: flushes and trivial moves do not call it, a value may take part in no compaction for long,
+    /// an operand is passed only once it has become a value, and a newer version of its key may lie above. A snapshot
+    /// that is taken while a compaction runs may miss what the compaction removes. If the filter panics, the compaction
+    /// fails as after any panic of a job ([`crate::ErrorKind::JobPanicked`]). It must not call the store.
     pub compaction_filter: Option<CompactionFilter>,
-    /// The operator of merges with [`Operand::Custom`](crate::Operand::Custom): it makes one value or operand of an
-    /// older and a newer one, and must be associative: `f(f(a, b), c)` is `f(a, f(b, c))`. Writers call it under their
-    /// lock; readers and merges call it too. It must not call the store. If it panics, so does the read that called it,
-    /// and a merge is given up ([`crate::ErrorKind::JobPanicked`]). A store that has such operands opens with an
-    /// operator alone.
+    /// The operator of merges with [`Operand::Custom`](crate::Operand::Custom): combines an older and a newer value or
+    /// operand into one, and must be associative: `f(f(a, b), c)` is `f(a, f(b, c))`. Writers call it under their lock;
+    /// reads, flushes and compactions call it as well. It must not call the store.
+    ///
+    /// * If it panics in a read, so does the read. If it panics in a flush or a compaction, the store takes no more
+    ///   writes ([`crate::ErrorKind::JobPanicked`]) until it is reopened, with an operator that does not panic. No
+    ///   operand is lost.
+    /// * A store that has such operands opens only with an operator, in every program. The command-line tool has none:
+    ///   of its commands only `check` and `repair` read such a store.
+    /// * The store does not record which operator it is. After a reopening with another one, operands that earlier
+    ///   flushes and compactions combined stay as the earlier operator combined them, and all others are combined by
+    ///   the new one. So a new operator must accept the values and operands of the old one.
     pub merge_operator: Option<MergeOperator>,
     /// The clock by which values expire: natively the system's by default, in the browser `Date.now`, set by the npm
     /// package. A store without one refuses values that expire, and never expires existing ones. If it goes backward,

@@ -14,8 +14,8 @@
 //!    reached the tombstone.
 //! 5. A version that has expired for every reader that can see it is a tombstone from then on. Readers with greater
 //!    sequence numbers have later times.
-//! 6. An operand changes what lies below it. Whoever judges it has joined it with the older versions that are there,
-//!    so that it replaces them as a value does.
+//! 6. An operand changes what lies below it. Callers join an operand with older versions before judging it, so that it
+//!    replaces them as a value does.
 //! 7. A range delete hides the older versions of its keys. One that it hides stays only for readers before the
 //!    range delete.
 
@@ -54,11 +54,11 @@ impl Kind {
 /// A version of a key, without its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version {
-    /// Its sequence number.
+    /// Sequence number of the batch that wrote it.
     pub seq: Seq,
-    /// Its kind.
+    /// Kind of the entry.
     pub kind: Kind,
-    /// The time at which a [`Kind::PutExpiring`] expires; of no meaning for other kinds.
+    /// Time at which a [`Kind::PutExpiring`] expires; ignored for other kinds.
     pub expires_at: Millis,
 }
 
@@ -74,20 +74,20 @@ impl Version {
 /// Visibility of a version to a reader of its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sight {
-    /// Its value.
+    /// The key has a value.
     Value,
     /// The key has no value.
     Nothing,
-    /// An operand, to which older versions lead.
+    /// The key's value is an operand's result for older versions.
     Operand,
 }
 
 /// A reader's moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reader {
-    /// The greatest sequence number that it sees.
+    /// Greatest visible sequence number.
     pub at: Seq,
-    /// Its time; what expires then or before has no value for it.
+    /// Time of the reader; a value that expires then or before is not visible.
     pub now: Millis,
 }
 

@@ -103,7 +103,7 @@ impl Memtable {
     /// Inserts a merge with an encoded operand, joined with the newest entry of its key here.
     ///
     /// # Errors
-    /// As for [`Memtable::insert`].
+    /// The errors of [`Memtable::insert`].
     pub fn merge(
         &self,
         key: &[u8],

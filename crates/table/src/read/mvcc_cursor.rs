@@ -140,7 +140,7 @@ impl MvccCursor {
     /// Returns the previous pair in key order; `None` at the start, and from then on.
     ///
     /// # Errors
-    /// As for [`MvccCursor::next`].
+    /// The errors of [`MvccCursor::next`].
     pub fn prev(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         self.begin_step(State::Backward);
         let moved = match self.state {

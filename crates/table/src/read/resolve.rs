@@ -44,11 +44,11 @@ fn without_time(stored: &[u8]) -> Error {
 /// The judgement of a merge about an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Judgement {
-    /// Its treatment.
+    /// Treatment of the entry.
     pub fate: Fate,
     /// The sequence number of the range delete that hides it from later readers, if one does.
     pub hidden_by: Option<Seq>,
-    /// Whether what is kept of it is a tombstone: it has expired for every reader, or the filter removes it.
+    /// Whether the entry is kept as a tombstone: it has expired for every reader, or the filter removes it.
     pub is_removed: bool,
 }
 
@@ -80,22 +80,21 @@ impl Resolver {
         }
     }
 
-    /// The same, without the values that a filter removes. It is asked of the newest version of a key, unless a
-    /// snapshot sees that.
+    /// Sets the filter. It is called with the newest version of a key, unless a snapshot sees that version.
     #[must_use]
     pub fn filtering(mut self, filter: Option<MergeFilter>) -> Self {
         self.filter = filter;
         self
     }
 
-    /// The same, without what these range deletes hide from all readers.
+    /// Sets the range deletes, which drop what they hide from all readers.
     #[must_use]
     pub fn applying(mut self, range_deletes: RangeDeletes) -> Self {
         self.range_deletes = range_deletes;
         self
     }
 
-    /// The same, with the operator of the store's operands.
+    /// Sets the merge operator.
     #[must_use]
     pub fn merging(mut self, operator: Option<MergeOperator>) -> Self {
         self.operator = operator;
@@ -118,11 +117,11 @@ impl Resolver {
         join_all(versions, hides, || !covered(key), self.operator.as_ref())
     }
 
-    /// Judges the next entry, of which `stored` is what lies there as its value. `covered` says whether something older
-    /// of the key may lie below the output; it is called only for tombstones and what has expired.
+    /// Judges the next entry, whose stored value is `stored`. `covered` returns whether an older version of the key may
+    /// lie below the output; it is called only for tombstones and expired entries.
     ///
     /// # Errors
-    /// As for [`sight`].
+    /// The errors of [`sight`].
     #[inline]
     pub fn judge(
         &mut self,

@@ -97,7 +97,7 @@ impl Table {
     /// all damage found. A file that cannot be read is reported as damage.
     ///
     /// # Errors
-    /// As for [`TableCheck::into_found`].
+    /// The errors of [`TableCheck::into_found`].
     #[inline]
     pub fn check(self: &Arc<Self>) -> Result<Vec<Corruption>> {
         let mut check = TableCheck::begin(Arc::clone(self));

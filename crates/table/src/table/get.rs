@@ -30,7 +30,7 @@ impl Table {
     /// as a read, if reads are watched, unless the filter rules the key out.
     ///
     /// # Errors
-    /// As for [`Table::get`].
+    /// The errors of [`Table::get`].
     #[inline]
     pub fn find(
         &self,

@@ -60,7 +60,7 @@ impl Table {
     /// Opens the table from `file`, for a table that the manifest does not name yet.
     ///
     /// # Errors
-    /// As for [`open`](Self::open).
+    /// The errors of [`open`](Self::open).
     pub fn open_in(&self, file: Arc<dyn File>) -> Result<()> {
         self.load(|| Ok(file)).map(|_| ())
     }
@@ -88,7 +88,7 @@ impl Table {
     /// The table's properties, read from its file.
     ///
     /// # Errors
-    /// As for [`open`](Self::open).
+    /// The errors of [`open`](Self::open).
     pub fn properties(&self) -> Result<Properties> {
         self.with_opened(OpenTable::read_properties)
     }

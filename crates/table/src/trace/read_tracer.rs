@@ -189,7 +189,7 @@ impl ReadTracer {
     /// `newer` returns whether it has newer versions and is only called if steps are recorded.
     ///
     /// # Errors
-    /// Those of `newer`.
+    /// The errors of `newer`.
     #[inline]
     pub fn absent(&mut self, filtered: bool, newer: impl FnOnce() -> Result<bool>) -> Result<()> {
         if self.steps.is_recording() && newer()? {

@@ -109,7 +109,7 @@ impl Db {
     /// ```
     ///
     /// # Errors
-    /// As for [`Db::begin_checkpoint`] and [`Checkpoint::step`].
+    /// The errors of [`Db::begin_checkpoint`] and [`Checkpoint::step`].
     pub fn checkpoint(&self, target: &dyn Storage) -> Result<()> {
         // So that the copy has little to replay when it is opened.
         self.flush()?;

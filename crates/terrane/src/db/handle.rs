@@ -121,7 +121,7 @@ impl Db {
     /// [`WorkerPool`](crate::executor::WorkerPool) that several stores share.
     ///
     /// # Errors
-    /// Those of [`Db::open`].
+    /// The errors of [`Db::open`].
     #[cfg(not(target_arch = "wasm32"))]
     pub fn open_with(
         path: impl AsRef<std::path::Path>,
@@ -137,7 +137,7 @@ impl Db {
     /// work. One process at a time.
     ///
     /// # Errors
-    /// Those of [`Db::open`].
+    /// The errors of [`Db::open`].
     #[cfg(not(target_arch = "wasm32"))]
     pub fn open_file(path: impl AsRef<std::path::Path>, options: Options) -> Result<Db> {
         let volume = hold_file(path.as_ref(), options.create, options.read_only)?;
@@ -164,7 +164,7 @@ impl Db {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Db::open`] but for [`crate::ErrorKind::Busy`];
+    /// The errors of [`Db::open`] but for [`crate::ErrorKind::Busy`];
     /// [`crate::ErrorKind::InvalidArgument`] if `read_only` is on and `storage` is not read-only.
     pub fn open_storage(
         storage: Arc<dyn Storage>,
@@ -235,7 +235,7 @@ impl Db {
     /// Returns the keyspace of this name, or creates it.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] for a name that is empty or longer than 255 bytes, an I/O error, or a
+    /// [`crate::ErrorKind::InvalidArgument`] for a name that is empty or longer than 1024 bytes, an I/O error, or a
     /// closed store.
     pub fn create_keyspace(&self, name: &str) -> Result<Keyspace> {
         let id = install::create_keyspace(&self.inner.engine, name)?;
@@ -291,7 +291,13 @@ impl Db {
     /// with [`Durability::Sync`] everything written before is durable then.
     ///
     /// # Errors
-    /// An I/O error, a full disk, a closed store; nothing was acknowledged then.
+    /// * [`crate::ErrorKind::InvalidArgument`] for a merge, or a value that expires, in a keyspace that the other has
+    ///   claimed (see [`WriteBatch::merge`]), and for a value that expires without a
+    ///   [wall clock](crate::Options::wall_clock)
+    /// * [`crate::ErrorKind::Closed`] for a closed store or a dropped keyspace
+    /// * an I/O error or a full disk
+    ///
+    /// Nothing was acknowledged then.
     pub fn write(&self, batch: WriteBatch, durability: Durability) -> Result<Seq> {
         let Inner { engine, executor, group, .. } = &*self.inner;
         let bytes = batch.bytes().len() as u64;
@@ -305,7 +311,7 @@ impl Db {
     /// Otherwise returns the batch, for a thread that may wait.
     ///
     /// # Errors
-    /// Those of [`Db::write`].
+    /// The errors of [`Db::write`].
     pub fn try_write(&self, batch: WriteBatch) -> Result<TryWrite> {
         let Inner { engine, executor, group, .. } = &*self.inner;
         if executor.would_slow(engine, batch.bytes().len() as u64) {
@@ -345,9 +351,9 @@ impl Db {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Db::write`]; [`crate::ErrorKind::Closed`] for a condition on a dropped keyspace or a snapshot of
-    /// another store; [`crate::ErrorKind::InvalidArgument`] for more than 10,000 conditions; damage or an I/O
-    /// error when a key is read.
+    /// The errors of [`Db::write`]; [`crate::ErrorKind::Closed`] for a condition on a dropped keyspace;
+    /// [`crate::ErrorKind::InvalidArgument`] for a snapshot of another store, or more than 10,000 conditions; damage or
+    /// an I/O error when a key is read.
     pub fn write_if<'a>(
         &self,
         conditions: impl IntoIterator<Item = Condition<'a>>,
@@ -451,7 +457,7 @@ impl Db {
     /// [`ThreadExecutor`](crate::executor::ThreadExecutor) gives its jobs that time.
     ///
     /// # Errors
-    /// Those of [`Db::close`].
+    /// The errors of [`Db::close`].
     #[cfg(not(target_arch = "wasm32"))]
     pub fn close_within(self, most: Duration) -> Result<()> {
         self.inner.engine.versions.owned()?;

@@ -52,19 +52,19 @@ impl From<&Keyspace> for KeyspaceId {
 }
 
 impl Keyspace {
-    /// Its id, as batches name it.
+    /// Returns the id of the keyspace, by which batches name it.
     #[must_use]
     pub fn id(&self) -> KeyspaceId {
         self.id
     }
 
-    /// Its name.
+    /// Returns the name of the keyspace.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     ///
     /// # Errors
     /// Damage, or an I/O error.
@@ -72,7 +72,7 @@ impl Keyspace {
         read::get(&self.db.inner.engine, self.id, key.as_ref(), None)
     }
 
-    /// The value of a key with the sequence number of the batch that wrote it, and its time of expiry.
+    /// Returns the value of a key with the sequence number of the batch that wrote it, and its time of expiry.
     ///
     /// # Errors
     /// Damage, or an I/O error.
@@ -80,15 +80,15 @@ impl Keyspace {
         read::get_versioned(&self.db.inner.engine, self.id, key.as_ref(), None)
     }
 
-    /// The value of a key, and every step that led to it: for tools that explain reads.
+    /// Returns the value of a key and every step that led to it, for tools that explain reads.
     ///
     /// # Errors
-    /// As for [`Keyspace::get`].
+    /// The errors of [`Keyspace::get`].
     pub fn trace_get(&self, key: impl AsRef<[u8]>) -> Result<(Option<Vec<u8>>, Trace)> {
         read::trace_get(&self.db.inner.engine, self.id, key.as_ref(), None)
     }
 
-    /// The values of several keys at one moment, in the order of the keys.
+    /// Returns the values of several keys at one moment, in the order of the keys.
     ///
     /// # Errors
     /// Damage, or an I/O error.
@@ -96,7 +96,7 @@ impl Keyspace {
         read::get_many(&self.db.inner.engine, self.id, keys, None)
     }
 
-    /// The keyspace as it is now, for looking up about `keys` keys one by one.
+    /// Returns a lookup of about `keys` keys, one by one, in the keyspace as it is now.
     ///
     /// # Errors
     /// A keyspace that was dropped.
@@ -104,8 +104,7 @@ impl Keyspace {
         read::lookup(&self.db.inner.engine, self.id, keys, None)
     }
 
-    /// About how many bytes of tables hold the keys of a range; what is still in memory does not
-    /// count.
+    /// Returns about how many bytes of tables hold the keys of a range. Bytes in memory do not count.
     ///
     /// # Errors
     /// A keyspace that was dropped; damage or an I/O error, since tables that the range cuts are
@@ -114,7 +113,7 @@ impl Keyspace {
         self.db.engine().keyspaces.live(self.id)?.tree().approximate_size(&range.into())
     }
 
-    /// The shape of its tree as it is now: levels of runs of tables.
+    /// Returns the shape of the keyspace's tree as it is now: levels of runs of tables.
     ///
     /// # Errors
     /// A keyspace that was dropped.
@@ -122,7 +121,7 @@ impl Keyspace {
         self.db.inner.engine.keyspaces.shape(self.id)
     }
 
-    /// The policy in use, with its parameters.
+    /// Returns the policy in use, with its parameters.
     ///
     /// # Errors
     /// A keyspace that was dropped.
@@ -145,7 +144,7 @@ impl Keyspace {
     /// Sets the value of a key, and returns the write's sequence number.
     ///
     /// # Errors
-    /// A key or value over its limit, and what [`Db::write`] says.
+    /// A key or value over its limit, and the errors of [`Db::write`].
     pub fn put(
         &self,
         key: impl AsRef<[u8]>,
@@ -158,7 +157,8 @@ impl Keyspace {
     }
 
     /// Sets the value of a key for a time, and returns the write's sequence number. Once `ttl` has passed the key
-    /// has no value; snapshots that were taken before keep it. A later put without a time stays.
+    /// has no value; snapshots that were taken before keep it. A later put without a time stays. A keyspace that has
+    /// had a merge takes no such value.
     ///
     /// ```
     /// # fn main() -> terrane::Result<()> {
@@ -181,8 +181,8 @@ impl Keyspace {
     /// ```
     ///
     /// # Errors
-    /// A key or value over its limit, a store without a [wall clock](crate::Options::wall_clock), and what
-    /// [`Db::write`] says.
+    /// A key or value over its limit, a store without a [wall clock](crate::Options::wall_clock), a keyspace that has
+    /// had a merge, and the errors of [`Db::write`].
     pub fn put_expiring(
         &self,
         key: impl AsRef<[u8]>,
@@ -195,7 +195,13 @@ impl Keyspace {
         self.db.write(batch, durability)
     }
 
-    /// Merges an operand into the value of a key, which is not read for it, and returns the write's sequence number.
+    /// Merges an operand into the value of a key, without reading it, and returns the write's sequence number.
+    ///
+    /// [`Operand::Add`], [`Operand::Min`] and [`Operand::Max`] take a value that is a decimal integer, as in `41` or
+    /// `-3`. They replace every other value, such as `041`, `41` with a line feed, or the bytes of a `u64`.
+    ///
+    /// The first merge fixes for good that the keyspace takes no values that expire, and no merges of the other kind:
+    /// see [`WriteBatch::merge`]. Where the new value is wanted, use [`Db::transact`].
     ///
     /// ```
     /// # fn main() -> terrane::Result<()> {
@@ -215,8 +221,8 @@ impl Keyspace {
     /// ```
     ///
     /// # Errors
-    /// Those of [`WriteBatch::merge`], a keyspace with values that expire or with merges of another sort, and what
-    /// [`Db::write`] says.
+    /// The errors of [`WriteBatch::merge`], a keyspace that has had values that expire or merges of another kind, and
+    /// the errors of [`Db::write`].
     pub fn merge(
         &self,
         key: impl AsRef<[u8]>,
@@ -231,7 +237,7 @@ impl Keyspace {
     /// Removes a key, if it is there, and returns the write's sequence number.
     ///
     /// # Errors
-    /// A key over its limit, and what [`Db::write`] says.
+    /// A key over its limit, and the errors of [`Db::write`].
     pub fn delete(&self, key: impl AsRef<[u8]>, durability: Durability) -> Result<Seq> {
         let mut batch = WriteBatch::new();
         batch.delete(self.id, key)?;
@@ -259,14 +265,14 @@ impl Keyspace {
     /// ```
     ///
     /// # Errors
-    /// A bound that is longer than a key, and what [`Db::write`] says.
+    /// A bound that is longer than a key, and the errors of [`Db::write`].
     pub fn delete_range(&self, range: impl Into<KeyRange>, durability: Durability) -> Result<Seq> {
         let mut batch = WriteBatch::new();
         batch.delete_range(self.id, range)?;
         self.db.write(batch, durability)
     }
 
-    /// An iterator over a range of the keyspace as it is now.
+    /// Returns an iterator over a range of the keyspace as it is now.
     ///
     /// # Errors
     /// A closed store.
@@ -274,7 +280,7 @@ impl Keyspace {
         self.cursor(range).map(Scan::new)
     }
 
-    /// A cursor over a range of the keyspace as it is now: a scan that copies nothing and can change
+    /// Returns a cursor over a range of the keyspace as it is now: a scan that copies nothing and can change
     /// direction.
     ///
     /// # Errors
@@ -283,7 +289,7 @@ impl Keyspace {
         read::cursor(&self.db.inner.engine, self.id, range.into(), None)
     }
 
-    /// The steps by which a scan of this range finds its first row or, if `reverse`, its last.
+    /// Returns the steps by which a scan of this range finds its first row or, if `reverse`, its last.
     ///
     /// # Errors
     /// Damage, or an I/O error.

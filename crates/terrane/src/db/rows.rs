@@ -8,7 +8,7 @@ impl Keyspace {
     /// Returns `true` if the key has a value. Its filter answers for most keys that have none.
     ///
     /// # Errors
-    /// As for [`Keyspace::get`].
+    /// The errors of [`Keyspace::get`].
     pub fn contains_key(&self, key: impl AsRef<[u8]>) -> Result<bool> {
         self.lookup(1)?.get_into(key.as_ref(), &mut Vec::new())
     }
@@ -42,7 +42,7 @@ impl Keyspace {
     /// Returns the last row of a range: its key and its value.
     ///
     /// # Errors
-    /// As for [`Keyspace::first`].
+    /// The errors of [`Keyspace::first`].
     pub fn last(&self, range: impl Into<KeyRange>) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
         self.scan(range)?.next_back().transpose()
     }
@@ -50,7 +50,7 @@ impl Keyspace {
     /// Returns `true` if no key of a range has a value.
     ///
     /// # Errors
-    /// As for [`Keyspace::first`].
+    /// The errors of [`Keyspace::first`].
     pub fn is_empty(&self, range: impl Into<KeyRange>) -> Result<bool> {
         Ok(self.cursor(range)?.next()?.is_none())
     }
@@ -60,7 +60,7 @@ impl Snapshot {
     /// Returns `true` if a key had a value.
     ///
     /// # Errors
-    /// As for [`Snapshot::get`].
+    /// The errors of [`Snapshot::get`].
     pub fn contains_key(&self, keyspace: &Keyspace, key: impl AsRef<[u8]>) -> Result<bool> {
         self.lookup(keyspace, 1)?.get_into(key.as_ref(), &mut Vec::new())
     }
@@ -68,7 +68,7 @@ impl Snapshot {
     /// Returns the first row that a range had: its key and its value.
     ///
     /// # Errors
-    /// As for [`Snapshot::scan`], damage, or an I/O error.
+    /// The errors of [`Snapshot::scan`], damage, or an I/O error.
     pub fn first(
         &self,
         keyspace: &Keyspace,
@@ -80,7 +80,7 @@ impl Snapshot {
     /// Returns the last row that a range had: its key and its value.
     ///
     /// # Errors
-    /// As for [`Snapshot::first`].
+    /// The errors of [`Snapshot::first`].
     pub fn last(
         &self,
         keyspace: &Keyspace,
@@ -92,7 +92,7 @@ impl Snapshot {
     /// Returns `true` if no key of a range had a value.
     ///
     /// # Errors
-    /// As for [`Snapshot::first`].
+    /// The errors of [`Snapshot::first`].
     pub fn is_empty(&self, keyspace: &Keyspace, range: impl Into<KeyRange>) -> Result<bool> {
         Ok(self.cursor(keyspace, range)?.next()?.is_none())
     }

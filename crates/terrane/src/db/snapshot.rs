@@ -53,13 +53,13 @@ impl Snapshot {
         &self.db
     }
 
-    /// The last sequence number that is visible in it.
+    /// Returns the last sequence number that is visible in it.
     #[must_use]
     pub fn sequence(&self) -> Seq {
         self.reader.at
     }
 
-    /// The value that a key had.
+    /// Returns the value that a key had.
     ///
     /// # Errors
     /// Damage, an I/O error, or a keyspace that was dropped since, or is of another store.
@@ -67,10 +67,10 @@ impl Snapshot {
         read::get(self.db.engine(), self.id_of(keyspace)?, key.as_ref(), Some(self.reader))
     }
 
-    /// The value that a key had with the sequence number of the batch that wrote it, and its time of expiry.
+    /// Returns the value that a key had with the sequence number of the batch that wrote it, and its time of expiry.
     ///
     /// # Errors
-    /// As for [`Snapshot::get`].
+    /// The errors of [`Snapshot::get`].
     pub fn get_versioned(
         &self,
         keyspace: &Keyspace,
@@ -91,10 +91,10 @@ impl Snapshot {
         Condition::unchanged(self.db.engine(), keyspace.id(), range.into(), self.sequence())
     }
 
-    /// The value that a key had, and every step that led to it.
+    /// Returns the value that a key had and every step that led to it.
     ///
     /// # Errors
-    /// As for [`Snapshot::get`].
+    /// The errors of [`Snapshot::get`].
     pub fn trace_get(
         &self,
         keyspace: &Keyspace,
@@ -103,10 +103,10 @@ impl Snapshot {
         read::trace_get(self.db.engine(), self.id_of(keyspace)?, key.as_ref(), Some(self.reader))
     }
 
-    /// The values that several keys had, in the order of the keys.
+    /// Returns the values that several keys had, in the order of the keys.
     ///
     /// # Errors
-    /// As for [`Snapshot::get`].
+    /// The errors of [`Snapshot::get`].
     pub fn get_many(
         &self,
         keyspace: &Keyspace,
@@ -115,7 +115,7 @@ impl Snapshot {
         read::get_many(self.db.engine(), self.id_of(keyspace)?, keys, Some(self.reader))
     }
 
-    /// A keyspace as it was, for looking up about `keys` keys one by one.
+    /// Returns a lookup of about `keys` keys, one by one, in a keyspace as it was.
     ///
     /// # Errors
     /// A keyspace that was dropped since.
@@ -123,7 +123,7 @@ impl Snapshot {
         read::lookup(self.db.engine(), self.id_of(keyspace)?, keys, Some(self.reader))
     }
 
-    /// An iterator over a range as it was.
+    /// Returns an iterator over a range as it was.
     ///
     /// # Errors
     /// A keyspace that was dropped since.
@@ -131,7 +131,7 @@ impl Snapshot {
         self.cursor(keyspace, range).map(Scan::new)
     }
 
-    /// A cursor over a range as it was.
+    /// Returns a cursor over a range as it was.
     ///
     /// # Errors
     /// A keyspace that was dropped since.
@@ -139,7 +139,7 @@ impl Snapshot {
         read::cursor(self.db.engine(), self.id_of(keyspace)?, range.into(), Some(self.reader))
     }
 
-    /// The steps by which a scan of this range finds its first row or, if `reverse`, its last.
+    /// Returns the steps by which a scan of this range finds its first row or, if `reverse`, its last.
     ///
     /// # Errors
     /// Damage, an I/O error, or a keyspace that was dropped since.

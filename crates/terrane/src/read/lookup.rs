@@ -57,7 +57,7 @@ pub(crate) fn get(
 /// The value of a key and its version, now or at a snapshot's sequence.
 ///
 /// # Errors
-/// As for [`get`].
+/// The errors of [`get`].
 pub(crate) fn get_versioned(
     engine: &Engine,
     keyspace: KeyspaceId,
@@ -67,10 +67,10 @@ pub(crate) fn get_versioned(
     lookup(engine, keyspace, 1, at)?.get_versioned(key)
 }
 
-/// As [`get`], with every step that led to the result.
+/// Returns the value of a key and every step that led to it.
 ///
 /// # Errors
-/// As for [`get`].
+/// The errors of [`get`].
 pub(crate) fn trace_get(
     engine: &Engine,
     keyspace: KeyspaceId,
@@ -92,7 +92,7 @@ pub(crate) fn trace_get(
 /// The values of several keys at one moment, in the order of the keys.
 ///
 /// # Errors
-/// As for [`get`].
+/// The errors of [`get`].
 pub(crate) fn get_many(
     engine: &Engine,
     keyspace: KeyspaceId,

@@ -75,7 +75,7 @@ impl Directory {
     /// Opens `vfs` for a store; reads nothing yet.
     ///
     /// # Errors
-    /// Those of [`Vfs::draw_id`].
+    /// The errors of [`Vfs::draw_id`].
     pub fn open(vfs: Arc<dyn Vfs>) -> Result<Directory> {
         Self::with(vfs, false)
     }
@@ -83,7 +83,7 @@ impl Directory {
     /// Opens `vfs` read-only: nothing is repaired or cleaned up, and every change is refused.
     ///
     /// # Errors
-    /// As for [`Directory::open`].
+    /// The errors of [`Directory::open`].
     pub fn read_only(vfs: Arc<dyn Vfs>) -> Result<Directory> {
         Self::with(vfs, true)
     }

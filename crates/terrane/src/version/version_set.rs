@@ -79,7 +79,7 @@ impl VersionSet {
     /// The version set that a manifest's edits make, decoded.
     ///
     /// # Errors
-    /// As for [`VersionSet::apply`].
+    /// The errors of [`VersionSet::apply`].
     pub fn replay(edits: &[Vec<u8>]) -> Result<Self> {
         let mut version_set = VersionSet::default();
         for (record, edit) in edits.iter().enumerate() {

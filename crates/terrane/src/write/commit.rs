@@ -56,7 +56,7 @@ pub(crate) fn commit(
 /// Returns its sequence if it is written.
 ///
 /// # Errors
-/// Those of [`commit`].
+/// The errors of [`commit`].
 pub(crate) fn try_commit(engine: &Engine, batch: &WriteBatch) -> Result<Option<Seq>> {
     engine.versions.writable()?;
     let Some(mut writer) = engine.log.try_writer() else { return Ok(None) };
@@ -75,7 +75,7 @@ pub(crate) fn try_commit(engine: &Engine, batch: &WriteBatch) -> Result<Option<S
 /// one of which a batch waits for a merge, those before it.
 ///
 /// # Errors
-/// Those of [`commit`].
+/// The errors of [`commit`].
 pub(crate) fn commit_if(
     engine: &Engine,
     calls: &[&[Write]],

@@ -100,7 +100,7 @@ impl Volume {
     /// is closed or dropped. Creates a missing file if `create` is set.
     ///
     /// # Errors
-    /// As for [`open_locked`](crate::storage::vfs::open_locked).
+    /// The errors of [`open_locked`](crate::storage::vfs::open_locked).
     pub fn open_file(path: &std::path::Path, create: bool) -> Result<Volume> {
         let backing = crate::storage::vfs::open_locked(path, create)?;
         let name = path.display().to_string();
@@ -111,7 +111,7 @@ impl Volume {
     /// Opens the volume in the single file `path` read-only, together with other readers.
     ///
     /// # Errors
-    /// As for [`open_shared`](crate::storage::vfs::open_shared).
+    /// The errors of [`open_shared`](crate::storage::vfs::open_shared).
     pub fn read_file(path: &std::path::Path) -> Result<Volume> {
         let backing = crate::storage::vfs::open_shared(path)?;
         let name = path.display().to_string();
