@@ -88,8 +88,7 @@ fn flush_newest_first() -> Verdict {
     let keyspace = db.default_keyspace();
     keyspace.put(b"key", b"old", Durability::Sync).map_err(failed)?;
     keyspace.put(b"key", b"new", Durability::Sync).map_err(failed)?;
-    let mut flushes =
-        [(); 2].map(|()| db.next_job(JobFilter::Flush).expect("a flush waits"));
+    let mut flushes = [(); 2].map(|()| db.next_job(JobFilter::Flush).expect("a flush waits"));
     for flush in flushes.iter_mut().rev() {
         while flush.run_for(1 << 20).map_err(failed)? == Progress::More {}
     }
