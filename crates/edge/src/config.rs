@@ -1,6 +1,8 @@
 //! The configuration of a server.
 
+use crate::origin::Allowed;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::time::Duration;
 use terrane::Durability;
 
@@ -18,6 +20,12 @@ pub struct Config {
     pub connections: usize,
     /// Time that a drain takes at most.
     pub drain: Duration,
+    /// Bytes of requests and replies that both doors hold at once, at most.
+    pub buffer_bytes: usize,
+    /// File of tokens; without one, both addresses must be loopback ones.
+    pub tokens: Option<PathBuf>,
+    /// Names of the server and origins of pages that are allowed.
+    pub allowed: Allowed,
 }
 
 impl Default for Config {
@@ -29,6 +37,9 @@ impl Default for Config {
             durability: Durability::Buffered,
             connections: 10_000,
             drain: Duration::from_secs(10),
+            buffer_bytes: 256 << 20,
+            tokens: None,
+            allowed: Allowed::default(),
         }
     }
 }

@@ -2,21 +2,26 @@
 //!
 //! * `server` - starts both doors on a store, and drains them.
 //! * `config` - addresses, bounds and files of a server.
-//! * `shared` - what every connection has in common: the store, tokens, bounds, counters.
+//! * `shared` - state that all connections have in common: the store, tokens, bounds, counters.
 //! * `listen` - accepts connections, counts them, and hands them to their door.
+//! * `progress` - streams that fail once their peer reads nothing.
 //! * `limits` - bounds of requests, connections and memory.
-//! * `tokens` - who may do what, from a file.
-//! * `origin` - the host and the pages from which requests may arrive.
+//! * `tokens` - rights of clients, from a file.
+//! * `origin` - hosts and pages from which requests may arrive.
+//! * `health` - whether writes can be expected to succeed.
 //! * `metrics` - counters of the doors, and the text that Prometheus reads.
 //! * `http` - the routes of HTTP.
 //! * `resp` - the commands of Redis's protocol.
 
 mod config;
 mod error;
+pub mod health;
 mod http;
 pub mod limits;
 mod listen;
 pub mod metrics;
+pub mod origin;
+mod progress;
 mod resp;
 mod server;
 pub mod shared;

@@ -1,6 +1,7 @@
-//! Bounds of requests and connections.
+//! Bounds of requests, connections and memory.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use terrane::entry::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -14,10 +15,11 @@ pub struct Limits {
     pub batch_bytes: usize,
     connections_max: usize,
     connections: Arc<Semaphore>,
+    budget: Arc<Budget>,
 }
 
 impl Limits {
-    pub(crate) fn new(connections: usize) -> Self {
+    pub(crate) fn new(connections: usize, buffer_bytes: usize) -> Self {
         let connections_max = connections.min(Semaphore::MAX_PERMITS);
         Limits {
             key_bytes: MAX_KEY_BYTES,
@@ -25,6 +27,7 @@ impl Limits {
             batch_bytes: 256 << 20,
             connections_max,
             connections: Arc::new(Semaphore::new(connections_max)),
+            budget: Arc::new(Budget { bytes_max: buffer_bytes, bytes: AtomicUsize::new(0) }),
         }
     }
 
@@ -43,5 +46,83 @@ impl Limits {
     #[must_use]
     pub fn connections_max(&self) -> usize {
         self.connections_max
+    }
+
+    /// Returns the bytes of requests and replies that are held.
+    #[must_use]
+    pub fn held_bytes(&self) -> usize {
+        self.budget.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Returns a part of the memory for requests and replies, empty at first.
+    #[must_use]
+    pub fn hold_nothing(&self) -> Held {
+        Held { budget: self.budget.clone(), bytes: 0 }
+    }
+
+    /// Takes a part of the memory for requests and replies; `None` if too little is left.
+    #[must_use]
+    pub fn hold(&self, bytes: usize) -> Option<Held> {
+        let mut held = self.hold_nothing();
+        held.grow(bytes).then_some(held)
+    }
+}
+
+/// Memory for requests that are read or carried out, and for replies that are not sent yet.
+struct Budget {
+    bytes_max: usize,
+    bytes: AtomicUsize,
+}
+
+/// A part of the memory for requests and replies, returned when dropped.
+pub struct Held {
+    budget: Arc<Budget>,
+    bytes: usize,
+}
+
+impl Held {
+    /// Takes `bytes` more; returns whether they were left.
+    #[must_use]
+    pub fn grow(&mut self, bytes: usize) -> bool {
+        let taken =
+            |now: usize| now.checked_add(bytes).filter(|after| *after <= self.budget.bytes_max);
+        let order = Ordering::Relaxed;
+        let is_left = self.budget.bytes.fetch_update(order, order, taken).is_ok();
+        if is_left {
+            self.bytes += bytes;
+        }
+        is_left
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.budget.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_held_up_to_its_bound_and_returned() {
+        let limits = Limits::new(1, 100);
+        let mut held = limits.hold(60).unwrap();
+        assert!(limits.hold(41).is_none());
+        assert!(held.grow(40) && !held.grow(1));
+        assert_eq!(limits.held_bytes(), 100);
+        drop(held);
+        assert_eq!(limits.held_bytes(), 0);
+    }
+
+    #[test]
+    fn a_connection_takes_one_of_the_places() {
+        let limits = Limits::new(1, 100);
+        let place = limits.connect().unwrap();
+        assert!(limits.connect().is_none());
+        assert_eq!((limits.connections(), limits.connections_max()), (1, 1));
+        drop(place);
+        assert!(limits.connect().is_some());
     }
 }

@@ -1,14 +1,16 @@
 //! A server: starts the doors on a store, and drains them.
 
+use crate::health::Health;
 use crate::limits::Limits;
 use crate::listen::{self, Door};
 use crate::metrics::Metrics;
 use crate::shared::Shared;
 use crate::tokens::Tokens;
-use crate::{Config, Error};
+use crate::{Config, Error, http};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -25,41 +27,39 @@ impl Server {
     /// Listens on both addresses, and serves the store from there.
     ///
     /// # Errors
-    /// An address that cannot be listened on.
+    /// An address on which it cannot listen, or which others reach although there are no tokens; a malformed file.
     pub async fn start(db: terrane::Db, config: Config) -> Result<Server, Error> {
+        let tokens = Tokens::open(config.tokens.as_deref())?;
+        if tokens.anonymous().is_some() {
+            check_loopback(&config)?;
+        }
         let shared = Arc::new(Shared {
             db: terrane_tokio::Db::from(db),
             durability: config.durability,
-            tokens: Tokens::none(),
-            limits: Limits::new(config.connections),
+            tokens,
+            allowed: config.allowed,
+            limits: Limits::new(config.connections, config.buffer_bytes),
             metrics: Metrics::default(),
+            health: Health::default(),
             stopping: CancellationToken::new(),
             shutdown: CancellationToken::new(),
             started: Instant::now(),
         });
-        let mut server = Server {
-            shared,
-            tasks: TaskTracker::new(),
-            http: None,
-            resp: None,
-            drain: config.drain,
-        };
-        server.http = server.open(Door::Http, config.http).await?;
-        server.resp = server.open(Door::Resp, config.resp).await?;
+        let routes = http::routes(&shared);
+        let tasks = TaskTracker::new();
+        let mut server = Server { shared, tasks, http: None, resp: None, drain: config.drain };
+        let http = listening(config.http).await?;
+        let resp = listening(config.resp).await?;
+        server.http = http.map(|listening| server.open(Door::Http(routes), listening));
+        server.resp = resp.map(|listening| server.open(Door::Resp, listening));
         Ok(server)
     }
 
-    async fn open(
-        &self,
-        door: Door,
-        address: Option<SocketAddr>,
-    ) -> Result<Option<SocketAddr>, Error> {
-        let Some(address) = address else { return Ok(None) };
-        let listener = listen::bind(address).await?;
-        let local = listener.local_addr().map_err(|source| Error::Listen { address, source })?;
+    /// Accepts connections on a listener; returns its address.
+    fn open(&self, door: Door, (listener, address): (TcpListener, SocketAddr)) -> SocketAddr {
         let (shared, tasks) = (self.shared.clone(), self.tasks.clone());
         tokio::spawn(listen::accept(door, listener, shared, tasks));
-        Ok(Some(local))
+        address
     }
 
     /// Returns the address of the HTTP door, if it is open.
@@ -94,5 +94,23 @@ impl Server {
         self.tasks.close();
         let _ = tokio::time::timeout(self.drain, self.tasks.wait()).await;
         Ok(self.shared.db.clone().close().await?)
+    }
+}
+
+async fn listening(
+    address: Option<SocketAddr>,
+) -> Result<Option<(TcpListener, SocketAddr)>, Error> {
+    match address {
+        Some(address) => listen::bind(address).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Refuses addresses that other machines reach.
+fn check_loopback(config: &Config) -> Result<(), Error> {
+    let mut addresses = [config.http, config.resp].into_iter().flatten();
+    match addresses.find(|address| !address.ip().is_loopback()) {
+        Some(address) => Err(Error::Exposed { address }),
+        None => Ok(()),
     }
 }

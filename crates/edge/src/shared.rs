@@ -1,7 +1,9 @@
-//! What every connection has in common.
+//! State that all connections have in common.
 
+use crate::health::Health;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
+use crate::origin::Allowed;
 use crate::tokens::Tokens;
 use std::time::Instant;
 use terrane::Durability;
@@ -16,13 +18,17 @@ pub struct Shared {
     pub durability: Durability,
     /// The tokens that are accepted.
     pub tokens: Tokens,
-    /// Bounds of requests and connections.
+    /// The hosts and pages that are allowed.
+    pub allowed: Allowed,
+    /// Bounds of requests, connections and memory.
     pub limits: Limits,
     /// Counters.
     pub metrics: Metrics,
+    /// Whether writes can be expected to succeed. Errors of the store are noted here.
+    pub health: Health,
     /// Cancelled when the drain starts: a connection answers what it has read, and closes.
     pub stopping: CancellationToken,
-    /// Cancelled to ask for a drain, as by SIGTERM; for SHUTDOWN.
+    /// Cancelled to ask for a drain, as SIGTERM does.
     pub shutdown: CancellationToken,
     /// Time of the start.
     pub started: Instant,

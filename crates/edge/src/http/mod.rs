@@ -1,15 +1,58 @@
 //! The HTTP door.
+//!
+//! * `connection` - serves a connection.
+//! * `access` - the host, the page and the token of a request.
+//! * `target` - the keyspace and the key in a path, parameters.
+//! * `body` - bodies within their bounds.
+//! * `precondition` - `If-Match` and `If-None-Match`.
+//! * `problem` - errors as problem details.
+//! * `keys`, `probes` - the routes.
+
+mod access;
+mod body;
+pub(crate) mod connection;
+mod keys;
+mod precondition;
+mod probes;
+mod problem;
+mod target;
 
 use crate::shared::Shared;
-use std::net::SocketAddr;
+use axum::Router;
+use axum::http::{Method, StatusCode, Uri};
+use axum::middleware::from_fn_with_state;
+use axum::routing::get;
+use problem::Problem;
 use std::sync::Arc;
-use tokio::io::{AsyncRead, AsyncWrite};
 
-/// Serves a connection until it ends.
-pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
-    stream: S,
-    peer: SocketAddr,
-    shared: Arc<Shared>,
-) {
-    let _ = (stream, peer, shared);
+/// Returns the routes of a server.
+pub(crate) fn routes(shared: &Arc<Shared>) -> Router {
+    let keys = get(keys::get).put(keys::put).delete(keys::delete);
+    let guarded = Router::new()
+        .route("/v1/{keyspace}/keys/", keys.clone())
+        .route("/v1/{keyspace}/keys/{*key}", keys)
+        .fallback(no_route)
+        .method_not_allowed_fallback(wrong_method)
+        .layer(from_fn_with_state(shared.clone(), access::check_token))
+        .layer(access::cors(shared))
+        .layer(from_fn_with_state(shared.clone(), access::check_origin));
+    Router::new()
+        .route("/health/live", get(probes::live))
+        .route("/health/ready", get(probes::ready))
+        .merge(guarded)
+        .with_state(shared.clone())
+}
+
+async fn no_route(uri: Uri) -> Problem {
+    let detail = "there is no such route";
+    Problem::new(StatusCode::NOT_FOUND, "no-such-route", detail)
+        .expected("a route such as /v1/KEYSPACE/keys/KEY")
+        .found(uri.path())
+}
+
+async fn wrong_method(method: Method) -> Problem {
+    let detail = "the route does not have this method";
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "no-such-method", detail)
+        .expected("a method that Allow names")
+        .found(method.as_str())
 }

@@ -1,0 +1,48 @@
+//! A connection of HTTP/1.1, with bounds on the time and the size of a request's head.
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use std::pin::Pin;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio_util::sync::CancellationToken;
+
+/// Time for a request's head, and between requests.
+const HEAD_TIME: Duration = Duration::from_secs(10);
+/// Bytes of the longest head.
+const HEAD_BYTES_MAX: usize = 64 << 10;
+
+const TOO_SLOW: &[u8] =
+    b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+
+/// Serves requests until the connection ends, or until the request under way when `stopping` is cancelled.
+pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+    stream: S,
+    routes: Router,
+    stopping: CancellationToken,
+) {
+    let service = TowerToHyperService::new(routes);
+    let mut connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIME)
+        .max_header_size(HEAD_BYTES_MAX)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection_ends = Pin::new(&mut connection);
+    let ended = tokio::select! {
+        ended = connection_ends.as_mut() => ended,
+        () = stopping.cancelled() => {
+            connection_ends.as_mut().graceful_shutdown();
+            connection_ends.await
+        }
+    };
+    let Err(error) = ended else { return };
+    let parts = connection.into_parts();
+    // A client that sent nothing since the last reply expects none.
+    if error.is_timeout() && !parts.read_buf.is_empty() {
+        let mut stream = parts.io.into_inner();
+        let _ = stream.write_all(TOO_SLOW).await;
+        let _ = stream.shutdown().await;
+    }
+}

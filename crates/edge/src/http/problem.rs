@@ -1,0 +1,165 @@
+//! Errors as problem details (RFC 9457): a type, what was expected and what was found.
+
+use crate::shared::Shared;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use terrane::{Closed, Error, ErrorKind};
+
+/// Prefix of every problem's type.
+const TYPE: &str = "urn:terrane:problem:";
+/// Seconds after which a client should try again what failed for want of room.
+const RETRY_SECONDS: HeaderValue = HeaderValue::from_static("1");
+/// Arguments of the engine whose bounds are bounds of sizes.
+const SIZES: [&str; 4] = ["key", "value", "value that expires", "batch"];
+
+/// A failed request.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    status: StatusCode,
+    headers: HeaderMap,
+    document: Document,
+}
+
+#[derive(Debug, Serialize)]
+struct Document {
+    #[serde(rename = "type")]
+    kind: String,
+    title: &'static str,
+    status: u16,
+    detail: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expected: Option<Cow<'static, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    found: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failed: Option<Box<RawValue>>,
+}
+
+impl Problem {
+    /// A problem of this status and type.
+    pub fn new(status: StatusCode, kind: &str, detail: impl Into<String>) -> Self {
+        let document = Document {
+            kind: format!("{TYPE}{kind}"),
+            title: status.canonical_reason().unwrap_or("Error"),
+            status: status.as_u16(),
+            detail: detail.into(),
+            expected: None,
+            found: None,
+            failed: None,
+        };
+        let mut headers = HeaderMap::new();
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            headers.insert(header::RETRY_AFTER, RETRY_SECONDS);
+        }
+        Problem { status, headers, document }
+    }
+
+    /// A malformed part of a request.
+    pub fn malformed(
+        part: &str,
+        expected: impl Into<Cow<'static, str>>,
+        found: impl Into<String>,
+    ) -> Self {
+        let detail = format!("{part} is malformed");
+        Problem::new(StatusCode::BAD_REQUEST, "malformed-request", detail)
+            .expected(expected)
+            .found(found)
+    }
+
+    /// A part of a request over its bound.
+    pub fn too_large(part: &str, max: usize, found: impl std::fmt::Display) -> Self {
+        let detail = format!("{part} is too large");
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", detail)
+            .expected(format!("at most {max} bytes"))
+            .found(format!("{found} bytes"))
+    }
+
+    /// A key without a value, or a keyspace that does not exist.
+    pub fn not_found(thing: &str) -> Self {
+        Problem::new(StatusCode::NOT_FOUND, "not-found", format!("there is no such {thing}"))
+    }
+
+    /// A server that lacks the memory for a request at the moment.
+    pub fn no_memory() -> Self {
+        let detail = "the memory for requests and replies is in use";
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail)
+    }
+
+    /// Adds what was expected.
+    pub fn expected(mut self, expected: impl Into<Cow<'static, str>>) -> Self {
+        self.document.expected = Some(expected.into());
+        self
+    }
+
+    /// Adds what was found.
+    pub fn found(mut self, found: impl Into<String>) -> Self {
+        self.document.found = Some(found.into());
+        self
+    }
+
+    /// Adds the conditions that failed, as JSON.
+    pub fn failed(mut self, conditions: Box<RawValue>) -> Self {
+        self.document.failed = Some(conditions);
+        self
+    }
+
+    /// Adds a header.
+    pub fn header(mut self, name: HeaderName, value: impl TryInto<HeaderValue>) -> Self {
+        if let Ok(value) = value.try_into() {
+            self.headers.insert(name, value);
+        }
+        self
+    }
+
+    /// The problem of a failed call of the store. A failure that lasts makes the server not ready.
+    pub fn of(error: &Error, shared: &Shared) -> Self {
+        shared.health.note(error);
+        Problem::from(error)
+    }
+
+    /// Returns the document as a line of JSON.
+    pub fn line(&self) -> String {
+        // No member fails to become JSON.
+        serde_json::to_string(&self.document).unwrap_or_default()
+    }
+}
+
+impl From<&Error> for Problem {
+    fn from(error: &Error) -> Self {
+        let (status, kind) = match error.kind() {
+            ErrorKind::InvalidArgument(argument) => {
+                let is_size = SIZES.contains(&argument.what);
+                let (status, kind) = match is_size {
+                    true => (StatusCode::PAYLOAD_TOO_LARGE, "too-large"),
+                    false => (StatusCode::BAD_REQUEST, "malformed-request"),
+                };
+                return Problem::new(status, kind, error.to_string())
+                    .expected(argument.expected.clone())
+                    .found(argument.found.clone());
+            }
+            ErrorKind::NoSpace(_) => (StatusCode::INSUFFICIENT_STORAGE, "no-space"),
+            ErrorKind::Poisoned(_) | ErrorKind::JobPanicked(_) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "writes-failed")
+            }
+            ErrorKind::Stalled(_) | ErrorKind::Conflict => {
+                (StatusCode::SERVICE_UNAVAILABLE, "busy")
+            }
+            ErrorKind::Closed(Closed::Keyspace) => (StatusCode::NOT_FOUND, "not-found"),
+            ErrorKind::Closed(_) => (StatusCode::SERVICE_UNAVAILABLE, "closing"),
+            ErrorKind::Corrupt(_) => (StatusCode::INTERNAL_SERVER_ERROR, "damage"),
+            _ => (StatusCode::INTERNAL_SERVER_ERROR, "failed"),
+        };
+        Problem::new(status, kind, error.to_string())
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let document = self.line();
+        let kind = [(header::CONTENT_TYPE, "application/problem+json")];
+        (self.status, self.headers, kind, document).into_response()
+    }
+}

@@ -1,0 +1,114 @@
+//! The target of a request: a keyspace and a key in its path, parameters in its query.
+//!
+//! Keys are any bytes, percent-encoded; a slash in a key may stand as it is.
+
+use super::problem::Problem;
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use percent_encoding::percent_decode_str;
+use std::time::Duration;
+use terrane::Durability;
+
+/// The keyspace in a path such as `/v1/KEYSPACE/...`.
+pub(crate) struct Target {
+    pub keyspace: String,
+    /// Bytes after `/keys/`; empty elsewhere.
+    pub key: Vec<u8>,
+}
+
+impl<S: Sync> FromRequestParts<S> for Target {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let path = parts.uri.path();
+        let rest = path.strip_prefix("/v1/").unwrap_or_default();
+        let (keyspace, rest) = rest.split_once('/').unwrap_or((rest, ""));
+        let key = percent_decode_str(rest.strip_prefix("keys/").unwrap_or_default()).collect();
+        let keyspace = percent_decode_str(keyspace).decode_utf8();
+        let expected = "a name in UTF-8";
+        let keyspace =
+            keyspace.map_err(|_| Problem::malformed("the keyspace", expected, "other bytes"))?;
+        Ok(Target { keyspace: keyspace.into_owned(), key })
+    }
+}
+
+/// The parameters of a query, each at most once.
+pub(crate) struct Parameters(Vec<(String, Vec<u8>)>);
+
+impl<S: Sync> FromRequestParts<S> for Parameters {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let mut parameters: Vec<(String, Vec<u8>)> = Vec::new();
+        let query = parts.uri.query().unwrap_or_default();
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let name = String::from_utf8_lossy(&decoded(name)).into_owned();
+            if parameters.iter().any(|(other, _)| *other == name) {
+                let expected = "each parameter once";
+                return Err(Problem::malformed("the query", expected, format!("{name} twice")));
+            }
+            parameters.push((name, decoded(value)));
+        }
+        Ok(Parameters(parameters))
+    }
+}
+
+/// Decodes a part of a query, in which a plus is a space.
+fn decoded(text: &str) -> Vec<u8> {
+    percent_decode_str(&text.replace('+', " ")).collect()
+}
+
+impl Parameters {
+    /// Takes the value of a parameter.
+    pub fn take(&mut self, name: &str) -> Option<Vec<u8>> {
+        let at = self.0.iter().position(|(other, _)| other == name)?;
+        Some(self.0.swap_remove(at).1)
+    }
+
+    /// Takes a parameter that is there, or is `true` or `false`.
+    pub fn take_flag(&mut self, name: &str) -> Result<bool, Problem> {
+        match self.take(name).as_deref() {
+            None | Some(b"false") => Ok(false),
+            Some(b"" | b"true") => Ok(true),
+            Some(other) => Err(malformed(name, "true or false", other)),
+        }
+    }
+
+    /// Takes a number from 1 on.
+    pub fn take_number(&mut self, name: &str) -> Result<Option<u64>, Problem> {
+        let Some(given) = self.take(name) else { return Ok(None) };
+        let number = std::str::from_utf8(&given).ok().and_then(|text| text.parse().ok());
+        match number.filter(|number| *number > 0) {
+            Some(number) => Ok(Some(number)),
+            None => Err(malformed(name, "a number from 1 on", &given)),
+        }
+    }
+
+    /// Takes the durability of a write.
+    pub fn take_durability(&mut self, otherwise: Durability) -> Result<Durability, Problem> {
+        match self.take("durability").as_deref() {
+            None => Ok(otherwise),
+            Some(b"buffered") => Ok(Durability::Buffered),
+            Some(b"sync") => Ok(Durability::Sync),
+            Some(other) => Err(malformed("durability", "buffered or sync", other)),
+        }
+    }
+
+    /// Takes the time for which a value is kept.
+    pub fn take_ttl(&mut self) -> Result<Option<Duration>, Problem> {
+        Ok(self.take_number("ttl")?.map(Duration::from_millis))
+    }
+
+    /// Refuses parameters that are left.
+    pub fn finish(&self, known: &'static str) -> Result<(), Problem> {
+        match self.0.first() {
+            None => Ok(()),
+            Some((name, _)) => Err(Problem::malformed("the query", known, name.clone())),
+        }
+    }
+}
+
+fn malformed(name: &str, expected: &'static str, found: &[u8]) -> Problem {
+    Problem::malformed(&format!("the parameter {name}"), expected, String::from_utf8_lossy(found))
+}
