@@ -20,6 +20,12 @@ pub struct Config {
     pub connections: usize,
     /// Time that a drain takes at most.
     pub drain: Duration,
+    /// Time for the head of a request, and between requests of HTTP.
+    pub head_time: Duration,
+    /// Time that the body of a request takes at most, beside a second for each KiB.
+    pub body_grace: Duration,
+    /// Time after which a connection is closed whose peer reads nothing of what it should.
+    pub reader_patience: Duration,
     /// Bytes of requests and replies that both doors hold at once, at most.
     pub buffer_bytes: usize,
     /// File of tokens; without one, both addresses must be loopback ones.
@@ -37,6 +43,9 @@ impl Default for Config {
             durability: Durability::Buffered,
             connections: 10_000,
             drain: Duration::from_secs(10),
+            head_time: Duration::from_secs(10),
+            body_grace: Duration::from_secs(10),
+            reader_patience: Duration::from_secs(60),
             buffer_bytes: 256 << 20,
             tokens: None,
             allowed: Allowed::default(),

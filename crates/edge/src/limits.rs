@@ -1,7 +1,9 @@
 //! Bounds of requests, connections and memory.
 
+use crate::Config;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 use terrane::entry::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -13,21 +15,30 @@ pub struct Limits {
     pub value_bytes: usize,
     /// The most bytes of a transaction or a batch.
     pub batch_bytes: usize,
+    /// Time for the head of a request, and between requests of HTTP.
+    pub head_time: Duration,
+    /// Time that the body of a request takes at most, beside a second for each KiB.
+    pub body_grace: Duration,
+    /// Time after which a connection is closed whose peer reads nothing of what it should.
+    pub reader_patience: Duration,
     connections_max: usize,
     connections: Arc<Semaphore>,
     budget: Arc<Budget>,
 }
 
 impl Limits {
-    pub(crate) fn new(connections: usize, buffer_bytes: usize) -> Self {
-        let connections_max = connections.min(Semaphore::MAX_PERMITS);
+    pub(crate) fn new(config: &Config) -> Self {
+        let connections_max = config.connections.min(Semaphore::MAX_PERMITS);
         Limits {
             key_bytes: MAX_KEY_BYTES,
             value_bytes: MAX_VALUE_BYTES,
             batch_bytes: 256 << 20,
             connections_max,
             connections: Arc::new(Semaphore::new(connections_max)),
-            budget: Arc::new(Budget { bytes_max: buffer_bytes, bytes: AtomicUsize::new(0) }),
+            head_time: config.head_time,
+            body_grace: config.body_grace,
+            reader_patience: config.reader_patience,
+            budget: Arc::new(Budget { bytes_max: config.buffer_bytes, bytes: AtomicUsize::new(0) }),
         }
     }
 
@@ -105,9 +116,13 @@ impl Drop for Held {
 mod tests {
     use super::*;
 
+    fn small() -> Limits {
+        Limits::new(&Config { connections: 1, buffer_bytes: 100, ..Config::default() })
+    }
+
     #[test]
     fn memory_is_held_up_to_its_bound_and_returned() {
-        let limits = Limits::new(1, 100);
+        let limits = small();
         let mut held = limits.hold(60).unwrap();
         assert!(limits.hold(41).is_none());
         assert!(held.grow(40) && !held.grow(1));
@@ -118,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_connection_takes_one_of_the_places() {
-        let limits = Limits::new(1, 100);
+        let limits = small();
         let place = limits.connect().unwrap();
         assert!(limits.connect().is_none());
         assert_eq!((limits.connections(), limits.connections_max()), (1, 1));

@@ -3,18 +3,21 @@
 use crate::Error;
 use crate::progress::Progressing;
 use crate::shared::Shared;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
 /// Time between two tries to accept a connection, after one has failed.
 const RETRY_DELAY: Duration = Duration::from_millis(50);
-/// Time after which a connection is closed whose peer reads nothing of what it should.
-const READER_PATIENCE: Duration = Duration::from_secs(60);
-/// Time for the reply to a connection that finds no place.
+/// Connections without a place that are answered at once; others are closed without a word.
+const REFUSALS_MAX: usize = 64;
+/// Time for the reply to a connection without a place.
 const REFUSAL_TIME: Duration = Duration::from_secs(1);
 
 /// A protocol, as the listener of its address speaks it.
@@ -37,10 +40,10 @@ impl Door {
     }
 
     async fn serve(self, stream: TcpStream, peer: SocketAddr, shared: Arc<Shared>) {
-        let stream = Progressing::new(stream, READER_PATIENCE);
+        let stream = Progressing::new(stream, shared.limits.reader_patience);
         match self {
             Door::Http(routes) => {
-                crate::http::connection::serve(stream, routes, shared.stopping.clone()).await;
+                crate::http::connection::serve(stream, routes, shared).await;
             }
             Door::Resp => crate::resp::serve(stream, peer, shared).await,
         }
@@ -62,6 +65,7 @@ pub(crate) async fn accept(
     shared: Arc<Shared>,
     tasks: TaskTracker,
 ) {
+    let refusals = Arc::new(Semaphore::new(REFUSALS_MAX));
     loop {
         let accepted = tokio::select! {
             () = shared.stopping.cancelled() => return,
@@ -75,25 +79,34 @@ pub(crate) async fn accept(
         };
         let Some(place) = shared.limits.connect() else {
             shared.metrics.connections_refused.add(1);
-            refuse(stream, &door).await;
+            if let Ok(permit) = refusals.clone().try_acquire_owned() {
+                let reply = door.refusal();
+                tasks.spawn(async move {
+                    let _ = timeout(REFUSAL_TIME, refuse(stream, reply)).await;
+                    drop(permit);
+                });
+            }
             continue;
         };
         shared.metrics.connections_accepted.add(1);
         // Replies are written whole: none should wait for more.
         let _ = stream.set_nodelay(true);
         let serving = door.clone().serve(stream, peer, shared.clone());
+        let shared = shared.clone();
         tasks.spawn(async move {
-            serving.await;
+            tokio::select! {
+                () = serving => {}
+                () = shared.cut.cancelled() => {}
+            }
             drop(place);
         });
     }
 }
 
-/// Answers a connection that finds no place. Others wait meanwhile, so that those that are refused take no memory.
-async fn refuse(mut stream: TcpStream, door: &Door) {
-    let reply = async {
-        stream.write_all(door.refusal()).await?;
-        stream.shutdown().await
-    };
-    let _ = tokio::time::timeout(REFUSAL_TIME, reply).await;
+/// Answers a connection without a place, and reads what its peer sent: closing it earlier would discard the reply.
+async fn refuse(mut stream: TcpStream, reply: &[u8]) -> io::Result<()> {
+    stream.write_all(reply).await?;
+    stream.shutdown().await?;
+    while stream.read(&mut [0; 1024]).await? > 0 {}
+    Ok(())
 }

@@ -37,12 +37,13 @@ impl Server {
             db: terrane_tokio::Db::from(db),
             durability: config.durability,
             tokens,
+            limits: Limits::new(&config),
             allowed: config.allowed,
-            limits: Limits::new(config.connections, config.buffer_bytes),
             metrics: Metrics::default(),
             health: Health::default(),
             stopping: CancellationToken::new(),
             shutdown: CancellationToken::new(),
+            cut: CancellationToken::new(),
             started: Instant::now(),
         });
         let routes = http::routes(&shared);
@@ -92,7 +93,10 @@ impl Server {
     pub async fn shutdown(self) -> Result<(), Error> {
         self.shared.stopping.cancel();
         self.tasks.close();
-        let _ = tokio::time::timeout(self.drain, self.tasks.wait()).await;
+        if tokio::time::timeout(self.drain, self.tasks.wait()).await.is_err() {
+            self.shared.cut.cancel();
+            self.tasks.wait().await;
+        }
         Ok(self.shared.db.clone().close().await?)
     }
 }

@@ -30,6 +30,8 @@ pub struct Shared {
     pub stopping: CancellationToken,
     /// Cancelled to ask for a drain, as SIGTERM does.
     pub shutdown: CancellationToken,
+    /// Cancelled when the drain has taken too long: connections are dropped.
+    pub(crate) cut: CancellationToken,
     /// Time of the start.
     pub started: Instant,
 }

@@ -2,7 +2,7 @@
 //!
 //! 1. A body whose length is declared over the bound is refused before it is read, any other once it is there.
 //! 2. Bytes are taken from the budget as they arrive. They are returned with [`Received`].
-//! 3. A body that arrives more slowly than [`RATE`] is refused.
+//! 3. A body that arrives more slowly than [`RATE`], after a time of grace, is refused.
 
 use super::problem::Problem;
 use crate::limits::{Held, Limits};
@@ -12,10 +12,8 @@ use http_body_util::BodyExt;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
-/// Least bytes of a body in a second, once [`GRACE`] is over.
+/// Least bytes of a body in a second.
 const RATE: u64 = 1024;
-/// Time that a body takes at most beside its bytes.
-const GRACE: Duration = Duration::from_secs(10);
 
 /// A body, and its part of the budget.
 pub(crate) struct Received {
@@ -32,7 +30,8 @@ pub(crate) async fn read(body: Body, max: usize, limits: &Limits) -> Result<Rece
     let (mut body, started) = (body, Instant::now());
     let (mut bytes, mut held) = (Vec::new(), limits.hold_nothing());
     loop {
-        let deadline = started + GRACE + Duration::from_secs(bytes.len() as u64 / RATE);
+        let time = limits.body_grace + Duration::from_secs(bytes.len() as u64 / RATE);
+        let deadline = started + time;
         let frame = timeout_at(deadline, body.frame()).await.map_err(|_| too_slow(bytes.len()))?;
         let Some(frame) = frame else { break };
         let frame = frame.map_err(|e| {

@@ -1,0 +1,103 @@
+//! A server on a store in a folder of its own.
+
+use crate::client::{Client, Reply};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use tempfile::TempDir;
+use terrane::{Db, Options};
+use terrane_edge::shared::Shared;
+use terrane_edge::{Config, Server};
+use tokio::runtime::{Builder, Runtime};
+
+/// A running server. It is drained when dropped.
+pub struct Served {
+    pub address: SocketAddr,
+    pub shared: Arc<Shared>,
+    server: Option<Server>,
+    runtime: Runtime,
+    dir: Arc<TempDir>,
+}
+
+impl Served {
+    pub fn start() -> Self {
+        Served::with(|_| {})
+    }
+
+    /// A server with another configuration.
+    pub fn with(change: impl FnOnce(&mut Config)) -> Self {
+        Served::on(Arc::new(tempfile::tempdir().unwrap()), Options::default(), change)
+    }
+
+    /// A server on the store in a folder.
+    pub fn on(dir: Arc<TempDir>, options: Options, change: impl FnOnce(&mut Config)) -> Self {
+        let db = Db::open(dir.path().join("db"), options).unwrap();
+        Served::of(dir, db, change)
+    }
+
+    /// A server on a store.
+    pub fn of(dir: Arc<TempDir>, db: Db, change: impl FnOnce(&mut Config)) -> Self {
+        let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let mut config = Config::default();
+        config.http = Some((Ipv4Addr::LOCALHOST, 0).into());
+        config.resp = None;
+        change(&mut config);
+        let server = runtime.block_on(Server::start(db, config)).unwrap();
+        let (address, shared) = (server.http().unwrap(), server.shared().clone());
+        Served { address, shared, server: Some(server), runtime, dir }
+    }
+
+    pub fn connect(&self) -> Client {
+        Client::connect(self.address)
+    }
+
+    /// Sends a request on a connection of its own.
+    pub fn request(&self, line: &str, headers: &str, body: impl AsRef<[u8]>) -> Reply {
+        self.connect().request(line, headers, body.as_ref())
+    }
+
+    pub fn get(&self, path: &str) -> Reply {
+        self.request(&format!("GET {path}"), "", "")
+    }
+
+    /// Sets a value, and returns its entity tag.
+    pub fn put(&self, path: &str, value: impl AsRef<[u8]>) -> String {
+        let reply = self.request(&format!("PUT {path}"), "", value);
+        assert_eq!(reply.status, 204, "{}", reply.text());
+        reply.header("etag").unwrap().to_owned()
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// The folder of the store, for the next server.
+    pub fn dir(&self) -> Arc<TempDir> {
+        self.dir.clone()
+    }
+
+    /// Drains the server in the background.
+    pub fn begin_shutdown(&mut self) -> tokio::task::JoinHandle<Result<(), terrane_edge::Error>> {
+        self.runtime.spawn(self.server.take().unwrap().shutdown())
+    }
+
+    /// Waits for a drain.
+    pub fn wait<T>(&self, task: tokio::task::JoinHandle<T>) -> T {
+        self.runtime.block_on(task).unwrap()
+    }
+
+    /// Drains the server, and returns the folder of its store.
+    pub fn stop(mut self) -> Arc<TempDir> {
+        let drained = self.begin_shutdown();
+        self.wait(drained).unwrap();
+        self.dir.clone()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        if let Some(server) = self.server.take() {
+            let _ = self.runtime.block_on(server.shutdown());
+        }
+    }
+}
