@@ -79,7 +79,7 @@ pub use admin::{
     Stats, Waiter, inspect, repair,
 };
 pub use batch::WriteBatch;
-pub use db::{Db, Keyspace, Snapshot, Transaction, TransactionScan, TryWrite};
+pub use db::{Db, Keyspace, Snapshot, Transaction, TransactionScan, TransactionValue, TryWrite};
 #[doc(inline)]
 pub use entry::{Millis, Seq};
 #[doc(no_inline)]

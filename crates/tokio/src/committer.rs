@@ -22,7 +22,7 @@ const QUEUE: usize = 1024;
 const RECORD_BYTES: usize = 4 << 20;
 
 /// A panic of an update.
-type Panic = Box<dyn Any + Send>;
+pub(crate) type Panic = Box<dyn Any + Send>;
 /// An update: runs it, and returns what answers it once the sync is done.
 type Run = Box<dyn FnOnce(&Db) -> Answer + Send>;
 type Answer = Box<dyn FnOnce(Result<()>) + Send>;

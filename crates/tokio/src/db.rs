@@ -1,6 +1,7 @@
 //! The store, and the blocking threads that do what would block the runtime.
 
 use crate::committer::{Committer, Request};
+use crate::submitted::{Submitted, SubmittedUpdate};
 use crate::{Condition, Keyspace, Snapshot};
 use std::panic::resume_unwind;
 use std::path::Path;
@@ -65,6 +66,18 @@ impl Db {
         blocking(move || call(&db)).await
     }
 
+    /// Runs a call that reads, such as pages of a cursor, on one of a bounded number of blocking threads.
+    ///
+    /// # Errors
+    /// Those of the call.
+    pub async fn read<T: Send + 'static, E: From<Error> + Send + 'static>(
+        &self,
+        call: impl FnOnce(&terrane::Db) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E> {
+        let db = self.inner.clone();
+        self.readers.clone().run(move || call(&db)).await
+    }
+
     /// The keyspace that is always there.
     #[must_use]
     pub fn default_keyspace(&self) -> Keyspace {
@@ -86,9 +99,8 @@ impl Db {
     /// # Errors
     /// A closed store.
     pub async fn open_keyspace(&self, name: &str) -> Result<Option<Keyspace>> {
-        let name = name.to_owned();
-        let found = self.run(move |db| db.open_keyspace(&name)).await?;
-        Ok(found.map(|found| Keyspace::new(self.clone(), found)))
+        // One short lock.
+        Ok(self.inner.open_keyspace(name)?.map(|found| Keyspace::new(self.clone(), found)))
     }
 
     /// Removes a keyspace and all it holds; returns whether there was one.
@@ -139,10 +151,23 @@ impl Db {
         batch: WriteBatch,
         durability: Durability,
     ) -> Result<Outcome> {
+        self.submit(conditions, batch, durability).await?.outcome().await
+    }
+
+    /// Requests a batch as [`Db::write_if`] does, and returns once it has a place in the committer's queue: what is
+    /// requested later comes after it. Batches that are submitted one after another can share a sync.
+    ///
+    /// # Errors
+    /// A closed store.
+    pub async fn submit(
+        &self,
+        conditions: Vec<Condition>,
+        batch: WriteBatch,
+        durability: Durability,
+    ) -> Result<Submitted<Outcome>> {
         let (reply, outcome) = oneshot::channel();
         self.committer.send(Request::Write { conditions, batch, durability, reply }).await?;
-        // Without a reply the committer has panicked: whether the batch was written is unknown.
-        outcome.await.unwrap_or_else(|_| Err(Closed::Leader.into()))
+        Ok(Submitted(outcome))
     }
 
     /// Runs a transaction on a blocking thread; see [`terrane::Db::transact`]. Many of them on the same keys are faster
@@ -192,13 +217,21 @@ impl Db {
         durability: Durability,
         body: impl FnMut(&mut Transaction) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E> {
+        self.submit_update(durability, body).await?.outcome().await
+    }
+
+    /// Requests an update as [`Db::update`] does, and returns once it has a place in the committer's queue.
+    ///
+    /// # Errors
+    /// A closed store.
+    pub async fn submit_update<T: Send + 'static, E: From<Error> + Send + 'static>(
+        &self,
+        durability: Durability,
+        body: impl FnMut(&mut Transaction) -> Result<T, E> + Send + 'static,
+    ) -> Result<SubmittedUpdate<T, E>> {
         let (reply, result) = oneshot::channel();
         self.committer.send(Request::update(durability, body, reply)).await?;
-        match result.await {
-            Ok(Ok(result)) => result,
-            Ok(Err(panic)) => resume_unwind(panic),
-            Err(_) => Err(Error::from(Closed::Leader).into()),
-        }
+        Ok(SubmittedUpdate(result))
     }
 
     /// Makes every earlier write durable.

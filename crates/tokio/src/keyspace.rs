@@ -46,13 +46,20 @@ impl Keyspace {
         self.db.readers().clone().run(move || keyspace.get_many(&keys)).await
     }
 
-    /// Returns the value of a key and its version.
+    /// Returns the value of a key and its version: at once if memory has it, otherwise from a blocking thread.
     ///
     /// # Errors
     /// The errors of [`Keyspace::get`].
     pub async fn get_versioned(&self, key: impl AsRef<[u8]>) -> Result<Option<Versioned>> {
-        let (keyspace, key) = (self.inner.clone(), key.as_ref().to_vec());
-        self.db.readers().clone().run(move || keyspace.get_versioned(key)).await
+        // Not held while the thread reads.
+        match self.inner.lookup(1).and_then(|mut lookup| lookup.try_get_versioned(&key))? {
+            TryGet::Value(found) => Ok(Some(found)),
+            TryGet::Absent => Ok(None),
+            TryGet::WouldRead => {
+                let (keyspace, key) = (self.inner.clone(), key.as_ref().to_vec());
+                self.db.readers().clone().run(move || keyspace.get_versioned(key)).await
+            }
+        }
     }
 
     /// Returns the pages of a range.

@@ -36,9 +36,11 @@ mod db;
 mod keyspace;
 mod scan;
 mod snapshot;
+mod submitted;
 
 pub use condition::Condition;
 pub use db::Db;
 pub use keyspace::Keyspace;
 pub use scan::{Page, Scan};
 pub use snapshot::Snapshot;
+pub use submitted::{Submitted, SubmittedUpdate};

@@ -78,7 +78,7 @@ pub enum TryWrite {
 pub(crate) struct Inner {
     pub engine: Arc<Engine>,
     pub executor: Arc<dyn Executor>,
-    group: GroupCommit,
+    pub(super) group: GroupCommit,
     pub retries: Retries,
     /// Guard that keeps others out, such as a lock file; released last.
     guard: Mutex<Option<Box<dyn Send + Sync>>>,

@@ -14,6 +14,6 @@ mod transaction;
 pub use handle::{Db, TryWrite};
 pub use keyspace::Keyspace;
 pub use snapshot::Snapshot;
-pub use transaction::{Transaction, TransactionScan};
+pub use transaction::{Transaction, TransactionScan, TransactionValue};
 
 pub(crate) use handle::Inner;

@@ -11,22 +11,24 @@
 
 mod reads;
 mod scan;
+mod trying;
 mod written;
 
 pub use scan::TransactionScan;
 
 use crate::batch::WriteBatch;
 use crate::db::{Db, Keyspace, Snapshot, handle::to_millis};
-use crate::entry::{Millis, check_limits};
+use crate::entry::{Millis, Seq, check_limits};
 use crate::error::{Error, ErrorKind, Result};
 use crate::keyspace::KeyspaceId;
 use crate::operand::{MergeOperator, Operand};
 use crate::options::Durability;
+use crate::read::Versioned;
 use crate::vec_map::VecMap;
 use crate::write::Condition;
 use reads::{Reads, only};
 use scan::Ends;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::time::Duration;
@@ -118,6 +120,20 @@ pub struct Transaction {
     /// The range deletes, which come before the other writes.
     range_deletes: VecMap<KeyspaceId, RangeDeletes>,
     reads: RefCell<Reads>,
+    /// Present in one that may touch no file: whether it would have.
+    would_read: Option<Cell<bool>>,
+}
+
+/// A value that a transaction reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TransactionValue {
+    /// The value.
+    pub value: Vec<u8>,
+    /// The sequence number of the batch that wrote it; `None` if the transaction did.
+    pub seq: Option<Seq>,
+    /// The time at which it expires, in milliseconds since the epoch; `None` if it does not.
+    pub expires_at: Option<Millis>,
 }
 
 impl Transaction {
@@ -129,7 +145,15 @@ impl Transaction {
             writes: BTreeMap::new(),
             range_deletes: VecMap::default(),
             reads: RefCell::default(),
+            would_read: None,
         }
+    }
+
+    /// Returns the time at which the transaction started, in milliseconds since the epoch; 0 in a store without a
+    /// [wall clock](crate::Options::wall_clock).
+    #[must_use]
+    pub fn now(&self) -> Millis {
+        self.now
     }
 
     /// Whether a range delete of the transaction removes a key, unless it writes the key after.
@@ -142,19 +166,50 @@ impl Transaction {
     /// # Errors
     /// Damage, an I/O error, or a keyspace that was dropped.
     pub fn get(&self, keyspace: &Keyspace, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
+        Ok(self.get_versioned(keyspace, key)?.map(|found| found.value))
+    }
+
+    /// Returns the value of a key with its version and its time of expiry.
+    ///
+    /// # Errors
+    /// The errors of [`Transaction::get`].
+    pub fn get_versioned(
+        &self,
+        keyspace: &Keyspace,
+        key: impl AsRef<[u8]>,
+    ) -> Result<Option<TransactionValue>> {
         let (id, key) = (self.snapshot.id_of(keyspace)?, key.as_ref());
-        let stored = || {
-            self.reads.borrow_mut().add(id, only(key));
-            self.snapshot.get(keyspace, key)
-        };
-        match self.writes.get(&(id, key.to_vec())) {
+        let written =
+            if self.writes.is_empty() { None } else { self.writes.get(&(id, key.to_vec())) };
+        match written {
             None if self.removes(id, key) => Ok(None),
-            None => stored(),
+            None => self.stored(keyspace, key),
             Some(written) => {
-                let stored = if written.base.is_none() { stored()? } else { None };
-                written.seen(stored, self.now, self.operator())
+                let is_base = written.base.is_some();
+                let stored = if is_base { None } else { self.stored(keyspace, key)? };
+                let stored = stored.map(|found| found.value);
+                let value = written.seen(stored, self.now, self.operator())?;
+                let expires_at = written.expires_at();
+                Ok(value.map(|value| TransactionValue { value, seq: None, expires_at }))
             }
         }
+    }
+
+    /// Reads a key of the snapshot.
+    fn stored(&self, keyspace: &Keyspace, key: &[u8]) -> Result<Option<TransactionValue>> {
+        let found = match &self.would_read {
+            None => {
+                self.reads.borrow_mut().add(keyspace.id(), only(key));
+                self.snapshot.get_versioned(keyspace, key)?
+            }
+            // Nothing can change what it reads.
+            Some(would_read) => trying::cached(&self.snapshot, keyspace, key, would_read)?,
+        };
+        Ok(found.map(|Versioned { value, seq, expires_at }| TransactionValue {
+            value,
+            seq: Some(seq),
+            expires_at,
+        }))
     }
 
     fn operator(&self) -> Option<&MergeOperator> {
@@ -191,6 +246,7 @@ impl Transaction {
         range: impl Into<KeyRange>,
     ) -> Result<TransactionScan<'_>> {
         let (id, range) = (keyspace.id(), range.into());
+        trying::refuse_scan(self.would_read.as_ref())?;
         let stored = Ends::new(self.snapshot.scan(keyspace, &range)?);
         // A map refuses a range whose start is past its end.
         let bounds = if range.half_open().is_none() {
@@ -275,10 +331,23 @@ impl Transaction {
         value: impl AsRef<[u8]>,
         ttl: Duration,
     ) -> Result<()> {
+        self.put_expiring_at(keyspace, key, value, self.now.saturating_add(to_millis(ttl)))
+    }
+
+    /// Sets the value of a key until a time, in milliseconds since the epoch.
+    ///
+    /// # Errors
+    /// The errors of [`Transaction::put_expiring`].
+    pub fn put_expiring_at(
+        &mut self,
+        keyspace: &Keyspace,
+        key: impl AsRef<[u8]>,
+        value: impl AsRef<[u8]>,
+        expires_at: Millis,
+    ) -> Result<()> {
         let id = self.snapshot.id_of(keyspace)?;
         let (key, value) = (key.as_ref().to_vec(), value.as_ref().to_vec());
         self.snapshot.db().engine().snapshots.clock.needed()?;
-        let expires_at = self.now.saturating_add(to_millis(ttl));
         // The same checks as those of the commit.
         WriteBatch::new().put_expiring_at(id, &key, &value, expires_at)?;
         self.writes.insert((id, key), Base::PutExpiring(value, expires_at).into());
@@ -335,16 +404,29 @@ impl Transaction {
     }
 
     /// Writes the transaction; returns `false` if something that it read has changed.
-    fn commit(self, durability: Durability) -> Result<bool> {
-        let Transaction { snapshot, writes, range_deletes, reads, .. } = self;
+    fn commit(mut self, durability: Durability) -> Result<bool> {
+        let batch = self.take_batch()?;
+        if batch.is_empty() {
+            return Ok(true);
+        }
+        let Transaction { snapshot, reads, .. } = self;
+        let (db, since) = (snapshot.db(), snapshot.sequence());
+        let reads = reads.into_inner().into_ranges();
+        let conditions = reads
+            .map(|(keyspace, range)| Condition::unchanged(db.engine(), keyspace, range, since));
+        Ok(db.write_if(conditions, batch, durability)?.written().is_some())
+    }
+
+    /// Takes all writes, as a batch.
+    fn take_batch(&mut self) -> Result<WriteBatch> {
         let mut batch = WriteBatch::new();
-        for (keyspace, list) in range_deletes.iter() {
+        for (keyspace, list) in self.range_deletes.iter() {
             for fragment in list.fragments() {
                 let to = fragment.to.key().map_or(Bound::Unbounded, Bound::Excluded);
                 batch.delete_range(*keyspace, (Bound::Included(&*fragment.from), to))?;
             }
         }
-        for ((keyspace, key), written) in writes {
+        for ((keyspace, key), written) in std::mem::take(&mut self.writes) {
             match &written.base {
                 Some(Base::Put(value)) => batch.put(keyspace, &key, value)?,
                 Some(Base::PutExpiring(value, at)) => {
@@ -357,14 +439,7 @@ impl Transaction {
                 batch.merge(keyspace, &key, operand)?;
             }
         }
-        if batch.is_empty() {
-            return Ok(true);
-        }
-        let (db, since) = (snapshot.db(), snapshot.sequence());
-        let reads = reads.into_inner().into_ranges();
-        let conditions = reads
-            .map(|(keyspace, range)| Condition::unchanged(db.engine(), keyspace, range, since));
-        Ok(db.write_if(conditions, batch, durability)?.written().is_some())
+        Ok(batch)
     }
 }
 

@@ -207,9 +207,9 @@ pub struct Versioned {
 
 /// The result of a lookup that touches no file; see [`Lookup::try_get`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TryGet {
+pub enum TryGet<T = Vec<u8>> {
     /// The key has this value.
-    Value(Vec<u8>),
+    Value(T),
     /// The key has no value.
     Absent,
     /// A file must be read to know.
@@ -283,11 +283,32 @@ impl Lookup<'_> {
     /// Damage.
     pub fn try_get(&mut self, key: impl AsRef<[u8]>) -> Result<TryGet> {
         let mut value = Vec::new();
+        Ok(match self.try_find(key.as_ref(), &mut value)? {
+            TryGet::Value(_) => TryGet::Value(value),
+            TryGet::Absent => TryGet::Absent,
+            TryGet::WouldRead => TryGet::WouldRead,
+        })
+    }
+
+    /// Looks a key and its version up in memory, as [`Lookup::try_get`] does.
+    ///
+    /// # Errors
+    /// Damage.
+    pub fn try_get_versioned(&mut self, key: impl AsRef<[u8]>) -> Result<TryGet<Versioned>> {
+        let mut value = Vec::new();
+        Ok(match self.try_find(key.as_ref(), &mut value)? {
+            TryGet::Value((seq, expires_at)) => TryGet::Value(Versioned { value, seq, expires_at }),
+            TryGet::Absent => TryGet::Absent,
+            TryGet::WouldRead => TryGet::WouldRead,
+        })
+    }
+
+    fn try_find(&mut self, key: &[u8], out: &mut Vec<u8>) -> Result<TryGet<Found>> {
         self.tracer.set_only_cached(true);
-        let found = self.find(key.as_ref(), &mut value);
+        let found = self.find(key, out);
         self.tracer.set_only_cached(false);
         match found {
-            Ok(Some(_)) => Ok(TryGet::Value(value)),
+            Ok(Some(found)) => Ok(TryGet::Value(found)),
             Ok(None) => Ok(TryGet::Absent),
             Err(e) if matches!(e.kind(), ErrorKind::WouldRead) => Ok(TryGet::WouldRead),
             Err(e) => Err(e),

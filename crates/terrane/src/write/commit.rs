@@ -13,6 +13,7 @@
 //! is acknowledged after it until the store is reopened.
 
 use super::CatchUp;
+use super::announce::is_announced;
 use super::condition::{Evaluated, Outcome, Refusal};
 use super::group::{Decision, ONE_THREAD, Prepared, Write};
 use super::seal::{seal_deleting, seal_full};
@@ -60,6 +61,29 @@ pub(crate) fn commit(
 pub(crate) fn try_commit(engine: &Engine, batch: &WriteBatch) -> Result<Option<Seq>> {
     engine.versions.writable()?;
     let Some(mut writer) = engine.log.try_writer() else { return Ok(None) };
+    try_append(engine, &mut writer, batch)
+}
+
+/// Runs `body` under the writer's lock, so that nothing is written meanwhile, and writes the batch that it returns, as
+/// [`try_commit`] does. Returns what it returned if the batch is written.
+///
+/// # Errors
+/// Those of `body` and of [`commit`].
+pub(crate) fn try_update<T, E: From<Error>>(
+    engine: &Engine,
+    body: impl FnOnce() -> Result<Option<(WriteBatch, T)>, E>,
+) -> Result<Option<T>, E> {
+    engine.versions.writable()?;
+    let Some(mut writer) = engine.log.try_writer() else { return Ok(None) };
+    let Some((batch, value)) = body()? else { return Ok(None) };
+    let is_written = batch.is_empty()
+        || is_announced(&engine.keyspaces, &engine.snapshots.clock, &batch)
+            && try_append(engine, &mut writer, &batch)?.is_some();
+    Ok(is_written.then_some(value))
+}
+
+/// Writes a batch, buffered, unless it would wait for background work or another log.
+fn try_append(engine: &Engine, writer: &mut Writer, batch: &WriteBatch) -> Result<Option<Seq>> {
     engine.log.syncs.usable()?;
     let keyspaces = engine.keyspaces.load_full();
     let bytes = payload_bytes([batch.bytes().len()].into_iter());
@@ -67,7 +91,7 @@ pub(crate) fn try_commit(engine: &Engine, batch: &WriteBatch) -> Result<Option<S
         return Ok(None);
     }
     all_known(&keyspaces, batch)?;
-    append(engine, &mut writer, &keyspaces, &[batch], Durability::Buffered).map(Some)
+    append(engine, writer, &keyspaces, &[batch], Durability::Buffered).map(Some)
 }
 
 /// As [`commit`], for the batches of several calls, of which some have conditions. Batches whose

@@ -14,7 +14,7 @@
 
 use super::CatchUp;
 use super::announce::{announce, is_announced};
-use super::commit::{commit, commit_if, commit_nothing, try_commit};
+use super::commit::{commit, commit_if, commit_nothing, try_commit, try_update};
 use super::condition::{Checks, Evaluated, Outcome};
 use crate::batch::WriteBatch;
 use crate::engine::{Engine, Wait};
@@ -153,14 +153,34 @@ impl GroupCommit {
         if !is_announced(&engine.keyspaces, &engine.snapshots.clock, batch) {
             return Ok(None);
         }
-        let Some(mut queue) = try_lock(&self.queue) else { return Ok(None) };
+        let Some(_lead) = self.try_lead() else { return Ok(None) };
+        try_commit(engine, batch)
+    }
+
+    /// Runs `body` while nobody else can write, and writes the batch that it returns, buffered, unless that would wait.
+    /// Returns what `body` returned, or `None` if nothing was written.
+    ///
+    /// # Errors
+    /// Those of `body` and of [`commit`].
+    pub fn try_update<T, E: From<Error>>(
+        &self,
+        engine: &Engine,
+        body: impl FnOnce() -> Result<Option<(WriteBatch, T)>, E>,
+    ) -> Result<Option<T>, E> {
+        engine.versions.owned()?;
+        let Some(_lead) = self.try_lead() else { return Ok(None) };
+        try_update(engine, body)
+    }
+
+    /// Leads without waiting, if nobody leads or waits.
+    fn try_lead(&self) -> Option<Lead<'_>> {
+        let mut queue = try_lock(&self.queue)?;
         if queue.led || !queue.waiting.is_empty() {
-            return Ok(None);
+            return None;
         }
         queue.led = true;
         drop(queue);
-        let _lead = Lead { group: Vec::new(), results: Some(Vec::new()), on: self };
-        try_commit(engine, batch)
+        Some(Lead { group: Vec::new(), results: Some(Vec::new()), on: self })
     }
 
     /// Writes batches as one record, each if its conditions hold, in their order, and returns the outcome of each.

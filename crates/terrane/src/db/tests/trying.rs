@@ -83,3 +83,73 @@ fn a_write_to_a_dropped_keyspace_fails_when_tried() {
     assert!(matches!(refused.kind(), ErrorKind::Closed(_)), "{refused}");
     assert!(is_written(db.try_write(put(&db, 1, 1)).unwrap()));
 }
+
+fn add_one(keyspace: &Keyspace, tx: &mut crate::Transaction) -> Result<u8> {
+    let before = tx.get(keyspace, [1])?.map_or(0, |value| value[0]);
+    tx.put(keyspace, [1], [before + 1])?;
+    Ok(before + 1)
+}
+
+#[test]
+fn a_tried_transaction_reads_and_writes_at_one_moment() {
+    let db = Db::open_storage(directory(&faulty()), Options::small(), slices()).unwrap();
+    let keyspace = db.default_keyspace();
+    for count in 1..=3 {
+        let counted = db.try_transact(|tx| add_one(&keyspace, tx)).unwrap();
+        assert_eq!(counted, Some(count));
+    }
+    assert_eq!(keyspace.get([1]).unwrap(), Some(vec![3]));
+    let failed = db.try_transact(|tx| {
+        tx.put(&keyspace, [1], [9])?;
+        Result::<()>::Err(crate::error::Closed::File.into())
+    });
+    assert!(failed.is_err());
+    assert_eq!(keyspace.get([1]).unwrap(), Some(vec![3]));
+    assert!(db.stats().unwrap().oldest_snapshot.is_none());
+}
+
+#[test]
+fn a_tried_transaction_waits_for_no_lock_and_no_file() {
+    let vfs = faulty();
+    let db = Db::open_storage(directory(&vfs), Options::small(), slices()).unwrap();
+    db.default_keyspace().put([1], [7], Durability::Buffered).unwrap();
+    db.flush().unwrap();
+    db.close().unwrap();
+
+    let db = Db::open_storage(directory(&vfs), Options::small(), slices()).unwrap();
+    let keyspace = db.default_keyspace();
+    let before = vfs.reads();
+    assert_eq!(db.try_transact(|tx| add_one(&keyspace, tx)).unwrap(), None);
+    // An error that the body hides counts all the same.
+    let hidden: Result<_> = db.try_transact(|tx| Ok(tx.get(&keyspace, [1]).is_ok()));
+    assert_eq!(hidden.unwrap(), None);
+    let scanned: Result<_> = db.try_transact(|tx| Ok(tx.scan(&keyspace, ..)?.count()));
+    assert_eq!(scanned.unwrap(), None);
+    assert_eq!(vfs.reads(), before, "a file was touched");
+    assert_eq!(keyspace.get([1]).unwrap(), Some(vec![7]));
+    {
+        let _writer = db.engine().log.writer();
+        assert_eq!(db.try_transact(|tx| add_one(&keyspace, tx)).unwrap(), None);
+    }
+    assert_eq!(db.try_transact(|tx| add_one(&keyspace, tx)).unwrap(), Some(8));
+}
+
+#[test]
+fn a_transaction_reads_versions_and_times_of_expiry() {
+    let db = Db::open_storage(directory(&faulty()), Options::small(), slices()).unwrap();
+    let keyspace = db.default_keyspace();
+    let seq = keyspace.put([1], [1], Durability::Buffered).unwrap();
+    db.transact(Durability::Buffered, |tx| -> Result<()> {
+        let found = tx.get_versioned(&keyspace, [1])?.unwrap();
+        assert_eq!((found.value, found.seq, found.expires_at), (vec![1], Some(seq), None));
+        let at = tx.now() + 60_000;
+        tx.put_expiring_at(&keyspace, [1], [2], at)?;
+        let found = tx.get_versioned(&keyspace, [1])?.unwrap();
+        assert_eq!((found.value, found.seq, found.expires_at), (vec![2], None, Some(at)));
+        tx.put_expiring_at(&keyspace, [1], [3], tx.now())?;
+        assert_eq!(tx.get_versioned(&keyspace, [1])?, None);
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(keyspace.get([1]).unwrap(), None);
+}

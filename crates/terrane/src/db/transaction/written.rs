@@ -47,6 +47,12 @@ impl Written {
         Ok(value)
     }
 
+    /// Returns the time at which the value expires; `None` if it does not.
+    pub(super) fn expires_at(&self) -> Option<Millis> {
+        let Some(Base::PutExpiring(_, at)) = self.base else { return None };
+        Some(at)
+    }
+
     /// Returns the operands, in order.
     pub(super) fn operands(&self) -> impl Iterator<Item = Operand<'_>> {
         self.operands.iter().filter_map(|bytes| Operand::decode(bytes))
