@@ -1,6 +1,8 @@
 //! The command line: every command, in the order of `--help`.
 
 use crate::args::{InKeyspace, InStore, Working};
+#[cfg(feature = "serve")]
+use crate::commands::serve;
 use crate::commands::{
     bench, check, checkpoint, compact, completions, count, delete, export, get, import, keyspaces,
     levels, load, man, merge, policies, policy, put, quarantine, repair, scan, shell, simulate,
@@ -47,6 +49,9 @@ pub enum Command {
     Count(InKeyspace<count::CountArgs>),
     #[command(after_help = shell::EXAMPLES)]
     Shell(Working<shell::ShellArgs>),
+    #[cfg(feature = "serve")]
+    #[command(after_help = serve::EXAMPLES)]
+    Serve(Box<serve::ServeArgs>),
     Stats(InStore<stats::StatsArgs>),
     Levels(InKeyspace<levels::LevelsArgs>),
     Check(InStore<check::CheckArgs>),
@@ -84,6 +89,8 @@ impl Command {
             Self::Scan(args) => scan::run(args),
             Self::Count(args) => count::run(args),
             Self::Shell(args) => shell::run(args),
+            #[cfg(feature = "serve")]
+            Self::Serve(args) => serve::run(args),
             Self::Stats(args) => stats::run(args),
             Self::Levels(args) => levels::run(args),
             Self::Check(args) => check::run(args),

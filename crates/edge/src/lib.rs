@@ -1,6 +1,7 @@
 //! One store behind two doors: HTTP for pages, curl and functions, and Redis's protocol for every Redis client.
 //!
 //! * `server` - starts both doors on a store, and drains them.
+//! * `process` - a server for a whole process, with its signals.
 //! * `config` - addresses, bounds and files of a server.
 //! * `shared` - state that all connections have in common: the store, tokens, bounds, counters.
 //! * `listen` - accepts connections, counts them, and hands them to their door.
@@ -21,6 +22,7 @@ pub mod limits;
 mod listen;
 pub mod metrics;
 pub mod origin;
+mod process;
 mod progress;
 mod resp;
 mod server;
@@ -29,4 +31,5 @@ pub mod tokens;
 
 pub use config::Config;
 pub use error::Error;
+pub use process::{Ending, run};
 pub use server::Server;

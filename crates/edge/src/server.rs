@@ -75,10 +75,26 @@ impl Server {
         self.resp
     }
 
-    /// Returns what the connections share.
+    /// Returns the addresses as clients write them.
+    #[must_use]
+    pub fn urls(&self) -> Vec<String> {
+        let http = self.http.map(|address| format!("http://{address}"));
+        let resp = self.resp.map(|address| format!("redis://{address}"));
+        http.into_iter().chain(resp).collect()
+    }
+
+    /// Returns the state that the connections share.
     #[must_use]
     pub fn shared(&self) -> &Arc<Shared> {
         &self.shared
+    }
+
+    /// Reads the files of tokens again.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is malformed; then all stays as it is.
+    pub fn reload(&self) -> Result<(), Error> {
+        self.shared.tokens.reload()
     }
 
     /// Waits until a client asks for the end of the server.

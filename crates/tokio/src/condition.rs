@@ -47,3 +47,9 @@ impl Condition {
         }
     }
 }
+
+impl From<terrane::Condition<'static>> for Condition {
+    fn from(condition: terrane::Condition<'static>) -> Self {
+        Condition(Kind::Key(condition))
+    }
+}

@@ -22,6 +22,8 @@ pub mod put;
 pub mod quarantine;
 pub mod repair;
 pub mod scan;
+#[cfg(feature = "serve")]
+pub mod serve;
 pub mod shell;
 pub mod simulate;
 pub mod stats;

@@ -18,7 +18,7 @@ const RATE: u64 = 1024;
 /// A body, and its part of the budget.
 pub(crate) struct Received {
     pub bytes: Vec<u8>,
-    _held: Held,
+    pub held: Held,
 }
 
 /// Reads the body of a request.
@@ -47,7 +47,7 @@ pub(crate) async fn read(body: Body, max: usize, limits: &Limits) -> Result<Rece
         }
         bytes.extend_from_slice(&data);
     }
-    Ok(Received { bytes, _held: held })
+    Ok(Received { bytes, held })
 }
 
 fn too_slow(bytes: usize) -> Problem {

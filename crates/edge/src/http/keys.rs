@@ -41,9 +41,9 @@ pub(crate) async fn get(
     let mut reply = if is_unmodified {
         StatusCode::NOT_MODIFIED.into_response()
     } else {
-        let value = HeldValue { _held: hold(&shared, value.len())?, value };
+        let held = hold(&shared, value.len())?;
         let kind = [(header::CONTENT_TYPE, "application/octet-stream")];
-        (kind, Bytes::from_owner(value)).into_response()
+        (kind, HeldValue::bytes(value, held)).into_response()
     };
     let headers = reply.headers_mut();
     headers.insert(header::ETAG, etag(seq));
@@ -193,10 +193,17 @@ pub(crate) fn hold(shared: &Shared, bytes: usize) -> Result<Held, Problem> {
     shared.limits.hold(bytes).ok_or_else(Problem::no_memory)
 }
 
-/// A value that is sent, and its part of the memory.
-struct HeldValue {
+/// Bytes that are sent, and their part of the memory.
+pub(crate) struct HeldValue {
     value: Vec<u8>,
     _held: Held,
+}
+
+impl HeldValue {
+    /// Returns the bytes for a body, which holds the memory until they are sent.
+    pub fn bytes(value: Vec<u8>, held: Held) -> Bytes {
+        Bytes::from_owner(HeldValue { value, _held: held })
+    }
 }
 
 impl AsRef<[u8]> for HeldValue {

@@ -6,22 +6,29 @@
 //! * `body` - bodies within their bounds.
 //! * `precondition` - `If-Match` and `If-None-Match`.
 //! * `problem` - errors as problem details.
-//! * `keys`, `probes` - the routes.
+//! * `rows` - rows as lines of JSON.
+//! * `bounds` - the bounds of a range.
+//! * `keys`, `range`, `many`, `batch`, `probes` - the routes.
 
 mod access;
+mod batch;
 mod body;
+mod bounds;
 pub(crate) mod connection;
 mod keys;
+mod many;
 mod precondition;
 mod probes;
 mod problem;
+mod range;
+mod rows;
 mod target;
 
 use crate::shared::Shared;
 use axum::Router;
 use axum::http::{Method, StatusCode, Uri};
 use axum::middleware::from_fn_with_state;
-use axum::routing::get;
+use axum::routing::{get, post};
 use problem::Problem;
 use std::sync::Arc;
 
@@ -31,6 +38,9 @@ pub(crate) fn routes(shared: &Arc<Shared>) -> Router {
     let guarded = Router::new()
         .route("/v1/{keyspace}/keys/", keys.clone())
         .route("/v1/{keyspace}/keys/{*key}", keys)
+        .route("/v1/{keyspace}/range", get(range::get).delete(range::delete))
+        .route("/v1/{keyspace}/get", post(many::get))
+        .route("/v1/batch", post(batch::post))
         .fallback(no_route)
         .method_not_allowed_fallback(wrong_method)
         .layer(from_fn_with_state(shared.clone(), access::check_token))

@@ -3,7 +3,7 @@
 use crate::shared::Shared;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use terrane::{Closed, Error, ErrorKind};
@@ -119,12 +119,6 @@ impl Problem {
         shared.health.note(error);
         Problem::from(error)
     }
-
-    /// Returns the document as a line of JSON.
-    pub fn line(&self) -> String {
-        // No member fails to become JSON.
-        serde_json::to_string(&self.document).unwrap_or_default()
-    }
 }
 
 impl From<&Error> for Problem {
@@ -156,9 +150,16 @@ impl From<&Error> for Problem {
     }
 }
 
+impl Serialize for Problem {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.document.serialize(serializer)
+    }
+}
+
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let document = self.line();
+        // No member fails to become JSON.
+        let document = serde_json::to_string(&self).unwrap_or_default();
         let kind = [(header::CONTENT_TYPE, "application/problem+json")];
         (self.status, self.headers, kind, document).into_response()
     }

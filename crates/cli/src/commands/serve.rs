@@ -1,0 +1,163 @@
+//! `serve`: serves a store over HTTP and Redis's protocol.
+
+use crate::background::Background;
+use crate::exit::{Exit, Failure};
+use crate::message;
+use crate::store;
+use clap::builder::RangedU64ValueParser;
+use clap::{Args, ValueEnum};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process;
+use std::time::Duration;
+use terrane::{Durability, Options};
+use terrane_edge::origin::{Allowed, parse_origin};
+use terrane_edge::{Config, Ending, Error};
+
+pub const EXAMPLES: &str = "\
+Examples:
+  terrane serve db
+  curl -X PUT http://127.0.0.1:4540/v1/default/keys/a -d 1
+  redis-cli -p 4541 GET a
+  terrane serve db --http 0.0.0.0:4540 --resp off --tokens tokens";
+
+/// Bytes of the least memory of a server.
+const MEMORY_MIN: u64 = 64 << 20;
+
+/// Serve a store over HTTP and Redis's protocol
+///
+/// The store is created if it does not exist. The addresses are printed once both are open. SIGTERM or Ctrl-C
+/// answers what was read, syncs and ends; a second one ends at once. SIGHUP reads the tokens again.
+#[derive(Args)]
+pub struct ServeArgs {
+    /// The store: a directory, or a single-file store
+    dir: PathBuf,
+    /// Address for HTTP, or `off`; port 0 picks a free port
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4540",
+          value_parser = door)]
+    http: Door,
+    /// Address for Redis's protocol, or `off`
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4541",
+          value_parser = door)]
+    resp: Door,
+    /// Durability of writes that ask for none
+    ///
+    /// buffered: survives the end of the process; a power cut may take the last second. sync: survives a power cut.
+    #[arg(long, value_enum, default_value = "buffered")]
+    durability: DurabilityArg,
+    /// Memory for the store, and for requests and replies, such as 512MiB or 2GiB
+    ///
+    /// A quarter is for requests and replies; they bound a value and a batch. Default: what the store takes by
+    /// itself, and 256MiB.
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    memory: Option<u64>,
+    /// Connections of both doors at once, at most
+    #[arg(long, value_name = "COUNT", default_value = "10000",
+          value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 20))]
+    connections: usize,
+    /// Time for answering what was read before the end
+    #[arg(long, value_name = "DURATION", default_value = "10s",
+          value_parser = humantime::parse_duration)]
+    drain: Duration,
+    /// File of tokens, needed for addresses that other machines reach
+    ///
+    /// A line is: name, SHA-256 of the token, read or write or admin, keyspace, and optionally the start of the keys,
+    /// percent-encoded. `*` at the end of a keyspace is any rest.
+    #[arg(long, value_name = "FILE")]
+    tokens: Option<PathBuf>,
+    /// Pages that may send requests, such as http://localhost:8080; `localhost` is any port of it
+    #[arg(long, value_name = "ORIGIN", value_parser = parse_origin)]
+    allow_origin: Vec<String>,
+    /// Names of this server in requests, beside localhost and addresses
+    #[arg(long, value_name = "NAME")]
+    allow_host: Vec<String>,
+    #[command(flatten)]
+    background: Background,
+}
+
+/// An address, if the door is open.
+#[derive(Clone, Copy)]
+struct Door(Option<SocketAddr>);
+
+/// Durability as an option.
+#[derive(Clone, Copy, ValueEnum)]
+enum DurabilityArg {
+    Buffered,
+    Sync,
+}
+
+fn door(text: &str) -> Result<Door, String> {
+    if text == "off" {
+        return Ok(Door(None));
+    }
+    let expected = "expected an IP address and a port, or off; for example: 127.0.0.1:4540";
+    text.parse().map(|address| Door(Some(address))).map_err(|_| expected.to_owned())
+}
+
+fn memory(text: &str) -> Result<u64, String> {
+    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40)];
+    let bytes = units.iter().find_map(|(unit, shift)| {
+        let count: u64 = text.strip_suffix(unit)?.trim_end().parse().ok()?;
+        count.checked_mul(1 << shift)
+    });
+    let expected = "expected a size from 64MiB on; for example: 512MiB or 2GiB";
+    bytes.filter(|bytes| *bytes >= MEMORY_MIN).ok_or_else(|| expected.to_owned())
+}
+
+/// Serves the store until a signal.
+pub fn run(args: &ServeArgs) -> Result<(), Failure> {
+    if args.http.0.is_none() && args.resp.0.is_none() {
+        let sentence = "expected an address for one door, found --http off and --resp off";
+        return Err(Failure::new(Exit::Usage, sentence));
+    }
+    let mut options = args.background.of(Options::default());
+    let mut config = Config::default();
+    if let Some(memory) = args.memory {
+        let buffers = memory / 4;
+        options = options.memory_bytes(memory - buffers);
+        config.buffer_bytes = usize::try_from(buffers).unwrap_or(usize::MAX);
+    }
+    config.http = args.http.0;
+    config.resp = args.resp.0;
+    config.durability = match args.durability {
+        DurabilityArg::Buffered => Durability::Buffered,
+        DurabilityArg::Sync => Durability::Sync,
+    };
+    config.connections = args.connections;
+    config.drain = args.drain;
+    config.tokens.clone_from(&args.tokens);
+    config.allowed = Allowed { hosts: args.allow_host.clone(), origins: args.allow_origin.clone() };
+    let db = store::open(&args.dir, options)?;
+    match terrane_edge::run(db, config, message::note).map_err(failure)? {
+        Ending::Drained => Ok(()),
+        Ending::Cut => {
+            message::error("interrupted");
+            // Safe at any moment: the store recovers as it does from a power cut.
+            process::exit(Exit::Interrupted as i32)
+        }
+    }
+}
+
+fn failure(error: Error) -> Failure {
+    let exit = match error {
+        Error::Store(error) => return error.into(),
+        Error::Exposed { .. } => Exit::Usage,
+        Error::Malformed { .. } => Exit::Input,
+        _ => Exit::Io,
+    };
+    Failure::new(exit, error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_has_a_unit_and_a_least_value() {
+        assert_eq!(memory("64MiB"), Ok(64 << 20));
+        assert_eq!(memory("2 GiB"), Ok(2 << 30));
+        for malformed in ["63MiB", "512", "1GB", "-1GiB", "99999999999GiB", ""] {
+            assert!(memory(malformed).unwrap_err().contains("512MiB"), "{malformed}");
+        }
+    }
+}

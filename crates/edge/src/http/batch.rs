@@ -1,0 +1,328 @@
+//! Batches: `POST /v1/batch` writes all of its operations if all of its conditions hold.
+//!
+//! The body has conditions and operations, each on a key of a keyspace, `default` if none is named:
+//! `{"if":[{"key":"a","version":7}],"do":[{"op":"put","key":"a","value":"1"}]}`. Bytes that are not UTF-8 have `_hex`
+//! after their name.
+//!
+//! 1. The body is parsed, and its keyspaces are opened or made, on a blocking thread.
+//! 2. The batch is committed with its conditions. If some do not hold, the answer names them, and versions found.
+
+use super::access;
+use super::body;
+use super::bounds::{self, Bounds};
+use super::precondition::etag;
+use super::problem::Problem;
+use super::rows;
+use super::target::Parameters;
+use crate::shared::Shared;
+use crate::tokens::{Grant, Role};
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+use serde_json::value::to_raw_value;
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+use terrane::keyspace::DEFAULT_KEYSPACE;
+use terrane::{Db, Error, Keyspace, Outcome, Refusal, Seq, WriteBatch};
+use terrane_tokio::Condition;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document<'a> {
+    #[serde(borrow, default, rename = "if")]
+    conditions: Vec<If<'a>>,
+    #[serde(borrow, default, rename = "do")]
+    operations: Vec<Do<'a>>,
+}
+
+/// A condition on a key.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct If<'a> {
+    #[serde(borrow)]
+    keyspace: Option<Cow<'a, str>>,
+    key: Option<Cow<'a, str>>,
+    key_hex: Option<Cow<'a, str>>,
+    #[serde(default)]
+    absent: bool,
+    #[serde(default)]
+    present: bool,
+    version: Option<Seq>,
+    value: Option<Cow<'a, str>>,
+    value_hex: Option<Cow<'a, str>>,
+}
+
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+enum Op {
+    Put,
+    Delete,
+    DeleteRange,
+}
+
+/// An operation on a key or a range.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Do<'a> {
+    op: Op,
+    #[serde(borrow)]
+    keyspace: Option<Cow<'a, str>>,
+    key: Option<Cow<'a, str>>,
+    key_hex: Option<Cow<'a, str>>,
+    value: Option<Cow<'a, str>>,
+    value_hex: Option<Cow<'a, str>>,
+    ttl: Option<u64>,
+    gte: Option<Cow<'a, str>>,
+    gte_hex: Option<Cow<'a, str>>,
+    gt: Option<Cow<'a, str>>,
+    gt_hex: Option<Cow<'a, str>>,
+    lte: Option<Cow<'a, str>>,
+    lte_hex: Option<Cow<'a, str>>,
+    lt: Option<Cow<'a, str>>,
+    lt_hex: Option<Cow<'a, str>>,
+    prefix: Option<Cow<'a, str>>,
+    prefix_hex: Option<Cow<'a, str>>,
+}
+
+/// Writes a batch.
+pub(crate) async fn post(
+    State(shared): State<Arc<Shared>>,
+    Extension(grant): Extension<Arc<Grant>>,
+    mut parameters: Parameters,
+    body: Body,
+) -> Result<Response, Problem> {
+    let durability = parameters.take_durability(shared.durability)?;
+    parameters.finish("durability")?;
+    let mut received = body::read(body, shared.limits.batch_bytes, &shared.limits).await?;
+    // The batch is another copy.
+    if !received.held.grow(received.bytes.len()) {
+        return Err(Problem::no_memory());
+    }
+    let planned = shared.db.run(move |db| {
+        let planned = plan(db, &grant, &received.bytes);
+        Ok::<_, Refused>((planned?, received.held))
+    });
+    let (Plan { conditions, batch }, _held) = planned.await.map_err(|e| e.problem(&shared))?;
+    let outcome = shared.db.write_if(conditions, batch, durability).await;
+    match outcome.map_err(|e| Problem::of(&e, &shared))? {
+        Outcome::Written(version) => {
+            let headers = [(header::ETAG, etag(version))];
+            let kind = [(header::CONTENT_TYPE, "application/json")];
+            Ok((headers, kind, format!("{{\"version\":{version}}}\n")).into_response())
+        }
+        Outcome::Refused(refusals) => Err(refused(&refusals)),
+    }
+}
+
+/// Parses JSON.
+pub(crate) fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Problem> {
+    serde_json::from_slice(bytes).map_err(|e| {
+        Problem::new(StatusCode::BAD_REQUEST, "malformed-request", format!("the body: {e}"))
+    })
+}
+
+/// A malformed member of an array.
+pub(crate) fn malformed(array: &str, at: usize, sentence: &str) -> Problem {
+    let detail = format!("{array}[{at}]: {sentence}");
+    Problem::new(StatusCode::BAD_REQUEST, "malformed-request", detail)
+}
+
+/// A batch that is not written.
+enum Refused {
+    Problem(Problem),
+    Store(Error),
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Self {
+        Refused::Store(error)
+    }
+}
+
+impl From<Problem> for Refused {
+    fn from(problem: Problem) -> Self {
+        Refused::Problem(problem)
+    }
+}
+
+impl Refused {
+    fn problem(self, shared: &Shared) -> Problem {
+        match self {
+            Refused::Problem(problem) => problem,
+            Refused::Store(error) => Problem::of(&error, shared),
+        }
+    }
+}
+
+/// A batch, and the conditions under which it is written.
+struct Plan {
+    conditions: Vec<Condition>,
+    batch: WriteBatch,
+}
+
+fn plan(db: &Db, grant: &Grant, bytes: &[u8]) -> Result<Plan, Refused> {
+    let document: Document = parse(bytes)?;
+    let mut keyspaces = Keyspaces { db, open: Vec::new() };
+    let mut conditions = Vec::with_capacity(document.conditions.len());
+    for (at, condition) in document.conditions.into_iter().enumerate() {
+        let of = |sentence: String| malformed("if", at, &sentence);
+        let (name, key, check) = condition.check().map_err(of)?;
+        access::key(grant, Role::Read, &name, &key)?;
+        let keyspace = keyspaces.get(&name)?;
+        let condition = match check {
+            Check::Absent => terrane::Condition::absent(keyspace, key),
+            Check::Present => terrane::Condition::present(keyspace, key),
+            Check::Version(version) => terrane::Condition::version(keyspace, key, version),
+            Check::Value(value) => terrane::Condition::value(keyspace, key, value),
+        };
+        conditions.push(condition.into());
+    }
+    let mut batch = WriteBatch::new();
+    for (at, operation) in document.operations.into_iter().enumerate() {
+        let of = |sentence: String| malformed("do", at, &sentence);
+        let name = operation.keyspace.clone().unwrap_or(Cow::Borrowed(DEFAULT_KEYSPACE));
+        match operation.change().map_err(of)? {
+            Change::Put { key, value, ttl } => {
+                access::key(grant, Role::Write, &name, &key)?;
+                let keyspace = keyspaces.get(&name)?;
+                match ttl {
+                    None => batch.put(keyspace, key, value)?,
+                    Some(ttl) => {
+                        batch.put_expiring_at(keyspace, key, value, db.expires_in(ttl)?)?;
+                    }
+                }
+            }
+            Change::Delete(key) => {
+                access::key(grant, Role::Write, &name, &key)?;
+                batch.delete(keyspaces.get(&name)?, key)?;
+            }
+            Change::DeleteRange(bounds) => {
+                let range = bounds.range().map_err(of)?;
+                access::range(grant, Role::Write, &name, &range)?;
+                batch.delete_range(keyspaces.get(&name)?, range)?;
+            }
+        }
+    }
+    Ok(Plan { conditions, batch })
+}
+
+/// The keyspaces of a batch. A condition needs its keyspace as well as a write: another client may make it meanwhile.
+struct Keyspaces<'a> {
+    db: &'a Db,
+    open: Vec<Keyspace>,
+}
+
+impl Keyspaces<'_> {
+    fn get(&mut self, name: &str) -> Result<&Keyspace, Error> {
+        let at = match self.open.iter().position(|keyspace| keyspace.name() == name) {
+            Some(at) => at,
+            None => {
+                self.open.push(self.db.create_keyspace(name)?);
+                self.open.len() - 1
+            }
+        };
+        self.open.get(at).ok_or_else(|| terrane::Closed::Keyspace.into())
+    }
+}
+
+/// A required state of a key.
+enum Check<'a> {
+    Absent,
+    Present,
+    Version(Seq),
+    Value(Cow<'a, [u8]>),
+}
+
+impl<'a> If<'a> {
+    /// Returns the keyspace, the key and its required state.
+    fn check(self) -> Result<(Cow<'a, str>, Cow<'a, [u8]>, Check<'a>), String> {
+        let key = key(self.key, self.key_hex)?;
+        let value = rows::bytes("value", self.value, self.value_hex)?;
+        let check = match (self.absent, self.present, self.version, value) {
+            (true, false, None, None) => Check::Absent,
+            (false, true, None, None) => Check::Present,
+            (false, false, Some(version), None) => Check::Version(version),
+            (false, false, None, Some(value)) => Check::Value(value),
+            _ => return Err("expected one of absent, present, version and value".to_owned()),
+        };
+        Ok((self.keyspace.unwrap_or(Cow::Borrowed(DEFAULT_KEYSPACE)), key, check))
+    }
+}
+
+/// A change of a batch.
+enum Change<'a> {
+    Put { key: Cow<'a, [u8]>, value: Cow<'a, [u8]>, ttl: Option<Duration> },
+    Delete(Cow<'a, [u8]>),
+    DeleteRange(Bounds),
+}
+
+impl<'a> Do<'a> {
+    fn change(self) -> Result<Change<'a>, String> {
+        let bound =
+            |name, text, hex| rows::bytes(name, text, hex).map(|bytes| bytes.map(Cow::into_owned));
+        let bounds = Bounds {
+            gte: bound("gte", self.gte, self.gte_hex)?,
+            gt: bound("gt", self.gt, self.gt_hex)?,
+            lte: bound("lte", self.lte, self.lte_hex)?,
+            lt: bound("lt", self.lt, self.lt_hex)?,
+            prefix: bound("prefix", self.prefix, self.prefix_hex)?,
+        };
+        let value = rows::bytes("value", self.value, self.value_hex)?;
+        let has_value = value.is_some() || self.ttl.is_some();
+        match self.op {
+            Op::Put if bounds.is_empty() => {
+                let value = value.ok_or("expected value or value_hex, found neither")?;
+                if self.ttl == Some(0) {
+                    return Err("ttl: expected a number from 1 on, found 0".to_owned());
+                }
+                let ttl = self.ttl.map(Duration::from_millis);
+                Ok(Change::Put { key: key(self.key, self.key_hex)?, value, ttl })
+            }
+            Op::Delete if bounds.is_empty() && !has_value => {
+                Ok(Change::Delete(key(self.key, self.key_hex)?))
+            }
+            Op::DeleteRange if !has_value && self.key.is_none() && self.key_hex.is_none() => {
+                match bounds.is_empty() {
+                    true => Err(format!("expected {}; for all keys: gte", bounds::NAMES)),
+                    false => Ok(Change::DeleteRange(bounds)),
+                }
+            }
+            Op::Put => Err("expected key, value and ttl, found a bound".to_owned()),
+            Op::Delete => Err("expected a key alone, found more".to_owned()),
+            Op::DeleteRange => Err(format!("expected {}, found more", bounds::NAMES)),
+        }
+    }
+}
+
+fn key<'a>(text: Option<Cow<'a, str>>, hex: Option<Cow<'a, str>>) -> Result<Cow<'a, [u8]>, String> {
+    let key = rows::bytes("key", text, hex)?;
+    key.ok_or_else(|| "expected key or key_hex, found neither".to_owned())
+}
+
+/// A condition that does not hold.
+#[derive(Serialize)]
+struct Failed {
+    condition: usize,
+    version: Option<Seq>,
+}
+
+fn refused(refusals: &[Refusal]) -> Problem {
+    let failed: Vec<_> = refusals
+        .iter()
+        .map(|refusal| Failed {
+            condition: refusal.condition,
+            version: refusal.found.as_ref().map(|found| found.seq),
+        })
+        .collect();
+    let detail = "nothing was written: some conditions do not hold";
+    let problem = Problem::new(StatusCode::CONFLICT, "condition-failed", detail);
+    match to_raw_value(&failed) {
+        Ok(failed) => problem.failed(failed),
+        // Numbers become JSON.
+        Err(_) => problem,
+    }
+}
