@@ -1,6 +1,7 @@
 //! The configuration of a server.
 
 use crate::origin::Allowed;
+use crate::tls;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -30,6 +31,10 @@ pub struct Config {
     pub buffer_bytes: usize,
     /// File of tokens; without one, both addresses must be loopback ones.
     pub tokens: Option<PathBuf>,
+    /// Certificate of both doors; without one, connections are not encrypted.
+    pub tls: Option<tls::Files>,
+    /// Directory in which clients may have checkpoints written.
+    pub checkpoints: Option<PathBuf>,
     /// Names of the server and origins of pages that are allowed.
     pub allowed: Allowed,
 }
@@ -48,6 +53,8 @@ impl Default for Config {
             reader_patience: Duration::from_secs(60),
             buffer_bytes: 256 << 20,
             tokens: None,
+            tls: None,
+            checkpoints: None,
             allowed: Allowed::default(),
         }
     }

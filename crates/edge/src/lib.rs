@@ -7,15 +7,21 @@
 //! * `listen` - accepts connections, counts them, and hands them to their door.
 //! * `progress` - streams that fail once their peer reads nothing.
 //! * `limits` - bounds of requests, connections and memory.
+//! * `tls` - the certificate.
 //! * `tokens` - rights of clients, from a file.
+//! * `watchers` - watchers of the store's events.
+//! * `events_door` - a door for these alone.
+//! * `checkpoint` - copies of the store.
 //! * `origin` - hosts and pages from which requests may arrive.
 //! * `health` - whether writes can be expected to succeed.
 //! * `metrics` - counters of the doors, and the text that Prometheus reads.
 //! * `http` - the routes of HTTP.
 //! * `resp` - the commands of Redis's protocol.
 
+mod checkpoint;
 mod config;
 mod error;
+mod events_door;
 pub mod health;
 mod http;
 pub mod limits;
@@ -27,9 +33,12 @@ mod progress;
 mod resp;
 mod server;
 pub mod shared;
+pub mod tls;
 pub mod tokens;
+pub mod watchers;
 
 pub use config::Config;
 pub use error::Error;
+pub use events_door::serve_events;
 pub use process::{Ending, run};
 pub use server::Server;

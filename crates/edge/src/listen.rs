@@ -1,13 +1,14 @@
 //! Accepting connections: each takes one of the places that both doors share, and runs as a task of its own.
 
-use crate::Error;
+use crate::http::connection::Head;
 use crate::progress::Progressing;
 use crate::shared::Shared;
+use crate::{Error, http, resp};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -41,11 +42,28 @@ impl Door {
 
     async fn serve(self, stream: TcpStream, peer: SocketAddr, shared: Arc<Shared>) {
         let stream = Progressing::new(stream, shared.limits.reader_patience);
+        let Some(tls) = &shared.tls else {
+            return self.speak(stream, peer, shared).await;
+        };
+        let handshake = tls.acceptor().accept(stream);
+        if let Ok(Ok(stream)) = timeout(shared.limits.head_time, handshake).await {
+            self.speak(stream, peer, shared).await;
+        }
+    }
+
+    async fn speak<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+        self,
+        stream: S,
+        peer: SocketAddr,
+        shared: Arc<Shared>,
+    ) {
         match self {
             Door::Http(routes) => {
-                crate::http::connection::serve(stream, routes, shared).await;
+                let head =
+                    Head { time: shared.limits.head_time, stopping: shared.stopping.clone() };
+                http::connection::serve(stream, routes, head).await;
             }
-            Door::Resp => crate::resp::serve(stream, peer, shared).await,
+            Door::Resp => resp::serve(stream, peer, shared).await,
         }
     }
 }
@@ -67,15 +85,9 @@ pub(crate) async fn accept(
 ) {
     let refusals = Arc::new(Semaphore::new(REFUSALS_MAX));
     loop {
-        let accepted = tokio::select! {
+        let (stream, peer) = tokio::select! {
             () = shared.stopping.cancelled() => return,
-            accepted = listener.accept() => accepted,
-        };
-        // A peer that is gone already is its own affair; while descriptors are used up, each try fails at once, and a
-        // connection has to end first.
-        let Ok((stream, peer)) = accepted else {
-            tokio::time::sleep(RETRY_DELAY).await;
-            continue;
+            accepted = next(&listener) => accepted,
         };
         let Some(place) = shared.limits.connect() else {
             shared.metrics.connections_refused.add(1);
@@ -100,6 +112,18 @@ pub(crate) async fn accept(
             }
             drop(place);
         });
+    }
+}
+
+/// Accepts a connection.
+pub(crate) async fn next(listener: &TcpListener) -> (TcpStream, SocketAddr) {
+    loop {
+        // A peer that is gone already is its own affair; while descriptors are used up, each try fails at once, and a
+        // connection has to end first.
+        match listener.accept().await {
+            Ok(accepted) => return accepted,
+            Err(_) => tokio::time::sleep(RETRY_DELAY).await,
+        }
     }
 }
 

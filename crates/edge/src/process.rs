@@ -46,7 +46,7 @@ async fn serve(db: terrane::Db, config: Config, note: &impl Fn(&str)) -> Result<
             Signal::End => break,
             Signal::Reload => match server.reload() {
                 Ok(()) => note("read the files again"),
-                Err(e) => note(&format!("all stays as it was: {e}")),
+                Err(e) => note(&format!("kept what was read before: {e}")),
             },
         }
     }

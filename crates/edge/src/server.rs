@@ -5,7 +5,9 @@ use crate::limits::Limits;
 use crate::listen::{self, Door};
 use crate::metrics::Metrics;
 use crate::shared::Shared;
+use crate::tls::Tls;
 use crate::tokens::Tokens;
+use crate::watchers::Watchers;
 use crate::{Config, Error, http};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -33,12 +35,18 @@ impl Server {
         if tokens.anonymous().is_some() {
             check_loopback(&config)?;
         }
+        let tls = config.tls.clone().map(Tls::open).transpose()?;
+        let watchers = Arc::<Watchers>::default();
+        db.set_listener(Some(watchers.clone().listener(None)));
         let shared = Arc::new(Shared {
             db: terrane_tokio::Db::from(db),
             durability: config.durability,
             tokens,
+            tls,
             limits: Limits::new(&config),
-            allowed: config.allowed,
+            allowed: Arc::new(config.allowed),
+            watchers,
+            checkpoints: config.checkpoints,
             metrics: Metrics::default(),
             health: Health::default(),
             stopping: CancellationToken::new(),
@@ -78,8 +86,9 @@ impl Server {
     /// Returns the addresses as clients write them.
     #[must_use]
     pub fn urls(&self) -> Vec<String> {
-        let http = self.http.map(|address| format!("http://{address}"));
-        let resp = self.resp.map(|address| format!("redis://{address}"));
+        let s = if self.shared.tls.is_some() { "s" } else { "" };
+        let http = self.http.map(|address| format!("http{s}://{address}"));
+        let resp = self.resp.map(|address| format!("redis{s}://{address}"));
         http.into_iter().chain(resp).collect()
     }
 
@@ -89,12 +98,14 @@ impl Server {
         &self.shared
     }
 
-    /// Reads the files of tokens again.
+    /// Reads the files of tokens and of the certificate again.
     ///
     /// # Errors
-    /// A file that cannot be read or is malformed; then all stays as it is.
+    /// A file that cannot be read or is malformed; what it holds stays as it was.
     pub fn reload(&self) -> Result<(), Error> {
-        self.shared.tokens.reload()
+        let tokens = self.shared.tokens.reload();
+        let certificate = self.shared.tls.as_ref().map_or(Ok(()), Tls::reload);
+        tokens.and(certificate)
     }
 
     /// Waits until a client asks for the end of the server.

@@ -4,7 +4,11 @@ use crate::health::Health;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::origin::Allowed;
+use crate::tls::Tls;
 use crate::tokens::Tokens;
+use crate::watchers::Watchers;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 use terrane::Durability;
 use terrane_tokio::Db;
@@ -18,14 +22,20 @@ pub struct Shared {
     pub durability: Durability,
     /// The tokens that are accepted.
     pub tokens: Tokens,
+    /// The certificate, if connections are encrypted.
+    pub(crate) tls: Option<Tls>,
     /// The hosts and pages that are allowed.
-    pub allowed: Allowed,
+    pub allowed: Arc<Allowed>,
     /// Bounds of requests, connections and memory.
     pub limits: Limits,
     /// Counters.
     pub metrics: Metrics,
     /// Whether writes can be expected to succeed. Errors of the store are noted here.
     pub health: Health,
+    /// Watchers of the store's events.
+    pub(crate) watchers: Arc<Watchers>,
+    /// Directory of checkpoints.
+    pub(crate) checkpoints: Option<PathBuf>,
     /// Cancelled when the drain starts: a connection answers what it has read, and closes.
     pub stopping: CancellationToken,
     /// Cancelled to ask for a drain, as SIGTERM does.

@@ -12,6 +12,7 @@ use std::process;
 use std::time::Duration;
 use terrane::{Durability, Options};
 use terrane_edge::origin::{Allowed, parse_origin};
+use terrane_edge::tls::Files;
 use terrane_edge::{Config, Ending, Error};
 
 pub const EXAMPLES: &str = "\
@@ -19,15 +20,19 @@ Examples:
   terrane serve db
   curl -X PUT http://127.0.0.1:4540/v1/default/keys/a -d 1
   redis-cli -p 4541 GET a
-  terrane serve db --http 0.0.0.0:4540 --resp off --tokens tokens";
+  terrane serve db --http 0.0.0.0:4540 --resp off --tokens tokens
+
+The store is created if it does not exist. The addresses are printed once both are open; other machines
+reach them only with tokens. A line of their file is: name, SHA-256 of the token, read or write or admin,
+keyspace (`*` at its end is any rest), and optionally the start of the keys, percent-encoded.
+
+SIGTERM or Ctrl-C answers what was read, syncs and ends; a second one ends at once. SIGHUP reads the
+tokens and the certificate again.";
 
 /// Bytes of the least memory of a server.
 const MEMORY_MIN: u64 = 64 << 20;
 
 /// Serve a store over HTTP and Redis's protocol
-///
-/// The store is created if it does not exist. The addresses are printed once both are open. SIGTERM or Ctrl-C
-/// answers what was read, syncs and ends; a second one ends at once. SIGHUP reads the tokens again.
 #[derive(Args)]
 pub struct ServeArgs {
     /// The store: a directory, or a single-file store
@@ -40,15 +45,10 @@ pub struct ServeArgs {
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4541",
           value_parser = door)]
     resp: Door,
-    /// Durability of writes that ask for none
-    ///
-    /// buffered: survives the end of the process; a power cut may take the last second. sync: survives a power cut.
+    /// Durability of writes that ask for none: a power cut takes at most the last second, or nothing
     #[arg(long, value_enum, default_value = "buffered")]
     durability: DurabilityArg,
-    /// Memory for the store, and for requests and replies, such as 512MiB or 2GiB
-    ///
-    /// A quarter is for requests and replies; they bound a value and a batch. Default: what the store takes by
-    /// itself, and 256MiB.
+    /// Memory of the store and, a quarter, of requests and replies, such as 512MiB or 2GiB
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     memory: Option<u64>,
     /// Connections of both doors at once, at most
@@ -60,11 +60,17 @@ pub struct ServeArgs {
           value_parser = humantime::parse_duration)]
     drain: Duration,
     /// File of tokens, needed for addresses that other machines reach
-    ///
-    /// A line is: name, SHA-256 of the token, read or write or admin, keyspace, and optionally the start of the keys,
-    /// percent-encoded. `*` at the end of a keyspace is any rest.
     #[arg(long, value_name = "FILE")]
     tokens: Option<PathBuf>,
+    /// Directory in which clients may have checkpoints written
+    #[arg(long, value_name = "DIR")]
+    checkpoints: Option<PathBuf>,
+    /// Certificate in PEM, with which both doors speak TLS
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// Private key of the certificate
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
     /// Pages that may send requests, such as http://localhost:8080; `localhost` is any port of it
     #[arg(long, value_name = "ORIGIN", value_parser = parse_origin)]
     allow_origin: Vec<String>,
@@ -126,6 +132,9 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     config.connections = args.connections;
     config.drain = args.drain;
     config.tokens.clone_from(&args.tokens);
+    config.checkpoints.clone_from(&args.checkpoints);
+    let files = args.tls_cert.clone().zip(args.tls_key.clone());
+    config.tls = files.map(|(certificate, key)| Files { certificate, key });
     config.allowed = Allowed { hosts: args.allow_host.clone(), origins: args.allow_origin.clone() };
     let db = store::open(&args.dir, options)?;
     match terrane_edge::run(db, config, message::note).map_err(failure)? {

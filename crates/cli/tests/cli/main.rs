@@ -27,6 +27,8 @@ mod read_only;
 #[cfg(test)]
 mod repair;
 #[cfg(test)]
+mod serve;
+#[cfg(test)]
 mod shell;
 #[cfg(test)]
 mod simulate;

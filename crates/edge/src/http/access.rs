@@ -20,10 +20,9 @@ pub(crate) const EXPIRES: HeaderName = HeaderName::from_static("terrane-expires"
 const PREFLIGHT_AGE: Duration = Duration::from_secs(3600);
 
 /// Returns the layer that answers browsers about the pages that are allowed.
-pub(crate) fn cors(shared: &Arc<Shared>) -> CorsLayer {
-    let shared = shared.clone();
+pub(crate) fn cors(allowed: Arc<Allowed>) -> CorsLayer {
     let allows = move |origin: &HeaderValue, _: &request::Parts| {
-        origin.to_str().is_ok_and(|origin| shared.allowed.origin(origin))
+        origin.to_str().is_ok_and(|origin| allowed.origin(origin))
     };
     CorsLayer::new()
         .allow_origin(AllowOrigin::predicate(allows))
@@ -41,11 +40,11 @@ pub(crate) fn cors(shared: &Arc<Shared>) -> CorsLayer {
 
 /// Refuses requests for another host, or of pages that are not allowed.
 pub(crate) async fn check_origin(
-    State(shared): State<Arc<Shared>>,
+    State(allowed): State<Arc<Allowed>>,
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    check_source(&shared.allowed, &request)?;
+    check_source(&allowed, &request)?;
     Ok(next.run(request).await)
 }
 

@@ -8,13 +8,15 @@
 //! * `problem` - errors as problem details.
 //! * `rows` - rows as lines of JSON.
 //! * `bounds` - the bounds of a range.
-//! * `keys`, `range`, `many`, `batch`, `probes` - the routes.
+//! * `keys`, `range`, `many`, `batch`, `events`, `admin`, `probes` - the routes.
 
 mod access;
+mod admin;
 mod batch;
 mod body;
 mod bounds;
 pub(crate) mod connection;
+mod events;
 mod keys;
 mod many;
 mod precondition;
@@ -24,13 +26,20 @@ mod range;
 mod rows;
 mod target;
 
+use crate::origin::Allowed;
 use crate::shared::Shared;
+use crate::watchers::Watchers;
 use axum::Router;
+use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode, Uri};
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
 use axum::routing::{get, post};
 use problem::Problem;
 use std::sync::Arc;
+use std::time::Instant;
+use terrane::Keyspace;
+use tokio_util::sync::CancellationToken;
 
 /// Returns the routes of a server.
 pub(crate) fn routes(shared: &Arc<Shared>) -> Router {
@@ -40,17 +49,52 @@ pub(crate) fn routes(shared: &Arc<Shared>) -> Router {
         .route("/v1/{keyspace}/keys/{*key}", keys)
         .route("/v1/{keyspace}/range", get(range::get).delete(range::delete))
         .route("/v1/{keyspace}/get", post(many::get))
+        .route("/v1/{keyspace}/events", get(events::get))
         .route("/v1/batch", post(batch::post))
+        .route("/v1/stats", get(admin::stats))
+        .route("/v1/checkpoint", post(admin::checkpoint))
+        .route("/events", get(events::get_default))
+        .route("/metrics", get(admin::metrics))
+        .layer(from_fn_with_state(shared.clone(), access::check_token));
+    let probes = Router::new()
+        .route("/health/live", get(probes::live))
+        .route("/health/ready", get(probes::ready));
+    with_origins(guarded, shared.allowed.clone())
+        .merge(probes)
+        .layer(from_fn_with_state(shared.clone(), count))
+        .with_state(shared.clone())
+}
+
+/// Returns the routes of a door for the events of one keyspace.
+pub(crate) fn events_routes(
+    allowed: Allowed,
+    watchers: Arc<Watchers>,
+    keyspace: Keyspace,
+) -> Router {
+    let never = CancellationToken::new();
+    let stream = async move || events::stream(&watchers, &keyspace, &never);
+    with_origins(Router::new().route("/events", get(stream)), Arc::new(allowed))
+}
+
+/// Adds what is asked of every request: its host and its page, a route and a method.
+fn with_origins<S: Clone + Send + Sync + 'static>(
+    routes: Router<S>,
+    allowed: Arc<Allowed>,
+) -> Router<S> {
+    routes
         .fallback(no_route)
         .method_not_allowed_fallback(wrong_method)
-        .layer(from_fn_with_state(shared.clone(), access::check_token))
-        .layer(access::cors(shared))
-        .layer(from_fn_with_state(shared.clone(), access::check_origin));
-    Router::new()
-        .route("/health/live", get(probes::live))
-        .route("/health/ready", get(probes::ready))
-        .merge(guarded)
-        .with_state(shared.clone())
+        .layer(access::cors(allowed.clone()))
+        .layer(from_fn_with_state(allowed, access::check_origin))
+}
+
+/// Counts a request and the time until its answer starts.
+async fn count(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
+    let (started, method) = (Instant::now(), request.method().clone());
+    let reply = next.run(request).await;
+    let status = reply.status().as_u16();
+    shared.metrics.count_request(method.as_str(), status, started.elapsed());
+    reply
 }
 
 async fn no_route(uri: Uri) -> Problem {

@@ -4,10 +4,15 @@ use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-/// A connection.
+/// A connection, encrypted or not.
 pub struct Client {
-    pub stream: BufReader<TcpStream>,
+    pub stream: BufReader<Box<dyn Stream>>,
 }
+
+/// A stream of bytes in both directions.
+pub trait Stream: Read + Write {}
+
+impl<S: Read + Write> Stream for S {}
 
 /// A reply.
 #[derive(Debug)]
@@ -20,7 +25,12 @@ pub struct Reply {
 
 impl Client {
     pub fn connect(address: SocketAddr) -> Self {
-        Client { stream: BufReader::new(TcpStream::connect(address).unwrap()) }
+        Client::on(TcpStream::connect(address).unwrap())
+    }
+
+    /// A client on a stream.
+    pub fn on(stream: impl Stream + 'static) -> Self {
+        Client { stream: BufReader::new(Box::new(stream)) }
     }
 
     pub fn send(&mut self, bytes: impl AsRef<[u8]>) {

@@ -1,6 +1,10 @@
 //! The HTTP door of a server in this process, over sockets.
 
 #[cfg(test)]
+mod admin;
+#[cfg(test)]
+mod batch;
+#[cfg(test)]
 mod bounds;
 #[cfg(test)]
 mod client;
@@ -9,4 +13,10 @@ mod drain;
 #[cfg(test)]
 mod keys;
 #[cfg(test)]
+mod range;
+#[cfg(test)]
 mod served;
+#[cfg(test)]
+mod tls;
+#[cfg(test)]
+mod tokens;

@@ -2,7 +2,6 @@
 
 use crate::client::{Client, Reply};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
 use std::sync::Arc;
 use tempfile::TempDir;
 use terrane::{Db, Options};
@@ -67,8 +66,9 @@ impl Served {
         reply.header("etag").unwrap().to_owned()
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
+    /// Reads the server's files again.
+    pub fn reload(&self) -> Result<(), terrane_edge::Error> {
+        self.server.as_ref().unwrap().reload()
     }
 
     /// The folder of the store, for the next server.

@@ -9,6 +9,7 @@
 
 mod command;
 mod complete;
+#[cfg(feature = "serve")]
 mod events;
 mod history;
 mod interactive;
@@ -19,7 +20,6 @@ use crate::interrupt;
 use crate::store::{self, Opened};
 use clap::Args;
 use command::Next;
-use events::EventsArgs;
 use std::io::{self, BufRead, IsTerminal, Read};
 use std::thread::{self, JoinHandle};
 
@@ -50,14 +50,18 @@ pub struct ShellArgs {
     /// Create the store and the keyspace if they do not exist
     #[arg(long)]
     pub create: bool,
+    #[cfg(feature = "serve")]
     #[command(flatten)]
-    pub events: EventsArgs,
+    pub events: events::EventsArgs,
 }
 
 /// Opens the store and runs commands until the input ends.
 pub fn run(shell: &Working<ShellArgs>) -> Result<(), Failure> {
     let mut opened = open(shell)?;
+    #[cfg(feature = "serve")]
     let server = events::serve(&opened, &shell.args.events)?;
+    #[cfg(not(feature = "serve"))]
+    let server = None;
     if io::stdin().is_terminal() && io::stdout().is_terminal() {
         interactive::run(&mut opened)?;
     } else if let Some(server) = server {

@@ -1,18 +1,15 @@
 //! `shell --events`: shows what a keyspace does, live, while commands run on it.
-//!
-//! * `watchers` - who watches, and the events they receive.
-//! * `http` - the event stream.
-
-mod http;
-mod watchers;
 
 use crate::exit::Failure;
 use crate::message;
 use crate::store::Opened;
 use clap::Args;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::thread::JoinHandle;
-use watchers::Watchers;
+use terrane_edge::origin::{Allowed, parse_origin};
+use terrane_edge::serve_events;
+use terrane_edge::watchers::Watchers;
 
 /// Address of the events, and the pages that may read them.
 #[derive(Args)]
@@ -24,7 +21,7 @@ pub struct EventsArgs {
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     pub events: Option<SocketAddr>,
     /// Pages that may read the events, such as http://localhost:8080; `localhost` is any port of it
-    #[arg(long, value_name = "ORIGIN", requires = "events", value_parser = http::origin)]
+    #[arg(long, value_name = "ORIGIN", requires = "events", value_parser = parse_origin)]
     pub allow_origin: Vec<String>,
 }
 
@@ -37,9 +34,11 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 /// the process ends.
 pub fn serve(opened: &Opened, args: &EventsArgs) -> Result<Option<JoinHandle<()>>, Failure> {
     let Some(listen) = args.events else { return Ok(None) };
-    let watchers = Watchers::new(opened.keyspace.clone());
-    opened.db.set_listener(Some(watchers.clone().listener(opened.merge.clone().listener())));
-    let (address, server) = http::serve(listen, args.allow_origin.clone(), watchers)
+    let watchers = Arc::<Watchers>::default();
+    let progress = opened.merge.clone().listener();
+    opened.db.set_listener(Some(watchers.clone().listener(Some(progress))));
+    let allowed = Allowed { hosts: Vec::new(), origins: args.allow_origin.clone() };
+    let (address, server) = serve_events(listen, allowed, watchers, opened.keyspace.clone())
         .map_err(|e| Failure::io(&format!("listen on {listen}"), &e))?;
     message::note(&format!("events at http://{address}/events"));
     Ok(Some(server))

@@ -1,10 +1,10 @@
-//! Those who watch a keyspace: each gets its tree, the merges that are under way, and then every event.
+//! Watchers of keyspaces: each receives the keyspace's tree, the merges under way, and then every event.
 //!
-//! 1. The listener makes an event a message, and gives it to every watcher's queue.
-//! 2. A watcher whose queue is full is dropped, and comes again: nobody waits for it, nor does it miss an
+//! 1. The listener makes a message of an event, and puts it into the queues of those who watch its keyspace.
+//! 2. A watcher whose queue is full is dropped, and connects again: nobody waits for it, nor does it miss an
 //!    event unknowingly.
 
-use hyper::body::Bytes;
+use axum::body::Bytes;
 use serde::Serialize;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,21 +15,35 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 /// Messages that wait for a watcher, at most.
 const QUEUE: usize = 8192;
+/// Watchers of a store, at most.
+const WATCHERS_MAX: usize = 64;
 
-/// The watchers of a keyspace.
+/// The watchers of a store.
+#[derive(Default)]
 pub struct Watchers {
-    keyspace: Keyspace,
     now: Mutex<Now>,
 }
 
 #[derive(Default)]
 struct Now {
-    queues: Vec<Sender<Bytes>>,
+    queues: Vec<Queue>,
     /// Starts of compactions and groups that have not ended.
     begun: Vec<Event>,
 }
 
-/// The first message: a keyspace as the events after it find it.
+/// The messages for a watcher.
+struct Queue {
+    keyspace: KeyspaceId,
+    messages: Sender<Bytes>,
+}
+
+/// A watcher's first message, and the queue of those after it.
+pub(crate) struct Watch {
+    pub first: Bytes,
+    pub rest: Receiver<Bytes>,
+}
+
+/// A keyspace as the events after it find it.
 #[derive(Serialize)]
 #[serde(tag = "type", rename = "shape")]
 struct Tree<'a> {
@@ -42,45 +56,50 @@ struct Tree<'a> {
 }
 
 impl Watchers {
-    pub fn new(keyspace: Keyspace) -> Arc<Self> {
-        Arc::new(Watchers { keyspace, now: Mutex::default() })
-    }
-
-    /// Passes events on, after `first` had them.
-    pub fn listener(self: Arc<Self>, first: Listener) -> Listener {
+    /// Returns a listener that passes events on, after `first` had them.
+    #[must_use]
+    pub fn listener(self: Arc<Self>, first: Option<Listener>) -> Listener {
         Arc::new(move |micros, event| {
-            first(micros, event);
-            if keyspace_of(event).is_none_or(|keyspace| keyspace == self.keyspace.id()) {
-                self.tell(micros, event);
+            if let Some(first) = &first {
+                first(micros, event);
             }
+            self.pass_on(micros, event);
         })
     }
 
-    /// Watches from now on: what there is, and where the rest comes.
-    pub fn watch(&self) -> Result<(Bytes, Receiver<Bytes>)> {
-        let policy = self.keyspace.policy()?;
-        self.keyspace.with_events_paused(|moment| {
-            let (keyspace, micros) = (self.keyspace.id(), moment.micros);
+    /// Starts to watch a keyspace; `None` if there are too many watchers.
+    pub(crate) fn watch(&self, keyspace: &Keyspace) -> Result<Option<Watch>> {
+        let policy = keyspace.policy()?;
+        keyspace.with_events_paused(|moment| {
+            let (id, micros) = (keyspace.id(), moment.micros);
             let (levels, status) = (moment.shape.levels(), moment.status);
-            let mut first = message(&Tree { micros, keyspace, policy, levels, status }).to_vec();
             let mut now = self.now();
-            for event in &now.begun {
+            now.queues.retain(|queue| !queue.messages.is_closed());
+            if now.queues.len() >= WATCHERS_MAX {
+                return None;
+            }
+            let tree = Tree { micros, keyspace: id, policy, levels, status };
+            let mut first = message(&tree).to_vec();
+            for event in now.begun.iter().filter(|event| keyspace_of(event) == Some(id)) {
                 first.extend_from_slice(&message(&TraceLine { micros, event }));
             }
-            let (queue, messages) = channel(QUEUE);
-            now.queues.push(queue);
-            (first.into(), messages)
+            let (messages, rest) = channel(QUEUE);
+            now.queues.push(Queue { keyspace: id, messages });
+            Some(Watch { first: first.into(), rest })
         })
     }
 
-    fn tell(&self, micros: u64, event: &Event) {
+    fn pass_on(&self, micros: u64, event: &Event) {
         let mut now = self.now();
         now.begin_or_end(event);
-        if now.queues.is_empty() {
+        let of = keyspace_of(event);
+        let is_watched = |queue: &Queue| of.is_none_or(|of| of == queue.keyspace);
+        if !now.queues.iter().any(is_watched) {
             return;
         }
-        let told = message(&TraceLine { micros, event });
-        now.queues.retain(|queue| queue.try_send(told.clone()).is_ok());
+        let line = message(&TraceLine { micros, event });
+        now.queues
+            .retain(|queue| !is_watched(queue) || queue.messages.try_send(line.clone()).is_ok());
     }
 
     fn now(&self) -> MutexGuard<'_, Now> {
@@ -89,7 +108,7 @@ impl Watchers {
 }
 
 impl Now {
-    /// Notes what is under way.
+    /// Notes the start or the end of a compaction or a group.
     fn begin_or_end(&mut self, event: &Event) {
         match event {
             Event::CompactionBegun { .. } | Event::GroupBegun { .. } => {
@@ -105,14 +124,14 @@ impl Now {
     /// Forgets a group by its first input, or a compaction with its groups.
     fn end(&mut self, ended: u64, group: Option<&terrane_policy::TableId>) {
         let begun = mem::take(&mut self.begun);
-        let goes_on = |event: &Event| match event {
+        let is_left = |event: &Event| match event {
             Event::CompactionBegun { compaction, .. } => *compaction != ended || group.is_some(),
             Event::GroupBegun { compaction, inputs, .. } => {
                 *compaction != ended || group.is_some_and(|group| inputs.first() != Some(group))
             }
             _ => true,
         };
-        self.begun = begun.into_iter().filter(goes_on).collect();
+        self.begun = begun.into_iter().filter(is_left).collect();
     }
 }
 

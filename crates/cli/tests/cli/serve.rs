@@ -1,0 +1,171 @@
+//! `serve`: the process, its addresses, its signals and its exit codes.
+
+use crate::place::Place;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+
+/// A running server.
+struct Served {
+    child: Child,
+    messages: BufReader<std::process::ChildStderr>,
+    http: String,
+    resp: String,
+}
+
+impl Served {
+    fn start(place: &Place, args: &[&str]) -> Self {
+        let all = [&["serve", "db", "--http", "127.0.0.1:0", "--resp", "127.0.0.1:0"], args];
+        let mut child = place.terrane(&all.concat()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut messages = BufReader::new(child.stderr.take().unwrap());
+        let http = address(&mut messages, "terrane: serving http://");
+        let resp = address(&mut messages, "terrane: serving redis://");
+        Served { child, messages, http, resp }
+    }
+
+    /// Sends a request, and returns the reply.
+    fn request(&self, line: &str, headers: &str, body: &str) -> String {
+        let mut stream = TcpStream::connect(&self.http).unwrap();
+        let length = body.len();
+        write!(
+            stream,
+            "{line} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}\
+             Content-Length: {length}\r\n\r\n{body}"
+        )
+        .unwrap();
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply).unwrap();
+        reply
+    }
+
+    #[cfg(unix)]
+    fn signal(&self, signal: rustix::process::Signal) {
+        let id = i32::try_from(self.child.id()).unwrap();
+        rustix::process::kill_process(rustix::process::Pid::from_raw(id).unwrap(), signal).unwrap();
+    }
+
+    /// Waits for a message that has `words`.
+    fn says(&mut self, words: &str) {
+        let mut line = String::new();
+        while !line.contains(words) {
+            line.clear();
+            assert_ne!(self.messages.read_line(&mut line).unwrap(), 0, "ended without {words:?}");
+        }
+    }
+
+    fn code(&mut self) -> Option<i32> {
+        self.child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn address(messages: &mut impl BufRead, before: &str) -> String {
+    let mut line = String::new();
+    messages.read_line(&mut line).unwrap();
+    line.trim_end().strip_prefix(before).expect(&line).to_owned()
+}
+
+#[test]
+#[cfg(unix)]
+fn a_terminated_server_keeps_its_data() {
+    let place = Place::new();
+    let mut served = Served::start(&place, &[]);
+    assert!(served.request("PUT /v1/users/keys/a", "", "1").starts_with("HTTP/1.1 204"));
+    served.signal(rustix::process::Signal::TERM);
+    assert_eq!(served.code(), Some(0));
+    assert_eq!(place.run(&["get", "db", "--keyspace", "users", "a"]).text(), "1");
+    let served = Served::start(&place, &["--memory", "64MiB", "--durability", "sync"]);
+    assert!(served.request("GET /v1/users/keys/a", "", "").ends_with("\r\n\r\n1"));
+}
+
+#[test]
+fn a_killed_server_keeps_what_it_acknowledged() {
+    let place = Place::new();
+    let mut served = Served::start(&place, &[]);
+    for key in 0..100 {
+        let put = served.request(&format!("PUT /v1/default/keys/{key}"), "", "1");
+        assert!(put.starts_with("HTTP/1.1 204"), "{put}");
+    }
+    served.child.kill().unwrap();
+    served.code();
+    assert_eq!(place.run(&["count", "db"]).text(), "100\n");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_second_signal_cuts_the_drain() {
+    let place = Place::new();
+    let mut served = Served::start(&place, &["--drain", "1h"]);
+    let mut stream = TcpStream::connect(&served.http).unwrap();
+    let head = "PUT /v1/default/keys/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n";
+    write!(stream, "{head}Expect: 100-continue\r\n\r\n").unwrap();
+    let mut line = String::new();
+    BufReader::new(&stream).read_line(&mut line).unwrap();
+    assert_eq!(line, "HTTP/1.1 100 Continue\r\n");
+    served.signal(rustix::process::Signal::TERM);
+    served.says("draining");
+    served.signal(rustix::process::Signal::TERM);
+    assert_eq!(served.code(), Some(130));
+}
+
+#[test]
+#[cfg(unix)]
+fn a_hangup_reads_the_tokens_again() {
+    let place = Place::new();
+    let digest = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
+    place.file("tokens", "");
+    let mut served = Served::start(&place, &["--tokens", "tokens"]);
+    let status = |served: &Served| {
+        let bearer = "Authorization: Bearer secret\r\n";
+        served.request("GET /v1/stats", bearer, "").get(9..12).unwrap().to_owned()
+    };
+    assert_eq!(status(&served), "401");
+    place.file("tokens", format!("ann {digest} read *\n"));
+    served.signal(rustix::process::Signal::HUP);
+    served.says("read the files again");
+    assert_eq!(status(&served), "200");
+    place.file("tokens", "ann");
+    served.signal(rustix::process::Signal::HUP);
+    served.says("tokens, line 1: expected NAME SHA256");
+    assert_eq!(status(&served), "200");
+}
+
+#[test]
+fn a_second_process_is_refused_and_the_holder_named() {
+    let place = Place::new();
+    let served = Served::start(&place, &[]);
+    let holder = format!("process {}", served.child.id());
+    place.run(&["serve", "db", "--http", "127.0.0.1:0"]).fails(5, &["in use", &holder]);
+    let taken = ["serve", "other", "--http", &served.http, "--resp", "off"];
+    place.run(&taken).fails(7, &["could not listen on", &served.http]);
+    let taken = ["serve", "other", "--http", "off", "--resp", &served.resp];
+    place.run(&taken).fails(7, &["could not listen on", &served.resp]);
+}
+
+#[test]
+fn malformed_options_of_a_server_are_refused() {
+    let place = Place::new();
+    place.run(&["serve", "db", "--http", "off", "--resp", "off"]).fails(2, &["one door"]);
+    place.run(&["serve", "db", "--http", "0.0.0.0:0"]).fails(2, &["0.0.0.0:0", "tokens"]);
+    place.run(&["serve", "db", "--tokens", "none"]).fails(7, &["could not read none"]);
+    place.file("tokens", "ann\n");
+    place.run(&["serve", "db", "--tokens", "tokens"]).fails(3, &["tokens, line 1"]);
+    for (option, value, example) in [
+        ("--http", "localhost:1", "for example: 127.0.0.1:4540"),
+        ("--memory", "1MiB", "512MiB"),
+        ("--durability", "none", "buffered, sync"),
+        ("--tls-cert", "cert.pem", "--tls-key"),
+        ("--allow-origin", "*", "http://localhost:8080"),
+        ("--connections", "0", "1.."),
+    ] {
+        let run = place.run(&["serve", "db", option, value]);
+        assert_eq!(run.code, Some(2), "{}", run.err);
+        assert!(run.err.contains(example), "expected {example:?} in {}", run.err);
+    }
+}

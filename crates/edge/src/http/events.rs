@@ -1,0 +1,109 @@
+//! Events: `GET /v1/KEYSPACE/events` streams what the engine does with a keyspace, for the visualizer, and `/events`
+//! what it does with the default one.
+//!
+//! 1. The first message is the tree, those after it are its changes, each a line of JSON as in a trace.
+//! 2. Comments keep the stream open while nothing happens, and notice a client that is gone.
+//! 3. The last line, when the server stops, is a comment that says so.
+
+use super::access;
+use super::keys::open;
+use super::problem::Problem;
+use super::target::{Parameters, Target};
+use crate::shared::Shared;
+use crate::tokens::{Grant, Role};
+use crate::watchers::{Watch, Watchers};
+use axum::Extension;
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use futures_core::Stream;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use terrane::keyspace::DEFAULT_KEYSPACE;
+use terrane::{KeyRange, Keyspace};
+use tokio::sync::mpsc::Receiver;
+use tokio::time::{Interval, MissedTickBehavior, interval};
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+
+/// Time between two comments.
+const COMMENT_INTERVAL: Duration = Duration::from_secs(15);
+const COMMENT: &[u8] = b":\n\n";
+const LAST: &[u8] = b": the server stops\n\n";
+
+/// Answers with the events of the default keyspace.
+pub(crate) async fn get_default(
+    state: State<Arc<Shared>>,
+    grant: Extension<Arc<Grant>>,
+    parameters: Parameters,
+) -> Result<Response, Problem> {
+    let target = Target { keyspace: DEFAULT_KEYSPACE.to_owned(), key: Vec::new() };
+    get(state, grant, target, parameters).await
+}
+
+/// Answers with the events of a keyspace.
+pub(crate) async fn get(
+    State(shared): State<Arc<Shared>>,
+    Extension(grant): Extension<Arc<Grant>>,
+    target: Target,
+    parameters: Parameters,
+) -> Result<Response, Problem> {
+    parameters.finish("no parameters")?;
+    access::range(&grant, Role::Read, &target.keyspace, &KeyRange::default())?;
+    let keyspace = open(&shared, &target.keyspace).await?;
+    let keyspace = keyspace.ok_or_else(|| Problem::not_found("keyspace"))?.inner().clone();
+    stream(&shared.watchers, &keyspace, &shared.stopping)
+}
+
+/// Returns the event stream of a keyspace.
+pub(crate) fn stream(
+    watchers: &Watchers,
+    keyspace: &Keyspace,
+    stopping: &CancellationToken,
+) -> Result<Response, Problem> {
+    let Some(Watch { first, rest }) = watchers.watch(keyspace).map_err(|e| Problem::from(&e))?
+    else {
+        let detail = "there are as many watchers as can be";
+        return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail));
+    };
+    let mut comments = interval(COMMENT_INTERVAL);
+    comments.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    comments.reset();
+    let stopping = Box::pin(stopping.clone().cancelled_owned());
+    let messages = Messages { first: Some(first), rest, comments, stopping: Some(stopping) };
+    let kind = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
+    Ok((kind, Body::from_stream(messages)).into_response())
+}
+
+/// The messages of a watcher.
+struct Messages {
+    first: Option<Bytes>,
+    rest: Receiver<Bytes>,
+    comments: Interval,
+    /// End of the server; `None` after the last line.
+    stopping: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
+}
+
+impl Stream for Messages {
+    type Item = Result<Bytes, Infallible>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if let Some(first) = self.first.take() {
+            return Poll::Ready(Some(Ok(first)));
+        }
+        let Some(stopping) = &mut self.stopping else { return Poll::Ready(None) };
+        if stopping.as_mut().poll(context).is_ready() {
+            self.stopping = None;
+            return Poll::Ready(Some(Ok(Bytes::from_static(LAST))));
+        }
+        if let Poll::Ready(message) = self.rest.poll_recv(context) {
+            // A watcher that was too slow is dropped, and connects again.
+            return Poll::Ready(message.map(Ok));
+        }
+        ready!(self.comments.poll_tick(context));
+        Poll::Ready(Some(Ok(Bytes::from_static(COMMENT))))
+    }
+}
