@@ -28,7 +28,7 @@ impl Health {
         };
         let mut failure = self.failure();
         // A restart is needed, whatever else fails meanwhile.
-        if !failure.as_ref().is_some_and(|failure| failure.until.is_none()) {
+        if failure.as_ref().is_none_or(|failure| failure.until.is_some()) {
             *failure = Some(Failure { sentence: error.to_string(), until });
         }
     }

@@ -170,9 +170,9 @@ fn plan(db: &Db, grant: &Grant, bytes: &[u8]) -> Result<Plan, Refused> {
     let mut conditions = Vec::with_capacity(document.conditions.len());
     for (at, condition) in document.conditions.into_iter().enumerate() {
         let of = |sentence: String| malformed("if", at, &sentence);
-        let (name, key, check) = condition.check().map_err(of)?;
-        access::key(grant, Role::Read, &name, &key)?;
-        let keyspace = keyspaces.get(&name)?;
+        let Required { keyspace, key, check } = condition.check().map_err(of)?;
+        access::key(grant, Role::Read, &keyspace, &key)?;
+        let keyspace = keyspaces.get(&keyspace)?;
         let condition = match check {
             Check::Absent => terrane::Condition::absent(keyspace, key),
             Check::Present => terrane::Condition::present(keyspace, key),
@@ -237,9 +237,15 @@ enum Check<'a> {
     Value(Cow<'a, [u8]>),
 }
 
+/// A key and its required state.
+struct Required<'a> {
+    keyspace: Cow<'a, str>,
+    key: Cow<'a, [u8]>,
+    check: Check<'a>,
+}
+
 impl<'a> If<'a> {
-    /// Returns the keyspace, the key and its required state.
-    fn check(self) -> Result<(Cow<'a, str>, Cow<'a, [u8]>, Check<'a>), String> {
+    fn check(self) -> Result<Required<'a>, String> {
         let key = key(self.key, self.key_hex)?;
         let value = rows::bytes("value", self.value, self.value_hex)?;
         let check = match (self.absent, self.present, self.version, value) {
@@ -249,7 +255,8 @@ impl<'a> If<'a> {
             (false, false, None, Some(value)) => Check::Value(value),
             _ => return Err("expected one of absent, present, version and value".to_owned()),
         };
-        Ok((self.keyspace.unwrap_or(Cow::Borrowed(DEFAULT_KEYSPACE)), key, check))
+        let keyspace = self.keyspace.unwrap_or(Cow::Borrowed(DEFAULT_KEYSPACE));
+        Ok(Required { keyspace, key, check })
     }
 }
 

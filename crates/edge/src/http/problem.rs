@@ -17,7 +17,10 @@ const SIZES: [&str; 4] = ["key", "value", "value that expires", "batch"];
 
 /// A failed request.
 #[derive(Debug)]
-pub(crate) struct Problem {
+pub(crate) struct Problem(Box<Parts>);
+
+#[derive(Debug)]
+struct Parts {
     status: StatusCode,
     headers: HeaderMap,
     document: Document,
@@ -54,7 +57,7 @@ impl Problem {
         if status == StatusCode::SERVICE_UNAVAILABLE {
             headers.insert(header::RETRY_AFTER, RETRY_SECONDS);
         }
-        Problem { status, headers, document }
+        Problem(Box::new(Parts { status, headers, document }))
     }
 
     /// A malformed part of a request.
@@ -90,26 +93,26 @@ impl Problem {
 
     /// Adds what was expected.
     pub fn expected(mut self, expected: impl Into<Cow<'static, str>>) -> Self {
-        self.document.expected = Some(expected.into());
+        self.0.document.expected = Some(expected.into());
         self
     }
 
     /// Adds what was found.
     pub fn found(mut self, found: impl Into<String>) -> Self {
-        self.document.found = Some(found.into());
+        self.0.document.found = Some(found.into());
         self
     }
 
     /// Adds the conditions that failed, as JSON.
     pub fn failed(mut self, conditions: Box<RawValue>) -> Self {
-        self.document.failed = Some(conditions);
+        self.0.document.failed = Some(conditions);
         self
     }
 
     /// Adds a header.
     pub fn header(mut self, name: HeaderName, value: impl TryInto<HeaderValue>) -> Self {
         if let Ok(value) = value.try_into() {
-            self.headers.insert(name, value);
+            self.0.headers.insert(name, value);
         }
         self
     }
@@ -152,7 +155,7 @@ impl From<&Error> for Problem {
 
 impl Serialize for Problem {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.document.serialize(serializer)
+        self.0.document.serialize(serializer)
     }
 }
 
@@ -161,6 +164,6 @@ impl IntoResponse for Problem {
         // No member fails to become JSON.
         let document = serde_json::to_string(&self).unwrap_or_default();
         let kind = [(header::CONTENT_TYPE, "application/problem+json")];
-        (self.status, self.headers, kind, document).into_response()
+        (self.0.status, self.0.headers, kind, document).into_response()
     }
 }
