@@ -71,7 +71,10 @@ pub(crate) async fn put(
     let precondition = Precondition::of(&headers)?;
     let value = body::read(body, shared.limits.value_bytes, &shared.limits).await?;
     let of = |e: terrane::Error| Problem::of(&e, &shared);
-    let keyspace = shared.db.create_keyspace(&target.keyspace).await.map_err(of)?;
+    let keyspace = match open(&shared, &target.keyspace).await? {
+        Some(keyspace) => keyspace,
+        None => shared.db.create_keyspace(&target.keyspace).await.map_err(of)?,
+    };
     let mut batch = WriteBatch::new();
     let added =
         match ttl {

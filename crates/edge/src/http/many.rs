@@ -87,7 +87,7 @@ pub(crate) async fn get(
     let keyspace = open(&shared, &target.keyspace).await?;
     let keyspace = keyspace.ok_or_else(|| Problem::not_found("keyspace"))?.inner().clone();
     let held = shared.limits.hold_nothing();
-    let read = shared.db.run(move |db| lines(db, &keyspace, &keys, held)).await;
+    let read = shared.db.read(move |db| lines(db, &keyspace, &keys, held)).await;
     let (lines, held) = read.map_err(|e| match e {
         Failed::Store(e) => Problem::of(&e, &shared),
         Failed::NoMemory => Problem::no_memory(),

@@ -58,7 +58,7 @@ pub(crate) async fn get(
     let deadline = Instant::now() + TIME;
     // The first page is read before the answer, which may be an error.
     let of = |e: Error| Problem::of(&e, &shared);
-    let first = shared.db.run(move |_| {
+    let first = shared.db.read(move |_| {
         let cursor = keyspace.inner().cursor(range)?;
         Rows { cursor, order, left, deadline }.page()
     });
@@ -74,7 +74,7 @@ pub(crate) async fn get(
             if shared.stopping.is_cancelled() {
                 rows.deadline = Instant::now();
             }
-            let (bytes, next) = match shared.db.run(move |_| rows.page()).await {
+            let (bytes, next) = match shared.db.read(move |_| rows.page()).await {
                 Ok(read) => match held(&shared, read.bytes) {
                     Ok(bytes) => (bytes, read.rows),
                     Err(_) => (line(&Last::Next(&read.first)), None),

@@ -13,7 +13,7 @@ fn statistics_are_those_of_the_store() {
     let served = Served::start();
     served.put("/v1/users/keys/a", "1");
     let stats = served.get("/v1/stats").json();
-    assert_eq!(stats["lastSequence"], served.shared.db.inner().stats().unwrap().last_sequence);
+    assert_eq!(stats["last_sequence"], served.shared.db.inner().stats().unwrap().last_sequence);
     let names: Vec<_> = stats["keyspaces"].as_array().unwrap().iter().map(|k| &k["name"]).collect();
     assert_eq!(names, ["default", "users"]);
 }
