@@ -48,6 +48,7 @@ impl Server {
             watchers,
             checkpoints: config.checkpoints,
             metrics: Metrics::default(),
+            resp: crate::resp::State::default(),
             health: Health::default(),
             stopping: CancellationToken::new(),
             shutdown: CancellationToken::new(),

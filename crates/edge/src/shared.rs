@@ -30,6 +30,8 @@ pub struct Shared {
     pub limits: Limits,
     /// Counters.
     pub metrics: Metrics,
+    /// Databases and cursors of the door for Redis's protocol.
+    pub(crate) resp: crate::resp::State,
     /// Whether writes can be expected to succeed. Errors of the store are noted here.
     pub health: Health,
     /// Watchers of the store's events.

@@ -1,9 +1,69 @@
 //! The door for Redis's protocol.
+//!
+//! * `request` - requests, parsed as they arrive.
+//! * `reply` - replies in both versions of the protocol.
+//! * `failure` - failures in Redis's words.
+//! * `connection` - reads, runs, and writes.
+//! * `execute` - runs each command where it need not wait, or where it may.
+//! * `pending` - writes whose outcome is awaited.
+//! * `session` - the state between commands.
+//! * `transaction` - MULTI, EXEC and WATCH.
+//! * `access` - the store, as commands read and change it.
+//! * `databases` - keyspaces by number.
+//! * `scan` - commands that walk through keys, and their cursors.
+//! * `glob`, `decimal` - patterns of keys, and numbers of INCRBYFLOAT.
+//! * `commands` - the commands by family.
+
+mod access;
+mod commands;
+mod connection;
+mod databases;
+mod decimal;
+mod execute;
+mod failure;
+mod glob;
+mod pending;
+mod reply;
+mod request;
+mod scan;
+mod session;
+mod transaction;
 
 use crate::shared::Shared;
+use commands::seconds;
+use databases::Databases;
+use scan::Cursors;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use tokio::io::{AsyncRead, AsyncWrite};
+
+/// State that all connections of this door have in common.
+pub(crate) struct State {
+    databases: Databases,
+    cursors: Cursors,
+    next_id: AtomicI64,
+    /// Time of the latest sync that was asked for, in seconds since the epoch.
+    saved: AtomicU64,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        State {
+            databases: Databases::default(),
+            cursors: Cursors::default(),
+            next_id: AtomicI64::new(1),
+            saved: AtomicU64::new(seconds()),
+        }
+    }
+}
+
+impl State {
+    /// Notes that all writes are synced.
+    fn note_sync(&self) {
+        self.saved.store(seconds(), Ordering::Relaxed);
+    }
+}
 
 /// Serves a connection until it ends.
 pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
@@ -11,5 +71,8 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     peer: SocketAddr,
     shared: Arc<Shared>,
 ) {
-    let _ = (stream, peer, shared);
+    // The database that every connection starts with. A closed store fails each command.
+    let _ = shared.resp.databases.open(&shared.db, 0).await;
+    // A peer that is gone is its own affair.
+    let _ = connection::Connection::new(stream, peer, shared).run().await;
 }

@@ -1,0 +1,136 @@
+//! A connection: reads requests, runs them in their order, and writes their replies.
+//!
+//! 1. It waits for bytes without a buffer of its own: they arrive in one of the thread.
+//! 2. All requests that are complete are run. Their replies are written together, or earlier if they are long.
+//! 3. While it runs or writes, it reads nothing: a peer that sends without reading has to wait.
+//! 4. When the server stops, what was read is answered before the connection closes.
+
+use super::execute::Executor;
+use super::reply::Reply;
+use super::request::{Bounds, Next, Parser};
+use super::session::Replies;
+use crate::shared::Shared;
+use std::cell::RefCell;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
+
+/// Bytes that are read at once.
+const READ_BYTES: usize = 64 << 10;
+/// Bytes of replies that are written before further requests are run.
+const REPLY_BYTES: usize = 64 << 10;
+
+thread_local! {
+    static ARRIVING: RefCell<Box<[u8]>> = RefCell::new(vec![0; READ_BYTES].into());
+}
+
+/// A peer's connection.
+pub(super) struct Connection<S> {
+    stream: S,
+    shared: Arc<Shared>,
+    parser: Parser,
+    executor: Executor,
+}
+
+/// Whether a connection goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Open,
+    Closing,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+    pub fn new(stream: S, peer: SocketAddr, shared: Arc<Shared>) -> Self {
+        let executor = Executor::new(peer, shared.clone());
+        Connection { stream, shared, parser: Parser::default(), executor }
+    }
+
+    /// Serves the peer until one side closes the connection.
+    ///
+    /// # Errors
+    /// A failure of the stream.
+    pub async fn run(mut self) -> io::Result<()> {
+        let stopping = self.shared.stopping.clone();
+        let mut stopped = std::pin::pin!(stopping.cancelled());
+        loop {
+            self.parser.release();
+            let read = std::future::poll_fn(|context| {
+                match poll_fill(&mut self.stream, &mut self.parser, context) {
+                    Poll::Pending => stopped.as_mut().poll(context).map(|()| Ok(0)),
+                    ready => ready,
+                }
+            });
+            if read.await? == 0 {
+                break;
+            }
+            let fate = self.serve().await?;
+            if fate == Fate::Closing || self.shared.stopping.is_cancelled() {
+                break;
+            }
+        }
+        self.stream.shutdown().await
+    }
+
+    /// Runs the requests that have arrived.
+    async fn serve(&mut self) -> io::Result<Fate> {
+        let mut reply = self.executor.new_reply();
+        let fate = loop {
+            let bounds = Bounds {
+                argument_bytes: self.shared.limits.value_bytes,
+                request_bytes: self.shared.limits.batch_bytes,
+                is_trusted: self.executor.session.grant.is_some(),
+            };
+            match self.parser.next(&bounds) {
+                Ok(Next::Incomplete) => break Fate::Open,
+                Ok(Next::Request(arguments)) => {
+                    if !self.executor.run(arguments, &mut reply).await {
+                        break Fate::Closing;
+                    }
+                }
+                Ok(Next::TooLong { found, limit }) => {
+                    self.executor.refuse_too_long(found, limit, &mut reply).await;
+                }
+                Err(broken) => {
+                    self.executor.settle(&mut reply).await;
+                    reply.error(&format!("ERR {broken}"));
+                    break Fate::Closing;
+                }
+            }
+            if reply.len() >= REPLY_BYTES {
+                self.write(&mut reply).await?;
+            }
+        };
+        self.executor.settle(&mut reply).await;
+        self.write(&mut reply).await?;
+        self.executor.protocol = reply.protocol;
+        Ok(fate)
+    }
+
+    async fn write(&mut self, reply: &mut Reply) -> io::Result<()> {
+        if !reply.is_empty() {
+            let bytes = reply.take();
+            if self.executor.session.replies != Replies::Off {
+                self.stream.write_all(&bytes).await?;
+            }
+            self.stream.flush().await?;
+        }
+        Ok(())
+    }
+}
+
+/// Appends bytes that have arrived to the parser's input; returns their number, 0 at the end.
+fn poll_fill(
+    stream: &mut (impl AsyncRead + Unpin),
+    parser: &mut Parser,
+    context: &mut Context<'_>,
+) -> Poll<io::Result<usize>> {
+    ARRIVING.with_borrow_mut(|arriving| {
+        let mut buffer = ReadBuf::new(arriving);
+        ready!(Pin::new(stream).poll_read(context, &mut buffer))?;
+        parser.fill(buffer.filled());
+        Poll::Ready(Ok(buffer.filled().len()))
+    })
+}

@@ -1,0 +1,71 @@
+//! Databases by number: 0 is the keyspace `default`, and `n` is `db-n`.
+
+use std::borrow::Cow;
+use std::sync::OnceLock;
+use terrane::Result;
+use terrane_tokio::{Db, Keyspace};
+
+/// The number of databases.
+pub(crate) const DATABASES: usize = 16;
+
+/// The keyspaces of the databases that were selected since the start.
+#[derive(Default)]
+pub(crate) struct Databases {
+    opened: [OnceLock<Keyspace>; DATABASES],
+}
+
+impl Databases {
+    /// Returns the keyspace of a database, if it was opened.
+    pub fn get(&self, database: usize) -> Option<&Keyspace> {
+        self.opened.get(database)?.get()
+    }
+
+    /// Returns the databases that were opened: their numbers and keyspaces.
+    pub fn opened(&self) -> impl Iterator<Item = (usize, &Keyspace)> {
+        self.opened.iter().enumerate().filter_map(|(number, slot)| Some((number, slot.get()?)))
+    }
+
+    /// Opens a database; creates its keyspace if there is none.
+    ///
+    /// # Errors
+    /// A closed store, or an I/O error.
+    pub async fn open(&self, db: &Db, database: usize) -> Result<()> {
+        let Some(slot) = self.opened.get(database) else { return Ok(()) };
+        if slot.get().is_none() {
+            let keyspace = if database == 0 {
+                db.default_keyspace()
+            } else {
+                db.create_keyspace(&name(database)).await?
+            };
+            // Another connection may have opened the same one.
+            let _ = slot.set(keyspace);
+        }
+        Ok(())
+    }
+
+    /// Opens the databases whose keyspaces exist.
+    ///
+    /// # Errors
+    /// A closed store.
+    pub async fn open_existing(&self, db: &Db) -> Result<()> {
+        for (number, slot) in self.opened.iter().enumerate() {
+            if slot.get().is_none()
+                && let Some(keyspace) = db.open_keyspace(&name(number)).await?
+            {
+                let _ = slot.set(keyspace);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the name of a database's keyspace.
+pub(crate) fn name(database: usize) -> Cow<'static, str> {
+    if database == 0 { "default".into() } else { format!("db-{database}").into() }
+}
+
+/// Parses the number of a database.
+pub(crate) fn parse(argument: &[u8]) -> Option<usize> {
+    let number = super::request::integer(argument)?;
+    usize::try_from(number).ok().filter(|number| *number < DATABASES)
+}

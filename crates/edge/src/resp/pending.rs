@@ -1,0 +1,30 @@
+//! Writes that were submitted, and whose outcome is awaited.
+
+use super::failure::Failure;
+use terrane::{Closed, Outcome};
+use terrane_tokio::{Submitted, SubmittedUpdate};
+
+/// A write whose outcome is awaited.
+pub(super) enum Pending {
+    /// A batch, which replies OK.
+    Write(Submitted<Outcome>),
+    /// An update, which makes its reply.
+    Update(SubmittedUpdate<Vec<u8>, Failure>),
+}
+
+impl Pending {
+    /// Waits for the outcome; returns the encoded reply.
+    ///
+    /// # Errors
+    /// Those of the command and of the store.
+    pub async fn outcome(self) -> Result<Vec<u8>, Failure> {
+        match self {
+            Pending::Update(update) => update.outcome().await,
+            Pending::Write(write) => {
+                let written = write.outcome().await?.written();
+                written.ok_or(terrane::Error::from(Closed::Leader))?;
+                Ok(b"+OK\r\n".to_vec())
+            }
+        }
+    }
+}
