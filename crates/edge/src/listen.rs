@@ -40,14 +40,21 @@ impl Door {
         }
     }
 
+    /// Serves a connection. What its protocol needs has a place of its own: a connection takes no room for others.
     async fn serve(self, stream: TcpStream, peer: SocketAddr, shared: Arc<Shared>) {
         let stream = Progressing::new(stream, shared.limits.reader_patience);
-        let Some(tls) = &shared.tls else {
-            return self.speak(stream, peer, shared).await;
-        };
+        if shared.tls.is_some() {
+            Box::pin(self.encrypt(stream, peer, shared)).await;
+        } else {
+            Box::pin(self.speak(stream, peer, shared)).await;
+        }
+    }
+
+    async fn encrypt(self, stream: Progressing<TcpStream>, peer: SocketAddr, shared: Arc<Shared>) {
+        let Some(tls) = &shared.tls else { return };
         let handshake = tls.acceptor().accept(stream);
         if let Ok(Ok(stream)) = timeout(shared.limits.head_time, handshake).await {
-            self.speak(stream, peer, shared).await;
+            Box::pin(self.speak(stream, peer, shared)).await;
         }
     }
 
@@ -61,9 +68,9 @@ impl Door {
             Door::Http(routes) => {
                 let head =
                     Head { time: shared.limits.head_time, stopping: shared.stopping.clone() };
-                http::connection::serve(stream, routes, head).await;
+                Box::pin(http::connection::serve(stream, routes, head)).await;
             }
-            Door::Resp => resp::serve(stream, peer, shared).await,
+            Door::Resp => Box::pin(resp::serve(stream, peer, shared)).await,
         }
     }
 }
