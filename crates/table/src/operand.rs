@@ -130,7 +130,7 @@ impl Function {
                 Ok(Function::Custom(combined(&older, &newer, operator)?))
             }
             // A keyspace has operands of one kind, so this is damage that no checksum noticed.
-            (_, next) => Ok(next),
+            _ => Err(Corruption::new("a table", 0, "operands of one kind", "two").into()),
         }
     }
 

@@ -149,7 +149,8 @@ pub struct Options {
     pub listener: Option<Listener>,
     /// Filter that compactions call, on their threads, with the newest version of each key, unless a snapshot sees it.
     /// It may miss values: flushes and trivial moves do not call it, a value may take part in no compaction for long,
-    /// an operand is passed only once it has become a value, and a newer version of its key may lie above. A snapshot
+    /// an operand is passed only once it has become a value, and a newer version of its key may lie above. If operands
+    /// lie above a value that it removes, they start anew. A snapshot
     /// that is taken while a compaction runs may miss what the compaction removes. If the filter panics, the compaction
     /// fails as after any panic of a job ([`crate::ErrorKind::JobPanicked`]). It must not call the store.
     pub compaction_filter: Option<CompactionFilter>,
@@ -160,8 +161,10 @@ pub struct Options {
     /// * If it panics in a read, so does the read. If it panics in a flush or a compaction, the store takes no more
     ///   writes ([`crate::ErrorKind::JobPanicked`]) until it is reopened, with an operator that does not panic. No
     ///   operand is lost.
-    /// * A store that has such operands opens only with an operator, in every program. The command-line tool has none:
+    /// * A store with a keyspace that has such merges opens only with an operator, in every program. The command-line tool has none:
     ///   of its commands only `check` and `repair` read such a store.
+    /// * A result over the limit of an operand, 16 bytes less than that of a value, fails reads of its key; the
+    ///   operands stay, so that another operator can combine them.
     /// * The store does not record which operator it is. After a reopening with another one, operands that earlier
     ///   flushes and compactions combined stay as the earlier operator combined them, and all others are combined by
     ///   the new one. So a new operator must accept the values and operands of the old one.

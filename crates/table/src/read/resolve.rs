@@ -6,7 +6,7 @@
 
 use super::versions::{Stored, join_all};
 use crate::entry::{EXPIRY_BYTES, Kind, Seq, Tag, newer_kind, same_key, split_expiring, value_of};
-use crate::error::{Corruption, Error, Result};
+use crate::error::{Corruption, Error, ErrorKind, Result};
 use crate::operand::MergeOperator;
 use terrane_types::range_deletes::RangeDeletes;
 use terrane_types::resolve::{DropRule, Fate, Reader, Sight, Version};
@@ -64,6 +64,8 @@ pub struct Resolver {
     fragment: Option<usize>,
     filter: Option<MergeFilter>,
     operator: Option<MergeOperator>,
+    /// Whether the operands of this key stay apart, with what lies below them.
+    apart: bool,
 }
 
 impl Resolver {
@@ -77,6 +79,7 @@ impl Resolver {
             fragment: None,
             filter: None,
             operator: None,
+            apart: false,
         }
     }
 
@@ -102,10 +105,11 @@ impl Resolver {
     }
 
     /// Joins the operands among the next versions of a key, before they are judged, with what lies below them.
-    /// `covered` is that of [`Resolver::judge`].
+    /// `covered` is that of [`Resolver::judge`]. Operands whose result the operator makes too long stay apart, so that
+    /// one such key does not block the job, and another operator may join them later.
     ///
     /// # Errors
-    /// Damage; operands of a merge operator that the store does not have.
+    /// Damage.
     pub fn join(
         &mut self,
         key: &[u8],
@@ -114,7 +118,10 @@ impl Resolver {
     ) -> Result<()> {
         let range_deletes = &self.range_deletes;
         let hides = |older, newer| range_deletes.newest_at(key, newer) > older;
-        join_all(versions, hides, || !covered(key), self.operator.as_ref())
+        let joined = join_all(versions, hides, || !covered(key), self.operator.as_ref());
+        self.apart =
+            joined.as_ref().is_err_and(|e| matches!(e.kind(), ErrorKind::InvalidArgument(_)));
+        if self.apart { Ok(()) } else { joined }
     }
 
     /// Judges the next entry, whose stored value is `stored`. `covered` returns whether an older version of the key may
@@ -150,6 +157,10 @@ impl Resolver {
             is_removed = true;
         }
         let fate = self.rule.judge(version, hidden_by, || covered(key));
+        if self.apart && version.kind == Kind::Merge {
+            // It hides nothing.
+            self.rule.start_key();
+        }
         Ok(Judgement { fate, hidden_by, is_removed })
     }
 

@@ -35,7 +35,9 @@ impl Engine {
             keyspaces.insert(id, Arc::new(KeyspaceInner::new(id, record, tree, &options)?));
         }
         let announced = version_set.features.required as u32;
-        if AVAILABLE && announced & MERGE_OPERATOR != 0 && options.merge_operator.is_none() {
+        let mut modes = version_set.keyspaces.iter().map(|(_, record)| record.features);
+        let merges = AVAILABLE && modes.any(|mode| mode & MERGE_OPERATOR != 0);
+        if merges && options.merge_operator.is_none() {
             return Err(missing_operator());
         }
         let clock = StoreClock::new(options.wall_clock.clone());

@@ -80,10 +80,8 @@ impl<'a> Search<'a> {
     ) -> Result<()> {
         let (mut merged, mut stored) = (merged, Vec::new());
         loop {
-            // What is older there was joined with it, except by a memtable without asking a merge operator.
-            let is_memtable = place < self.super_version.memtables().count();
-            let may_be_apart = is_memtable && matches!(merged.function, Function::Custom(_));
-            place += usize::from(!may_be_apart);
+            // What is older there was joined with it, unless a merge operator was not asked or made it too long.
+            place += usize::from(!matches!(merged.function, Function::Custom(_)));
             stored.clear();
             let below = self.newest(place, merged.since.saturating_sub(1), &mut stored, tracer)?;
             let mut version = below.map(|(tag, at)| {

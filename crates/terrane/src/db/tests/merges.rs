@@ -1,6 +1,7 @@
 //! Merges: operands that change values which nobody reads.
 
 use super::*;
+use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::trace::Step;
 use crate::{Condition, ErrorKind, MergeOperator, Operand, Outcome, Transaction};
 
@@ -223,6 +224,38 @@ fn an_operator_that_panics_fails_reads_and_loses_no_operand() {
 }
 
 #[test]
+fn a_result_over_the_limit_fails_its_reads_and_blocks_no_job() {
+    let is_long = Arc::new(AtomicBool::new(true));
+    let long = is_long.clone();
+    let operator: MergeOperator = Arc::new(move |older, newer| {
+        if long.load(Ordering::Relaxed) { vec![0; 64 << 20] } else { [older, newer].concat() }
+    });
+    let options = options().merge_operator(operator);
+    let db = Db::open_storage(directory(&faulty()), options, slices()).unwrap();
+    let rows = db.default_keyspace();
+    let snapshot = rows.put("k", "a", Buffered).map(|_| db.snapshot()).unwrap();
+    for operand in ["b", "c", "d"] {
+        rows.merge("k", Operand::Custom(operand.as_bytes()), Buffered).unwrap();
+        rows.put("other", operand, Buffered).unwrap();
+        if operand != "b" {
+            db.flush().unwrap();
+        }
+    }
+    rows.compact_range(..).unwrap();
+    let refused = rows.get("k").unwrap_err().to_string();
+    assert!(refused.contains("result of Options::merge_operator"), "{refused}");
+    assert_eq!(text(rows.get("other").unwrap()), Some("d".to_owned()));
+    assert_eq!(text(snapshot.get(&rows, "k").unwrap()), Some("a".to_owned()));
+    drop(snapshot);
+    rows.compact_range(..).unwrap();
+    // Another operator finds all operands, wherever they lie.
+    is_long.store(false, Ordering::Relaxed);
+    assert_eq!(rows_of(&rows), owned(&[("k", "abcd"), ("other", "d")]));
+    rows.compact_range(..).unwrap();
+    assert_eq!(rows_of(&rows), owned(&[("k", "abcd"), ("other", "d")]));
+}
+
+#[test]
 fn a_keyspace_takes_values_that_expire_or_merges_of_one_sort() {
     let vfs = faulty();
     let open = || {
@@ -282,6 +315,23 @@ fn a_store_without_a_merge_operator_refuses_operands_of_one() {
     assert!(refused.contains("Options::merge_operator") && refused.contains("none"), "{refused}");
     assert_eq!(rows.get("k").unwrap(), None);
     drop(db);
+}
+
+#[test]
+fn a_store_opens_without_an_operator_once_no_keyspace_needs_it() {
+    let vfs = faulty();
+    let open = |options| Db::open_storage(directory(&vfs), options, slices());
+    let db = open(options().merge_operator(append())).unwrap();
+    let lists = db.create_keyspace("lists").unwrap();
+    lists.merge("k", Operand::Custom(b"a"), Buffered).unwrap();
+    db.close().unwrap();
+    let refused = open(options()).err().unwrap().to_string();
+    assert!(refused.contains("Options::merge_operator") && refused.contains("none"), "{refused}");
+    let db = open(options().merge_operator(append())).unwrap();
+    db.drop_keyspace("lists").unwrap();
+    db.close().unwrap();
+    let db = open(options()).unwrap();
+    assert_eq!(db.keyspaces(), ["default"]);
 }
 
 #[test]
