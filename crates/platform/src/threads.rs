@@ -6,6 +6,7 @@
 use std::sync::PoisonError;
 use std::thread::Builder;
 use std::time::Duration;
+pub use std::time::Instant;
 use terrane_table::sync::{Condvar, MutexGuard};
 
 /// Threads that wait for jobs.

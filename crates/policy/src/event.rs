@@ -236,14 +236,12 @@ pub enum Event {
         lasted_micros: u64,
     },
     /// Writes slow down, as a stall is near: each waits briefly for background work.
-    #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
     SlowdownBegun {
         /// The stall that is the nearest.
         reason: Stall,
     },
     /// Background work has caught up, so writes are no longer slowed down; or they now are for another
     /// reason.
-    #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
     SlowdownEnded {
         /// The stall that was the nearest.
         reason: Stall,

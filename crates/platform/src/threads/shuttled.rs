@@ -3,6 +3,7 @@
 use shuttle::rand::{Rng, thread_rng};
 use std::sync::PoisonError;
 use std::time::Duration;
+pub use std::time::Instant;
 use terrane_table::sync::{Condvar, MutexGuard};
 
 /// A thread for each job: the executor bounds how many there are.

@@ -15,8 +15,6 @@ mod checkpoint;
 mod inspect;
 mod moment;
 mod quarantine;
-// The engine counts what waits where there may be threads for it.
-#[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
 mod queued_work;
 mod repair;
 mod stats;

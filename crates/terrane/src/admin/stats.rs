@@ -9,6 +9,7 @@ use crate::stats::on_one_thread;
 use crate::storage::Space;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::version::FilterCounts;
+use terrane_platform::THREADS;
 use terrane_policy::{Capacity, Fact, PolicyOptions};
 use terrane_table::read::ReadCounts;
 
@@ -134,9 +135,11 @@ impl Db {
     /// An I/O error.
     pub fn stats(&self) -> Result<Stats> {
         let stats = stats(self.engine())?;
-        #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
-        let stats = Stats { background: self.background(&stats), ..stats };
-        Ok(stats)
+        // Without threads no job waits for one.
+        if !THREADS {
+            return Ok(stats);
+        }
+        Ok(Stats { background: self.background(&stats), ..stats })
     }
 }
 

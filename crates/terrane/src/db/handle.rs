@@ -7,7 +7,6 @@ use crate::entry::{Millis, Seq};
 use crate::error::{Closed, Error, Result};
 use crate::event::Listener;
 use crate::executor::{Executor, Job, JobFilter};
-#[cfg(not(target_arch = "wasm32"))]
 use crate::executor::{Progress, ThreadExecutor, catch};
 use crate::install;
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
@@ -15,13 +14,13 @@ use crate::options::{Durability, Options};
 use crate::recovery;
 use crate::schedule;
 use crate::storage::Storage;
-#[cfg(not(target_arch = "wasm32"))]
 use crate::storage::{hold, hold_file};
 use crate::sync::{Mutex, lock};
 use crate::write;
 use crate::write::{Checks, Condition, ConditionalBatch, GroupCommit, Outcome};
 use std::sync::Arc;
 use std::time::Duration;
+use terrane_platform::BROWSER;
 
 /// An open store: ordered maps from keys to values, in [`Keyspace`]s.
 ///
@@ -100,7 +99,7 @@ impl Drop for Inner {
 
 impl Db {
     /// Opens or creates the store in directory `path`, a file for each table, with threads for
-    /// background work. One process at a time.
+    /// background work. One process at a time. In a browser, which has no directories, it fails.
     ///
     /// # Errors
     /// * [`crate::ErrorKind::Busy`] if another process holds it
@@ -110,7 +109,6 @@ impl Db {
     /// * [`crate::ErrorKind::Corrupt`] for damage
     /// * [`crate::ErrorKind::NewerFormat`] for a store of a later release
     /// * an I/O error
-    #[cfg(not(target_arch = "wasm32"))]
     pub fn open(path: impl AsRef<std::path::Path>, options: Options) -> Result<Db> {
         let executor = Arc::new(ThreadExecutor::new(options.workers));
         Db::open_with(path, options, executor)
@@ -122,7 +120,6 @@ impl Db {
     ///
     /// # Errors
     /// The errors of [`Db::open`].
-    #[cfg(not(target_arch = "wasm32"))]
     pub fn open_with(
         path: impl AsRef<std::path::Path>,
         options: Options,
@@ -138,7 +135,6 @@ impl Db {
     ///
     /// # Errors
     /// The errors of [`Db::open`].
-    #[cfg(not(target_arch = "wasm32"))]
     pub fn open_file(path: impl AsRef<std::path::Path>, options: Options) -> Result<Db> {
         let volume = hold_file(path.as_ref(), options.create, options.read_only)?;
         let executor = Arc::new(ThreadExecutor::new(options.workers));
@@ -458,7 +454,6 @@ impl Db {
     ///
     /// # Errors
     /// The errors of [`Db::close`].
-    #[cfg(not(target_arch = "wasm32"))]
     pub fn close_within(self, most: Duration) -> Result<()> {
         self.inner.engine.versions.owned()?;
         self.inner.executor.drain(&self.inner.engine, most);
@@ -473,10 +468,11 @@ impl Db {
     /// # Errors
     /// An I/O error. The store is closed all the same.
     pub fn close(self) -> Result<()> {
-        #[cfg(target_arch = "wasm32")]
-        return self.end(|_| ());
-        #[cfg(not(target_arch = "wasm32"))]
         self.end(|engine| {
+            // A page that is hidden has no time for it.
+            if BROWSER {
+                return;
+            }
             let job = || "the flush of a store that closes".to_owned();
             // Where it fails or panics, the logs have all of it.
             let _ = catch(engine, job, || flush_at_close(engine));
@@ -500,7 +496,6 @@ impl Db {
 }
 
 /// Flushes what would take long to replay, where the executor runs nothing.
-#[cfg(not(target_arch = "wasm32"))]
 fn flush_at_close(engine: &Arc<Engine>) -> Result<()> {
     if !write::begin_last_flush(engine)? {
         return Ok(());

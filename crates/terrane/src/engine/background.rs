@@ -64,7 +64,6 @@ impl Background {
     }
 
     /// Returns the most bytes that flushes and merges may take in a second; 0 for any.
-    #[cfg(not(target_arch = "wasm32"))]
     pub fn bytes_per_second(&self) -> u64 {
         self.rate.load(Ordering::Relaxed)
     }

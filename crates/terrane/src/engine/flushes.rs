@@ -153,7 +153,6 @@ impl Flushes {
     }
 
     /// Returns the number of memtables that no job has taken.
-    #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
     pub fn waiting(&self) -> usize {
         self.iter().filter(|sealed| matches!(sealed.status, FlushStatus::Waiting)).count()
     }

@@ -16,15 +16,13 @@ use crate::storage::{File, FileId};
 use crate::version::{Change, Ids};
 use crate::wal::LogId;
 use std::sync::Arc;
-#[cfg(not(target_arch = "wasm32"))]
-use terrane_platform::WriteMapping;
+use terrane_platform::{BROWSER, WriteMapping};
 
 /// Files kept ready; more than two never wait at once when flushes keep up.
 const SPARES_MAX: usize = 2;
 
 /// The most full logs that stay mapped until a job retires them: a mapped file stays open, and there may be
 /// more logs than the process may have open files.
-#[cfg(not(target_arch = "wasm32"))]
 pub(crate) const MAPPED_LOGS_MAX: usize = 16;
 
 /// A live log that no writer appends to.
@@ -40,7 +38,6 @@ pub(crate) struct SealedLog {
     pub reusable: bool,
     /// The mapping that it was written through. The job that retires the log unmaps it, since a writer would have
     /// others wait, unless there are too many.
-    #[cfg(not(target_arch = "wasm32"))]
     pub mapped: WriteMapping,
 }
 
@@ -240,8 +237,10 @@ impl Logs {
     }
 
     /// Returns the mapping to drop, with no lock held, if too many full logs are mapped after one was sealed.
-    #[cfg(not(target_arch = "wasm32"))]
     pub fn excess_mapping(&mut self) -> Option<WriteMapping> {
+        if BROWSER {
+            return None;
+        }
         Some(self.sealed.iter_mut().rev().nth(MAPPED_LOGS_MAX)?.mapped.take())
     }
 

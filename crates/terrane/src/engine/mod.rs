@@ -55,7 +55,7 @@ pub(crate) use health::Health;
 pub(crate) use keyspace::KeyspaceInner;
 pub(crate) use keyspaces::{KeyspaceMap, Keyspaces};
 pub(crate) use log::{Log, Recorded, Writer};
-#[cfg(all(test, not(target_arch = "wasm32")))]
+#[cfg(test)]
 pub(crate) use logs::MAPPED_LOGS_MAX;
 pub(crate) use logs::{HeldLog, HeldLogs, Logs, Retired, SealedLog, SpareLog};
 pub(crate) use memtable_bytes::MemtableBytes;

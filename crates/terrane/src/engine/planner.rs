@@ -200,7 +200,6 @@ impl Planner {
     }
 
     /// Groups, and parts of merges, that no job has taken.
-    #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
     pub fn waiting(&self) -> usize {
         let groups: usize = self.compactions.iter().map(|c| c.waiting.len()).sum();
         groups + self.shared_merges.iter().map(|merge| merge.parts_left()).sum::<usize>()

@@ -11,11 +11,8 @@
 mod pool;
 mod seeded;
 mod slices;
-#[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
 mod slowdown;
-#[cfg(not(target_arch = "wasm32"))]
 mod threads;
-#[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
 mod work_counters;
 
 #[doc(inline)]
@@ -26,9 +23,7 @@ pub use crate::schedule::{Job, JobFilter};
 pub use pool::{JobThreads, PoolExecutor};
 pub use seeded::SeededExecutor;
 pub use slices::SliceExecutor;
-#[cfg(not(target_arch = "wasm32"))]
 pub(crate) use threads::catch;
-#[cfg(not(target_arch = "wasm32"))]
 pub use threads::{ThreadExecutor, WorkerPool};
 
 use crate::engine::Engine;

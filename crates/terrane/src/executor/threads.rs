@@ -35,8 +35,8 @@ use pacing::{Pacing, Pause};
 use per_kind::PerKind;
 use rate_limiter::RateLimiter;
 use std::sync::{Arc, PoisonError, Weak};
-use std::time::{Duration, Instant};
-use terrane_platform::threads::{spawn, wait_at_most};
+use std::time::Duration;
+use terrane_platform::threads::{Instant, spawn, wait_at_most};
 use worker_pool::Task;
 
 /// Bytes of a slice, between which a job looks whether it must stop, and is held to its rate.

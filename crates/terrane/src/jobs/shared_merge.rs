@@ -93,7 +93,6 @@ impl SharedMerge {
     }
 
     /// Parts that no job has taken.
-    #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
     pub fn parts_left(&self) -> usize {
         let state = lock(&self.state);
         if state.abandoned { 0 } else { state.parts.len() - state.taken }
@@ -124,7 +123,6 @@ impl Part {
     }
 
     /// Returns its number, from 1 on, and the number of parts.
-    #[cfg(not(target_arch = "wasm32"))]
     pub fn place(&self) -> (usize, usize) {
         (self.number + 1, self.merge.group.parts.len() + 1)
     }

@@ -34,7 +34,6 @@ use crate::version::{LogRecord, VersionSet};
 use crate::wal::{LogWriter, Replay, ReplayedLog, write_again};
 use crate::write;
 use std::sync::Arc;
-#[cfg(not(target_arch = "wasm32"))]
 use terrane_platform::WriteMapping;
 use terrane_policy::PolicyOptions;
 
@@ -71,7 +70,6 @@ impl LiveLog {
             last: self.found.last,
             bytes: self.found.end,
             reusable,
-            #[cfg(not(target_arch = "wasm32"))]
             mapped: WriteMapping::default(),
         }
     }

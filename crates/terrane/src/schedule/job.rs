@@ -59,13 +59,11 @@ impl Job {
     }
 
     /// Whether it writes tables.
-    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn moves_bytes(&self) -> bool {
         matches!(self.work, Work::Flush(_) | Work::Merge(_))
     }
 
     /// Returns a description of the work.
-    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn name(&self) -> String {
         let of = |keyspace: &KeyspaceId| {
             self.engine.keyspaces.name(*keyspace).unwrap_or_else(|| keyspace.0.to_string())

@@ -32,7 +32,6 @@ use crate::wal::{LogWriter, log_file_bytes, payload_bytes};
 use std::sync::Arc;
 
 /// Bytes of logs for each memtable that a clean close leaves to replay at most, which takes some 20 ms.
-#[cfg(not(target_arch = "wasm32"))]
 const REPLAY_BYTES_MAX: u64 = 4 << 20;
 
 /// Writes a group of batches, none of them empty, as one atomic record, and returns the sequence of the
@@ -271,7 +270,6 @@ fn writer_with_room<'e>(
 ///
 /// # Errors
 /// A store that is only read, an I/O error.
-#[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn begin_last_flush(engine: &Engine) -> Result<bool> {
     engine.versions.writable()?;
     engine.log.syncs.usable()?;
@@ -311,12 +309,9 @@ fn rotate_log(engine: &Engine, writer: &mut Writer, bytes: u64) -> Result<bool> 
     let Some(sealed) = writer.rotate(log, &next, reusable, synced) else { return Ok(true) };
     let mut state = engine.versions.state();
     state.logs.seal(sealed);
-    #[cfg(not(target_arch = "wasm32"))]
-    {
-        let unmapped = state.logs.excess_mapping();
-        drop(state);
-        drop(unmapped);
-    }
+    let unmapped = state.logs.excess_mapping();
+    drop(state);
+    drop(unmapped);
     Ok(true)
 }
 

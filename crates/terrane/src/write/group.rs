@@ -25,6 +25,7 @@ use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::sync::{lock, try_lock};
 use crate::vec_map::VecMap;
 use std::sync::PoisonError;
+use terrane_platform::{BROWSER, THREADS};
 
 /// Bytes of batches beyond which a group takes no more.
 const GROUP_BYTES_MAX: usize = 1 << 20;
@@ -33,8 +34,7 @@ const GROUP_BYTES_MAX: usize = 1 << 20;
 const SPIN_ROUNDS: u32 = 8;
 const SPINS_PER_ROUND: u32 = 64;
 /// Whether nobody else can be committing.
-pub(super) const ONE_THREAD: bool =
-    cfg!(all(target_arch = "wasm32", not(target_feature = "atomics")));
+pub(super) const ONE_THREAD: bool = !THREADS;
 
 /// The most times that a batch is outrun; then its conditions are evaluated under the lock.
 const TRIES_MAX: u32 = 8;
@@ -292,7 +292,7 @@ impl GroupCommit {
     /// writes, and a model would explore every round.
     fn enter(&self, durability: Durability) -> MutexGuard<'_, Queue> {
         let mut queue = lock(&self.queue);
-        if cfg!(any(shuttle, target_arch = "wasm32")) || durability == Durability::Sync {
+        if cfg!(shuttle) || BROWSER || durability == Durability::Sync {
             return queue;
         }
         for _ in 0..SPIN_ROUNDS {

@@ -19,9 +19,7 @@ mod throttle;
 
 pub(crate) use announce::announce;
 pub(crate) use backpressure::Backpressure;
-#[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
 pub(crate) use backpressure::{backpressure, nearest_stall};
-#[cfg(not(target_arch = "wasm32"))]
 pub(crate) use commit::begin_last_flush;
 #[cfg(test)]
 pub(crate) use commit::commit;
@@ -31,5 +29,4 @@ pub(crate) use group::GroupCommit;
 pub(crate) use seal::{is_full, seal, seal_all, seal_full};
 pub(crate) use stall::CatchUp;
 pub(crate) use throttle::Throttle;
-#[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
 pub(crate) use throttle::{is_near, work_due};

@@ -159,7 +159,6 @@ impl Writer {
             last,
             bytes: full.bytes(),
             reusable: std::mem::replace(&mut self.reusable, reusable),
-            #[cfg(not(target_arch = "wasm32"))]
             mapped: full.into_mapped(),
         })
     }
