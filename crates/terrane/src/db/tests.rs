@@ -9,37 +9,28 @@
 //! (`rivals`).
 
 mod backpressure;
-#[cfg(not(target_arch = "wasm32"))]
 mod blocked;
 mod conditions;
-#[cfg(not(target_arch = "wasm32"))]
 mod executors;
 mod expiry;
 mod faults;
 mod filters;
-#[cfg(not(target_arch = "wasm32"))]
 mod gated;
 mod handles;
 mod jobs;
-#[cfg(not(target_arch = "wasm32"))]
 mod lanes;
 mod logs;
 mod many_keyspaces;
-#[cfg(not(target_arch = "wasm32"))]
 mod memory;
 mod merges;
-#[cfg(not(target_arch = "wasm32"))]
 mod panics;
-#[cfg(not(target_arch = "wasm32"))]
 mod paths;
 mod range_deletes;
 mod read_only;
 mod recovery;
 mod rivals;
-#[cfg(not(target_arch = "wasm32"))]
 mod slowdown;
 mod trying;
-#[cfg(not(target_arch = "wasm32"))]
 mod waits;
 
 use crate::admin::{CheckReport, Checkpoint, Waiter};
@@ -59,16 +50,13 @@ use crate::{
 };
 use std::ops::Bound;
 use std::sync::Arc;
-#[cfg(not(target_arch = "wasm32"))]
 use std::time::{Duration, Instant};
 use terrane_policy::{PolicyOptions, Tiered};
 
 /// Time after which a wait has failed. Whatever takes seconds takes minutes on a machine that is busy besides.
-#[cfg(not(target_arch = "wasm32"))]
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Waits for what threads will do.
-#[cfg(not(target_arch = "wasm32"))]
 #[track_caller]
 fn eventually(mut done: impl FnMut() -> bool) {
     let began = Instant::now();

@@ -7,7 +7,6 @@ use super::{
 use crate::schedule;
 use crate::schedule::JobFilter;
 use crate::storage::vfs::{FaultVfs, Vfs};
-#[cfg(not(target_arch = "wasm32"))]
 use crate::{Db, Options, executor::ThreadExecutor};
 use std::sync::Arc;
 use std::time::Duration;
@@ -78,7 +77,6 @@ fn a_removal_that_failed_is_tried_again() {
 }
 
 #[test]
-#[cfg(not(target_arch = "wasm32"))]
 fn a_file_is_removed_after_its_last_reader_without_a_call() {
     let vfs = faulty();
     let options = Options { sync_interval: Duration::from_millis(1), ..Options::small() };

@@ -3,7 +3,6 @@
 
 use super::{directory, entries, faulty, fill, open, slices, volume};
 use crate::Durability::{Buffered, Sync};
-#[cfg(not(target_arch = "wasm32"))]
 use crate::engine::MAPPED_LOGS_MAX;
 use crate::entry::MAX_SEQ;
 use crate::install;
@@ -284,7 +283,6 @@ fn a_sync_leaves_one_claim_and_the_next_one_has_nothing_to_do() {
 }
 
 #[test]
-#[cfg(not(target_arch = "wasm32"))]
 fn a_full_log_is_unmapped_by_the_job_that_retires_it() {
     let vfs = faulty();
     vfs.allow_mmap_writes(true);
@@ -302,7 +300,6 @@ fn a_full_log_is_unmapped_by_the_job_that_retires_it() {
 }
 
 #[test]
-#[cfg(not(target_arch = "wasm32"))]
 fn a_bounded_number_of_full_logs_stays_mapped() {
     let vfs = faulty();
     vfs.allow_mmap_writes(true);
