@@ -1,4 +1,4 @@
-//! Whether the store works: why background work rests, why nothing is written any more, whether it is closed.
+//! Health of a store: reasons why background work rests, or why no write is taken; its end.
 
 use crate::error::{Closed, Error, Result};
 

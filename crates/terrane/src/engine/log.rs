@@ -1,4 +1,4 @@
-//! The log: who writes it, and what of it is durable.
+//! The log: its writer, and its syncs.
 //!
 //! Its writer has a lock, which is the order of writes. Syncs take turns, and nobody waits for one under that lock
 //! except a synced write.
@@ -19,9 +19,9 @@ use std::sync::Arc;
 pub(crate) struct Log {
     writer: Mutex<Writer>,
     storage: Arc<dyn Storage>,
-    /// What of it is durable.
+    /// Its syncs, and the last sequence that is durable.
     pub syncs: LogSync,
-    /// The conditional batches that are under way.
+    /// Conditional batches that are under way.
     pub conditional: ConditionalWrites,
 }
 

@@ -102,7 +102,7 @@ impl Planner {
         self.planning = true;
     }
 
-    /// Notes that no policy is being asked any more.
+    /// Notes that the policy has answered.
     pub fn stop_asking(&mut self) {
         self.planning = false;
     }
@@ -371,7 +371,7 @@ impl Planner {
     }
 }
 
-/// What tests look at, and change.
+/// Views and settings for tests.
 #[cfg(test)]
 impl Planner {
     pub fn compactions(&self) -> &[RunningCompaction] {

@@ -202,7 +202,7 @@ impl Writer {
     }
 }
 
-/// What tests look at.
+/// Views for tests.
 #[cfg(test)]
 impl Writer {
     pub fn log(&self) -> &LogWriter {
