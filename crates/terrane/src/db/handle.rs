@@ -6,7 +6,7 @@ use crate::engine::Engine;
 use crate::entry::{Millis, Seq};
 use crate::error::{Closed, Error, Result};
 use crate::event::Listener;
-use crate::executor::{Executor, Job, JobFilter};
+use crate::executor::{Executor, JobFilter};
 use crate::executor::{Progress, ThreadExecutor, catch};
 use crate::install;
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
@@ -192,34 +192,6 @@ impl Db {
     /// The engine.
     pub(crate) fn engine(&self) -> &Arc<Engine> {
         &self.inner.engine
-    }
-
-    /// Returns the next job, for this repository's tests.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn next_job(&self, filter: JobFilter) -> Option<Job> {
-        schedule::next_job(self.engine(), filter)
-    }
-
-    /// Returns the reason why background work rests, for this repository's tests.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn failure(&self) -> Option<Error> {
-        self.engine().versions.failure()
-    }
-
-    /// Whether every memtable that was sealed is in tables, for this repository's tests.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn is_flushed(&self) -> bool {
-        self.engine().versions.state().flushes.are_done(Seq::MAX)
-    }
-
-    /// Returns the options that the store was opened with, for this repository's tests.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn options(&self) -> &Options {
-        &self.engine().options
     }
 
     /// The keyspace that is always there.
