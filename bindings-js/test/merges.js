@@ -53,6 +53,7 @@ export async function checkMerges(db, { InvalidArgumentError }) {
     await refused(() => db.merge("a", { add }), /add: expected a safe integer/);
   }
   await refused(() => db.batch([{ type: "merge", key: "a", ad: 1 }]), /found "ad"/);
+  assert.equal((await db.stats()).keyspaces[0].values, "counters");
   // This keyspace has merges.
   const refusal = /no values that expire in "default", which has had merges of numbers/;
   await refused(() => db.put("a", "1", { ttl: 5 }), refusal);

@@ -529,10 +529,25 @@ export interface RangeDeleteStats {
   bytes: number;
 }
 
+/** Kind of the values of a keyspace. The first merge, or value that expires, fixes it for good. */
+export type ValueKind =
+  /** Values that neither expire nor were merged. The keyspace can still take any kind. */
+  | "plain"
+  /** Values that may expire. The keyspace takes no merges. */
+  | "expiring"
+  /** Values that merges of numbers may have changed. The keyspace takes no values that expire. */
+  | "counters"
+  /**
+   * Values that merges with the store's operator may have changed. The keyspace takes no values that expire.
+   */
+  | "merge-operator";
+
 /** One keyspace. */
 export interface KeyspaceStats {
   /** Its name. */
   name: string;
+  /** Kind of its values. */
+  values: ValueKind;
   /** The name of its policy. */
   policy: string;
   /** The stored policy options that this release does not know or allow, in words. */

@@ -21,6 +21,7 @@ export type {
   Space,
   Table,
   Unit,
+  ValueKind,
   WaitStats,
   WriteWaits,
 } from "./contract.ts";

@@ -2,6 +2,7 @@
 
 pub use crate::admin::{
     BackgroundStats, JobStats, KeyspaceStats, LevelStats, OldestSnapshot, RangeDeleteStats, Stats,
+    ValueKind,
 };
 pub use crate::engine::{WaitStats, WriteWaits};
 pub use crate::storage::Space;

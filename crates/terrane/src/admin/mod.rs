@@ -29,5 +29,5 @@ pub use checkpoint::Checkpoint;
 pub use inspect::inspect;
 pub use moment::Moment;
 pub use repair::{DoubtfulRange, DoubtfulRows, Salvaged, SalvagedFile, repair};
-pub use stats::{KeyspaceStats, LevelStats, OldestSnapshot, RangeDeleteStats, Stats};
+pub use stats::{KeyspaceStats, LevelStats, OldestSnapshot, RangeDeleteStats, Stats, ValueKind};
 pub use waiter::Waiter;

@@ -5,10 +5,12 @@ use crate::db::Db;
 use crate::engine::{Engine, WriteWaits};
 use crate::entry::Seq;
 use crate::error::Result;
+use crate::features::{COUNTERS, EXPIRY, MERGE_OPERATOR};
 use crate::stats::on_one_thread;
 use crate::storage::Space;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::version::FilterCounts;
+use std::fmt;
 use terrane_platform::THREADS;
 use terrane_policy::{Capacity, Fact, PolicyOptions};
 use terrane_table::read::ReadCounts;
@@ -39,12 +41,52 @@ pub struct LevelStats {
     pub filter_false_positives: u64,
 }
 
+/// Kind of the values of a keyspace. The first merge, or value that expires, fixes it for good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum ValueKind {
+    /// Values that neither expire nor were merged. The keyspace can still take any kind.
+    Plain,
+    /// Values that may expire. The keyspace takes no merges.
+    Expiring,
+    /// Values that merges of numbers may have changed. The keyspace takes no values that expire.
+    Counters,
+    /// Values that merges with the store's operator may have changed. The keyspace takes no values that expire.
+    MergeOperator,
+}
+
+impl ValueKind {
+    /// Returns the kind of a keyspace with these features.
+    fn of(features: u32) -> Self {
+        match features {
+            EXPIRY => ValueKind::Expiring,
+            COUNTERS => ValueKind::Counters,
+            MERGE_OPERATOR => ValueKind::MergeOperator,
+            _ => ValueKind::Plain,
+        }
+    }
+}
+
+impl fmt::Display for ValueKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            ValueKind::Plain => "plain",
+            ValueKind::Expiring => "expiring",
+            ValueKind::Counters => "counters",
+            ValueKind::MergeOperator => "merge operator",
+        })
+    }
+}
+
 /// One keyspace.
 #[derive(Clone, Debug, serde::Serialize)]
 #[non_exhaustive]
 pub struct KeyspaceStats {
     /// Its name.
     pub name: String,
+    /// Kind of its values.
+    pub values: ValueKind,
     /// The name of its policy.
     pub policy: String,
     /// The stored policy options that this release does not know or allow, in words.
@@ -172,6 +214,7 @@ pub(crate) fn stats(engine: &Engine) -> Result<Stats> {
                 let levels = shape.levels().iter();
                 KeyspaceStats {
                     name: keyspace.name.clone(),
+                    values: ValueKind::of(record.map_or(0, |record| record.features)),
                     policy: policy.name().to_owned(),
                     policy_problems: record
                         .map_or_else(Vec::new, |record| PolicyOptions::stored(&record.policy).1),

@@ -60,11 +60,12 @@ const EVENTS: [&str; 16] = [
 ];
 
 /// The other types that cross.
-const OTHERS: [&str; 16] = [
+const OTHERS: [&str; 17] = [
     "Level",
     "LevelStats",
     "OldestSnapshot",
     "RangeDeleteStats",
+    "ValueKind",
     "KeyspaceStats",
     "Space",
     "WaitStats",

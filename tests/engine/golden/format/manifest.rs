@@ -283,7 +283,7 @@ impl Manifest {
                 18 => {
                     let [keyspace, features] = body.varints();
                     self.keyspace(keyspace).features |= features;
-                    assert!(matches!(self.keyspace(keyspace).features, 2 | 4), "one sort");
+                    assert!(matches!(self.keyspace(keyspace).features, 2 | 4), "one kind");
                 }
                 other => panic!("edit {other} is not in FORMAT.md"),
             }

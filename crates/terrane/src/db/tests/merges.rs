@@ -1,6 +1,7 @@
 //! Merges: operands that change values which nobody reads.
 
 use super::*;
+use crate::stats::ValueKind;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::trace::Step;
 use crate::{Condition, ErrorKind, MergeOperator, Operand, Outcome, Transaction};
@@ -256,7 +257,7 @@ fn a_result_over_the_limit_fails_its_reads_and_blocks_no_job() {
 }
 
 #[test]
-fn a_keyspace_takes_values_that_expire_or_merges_of_one_sort() {
+fn a_keyspace_takes_one_kind_of_value_for_good() {
     let vfs = faulty();
     let open = || {
         let options = options().merge_operator(append());
@@ -265,21 +266,24 @@ fn a_keyspace_takes_values_that_expire_or_merges_of_one_sort() {
     let db = open();
     let names = ["counters", "texts", "sessions"];
     let keyspaces = names.map(|name| db.create_keyspace(name).unwrap());
-    let write = |db: &Db, keyspace: &Keyspace, sort: usize| {
+    let write = |db: &Db, keyspace: &Keyspace, kind: usize| {
         let mut batch = WriteBatch::new();
-        match sort {
+        match kind {
             0 => batch.merge(keyspace, "k", Operand::Add(1)).unwrap(),
             1 => batch.merge(keyspace, "k", Operand::Custom(b"a")).unwrap(),
             _ => batch.put_expiring_at(keyspace, "k", "v", u64::MAX).unwrap(),
         }
         db.write(batch, Buffered)
     };
+    let kinds = [ValueKind::Counters, ValueKind::MergeOperator, ValueKind::Expiring];
     let check = |db: &Db| {
+        let stats = db.stats().unwrap().keyspaces;
+        assert!(stats[1..].iter().map(|keyspace| keyspace.values).eq(kinds));
         for (has, name) in names.iter().enumerate() {
             let keyspace = db.open_keyspace(name).unwrap().unwrap();
-            for sort in 0..3 {
-                let written = write(db, &keyspace, sort);
-                assert_eq!(written.is_ok(), sort == has, "{name} {sort}");
+            for kind in 0..3 {
+                let written = write(db, &keyspace, kind);
+                assert_eq!(written.is_ok(), kind == has, "{name} {kind}");
                 if let Err(refused) = written {
                     assert!(matches!(refused.kind(), ErrorKind::InvalidArgument(_)), "{refused}");
                     assert!(refused.to_string().contains(&format!("{name:?}")), "{refused}");
@@ -287,8 +291,9 @@ fn a_keyspace_takes_values_that_expire_or_merges_of_one_sort() {
             }
         }
     };
-    for (sort, keyspace) in keyspaces.iter().enumerate() {
-        write(&db, keyspace, sort).unwrap();
+    for (kind, keyspace) in keyspaces.iter().enumerate() {
+        assert_eq!(db.stats().unwrap().keyspaces[kind + 1].values, ValueKind::Plain);
+        write(&db, keyspace, kind).unwrap();
     }
     check(&db);
     drop((keyspaces, db));
@@ -302,7 +307,10 @@ fn a_keyspace_takes_values_that_expire_or_merges_of_one_sort() {
     assert!(db.write(batch, Buffered).is_err());
     assert!(fresh.is_empty(..).unwrap());
     write(&db, &fresh, 2).unwrap();
-    // Dropped and created again, it takes what comes first.
+    // Neither deletes nor compactions change it; dropped and created again, it takes what comes first.
+    fresh.delete_range(.., Buffered).unwrap();
+    fresh.compact_range(..).unwrap();
+    assert!(write(&db, &fresh, 0).is_err());
     db.drop_keyspace("fresh").unwrap();
     let fresh = db.create_keyspace("fresh").unwrap();
     write(&db, &fresh, 0).unwrap();
