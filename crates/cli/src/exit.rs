@@ -10,7 +10,7 @@ use terrane::{Error, ErrorKind};
 pub const TABLE: &str = "\
 Exit codes:
   0    success; what was written is durable
-  1    get: no such key; put, delete: the condition does not hold
+  1    get: no such key; put, merge, delete: the condition does not hold
   2    malformed command line: options, ranges, policies
   3    malformed input: a row, an argument over its limit, a target that already exists,
        a directory that bench did not make
@@ -27,7 +27,7 @@ Exit codes:
 pub enum Exit {
     /// The reader of the output has gone (`terrane scan db | head`), which is no failure.
     ClosedPipe = 0,
-    /// `get`: no such key; `put` and `delete`: the condition does not hold.
+    /// `get`: no such key; `put`, `merge` and `delete`: the condition does not hold.
     NotFound = 1,
     /// A malformed command line.
     Usage = 2,

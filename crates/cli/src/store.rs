@@ -11,13 +11,15 @@ use crate::exit::{Exit, Failure};
 use crate::message::{self, counted};
 use std::cmp::Reverse;
 use std::fs;
-use std::io::ErrorKind;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use terrane::{Db, Error, Event, Keyspace, Options};
+use terrane::{Db, Error, ErrorKind, Event, InvalidArgument, Keyspace, Options};
 use terrane_policy::PolicyOptions;
 
+/// The option that a store with merges of an application's operator needs, as errors name it.
+const MERGE_OPERATOR: &str = "Options::merge_operator";
 /// Number of keyspaces that an error about an unknown one suggests.
 const NEAREST: usize = 3;
 
@@ -133,7 +135,13 @@ pub fn open(place: &Path, options: Options) -> Result<Db, Failure> {
     let read_only = options.read_only;
     let opened =
         if place.is_file() { Db::open_file(place, options) } else { Db::open(place, options) };
-    let db = opened.map_err(|error| if read_only { error.into() } else { unwritable(error) })?;
+    let db = opened.map_err(|error| match error.kind() {
+        ErrorKind::InvalidArgument(InvalidArgument { what: MERGE_OPERATOR, .. }) => {
+            needs_operator(place)
+        }
+        _ if read_only => error.into(),
+        _ => unwritable(error),
+    })?;
     let discarded = db.stats()?.discarded_bytes;
     if discarded > 0 {
         let (place, left_out) = (place.display(), counted(discarded, "byte", "bytes"));
@@ -142,9 +150,20 @@ pub fn open(place: &Path, options: Options) -> Result<Db, Failure> {
     Ok(db)
 }
 
+/// The failure to open a store whose merges only its application can evaluate.
+fn needs_operator(place: &Path) -> Failure {
+    let place = place.display();
+    let sentence = format!(
+        "{place}: expected a store without merges of an application's own operator, found some; only \
+         a program that sets {MERGE_OPERATOR} can open it, and of this one's commands only `check` \
+         and `repair` read it"
+    );
+    Failure::new(Exit::Input, sentence)
+}
+
 /// The failure of an open for writing; on a read-only file system, with what is possible there.
 fn unwritable(error: Error) -> Failure {
-    if error.io_kind() != Some(ErrorKind::ReadOnlyFilesystem) {
+    if error.io_kind() != Some(io::ErrorKind::ReadOnlyFilesystem) {
         return error.into();
     }
     let help = "commands that only read work there, as does `terrane shell --read-only`";
@@ -154,7 +173,7 @@ fn unwritable(error: Error) -> Failure {
 /// Fails where there is nothing at `place`.
 pub fn present(place: &Path) -> Result<(), Failure> {
     match fs::metadata(place) {
-        Err(e) if e.kind() == ErrorKind::NotFound => {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
             let place = place.display();
             let sentence = format!(
                 "{place} holds no Terrane store: no such directory or file; for example, \
@@ -200,10 +219,10 @@ mod tests {
 
     #[test]
     fn a_read_only_file_system_is_no_dead_end() {
-        let failed = |kind: ErrorKind| {
+        let failed = |kind: io::ErrorKind| {
             format!("{:?}", unwritable(Error::io("open", "LOCK", 0, kind.into())))
         };
-        assert!(failed(ErrorKind::ReadOnlyFilesystem).contains("--read-only"));
-        assert!(!failed(ErrorKind::PermissionDenied).contains("--read-only"));
+        assert!(failed(io::ErrorKind::ReadOnlyFilesystem).contains("--read-only"));
+        assert!(!failed(io::ErrorKind::PermissionDenied).contains("--read-only"));
     }
 }

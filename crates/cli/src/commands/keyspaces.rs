@@ -11,7 +11,7 @@ use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
 use std::path::Path;
 use terrane::Db;
-use terrane::stats::KeyspaceStats;
+use terrane::stats::{KeyspaceStats, ValueKind};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -33,6 +33,7 @@ pub struct KeyspacesArgs {
 #[derive(Serialize)]
 struct Row<'a> {
     name: &'a str,
+    values: ValueKind,
     policy: &'a str,
     /// Stored policy options that this release does not use.
     policy_problems: &'a [String],
@@ -69,16 +70,16 @@ pub fn keyspaces(place: &Path, db: &Db, args: &KeyspacesArgs) -> Result<(), Fail
     }
     let names: Vec<_> = rows.iter().map(|row| printable(row.name)).collect();
     let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(8);
-    let head = ["keyspace", "levels", "tables", "bytes", "entries", "policy"];
-    let [name, levels, tables, bytes, entries, policy] = head;
+    let head = ["keyspace", "levels", "tables", "bytes", "entries", "values", "policy"];
+    let [name, levels, tables, bytes, entries, values, policy] = head;
     out.line(&format!(
-        "{name:width$} {levels:>6} {tables:>8} {bytes:>12} {entries:>15}  {policy}"
+        "{name:width$} {levels:>6} {tables:>8} {bytes:>12} {entries:>15}  {values:14}  {policy}"
     ))?;
     for (row, name) in rows.into_iter().zip(names) {
-        let Row { policy, policy_problems, levels, tables, bytes, entries, .. } = row;
+        let Row { values, policy, policy_problems, levels, tables, bytes, entries, .. } = row;
         let (bytes, entries) = (HumanBytes(bytes).to_string(), HumanCount(entries).to_string());
         let figures = format!("{levels:>6} {tables:>8} {bytes:>12} {entries:>15}");
-        out.line(&format!("{name:width$} {figures}  {policy}"))?;
+        out.line(&format!("{name:width$} {figures}  {values:14}  {policy}"))?;
         for problem in policy_problems {
             out.line(&format!("{:width$} policy at its default: {problem}", ""))?;
         }
@@ -90,6 +91,7 @@ fn row(stats: &KeyspaceStats) -> Row<'_> {
     let levels = &stats.levels;
     Row {
         name: &stats.name,
+        values: stats.values,
         policy: &stats.policy,
         policy_problems: &stats.policy_problems,
         levels: levels.len(),

@@ -12,16 +12,22 @@ use terrane::{Operand, WriteBatch};
 
 pub const EXAMPLES: &str = "\
 Examples:
-  terrane merge db views:/home --add 1
-  terrane merge db stock:17 --add=-3 --if-exists    exits with 1 if the key does not exist
-  terrane merge db slowest-ms --max 170";
+  terrane merge db /home --keyspace views --add 1
+  terrane merge db 17 --keyspace stock --add=-3 --if-exists    exits with 1 if the key does not exist
+  terrane merge db slowest-ms --keyspace views --max 170";
 
-/// Add to a number, or keep the lesser or the greater
+/// Add to a number, or keep the lesser or the greater, without reading it
 ///
-/// A store that does not exist is created. The value is a decimal integer of 64 bits with its sign, and is not read
-/// for it. A key without one counts as 0 for --add, and gets the number otherwise. A sum stays at the least or greatest
-/// integer. A keyspace has merges or values that expire, whichever came first. The merge is durable when the command
-/// ends.
+/// A store that does not exist is created. The value is a decimal integer of 64 bits, such as 41 or -3. A key without
+/// a value counts as 0 for --add, and gets the number otherwise. Any other value, such as 041, text, or 41 with the
+/// line feed of `echo 41 | terrane put DIR KEY -`, counts as none and is replaced. A sum stays at the least or greatest
+/// integer.
+///
+/// The first merge into a keyspace rules out values that expire (`put --ttl`) there for good, and the reverse. Deleting
+/// does not undo it, and the keyspace `default` cannot be dropped, so use a --keyspace of its own for merges.
+/// `terrane keyspaces` shows the values of each.
+///
+/// The merge is durable when the command ends.
 #[derive(Args)]
 pub struct MergeArgs {
     /// The key
@@ -40,13 +46,13 @@ pub struct MergeArgs {
 #[group(required = true, multiple = false)]
 pub struct OperandArgs {
     /// Add this number, which may be negative
-    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = number, allow_hyphen_values = true)]
     pub add: Option<i64>,
     /// Keep the lesser of the value and this number
-    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = number, allow_hyphen_values = true)]
     pub min: Option<i64>,
     /// Keep the greater of the value and this number
-    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = number, allow_hyphen_values = true)]
     pub max: Option<i64>,
 }
 
@@ -56,6 +62,12 @@ impl OperandArgs {
         // One is given.
         min.or(max).unwrap_or(Operand::Add(self.add.unwrap_or_default()))
     }
+}
+
+fn number(given: &str) -> Result<i64, String> {
+    let expected = "expected an integer of 64 bits, from -9223372036854775808 to \
+                    9223372036854775807, for example 41 or -3";
+    given.parse().map_err(|_| expected.to_owned())
 }
 
 /// Opens or creates the store and merges.

@@ -111,7 +111,7 @@ fn report(place: &Path, stats: &Stats) -> Vec<String> {
         format!("WAL files      {}", stats.wal_files),
         format!("last sequence  {}", HumanCount(stats.last_sequence)),
         format!(
-            "quarantine     {}; {} left out by this opening",
+            "quarantine     {}; {} discarded at open",
             HumanBytes(stats.quarantine_bytes),
             HumanBytes(stats.discarded_bytes)
         ),
@@ -142,7 +142,12 @@ fn keyspace_lines(keyspace: &KeyspaceStats) -> Vec<String> {
         )
     };
     let mut lines = vec![
-        format!("keyspace {} ({})", printable(&keyspace.name), keyspace.policy),
+        format!(
+            "keyspace {} ({}; values: {})",
+            printable(&keyspace.name),
+            keyspace.policy,
+            keyspace.values
+        ),
         format!(
             "  {:>5} {:>6}{:<4} {:>8} {:>12}{:<13} {:>15} {:>12} {:>12}",
             "level",
@@ -191,7 +196,7 @@ fn shown_fact(fact: &Fact) -> String {
 /// Formats the content of a keyspace's memtables.
 pub fn memtables(keyspace: &KeyspaceStats) -> String {
     format!(
-        "memtables: {}, {}; {} to be flushed",
+        "memtables: {}, {}; {} waiting for a flush",
         counted(keyspace.memtable_entries, "entry", "entries"),
         HumanBytes(keyspace.memtable_bytes),
         keyspace.memtables_sealed

@@ -89,13 +89,47 @@ fn merges_add_and_keep_the_lesser_or_the_greater() {
     for (wrong, words) in [
         (&["n"][..], "--add <NUMBER>"),
         (&["n", "--add", "1", "--min", "2"], "cannot be used with"),
-        (&["n", "--add", "1.5"], "invalid value '1.5'"),
-        (&["n", "--max", "9223372036854775808"], "number too large"),
+        (&["n", "--add", "1.5"], "'1.5' for '--add <NUMBER>': expected an integer of 64 bits"),
+        (&["n", "--max", "9223372036854775808"], "to 9223372036854775807, for example 41 or -3"),
     ] {
         let refused = place.run(&[&["merge", "other"], wrong].concat());
         assert!(refused.code == Some(2) && refused.err.contains(words), "{}", refused.err);
     }
     assert!(!place.path("other").exists());
+}
+
+#[test]
+fn values_of_a_keyspace_are_listed_by_kind() {
+    let place = Place::new();
+    place.run(&["put", "db", "k", "v"]).ok();
+    place.run(&["put", "db", "k", "v", "--keyspace", "a", "--ttl", "1h"]).ok();
+    place.run(&["merge", "db", "k", "--keyspace", "b", "--add", "1"]).ok();
+    let kinds: Vec<_> = place.json(&["keyspaces", "db", "--json"]).as_array().unwrap().clone();
+    let kinds: Vec<_> = kinds.iter().map(|row| row["values"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["plain", "expiring", "counters"]);
+    let table = place.run(&["keyspaces", "db"]).text();
+    assert!(table.lines().any(|l| l.starts_with("b ") && l.contains(" counters ")), "{table}");
+    assert!(place.run(&["stats", "db"]).text().contains("values: expiring"));
+    let refused = ["no values that expire in \"b\"", "use another keyspace"];
+    place.run(&["put", "db", "k", "v", "--keyspace", "b", "--ttl", "1h"]).fails(3, &refused);
+}
+
+#[test]
+fn a_store_with_an_application_s_operator_is_only_salvaged() {
+    let place = Place::new();
+    let append: terrane::MergeOperator = std::sync::Arc::new(|a, b| [a, b].concat());
+    let options = terrane::Options::default().merge_operator(append);
+    let db = terrane::Db::open(place.path("db"), options).unwrap();
+    let texts = db.default_keyspace();
+    texts.merge("k", terrane::Operand::Custom(b"a"), terrane::Durability::Buffered).unwrap();
+    drop(texts);
+    db.close().unwrap();
+    let words = ["db", "Options::merge_operator", "`check`"];
+    for command in [&["get", "db", "k"][..], &["stats", "db"], &["put", "db", "k", "v"]] {
+        place.run(command).fails(3, &words);
+    }
+    place.run(&["check", "db"]).ok();
+    place.run(&["repair", "db", "new"]).ok();
 }
 
 #[test]
