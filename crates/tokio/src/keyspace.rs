@@ -3,7 +3,9 @@
 use crate::db::Readers;
 use crate::{Db, Scan};
 use std::time::Duration;
-use terrane::{Durability, KeyRange, Lookup, Operand, Result, Seq, TryGet, Versioned, WriteBatch};
+use terrane::{
+    Durability, KeyRange, KeyspaceId, Lookup, Operand, Result, Seq, TryGet, Versioned, WriteBatch,
+};
 
 /// An ordered map of a store; see [`terrane::Keyspace`].
 #[derive(Clone)]
@@ -12,12 +14,18 @@ pub struct Keyspace {
     inner: terrane::Keyspace,
 }
 
+impl From<&Keyspace> for KeyspaceId {
+    fn from(keyspace: &Keyspace) -> Self {
+        keyspace.inner.id()
+    }
+}
+
 impl Keyspace {
     pub(crate) fn new(db: Db, inner: terrane::Keyspace) -> Self {
         Keyspace { db, inner }
     }
 
-    /// The keyspace itself, for batches and for calls that may block.
+    /// Returns the keyspace itself, for transactions and for calls that may block.
     #[must_use]
     pub fn inner(&self) -> &terrane::Keyspace {
         &self.inner
@@ -72,7 +80,7 @@ impl Keyspace {
     /// Sets the value of a key, and returns the write's sequence number.
     ///
     /// # Errors
-    /// A key or value over its limit, and those of [`Db::write`].
+    /// A key or value over its limit, and the errors of [`Db::write`].
     pub async fn put(
         &self,
         key: impl AsRef<[u8]>,
@@ -88,7 +96,7 @@ impl Keyspace {
     /// [`terrane::Keyspace::put_expiring`].
     ///
     /// # Errors
-    /// The errors of [`Keyspace::put`]; a store without a wall clock.
+    /// The errors of [`Keyspace::put`]; a store without a wall clock; a keyspace that has had a merge.
     pub async fn put_expiring(
         &self,
         key: impl AsRef<[u8]>,
@@ -102,10 +110,12 @@ impl Keyspace {
     }
 
     /// Merges an operand into the value of a key, and returns the write's sequence number; see
-    /// [`terrane::Keyspace::merge`].
+    /// [`terrane::Keyspace::merge`] for the values that it replaces, and for what the first merge fixes for good.
+    /// Where the new value is wanted, use [`Db::update`].
     ///
     /// # Errors
-    /// The errors of [`WriteBatch::merge`](terrane::WriteBatch::merge) and [`Db::write`].
+    /// The errors of [`WriteBatch::merge`](terrane::WriteBatch::merge) and [`Db::write`]; a keyspace that has had
+    /// values that expire or merges of another kind.
     pub async fn merge(
         &self,
         key: impl AsRef<[u8]>,
@@ -120,7 +130,7 @@ impl Keyspace {
     /// Removes all keys of a range, and returns the write's sequence number; see [`terrane::Keyspace::delete_range`].
     ///
     /// # Errors
-    /// A bound over the limit of a key, and those of [`Db::write`].
+    /// A bound over the limit of a key, and the errors of [`Db::write`].
     pub async fn delete_range(
         &self,
         range: impl Into<KeyRange>,
@@ -134,7 +144,7 @@ impl Keyspace {
     /// Removes a key, if it is there, and returns the write's sequence number.
     ///
     /// # Errors
-    /// A key over its limit, and those of [`Db::write`].
+    /// A key over its limit, and the errors of [`Db::write`].
     pub async fn delete(&self, key: impl AsRef<[u8]>, durability: Durability) -> Result<Seq> {
         let mut batch = WriteBatch::new();
         batch.delete(&self.inner, key)?;

@@ -29,6 +29,8 @@
 //! 3. Other reads go to a bounded number of blocking threads.
 //!
 //! A write whose future is dropped is written whole or not at all.
+//!
+//! [`terrane::WriteBatch`] takes a [`Keyspace`] of this crate as it takes one of `terrane`: `batch.put(&notes, ..)`.
 
 mod committer;
 mod condition;

@@ -22,7 +22,7 @@ impl Snapshot {
         &self.inner
     }
 
-    /// The last sequence number that is visible in it.
+    /// Returns the last sequence number that is visible in it.
     #[must_use]
     pub fn sequence(&self) -> Seq {
         self.inner.sequence()

@@ -20,7 +20,7 @@ async fn open(place: &tempfile::TempDir) -> Db {
 
 fn put(keyspace: &Keyspace, key: &str) -> WriteBatch {
     let mut batch = WriteBatch::new();
-    batch.put(keyspace.inner(), key, format!("of {key}")).unwrap();
+    batch.put(keyspace, key, format!("of {key}")).unwrap();
     batch
 }
 
