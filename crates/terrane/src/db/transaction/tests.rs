@@ -306,6 +306,28 @@ fn a_transaction_deletes_ranges_and_writes_into_them_after() {
 }
 
 #[test]
+fn a_transaction_reads_versions_of_stored_and_own_values() {
+    let (db, keyspace) = store();
+    let seq = keyspace.put("stored", "1", BUFFERED).unwrap();
+    db.transact(BUFFERED, |tx| -> Result<()> {
+        let versioned = |tx: &Transaction, key: &str| tx.get_versioned(&keyspace, key).unwrap();
+        let stored = versioned(tx, "stored").unwrap();
+        assert_eq!((stored.seq, stored.expires_at, &stored.value[..]), (seq, None, &b"1"[..]));
+        tx.put_expiring(&keyspace, "own", "2", Duration::from_secs(60))?;
+        let own = versioned(tx, "own").unwrap();
+        assert_eq!((own.seq, &own.value[..]), (0, &b"2"[..]));
+        assert!(own.expires_at.is_some());
+        tx.delete(&keyspace, "stored")?;
+        assert_eq!(versioned(tx, "stored"), None);
+        Ok(())
+    })
+    .unwrap();
+    let other = db.create_keyspace("other").unwrap();
+    let read = |tx: &Transaction| drop(tx.get_versioned(&other, "k").unwrap());
+    assert!(!commits(&(db.clone(), keyspace), read, || put(&other, "k", "")));
+}
+
+#[test]
 fn a_keyspace_of_another_store_is_refused() {
     let ((store, _), (_other, foreign)) = (store(), store());
     let refused = store.transact(Durability::Buffered, |tx| {
