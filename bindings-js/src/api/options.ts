@@ -27,8 +27,9 @@ export interface WriteOptions {
 }
 
 /**
- * Expiry of a value: set `ttl` or `expiresAt`, not both. From then on its key does not exist; a time that is past is as
- * good as a delete. Without either the value stays, whatever was said of the value before it.
+ * Expiry of a value: set `ttl` or `expiresAt`, not both. From then on the key does not exist; a time in the past deletes
+ * the key. A value without either does not expire, even if the value before it would have. A keyspace that has had a
+ * merge takes no value that expires.
  */
 export interface ExpiryOptions {
   /** The time from the call until then, or from the start of a transaction, in milliseconds. */

@@ -35,8 +35,8 @@ export type Iteration<M extends Mode, T> = M extends "async"
 export type CallOptions<M extends Mode, O = object> = M extends "async" ? O & WaitOptions : O;
 
 /**
- * The operand of a merge: a number to add, or the most (`min`) or the least (`max`) that the value may be. It is a
- * safe integer, or a bigint of 64 bits with its sign.
+ * The operand of a merge: a number to add (`add`), an upper bound (`min` keeps the lesser of the value and the number),
+ * or a lower bound (`max` keeps the greater). It is a safe integer or a signed 64-bit bigint.
  */
 export type Operand =
   | { add: number | bigint; min?: undefined; max?: undefined }
@@ -191,10 +191,14 @@ export interface KeyspaceOf<
   put(key: Bytes, value: Bytes, options?: CallOptions<M, PutOptions>): Result<M, number>;
 
   /**
-   * Merges an operand into a value, which is not read for it. The value is a decimal integer, such as `"42"`; one
-   * that is none counts as absent. A sum stays within 64 bits. Returns the write's sequence
-   * number. A keyspace has merges or values that expire, whichever came first. Merges are in the build with all
-   * policies: open the store with `policies: "all"`.
+   * Merges an operand into a value, without reading it, and returns the write's sequence number. The value is a decimal
+   * integer, such as `"42"` or `"-3"`; any other value, such as `"042"` or `"42\n"`, counts as absent and is replaced. A
+   * sum beyond 64 bits stays at the least or greatest integer.
+   *
+   * The first merge, or the first value that expires, fixes for good which of the two the keyspace takes. Deletes and
+   * compactions do not undo it, and the default keyspace cannot be dropped: use a keyspace of its own for counters.
+   * `stats()` reports the `values` of each. Where the new number is wanted, use `transact`. Merges are in the build with
+   * all policies: open the store with `policies: "all"`.
    */
   merge(key: Bytes, operand: Operand, options?: CallOptions<M, WriteOptions>): Result<M, number>;
 
