@@ -191,14 +191,14 @@ export interface KeyspaceOf<
   put(key: Bytes, value: Bytes, options?: CallOptions<M, PutOptions>): Result<M, number>;
 
   /**
-   * Merges an operand into a value, without reading it, and returns the write's sequence number. The value is a decimal
-   * integer, such as `"42"` or `"-3"`; any other value, such as `"042"` or `"42\n"`, counts as absent and is replaced. A
-   * sum beyond 64 bits stays at the least or greatest integer.
+   * Merges an operand into a value, without reading it, and returns the write's sequence number. The value is a
+   * decimal integer, such as `"42"` or `"-3"`; any other value, such as `"042"` or `"42\n"`, counts as absent and is
+   * replaced. A sum beyond 64 bits stays at the least or greatest integer.
    *
    * The first merge, or the first value that expires, fixes for good which of the two the keyspace takes. Deletes and
    * compactions do not undo it, and the default keyspace cannot be dropped: use a keyspace of its own for counters.
-   * `stats()` reports the `values` of each. Where the new number is wanted, use `transact`. Merges are in the build with
-   * all policies: open the store with `policies: "all"`.
+   * `stats()` reports the `values` of each. Where the new number is wanted, use `transact`. Merges are in the build
+   * with all policies: open the store with `policies: "all"`.
    */
   merge(key: Bytes, operand: Operand, options?: CallOptions<M, WriteOptions>): Result<M, number>;
 

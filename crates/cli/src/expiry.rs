@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use terrane::entry::check_limits;
 use terrane::{KeyspaceId, Millis, WriteBatch};
 
-/// Expiry of a value that is put; without either it stays.
+/// Expiry of a value that is put; a value without expiry stays.
 #[derive(Args)]
 #[group(multiple = false)]
 pub struct ExpiryArgs {
@@ -22,7 +22,7 @@ pub struct ExpiryArgs {
 }
 
 impl ExpiryArgs {
-    /// Refuses a value over its limit, which is less for one that expires.
+    /// Refuses a value over its limit, which is lower with an expiry.
     pub fn check(&self, key: &[u8], value: &[u8]) -> Result<(), Failure> {
         check_limits(key, value)?;
         if self.ttl.is_some() || self.expires_at.is_some() {

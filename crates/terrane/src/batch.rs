@@ -78,7 +78,7 @@ pub struct WriteBatch {
 }
 
 impl WriteBatch {
-    /// A batch without operations.
+    /// Returns a batch without operations.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -219,7 +219,7 @@ impl WriteBatch {
         }
     }
 
-    /// Takes over a batch that was encoded elsewhere, as [`WriteBatch::bytes`] gives it.
+    /// Takes over a batch that was encoded elsewhere, as [`WriteBatch::bytes`] returns it.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] where the bytes are no batch, or an entry is over its limit.
@@ -276,28 +276,28 @@ impl WriteBatch {
         Ok(batch)
     }
 
-    /// The keyspaces that the batch names.
+    /// Returns the keyspaces that the batch names.
     pub fn keyspaces(&self) -> impl Iterator<Item = KeyspaceId> {
         self.keyspaces.iter().map(|(id, _)| *id)
     }
 
-    /// The features of a store that its entries need.
+    /// Returns the features of a store that the entries need.
     pub(crate) fn features(&self) -> u32 {
         self.features
     }
 
-    /// The same, keyspace by keyspace.
+    /// Returns the features that the entries need, keyspace by keyspace.
     pub(crate) fn features_by_keyspace(&self) -> &[(KeyspaceId, u32)] {
         &self.keyspaces
     }
 
-    /// Whether it has a range delete.
+    /// Whether the batch has a range delete.
     #[must_use]
     pub fn deletes_range(&self) -> bool {
         self.features & RANGE_DELETES != 0
     }
 
-    /// The number of entries.
+    /// Returns the number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries
@@ -309,7 +309,7 @@ impl WriteBatch {
         self.entries == 0
     }
 
-    /// The entries as they lie in the log.
+    /// Returns the encoded entries, as the log has them.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
@@ -322,7 +322,7 @@ impl WriteBatch {
         (self.entries, self.features) = (0, 0);
     }
 
-    /// The entries in order.
+    /// Returns the entries in order.
     #[must_use]
     pub fn iter(&self) -> Entries<'_> {
         decode(&self.bytes)
@@ -353,7 +353,7 @@ pub struct BatchDamage {
 }
 
 impl BatchDamage {
-    /// The failure to read a batch that starts at `offset` of `file`.
+    /// Returns the failure to read a batch that starts at `offset` of `file`.
     #[cold]
     pub fn within(self, file: &str, offset: u64) -> Error {
         match self.newer {
@@ -366,7 +366,7 @@ impl BatchDamage {
     }
 }
 
-/// The entries of encoded batches, one or several after another. Any bytes are safe to decode; the
+/// Decodes the entries of encoded batches, one or several after another. Any bytes are safe to decode; the
 /// first damage ends the iteration.
 #[must_use]
 pub fn decode(bytes: &[u8]) -> Entries<'_> {
@@ -404,7 +404,7 @@ impl<'a> Iterator for Entries<'a> {
     }
 }
 
-/// Takes one entry. Where it starts, an error leaves to the caller.
+/// Takes one entry. The caller adds to an error where the entry starts.
 #[cfg_attr(not(target_arch = "wasm32"), inline)]
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 fn entry<'a>(from: &mut Decoder<'a>) -> Result<Entry<'a>, BatchDamage> {

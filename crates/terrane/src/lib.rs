@@ -36,7 +36,8 @@
 //! * [`Keyspace::delete_range`] deletes any number of keys at the cost of one write; [`Keyspace::put_expiring`] sets a
 //!   value for a time.
 //! * [`Keyspace::merge`] applies an [`Operand`] without a read: adds to a number, bounds it, or combines values by
-//!   [`Options::merge_operator`](field@Options::merge_operator). A keyspace takes merges or values that expire, for good.
+//!   [`Options::merge_operator`](field@Options::merge_operator). A keyspace takes merges or values that expire, for
+//!   good.
 //! * [`Options::compaction_filter`](field@Options::compaction_filter) removes values that an application no longer
 //!   needs as compactions meet them.
 //! * [`Durability`] is chosen by each write: durable when it returns, or within a second.

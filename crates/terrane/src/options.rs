@@ -207,7 +207,7 @@ impl Default for Options {
     }
 }
 
-/// The system's clock, if this target has one.
+/// Returns the system's clock, if this target has one.
 fn system_clock() -> Option<WallClock> {
     if BROWSER {
         return None;
@@ -299,7 +299,7 @@ impl Options {
         bytes.saturating_mul(2).max(LOG_FIRST_BYTES).min(self.wal_file_bytes)
     }
 
-    /// The policy that plans for a keyspace: the caller's custom one, or else the one given.
+    /// Returns the policy that plans for a keyspace: the caller's custom one, or else the given one.
     pub(crate) fn planner(
         &self,
         keyspace: &str,
@@ -309,19 +309,19 @@ impl Options {
         custom.map_or_else(|| build_policy(policy), Ok)
     }
 
-    /// The memory budget, in bytes.
+    /// Returns the memory budget, in bytes.
     pub(crate) fn budget(&self) -> u64 {
         let memtables = self.memtable_bytes.saturating_mul(2);
         self.memory_bytes.unwrap_or(memtables.max(self.cache_bytes).saturating_mul(2))
     }
 
-    /// Bytes that all memtables together may take: half of the budget, and room for one that fills
-    /// while another is flushed.
+    /// Returns the bytes that all memtables together may take: half of the budget, or two memtables if that is more,
+    /// so that one fills while another is flushed.
     pub(crate) fn memtables_share(&self) -> u64 {
         (self.budget() / 2).max(self.memtable_bytes.saturating_mul(2))
     }
 
-    /// Bytes that the cache and the buffers of jobs may take: what memtables leave of the budget.
+    /// Returns the bytes that the cache and the buffers of jobs may take: the rest of the budget after memtables.
     pub(crate) fn rest_share(&self) -> u64 {
         self.budget().saturating_sub(self.memtables_share()).max(CACHE_BYTES_MIN)
     }
@@ -331,7 +331,7 @@ impl Options {
         self.rest_share().saturating_sub(reserved).max(CACHE_BYTES_MIN).min(self.cache_bytes)
     }
 
-    /// A memtable of the size that these options give it.
+    /// Returns a memtable of the size that the options set.
     pub(crate) fn memtable(&self) -> Memtable {
         Memtable::new(usize::try_from(self.memtable_bytes).unwrap_or(usize::MAX))
     }
@@ -352,18 +352,18 @@ impl Options {
     }
 }
 
-/// The policy of these options.
+/// Builds the policy of these options.
 pub(crate) fn build_policy(options: &PolicyOptions) -> Result<Box<dyn Policy>> {
     options.build().map_err(invalid_policy)
 }
 
-/// The error for a policy with such an option.
+/// Returns the error for a policy with such an option.
 pub(crate) fn invalid_policy(bad: BadOption) -> Error {
     let ParseError { expected, found } = bad.into();
     Error::invalid("policy", expected, found)
 }
 
-/// The options of a policy as the version set keeps them.
+/// Returns the options of a policy as the version set keeps them.
 pub(crate) fn policy_json(policy: &PolicyOptions) -> String {
     terrane_types::json::to_string(policy)
 }

@@ -6,8 +6,9 @@ use crate::keyspace::KeyspaceId;
 use crate::vec_map::VecMap;
 use terrane_types::range_deletes::{End, RangeDeletes};
 
-/// The entries of an encoded batch that take effect: without those that a later range delete of the batch removes,
-/// which are looked for if it `may_delete_range`. Insert its [`range_deletes`] first: they hide what has lower numbers.
+/// Returns the entries of an encoded batch that take effect: without entries that a later range delete of the batch
+/// removes, which are looked for if it `may_delete_range`. Insert its [`range_deletes`] first: they hide entries with
+/// lower numbers.
 pub(crate) fn effective(
     bytes: &[u8],
     may_delete_range: bool,

@@ -27,7 +27,7 @@ pub enum Operation<'a> {
 }
 
 impl<'a> Operation<'a> {
-    /// Its kind, key and the rest: a value, or the end of a range.
+    /// Returns the kind, the key and the rest: a value, or the end of a range.
     pub(super) fn parts(self) -> (u8, &'a [u8], &'a [u8]) {
         match self {
             Operation::Put(key, value) => (Kind::Put as u8, key, value),
@@ -38,7 +38,7 @@ impl<'a> Operation<'a> {
         }
     }
 
-    /// The features that a store with it needs.
+    /// Returns the features that a store with the operation needs.
     pub(super) fn features(self) -> u32 {
         match self {
             Operation::Put(..) | Operation::Delete(_) => 0,

@@ -114,7 +114,7 @@ impl Db {
         Db::open_with(path, options, executor)
     }
 
-    /// The same with an executor of your own, such as a
+    /// Opens or creates the store in directory `path`, as [`Db::open`] does, with an executor of your own, such as a
     /// [`ThreadExecutor`](crate::executor::ThreadExecutor) that runs more merges at once, or in a
     /// [`WorkerPool`](crate::executor::WorkerPool) that several stores share.
     ///
@@ -194,7 +194,7 @@ impl Db {
         &self.inner.engine
     }
 
-    /// The keyspace that is always there.
+    /// Returns the keyspace that is always there.
     #[must_use]
     pub fn default_keyspace(&self) -> Keyspace {
         Keyspace { db: self.clone(), id: KeyspaceId(0), name: DEFAULT_KEYSPACE.into() }
@@ -219,7 +219,7 @@ impl Db {
         Ok(id.map(|id| Keyspace { db: self.clone(), id, name: name.into() }))
     }
 
-    /// The names of the keyspaces.
+    /// Returns the names of the keyspaces.
     #[must_use]
     pub fn keyspaces(&self) -> Vec<String> {
         self.inner.engine.keyspaces.names()
@@ -237,7 +237,7 @@ impl Db {
         Ok(dropped)
     }
 
-    /// A snapshot of the whole store as it is now.
+    /// Takes a snapshot of the whole store as it is now.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         Snapshot::new(self.clone())
@@ -420,9 +420,9 @@ impl Db {
         self.inner.executor.run(&self.inner.engine, bytes)
     }
 
-    /// The same as [`Db::close`], but running jobs get up to `most` to end before they are abandoned. None
-    /// starts meanwhile: a write that would stall, and a flush, fail as in a closed store. Only a
-    /// [`ThreadExecutor`](crate::executor::ThreadExecutor) gives its jobs that time.
+    /// Closes the store as [`Db::close`] does, after waiting up to `most` for running jobs to finish; it abandons the
+    /// rest. No job starts meanwhile: a write that would stall, and a flush, fail as in a closed store. Only a
+    /// [`ThreadExecutor`](crate::executor::ThreadExecutor) waits for its jobs.
     ///
     /// # Errors
     /// The errors of [`Db::close`].

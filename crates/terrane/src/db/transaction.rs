@@ -443,7 +443,7 @@ impl Transaction {
     }
 }
 
-/// The place of a bound; that of an unbounded one is `open`.
+/// Returns the place of a bound, or `open` for an unbounded one.
 fn place(keyspace: KeyspaceId, bound: &Bound<Vec<u8>>, open: Bound<Place>) -> Bound<Place> {
     match bound {
         Bound::Included(key) => Bound::Included((keyspace, key.clone())),

@@ -132,7 +132,7 @@ fn replace_logs(engine: &Engine, anew: bool) -> Result<bool> {
     Ok(true)
 }
 
-/// The logs whose entries are all in tables once `flushed` is in one, and the changes that
+/// Returns the logs whose entries are all in tables once `flushed` is in one, and adds the changes that
 /// retire them.
 pub(crate) fn retire_logs(
     engine: &Engine,

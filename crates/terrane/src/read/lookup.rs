@@ -24,7 +24,7 @@ fn live_keyspace(engine: &Engine, id: KeyspaceId) -> Result<Arc<KeyspaceInner>> 
     found.map_or_else(|| engine.versions.open_state().and(Err(Closed::Keyspace.into())), Ok)
 }
 
-/// The keyspace's super version and the moment to read it at: that of a snapshot, or the present.
+/// Returns the keyspace's super version and the moment to read it at: that of a snapshot, or the present.
 ///
 /// The super version is taken first: it pins everything that is visible by then, so no merge can take a
 /// version away between the two.
@@ -41,7 +41,7 @@ fn super_version(
     (super_version, reader)
 }
 
-/// The value of a key, now or at a snapshot's sequence.
+/// Returns the value of a key, now or at a snapshot's sequence.
 ///
 /// # Errors
 /// Damage, an I/O error, or a keyspace that was dropped.
@@ -54,7 +54,7 @@ pub(crate) fn get(
     lookup(engine, keyspace, 1, at)?.get(key)
 }
 
-/// The value of a key and its version, now or at a snapshot's sequence.
+/// Returns the value of a key and its version, now or at a snapshot's sequence.
 ///
 /// # Errors
 /// The errors of [`get`].
@@ -89,7 +89,7 @@ pub(crate) fn trace_get(
     Ok((found.map(|_| value), trace))
 }
 
-/// The values of several keys at one moment, in the order of the keys.
+/// Returns the values of several keys at one moment, in the order of the keys.
 ///
 /// # Errors
 /// The errors of [`get`].
@@ -144,7 +144,7 @@ pub(crate) fn view(
     Ok(view)
 }
 
-/// A cursor over a range, of the keyspace as it is now or was at a snapshot's sequence.
+/// Returns a cursor over a range of the keyspace as it is now, or was at a snapshot's sequence.
 ///
 /// # Errors
 /// A keyspace that was dropped.
@@ -238,7 +238,7 @@ impl<'a> View<'a> {
         self.lookups.get_mut(&keyspace).ok_or(Closed::Keyspace.into())
     }
 
-    /// Its moment.
+    /// Returns the moment of the view.
     pub fn reader(&self) -> Reader {
         self.reader
     }
@@ -257,7 +257,7 @@ pub struct Lookup<'a> {
 }
 
 impl Lookup<'_> {
-    /// The value of a key.
+    /// Returns the value of a key.
     ///
     /// # Errors
     /// Damage, or an I/O error.
@@ -266,7 +266,7 @@ impl Lookup<'_> {
         Ok(self.get_into(key.as_ref(), &mut value)?.then_some(value))
     }
 
-    /// The value of a key and its version.
+    /// Returns the value of a key and its version.
     ///
     /// # Errors
     /// Damage, or an I/O error.
@@ -416,7 +416,7 @@ fn find_written(
     Ok(None)
 }
 
-/// A cursor over a super version, with a read tracer for each part.
+/// Returns a cursor over a super version, with a read tracer for each part.
 fn mvcc_cursor(
     super_version: &SuperVersion,
     range: KeyRange,

@@ -19,15 +19,17 @@ impl Backpressure {
     }
 }
 
-/// The backpressure of the keyspace and limit that are the nearest to a stall: memtables that wait
-/// for their flush, or runs of level 0 (tables over one key), both counted in memtables, the one
-/// that fills included, and given in bytes; or the memory of all memtables while some wait for
-/// their flush; or, natively, the bytes that wait to be compacted.
+/// Returns the backpressure of the keyspace and limit that are the nearest to a stall. The limits are:
+///
+/// * memtables that wait for their flush, or runs of level 0 (tables over one key), both counted in memtables, the
+///   active one included, and given in bytes
+/// * the memory of all memtables while some wait for their flush
+/// * natively, the bytes that wait to be compacted
 pub(crate) fn backpressure(engine: &Engine) -> Backpressure {
     nearest_stall(engine).1
 }
 
-/// The stall that is the nearest, and its backpressure.
+/// Returns the nearest stall and its backpressure.
 pub(crate) fn nearest_stall(engine: &Engine) -> (Stall, Backpressure) {
     let memtable = engine.options.memtable_bytes;
     let keyspaces = engine.keyspaces.load();

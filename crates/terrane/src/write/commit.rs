@@ -93,9 +93,9 @@ fn try_append(engine: &Engine, writer: &mut Writer, batch: &WriteBatch) -> Resul
     append(engine, writer, &keyspaces, &[batch], Durability::Buffered).map(Some)
 }
 
-/// As [`commit`], for the batches of several calls, of which some have conditions. Batches whose
-/// conditions do not hold are refused, and the others written. A call of which a batch was outrun writes none;
-/// one of which a batch waits for a merge, those before it.
+/// Commits the batches of several calls as [`commit`] does; some batches have conditions. It refuses
+/// batches whose conditions do not hold, and writes the others. A call with a batch that was outrun writes nothing;
+/// a call with a batch that waits for a merge writes the batches before it.
 ///
 /// # Errors
 /// The errors of [`commit`].
@@ -223,7 +223,7 @@ pub(crate) fn commit_nothing(engine: &Engine, durability: Durability) -> Result<
     Ok(last)
 }
 
-/// The writer, with a log that a record of the batches fits in, once nothing stalls them.
+/// Returns the writer, with a log that a record of the batches fits in, once nothing stalls them.
 fn writer_with_room<'e>(
     engine: &'e Engine,
     batches: &[&WriteBatch],

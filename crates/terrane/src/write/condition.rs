@@ -69,22 +69,22 @@ impl<'a> Condition<'a> {
         Condition { keyspace: keyspace.into(), on, store: None }
     }
 
-    /// The key has no value, or one that has expired.
+    /// Expects that the key has no value, or one that has expired.
     pub fn absent(keyspace: impl Into<KeyspaceId>, key: impl AsRef<[u8]>) -> Self {
         Condition::on_key(keyspace, key, Expected::Absent)
     }
 
-    /// The key has a value.
+    /// Expects that the key has a value.
     pub fn present(keyspace: impl Into<KeyspaceId>, key: impl AsRef<[u8]>) -> Self {
         Condition::on_key(keyspace, key, Expected::Present)
     }
 
-    /// The key has the value that the batch with this sequence number wrote.
+    /// Expects the value that the batch with this sequence number wrote.
     pub fn version(keyspace: impl Into<KeyspaceId>, key: impl AsRef<[u8]>, seq: Seq) -> Self {
         Condition::on_key(keyspace, key, Expected::Version(seq))
     }
 
-    /// The key has this value.
+    /// Expects this value.
     pub fn value(
         keyspace: impl Into<KeyspaceId>,
         key: impl AsRef<[u8]>,
@@ -93,7 +93,7 @@ impl<'a> Condition<'a> {
         Condition::on_key(keyspace, key, Expected::Value(value.as_ref().to_vec()))
     }
 
-    /// No batch after `since`, at which a snapshot of `store` is held, wrote into the range.
+    /// Expects that no batch after `since`, at which a snapshot of `store` is held, wrote into the range.
     pub(crate) fn unchanged(
         store: &'a Engine,
         keyspace: KeyspaceId,
@@ -261,7 +261,7 @@ impl Checks {
         self.keys.is_empty() && self.ranges.is_empty()
     }
 
-    /// The keyspaces of the conditions, with repetitions.
+    /// Returns the keyspaces of the conditions, with repetitions.
     pub fn keyspaces(&self) -> impl Iterator<Item = KeyspaceId> {
         let of_keys = self.keys.iter().map(|check| check.keyspace);
         of_keys.chain(self.ranges.iter().map(|check| check.keyspace))
@@ -396,7 +396,7 @@ impl Checks {
     }
 }
 
-/// The number of the stretch that a key lies in: that of the bounds at or below it.
+/// Returns the number of the stretch that a key lies in: the number of bounds at or below it.
 fn stretch(bounds: &[Vec<u8>], key: &[u8]) -> usize {
     bounds.partition_point(|bound| bound.as_slice() <= key)
 }

@@ -357,7 +357,7 @@ fn write_alone(
     })
 }
 
-/// The front of the queue, up to the group's bound; at least one.
+/// Takes the front of the queue, up to the group's bound; at least one ticket.
 fn take_group(waiting: &mut Vec<Ticket>) -> Vec<Ticket> {
     let mut bytes = 0;
     let fits = |t: &&Ticket| {

@@ -27,7 +27,7 @@ pub(crate) struct Throttle {
 }
 
 impl Throttle {
-    /// Bytes of jobs that what was written since the last payment pays for.
+    /// Charges the bytes written since the last charge. Returns the bytes of jobs that they pay for.
     pub fn due(&mut self, engine: &Engine) -> u64 {
         match self.step(engine) {
             0 => 0,
@@ -35,7 +35,8 @@ impl Throttle {
         }
     }
 
-    /// Bytes that pay now: none before they are worth it.
+    /// Charges the bytes written since the last charge and returns them, or returns 0 while a slice is not worth its
+    /// call.
     pub fn step(&mut self, engine: &Engine) -> u64 {
         let written = engine.counters.bytes_written();
         if written < self.pays_at(&engine.options) {
@@ -56,7 +57,7 @@ pub(crate) fn is_near(Backpressure { filled, room }: Backpressure) -> bool {
     filled > room.saturating_sub(filled)
 }
 
-/// Bytes of jobs that `written` bytes pay for.
+/// Returns the bytes of jobs that `written` bytes pay for.
 pub(crate) fn work_due(written: u64, backpressure: Backpressure) -> u64 {
     if !is_near(backpressure) {
         return 0;

@@ -96,7 +96,7 @@ fn bytes_of(range: &KeyRange) -> usize {
     bytes(&range.from) + bytes(&range.to)
 }
 
-/// The order of lower bounds: unbounded first, and an inclusive one before an exclusive one.
+/// Compares lower bounds: unbounded first, and an inclusive one before an exclusive one.
 fn compare_starts(a: &Bound<Vec<u8>>, b: &Bound<Vec<u8>>) -> Ordering {
     fn rank(bound: &Bound<Vec<u8>>) -> (bool, &[u8], bool) {
         match bound {
@@ -108,7 +108,7 @@ fn compare_starts(a: &Bound<Vec<u8>>, b: &Bound<Vec<u8>>) -> Ordering {
     rank(a).cmp(&rank(b))
 }
 
-/// The order of upper bounds: unbounded last, and an inclusive one after an exclusive one.
+/// Compares upper bounds: unbounded last, and an inclusive one after an exclusive one.
 fn compare_ends(a: &Bound<Vec<u8>>, b: &Bound<Vec<u8>>) -> Ordering {
     fn rank(bound: &Bound<Vec<u8>>) -> (bool, &[u8], bool) {
         match bound {
