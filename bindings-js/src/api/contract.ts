@@ -486,7 +486,7 @@ export interface Level {
   runs: Run[];
 }
 
-/** One level of a keyspace. */
+/** Statistics of a level of a keyspace. */
 export interface LevelStats {
   /** Sorted runs. */
   runs: number;
@@ -511,8 +511,8 @@ export interface LevelStats {
 }
 
 /**
- * The oldest snapshot that is held, which keeps old versions from being dropped. Transactions hold
- * snapshots, too.
+ * The oldest snapshot that is held, which keeps old versions from being dropped. Transactions hold snapshots
+ * as well.
  */
 export interface OldestSnapshot {
   /** The last sequence number that is visible in it. */
@@ -542,23 +542,23 @@ export type ValueKind =
    */
   | "merge-operator";
 
-/** One keyspace. */
+/** Statistics of a keyspace. */
 export interface KeyspaceStats {
-  /** Its name. */
+  /** Name of the keyspace. */
   name: string;
-  /** Kind of its values. */
+  /** Kind of the keyspace's values. */
   values: ValueKind;
-  /** The name of its policy. */
+  /** Name of the compaction policy. */
   policy: string;
-  /** The stored policy options that this release does not know or allow, in words. */
+  /** Stored policy options that this release does not know or allow, in words. */
   policyProblems: string[];
-  /** Facts that its policy remembers: counters, boundaries and the like. */
+  /** Facts that the policy remembers: counters, boundaries and the like. */
   policyFacts: Fact[];
-  /** Its levels, from level 0 down. */
+  /** Levels, from level 0 down. */
   levels: LevelStats[];
-  /** Bytes of memory in its memtables. */
+  /** Bytes of memory in memtables. */
   memtableBytes: number;
-  /** Entries in its memtables. */
+  /** Entries in memtables. */
   memtableEntries: number;
   /** Sealed memtables that wait to be flushed. */
   memtablesSealed: number;

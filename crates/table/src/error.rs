@@ -29,7 +29,7 @@ pub enum ErrorKind {
     /// Stored bytes are corrupt.
     #[error("{0}")]
     Corrupt(Corruption),
-    /// There is no store at the given path, and none was to be created.
+    /// There is no store at the given path, and `create` is off.
     #[error("{0}")]
     NoStore(NoStore),
     /// The store was written by a later release.

@@ -78,21 +78,20 @@ const LOG_FIRST_BYTES: u64 = 512 << 10;
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Options {
-    /// Create the store if there is none.
+    /// Whether opening creates the store if there is none.
     pub create: bool,
-    /// Fail if the store already exists.
+    /// Whether opening fails if the store already exists.
     pub error_if_exists: bool,
-    /// Open the store read-only: not a byte of it is changed, the file system may be read-only, and
-    /// several processes may do so at once. Calls that would change it fail. The store must exist. It is
-    /// opened although a table's file is missing or too short: reads that need that table return the
-    /// damage, all others succeed.
+    /// Whether the store is opened read-only: no byte of it changes, the file system may be read-only, and several
+    /// processes may do so at once. Calls that would change it fail. The store must exist. It opens although a table's
+    /// file is missing or too short: reads that need the table return the damage, and all others succeed.
     pub read_only: bool,
     /// Bytes at which a memtable is sealed and flushed to level 0.
     pub memtable_bytes: u64,
     /// Sealed memtables of one keyspace at which writes stall until one is flushed.
     pub max_immutable_memtables: usize,
-    /// Size to which preallocated log files grow, in bytes: 72 or more. The first one of a store takes
-    /// 512 KiB, each new one twice as much as the one before. A write that needs more gets a larger one.
+    /// Size to which preallocated log files grow, in bytes: 72 or more. The first file of a store takes 512 KiB, and
+    /// each new file twice as much as its predecessor. A write that needs more gets a larger file.
     pub wal_file_bytes: u64,
     /// Total bytes of logs beyond which the keyspace that holds the oldest record is flushed.
     pub max_total_wal_bytes: u64,
@@ -101,20 +100,20 @@ pub struct Options {
     /// Pending compaction bytes at which writes to a keyspace stall: what compactions must rewrite until its
     /// levels are within their capacities. 0 for never; by default 256 GiB.
     pub hard_pending_compaction_bytes: u64,
-    /// Total memory, in bytes: half of it, or two memtables if that is more, for memtables; the rest
-    /// for the cache and the buffers of flushes and merges, for which the cache shrinks meanwhile.
-    /// Only what a merge cannot do without may exceed the budget: a block of each input, and the index
-    /// and the filter of the table that it writes, some 2% of its bytes. The cache keeps at least
-    /// 256 KiB. What a long scan reads ahead, at most 256 KiB of each run, is not counted. `None` is
-    /// four memtables or twice [`cache_bytes`](Self::cache_bytes), whichever is more, so that two memtables
+    /// Total memory, in bytes: half of it, or two memtables if that is more, for memtables; the rest for the cache and
+    /// the buffers of flushes and compactions, for which the cache shrinks meanwhile, to at least 256 KiB. By default
+    /// (`None`) four memtables or twice [`cache_bytes`](Self::cache_bytes), whichever is more, so that two memtables
     /// and the whole cache fit.
+    ///
+    /// Two things may exceed the budget: a compaction's minimum, which is a block of each input, and the index and the
+    /// filter of the table that it writes, some 2% of its bytes; and the readahead of long scans, at most 256 KiB of
+    /// each run.
     pub memory_bytes: Option<u64>,
-    /// The maximum size of the cache within `memory_bytes`, in bytes: for blocks, partitions of indexes and
-    /// filters, and what open tables keep in memory. With 0 nothing is cached, and each read opens its
-    /// tables again.
+    /// Maximum size of the cache within `memory_bytes`, in bytes: for blocks, partitions of indexes and filters, and
+    /// the memory of open tables. With 0 nothing is cached, and each read opens its tables again.
     pub cache_bytes: u64,
-    /// About how many files are open at once, and at most half of what the process may open; a closed
-    /// file is reopened when it is used again. Applies to stores with a file for each table.
+    /// Approximate number of files that are open at once, at most half of the process's limit. A closed file is
+    /// reopened when it is used again. Applies to stores with a file for each table.
     pub max_open_files: usize,
     /// Whether logs are memory-mapped to be written, on Linux: a buffered write then makes no system call.
     /// As with every mapped file, SIGBUS ends the process if a page cannot be written: somebody truncates a
@@ -122,7 +121,7 @@ pub struct Options {
     /// after `cp --reflink`). Acknowledged writes are there when the store is opened again. Off by default.
     pub allow_mmap_writes: bool,
     /// Whether tables are memory-mapped to be read, on Linux: a get then decodes blocks that are in the page
-    /// cache without a system call. Merges and scans that read ahead still make system calls. As with
+    /// cache without a system call. Compactions and scans that read ahead still make system calls. As with
     /// every mapped file, SIGBUS ends the process if a page cannot be read: the device fails, or somebody
     /// truncates a table in use. At most [`max_open_files`](Self::max_open_files) tables are mapped, and
     /// at most 32,768. Off by default.
@@ -131,21 +130,21 @@ pub struct Options {
     pub sync_interval: Duration,
     /// Options of new tables.
     pub table: TableOptions,
-    /// The compaction policy of keyspaces that are created. By default [`PolicyOptions::native`], with
-    /// tables of 16 MiB; in a browser tab a preset as it is, with tables of 2 MiB.
+    /// Compaction policy of new keyspaces. By default [`PolicyOptions::native`], with tables of 16 MiB; in a browser
+    /// tab an unchanged preset, with tables of 2 MiB.
     pub policy: PolicyOptions,
-    /// Makes a policy of your own for the keyspace of that name. Where it returns `None`, the
-    /// keyspace has the policy that is stored with it, which this one leaves as it is.
+    /// Maker of custom policies, called with the name of each keyspace. Where it returns `None`, the keyspace has its
+    /// stored policy. A custom policy does not change the stored one.
     pub custom_policy: Option<CustomPolicy>,
-    /// Merges that run at once, beside a flush and a removal, on threads of the store: by default what
-    /// [`executor::workers`](crate::executor::workers) returns. For [`Db::open`](crate::Db::open) and
-    /// [`Db::open_file`](crate::Db::open_file); other executors have their own.
+    /// Number of compactions that run at once, beside a flush and a removal, on threads of the store; by default
+    /// [`executor::workers`](crate::executor::workers). For [`Db::open`](crate::Db::open) and
+    /// [`Db::open_file`](crate::Db::open_file); other executors have their own number.
     pub workers: usize,
-    /// A limit on the input of flushes and merges together, in bytes per second, and so about on what they
-    /// write; 0 for none. Flushes come first: merges get what they leave. Native worker threads keep to it;
+    /// Limit on the input of flushes and compactions together, in bytes per second, and so approximately on their
+    /// output; 0 for none. Flushes have priority. Native worker threads observe it;
     /// [`Db::set_background_bytes_per_second`](crate::Db::set_background_bytes_per_second) changes it.
     pub background_bytes_per_second: u64,
-    /// Receives every event, if given.
+    /// Listener that receives every event.
     pub listener: Option<Listener>,
     /// Filter that compactions call, on their threads, with the newest version of each key, unless a snapshot sees it.
     /// It may miss values: flushes and trivial moves do not call it, a value may take part in no compaction for long,
@@ -154,7 +153,7 @@ pub struct Options {
     /// that is taken while a compaction runs may miss what the compaction removes. If the filter panics, the compaction
     /// fails as after any panic of a job ([`crate::ErrorKind::JobPanicked`]). It must not call the store.
     pub compaction_filter: Option<CompactionFilter>,
-    /// The operator of merges with [`Operand::Custom`](crate::Operand::Custom): combines an older and a newer value or
+    /// Operator of merges with [`Operand::Custom`](crate::Operand::Custom): combines an older and a newer value or
     /// operand into one, and must be associative: `f(f(a, b), c)` is `f(a, f(b, c))`. Writers call it under their lock;
     /// reads, flushes and compactions call it as well. It must not call the store.
     ///
@@ -169,10 +168,10 @@ pub struct Options {
     ///   flushes and compactions combined stay as the earlier operator combined them, and all others are combined by
     ///   the new one. So a new operator must accept the values and operands of the old one.
     pub merge_operator: Option<MergeOperator>,
-    /// The clock by which values expire: natively the system's by default, in the browser `Date.now`, set by the npm
-    /// package. A store without one refuses values that expire, and never expires existing ones. If it goes backward,
-    /// the store's time stands still until it has caught up. After a reopening with an earlier clock, an expired value
-    /// may reappear until it is compacted.
+    /// Clock by which values expire: natively the system's by default, in the browser `Date.now`, set by the npm
+    /// package. A store without a clock refuses values that expire, and existing values never expire. If the clock
+    /// jumps backward, the store's time stands still until the clock has caught up. After a reopening with an earlier
+    /// clock, an expired value may reappear until it is compacted.
     pub wall_clock: Option<WallClock>,
 }
 

@@ -145,7 +145,7 @@ impl MergeCursor {
         self.leave(seq, all, here, |source| source.skip(to, seq), Source::next)
     }
 
-    /// The same backward, for entries at or above `from`.
+    /// Skips backward, past entries at or above `from`.
     pub(super) fn skip_back(&mut self, from: &[u8], seq: Seq, all: bool) -> Result<()> {
         let here = |source: &Source| source.valid() && source.key() >= from;
         self.leave(seq, all, here, |source| source.skip_back(from, seq), Source::prev)

@@ -57,7 +57,7 @@ pub struct MvccCursor {
 }
 
 impl MvccCursor {
-    /// A cursor over `range` of the merged `sources`, for a reader.
+    /// Returns a cursor over `range` of the merged `sources`, for a reader.
     #[must_use]
     pub fn new(sources: Vec<Source>, range: KeyRange, reader: Reader, tracer: ReadTracer) -> Self {
         let merge = MergeCursor::new(sources);
@@ -66,14 +66,14 @@ impl MvccCursor {
         MvccCursor { merge, range, reader, state, key, value, expires_at, tracer, cover, operator }
     }
 
-    /// The same without what these range deletes hide.
+    /// Sets the range deletes, whose hidden versions the cursor skips.
     #[must_use]
     pub fn hiding(mut self, range_deletes: Vec<RangeDeletes>) -> Self {
         self.cover = Cover::new(range_deletes, self.reader.at);
         self
     }
 
-    /// The same with the operator of the store's operands.
+    /// Sets the merge operator.
     #[must_use]
     pub fn merging(mut self, operator: Option<MergeOperator>) -> Self {
         self.operator = operator;

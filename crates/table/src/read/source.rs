@@ -36,7 +36,7 @@ impl Source {
         Ok(true)
     }
 
-    /// The same backward: moves to the last entry before `from`, which is on or before the entry.
+    /// Skips backward: moves to the last entry before `from`, which is on or before the entry.
     pub(super) fn skip_back(&mut self, from: &[u8], seq: Seq) -> Result<bool> {
         match self {
             Source::Run(cursor) => return cursor.skip_back(from, seq),

@@ -46,7 +46,7 @@ pub fn join(
 /// Takes the version under a cursor and those of its key that follow: the key, and the versions.
 ///
 /// # Errors
-/// Those of the cursor.
+/// The errors of the cursor.
 pub fn take_versions(cursor: &mut impl Cursor) -> Result<(Vec<u8>, Vec<Stored>)> {
     let key = cursor.key().to_vec();
     let mut versions = Vec::new();

@@ -15,7 +15,7 @@ use terrane_platform::THREADS;
 use terrane_policy::{Capacity, Fact, PolicyOptions};
 use terrane_table::read::ReadCounts;
 
-/// One level of a keyspace.
+/// Statistics of a level of a keyspace.
 #[derive(Clone, Debug, Default, serde::Serialize)]
 #[non_exhaustive]
 pub struct LevelStats {
@@ -79,25 +79,25 @@ impl fmt::Display for ValueKind {
     }
 }
 
-/// One keyspace.
+/// Statistics of a keyspace.
 #[derive(Clone, Debug, serde::Serialize)]
 #[non_exhaustive]
 pub struct KeyspaceStats {
-    /// Its name.
+    /// Name of the keyspace.
     pub name: String,
-    /// Kind of its values.
+    /// Kind of the keyspace's values.
     pub values: ValueKind,
-    /// The name of its policy.
+    /// Name of the compaction policy.
     pub policy: String,
-    /// The stored policy options that this release does not know or allow, in words.
+    /// Stored policy options that this release does not know or allow, in words.
     pub policy_problems: Vec<String>,
-    /// Facts that its policy remembers: counters, boundaries and the like.
+    /// Facts that the policy remembers: counters, boundaries and the like.
     pub policy_facts: Vec<Fact>,
-    /// Its levels, from level 0 down.
+    /// Levels, from level 0 down.
     pub levels: Vec<LevelStats>,
-    /// Bytes of memory in its memtables.
+    /// Bytes of memory in memtables.
     pub memtable_bytes: u64,
-    /// Entries in its memtables.
+    /// Entries in memtables.
     pub memtable_entries: u64,
     /// Sealed memtables that wait to be flushed.
     pub memtables_sealed: usize,
@@ -115,7 +115,7 @@ pub struct RangeDeleteStats {
     pub bytes: usize,
 }
 
-/// The oldest snapshot that is held, which keeps old versions from being dropped. Transactions hold snapshots, too.
+/// The oldest snapshot that is held, which keeps old versions from being dropped. Transactions hold snapshots as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct OldestSnapshot {

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use terrane_table::read::{KeyRange, Reader, Trace};
 
 /// A consistent picture of every keyspace. Values that had not expired when it was taken stay in it. It keeps old
-/// versions from being dropped: drop it when done. A table of which an eighth or more was kept for snapshots alone is
-/// rewritten once these are released.
+/// versions from being dropped: drop it when done. A table is rewritten after the release of its snapshots if an eighth
+/// or more of it was kept only for them.
 ///
 /// ```
 /// # fn main() -> terrane::Result<()> {

@@ -1,4 +1,4 @@
-//! Log files are made, and replaced: what is known of them is `engine/logs.rs`.
+//! Creation and replacement of log files; `engine/logs.rs` has the state of the logs.
 
 use crate::engine::{Background, Engine, Retired, SpareLog, State, Versions, Writer};
 use crate::error::Result;
@@ -92,8 +92,8 @@ pub(crate) fn trim_logs(engine: &Engine) -> Result<()> {
     Ok(())
 }
 
-/// Replaces all logs by one of the first size, if tables hold everything that was written; `anew` also one that
-/// is alone and no larger. Returns whether it did.
+/// Replaces all logs by one of the first size, if tables hold all writes; with `anew` also a single log of that
+/// size. Returns whether it replaced them.
 fn replace_logs(engine: &Engine, anew: bool) -> Result<bool> {
     let capacity = engine.options.log_bytes_after(0);
     let edits = engine.versions.lock_edits()?;

@@ -197,11 +197,11 @@ pub(crate) fn trace_seek(
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Versioned {
-    /// The value.
+    /// Value of the key.
     pub value: Vec<u8>,
-    /// The sequence number of the batch that wrote it.
+    /// Sequence number of the batch that wrote the value.
     pub seq: Seq,
-    /// The time at which it expires, in milliseconds since the epoch; `None` if it does not.
+    /// Time at which the value expires, in milliseconds since the epoch; `None` if it does not expire.
     pub expires_at: Option<Millis>,
 }
 
@@ -233,7 +233,7 @@ impl<'a> View<'a> {
     /// Returns the lookup of a keyspace.
     ///
     /// # Errors
-    /// [`Closed::Keyspace`] for one that the view was not made of.
+    /// [`Closed::Keyspace`] for a keyspace that the view does not have.
     pub fn lookup(&mut self, keyspace: KeyspaceId) -> Result<&mut Lookup<'a>> {
         self.lookups.get_mut(&keyspace).ok_or(Closed::Keyspace.into())
     }
@@ -244,8 +244,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// Looks up keys of one keyspace, all at one moment. It keeps what it may read from being removed:
-/// drop it soon.
+/// Lookups of keys of one keyspace, all at one moment. It pins the files that it may read: drop it soon.
 pub struct Lookup<'a> {
     keyspace: Arc<KeyspaceInner>,
     super_version: Arc<SuperVersion>,

@@ -13,7 +13,7 @@ use terrane_table::read::MvccCursor;
 /// It is double-ended: `scan.rev()` is in descending order. Each row is a copy; a [`Cursor`]
 /// lends its rows instead. After an error the scan is over.
 ///
-/// A scan pins what it reads: drop it when done.
+/// A scan pins the files that it reads: drop it when done.
 ///
 /// ```
 /// # fn main() -> terrane::Result<()> {
@@ -85,7 +85,7 @@ fn to_owned(row: Result<Option<(&[u8], &[u8])>>) -> Option<Result<(Vec<u8>, Vec<
 /// It moves both ways and to any key, and lends each row until its next move, so that nothing is
 /// copied. [`Scan`] is an iterator over the same rows.
 ///
-/// A cursor pins what it reads: drop it when done.
+/// A cursor pins the files that it reads: drop it when done.
 ///
 /// ```
 /// # fn main() -> terrane::Result<()> {

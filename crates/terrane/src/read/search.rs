@@ -103,8 +103,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Appends what is stored as the newest version at or below `at` of the key; returns its tag and its place. The
-    /// places are the memtables, then the runs, newest first; those before `first` are not searched.
+    /// Appends the stored value of the key's newest version at or below `at`; returns its tag and its place. The places
+    /// are the memtables, then the runs, newest first. Places before `first` are not searched.
     #[inline]
     fn newest(
         &self,

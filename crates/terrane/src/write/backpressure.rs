@@ -4,12 +4,12 @@ use super::debt::debt;
 use crate::engine::Engine;
 use crate::error::Stall;
 
-/// Bytes that writers have filled of those that they may fill before they stall.
+/// Bytes that writers have filled, and bytes at which they stall.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backpressure {
-    /// Filled part. It may be more than the room: background work is behind then.
+    /// Filled bytes. They may exceed the room while background work lags.
     pub filled: u64,
-    /// The room, in bytes.
+    /// Bytes at which writers stall.
     pub room: u64,
 }
 

@@ -313,7 +313,7 @@ impl GroupCommit {
 /// a listener that panics must not hang the other writers.
 struct Lead<'a> {
     group: Vec<Ticket>,
-    /// Those of all batches of the group.
+    /// Results of all batches of the group.
     results: Option<Vec<Result<Decision>>>,
     on: &'a GroupCommit,
 }

@@ -19,7 +19,7 @@ use terrane_types::range_deletes::RangeDeletes;
 /// [`Transaction::scan`](super::Transaction::scan).
 pub struct TransactionScan<'t> {
     pub(super) keyspace: KeyspaceId,
-    /// Its number among the scans.
+    /// Number among the transaction's scans.
     pub(super) number: usize,
     pub(super) range: KeyRange,
     pub(super) stored: Ends<Scan>,
