@@ -28,8 +28,8 @@ export interface WriteOptions {
 
 /**
  * Expiry of a value: set `ttl` or `expiresAt`, not both. From then on the key does not exist; a time in the past
- * deletes the key. A value without either does not expire, even if the value before it would have. A keyspace that has had a
- * merge takes no value that expires.
+ * deletes the key. A value without either does not expire, even if the value before it would have. A keyspace that has
+ * had a merge takes no value that expires.
  */
 export interface ExpiryOptions {
   /** The time from the call until then, or from the start of a transaction, in milliseconds. */

@@ -150,7 +150,7 @@ pub fn open(place: &Path, options: Options) -> Result<Db, Failure> {
     Ok(db)
 }
 
-/// The failure to open a store whose merges only its application can evaluate.
+/// Returns the failure to open a store whose merges only its application can evaluate.
 fn needs_operator(place: &Path) -> Failure {
     let place = place.display();
     let sentence = format!(

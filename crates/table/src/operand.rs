@@ -218,7 +218,7 @@ fn combined(older: &[u8], newer: &[u8], operator: Option<&MergeOperator>) -> Res
     Err(Error::invalid("result of Options::merge_operator", expected, found))
 }
 
-/// The error for operands of a merge operator, in a store without one.
+/// Returns the error for operands of a merge operator, in a store without one.
 #[cold]
 pub fn missing_operator() -> Error {
     let expected = "the operator that the store's merges are for";

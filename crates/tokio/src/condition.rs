@@ -14,27 +14,27 @@ enum Kind {
 }
 
 impl Condition {
-    /// The key has no value.
+    /// Expects that the key has no value.
     pub fn absent(keyspace: &Keyspace, key: impl AsRef<[u8]>) -> Self {
         Condition(Kind::Key(terrane::Condition::absent(keyspace.inner(), key)))
     }
 
-    /// The key has a value.
+    /// Expects that the key has a value.
     pub fn present(keyspace: &Keyspace, key: impl AsRef<[u8]>) -> Self {
         Condition(Kind::Key(terrane::Condition::present(keyspace.inner(), key)))
     }
 
-    /// The key has the value that the batch with this sequence number wrote.
+    /// Expects the value that the batch with this sequence number wrote.
     pub fn version(keyspace: &Keyspace, key: impl AsRef<[u8]>, seq: Seq) -> Self {
         Condition(Kind::Key(terrane::Condition::version(keyspace.inner(), key, seq)))
     }
 
-    /// The key has this value.
+    /// Expects this value.
     pub fn value(keyspace: &Keyspace, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Self {
         Condition(Kind::Key(terrane::Condition::value(keyspace.inner(), key, value)))
     }
 
-    /// No batch has written into the range since the snapshot was taken.
+    /// Expects that no batch has written into the range since the snapshot was taken.
     pub fn unchanged(snapshot: &Snapshot, keyspace: &Keyspace, range: impl Into<KeyRange>) -> Self {
         Condition(Kind::Range(snapshot.clone(), keyspace.inner().clone(), range.into()))
     }

@@ -151,7 +151,7 @@ impl DropRule {
         self.stripe = None;
     }
 
-    /// The number of readers below a sequence number.
+    /// Returns the number of readers below a sequence number.
     #[inline]
     fn stripe_of(&self, seq: Seq) -> usize {
         self.readers.partition_point(|reader| reader.at < seq)

@@ -86,7 +86,7 @@ impl MvccCursor {
         std::iter::once(self.tracer).chain(sources)
     }
 
-    /// The time at which the row returned last expires; `None` if it does not.
+    /// Returns the time at which the last returned row expires; `None` if it does not expire.
     #[must_use]
     pub fn expires_at(&self) -> Option<Millis> {
         self.expires_at

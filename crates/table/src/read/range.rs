@@ -32,7 +32,7 @@ impl Default for KeyRange {
 }
 
 impl KeyRange {
-    /// All keys that start with `prefix`.
+    /// Returns the range of all keys that start with `prefix`.
     #[must_use]
     pub fn prefix(prefix: impl AsRef<[u8]>) -> Self {
         let prefix = prefix.as_ref();
@@ -50,7 +50,7 @@ impl KeyRange {
         KeyRange { from: Bound::Included(prefix.to_vec()), to: Bound::Unbounded }
     }
 
-    /// The range with the bounds of any [`RangeBounds`].
+    /// Returns the range with the bounds of any [`RangeBounds`].
     #[must_use]
     pub fn new<K: AsRef<[u8]>>(bounds: &impl RangeBounds<K>) -> Self {
         let owned = |bound: Bound<&K>| bound.map(|key| key.as_ref().to_vec());
@@ -77,7 +77,7 @@ impl KeyRange {
         }
     }
 
-    /// Its first key, and the first key behind it, if there is one; `None` for a range that has no key.
+    /// Returns the range's first key, and the first key behind it, if there is one; `None` for an empty range.
     #[must_use]
     pub fn half_open(&self) -> Option<(Vec<u8>, Option<Vec<u8>>)> {
         // The least key above another.
