@@ -75,7 +75,7 @@ pub(crate) fn create_keyspace(engine: &Engine, name: &str) -> Result<KeyspaceId>
 pub(crate) fn drop_keyspace(engine: &Engine, name: &str) -> Result<bool> {
     if name == DEFAULT_KEYSPACE {
         let expected = "a keyspace other than the default one, which cannot be dropped";
-        return Err(Error::invalid("keyspace to drop", expected, format_args!("{name:?}")));
+        return Err(Error::invalid("keyspace to drop", expected, name));
     }
     let edits = engine.versions.lock_edits()?;
     let Some(id) = engine.versions.state().version_set.find(name) else { return Ok(false) };
