@@ -11,6 +11,8 @@ mod client;
 #[cfg(test)]
 mod drain;
 #[cfg(test)]
+mod faults;
+#[cfg(test)]
 mod keys;
 #[cfg(test)]
 mod range;
