@@ -1,4 +1,4 @@
-/** A recording of a process that runs, whose events `terrane shell --events` sends. */
+/** A recording of a process that runs, whose events `terrane serve` or `terrane shell --events` sends. */
 
 import type { RecordedEvent, ShapeEvent } from "../timeline/events.ts";
 import { Timeline } from "../timeline/timeline.ts";
@@ -31,8 +31,8 @@ export function attach(
     };
     stream.onerror = () => {
       failed(
-        `No events come from ${address}. Is \`terrane shell --events\` running there, with ` +
-          `--allow-origin ${location.origin}?`,
+        `No events come from ${address}. Is \`terrane serve\` or \`terrane shell --events\` running there, ` +
+          `with --allow-origin ${location.origin}?`,
       );
     };
     stream.onmessage = ({ data }: MessageEvent<string>) => {
