@@ -25,22 +25,28 @@ impl Databases {
         self.opened.iter().enumerate().filter_map(|(number, slot)| Some((number, slot.get()?)))
     }
 
-    /// Opens a database; creates its keyspace if there is none.
+    /// Opens a database; creates its keyspace if there is none and `creates`. Returns whether it is open.
     ///
     /// # Errors
     /// A closed store, or an I/O error.
-    pub async fn open(&self, db: &Db, database: usize) -> Result<()> {
-        let Some(slot) = self.opened.get(database) else { return Ok(()) };
-        if slot.get().is_none() {
-            let keyspace = if database == 0 {
-                db.default_keyspace()
-            } else {
-                db.create_keyspace(&name(database)).await?
-            };
+    pub async fn open(&self, db: &Db, database: usize, creates: bool) -> Result<bool> {
+        let Some(slot) = self.opened.get(database) else { return Ok(false) };
+        if slot.get().is_some() {
+            return Ok(true);
+        }
+        let found = if database == 0 {
+            Some(db.default_keyspace())
+        } else if creates {
+            Some(db.create_keyspace(&name(database)).await?)
+        } else {
+            db.open_keyspace(&name(database)).await?
+        };
+        let is_found = found.is_some();
+        if let Some(keyspace) = found {
             // Another connection may have opened the same one.
             let _ = slot.set(keyspace);
         }
-        Ok(())
+        Ok(is_found)
     }
 
     /// Opens the databases whose keyspaces exist.
@@ -48,12 +54,8 @@ impl Databases {
     /// # Errors
     /// A closed store.
     pub async fn open_existing(&self, db: &Db) -> Result<()> {
-        for (number, slot) in self.opened.iter().enumerate() {
-            if slot.get().is_none()
-                && let Some(keyspace) = db.open_keyspace(&name(number)).await?
-            {
-                let _ = slot.set(keyspace);
-            }
+        for database in 0..DATABASES {
+            self.open(db, database, false).await?;
         }
         Ok(())
     }

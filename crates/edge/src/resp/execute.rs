@@ -15,7 +15,7 @@ use super::request::Arguments;
 use super::session::{Action, Replies, Session};
 use super::transaction::{Execution, Watched};
 use crate::shared::Shared;
-use crate::tokens::Grant;
+use crate::tokens::{Grant, Role};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -166,7 +166,11 @@ impl Executor {
         }
         queue.push(command, arguments, &self.shared)?;
         let other = match command.name {
-            "select" => super::databases::parse(arguments.at(1)),
+            "select" => {
+                let selected = super::databases::parse(arguments.at(1));
+                queue.database = selected.unwrap_or(queue.database);
+                selected
+            }
             _ => commands::keys::other_database(command, arguments),
         };
         Ok(Admitted::Queued(Other { database: other, is_flush: command.name == "flushall" }))
@@ -188,8 +192,8 @@ impl Executor {
             return Ok(());
         }
         let limit = self.shared.limits.key_bytes;
-        let database = self.session.database;
-        let keyspace = super::databases::name(database);
+        let queued = self.session.queue.as_ref().map(|queue| queue.database);
+        let keyspace = super::databases::name(queued.unwrap_or(self.session.database));
         for key in command.keys_of(arguments) {
             if key.len() > limit {
                 return Err(Failure::too_long("key", key.len(), limit));
@@ -203,14 +207,25 @@ impl Executor {
 
     /// Opens the databases that a command names.
     async fn open_other(&self, other: Other) -> Result<(), Failure> {
-        let databases = &self.shared.resp.databases;
         if let Some(database) = other.database {
-            databases.open(&self.shared.db, database).await?;
+            self.open(database).await?;
         }
         if other.is_flush {
-            databases.open_existing(&self.shared.db).await?;
+            self.shared.resp.databases.open_existing(&self.shared.db).await?;
         }
         Ok(())
+    }
+
+    /// Opens a database; creates it if there is none and the peer may write.
+    async fn open(&self, database: usize) -> Result<(), Failure> {
+        let may_write = |grant: &Arc<Grant>| grant.allows(Role::Write);
+        let creates = self.session.grant.as_ref().is_some_and(may_write);
+        let databases = &self.shared.resp.databases;
+        if databases.open(&self.shared.db, database, creates).await? {
+            Ok(())
+        } else {
+            Err("NOPERM this user has no permissions to create the database".into())
+        }
     }
 
     async fn run_in_store(
@@ -477,7 +492,7 @@ impl Executor {
         match action {
             Action::None | Action::Close => {}
             Action::Select(database) => {
-                self.shared.resp.databases.open(&self.shared.db, database).await?;
+                self.open(database).await?;
                 self.session.database = database;
                 reply.ok();
             }

@@ -72,7 +72,7 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     shared: Arc<Shared>,
 ) {
     // The database that every connection starts with. A closed store fails each command.
-    let _ = shared.resp.databases.open(&shared.db, 0).await;
+    let _ = shared.resp.databases.open(&shared.db, 0, false).await;
     // A peer that is gone is its own affair.
     let _ = connection::Connection::new(stream, peer, shared).run().await;
 }

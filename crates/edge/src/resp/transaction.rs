@@ -40,14 +40,16 @@ pub(crate) struct Queue {
     commands: Vec<Queued>,
     bytes: usize,
     held: Held,
+    /// The database of the next command.
+    pub database: usize,
     /// Whether a command was refused.
     pub is_broken: bool,
 }
 
 impl Queue {
-    pub fn new(shared: &Shared) -> Self {
+    pub fn new(database: usize, shared: &Shared) -> Self {
         let held = shared.limits.hold_nothing();
-        Queue { commands: Vec::new(), bytes: 0, held, is_broken: false }
+        Queue { commands: Vec::new(), bytes: 0, held, database, is_broken: false }
     }
 
     /// Returns the number of commands.

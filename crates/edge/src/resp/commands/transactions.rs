@@ -27,7 +27,7 @@ fn multi(session: &mut Session, _: Arguments<'_>, reply: &mut Reply, shared: &Sh
     if session.queue.is_some() {
         return Err("ERR MULTI calls can not be nested".into());
     }
-    session.queue = Some(Box::new(Queue::new(shared)));
+    session.queue = Some(Box::new(Queue::new(session.database, shared)));
     reply.ok();
     Ok(Action::None)
 }
