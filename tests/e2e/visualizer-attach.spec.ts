@@ -37,7 +37,7 @@ const test = base.extend<Serving>({
   serve: async ({ folder }, use) => {
     const running: ChildProcessWithoutNullStreams[] = [];
     await use(async (...args) => {
-      const doors = ["--http", "127.0.0.1:0", "--resp", "off"];
+      const doors = ["--http", "127.0.0.1:0", "--resp", "off", "--connections", "100"];
       const child = terraneRunning("serve", join(folder, "db"), ...doors, ...args);
       running.push(child);
       return await addressOf(child);

@@ -4,6 +4,7 @@ use crate::Config;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use terrane::batch::MAX_BATCH_BYTES;
 use terrane::entry::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -11,9 +12,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 pub struct Limits {
     /// The longest key, in bytes.
     pub key_bytes: usize,
-    /// The longest value, in bytes.
+    /// The longest value, in bytes; no more than the memory for requests.
     pub value_bytes: usize,
-    /// The most bytes of a transaction or a batch.
+    /// The most bytes of a transaction or a batch, likewise.
     pub batch_bytes: usize,
     /// Time for the head of a request, and between requests of HTTP.
     pub head_time: Duration,
@@ -31,8 +32,8 @@ impl Limits {
         let connections_max = config.connections.min(Semaphore::MAX_PERMITS);
         Limits {
             key_bytes: MAX_KEY_BYTES,
-            value_bytes: MAX_VALUE_BYTES,
-            batch_bytes: 256 << 20,
+            value_bytes: MAX_VALUE_BYTES.min(config.buffer_bytes),
+            batch_bytes: MAX_BATCH_BYTES.min(config.buffer_bytes),
             connections_max,
             connections: Arc::new(Semaphore::new(connections_max)),
             head_time: config.head_time,
@@ -71,11 +72,12 @@ impl Limits {
         Held { budget: self.budget.clone(), bytes: 0 }
     }
 
-    /// Takes a part of the memory for requests and replies; `None` if too little is left.
+    /// Takes a part of the memory for requests and replies; `None` if too little is left. What exceeds all of it takes
+    /// all of it: a value may have been written under another bound.
     #[must_use]
     pub fn hold(&self, bytes: usize) -> Option<Held> {
         let mut held = self.hold_nothing();
-        held.grow(bytes).then_some(held)
+        held.grow(bytes.min(self.budget.bytes_max)).then_some(held)
     }
 }
 
@@ -124,11 +126,12 @@ mod tests {
     fn memory_is_held_up_to_its_bound_and_returned() {
         let limits = small();
         let mut held = limits.hold(60).unwrap();
-        assert!(limits.hold(41).is_none());
+        assert!(limits.hold(41).is_none() && limits.hold(101).is_none());
         assert!(held.grow(40) && !held.grow(1));
         assert_eq!(limits.held_bytes(), 100);
         drop(held);
         assert_eq!(limits.held_bytes(), 0);
+        assert!(limits.hold(101).is_some());
     }
 
     #[test]

@@ -116,6 +116,7 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
         let sentence = "expected an address for one door, found --http off and --resp off";
         return Err(Failure::new(Exit::Usage, sentence));
     }
+    allow_files(args.connections);
     let mut options = args.background.of(Options::default());
     let mut config = Config::default();
     if let Some(memory) = args.memory {
@@ -145,6 +146,26 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
             process::exit(Exit::Interrupted as i32)
         }
     }
+}
+
+/// Raises the limit of open files to what the system allows, and says if connections may find too few.
+fn allow_files(connections: usize) {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        let allowed = getrlimit(Resource::Nofile).maximum;
+        // As many as before are left where the system refuses.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: allowed, maximum: allowed });
+        let current = getrlimit(Resource::Nofile).current;
+        if let Some(files) = current.filter(|files| *files < connections as u64 * 2) {
+            message::note(&format!(
+                "this process may open {files} files (`ulimit -n`), of which the store takes up to half; \
+                 --connections allows {connections} connections"
+            ));
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = connections;
 }
 
 fn failure(error: Error) -> Failure {

@@ -65,10 +65,15 @@ impl Drop for Served {
     }
 }
 
-fn address(messages: &mut impl BufRead, before: &str) -> String {
-    let mut line = String::new();
-    messages.read_line(&mut line).unwrap();
-    line.trim_end().strip_prefix(before).expect(&line).to_owned()
+/// Reads messages up to one that starts so, and returns the rest of it.
+fn address(messages: &mut impl BufRead, start: &str) -> String {
+    loop {
+        let mut line = String::new();
+        assert_ne!(messages.read_line(&mut line).unwrap(), 0, "no line starts with {start:?}");
+        if let Some(address) = line.trim_end().strip_prefix(start) {
+            return address.to_owned();
+        }
+    }
 }
 
 #[test]

@@ -55,14 +55,15 @@ pub(crate) async fn get(
     access::range(&grant, Role::Read, &target.keyspace, &KeyRange::default())?;
     let keyspace = open(&shared, &target.keyspace).await?;
     let keyspace = keyspace.ok_or_else(|| Problem::not_found("keyspace"))?.inner().clone();
-    stream(&shared.watchers, &keyspace, &shared.stopping)
+    stream(&shared.watchers, &keyspace, &shared.stopping, Some(grant))
 }
 
-/// Returns the event stream of a keyspace.
+/// Returns the event stream of a keyspace. It ends when `grant` is revoked.
 pub(crate) fn stream(
     watchers: &Watchers,
     keyspace: &Keyspace,
     stopping: &CancellationToken,
+    grant: Option<Arc<Grant>>,
 ) -> Result<Response, Problem> {
     let Some(Watch { first, rest }) = watchers.watch(keyspace).map_err(|e| Problem::from(&e))?
     else {
@@ -73,7 +74,8 @@ pub(crate) fn stream(
     comments.set_missed_tick_behavior(MissedTickBehavior::Delay);
     comments.reset();
     let stopping = Box::pin(stopping.clone().cancelled_owned());
-    let messages = Messages { first: Some(first), rest, comments, stopping: Some(stopping) };
+    let stopping = Some(stopping);
+    let messages = Messages { first: Some(first), rest, comments, stopping, grant };
     let kind = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
     Ok((kind, Body::from_stream(messages)).into_response())
 }
@@ -85,6 +87,7 @@ struct Messages {
     comments: Interval,
     /// End of the server; `None` after the last line.
     stopping: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
+    grant: Option<Arc<Grant>>,
 }
 
 impl Stream for Messages {
@@ -93,6 +96,9 @@ impl Stream for Messages {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         if let Some(first) = self.first.take() {
             return Poll::Ready(Some(Ok(first)));
+        }
+        if self.grant.as_ref().is_some_and(|grant| grant.is_revoked()) {
+            return Poll::Ready(None);
         }
         let Some(stopping) = &mut self.stopping else { return Poll::Ready(None) };
         if stopping.as_mut().poll(context).is_ready() {

@@ -72,7 +72,7 @@ pub(crate) fn events_routes(
     keyspace: Keyspace,
 ) -> Router {
     let never = CancellationToken::new();
-    let stream = async move || events::stream(&watchers, &keyspace, &never);
+    let stream = async move || events::stream(&watchers, &keyspace, &never, None);
     with_origins(Router::new().route("/events", get(stream)), Arc::new(allowed))
 }
 

@@ -82,6 +82,22 @@ fn a_token_allows_what_its_line_says() {
 }
 
 #[test]
+fn a_reload_ends_the_events_of_revoked_tokens() {
+    let (served, dir) = served();
+    let mut client = served.connect();
+    client.send("GET /events HTTP/1.1\r\nHost: localhost\r\n");
+    client.send("Authorization: Bearer reader\r\n\r\n");
+    assert_eq!(client.head().0, 200);
+    client.chunk().unwrap();
+    fs::write(dir.path().join("tokens"), format!("root {ADMIN} admin *\n")).unwrap();
+    served.reload().unwrap();
+    // The next event is the end.
+    request(&served, "admin", "PUT /v1/default/keys/a", "1");
+    served.shared.db.inner().flush().unwrap();
+    assert!(client.chunk().is_none());
+}
+
+#[test]
 fn a_reload_changes_the_tokens_of_open_connections() {
     let (served, dir) = served();
     let mut client = served.connect();
