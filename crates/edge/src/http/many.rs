@@ -1,7 +1,7 @@
 //! Several keys at one moment: `POST /v1/KEYSPACE/get`.
 //!
-//! The body is `{"keys":["a",{"key_hex":"00ff"}]}`. The answer has a line of JSON for each key, in their order, with its
-//! value and version if it has one, and then `{"end":true}`.
+//! The body is `{"keys":["a",{"key_hex":"00ff"}]}`. The answer has a line of JSON for each key, in their order, with
+//! its value and version if it has one, and then `{"end":true}`.
 
 use super::access;
 use super::keys::{HeldValue, check_key, open};
