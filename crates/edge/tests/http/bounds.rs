@@ -25,15 +25,20 @@ fn a_key_or_a_body_over_its_bound_is_refused() {
 #[test]
 fn a_body_without_a_length_is_refused_where_it_grows_too_long() {
     let served = Served::with(|config| config.buffer_bytes = 100);
-    let mut client = served.connect();
-    client.send("PUT /v1/default/keys/a HTTP/1.1\r\nHost: localhost\r\n");
-    client.send("Transfer-Encoding: chunked\r\n\r\n64\r\n");
-    client.send([b'v'; 100]);
-    client.send("\r\n1\r\nv\r\n");
-    let refused = client.reply(false);
+    let put = || {
+        let mut client = served.connect();
+        client.send("PUT /v1/default/keys/a HTTP/1.1\r\nHost: localhost\r\n");
+        client.send("Transfer-Encoding: chunked\r\n\r\n64\r\n");
+        client.send([b'v'; 100]);
+        client.send("\r\n1\r\nv\r\n");
+        client.reply(false)
+    };
+    put().is_problem(413, "too-large", &["at most 100 bytes"]);
+    let held = served.shared.limits.hold(50);
+    let refused = put();
     refused.is_problem(503, "busy", &["memory"]);
     assert_eq!(refused.header("retry-after"), Some("1"));
-    drop(client);
+    drop(held);
     while served.shared.limits.held_bytes() > 0 {}
     served.put("/v1/default/keys/a", [b'v'; 100]);
 }
@@ -56,6 +61,22 @@ fn a_head_over_its_bound_is_refused() {
     client.send(format!("GET /v1/default/keys/a HTTP/1.1\r\nHost: localhost\r\n{long}\r\n"));
     assert_eq!(client.head().0, 431);
     client.rest();
+}
+
+#[test]
+fn bytes_that_are_no_request_are_refused_and_closed() {
+    let served = Served::start();
+    for bytes in [&b"\x16\x03\x01\x02\x00\x01\x00"[..], b"*1\r\n$4\r\nPING\r\n", b"GET\r\n\r\n"] {
+        let mut client = served.connect();
+        client.send(bytes);
+        let reply = client.rest();
+        assert!(reply.starts_with(b"HTTP/1.1 400 "), "{}", reply.escape_ascii());
+    }
+    let mut client = served.connect();
+    client.send("PUT /v1/default/keys/a HTTP/1.1\r\nHost: localhost\r\n");
+    client.send("Transfer-Encoding: chunked\r\n\r\nnone\r\n");
+    client.reply(false).is_problem(400, "malformed-request", &["the body"]);
+    served.get("/v1/default/keys/a").is_problem(404, "not-found", &[]);
 }
 
 #[test]
