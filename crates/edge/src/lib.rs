@@ -42,3 +42,6 @@ pub use error::Error;
 pub use events_door::serve_events;
 pub use process::{Ending, run};
 pub use server::Server;
+
+#[doc(hidden)]
+pub use resp::fuzz_requests;

@@ -10,6 +10,8 @@ pub(super) enum Pending {
     Write(Submitted<Outcome>),
     /// An update, which makes its reply.
     Update(SubmittedUpdate<Vec<u8>, Failure>),
+    /// A write that could not be submitted.
+    Failed(Failure),
 }
 
 impl Pending {
@@ -20,6 +22,7 @@ impl Pending {
     pub async fn outcome(self) -> Result<Vec<u8>, Failure> {
         match self {
             Pending::Update(update) => update.outcome().await,
+            Pending::Failed(failure) => Err(failure),
             Pending::Write(write) => {
                 let written = write.outcome().await?.written();
                 written.ok_or(terrane::Error::from(Closed::Leader))?;

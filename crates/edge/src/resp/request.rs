@@ -379,6 +379,29 @@ impl Parser {
     }
 }
 
+/// Parses bytes whole and in pieces, and compares the numbers of requests: a fuzz target.
+#[doc(hidden)]
+pub fn fuzz(bytes: &[u8]) {
+    let (&length, bytes) = bytes.split_first().unwrap_or((&1, &[]));
+    let bounds = Bounds { argument_bytes: 64, request_bytes: 256, is_trusted: length % 2 == 0 };
+    let requests = |piece: usize| {
+        let (mut parser, mut requests) = (Parser::default(), 0);
+        for piece in bytes.chunks(piece.max(1)) {
+            parser.fill(piece);
+            loop {
+                match parser.next(&bounds) {
+                    Ok(Next::Incomplete) => break,
+                    Ok(_) => requests += 1,
+                    Err(broken) => return (requests, Some(broken)),
+                }
+            }
+            parser.release();
+        }
+        (requests, None)
+    };
+    assert_eq!(requests(bytes.len()), requests(usize::from(length)), "by pieces of {length}");
+}
+
 fn to_usize(length: i64) -> usize {
     usize::try_from(length).unwrap_or(0)
 }

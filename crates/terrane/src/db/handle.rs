@@ -281,17 +281,27 @@ impl Db {
     /// # Errors
     /// The errors of [`Db::write`].
     pub fn try_write(&self, batch: WriteBatch) -> Result<TryWrite> {
+        let written = self.try_write_all(std::slice::from_ref(&batch))?;
+        Ok(written.map_or(TryWrite::WouldWait(batch), TryWrite::Written))
+    }
+
+    /// Writes batches in their order, each with a sequence number of its own, as one record of the log, if that waits
+    /// for nothing. Returns the number of the last, or `None` if nothing was written. Empty ones get no number.
+    ///
+    /// # Errors
+    /// Those of [`Db::write`].
+    pub fn try_write_all(&self, batches: &[WriteBatch]) -> Result<Option<Seq>> {
         let Inner { engine, executor, group, .. } = &*self.inner;
-        if executor.would_slow(engine, batch.bytes().len() as u64) {
-            return Ok(TryWrite::WouldWait(batch));
+        let bytes: usize = batches.iter().map(|batch| batch.bytes().len()).sum();
+        if executor.would_slow(engine, bytes as u64) {
+            return Ok(None);
         }
-        match group.try_write(engine, &batch)? {
-            Some(seq) => {
-                executor.wake(engine);
-                Ok(TryWrite::Written(seq))
-            }
-            None => Ok(TryWrite::WouldWait(batch)),
+        let batches: Vec<_> = batches.iter().filter(|batch| !batch.is_empty()).collect();
+        let written = group.try_write(engine, &batches)?;
+        if written.is_some() {
+            executor.wake(engine);
         }
+        Ok(written)
     }
 
     /// Writes a batch if all conditions hold at the moment at which it is committed.

@@ -52,15 +52,15 @@ pub(crate) fn commit(
     append(engine, &mut writer, &keyspaces, batches, durability)
 }
 
-/// Writes a batch, buffered, unless that would wait: for a lock, for background work, or for another log.
-/// Returns its sequence if it is written.
+/// Writes batches as one record, buffered, unless that would wait: for a lock, for background work, or for another
+/// log. Returns the sequence of the last if they are written.
 ///
 /// # Errors
 /// The errors of [`commit`].
-pub(crate) fn try_commit(engine: &Engine, batch: &WriteBatch) -> Result<Option<Seq>> {
+pub(crate) fn try_commit(engine: &Engine, batches: &[&WriteBatch]) -> Result<Option<Seq>> {
     engine.versions.writable()?;
     let Some(mut writer) = engine.log.try_writer() else { return Ok(None) };
-    try_append(engine, &mut writer, batch)
+    try_append(engine, &mut writer, batches)
 }
 
 /// Runs `body` under the writer's lock, so that nothing is written meanwhile, and writes the batch that it returns, as
@@ -77,20 +77,24 @@ pub(crate) fn try_update<T, E: From<Error>>(
     let Some((batch, value)) = body()? else { return Ok(None) };
     let is_written = batch.is_empty()
         || is_announced(&engine.keyspaces, &engine.snapshots.clock, &batch)
-            && try_append(engine, &mut writer, &batch)?.is_some();
+            && try_append(engine, &mut writer, &[&batch])?.is_some();
     Ok(is_written.then_some(value))
 }
 
-/// Writes a batch, buffered, unless it would wait for background work or another log.
-fn try_append(engine: &Engine, writer: &mut Writer, batch: &WriteBatch) -> Result<Option<Seq>> {
+/// Writes batches, buffered, unless they would wait for background work or another log.
+fn try_append(
+    engine: &Engine,
+    writer: &mut Writer,
+    batches: &[&WriteBatch],
+) -> Result<Option<Seq>> {
     engine.log.syncs.usable()?;
     let keyspaces = engine.keyspaces.load_full();
-    let bytes = payload_bytes([batch.bytes().len()].into_iter());
-    if !writer.fits(bytes) || stall(engine, &keyspaces, &[batch])?.is_some() {
+    let bytes = payload_bytes(batches.iter().map(|batch| batch.bytes().len()));
+    if !writer.fits(bytes) || stall(engine, &keyspaces, batches)?.is_some() {
         return Ok(None);
     }
-    all_known(&keyspaces, batch)?;
-    append(engine, writer, &keyspaces, &[batch], Durability::Buffered).map(Some)
+    batches.iter().try_for_each(|batch| all_known(&keyspaces, batch))?;
+    append(engine, writer, &keyspaces, batches, Durability::Buffered).map(Some)
 }
 
 /// Commits the batches of several calls as [`commit`] does; some batches have conditions. It refuses

@@ -141,20 +141,23 @@ impl GroupCommit {
         }
     }
 
-    /// Writes a batch, buffered, unless that would wait. Returns its sequence if it is written.
+    /// Writes batches as one record, buffered, unless that would wait. Returns the sequence of the last if they are
+    /// written.
     ///
     /// # Errors
     /// The errors of [`commit`].
-    pub fn try_write(&self, engine: &Engine, batch: &WriteBatch) -> Result<Option<Seq>> {
+    pub fn try_write(&self, engine: &Engine, batches: &[&WriteBatch]) -> Result<Option<Seq>> {
         engine.versions.owned()?;
-        if batch.is_empty() {
+        if batches.is_empty() {
             return commit_nothing(engine, Durability::Buffered).map(Some);
         }
-        if !is_announced(&engine.keyspaces, &engine.snapshots.clock, batch) {
+        let is_known =
+            |batch: &&WriteBatch| is_announced(&engine.keyspaces, &engine.snapshots.clock, batch);
+        if !batches.iter().all(is_known) {
             return Ok(None);
         }
         let Some(_lead) = self.try_lead() else { return Ok(None) };
-        try_commit(engine, batch)
+        try_commit(engine, batches)
     }
 
     /// Runs `body` while nobody else can write, and writes the batch that it returns, buffered, unless that would wait.

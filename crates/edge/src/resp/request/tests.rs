@@ -173,6 +173,6 @@ proptest! {
 
     #[test]
     fn arbitrary_bytes_never_panic(input in prop::collection::vec(any::<u8>(), 0..200)) {
-        whole(&input);
+        fuzz(&input);
     }
 }

@@ -84,6 +84,18 @@ fn a_write_to_a_dropped_keyspace_fails_when_tried() {
     assert!(is_written(db.try_write(put(&db, 1, 1)).unwrap()));
 }
 
+#[test]
+fn batches_are_tried_together_with_numbers_of_their_own() {
+    let db = Db::open_storage(directory(&faulty()), Options::small(), slices()).unwrap();
+    let keyspace = db.default_keyspace();
+    let batches = [put(&db, 1, 1), WriteBatch::new(), put(&db, 2, 1)];
+    assert_eq!(db.try_write_all(&batches).unwrap(), Some(2));
+    let seq = |key: u8| keyspace.get_versioned([key]).unwrap().map(|found| found.seq);
+    assert_eq!([1, 2].map(seq), [Some(1), Some(2)]);
+    let _writer = db.engine().log.writer();
+    assert_eq!(db.try_write_all(&[put(&db, 3, 1)]).unwrap(), None);
+}
+
 fn add_one(keyspace: &Keyspace, tx: &mut crate::Transaction) -> Result<u8> {
     let before = tx.get(keyspace, [1])?.map_or(0, |value| value[0]);
     tx.put(keyspace, [1], [before + 1])?;

@@ -1,0 +1,98 @@
+//! WATCH and EXEC on a connection.
+
+use super::commands::Run;
+use super::execute::Executor;
+use super::failure::Failure;
+use super::reply::{Protocol, Reply};
+use super::request::Arguments;
+use super::transaction::{Executed, Execution, Watched};
+use super::write::{IN_PLACE_BYTES, TRIES, spin};
+use crate::tokens::Grant;
+use std::sync::Arc;
+use terrane::Durability;
+
+/// The longest transaction that runs in place: some ten microseconds of work.
+const IN_PLACE_COMMANDS: usize = 64;
+
+impl Executor {
+    /// Notes the versions of keys.
+    pub(super) async fn watch(&mut self, arguments: Arguments<'_>) -> Result<(), Failure> {
+        let database = self.session.database;
+        let Some(keyspace) = self.shared.resp.databases.get(database) else { return Ok(()) };
+        for key in arguments.from(1) {
+            let is_same = |watched: &Watched| watched.database == database && *watched.key == *key;
+            if !self.session.watched.iter().any(is_same) {
+                let seq = keyspace.get_versioned(key).await?.map(|found| found.seq);
+                self.session.watched.push(Watched { database, key: key.into(), seq });
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs the commands since MULTI.
+    pub(super) async fn execute(&mut self, reply: &mut Reply) -> Result<(), Failure> {
+        let grant = self.session.rights(&self.shared).ok_or(Failure::NO_AUTH)?;
+        let watched = std::mem::take(&mut self.session.watched);
+        let Some(queue) = self.session.queue.take() else { return Ok(()) };
+        if queue.is_broken {
+            return Err("EXECABORT Transaction discarded because of previous errors.".into());
+        }
+        let execution = Arc::new(Execution::new(*queue, watched, self.session.database));
+        let executed = if execution.is_local() {
+            Some(Default::default())
+        } else {
+            self.execute_in_store(&execution, &grant, reply.protocol).await?
+        };
+        let Some((encoded, ends)) = executed else {
+            reply.null_array();
+            return Ok(());
+        };
+        reply.array(execution.replies());
+        let (mut start, mut ends) = (0, ends.into_iter());
+        for local in Arc::into_inner(execution).into_iter().flat_map(Execution::into_locals) {
+            if let Some(queued) = local {
+                if let Run::Local(local) = queued.command.run {
+                    let arguments = queued.arguments.as_arguments();
+                    Box::pin(self.run_local(local, arguments, reply)).await;
+                }
+                continue;
+            }
+            let end = ends.next().unwrap_or(encoded.len());
+            reply.raw(encoded.get(start..end).unwrap_or_default());
+            start = end;
+        }
+        Ok(())
+    }
+
+    /// Runs the part of a transaction that uses the store.
+    async fn execute_in_store(
+        &self,
+        execution: &Arc<Execution>,
+        grant: &Arc<Grant>,
+        protocol: Protocol,
+    ) -> Result<Executed, Failure> {
+        let (bytes, commands) = execution.size();
+        if self.shared.durability == Durability::Buffered
+            && bytes <= IN_PLACE_BYTES
+            && commands <= IN_PLACE_COMMANDS
+        {
+            let _turn = self.shared.resp.take_turn();
+            for _ in 0..TRIES {
+                let tried = self.shared.db.inner().try_transact(|transaction| {
+                    execution.run(transaction, &self.shared, grant, protocol)
+                })?;
+                if let Some(executed) = tried {
+                    return Ok(executed);
+                }
+                spin();
+            }
+        }
+        let (shared, grant, running) = (self.shared.clone(), grant.clone(), execution.clone());
+        self.shared
+            .db
+            .update(self.shared.durability, move |transaction| {
+                running.run(transaction, &shared, &grant, protocol)
+            })
+            .await
+    }
+}

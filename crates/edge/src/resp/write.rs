@@ -1,0 +1,207 @@
+//! Writes and updates of a connection.
+//!
+//! 1. Writes that read nothing are gathered. Those that follow each other become one record of the log, each with a
+//!    sequence number of its own: in place if that waits for nothing.
+//! 2. An update runs in place in a transaction that waits for nothing. If a key is in a file only, a reader's thread
+//!    reads it first.
+//! 3. All others are submitted to the committer, one after another, before the first outcome is awaited.
+//! 4. Connections write in place one at a time: it takes a few microseconds.
+
+use super::access::{Blind, Changes};
+use super::admit::Other;
+use super::commands::{self, Body, Command};
+use super::execute::{Executor, call};
+use super::failure::Failure;
+use super::pending::Pending;
+use super::reply::Reply;
+use super::request::Arguments;
+use crate::tokens::Grant;
+use std::sync::Arc;
+use terrane::{Durability, WriteBatch};
+
+/// Tries of a write in place while others write, and spins between them: a few microseconds in all.
+pub(super) const TRIES: u32 = 5;
+const SPINS: u32 = 40;
+/// The longest writes and updates that run in place: some ten microseconds of work.
+pub(super) const IN_PLACE_BYTES: usize = 16 << 10;
+/// Writes that are gathered, or submitted, before the first is awaited.
+const PENDING_MAX: usize = 256;
+
+/// Writes that follow each other, and reply OK.
+#[derive(Default)]
+pub(super) struct Gathered {
+    batches: Vec<WriteBatch>,
+    bytes: usize,
+}
+
+impl Executor {
+    pub(super) async fn write(
+        &mut self,
+        body: Body,
+        command: &Command,
+        grant: &Arc<Grant>,
+        arguments: Arguments<'_>,
+        reply: &mut Reply,
+    ) -> Result<(), Failure> {
+        if command.name == "flushall" {
+            self.open_other(Other { database: None, is_flush: true }).await?;
+        }
+        let mut access = Blind::new(self.shared.db.inner());
+        // Such a command replies OK whatever it writes; it does so later.
+        let mut unused = Reply::new(reply.protocol);
+        self.call(&mut access, body, grant, arguments, &mut unused)?;
+        let batch = access.batch;
+        self.gathered.bytes += batch.bytes().len();
+        self.gathered.batches.push(batch);
+        if self.gathered.bytes > IN_PLACE_BYTES || self.gathered.batches.len() >= PENDING_MAX {
+            self.flush(reply).await;
+        }
+        Ok(())
+    }
+
+    /// Writes what was gathered, or submits it.
+    async fn flush(&mut self, reply: &mut Reply) {
+        let Gathered { batches, bytes } = std::mem::take(&mut self.gathered);
+        if batches.is_empty() {
+            return;
+        }
+        let durability = self.shared.durability;
+        if self.pending.is_empty() && durability == Durability::Buffered && bytes <= IN_PLACE_BYTES
+        {
+            match self.try_write(&batches) {
+                Ok(false) => {}
+                Ok(true) => return batches.iter().for_each(|_| reply.ok()),
+                Err(failure) => return batches.iter().for_each(|_| self.fail(&failure, reply)),
+            }
+        }
+        for batch in batches {
+            let submitted = self.shared.db.submit(Vec::new(), batch, durability).await;
+            let pending = match submitted {
+                Ok(submitted) => Pending::Write(submitted),
+                Err(error) => Pending::Failed(error.into()),
+            };
+            self.await_later(pending, reply).await;
+        }
+    }
+
+    /// Writes batches in place; returns whether that waited for nothing.
+    fn try_write(&self, batches: &[WriteBatch]) -> Result<bool, Failure> {
+        let _turn = self.shared.resp.take_turn();
+        for _ in 0..TRIES {
+            if self.shared.db.inner().try_write_all(batches)?.is_some() {
+                return Ok(true);
+            }
+            spin();
+        }
+        Ok(false)
+    }
+
+    /// Awaits a write later, with others.
+    async fn await_later(&mut self, pending: Pending, reply: &mut Reply) {
+        self.pending.push(pending);
+        if self.pending.len() >= PENDING_MAX {
+            self.await_pending(reply).await;
+        }
+    }
+
+    /// Finishes all writes, and replies to them.
+    pub(super) async fn settle(&mut self, reply: &mut Reply) {
+        self.flush(reply).await;
+        self.await_pending(reply).await;
+    }
+
+    async fn await_pending(&mut self, reply: &mut Reply) {
+        for pending in std::mem::take(&mut self.pending) {
+            match pending.outcome().await {
+                Ok(encoded) => reply.raw(&encoded),
+                Err(failure) => self.fail(&failure, reply),
+            }
+        }
+    }
+
+    pub(super) async fn update(
+        &mut self,
+        body: Body,
+        command: &Command,
+        grant: &Arc<Grant>,
+        arguments: Arguments<'_>,
+        reply: &mut Reply,
+    ) -> Result<(), Failure> {
+        self.flush(reply).await;
+        let other = commands::keys::other_database(command, arguments);
+        self.open_other(Other { database: other, is_flush: false }).await?;
+        let is_in_place = self.pending.is_empty()
+            && self.shared.durability == Durability::Buffered
+            && arguments.size() <= IN_PLACE_BYTES;
+        if is_in_place && self.try_update(body, grant, arguments, reply)? {
+            return Ok(());
+        }
+        self.warm(command, arguments).await?;
+        if is_in_place && self.try_update(body, grant, arguments, reply)? {
+            return Ok(());
+        }
+        let (owned, shared, grant) = (arguments.to_owned(), self.shared.clone(), grant.clone());
+        let (database, protocol) = (self.session.database, reply.protocol);
+        let run = move |transaction: &mut terrane::Transaction| {
+            let mut reply = Reply::new(protocol);
+            let arguments = owned.as_arguments();
+            call(
+                &mut Changes(transaction),
+                body,
+                &shared,
+                &grant,
+                database,
+                arguments,
+                &mut reply,
+            )?;
+            Ok::<_, Failure>(reply.take())
+        };
+        let submitted = self.shared.db.submit_update(self.shared.durability, run).await?;
+        self.await_later(Pending::Update(submitted), reply).await;
+        Ok(())
+    }
+
+    /// Runs an update in place; returns whether that waited for nothing.
+    fn try_update(
+        &self,
+        body: Body,
+        grant: &Grant,
+        arguments: Arguments<'_>,
+        reply: &mut Reply,
+    ) -> Result<bool, Failure> {
+        let start = reply.len();
+        let _turn = self.shared.resp.take_turn();
+        for _ in 0..TRIES {
+            let tried = self.shared.db.inner().try_transact(|transaction| {
+                self.call(&mut Changes(transaction), body, grant, arguments, reply)
+            });
+            match tried {
+                Ok(Some(())) => return Ok(true),
+                Ok(None) => reply.truncate(start),
+                Err(failure) => {
+                    reply.truncate(start);
+                    return Err(failure);
+                }
+            }
+            spin();
+        }
+        Ok(false)
+    }
+
+    /// Reads the keys of a command, so that the committer finds them in the cache.
+    async fn warm(&self, command: &Command, arguments: Arguments<'_>) -> Result<(), Failure> {
+        if let Some(keyspace) = self.shared.resp.databases.get(self.session.database) {
+            for key in command.keys_of(arguments) {
+                keyspace.get_versioned(key).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Lets another writer finish.
+pub(super) fn spin() {
+    for _ in 0..SPINS {
+        std::hint::spin_loop();
+    }
+}
