@@ -10,9 +10,9 @@ pub struct Client {
 }
 
 /// A stream of bytes in both directions.
-pub trait Stream: Read + Write {}
+pub trait Stream: Read + Write + Send {}
 
-impl<S: Read + Write> Stream for S {}
+impl<S: Read + Write + Send> Stream for S {}
 
 /// A reply.
 #[derive(Debug)]
@@ -41,8 +41,9 @@ impl Client {
     pub fn request(&mut self, line: &str, headers: &str, body: &[u8]) -> Reply {
         let host = if headers.contains("Host:") { "" } else { "Host: localhost\r\n" };
         let length = format!("Content-Length: {}\r\n", body.len());
-        self.send(format!("{line} HTTP/1.1\r\n{host}{headers}{length}\r\n"));
-        self.send(body);
+        // In one piece: a second one would wait for the first to be acknowledged.
+        let head = format!("{line} HTTP/1.1\r\n{host}{headers}{length}\r\n");
+        self.send([head.as_bytes(), body].concat());
         self.reply(line.starts_with("HEAD"))
     }
 

@@ -46,6 +46,11 @@ impl Served {
         Served { address, shared, server: Some(server), runtime, dir }
     }
 
+    /// The address of the door for Redis's protocol.
+    pub fn resp(&self) -> SocketAddr {
+        self.server.as_ref().unwrap().resp().unwrap()
+    }
+
     pub fn connect(&self) -> Client {
         Client::connect(self.address)
     }

@@ -1,0 +1,18 @@
+//! Both doors at once: whatever their clients do to few keys, there is an order of it that explains every reply.
+
+#[cfg(test)]
+#[allow(dead_code)]
+#[path = "../http/client.rs"]
+mod client;
+#[cfg(test)]
+mod history;
+#[cfg(test)]
+mod linearizable;
+#[cfg(test)]
+mod map;
+#[cfg(test)]
+mod peers;
+#[cfg(test)]
+#[allow(dead_code)]
+#[path = "../http/served.rs"]
+mod served;
