@@ -160,8 +160,8 @@ pub struct Options {
     /// * If it panics in a read, so does the read. If it panics in a flush or a compaction, the store takes no more
     ///   writes ([`crate::ErrorKind::JobPanicked`]) until it is reopened, with an operator that does not panic. No
     ///   operand is lost.
-    /// * A store with a keyspace that has such merges opens only with an operator, in every program. The command-line tool has none:
-    ///   of its commands only `check` and `repair` read such a store.
+    /// * A store with a keyspace that has such merges opens only with an operator, in every program. The command-line
+    ///   tool has none: of its commands only `check` and `repair` read such a store.
     /// * A result over the limit of an operand, 16 bytes less than that of a value, fails reads of its key; the
     ///   operands stay, so that another operator can combine them.
     /// * The store does not record which operator it is. After a reopening with another one, operands that earlier

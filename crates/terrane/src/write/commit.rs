@@ -313,9 +313,9 @@ fn rotate_log(engine: &Engine, writer: &mut Writer, bytes: u64) -> Result<bool> 
     let Some(sealed) = writer.rotate(log, &next, reusable, synced) else { return Ok(true) };
     let mut state = engine.versions.state();
     state.logs.seal(sealed);
-    let unmapped = state.logs.excess_mapping();
+    // Unmapped once the lock is released.
+    let _unmapped = state.logs.excess_mapping();
     drop(state);
-    drop(unmapped);
     Ok(true)
 }
 
