@@ -321,3 +321,34 @@ async fn merges_of_many_tasks_all_count() {
     }
     assert_eq!(keyspace.get("n").await.unwrap(), Some((0..50).sum::<i64>().to_string().into()));
 }
+
+#[tokio::test]
+async fn submitted_writes_take_effect_in_their_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = Db::open(dir.path().join("db"), Options::default()).await.unwrap();
+    let keyspace = db.default_keyspace();
+    let mut writes = Vec::new();
+    for n in 0..10u8 {
+        let mut batch = WriteBatch::new();
+        batch.put(keyspace.inner(), "key", [n]).unwrap();
+        writes.push(db.submit(Vec::new(), batch, Durability::Sync).await.unwrap());
+    }
+    let of = keyspace.inner().clone();
+    let update = db.submit_update(Durability::Sync, move |tx| -> terrane::Result<_> {
+        let found = tx.get(&of, "key")?;
+        tx.put(&of, "key", "last")?;
+        Ok(found)
+    });
+    let update = update.await.unwrap();
+    let mut last = 0;
+    for write in writes {
+        let seq = write.outcome().await.unwrap().written().unwrap();
+        assert!(seq > last);
+        last = seq;
+    }
+    assert_eq!(update.outcome().await.unwrap(), Some(vec![9]));
+    let found = keyspace.get_versioned("key").await.unwrap().unwrap();
+    assert_eq!((found.value.as_slice(), found.seq), (b"last".as_slice(), last + 1));
+    let read = db.read(|db| db.default_keyspace().get("key")).await.unwrap();
+    assert_eq!(read, Some(b"last".to_vec()));
+}

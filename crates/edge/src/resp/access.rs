@@ -54,7 +54,7 @@ pub(crate) fn now(db: &Db) -> Millis {
     db.expires_in(Duration::ZERO).unwrap_or(0)
 }
 
-/// What memory has of one keyspace, at one moment.
+/// The part of a keyspace that is in memory, at one moment.
 pub(crate) struct Present<'a> {
     db: &'a Db,
     keyspace: &'a Keyspace,
@@ -155,10 +155,11 @@ impl Access for Changes<'_> {
         value: &[u8],
         expires_at: Option<Millis>,
     ) -> Result<()> {
-        Ok(match expires_at {
+        match expires_at {
             Some(at) => self.0.put_expiring_at(keyspace, key, value, at)?,
             None => self.0.put(keyspace, key, value)?,
-        })
+        }
+        Ok(())
     }
 
     fn delete(&mut self, keyspace: &Keyspace, key: &[u8]) -> Result<()> {
@@ -215,10 +216,11 @@ impl Access for Blind<'_> {
         value: &[u8],
         expires_at: Option<Millis>,
     ) -> Result<()> {
-        Ok(match expires_at {
+        match expires_at {
             Some(at) => self.batch.put_expiring_at(keyspace, key, value, at)?,
             None => self.batch.put(keyspace, key, value)?,
-        })
+        }
+        Ok(())
     }
 
     fn delete(&mut self, keyspace: &Keyspace, key: &[u8]) -> Result<()> {

@@ -35,7 +35,7 @@ impl Executor {
         let name = arguments.at(0);
         let Some(command) = commands::find(name) else {
             if commands::is(name, "POST") || commands::is(name, "HOST:") {
-                // A page makes a browser send HTTP: nothing of it is to be run.
+                // A page makes a browser send HTTP: none of its lines may run as a command.
                 return Ok(Admitted::Foreign);
             }
             return Err(unknown(arguments));

@@ -9,6 +9,7 @@ use super::execute::Executor;
 use super::reply::Reply;
 use super::request::{Bounds, Next, Parser};
 use super::session::Replies;
+use crate::limits::Held;
 use crate::shared::Shared;
 use std::cell::RefCell;
 use std::io;
@@ -20,6 +21,8 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 
 /// Bytes that are read at once.
 const READ_BYTES: usize = 64 << 10;
+/// Bytes of a request under way for which no memory is taken from that of all connections.
+const UNHELD_BYTES: usize = 16 << 10;
 /// Bytes of replies that are written before further requests are run.
 const REPLY_BYTES: usize = 64 << 10;
 
@@ -32,10 +35,12 @@ pub(super) struct Connection<S> {
     stream: S,
     shared: Arc<Shared>,
     parser: Parser,
+    /// Memory of a long request under way, and its bytes.
+    held: Option<(Held, usize)>,
     executor: Executor,
 }
 
-/// Whether a connection goes on.
+/// Whether a connection stays open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Open,
@@ -45,7 +50,7 @@ enum Fate {
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     pub fn new(stream: S, peer: SocketAddr, shared: Arc<Shared>) -> Self {
         let executor = Executor::new(peer, shared.clone());
-        Connection { stream, shared, parser: Parser::default(), executor }
+        Connection { stream, shared, parser: Parser::default(), held: None, executor }
     }
 
     /// Serves the peer until one side closes the connection.
@@ -77,6 +82,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// Runs the requests that have arrived.
     async fn serve(&mut self) -> io::Result<Fate> {
         let mut reply = self.executor.new_reply();
+        let mut commands = 0;
         let fate = loop {
             let bounds = Bounds {
                 argument_bytes: self.shared.limits.value_bytes,
@@ -86,6 +92,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             match self.parser.next(&bounds) {
                 Ok(Next::Incomplete) => break Fate::Open,
                 Ok(Next::Request(arguments)) => {
+                    commands += 1;
                     if !self.executor.run(arguments, &mut reply).await {
                         break Fate::Closing;
                     }
@@ -103,10 +110,34 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 self.write(&mut reply).await?;
             }
         };
+        self.shared.metrics.resp_commands.add(commands);
         self.executor.settle(&mut reply).await;
+        let mut fate = fate;
+        if fate == Fate::Open && !self.hold() {
+            reply.error("OOM too many bytes of requests are held");
+            fate = Fate::Closing;
+        }
         self.write(&mut reply).await?;
         self.executor.protocol = reply.protocol;
         Ok(fate)
+    }
+
+    /// Takes memory for a long request under way; returns whether it was left.
+    fn hold(&mut self) -> bool {
+        let waiting = self.parser.waiting();
+        if waiting <= UNHELD_BYTES {
+            self.held = None;
+            return true;
+        }
+        let limits = &self.shared.limits;
+        let (held, bytes) = self.held.get_or_insert_with(|| (limits.hold_nothing(), 0));
+        let more = waiting.saturating_sub(*bytes);
+        *bytes += more;
+        let is_left = held.grow(more);
+        if !is_left {
+            self.held = None;
+        }
+        is_left
     }
 
     async fn write(&mut self, reply: &mut Reply) -> io::Result<()> {

@@ -175,6 +175,11 @@ impl Parser {
         self.input.extend_from_slice(bytes);
     }
 
+    /// Returns the bytes that wait for the rest of their request.
+    pub fn waiting(&self) -> usize {
+        self.input.len() - self.start
+    }
+
     /// Frees the buffers if nothing is left in them.
     pub fn release(&mut self) {
         self.forget_returned();
@@ -383,7 +388,8 @@ impl Parser {
 #[doc(hidden)]
 pub fn fuzz(bytes: &[u8]) {
     let (&length, bytes) = bytes.split_first().unwrap_or((&1, &[]));
-    let bounds = Bounds { argument_bytes: 64, request_bytes: 256, is_trusted: length % 2 == 0 };
+    let bounds =
+        Bounds { argument_bytes: 64, request_bytes: 256, is_trusted: length.is_multiple_of(2) };
     let requests = |piece: usize| {
         let (mut parser, mut requests) = (Parser::default(), 0);
         for piece in bytes.chunks(piece.max(1)) {

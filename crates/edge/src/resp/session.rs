@@ -20,7 +20,7 @@ pub(crate) enum Action {
     Close,
 }
 
-/// Which commands are replied to.
+/// Commands that are replied to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Replies {
     On,

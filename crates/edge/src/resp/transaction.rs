@@ -102,7 +102,7 @@ pub(crate) struct Execution {
     _held: Held,
 }
 
-/// What became of a transaction: the ends of its commands' replies, or `None` if a watched key has changed.
+/// The replies of a transaction, and the end of each; `None` if a watched key has changed.
 pub(crate) type Executed = Option<(Vec<u8>, Vec<usize>)>;
 
 impl Execution {

@@ -24,6 +24,8 @@ pub(super) const TRIES: u32 = 5;
 const SPINS: u32 = 40;
 /// The longest writes and updates that run in place: some ten microseconds of work.
 pub(super) const IN_PLACE_BYTES: usize = 16 << 10;
+/// The most arguments of an update that runs in place.
+const IN_PLACE_ARGUMENTS: usize = 64;
 /// Writes that are gathered, or submitted, before the first is awaited.
 const PENDING_MAX: usize = 256;
 
@@ -132,7 +134,8 @@ impl Executor {
         self.open_other(Other { database: other, is_flush: false }).await?;
         let is_in_place = self.pending.is_empty()
             && self.shared.durability == Durability::Buffered
-            && arguments.size() <= IN_PLACE_BYTES;
+            && arguments.size() <= IN_PLACE_BYTES
+            && arguments.len() <= IN_PLACE_ARGUMENTS;
         if is_in_place && self.try_update(body, grant, arguments, reply)? {
             return Ok(());
         }

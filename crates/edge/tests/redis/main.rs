@@ -24,7 +24,7 @@ mod suite {
     ];
     /// Tests that pass: those that pass on Redis itself, without those in `skip.txt`.
     const PASSED: usize = 208;
-    /// What is left out by tag: slow tests, and those that look into Redis.
+    /// Tags that are left out: slow tests, and those that look into Redis.
     const TAGS: &str =
         "-slow -needs:debug -needs:repl -needs:config-maxmemory -needs:save -needs:reset";
 

@@ -54,7 +54,7 @@ fn a_key_or_value_over_its_limit_is_refused() {
 
 #[test]
 fn a_transaction_over_its_limit_writes_nothing() {
-    let served = Served::start();
+    let served = Served::with(|config| config.buffer_bytes = 1 << 30);
     let mut client = served.connect();
     client.run("MULTI");
     let value = vec![b'v'; 60 << 20];
@@ -82,10 +82,25 @@ fn bytes_that_end_early_are_forgotten() {
 #[test]
 fn unknown_commands_and_subcommands_are_named() {
     let served = Served::start();
+    let refused = "-ERR CONFIG SET failed (possibly related to argument 'maxmemory') - ";
+    let refused = format!("{refused}can't set immutable config");
     served.connect().check(&[
+        ("CONFIG SET maxmemory 5", refused.as_str()),
         ("LPUSH a 1", "-ERR unknown command 'LPUSH', with args beginning with: 'a' '1' "),
         ("CLIENT NOSUCH", "-ERR unknown subcommand 'NOSUCH'. Try CLIENT HELP."),
         ("PING a b", "-ERR wrong number of arguments for 'ping' command"),
-        ("CONFIG SET maxmemory 5", "-ERR CONFIG SET failed (possibly related to argument 'maxmemory') - can't set immutable config"),
     ]);
+}
+
+#[test]
+fn requests_take_no_more_memory_than_there_is() {
+    let served = Served::with(|config| config.buffer_bytes = 1 << 20);
+    let mut greedy = served.connect();
+    greedy.send(b"*3\r\n$3\r\nSET\r\n$1\r\na\r\n$2000000\r\n");
+    greedy.send(&vec![b'x'; 1_200_000]);
+    assert_eq!(greedy.read(), "-OOM too many bytes of requests are held");
+    assert_eq!(greedy.read(), "closed");
+    assert_eq!(served.shared.limits.held_bytes(), 0);
+    let value = vec![b'x'; 500_000];
+    assert_eq!(served.connect().run_bytes(&[b"SET", b"a", &value]), "OK");
 }

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 const BOUNDS: Bounds = Bounds { argument_bytes: 64, request_bytes: 256, is_trusted: true };
 
-/// What a parser makes of pieces: requests, values that were too long, and how it ended.
+/// The result of parsing pieces: requests, values that were too long, and the end.
 #[derive(Debug, PartialEq, Eq)]
 struct Parsed {
     requests: Vec<Result<Vec<Vec<u8>>, TooLong>>,
