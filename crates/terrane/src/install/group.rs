@@ -37,7 +37,9 @@ pub(super) fn install_group(
         info: info.clone(),
     }));
     let mut forgets = false;
-    if let Some(record) = engine.versions.state().version_set.keyspaces.get(&id) {
+    // A copy: what follows takes long, and every write takes the lock.
+    let version_set = engine.versions.state().version_set.clone();
+    if let Some(record) = version_set.keyspaces.get(&id) {
         let (dropped, readers) = (&*group.inputs, engine.snapshots.readers());
         let needs = Needs { record, flushed: record.flushed, dropped, added: &infos, readers };
         let forgotten = needs.after_drop();
@@ -55,7 +57,6 @@ pub(super) fn install_group(
     let planner = planned.and_then(|c| c.planner.clone());
     let observed = planned.map(|c| c.unreported.clone()).unwrap_or_default();
     let ends = planned.is_some_and(|c| c.open.iter().all(|open| open == group));
-    let version_set = state.version_set.clone();
     drop(state);
     let own = planner.is_some_and(|p| Arc::ptr_eq(&p, &keyspace.policy.load_full()));
     let (change, decisions) = if own {

@@ -89,18 +89,18 @@ pub(super) fn begin_stall<'a>(
     reason: Stall,
     reported: &mut Option<StallGuard<'a>>,
 ) -> Result<()> {
-    match engine.versions.state().health.take_failure() {
-        Some(cause) => Err(cause),
-        None => {
-            if reported.as_ref().is_none_or(|guard| guard.reason != reason) {
-                // The end of one is reported before the start of the other.
-                *reported = None;
-                *reported = Some(StallGuard::new(&engine.jobs.events, reason));
-            }
-            engine.counters.stalls.fetch_add(1, Ordering::Relaxed);
-            Ok(())
-        }
+    // Not in the condition, which would hold the lock while the listener is called.
+    let failed = engine.versions.state().health.take_failure();
+    if let Some(cause) = failed {
+        return Err(cause);
     }
+    if reported.as_ref().is_none_or(|guard| guard.reason != reason) {
+        // The end of one is reported before the start of the other.
+        *reported = None;
+        *reported = Some(StallGuard::new(&engine.jobs.events, reason));
+    }
+    engine.counters.stalls.fetch_add(1, Ordering::Relaxed);
+    Ok(())
 }
 
 #[cfg(test)]
