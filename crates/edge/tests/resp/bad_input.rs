@@ -91,16 +91,3 @@ fn unknown_commands_and_subcommands_are_named() {
         ("PING a b", "-ERR wrong number of arguments for 'ping' command"),
     ]);
 }
-
-#[test]
-fn requests_take_no_more_memory_than_there_is() {
-    let served = Served::with(|config| config.buffer_bytes = 1 << 20);
-    let mut greedy = served.connect();
-    greedy.send(b"*3\r\n$3\r\nSET\r\n$1\r\na\r\n$2000000\r\n");
-    greedy.send(&vec![b'x'; 1_200_000]);
-    assert_eq!(greedy.read(), "-OOM too many bytes of requests are held");
-    assert_eq!(greedy.read(), "closed");
-    assert_eq!(served.shared.limits.held_bytes(), 0);
-    let value = vec![b'x'; 500_000];
-    assert_eq!(served.connect().run_bytes(&[b"SET", b"a", &value]), "OK");
-}
