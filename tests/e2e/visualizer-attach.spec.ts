@@ -95,11 +95,7 @@ test("a process is seen as it works, from the tree that it has", async ({
   await expect(page.locator(".opened")).toHaveCount(0);
 });
 
-test("a server is seen while it is written to", async ({
-  context,
-  origin,
-  serve,
-}) => {
+test("a server is seen while it is written to", async ({ context, origin, serve }) => {
   const address = await serve("--allow-origin", "localhost");
   const put = async (round: number): Promise<void> => {
     const operations = Array.from({ length: 20_000 }, (_, i) => ({

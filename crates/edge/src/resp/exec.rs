@@ -5,7 +5,7 @@ use super::execute::Executor;
 use super::failure::Failure;
 use super::reply::{Protocol, Reply};
 use super::request::Arguments;
-use super::transaction::{Executed, Execution, Watched};
+use super::transaction::{AtWatch, Executed, Execution, Watched};
 use super::write::{IN_PLACE_BYTES, TRIES, spin};
 use crate::tokens::Grant;
 use std::sync::Arc;
@@ -22,8 +22,11 @@ impl Executor {
         for key in arguments.from(1) {
             let is_same = |watched: &Watched| watched.database == database && *watched.key == *key;
             if !self.session.watched.iter().any(is_same) {
-                let seq = keyspace.get_versioned(key).await?.map(|found| found.seq);
-                self.session.watched.push(Watched { database, key: key.into(), seq });
+                let found = match keyspace.get_versioned(key).await? {
+                    Some(value) => AtWatch::Value(value.seq),
+                    None => AtWatch::Nothing(self.shared.db.inner().snapshot()),
+                };
+                self.session.watched.push(Watched { database, key: key.into(), found });
             }
         }
         Ok(())

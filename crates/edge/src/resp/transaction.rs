@@ -3,7 +3,8 @@
 //! 1. Commands are queued with their arguments. A command that would be refused makes EXEC fail.
 //! 2. EXEC runs those that use the store in one transaction of the store, each with the database that it has by then.
 //! 3. The transaction fails if a watched key has another sequence number than at WATCH: a key that was written, that
-//!    expired, or that was removed.
+//!    expired, or that was removed. A key without a value has no number: it fails if it was written since, even if it
+//!    was removed again.
 //! 4. Commands of the connection run afterwards; all replies are put in order.
 
 use super::access::{Access, Changes};
@@ -15,18 +16,25 @@ use super::request::{Arguments, OwnedArguments};
 use crate::limits::Held;
 use crate::shared::Shared;
 use crate::tokens::Grant;
-use terrane::Transaction;
 use terrane::entry::Seq;
+use terrane::{Snapshot, Transaction};
 
 /// The most commands of a transaction.
 const COMMANDS_MAX: usize = 1 << 20;
 
-/// A watched key, and the number of its value at WATCH.
-#[derive(Clone)]
+/// A watched key, and what WATCH found.
 pub(crate) struct Watched {
     pub database: usize,
     pub key: Box<[u8]>,
-    pub seq: Option<Seq>,
+    pub found: AtWatch,
+}
+
+/// A watched key at WATCH.
+pub(crate) enum AtWatch {
+    /// It had a value, with this number.
+    Value(Seq),
+    /// It had none at this moment.
+    Nothing(Snapshot),
 }
 
 /// A command that waits for EXEC.
@@ -153,10 +161,16 @@ impl Execution {
         protocol: Protocol,
     ) -> Result<Executed, Failure> {
         let mut access = Changes(transaction);
-        for Watched { database, key, seq } in &self.watched {
+        for Watched { database, key, found } in &self.watched {
             let keyspace = shared.resp.databases.get(*database).ok_or("ERR no such database")?;
-            let found = access.get(keyspace.inner(), key)?;
-            if found.and_then(|value| value.seq) != *seq {
+            let has_changed = match found {
+                AtWatch::Nothing(then) => access.0.has_changed(keyspace.inner(), key, then)?,
+                AtWatch::Value(seq) => {
+                    let value = access.get(keyspace.inner(), key)?;
+                    value.and_then(|value| value.seq) != Some(*seq)
+                }
+            };
+            if has_changed {
                 return Ok(None);
             }
         }

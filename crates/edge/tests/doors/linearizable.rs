@@ -73,12 +73,7 @@ fn operation(history: usize, client: usize, number: usize) -> Op {
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         (mixed ^ (mixed >> 31)) % below
     };
-    // WATCH of an absent key does not notice that the key was set and removed since: left to HTTP.
-    let is_resp = client % 2 == 1;
-    let kind = match draw(8) {
-        6 if is_resp => 4,
-        kind => kind,
-    };
+    let kind = draw(8);
     let key = u8::try_from(draw(u64::from(KEYS))).unwrap();
     let other = (key + 1) % KEYS;
     let mut value = || i64::try_from(draw(VALUES as u64)).unwrap();

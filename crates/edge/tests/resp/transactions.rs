@@ -48,6 +48,17 @@ fn a_transaction_with_a_refused_command_writes_nothing() {
 }
 
 #[test]
+fn a_watched_key_that_was_set_and_removed_has_changed() {
+    let served = Served::start();
+    let (mut client, mut other) = (served.connect(), served.connect());
+    for (changes, executed) in [(&["SET a 1", "DEL a"][..], "nil"), (&[], "[OK]")] {
+        client.run("WATCH a");
+        changes.iter().for_each(|change| drop(other.run(change)));
+        client.check(&[("MULTI", "OK"), ("SET b mine", "QUEUED"), ("EXEC", executed)]);
+    }
+}
+
+#[test]
 fn a_change_of_a_watched_key_fails_the_transaction() {
     let served = Served::start();
     let (mut client, mut other) = (served.connect(), served.connect());

@@ -195,6 +195,24 @@ impl Transaction {
         }
     }
 
+    /// Returns whether a key was written between a snapshot and the start of the transaction, deletes included: also a
+    /// key that had no value then and has none now.
+    ///
+    /// # Errors
+    /// Damage, an I/O error, a keyspace that was dropped, or a snapshot of another store.
+    pub fn has_changed(
+        &self,
+        keyspace: &Keyspace,
+        key: impl AsRef<[u8]>,
+        since: &Snapshot,
+    ) -> Result<bool> {
+        since.id_of(keyspace)?;
+        let id = self.snapshot.id_of(keyspace)?;
+        trying::refuse_files(self.would_read.as_ref())?;
+        self.reads.borrow_mut().add(id, only(key.as_ref()));
+        self.snapshot.lookup(keyspace, 1)?.has_changed(key.as_ref(), since.sequence())
+    }
+
     /// Reads a key of the snapshot.
     fn stored(&self, keyspace: &Keyspace, key: &[u8]) -> Result<Option<TransactionValue>> {
         let found = match &self.would_read {
@@ -246,7 +264,7 @@ impl Transaction {
         range: impl Into<KeyRange>,
     ) -> Result<TransactionScan<'_>> {
         let (id, range) = (keyspace.id(), range.into());
-        trying::refuse_scan(self.would_read.as_ref())?;
+        trying::refuse_files(self.would_read.as_ref())?;
         let stored = Ends::new(self.snapshot.scan(keyspace, &range)?);
         // A map refuses a range whose start is past its end.
         let bounds = if range.half_open().is_none() {

@@ -2,7 +2,7 @@
 //!
 //! 1. Nobody else can write while the body runs: it holds the lead of the write group and the writer's lock.
 //! 2. So its reads are those of the moment at which its batch is committed, and the batch needs no conditions.
-//! 3. A read that needs a file, and any scan, ends the try. Nothing is written then.
+//! 3. A read that needs a file, any scan, and any question for changes end the try. Nothing is written then.
 
 use super::Transaction;
 use crate::db::{Db, Inner, Keyspace, Snapshot};
@@ -61,8 +61,8 @@ pub(super) fn cached(
     }
 }
 
-/// Refuses a scan in a transaction that may touch no file.
-pub(super) fn refuse_scan(would_read: Option<&Cell<bool>>) -> Result<()> {
+/// Refuses what may read files, in a transaction that may touch none.
+pub(super) fn refuse_files(would_read: Option<&Cell<bool>>) -> Result<()> {
     let Some(would_read) = would_read else { return Ok(()) };
     would_read.set(true);
     Err(ErrorKind::WouldRead.into())
