@@ -256,3 +256,14 @@ test("a worker's death fails pending calls, also in memory", async () => {
     await (await open("dies", { storage, worker })).close();
   }
 });
+
+test("a close succeeds whose lock is released before its reply arrives", async () => {
+  const closing = (request) => {
+    if (request.op === "close") die("alive");
+    return emptyStore(request);
+  };
+  const { worker } = workers(closing);
+  const db = await open("closes", { worker });
+  await settle();
+  await db.close();
+});

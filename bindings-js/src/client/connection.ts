@@ -15,12 +15,9 @@ import type { OpenRequest, Operation } from "../codec/protocol.ts";
 import { ignoreResult } from "../shared/abort.ts";
 import { Listeners } from "../shared/events.ts";
 import type { OpenedKeyspace } from "../store/port.ts";
-import { Line } from "./line.ts";
+import { LAST_REPLIES, Line } from "./line.ts";
 import { type Call, Outbox } from "./outbox.ts";
 import { watchPage } from "./page-lifecycle.ts";
-
-/** Longest wait for a suspended worker's last replies, in milliseconds. */
-const LAST_REPLIES = 500;
 
 /** A worker that was asked to release the store; `released` resolves once it has. */
 interface Releasing {

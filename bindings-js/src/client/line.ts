@@ -17,6 +17,9 @@ import type { Operation, Reply, Request } from "../codec/protocol.ts";
 import { invalid } from "../codec/validate.ts";
 import type { Call } from "./outbox.ts";
 
+/** The most milliseconds for which replies of a worker that has ended are on their way. */
+export const LAST_REPLIES = 500;
+
 /** The owner of a line. */
 export interface LineOwner {
   /** Events of the engine arrived, each as JSON. */
@@ -81,7 +84,12 @@ export class Line {
   /** Notifies the owner when the worker that holds this lock dies. */
   async watch(lock: string): Promise<void> {
     const { signal } = this.#lifeline;
-    const died = () => {
+    const died = async () => {
+      // A worker that has closed its store releases the lock as well, which may be seen before its last reply.
+      await new Promise((passed) => {
+        setTimeout(passed, LAST_REPLIES);
+        signal.addEventListener("abort", passed);
+      });
       if (!signal.aborted) this.#fail(new EngineError("the store's worker ended unexpectedly"));
     };
     try {
