@@ -96,7 +96,7 @@ export class Dispatcher {
 
 /**
  * Serves the calls of an operation together; if that fails, serves each by itself and returns their outcomes.
- * If the failed attempt had an effect, repeating its puts and deletes in order changes nothing.
+ * A failed attempt wrote nothing, or failed the log, so that the others fail as well and nothing is written twice.
  */
 function together<T>(
   bytes: Uint8Array,

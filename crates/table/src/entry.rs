@@ -21,7 +21,7 @@ pub const EXPIRY_BYTES: usize = 8;
 /// The error for an entry in `file` of a kind that this release does not know.
 #[cold]
 pub fn newer_kind(file: &str, byte: u8) -> Error {
-    let known = "puts and deletes";
+    let known = "puts, deletes, merges and values that expire";
     match byte {
         2 => Error::newer_format(file, "a range delete", known),
         3 => left_out(),

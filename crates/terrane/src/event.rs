@@ -1,4 +1,4 @@
-//! The event stream: everything the engine does, as typed values.
+//! The stream of events to a listener. The events are declared in `crates/policy/src/event.rs`.
 
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{ArcSwap, Mutex, lock};

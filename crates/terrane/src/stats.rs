@@ -1,4 +1,4 @@
-//! Statistics that [`Db::stats`](crate::Db::stats) returns.
+//! Statistics that [`Db::stats`](crate::Db::stats) returns, which `admin/stats.rs` declares and fills.
 
 pub use crate::admin::{
     BackgroundStats, JobStats, KeyspaceStats, LevelStats, OldestSnapshot, RangeDeleteStats, Stats,

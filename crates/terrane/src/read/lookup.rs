@@ -1,4 +1,4 @@
-//! Reading: gets, scans, and their traces.
+//! Lookups of keys at one moment, cursors and traces, over a super version. The search for a key is `search`.
 
 use super::search::{Found, Search};
 use crate::engine::{Engine, KeyspaceInner};
