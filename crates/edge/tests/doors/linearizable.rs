@@ -41,7 +41,7 @@ fn histories_of_both_doors_are_linearizable() {
     }
 }
 
-/// Has all clients carry out operations at once; returns their calls.
+/// Carries out operations of all clients at once; returns their calls.
 fn play(peers: &mut [Box<dyn Peer + Send>], history: usize) -> Vec<Call> {
     let (calls, clock) = (Mutex::new(Vec::new()), AtomicUsize::new(0));
     let begin = Barrier::new(peers.len());

@@ -83,7 +83,7 @@ fn a_range_shows_one_moment_whatever_is_written_meanwhile() {
 }
 
 #[test]
-fn a_stream_says_where_it_goes_on_when_the_server_stops() {
+fn a_stream_names_its_next_key_when_the_server_stops() {
     let mut served = with_pages(200_000);
     let mut client = served.connect();
     client.send("GET /v1/default/range HTTP/1.1\r\nHost: localhost\r\n\r\n");
