@@ -1,7 +1,9 @@
 //! Input that is refused.
 
-use crate::client::encode;
+use crate::client::{Client, encode};
 use crate::served::Served;
+use std::thread;
+use std::time::Duration;
 
 #[test]
 fn a_broken_request_is_named_and_closes_the_connection() {
@@ -90,4 +92,27 @@ fn unknown_commands_and_subcommands_are_named() {
         ("CLIENT NOSUCH", "-ERR unknown subcommand 'NOSUCH'. Try CLIENT HELP."),
         ("PING a b", "-ERR wrong number of arguments for 'ping' command"),
     ]);
+}
+
+#[test]
+fn requests_take_no_more_memory_than_there_is() {
+    const MOST: usize = 4 << 20;
+    let served = Served::with(|config| config.buffer_bytes = MOST);
+    let begin = |client: &mut Client, bytes: usize| {
+        client.send(b"*3\r\n$3\r\nSET\r\n$1\r\na\r\n$3000000\r\n");
+        client.send(&vec![b'x'; bytes]);
+    };
+    let held = || served.shared.limits.held_bytes();
+    let (mut first, mut second) = (served.connect(), served.connect());
+    begin(&mut first, 2_500_000);
+    while held() < 2_500_000 {
+        thread::sleep(Duration::from_millis(1));
+    }
+    // The last bytes are those that are too many.
+    begin(&mut second, MOST - held() + 100);
+    assert_eq!(second.read(), "-OOM too many bytes of requests are held");
+    first.send(&vec![b'x'; 500_000]);
+    first.send(b"\r\n");
+    assert_eq!(first.read(), "OK");
+    first.check(&[("STRLEN a", ":3000000")]);
 }
