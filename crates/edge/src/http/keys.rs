@@ -133,14 +133,24 @@ async fn write(
             return write_checked(shared, keyspace, key, precondition, batch, durability).await;
         }
     };
+    write_under(shared, condition, batch, durability).await?.map_err(failed)
+}
+
+/// Writes a batch if a condition on a key holds. The inner error is the version that the key has, if it has one.
+async fn write_under(
+    shared: &Shared,
+    condition: Condition,
+    batch: WriteBatch,
+    durability: Durability,
+) -> Result<Result<Seq, Option<Seq>>, Problem> {
     let outcome = shared.db.write_if(vec![condition], batch, durability).await;
-    match outcome.map_err(|e| Problem::of(&e, shared))? {
+    Ok(match outcome.map_err(|e| Problem::of(&e, shared))? {
         Outcome::Written(seq) => Ok(seq),
         Outcome::Refused(refusals) => {
             let found = refusals.into_iter().find_map(|refusal| refusal.found);
-            Err(failed(found.map(|found| found.seq)))
+            Err(found.map(|found| found.seq))
         }
-    }
+    })
 }
 
 /// Writes a batch if a precondition holds that is none of the store's conditions: checks it on the version that the
@@ -161,13 +171,9 @@ async fn write_checked(
             Some(version) => Condition::version(keyspace, key, version),
             None => Condition::absent(keyspace, key),
         };
-        let outcome = shared.db.write_if(vec![condition], batch.clone(), durability).await;
-        match outcome.map_err(|e| Problem::of(&e, shared))? {
-            Outcome::Written(seq) => return Ok(seq),
-            Outcome::Refused(refusals) => {
-                let found = refusals.into_iter().find_map(|refusal| refusal.found);
-                version = found.map(|found| found.seq);
-            }
+        match write_under(shared, condition, batch.clone(), durability).await? {
+            Ok(seq) => return Ok(seq),
+            Err(present) => version = present,
         }
     }
 }

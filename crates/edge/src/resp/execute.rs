@@ -225,16 +225,28 @@ impl Executor {
         arguments: Arguments<'_>,
         reply: &mut Reply,
     ) -> Result<(), Failure> {
-        let (owned, shared, grant) = (arguments.to_owned(), self.shared.clone(), grant.clone());
-        let (database, protocol) = (self.session.database, reply.protocol);
-        let read = self.shared.db.read(move |db| {
-            let mut reply = Reply::new(protocol);
-            let arguments = owned.as_arguments();
-            call(&mut Held::new(db), body, &shared, &grant, database, arguments, &mut reply)?;
-            Ok::<_, Failure>(reply.take())
-        });
+        let run = self.detached(body, grant, arguments, reply.protocol);
+        let read = self.shared.db.read(move |db| run(&mut Held::new(db)));
         reply.raw(&read.await?);
         Ok(())
+    }
+
+    /// Returns a call that runs a body on another thread, on the access that it is given there; it returns the replies.
+    pub(super) fn detached(
+        &self,
+        body: Body,
+        grant: &Arc<Grant>,
+        arguments: Arguments<'_>,
+        protocol: Protocol,
+    ) -> impl Fn(&mut dyn Access) -> Result<Vec<u8>, Failure> + Send + 'static + use<> {
+        let (owned, shared, grant) = (arguments.to_owned(), self.shared.clone(), grant.clone());
+        let database = self.session.database;
+        move |access| {
+            let mut reply = Reply::new(protocol);
+            let arguments = owned.as_arguments();
+            call(access, body, &shared, &grant, database, arguments, &mut reply)?;
+            Ok(reply.take())
+        }
     }
 
     pub(super) async fn run_local(
@@ -301,7 +313,7 @@ fn keyspace(shared: &Shared, database: usize) -> Result<&terrane::Keyspace, Fail
 }
 
 /// Runs a body on an access.
-pub(super) fn call(
+fn call(
     access: &mut dyn Access,
     body: Body,
     shared: &Shared,

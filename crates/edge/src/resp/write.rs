@@ -10,7 +10,7 @@
 use super::access::{Blind, Changes};
 use super::admit::Other;
 use super::commands::{self, Body, Command};
-use super::execute::{Executor, call};
+use super::execute::Executor;
 use super::failure::Failure;
 use super::pending::Pending;
 use super::reply::Reply;
@@ -143,22 +143,8 @@ impl Executor {
         if is_in_place && self.try_update(body, grant, arguments, reply)? {
             return Ok(());
         }
-        let (owned, shared, grant) = (arguments.to_owned(), self.shared.clone(), grant.clone());
-        let (database, protocol) = (self.session.database, reply.protocol);
-        let run = move |transaction: &mut terrane::Transaction| {
-            let mut reply = Reply::new(protocol);
-            let arguments = owned.as_arguments();
-            call(
-                &mut Changes(transaction),
-                body,
-                &shared,
-                &grant,
-                database,
-                arguments,
-                &mut reply,
-            )?;
-            Ok::<_, Failure>(reply.take())
-        };
+        let run = self.detached(body, grant, arguments, reply.protocol);
+        let run = move |transaction: &mut terrane::Transaction| run(&mut Changes(transaction));
         let submitted = self.shared.db.submit_update(self.shared.durability, run).await?;
         self.await_later(Pending::Update(submitted), reply).await;
         Ok(())
