@@ -49,8 +49,12 @@ pub struct ServeArgs {
     #[arg(long, value_enum, default_value = "buffered")]
     durability: DurabilityArg,
     /// Memory of the store and, a quarter, of requests and replies, such as 512MiB or 2GiB
-    #[arg(long, value_name = "SIZE", value_parser = memory)]
-    memory: Option<u64>,
+    #[arg(long, value_name = "SIZE", default_value = "512MiB", value_parser = memory)]
+    memory: u64,
+    /// Map files into memory, on Linux: fewer system calls, but a device that fails ends the process, as does
+    /// a full disk under btrfs
+    #[arg(long)]
+    mmap: bool,
     /// Connections of both doors at once, at most
     #[arg(long, value_name = "COUNT", default_value = "10000",
           value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 20))]
@@ -119,11 +123,13 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     allow_files(args.connections);
     let mut options = args.background.of(Options::default());
     let mut config = Config::default();
-    if let Some(memory) = args.memory {
-        let buffers = memory / 4;
-        options = options.memory_bytes(memory - buffers);
-        config.buffer_bytes = usize::try_from(buffers).unwrap_or(usize::MAX);
-    }
+    let buffers = args.memory / 4;
+    config.buffer_bytes = usize::try_from(buffers).unwrap_or(usize::MAX);
+    // The engine takes half of its memory for memtables, at most: the rest is cache.
+    let engine = args.memory - buffers;
+    options = options.memory_bytes(engine).cache_bytes(engine / 2);
+    options.allow_mmap_reads = args.mmap;
+    options.allow_mmap_writes = args.mmap;
     config.http = args.http.0;
     config.resp = args.resp.0;
     config.durability = match args.durability {

@@ -24,7 +24,7 @@ const READ_BYTES: usize = 64 << 10;
 /// Bytes of a request under way for which no memory is taken from that of all connections.
 const UNHELD_BYTES: usize = 16 << 10;
 /// Bytes of replies that are written before further requests are run.
-const REPLY_BYTES: usize = 64 << 10;
+pub(super) const REPLY_BYTES: usize = 64 << 10;
 
 thread_local! {
     static ARRIVING: RefCell<Box<[u8]>> = RefCell::new(vec![0; READ_BYTES].into());
@@ -93,23 +93,29 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 Ok(Next::Incomplete) => break Fate::Open,
                 Ok(Next::Request(arguments)) => {
                     commands += 1;
+                    if self.executor.runs_reads_before(arguments) {
+                        run_reads(&mut self.stream, &mut self.executor, &mut reply).await?;
+                    }
                     if !self.executor.run(arguments, &mut reply).await {
                         break Fate::Closing;
                     }
                 }
                 Ok(Next::TooLong { found, limit }) => {
+                    run_reads(&mut self.stream, &mut self.executor, &mut reply).await?;
                     self.executor.refuse_too_long(found, limit, &mut reply).await;
                 }
                 Err(broken) => {
+                    run_reads(&mut self.stream, &mut self.executor, &mut reply).await?;
                     self.executor.settle(&mut reply).await;
                     reply.error(&format!("ERR {broken}"));
                     break Fate::Closing;
                 }
             }
             if reply.len() >= REPLY_BYTES {
-                self.write(&mut reply).await?;
+                write(&mut self.stream, &self.executor, &mut reply).await?;
             }
         };
+        run_reads(&mut self.stream, &mut self.executor, &mut reply).await?;
         self.shared.metrics.resp_commands.add(commands);
         self.executor.settle(&mut reply).await;
         let mut fate = fate;
@@ -117,7 +123,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             reply.error("OOM too many bytes of requests are held");
             fate = Fate::Closing;
         }
-        self.write(&mut reply).await?;
+        write(&mut self.stream, &self.executor, &mut reply).await?;
         self.executor.protocol = reply.protocol;
         Ok(fate)
     }
@@ -139,17 +145,36 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
         is_left
     }
+}
 
-    async fn write(&mut self, reply: &mut Reply) -> io::Result<()> {
-        if !reply.is_empty() {
-            let bytes = reply.take();
-            if self.executor.session.replies != Replies::Off {
-                self.stream.write_all(&bytes).await?;
-            }
-            self.stream.flush().await?;
+/// Runs the reads that wait, and writes replies as they get long.
+async fn run_reads(
+    stream: &mut (impl AsyncWrite + Unpin),
+    executor: &mut Executor,
+    reply: &mut Reply,
+) -> io::Result<()> {
+    while executor.has_reads() {
+        executor.run_reads(reply).await;
+        if reply.len() >= REPLY_BYTES {
+            write(stream, executor, reply).await?;
         }
-        Ok(())
     }
+    Ok(())
+}
+
+async fn write(
+    stream: &mut (impl AsyncWrite + Unpin),
+    executor: &Executor,
+    reply: &mut Reply,
+) -> io::Result<()> {
+    if !reply.is_empty() {
+        let bytes = reply.take();
+        if executor.session.replies != Replies::Off {
+            stream.write_all(&bytes).await?;
+        }
+        stream.flush().await?;
+    }
+    Ok(())
 }
 
 /// Appends bytes that have arrived to the parser's input; returns their number, 0 at the end.

@@ -1,16 +1,17 @@
 //! Running the commands of a connection, in their order.
 //!
 //! 1. A command is checked, or queued within MULTI: see `admit`.
-//! 2. A read runs in place if memory has its keys. Other reads, and all scans, run on a reader's thread, at one
-//!    moment of the store.
+//! 2. A read runs in place if memory has its keys. Otherwise it waits for the reads that follow it: all run together
+//!    on a reader's thread, at one moment of the store, as scans do one by one.
 //! 3. Writes and updates run in place, or on the committer's thread: see `write`.
 //! 4. A command that reads, or replies by itself, waits until the writes before it are done.
 
-use super::access::{Access, Held, Present};
+use super::access::Access;
 use super::admit::{Admitted, Other};
 use super::commands::{Body, Command, Context, Local, Run};
 use super::failure::Failure;
 use super::pending::Pending;
+use super::read::LaterRead;
 use super::reply::{Protocol, Reply};
 use super::request::Arguments;
 use super::session::{Action, Replies, Session};
@@ -21,14 +22,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// The most arguments of a read that runs in place: some hundred microseconds of work.
-const IN_PLACE_ARGUMENTS: usize = 256;
-
 /// Runs the commands of a connection.
 pub(super) struct Executor {
     pub session: Session,
     pub protocol: Protocol,
     pub(super) shared: Arc<Shared>,
+    /// Reads that follow each other, the first of which would wait.
+    pub(super) reads: Vec<LaterRead>,
     /// Writes that follow those that are pending.
     pub(super) gathered: Gathered,
     /// Writes whose outcome is awaited, in their order.
@@ -39,8 +39,8 @@ impl Executor {
     pub fn new(peer: SocketAddr, shared: Arc<Shared>) -> Self {
         let id = shared.resp.next_id.fetch_add(1, Ordering::Relaxed);
         let session = Session::new(id, peer, &shared);
-        let (gathered, pending) = (Gathered::default(), Vec::new());
-        Executor { session, protocol: Protocol::Resp2, shared, gathered, pending }
+        let (reads, gathered, pending) = (Vec::new(), Gathered::default(), Vec::new());
+        Executor { session, protocol: Protocol::Resp2, shared, reads, gathered, pending }
     }
 
     /// Returns an empty reply in the connection's version of the protocol.
@@ -64,6 +64,9 @@ impl Executor {
         }
         let start = reply.len();
         let is_open = self.run_replying(arguments, reply).await;
+        while self.has_reads() {
+            self.run_reads(reply).await;
+        }
         self.settle(reply).await;
         match self.session.replies {
             Replies::On => {}
@@ -98,6 +101,11 @@ impl Executor {
                 true
             }
             Ok(Admitted::Foreign) => false,
+            // Its reply follows theirs.
+            Err(failure) if self.has_reads() => {
+                self.reads.push(Box::new(move |_| Err(failure)));
+                true
+            }
             Err(failure) => {
                 self.settle(reply).await;
                 self.refuse(&failure, reply);
@@ -163,7 +171,7 @@ impl Executor {
             Run::Read(body) => self.read(body, command, grant, arguments, reply).await,
             Run::Scan(body) => {
                 self.settle(reply).await;
-                self.read_elsewhere(body, grant, arguments, reply).await
+                self.scan(body, grant, arguments, reply).await
             }
             Run::Write(body) => self.write(body, command, grant, arguments, reply).await,
             Run::UpdateUnless(body, is_write) if is_write(arguments) => {
@@ -190,63 +198,6 @@ impl Executor {
             reply.truncate(start);
         }
         done
-    }
-
-    async fn read(
-        &mut self,
-        body: Body,
-        command: &Command,
-        grant: &Arc<Grant>,
-        arguments: Arguments<'_>,
-        reply: &mut Reply,
-    ) -> Result<(), Failure> {
-        self.settle(reply).await;
-        if arguments.len() > IN_PLACE_ARGUMENTS {
-            return self.read_elsewhere(body, grant, arguments, reply).await;
-        }
-        let done = {
-            let shared = &*self.shared;
-            let keyspace = keyspace(shared, self.session.database)?;
-            let keys = if command.arity == 2 { 1 } else { arguments.len() - 1 };
-            let mut access = Present::new(shared.db.inner(), keyspace, keys)?;
-            self.call(&mut access, body, grant, arguments, reply)
-        };
-        match done {
-            Err(Failure::WouldWait) => self.read_elsewhere(body, grant, arguments, reply).await,
-            done => done,
-        }
-    }
-
-    /// Reads on a reader's thread.
-    async fn read_elsewhere(
-        &self,
-        body: Body,
-        grant: &Arc<Grant>,
-        arguments: Arguments<'_>,
-        reply: &mut Reply,
-    ) -> Result<(), Failure> {
-        let run = self.detached(body, grant, arguments, reply.protocol);
-        let read = self.shared.db.read(move |db| run(&mut Held::new(db)));
-        reply.raw(&read.await?);
-        Ok(())
-    }
-
-    /// Returns a call that runs a body on another thread, on the access that it is given there; it returns the replies.
-    pub(super) fn detached(
-        &self,
-        body: Body,
-        grant: &Arc<Grant>,
-        arguments: Arguments<'_>,
-        protocol: Protocol,
-    ) -> impl Fn(&mut dyn Access) -> Result<Vec<u8>, Failure> + Send + 'static + use<> {
-        let (owned, shared, grant) = (arguments.to_owned(), self.shared.clone(), grant.clone());
-        let database = self.session.database;
-        move |access| {
-            let mut reply = Reply::new(protocol);
-            let arguments = owned.as_arguments();
-            call(access, body, &shared, &grant, database, arguments, &mut reply)?;
-            Ok(reply.take())
-        }
     }
 
     pub(super) async fn run_local(
@@ -307,13 +258,13 @@ impl Executor {
     }
 }
 
-fn keyspace(shared: &Shared, database: usize) -> Result<&terrane::Keyspace, Failure> {
+pub(super) fn keyspace(shared: &Shared, database: usize) -> Result<&terrane::Keyspace, Failure> {
     let found = shared.resp.databases.get(database);
     Ok(found.ok_or("ERR DB index is out of range")?.inner())
 }
 
 /// Runs a body on an access.
-fn call(
+pub(super) fn call(
     access: &mut dyn Access,
     body: Body,
     shared: &Shared,

@@ -6,6 +6,7 @@
 //! * `connection` - reads, runs, and writes.
 //! * `admit` - checks each command.
 //! * `execute` - runs it in place if it waits for nothing, or elsewhere.
+//! * `read` - reads, and those that run together.
 //! * `write`, `pending` - writes, and those whose outcome is awaited.
 //! * `exec` - WATCH and EXEC.
 //! * `session` - the state between commands.
@@ -27,6 +28,7 @@ mod execute;
 mod failure;
 mod glob;
 mod pending;
+mod read;
 mod reply;
 mod request;
 mod scan;

@@ -31,6 +31,58 @@ fn replies_keep_the_order_of_requests() {
 }
 
 #[test]
+fn reads_of_files_keep_the_order_of_requests() {
+    let served = Served::start();
+    let mut client = served.connect();
+    for key in ["a", "b", "c", "d", "e"] {
+        client.check(&[(&format!("SET {key} {key}{key}"), "OK")]);
+    }
+    served.shared.db.inner().flush().unwrap();
+    // Opened again, it has nothing in memory.
+    let served = Served::on(served.stop(), |_| {});
+    let mut client = served.connect();
+    let requests = [
+        ("GET a", "\"aa\""),
+        ("MGET b nosuch", "[\"bb\" nil]"),
+        ("GET", "-ERR wrong number of arguments for 'get' command"),
+        ("STRLEN c", ":2"),
+        ("SET d new", "OK"),
+        ("GET d", "\"new\""),
+        ("GET e", "\"ee\""),
+        ("GETRANGE e x y", "-ERR value is not an integer or out of range"),
+        ("APPEND e z", ":3"),
+        ("GET e", "\"eez\""),
+        ("CLIENT REPLY SKIP", ""),
+        ("GET c", ""),
+        ("EXISTS a b c", ":3"),
+        ("QUIT", "OK"),
+    ];
+    client.send(&pipeline(&requests.map(|(request, _)| request)));
+    for (request, reply) in requests.iter().filter(|(_, reply)| !reply.is_empty()) {
+        assert_eq!(client.read(), *reply, "{request}");
+    }
+    assert_eq!(client.read(), "closed");
+}
+
+#[test]
+fn long_values_of_files_are_read_by_a_pipeline() {
+    let served = Served::start();
+    let mut client = served.connect();
+    let value = vec![b'x'; 50_000];
+    for key in 0..20 {
+        client.run_bytes(&[b"SET", key.to_string().as_bytes(), &value]);
+    }
+    served.shared.db.inner().flush().unwrap();
+    let served = Served::on(served.stop(), |_| {});
+    let mut client = served.connect();
+    let gets: Vec<_> = (0..20).map(|key| format!("GET {key}")).collect();
+    client.send(&pipeline(&gets.iter().map(String::as_str).collect::<Vec<_>>()));
+    for _ in gets {
+        assert_eq!(client.read().len(), value.len() + 2);
+    }
+}
+
+#[test]
 fn requests_may_arrive_byte_by_byte() {
     let served = Served::start();
     let mut client = served.connect();

@@ -1,0 +1,137 @@
+//! Reads of a connection.
+//!
+//! 1. A read runs in place if memory has its keys.
+//! 2. Otherwise it waits for the reads that follow it: they run in one call on a reader's thread, at one moment of the
+//!    store. The way there and back takes as long as some ten reads of blocks that the system has in memory.
+//! 3. A scan always runs on a reader's thread, by itself.
+
+use super::access::{Access, Held, Present};
+use super::commands::{self, Body, Command, Run};
+use super::connection::REPLY_BYTES;
+use super::execute::{Executor, call, keyspace};
+use super::failure::Failure;
+use super::reply::{Protocol, Reply};
+use super::request::Arguments;
+use crate::tokens::Grant;
+use std::sync::Arc;
+
+/// The most arguments of a read that runs in place: some hundred microseconds of work.
+const IN_PLACE_ARGUMENTS: usize = 256;
+/// Reads that run in one call.
+const READS_MAX: usize = 256;
+
+/// A read that runs later, on the access that it is given; it returns its replies.
+pub(super) type LaterRead =
+    Box<dyn FnOnce(&mut dyn Access) -> Result<Vec<u8>, Failure> + Send + Sync>;
+
+impl Executor {
+    pub(super) async fn read(
+        &mut self,
+        body: Body,
+        command: &Command,
+        grant: &Arc<Grant>,
+        arguments: Arguments<'_>,
+        reply: &mut Reply,
+    ) -> Result<(), Failure> {
+        self.settle(reply).await;
+        if self.reads.is_empty() && arguments.len() <= IN_PLACE_ARGUMENTS {
+            match self.read_in_place(body, command, grant, arguments, reply) {
+                Err(Failure::WouldWait) => {}
+                done => return done,
+            }
+        }
+        self.reads.push(Box::new(self.detached(body, grant, arguments, reply.protocol)));
+        Ok(())
+    }
+
+    fn read_in_place(
+        &self,
+        body: Body,
+        command: &Command,
+        grant: &Grant,
+        arguments: Arguments<'_>,
+        reply: &mut Reply,
+    ) -> Result<(), Failure> {
+        let keyspace = keyspace(&self.shared, self.session.database)?;
+        let keys = if command.arity == 2 { 1 } else { arguments.len() - 1 };
+        let mut access = Present::new(self.shared.db.inner(), keyspace, keys)?;
+        self.call(&mut access, body, grant, arguments, reply)
+    }
+
+    /// Whether there are reads that wait.
+    pub fn has_reads(&self) -> bool {
+        !self.reads.is_empty()
+    }
+
+    /// Whether the reads that wait must run before a command.
+    pub fn runs_reads_before(&self, arguments: Arguments<'_>) -> bool {
+        let is_read = || {
+            let command = commands::find(arguments.at(0));
+            command.is_some_and(|command| matches!(command.run, Run::Read(_)))
+        };
+        self.reads.len() >= READS_MAX || self.has_reads() && !is_read()
+    }
+
+    /// Runs reads that wait, until their replies are long.
+    pub async fn run_reads(&mut self, reply: &mut Reply) {
+        let reads = std::mem::take(&mut self.reads);
+        let count = reads.len();
+        let run = self.shared.db.read(move |db| {
+            let mut reads = reads.into_iter();
+            let (mut replies, mut bytes) = (Vec::new(), 0);
+            let mut held = Held::new(db);
+            while bytes < REPLY_BYTES
+                && let Some(read) = reads.next()
+            {
+                let encoded = read(&mut held);
+                bytes += encoded.as_ref().map_or(0, Vec::len);
+                replies.push(encoded);
+            }
+            Ok((replies, reads.collect()))
+        });
+        match run.await {
+            Ok((replies, left)) => {
+                self.reads = left;
+                for encoded in replies {
+                    match encoded {
+                        Ok(encoded) => reply.raw(&encoded),
+                        Err(failure) => self.fail(&failure, reply),
+                    }
+                }
+            }
+            Err(failure) => (0..count).for_each(|_| self.fail(&failure, reply)),
+        }
+    }
+
+    /// Runs a scan.
+    pub(super) async fn scan(
+        &self,
+        body: Body,
+        grant: &Arc<Grant>,
+        arguments: Arguments<'_>,
+        reply: &mut Reply,
+    ) -> Result<(), Failure> {
+        let run = self.detached(body, grant, arguments, reply.protocol);
+        let read = self.shared.db.read(move |db| run(&mut Held::new(db)));
+        reply.raw(&read.await?);
+        Ok(())
+    }
+
+    /// Returns a call that runs a body on another thread, on the access that it is given there; it returns the replies.
+    pub(super) fn detached(
+        &self,
+        body: Body,
+        grant: &Arc<Grant>,
+        arguments: Arguments<'_>,
+        protocol: Protocol,
+    ) -> impl Fn(&mut dyn Access) -> Result<Vec<u8>, Failure> + Send + Sync + 'static + use<> {
+        let (owned, shared, grant) = (arguments.to_owned(), self.shared.clone(), grant.clone());
+        let database = self.session.database;
+        move |access| {
+            let mut reply = Reply::new(protocol);
+            let arguments = owned.as_arguments();
+            call(access, body, &shared, &grant, database, arguments, &mut reply)?;
+            Ok(reply.take())
+        }
+    }
+}
