@@ -6,6 +6,7 @@
 //! * `shared` - state that all connections have in common: the store, tokens, bounds, counters.
 //! * `listen` - accepts connections, counts them, and hands them to their door.
 //! * `progress` - streams that fail once their peer reads nothing.
+//! * `durable` - replies that wait for a sync.
 //! * `limits` - bounds of requests, connections and memory.
 //! * `tls` - the certificate.
 //! * `tokens` - rights of clients, from a file.
@@ -20,6 +21,7 @@
 
 mod checkpoint;
 mod config;
+mod durable;
 mod error;
 mod events_door;
 pub mod health;

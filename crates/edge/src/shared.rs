@@ -1,5 +1,6 @@
 //! State that all connections have in common.
 
+use crate::durable::Durable;
 use crate::health::Health;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
@@ -10,7 +11,7 @@ use crate::watchers::Watchers;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
-use terrane::Durability;
+use terrane::{Durability, Result};
 use terrane_tokio::Db;
 use tokio_util::sync::CancellationToken;
 
@@ -30,6 +31,8 @@ pub struct Shared {
     pub limits: Limits,
     /// Counters.
     pub metrics: Metrics,
+    /// Syncs that replies wait for.
+    pub(crate) durable: Arc<Durable>,
     /// Databases and cursors of the door for Redis's protocol.
     pub(crate) resp: crate::resp::State,
     /// Whether writes can be expected to succeed. Errors of the store are noted here.
@@ -46,4 +49,17 @@ pub struct Shared {
     pub(crate) cut: CancellationToken,
     /// Time of the start.
     pub started: Instant,
+}
+
+impl Shared {
+    /// Waits until a reply may leave that was made before: at once, unless writes are durable.
+    ///
+    /// # Errors
+    /// Those of [`Durable::wait`].
+    pub(crate) async fn wait_durable(&self, has_written: bool) -> Result<()> {
+        match self.durability {
+            Durability::Sync => self.durable.wait(&self.db, has_written).await,
+            _ => Ok(()),
+        }
+    }
 }

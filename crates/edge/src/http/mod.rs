@@ -43,12 +43,14 @@ use tokio_util::sync::CancellationToken;
 
 /// Returns the routes of a server.
 pub(crate) fn routes(shared: &Arc<Shared>) -> Router {
-    let keys = get(keys::get).put(keys::put).delete(keys::delete);
+    let durable = from_fn_with_state(shared.clone(), wait_durable);
+    let keys = get(keys::get).layer(durable.clone()).put(keys::put).delete(keys::delete);
+    let range = get(range::get).layer(durable.clone()).delete(range::delete);
     let guarded = Router::new()
         .route("/v1/{keyspace}/keys/", keys.clone())
         .route("/v1/{keyspace}/keys/{*key}", keys)
-        .route("/v1/{keyspace}/range", get(range::get).delete(range::delete))
-        .route("/v1/{keyspace}/get", post(many::get))
+        .route("/v1/{keyspace}/range", range)
+        .route("/v1/{keyspace}/get", post(many::get).layer(durable))
         .route("/v1/{keyspace}/events", get(events::get))
         .route("/v1/batch", post(batch::post))
         .route("/v1/stats", get(admin::stats))
@@ -95,6 +97,17 @@ async fn count(State(shared): State<Arc<Shared>>, request: Request, next: Next) 
     let status = reply.status().as_u16();
     shared.metrics.count_request(method.as_str(), status, started.elapsed());
     reply
+}
+
+/// Sends the answer of a read once it shows nothing that a power cut takes back, if writes are durable.
+async fn wait_durable(
+    State(shared): State<Arc<Shared>>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
+    let reply = next.run(request).await;
+    shared.wait_durable(false).await.map_err(|error| Problem::of(&error, &shared))?;
+    Ok(reply)
 }
 
 async fn no_route(uri: Uri) -> Problem {

@@ -2,6 +2,8 @@
 //!
 //! 1. It waits for bytes without a buffer of its own: they arrive in one of the thread.
 //! 2. All requests that are complete are run. Their replies are written together, or earlier if they are long.
+//!    If writes are durable, they are synced first; a sync that fails ends the connection without the replies, since
+//!    nobody knows what it took. Later writes are refused in words.
 //! 3. While it runs or writes, it reads nothing: a peer that sends without reading has to wait.
 //! 4. When the server stops, what was read is answered before the connection closes.
 
@@ -112,7 +114,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 }
             }
             if reply.len() >= REPLY_BYTES {
-                write(&mut self.stream, &self.executor, &mut reply).await?;
+                write(&mut self.stream, &mut self.executor, &mut reply).await?;
             }
         };
         run_reads(&mut self.stream, &mut self.executor, &mut reply).await?;
@@ -123,7 +125,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             reply.error("OOM too many bytes of requests are held");
             fate = Fate::Closing;
         }
-        write(&mut self.stream, &self.executor, &mut reply).await?;
+        write(&mut self.stream, &mut self.executor, &mut reply).await?;
         self.executor.protocol = reply.protocol;
         Ok(fate)
     }
@@ -164,11 +166,16 @@ async fn run_reads(
 
 async fn write(
     stream: &mut (impl AsyncWrite + Unpin),
-    executor: &Executor,
+    executor: &mut Executor,
     reply: &mut Reply,
 ) -> io::Result<()> {
     if !reply.is_empty() {
         let bytes = reply.take();
+        let has_written = std::mem::take(&mut executor.has_written);
+        if let Err(error) = executor.shared.wait_durable(has_written).await {
+            executor.shared.health.note(&error);
+            return Err(io::Error::other(error));
+        }
         if executor.session.replies != Replies::Off {
             stream.write_all(&bytes).await?;
         }

@@ -44,6 +44,7 @@ impl Executor {
         let executed = if execution.is_local() {
             Some(Default::default())
         } else {
+            self.has_written = true;
             self.execute_in_store(&execution, &grant, reply.protocol).await?
         };
         let Some((encoded, ends)) = executed else {
@@ -75,10 +76,7 @@ impl Executor {
         protocol: Protocol,
     ) -> Result<Executed, Failure> {
         let (bytes, commands) = execution.size();
-        if self.shared.durability == Durability::Buffered
-            && bytes <= IN_PLACE_BYTES
-            && commands <= IN_PLACE_COMMANDS
-        {
+        if bytes <= IN_PLACE_BYTES && commands <= IN_PLACE_COMMANDS {
             let _turn = self.shared.resp.take_turn();
             for _ in 0..TRIES {
                 let tried = self.shared.db.inner().try_transact(|transaction| {
@@ -93,7 +91,7 @@ impl Executor {
         let (shared, grant, running) = (self.shared.clone(), grant.clone(), execution.clone());
         self.shared
             .db
-            .update(self.shared.durability, move |transaction| {
+            .update(Durability::Buffered, move |transaction| {
                 running.run(transaction, &shared, &grant, protocol)
             })
             .await

@@ -27,6 +27,8 @@ pub(super) struct Executor {
     pub session: Session,
     pub protocol: Protocol,
     pub(super) shared: Arc<Shared>,
+    /// Whether something was written since replies were last sent.
+    pub has_written: bool,
     /// Reads that follow each other, the first of which would wait.
     pub(super) reads: Vec<LaterRead>,
     /// Writes that follow those that are pending.
@@ -40,7 +42,15 @@ impl Executor {
         let id = shared.resp.next_id.fetch_add(1, Ordering::Relaxed);
         let session = Session::new(id, peer, &shared);
         let (reads, gathered, pending) = (Vec::new(), Gathered::default(), Vec::new());
-        Executor { session, protocol: Protocol::Resp2, shared, reads, gathered, pending }
+        Executor {
+            session,
+            protocol: Protocol::Resp2,
+            shared,
+            has_written: false,
+            reads,
+            gathered,
+            pending,
+        }
     }
 
     /// Returns an empty reply in the connection's version of the protocol.

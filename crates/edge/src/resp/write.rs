@@ -5,7 +5,8 @@
 //! 2. An update runs in place in a transaction that waits for nothing. If a key is in a file only, a reader's thread
 //!    reads it first.
 //! 3. All others are submitted to the committer, one after another, before the first outcome is awaited.
-//! 4. Connections write in place one at a time: it takes a few microseconds.
+//! 4. All are buffered. In a server whose writes are durable, their replies wait for a sync: see `durable`.
+//! 5. Connections write in place one at a time: it takes a few microseconds.
 
 use super::access::{Blind, Changes};
 use super::admit::Other;
@@ -67,9 +68,8 @@ impl Executor {
         if batches.is_empty() {
             return;
         }
-        let durability = self.shared.durability;
-        if self.pending.is_empty() && durability == Durability::Buffered && bytes <= IN_PLACE_BYTES
-        {
+        self.has_written = true;
+        if self.pending.is_empty() && bytes <= IN_PLACE_BYTES {
             match self.try_write(&batches) {
                 Ok(false) => {}
                 Ok(true) => return batches.iter().for_each(|_| reply.ok()),
@@ -77,7 +77,7 @@ impl Executor {
             }
         }
         for batch in batches {
-            let submitted = self.shared.db.submit(Vec::new(), batch, durability).await;
+            let submitted = self.shared.db.submit(Vec::new(), batch, Durability::Buffered).await;
             let pending = match submitted {
                 Ok(submitted) => Pending::Write(submitted),
                 Err(error) => Pending::Failed(error.into()),
@@ -130,10 +130,10 @@ impl Executor {
         reply: &mut Reply,
     ) -> Result<(), Failure> {
         self.flush(reply).await;
+        self.has_written = true;
         let other = commands::keys::other_database(command, arguments);
         self.open_other(Other { database: other, is_flush: false }).await?;
         let is_in_place = self.pending.is_empty()
-            && self.shared.durability == Durability::Buffered
             && arguments.size() <= IN_PLACE_BYTES
             && arguments.len() <= IN_PLACE_ARGUMENTS;
         if is_in_place && self.try_update(body, grant, arguments, reply)? {
@@ -145,7 +145,7 @@ impl Executor {
         }
         let run = self.detached(body, grant, arguments, reply.protocol);
         let run = move |transaction: &mut terrane::Transaction| run(&mut Changes(transaction));
-        let submitted = self.shared.db.submit_update(self.shared.durability, run).await?;
+        let submitted = self.shared.db.submit_update(Durability::Buffered, run).await?;
         self.await_later(Pending::Update(submitted), reply).await;
         Ok(())
     }

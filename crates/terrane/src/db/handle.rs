@@ -402,6 +402,12 @@ impl Db {
         self.inner.engine.jobs.events.set_listener(listener);
     }
 
+    /// Returns the last sequence number that reads see.
+    #[must_use]
+    pub fn latest_sequence(&self) -> Seq {
+        self.inner.engine.snapshots.visible()
+    }
+
     /// Makes every earlier write durable.
     ///
     /// # Errors
