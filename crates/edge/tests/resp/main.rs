@@ -17,6 +17,8 @@ mod pipelines;
 #[cfg(test)]
 mod rights;
 #[cfg(test)]
+#[allow(dead_code)]
+#[path = "../served/mod.rs"]
 mod served;
 #[cfg(test)]
 mod strings;
