@@ -11,6 +11,7 @@
 //! * `tokens` - rights of clients, from a file.
 //! * `watchers` - watchers of the store's events.
 //! * `events_door` - a door for these alone.
+//! * `percent` - percent-encoding of keys.
 //! * `checkpoint` - copies of the store.
 //! * `origin` - hosts and pages from which requests may arrive.
 //! * `health` - whether writes can be expected to succeed.
@@ -28,6 +29,7 @@ pub mod limits;
 mod listen;
 pub mod metrics;
 pub mod origin;
+mod percent;
 mod process;
 mod progress;
 mod resp;
@@ -43,5 +45,7 @@ pub use events_door::serve_events;
 pub use process::{Ending, run};
 pub use server::Server;
 
+#[doc(hidden)]
+pub use http::fuzz_heads;
 #[doc(hidden)]
 pub use resp::fuzz_requests;

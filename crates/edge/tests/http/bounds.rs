@@ -101,6 +101,38 @@ fn a_body_that_does_not_arrive_is_given_up() {
 }
 
 #[test]
+fn a_request_that_others_may_read_otherwise_is_refused() {
+    let served = Served::start();
+    let refused = |head: &str| {
+        let mut client = served.connect();
+        client.send(format!("PUT /v1/default/keys/a HTTP/1.1\r\n{head}\r\n"));
+        client.send("1\r\na\r\n0\r\n\r\n");
+        client.head().0
+    };
+    let chunked = "Transfer-Encoding: chunked\r\n";
+    assert_eq!(refused(&format!("Host: localhost\r\nHost: localhost\r\n{chunked}")), 400);
+    assert_eq!(refused(&format!("Host: localhost\r\n{chunked}{chunked}")), 400);
+    assert_eq!(refused("Host: localhost\r\nTransfer-Encoding: gzip, chunked\r\n"), 400);
+    assert_eq!(refused("Host: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n"), 400);
+    served.get("/v1/default/keys/a").is_problem(404, "not-found", &[]);
+    assert_eq!(refused(&format!("Host: localhost\r\n{chunked}")), 204);
+}
+
+#[test]
+fn a_target_that_is_not_encoded_is_refused() {
+    let served = Served::start();
+    for target in ["keys/100%", "keys/%zz", "keys/a%2", "range?gte=%", "range?%z=a"] {
+        let refused = served.get(&format!("/v1/default/{target}"));
+        refused.is_problem(400, "malformed-request", &["for example: 100%25"]);
+    }
+    served.put("/v1/default/keys/100%25", "1");
+    assert_eq!(
+        served.get("/v1/default/range").text(),
+        "{\"key\":\"100%\",\"value\":\"1\"}\n{\"end\":true}\n"
+    );
+}
+
+#[test]
 fn a_body_that_is_cut_writes_nothing() {
     let served = Served::start();
     let mut client = served.connect();
