@@ -7,6 +7,7 @@
 //! * `listen` - accepts connections, counts them, and hands them to their door.
 //! * `progress` - streams that fail once their peer reads nothing.
 //! * `limits` - bounds of requests, connections and memory.
+//! * `pace` - the least pace of requests that arrive.
 //! * `tls` - the certificate.
 //! * `tokens` - rights of clients, from a file.
 //! * `watchers` - watchers of the store's events.
@@ -29,6 +30,7 @@ pub mod limits;
 mod listen;
 pub mod metrics;
 pub mod origin;
+mod pace;
 mod percent;
 mod process;
 mod progress;

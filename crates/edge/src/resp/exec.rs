@@ -5,7 +5,7 @@ use super::execute::Executor;
 use super::failure::Failure;
 use super::reply::{Protocol, Reply};
 use super::request::Arguments;
-use super::transaction::{AtWatch, Executed, Execution, Watched};
+use super::transaction::{AtWatch, Executed, Execution};
 use super::write::{IN_PLACE_BYTES, TRIES, spin};
 use crate::tokens::Grant;
 use std::sync::Arc;
@@ -20,14 +20,20 @@ impl Executor {
         let database = self.session.database;
         let Some(keyspace) = self.shared.resp.databases.get(database) else { return Ok(()) };
         for key in arguments.from(1) {
-            let is_same = |watched: &Watched| watched.database == database && *watched.key == *key;
-            if !self.session.watched.iter().any(is_same) {
-                let found = match keyspace.get_versioned(key).await? {
-                    Some(value) => AtWatch::Value(value.seq),
-                    None => AtWatch::Nothing(self.shared.db.inner().snapshot()),
-                };
-                self.session.watched.push(Watched { database, key: key.into(), found });
+            let place = (database, key.into());
+            if self.session.watched.keys.contains_key(&place) {
+                continue;
             }
+            if !self.session.watched.charge(key, &self.shared) {
+                return Err(Failure::NO_MEMORY.into());
+            }
+            let found = match keyspace.get_versioned(key).await? {
+                Some(value) => AtWatch::Value(value.seq),
+                None => AtWatch::Nothing(self.shared.db.inner().snapshot()),
+            };
+            self.session.watched.keys.insert(place, found);
+            // Other connections of the thread have their turn between many keys.
+            tokio::task::consume_budget().await;
         }
         Ok(())
     }
@@ -60,10 +66,11 @@ impl Executor {
                 }
                 continue;
             }
-            let end = ends.next().unwrap_or(encoded.len());
-            reply.raw(encoded.get(start..end).unwrap_or_default());
+            let end = ends.next().unwrap_or(encoded.bytes.len());
+            reply.raw(encoded.bytes.get(start..end).unwrap_or_default());
             start = end;
         }
+        reply.hold(encoded.held);
         Ok(())
     }
 

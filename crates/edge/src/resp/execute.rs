@@ -8,10 +8,10 @@
 
 use super::access::{Access, Held, Present};
 use super::admit::{Admitted, Other};
-use super::commands::{Body, Command, Context, Local, Run};
+use super::commands::{Body, Command, Context, Local, Run, check_reply};
 use super::failure::Failure;
 use super::pending::Pending;
-use super::reply::{Protocol, Reply};
+use super::reply::{Encoded, Protocol, Reply};
 use super::request::Arguments;
 use super::session::{Action, Replies, Session};
 use super::write::Gathered;
@@ -227,7 +227,7 @@ impl Executor {
     ) -> Result<(), Failure> {
         let run = self.detached(body, grant, arguments, reply.protocol);
         let read = self.shared.db.read(move |db| run(&mut Held::new(db)));
-        reply.raw(&read.await?);
+        reply.append(read.await?);
         Ok(())
     }
 
@@ -238,7 +238,7 @@ impl Executor {
         grant: &Arc<Grant>,
         arguments: Arguments<'_>,
         protocol: Protocol,
-    ) -> impl Fn(&mut dyn Access) -> Result<Vec<u8>, Failure> + Send + 'static + use<> {
+    ) -> impl Fn(&mut dyn Access) -> Result<Encoded, Failure> + Send + 'static + use<> {
         let (owned, shared, grant) = (arguments.to_owned(), self.shared.clone(), grant.clone());
         let database = self.session.database;
         move |access| {
@@ -256,9 +256,11 @@ impl Executor {
         reply: &mut Reply,
     ) -> bool {
         let start = reply.len();
+        reply.begin();
         let action = local(&mut self.session, arguments, reply, &self.shared);
         let done = match action {
-            Ok(Action::None) => Ok(()),
+            Ok(Action::None) if reply.charge(&self.shared.limits) => Ok(()),
+            Ok(Action::None) => Err(Failure::NO_MEMORY.into()),
             Ok(Action::Close) => return false,
             Ok(action) => self.act(action, arguments, reply).await,
             Err(failure) => Err(failure),
@@ -323,5 +325,8 @@ fn call(
     reply: &mut Reply,
 ) -> Result<(), Failure> {
     let keyspace = keyspace(shared, database)?;
-    body(&mut Context { access, database, keyspace, shared, grant, reply }, arguments)
+    reply.begin();
+    let mut context = Context { access, database, keyspace, shared, grant, reply };
+    body(&mut context, arguments)?;
+    check_reply(&mut context)
 }

@@ -115,7 +115,7 @@ impl Executor {
     async fn await_pending(&mut self, reply: &mut Reply) {
         for pending in std::mem::take(&mut self.pending) {
             match pending.outcome().await {
-                Ok(encoded) => reply.raw(&encoded),
+                Ok(encoded) => reply.append(encoded),
                 Err(failure) => self.fail(&failure, reply),
             }
         }
