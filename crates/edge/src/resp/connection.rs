@@ -24,6 +24,10 @@ use tokio::time::{timeout, timeout_at};
 
 /// Bytes that are read at once.
 const READ_BYTES: usize = 64 << 10;
+/// Bytes of replies, and commands, after which other connections of the thread have their turn: both take a few hundred
+/// microseconds.
+const LONG_REPLY_BYTES: usize = 512 << 10;
+const COMMANDS_MAX: u64 = 500;
 /// Time for writing replies for which no memory is left.
 const UNHELD_TIME: Duration = Duration::from_secs(1);
 /// Bytes of replies that are written before further requests are run.
@@ -128,7 +132,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 }
             }
             if reply.len() >= REPLY_BYTES {
+                let is_long = reply.len() >= LONG_REPLY_BYTES;
                 self.write(&mut reply).await?;
+                if is_long {
+                    tokio::task::yield_now().await;
+                }
             }
         };
         self.shared.metrics.resp_commands.add(commands);
@@ -139,6 +147,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             fate = Fate::Closing;
         }
         self.write(&mut reply).await?;
+        if commands > COMMANDS_MAX {
+            tokio::task::yield_now().await;
+        }
         self.executor.protocol = reply.protocol;
         Ok(fate)
     }

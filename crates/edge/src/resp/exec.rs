@@ -1,12 +1,13 @@
 //! WATCH and EXEC on a connection.
 
+use super::access::Changes;
 use super::commands::Run;
 use super::execute::Executor;
 use super::failure::Failure;
 use super::reply::{Protocol, Reply};
 use super::request::Arguments;
 use super::transaction::{AtWatch, Executed, Execution};
-use super::write::{IN_PLACE_BYTES, TRIES, spin};
+use super::write::{IN_PLACE_BYTES, LONG_BYTES, TRIES, spin};
 use crate::tokens::Grant;
 use std::sync::Arc;
 use terrane::Durability;
@@ -82,6 +83,7 @@ impl Executor {
         protocol: Protocol,
     ) -> Result<Executed, Failure> {
         let (bytes, commands) = execution.size();
+        let mut is_long = bytes > LONG_BYTES;
         if self.shared.durability == Durability::Buffered
             && bytes <= IN_PLACE_BYTES
             && commands <= IN_PLACE_COMMANDS
@@ -89,20 +91,24 @@ impl Executor {
             let _turn = self.shared.resp.take_turn();
             for _ in 0..TRIES {
                 let tried = self.shared.db.inner().try_transact(|transaction| {
-                    execution.run(transaction, &self.shared, grant, protocol)
-                })?;
-                if let Some(executed) = tried {
-                    return Ok(executed);
+                    let access = Changes::short(transaction, LONG_BYTES);
+                    execution.run(access, &self.shared, grant, protocol)
+                });
+                match tried {
+                    Ok(Some(executed)) => return Ok(executed),
+                    Ok(None) => spin(),
+                    Err(Failure::WouldWait) => {
+                        is_long = true;
+                        break;
+                    }
+                    Err(failure) => return Err(failure),
                 }
-                spin();
             }
         }
         let (shared, grant, running) = (self.shared.clone(), grant.clone(), execution.clone());
-        self.shared
-            .db
-            .update(self.shared.durability, move |transaction| {
-                running.run(transaction, &shared, &grant, protocol)
-            })
-            .await
+        self.transact(is_long, move |transaction| {
+            running.run(Changes::new(transaction), &shared, &grant, protocol)
+        })
+        .await
     }
 }

@@ -33,6 +33,8 @@ pub(super) struct Executor {
     pub(super) gathered: Gathered,
     /// Writes whose outcome is awaited, in their order.
     pub(super) pending: Vec<Pending>,
+    /// Whether the latest update was one of long values.
+    pub(super) expects_long: bool,
 }
 
 impl Executor {
@@ -40,7 +42,8 @@ impl Executor {
         let id = shared.resp.next_id.fetch_add(1, Ordering::Relaxed);
         let session = Session::new(id, peer, &shared);
         let (gathered, pending) = (Gathered::default(), Vec::new());
-        Executor { session, protocol: Protocol::Resp2, shared, gathered, pending }
+        let protocol = Protocol::Resp2;
+        Executor { session, protocol, shared, gathered, pending, expects_long: false }
     }
 
     /// Returns an empty reply in the connection's version of the protocol.

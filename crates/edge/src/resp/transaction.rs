@@ -17,8 +17,8 @@ use crate::limits::Held;
 use crate::shared::Shared;
 use crate::tokens::Grant;
 use std::collections::HashMap;
+use terrane::Snapshot;
 use terrane::entry::Seq;
-use terrane::{Snapshot, Transaction};
 
 /// The most commands of a transaction.
 const COMMANDS_MAX: usize = 1 << 20;
@@ -175,16 +175,17 @@ impl Execution {
     /// An error of the store, which leaves nothing written.
     pub fn run(
         &self,
-        transaction: &mut Transaction,
+        mut access: Changes<'_>,
         shared: &Shared,
         grant: &Grant,
         protocol: Protocol,
     ) -> Result<Executed, Failure> {
-        let mut access = Changes(transaction);
         for ((database, key), found) in &self.watched.keys {
             let keyspace = shared.resp.databases.get(*database).ok_or("ERR no such database")?;
             let has_changed = match found {
-                AtWatch::Nothing(then) => access.0.has_changed(keyspace.inner(), key, then)?,
+                AtWatch::Nothing(then) => {
+                    access.transaction.has_changed(keyspace.inner(), key, then)?
+                }
                 AtWatch::Value(seq) => {
                     let value = access.get(keyspace.inner(), key)?;
                     value.and_then(|value| value.seq) != Some(*seq)

@@ -13,6 +13,8 @@ mod expiry;
 #[cfg(test)]
 mod keys;
 #[cfg(test)]
+mod long_values;
+#[cfg(test)]
 mod memory;
 #[cfg(test)]
 mod pipelines;
