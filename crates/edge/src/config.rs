@@ -23,7 +23,7 @@ pub struct Config {
     pub drain: Duration,
     /// Time for the head of a request, and between requests of HTTP.
     pub head_time: Duration,
-    /// Time that the body of a request takes at most, beside a second for each KiB.
+    /// Time in which a long request must go on: by a KiB for each second.
     pub body_grace: Duration,
     /// Time after which a connection is closed whose peer reads nothing of what it should.
     pub reader_patience: Duration,

@@ -8,10 +8,12 @@
 //! * `progress` - streams that fail once their peer reads nothing.
 //! * `durable` - replies that wait for a sync.
 //! * `limits` - bounds of requests, connections and memory.
+//! * `pace` - the least pace of requests that arrive.
 //! * `tls` - the certificate.
 //! * `tokens` - rights of clients, from a file.
 //! * `watchers` - watchers of the store's events.
 //! * `events_door` - a door for these alone.
+//! * `percent` - percent-encoding of keys.
 //! * `checkpoint` - copies of the store.
 //! * `origin` - hosts and pages from which requests may arrive.
 //! * `health` - whether writes can be expected to succeed.
@@ -30,6 +32,8 @@ pub mod limits;
 mod listen;
 pub mod metrics;
 pub mod origin;
+mod pace;
+mod percent;
 mod process;
 mod progress;
 mod resp;
@@ -45,5 +49,7 @@ pub use events_door::serve_events;
 pub use process::{Ending, run};
 pub use server::Server;
 
+#[doc(hidden)]
+pub use http::fuzz_heads;
 #[doc(hidden)]
 pub use resp::fuzz_requests;

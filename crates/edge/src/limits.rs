@@ -1,12 +1,19 @@
 //! Bounds of requests, connections and memory.
+//!
+//! 1. Requests and replies take memory from a budget that both doors share, each for its bytes beyond [`FREE_BYTES`].
+//! 2. A request that finds too little is refused, and what it would have done is not done.
 
 use crate::Config;
+use crate::pace::Pace;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use terrane::batch::MAX_BATCH_BYTES;
 use terrane::entry::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Bytes of each request and each reply for which no memory is taken: while long ones use it up, short ones go on.
+pub(crate) const FREE_BYTES: usize = 16 << 10;
 
 /// Bounds that both doors keep.
 pub struct Limits {
@@ -18,7 +25,7 @@ pub struct Limits {
     pub batch_bytes: usize,
     /// Time for the head of a request, and between requests of HTTP.
     pub head_time: Duration,
-    /// Time that the body of a request takes at most, beside a second for each KiB.
+    /// Time in which a long request must go on: by a KiB for each second.
     pub body_grace: Duration,
     /// Time after which a connection is closed whose peer reads nothing of what it should.
     pub reader_patience: Duration,
@@ -72,12 +79,16 @@ impl Limits {
         Held { budget: self.budget.clone(), bytes: 0 }
     }
 
-    /// Takes a part of the memory for requests and replies; `None` if too little is left. What exceeds all of it takes
-    /// all of it: a value may have been written under another bound.
+    /// Takes memory for a reply; `None` if too little is left.
     #[must_use]
     pub fn hold(&self, bytes: usize) -> Option<Held> {
         let mut held = self.hold_nothing();
-        held.grow(bytes.min(self.budget.bytes_max)).then_some(held)
+        held.cover_reply(bytes).then_some(held)
+    }
+
+    /// Returns the least pace of a long request that starts now.
+    pub(crate) fn pace(&self) -> Pace {
+        Pace::new(self.body_grace)
     }
 }
 
@@ -94,13 +105,29 @@ pub struct Held {
 }
 
 impl Held {
-    /// Takes `bytes` more; returns whether they were left.
+    /// Takes what it lacks for `bytes` in all; returns whether that was left.
     #[must_use]
-    pub fn grow(&mut self, bytes: usize) -> bool {
+    pub fn cover(&mut self, bytes: usize) -> bool {
+        self.grow(bytes.saturating_sub(FREE_BYTES).saturating_sub(self.bytes))
+    }
+
+    /// Takes what it lacks for a reply of `bytes`. One that exceeds all of the memory takes all of it: a value may have
+    /// been written under another bound.
+    #[must_use]
+    pub fn cover_reply(&mut self, bytes: usize) -> bool {
+        self.cover(bytes.min(self.budget.bytes_max))
+    }
+
+    /// Adds another part to this one.
+    pub fn absorb(&mut self, mut other: Held) {
+        self.bytes += std::mem::take(&mut other.bytes);
+    }
+
+    fn grow(&mut self, bytes: usize) -> bool {
         let taken =
             |now: usize| now.checked_add(bytes).filter(|after| *after <= self.budget.bytes_max);
         let order = Ordering::Relaxed;
-        let is_left = self.budget.bytes.fetch_update(order, order, taken).is_ok();
+        let is_left = bytes == 0 || self.budget.bytes.fetch_update(order, order, taken).is_ok();
         if is_left {
             self.bytes += bytes;
         }
@@ -118,20 +145,27 @@ impl Drop for Held {
 mod tests {
     use super::*;
 
+    const MOST: usize = 100_000;
+
     fn small() -> Limits {
-        Limits::new(&Config { connections: 1, buffer_bytes: 100, ..Config::default() })
+        Limits::new(&Config { connections: 1, buffer_bytes: MOST, ..Config::default() })
     }
 
     #[test]
     fn memory_is_held_up_to_its_bound_and_returned() {
         let limits = small();
-        let mut held = limits.hold(60).unwrap();
-        assert!(limits.hold(41).is_none() && limits.hold(101).is_none());
-        assert!(held.grow(40) && !held.grow(1));
-        assert_eq!(limits.held_bytes(), 100);
-        drop(held);
+        let mut held = limits.hold(FREE_BYTES + 60_000).unwrap();
+        assert!(limits.hold(FREE_BYTES + 40_001).is_none() && limits.hold(MOST + 1).is_none());
+        assert!(held.cover(FREE_BYTES + MOST) && !held.cover(FREE_BYTES + MOST + 1));
+        assert_eq!(limits.held_bytes(), MOST);
+        // A short one takes nothing.
+        let mut short = limits.hold(FREE_BYTES).unwrap();
+        assert!(short.cover(FREE_BYTES) && !short.cover(FREE_BYTES + 1));
+        short.absorb(held);
+        assert_eq!(limits.held_bytes(), MOST);
+        drop(short);
         assert_eq!(limits.held_bytes(), 0);
-        assert!(limits.hold(101).is_some());
+        assert!(limits.hold(MOST + 1).is_some());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
@@ -18,6 +18,8 @@ use tokio_util::task::TaskTracker;
 const RETRY_DELAY: Duration = Duration::from_millis(50);
 /// Connections without a place that are answered at once; others are closed without a word.
 const REFUSALS_MAX: usize = 64;
+/// Connections that the system accepts before the server does: peers of one beyond them would try again after a second.
+const BACKLOG: u32 = 4096;
 /// Time for the reply to a connection without a place.
 const REFUSAL_TIME: Duration = Duration::from_secs(1);
 
@@ -76,11 +78,23 @@ impl Door {
 }
 
 /// Listens on an address. Returns the listener and its address, with the port that was chosen.
-pub(crate) async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), Error> {
+pub(crate) fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), Error> {
     let failed = |source| Error::Listen { address, source };
-    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let listener = listen(address).map_err(failed)?;
     let local = listener.local_addr().map_err(failed)?;
     Ok((listener, local))
+}
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4(),
+        SocketAddr::V6(_) => TcpSocket::new_v6(),
+    }?;
+    // A server that starts again finds connections of the last one that wait for their end.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 /// Accepts connections until the drain starts.
@@ -90,7 +104,9 @@ pub(crate) async fn accept(
     shared: Arc<Shared>,
     tasks: TaskTracker,
 ) {
-    let refusals = Arc::new(Semaphore::new(REFUSALS_MAX));
+    // A small server has descriptors for few.
+    let refusals = REFUSALS_MAX.min(shared.limits.connections_max());
+    let refusals = Arc::new(Semaphore::new(refusals));
     loop {
         let (stream, peer) = tokio::select! {
             () = shared.stopping.cancelled() => return,

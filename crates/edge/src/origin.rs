@@ -59,7 +59,10 @@ fn is_this_machine(name: &str) -> bool {
 
 /// Returns whether a name is `localhost`, or below that.
 fn is_localhost(name: &str) -> bool {
-    name.strip_suffix(LOCALHOST).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    let name = name.to_ascii_lowercase();
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    name.strip_suffix(LOCALHOST)
+        .is_some_and(|rest| rest.is_empty() || rest.ends_with('.') && rest.bytes().all(is_plain))
 }
 
 /// Returns a host without its port.
@@ -80,6 +83,7 @@ mod tests {
         for host in [
             "localhost",
             "localhost:4540",
+            "LOCALHOST",
             "127.0.0.1:4540",
             "[::1]:4540",
             "a.localhost",
@@ -87,8 +91,15 @@ mod tests {
         ] {
             assert!(allowed.host(host), "{host}");
         }
-        for host in ["example.org", "example.org:4540", "localhost.example.org", "notlocalhost", ""]
-        {
+        for host in [
+            "example.org",
+            "example.org:4540",
+            "localhost.example.org",
+            "notlocalhost",
+            "example.org/.localhost",
+            "example.org@localhost",
+            "",
+        ] {
             assert!(!allowed.host(host), "{host}");
         }
     }

@@ -59,8 +59,8 @@ impl Server {
         let routes = http::routes(&shared);
         let tasks = TaskTracker::new();
         let mut server = Server { shared, tasks, http: None, resp: None, drain: config.drain };
-        let http = listening(config.http).await?;
-        let resp = listening(config.resp).await?;
+        let http = config.http.map(listen::bind).transpose()?;
+        let resp = config.resp.map(listen::bind).transpose()?;
         server.http = http.map(|listening| server.open(Door::Http(routes), listening));
         server.resp = resp.map(|listening| server.open(Door::Resp, listening));
         Ok(server)
@@ -127,15 +127,6 @@ impl Server {
             self.tasks.wait().await;
         }
         Ok(self.shared.db.clone().close().await?)
-    }
-}
-
-async fn listening(
-    address: Option<SocketAddr>,
-) -> Result<Option<(TcpListener, SocketAddr)>, Error> {
-    match address {
-        Some(address) => listen::bind(address).await.map(Some),
-        None => Ok(None),
     }
 }
 

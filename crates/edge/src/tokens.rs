@@ -10,7 +10,6 @@
 
 use crate::Error;
 use arc_swap::ArcSwap;
-use percent_encoding::percent_decode_str;
 use ring::digest::{SHA256, SHA256_OUTPUT_LEN, digest};
 use std::fmt;
 use std::ops::Bound;
@@ -223,7 +222,9 @@ fn parse(line: &str) -> Result<Entry, String> {
     else {
         return Err(format!("expected {EXPECTED}, found fewer fields"));
     };
-    let prefix = percent_decode_str(field().unwrap_or_default()).collect();
+    let prefix = field().unwrap_or_default();
+    let prefix = crate::percent::decode(prefix)
+        .ok_or_else(|| format!("expected percent-encoded bytes, found {prefix}"))?;
     if field().is_some() {
         return Err(format!("expected {EXPECTED}, found more fields"));
     }
@@ -294,6 +295,7 @@ mod tests {
             assert!(!sentence.contains("secret"), "{sentence}");
         }
         assert!(parse(&format!("ann {SECRET} read * a b")).is_err());
+        assert!(parse(&format!("ann {SECRET} read * 100%")).is_err());
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("tokens");
         fs::write(&file, format!("# people\n\nann {SECRET} read\n")).unwrap();

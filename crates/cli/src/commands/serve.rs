@@ -32,6 +32,11 @@ tokens and the certificate again.";
 /// Bytes of the least memory of a server.
 const MEMORY_MIN: u64 = 64 << 20;
 
+/// Descriptors of a server beside its connections and the tables of its store: logs, listeners, and connections that are
+/// refused.
+#[cfg(unix)]
+const OTHER_FILES: usize = 128;
+
 /// Serve a store over HTTP and Redis's protocol
 #[derive(Args)]
 pub struct ServeArgs {
@@ -120,7 +125,6 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
         let sentence = "expected an address for one door, found --http off and --resp off";
         return Err(Failure::new(Exit::Usage, sentence));
     }
-    allow_files(args.connections);
     let mut options = args.background.of(Options::default());
     let mut config = Config::default();
     let buffers = args.memory / 4;
@@ -136,7 +140,7 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
         DurabilityArg::Buffered => Durability::Buffered,
         DurabilityArg::Sync => Durability::Sync,
     };
-    config.connections = args.connections;
+    config.connections = allow_files(args.connections, options.max_open_files);
     config.drain = args.drain;
     config.tokens.clone_from(&args.tokens);
     config.checkpoints.clone_from(&args.checkpoints);
@@ -154,24 +158,38 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     }
 }
 
-/// Raises the limit of open files to what the system allows, and says if connections may find too few.
-fn allow_files(connections: usize) {
+/// Raises the limit of open files to what the system allows. Returns the connections that it leaves to both doors beside
+/// the `files` that the store opens, and says so if they are fewer than `connections`.
+fn allow_files(connections: usize, files: usize) -> usize {
     #[cfg(unix)]
     {
         use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
         let allowed = getrlimit(Resource::Nofile).maximum;
         // As many as before are left where the system refuses.
         let _ = setrlimit(Resource::Nofile, Rlimit { current: allowed, maximum: allowed });
-        let current = getrlimit(Resource::Nofile).current;
-        if let Some(files) = current.filter(|files| *files < connections as u64 * 2) {
+        let Some(limit) = getrlimit(Resource::Nofile).current else { return connections };
+        let room = room(usize::try_from(limit).unwrap_or(usize::MAX), files);
+        if room < connections {
             message::note(&format!(
-                "this process may open {files} files (`ulimit -n`), of which the store takes up to half; \
-                 --connections allows {connections} connections"
+                "--connections is {room} rather than {connections}: this process may open {limit} files \
+                 (`ulimit -n`)"
             ));
         }
+        connections.min(room)
     }
     #[cfg(not(unix))]
-    let _ = connections;
+    {
+        let _ = files;
+        connections
+    }
+}
+
+/// Returns the connections that a limit of open files leaves beside the `files` of the store: those that take its last
+/// descriptor would make its writes fail.
+#[cfg(unix)]
+fn room(limit: usize, files: usize) -> usize {
+    // The store opens no more than half.
+    (limit - files.min(limit / 2)).saturating_sub(OTHER_FILES.min(limit / 4)).max(1)
 }
 
 fn failure(error: Error) -> Failure {
@@ -187,6 +205,15 @@ fn failure(error: Error) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn connections_leave_the_store_its_files() {
+        assert_eq!(room(1 << 20, 1000), (1 << 20) - 1128);
+        assert_eq!(room(1024, 1000), 1024 - 512 - 128);
+        assert_eq!(room(64, 1000), 16);
+        assert_eq!(room(0, 1000), 1);
+    }
 
     #[test]
     fn a_size_has_a_unit_and_a_least_value() {

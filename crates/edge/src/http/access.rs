@@ -5,7 +5,7 @@ use crate::origin::Allowed;
 use crate::shared::Shared;
 use crate::tokens::{Grant, Role};
 use axum::extract::{Request, State};
-use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header, request};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request};
 use axum::middleware::Next;
 use axum::response::Response;
 use std::sync::Arc;
@@ -44,8 +44,25 @@ pub(crate) async fn check_origin(
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
+    check_framing(request.headers())?;
     check_source(&allowed, &request)?;
     Ok(next.run(request).await)
+}
+
+/// Refuses what one server of a chain may read otherwise than the next: two hosts, and encodings of the body that are not
+/// decoded here.
+fn check_framing(headers: &HeaderMap) -> Result<(), Problem> {
+    if headers.get_all(header::HOST).iter().count() > 1 {
+        return Err(Problem::malformed("the header Host", "one host", "several"));
+    }
+    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
+    let is_chunked = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"chunked");
+    if codings.next().is_none_or(is_chunked) && codings.next().is_none() {
+        return Ok(());
+    }
+    let close = HeaderValue::from_static("close");
+    let problem = Problem::malformed("the header Transfer-Encoding", "chunked", "another coding");
+    Err(problem.header(header::CONNECTION, close))
 }
 
 fn check_source(allowed: &Allowed, request: &Request) -> Result<(), Problem> {

@@ -99,7 +99,7 @@ pub(crate) async fn post(
     parameters.finish("durability")?;
     let mut received = body::read(body, shared.limits.batch_bytes, &shared.limits).await?;
     // The batch is another copy.
-    if !received.held.grow(received.bytes.len()) {
+    if !received.held.cover(2 * received.bytes.len()) {
         return Err(Problem::no_memory());
     }
     let planned = shared.db.run(move |db| {

@@ -2,18 +2,15 @@
 //!
 //! 1. A body whose length is declared over the bound is refused before it is read, any other once it is there.
 //! 2. Bytes are taken from the budget as they arrive. They are returned with [`Received`].
-//! 3. A body that arrives more slowly than [`RATE`], after a time of grace, is refused.
+//! 3. A body that arrives more slowly than [`RATE`] is refused.
 
 use super::problem::Problem;
 use crate::limits::{Held, Limits};
+use crate::pace::RATE;
 use axum::body::{Body, HttpBody};
 use axum::http::StatusCode;
 use http_body_util::BodyExt;
-use std::time::Duration;
-use tokio::time::{Instant, timeout_at};
-
-/// Least bytes of a body in a second.
-const RATE: u64 = 1024;
+use tokio::time::timeout_at;
 
 /// A body, and its part of the budget.
 pub(crate) struct Received {
@@ -27,12 +24,11 @@ pub(crate) async fn read(body: Body, max: usize, limits: &Limits) -> Result<Rece
     if declared > max as u64 {
         return Err(Problem::too_large("the body", max, declared));
     }
-    let (mut body, started) = (body, Instant::now());
+    let (mut body, mut pace) = (body, limits.pace());
     let (mut bytes, mut held) = (Vec::new(), limits.hold_nothing());
     loop {
-        let time = limits.body_grace + Duration::from_secs(bytes.len() as u64 / RATE);
-        let deadline = started + time;
-        let frame = timeout_at(deadline, body.frame()).await.map_err(|_| too_slow(bytes.len()))?;
+        let frame = timeout_at(pace.deadline(), body.frame()).await;
+        let frame = frame.map_err(|_| too_slow(bytes.len()))?;
         let Some(frame) = frame else { break };
         let frame = frame.map_err(|e| {
             let expected = "a body of the declared length";
@@ -42,9 +38,10 @@ pub(crate) async fn read(body: Body, max: usize, limits: &Limits) -> Result<Rece
         if bytes.len() + data.len() > max {
             return Err(Problem::too_large("the body", max, "more"));
         }
-        if !held.grow(data.len()) {
+        if !held.cover(bytes.len() + data.len()) {
             return Err(Problem::no_memory());
         }
+        pace.arrived(data.len());
         bytes.extend_from_slice(&data);
     }
     Ok(Received { bytes, held })

@@ -119,7 +119,6 @@ fn lines(
     let mut lines = Vec::new();
     for key in keys {
         let found = snapshot.get_versioned(keyspace, key)?;
-        let before = lines.len();
         let row = match &found {
             None => Row { key, ..Row::default() },
             Some(found) => {
@@ -128,7 +127,7 @@ fn lines(
             }
         };
         rows::push(&row, &mut lines);
-        if !held.grow(lines.len() - before) {
+        if !held.cover(lines.len()) {
             return Err(Failed::NoMemory);
         }
     }

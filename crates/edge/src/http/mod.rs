@@ -8,6 +8,7 @@
 //! * `problem` - errors as problem details.
 //! * `rows` - rows as lines of JSON.
 //! * `bounds` - the bounds of a range.
+//! * `fuzz` - a fuzz target of what a head says.
 //! * `keys`, `range`, `many`, `batch`, `events`, `admin`, `probes` - the routes.
 
 mod access;
@@ -17,6 +18,7 @@ mod body;
 mod bounds;
 pub(crate) mod connection;
 mod events;
+mod fuzz;
 mod keys;
 mod many;
 mod precondition;
@@ -25,6 +27,9 @@ mod problem;
 mod range;
 mod rows;
 mod target;
+
+#[doc(hidden)]
+pub use fuzz::fuzz_heads;
 
 use crate::origin::Allowed;
 use crate::shared::Shared;

@@ -125,9 +125,9 @@ fn tags(
             let opaque = opaque.ok_or_else(|| {
                 Problem::malformed(name.as_str(), "* or tags such as \"12\"", tag)
             })?;
-            if let (true, Ok(version)) = (weak || !is_weak, opaque.parse()) {
-                these.push(version);
-            }
+            // A tag in other digits is another tag.
+            let version = opaque.parse().ok().filter(|version: &Seq| version.to_string() == opaque);
+            these.extend(version.filter(|_| weak || !is_weak));
         }
     }
     Ok(tags.map(Tags::These))
@@ -171,6 +171,13 @@ mod tests {
     fn weak_tags_match_for_reads_alone() {
         assert!(of(Some("W/\"5\""), None).check(Some(5)).is_err());
         assert!(of(None, Some("W/\"5\"")).check_read(Some(5)).unwrap());
+    }
+
+    #[test]
+    fn a_tag_in_other_digits_is_another_tag() {
+        for tag in ["\"05\"", "\"+5\"", "\" 5\""] {
+            assert!(of(Some(tag), None).check(Some(5)).is_err(), "{tag}");
+        }
     }
 
     #[test]

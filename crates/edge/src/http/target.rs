@@ -1,11 +1,12 @@
 //! The target of a request: a keyspace and a key in its path, parameters in its query.
 //!
-//! Keys are any bytes, percent-encoded; a slash in a key may stand as it is.
+//! Keys are any bytes, percent-encoded; a slash in a key may stand as it is. A text that is not encoded is refused, as it
+//! would often name another key than the one that was meant.
 
 use super::problem::Problem;
+use crate::percent;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use percent_encoding::percent_decode_str;
 use std::time::Duration;
 use terrane::Durability;
 
@@ -20,15 +21,21 @@ impl<S: Sync> FromRequestParts<S> for Target {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        let path = parts.uri.path();
+        Target::of(parts.uri.path())
+    }
+}
+
+impl Target {
+    /// Parses a path.
+    pub fn of(path: &str) -> Result<Self, Problem> {
         let rest = path.strip_prefix("/v1/").unwrap_or_default();
         let (keyspace, rest) = rest.split_once('/').unwrap_or((rest, ""));
-        let key = percent_decode_str(rest.strip_prefix("keys/").unwrap_or_default()).collect();
-        let keyspace = percent_decode_str(keyspace).decode_utf8();
+        let key = decode("the key", rest.strip_prefix("keys/").unwrap_or_default())?;
+        let keyspace = String::from_utf8(decode("the keyspace", keyspace)?);
         let expected = "a name in UTF-8";
         let keyspace =
             keyspace.map_err(|_| Problem::malformed("the keyspace", expected, "other bytes"))?;
-        Ok(Target { keyspace: keyspace.into_owned(), key })
+        Ok(Target { keyspace, key })
     }
 }
 
@@ -39,27 +46,33 @@ impl<S: Sync> FromRequestParts<S> for Parameters {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        Parameters::of(parts.uri.query().unwrap_or_default())
+    }
+}
+
+/// Decodes a part of a target.
+fn decode(part: &str, text: &str) -> Result<Vec<u8>, Problem> {
+    let expected = "two hexadecimal digits after each %; for example: 100%25";
+    percent::decode(text).ok_or_else(|| Problem::malformed(part, expected, text))
+}
+
+impl Parameters {
+    /// Parses a query, in which a plus is a space.
+    pub fn of(query: &str) -> Result<Self, Problem> {
         let mut parameters: Vec<(String, Vec<u8>)> = Vec::new();
-        let query = parts.uri.query().unwrap_or_default();
+        let decode = |text: &str| decode("the query", &text.replace('+', " "));
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let name = String::from_utf8_lossy(&decoded(name)).into_owned();
+            let name = String::from_utf8_lossy(&decode(name)?).into_owned();
             if parameters.iter().any(|(other, _)| *other == name) {
                 let expected = "each parameter once";
                 return Err(Problem::malformed("the query", expected, format!("{name} twice")));
             }
-            parameters.push((name, decoded(value)));
+            parameters.push((name, decode(value)?));
         }
         Ok(Parameters(parameters))
     }
-}
 
-/// Decodes a part of a query, in which a plus is a space.
-fn decoded(text: &str) -> Vec<u8> {
-    percent_decode_str(&text.replace('+', " ")).collect()
-}
-
-impl Parameters {
     /// Takes the value of a parameter.
     pub fn take(&mut self, name: &str) -> Option<Vec<u8>> {
         let at = self.0.iter().position(|(other, _)| other == name)?;

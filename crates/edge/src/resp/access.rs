@@ -132,20 +132,37 @@ impl Access for Held {
 }
 
 /// A transaction.
-pub(crate) struct Changes<'a>(pub &'a mut Transaction);
+pub(crate) struct Changes<'a> {
+    pub transaction: &'a mut Transaction,
+    /// Bytes of the longest value that it may read or write here.
+    value_bytes: usize,
+}
+
+impl<'a> Changes<'a> {
+    pub fn new(transaction: &'a mut Transaction) -> Self {
+        Changes { transaction, value_bytes: usize::MAX }
+    }
+
+    /// A transaction for which others wait: it leaves values over `value_bytes` to one that waits for others.
+    pub fn short(transaction: &'a mut Transaction, value_bytes: usize) -> Self {
+        Changes { transaction, value_bytes }
+    }
+
+    fn check(&self, value: &[u8]) -> Result<()> {
+        if value.len() > self.value_bytes { Err(Failure::WouldWait) } else { Ok(()) }
+    }
+}
 
 impl Access for Changes<'_> {
     fn now(&mut self) -> Millis {
-        self.0.now()
+        self.transaction.now()
     }
 
     fn get(&mut self, keyspace: &Keyspace, key: &[u8]) -> Result<Option<Value>> {
-        let found = self.0.get_versioned(keyspace, key)?;
-        Ok(found.map(|found| Value {
-            bytes: found.value,
-            seq: found.seq,
-            expires_at: found.expires_at,
-        }))
+        let Some(found) = self.transaction.get_versioned(keyspace, key)? else { return Ok(None) };
+        self.check(&found.value)?;
+        let (bytes, expires_at) = (found.value, found.expires_at);
+        Ok(Some(Value { bytes, seq: found.seq, expires_at }))
     }
 
     fn put(
@@ -155,19 +172,20 @@ impl Access for Changes<'_> {
         value: &[u8],
         expires_at: Option<Millis>,
     ) -> Result<()> {
+        self.check(value)?;
         match expires_at {
-            Some(at) => self.0.put_expiring_at(keyspace, key, value, at)?,
-            None => self.0.put(keyspace, key, value)?,
+            Some(at) => self.transaction.put_expiring_at(keyspace, key, value, at)?,
+            None => self.transaction.put(keyspace, key, value)?,
         }
         Ok(())
     }
 
     fn delete(&mut self, keyspace: &Keyspace, key: &[u8]) -> Result<()> {
-        Ok(self.0.delete(keyspace, key)?)
+        Ok(self.transaction.delete(keyspace, key)?)
     }
 
     fn delete_range(&mut self, keyspace: &Keyspace, range: KeyRange) -> Result<()> {
-        Ok(self.0.delete_range(keyspace, range)?)
+        Ok(self.transaction.delete_range(keyspace, range)?)
     }
 
     fn scan(
@@ -177,7 +195,7 @@ impl Access for Changes<'_> {
         reverse: bool,
         each: &mut EachRow,
     ) -> Result<()> {
-        let mut scan = self.0.scan(keyspace, range)?;
+        let mut scan = self.transaction.scan(keyspace, range)?;
         while let Some(row) = if reverse { scan.next_back() } else { scan.next() } {
             let (key, value) = row?;
             if each(&key, &value).is_break() {

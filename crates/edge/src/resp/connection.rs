@@ -11,7 +11,8 @@ use super::execute::Executor;
 use super::reply::Reply;
 use super::request::{Bounds, Next, Parser};
 use super::session::Replies;
-use crate::limits::Held;
+use crate::limits::{FREE_BYTES, Held};
+use crate::pace::{Pace, RATE};
 use crate::shared::Shared;
 use std::cell::RefCell;
 use std::io;
@@ -19,12 +20,18 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::time::{timeout, timeout_at};
 
 /// Bytes that are read at once.
 const READ_BYTES: usize = 64 << 10;
-/// Bytes of a request under way for which no memory is taken from that of all connections.
-const UNHELD_BYTES: usize = 16 << 10;
+/// Bytes of replies, and commands, after which other connections of the thread have their turn: both take a few hundred
+/// microseconds.
+const LONG_REPLY_BYTES: usize = 512 << 10;
+const COMMANDS_MAX: u64 = 500;
+/// Time for writing replies for which no memory is left.
+const UNHELD_TIME: Duration = Duration::from_secs(1);
 /// Bytes of replies that are written before further requests are run.
 pub(super) const REPLY_BYTES: usize = 64 << 10;
 
@@ -37,9 +44,15 @@ pub(super) struct Connection<S> {
     stream: S,
     shared: Arc<Shared>,
     parser: Parser,
-    /// Memory of a long request under way, and its bytes.
-    held: Option<(Held, usize)>,
+    /// Present while a long request is under way.
+    long: Option<Box<Long>>,
     executor: Executor,
+}
+
+/// Memory and pace of a long request.
+struct Long {
+    held: Held,
+    pace: Pace,
 }
 
 /// Whether a connection stays open.
@@ -52,7 +65,7 @@ enum Fate {
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     pub fn new(stream: S, peer: SocketAddr, shared: Arc<Shared>) -> Self {
         let executor = Executor::new(peer, shared.clone());
-        Connection { stream, shared, parser: Parser::default(), held: None, executor }
+        Connection { stream, shared, parser: Parser::default(), long: None, executor }
     }
 
     /// Serves the peer until one side closes the connection.
@@ -70,7 +83,19 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     ready => ready,
                 }
             });
-            if read.await? == 0 {
+            let arrived = match &mut self.long {
+                None => read.await?,
+                Some(long) => {
+                    let Ok(arrived) = Box::pin(timeout_at(long.pace.deadline(), read)).await else {
+                        self.refuse_slow().await?;
+                        break;
+                    };
+                    let arrived = arrived?;
+                    long.pace.arrived(arrived);
+                    arrived
+                }
+            };
+            if arrived == 0 {
                 break;
             }
             let fate = self.serve().await?;
@@ -114,7 +139,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 }
             }
             if reply.len() >= REPLY_BYTES {
+                let is_long = reply.len() >= LONG_REPLY_BYTES;
                 write(&mut self.stream, &mut self.executor, &mut reply).await?;
+                if is_long {
+                    tokio::task::yield_now().await;
+                }
             }
         };
         run_reads(&mut self.stream, &mut self.executor, &mut reply).await?;
@@ -126,6 +155,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             fate = Fate::Closing;
         }
         write(&mut self.stream, &mut self.executor, &mut reply).await?;
+        if commands > COMMANDS_MAX {
+            tokio::task::yield_now().await;
+        }
         self.executor.protocol = reply.protocol;
         Ok(fate)
     }
@@ -133,19 +165,24 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// Takes memory for a long request under way; returns whether it was left.
     fn hold(&mut self) -> bool {
         let waiting = self.parser.waiting();
-        if waiting <= UNHELD_BYTES {
-            self.held = None;
+        if waiting <= FREE_BYTES {
+            self.long = None;
             return true;
         }
         let limits = &self.shared.limits;
-        let (held, bytes) = self.held.get_or_insert_with(|| (limits.hold_nothing(), 0));
-        let more = waiting.saturating_sub(*bytes);
-        *bytes += more;
-        let is_left = held.grow(more);
+        let start = || Box::new(Long { held: limits.hold_nothing(), pace: limits.pace() });
+        let is_left = self.long.get_or_insert_with(start).held.cover(waiting);
         if !is_left {
-            self.held = None;
+            self.long = None;
         }
         is_left
+    }
+
+    /// Refuses a long request that arrives more slowly than it must.
+    async fn refuse_slow(&mut self) -> io::Result<()> {
+        let mut reply = self.executor.new_reply();
+        reply.error(&format!("ERR the request arrives too slowly: expected {RATE} bytes a second"));
+        write(&mut self.stream, &mut self.executor, &mut reply).await
     }
 }
 
@@ -169,19 +206,26 @@ async fn write(
     executor: &mut Executor,
     reply: &mut Reply,
 ) -> io::Result<()> {
-    if !reply.is_empty() {
-        let bytes = reply.take();
-        let has_written = std::mem::take(&mut executor.has_written);
-        if let Err(error) = executor.shared.wait_durable(has_written).await {
-            executor.shared.health.note(&error);
-            return Err(io::Error::other(error));
-        }
-        if executor.session.replies != Replies::Off {
-            stream.write_all(&bytes).await?;
-        }
-        stream.flush().await?;
+    if reply.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    let is_held = reply.charge_all(&executor.shared.limits);
+    let encoded = reply.take();
+    let has_written = std::mem::take(&mut executor.has_written);
+    if let Err(error) = executor.shared.wait_durable(has_written).await {
+        executor.shared.health.note(&error);
+        return Err(io::Error::other(error));
+    }
+    if executor.session.replies != Replies::Off {
+        let write = stream.write_all(&encoded.bytes);
+        if is_held {
+            write.await?;
+        } else {
+            // Many short replies: a peer that reads them goes on, however little memory is left.
+            Box::pin(timeout(UNHELD_TIME, write)).await??;
+        }
+    }
+    stream.flush().await
 }
 
 /// Appends bytes that have arrived to the parser's input; returns their number, 0 at the end.

@@ -1,15 +1,15 @@
 //! WATCH and EXEC on a connection.
 
+use super::access::Changes;
 use super::commands::Run;
 use super::execute::Executor;
 use super::failure::Failure;
 use super::reply::{Protocol, Reply};
 use super::request::Arguments;
-use super::transaction::{AtWatch, Executed, Execution, Watched};
-use super::write::{IN_PLACE_BYTES, TRIES, spin};
+use super::transaction::{AtWatch, Executed, Execution};
+use super::write::{IN_PLACE_BYTES, LONG_BYTES, TRIES, spin};
 use crate::tokens::Grant;
 use std::sync::Arc;
-use terrane::Durability;
 
 /// The longest transaction that runs in place: some ten microseconds of work.
 const IN_PLACE_COMMANDS: usize = 64;
@@ -20,14 +20,20 @@ impl Executor {
         let database = self.session.database;
         let Some(keyspace) = self.shared.resp.databases.get(database) else { return Ok(()) };
         for key in arguments.from(1) {
-            let is_same = |watched: &Watched| watched.database == database && *watched.key == *key;
-            if !self.session.watched.iter().any(is_same) {
-                let found = match keyspace.get_versioned(key).await? {
-                    Some(value) => AtWatch::Value(value.seq),
-                    None => AtWatch::Nothing(self.shared.db.inner().snapshot()),
-                };
-                self.session.watched.push(Watched { database, key: key.into(), found });
+            let place = (database, key.into());
+            if self.session.watched.keys.contains_key(&place) {
+                continue;
             }
+            if !self.session.watched.charge(key, &self.shared) {
+                return Err(Failure::NO_MEMORY.into());
+            }
+            let found = match keyspace.get_versioned(key).await? {
+                Some(value) => AtWatch::Value(value.seq),
+                None => AtWatch::Nothing(self.shared.db.inner().snapshot()),
+            };
+            self.session.watched.keys.insert(place, found);
+            // Other connections of the thread have their turn between many keys.
+            tokio::task::consume_budget().await;
         }
         Ok(())
     }
@@ -61,10 +67,11 @@ impl Executor {
                 }
                 continue;
             }
-            let end = ends.next().unwrap_or(encoded.len());
-            reply.raw(encoded.get(start..end).unwrap_or_default());
+            let end = ends.next().unwrap_or(encoded.bytes.len());
+            reply.raw(encoded.bytes.get(start..end).unwrap_or_default());
             start = end;
         }
+        reply.hold(encoded.held);
         Ok(())
     }
 
@@ -76,24 +83,29 @@ impl Executor {
         protocol: Protocol,
     ) -> Result<Executed, Failure> {
         let (bytes, commands) = execution.size();
+        let mut is_long = bytes > LONG_BYTES;
         if bytes <= IN_PLACE_BYTES && commands <= IN_PLACE_COMMANDS {
             let _turn = self.shared.resp.take_turn();
             for _ in 0..TRIES {
                 let tried = self.shared.db.inner().try_transact(|transaction| {
-                    execution.run(transaction, &self.shared, grant, protocol)
-                })?;
-                if let Some(executed) = tried {
-                    return Ok(executed);
+                    let access = Changes::short(transaction, LONG_BYTES);
+                    execution.run(access, &self.shared, grant, protocol)
+                });
+                match tried {
+                    Ok(Some(executed)) => return Ok(executed),
+                    Ok(None) => spin(),
+                    Err(Failure::WouldWait) => {
+                        is_long = true;
+                        break;
+                    }
+                    Err(failure) => return Err(failure),
                 }
-                spin();
             }
         }
         let (shared, grant, running) = (self.shared.clone(), grant.clone(), execution.clone());
-        self.shared
-            .db
-            .update(Durability::Buffered, move |transaction| {
-                running.run(transaction, &shared, &grant, protocol)
-            })
-            .await
+        self.transact(is_long, move |transaction| {
+            running.run(Changes::new(transaction), &shared, &grant, protocol)
+        })
+        .await
     }
 }

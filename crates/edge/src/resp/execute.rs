@@ -8,7 +8,7 @@
 
 use super::access::Access;
 use super::admit::{Admitted, Other};
-use super::commands::{Body, Command, Context, Local, Run};
+use super::commands::{Body, Command, Context, Local, Run, check_reply};
 use super::failure::Failure;
 use super::pending::Pending;
 use super::read::LaterRead;
@@ -35,21 +35,23 @@ pub(super) struct Executor {
     pub(super) gathered: Gathered,
     /// Writes whose outcome is awaited, in their order.
     pub(super) pending: Vec<Pending>,
+    /// Whether the latest update was one of long values.
+    pub(super) expects_long: bool,
 }
 
 impl Executor {
     pub fn new(peer: SocketAddr, shared: Arc<Shared>) -> Self {
         let id = shared.resp.next_id.fetch_add(1, Ordering::Relaxed);
         let session = Session::new(id, peer, &shared);
-        let (reads, gathered, pending) = (Vec::new(), Gathered::default(), Vec::new());
         Executor {
             session,
             protocol: Protocol::Resp2,
             shared,
             has_written: false,
-            reads,
-            gathered,
-            pending,
+            reads: Vec::new(),
+            gathered: Gathered::default(),
+            pending: Vec::new(),
+            expects_long: false,
         }
     }
 
@@ -217,9 +219,11 @@ impl Executor {
         reply: &mut Reply,
     ) -> bool {
         let start = reply.len();
+        reply.begin();
         let action = local(&mut self.session, arguments, reply, &self.shared);
         let done = match action {
-            Ok(Action::None) => Ok(()),
+            Ok(Action::None) if reply.charge(&self.shared.limits) => Ok(()),
+            Ok(Action::None) => Err(Failure::NO_MEMORY.into()),
             Ok(Action::Close) => return false,
             Ok(action) => self.act(action, arguments, reply).await,
             Err(failure) => Err(failure),
@@ -284,5 +288,8 @@ pub(super) fn call(
     reply: &mut Reply,
 ) -> Result<(), Failure> {
     let keyspace = keyspace(shared, database)?;
-    body(&mut Context { access, database, keyspace, shared, grant, reply }, arguments)
+    reply.begin();
+    let mut context = Context { access, database, keyspace, shared, grant, reply };
+    body(&mut context, arguments)?;
+    check_reply(&mut context)
 }

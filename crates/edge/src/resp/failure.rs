@@ -39,6 +39,8 @@ impl Failure {
     pub const SYNTAX: &'static str = "ERR syntax error";
     pub const NOT_AN_INTEGER: &'static str = "ERR value is not an integer or out of range";
     pub const NO_AUTH: &'static str = "NOAUTH Authentication required.";
+    pub const NO_MEMORY: &'static str =
+        "OOM command not allowed: the memory for requests and replies is in use";
     pub const NO_KEY_PERMISSION: &'static str =
         "NOPERM this user has no permissions to access one of the keys used as arguments";
 

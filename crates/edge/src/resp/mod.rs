@@ -44,6 +44,8 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::Semaphore;
+use write::LONG_UPDATES_MAX;
 
 #[doc(hidden)]
 pub use request::fuzz as fuzz_requests;
@@ -56,6 +58,8 @@ pub(crate) struct State {
     /// Held by the connection that writes in place. It takes a few microseconds, so that waiting for it is cheaper than
     /// another thread; without it, connections of two threads would hinder each other.
     turn: Mutex<()>,
+    /// Places for updates of long values.
+    long_updates: Semaphore,
     /// Time of the latest sync that was asked for, in seconds since the epoch.
     saved: AtomicU64,
 }
@@ -67,6 +71,7 @@ impl Default for State {
             cursors: Cursors::default(),
             next_id: AtomicI64::new(1),
             turn: Mutex::default(),
+            long_updates: Semaphore::new(LONG_UPDATES_MAX),
             saved: AtomicU64::new(seconds()),
         }
     }

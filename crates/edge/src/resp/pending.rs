@@ -1,6 +1,7 @@
 //! Writes that were submitted, and whose outcome is awaited.
 
 use super::failure::Failure;
+use super::reply::Encoded;
 use terrane::{Closed, Outcome};
 use terrane_tokio::{Submitted, SubmittedUpdate};
 
@@ -9,24 +10,24 @@ pub(super) enum Pending {
     /// A batch, which replies OK.
     Write(Submitted<Outcome>),
     /// An update, which makes its reply.
-    Update(SubmittedUpdate<Vec<u8>, Failure>),
+    Update(SubmittedUpdate<Encoded, Failure>),
     /// A write that could not be submitted.
     Failed(Failure),
 }
 
 impl Pending {
-    /// Waits for the outcome; returns the encoded reply.
+    /// Waits for the outcome; returns the reply.
     ///
     /// # Errors
     /// Those of the command and of the store.
-    pub async fn outcome(self) -> Result<Vec<u8>, Failure> {
+    pub async fn outcome(self) -> Result<Encoded, Failure> {
         match self {
             Pending::Update(update) => update.outcome().await,
             Pending::Failed(failure) => Err(failure),
             Pending::Write(write) => {
                 let written = write.outcome().await?.written();
                 written.ok_or(terrane::Error::from(Closed::Leader))?;
-                Ok(b"+OK\r\n".to_vec())
+                Ok(Encoded { bytes: b"+OK\r\n".to_vec(), held: None })
             }
         }
     }

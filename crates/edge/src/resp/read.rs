@@ -10,7 +10,7 @@ use super::commands::{self, Body, Command, Run};
 use super::connection::REPLY_BYTES;
 use super::execute::{Executor, call, keyspace};
 use super::failure::Failure;
-use super::reply::{Protocol, Reply};
+use super::reply::{Encoded, Protocol, Reply};
 use super::request::Arguments;
 use crate::tokens::Grant;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ const READS_MAX: usize = 256;
 
 /// A read that runs later, on the access that it is given; it returns its replies.
 pub(super) type LaterRead =
-    Box<dyn FnOnce(&mut dyn Access) -> Result<Vec<u8>, Failure> + Send + Sync>;
+    Box<dyn FnOnce(&mut dyn Access) -> Result<Encoded, Failure> + Send + Sync>;
 
 impl Executor {
     pub(super) async fn read(
@@ -84,7 +84,7 @@ impl Executor {
                 && let Some(read) = reads.next()
             {
                 let encoded = read(&mut held);
-                bytes += encoded.as_ref().map_or(0, Vec::len);
+                bytes += encoded.as_ref().map_or(0, |encoded| encoded.bytes.len());
                 replies.push(encoded);
             }
             Ok((replies, reads.collect()))
@@ -94,7 +94,7 @@ impl Executor {
                 self.reads = left;
                 for encoded in replies {
                     match encoded {
-                        Ok(encoded) => reply.raw(&encoded),
+                        Ok(encoded) => reply.append(encoded),
                         Err(failure) => self.fail(&failure, reply),
                     }
                 }
@@ -113,7 +113,7 @@ impl Executor {
     ) -> Result<(), Failure> {
         let run = self.detached(body, grant, arguments, reply.protocol);
         let read = self.shared.db.read(move |db| run(&mut Held::new(db)));
-        reply.raw(&read.await?);
+        reply.append(read.await?);
         Ok(())
     }
 
@@ -124,7 +124,7 @@ impl Executor {
         grant: &Arc<Grant>,
         arguments: Arguments<'_>,
         protocol: Protocol,
-    ) -> impl Fn(&mut dyn Access) -> Result<Vec<u8>, Failure> + Send + Sync + 'static + use<> {
+    ) -> impl Fn(&mut dyn Access) -> Result<Encoded, Failure> + Send + Sync + 'static + use<> {
         let (owned, shared, grant) = (arguments.to_owned(), self.shared.clone(), grant.clone());
         let database = self.session.database;
         move |access| {

@@ -1,6 +1,7 @@
 //! Replies, in the version of the protocol that the peer chose by HELLO.
 
 use super::failure::Failure;
+use crate::limits::{FREE_BYTES, Held, Limits};
 
 /// A version of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,13 +13,24 @@ pub(crate) enum Protocol {
 /// Replies, as they are sent.
 pub(crate) struct Reply {
     bytes: Vec<u8>,
+    /// Start of the one under way.
+    start: usize,
+    /// Memory of long ones.
+    held: Option<Held>,
     /// The version of replies that follow.
     pub protocol: Protocol,
 }
 
+/// Encoded replies, and their part of the memory.
+#[derive(Default)]
+pub(crate) struct Encoded {
+    pub bytes: Vec<u8>,
+    pub held: Option<Held>,
+}
+
 impl Reply {
     pub fn new(protocol: Protocol) -> Self {
-        Reply { bytes: Vec::new(), protocol }
+        Reply { bytes: Vec::new(), start: 0, held: None, protocol }
     }
 
     pub fn len(&self) -> usize {
@@ -34,9 +46,47 @@ impl Reply {
         self.bytes.truncate(length);
     }
 
+    /// Starts the reply to another command.
+    pub fn begin(&mut self) {
+        self.start = self.bytes.len();
+    }
+
+    /// Takes memory if the reply under way is long; returns whether enough was left.
+    #[must_use]
+    pub fn charge(&mut self, limits: &Limits) -> bool {
+        self.bytes.len().saturating_sub(self.start) <= FREE_BYTES || self.charge_all(limits)
+    }
+
+    /// Takes memory for all replies; returns whether enough was left.
+    #[must_use]
+    pub fn charge_all(&mut self, limits: &Limits) -> bool {
+        let bytes = self.bytes.len();
+        bytes <= FREE_BYTES
+            || self.held.get_or_insert_with(|| limits.hold_nothing()).cover_reply(bytes)
+    }
+
     /// Returns the bytes, whose memory the reply no longer holds.
-    pub fn take(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.bytes)
+    pub fn take(&mut self) -> Encoded {
+        Encoded { bytes: std::mem::take(&mut self.bytes), held: self.held.take() }
+    }
+
+    /// Appends encoded replies with their memory.
+    pub fn append(&mut self, encoded: Encoded) {
+        if self.bytes.is_empty() {
+            self.bytes = encoded.bytes;
+        } else {
+            self.bytes.extend_from_slice(&encoded.bytes);
+        }
+        self.hold(encoded.held);
+    }
+
+    /// Adds memory to that of the bytes.
+    pub fn hold(&mut self, more: Option<Held>) {
+        match (&mut self.held, more) {
+            (Some(held), Some(more)) => held.absorb(more),
+            (held @ None, more) => *held = more,
+            (Some(_), None) => {}
+        }
     }
 
     /// Appends encoded replies.
@@ -177,7 +227,7 @@ mod tests {
     fn encoded(protocol: Protocol, write: impl FnOnce(&mut Reply)) -> String {
         let mut reply = Reply::new(protocol);
         write(&mut reply);
-        String::from_utf8(reply.take()).unwrap()
+        String::from_utf8(reply.take().bytes).unwrap()
     }
 
     #[test]

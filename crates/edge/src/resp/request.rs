@@ -66,6 +66,8 @@ impl fmt::Display for Broken {
 
 /// A place in a buffer: its start and its end.
 type Span = (usize, usize);
+/// Memory of a place.
+pub(super) const SPAN_BYTES: usize = size_of::<Span>();
 
 /// The arguments of a request, the command's name first.
 #[derive(Clone, Copy)]
@@ -175,9 +177,9 @@ impl Parser {
         self.input.extend_from_slice(bytes);
     }
 
-    /// Returns the bytes that wait for the rest of their request.
+    /// Returns the memory of what waits for the rest of its request.
     pub fn waiting(&self) -> usize {
-        self.input.len() - self.start
+        self.input.len() - self.start + self.spans.len() * SPAN_BYTES
     }
 
     /// Frees the buffers if nothing is left in them.

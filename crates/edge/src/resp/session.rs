@@ -8,6 +8,9 @@ use crate::tokens::Grant;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+/// Bytes of the longest name of a connection.
+const NAME_BYTES_MAX: usize = 1024;
+
 /// Steps that a command of the connection leaves to the task, which may wait.
 pub(crate) enum Action {
     None,
@@ -41,7 +44,7 @@ pub(crate) struct Session {
     pub grant: Option<Arc<Grant>>,
     /// The commands since MULTI.
     pub queue: Option<Box<Queue>>,
-    pub watched: Vec<Watched>,
+    pub watched: Watched,
     pub replies: Replies,
 }
 
@@ -54,7 +57,7 @@ impl Session {
             database: 0,
             grant: shared.tokens.anonymous(),
             queue: None,
-            watched: Vec::new(),
+            watched: Watched::default(),
             replies: Replies::On,
         }
     }
@@ -69,6 +72,9 @@ impl Session {
 
     /// Names the connection.
     pub fn set_name(&mut self, name: &[u8]) -> Result<(), Failure> {
+        if name.len() > NAME_BYTES_MAX {
+            return Err(Failure::too_long("client name", name.len(), NAME_BYTES_MAX));
+        }
         if name.iter().any(|byte| !(b'!'..=b'~').contains(byte)) {
             let words = "ERR Client names cannot contain spaces, newlines or special characters.";
             return Err(words.into());
@@ -90,7 +96,7 @@ impl Session {
             self.peer,
             String::from_utf8_lossy(&self.name),
             self.database,
-            self.watched.len(),
+            self.watched.keys.len(),
         )
     }
 }

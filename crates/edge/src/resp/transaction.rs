@@ -11,22 +11,38 @@ use super::access::{Access, Changes};
 use super::commands::{Body, Command, Context, Run};
 use super::databases;
 use super::failure::Failure;
-use super::reply::{Protocol, Reply};
-use super::request::{Arguments, OwnedArguments};
+use super::reply::{Encoded, Protocol, Reply};
+use super::request::{Arguments, OwnedArguments, SPAN_BYTES};
 use crate::limits::Held;
 use crate::shared::Shared;
 use crate::tokens::Grant;
+use std::collections::HashMap;
+use terrane::Snapshot;
 use terrane::entry::Seq;
-use terrane::{Snapshot, Transaction};
 
 /// The most commands of a transaction.
 const COMMANDS_MAX: usize = 1 << 20;
+/// Memory of a command that is queued and has no arguments, with that of its step: approximately.
+const COMMAND_BYTES: usize = 192;
+/// Memory of a key that is watched, beside its bytes: approximately.
+const WATCHED_BYTES: usize = 192;
 
-/// A watched key, and what WATCH found.
+/// The keys that a connection watches, with their databases, and what WATCH found.
+#[derive(Default)]
 pub(crate) struct Watched {
-    pub database: usize,
-    pub key: Box<[u8]>,
-    pub found: AtWatch,
+    pub keys: HashMap<(usize, Box<[u8]>), AtWatch>,
+    memory: usize,
+    held: Option<Held>,
+}
+
+impl Watched {
+    /// Takes memory for another key; returns whether it was left.
+    #[must_use]
+    pub fn charge(&mut self, key: &[u8], shared: &Shared) -> bool {
+        self.memory += key.len() + WATCHED_BYTES;
+        let held = self.held.get_or_insert_with(|| shared.limits.hold_nothing());
+        held.cover(self.memory)
+    }
 }
 
 /// A watched key at WATCH.
@@ -46,7 +62,10 @@ pub(crate) struct Queued {
 /// The commands since MULTI.
 pub(crate) struct Queue {
     commands: Vec<Queued>,
+    /// Bytes of all arguments.
     bytes: usize,
+    /// Bytes of memory.
+    memory: usize,
     held: Held,
     /// The database of the next command.
     pub database: usize,
@@ -57,7 +76,7 @@ pub(crate) struct Queue {
 impl Queue {
     pub fn new(database: usize, shared: &Shared) -> Self {
         let held = shared.limits.hold_nothing();
-        Queue { commands: Vec::new(), bytes: 0, held, database, is_broken: false }
+        Queue { commands: Vec::new(), bytes: 0, memory: 0, held, database, is_broken: false }
     }
 
     /// Returns the number of commands.
@@ -82,10 +101,11 @@ impl Queue {
         if self.commands.len() >= COMMANDS_MAX {
             return Err(format!("ERR a transaction has at most {COMMANDS_MAX} commands").into());
         }
-        if !self.held.grow(bytes) {
-            return Err("OOM command not allowed: too many bytes of requests are held".into());
+        let memory = self.memory + bytes + arguments.len() * SPAN_BYTES + COMMAND_BYTES;
+        if !self.held.cover(memory) {
+            return Err(Failure::NO_MEMORY.into());
         }
-        self.bytes += bytes;
+        (self.bytes, self.memory) = (self.bytes + bytes, memory);
         self.commands.push(Queued { command, arguments: arguments.to_owned() });
         Ok(())
     }
@@ -105,17 +125,17 @@ enum Step {
 /// A transaction that is executed.
 pub(crate) struct Execution {
     steps: Vec<Step>,
-    watched: Vec<Watched>,
+    watched: Watched,
     bytes: usize,
     _held: Held,
 }
 
 /// The replies of a transaction, and the end of each; `None` if a watched key has changed.
-pub(crate) type Executed = Option<(Vec<u8>, Vec<usize>)>;
+pub(crate) type Executed = Option<(Encoded, Vec<usize>)>;
 
 impl Execution {
     /// Assigns databases to the commands, as SELECT among them asks.
-    pub fn new(queue: Queue, watched: Vec<Watched>, database: usize) -> Self {
+    pub fn new(queue: Queue, watched: Watched, database: usize) -> Self {
         let mut database = database;
         let Queue { commands, bytes, held, .. } = queue;
         let step = |queued: Queued| match queued.command.run {
@@ -146,7 +166,7 @@ impl Execution {
 
     /// Whether nothing of it uses the store.
     pub fn is_local(&self) -> bool {
-        self.watched.is_empty() && self.steps.iter().all(|step| matches!(step, Step::Local(_)))
+        self.watched.keys.is_empty() && self.steps.iter().all(|step| matches!(step, Step::Local(_)))
     }
 
     /// Runs the commands that use the store.
@@ -155,16 +175,17 @@ impl Execution {
     /// An error of the store, which leaves nothing written.
     pub fn run(
         &self,
-        transaction: &mut Transaction,
+        mut access: Changes<'_>,
         shared: &Shared,
         grant: &Grant,
         protocol: Protocol,
     ) -> Result<Executed, Failure> {
-        let mut access = Changes(transaction);
-        for Watched { database, key, found } in &self.watched {
+        for ((database, key), found) in &self.watched.keys {
             let keyspace = shared.resp.databases.get(*database).ok_or("ERR no such database")?;
             let has_changed = match found {
-                AtWatch::Nothing(then) => access.0.has_changed(keyspace.inner(), key, then)?,
+                AtWatch::Nothing(then) => {
+                    access.transaction.has_changed(keyspace.inner(), key, then)?
+                }
                 AtWatch::Value(seq) => {
                     let value = access.get(keyspace.inner(), key)?;
                     value.and_then(|value| value.seq) != Some(*seq)
@@ -188,7 +209,7 @@ impl Execution {
                 reply: &mut reply,
             };
             match body(&mut context, arguments.as_arguments()) {
-                Ok(()) => super::commands::check_reply(&context)?,
+                Ok(()) => super::commands::check_reply(&mut context)?,
                 // The others run all the same.
                 Err(failure @ Failure::Words(_)) => {
                     reply.truncate(start);

@@ -4,9 +4,11 @@
 //!    sequence number of its own: in place if that waits for nothing.
 //! 2. An update runs in place in a transaction that waits for nothing. If a key is in a file only, a reader's thread
 //!    reads it first.
-//! 3. All others are submitted to the committer, one after another, before the first outcome is awaited.
-//! 4. All are buffered. In a server whose writes are durable, their replies wait for a sync: see `durable`.
-//! 5. Connections write in place one at a time: it takes a few microseconds.
+//! 3. An update of long values reads and builds them on a thread of its own, before anybody waits for it. It is
+//!    committed if they have not changed, and runs again otherwise.
+//! 4. All others are submitted to the committer, one after another, before the first outcome is awaited.
+//! 5. All are buffered. In a server whose writes are durable, their replies wait for a sync: see `durable`.
+//! 6. Connections write in place one at a time: it takes a few microseconds.
 
 use super::access::{Blind, Changes};
 use super::admit::Other;
@@ -18,17 +20,30 @@ use super::reply::Reply;
 use super::request::Arguments;
 use crate::tokens::Grant;
 use std::sync::Arc;
-use terrane::{Durability, WriteBatch};
+use terrane::{Durability, ErrorKind, Transaction, WriteBatch};
 
 /// Tries of a write in place while others write, and spins between them: a few microseconds in all.
 pub(super) const TRIES: u32 = 5;
 const SPINS: u32 = 40;
 /// The longest writes and updates that run in place: some ten microseconds of work.
 pub(super) const IN_PLACE_BYTES: usize = 16 << 10;
+/// Bytes of a long value, or of long arguments: copying them takes longer than others should wait.
+pub(super) const LONG_BYTES: usize = 64 << 10;
+/// Updates of long values that run at once: each has its values in memory.
+pub(super) const LONG_UPDATES_MAX: usize = 2;
 /// The most arguments of an update that runs in place.
 const IN_PLACE_ARGUMENTS: usize = 64;
 /// Writes that are gathered, or submitted, before the first is awaited.
 const PENDING_MAX: usize = 256;
+
+/// The result of a try to run an update in place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tried {
+    Done,
+    Waits,
+    /// It has a long value.
+    Long,
+}
 
 /// Writes that follow each other, and reply OK.
 #[derive(Default)]
@@ -115,7 +130,7 @@ impl Executor {
     async fn await_pending(&mut self, reply: &mut Reply) {
         for pending in std::mem::take(&mut self.pending) {
             match pending.outcome().await {
-                Ok(encoded) => reply.raw(&encoded),
+                Ok(encoded) => reply.append(encoded),
                 Err(failure) => self.fail(&failure, reply),
             }
         }
@@ -136,37 +151,77 @@ impl Executor {
         let is_in_place = self.pending.is_empty()
             && arguments.size() <= IN_PLACE_BYTES
             && arguments.len() <= IN_PLACE_ARGUMENTS;
-        if is_in_place && self.try_update(body, grant, arguments, reply)? {
-            return Ok(());
+        let mut tried = Tried::Waits;
+        // After a long value, others are likely to be long as well.
+        if is_in_place && !self.expects_long {
+            tried = self.try_update(body, grant, arguments, reply)?;
         }
-        self.warm(command, arguments).await?;
-        if is_in_place && self.try_update(body, grant, arguments, reply)? {
+        if tried == Tried::Waits {
+            let is_long = self.warm(command, arguments).await? || arguments.size() > LONG_BYTES;
+            tried = match is_long {
+                true => Tried::Long,
+                false if is_in_place => self.try_update(body, grant, arguments, reply)?,
+                false => Tried::Waits,
+            };
+        }
+        self.expects_long = tried == Tried::Long;
+        if tried == Tried::Done {
             return Ok(());
         }
         let run = self.detached(body, grant, arguments, reply.protocol);
-        let run = move |transaction: &mut terrane::Transaction| run(&mut Changes(transaction));
+        let run = move |transaction: &mut Transaction| run(&mut Changes::new(transaction));
+        if tried == Tried::Long {
+            self.settle(reply).await;
+            let encoded = self.transact(true, run).await?;
+            reply.append(encoded);
+            return Ok(());
+        }
         let submitted = self.shared.db.submit_update(Durability::Buffered, run).await?;
         self.await_later(Pending::Update(submitted), reply).await;
         Ok(())
     }
 
-    /// Runs an update in place; returns whether that waited for nothing.
+    /// Runs a transaction on another thread: on one of its own if `is_long`, so that nobody waits while it reads and
+    /// builds values, unless others keep changing them.
+    pub(super) async fn transact<T: Send + 'static>(
+        &self,
+        is_long: bool,
+        run: impl Fn(&mut Transaction) -> Result<T, Failure> + Send + Sync + 'static,
+    ) -> Result<T, Failure> {
+        let (db, durability) = (&self.shared.db, Durability::Buffered);
+        let run = Arc::new(run);
+        if is_long {
+            // It is never closed.
+            let _turn = self.shared.resp.long_updates.acquire().await;
+            let running = run.clone();
+            let done = db.transact(durability, move |transaction| running(transaction)).await;
+            match done {
+                Err(Failure::Store(e)) if matches!(e.kind(), ErrorKind::Conflict) => {}
+                done => return done,
+            }
+        }
+        db.update(durability, move |transaction| run(transaction)).await
+    }
+
+    /// Runs an update in place, if that waits for nothing.
     fn try_update(
         &self,
         body: Body,
         grant: &Grant,
         arguments: Arguments<'_>,
         reply: &mut Reply,
-    ) -> Result<bool, Failure> {
+    ) -> Result<Tried, Failure> {
         let start = reply.len();
         let _turn = self.shared.resp.take_turn();
         for _ in 0..TRIES {
             let tried = self.shared.db.inner().try_transact(|transaction| {
-                self.call(&mut Changes(transaction), body, grant, arguments, reply)
+                let mut access = Changes::short(transaction, LONG_BYTES);
+                self.call(&mut access, body, grant, arguments, reply)
             });
             match tried {
-                Ok(Some(())) => return Ok(true),
+                Ok(Some(())) => return Ok(Tried::Done),
                 Ok(None) => reply.truncate(start),
+                Err(Failure::WouldWait) => return Ok(Tried::Long),
                 Err(failure) => {
                     reply.truncate(start);
                     return Err(failure);
@@ -174,17 +229,19 @@ impl Executor {
             }
             spin();
         }
-        Ok(false)
+        Ok(Tried::Waits)
     }
 
-    /// Reads the keys of a command, so that the committer finds them in the cache.
-    async fn warm(&self, command: &Command, arguments: Arguments<'_>) -> Result<(), Failure> {
+    /// Reads the keys of a command, so that the committer finds them in the cache. Returns whether a value is long.
+    async fn warm(&self, command: &Command, arguments: Arguments<'_>) -> Result<bool, Failure> {
+        let mut is_long = false;
         if let Some(keyspace) = self.shared.resp.databases.get(self.session.database) {
             for key in command.keys_of(arguments) {
-                keyspace.get_versioned(key).await?;
+                let found = keyspace.get_versioned(key).await?;
+                is_long |= found.is_some_and(|found| found.value.len() > LONG_BYTES);
             }
         }
-        Ok(())
+        Ok(is_long)
     }
 }
 

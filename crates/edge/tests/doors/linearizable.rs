@@ -6,7 +6,7 @@ use crate::history::{Call, is_linearizable};
 use crate::map::{Op, Ret};
 use crate::peers::{Http, Peer, Resp};
 use crate::served::Served;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex};
 
@@ -20,8 +20,8 @@ const KEYS: u8 = 2;
 const VALUES: i64 = 3;
 
 fn served() -> (Served, SocketAddr) {
-    let served = Served::with(|config| config.resp = Some((Ipv4Addr::LOCALHOST, 0).into()));
-    let resp = served.resp();
+    let served = Served::start();
+    let resp = served.resp;
     (served, resp)
 }
 
@@ -31,7 +31,7 @@ fn histories_of_both_doors_are_linearizable() {
     let histories = if std::env::var_os("TERRANE_FULL").is_some() { 5000 } else { 100 };
     let mut peers: Vec<Box<dyn Peer + Send>> = Vec::new();
     for _ in 0..CLIENTS {
-        peers.push(Box::new(Http(Client::connect(served.address))));
+        peers.push(Box::new(Http(Client::connect(served.http))));
         peers.push(Box::new(Resp::connect(resp)));
     }
     for history in 0..histories {
@@ -93,7 +93,7 @@ fn operation(history: usize, client: usize, number: usize) -> Op {
 #[test]
 fn a_transaction_in_two_batches_is_caught() {
     let (served, resp) = served();
-    let (mut half, mut reader) = (Resp::connect(resp), Http(Client::connect(served.address)));
+    let (mut half, mut reader) = (Resp::connect(resp), Http(Client::connect(served.http)));
     // It claims to increment both keys at once, while a reader sees one of them.
     let first = half.value("INCR 0-0");
     let op = Op::GetBoth(0, 1);

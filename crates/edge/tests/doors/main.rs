@@ -14,5 +14,5 @@ mod map;
 mod peers;
 #[cfg(test)]
 #[allow(dead_code)]
-#[path = "../http/served.rs"]
+#[path = "../served/mod.rs"]
 mod served;

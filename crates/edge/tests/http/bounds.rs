@@ -24,31 +24,35 @@ fn a_key_or_a_body_over_its_bound_is_refused() {
 
 #[test]
 fn a_body_without_a_length_is_refused_where_it_grows_too_long() {
-    let served = Served::with(|config| config.buffer_bytes = 100);
+    let served = Served::with(|config| config.buffer_bytes = 100_000);
     let put = || {
         let mut client = served.connect();
         client.send("PUT /v1/default/keys/a HTTP/1.1\r\nHost: localhost\r\n");
-        client.send("Transfer-Encoding: chunked\r\n\r\n64\r\n");
-        client.send([b'v'; 100]);
+        client.send("Transfer-Encoding: chunked\r\n\r\n186a0\r\n");
+        client.send([b'v'; 100_000]);
         client.send("\r\n1\r\nv\r\n");
         client.reply(false)
     };
-    put().is_problem(413, "too-large", &["at most 100 bytes"]);
-    let held = served.shared.limits.hold(50);
+    put().is_problem(413, "too-large", &["at most 100000 bytes"]);
+    let held = served.shared.limits.hold(50_000);
     let refused = put();
     refused.is_problem(503, "busy", &["memory"]);
     assert_eq!(refused.header("retry-after"), Some("1"));
     drop(held);
     while served.shared.limits.held_bytes() > 0 {}
-    served.put("/v1/default/keys/a", [b'v'; 100]);
+    served.put("/v1/default/keys/a", [b'v'; 100_000]);
 }
 
 #[test]
 fn a_reply_waits_for_no_memory_that_is_in_use() {
     let served = Served::with(|config| config.buffer_bytes = 1 << 20);
     served.put("/v1/default/keys/a", vec![7; 1 << 20]);
+    served.put("/v1/default/keys/short", "1");
     let held = served.shared.limits.hold(1 << 20);
     served.get("/v1/default/keys/a").is_problem(503, "busy", &["memory"]);
+    // Short values go on while long ones use up the memory.
+    assert_eq!(served.get("/v1/default/keys/short").text(), "1");
+    served.put("/v1/default/keys/short", "2");
     drop(held);
     assert_eq!(served.get("/v1/default/keys/a").body.len(), 1 << 20);
 }
@@ -98,6 +102,51 @@ fn a_body_that_does_not_arrive_is_given_up() {
     client.reply(false).is_problem(408, "too-slow", &["1024 bytes a second", "3 bytes"]);
     client.rest();
     served.get("/v1/default/keys/a").is_problem(404, "not-found", &[]);
+}
+
+#[test]
+fn a_body_that_stops_after_a_fast_start_is_given_up() {
+    let served = Served::with(|config| config.body_grace = Duration::from_millis(50));
+    let mut client = served.connect();
+    client.send("PUT /v1/default/keys/a HTTP/1.1\r\nHost: localhost\r\n");
+    client.send("Content-Length: 9000000\r\n\r\n");
+    // So much would have had hours before.
+    client.send(vec![7; 8_000_000]);
+    client.reply(false).is_problem(408, "too-slow", &["1024 bytes a second"]);
+    client.rest();
+    while served.shared.limits.held_bytes() > 0 {}
+}
+
+#[test]
+fn a_request_that_others_may_read_otherwise_is_refused() {
+    let served = Served::start();
+    let refused = |head: &str| {
+        let mut client = served.connect();
+        client.send(format!("PUT /v1/default/keys/a HTTP/1.1\r\n{head}\r\n"));
+        client.send("1\r\na\r\n0\r\n\r\n");
+        client.head().0
+    };
+    let chunked = "Transfer-Encoding: chunked\r\n";
+    assert_eq!(refused(&format!("Host: localhost\r\nHost: localhost\r\n{chunked}")), 400);
+    assert_eq!(refused(&format!("Host: localhost\r\n{chunked}{chunked}")), 400);
+    assert_eq!(refused("Host: localhost\r\nTransfer-Encoding: gzip, chunked\r\n"), 400);
+    assert_eq!(refused("Host: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n"), 400);
+    served.get("/v1/default/keys/a").is_problem(404, "not-found", &[]);
+    assert_eq!(refused(&format!("Host: localhost\r\n{chunked}")), 204);
+}
+
+#[test]
+fn a_target_that_is_not_encoded_is_refused() {
+    let served = Served::start();
+    for target in ["keys/100%", "keys/%zz", "keys/a%2", "range?gte=%", "range?%z=a"] {
+        let refused = served.get(&format!("/v1/default/{target}"));
+        refused.is_problem(400, "malformed-request", &["for example: 100%25"]);
+    }
+    served.put("/v1/default/keys/100%25", "1");
+    assert_eq!(
+        served.get("/v1/default/range").text(),
+        "{\"key\":\"100%\",\"value\":\"1\"}\n{\"end\":true}\n"
+    );
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! A plain client of HTTP/1.1: a request as it is written, a reply as it arrives.
 
+use crate::served::Served;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -21,6 +22,28 @@ pub struct Reply {
     /// Lines of the head, names in lower case.
     pub head: String,
     pub body: Vec<u8>,
+}
+
+impl Served {
+    pub fn connect(&self) -> Client {
+        Client::connect(self.http)
+    }
+
+    /// Sends a request on a connection of its own.
+    pub fn request(&self, line: &str, headers: &str, body: impl AsRef<[u8]>) -> Reply {
+        self.connect().request(line, headers, body.as_ref())
+    }
+
+    pub fn get(&self, path: &str) -> Reply {
+        self.request(&format!("GET {path}"), "", "")
+    }
+
+    /// Sets a value, and returns its entity tag.
+    pub fn put(&self, path: &str, value: impl AsRef<[u8]>) -> String {
+        let reply = self.request(&format!("PUT {path}"), "", value);
+        assert_eq!(reply.status, 204, "{}", reply.text());
+        reply.header("etag").unwrap().to_owned()
+    }
 }
 
 impl Client {

@@ -5,8 +5,8 @@ use std::net::TcpStream;
 
 #[test]
 fn a_drain_answers_the_requests_that_were_read() {
-    let mut served = Served::with(|config| config.resp = Some(([127, 0, 0, 1], 0).into()));
-    let doors = [served.address, served.resp()];
+    let mut served = Served::start();
+    let doors = [served.http, served.resp];
     let mut idle = served.connect();
     assert_eq!(idle.request("GET /health/live", "", b"").status, 200);
     let mut client = served.connect();
@@ -22,7 +22,7 @@ fn a_drain_answers_the_requests_that_were_read() {
     let reply = client.reply(false);
     assert_eq!((reply.status, reply.header("connection")), (204, Some("close")));
     served.wait(drained).unwrap();
-    let served = Served::on(served.dir(), terrane::Options::default(), |_| {});
+    let served = Served::on(served.dir(), |_| {});
     assert_eq!(served.get("/v1/default/keys/a").text(), "ab");
 }
 

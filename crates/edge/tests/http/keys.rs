@@ -142,7 +142,7 @@ fn an_acknowledged_write_is_there_after_a_restart() {
     served.put("/v1/users/keys/a", "1");
     let tag = served.put("/v1/users/keys/b?ttl=3600000", "2");
     let expires = served.get("/v1/users/keys/b").header("terrane-expires").unwrap().to_owned();
-    let served = Served::on(served.stop(), terrane::Options::default(), |_| {});
+    let served = Served::on(served.stop(), |_| {});
     assert_eq!(served.get("/v1/users/keys/a").text(), "1");
     let reply = served.get("/v1/users/keys/b");
     assert_eq!((reply.text(), reply.header("etag")), ("2", Some(&*tag)));

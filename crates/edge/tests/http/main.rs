@@ -17,6 +17,8 @@ mod keys;
 #[cfg(test)]
 mod range;
 #[cfg(test)]
+#[allow(dead_code)]
+#[path = "../served/mod.rs"]
 mod served;
 #[cfg(test)]
 mod tls;

@@ -44,17 +44,17 @@ fn a_reload_shows_another_certificate_to_new_connections() {
     let dir = tempfile::tempdir().unwrap();
     let first = certify(dir.path());
     let served = Served::with(|config| config.tls = files(dir.path()));
-    let mut before = connect(served.address, first);
+    let mut before = connect(served.http, first);
     assert_eq!(before.request("PUT /v1/default/keys/a", "", b"1").status, 204);
     let second = certify(dir.path());
     served.reload().unwrap();
-    let mut after = connect(served.address, second.clone());
+    let mut after = connect(served.http, second.clone());
     assert_eq!(after.request("GET /v1/default/keys/a", "", b"").text(), "1");
     assert_eq!(before.request("GET /v1/default/keys/a", "", b"").text(), "1");
     fs::write(dir.path().join("cert.pem"), "malformed").unwrap();
     let sentence = served.reload().unwrap_err().to_string();
     assert!(sentence.contains("cert.pem"), "{sentence}");
-    let mut still = connect(served.address, second);
+    let mut still = connect(served.http, second);
     assert_eq!(still.request("GET /v1/default/keys/a", "", b"").status, 200);
 }
 

@@ -5,7 +5,6 @@ use crate::served::Served;
 use std::fs;
 use std::sync::Arc;
 use tempfile::TempDir;
-use terrane::Options;
 
 const READER: &str = "3d0941964aa3ebdcb00ccef58b1bb399f9f898465e9886d5aec7f31090a0fb30";
 const WRITER: &str = "b93006774cbdd4b299389a03ac3d88c3a76b460d538795bc12718011a909fba5";
@@ -17,7 +16,7 @@ fn served() -> (Served, Arc<TempDir>) {
     let tokens =
         format!("ann {READER} read *\nbob {WRITER} write users user%3A\nroot {ADMIN} admin *\n");
     fs::write(dir.path().join("tokens"), tokens).unwrap();
-    let served = Served::on(dir.clone(), Options::default(), |config| {
+    let served = Served::on(dir.clone(), |config| {
         config.tokens = Some(dir.path().join("tokens"));
         config.checkpoints = Some(dir.path().to_owned());
     });

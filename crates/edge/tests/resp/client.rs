@@ -1,10 +1,17 @@
 //! A client that reads replies as they are written, and compares them as text.
 
+use crate::served::Served;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
 pub struct Client {
     stream: BufReader<TcpStream>,
+}
+
+impl Served {
+    pub fn connect(&self) -> Client {
+        Client::connect(self.resp)
+    }
 }
 
 impl Client {

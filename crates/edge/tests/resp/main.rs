@@ -13,10 +13,16 @@ mod expiry;
 #[cfg(test)]
 mod keys;
 #[cfg(test)]
+mod long_values;
+#[cfg(test)]
+mod memory;
+#[cfg(test)]
 mod pipelines;
 #[cfg(test)]
 mod rights;
 #[cfg(test)]
+#[allow(dead_code)]
+#[path = "../served/mod.rs"]
 mod served;
 #[cfg(test)]
 mod strings;

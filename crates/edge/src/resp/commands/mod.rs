@@ -213,8 +213,11 @@ pub(crate) fn check_value(shared: &Shared, bytes: usize) -> Done {
     if bytes > limit { Err(Failure::too_long("value", bytes, limit)) } else { Ok(()) }
 }
 
-/// Refuses to let a reply grow beyond the limit of a batch.
-pub(crate) fn check_reply(context: &Context<'_>) -> Done {
-    let (found, limit) = (context.reply.len(), context.shared.limits.batch_bytes);
-    if found > limit { Err(Failure::too_long("reply", found, limit)) } else { Ok(()) }
+/// Refuses to let a reply grow beyond the limit of a batch, or beyond the memory that is left.
+pub(crate) fn check_reply(context: &mut Context<'_>) -> Done {
+    let (found, limits) = (context.reply.len(), &context.shared.limits);
+    if found > limits.batch_bytes {
+        return Err(Failure::too_long("reply", found, limits.batch_bytes));
+    }
+    if context.reply.charge(limits) { Ok(()) } else { Err(Failure::NO_MEMORY.into()) }
 }

@@ -5,7 +5,7 @@ use crate::resp::failure::Failure;
 use crate::resp::reply::Reply;
 use crate::resp::request::Arguments;
 use crate::resp::session::{Action, Session};
-use crate::resp::transaction::Queue;
+use crate::resp::transaction::{Queue, Watched};
 use crate::shared::Shared;
 
 pub(super) fn commands() -> Vec<Command> {
@@ -43,7 +43,7 @@ fn discard(session: &mut Session, _: Arguments<'_>, reply: &mut Reply, _: &Share
     if session.queue.take().is_none() {
         return Err("ERR DISCARD without MULTI".into());
     }
-    session.watched = Vec::new();
+    session.watched = Watched::default();
     reply.ok();
     Ok(Action::None)
 }
@@ -56,7 +56,7 @@ fn watch(session: &mut Session, _: Arguments<'_>, _: &mut Reply, _: &Shared) -> 
 }
 
 fn unwatch(session: &mut Session, _: Arguments<'_>, reply: &mut Reply, _: &Shared) -> Next {
-    session.watched = Vec::new();
+    session.watched = Watched::default();
     reply.ok();
     Ok(Action::None)
 }
