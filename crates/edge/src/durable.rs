@@ -67,6 +67,8 @@ impl Durable {
         }
         let (durable, db) = (self.clone(), db.clone());
         tokio::spawn(async move {
+            // Connections whose requests have arrived write first, and share it.
+            tokio::task::yield_now().await;
             let through = db.inner().latest_sequence();
             let result = db.sync().await;
             // First, so that whoever needs another one after this can start it.

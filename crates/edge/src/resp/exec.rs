@@ -50,9 +50,9 @@ impl Executor {
         let executed = if execution.is_local() {
             Some(Default::default())
         } else {
-            self.has_written = true;
             self.execute_in_store(&execution, &grant, reply.protocol).await?
         };
+        self.has_written = true;
         let Some((encoded, ends)) = executed else {
             reply.null_array();
             return Ok(());

@@ -83,11 +83,13 @@ impl Executor {
         if batches.is_empty() {
             return;
         }
-        self.has_written = true;
         if self.pending.is_empty() && bytes <= IN_PLACE_BYTES {
             match self.try_write(&batches) {
                 Ok(false) => {}
-                Ok(true) => return batches.iter().for_each(|_| reply.ok()),
+                Ok(true) => {
+                    self.has_written = true;
+                    return batches.iter().for_each(|_| reply.ok());
+                }
                 Err(failure) => return batches.iter().for_each(|_| self.fail(&failure, reply)),
             }
         }
@@ -130,7 +132,10 @@ impl Executor {
     async fn await_pending(&mut self, reply: &mut Reply) {
         for pending in std::mem::take(&mut self.pending) {
             match pending.outcome().await {
-                Ok(encoded) => reply.append(encoded),
+                Ok(encoded) => {
+                    self.has_written = true;
+                    reply.append(encoded);
+                }
                 Err(failure) => self.fail(&failure, reply),
             }
         }
@@ -145,7 +150,6 @@ impl Executor {
         reply: &mut Reply,
     ) -> Result<(), Failure> {
         self.flush(reply).await;
-        self.has_written = true;
         let other = commands::keys::other_database(command, arguments);
         self.open_other(Other { database: other, is_flush: false }).await?;
         let is_in_place = self.pending.is_empty()
@@ -166,6 +170,7 @@ impl Executor {
         }
         self.expects_long = tried == Tried::Long;
         if tried == Tried::Done {
+            self.has_written = true;
             return Ok(());
         }
         let run = self.detached(body, grant, arguments, reply.protocol);
@@ -173,6 +178,7 @@ impl Executor {
         if tried == Tried::Long {
             self.settle(reply).await;
             let encoded = self.transact(true, run).await?;
+            self.has_written = true;
             reply.append(encoded);
             return Ok(());
         }
