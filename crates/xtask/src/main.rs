@@ -7,6 +7,7 @@
 mod api;
 mod bench;
 mod browser;
+mod debian;
 mod demo;
 mod doctor;
 mod failures;
@@ -18,8 +19,10 @@ mod lanes;
 mod mutants;
 mod need;
 mod node;
+mod passed;
 mod peers;
 mod processes;
+mod program;
 mod progress;
 mod prose;
 mod rust;

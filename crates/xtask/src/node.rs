@@ -22,11 +22,13 @@ pub const BUNDLERS: [Packages; 3] = [
     Packages { folder: "tests/packages/webpack" },
     Packages { folder: "tests/packages/esbuild" },
 ];
+/// The client libraries of other makers, on a server of this one.
+pub const CLIENTS: Packages = Packages { folder: "tests/clients" };
 /// The comparison with other stores in a browser.
 pub const COMPARISON: Packages = Packages { folder: "bench/browser" };
 /// All of them, what others depend on first.
-pub const PACKAGES: [Packages; 8] =
-    [BINDINGS, DEMO, E2E, CHECKS, BUNDLERS[0], BUNDLERS[1], BUNDLERS[2], COMPARISON];
+pub const PACKAGES: [Packages; 9] =
+    [BINDINGS, DEMO, E2E, CLIENTS, CHECKS, BUNDLERS[0], BUNDLERS[1], BUNDLERS[2], COMPARISON];
 
 /// Node.js, recent enough.
 pub struct Node;

@@ -6,7 +6,7 @@
 
 use crate::need::Need;
 use crate::workspace::Workspace;
-use crate::{browser, node, rust};
+use crate::{browser, node, program, rust};
 use anyhow::{Result, bail};
 use std::sync::{Mutex, PoisonError};
 
@@ -29,6 +29,9 @@ pub fn all() -> Vec<Box<dyn Need>> {
     }
     needs.push(Box::new(browser::CHROMIUM));
     needs.push(Box::new(browser::FIREFOX));
+    for program in [program::CURL, program::OPENSSL, program::REDIS_CLI] {
+        needs.push(Box::new(program));
+    }
     needs
 }
 

@@ -7,7 +7,9 @@
 use crate::browser::{Browser, CHROMIUM, FIREFOX};
 use crate::lanes::{self, Lane, Outcome, Task};
 use crate::need::Need;
-use crate::node::{self, BINDINGS, BUNDLERS, CHECKS, COMPARISON, E2E, Packages};
+use crate::node::{self, BINDINGS, BUNDLERS, CHECKS, CLIENTS, COMPARISON, E2E, Packages};
+use crate::passed::tests_in;
+use crate::program::{CURL, OPENSSL, REDIS_CLI};
 use crate::progress::{self, seconds};
 use crate::rust::{CLIPPY, CargoDeny, RUSTFMT, Toolchain, WasmTarget};
 use crate::setup;
@@ -25,7 +27,7 @@ use std::time::Duration;
 pub enum Part {
     /// The Rust tests
     Rust,
-    /// The browser build, and the tests of the npm package, in Chromium and in Firefox
+    /// The browser build, and the tests that npm runs: of the package, in Chromium and in Firefox, of clients
     Browser,
     /// Format, lints and documentation
     Lint,
@@ -83,7 +85,7 @@ const fn suite(step: Step) -> Step {
 
 /// In the order in which the first two lanes take them: what others wait for, and what takes longest. The third
 /// starts at the end, but not with an installation, for which the browser build would wait.
-const STEPS: [Step; 19] = [
+const STEPS: [Step; 20] = [
     quick("tidy", Part::Lint, tidy),
     quick("format", Part::Lint, format),
     suite(quick("Rust tests", Part::Rust, rust_tests)),
@@ -99,6 +101,7 @@ const STEPS: [Step; 19] = [
     Step { after: &[BUILD], ..step("simulator", Part::Browser, simulator_tests) },
     Step { after: &[BUILD], ..suite(quick("npm package", Part::Browser, package_tests)) },
     Step { after: &[BUILD], ..step("browser comparison", Part::Browser, comparison_build) },
+    suite(step("client libraries", Part::Browser, client_tests)),
     Step { after: &[BUILD], ..step("publishing", Part::Browser, publishing) },
     step("dependencies", Part::Lint, dependencies),
     step("documentation", Part::Lint, documentation),
@@ -240,18 +243,6 @@ fn summary<'a>(results: impl Iterator<Item = (&'a str, &'a Outcome, Duration)>) 
     }
     println!("\n{passed} passed, {failed} failed");
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-/// Returns the number of passed tests in a line of a runner's summary: cargo's (`test result: ok. 3 passed;`),
-/// Playwright's (`3 passed (1.2s)`) and Node's (`# pass 3`).
-fn tests_in(line: &str) -> Option<u64> {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    match words.as_slice() {
-        ["test", "result:", _, count, "passed;", ..]
-        | [count, "passed", ..]
-        | [_, "pass", count] => count.parse().ok(),
-        _ => None,
-    }
 }
 
 impl Run<'_> {
@@ -429,6 +420,16 @@ fn comparison_build(run: &Run) -> Result<String> {
     run.npm(COMPARISON, &["run", "build"])
 }
 
+/// Client libraries and programs of other makers, on the server.
+fn client_tests(run: &Run) -> Result<String> {
+    let program = command_line(run)?;
+    let mut command = run.workspace.npm(CLIENTS.folder, &["test"]);
+    // Its summary is counted, which vitest may colour even in a pipe.
+    command.env("TERRANE", program).env("NO_COLOR", "1");
+    let needs: [&dyn Need; 6] = [&node::Node, &node::Npm, &CLIENTS, &CURL, &OPENSSL, &REDIS_CLI];
+    run.with(&needs, "npm test in tests/clients", command)
+}
+
 /// Checks the packages that registries would be sent.
 fn publishing(run: &Run) -> Result<String> {
     let arguments = ["publish", "--workspace", "--dry-run", "--no-verify", "--allow-dirty"];
@@ -467,16 +468,7 @@ fn browser_tests(run: &Run, browser: &Browser, script: &str) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{STEPS, tests_in};
-
-    #[test]
-    fn the_summaries_of_all_three_runners_are_counted_once() {
-        assert_eq!(tests_in("test result: ok. 12 passed; 0 failed; 0 ignored"), Some(12));
-        assert_eq!(tests_in("  3 passed (4.2s)"), Some(3));
-        assert_eq!(tests_in("# pass 7"), Some(7));
-        assert_eq!(tests_in("ℹ pass 7"), Some(7));
-        assert_eq!(tests_in("test a_test_that_passed ... ok"), None);
-    }
+    use super::STEPS;
 
     #[test]
     fn every_step_follows_those_that_it_rests_on() {

@@ -7,9 +7,10 @@ use crate::shared::Shared;
 use crate::tokens::Grant;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Instant;
 
-/// Bytes of the longest name of a connection.
-const NAME_BYTES_MAX: usize = 1024;
+/// The most bytes of a name that a connection keeps.
+const NAME_BYTES_MAX: usize = 1 << 10;
 
 /// Steps that a command of the connection leaves to the task, which may wait.
 pub(crate) enum Action {
@@ -39,6 +40,9 @@ pub(crate) struct Session {
     pub id: i64,
     pub peer: SocketAddr,
     pub name: Box<[u8]>,
+    /// Name and version of the peer's library.
+    pub library: [Box<[u8]>; 2],
+    connected: Instant,
     pub database: usize,
     /// Rights of the peer; `None` before it has authenticated.
     pub grant: Option<Arc<Grant>>,
@@ -54,6 +58,8 @@ impl Session {
             id,
             peer,
             name: Box::default(),
+            library: Default::default(),
+            connected: Instant::now(),
             database: 0,
             grant: shared.tokens.anonymous(),
             queue: None,
@@ -70,33 +76,50 @@ impl Session {
         self.grant.clone()
     }
 
+    /// Returns the connection to its first state. It stays that of the same peer, with the same library.
+    pub fn reset(&mut self, shared: &Shared) {
+        let (library, connected) = (std::mem::take(&mut self.library), self.connected);
+        *self = Session { library, connected, ..Session::new(self.id, self.peer, shared) };
+    }
+
     /// Names the connection.
     pub fn set_name(&mut self, name: &[u8]) -> Result<(), Failure> {
-        if name.len() > NAME_BYTES_MAX {
-            return Err(Failure::too_long("client name", name.len(), NAME_BYTES_MAX));
-        }
-        if name.iter().any(|byte| !(b'!'..=b'~').contains(byte)) {
-            let words = "ERR Client names cannot contain spaces, newlines or special characters.";
-            return Err(words.into());
-        }
-        self.name = name.into();
+        self.name = word("Client names", name)?;
         Ok(())
     }
 
-    /// Describes the connection, as CLIENT INFO does.
-    pub fn describe(&self, protocol: Protocol) -> String {
+    /// Describes the connection, as CLIENT INFO does while it runs `command`: with the fields that clients parse.
+    /// Those about what this server does not count are 0.
+    pub fn describe(&self, protocol: Protocol, command: &str) -> String {
         let version = if protocol == Protocol::Resp2 { 2 } else { 3 };
-        let multi = self
-            .queue
-            .as_ref()
-            .map_or(-1, |queue| i64::try_from(queue.commands()).unwrap_or(i64::MAX));
+        let age = self.connected.elapsed().as_secs();
+        let user = self.grant.as_ref().map_or("default", |grant| &grant.name);
+        let [name, library, library_version] = [&self.name, &self.library[0], &self.library[1]]
+            .map(|name| String::from_utf8_lossy(name));
         format!(
-            "id={} addr={} name={} db={} multi={multi} watch={} resp={version}\n",
+            "id={} addr={} fd=0 name={name} age={age} idle=0 flags=N db={} sub=0 psub=0 ssub=0 multi=-1 watch={} \
+             qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 events=r \
+             cmd=client|{command} user={user} redir=-1 resp={version} lib-name={library} \
+             lib-ver={library_version}\n",
             self.id,
             self.peer,
-            String::from_utf8_lossy(&self.name),
             self.database,
             self.watched.keys.len(),
         )
     }
+}
+
+/// Copies a name that fits into a line of names and values.
+///
+/// # Errors
+/// Other characters, or more than a connection keeps.
+pub(crate) fn word(what: &str, name: &[u8]) -> Result<Box<[u8]>, Failure> {
+    if name.len() > NAME_BYTES_MAX {
+        return Err(Failure::too_long(what, name.len(), NAME_BYTES_MAX));
+    }
+    if !name.iter().all(|byte| (b'!'..=b'~').contains(byte)) {
+        let words = "cannot contain spaces, newlines or special characters.";
+        return Err(format!("ERR {what} {words}").into());
+    }
+    Ok(name.into())
 }

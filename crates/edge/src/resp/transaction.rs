@@ -79,11 +79,6 @@ impl Queue {
         Queue { commands: Vec::new(), bytes: 0, memory: 0, held, database, is_broken: false }
     }
 
-    /// Returns the number of commands.
-    pub fn commands(&self) -> usize {
-        self.commands.len()
-    }
-
     /// Queues a command.
     ///
     /// # Errors

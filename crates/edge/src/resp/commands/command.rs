@@ -1,6 +1,6 @@
 //! The table of commands, as COMMAND shows it.
 
-use super::{COMMANDS, Command, Run, find, is};
+use super::{COMMANDS, Command, Keys, Run, find, is};
 use crate::resp::failure::Failure;
 use crate::resp::glob::matches;
 use crate::resp::reply::Reply;
@@ -98,7 +98,49 @@ fn describe(command: &Command, reply: &mut Reply) {
     reply.count(step);
     // Categories, tips, specifications of keys, subcommands.
     reply.set(0);
-    (0..3).for_each(|_| reply.array(0));
+    reply.array(0);
+    reply.array(usize::from(command.keys.is_some()));
+    if let Some(keys) = command.keys {
+        specify(command, keys, reply);
+    }
+    reply.array(0);
+}
+
+/// Replies how the keys of a command are found and used, by which clients know those of commands new to them.
+fn specify(command: &Command, (first, last, step): Keys, reply: &mut Reply) {
+    // Relative to the first key, unless it is counted from the end.
+    let last = if last < 0 { last } else { last.saturating_sub_unsigned(first) };
+    let access = match command.run {
+        Run::Local(_) | Run::Read(_) | Run::Scan(_) => "RO",
+        Run::Write(_) => "OW",
+        Run::Update(_) | Run::UpdateUnless(..) => "RW",
+    };
+    reply.map(3);
+    reply.bulk("flags");
+    reply.set(1);
+    reply.simple(access);
+    search(reply, "begin_search", "index", &[("index", as_integer(first))]);
+    let last = i64::try_from(last).unwrap_or(i64::MAX);
+    let range = [("lastkey", last), ("keystep", as_integer(step)), ("limit", 0)];
+    search(reply, "find_keys", "range", &range);
+}
+
+/// Replies a step of a search for keys: its name, its kind, and the numbers that it takes.
+fn search(reply: &mut Reply, name: &str, kind: &str, numbers: &[(&str, i64)]) {
+    reply.bulk(name);
+    reply.map(2);
+    reply.bulk("type");
+    reply.bulk(kind);
+    reply.bulk("spec");
+    reply.map(numbers.len());
+    for (name, number) in numbers {
+        reply.bulk(name);
+        reply.integer(*number);
+    }
+}
+
+fn as_integer(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 fn flags(command: &Command) -> Vec<&'static str> {

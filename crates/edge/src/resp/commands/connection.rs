@@ -5,7 +5,7 @@ use crate::resp::databases;
 use crate::resp::failure::Failure;
 use crate::resp::reply::{Protocol, Reply};
 use crate::resp::request::Arguments;
-use crate::resp::session::{Action, Replies, Session};
+use crate::resp::session::{Action, Replies, Session, word};
 use crate::shared::Shared;
 
 /// The version of Redis whose semantics the commands have.
@@ -150,7 +150,7 @@ fn quit(_: &mut Session, _: Arguments<'_>, reply: &mut Reply, _: &Shared) -> Nex
 }
 
 fn reset(session: &mut Session, _: Arguments<'_>, reply: &mut Reply, shared: &Shared) -> Next {
-    *session = Session::new(session.id, session.peer, shared);
+    session.reset(shared);
     reply.protocol = Protocol::Resp2;
     reply.simple("RESET");
     Ok(Action::None)
@@ -186,13 +186,11 @@ fn client(session: &mut Session, arguments: Arguments<'_>, reply: &mut Reply, _:
         }
         b"setinfo" => {
             takes("setinfo", 4)?;
-            if !is(value, "LIB-NAME") && !is(value, "LIB-VER") {
-                let found = String::from_utf8_lossy(value);
-                return Err(format!("ERR Unrecognized option '{found}'").into());
-            }
+            set_info(session, value, arguments.at(3))?;
             reply.ok();
         }
-        b"info" | b"list" => reply.verbatim(&session.describe(reply.protocol)),
+        b"info" => reply.verbatim(&session.describe(reply.protocol, "info")),
+        b"list" => reply.verbatim(&session.describe(reply.protocol, "list")),
         b"reply" => {
             takes("reply", 3)?;
             session.replies = match value.to_ascii_lowercase().as_slice() {
@@ -215,4 +213,15 @@ fn client(session: &mut Session, arguments: Arguments<'_>, reply: &mut Reply, _:
         _ => return Err(Failure::subcommand("CLIENT", subcommand)),
     }
     Ok(Action::None)
+}
+
+/// Notes the name or the version of the peer's library.
+fn set_info(session: &mut Session, option: &[u8], value: &[u8]) -> Result<(), Failure> {
+    let options = ["LIB-NAME", "LIB-VER"].into_iter().zip(&mut session.library);
+    let Some((option, slot)) = options.into_iter().find(|(known, _)| is(option, known)) else {
+        let found = String::from_utf8_lossy(option);
+        return Err(format!("ERR Unrecognized option '{found}'").into());
+    };
+    *slot = word(&option.to_lowercase(), value)?;
+    Ok(())
 }
