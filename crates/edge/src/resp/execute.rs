@@ -89,6 +89,10 @@ impl Executor {
                 if let Err(failure) = self.run_in_store(command, &grant, arguments, reply).await {
                     self.settle(reply).await;
                     self.fail(&failure, reply);
+                    if failure.is_no_memory() {
+                        // It made its long reply in vain.
+                        tokio::task::yield_now().await;
+                    }
                 }
                 true
             }
