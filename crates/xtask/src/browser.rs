@@ -6,13 +6,13 @@
 //!
 //! One counts only if it responds to `--version`: Ubuntu's `chromium-browser` is often a stub.
 
+use crate::debian;
 use crate::need::Need;
-use crate::progress;
 use crate::workspace::{Workspace, on_path};
 use anyhow::{Context, Result, ensure};
 use std::env;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A browser that tests are run in.
 pub struct Browser {
@@ -116,24 +116,8 @@ impl Need for Browser {
     }
 
     fn install(&self, workspace: &Workspace) -> Result<()> {
-        let (variable, [package, _]) = (self.variable, self.debian_packages);
+        let variable = self.variable;
         ensure!(env::var_os(variable).is_none(), "{variable} is set, so nothing is installed");
-        let debian =
-            Path::new("/etc/debian_version").exists() && on_path(&["apt-get"]).next().is_some();
-        ensure!(debian && is_root(workspace), "it is installed only by root on Debian and its kin");
-        let apt = |arguments: &[&str]| {
-            let mut command = workspace.command("apt-get");
-            command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
-            command
-        };
-        progress::run("apt-get update", apt(&["update"]))?;
-        let mut install = apt(&["install", "-y", "--no-install-recommends"]);
-        install.args(self.debian_packages);
-        progress::run(&format!("apt-get install {package}"), install).map(drop)
+        debian::install(workspace, &self.debian_packages)
     }
-}
-
-fn is_root(workspace: &Workspace) -> bool {
-    let output = workspace.command("id").arg("-u").output();
-    output.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
 }

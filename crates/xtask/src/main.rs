@@ -7,9 +7,11 @@
 mod api;
 mod bench;
 mod browser;
+mod debian;
 mod demo;
 mod doctor;
 mod failures;
+mod foreign;
 mod fresh;
 mod function_order;
 mod glue;

@@ -12,8 +12,8 @@ use crate::progress::{self, seconds};
 use crate::rust::{CLIPPY, CargoDeny, RUSTFMT, Toolchain, WasmTarget};
 use crate::setup;
 use crate::workspace::Workspace;
-use crate::{api, demo, failures, stress, tidy, wasm};
-use anyhow::Result;
+use crate::{api, demo, failures, foreign, stress, tidy, wasm};
+use anyhow::{Error, Result};
 use clap::ValueEnum;
 use std::fs;
 use std::path::PathBuf;
@@ -83,13 +83,15 @@ const fn suite(step: Step) -> Step {
 
 /// In the order in which the first two lanes take them: what others wait for, and what takes longest. The third
 /// starts at the end, but not with an installation, for which the browser build would wait.
-const STEPS: [Step; 19] = [
+const STEPS: [Step; 21] = [
     quick("tidy", Part::Lint, tidy),
     quick("format", Part::Lint, format),
     suite(quick("Rust tests", Part::Rust, rust_tests)),
     quick("clippy", Part::Lint, clippy),
     step("clippy for the browser", Part::Lint, clippy_wasm),
     step("interleavings", Part::Rust, interleavings),
+    step("Redis's suite", Part::Rust, redis_suite),
+    step("promtool", Part::Rust, promtool),
     quick(BUILD, Part::Browser, wasm_build),
     Step { after: &[BUILD], ..step(DEMO, Part::Browser, demo_build) },
     Step { after: &[DEMO], ..suite(step("tests in Chromium", Part::Browser, chromium_tests)) },
@@ -268,6 +270,14 @@ impl Run<'_> {
         progress::run(label, command)
     }
 
+    /// Returns a command that runs tests of the workspace.
+    fn tests(&self, arguments: &[&str]) -> Command {
+        // One failing crate must not hide the others.
+        let mut command = self.workspace.cargo(&["test", "--no-fail-fast"]);
+        command.args(TESTED).args(TESTING).args(arguments).envs(KEEP_MEMORY);
+        command
+    }
+
     fn is_quick(&self) -> bool {
         self.extent == Extent::Quick
     }
@@ -356,10 +366,7 @@ fn rust_tests(run: &Run) -> Result<String> {
 }
 
 fn cargo_test(run: &Run, arguments: &[&str]) -> Result<String> {
-    // One failing crate must not hide the others.
-    let mut command = run.workspace.cargo(&["test", "--no-fail-fast"]);
-    command.args(TESTED).args(TESTING).args(arguments).envs(KEEP_MEMORY);
-    run.with(&[], "cargo test --workspace", command)
+    run.with(&[], "cargo test --workspace", run.tests(arguments))
 }
 
 /// The tests that try interleavings, each over a model of threads that takes the place of the real
@@ -377,6 +384,36 @@ fn interleavings(run: &Run) -> Result<String> {
         output += &run.with(&[], &format!("cargo test of concurrency under {model}"), command)?;
     }
     Ok(output)
+}
+
+/// Redis's own tests of what the server has, where they are.
+fn redis_suite(run: &Run) -> Result<String> {
+    match foreign::redis_source(run.workspace, run.extent == Extent::Full) {
+        Ok(source) => {
+            let mut command = run.tests(&["--test", "redis", "--", "--ignored"]);
+            command.env("TERRANE_REDIS_SOURCE", source);
+            run.with(&[], "cargo test of Redis's suite", command)
+        }
+        Err(missing) => Ok(left_out(&missing)),
+    }
+}
+
+/// The check of metrics by Prometheus's tool, where it is.
+fn promtool(run: &Run) -> Result<String> {
+    match foreign::promtool(run.workspace, run.extent == Extent::Full) {
+        Ok(tool) => {
+            let mut command = run.tests(&["--test", "http", "--", "admin::metrics", "--nocapture"]);
+            command.env("TERRANE_PROMTOOL", tool);
+            run.with(&[], "cargo test of metrics by promtool", command)
+        }
+        Err(missing) => Ok(left_out(&missing)),
+    }
+}
+
+/// Says that a step is left out.
+fn left_out(missing: &Error) -> String {
+    progress::say(&format!("  left out: {missing:#}"));
+    String::new()
 }
 
 fn wasm_build(run: &Run) -> Result<String> {
