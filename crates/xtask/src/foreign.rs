@@ -5,19 +5,53 @@
 
 use crate::debian::{self, Folder};
 use crate::progress;
+use crate::test::{Extent, Run};
 use crate::workspace::{Workspace, on_path};
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result, ensure};
 use std::env;
 use std::path::PathBuf;
 
 /// The version of Redis whose suite is run.
 const REDIS: &str = "7.0.15";
 
-/// Returns the source of Redis, for which `tclsh` is there; fetches both if `fetches`.
+/// Runs Redis's own tests of what the server has, where they are.
 ///
 /// # Errors
-/// What is missing, and why it cannot be fetched.
-pub fn redis_source(workspace: &Workspace, fetches: bool) -> Result<PathBuf> {
+/// Tests that fail.
+pub fn redis_suite(run: &Run) -> Result<String> {
+    match redis_source(run.workspace, run.extent == Extent::Full) {
+        Ok(source) => {
+            let mut command = run.tests(&["--test", "redis", "--", "--ignored"]);
+            command.env("TERRANE_REDIS_SOURCE", source);
+            run.with(&[], "cargo test of Redis's suite", command)
+        }
+        Err(missing) => Ok(left_out(&missing)),
+    }
+}
+
+/// Checks metrics by Prometheus's tool, where it is.
+///
+/// # Errors
+/// Metrics that it refuses.
+pub fn promtool(run: &Run) -> Result<String> {
+    match prometheus_tool(run.workspace, run.extent == Extent::Full) {
+        Ok(tool) => {
+            let mut command = run.tests(&["--test", "http", "--", "admin::metrics"]);
+            command.env("TERRANE_PROMTOOL", tool);
+            run.with(&[], "cargo test of metrics by promtool", command)
+        }
+        Err(missing) => Ok(left_out(&missing)),
+    }
+}
+
+/// Says that a step is left out.
+fn left_out(missing: &Error) -> String {
+    progress::say(&format!("  left out: {missing:#}"));
+    String::new()
+}
+
+/// Returns the source of Redis, for which `tclsh` is there; fetches both if `fetches`.
+fn redis_source(workspace: &Workspace, fetches: bool) -> Result<PathBuf> {
     if on_path(&["tclsh"]).next().is_none() {
         let missing = "there is no tclsh: Debian's package tcl has it";
         may_fetch(fetches).and_then(|()| debian::install(workspace, &["tcl"])).context(missing)?;
@@ -43,10 +77,7 @@ fn fetch_redis(workspace: &Workspace, folder: &Folder) -> Result<()> {
 }
 
 /// Returns `promtool`; fetches it if `fetches`.
-///
-/// # Errors
-/// What is missing, and why it cannot be fetched.
-pub fn promtool(workspace: &Workspace, fetches: bool) -> Result<PathBuf> {
+fn prometheus_tool(workspace: &Workspace, fetches: bool) -> Result<PathBuf> {
     if let Some(found) = on_path(&["promtool"]).next() {
         return Ok(found);
     }
@@ -68,6 +99,21 @@ fn fetch_prometheus(workspace: &Workspace, folder: &Folder) -> Result<()> {
 }
 
 fn may_fetch(fetches: bool) -> Result<()> {
-    anyhow::ensure!(fetches, "a run with --full fetches it");
+    ensure!(fetches, "a run with --full fetches it");
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{prometheus_tool, redis_source};
+    use crate::workspace::Workspace;
+
+    #[test]
+    #[ignore = "fetches packages from Debian"]
+    fn what_is_missing_is_fetched() {
+        let workspace = Workspace::find();
+        assert!(redis_source(&workspace, true).unwrap().join("tests/test_helper.tcl").exists());
+        assert!(prometheus_tool(&workspace, true).unwrap().exists());
+        assert!(redis_source(&workspace, false).is_ok());
+    }
 }

@@ -13,7 +13,7 @@ use crate::rust::{CLIPPY, CargoDeny, RUSTFMT, Toolchain, WasmTarget};
 use crate::setup;
 use crate::workspace::Workspace;
 use crate::{api, demo, failures, foreign, stress, tidy, wasm};
-use anyhow::{Error, Result};
+use anyhow::Result;
 use clap::ValueEnum;
 use std::fs;
 use std::path::PathBuf;
@@ -90,8 +90,8 @@ const STEPS: [Step; 21] = [
     quick("clippy", Part::Lint, clippy),
     step("clippy for the browser", Part::Lint, clippy_wasm),
     step("interleavings", Part::Rust, interleavings),
-    step("Redis's suite", Part::Rust, redis_suite),
-    step("promtool", Part::Rust, promtool),
+    step("Redis's suite", Part::Rust, foreign::redis_suite),
+    step("promtool", Part::Rust, foreign::promtool),
     quick(BUILD, Part::Browser, wasm_build),
     Step { after: &[BUILD], ..step(DEMO, Part::Browser, demo_build) },
     Step { after: &[DEMO], ..suite(step("tests in Chromium", Part::Browser, chromium_tests)) },
@@ -154,9 +154,9 @@ const UNOPTIMISED: [&str; 3] = [
 ];
 
 /// State shared by the steps.
-struct Run<'a> {
-    workspace: &'a Workspace,
-    extent: Extent,
+pub struct Run<'a> {
+    pub workspace: &'a Workspace,
+    pub extent: Extent,
 }
 
 /// Runs the steps of `only`, or all. Success when all passed.
@@ -258,7 +258,7 @@ fn tests_in(line: &str) -> Option<u64> {
 
 impl Run<'_> {
     /// Installs `needs`, then runs one command.
-    fn with(&self, needs: &[&dyn Need], label: &str, mut command: Command) -> Result<String> {
+    pub fn with(&self, needs: &[&dyn Need], label: &str, mut command: Command) -> Result<String> {
         setup::ensure(self.workspace, needs)?;
         if self.extent == Extent::Full {
             command.env("TERRANE_FULL", "1");
@@ -271,7 +271,7 @@ impl Run<'_> {
     }
 
     /// Returns a command that runs tests of the workspace.
-    fn tests(&self, arguments: &[&str]) -> Command {
+    pub fn tests(&self, arguments: &[&str]) -> Command {
         // One failing crate must not hide the others.
         let mut command = self.workspace.cargo(&["test", "--no-fail-fast"]);
         command.args(TESTED).args(TESTING).args(arguments).envs(KEEP_MEMORY);
@@ -384,36 +384,6 @@ fn interleavings(run: &Run) -> Result<String> {
         output += &run.with(&[], &format!("cargo test of concurrency under {model}"), command)?;
     }
     Ok(output)
-}
-
-/// Redis's own tests of what the server has, where they are.
-fn redis_suite(run: &Run) -> Result<String> {
-    match foreign::redis_source(run.workspace, run.extent == Extent::Full) {
-        Ok(source) => {
-            let mut command = run.tests(&["--test", "redis", "--", "--ignored"]);
-            command.env("TERRANE_REDIS_SOURCE", source);
-            run.with(&[], "cargo test of Redis's suite", command)
-        }
-        Err(missing) => Ok(left_out(&missing)),
-    }
-}
-
-/// The check of metrics by Prometheus's tool, where it is.
-fn promtool(run: &Run) -> Result<String> {
-    match foreign::promtool(run.workspace, run.extent == Extent::Full) {
-        Ok(tool) => {
-            let mut command = run.tests(&["--test", "http", "--", "admin::metrics", "--nocapture"]);
-            command.env("TERRANE_PROMTOOL", tool);
-            run.with(&[], "cargo test of metrics by promtool", command)
-        }
-        Err(missing) => Ok(left_out(&missing)),
-    }
-}
-
-/// Says that a step is left out.
-fn left_out(missing: &Error) -> String {
-    progress::say(&format!("  left out: {missing:#}"));
-    String::new()
 }
 
 fn wasm_build(run: &Run) -> Result<String> {

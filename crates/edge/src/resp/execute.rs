@@ -90,7 +90,7 @@ impl Executor {
                     self.settle(reply).await;
                     self.fail(&failure, reply);
                     if failure.is_no_memory() {
-                        // It made its long reply in vain.
+                        // It has copied a long value for a short reply.
                         tokio::task::yield_now().await;
                     }
                 }
