@@ -116,8 +116,8 @@ impl Need for Browser {
     }
 
     fn install(&self, workspace: &Workspace) -> Result<()> {
-        let (variable, [package, _]) = (self.variable, self.debian_packages);
+        let variable = self.variable;
         ensure!(env::var_os(variable).is_none(), "{variable} is set, so nothing is installed");
-        debian::install(workspace, package, &self.debian_packages)
+        debian::install(workspace, &self.debian_packages)
     }
 }

@@ -1,27 +1,102 @@
-//! Packages of Debian and its kin, which only root installs.
+//! Packages of Debian: installed where root runs this, or fetched into a folder below `target`, which needs no root.
+//!
+//! 1. The folder has lists of its own, so that the system's need not have source packages.
+//! 2. Debian's key signs the lists, and they name the digests of the packages: apt checks both.
 
 use crate::progress;
 use crate::workspace::{Workspace, on_path};
-use anyhow::{Result, ensure};
-use std::path::Path;
+use anyhow::{Context, Result, ensure};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-/// Installs packages, and says so under the name of one of them.
+/// The release whose packages are fetched.
+const RELEASE: &str = "bookworm";
+/// The key of its lists.
+const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
+
+/// Installs packages.
 ///
 /// # Errors
-/// Another system, another user, or a failed installation.
-pub fn install(workspace: &Workspace, name: &str, packages: &[&str]) -> Result<()> {
-    let debian =
-        Path::new("/etc/debian_version").exists() && on_path(&["apt-get"]).next().is_some();
+/// A system other than Debian and its kin; a user other than root; apt's.
+pub fn install(workspace: &Workspace, packages: &[&str]) -> Result<()> {
+    let debian = Path::new("/etc/debian_version").exists() && has_apt();
     ensure!(debian && is_root(workspace), "it is installed only by root on Debian and its kin");
-    let apt = |arguments: &[&str]| {
-        let mut command = workspace.command("apt-get");
-        command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
-        command
-    };
-    progress::run("apt-get update", apt(&["update"]))?;
-    let mut install = apt(&["install", "-y", "--no-install-recommends"]);
+    progress::run("apt-get update", apt(workspace, &["update"]))?;
+    let mut install = apt(workspace, &["install", "-y", "--no-install-recommends"]);
     install.args(packages);
-    progress::run(&format!("apt-get install {name}"), install).map(drop)
+    progress::run(&format!("apt-get install {}", packages.join(" ")), install).map(drop)
+}
+
+/// A folder below `target` for packages.
+pub struct Folder<'a> {
+    workspace: &'a Workspace,
+    pub path: PathBuf,
+}
+
+impl<'a> Folder<'a> {
+    pub fn new(workspace: &'a Workspace) -> Self {
+        Folder { workspace, path: workspace.path("target/debian") }
+    }
+
+    /// Fetches packages by a command of apt, `source` or `download`, into the folder.
+    ///
+    /// # Errors
+    /// A system without apt or Debian's key; apt's, such as those of the network.
+    pub fn fetch(&self, arguments: &[&str]) -> Result<()> {
+        ensure!(
+            has_apt() && Path::new(KEYRING).exists(),
+            "it is fetched only on Debian and its kin"
+        );
+        for folder in ["lists/partial", "archives/partial"] {
+            fs::create_dir_all(self.path.join(folder))?;
+        }
+        let place = format!("[signed-by={KEYRING}] http://deb.debian.org/debian {RELEASE} main");
+        fs::write(self.path.join("sources.list"), format!("deb {place}\ndeb-src {place}\n"))?;
+        progress::run("apt-get update of target/debian", self.apt(&["update"]))?;
+        let label = format!("apt-get {}", arguments.join(" "));
+        progress::run(&label, self.apt(arguments)).map(drop)
+    }
+
+    /// Returns the file in the folder whose name starts and ends so.
+    ///
+    /// # Errors
+    /// A folder without such a file.
+    pub fn file(&self, start: &str, end: &str) -> Result<PathBuf> {
+        let files = fs::read_dir(&self.path)?.flatten().map(|entry| entry.path());
+        let is_it = |path: &PathBuf| {
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+            name.is_some_and(|name| name.starts_with(start) && name.ends_with(end))
+        };
+        files.into_iter().find(is_it).with_context(|| format!("there is no {start}*{end}"))
+    }
+
+    fn apt(&self, arguments: &[&str]) -> Command {
+        let mut command = apt(self.workspace, &[]);
+        let within = |name: &str| self.path.join(name).display().to_string();
+        for (option, value) in [
+            ("Dir::Etc::SourceList", within("sources.list")),
+            ("Dir::Etc::SourceParts", "/dev/null".to_owned()),
+            ("Dir::State::Lists", within("lists")),
+            ("Dir::Cache", within("")),
+            // Another user may not write there.
+            ("APT::Sandbox::User", "root".to_owned()),
+        ] {
+            command.arg("-o").arg(format!("{option}={value}"));
+        }
+        command.args(arguments).current_dir(&self.path);
+        command
+    }
+}
+
+fn apt(workspace: &Workspace, arguments: &[&str]) -> Command {
+    let mut command = workspace.command("apt-get");
+    command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
+    command
+}
+
+fn has_apt() -> bool {
+    on_path(&["apt-get"]).next().is_some()
 }
 
 fn is_root(workspace: &Workspace) -> bool {

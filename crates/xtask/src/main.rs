@@ -11,6 +11,7 @@ mod debian;
 mod demo;
 mod doctor;
 mod failures;
+mod foreign;
 mod fresh;
 mod function_order;
 mod glue;

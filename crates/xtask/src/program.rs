@@ -37,6 +37,6 @@ impl Need for Program {
     }
 
     fn install(&self, workspace: &Workspace) -> Result<()> {
-        debian::install(workspace, self.package, &[self.package])
+        debian::install(workspace, &[self.package])
     }
 }

@@ -14,7 +14,7 @@ use crate::progress::{self, seconds};
 use crate::rust::{CLIPPY, CargoDeny, RUSTFMT, Toolchain, WasmTarget};
 use crate::setup;
 use crate::workspace::Workspace;
-use crate::{api, demo, failures, stress, tidy, wasm};
+use crate::{api, demo, failures, foreign, stress, tidy, wasm};
 use anyhow::Result;
 use clap::ValueEnum;
 use std::fs;
@@ -85,13 +85,15 @@ const fn suite(step: Step) -> Step {
 
 /// In the order in which the first two lanes take them: what others wait for, and what takes longest. The third
 /// starts at the end, but not with an installation, for which the browser build would wait.
-const STEPS: [Step; 20] = [
+const STEPS: [Step; 22] = [
     quick("tidy", Part::Lint, tidy),
     quick("format", Part::Lint, format),
     suite(quick("Rust tests", Part::Rust, rust_tests)),
     quick("clippy", Part::Lint, clippy),
     step("clippy for the browser", Part::Lint, clippy_wasm),
     step("interleavings", Part::Rust, interleavings),
+    step("Redis's suite", Part::Rust, foreign::redis_suite),
+    step("promtool", Part::Rust, foreign::promtool),
     quick(BUILD, Part::Browser, wasm_build),
     Step { after: &[BUILD], ..step(DEMO, Part::Browser, demo_build) },
     Step { after: &[DEMO], ..suite(step("tests in Chromium", Part::Browser, chromium_tests)) },
@@ -155,9 +157,9 @@ const UNOPTIMISED: [&str; 3] = [
 ];
 
 /// State shared by the steps.
-struct Run<'a> {
-    workspace: &'a Workspace,
-    extent: Extent,
+pub struct Run<'a> {
+    pub workspace: &'a Workspace,
+    pub extent: Extent,
 }
 
 /// Runs the steps of `only`, or all. Success when all passed.
@@ -247,7 +249,7 @@ fn summary<'a>(results: impl Iterator<Item = (&'a str, &'a Outcome, Duration)>) 
 
 impl Run<'_> {
     /// Installs `needs`, then runs one command.
-    fn with(&self, needs: &[&dyn Need], label: &str, mut command: Command) -> Result<String> {
+    pub fn with(&self, needs: &[&dyn Need], label: &str, mut command: Command) -> Result<String> {
         setup::ensure(self.workspace, needs)?;
         if self.extent == Extent::Full {
             command.env("TERRANE_FULL", "1");
@@ -257,6 +259,14 @@ impl Run<'_> {
             command.env("TERRANE_PATIENCE", "10");
         }
         progress::run(label, command)
+    }
+
+    /// Returns a command that runs tests of the workspace.
+    pub fn tests(&self, arguments: &[&str]) -> Command {
+        // One failing crate must not hide the others.
+        let mut command = self.workspace.cargo(&["test", "--no-fail-fast"]);
+        command.args(TESTED).args(TESTING).args(arguments).envs(KEEP_MEMORY);
+        command
     }
 
     fn is_quick(&self) -> bool {
@@ -347,10 +357,7 @@ fn rust_tests(run: &Run) -> Result<String> {
 }
 
 fn cargo_test(run: &Run, arguments: &[&str]) -> Result<String> {
-    // One failing crate must not hide the others.
-    let mut command = run.workspace.cargo(&["test", "--no-fail-fast"]);
-    command.args(TESTED).args(TESTING).args(arguments).envs(KEEP_MEMORY);
-    run.with(&[], "cargo test --workspace", command)
+    run.with(&[], "cargo test --workspace", run.tests(arguments))
 }
 
 /// The tests that try interleavings, each over a model of threads that takes the place of the real

@@ -32,8 +32,8 @@ tokens and the certificate again.";
 /// Bytes of the least memory of a server.
 const MEMORY_MIN: u64 = 64 << 20;
 
-/// Descriptors of a server beside its connections and the tables of its store: logs, listeners, and connections that are
-/// refused.
+/// Descriptors of a server beside its connections and the tables of its store: logs, listeners, and refused
+/// connections.
 #[cfg(unix)]
 const OTHER_FILES: usize = 128;
 
@@ -158,8 +158,8 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     }
 }
 
-/// Raises the limit of open files to what the system allows. Returns the connections that it leaves to both doors beside
-/// the `files` that the store opens, and says so if they are fewer than `connections`.
+/// Raises the limit of open files to what the system allows. Returns the connections that it leaves to both doors
+/// beside the `files` of the store, and says so if they are fewer than `connections`.
 fn allow_files(connections: usize, files: usize) -> usize {
     #[cfg(unix)]
     {

@@ -3,7 +3,9 @@
 use crate::place::Place;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
+
+const SERVE: [&str; 6] = ["serve", "db", "--http", "127.0.0.1:0", "--resp", "127.0.0.1:0"];
 
 /// A running server.
 pub struct Served {
@@ -15,8 +17,12 @@ pub struct Served {
 
 impl Served {
     pub fn start(place: &Place, args: &[&str]) -> Self {
-        let all = [&["serve", "db", "--http", "127.0.0.1:0", "--resp", "127.0.0.1:0"], args];
-        let mut child = place.terrane(&all.concat()).stderr(Stdio::piped()).spawn().unwrap();
+        Served::run(place.terrane(&[&SERVE, args].concat()))
+    }
+
+    /// Starts a server by a command that runs it.
+    fn run(mut command: Command) -> Self {
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut messages = BufReader::new(child.stderr.take().unwrap());
         let http = address(&mut messages, "terrane: serving http://");
         let resp = address(&mut messages, "terrane: serving redis://");
@@ -39,7 +45,7 @@ impl Served {
     }
 
     #[cfg(unix)]
-    fn signal(&self, signal: rustix::process::Signal) {
+    pub fn signal(&self, signal: rustix::process::Signal) {
         let id = i32::try_from(self.child.id()).unwrap();
         rustix::process::kill_process(rustix::process::Pid::from_raw(id).unwrap(), signal).unwrap();
     }
@@ -58,7 +64,7 @@ impl Served {
         self.child.wait().unwrap();
     }
 
-    fn code(&mut self) -> Option<i32> {
+    pub fn code(&mut self) -> Option<i32> {
         self.child.wait().unwrap().code()
     }
 }
@@ -92,6 +98,34 @@ fn a_terminated_server_keeps_its_data() {
     assert_eq!(place.run(&["get", "db", "--keyspace", "users", "a"]).text(), "1");
     let served = Served::start(&place, &["--memory", "64MiB", "--durability", "sync"]);
     assert!(served.request("GET /v1/users/keys/a", "", "").ends_with("\r\n\r\n1"));
+}
+
+#[test]
+#[cfg(unix)]
+fn connections_leave_the_store_its_files() {
+    let place = Place::new();
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -n 256; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_terrane")]);
+    command.args(SERVE).current_dir(place.path("."));
+    let served = Served::run(command);
+    let mut streams: Vec<_> = (0..150).map(|_| TcpStream::connect(&served.resp).unwrap()).collect();
+    let mut refused = 0;
+    for stream in &mut streams {
+        // Those beyond are closed without a word.
+        let _ = stream.write_all(b"PING\r\n");
+        let mut reply = [0; 7];
+        refused += usize::from(stream.read_exact(&mut reply).is_err() || reply != *b"+PONG\r\n");
+    }
+    assert!((50..150).contains(&refused), "{refused}");
+    let value = "v".repeat(100_000);
+    let [stream, ..] = streams.as_mut_slice() else { unreachable!() };
+    for _ in 0..50 {
+        let set = format!("*3\r\n$3\r\nSET\r\n$1\r\na\r\n${}\r\n{value}\r\n", value.len());
+        stream.write_all(set.as_bytes()).unwrap();
+        let mut reply = [0; 5];
+        stream.read_exact(&mut reply).unwrap();
+        assert_eq!(&reply, b"+OK\r\n");
+    }
 }
 
 #[test]

@@ -49,8 +49,8 @@ pub(crate) async fn check_origin(
     Ok(next.run(request).await)
 }
 
-/// Refuses what one server of a chain may read otherwise than the next: two hosts, and encodings of the body that are not
-/// decoded here.
+/// Refuses what one server of a chain may read otherwise than the next: two hosts, and encodings of the body that are
+/// not decoded here.
 fn check_framing(headers: &HeaderMap) -> Result<(), Problem> {
     if headers.get_all(header::HOST).iter().count() > 1 {
         return Err(Problem::malformed("the header Host", "one host", "several"));

@@ -7,9 +7,9 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
 use std::ops::RangeBounds;
 
-/// Parses lines as a path, a query, `If-Match` and `If-None-Match`. Nothing panics; a key and a keyspace are the same after
-/// encoding and parsing them again; a range has no key that its bounds exclude; a precondition that the store checks means
-/// what it means here.
+/// Parses lines as a path, a query, `If-Match` and `If-None-Match`. Nothing panics; a key and a keyspace are the same
+/// after encoding and parsing them again; a range has no key that its bounds exclude; a precondition that the store
+/// checks means what it means here.
 #[doc(hidden)]
 pub fn fuzz_heads(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);

@@ -1,7 +1,7 @@
 //! The target of a request: a keyspace and a key in its path, parameters in its query.
 //!
-//! Keys are any bytes, percent-encoded; a slash in a key may stand as it is. A text that is not encoded is refused, as it
-//! would often name another key than the one that was meant.
+//! Keys are any bytes, percent-encoded; a slash in a key may stand as it is. A text that is not encoded is refused: it
+//! would often name another key.
 
 use super::problem::Problem;
 use crate::percent;

@@ -26,7 +26,7 @@ use tokio::time::{timeout, timeout_at};
 
 /// Bytes that are read at once.
 const READ_BYTES: usize = 64 << 10;
-/// Bytes of replies, and commands, after which other connections of the thread have their turn: both take a few hundred
+/// Bytes of replies, and commands, after which the thread serves its other connections: both take a few hundred
 /// microseconds.
 const LONG_REPLY_BYTES: usize = 512 << 10;
 const COMMANDS_MAX: u64 = 500;
@@ -221,7 +221,7 @@ async fn write(
         if is_held {
             write.await?;
         } else {
-            // Many short replies: a peer that reads them goes on, however little memory is left.
+            // Many short replies: a peer that reads them is served, however little memory is left.
             Box::pin(timeout(UNHELD_TIME, write)).await??;
         }
     }

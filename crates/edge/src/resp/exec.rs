@@ -32,7 +32,7 @@ impl Executor {
                 None => AtWatch::Nothing(self.shared.db.inner().snapshot()),
             };
             self.session.watched.keys.insert(place, found);
-            // Other connections of the thread have their turn between many keys.
+            // Between many keys, the thread serves its other connections.
             tokio::task::consume_budget().await;
         }
         Ok(())

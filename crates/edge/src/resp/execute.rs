@@ -101,6 +101,10 @@ impl Executor {
                 if let Err(failure) = self.run_in_store(command, &grant, arguments, reply).await {
                     self.settle(reply).await;
                     self.fail(&failure, reply);
+                    if failure.is_no_memory() {
+                        // It has copied a long value for a short reply.
+                        tokio::task::yield_now().await;
+                    }
                 }
                 true
             }

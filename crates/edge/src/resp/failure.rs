@@ -60,6 +60,11 @@ impl Failure {
         format!("ERR {part} too long: expected at most {limit} bytes, found {found}").into()
     }
 
+    /// Returns whether a long reply found no memory.
+    pub fn is_no_memory(&self) -> bool {
+        matches!(self, Failure::Words(words) if words == Failure::NO_MEMORY)
+    }
+
     /// Returns the words of the reply.
     pub fn words(&self) -> Cow<'_, str> {
         match self {

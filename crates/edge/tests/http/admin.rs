@@ -43,15 +43,19 @@ fn metrics_have_the_doors_and_every_level() {
     check_with_promtool(text);
 }
 
-/// Checks metrics as Prometheus does, where its tool is installed.
+/// Checks metrics as Prometheus does, where its tool is on `PATH` or `TERRANE_PROMTOOL` names it.
 fn check_with_promtool(text: &str) {
-    let tool = Command::new("promtool")
+    let named = std::env::var_os("TERRANE_PROMTOOL");
+    let tool = Command::new(named.clone().unwrap_or("promtool".into()))
         .args(["check", "metrics"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn();
-    let Ok(mut tool) = tool else { return };
+    let mut tool = match tool {
+        Ok(tool) => tool,
+        Err(e) => return assert!(named.is_none(), "{named:?} does not run: {e}"),
+    };
     tool.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
     let output = tool.wait_with_output().unwrap();
     let said = [output.stdout, output.stderr].concat();

@@ -110,7 +110,7 @@ fn a_body_that_stops_after_a_fast_start_is_given_up() {
     let mut client = served.connect();
     client.send("PUT /v1/default/keys/a HTTP/1.1\r\nHost: localhost\r\n");
     client.send("Content-Length: 9000000\r\n\r\n");
-    // So much would have had hours before.
+    // By its average it would be fast for two hours.
     client.send(vec![7; 8_000_000]);
     client.reply(false).is_problem(408, "too-slow", &["1024 bytes a second"]);
     client.rest();

@@ -9,7 +9,9 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use std::fs;
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
 use terrane_edge::tls::Files;
 
 /// Writes a new certificate and its key, and returns it.
@@ -37,6 +39,42 @@ fn connect(address: SocketAddr, trusted: CertificateDer<'static>) -> Client {
 
 fn files(dir: &Path) -> Option<Files> {
     Some(Files { certificate: dir.join("cert.pem"), key: dir.join("key.pem") })
+}
+
+#[test]
+fn clients_connect_while_certificates_change() {
+    let dir = tempfile::tempdir().unwrap();
+    let latest = Mutex::new(certify(dir.path()));
+    let served = Served::with(|config| config.tls = files(dir.path()));
+    let (connected, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let mut open = connect(served.http, latest.lock().unwrap().clone());
+                while !is_over.load(Ordering::Relaxed) {
+                    // None changes between these two.
+                    let trusted = latest.lock().unwrap();
+                    let mut client = connect(served.http, trusted.clone());
+                    assert_eq!(client.request("PUT /v1/default/keys/a", "", b"1").status, 204);
+                    drop(trusted);
+                    assert_eq!(open.request("GET /v1/default/keys/a", "", b"").text(), "1");
+                    connected.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        for round in 0..10 {
+            while connected.load(Ordering::Relaxed) < 4 * round {
+                thread::yield_now();
+            }
+            let mut latest = latest.lock().unwrap();
+            *latest = certify(dir.path());
+            served.reload().unwrap();
+            drop(latest);
+            fs::write(dir.path().join("key.pem"), "garbage").unwrap();
+            served.reload().unwrap_err();
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
 }
 
 #[test]
