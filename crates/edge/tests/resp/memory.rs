@@ -96,12 +96,3 @@ fn a_long_request_that_stops_is_given_up() {
     assert_eq!(client.read(), "OK");
     assert_eq!(served.shared.limits.held_bytes(), 0);
 }
-
-#[test]
-fn a_long_name_of_a_connection_is_refused() {
-    let served = Served::start();
-    let mut client = served.connect();
-    let refused = "-ERR client name too long: expected at most 1024 bytes, found 1025";
-    assert_eq!(client.run_bytes(&[b"CLIENT", b"SETNAME", &[b'n'; 1025]]), refused);
-    assert_eq!(client.run_bytes(&[b"CLIENT", b"SETNAME", &[b'n'; 1024]]), "OK");
-}
