@@ -196,7 +196,7 @@ pub(crate) fn stats(engine: &Engine) -> Result<Stats> {
     let sealed = state.logs.sealed_bytes();
     drop(state);
     let mut space = engine.storage.space()?;
-    let needed = space.live + sealed + engine.counters.log_end.load(Ordering::Relaxed);
+    let needed = space.live + sealed + engine.log.bytes();
     // The manifest's region may not be allocated to its end.
     space.live = needed.min(space.taken);
     let record = |id| version_set.keyspaces.get(&id);

@@ -281,7 +281,7 @@ pub(crate) fn begin_log(engine: &Engine, log: SpareLog, next: Seq, claim: Seq) -
 
 fn start_log(snapshots: &Snapshots, log: &Log, appending: Writer) {
     snapshots.show(appending.last());
-    *log.writer() = appending;
+    log.start(appending);
 }
 
 /// Removes the files of a start that had no space: those that no edit names, except the orphans

@@ -309,8 +309,7 @@ fn rotate_log(engine: &Engine, writer: &mut Writer, bytes: u64) -> Result<bool> 
         }
     };
     let reusable = next.capacity == engine.options.wal_file_bytes;
-    let synced = engine.log.syncs.synced();
-    let Some(sealed) = writer.rotate(log, &next, reusable, synced) else { return Ok(true) };
+    let Some(sealed) = engine.log.rotate(writer, log, &next, reusable) else { return Ok(true) };
     let mut state = engine.versions.state();
     state.logs.seal(sealed);
     // Unmapped once the lock is released.

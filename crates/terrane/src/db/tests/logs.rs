@@ -157,6 +157,22 @@ fn a_spare_log_is_wanted_once_half_of_the_log_is_full() {
 }
 
 #[test]
+fn the_space_in_use_has_the_log_that_an_opening_continues() {
+    let vfs = faulty();
+    let db = of_logs(directory(&vfs), 64 << 10);
+    let record = db.engine().log.writer().bytes();
+    fill(&db, 100, 1);
+    let written = db.stats().unwrap();
+    assert_eq!(written.wal_bytes, db.engine().log.writer().bytes() - record);
+    db.close().unwrap();
+    let db = of_logs(directory(&vfs), 64 << 10);
+    let opened = db.stats().unwrap();
+    let in_files = db.engine().storage.space().unwrap().live;
+    assert_eq!(opened.space.live, in_files + db.engine().log.writer().bytes());
+    assert!(opened.space.live >= written.space.live, "{opened:?} after {written:?}");
+}
+
+#[test]
 fn the_last_sequence_is_given_and_none_after_it() {
     let vfs = faulty();
     let db = open(directory(&vfs), slices()).unwrap();

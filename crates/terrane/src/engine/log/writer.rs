@@ -5,7 +5,6 @@ use crate::entry::{MAX_SEQ, Seq};
 use crate::error::{Closed, Error, Result};
 use crate::storage::File;
 use crate::wal::{Appended, LogWriter};
-use std::ops::Range;
 use std::sync::Arc;
 
 /// Everything under the writer lock.
@@ -34,8 +33,8 @@ pub(crate) struct Recorded {
     pub first: Seq,
     /// The sequence of its last batch.
     pub last: Seq,
-    /// Its place in the log.
-    pub bytes: Range<u64>,
+    /// Bytes that it takes in the log.
+    pub bytes: u64,
     /// Whether the log is half full with it.
     pub half_fills: bool,
 }
