@@ -321,12 +321,10 @@ impl Logs {
         retired
     }
 
-    /// Forgets all of these for one new log; the next file has `next_bytes`. Returns them, to be dropped with no
-    /// lock held.
-    pub fn replace(&mut self, next_bytes: u64) -> (Vec<SealedLog>, Vec<SpareLog>) {
-        self.next_bytes = next_bytes;
+    /// Takes all full logs, which an edit has retired, to be dropped with no lock held.
+    pub fn take_sealed(&mut self) -> Vec<SealedLog> {
         self.pins = None;
-        (std::mem::take(&mut self.sealed), std::mem::take(&mut self.spares))
+        std::mem::take(&mut self.sealed)
     }
 }
 
