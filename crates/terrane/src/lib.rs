@@ -62,6 +62,7 @@ mod install;
 mod jobs;
 #[doc(hidden)]
 pub mod keyspace;
+mod left_out;
 #[doc(hidden)]
 pub mod options;
 mod read;

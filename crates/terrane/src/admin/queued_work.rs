@@ -1,8 +1,9 @@
 //! The background work of a store: what its executor counts, and the jobs that wait for a worker.
 
-use super::{BackgroundStats, Stats};
+use super::Stats;
 use crate::db::Db;
 use crate::engine::Engine;
+use crate::executor::background_stats::BackgroundStats;
 use terrane_platform::BROWSER;
 
 impl Db {

@@ -1,12 +1,12 @@
 //! Statistics: what the store holds and what its work has cost.
 
-use super::BackgroundStats;
 use crate::db::Db;
 use crate::engine::{Engine, WriteWaits};
 use crate::entry::Seq;
 use crate::error::Result;
+use crate::executor::background_stats::BackgroundStats;
 use crate::features::{COUNTERS, EXPIRY, MERGE_OPERATOR};
-use crate::stats::on_one_thread;
+use crate::left_out::on_one_thread;
 use crate::storage::Space;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::version::FilterCounts;

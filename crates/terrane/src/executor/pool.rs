@@ -8,6 +8,7 @@
 //! 4. Near a stall a write waits until the threads have done as much work as it pays for, by the rule that
 //!    also holds without threads (`write/throttle.rs`); what they did since the last write counts.
 
+use super::background_stats::BackgroundStats;
 use super::slowdown::Slowdown;
 use super::work_counters::WorkCounters;
 use super::{Executor, no_relief};
@@ -16,7 +17,6 @@ use crate::error::Result;
 use crate::jobs::Progress;
 use crate::schedule;
 use crate::schedule::{Job, JobFilter};
-use crate::stats::BackgroundStats;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard, lock};
 use crate::write;

@@ -22,6 +22,7 @@ mod worker_pool;
 pub(crate) use panics::catch;
 pub use worker_pool::WorkerPool;
 
+use super::background_stats::BackgroundStats;
 use super::work_counters::WorkCounters;
 use super::{Executor, no_relief};
 use crate::engine::{Engine, Wait};
@@ -29,7 +30,6 @@ use crate::error::{Closed, Result};
 use crate::jobs::Progress;
 use crate::schedule;
 use crate::schedule::{Job, JobFilter};
-use crate::stats::BackgroundStats;
 use crate::sync::{Condvar, Mutex, MutexGuard, lock};
 use pacing::{Pacing, Pause};
 use per_kind::PerKind;
