@@ -206,7 +206,7 @@ fn begin_logs(versions: &Versions, log: &Log) -> Result<LogsCheck> {
     let _edits = versions.lock_edits()?;
     let writer = log.writer();
     let state = versions.state();
-    let mut held = state.logs.hold(&writer);
+    let mut held = state.logs.hold(writer.held());
     let sealed = held.logs.len().saturating_sub(1);
     for SpareLog { number, file, .. } in state.logs.spares() {
         // They may be appended to while the check lasts.

@@ -61,7 +61,7 @@ impl Db {
         let writer = engine.log.writer();
         let state = engine.versions.state();
         let tables = engine.keyspaces.live_tables();
-        let logs = state.logs.hold(&writer);
+        let logs = state.logs.hold(writer.held());
         let mut version_set = state.version_set.clone();
         version_set.logs.clear();
         version_set.quarantine.clear();

@@ -7,7 +7,8 @@ mod writer;
 
 pub(crate) use writer::{Recorded, Writer};
 
-use super::{ConditionalWrites, SealedLog, SpareLog, Wait, Waits};
+use super::log_file::{SealedLog, SpareLog};
+use super::{ConditionalWrites, Wait, Waits};
 use crate::error::Result;
 use crate::storage::Storage;
 use crate::sync::atomic::{AtomicU64, Ordering};

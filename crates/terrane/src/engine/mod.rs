@@ -6,7 +6,7 @@
 //! This folder holds what the others work on, and knows none of them. Each owner has its state, its lock and its
 //! methods:
 //! * `versions` - the commit of edits, and the state lock. Under that, `state`: `flushes` - sealed memtables,
-//!   `logs` - full and spare log files, `planner` - what is planned and what is next, with `ranges`, `health`;
+//!   `log_files` - full and spare logs, `planner` - what is planned and what is next, with `ranges`, `health`;
 //! * `log` - its writer, with `recent_batches`, and its syncs;
 //! * `keyspaces` - the live ones; a `keyspace` is what its readers and writers share;
 //! * `snapshots` - what readers may look at, with `store_clock`; `memtable_bytes` - what memtables take;
@@ -35,7 +35,8 @@ mod health;
 mod keyspace;
 mod keyspaces;
 mod log;
-mod logs;
+mod log_file;
+mod log_files;
 mod memtable_bytes;
 mod planner;
 mod ranges;
@@ -52,12 +53,13 @@ pub(crate) use background::Background;
 pub(crate) use counters::Counters;
 pub(crate) use flushes::{Flushes, WrittenFlush};
 pub(crate) use health::Health;
-pub(crate) use keyspace::KeyspaceInner;
-pub(crate) use keyspaces::{KeyspaceMap, Keyspaces};
+pub(crate) use keyspace::{KeyspaceInner, KeyspaceMap};
+pub(crate) use keyspaces::Keyspaces;
 pub(crate) use log::{Log, Recorded, Writer};
+pub(crate) use log_file::{HeldLog, SealedLog, SpareLog};
 #[cfg(test)]
-pub(crate) use logs::MAPPED_LOGS_MAX;
-pub(crate) use logs::{HeldLog, HeldLogs, Logs, Retired, SealedLog, SpareLog};
+pub(crate) use log_files::MAPPED_LOGS_MAX;
+pub(crate) use log_files::{HeldLogs, LogFiles, Retired};
 pub(crate) use memtable_bytes::MemtableBytes;
 pub(crate) use planner::{Begun, PendingReshape, Planner, RunningCompaction};
 pub(crate) use ranges::{RangeRequest, Stage};

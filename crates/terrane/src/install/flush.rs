@@ -2,7 +2,7 @@
 
 use super::logs::retire_logs;
 use super::policy_state::remembered;
-use super::{next_tree, report_deletes};
+use super::tree::{next_tree, report_deletes};
 use crate::engine::{Background, EditLock, Engine, Snapshots, Versions, WrittenFlush};
 use crate::entry::Seq;
 use crate::error::Result;

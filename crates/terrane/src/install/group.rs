@@ -1,7 +1,7 @@
 //! A group of a compaction takes effect: its outputs replace its inputs.
 
 use super::policy_state::{not_its_own, remembered};
-use super::{next_tree, report_deletes};
+use super::tree::{next_tree, report_deletes};
 use crate::engine::{Engine, State};
 use crate::error::Result;
 use crate::event::Event;

@@ -1,4 +1,4 @@
-//! Creation and replacement of log files; `engine/logs.rs` has the state of the logs.
+//! Creation and replacement of log files; `engine/log_files.rs` has their state.
 
 use crate::engine::{Background, Engine, Retired, SealedLog, SpareLog, State, Versions};
 use crate::error::Result;
@@ -193,5 +193,6 @@ pub(crate) fn retire_logs(
     }
     let unflushed = state.flushes.first_seqs(&engine.keyspaces.load(), flushed);
     let usual_bytes = engine.options.wal_file_bytes;
-    state.logs.retire(&unflushed, &engine.log, &engine.ids, usual_bytes, changes)
+    let salt = engine.storage.id().salt();
+    state.logs.retire(&unflushed, salt, &engine.ids, usual_bytes, changes)
 }

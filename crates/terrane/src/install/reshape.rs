@@ -1,7 +1,7 @@
 //! A change of levels takes effect: runs are relabelled, and nothing is rewritten.
 
-use super::next_tree;
 use super::policy_state::{adopted, remembered};
+use super::tree::next_tree;
 use crate::engine::{Engine, PendingReshape};
 use crate::error::Result;
 use crate::event::Event;

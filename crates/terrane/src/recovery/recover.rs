@@ -15,9 +15,10 @@
 //!    logs stay as they are, and no write is accepted until it is reopened with space. A read-only
 //!    store stops before step 3.
 
+use super::live_log::LiveLog;
 use super::quarantine::quarantine;
 use crate::batch;
-use crate::engine::{Engine, Log, SealedLog, Snapshots, SpareLog, State, Versions, Writer};
+use crate::engine::{Engine, Log, Snapshots, SpareLog, State, Versions, Writer};
 use crate::entry::Seq;
 use crate::error::{Closed, Result};
 use crate::event::Event;
@@ -26,54 +27,18 @@ use crate::install;
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
 use crate::options::Options;
-use crate::storage::{File, FileId, Recovered};
+use crate::storage::{FileId, Recovered};
 use crate::sync::atomic::Ordering;
 use crate::vec_map::{VecMap, VecSet};
 use crate::version::SuperVersion;
-use crate::version::{LogRecord, VersionSet};
-use crate::wal::{LogWriter, Replay, ReplayedLog, write_again};
+use crate::version::VersionSet;
+use crate::wal::{LogWriter, Replay, write_again};
 use crate::write;
 use std::sync::Arc;
-use terrane_platform::WriteMapping;
 use terrane_policy::PolicyOptions;
 
 /// Memtables rebuilt from the logs, by keyspace, oldest first. The last is being filled.
 type Memtables = VecMap<KeyspaceId, Vec<Arc<Memtable>>>;
-
-/// A live log that was replayed.
-#[derive(Clone)]
-pub(crate) struct LiveLog {
-    pub record: LogRecord,
-    pub file: Arc<dyn File>,
-    /// The file's length, in bytes.
-    pub len: u64,
-    pub found: ReplayedLog,
-}
-
-impl LiveLog {
-    /// Whether records may follow those that were found.
-    fn is_open(&self) -> bool {
-        self.record.through.is_none() && self.found.discarded_bytes == 0
-    }
-
-    /// Whether it was started.
-    fn is_used(&self) -> bool {
-        self.found.end > 0 || !self.is_open()
-    }
-
-    /// The same as a log that is not appended to.
-    fn sealed(self, reusable: bool) -> SealedLog {
-        SealedLog {
-            id: self.record.id(),
-            file_number: self.record.file,
-            file: self.file,
-            last: self.found.last,
-            bytes: self.found.end,
-            reusable,
-            mapped: WriteMapping::default(),
-        }
-    }
-}
 
 /// Recovers the store that the storage has.
 pub(crate) fn recover(engine: &Engine, recovered: &Recovered) -> Result<()> {

@@ -10,13 +10,14 @@
 
 use super::planning::{ask_policy, next_plan_request};
 use super::ranges::{next_range, slice};
+use super::work::Work;
 use crate::engine::{Begun, Engine, Keyspaces, State};
 use crate::event::Event;
 use crate::install;
 use crate::jobs::{Flush, JobContext, Merge, Part, SharedMerge, TableSetWriter};
 use crate::keyspace::KeyspaceId;
 use crate::options::{FilterDecision, Options};
-use crate::schedule::{Job, Work};
+use crate::schedule::Job;
 use crate::version::{Tree, hidden_tables};
 use std::sync::Arc;
 use terrane_policy::{Action, Group, Running, TombstoneRule};

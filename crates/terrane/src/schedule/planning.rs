@@ -11,6 +11,7 @@
 //!    table is rewritten. The release that reaches it queues the planning again.
 //! 5. A flush's job asks the policy where to cut when it starts; cuts that are refused are left out.
 
+use super::work::Work;
 use crate::engine::{
     Engine, KeyspaceInner, Keyspaces, PendingReshape, Planner, RunningCompaction, Snapshots, State,
 };
@@ -18,7 +19,6 @@ use crate::entry::{Millis, Seq};
 use crate::event::Event;
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
-use crate::schedule::Work;
 use crate::sync::lock;
 use crate::version::{DELETES_BYTES_MAX, Tree, expired, hidden};
 use std::sync::Arc;

@@ -15,7 +15,7 @@
 use super::CatchUp;
 use super::announce::is_announced;
 use super::condition::{Evaluated, Outcome, Refusal};
-use super::group::{Decision, ONE_THREAD, Prepared, Write};
+use super::prepared::{Decision, Prepared, Write};
 use super::seal::{seal_deleting, seal_full};
 use super::stall::{StallGuard, begin_stall, stall};
 use crate::batch::{self, WriteBatch, effective};
@@ -30,6 +30,7 @@ use crate::options::Durability;
 use crate::sync::MutexGuard;
 use crate::wal::{LogWriter, log_file_bytes, payload_bytes};
 use std::sync::Arc;
+use terrane_platform::THREADS;
 
 /// Bytes of logs for each memtable that a clean close leaves to replay at most, which takes some 20 ms.
 const REPLAY_BYTES_MAX: u64 = 4 << 20;
@@ -206,7 +207,7 @@ fn append(
     let taken = insert(keyspaces, batches, first, operator)?;
     engine.memtables.add(taken);
     engine.snapshots.show(last);
-    if !ONE_THREAD {
+    if THREADS {
         writer.keep_recent(engine.log.conditional.any(), first, &parts);
     }
     let touched: Vec<_> = batches.iter().flat_map(|b| b.keyspaces()).collect();

@@ -2,20 +2,21 @@
 //!
 //! 1. A write stalls while memtables take all of their memory, while its keyspace has as many sealed
 //!    memtables as may wait for their flush, or while its level 0 has as many runs, or tables over one key, as it may;
-//!    natively also while more bytes wait to be compacted than may (`debt`).
+//!    natively also while more bytes wait to be compacted than may (its compaction debt).
 //!    Range deletes also stall while those of their keyspace take too much: each read searches them.
 //! 2. The writer releases its lock, has background work catch up, and checks again.
 //! 3. Where a job has failed the write reports that instead.
 //!
 //! The last reason, `Stall::Wal`, is found in `commit`: no log file has room for the record.
 
-use super::debt::is_in_debt;
+use super::backpressure::debt;
 use crate::batch::WriteBatch;
-use crate::engine::{Engine, KeyspaceMap};
+use crate::engine::{Engine, KeyspaceInner, KeyspaceMap, Versions};
 use crate::error::{Result, Stall};
 use crate::event::{Event, EventStream};
+use crate::options::Options;
 use crate::sync::atomic::Ordering;
-use crate::version::DELETES_BYTES_MAX;
+use crate::version::{DELETES_BYTES_MAX, Tree};
 
 /// Returns when background work has made progress, or with the reason why it cannot.
 pub(crate) type CatchUp<'a> = dyn Fn() -> Result<()> + 'a;
@@ -78,6 +79,18 @@ pub(super) fn stall(
         }
     }
     Ok(None)
+}
+
+/// Whether a keyspace's writes stall by its debt: not where its policy leaves the tree as it is, since
+/// the wait would not end.
+fn is_in_debt(
+    options: &Options,
+    versions: &Versions,
+    keyspace: &KeyspaceInner,
+    tree: &Tree,
+) -> bool {
+    debt(options, tree).is_some_and(|(_, debt)| debt.filled >= debt.room)
+        && versions.state().planner.compacts(keyspace.id)
 }
 
 /// Counts a stall, and reports it unless `reported` has the same reason.

@@ -1,6 +1,7 @@
 //! The log's writer: the current log, and the next sequence number.
 
-use crate::engine::{HeldLog, RecentBatches, SealedLog, SpareLog};
+use crate::engine::RecentBatches;
+use crate::engine::log_file::{HeldLog, SealedLog, SpareLog};
 use crate::entry::{MAX_SEQ, Seq};
 use crate::error::{Closed, Error, Result};
 use crate::storage::File;
