@@ -19,7 +19,7 @@ mod operation;
 pub(crate) use effective::{effective, range_deletes};
 pub use operation::{Entry, Operation};
 
-use crate::codec::{Decoder, put_bytes, put_varint};
+use crate::coding::{Decoder, put_bytes, put_varint};
 use crate::entry::{
     EXPIRY_BYTES, Kind, MAX_KEY_BYTES, MAX_VALUE_BYTES, Millis, check_limits, expiring, left_out,
     newer_kind,

@@ -133,7 +133,7 @@ fn paths_in_comments_and_unit_tests_are_not_looked_at() {
 fn lists_and_re_exports_lead_to_the_modules_that_own_the_names() {
     let re_exports = re_exports(
         "mod db;\npub use db::{Db, Keyspace};\n#[doc(inline)]\npub use read::Scan;\n\
-         pub use terrane_table::codec;\n",
+         pub use terrane_table::coding;\n",
     );
     let [db, read, wal] = ["db", "read", "wal"].map(|name| layer(name).unwrap());
     let text = "use crate::{Keyspace, codec, wal::{self, LogId}};\nfn read() -> crate::Scan {}\n";

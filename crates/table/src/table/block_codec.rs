@@ -11,7 +11,7 @@
 use super::Malformed;
 #[cfg(not(target_arch = "wasm32"))]
 use super::spare::take as memory;
-use crate::codec::checksum;
+use crate::coding::checksum;
 use crate::entry::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
 use lz4_flex::block::{CompressTable, compress_into_with_table, get_maximum_output_size};
 

@@ -11,7 +11,7 @@
 //!    were not synced before may be gone.
 
 use crate::db::Db;
-use crate::engine::{Engine, HeldLog, HeldLogs, Log, SpareLog, Versions};
+use crate::engine::{Engine, HeldLog, HeldLogs, Log, SpareLog, StoreState};
 use crate::entry::Seq;
 use crate::error::{Corruption, Result};
 use crate::storage::{Orphan, Storage};
@@ -76,8 +76,8 @@ impl Db {
     /// An I/O error, a closed store.
     pub fn begin_check(&self) -> Result<Check> {
         let engine = self.engine();
-        drop(engine.versions.open_state()?);
-        let state = engine.versions.state();
+        drop(engine.state.lock_open()?);
+        let state = engine.state.lock();
         let (repairable, quarantine_bytes) =
             (state.repairable.clone(), state.version_set.quarantine_bytes());
         drop(state);
@@ -146,7 +146,7 @@ impl Check {
             self.table = Some((check, live));
         }
         if let Some((table, _)) = &mut self.table {
-            drop(self.db.engine().versions.open_state()?);
+            drop(self.db.engine().state.lock_open()?);
             if !table.step(bytes) {
                 let ended = self.table.take().map(|(table, _)| table.into_found()).transpose()?;
                 self.report.damage.extend(ended.into_iter().flatten());
@@ -166,8 +166,8 @@ impl Check {
 /// Reads the next of the live logs as recovery would; returns the number of records at the end.
 /// Nobody waits while it reads logs that are full.
 fn check_logs(engine: &Engine, check: &mut Option<LogsCheck>) -> Result<Option<u64>> {
-    drop(engine.versions.open_state()?);
-    let mut logs = check.take().map_or_else(|| begin_logs(&engine.versions, &engine.log), Ok)?;
+    drop(engine.state.lock_open()?);
+    let mut logs = check.take().map_or_else(|| begin_logs(&engine.state, &engine.log), Ok)?;
     let known = logs.known;
     let ended = match read_logs(&engine.log, &mut logs) {
         Ok(true) => {
@@ -202,10 +202,10 @@ fn read_logs(log: &Log, logs: &mut LogsCheck) -> Result<bool> {
 }
 
 /// Holds the live logs, to read them.
-fn begin_logs(versions: &Versions, log: &Log) -> Result<LogsCheck> {
-    let _edits = versions.lock_edits()?;
+fn begin_logs(store: &StoreState, log: &Log) -> Result<LogsCheck> {
+    let _edits = store.lock_edits()?;
     let writer = log.writer();
-    let state = versions.state();
+    let state = store.lock();
     let mut held = state.logs.hold(writer.held());
     let sealed = held.logs.len().saturating_sub(1);
     for SpareLog { number, file, .. } in state.logs.spares() {

@@ -22,7 +22,7 @@ fn count_queued(engine: &Engine, background: &mut BackgroundStats) {
     if !BROWSER {
         background.removals.queued = engine.jobs.obsolete_files.count() as u64;
     }
-    let state = engine.versions.state();
+    let state = engine.state.lock();
     background.flushes.queued = state.flushes.waiting() as u64;
     background.merges.queued = state.planner.waiting() as u64;
 }
@@ -73,7 +73,7 @@ mod tests {
         let plan = Compaction::parallel(groups.collect(), "a test");
         schedule::begin(
             engine,
-            &mut engine.versions.state(),
+            &mut engine.state.lock(),
             rows.id(),
             plan,
             None,
@@ -85,7 +85,7 @@ mod tests {
         parts.into_iter().for_each(run);
         (0..7).for_each(|_| run(next(JobFilter::Other)));
         // The last merge is released by the next search for work.
-        assert!(engine.versions.state().planner.next_begun(usize::MAX).is_none());
+        assert!(engine.state.lock().planner.next_begun(usize::MAX).is_none());
         assert_eq!(queued(&db), [0, 0, 2], "the inputs");
     }
 }

@@ -191,7 +191,7 @@ impl Db {
 /// An I/O error.
 pub(crate) fn stats(engine: &Engine) -> Result<Stats> {
     let keyspaces = engine.keyspaces.load();
-    let state = engine.versions.state();
+    let state = engine.state.lock();
     let version_set = state.version_set.clone();
     let sealed = state.logs.sealed_bytes();
     drop(state);

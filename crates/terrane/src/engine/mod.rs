@@ -5,7 +5,7 @@
 //!
 //! This folder holds what the others work on, and knows none of them. Each owner has its state, its lock and its
 //! methods:
-//! * `versions` - the commit of edits, and the state lock. Under that, `state`: `flushes` - sealed memtables,
+//! * `store_state` - the commit of edits, and the state lock. Under that, `state`: `flushes` - sealed memtables,
 //!   `log_files` - full and spare logs, `planner` - what is planned and what is next, with `ranges`, `health`;
 //! * `log` - its writer, with `recent_batches`, and its syncs;
 //! * `keyspaces` - the live ones; a `keyspace` is what its readers and writers share;
@@ -17,9 +17,9 @@
 //!
 //! **Locks**, in the order in which they are taken:
 //!
-//! 1. `edit_lock` of `versions`: the right to commit an edit, held over the storage's commit;
+//! 1. `edit_lock` of `store_state`: the right to commit an edit, held over the storage's commit;
 //! 2. `writer` of `log`: the log and the order of writes;
-//! 3. `state` of `versions`: the version set, queues, and every change of a super version; or the turn of a log's
+//! 3. `state` of `store_state`: the version set, queues, and every change of a super version; or the turn of a log's
 //!    sync.
 //!
 //! A write takes `writer` and, for moments, `state`. Nobody holds these over a sync (other than a
@@ -44,7 +44,7 @@ mod recent_batches;
 mod snapshots;
 mod state;
 mod store_clock;
-mod versions;
+mod store_state;
 mod waits;
 
 pub use waits::{WaitStats, WriteWaits};
@@ -67,7 +67,7 @@ pub(crate) use recent_batches::{ConditionalWrites, RecentBatches};
 pub(crate) use snapshots::Snapshots;
 pub(crate) use state::State;
 pub(crate) use store_clock::StoreClock;
-pub(crate) use versions::{EditLock, Versions};
+pub(crate) use store_state::{EditLock, StoreState};
 pub(crate) use waits::{Wait, Waits};
 
 use crate::entry::Seq;
@@ -90,7 +90,7 @@ pub struct Engine {
     pub(crate) jobs: Arc<JobContext>,
     pub(crate) ids: Arc<Ids>,
     pub(crate) log: Log,
-    pub(crate) versions: Versions,
+    pub(crate) state: StoreState,
     pub(crate) keyspaces: Keyspaces,
     pub(crate) snapshots: Snapshots,
     pub(crate) memtables: MemtableBytes,
@@ -140,11 +140,11 @@ impl Engine {
     /// An I/O error, or one that failed before, so that writes which were acknowledged are not
     /// known to be on it. The store is closed all the same.
     pub(crate) fn close(&self) -> Result<()> {
-        self.versions.owned()?;
+        self.state.owned()?;
         // An edit that is under way ends first: another may open the store when this returns.
-        let _edits = self.versions.wait_for_edits();
+        let _edits = self.state.wait_for_edits();
         let mut writer = self.log.writer();
-        self.versions.state().health.close();
+        self.state.lock().health.close();
         let ended = self.log.end(&mut writer);
         self.storage.close(self.log.syncs.synced());
         self.keyspaces.clear();
@@ -156,21 +156,21 @@ impl Engine {
     /// # Errors
     /// An I/O error; the log is poisoned then.
     pub(crate) fn sync(&self) -> Result<()> {
-        self.versions.owned()?;
+        self.state.owned()?;
         self.log.sync()
     }
 
     /// Notes that a job failed: if `rest` says so, background work rests until it is asked for again.
     pub(crate) fn job_failed(&self, error: &Error, rest: bool) {
         if rest {
-            self.versions.state().health.fail(error.clone());
+            self.state.lock().health.fail(error.clone());
         }
         self.emit(|| Event::JobFailed { error: error.to_string() });
     }
 
     /// Retries background work that failed.
     pub(crate) fn retry(&self) {
-        self.versions.state().health.retry();
+        self.state.lock().health.retry();
         self.jobs.obsolete_files.retry();
         self.background.notify_work();
     }
@@ -181,7 +181,7 @@ impl Engine {
         if !oldest.is_some_and(|oldest| self.snapshots.is_awaited(oldest)) {
             return false;
         }
-        self.versions.state().planner.plan_reclaimable(&self.snapshots);
+        self.state.lock().planner.plan_reclaimable(&self.snapshots);
         self.background.notify_work();
         true
     }
@@ -189,7 +189,7 @@ impl Engine {
     /// Removes the files that no edit names and nobody reads at once, rather than by jobs. No lock is held, since
     /// listeners hear of each.
     pub(crate) fn remove_obsolete(&self) {
-        if self.storage.read_only() || self.versions.in_doubt() {
+        if self.storage.read_only() || self.state.in_doubt() {
             return;
         }
         while let Some(mut obsolete) = self.jobs.obsolete_files.take() {
@@ -197,7 +197,7 @@ impl Engine {
                 self.jobs.obsolete_files.keep_failed(obsolete);
             }
         }
-        self.versions.state().vacuum_due = true;
+        self.state.lock().vacuum_due = true;
         self.background.notify_work();
     }
 }

@@ -108,8 +108,5 @@ pub fn workers() -> usize {
 
 /// The error of a writer that waits while no job can help.
 fn no_relief(engine: &Engine) -> Error {
-    engine
-        .versions
-        .failure()
-        .unwrap_or_else(|| ErrorKind::Stalled(crate::error::Stall::Level0).into())
+    engine.state.failure().unwrap_or_else(|| ErrorKind::Stalled(crate::error::Stall::Level0).into())
 }

@@ -318,7 +318,7 @@ impl Executor for PoolExecutor {
                 self.shared.threads.serve();
             }
         }
-        engine.versions.failure().map_or(Ok(()), Err)
+        engine.state.failure().map_or(Ok(()), Err)
     }
 
     fn run(&self, engine: &Arc<Engine>, bytes: u64) -> Result<bool> {

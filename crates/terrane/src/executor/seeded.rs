@@ -85,7 +85,7 @@ impl Executor for SeededExecutor {
 
     fn wait_until_idle(&self, engine: &Arc<Engine>, done: &dyn Fn(&Engine) -> bool) -> Result<()> {
         while !done(engine) && self.state().step(engine)? {}
-        engine.versions.failure().map_or(Ok(()), Err)
+        engine.state.failure().map_or(Ok(()), Err)
     }
 
     fn run(&self, engine: &Arc<Engine>, _bytes: u64) -> Result<bool> {

@@ -89,7 +89,7 @@ impl Executor for SliceExecutor {
 
     fn wait_until_idle(&self, engine: &Arc<Engine>, done: &dyn Fn(&Engine) -> bool) -> Result<()> {
         while !done(engine) && self.state().slice(engine, SLICE_BYTES)? {}
-        engine.versions.failure().map_or(Ok(()), Err)
+        engine.state.failure().map_or(Ok(()), Err)
     }
 
     fn run(&self, engine: &Arc<Engine>, bytes: u64) -> Result<bool> {

@@ -438,7 +438,7 @@ impl Executor for ThreadExecutor {
                 state = self.shared.wait(state);
             }
             if state.ended == ended {
-                return engine.versions.failure().map_or(Ok(()), Err);
+                return engine.state.failure().map_or(Ok(()), Err);
             }
         }
     }

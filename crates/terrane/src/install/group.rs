@@ -20,7 +20,7 @@ pub(super) fn install_group(
     group: &Group,
     outputs: &[Arc<LiveTable>],
 ) -> Result<bool> {
-    let edits = engine.versions.lock_edits()?;
+    let edits = engine.state.lock_edits()?;
     let Some(keyspace) = engine.keyspaces.get(id) else { return Ok(false) };
     let moved = group.action == Action::Move;
     let super_version = keyspace.super_version.load_full();
@@ -38,7 +38,7 @@ pub(super) fn install_group(
     }));
     let mut forgets = false;
     // A copy: what follows takes long, and every write takes the lock.
-    let version_set = engine.versions.state().version_set.clone();
+    let version_set = engine.state.lock().version_set.clone();
     if let Some(record) = version_set.keyspaces.get(&id) {
         let (dropped, readers) = (&*group.inputs, engine.snapshots.readers());
         let needs = Needs { record, flushed: record.flushed, dropped, added: &infos, readers };
@@ -51,7 +51,7 @@ pub(super) fn install_group(
             range_deletes,
         }));
     }
-    let state = engine.versions.state();
+    let state = engine.state.lock();
     changes.extend(state.planner.remaining_after(number, group));
     let planned = state.planner.compaction(number);
     let planner = planned.and_then(|c| c.planner.clone());
@@ -102,7 +102,7 @@ pub(crate) fn abandon_group(engine: &Engine, compaction: u64, group: &Group) {
     if let Some(&group) = group.inputs.first() {
         engine.emit(|| Event::GroupAbandoned { compaction, group });
     }
-    let mut state = engine.versions.state();
+    let mut state = engine.state.lock();
     for fallen in state.planner.fall(compaction, group) {
         end_group(engine, &mut state, compaction, &fallen);
     }

@@ -1,6 +1,6 @@
 //! Creation and replacement of log files; `engine/log_files.rs` has their state.
 
-use crate::engine::{Background, Engine, Retired, SealedLog, SpareLog, State, Versions};
+use crate::engine::{Background, Engine, Retired, SealedLog, SpareLog, State, StoreState};
 use crate::error::Result;
 use crate::memtable::Memtable;
 use crate::storage::FileId;
@@ -13,16 +13,16 @@ use terrane_platform::WriteMapping;
 const SMALL_LOG_BYTES: u64 = 64 << 10;
 
 /// Reports that the log fills: a job will make a spare one, so that no write waits for it.
-pub(crate) fn want_spare_log(versions: &Versions, background: &Background) {
-    if versions.state().logs.want_spare() {
+pub(crate) fn want_spare_log(store: &StoreState, background: &Background) {
+    if store.lock().logs.want_spare() {
         background.notify_work();
     }
 }
 
 /// Makes a spare log with room for a record of `bytes`, unless there is one.
 pub(crate) fn add_spare_log(engine: &Engine, bytes: u64) -> Result<()> {
-    let edits = engine.versions.lock_edits()?;
-    let mut state = engine.versions.state();
+    let edits = engine.state.lock_edits()?;
+    let mut state = engine.state.lock();
     if state.logs.has_spare(bytes) {
         return Ok(());
     }
@@ -47,7 +47,7 @@ pub(crate) fn add_spare_log(engine: &Engine, bytes: u64) -> Result<()> {
         Ok(file) => file,
         Err(e) => {
             // A writer may have given one back meanwhile, which it had before.
-            engine.versions.state().logs.add_spares(spares);
+            engine.state.lock().logs.add_spares(spares);
             // Part of the file may have been created.
             engine.jobs.mark_obsolete(FileId::log(number));
             return Err(e);
@@ -71,8 +71,8 @@ pub(crate) fn add_spare_log(engine: &Engine, bytes: u64) -> Result<()> {
             Ok(())
         }
         Err(e) => {
-            if !engine.versions.in_doubt() {
-                engine.versions.state().logs.add_spares(spares);
+            if !engine.state.in_doubt() {
+                engine.state.lock().logs.add_spares(spares);
                 engine.jobs.mark_obsolete(FileId::log(number));
             }
             Err(e)
@@ -104,9 +104,9 @@ pub(crate) fn trim_logs(engine: &Engine) -> Result<()> {
 /// A crash between these leaves logs that recovery replays in the order of their numbers.
 fn replace_logs(engine: &Engine, anew: bool) -> Result<bool> {
     let capacity = engine.options.log_bytes_after(0);
-    let edits = engine.versions.lock_edits()?;
+    let edits = engine.state.lock_edits()?;
     let Some((_, file_bytes)) = engine.log.writer().file() else { return Ok(false) };
-    let mut state = engine.versions.state();
+    let mut state = engine.state.lock();
     let is_small = state.logs.files().is_empty() && file_bytes <= capacity;
     let has_memtables = state.flushes.hold_any(&engine.keyspaces.load());
     let needed = has_memtables || state.logs.are_held() || engine.log.syncs.usable().is_err();
@@ -126,8 +126,8 @@ fn replace_logs(engine: &Engine, anew: bool) -> Result<bool> {
     let (small, log) = match opened {
         Ok(opened) => opened,
         Err(e) => {
-            if !engine.versions.in_doubt() {
-                engine.versions.state().logs.add_spares(spares);
+            if !engine.state.in_doubt() {
+                engine.state.lock().logs.add_spares(spares);
                 engine.jobs.mark_obsolete(FileId::log(number));
             }
             return Err(e);
@@ -135,7 +135,7 @@ fn replace_logs(engine: &Engine, anew: bool) -> Result<bool> {
     };
 
     let mut writer = engine.log.writer();
-    let mut state = engine.versions.state();
+    let mut state = engine.state.lock();
     if engine.log.syncs.usable().is_err() {
         // No write follows before the store is opened again.
         state.logs.add_spares(spares);

@@ -12,7 +12,7 @@
 //! * `tree` - the tree that an edit leads to.
 //! * `policy_state` - what the keyspace's policy remembers goes into the same edit.
 //!
-//! Each decides under the state lock what changes, commits without it (`engine/versions.rs`), and
+//! Each decides under the state lock what changes, commits without it (`engine/store_state.rs`), and
 //! takes effect under it again, in one step.
 
 mod flush;

@@ -21,7 +21,7 @@ mod tests;
 
 fn live_keyspace(engine: &Engine, id: KeyspaceId) -> Result<Arc<KeyspaceInner>> {
     let found = engine.keyspaces.get(id);
-    found.map_or_else(|| engine.versions.open_state().and(Err(Closed::Keyspace.into())), Ok)
+    found.map_or_else(|| engine.state.lock_open().and(Err(Closed::Keyspace.into())), Ok)
 }
 
 /// Returns the keyspace's super version and the moment to read it at: that of a snapshot, or the present.

@@ -38,7 +38,7 @@ pub(super) fn quarantine(engine: &Engine, logs: &[LiveLog]) -> Result<()> {
         changes.push(Change::Quarantine(Quarantine { file, log, offset, bytes }));
     }
     if !changes.is_empty() {
-        drop(engine.versions.lock_edits()?.apply(changes, &added, &[])?);
+        drop(engine.state.lock_edits()?.apply(changes, &added, &[])?);
     }
     Ok(())
 }

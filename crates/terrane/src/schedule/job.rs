@@ -141,16 +141,16 @@ impl Job {
         let engine = &self.engine;
         match std::mem::replace(&mut self.work, Work::Ended) {
             Work::Flush(mut flush) => {
-                flush.discard(engine.versions.in_doubt());
+                flush.discard(engine.state.in_doubt());
                 install::abandon_flush(
-                    &engine.versions,
+                    &engine.state,
                     &engine.background,
                     flush.keyspace,
                     flush.through,
                 );
             }
             Work::Merge(mut merge) => {
-                if merge.abandon(engine.versions.in_doubt()) {
+                if merge.abandon(engine.state.in_doubt()) {
                     let merge = &merge.part.merge;
                     install::abandon_group(engine, merge.compaction, &merge.group);
                 }

@@ -42,8 +42,8 @@ pub(crate) fn next_job(engine: &Arc<Engine>, filter: JobFilter) -> Option<Job> {
     if filter == JobFilter::Any {
         engine.background.search_begins();
     }
-    engine.versions.writable().ok()?;
-    let mut state = engine.versions.state();
+    engine.state.writable().ok()?;
+    let mut state = engine.state.lock();
     if !state.health.jobs_may_begin() {
         return None;
     }
@@ -81,7 +81,7 @@ fn next_removal(jobs: &JobContext, state: &mut State) -> Option<Work> {
 /// keyspace's policy take turns.
 fn next_other(engine: &Engine) -> Option<Work> {
     loop {
-        let mut state = engine.versions.state();
+        let mut state = engine.state.lock();
         if !state.health.jobs_may_begin() {
             return None;
         }
@@ -163,7 +163,7 @@ fn group_work(
     let merge = SharedMerge::new(compaction, keyspace, group, tree, rule, hidden);
     let first = merge.next_part()?;
     if !merge.group.parts.is_empty() {
-        engine.versions.state().planner.share(merge);
+        engine.state.lock().planner.share(merge);
     }
     part_work(engine, first)
 }

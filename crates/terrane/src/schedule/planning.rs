@@ -52,7 +52,7 @@ struct Turn<'a>(&'a Engine);
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        self.0.versions.state().planner.stop_asking();
+        self.0.state.lock().planner.stop_asking();
     }
 }
 
@@ -124,7 +124,7 @@ pub(crate) fn ask_policy(engine: &Engine, request: PlanRequest) -> Option<Work> 
     }
     let answer = propose(&***policy, &planning, &hidden, &mut refused);
     drop(turn);
-    let mut state = engine.versions.state();
+    let mut state = engine.state.lock();
     state.planner.answered(id, refused);
     let (mut plan, own) = match answer {
         Proposal::Nothing => {
@@ -255,7 +255,7 @@ pub(crate) fn plan_flush(engine: &Engine, id: KeyspaceId, memtable: &Memtable) -
     }
     let (entries, bytes) = (memtable.entries() as u64, memtable.bytes() as u64);
     let sealed = KeySample { entries, bytes, keys: memtable.sample() };
-    let state = engine.versions.state();
+    let state = engine.state.lock();
     let Some(record) = state.version_set.keyspaces.get(&id).cloned() else {
         return FlushPlan::default();
     };

@@ -73,7 +73,7 @@ impl GroupCommit {
         durability: Durability,
         catch_up: &CatchUp<'_>,
     ) -> Result<Seq> {
-        engine.versions.owned()?;
+        engine.state.owned()?;
         if batch.is_empty() {
             return commit_nothing(engine, durability);
         }
@@ -103,7 +103,7 @@ impl GroupCommit {
     /// # Errors
     /// The errors of [`commit`].
     pub fn try_write(&self, engine: &Engine, batches: &[&WriteBatch]) -> Result<Option<Seq>> {
-        engine.versions.owned()?;
+        engine.state.owned()?;
         if batches.is_empty() {
             return commit_nothing(engine, Durability::Buffered).map(Some);
         }
@@ -126,7 +126,7 @@ impl GroupCommit {
         engine: &Engine,
         body: impl FnOnce() -> Result<Option<(WriteBatch, T)>, E>,
     ) -> Result<Option<T>, E> {
-        engine.versions.owned()?;
+        engine.state.owned()?;
         let Some(_lead) = self.try_lead() else { return Ok(None) };
         try_update(engine, body)
     }
@@ -153,7 +153,7 @@ impl GroupCommit {
         durability: Durability,
         catch_up: &CatchUp<'_>,
     ) -> Result<Vec<Result<Outcome>>> {
-        engine.versions.owned()?;
+        engine.state.owned()?;
         if !THREADS {
             let each = batches.into_iter();
             return Ok(each

@@ -11,7 +11,7 @@
 
 use super::backpressure::debt;
 use crate::batch::WriteBatch;
-use crate::engine::{Engine, KeyspaceInner, KeyspaceMap, Versions};
+use crate::engine::{Engine, KeyspaceInner, KeyspaceMap, StoreState};
 use crate::error::{Result, Stall};
 use crate::event::{Event, EventStream};
 use crate::options::Options;
@@ -52,7 +52,7 @@ pub(super) fn stall(
     keyspaces: &KeyspaceMap,
     batches: &[&WriteBatch],
 ) -> Result<Option<Stall>> {
-    engine.versions.open_state()?.health.certain()?;
+    engine.state.lock_open()?.health.certain()?;
     if engine.memtables.is_full(engine.options.memtables_share()) {
         return Ok(Some(Stall::Memory));
     }
@@ -74,7 +74,7 @@ pub(super) fn stall(
         if deletes_range && tree.range_deletes().bytes() >= DELETES_BYTES_MAX {
             return Ok(Some(Stall::RangeDeletes));
         }
-        if is_in_debt(&engine.options, &engine.versions, keyspace, tree) {
+        if is_in_debt(&engine.options, &engine.state, keyspace, tree) {
             return Ok(Some(Stall::CompactionBytes));
         }
     }
@@ -85,12 +85,12 @@ pub(super) fn stall(
 /// the wait would not end.
 fn is_in_debt(
     options: &Options,
-    versions: &Versions,
+    store: &StoreState,
     keyspace: &KeyspaceInner,
     tree: &Tree,
 ) -> bool {
     debt(options, tree).is_some_and(|(_, debt)| debt.filled >= debt.room)
-        && versions.state().planner.compacts(keyspace.id)
+        && store.lock().planner.compacts(keyspace.id)
 }
 
 /// Counts a stall, and reports it unless `reported` has the same reason.
@@ -103,7 +103,7 @@ pub(super) fn begin_stall<'a>(
     reported: &mut Option<StallGuard<'a>>,
 ) -> Result<()> {
     // Not in the condition, which would hold the lock while the listener is called.
-    let failed = engine.versions.state().health.take_failure();
+    let failed = engine.state.lock().health.take_failure();
     if let Some(cause) = failed {
         return Err(cause);
     }

@@ -77,14 +77,14 @@ fn a_full_log_is_followed_while_an_edit_is_committed() {
 #[test]
 fn writes_go_on_while_the_logs_are_replaced() {
     let (gate, db) = store(Options { wal_file_bytes: 64 << 10, ..small() });
-    while db.engine().versions.state().logs.sealed().is_empty() {
+    while db.engine().state.lock().logs.sealed().is_empty() {
         fill(&db, 10, 1);
     }
     db.flush().unwrap();
     db.wait_until_idle().unwrap();
     let logs = || {
         let files = db.engine().log.writer().file().map(|(file, _)| file);
-        (files, db.engine().versions.state().logs.files())
+        (files, db.engine().state.lock().logs.files())
     };
     let before = logs();
     assert!(!before.1.is_empty());
@@ -101,7 +101,7 @@ fn writes_go_on_while_the_logs_are_replaced() {
     assert!(file > before.0 && full.len() > before.1.len(), "{full:?}");
     put(&db.default_keyspace(), b"after", Durability::Sync);
     db.flush().unwrap();
-    assert!(db.engine().versions.state().logs.sealed().is_empty());
+    assert!(db.engine().state.lock().logs.sealed().is_empty());
     assert_eq!(db.check().unwrap().damage, []);
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn catch<T>(
     // A listener that panics, has nobody else to tell.
     let _ = catch_unwind(AssertUnwindSafe(|| {
         let error = Error::job_panicked(job(), message(&*panicked).to_owned());
-        engine.versions.state().health.doubt(&error);
+        engine.state.lock().health.doubt(&error);
         engine.emit(|| Event::JobFailed { error: error.to_string() });
         drop(panicked);
     }));

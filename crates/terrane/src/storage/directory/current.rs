@@ -9,7 +9,7 @@
 
 use super::Directory;
 use super::names::{CREATING, CURRENT, manifest_generation};
-use crate::codec::{Decoder, checksum};
+use crate::coding::{Decoder, checksum};
 use crate::error::{Corruption, Error, Result};
 use crate::storage::manifest::{self, FRAME_ALIGN};
 use crate::storage::vfs::Vfs;
