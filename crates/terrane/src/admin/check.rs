@@ -11,7 +11,7 @@
 //!    were not synced before may be gone.
 
 use crate::db::Db;
-use crate::engine::{Engine, HeldLog, HeldLogs, Log, SpareLog, StoreState};
+use crate::engine::{HeldLog, HeldLogs, Log, SpareLog, StoreState};
 use crate::entry::Seq;
 use crate::error::{Corruption, Result};
 use crate::storage::{Orphan, Storage};
@@ -153,7 +153,8 @@ impl Check {
             }
             return Ok(None);
         }
-        let step = check_logs(self.db.engine(), &mut self.logs);
+        let engine = self.db.engine();
+        let step = check_logs(&engine.state, &engine.log, &mut self.logs);
         match step {
             Ok(None) => return Ok(None),
             Ok(Some(records)) => self.report.wal_records = records,
@@ -165,11 +166,11 @@ impl Check {
 
 /// Reads the next of the live logs as recovery would; returns the number of records at the end.
 /// Nobody waits while it reads logs that are full.
-fn check_logs(engine: &Engine, check: &mut Option<LogsCheck>) -> Result<Option<u64>> {
-    drop(engine.state.lock_open()?);
-    let mut logs = check.take().map_or_else(|| begin_logs(&engine.state, &engine.log), Ok)?;
+fn check_logs(store: &StoreState, log: &Log, check: &mut Option<LogsCheck>) -> Result<Option<u64>> {
+    drop(store.lock_open()?);
+    let mut logs = check.take().map_or_else(|| begin_logs(store, log), Ok)?;
     let known = logs.known;
-    let ended = match read_logs(&engine.log, &mut logs) {
+    let ended = match read_logs(log, &mut logs) {
         Ok(true) => {
             *check = Some(logs);
             return Ok(None);
@@ -178,9 +179,9 @@ fn check_logs(engine: &Engine, check: &mut Option<LogsCheck>) -> Result<Option<u
         Err(e) => Err(e),
     };
     if ended.is_err() {
-        let appended = engine.log.writer().appended(engine.log.syncs.synced());
-        engine.log.syncs.probe(&appended);
-        if engine.log.syncs.known(known) < known {
+        let appended = log.writer().appended(log.syncs.synced());
+        log.syncs.probe(&appended);
+        if log.syncs.known(known) < known {
             return Ok(None);
         }
     }

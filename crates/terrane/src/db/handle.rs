@@ -457,7 +457,7 @@ impl Db {
             }
             let job = || "the flush of a store that closes".to_owned();
             // Where it fails or panics, the logs have all of it.
-            let _ = catch(engine, job, || flush_at_close(engine));
+            let _ = catch(&engine.state, &engine.jobs.events, job, || flush_at_close(engine));
         })
     }
 

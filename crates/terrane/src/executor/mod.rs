@@ -27,7 +27,7 @@ pub use slices::SliceExecutor;
 pub(crate) use threads::catch;
 pub use threads::{ThreadExecutor, WorkerPool};
 
-use crate::engine::Engine;
+use crate::engine::{Engine, StoreState};
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::default_workers;
 use background_stats::BackgroundStats;
@@ -107,6 +107,6 @@ pub fn workers() -> usize {
 }
 
 /// The error of a writer that waits while no job can help.
-fn no_relief(engine: &Engine) -> Error {
-    engine.state.failure().unwrap_or_else(|| ErrorKind::Stalled(crate::error::Stall::Level0).into())
+fn no_relief(store: &StoreState) -> Error {
+    store.failure().unwrap_or_else(|| ErrorKind::Stalled(crate::error::Stall::Level0).into())
 }

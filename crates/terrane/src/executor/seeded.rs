@@ -80,7 +80,7 @@ impl Executor for SeededExecutor {
     }
 
     fn wait_for_progress(&self, engine: &Arc<Engine>) -> Result<()> {
-        if self.state().step(engine)? { Ok(()) } else { Err(no_relief(engine)) }
+        if self.state().step(engine)? { Ok(()) } else { Err(no_relief(&engine.state)) }
     }
 
     fn wait_until_idle(&self, engine: &Arc<Engine>, done: &dyn Fn(&Engine) -> bool) -> Result<()> {

@@ -2,9 +2,9 @@
 
 use super::policy_state::{not_its_own, remembered};
 use super::tree::{next_tree, report_deletes};
-use crate::engine::{Engine, State};
+use crate::engine::{Engine, Keyspaces, State};
 use crate::error::Result;
-use crate::event::Event;
+use crate::event::{Event, EventStream};
 use crate::keyspace::KeyspaceId;
 use crate::storage::FileId;
 use crate::version::{Change, LiveTable, Needs};
@@ -90,7 +90,7 @@ pub(super) fn install_group(
     });
     report_deletes(&engine.jobs.events, id, deletes);
     // In the same step as the edit: policies see the outputs in the shape from now on.
-    end_group(engine, &mut state, number, group);
+    end_group(&engine.keyspaces, &engine.jobs.events, &mut state, number, group);
     engine.report_policy(&state, &keyspace, decisions);
     drop(state);
     engine.background.notify_work();
@@ -104,7 +104,7 @@ pub(crate) fn abandon_group(engine: &Engine, compaction: u64, group: &Group) {
     }
     let mut state = engine.state.lock();
     for fallen in state.planner.fall(compaction, group) {
-        end_group(engine, &mut state, compaction, &fallen);
+        end_group(&engine.keyspaces, &engine.jobs.events, &mut state, compaction, &fallen);
     }
     drop(state);
     engine.background.notify_work();
@@ -112,10 +112,16 @@ pub(crate) fn abandon_group(engine: &Engine, compaction: u64, group: &Group) {
 
 /// A group is installed or abandoned. If its compaction ends with it, observations that no step
 /// has reported are left to the next plan.
-pub(crate) fn end_group(engine: &Engine, state: &mut State, number: u64, group: &Group) {
+pub(crate) fn end_group(
+    keyspaces: &Keyspaces,
+    events: &EventStream,
+    state: &mut State,
+    number: u64,
+    group: &Group,
+) {
     let Some(ended) = state.planner.end_group(number, group) else { return };
-    if let Some(keyspace) = engine.keyspaces.load().get(&ended.keyspace) {
+    if let Some(keyspace) = keyspaces.load().get(&ended.keyspace) {
         keyspace.access_stats.give_back(&ended.unreported);
     }
-    engine.emit(|| Event::CompactionEnded { compaction: number });
+    events.emit(|| Event::CompactionEnded { compaction: number });
 }

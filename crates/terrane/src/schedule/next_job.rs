@@ -115,7 +115,7 @@ fn next_other(engine: &Engine) -> Option<Work> {
                 drop(state);
                 return group_work(engine, number, id, group, tree, &running);
             }
-            install::end_group(engine, &mut state, number, &group);
+            install::end_group(&engine.keyspaces, &engine.jobs.events, &mut state, number, &group);
             continue;
         }
         if request.is_none() {
