@@ -13,7 +13,7 @@ use terrane::storage::vfs::{MemoryVfs, Vfs};
 use terrane::wal::{LogId, LogWriter};
 use terrane::{KeyspaceId, WriteBatch};
 use terrane_policy::{FilterBits, TableId, TableInfo};
-use terrane_table::codec::{checksum, key_hash, put_varint};
+use terrane_table::coding::{checksum, key_hash, put_varint};
 use terrane_table::cursor::Cursor;
 use terrane_table::entry::{Kind, MAX_SEQ, Tag};
 use terrane_table::error::Result;

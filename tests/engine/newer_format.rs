@@ -2,7 +2,7 @@
 //! marked as optional is skipped.
 
 use std::sync::Arc;
-use terrane::codec::checksum;
+use terrane::coding::checksum;
 use terrane::entry::Tag;
 use terrane::inspect;
 use terrane::storage::{Commit, FileId, Storage};

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::path::Path;
-use terrane::codec::checksum;
+use terrane::coding::checksum;
 use terrane::storage::vfs::Vfs;
 use terrane::{Db, Durability, Error, ErrorKind, Options};
 use terrane_tests::fixtures::{Kind, Rig, tiny};

@@ -2,7 +2,7 @@
 //!
 //! Each function follows the lengths in the bytes as far as they lead, and leaves the rest unchanged.
 
-use terrane::codec::{Decoder, checksum};
+use terrane::coding::{Decoder, checksum};
 use terrane::storage::StoreId;
 use terrane::storage::fuzz::ManifestId;
 use terrane::table::BlockCursor;

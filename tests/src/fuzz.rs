@@ -329,7 +329,7 @@ fn edge(random: &mut Random, bytes: &mut [u8], at: usize) {
         _ => u64::MAX - random.below(64),
     };
     let mut varint = Vec::new();
-    terrane::codec::put_varint(&mut varint, value);
+    terrane::coding::put_varint(&mut varint, value);
     let word = value.to_le_bytes();
     let new = match random.below(3) {
         0 => &varint[..],

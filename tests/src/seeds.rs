@@ -126,7 +126,7 @@ fn handles(index: &[u8]) -> Vec<[u64; 3]> {
     let mut handles = Vec::new();
     index.seek_first().expect("a sound index");
     while index.valid() {
-        let mut d = terrane::codec::Decoder::new(index.value());
+        let mut d = terrane::coding::Decoder::new(index.value());
         handles.push([(); 3].map(|()| d.varint().expect("a sound index")));
         index.advance().expect("a sound index");
     }

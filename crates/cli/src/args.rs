@@ -15,7 +15,7 @@ use terrane_policy::{PolicyOptions, presets};
 // A command about a store.
 #[derive(Args)]
 pub struct InStore<T: Args> {
-    /// The store: a directory, or a single-file store
+    /// Use the store in this directory or single file
     pub dir: PathBuf,
     #[command(flatten)]
     pub args: T,
@@ -33,9 +33,9 @@ pub struct InKeyspace<T: Args> {
 // A keyspace of a store.
 #[derive(Args, Clone)]
 pub struct At {
-    /// The store: a directory, or a single-file store
+    /// Use the store in this directory or single file
     pub dir: PathBuf,
-    /// The keyspace
+    /// Use this keyspace
     #[arg(long, value_name = "NAME", default_value = DEFAULT_KEYSPACE)]
     pub keyspace: String,
 }
@@ -60,10 +60,10 @@ pub struct RangeArgs {
     /// Stop at this key, exclusive
     #[arg(long, value_name = "KEY")]
     pub to: Option<OsString>,
-    /// Both bounds at once: FROM..TO, FROM.. or ..TO
+    /// Set both bounds at once: FROM..TO, FROM.. or ..TO
     #[arg(long, value_name = "FROM..TO", conflicts_with_all = ["from", "to"])]
     pub range: Option<OsString>,
-    /// Only keys that start with this
+    /// Take only keys that start with this
     #[arg(long, value_name = "KEY")]
     pub prefix: Option<OsString>,
 }

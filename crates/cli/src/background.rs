@@ -12,13 +12,13 @@ use terrane::{Db, Options};
 // How background work is done.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Background {
-    /// Merges that run at once [default: one less than there are processors, from 1 to 8]
+    /// Run this many merges at once [default: one less than there are processors, from 1 to 8]
     #[arg(long, value_parser = RangedU64ValueParser::<usize>::new().range(1..=256))]
     workers: Option<usize>,
-    /// Limit on the input of flushes and merges together, in MiB per second [default: none]
+    /// Limit the input of flushes and merges together, in MiB per second [default: none]
     #[arg(long, value_name = "MIB", value_parser = value_parser!(u64).range(1..=1 << 20))]
     background_mib: Option<u64>,
-    /// Compaction debt, in MiB, at which writes stall; 0 for never [default: 262144]
+    /// Stall writes at this compaction debt, in MiB; 0 for never [default: 262144]
     #[arg(long, value_name = "MIB", value_parser = value_parser!(u64).range(0..=1 << 30))]
     debt_mib: Option<u64>,
 }

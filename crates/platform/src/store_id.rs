@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use terrane_table::codec::{Decoder, checksum};
+use terrane_table::coding::{Decoder, checksum};
 use terrane_table::error::{Error, Result};
 
 /// Identifies a store: 16 random bytes, drawn when the store is created. A copy gets its own id.

@@ -7,7 +7,7 @@
 //! This is a crate of its own so that the browser's module can be compiled for speed here and for
 //! size elsewhere.
 
-pub mod codec;
+pub mod coding;
 pub mod cursor;
 pub mod entry;
 pub mod error;

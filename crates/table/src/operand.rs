@@ -18,7 +18,7 @@ mod counter;
 
 pub use counter::Counter;
 
-use crate::codec::{Decoder, put_varint};
+use crate::coding::{Decoder, put_varint};
 use crate::entry::{MAX_VALUE_BYTES, Seq, Tag};
 use crate::error::{Corruption, Error, Result};
 use std::sync::Arc;

@@ -19,7 +19,7 @@ mod operation;
 pub(crate) use effective::{effective, range_deletes};
 pub use operation::{Entry, Operation};
 
-use crate::codec::{Decoder, put_bytes, put_varint};
+use crate::coding::{Decoder, put_bytes, put_varint};
 use crate::entry::{
     EXPIRY_BYTES, Kind, MAX_KEY_BYTES, MAX_VALUE_BYTES, Millis, check_limits, expiring, left_out,
     newer_kind,
@@ -408,37 +408,39 @@ impl<'a> Iterator for Entries<'a> {
 #[cfg_attr(not(target_arch = "wasm32"), inline)]
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 fn entry<'a>(from: &mut Decoder<'a>) -> Result<Entry<'a>, BatchDamage> {
-    let kind = from.u8().ok_or_else(|| cut("a kind", from))?;
-    if kind != RANGE_DELETE && Kind::from_byte(kind).is_none() {
-        let damage = damage("kind 0, 1, 2, 3 or 4", format!("kind {kind}"));
-        return Err(BatchDamage { newer: Some(kind), ..damage });
+    let byte = from.u8().ok_or_else(|| cut("a kind", from))?;
+    let kind = Kind::from_byte(byte);
+    if kind.is_none() && byte != RANGE_DELETE {
+        let damage = damage("kind 0, 1, 2, 3 or 4", format!("kind {byte}"));
+        return Err(BatchDamage { newer: Some(byte), ..damage });
     }
     let id = from.varint().ok_or_else(|| cut("a keyspace", from))?;
     let id = u32::try_from(id).map_err(|_| damage("a keyspace below 2^32", id.to_string()))?;
     let key = from.bytes().ok_or_else(|| cut("a key", from))?;
-    if kind == RANGE_DELETE {
-        return Ok((KeyspaceId(id), range(key, from)?));
-    }
+    let Some(kind) = kind else { return Ok((KeyspaceId(id), range(key, from)?)) };
     if key.len() > MAX_KEY_BYTES {
         return Err(damage("a key of at most 65535 bytes", format!("{} bytes", key.len())));
     }
-    if kind == Kind::Delete as u8 {
-        return Ok((KeyspaceId(id), Operation::Delete(key)));
-    }
-    let value = from.bytes().ok_or_else(|| cut("a value", from))?;
+    let value = match kind {
+        Kind::Delete => &[],
+        Kind::Put | Kind::Merge | Kind::PutExpiring => {
+            from.bytes().ok_or_else(|| cut("a value", from))?
+        }
+    };
     if value.len() > MAX_VALUE_BYTES {
         return Err(damage("a value of at most 64 MiB", format!("{} bytes", value.len())));
     }
-    if kind == Kind::Put as u8 {
-        return Ok((KeyspaceId(id), Operation::Put(key, value)));
-    }
-    if operand::AVAILABLE && kind == Kind::Merge as u8 {
-        return merge(key, value).map(|merge| (KeyspaceId(id), merge));
-    }
-    if value.len() < EXPIRY_BYTES {
-        return Err(damage("the time at which a value expires", format!("{} bytes", value.len())));
-    }
-    Ok((KeyspaceId(id), Operation::PutExpiring(key, value)))
+    let operation = match kind {
+        Kind::Delete => Operation::Delete(key),
+        Kind::Put => Operation::Put(key, value),
+        Kind::Merge => merge(key, value)?,
+        Kind::PutExpiring if value.len() < EXPIRY_BYTES => {
+            let found = format!("{} bytes", value.len());
+            return Err(damage("the time at which a value expires", found));
+        }
+        Kind::PutExpiring => Operation::PutExpiring(key, value),
+    };
+    Ok((KeyspaceId(id), operation))
 }
 
 /// Checks the operand of a merge.

@@ -62,6 +62,7 @@ mod install;
 mod jobs;
 #[doc(hidden)]
 pub mod keyspace;
+mod left_out;
 #[doc(hidden)]
 pub mod options;
 mod read;
@@ -111,6 +112,6 @@ pub use write::{Condition, ConditionalBatch, Outcome, Refusal};
 
 // What other crates of this repository look into.
 #[doc(hidden)]
-pub use terrane_table::{codec, entry, memtable, operand, table};
+pub use terrane_table::{coding, entry, memtable, operand, table};
 #[doc(hidden)]
 pub use terrane_types::vec_map;

@@ -196,7 +196,7 @@ impl Default for Options {
             table: TableOptions::default(),
             policy: PolicyOptions::default().native(),
             custom_policy: None,
-            workers: crate::executor::workers(),
+            workers: default_workers(),
             background_bytes_per_second: 0,
             listener: None,
             compaction_filter: None,
@@ -204,6 +204,15 @@ impl Default for Options {
             wall_clock: system_clock(),
         }
     }
+}
+
+/// Returns the number of processors that background work may use: all but one, at least one, at most eight.
+pub(crate) fn default_workers() -> usize {
+    workers_of(std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
+}
+
+fn workers_of(cores: usize) -> usize {
+    cores.saturating_sub(1).clamp(1, 8)
 }
 
 /// Returns the system's clock, if this target has one.
@@ -376,6 +385,13 @@ mod tests {
         let options = r#"{"policy": "leveled", "size-ratio": 1}"#.parse().unwrap();
         let refused = build_policy(&options).err().unwrap().to_string();
         assert_eq!(refused, "policy: expected 2 to 64, found leveled: `size-ratio` is 1");
+    }
+
+    #[test]
+    fn background_work_leaves_a_processor_and_takes_at_most_eight() {
+        let workers_of = [0, 1, 2, 4, 9, 64].map(workers_of);
+        assert_eq!(workers_of, [1, 1, 1, 3, 8, 8]);
+        assert!((1..=8).contains(&default_workers()));
     }
 
     #[test]

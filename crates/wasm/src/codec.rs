@@ -18,7 +18,7 @@
 //!   bytes.
 
 use std::ops::Bound;
-use terrane::codec::Decoder;
+use terrane::coding::Decoder;
 use terrane::vec_map::VecMap;
 use terrane::{
     Closed, Condition, Error, KeyRange, Keyspace, KeyspaceId, Outcome, Result, Snapshot, Versioned,

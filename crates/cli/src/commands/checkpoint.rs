@@ -12,9 +12,9 @@ use std::path::PathBuf;
 /// interrupted command removes it; a killed one leaves it.
 #[derive(Args)]
 pub struct CheckpointArgs {
-    /// The store: a directory, or a single-file store
+    /// Copy the store in this directory or single file
     pub dir: PathBuf,
-    /// The new directory, which must not exist
+    /// Create this directory for the copy; it must not exist
     pub target: PathBuf,
 }
 

@@ -31,7 +31,7 @@ const POLL: Duration = Duration::from_millis(20);
 pub struct CompactArgs {
     #[command(flatten)]
     pub range: RangeArgs,
-    /// Bounds are given as hexadecimal digits
+    /// Read bounds as hexadecimal digits
     #[arg(long)]
     pub hex: bool,
     /// Print the summary as a JSON object

@@ -15,7 +15,7 @@ Examples:
 /// Print a shell completion script
 #[derive(Args)]
 pub struct CompletionsArgs {
-    /// The shell
+    /// Print the script for this shell
     #[arg(value_enum)]
     pub shell: Shell,
 }

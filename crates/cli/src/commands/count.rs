@@ -24,7 +24,7 @@ const CHUNK_KEYS: u64 = 10_000;
 pub struct CountArgs {
     #[command(flatten)]
     pub range: RangeArgs,
-    /// Bounds are given as hexadecimal digits
+    /// Read bounds as hexadecimal digits
     #[arg(long)]
     pub hex: bool,
     /// Print {"count":N}

@@ -29,7 +29,7 @@ Examples:
 /// many keys it has; `count` counts them before. Their space is freed in the background, or by `compact`.
 #[derive(Args)]
 pub struct DeleteArgs {
-    /// The key
+    /// Delete this key
     #[arg(required_unless_present_any = ["from", "to", "range", "prefix"],
           conflicts_with_all = ["from", "to", "range", "prefix"])]
     pub key: Option<OsString>,
@@ -37,7 +37,7 @@ pub struct DeleteArgs {
     pub range: RangeArgs,
     #[command(flatten)]
     pub condition: ConditionArgs,
-    /// The key, or the bounds, are given as hexadecimal digits
+    /// Read the key, or the bounds, as hexadecimal digits
     #[arg(long)]
     pub hex: bool,
 }

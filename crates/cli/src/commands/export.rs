@@ -12,9 +12,9 @@ use std::path::PathBuf;
 /// interrupted command removes it; a killed one leaves it.
 #[derive(Args)]
 pub struct ExportArgs {
-    /// The store: a directory, or a single-file store
+    /// Copy the store in this directory or single file
     pub dir: PathBuf,
-    /// The new file, which must not exist
+    /// Create this file for the copy; it must not exist
     pub file: PathBuf,
 }
 

@@ -27,9 +27,9 @@ Examples:
 /// code 1.
 #[derive(Args)]
 pub struct GetArgs {
-    /// The key
+    /// Look up this key
     pub key: OsString,
-    /// The key is given, and the value printed, as hexadecimal digits
+    /// Read the key, and print the value, as hexadecimal digits
     #[arg(long)]
     pub hex: bool,
     /// Print how the value is found instead: memtables, runs, filters and blocks

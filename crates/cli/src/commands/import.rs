@@ -8,9 +8,9 @@ use std::path::PathBuf;
 /// Write a single-file store into a new directory
 #[derive(Args)]
 pub struct ImportArgs {
-    /// The file
+    /// Copy the store in this file
     pub file: PathBuf,
-    /// The new directory, which must not exist
+    /// Create this directory for the copy; it must not exist
     pub dir: PathBuf,
 }
 

@@ -27,7 +27,7 @@ pub struct LevelsArgs {
     /// Print the tree as a JSON object, in which keys are arrays of bytes
     #[arg(long)]
     pub json: bool,
-    /// Columns of the drawing
+    /// Draw in this many columns
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u16).range(70..=1000))]
     pub width: u16,
 }

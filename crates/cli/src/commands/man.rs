@@ -15,7 +15,7 @@ Examples:
 /// Print the manual page of terrane or of one of its commands
 #[derive(Args)]
 pub struct ManArgs {
-    /// The command whose page is printed
+    /// Print the page of this command
     pub command: Option<String>,
     /// Write every page into this directory instead
     #[arg(long, value_name = "DIR", conflicts_with = "command")]

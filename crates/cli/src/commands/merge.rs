@@ -30,11 +30,11 @@ Examples:
 /// The merge is durable when the command ends.
 #[derive(Args)]
 pub struct MergeArgs {
-    /// The key
+    /// Change the value of this key
     pub key: OsString,
     #[command(flatten)]
     pub operand: OperandArgs,
-    /// The key is given as hexadecimal digits
+    /// Read the key as hexadecimal digits
     #[arg(long)]
     pub hex: bool,
     #[command(flatten)]

@@ -20,7 +20,7 @@ Examples:
 /// Changing it rewrites nothing: the compactions that follow move the tree toward the new policy.
 #[derive(Args)]
 pub struct PolicyArgs {
-    /// The new policy: a preset or JSON (see `terrane policies`)
+    /// Change to this policy: a preset or JSON (see `terrane policies`)
     #[arg(value_name = POLICY, value_parser = parse, conflicts_with = "json")]
     pub policy: Option<PolicyOptions>,
     /// Print the policy as JSON, which --policy accepts

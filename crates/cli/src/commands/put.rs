@@ -26,18 +26,18 @@ Examples:
 /// The write is durable when the command ends.
 #[derive(Args)]
 pub struct PutArgs {
-    /// The key
+    /// Write this key
     pub key: OsString,
-    /// The value; `-` reads it from standard input, as it is
+    /// Set this value; `-` reads it from standard input, as it is
     pub value: OsString,
-    /// The key and the value are given as hexadecimal digits
+    /// Read the key and the value as hexadecimal digits
     #[arg(long)]
     pub hex: bool,
     #[command(flatten)]
     pub expiry: ExpiryArgs,
     #[command(flatten)]
     pub condition: ConditionArgs,
-    /// The keyspace's compaction policy from now on: a preset or JSON (see `terrane policies`)
+    /// Set the keyspace's compaction policy: a preset or JSON (see `terrane policies`)
     #[arg(long, value_name = POLICY, value_parser = policy)]
     pub policy: Option<PolicyOptions>,
 }

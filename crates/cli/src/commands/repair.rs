@@ -29,9 +29,9 @@ const KEY_BYTES: usize = 40;
 /// have been; the new store holds the rest. An interrupted repair leaves no new store.
 #[derive(Args)]
 pub struct RepairArgs {
-    /// The damaged store: a directory, or a single-file store
+    /// Read the damaged store in this directory or single file
     pub dir: PathBuf,
-    /// The directory of the new store, which must not exist
+    /// Create this directory for the new store; it must not exist
     pub target: PathBuf,
     /// Put doubtful rows into keyspaces of their own: rows of `default` into `default.doubtful`
     #[arg(long)]

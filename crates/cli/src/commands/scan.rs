@@ -25,20 +25,20 @@ const CHUNK_TIME: Duration = Duration::from_millis(100);
 pub struct ScanArgs {
     #[command(flatten)]
     pub range: RangeArgs,
-    /// Bounds are given as hexadecimal digits
+    /// Read bounds as hexadecimal digits
     #[arg(long)]
     pub hex: bool,
     /// Print at most this many rows
     #[arg(long, value_name = "ROWS")]
     pub limit: Option<u64>,
-    /// The format of a row
+    /// Print rows in this format
     ///
     /// tsv: key, tab, value, with \t \n \r \\ \xHH for bytes that a field cannot hold, and \& for an
     /// empty key without its value. ndjson: {"key":..,"value":..}, or key_hex and value_hex for bytes that
     /// are not UTF-8. `load` reads both back, without the times at which values expire: `checkpoint` copies these.
     #[arg(long, value_enum, default_value = "tsv")]
     pub format: ScanFormat,
-    /// The same as --format ndjson
+    /// Print rows as --format ndjson does
     #[arg(long, conflicts_with = "format")]
     pub json: bool,
     /// Print keys without their values

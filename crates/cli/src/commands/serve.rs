@@ -40,50 +40,50 @@ const OTHER_FILES: usize = 128;
 /// Serve a store over HTTP and Redis's protocol
 #[derive(Args)]
 pub struct ServeArgs {
-    /// The store: a directory, or a single-file store
+    /// Serve the store in this directory or single file
     dir: PathBuf,
-    /// Address for HTTP, or `off`; port 0 picks a free port
+    /// Serve HTTP at this address, or `off`; port 0 picks a free port
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4540",
           value_parser = door)]
     http: Door,
-    /// Address for Redis's protocol, or `off`
+    /// Serve Redis's protocol at this address, or `off`
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4541",
           value_parser = door)]
     resp: Door,
-    /// Durability of writes that ask for none: a power cut takes at most the last second, or nothing
+    /// Set the durability of writes that ask for none: a power cut takes at most the last second, or nothing
     #[arg(long, value_enum, default_value = "buffered")]
     durability: DurabilityArg,
-    /// Memory of the store and, a quarter, of requests and replies, such as 512MiB or 2GiB
+    /// Limit the memory of the store and, a quarter, of requests and replies, such as 512MiB or 2GiB
     #[arg(long, value_name = "SIZE", default_value = "512MiB", value_parser = memory)]
     memory: u64,
     /// Map files into memory, on Linux: fewer system calls, but a device that fails ends the process, as does
     /// a full disk under btrfs
     #[arg(long)]
     mmap: bool,
-    /// Connections of both doors at once, at most
+    /// Accept at most this many connections at both doors together
     #[arg(long, value_name = "COUNT", default_value = "10000",
           value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 20))]
     connections: usize,
-    /// Time for answering what was read before the end
+    /// Answer what was read before the end for at most this long
     #[arg(long, value_name = "DURATION", default_value = "10s",
           value_parser = humantime::parse_duration)]
     drain: Duration,
-    /// File of tokens, needed for addresses that other machines reach
+    /// Read tokens from this file, needed for addresses that other machines reach
     #[arg(long, value_name = "FILE")]
     tokens: Option<PathBuf>,
-    /// Directory in which clients may have checkpoints written
+    /// Let clients have checkpoints written into this directory
     #[arg(long, value_name = "DIR")]
     checkpoints: Option<PathBuf>,
-    /// Certificate in PEM, with which both doors speak TLS
+    /// Speak TLS at both doors with this certificate in PEM
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
-    /// Private key of the certificate
+    /// Read the certificate's private key from this file
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// Pages that may send requests, such as http://localhost:8080; `localhost` is any port of it
+    /// Let this page send requests, such as http://localhost:8080; `localhost` is any port of it
     #[arg(long, value_name = "ORIGIN", value_parser = parse_origin)]
     allow_origin: Vec<String>,
-    /// Names of this server in requests, beside localhost and addresses
+    /// Accept this name of the server in requests, beside localhost and addresses
     #[arg(long, value_name = "NAME")]
     allow_host: Vec<String>,
     #[command(flatten)]

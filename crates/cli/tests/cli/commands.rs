@@ -440,11 +440,11 @@ fn later_release(manifest: &Path) {
     let mut bytes = std::fs::read(manifest).unwrap();
     let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
     let end = 32 + usize::try_from(word(8)).unwrap();
-    let salt = terrane::codec::checksum(&bytes[44..60], 0);
+    let salt = terrane::coding::checksum(&bytes[44..60], 0);
     let seed = salt ^ word(16).rotate_left(32) ^ word(24);
     for copy in [0, bytes.len() / 2] {
         bytes[copy + 32] += 1;
-        let sum = terrane::codec::checksum(&bytes[copy + 8..copy + end], seed);
+        let sum = terrane::coding::checksum(&bytes[copy + 8..copy + end], seed);
         bytes[copy..copy + 8].copy_from_slice(&sum.to_le_bytes());
     }
     std::fs::write(manifest, bytes).unwrap();

@@ -6,7 +6,7 @@
 //! searched quickly.
 
 use super::tree::Tree;
-use crate::codec::key_hash;
+use crate::coding::key_hash;
 use crate::sync::lock_free::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::OnceLock;
 

@@ -4,7 +4,7 @@
 //! that any number of operands of a key takes the room of one. Sums saturate.
 
 use super::{Function, Operand};
-use crate::codec::Decoder;
+use crate::coding::Decoder;
 
 const MIN: i128 = i64::MIN as i128;
 const MAX: i128 = i64::MAX as i128;

@@ -12,7 +12,7 @@
 //! What range deletes hide is passed over: sources that have nothing newer seek past all of it at once.
 
 use super::cover::Cover;
-use super::versions::{Joined, join};
+use super::join_operands::{Joined, join};
 use super::{KeyRange, MergeCursor, Reader, Sight, Source, sight};
 use crate::cursor::Cursor;
 use crate::entry::{MAX_SEQ, Millis, Seq, Tag, left_out, same_key, value_of};

@@ -4,7 +4,7 @@
 //! An entry of a kind that only a later release knows is an error where a reader or a merge meets it, and none where
 //! it is newer than the reader's moment.
 
-use super::versions::{Stored, join_all};
+use super::join_operands::{Stored, join_all};
 use crate::entry::{EXPIRY_BYTES, Kind, Seq, Tag, newer_kind, same_key, split_expiring, value_of};
 use crate::error::{Corruption, Error, ErrorKind, Result};
 use crate::operand::MergeOperator;

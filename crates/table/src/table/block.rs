@@ -14,7 +14,7 @@
 
 use super::Malformed;
 use super::key_prefixes::KeyPrefixes;
-use crate::codec::Decoder;
+use crate::coding::Decoder;
 use crate::entry::{Tag, common_prefix};
 use std::cmp::Ordering;
 

@@ -11,7 +11,7 @@
 use super::Malformed;
 #[cfg(not(target_arch = "wasm32"))]
 use super::spare::take as memory;
-use crate::codec::checksum;
+use crate::coding::checksum;
 use crate::entry::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
 use lz4_flex::block::{CompressTable, compress_into_with_table, get_maximum_output_size};
 
@@ -33,8 +33,26 @@ pub(super) const MAX_PART_TARGET_BYTES: usize = 16 << 20;
 pub(super) const MAX_PART_BYTES: usize =
     MAX_PART_TARGET_BYTES + MAX_KEY_BYTES + MAX_VALUE_BYTES + 1024;
 
-const RAW: u8 = 0;
-pub(super) const LZ4: u8 = 1;
+/// Codec of a stored part, by the byte between its payload and its checksum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Codec {
+    Raw = 0,
+    Lz4 = 1,
+}
+
+impl Codec {
+    /// Returns the codec with this number, if this release knows it.
+    #[inline]
+    pub fn from_byte(byte: u8) -> Option<Self> {
+        match byte {
+            0 => Some(Codec::Raw),
+            1 => Some(Codec::Lz4),
+            _ => None,
+        }
+    }
+}
+
 /// The largest expansion of LZ4.
 const LZ4_MAX_RATIO: usize = 255;
 
@@ -77,7 +95,7 @@ impl PartEncoder {
             let start = out.len();
             out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
             out.extend_from_slice(compressed);
-            out.push(LZ4);
+            out.push(Codec::Lz4 as u8);
             finish(self.seed, offset, start, out);
         } else {
             self.encode(bytes, offset, out);
@@ -88,7 +106,7 @@ impl PartEncoder {
     pub fn encode(&self, bytes: &[u8], offset: u64, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(bytes);
-        out.push(RAW);
+        out.push(Codec::Raw as u8);
         finish(self.seed, offset, start, out);
     }
 
@@ -122,11 +140,11 @@ pub fn fix_checksum(part: &mut [u8], seed: u64, offset: u64) {
 }
 
 /// Verifies the checksum of the part at `offset` of the table with this seed; returns the payload and
-/// its compression byte.
+/// its codec.
 #[inline]
-fn verify(stored: &[u8], seed: u64, offset: u64) -> Result<(&[u8], u8), Malformed> {
+fn verify(stored: &[u8], seed: u64, offset: u64) -> Result<(&[u8], Codec), Malformed> {
     let parts = stored.split_last_chunk::<8>();
-    let Some((covered, sum, (&compression, payload))) =
+    let Some((covered, sum, (&byte, payload))) =
         parts.and_then(|(covered, sum)| Some((covered, sum, covered.split_last()?)))
     else {
         return Err(Malformed::new(
@@ -143,20 +161,27 @@ fn verify(stored: &[u8], seed: u64, offset: u64) -> Result<(&[u8], u8), Malforme
             format_args!("{found:016x}"),
         ));
     }
-    Ok((payload, compression))
+    let Some(codec) = Codec::from_byte(byte) else {
+        return Err(Malformed::new(payload.len(), "compression 0 or 1", byte));
+    };
+    Ok((payload, codec))
 }
 
 /// The contents of the part stored at `offset` of the table with this seed. Uncompressed contents
 /// reuse the memory of `stored`.
 pub fn decode(mut stored: Vec<u8>, seed: u64, offset: u64) -> Result<Vec<u8>, Malformed> {
-    let (payload, compression) = verify(&stored, seed, offset)?;
-    if compression == RAW {
-        stored.truncate(payload.len());
-        return Ok(stored);
+    let (payload, codec) = verify(&stored, seed, offset)?;
+    match codec {
+        Codec::Raw => {
+            stored.truncate(payload.len());
+            Ok(stored)
+        }
+        Codec::Lz4 => {
+            let mut out = Vec::new();
+            decompress(payload, &mut out)?;
+            Ok(out)
+        }
     }
-    let mut out = Vec::new();
-    decompress(payload, compression, &mut out)?;
-    Ok(out)
 }
 
 /// Like [`decode`], into `out`, whose memory is reused.
@@ -166,13 +191,15 @@ pub fn decode_into(
     offset: u64,
     out: &mut Vec<u8>,
 ) -> Result<(), Malformed> {
-    let (payload, compression) = verify(stored, seed, offset)?;
-    if compression == RAW {
-        out.clear();
-        out.extend_from_slice(payload);
-        return Ok(());
+    let (payload, codec) = verify(stored, seed, offset)?;
+    match codec {
+        Codec::Raw => {
+            out.clear();
+            out.extend_from_slice(payload);
+            Ok(())
+        }
+        Codec::Lz4 => decompress(payload, out),
     }
-    decompress(payload, compression, out)
 }
 
 /// Memory for `len` bytes. Compiled for size, a vector that grows is filled byte by byte, and a new one at
@@ -182,14 +209,7 @@ fn memory(len: usize) -> Vec<u8> {
     vec![0; len]
 }
 
-fn decompress(payload: &[u8], compression: u8, out: &mut Vec<u8>) -> Result<(), Malformed> {
-    if compression != LZ4 {
-        return Err(Malformed::new(
-            payload.len(),
-            format_args!("compression {RAW} or {LZ4}"),
-            compression,
-        ));
-    }
+fn decompress(payload: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
     let Some((len, packed)) = payload.split_first_chunk::<4>() else {
         return Err(Malformed::new(0, "a length before compression", "too few bytes"));
     };
@@ -238,12 +258,13 @@ mod tests {
             let packed = 4 + lz4_flex::block::compress(&bytes).len();
             let mut stored = Vec::new();
             encoder.encode_compressed(&bytes, 0, &mut stored);
-            let (payload, compression) = (stored.len() - TRAILER_BYTES, stored[stored.len() - 9]);
+            let payload = stored.len() - TRAILER_BYTES;
+            let codec = Codec::from_byte(stored[payload]).unwrap();
             if packed <= 896 {
-                assert_eq!((payload, compression), (packed, LZ4), "{noise} bytes of noise");
+                assert_eq!((payload, codec), (packed, Codec::Lz4), "{noise} bytes of noise");
                 largest_packed = largest_packed.max(packed);
             } else {
-                assert_eq!((payload, compression), (1024, RAW), "{noise} bytes of noise");
+                assert_eq!((payload, codec), (1024, Codec::Raw), "{noise} bytes of noise");
                 least_raw = least_raw.min(packed);
             }
             let mut found = Vec::new();
@@ -272,7 +293,7 @@ mod tests {
         let packed = lz4_flex::block::compress(&bytes);
         let refused = |len: usize, packed: &[u8]| {
             let payload = [&(len as u32).to_le_bytes()[..], packed].concat();
-            decompress(&payload, LZ4, &mut Vec::new()).err().map(|e| (e.0.at, e.0.expected))
+            decompress(&payload, &mut Vec::new()).err().map(|e| (e.0.at, e.0.expected))
         };
         assert_eq!(refused(bytes.len(), &packed), None);
         let expected = |len| Some((4, format!("{len} bytes in LZ4")));
@@ -295,7 +316,7 @@ mod tests {
             assert_eq!(out.capacity(), capacity);
             let (own, kept) = (out.as_ptr(), block.as_ptr());
             spare::keep(Arc::new(Block::decode(block).unwrap()));
-            decompress(&payload, LZ4, &mut out).unwrap();
+            decompress(&payload, &mut out).unwrap();
             assert_eq!(out, bytes);
             assert_eq!(out.as_ptr(), if is_kept { own } else { kept }, "{capacity} bytes");
         }
@@ -316,7 +337,7 @@ mod tests {
     fn nothing_is_compressed_if_the_options_say_so() {
         let mut stored = Vec::new();
         PartEncoder::new(7, Compression::None).encode_compressed(&part(0), 0, &mut stored);
-        assert_eq!((stored.len() - TRAILER_BYTES, stored[1024]), (1024, RAW));
+        assert_eq!((stored.len() - TRAILER_BYTES, stored[1024]), (1024, Codec::Raw as u8));
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //!    has the tag 0, which no entry has.
 
 use super::block::Block;
-use super::block_codec::{LZ4, MAX_PART_BYTES, decode, place};
+use super::block_codec::{Codec, MAX_PART_BYTES, decode, place};
 use super::block_cursor::BlockCursor;
 use super::index::BlockHandle;
 use crate::entry::Tag;
@@ -81,9 +81,10 @@ impl BlockWalk {
             covered += 1;
             self.read_ahead(covered + 8);
             let (part, sum) = self.ahead.get(..covered + 8)?.split_last_chunk::<8>()?;
-            // The last byte that a checksum covers is the compression.
-            if part.last().is_none_or(|compression| *compression > LZ4) {
-                continue;
+            // The last byte that a checksum covers is the codec.
+            match part.last().and_then(|byte| Codec::from_byte(*byte)) {
+                Some(Codec::Raw | Codec::Lz4) => {}
+                None => continue,
             }
             hash.update(part.get(hashed..)?);
             hashed = covered;

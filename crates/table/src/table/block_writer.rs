@@ -1,6 +1,6 @@
 //! Builds blocks.
 
-use crate::codec::put_varint;
+use crate::coding::put_varint;
 use crate::entry::Tag;
 
 /// Builds one block at a time.

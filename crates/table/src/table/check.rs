@@ -22,7 +22,7 @@ use super::index::BlockHandle;
 use super::open_table::OpenTable;
 use super::properties::Properties;
 use super::reader::Table;
-use crate::codec::{escaped, key_hash};
+use crate::coding::{escaped, key_hash};
 use crate::entry::{EXPIRY_BYTES, Kind, Tag, compare, newer_kind};
 use crate::error::{Corruption, Error, ErrorKind, Result};
 use crate::operand::Merged;

@@ -1,6 +1,6 @@
 //! A blocked Bloom filter of user keys.
 //!
-//! 1. A key is hashed once, to 64 bits ([`key_hash`](crate::codec::key_hash)).
+//! 1. A key is hashed once, to 64 bits ([`key_hash`](crate::coding::key_hash)).
 //! 2. The upper half selects one line of 64 bytes: a lookup costs one cache miss.
 //! 3. The lower half, multiplied repeatedly, selects `k` of the line's 512 bits.
 //! 4. Of all `k` that one is chosen with which, for the bits of a key that the filter has, the fewest
@@ -141,7 +141,7 @@ fn bits(hash: u64, probes: u8) -> impl Iterator<Item = (usize, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::key_hash;
+    use crate::coding::key_hash;
 
     fn hashes(range: std::ops::Range<u32>) -> Vec<u64> {
         range.map(|i| key_hash(format!("user{i:08}").as_bytes())).collect()

@@ -17,7 +17,7 @@
 
 use super::Malformed;
 use super::block_codec::{TRAILER_BYTES, seed};
-use crate::codec::{Decoder, checksum, put_varint};
+use crate::coding::{Decoder, checksum, put_varint};
 use crate::error::{Corruption, Error, Result};
 use std::fmt::Display;
 

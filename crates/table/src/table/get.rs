@@ -9,7 +9,7 @@
 use super::block::Located;
 use super::open_table::{OpenTable, Partition};
 use super::reader::Table;
-use crate::codec::key_hash;
+use crate::coding::key_hash;
 use crate::entry::{MAX_SEQ, Seq, Tag};
 use crate::error::Result;
 use crate::trace::ReadTracer;

@@ -15,7 +15,7 @@
 //! Both have a restart point at every entry, so that the binary search over restart points finds the
 //! entry.
 
-use crate::codec::{Decoder, put_varint};
+use crate::coding::{Decoder, put_varint};
 
 /// The location of a data block and its number of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

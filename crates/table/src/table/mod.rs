@@ -52,7 +52,7 @@ mod spare;
 mod tests;
 mod writer;
 
-pub use crate::codec::key_hash;
+pub use crate::coding::key_hash;
 pub use block_codec::Compression;
 pub use block_cursor::BlockCursor;
 pub use block_fetcher::{MAX_READAHEAD_BYTES, ReadPattern};

@@ -14,7 +14,7 @@ use super::footer::{FOOTER_BYTES, Footer, Section, decode_directory, kind};
 use super::index::{BlockHandle, PartitionHandle};
 use super::properties::Properties;
 use super::slot::Slot;
-use crate::codec::escaped;
+use crate::coding::escaped;
 use crate::entry::Tag;
 use crate::error::{Corruption, Error, Result};
 use crate::file::{File, read_exact_at};

@@ -4,7 +4,7 @@
 //! unknown numbers; what they must not ignore comes with a required feature of the footer.
 
 use super::Malformed;
-use crate::codec::{Decoder, escaped, put_bytes, put_varint};
+use crate::coding::{Decoder, escaped, put_bytes, put_varint};
 use crate::entry::{Kind, Millis, Seq, Tag, value_of};
 use terrane_types::{
     FilterBits, Histogram, HistogramPoint, Kept, PrefixRule, PrefixSet, Prefixes, TableInfo,

@@ -16,7 +16,7 @@ use super::footer::{FOOTER_BYTES, Footer, Section, encode_directory, kind};
 use super::index::{BlockHandle, separator};
 use super::partitions::Partitions;
 use super::properties::{HistogramBuilder, Properties};
-use crate::codec::{escaped, key_hash};
+use crate::coding::{escaped, key_hash};
 use crate::entry::{Seq, Tag, check_limits, common_prefix};
 use crate::error::{Error, Result};
 use crate::file::{File, write_all_at};

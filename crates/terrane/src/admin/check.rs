@@ -11,7 +11,7 @@
 //!    were not synced before may be gone.
 
 use crate::db::Db;
-use crate::engine::{Engine, HeldLog, HeldLogs, Log, SpareLog, Versions};
+use crate::engine::{HeldLog, HeldLogs, Log, SpareLog, StoreState};
 use crate::entry::Seq;
 use crate::error::{Corruption, Result};
 use crate::storage::{Orphan, Storage};
@@ -76,8 +76,8 @@ impl Db {
     /// An I/O error, a closed store.
     pub fn begin_check(&self) -> Result<Check> {
         let engine = self.engine();
-        drop(engine.versions.open_state()?);
-        let state = engine.versions.state();
+        drop(engine.state.lock_open()?);
+        let state = engine.state.lock();
         let (repairable, quarantine_bytes) =
             (state.repairable.clone(), state.version_set.quarantine_bytes());
         drop(state);
@@ -146,14 +146,15 @@ impl Check {
             self.table = Some((check, live));
         }
         if let Some((table, _)) = &mut self.table {
-            drop(self.db.engine().versions.open_state()?);
+            drop(self.db.engine().state.lock_open()?);
             if !table.step(bytes) {
                 let ended = self.table.take().map(|(table, _)| table.into_found()).transpose()?;
                 self.report.damage.extend(ended.into_iter().flatten());
             }
             return Ok(None);
         }
-        let step = check_logs(self.db.engine(), &mut self.logs);
+        let engine = self.db.engine();
+        let step = check_logs(&engine.state, &engine.log, &mut self.logs);
         match step {
             Ok(None) => return Ok(None),
             Ok(Some(records)) => self.report.wal_records = records,
@@ -165,11 +166,11 @@ impl Check {
 
 /// Reads the next of the live logs as recovery would; returns the number of records at the end.
 /// Nobody waits while it reads logs that are full.
-fn check_logs(engine: &Engine, check: &mut Option<LogsCheck>) -> Result<Option<u64>> {
-    drop(engine.versions.open_state()?);
-    let mut logs = check.take().map_or_else(|| begin_logs(&engine.versions, &engine.log), Ok)?;
+fn check_logs(store: &StoreState, log: &Log, check: &mut Option<LogsCheck>) -> Result<Option<u64>> {
+    drop(store.lock_open()?);
+    let mut logs = check.take().map_or_else(|| begin_logs(store, log), Ok)?;
     let known = logs.known;
-    let ended = match read_logs(&engine.log, &mut logs) {
+    let ended = match read_logs(log, &mut logs) {
         Ok(true) => {
             *check = Some(logs);
             return Ok(None);
@@ -178,9 +179,9 @@ fn check_logs(engine: &Engine, check: &mut Option<LogsCheck>) -> Result<Option<u
         Err(e) => Err(e),
     };
     if ended.is_err() {
-        let appended = engine.log.writer().appended(engine.log.syncs.synced());
-        engine.log.syncs.probe(&appended);
-        if engine.log.syncs.known(known) < known {
+        let appended = log.writer().appended(log.syncs.synced());
+        log.syncs.probe(&appended);
+        if log.syncs.known(known) < known {
             return Ok(None);
         }
     }
@@ -202,11 +203,11 @@ fn read_logs(log: &Log, logs: &mut LogsCheck) -> Result<bool> {
 }
 
 /// Holds the live logs, to read them.
-fn begin_logs(versions: &Versions, log: &Log) -> Result<LogsCheck> {
-    let _edits = versions.lock_edits()?;
+fn begin_logs(store: &StoreState, log: &Log) -> Result<LogsCheck> {
+    let _edits = store.lock_edits()?;
     let writer = log.writer();
-    let state = versions.state();
-    let mut held = state.logs.hold(&writer);
+    let state = store.lock();
+    let mut held = state.logs.hold(writer.held());
     let sealed = held.logs.len().saturating_sub(1);
     for SpareLog { number, file, .. } in state.logs.spares() {
         // They may be appended to while the check lasts.

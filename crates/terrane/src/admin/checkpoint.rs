@@ -57,11 +57,11 @@ impl Db {
         }
         let engine = self.engine();
         engine.sync()?;
-        let _edits = engine.versions.lock_edits()?;
+        let _edits = engine.state.lock_edits()?;
         let writer = engine.log.writer();
-        let state = engine.versions.state();
+        let state = engine.state.lock();
         let tables = engine.keyspaces.live_tables();
-        let logs = state.logs.hold(&writer);
+        let logs = state.logs.hold(writer.held());
         let mut version_set = state.version_set.clone();
         version_set.logs.clear();
         version_set.quarantine.clear();
@@ -136,7 +136,7 @@ impl Checkpoint {
     }
 
     fn advance(&mut self, target: &dyn Storage) -> Result<bool> {
-        drop(self.db.engine().versions.open_state()?);
+        drop(self.db.engine().state.lock_open()?);
         if let Some(transfer) = &mut self.transfer {
             if !transfer.advance()? {
                 self.transfer = None;

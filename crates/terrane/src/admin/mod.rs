@@ -4,12 +4,11 @@
 //! * `checkpoint` - the store in another storage.
 //! * `check` and `stats` - what is there, and whether it is sound; `inspect` - the same of a store
 //!   that is closed, and perhaps cannot be opened.
-//! * `background`, `queued_work` - background work in numbers, where threads do it.
+//! * `queued_work` - background work in numbers, where threads do it.
 //! * `moment` - a keyspace between two events.
 //! * `quarantine` - what recovery has discarded and keeps.
 //! * `repair` - what a store that cannot be opened still holds, as a new one.
 
-mod background;
 mod check;
 mod checkpoint;
 mod inspect;
@@ -23,7 +22,6 @@ mod waiter;
 #[cfg(test)]
 mod tests;
 
-pub use background::{BackgroundStats, JobStats};
 pub use check::{Check, CheckReport};
 pub use checkpoint::Checkpoint;
 pub use inspect::inspect;

@@ -29,7 +29,7 @@ pub(crate) fn with_events_paused<T>(
     look: impl FnOnce(Moment) -> T,
 ) -> Result<T> {
     // Those events are reported under this lock.
-    let state = engine.versions.state();
+    let state = engine.state.lock();
     let keyspaces = engine.keyspaces.load();
     let inner = keyspaces.get(&keyspace).ok_or(Closed::Keyspace)?;
     let record = state.version_set.keyspaces.get(&keyspace).ok_or(Closed::Keyspace)?;

@@ -13,7 +13,7 @@ impl Db {
     /// Returns the records that recovery discarded and keeps, oldest first.
     #[must_use]
     pub fn quarantine(&self) -> Vec<Quarantine> {
-        self.engine().versions.state().version_set.quarantine.clone()
+        self.engine().state.lock().version_set.quarantine.clone()
     }
 
     /// The batches that can still be read of what was quarantined, each with the sequence that it had.
@@ -42,8 +42,8 @@ impl Db {
     /// An I/O error.
     pub fn drop_quarantine(&self) -> Result<u64> {
         let engine = self.engine();
-        let manifest = engine.versions.lock_edits()?;
-        let version_set = engine.versions.state().version_set.clone();
+        let manifest = engine.state.lock_edits()?;
+        let version_set = engine.state.lock().version_set.clone();
         let kept = &version_set.quarantine;
         if !kept.is_empty() {
             let changes = kept.iter().map(|k| Change::DropQuarantine { file: k.file }).collect();

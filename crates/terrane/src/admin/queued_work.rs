@@ -1,15 +1,18 @@
 //! The background work of a store: what its executor counts, and the jobs that wait for a worker.
 
-use super::{BackgroundStats, Stats};
+use super::Stats;
 use crate::db::Db;
-use crate::engine::Engine;
+use crate::engine::StoreState;
+use crate::executor::background_stats::BackgroundStats;
+use crate::version::ObsoleteFiles;
 use terrane_platform::BROWSER;
 
 impl Db {
     /// The background work, with the bytes that the statistics have.
     pub(super) fn background(&self, stats: &Stats) -> BackgroundStats {
         let mut background = self.inner.executor.background();
-        count_queued(self.engine(), &mut background);
+        let engine = self.engine();
+        count_queued(&engine.state, &engine.jobs.obsolete_files, &mut background);
         background.flushes = background.flushes.moving(0, stats.flushed_bytes);
         background.merges =
             background.merges.moving(stats.merge_read_bytes, stats.merge_written_bytes);
@@ -17,11 +20,15 @@ impl Db {
     }
 }
 
-fn count_queued(engine: &Engine, background: &mut BackgroundStats) {
+fn count_queued(
+    store: &StoreState,
+    obsolete_files: &ObsoleteFiles,
+    background: &mut BackgroundStats,
+) {
     if !BROWSER {
-        background.removals.queued = engine.jobs.obsolete_files.count() as u64;
+        background.removals.queued = obsolete_files.count() as u64;
     }
-    let state = engine.versions.state();
+    let state = store.lock();
     background.flushes.queued = state.flushes.waiting() as u64;
     background.merges.queued = state.planner.waiting() as u64;
 }
@@ -42,7 +49,8 @@ mod tests {
     /// Memtables, parts of merges and files that no job has taken.
     fn queued(db: &Db) -> [u64; 3] {
         let mut background = BackgroundStats::default();
-        count_queued(db.engine(), &mut background);
+        let engine = db.engine();
+        count_queued(&engine.state, &engine.jobs.obsolete_files, &mut background);
         [background.flushes, background.merges, background.removals].map(|jobs| jobs.queued)
     }
 
@@ -72,7 +80,7 @@ mod tests {
         let plan = Compaction::parallel(groups.collect(), "a test");
         schedule::begin(
             engine,
-            &mut engine.versions.state(),
+            &mut engine.state.lock(),
             rows.id(),
             plan,
             None,
@@ -84,7 +92,7 @@ mod tests {
         parts.into_iter().for_each(run);
         (0..7).for_each(|_| run(next(JobFilter::Other)));
         // The last merge is released by the next search for work.
-        assert!(engine.versions.state().planner.next_begun(usize::MAX).is_none());
+        assert!(engine.state.lock().planner.next_begun(usize::MAX).is_none());
         assert_eq!(queued(&db), [0, 0, 2], "the inputs");
     }
 }

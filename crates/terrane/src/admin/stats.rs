@@ -1,12 +1,12 @@
 //! Statistics: what the store holds and what its work has cost.
 
-use super::BackgroundStats;
 use crate::db::Db;
 use crate::engine::{Engine, WriteWaits};
 use crate::entry::Seq;
 use crate::error::Result;
+use crate::executor::background_stats::BackgroundStats;
 use crate::features::{COUNTERS, EXPIRY, MERGE_OPERATOR};
-use crate::stats::on_one_thread;
+use crate::left_out::on_one_thread;
 use crate::storage::Space;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::version::FilterCounts;
@@ -191,12 +191,12 @@ impl Db {
 /// An I/O error.
 pub(crate) fn stats(engine: &Engine) -> Result<Stats> {
     let keyspaces = engine.keyspaces.load();
-    let state = engine.versions.state();
+    let state = engine.state.lock();
     let version_set = state.version_set.clone();
     let sealed = state.logs.sealed_bytes();
     drop(state);
     let mut space = engine.storage.space()?;
-    let needed = space.live + sealed + engine.counters.log_end.load(Ordering::Relaxed);
+    let needed = space.live + sealed + engine.log.bytes();
     // The manifest's region may not be allocated to its end.
     space.live = needed.min(space.taken);
     let record = |id| version_set.keyspaces.get(&id);

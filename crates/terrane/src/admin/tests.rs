@@ -37,7 +37,7 @@ fn fill(keyspace: &Keyspace, rows: u8) {
 fn a_check_reads_each_full_log_in_a_step_of_its_own() {
     let db = store();
     fill(&db.default_keyspace(), 18);
-    let full = db.engine().versions.state().logs.sealed().len();
+    let full = db.engine().state.lock().logs.sealed().len();
     assert!(full > 2);
     let mut check = db.begin_check().unwrap();
     let mut steps = 0;
@@ -92,15 +92,8 @@ fn a_dropped_keyspace_takes_its_memory_and_its_requests_along() {
     assert_eq!(engine.memtables.sealed(), sealed);
     let bytes = engine.memtables.all();
     assert_eq!(bytes, sealed + active);
-    let requests: Vec<_> = engine
-        .versions
-        .state()
-        .planner
-        .ranges
-        .all()
-        .iter()
-        .map(|request| request.keyspace)
-        .collect();
+    let requests: Vec<_> =
+        engine.state.lock().planner.ranges.all().iter().map(|request| request.keyspace).collect();
     assert_eq!(requests, [kept.id()]);
 }
 
@@ -109,7 +102,7 @@ fn the_records_of_live_logs_are_needed_space() {
     let db = store();
     let engine = db.engine();
     let stored = || {
-        let version_set = engine.versions.state().version_set.clone();
+        let version_set = engine.state.lock().version_set.clone();
         let mut bytes = engine.storage.space().unwrap().live;
         for log in &version_set.logs {
             let file = engine.storage.open(FileId::log(log.file)).unwrap();
@@ -139,7 +132,7 @@ fn a_compaction_whose_waiter_is_dropped_is_taken_back() {
         fill(&keyspace, 10);
         db.flush().unwrap();
     }
-    let requests = || db.engine().versions.state().planner.ranges.all().len();
+    let requests = || db.engine().state.lock().planner.ranges.all().len();
     let mut waiter = keyspace.begin_compact_range(..).unwrap();
     assert!(!waiter.is_done().unwrap());
     assert_eq!(requests(), 1);

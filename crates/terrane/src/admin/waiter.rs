@@ -47,8 +47,7 @@ struct Request {
 impl Drop for Request {
     fn drop(&mut self) {
         // Whoever awaits it has the reason already.
-        let _ =
-            schedule::take_back_range(&self.engine.versions, &self.engine.background, self.number);
+        let _ = schedule::take_back_range(&self.engine.state, &self.engine.background, self.number);
     }
 }
 
@@ -73,8 +72,8 @@ impl Waiter {
         loop {
             if !self.is_complete() {
                 // The failure of another job is reported: what follows would meet it.
-                engine.versions.failure().map_or(Ok(()), Err)?;
-                return engine.versions.open_state().map(|_| false);
+                engine.state.failure().map_or(Ok(()), Err)?;
+                return engine.state.lock_open().map(|_| false);
             }
             self.until = match (&self.until, self.range.take()) {
                 (Until::Flushed(through), Some((keyspace, range))) => {
@@ -84,11 +83,7 @@ impl Waiter {
                 }
                 (Until::Flushed(_), None) => return Ok(true),
                 (Until::Compact(request), _) => {
-                    schedule::take_back_range(
-                        &engine.versions,
-                        &engine.background,
-                        request.number,
-                    )?;
+                    schedule::take_back_range(&engine.state, &engine.background, request.number)?;
                     if request.whole {
                         install::trim_logs(engine)?;
                     }
@@ -101,9 +96,9 @@ impl Waiter {
 
     fn is_complete(&self) -> bool {
         match &self.until {
-            Until::Flushed(through) => self.db.engine().versions.state().flushes.are_done(*through),
+            Until::Flushed(through) => self.db.engine().state.lock().flushes.are_done(*through),
             Until::Compact(request) => {
-                request.engine.versions.state().planner.ranges.has_ended(request.number)
+                request.engine.state.lock().planner.ranges.has_ended(request.number)
             }
         }
     }
@@ -150,8 +145,8 @@ impl Keyspace {
         let range = range.into();
         if range.is_empty() {
             let engine = self.db.engine();
-            engine.versions.writable()?;
-            drop(engine.versions.open_state()?);
+            engine.state.writable()?;
+            drop(engine.state.lock_open()?);
             return Ok(Waiter { db: self.db.clone(), until: Until::Flushed(0), range: None });
         }
         let range = Some((self.id(), range));

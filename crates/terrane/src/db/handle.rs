@@ -85,7 +85,7 @@ pub(crate) struct Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        if self.engine.versions.owned().is_err() {
+        if self.engine.state.owned().is_err() {
             // Closing a file here would release the lock of the process that opened the store.
             let guard = std::mem::take(&mut self.guard);
             return std::mem::forget((self.engine.clone(), self.executor.clone(), guard));
@@ -215,7 +215,7 @@ impl Db {
     /// # Errors
     /// A closed store.
     pub fn open_keyspace(&self, name: &str) -> Result<Option<Keyspace>> {
-        let id = install::find_keyspace(&self.inner.engine.versions, name)?;
+        let id = install::find_keyspace(&self.inner.engine.state, name)?;
         Ok(id.map(|id| Keyspace { db: self.clone(), id, name: name.into() }))
     }
 
@@ -369,7 +369,7 @@ impl Db {
             let may_write = if batch.is_empty() {
                 Ok(())
             } else {
-                engine.versions.writable().and_then(|()| write::announce(engine, &batch))
+                engine.state.writable().and_then(|()| write::announce(engine, &batch))
             };
             let checks = may_write.and_then(|()| Checks::new(engine, conditions));
             results.push(checks.map(|checks| checked.push((checks, batch))));
@@ -422,7 +422,7 @@ impl Db {
     /// An I/O error or a full disk.
     pub fn wait_until_idle(&self) -> Result<()> {
         let Inner { engine, executor, .. } = &*self.inner;
-        engine.versions.owned()?;
+        engine.state.owned()?;
         engine.retry();
         executor.wait_until_idle(engine, &|_| false)
     }
@@ -443,7 +443,7 @@ impl Db {
     /// # Errors
     /// The errors of [`Db::close`].
     pub fn close_within(self, most: Duration) -> Result<()> {
-        self.inner.engine.versions.owned()?;
+        self.inner.engine.state.owned()?;
         self.inner.executor.drain(&self.inner.engine, most);
         self.end(|_| ())
     }
@@ -463,7 +463,7 @@ impl Db {
             }
             let job = || "the flush of a store that closes".to_owned();
             // Where it fails or panics, the logs have all of it.
-            let _ = catch(engine, job, || flush_at_close(engine));
+            let _ = catch(&engine.state, &engine.jobs.events, job, || flush_at_close(engine));
         })
     }
 
@@ -471,7 +471,7 @@ impl Db {
     /// when any close returns, so that they take turns.
     fn end(self, last: impl FnOnce(&Arc<Engine>)) -> Result<()> {
         let Inner { engine, executor, guard, .. } = &*self.inner;
-        engine.versions.owned()?;
+        engine.state.owned()?;
         let mut guard = lock(guard);
         executor.stop(engine);
         last(engine);
@@ -490,7 +490,7 @@ fn flush_at_close(engine: &Arc<Engine>) -> Result<()> {
     }
     // Not what is written and sealed meanwhile.
     let through = write::seal_all(engine)?;
-    while !engine.versions.state().flushes.are_done(through)
+    while !engine.state.lock().flushes.are_done(through)
         && let Some(mut job) = schedule::next_job(engine, JobFilter::Flush)
     {
         while job.run_for(u64::MAX)? == Progress::More {}

@@ -126,7 +126,7 @@ impl Keyspace {
     /// # Errors
     /// A keyspace that was dropped.
     pub fn policy(&self) -> Result<PolicyOptions> {
-        install::policy(&self.db.inner.engine.versions, self.id)
+        install::policy(&self.db.inner.engine.state, self.id)
     }
 
     /// Changes the keyspace's policy. Nothing is rewritten at once: the next plans move the tree toward the

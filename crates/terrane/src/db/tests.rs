@@ -235,7 +235,7 @@ fn failures_of_jobs_and_a_close_are_reported() {
         // It is not taken for done where another's retry comes before the next look.
         let mut again = keyspace.begin_compact_range(..).unwrap();
         assert!(!again.is_done().unwrap());
-        while db.engine().versions.failure().is_none() {
+        while db.engine().state.failure().is_none() {
             let _ = db.run_jobs(4 << 10);
         }
         db.engine().retry();
@@ -504,7 +504,7 @@ fn a_stored_policy_that_is_not_known_keeps_no_store_closed() {
         (db.create_keyspace("other").unwrap().id(), r#"{"policy":"tiered","depth":3}"#);
     let engine = db.engine();
     let change = Change::SetPolicy { keyspace: id, policy: policy.to_owned() };
-    drop(engine.versions.lock_edits().unwrap().apply(vec![change], &[], &[]).unwrap());
+    drop(engine.state.lock_edits().unwrap().apply(vec![change], &[], &[]).unwrap());
     db.close().unwrap();
 
     let told = Arc::new(std::sync::Mutex::new(Vec::new()));

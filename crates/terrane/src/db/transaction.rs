@@ -27,23 +27,17 @@ use crate::read::Versioned;
 use crate::vec_map::VecMap;
 use crate::write::Condition;
 use reads::{Reads, only};
-use scan::Ends;
+use scan::{Ends, Row};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::time::Duration;
 use terrane_table::read::KeyRange;
 use terrane_types::range_deletes::{End, RangeDeletes};
-use written::{Base, Written};
+use written::{Base, Place, Written};
 
 /// The most times that a body runs.
 const TRIES_MAX: u32 = 10;
-/// A key with its keyspace.
-type Place = (KeyspaceId, Vec<u8>);
-
-/// A key and its value.
-type Row = (Vec<u8>, Vec<u8>);
-
 impl Db {
     /// Runs `body`, and commits what it writes, all or nothing, if nothing that it read has changed meanwhile.
     /// Otherwise `body` runs again, up to ten times in all, so it should change nothing but the transaction. Retries

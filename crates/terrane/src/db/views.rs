@@ -19,14 +19,14 @@ impl Db {
     #[doc(hidden)]
     #[must_use]
     pub fn failure(&self) -> Option<Error> {
-        self.engine().versions.failure()
+        self.engine().state.failure()
     }
 
     /// Whether every memtable that was sealed is in tables.
     #[doc(hidden)]
     #[must_use]
     pub fn is_flushed(&self) -> bool {
-        self.engine().versions.state().flushes.are_done(Seq::MAX)
+        self.engine().state.lock().flushes.are_done(Seq::MAX)
     }
 
     /// Returns the options that the store was opened with.

@@ -2,7 +2,7 @@
 
 use crate::engine::{
     Background, Counters, Engine, KeyspaceInner, KeyspaceMap, Keyspaces, Log, MemtableBytes,
-    Planner, Snapshots, State, StoreClock, Versions,
+    Planner, Snapshots, State, StoreClock, StoreState,
 };
 use crate::error::Result;
 use crate::features::{EXPIRY, MERGE_OPERATOR};
@@ -51,7 +51,7 @@ impl Engine {
         };
         Ok(Arc::new(Engine {
             log: Log::new(storage.clone()),
-            versions: Versions::new(storage.clone(), ids.clone(), state),
+            state: StoreState::new(storage.clone(), ids.clone(), state),
             keyspaces: Keyspaces::new(keyspaces, announced, options.l0_stop_trigger),
             snapshots: Snapshots::new(clock),
             memtables: MemtableBytes::default(),

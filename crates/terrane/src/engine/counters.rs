@@ -12,8 +12,6 @@ pub(crate) struct Counters {
     pub user_bytes: AtomicU64,
     pub entries: AtomicU64,
     pub wal_bytes: AtomicU64,
-    /// Bytes of records in the log that is appended to.
-    pub log_end: AtomicU64,
     pub flushed_bytes: AtomicU64,
     pub merge_read_bytes: AtomicU64,
     pub merge_written_bytes: AtomicU64,
@@ -27,10 +25,9 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// A group of `bytes` became a record, which takes these of its log.
-    pub fn logged(&self, bytes: u64, entries: u64, record: std::ops::Range<u64>) {
-        self.wal_bytes.fetch_add(record.end - record.start, Ordering::Relaxed);
-        self.log_end.store(record.end, Ordering::Relaxed);
+    /// Counts a group of `bytes`, which became a record of `record` bytes.
+    pub fn logged(&self, bytes: u64, entries: u64, record: u64) {
+        self.wal_bytes.fetch_add(record, Ordering::Relaxed);
         self.user_bytes.fetch_add(bytes, Ordering::Relaxed);
         self.entries.fetch_add(entries, Ordering::Relaxed);
     }

@@ -9,6 +9,10 @@ use crate::sync::{ArcSwap, Mutex};
 use crate::version::{FilterCounters, Histograms, KeyspaceRecord, SuperVersion, Tree};
 use std::sync::Arc;
 use terrane_policy::{Policy, PolicyOptions, PolicyStatus};
+use terrane_types::SharedMap;
+
+/// Keyspaces by their id.
+pub(crate) type KeyspaceMap = SharedMap<KeyspaceId, Arc<KeyspaceInner>>;
 
 /// One keyspace of an open store.
 pub(crate) struct KeyspaceInner {

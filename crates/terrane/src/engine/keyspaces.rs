@@ -1,7 +1,7 @@
 //! The live keyspaces, which readers and writers find without a lock.
 
 use crate::batch::WriteBatch;
-use crate::engine::{KeyspaceInner, State};
+use crate::engine::{KeyspaceInner, KeyspaceMap, State};
 use crate::error::{Closed, Result};
 use crate::features::MODES;
 use crate::keyspace::KeyspaceId;
@@ -11,10 +11,6 @@ use crate::sync::{ArcSwap, Loaded};
 use crate::version::{LiveTable, SuperVersion, Tree};
 use std::sync::Arc;
 use terrane_policy::Shape;
-use terrane_types::SharedMap;
-
-/// Keyspaces by their id.
-pub(crate) type KeyspaceMap = SharedMap<KeyspaceId, Arc<KeyspaceInner>>;
 
 /// The live keyspaces of a store.
 pub(crate) struct Keyspaces {

@@ -7,17 +7,21 @@ mod writer;
 
 pub(crate) use writer::{Recorded, Writer};
 
+use super::log_file::{SealedLog, SpareLog};
 use super::{ConditionalWrites, Wait, Waits};
 use crate::error::Result;
 use crate::storage::Storage;
+use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard, lock, try_lock};
 use crate::version::Change;
-use crate::wal::{LogId, LogSync};
+use crate::wal::{LogId, LogSync, LogWriter};
 use std::sync::Arc;
 
 /// The log of a store.
 pub(crate) struct Log {
     writer: Mutex<Writer>,
+    /// Bytes of records in the log that is appended to, for those who do not wait for its writer.
+    bytes: AtomicU64,
     storage: Arc<dyn Storage>,
     /// Its syncs, and the last sequence that is durable.
     pub syncs: LogSync,
@@ -30,6 +34,7 @@ impl Log {
     pub fn new(storage: Arc<dyn Storage>) -> Self {
         Log {
             writer: Mutex::new(Writer::idle()),
+            bytes: AtomicU64::new(0),
             storage,
             syncs: LogSync::new(),
             conditional: ConditionalWrites::default(),
@@ -62,6 +67,35 @@ impl Log {
         try_lock(&self.writer)
     }
 
+    /// Returns the bytes of records in the log that is appended to.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    fn count_bytes(&self, writer: &Writer) {
+        self.bytes.store(writer.bytes(), Ordering::Relaxed);
+    }
+
+    /// Starts to append as `appending` does.
+    pub fn start(&self, appending: Writer) {
+        let mut writer = self.writer();
+        *writer = appending;
+        self.count_bytes(&writer);
+    }
+
+    /// Continues in `log`, which lies in the file of `spare`. Returns the log before, which is full.
+    pub fn rotate(
+        &self,
+        writer: &mut Writer,
+        log: LogWriter,
+        spare: &SpareLog,
+        reusable: bool,
+    ) -> Option<SealedLog> {
+        let sealed = writer.rotate(log, spare, reusable, self.syncs.synced());
+        self.count_bytes(writer);
+        sealed
+    }
+
     /// Appends batches as one record.
     ///
     /// # Errors
@@ -79,8 +113,9 @@ impl Log {
         let appended = waits.time(Wait::Append, || log.append(first, synced, batches));
         appended.inspect_err(|e| self.syncs.poison(e))?;
         let half_fills = log.is_half_full() && !was_half_full;
-        let bytes = before..log.bytes();
+        let bytes = log.bytes() - before;
         writer.recorded(last, synced);
+        self.count_bytes(writer);
         Ok(Recorded { first, last, bytes, half_fills })
     }
 
@@ -99,7 +134,9 @@ impl Log {
         let appended = self.writer().appended(self.syncs.synced());
         self.syncs.sync(&appended)?;
         // Its own sync comes with the next.
-        let claimed = self.writer().claim(self.syncs.synced());
+        let mut writer = self.writer();
+        let claimed = writer.claim(self.syncs.synced());
+        self.count_bytes(&writer);
         claimed.inspect_err(|e| self.syncs.poison(e))
     }
 

@@ -5,8 +5,8 @@
 //!
 //! This folder holds what the others work on, and knows none of them. Each owner has its state, its lock and its
 //! methods:
-//! * `versions` - the commit of edits, and the state lock. Under that, `state`: `flushes` - sealed memtables,
-//!   `logs` - full and spare log files, `planner` - what is planned and what is next, with `ranges`, `health`;
+//! * `store_state` - the commit of edits, and the state lock. Under that, `state`: `flushes` - sealed memtables,
+//!   `log_files` - full and spare logs, `planner` - what is planned and what is next, with `ranges`, `health`;
 //! * `log` - its writer, with `recent_batches`, and its syncs;
 //! * `keyspaces` - the live ones; a `keyspace` is what its readers and writers share;
 //! * `snapshots` - what readers may look at, with `store_clock`; `memtable_bytes` - what memtables take;
@@ -17,9 +17,9 @@
 //!
 //! **Locks**, in the order in which they are taken:
 //!
-//! 1. `edit_lock` of `versions`: the right to commit an edit, held over the storage's commit;
+//! 1. `edit_lock` of `store_state`: the right to commit an edit, held over the storage's commit;
 //! 2. `writer` of `log`: the log and the order of writes;
-//! 3. `state` of `versions`: the version set, queues, and every change of a super version; or the turn of a log's
+//! 3. `state` of `store_state`: the version set, queues, and every change of a super version; or the turn of a log's
 //!    sync.
 //!
 //! A write takes `writer` and, for moments, `state`. Nobody holds these over a sync (other than a
@@ -35,7 +35,8 @@ mod health;
 mod keyspace;
 mod keyspaces;
 mod log;
-mod logs;
+mod log_file;
+mod log_files;
 mod memtable_bytes;
 mod planner;
 mod ranges;
@@ -43,7 +44,7 @@ mod recent_batches;
 mod snapshots;
 mod state;
 mod store_clock;
-mod versions;
+mod store_state;
 mod waits;
 
 pub use waits::{WaitStats, WriteWaits};
@@ -52,12 +53,13 @@ pub(crate) use background::Background;
 pub(crate) use counters::Counters;
 pub(crate) use flushes::{Flushes, WrittenFlush};
 pub(crate) use health::Health;
-pub(crate) use keyspace::KeyspaceInner;
-pub(crate) use keyspaces::{KeyspaceMap, Keyspaces};
+pub(crate) use keyspace::{KeyspaceInner, KeyspaceMap};
+pub(crate) use keyspaces::Keyspaces;
 pub(crate) use log::{Log, Recorded, Writer};
+pub(crate) use log_file::{HeldLog, SealedLog, SpareLog};
 #[cfg(test)]
-pub(crate) use logs::MAPPED_LOGS_MAX;
-pub(crate) use logs::{HeldLog, HeldLogs, Logs, Retired, SealedLog, SpareLog};
+pub(crate) use log_files::MAPPED_LOGS_MAX;
+pub(crate) use log_files::{HeldLogs, LogFiles, Retired};
 pub(crate) use memtable_bytes::MemtableBytes;
 pub(crate) use planner::{Begun, PendingReshape, Planner, RunningCompaction};
 pub(crate) use ranges::{RangeRequest, Stage};
@@ -65,7 +67,7 @@ pub(crate) use recent_batches::{ConditionalWrites, RecentBatches};
 pub(crate) use snapshots::Snapshots;
 pub(crate) use state::State;
 pub(crate) use store_clock::StoreClock;
-pub(crate) use versions::{EditLock, Versions};
+pub(crate) use store_state::{EditLock, StoreState};
 pub(crate) use waits::{Wait, Waits};
 
 use crate::entry::Seq;
@@ -88,7 +90,7 @@ pub struct Engine {
     pub(crate) jobs: Arc<JobContext>,
     pub(crate) ids: Arc<Ids>,
     pub(crate) log: Log,
-    pub(crate) versions: Versions,
+    pub(crate) state: StoreState,
     pub(crate) keyspaces: Keyspaces,
     pub(crate) snapshots: Snapshots,
     pub(crate) memtables: MemtableBytes,
@@ -138,11 +140,11 @@ impl Engine {
     /// An I/O error, or one that failed before, so that writes which were acknowledged are not
     /// known to be on it. The store is closed all the same.
     pub(crate) fn close(&self) -> Result<()> {
-        self.versions.owned()?;
+        self.state.owned()?;
         // An edit that is under way ends first: another may open the store when this returns.
-        let _edits = self.versions.wait_for_edits();
+        let _edits = self.state.wait_for_edits();
         let mut writer = self.log.writer();
-        self.versions.state().health.close();
+        self.state.lock().health.close();
         let ended = self.log.end(&mut writer);
         self.storage.close(self.log.syncs.synced());
         self.keyspaces.clear();
@@ -154,21 +156,21 @@ impl Engine {
     /// # Errors
     /// An I/O error; the log is poisoned then.
     pub(crate) fn sync(&self) -> Result<()> {
-        self.versions.owned()?;
+        self.state.owned()?;
         self.log.sync()
     }
 
     /// Notes that a job failed: if `rest` says so, background work rests until it is asked for again.
     pub(crate) fn job_failed(&self, error: &Error, rest: bool) {
         if rest {
-            self.versions.state().health.fail(error.clone());
+            self.state.lock().health.fail(error.clone());
         }
         self.emit(|| Event::JobFailed { error: error.to_string() });
     }
 
     /// Retries background work that failed.
     pub(crate) fn retry(&self) {
-        self.versions.state().health.retry();
+        self.state.lock().health.retry();
         self.jobs.obsolete_files.retry();
         self.background.notify_work();
     }
@@ -179,7 +181,7 @@ impl Engine {
         if !oldest.is_some_and(|oldest| self.snapshots.is_awaited(oldest)) {
             return false;
         }
-        self.versions.state().planner.plan_reclaimable(&self.snapshots);
+        self.state.lock().planner.plan_reclaimable(&self.snapshots);
         self.background.notify_work();
         true
     }
@@ -187,7 +189,7 @@ impl Engine {
     /// Removes the files that no edit names and nobody reads at once, rather than by jobs. No lock is held, since
     /// listeners hear of each.
     pub(crate) fn remove_obsolete(&self) {
-        if self.storage.read_only() || self.versions.in_doubt() {
+        if self.storage.read_only() || self.state.in_doubt() {
             return;
         }
         while let Some(mut obsolete) = self.jobs.obsolete_files.take() {
@@ -195,7 +197,7 @@ impl Engine {
                 self.jobs.obsolete_files.keep_failed(obsolete);
             }
         }
-        self.versions.state().vacuum_due = true;
+        self.state.lock().vacuum_due = true;
         self.background.notify_work();
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! They share one lock, since an edit takes effect in all of them in one moment.
 
-use crate::engine::{Flushes, Health, Logs, Planner};
+use crate::engine::{Flushes, Health, LogFiles, Planner};
 use crate::error::Corruption;
 use crate::version::VersionSet;
 
@@ -11,7 +11,7 @@ use crate::version::VersionSet;
 pub(crate) struct State {
     pub version_set: VersionSet,
     pub flushes: Flushes,
-    pub logs: Logs,
+    pub logs: LogFiles,
     pub planner: Planner,
     /// Damage that opening found and left as it is, for lack of space or permission to write.
     pub repairable: Vec<Corruption>,

@@ -4,7 +4,7 @@
 
 use crate::error::Stall;
 use crate::event::Clock;
-use crate::stats::{in_browser, on_one_thread};
+use crate::left_out::{in_browser, on_one_thread};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::lock;
 use crate::sync::{Mutex, MutexGuard};

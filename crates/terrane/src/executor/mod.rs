@@ -7,6 +7,7 @@
 //!   worker with a pool).
 //! * [`SeededExecutor`]: one thread, jobs interleaved in an order that a seed decides (tests).
 
+pub(crate) mod background_stats;
 #[cfg(any(target_feature = "atomics", test))]
 mod pool;
 mod seeded;
@@ -26,8 +27,10 @@ pub use slices::SliceExecutor;
 pub(crate) use threads::catch;
 pub use threads::{ThreadExecutor, WorkerPool};
 
-use crate::engine::Engine;
+use crate::engine::{Engine, StoreState};
 use crate::error::{Error, ErrorKind, Result};
+use crate::options::default_workers;
+use background_stats::BackgroundStats;
 use std::sync::Arc;
 
 /// Runs the jobs of one store. The executors of this module implement it.
@@ -88,8 +91,8 @@ pub trait Executor: Send + Sync {
 
     /// Returns the finished and current work of its workers.
     #[doc(hidden)]
-    fn background(&self) -> crate::stats::BackgroundStats {
-        crate::stats::BackgroundStats::default()
+    fn background(&self) -> BackgroundStats {
+        BackgroundStats::default()
     }
 
     /// Abandons all jobs. Nothing that was promised depends on them.
@@ -100,18 +103,10 @@ pub trait Executor: Send + Sync {
 /// Returns the number of processors that background work may use: all but one, at least one, at most eight.
 #[must_use]
 pub fn workers() -> usize {
-    workers_of(std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
-}
-
-/// Returns the number of processors that background work may use, of `cores`.
-fn workers_of(cores: usize) -> usize {
-    cores.saturating_sub(1).clamp(1, 8)
+    default_workers()
 }
 
 /// The error of a writer that waits while no job can help.
-fn no_relief(engine: &Engine) -> Error {
-    engine
-        .versions
-        .failure()
-        .unwrap_or_else(|| ErrorKind::Stalled(crate::error::Stall::Level0).into())
+fn no_relief(store: &StoreState) -> Error {
+    store.failure().unwrap_or_else(|| ErrorKind::Stalled(crate::error::Stall::Level0).into())
 }

@@ -8,6 +8,7 @@
 //! 4. Near a stall a write waits until the threads have done as much work as it pays for, by the rule that
 //!    also holds without threads (`write/throttle.rs`); what they did since the last write counts.
 
+use super::background_stats::BackgroundStats;
 use super::slowdown::Slowdown;
 use super::work_counters::WorkCounters;
 use super::{Executor, no_relief};
@@ -16,7 +17,6 @@ use crate::error::Result;
 use crate::jobs::Progress;
 use crate::schedule;
 use crate::schedule::{Job, JobFilter};
-use crate::stats::BackgroundStats;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard, lock};
 use crate::write;
@@ -219,7 +219,7 @@ impl PoolExecutor {
     fn relieve(&self, state: &mut State, engine: &Engine) {
         let lasts = state.is_busy() && is_near(write::backpressure(engine));
         if state.slowdown.reason().is_some() && !lasts {
-            state.slowdown.report(engine, None);
+            state.slowdown.report(&engine.jobs.events, None);
             // The rest is forgiven.
             state.paid = state.paid.min(self.worked());
         }
@@ -238,7 +238,7 @@ impl PoolExecutor {
     /// Waits until threads have worked for what a write pays for.
     fn pace(&self, engine: &Arc<Engine>) {
         let mut state = self.state();
-        let unpaid = state.throttle.step(engine);
+        let unpaid = state.throttle.step(&engine.counters, &engine.options);
         if unpaid == 0 {
             return;
         }
@@ -253,13 +253,13 @@ impl PoolExecutor {
         };
         let near = (due > 0).then_some(reason);
         if near != state.slowdown.reason() {
-            state.slowdown.report(engine, None);
+            state.slowdown.report(&engine.jobs.events, None);
         }
         drop(state);
         if due == 0 || !is_behind() {
             return;
         }
-        self.state().slowdown.report(engine, near);
+        self.state().slowdown.report(&engine.jobs.events, near);
         self.shared.paced.store(true, Ordering::Release);
         engine.counters.waits.time(Wait::Slowdown(reason), || {
             while is_behind() {
@@ -302,7 +302,7 @@ impl Executor for PoolExecutor {
     fn wait_for_progress(&self, engine: &Arc<Engine>) -> Result<()> {
         while !self.advance(engine, SLICE_BYTES)? {
             if !self.is_busy() {
-                return Err(no_relief(engine));
+                return Err(no_relief(&engine.state));
             }
             self.shared.threads.serve();
         }
@@ -318,7 +318,7 @@ impl Executor for PoolExecutor {
                 self.shared.threads.serve();
             }
         }
-        engine.versions.failure().map_or(Ok(()), Err)
+        engine.state.failure().map_or(Ok(()), Err)
     }
 
     fn run(&self, engine: &Arc<Engine>, bytes: u64) -> Result<bool> {
@@ -336,7 +336,7 @@ impl Executor for PoolExecutor {
         }
         let own = std::mem::take(&mut self.state().own);
         drop(own);
-        self.state().slowdown.report(engine, None);
+        self.state().slowdown.report(&engine.jobs.events, None);
     }
 }
 

@@ -80,12 +80,12 @@ impl Executor for SeededExecutor {
     }
 
     fn wait_for_progress(&self, engine: &Arc<Engine>) -> Result<()> {
-        if self.state().step(engine)? { Ok(()) } else { Err(no_relief(engine)) }
+        if self.state().step(engine)? { Ok(()) } else { Err(no_relief(&engine.state)) }
     }
 
     fn wait_until_idle(&self, engine: &Arc<Engine>, done: &dyn Fn(&Engine) -> bool) -> Result<()> {
         while !done(engine) && self.state().step(engine)? {}
-        engine.versions.failure().map_or(Ok(()), Err)
+        engine.state.failure().map_or(Ok(()), Err)
     }
 
     fn run(&self, engine: &Arc<Engine>, _bytes: u64) -> Result<bool> {

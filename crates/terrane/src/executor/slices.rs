@@ -84,12 +84,16 @@ impl Executor for SliceExecutor {
     }
 
     fn wait_for_progress(&self, engine: &Arc<Engine>) -> Result<()> {
-        if self.state().slice(engine, SLICE_BYTES)? { Ok(()) } else { Err(no_relief(engine)) }
+        if self.state().slice(engine, SLICE_BYTES)? {
+            Ok(())
+        } else {
+            Err(no_relief(&engine.state))
+        }
     }
 
     fn wait_until_idle(&self, engine: &Arc<Engine>, done: &dyn Fn(&Engine) -> bool) -> Result<()> {
         while !done(engine) && self.state().slice(engine, SLICE_BYTES)? {}
-        engine.versions.failure().map_or(Ok(()), Err)
+        engine.state.failure().map_or(Ok(()), Err)
     }
 
     fn run(&self, engine: &Arc<Engine>, bytes: u64) -> Result<bool> {

@@ -1,8 +1,7 @@
 //! A slowdown of writes, as reported to a listener.
 
-use crate::engine::Engine;
 use crate::error::Stall;
-use crate::event::Event;
+use crate::event::{Event, EventStream};
 
 /// The reported slowdown, and its start.
 #[derive(Default)]
@@ -15,17 +14,17 @@ impl Slowdown {
     }
 
     /// Reports a slowdown that starts, ends or changes its reason.
-    pub fn report(&mut self, engine: &Engine, reason: Option<Stall>) {
+    pub fn report(&mut self, events: &EventStream, reason: Option<Stall>) {
         if self.reason() == reason {
             return;
         }
-        let now = engine.jobs.events.micros();
+        let now = events.micros();
         if let Some((reason, began)) = self.0.take() {
             let lasted_micros = now.saturating_sub(began);
-            engine.emit(|| Event::SlowdownEnded { reason, lasted_micros });
+            events.emit(|| Event::SlowdownEnded { reason, lasted_micros });
         }
         if let Some(reason) = reason {
-            engine.emit(|| Event::SlowdownBegun { reason });
+            events.emit(|| Event::SlowdownBegun { reason });
             self.0 = Some((reason, now));
         }
     }

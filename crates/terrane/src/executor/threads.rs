@@ -22,14 +22,14 @@ mod worker_pool;
 pub(crate) use panics::catch;
 pub use worker_pool::WorkerPool;
 
+use super::background_stats::BackgroundStats;
 use super::work_counters::WorkCounters;
 use super::{Executor, no_relief};
-use crate::engine::{Engine, Wait};
+use crate::engine::{Background, Engine, Wait};
 use crate::error::{Closed, Result};
 use crate::jobs::Progress;
 use crate::schedule;
 use crate::schedule::{Job, JobFilter};
-use crate::stats::BackgroundStats;
 use crate::sync::{Condvar, Mutex, MutexGuard, lock};
 use pacing::{Pacing, Pause};
 use per_kind::PerKind;
@@ -207,7 +207,9 @@ impl Shared {
     fn relieve(&self, engine: &Engine) {
         let is_idle = !self.state().has_workers();
         let relieve = || self.pacing.relieve(engine, is_idle);
-        if catch(engine, || "end of a slowdown".to_owned(), relieve) == Some(true) {
+        if catch(&engine.state, &engine.jobs.events, || "end of a slowdown".to_owned(), relieve)
+            == Some(true)
+        {
             // Under the lock, under which a write looks before it waits.
             let _state = self.state();
             self.changed.notify_all();
@@ -218,7 +220,9 @@ impl Shared {
     fn next_job(&self, engine: &Arc<Engine>, kind: JobFilter) -> Option<Job> {
         while !self.state().draining {
             let search = || schedule::next_job(engine, kind);
-            let job = catch(engine, || "search for a job".to_owned(), search).flatten();
+            let job =
+                catch(&engine.state, &engine.jobs.events, || "search for a job".to_owned(), search)
+                    .flatten();
             if job.is_some() {
                 return job;
             }
@@ -236,14 +240,19 @@ impl Shared {
     fn run(&self, engine: &Arc<Engine>, kind: JobFilter, mut job: Job) {
         let (name, counters) = (job.name(), self.counters.of(kind));
         counters.begin();
-        catch(engine, || name.clone(), || while self.slice(engine, kind, &mut job) {});
-        catch(engine, || format!("end of the {name}"), || drop(job));
+        catch(
+            &engine.state,
+            &engine.jobs.events,
+            || name.clone(),
+            || while self.slice(engine, kind, &mut job) {},
+        );
+        catch(&engine.state, &engine.jobs.events, || format!("end of the {name}"), || drop(job));
         counters.end();
     }
 
     /// Runs a slice of a job; returns whether there is another.
     fn slice(&self, engine: &Engine, kind: JobFilter, job: &mut Job) -> bool {
-        if !self.waits_for_rate(engine, job) {
+        if !self.waits_for_rate(&engine.background, job) {
             return false;
         }
         let (began, moves_bytes) = (Instant::now(), job.moves_bytes());
@@ -261,10 +270,10 @@ impl Shared {
     }
 
     /// Waits until the job may run a slice; returns whether it may, or must stop.
-    fn waits_for_rate(&self, engine: &Engine, job: &Job) -> bool {
+    fn waits_for_rate(&self, background: &Background, job: &Job) -> bool {
         let mut state = self.state();
         while !state.stopping {
-            let rate = engine.background.bytes_per_second();
+            let rate = background.bytes_per_second();
             if std::mem::replace(&mut state.rate, rate) != rate {
                 state.limiter.restart();
             }
@@ -359,7 +368,12 @@ fn sync_timer(shared: &Arc<Shared>, engine: &Weak<Engine>, interval: Duration) {
         drop(state);
         let Some(engine) = engine.upgrade() else { return };
         // A failed sync poisons the log, and the next write says so.
-        let synced = catch(&engine, || "timed sync of the log".to_owned(), || engine.sync());
+        let synced = catch(
+            &engine.state,
+            &engine.jobs.events,
+            || "timed sync of the log".to_owned(),
+            || engine.sync(),
+        );
         if synced.is_none() {
             return;
         }
@@ -420,7 +434,7 @@ impl Executor for ThreadExecutor {
         }
         match (state.draining, state.workers) {
             (true, _) => Err(Closed::Store.into()),
-            (false, 0) => Err(no_relief(engine)),
+            (false, 0) => Err(no_relief(&engine.state)),
             (false, _) => Ok(()),
         }
     }
@@ -438,7 +452,7 @@ impl Executor for ThreadExecutor {
                 state = self.shared.wait(state);
             }
             if state.ended == ended {
-                return engine.versions.failure().map_or(Ok(()), Err);
+                return engine.state.failure().map_or(Ok(()), Err);
             }
         }
     }

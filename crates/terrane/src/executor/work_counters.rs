@@ -1,6 +1,6 @@
 //! Counters of one kind of job on a store's threads.
 
-use crate::stats::JobStats;
+use super::background_stats::JobStats;
 use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// The jobs of one kind.

@@ -2,8 +2,8 @@
 
 use super::logs::retire_logs;
 use super::policy_state::remembered;
-use super::{next_tree, report_deletes};
-use crate::engine::{Background, EditLock, Engine, Snapshots, Versions, WrittenFlush};
+use super::tree::{next_tree, report_deletes};
+use crate::engine::{Background, EditLock, Engine, Snapshots, StoreState, WrittenFlush};
 use crate::entry::Seq;
 use crate::error::Result;
 use crate::event::Event;
@@ -54,8 +54,8 @@ pub(super) fn install_flushed(
     if Rule::LogBeforeInstall.holds() && engine.log.syncs.synced() < needs {
         engine.sync()?;
     }
-    let edits = engine.versions.lock_edits()?;
-    if !engine.versions.state().flushes.written(id, through, flushed) {
+    let edits = engine.state.lock_edits()?;
+    if !engine.state.lock().flushes.written(id, through, flushed) {
         return Ok(false);
     }
     while install_flush(engine, &edits, id)? {}
@@ -64,7 +64,7 @@ pub(super) fn install_flushed(
 
 /// Installs the oldest flush of a keyspace if its tables are written.
 fn install_flush(engine: &Engine, edits: &EditLock<'_>, id: KeyspaceId) -> Result<bool> {
-    let mut state = engine.versions.state();
+    let mut state = engine.state.lock();
     let Some(flush) = state.flushes.next_written(id, Rule::FlushOrder.holds()) else {
         return Ok(false);
     };
@@ -100,7 +100,7 @@ fn install_flush(engine: &Engine, edits: &EditLock<'_>, id: KeyspaceId) -> Resul
     // and they add to its end.
     let committed = edits.commit(prepared, &added, &retired.dropped);
     let mut state =
-        committed.inspect_err(|_| requeue_flushes(&engine.versions, &engine.background, id))?;
+        committed.inspect_err(|_| requeue_flushes(&engine.state, &engine.background, id))?;
     state.flushes.installed(id, &flush);
     let full = state.logs.remove_retired(&retired);
     engine.keyspaces.show(&state, &keyspace, tree, Some(&flush.memtable));
@@ -120,14 +120,14 @@ fn install_flush(engine: &Engine, edits: &EditLock<'_>, id: KeyspaceId) -> Resul
     drop(full);
     // If this fails, the next recovery reports a discarded header, and no more.
     retired.spares.iter().for_each(|log| drop(erase(&*log.file)));
-    engine.versions.state().logs.add_spares(retired.spares);
+    engine.state.lock().logs.add_spares(retired.spares);
     retired.dropped.into_iter().for_each(|file| engine.jobs.mark_obsolete(file));
     Ok(true)
 }
 
 /// Queues the written flushes of a keyspace again after their edit failed, unless it is in doubt.
-fn requeue_flushes(versions: &Versions, background: &Background, id: KeyspaceId) {
-    let mut state = versions.state();
+fn requeue_flushes(store: &StoreState, background: &Background, id: KeyspaceId) {
+    let mut state = store.lock();
     if state.health.is_in_doubt() {
         return;
     }
@@ -138,11 +138,11 @@ fn requeue_flushes(versions: &Versions, background: &Background, id: KeyspaceId)
 
 /// A flush was abandoned: another job may take it.
 pub(crate) fn abandon_flush(
-    versions: &Versions,
+    store: &StoreState,
     background: &Background,
     id: KeyspaceId,
     through: Seq,
 ) {
-    versions.state().flushes.abandoned(id, through);
+    store.lock().flushes.abandoned(id, through);
     background.notify_work();
 }

@@ -1,10 +1,10 @@
 //! A group of a compaction takes effect: its outputs replace its inputs.
 
 use super::policy_state::{not_its_own, remembered};
-use super::{next_tree, report_deletes};
-use crate::engine::{Engine, State};
+use super::tree::{next_tree, report_deletes};
+use crate::engine::{Engine, Keyspaces, State};
 use crate::error::Result;
-use crate::event::Event;
+use crate::event::{Event, EventStream};
 use crate::keyspace::KeyspaceId;
 use crate::storage::FileId;
 use crate::version::{Change, LiveTable, Needs};
@@ -20,7 +20,7 @@ pub(super) fn install_group(
     group: &Group,
     outputs: &[Arc<LiveTable>],
 ) -> Result<bool> {
-    let edits = engine.versions.lock_edits()?;
+    let edits = engine.state.lock_edits()?;
     let Some(keyspace) = engine.keyspaces.get(id) else { return Ok(false) };
     let moved = group.action == Action::Move;
     let super_version = keyspace.super_version.load_full();
@@ -38,7 +38,7 @@ pub(super) fn install_group(
     }));
     let mut forgets = false;
     // A copy: what follows takes long, and every write takes the lock.
-    let version_set = engine.versions.state().version_set.clone();
+    let version_set = engine.state.lock().version_set.clone();
     if let Some(record) = version_set.keyspaces.get(&id) {
         let (dropped, readers) = (&*group.inputs, engine.snapshots.readers());
         let needs = Needs { record, flushed: record.flushed, dropped, added: &infos, readers };
@@ -51,7 +51,7 @@ pub(super) fn install_group(
             range_deletes,
         }));
     }
-    let state = engine.versions.state();
+    let state = engine.state.lock();
     changes.extend(state.planner.remaining_after(number, group));
     let planned = state.planner.compaction(number);
     let planner = planned.and_then(|c| c.planner.clone());
@@ -90,7 +90,7 @@ pub(super) fn install_group(
     });
     report_deletes(&engine.jobs.events, id, deletes);
     // In the same step as the edit: policies see the outputs in the shape from now on.
-    end_group(engine, &mut state, number, group);
+    end_group(&engine.keyspaces, &engine.jobs.events, &mut state, number, group);
     engine.report_policy(&state, &keyspace, decisions);
     drop(state);
     engine.background.notify_work();
@@ -102,9 +102,9 @@ pub(crate) fn abandon_group(engine: &Engine, compaction: u64, group: &Group) {
     if let Some(&group) = group.inputs.first() {
         engine.emit(|| Event::GroupAbandoned { compaction, group });
     }
-    let mut state = engine.versions.state();
+    let mut state = engine.state.lock();
     for fallen in state.planner.fall(compaction, group) {
-        end_group(engine, &mut state, compaction, &fallen);
+        end_group(&engine.keyspaces, &engine.jobs.events, &mut state, compaction, &fallen);
     }
     drop(state);
     engine.background.notify_work();
@@ -112,10 +112,16 @@ pub(crate) fn abandon_group(engine: &Engine, compaction: u64, group: &Group) {
 
 /// A group is installed or abandoned. If its compaction ends with it, observations that no step
 /// has reported are left to the next plan.
-pub(crate) fn end_group(engine: &Engine, state: &mut State, number: u64, group: &Group) {
+pub(crate) fn end_group(
+    keyspaces: &Keyspaces,
+    events: &EventStream,
+    state: &mut State,
+    number: u64,
+    group: &Group,
+) {
     let Some(ended) = state.planner.end_group(number, group) else { return };
-    if let Some(keyspace) = engine.keyspaces.load().get(&ended.keyspace) {
+    if let Some(keyspace) = keyspaces.load().get(&ended.keyspace) {
         keyspace.access_stats.give_back(&ended.unreported);
     }
-    engine.emit(|| Event::CompactionEnded { compaction: number });
+    events.emit(|| Event::CompactionEnded { compaction: number });
 }

@@ -1,6 +1,6 @@
 //! Keyspaces are created, are dropped, and change their policy: one edit each.
 
-use crate::engine::{Engine, KeyspaceInner, State, Versions};
+use crate::engine::{Engine, KeyspaceInner, State, StoreState};
 use crate::error::{Closed, Error, Result};
 use crate::event::Event;
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId, MAX_KEYSPACE_NAME_BYTES};
@@ -32,8 +32,8 @@ fn check_filters(
 ///
 /// # Errors
 /// A closed store.
-pub(crate) fn find_keyspace(versions: &Versions, name: &str) -> Result<Option<KeyspaceId>> {
-    Ok(versions.open_state()?.version_set.find(name))
+pub(crate) fn find_keyspace(store: &StoreState, name: &str) -> Result<Option<KeyspaceId>> {
+    Ok(store.lock_open()?.version_set.find(name))
 }
 
 /// Returns the keyspace of this name, of 1 to [`MAX_KEYSPACE_NAME_BYTES`] bytes, created if there is none.
@@ -41,7 +41,7 @@ pub(crate) fn find_keyspace(versions: &Versions, name: &str) -> Result<Option<Ke
 /// # Errors
 /// A name out of bounds, an I/O error, or a closed store.
 pub(crate) fn create_keyspace(engine: &Engine, name: &str) -> Result<KeyspaceId> {
-    if let Some(id) = find_keyspace(&engine.versions, name)? {
+    if let Some(id) = find_keyspace(&engine.state, name)? {
         return Ok(id);
     }
     if name.is_empty() || name.len() > MAX_KEYSPACE_NAME_BYTES {
@@ -51,8 +51,8 @@ pub(crate) fn create_keyspace(engine: &Engine, name: &str) -> Result<KeyspaceId>
             format_args!("{} bytes", name.len()),
         ));
     }
-    let edits = engine.versions.lock_edits()?;
-    let state = engine.versions.state();
+    let edits = engine.state.lock_edits()?;
+    let state = engine.state.lock();
     if let Some(id) = state.version_set.find(name) {
         return Ok(id);
     }
@@ -77,8 +77,8 @@ pub(crate) fn drop_keyspace(engine: &Engine, name: &str) -> Result<bool> {
         let expected = "a keyspace other than the default one, which cannot be dropped";
         return Err(Error::invalid("keyspace to drop", expected, name));
     }
-    let edits = engine.versions.lock_edits()?;
-    let Some(id) = engine.versions.state().version_set.find(name) else { return Ok(false) };
+    let edits = engine.state.lock_edits()?;
+    let Some(id) = engine.state.lock().version_set.find(name) else { return Ok(false) };
     let Some(keyspace) = engine.keyspaces.get(id) else { return Ok(false) };
     let tree = keyspace.tree();
     let files: Vec<_> = tree.tables().map(|t| FileId::table(t.table().info().id.0)).collect();
@@ -86,7 +86,7 @@ pub(crate) fn drop_keyspace(engine: &Engine, name: &str) -> Result<bool> {
     // No write is under way, whose entries would be added to the memory in use after they were
     // subtracted with their memtable.
     let writer = engine.log.writer();
-    let mut state = engine.versions.state();
+    let mut state = engine.state.lock();
     tree.tables().for_each(|table| table.mark_dropped());
     engine.keyspaces.remove(&state, &keyspace);
     let super_version = keyspace.super_version.load_full();
@@ -108,8 +108,8 @@ pub(crate) fn drop_keyspace(engine: &Engine, name: &str) -> Result<bool> {
 ///
 /// # Errors
 /// A keyspace that was dropped.
-pub(crate) fn policy(versions: &Versions, id: KeyspaceId) -> Result<PolicyOptions> {
-    let state = versions.state();
+pub(crate) fn policy(store: &StoreState, id: KeyspaceId) -> Result<PolicyOptions> {
+    let state = store.lock();
     let record = state.version_set.keyspaces.get(&id).ok_or(Closed::Keyspace)?;
     Ok(PolicyOptions::stored(&record.policy).0)
 }
@@ -123,7 +123,7 @@ pub(crate) fn policy(versions: &Versions, id: KeyspaceId) -> Result<PolicyOption
 pub(crate) fn set_policy(engine: &Engine, id: KeyspaceId, policy: &PolicyOptions) -> Result<()> {
     let json = policy_json(policy);
     build_policy(policy)?;
-    let edits = engine.versions.lock_edits()?;
+    let edits = engine.state.lock_edits()?;
     let keyspace = engine.keyspaces.live(id)?;
     let built = engine.options.planner(&keyspace.name, policy)?;
     let super_version = keyspace.super_version.load_full();

@@ -1,27 +1,28 @@
-//! Creation and replacement of log files; `engine/logs.rs` has the state of the logs.
+//! Creation and replacement of log files; `engine/log_files.rs` has their state.
 
-use crate::engine::{Background, Engine, Retired, SpareLog, State, Versions, Writer};
+use crate::engine::{Background, Engine, Retired, SealedLog, SpareLog, State, StoreState};
 use crate::error::Result;
 use crate::memtable::Memtable;
 use crate::storage::FileId;
 use crate::version::Change;
 use crate::wal::{LogWriter, erase};
 use std::sync::Arc;
+use terrane_platform::WriteMapping;
 
 /// The size of a log file where there is no space for one of the usual size.
 const SMALL_LOG_BYTES: u64 = 64 << 10;
 
 /// Reports that the log fills: a job will make a spare one, so that no write waits for it.
-pub(crate) fn want_spare_log(versions: &Versions, background: &Background) {
-    if versions.state().logs.want_spare() {
+pub(crate) fn want_spare_log(store: &StoreState, background: &Background) {
+    if store.lock().logs.want_spare() {
         background.notify_work();
     }
 }
 
 /// Makes a spare log with room for a record of `bytes`, unless there is one.
 pub(crate) fn add_spare_log(engine: &Engine, bytes: u64) -> Result<()> {
-    let edits = engine.versions.lock_edits()?;
-    let mut state = engine.versions.state();
+    let edits = engine.state.lock_edits()?;
+    let mut state = engine.state.lock();
     if state.logs.has_spare(bytes) {
         return Ok(());
     }
@@ -46,7 +47,7 @@ pub(crate) fn add_spare_log(engine: &Engine, bytes: u64) -> Result<()> {
         Ok(file) => file,
         Err(e) => {
             // A writer may have given one back meanwhile, which it had before.
-            engine.versions.state().logs.add_spares(spares);
+            engine.state.lock().logs.add_spares(spares);
             // Part of the file may have been created.
             engine.jobs.mark_obsolete(FileId::log(number));
             return Err(e);
@@ -70,8 +71,8 @@ pub(crate) fn add_spare_log(engine: &Engine, bytes: u64) -> Result<()> {
             Ok(())
         }
         Err(e) => {
-            if !engine.versions.in_doubt() {
-                engine.versions.state().logs.add_spares(spares);
+            if !engine.state.in_doubt() {
+                engine.state.lock().logs.add_spares(spares);
                 engine.jobs.mark_obsolete(FileId::log(number));
             }
             Err(e)
@@ -94,40 +95,87 @@ pub(crate) fn trim_logs(engine: &Engine) -> Result<()> {
 
 /// Replaces all logs by one of the first size, if tables hold all writes; with `anew` also a single log of that
 /// size. Returns whether it replaced them.
+///
+/// 1. Create the small log, and open it by an edit, while writers use the one before. They find no spare log
+///    meanwhile: the numbers of those are below that of the small log.
+/// 2. Under the writer's lock switch to the small log. The spare logs become full ones without a record.
+/// 3. Retire all full logs by another edit. If there was a write before step 2, its flush does that.
+///
+/// A crash between these leaves logs that recovery replays in the order of their numbers.
 fn replace_logs(engine: &Engine, anew: bool) -> Result<bool> {
     let capacity = engine.options.log_bytes_after(0);
-    let edits = engine.versions.lock_edits()?;
-    let mut writer = engine.log.writer();
-    let state = engine.versions.state();
-    let Some((file, file_bytes)) = writer.file() else { return Ok(false) };
-    let mut dropped = state.logs.files();
+    let edits = engine.state.lock_edits()?;
+    let Some((_, file_bytes)) = engine.log.writer().file() else { return Ok(false) };
+    let mut state = engine.state.lock();
+    let is_small = state.logs.files().is_empty() && file_bytes <= capacity;
     let has_memtables = state.flushes.hold_any(&engine.keyspaces.load());
     let needed = has_memtables || state.logs.are_held() || engine.log.syncs.usable().is_err();
-    drop(state);
-    if needed || !anew && dropped.is_empty() && file_bytes <= capacity {
+    if needed || is_small && !anew {
         return Ok(false);
     }
-    dropped.push(FileId::log(file));
-    let (number, last) = (engine.ids.fresh(), writer.last());
-    let created = engine.storage.create(FileId::log(number), capacity).and_then(|file| {
-        erase(&*file)?;
-        let log = LogWriter::begin(file, engine.log.id(number), capacity)?;
-        let retired = Change::RetireLogs { below: number, next: last + 1 };
-        let changes = vec![retired, engine.log.opened(number, number)];
-        Ok((log, edits.apply(changes, &[FileId::log(number)], &dropped)?))
+    let spares = state.logs.take_spares();
+    drop(state);
+    let number = engine.ids.fresh();
+    let opened = engine.storage.create(FileId::log(number), capacity).and_then(|file| {
+        let small = SpareLog { number, file_number: number, file, capacity };
+        let log = LogWriter::begin(small.file.clone(), engine.log.id(number), capacity)?;
+        let changes = vec![engine.log.opened(number, number)];
+        drop(edits.apply(changes, &[FileId::log(number)], &[])?);
+        Ok((small, log))
     });
-    let (log, mut state) = created.inspect_err(|_| {
-        if !engine.versions.in_doubt() {
-            engine.jobs.mark_obsolete(FileId::log(number));
+    let (small, log) = match opened {
+        Ok(opened) => opened,
+        Err(e) => {
+            if !engine.state.in_doubt() {
+                engine.state.lock().logs.add_spares(spares);
+                engine.jobs.mark_obsolete(FileId::log(number));
+            }
+            return Err(e);
         }
-    })?;
-    let replaced = state.logs.replace(engine.options.log_bytes_after(capacity));
+    };
+
+    let mut writer = engine.log.writer();
+    let mut state = engine.state.lock();
+    if engine.log.syncs.usable().is_err() {
+        // No write follows before the store is opened again.
+        state.logs.add_spares(spares);
+        state.logs.add_spares(vec![small]);
+        return Ok(false);
+    }
+    let last = writer.last();
+    let usual_bytes = engine.options.wal_file_bytes;
+    let full = engine.log.rotate(&mut writer, log, &small, capacity == usual_bytes);
+    full.into_iter().for_each(|full| state.logs.seal(full));
+    // A writer may have given one back meanwhile, which it had before.
+    let given_back = state.logs.take_spares();
+    for spare in given_back.into_iter().chain(spares) {
+        state.logs.seal(SealedLog {
+            id: engine.log.id(spare.number),
+            file_number: spare.file_number,
+            file: spare.file,
+            last,
+            bytes: 0,
+            reusable: spare.capacity == usual_bytes,
+            mapped: WriteMapping::default(),
+        });
+    }
+    state.logs.set_next_bytes(engine.options.log_bytes_after(capacity));
+    let was_written = state.flushes.hold_any(&engine.keyspaces.load());
+    let dropped = state.logs.files();
+    drop(state);
+    drop(writer);
+    if was_written {
+        return Ok(false);
+    }
+
+    // No writer has sealed another meanwhile: there was no spare one to continue in.
+    let changes = vec![Change::RetireLogs { below: number, next: last + 1 }];
+    let mut state = edits.apply(changes, &[], &dropped)?;
+    let retired = state.logs.take_sealed();
     drop(state);
     engine.log.syncs.advance(last);
-    let reusable = capacity == engine.options.wal_file_bytes;
-    let appending = Writer::appending(log, number, reusable, last + 1, last);
-    let before = std::mem::replace(&mut *writer, appending);
-    drop((writer, before, replaced));
+    // The system may take its time to unmap them.
+    drop(retired);
     dropped.into_iter().for_each(|file| engine.jobs.mark_obsolete(file));
     Ok(true)
 }
@@ -145,5 +193,6 @@ pub(crate) fn retire_logs(
     }
     let unflushed = state.flushes.first_seqs(&engine.keyspaces.load(), flushed);
     let usual_bytes = engine.options.wal_file_bytes;
-    state.logs.retire(&unflushed, &engine.log, &engine.ids, usual_bytes, changes)
+    let salt = engine.storage.id().salt();
+    state.logs.retire(&unflushed, salt, &engine.ids, usual_bytes, changes)
 }

@@ -9,9 +9,10 @@
 //! * `reshape` - a change of levels installs when nothing writes into what it shifts.
 //! * `keyspaces` - keyspaces are created, are dropped, and change their policy.
 //! * `logs` - log files are made, replaced and retired.
+//! * `tree` - the tree that an edit leads to.
 //! * `policy_state` - what the keyspace's policy remembers goes into the same edit.
 //!
-//! Each decides under the state lock what changes, commits without it (`engine/versions.rs`), and
+//! Each decides under the state lock what changes, commits without it (`engine/store_state.rs`), and
 //! takes effect under it again, in one step.
 
 mod flush;
@@ -20,6 +21,7 @@ mod keyspaces;
 mod logs;
 mod policy_state;
 mod reshape;
+mod tree;
 
 pub(crate) use flush::abandon_flush;
 pub(crate) use group::{abandon_group, end_group};
@@ -29,18 +31,12 @@ pub(crate) use keyspaces::{
 pub(crate) use logs::{add_spare_log, trim_logs, want_spare_log};
 pub(crate) use reshape::abandon_reshape;
 
-use crate::engine::{Engine, KeyspaceInner};
+use crate::engine::Engine;
 use crate::error::Result;
-use crate::event::{Event, EventStream};
 use crate::jobs::Outcome;
-use crate::keyspace::KeyspaceId;
-use crate::options::Options;
-use crate::version::{LiveTable, Tree, VersionSet};
 use flush::install_flushed;
 use group::install_group;
 use reshape::install_reshape;
-use std::sync::Arc;
-use terrane_types::range_deletes::RangeDeletes;
 
 /// Installs what a job has made. Returns `false`, and changes nothing, if the keyspace is gone.
 pub(crate) fn install(engine: &Engine, outcome: Outcome) -> Result<bool> {
@@ -58,26 +54,5 @@ pub(crate) fn install(engine: &Engine, outcome: Outcome) -> Result<bool> {
         Outcome::Reshaped { keyspace } => install_reshape(engine, keyspace).map(|()| true),
         Outcome::NeedsSpareLog => add_spare_log(engine, 0).map(|()| true),
         Outcome::Nothing => Ok(true),
-    }
-}
-
-/// The keyspace's tree as an edit leaves it.
-fn next_tree(
-    options: &Options,
-    version_set: &VersionSet,
-    keyspace: &KeyspaceInner,
-    opened: &[Arc<LiveTable>],
-) -> Option<Arc<Tree>> {
-    let record = version_set.keyspaces.get(&keyspace.id)?;
-    let tree = keyspace.super_version.load().tree.next(record, opened);
-    tree.estimate_debt(options, &**keyspace.policy.load_full(), &record.policy_state);
-    Some(Arc::new(tree))
-}
-
-/// Reports the range deletes of a keyspace, if an edit changed them.
-fn report_deletes(events: &EventStream, keyspace: KeyspaceId, changed: Option<RangeDeletes>) {
-    if let Some(list) = changed {
-        let (fragments, bytes) = (list.fragments().len(), list.bytes());
-        events.emit(|| Event::RangeDeletes { keyspace, fragments, bytes });
     }
 }

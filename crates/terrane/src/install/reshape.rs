@@ -1,7 +1,7 @@
 //! A change of levels takes effect: runs are relabelled, and nothing is rewritten.
 
-use super::next_tree;
 use super::policy_state::{adopted, remembered};
+use super::tree::next_tree;
 use crate::engine::{Engine, PendingReshape};
 use crate::error::Result;
 use crate::event::Event;
@@ -13,8 +13,8 @@ use terrane_policy::{Reason, Reshape, Step, validate_reshape};
 /// Makes the change of levels that waits for it, unless it fits no more: a compaction that was
 /// asked for otherwise may have started since.
 pub(super) fn install_reshape(engine: &Engine, id: KeyspaceId) -> Result<()> {
-    let edits = engine.versions.lock_edits()?;
-    let state = engine.versions.state();
+    let edits = engine.state.lock_edits()?;
+    let state = engine.state.lock();
     // It stays where it is until it is made: its policy is not asked meanwhile.
     let Some(pending) = state.planner.reshape(id).cloned() else { return Ok(()) };
     let (running, version_set) = (state.planner.running(id), state.version_set.clone());
@@ -57,7 +57,7 @@ pub(super) fn install_reshape(engine: &Engine, id: KeyspaceId) -> Result<()> {
 
 /// A change of levels was abandoned: the policy is asked again.
 pub(crate) fn abandon_reshape(engine: &Engine, id: KeyspaceId) {
-    let mut state = engine.versions.state();
+    let mut state = engine.state.lock();
     if let Some(PendingReshape { observed, .. }) = state.planner.end_reshape(id)
         && let Some(keyspace) = engine.keyspaces.load().get(&id)
     {

@@ -1,7 +1,7 @@
 //! Lookups of keys at one moment, cursors and traces, over a super version. The search for a key is `search`.
 
 use super::search::{Found, Search};
-use crate::engine::{Engine, KeyspaceInner};
+use crate::engine::{Background, Engine, KeyspaceInner, Keyspaces, Snapshots, StoreState};
 use crate::entry::{Millis, Seq, Tag};
 use crate::error::{Closed, ErrorKind, Result};
 use crate::keyspace::KeyspaceId;
@@ -19,9 +19,13 @@ use terrane_types::range_deletes::{End, Fragment};
 #[cfg(test)]
 mod tests;
 
-fn live_keyspace(engine: &Engine, id: KeyspaceId) -> Result<Arc<KeyspaceInner>> {
-    let found = engine.keyspaces.get(id);
-    found.map_or_else(|| engine.versions.open_state().and(Err(Closed::Keyspace.into())), Ok)
+fn live_keyspace(
+    keyspaces: &Keyspaces,
+    store: &StoreState,
+    id: KeyspaceId,
+) -> Result<Arc<KeyspaceInner>> {
+    let found = keyspaces.get(id);
+    found.map_or_else(|| store.lock_open().and(Err(Closed::Keyspace.into())), Ok)
 }
 
 /// Returns the keyspace's super version and the moment to read it at: that of a snapshot, or the present.
@@ -29,14 +33,15 @@ fn live_keyspace(engine: &Engine, id: KeyspaceId) -> Result<Arc<KeyspaceInner>> 
 /// The super version is taken first: it pins everything that is visible by then, so no merge can take a
 /// version away between the two.
 fn super_version(
-    engine: &Engine,
+    snapshots: &Snapshots,
+    background: &Background,
     keyspace: &KeyspaceInner,
     at: Option<Reader>,
 ) -> (Arc<SuperVersion>, Reader) {
     let super_version = keyspace.super_version.load_full();
-    let reader = at.unwrap_or_else(|| engine.snapshots.present());
-    if engine.snapshots.clock.is_due(reader.now) {
-        engine.background.notify_work();
+    let reader = at.unwrap_or_else(|| snapshots.present());
+    if snapshots.clock.is_due(reader.now) {
+        background.notify_work();
     }
     (super_version, reader)
 }
@@ -77,8 +82,9 @@ pub(crate) fn trace_get(
     key: &[u8],
     at: Option<Reader>,
 ) -> Result<(Option<Vec<u8>>, Trace)> {
-    let keyspace = live_keyspace(engine, keyspace)?;
-    let (super_version, reader) = super_version(engine, &keyspace, at);
+    let keyspace = live_keyspace(&engine.keyspaces, &engine.state, keyspace)?;
+    let (super_version, reader) =
+        super_version(&engine.snapshots, &engine.background, &keyspace, at);
     let mut tracer = ReadTracer::tracing();
     let mut value = Vec::new();
     let operator = engine.options.merge_operator.as_ref();
@@ -113,12 +119,13 @@ pub(crate) fn lookup(
     keys: usize,
     at: Option<Reader>,
 ) -> Result<Lookup<'_>> {
-    let keyspace = live_keyspace(engine, keyspace)?;
+    let keyspace = live_keyspace(&engine.keyspaces, &engine.state, keyspace)?;
     if keyspace.access_stats.looked_up(keys) {
         engine.background.notify_reads_due();
     }
     let tracer = ReadTracer::default().watching(keyspace.access_stats.watched());
-    let (super_version, reader) = super_version(engine, &keyspace, at);
+    let (super_version, reader) =
+        super_version(&engine.snapshots, &engine.background, &keyspace, at);
     let (sums, operator) = (&engine.counters.gets, engine.options.merge_operator.as_ref());
     Ok(Lookup { keyspace, super_version, reader, tracer, sums, operator })
 }
@@ -154,12 +161,13 @@ pub(crate) fn cursor(
     range: KeyRange,
     at: Option<Reader>,
 ) -> Result<Cursor> {
-    let keyspace = live_keyspace(engine, keyspace)?;
+    let keyspace = live_keyspace(&engine.keyspaces, &engine.state, keyspace)?;
     if keyspace.access_stats.scanned() {
         engine.background.notify_reads_due();
     }
     let watched = keyspace.access_stats.watched();
-    let (super_version, reader) = super_version(engine, &keyspace, at);
+    let (super_version, reader) =
+        super_version(&engine.snapshots, &engine.background, &keyspace, at);
     let counting = || ReadTracer::adding_to(engine.counters.scans.clone()).watching(watched);
     let operator = engine.options.merge_operator.as_ref();
     let cursor = mvcc_cursor(&super_version, range, reader, operator, counting);
@@ -178,7 +186,12 @@ pub(crate) fn trace_seek(
     reverse: bool,
     at: Option<Reader>,
 ) -> Result<Trace> {
-    let (super_version, reader) = super_version(engine, &*live_keyspace(engine, keyspace)?, at);
+    let (super_version, reader) = super_version(
+        &engine.snapshots,
+        &engine.background,
+        &*live_keyspace(&engine.keyspaces, &engine.state, keyspace)?,
+        at,
+    );
     let operator = engine.options.merge_operator.as_ref();
     let mut mvcc_cursor = mvcc_cursor(&super_version, range, reader, operator, ReadTracer::tracing);
     if reverse {

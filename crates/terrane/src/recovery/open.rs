@@ -81,7 +81,7 @@ fn create(engine: &Engine) -> Result<()> {
         Change::RetireLogs { below: 0, next: 1 },
         engine.log.opened(number, number),
     ];
-    let mut state = engine.versions.lock_edits()?.apply(changes, &[FileId::log(number)], &[])?;
+    let mut state = engine.state.lock_edits()?.apply(changes, &[FileId::log(number)], &[])?;
     state.logs.set_next_bytes(engine.options.log_bytes_after(capacity));
     adopt_keyspace(engine, &state, DEFAULT_ID)?;
     drop(state);

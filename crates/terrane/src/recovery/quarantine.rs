@@ -4,9 +4,9 @@
 //! One edit ends the logs where their records end and names the copies, each a log file of its own: a
 //! mark, so that it is not taken for a log, then the bytes as they were.
 
+use super::live_log::LiveLog;
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::recovery::LiveLog;
 use crate::storage::{FileId, read_exact_at, write_all_at};
 use crate::version::{Change, Quarantine};
 
@@ -38,7 +38,7 @@ pub(super) fn quarantine(engine: &Engine, logs: &[LiveLog]) -> Result<()> {
         changes.push(Change::Quarantine(Quarantine { file, log, offset, bytes }));
     }
     if !changes.is_empty() {
-        drop(engine.versions.lock_edits()?.apply(changes, &added, &[])?);
+        drop(engine.state.lock_edits()?.apply(changes, &added, &[])?);
     }
     Ok(())
 }

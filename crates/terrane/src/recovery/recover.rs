@@ -15,9 +15,10 @@
 //!    logs stay as they are, and no write is accepted until it is reopened with space. A read-only
 //!    store stops before step 3.
 
+use super::live_log::LiveLog;
 use super::quarantine::quarantine;
 use crate::batch;
-use crate::engine::{Engine, Log, SealedLog, Snapshots, SpareLog, State, Versions, Writer};
+use crate::engine::{Engine, Log, Snapshots, SpareLog, State, StoreState, Writer};
 use crate::entry::Seq;
 use crate::error::{Closed, Result};
 use crate::event::Event;
@@ -26,58 +27,22 @@ use crate::install;
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
 use crate::options::Options;
-use crate::storage::{File, FileId, Recovered};
+use crate::storage::{FileId, Recovered};
 use crate::sync::atomic::Ordering;
 use crate::vec_map::{VecMap, VecSet};
 use crate::version::SuperVersion;
-use crate::version::{LogRecord, VersionSet};
-use crate::wal::{LogWriter, Replay, ReplayedLog, write_again};
+use crate::version::VersionSet;
+use crate::wal::{LogWriter, Replay, write_again};
 use crate::write;
 use std::sync::Arc;
-use terrane_platform::WriteMapping;
 use terrane_policy::PolicyOptions;
 
 /// Memtables rebuilt from the logs, by keyspace, oldest first. The last is being filled.
 type Memtables = VecMap<KeyspaceId, Vec<Arc<Memtable>>>;
 
-/// A live log that was replayed.
-#[derive(Clone)]
-pub(crate) struct LiveLog {
-    pub record: LogRecord,
-    pub file: Arc<dyn File>,
-    /// The file's length, in bytes.
-    pub len: u64,
-    pub found: ReplayedLog,
-}
-
-impl LiveLog {
-    /// Whether records may follow those that were found.
-    fn is_open(&self) -> bool {
-        self.record.through.is_none() && self.found.discarded_bytes == 0
-    }
-
-    /// Whether it was started.
-    fn is_used(&self) -> bool {
-        self.found.end > 0 || !self.is_open()
-    }
-
-    /// The same as a log that is not appended to.
-    fn sealed(self, reusable: bool) -> SealedLog {
-        SealedLog {
-            id: self.record.id(),
-            file_number: self.record.file,
-            file: self.file,
-            last: self.found.last,
-            bytes: self.found.end,
-            reusable,
-            mapped: WriteMapping::default(),
-        }
-    }
-}
-
 /// Recovers the store that the storage has.
 pub(crate) fn recover(engine: &Engine, recovered: &Recovered) -> Result<()> {
-    let mut state = engine.versions.state();
+    let mut state = engine.state.lock();
     let State { version_set, planner, .. } = &mut *state;
     let keyspaces = engine.keyspaces.load();
     let forgotten =
@@ -116,14 +81,14 @@ pub(crate) fn recover(engine: &Engine, recovered: &Recovered) -> Result<()> {
         repaired: recovered.repaired.clone(),
     });
     if engine.storage.read_only() {
-        only_show(&engine.versions, &engine.log, logs, done.next);
+        only_show(&engine.state, &engine.log, logs, done.next);
         engine.log.syncs.advance(last);
         return Ok(());
     }
     // A manifest with damage or a torn end is started again by the next commit.
     let irregular = recovered.discarded_bytes > 0 || !recovered.repaired.is_empty();
     let tidied = if irregular || !forgotten.is_empty() {
-        let edits = engine.versions.lock_edits();
+        let edits = engine.state.lock_edits();
         edits.and_then(|m| m.apply(forgotten, &[], &[]).map(|mut state| state.repairable.clear()))
     } else {
         Ok(())
@@ -131,7 +96,7 @@ pub(crate) fn recover(engine: &Engine, recovered: &Recovered) -> Result<()> {
     match tidied.and_then(|()| go_on(engine, logs.clone(), done.next, done.claim)) {
         Err(full) if full.is_no_space() => {
             engine.log.syncs.poison(&full);
-            only_show(&engine.versions, &engine.log, logs, done.next);
+            only_show(&engine.state, &engine.log, logs, done.next);
             remove_strays(engine)
         }
         went_on => went_on,
@@ -140,8 +105,8 @@ pub(crate) fn recover(engine: &Engine, recovered: &Recovered) -> Result<()> {
 
 /// Leaves the logs as they are: nothing is appended to them, but a check or a checkpoint reads
 /// them.
-fn only_show(versions: &Versions, log: &Log, logs: Vec<LiveLog>, next: Seq) {
-    let mut state = versions.state();
+fn only_show(store: &StoreState, log: &Log, logs: Vec<LiveLog>, next: Seq) {
+    let mut state = store.lock();
     let next_bytes = state.logs.next_bytes();
     state.logs.resume(logs.into_iter().map(|log| log.sealed(false)), [], next_bytes);
     drop(state);
@@ -210,7 +175,7 @@ fn show_replayed(engine: &Engine, memtables: &Memtables) {
             if n + 1 < list.len()
                 && let Some(through) = memtable.last_seq()
             {
-                write::seal(engine, &mut engine.versions.state(), *id, through);
+                write::seal(engine, &mut engine.state.lock(), *id, through);
             }
         }
     }
@@ -240,7 +205,7 @@ fn go_on(engine: &Engine, mut logs: Vec<LiveLog>, next: Seq, claim: Seq) -> Resu
         file: log.file,
         capacity: log.len,
     });
-    let mut state = engine.versions.state();
+    let mut state = engine.state.lock();
     state.logs.resume(sealed, spares, engine.options.log_bytes_after(largest));
     drop(state);
 
@@ -256,7 +221,7 @@ fn go_on(engine: &Engine, mut logs: Vec<LiveLog>, next: Seq, claim: Seq) -> Resu
         }
         None => {
             install::add_spare_log(engine, 0)?;
-            let log = engine.versions.state().logs.take_spare().ok_or(Closed::Store)?;
+            let log = engine.state.lock().logs.take_spare().ok_or(Closed::Store)?;
             begin_log(engine, log, next, claim)?;
         }
     }
@@ -281,13 +246,13 @@ pub(crate) fn begin_log(engine: &Engine, log: SpareLog, next: Seq, claim: Seq) -
 
 fn start_log(snapshots: &Snapshots, log: &Log, appending: Writer) {
     snapshots.show(appending.last());
-    *log.writer() = appending;
+    log.start(appending);
 }
 
 /// Removes the files of a start that had no space: those that no edit names, except the orphans
 /// that the storage keeps. What was left over before, it has removed.
 fn remove_strays(engine: &Engine) -> Result<()> {
-    let version_set = engine.versions.state().version_set.clone();
+    let version_set = engine.state.lock().version_set.clone();
     let mut named: VecSet<FileId> = VecSet::default();
     named.extend(version_set.tables().iter().map(|info| FileId::table(info.id.0)));
     named.extend(version_set.logs.iter().map(|log| FileId::log(log.file)));

@@ -1,36 +1,15 @@
 //! A piece of background work, run in slices by an executor.
 
 use super::planning::plan_flush;
+use super::work::Work;
 use crate::engine::{Engine, Keyspaces, Snapshots};
 use crate::error::Result;
 use crate::install;
-use crate::jobs::{Flush, Merge, Outcome, Progress, TableSetWriter};
+use crate::jobs::{Flush, Outcome, Progress, TableSetWriter};
 use crate::keyspace::KeyspaceId;
-use crate::version::ObsoleteFile;
 use std::sync::Arc;
-use terrane_policy::Group;
 use terrane_table::read::Resolver;
 use terrane_types::range_deletes::RangeDeletes;
-
-/// Work of a job.
-pub(crate) enum Work {
-    /// Writes a memtable as tables.
-    Flush(Box<Flush>),
-    /// Merges a group.
-    Merge(Box<Merge>),
-    /// Relabels a group's tables.
-    Move { compaction: u64, keyspace: KeyspaceId, group: Group },
-    /// Makes the log that follows the one that fills.
-    SpareLog,
-    /// Adds or drops a level.
-    Reshape { keyspace: KeyspaceId },
-    /// Gives a file's space back.
-    Remove(ObsoleteFile),
-    /// Vacuums the storage.
-    Vacuum,
-    /// Nothing is left to do.
-    Ended,
-}
 
 /// One piece of background work. It may move between threads between slices. Dropped before its end
 /// it is abandoned: what it wrote is removed, and what it held is free for another.
@@ -162,16 +141,16 @@ impl Job {
         let engine = &self.engine;
         match std::mem::replace(&mut self.work, Work::Ended) {
             Work::Flush(mut flush) => {
-                flush.discard(engine.versions.in_doubt());
+                flush.discard(engine.state.in_doubt());
                 install::abandon_flush(
-                    &engine.versions,
+                    &engine.state,
                     &engine.background,
                     flush.keyspace,
                     flush.through,
                 );
             }
             Work::Merge(mut merge) => {
-                if merge.abandon(engine.versions.in_doubt()) {
+                if merge.abandon(engine.state.in_doubt()) {
                     let merge = &merge.part.merge;
                     install::abandon_group(engine, merge.compaction, &merge.group);
                 }

@@ -3,7 +3,7 @@
 //! * `next_job` - the order of jobs.
 //! * `planning` - what policies are given, and what becomes of their plans; `ranges` - compactions
 //!   of a range on demand, slice by slice.
-//! * `job` - a piece of work, run in slices; at its end its outcome is installed.
+//! * `job` - a piece of `work`, run in slices; at its end its outcome is installed.
 
 mod job;
 mod next_job;
@@ -11,11 +11,11 @@ mod planning;
 mod ranges;
 #[cfg(test)]
 mod tests;
+mod work;
 
 pub use job::Job;
 pub use next_job::JobFilter;
 
-pub(crate) use job::Work;
 pub(crate) use next_job::next_job;
 #[cfg(test)]
 pub(crate) use planning::begin;

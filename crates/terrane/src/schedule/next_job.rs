@@ -10,13 +10,14 @@
 
 use super::planning::{ask_policy, next_plan_request};
 use super::ranges::{next_range, slice};
+use super::work::Work;
 use crate::engine::{Begun, Engine, Keyspaces, State};
 use crate::event::Event;
 use crate::install;
 use crate::jobs::{Flush, JobContext, Merge, Part, SharedMerge, TableSetWriter};
 use crate::keyspace::KeyspaceId;
 use crate::options::{FilterDecision, Options};
-use crate::schedule::{Job, Work};
+use crate::schedule::Job;
 use crate::version::{Tree, hidden_tables};
 use std::sync::Arc;
 use terrane_policy::{Action, Group, Running, TombstoneRule};
@@ -41,8 +42,8 @@ pub(crate) fn next_job(engine: &Arc<Engine>, filter: JobFilter) -> Option<Job> {
     if filter == JobFilter::Any {
         engine.background.search_begins();
     }
-    engine.versions.writable().ok()?;
-    let mut state = engine.versions.state();
+    engine.state.writable().ok()?;
+    let mut state = engine.state.lock();
     if !state.health.jobs_may_begin() {
         return None;
     }
@@ -80,7 +81,7 @@ fn next_removal(jobs: &JobContext, state: &mut State) -> Option<Work> {
 /// keyspace's policy take turns.
 fn next_other(engine: &Engine) -> Option<Work> {
     loop {
-        let mut state = engine.versions.state();
+        let mut state = engine.state.lock();
         if !state.health.jobs_may_begin() {
             return None;
         }
@@ -114,7 +115,7 @@ fn next_other(engine: &Engine) -> Option<Work> {
                 drop(state);
                 return group_work(engine, number, id, group, tree, &running);
             }
-            install::end_group(engine, &mut state, number, &group);
+            install::end_group(&engine.keyspaces, &engine.jobs.events, &mut state, number, &group);
             continue;
         }
         if request.is_none() {
@@ -162,7 +163,7 @@ fn group_work(
     let merge = SharedMerge::new(compaction, keyspace, group, tree, rule, hidden);
     let first = merge.next_part()?;
     if !merge.group.parts.is_empty() {
-        engine.versions.state().planner.share(merge);
+        engine.state.lock().planner.share(merge);
     }
     part_work(engine, first)
 }

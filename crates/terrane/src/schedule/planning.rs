@@ -11,6 +11,7 @@
 //!    table is rewritten. The release that reaches it queues the planning again.
 //! 5. A flush's job asks the policy where to cut when it starts; cuts that are refused are left out.
 
+use super::work::Work;
 use crate::engine::{
     Engine, KeyspaceInner, Keyspaces, PendingReshape, Planner, RunningCompaction, Snapshots, State,
 };
@@ -18,7 +19,6 @@ use crate::entry::{Millis, Seq};
 use crate::event::Event;
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
-use crate::schedule::Work;
 use crate::sync::lock;
 use crate::version::{DELETES_BYTES_MAX, Tree, expired, hidden};
 use std::sync::Arc;
@@ -52,7 +52,7 @@ struct Turn<'a>(&'a Engine);
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        self.0.versions.state().planner.stop_asking();
+        self.0.state.lock().planner.stop_asking();
     }
 }
 
@@ -124,7 +124,7 @@ pub(crate) fn ask_policy(engine: &Engine, request: PlanRequest) -> Option<Work> 
     }
     let answer = propose(&***policy, &planning, &hidden, &mut refused);
     drop(turn);
-    let mut state = engine.versions.state();
+    let mut state = engine.state.lock();
     state.planner.answered(id, refused);
     let (mut plan, own) = match answer {
         Proposal::Nothing => {
@@ -255,7 +255,7 @@ pub(crate) fn plan_flush(engine: &Engine, id: KeyspaceId, memtable: &Memtable) -
     }
     let (entries, bytes) = (memtable.entries() as u64, memtable.bytes() as u64);
     let sealed = KeySample { entries, bytes, keys: memtable.sample() };
-    let state = engine.versions.state();
+    let state = engine.state.lock();
     let Some(record) = state.version_set.keyspaces.get(&id).cloned() else {
         return FlushPlan::default();
     };

@@ -10,7 +10,7 @@
 //!    the slices that the keyspace's bytes should need, the policy is not called before the range has ended.
 
 use super::planning::begin;
-use crate::engine::{Background, Engine, Keyspaces, RangeRequest, Stage, State, Versions};
+use crate::engine::{Background, Engine, Keyspaces, RangeRequest, Stage, State, StoreState};
 use crate::entry::Seq;
 use crate::error::{Closed, Error, Result};
 use crate::keyspace::KeyspaceId;
@@ -52,7 +52,7 @@ pub(crate) fn request_range(
     range: KeyRange,
     through: Seq,
 ) -> Result<u64> {
-    let mut state = engine.versions.open_state()?;
+    let mut state = engine.state.lock_open()?;
     state.health.retry();
     let record = state.version_set.keyspaces.get(&id).ok_or(Closed::Keyspace)?;
     let target_file_bytes = PolicyOptions::stored(&record.policy).0.target_file_bytes();
@@ -79,11 +79,11 @@ pub(crate) fn request_range(
 
 /// Takes a request back: no further slice starts. Says why it was refused, if it was.
 pub(crate) fn take_back_range(
-    versions: &Versions,
+    store: &StoreState,
     background: &Background,
     number: u64,
 ) -> Result<()> {
-    let taken = versions.state().planner.ranges.take_back(number);
+    let taken = store.lock().planner.ranges.take_back(number);
     // Its keyspace's policy may have waited for it.
     background.notify_work();
     taken
@@ -128,7 +128,7 @@ pub(crate) fn slice(engine: &Engine, seeking: Seeking) {
             target_file_bytes,
         },
     );
-    let mut state = engine.versions.state();
+    let mut state = engine.state.lock();
     if state.planner.ranges.find(number).is_none() {
         return;
     }

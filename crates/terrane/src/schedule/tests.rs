@@ -102,12 +102,12 @@ fn tables(db: &Db) -> Vec<(usize, TableId)> {
 
 fn ask(db: &Db) -> PlanRequest {
     let engine = db.engine();
-    next_plan_request(engine, &mut engine.versions.state(), false).expect("a policy is to be asked")
+    next_plan_request(engine, &mut engine.state.lock(), false).expect("a policy is to be asked")
 }
 
 /// Compactions that have started and not ended.
 fn running(db: &Db) -> usize {
-    db.engine().versions.state().planner.compactions().len()
+    db.engine().state.lock().planner.compactions().len()
 }
 
 /// Starts the merge of everything into level 1, which no policy asked for.
@@ -115,7 +115,7 @@ fn begin_other(db: &Db) -> u64 {
     let (engine, id) = (db.engine(), db.default_keyspace().id());
     let inputs = tables(db).into_iter().map(|(_, table)| table).collect();
     let plan = into_level1(inputs, RunId(engine.ids.next()));
-    begin(engine, &mut engine.versions.state(), id, plan, None, Observed::default())
+    begin(engine, &mut engine.state.lock(), id, plan, None, Observed::default())
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn policies_of_keyspaces_are_asked_in_turns() {
     let engine = db.engine();
     let mut asked = Vec::new();
     for _ in 0..6 {
-        let mut state = engine.versions.state();
+        let mut state = engine.state.lock();
         state.planner.set_unplanned(ids.iter().copied());
         drop(next_plan_request(engine, &mut state, false));
         state.planner.stop_asking();
@@ -189,7 +189,7 @@ fn a_starting_compaction_has_a_number_and_is_recorded_if_long() {
         let destination = Destination { level: 1, run: RunId(run) };
         Group::new(vec![TableId(table)], destination, Action::Move)
     };
-    let mut state = engine.versions.state();
+    let mut state = engine.state.lock();
     let mut begin = |groups: &[Group]| {
         let plan = Compaction::parallel(groups.to_vec(), "a test");
         begin(engine, &mut state, id, plan, None, Observed::default())
@@ -245,12 +245,12 @@ fn only_policies_that_read_histograms_or_prefixes_get_them() {
 /// Requests all keys of the default keyspace, and takes the turn of the next slice.
 fn request_range(db: &Db) -> u64 {
     let (engine, id) = (db.engine(), db.default_keyspace().id());
-    engine.versions.state().planner.set_unplanned([]);
+    engine.state.lock().planner.set_unplanned([]);
     ranges::request_range(engine, id, KeyRange::default(), u64::MAX).unwrap()
 }
 
 fn stage_of(db: &Db, number: u64) -> &'static str {
-    let mut state = db.engine().versions.state();
+    let mut state = db.engine().state.lock();
     let request = state.planner.ranges.all().iter().find(|request| request.number == number);
     match request.map(|request| &request.stage) {
         None => "ended",
@@ -268,9 +268,8 @@ fn a_slice_is_planned_again_if_its_tables_are_gone_or_taken() {
     flush(&db, 2);
     let engine = db.engine();
     let number = request_range(&db);
-    let seek = || {
-        next_range(&engine.keyspaces, &mut engine.versions.state()).expect("the range has its turn")
-    };
+    let seek =
+        || next_range(&engine.keyspaces, &mut engine.state.lock()).expect("the range has its turn");
     let seeking = seek();
     begin_other(&db);
     slice(engine, seeking);
@@ -287,7 +286,7 @@ fn a_slice_is_planned_again_if_its_tables_are_gone_or_taken() {
     assert_eq!(stage_of(&db, number), "ready", "the tables are others by now");
     slice(engine, seek());
     assert_eq!(stage_of(&db, number), "ended", "one run is left");
-    take_back_range(&engine.versions, &engine.background, number).unwrap();
+    take_back_range(&engine.state, &engine.background, number).unwrap();
 }
 
 #[test]
@@ -295,17 +294,17 @@ fn a_range_that_is_refused_has_ended_and_says_why() {
     let (db, _) = open();
     let number = request_range(&db);
     let engine = db.engine();
-    assert!(!engine.versions.state().planner.ranges.has_ended(number));
+    assert!(!engine.state.lock().planner.ranges.has_ended(number));
     let why = Error::invalid("range", "a range that can be compacted", "a test");
     let set = |request: &mut RangeRequest| request.stage = Stage::Failed(why.clone());
-    engine.versions.state().planner.ranges.all().iter_mut().for_each(set);
-    assert!(engine.versions.state().planner.ranges.has_ended(number));
+    engine.state.lock().planner.ranges.all().iter_mut().for_each(set);
+    assert!(engine.state.lock().planner.ranges.has_ended(number));
     assert!(matches!(
-        take_back_range(&engine.versions, &engine.background, number).map_err(Error::into_kind),
+        take_back_range(&engine.state, &engine.background, number).map_err(Error::into_kind),
         Err(ErrorKind::InvalidArgument(_))
     ));
     assert!(
-        take_back_range(&engine.versions, &engine.background, number).is_ok(),
+        take_back_range(&engine.state, &engine.background, number).is_ok(),
         "it was taken back"
     );
 }
@@ -336,16 +335,13 @@ fn a_flush_is_distinguished_from_light_jobs_with_its_sequence() {
         rows.put([key], [key], Durability::Buffered).unwrap();
         write::seal_all(engine).unwrap()
     });
-    assert!(!engine.versions.state().flushes.are_done(sealed[0]));
+    assert!(!engine.state.lock().flushes.are_done(sealed[0]));
     let first = next_job(engine, JobFilter::Flush).unwrap();
     assert!(first.is_flush() && !first.is_light());
     run(first);
-    assert_eq!(
-        sealed.map(|through| engine.versions.state().flushes.are_done(through)),
-        [true, false]
-    );
+    assert_eq!(sealed.map(|through| engine.state.lock().flushes.are_done(through)), [true, false]);
     run(next_job(engine, JobFilter::Flush).unwrap());
-    assert!(engine.versions.state().flushes.are_done(sealed[1]));
+    assert!(engine.state.lock().flushes.are_done(sealed[1]));
 
     begin_other(&db);
     let merge = next_job(engine, JobFilter::Other).unwrap();
@@ -417,7 +413,7 @@ fn refused_plans_are_counted_until_the_fallback_plans_instead() {
     let db = open_with(|| Box::new(Errs));
     flush(&db, 1);
     let id = db.default_keyspace().id();
-    let refused = || db.engine().versions.state().planner.refusals(id);
+    let refused = || db.engine().state.lock().planner.refusals(id);
     let counts = [(); 3].map(|()| {
         assert!(ask_policy(db.engine(), ask(&db)).is_none());
         refused()

@@ -30,22 +30,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 mod commit;
+mod commit_state;
 mod current;
 mod files;
 mod foreign;
+mod names;
 mod orphans;
 
 pub use current::decode_current;
 pub(super) use orphans::footer;
 
-use commit::CommitState;
-use current::is_creation;
+use commit_state::CommitState;
 use files::{Files, Size, find};
-
-const CURRENT: &str = "CURRENT";
-const CURRENT_TEMP: &str = "CURRENT.tmp";
-const CREATING: &str = "CREATING";
-const MANIFEST: &str = "MANIFEST-";
+use names::{CREATING, CURRENT, CURRENT_TEMP, manifest_generation, manifest_name};
 
 /// A store in a directory.
 pub struct Directory {
@@ -60,15 +57,6 @@ pub struct Directory {
     names_changed: AtomicBool,
     /// There is a store, or `CREATING` is durable with its id.
     started: AtomicBool,
-}
-
-fn manifest_name(generation: u64) -> String {
-    format!("{MANIFEST}{generation:06}")
-}
-
-fn manifest_generation(name: &str) -> Option<u64> {
-    let generation = name.strip_prefix(MANIFEST)?.parse().ok()?;
-    (manifest_name(generation) == name).then_some(generation)
 }
 
 impl Directory {
@@ -116,16 +104,6 @@ impl Directory {
             .any(|name| ![LOCK, CURRENT_TEMP].contains(&name.as_str()) && Directory::is_name(name)))
     }
 
-    /// Whether the creation of a store, or of a copy, in `vfs` was never finished, so that there is no
-    /// store. Changes nothing.
-    ///
-    /// # Errors
-    /// I/O failures.
-    pub fn is_unfinished(vfs: &dyn Vfs) -> Result<bool> {
-        let names = vfs.list()?;
-        Ok(!names.iter().any(|n| n == CURRENT) && is_creation(vfs, &names)?)
-    }
-
     /// The generation of the manifest with this name, if it is a manifest's name.
     pub(super) fn manifest_generation(name: &str) -> Option<u64> {
         manifest_generation(name)
@@ -156,10 +134,6 @@ fn missing_file(name: &str, len: u64) -> Corruption {
 fn missing_end(name: &str, len: u64, found: u64) -> Option<Corruption> {
     let before = || format!("{found} before the end of the file");
     (found < len).then(|| Corruption::new(name, 0, format_args!("{len} bytes"), before()))
-}
-
-fn placement(len: u64) -> Placement {
-    Placement { len, ..Placement::default() }
 }
 
 impl Storage for Directory {

@@ -65,7 +65,7 @@ impl Format {
     }
 
     /// Decodes a format.
-    pub(crate) fn decode(d: &mut crate::codec::Decoder<'_>) -> Option<Self> {
+    pub(crate) fn decode(d: &mut crate::coding::Decoder<'_>) -> Option<Self> {
         Some(Format { version: d.u32()?, required: d.u32()?, optional: d.u32()? })
     }
 }

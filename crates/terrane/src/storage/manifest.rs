@@ -47,8 +47,11 @@
 //! it was written by this generation. The remains of a torn commit could only collide with a commit at
 //! the same offset; after an irregular end, a new generation starts instead.
 
+mod generation;
 mod region;
 
+pub(crate) use generation::FRAME_ALIGN;
+pub use generation::{Inherited, ManifestId};
 pub(super) use region::{SalvagedRecords, region_at, salvage};
 pub use region::{Scan, scan};
 
@@ -56,54 +59,19 @@ use crate::entry::Seq;
 use crate::error::{Corruption, Error, Result};
 use crate::storage::format::Format;
 use crate::storage::record::{Record, Replayed, replay};
-use crate::storage::{File, StoreId, write_all_at};
+use crate::storage::{File, write_all_at};
 use region::{
     REGION_HEADER_BYTES, Region, encode_frame, encode_region, encode_witness, frame_size,
     frame_span, is_witnessed, read_region,
 };
 use std::sync::Arc;
 
-/// The alignment of frames, in bytes: no sector is larger.
-pub(crate) const FRAME_ALIGN: u64 = 16 << 10;
 /// The capacity of a region that its first record does not enlarge, in bytes. A store's first regions are smaller.
 pub(crate) const MIN_CAPACITY: u64 = 1 << 20;
 /// The capacity of a store's first region, in bytes. The next ones are twice as large, up to [`MIN_CAPACITY`].
 pub(crate) const FIRST_CAPACITY: u64 = 512 << 10;
 /// The capacity of a region in multiples of its first record, of which two are its copies.
 const CAPACITY_FACTOR: u64 = 8;
-
-/// Identifies a manifest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ManifestId {
-    /// The store.
-    pub store: StoreId,
-    /// The generation.
-    pub generation: u64,
-}
-
-impl ManifestId {
-    /// The checksum seed of the frames of the record at `index`.
-    #[must_use]
-    pub fn seed(self, index: u64) -> u64 {
-        self.store.salt() ^ self.generation.rotate_left(32) ^ index
-    }
-}
-
-/// State that a generation inherits from the previous one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Inherited {
-    /// The store's format, including features that this release may not know.
-    pub format: Format,
-    /// Number of commits that the store had made.
-    pub commits: u64,
-    /// The closing claim: batches through this sequence number were durable when the store was closed.
-    pub synced: Seq,
-}
-
-impl Inherited {
-    /// For a store's first generation.
-    pub(crate) const NONE: Inherited = Inherited { format: Format::CURRENT, commits: 0, synced: 0 };
-}
 
 /// An open manifest, positioned after its last record.
 pub(crate) struct Manifest {

@@ -8,7 +8,7 @@
 //!
 //! Numbers are varints. Extents are in units of 4 KiB; files of a directory have none.
 
-use crate::codec::{Decoder, put_varint};
+use crate::coding::{Decoder, put_varint};
 use crate::error::{Corruption, Error, Result};
 use crate::storage::extent::{Extent, UNIT};
 use crate::storage::{FileId, FileKind};

@@ -22,7 +22,7 @@ use crate::storage::volume::superblock::{self, RESERVED, SLOT_BYTES, SLOTS, Slot
 use crate::storage::{Directory, File, FileId, FileKind, read_exact_at};
 use crate::table::footer::{FOOTER_BYTES, Footer, MAGIC_BYTES};
 use crate::vec_map::VecMap;
-use sectors::{Readable, Unreadable};
+use sectors::{Readable, Unreadable, read_only};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -378,10 +378,6 @@ impl File for PlacedFile {
     fn len(&self) -> Result<u64> {
         Ok(self.placement.len)
     }
-}
-
-fn read_only(name: &str) -> crate::error::Error {
-    crate::error::Error::invalid("file of a damaged store", "only reads", name)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! A decoder takes the fields that this release knows with [`Body::field`].
 
 use self::Unread::Malformed;
-use crate::codec::Decoder;
+use crate::coding::Decoder;
 use crate::keyspace::KeyspaceId;
 
 /// Reason why a change cannot be read.

@@ -79,7 +79,7 @@ mod tests {
                 );
                 schedule::begin(
                     engine,
-                    &mut engine.versions.state(),
+                    &mut engine.state.lock(),
                     rows.id(),
                     plan,
                     None,

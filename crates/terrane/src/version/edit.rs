@@ -8,7 +8,7 @@ use super::body::Body;
 use super::body::Unread::{self, Malformed};
 use super::change::{Change, Features, Quarantine};
 use super::{plan, range_deletes};
-use crate::codec::{Decoder, put_bytes, put_varint};
+use crate::coding::{Decoder, put_bytes, put_varint};
 use crate::entry::left_out;
 use crate::error::{Corruption, Error, Result};
 use crate::storage::{KNOWN_REQUIRED, is_left_out};

@@ -1,7 +1,7 @@
 //! The bytes of what is left of a compaction (FORMAT.md, "Plans").
 
 use super::body::{Body, Unread};
-use crate::codec::{put_bytes, put_varint};
+use crate::coding::{put_bytes, put_varint};
 use terrane_policy::{
     Action, Compaction, Destination, FilterBits, Group, Order, PrefixRule, PrefixSplit, RunId,
     TableId,

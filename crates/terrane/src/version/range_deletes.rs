@@ -1,7 +1,7 @@
 //! The bytes of a keyspace's range deletes within a range (FORMAT.md, "Range deletes").
 
 use super::body::{Body, Unread};
-use crate::codec::{put_bytes, put_varint};
+use crate::coding::{put_bytes, put_varint};
 use terrane_types::range_deletes::{End, Fragment, RangeDeletes};
 
 /// Appends a range and the range deletes within it.

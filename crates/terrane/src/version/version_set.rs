@@ -3,7 +3,7 @@
 use super::bounds;
 use super::change::{Change, Features, Quarantine};
 use super::edit::Edit;
-use crate::codec::checksum;
+use crate::coding::checksum;
 use crate::entry::Seq;
 use crate::error::{Corruption, Result};
 use crate::keyspace::KeyspaceId;

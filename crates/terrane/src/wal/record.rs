@@ -43,7 +43,7 @@
 use super::LogId;
 use super::window::{Source, Window};
 use crate::batch::{BatchDamage, MAX_BATCH_BYTES};
-use crate::codec::{Decoder, checksum, put_varint};
+use crate::coding::{Decoder, checksum, put_varint};
 use crate::entry::Seq;
 use crate::error::Result;
 use crate::storage::File;

@@ -32,9 +32,9 @@ pub(crate) fn announce(engine: &Engine, batch: &WriteBatch) -> Result<()> {
     if AVAILABLE && needs & MERGE_OPERATOR != 0 && engine.options.merge_operator.is_none() {
         return Err(missing_operator());
     }
-    let edits = engine.versions.lock_edits()?;
+    let edits = engine.state.lock_edits()?;
     let mut changes = Vec::new();
-    let state = engine.versions.state();
+    let state = engine.state.lock();
     if !state.version_set.has(needs) {
         let required = needs.into();
         changes.push(Change::Features(Features { required, ..Features::default() }));

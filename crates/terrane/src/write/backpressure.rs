@@ -1,8 +1,10 @@
 //! Backpressure: how near writes are to a stall.
 
-use super::debt::debt;
 use crate::engine::Engine;
 use crate::error::Stall;
+use crate::options::Options;
+use crate::version::Tree;
+use terrane_platform::BROWSER;
 
 /// Bytes that writers have filled, and bytes at which they stall.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,6 +19,15 @@ impl Backpressure {
     fn share(&self) -> f64 {
         self.filled as f64 / self.room.max(1) as f64
     }
+}
+
+/// Returns the distance of a tree's keyspace from a stall by its debt, if there is a limit.
+pub(super) fn debt(options: &Options, tree: &Tree) -> Option<(Stall, Backpressure)> {
+    if BROWSER {
+        return None;
+    }
+    let room = Some(options.hard_pending_compaction_bytes).filter(|most| *most > 0)?;
+    Some((Stall::CompactionBytes, Backpressure { filled: tree.pending_bytes(), room }))
 }
 
 /// Returns the backpressure of the keyspace and limit that are the nearest to a stall. The limits are:

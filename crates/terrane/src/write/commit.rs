@@ -15,7 +15,7 @@
 use super::CatchUp;
 use super::announce::is_announced;
 use super::condition::{Evaluated, Outcome, Refusal};
-use super::group::{Decision, ONE_THREAD, Prepared, Write};
+use super::prepared::{Decision, Prepared, Write};
 use super::seal::{seal_deleting, seal_full};
 use super::stall::{StallGuard, begin_stall, stall};
 use crate::batch::{self, WriteBatch, effective};
@@ -30,6 +30,7 @@ use crate::options::Durability;
 use crate::sync::MutexGuard;
 use crate::wal::{LogWriter, log_file_bytes, payload_bytes};
 use std::sync::Arc;
+use terrane_platform::THREADS;
 
 /// Bytes of logs for each memtable that a clean close leaves to replay at most, which takes some 20 ms.
 const REPLAY_BYTES_MAX: u64 = 4 << 20;
@@ -46,7 +47,7 @@ pub(crate) fn commit(
     durability: Durability,
     catch_up: &CatchUp<'_>,
 ) -> Result<Seq> {
-    engine.versions.writable()?;
+    engine.state.writable()?;
     let (mut writer, keyspaces) = writer_with_room(engine, batches, catch_up)?;
     batches.iter().try_for_each(|batch| all_known(&keyspaces, batch))?;
     append(engine, &mut writer, &keyspaces, batches, durability)
@@ -58,7 +59,7 @@ pub(crate) fn commit(
 /// # Errors
 /// The errors of [`commit`].
 pub(crate) fn try_commit(engine: &Engine, batches: &[&WriteBatch]) -> Result<Option<Seq>> {
-    engine.versions.writable()?;
+    engine.state.writable()?;
     let Some(mut writer) = engine.log.try_writer() else { return Ok(None) };
     try_append(engine, &mut writer, batches)
 }
@@ -72,7 +73,7 @@ pub(crate) fn try_update<T, E: From<Error>>(
     engine: &Engine,
     body: impl FnOnce() -> Result<Option<(WriteBatch, T)>, E>,
 ) -> Result<Option<T>, E> {
-    engine.versions.writable()?;
+    engine.state.writable()?;
     let Some(mut writer) = engine.log.try_writer() else { return Ok(None) };
     let Some((batch, value)) = body()? else { return Ok(None) };
     let is_written = batch.is_empty()
@@ -109,7 +110,7 @@ pub(crate) fn commit_if(
     durability: Durability,
     catch_up: &CatchUp<'_>,
 ) -> Result<Vec<Result<Decision>>> {
-    engine.versions.writable()?;
+    engine.state.writable()?;
     let all: Vec<&WriteBatch> = calls.iter().copied().flatten().map(|w| &w.batch).collect();
     let (mut writer, keyspaces) = writer_with_room(engine, &all, catch_up)?;
     let mut accepted = Vec::with_capacity(all.len());
@@ -193,7 +194,7 @@ fn append(
     let Recorded { first, last, bytes: record, half_fills } =
         engine.log.append(writer, &parts, &engine.counters.waits)?;
     if half_fills {
-        install::want_spare_log(&engine.versions, &engine.background);
+        install::want_spare_log(&engine.state, &engine.background);
     }
     let bytes = parts.iter().map(|part| part.len() as u64).sum();
     let entries = batches.iter().map(|b| b.len() as u64).sum();
@@ -206,7 +207,7 @@ fn append(
     let taken = insert(keyspaces, batches, first, operator)?;
     engine.memtables.add(taken);
     engine.snapshots.show(last);
-    if !ONE_THREAD {
+    if THREADS {
         writer.keep_recent(engine.log.conditional.any(), first, &parts);
     }
     let touched: Vec<_> = batches.iter().flat_map(|b| b.keyspaces()).collect();
@@ -217,8 +218,8 @@ fn append(
 /// Commits a batch without an entry: it is refused where others are, and makes what was written
 /// before it durable if it asks for that. Returns the last sequence.
 pub(crate) fn commit_nothing(engine: &Engine, durability: Durability) -> Result<Seq> {
-    engine.versions.writable()?;
-    drop(engine.versions.open_state()?);
+    engine.state.writable()?;
+    drop(engine.state.lock_open()?);
     engine.log.syncs.usable()?;
     let last = engine.snapshots.visible();
     if durability == Durability::Sync {
@@ -275,10 +276,10 @@ fn writer_with_room<'e>(
 /// # Errors
 /// A store that is only read, an I/O error.
 pub(crate) fn begin_last_flush(engine: &Engine) -> Result<bool> {
-    engine.versions.writable()?;
+    engine.state.writable()?;
     engine.log.syncs.usable()?;
     let writer = engine.log.writer();
-    let sealed = engine.versions.state().logs.sealed_bytes();
+    let sealed = engine.state.lock().logs.sealed_bytes();
     let bytes = sealed + writer.bytes();
     drop(writer);
     // Each memtable becomes a table, which has its own cost.
@@ -296,7 +297,7 @@ pub(crate) fn begin_last_flush(engine: &Engine) -> Result<bool> {
 /// Closes the full log and continues in a spare one. Returns whether there is one with room for a record
 /// of `bytes`.
 fn rotate_log(engine: &Engine, writer: &mut Writer, bytes: u64) -> Result<bool> {
-    let mut state = engine.versions.open_state()?;
+    let mut state = engine.state.lock_open()?;
     let spare = state.logs.has_spare(bytes).then(|| state.logs.take_spare()).flatten();
     let Some(next) = spare else { return Ok(false) };
     drop(state);
@@ -304,14 +305,13 @@ fn rotate_log(engine: &Engine, writer: &mut Writer, bytes: u64) -> Result<bool> 
     let log = match LogWriter::begin(next.file.clone(), id, next.capacity) {
         Ok(log) => log,
         Err(e) => {
-            engine.versions.state().logs.give_back(next);
+            engine.state.lock().logs.give_back(next);
             return Err(e);
         }
     };
     let reusable = next.capacity == engine.options.wal_file_bytes;
-    let synced = engine.log.syncs.synced();
-    let Some(sealed) = writer.rotate(log, &next, reusable, synced) else { return Ok(true) };
-    let mut state = engine.versions.state();
+    let Some(sealed) = engine.log.rotate(writer, log, &next, reusable) else { return Ok(true) };
+    let mut state = engine.state.lock();
     state.logs.seal(sealed);
     // Unmapped once the lock is released.
     let _unmapped = state.logs.excess_mapping();
@@ -385,7 +385,7 @@ mod tests {
             batch.put(&db.default_keyspace(), "key", vec![7; 100]).unwrap();
             let engine = db.engine();
             commit(engine, &[&batch], Durability::Buffered, &|| Ok(())).unwrap();
-            let wanted = engine.versions.state().logs.take_wanted();
+            let wanted = engine.state.lock().logs.take_wanted();
             (wanted, engine.log.writer().bytes())
         };
         let (_, record) = put(&open(1 << 20));

@@ -15,7 +15,8 @@
 use super::CatchUp;
 use super::announce::{announce, is_announced};
 use super::commit::{commit, commit_if, commit_nothing, try_commit, try_update};
-use super::condition::{Checks, Evaluated, Outcome};
+use super::condition::{Checks, Outcome};
+use super::prepared::{Decision, Prepared, Write};
 use crate::batch::WriteBatch;
 use crate::engine::{Engine, Wait};
 use crate::entry::Seq;
@@ -33,11 +34,6 @@ const GROUP_BYTES_MAX: usize = 1 << 20;
 /// spin-loop hints of a round. Some ten microseconds in all.
 const SPIN_ROUNDS: u32 = 8;
 const SPINS_PER_ROUND: u32 = 64;
-/// Whether nobody else can be committing.
-pub(super) const ONE_THREAD: bool = !THREADS;
-
-/// The most times that a batch is outrun; then its conditions are evaluated under the lock.
-const TRIES_MAX: u32 = 8;
 
 #[derive(Default)]
 struct Queue {
@@ -52,46 +48,6 @@ struct Ticket {
     number: u64,
     writes: Vec<Write>,
     durability: Durability,
-}
-
-/// A batch, and its conditions if it has some.
-pub(crate) struct Write {
-    pub batch: WriteBatch,
-    pub prepared: Option<Prepared>,
-}
-
-/// Conditions that were evaluated before their batch queued.
-pub(crate) struct Prepared {
-    pub checks: Checks,
-    pub evaluated: Evaluated,
-    /// The number of times that it was outrun.
-    tries: u32,
-}
-
-impl Prepared {
-    fn new(checks: Checks) -> Option<Self> {
-        let prepared = Prepared { checks, evaluated: Evaluated::default(), tries: 0 };
-        (!prepared.checks.is_empty()).then_some(prepared)
-    }
-
-    /// Evaluates the conditions on what is visible.
-    fn evaluate(&mut self, engine: &Engine) -> Result<()> {
-        self.evaluated = self.checks.evaluate(engine)?;
-        Ok(())
-    }
-
-    /// Whether the conditions are evaluated under the lock, since writers were faster each time before.
-    pub fn is_last_try(&self) -> bool {
-        self.tries >= TRIES_MAX
-    }
-}
-
-/// The fate of a batch under the lock.
-pub(crate) enum Decision {
-    Decided(Outcome),
-    /// More was written since its conditions were evaluated than is kept, or a merge of what they are on: they must be
-    /// re-evaluated.
-    Outrun,
 }
 
 /// A ticket's batches and the decision about each.
@@ -117,12 +73,12 @@ impl GroupCommit {
         durability: Durability,
         catch_up: &CatchUp<'_>,
     ) -> Result<Seq> {
-        engine.versions.owned()?;
+        engine.state.owned()?;
         if batch.is_empty() {
             return commit_nothing(engine, durability);
         }
         announce(engine, &batch)?;
-        if ONE_THREAD {
+        if !THREADS {
             return commit(engine, &[&batch], durability, catch_up);
         }
         let mut queue = self.enter(durability);
@@ -147,7 +103,7 @@ impl GroupCommit {
     /// # Errors
     /// The errors of [`commit`].
     pub fn try_write(&self, engine: &Engine, batches: &[&WriteBatch]) -> Result<Option<Seq>> {
-        engine.versions.owned()?;
+        engine.state.owned()?;
         if batches.is_empty() {
             return commit_nothing(engine, Durability::Buffered).map(Some);
         }
@@ -170,7 +126,7 @@ impl GroupCommit {
         engine: &Engine,
         body: impl FnOnce() -> Result<Option<(WriteBatch, T)>, E>,
     ) -> Result<Option<T>, E> {
-        engine.versions.owned()?;
+        engine.state.owned()?;
         let Some(_lead) = self.try_lead() else { return Ok(None) };
         try_update(engine, body)
     }
@@ -197,8 +153,8 @@ impl GroupCommit {
         durability: Durability,
         catch_up: &CatchUp<'_>,
     ) -> Result<Vec<Result<Outcome>>> {
-        engine.versions.owned()?;
-        if ONE_THREAD {
+        engine.state.owned()?;
+        if !THREADS {
             let each = batches.into_iter();
             return Ok(each
                 .map(|(checks, batch)| write_alone(engine, &checks, &batch, durability, catch_up))

@@ -1,18 +1,18 @@
 //! Writing: how a batch becomes a log record and memtable entries.
 //!
 //! * `announce` - features of the store that a batch needs; `condition` - what must hold for a batch to be written.
-//! * `group` - writers that arrive while another commits go together in the next record.
+//! * `group` - writers that arrive while another commits go together in the next record; `prepared` - their batches.
 //! * `commit` - one log record, then the memtables, then it is visible.
-//! * `stall` - when a write waits for background work; `backpressure` - how near that is, `debt` - by the
-//!   bytes that wait to be compacted, and `throttle` - the background work that a write pays for meanwhile.
+//! * `stall` - when a write waits for background work; `backpressure` - how near that is, and `throttle` - the
+//!   background work that a write pays for meanwhile.
 //! * `seal` - which memtables close, so that memory and logs stay bounded.
 
 mod announce;
 mod backpressure;
 mod commit;
 mod condition;
-mod debt;
 mod group;
+mod prepared;
 mod seal;
 mod stall;
 mod throttle;

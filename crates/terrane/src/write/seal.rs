@@ -35,16 +35,16 @@ pub(crate) fn seal_full(
     let through = writer.last();
     for keyspace in touched.iter().filter_map(|id| keyspaces.get(id)) {
         if is_full(&engine.options, &keyspace.super_version.load().active) {
-            seal(engine, &mut *engine.versions.open_state()?, keyspace.id, through);
+            seal(engine, &mut *engine.state.lock_open()?, keyspace.id, through);
         }
     }
     while engine.memtables.active() > engine.options.memtables_share() / 4 * 3 {
         let active = keyspaces.values().map(|k| (k.super_version.load().active.bytes(), k.id));
         let Some((_, id)) = active.max().filter(|(bytes, _)| *bytes > 0) else { break };
-        seal(engine, &mut *engine.versions.open_state()?, id, through);
+        seal(engine, &mut *engine.state.lock_open()?, id, through);
     }
     let current = writer.bytes();
-    seal_for_logs(engine, &mut *engine.versions.open_state()?, keyspaces, current, through);
+    seal_for_logs(engine, &mut *engine.state.lock_open()?, keyspaces, current, through);
     Ok(())
 }
 
@@ -78,7 +78,7 @@ pub(super) fn seal_deleting(
     keyspaces: &KeyspaceMap,
     batches: &[&WriteBatch],
 ) -> Result<()> {
-    let mut state = engine.versions.open_state()?;
+    let mut state = engine.state.lock_open()?;
     for id in batches.iter().flat_map(|batch| batch.keyspaces()) {
         let deletes = |k: &Arc<KeyspaceInner>| k.super_version.load().active.deletions() > 0;
         if keyspaces.get(&id).is_some_and(deletes) {
@@ -90,9 +90,9 @@ pub(super) fn seal_deleting(
 
 /// Seals every memtable that holds anything, for an explicit flush; returns the last sequence.
 pub(crate) fn seal_all(engine: &Engine) -> Result<Seq> {
-    engine.versions.writable()?;
+    engine.state.writable()?;
     let writer = engine.log.writer();
-    let mut state = engine.versions.open_state()?;
+    let mut state = engine.state.lock_open()?;
     state.health.retry();
     for id in engine.keyspaces.load().keys() {
         seal(engine, &mut state, *id, writer.last());

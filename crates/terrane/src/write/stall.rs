@@ -2,20 +2,21 @@
 //!
 //! 1. A write stalls while memtables take all of their memory, while its keyspace has as many sealed
 //!    memtables as may wait for their flush, or while its level 0 has as many runs, or tables over one key, as it may;
-//!    natively also while more bytes wait to be compacted than may (`debt`).
+//!    natively also while more bytes wait to be compacted than may (its compaction debt).
 //!    Range deletes also stall while those of their keyspace take too much: each read searches them.
 //! 2. The writer releases its lock, has background work catch up, and checks again.
 //! 3. Where a job has failed the write reports that instead.
 //!
 //! The last reason, `Stall::Wal`, is found in `commit`: no log file has room for the record.
 
-use super::debt::is_in_debt;
+use super::backpressure::debt;
 use crate::batch::WriteBatch;
-use crate::engine::{Engine, KeyspaceMap};
+use crate::engine::{Engine, KeyspaceInner, KeyspaceMap, StoreState};
 use crate::error::{Result, Stall};
 use crate::event::{Event, EventStream};
+use crate::options::Options;
 use crate::sync::atomic::Ordering;
-use crate::version::DELETES_BYTES_MAX;
+use crate::version::{DELETES_BYTES_MAX, Tree};
 
 /// Returns when background work has made progress, or with the reason why it cannot.
 pub(crate) type CatchUp<'a> = dyn Fn() -> Result<()> + 'a;
@@ -51,7 +52,7 @@ pub(super) fn stall(
     keyspaces: &KeyspaceMap,
     batches: &[&WriteBatch],
 ) -> Result<Option<Stall>> {
-    engine.versions.open_state()?.health.certain()?;
+    engine.state.lock_open()?.health.certain()?;
     if engine.memtables.is_full(engine.options.memtables_share()) {
         return Ok(Some(Stall::Memory));
     }
@@ -73,11 +74,23 @@ pub(super) fn stall(
         if deletes_range && tree.range_deletes().bytes() >= DELETES_BYTES_MAX {
             return Ok(Some(Stall::RangeDeletes));
         }
-        if is_in_debt(&engine.options, &engine.versions, keyspace, tree) {
+        if is_in_debt(&engine.options, &engine.state, keyspace, tree) {
             return Ok(Some(Stall::CompactionBytes));
         }
     }
     Ok(None)
+}
+
+/// Whether a keyspace's writes stall by its debt: not where its policy leaves the tree as it is, since
+/// the wait would not end.
+fn is_in_debt(
+    options: &Options,
+    store: &StoreState,
+    keyspace: &KeyspaceInner,
+    tree: &Tree,
+) -> bool {
+    debt(options, tree).is_some_and(|(_, debt)| debt.filled >= debt.room)
+        && store.lock().planner.compacts(keyspace.id)
 }
 
 /// Counts a stall, and reports it unless `reported` has the same reason.
@@ -90,7 +103,7 @@ pub(super) fn begin_stall<'a>(
     reported: &mut Option<StallGuard<'a>>,
 ) -> Result<()> {
     // Not in the condition, which would hold the lock while the listener is called.
-    let failed = engine.versions.state().health.take_failure();
+    let failed = engine.state.lock().health.take_failure();
     if let Some(cause) = failed {
         return Err(cause);
     }

@@ -8,7 +8,7 @@
 //! 3. Small writes are added up, so that a slice is worth its call.
 
 use super::backpressure::backpressure;
-use crate::engine::Engine;
+use crate::engine::{Counters, Engine};
 use crate::options::Options;
 use crate::write::Backpressure;
 
@@ -29,7 +29,7 @@ pub(crate) struct Throttle {
 impl Throttle {
     /// Charges the bytes written since the last charge. Returns the bytes of jobs that they pay for.
     pub fn due(&mut self, engine: &Engine) -> u64 {
-        match self.step(engine) {
+        match self.step(&engine.counters, &engine.options) {
             0 => 0,
             unpaid => work_due(unpaid, backpressure(engine)),
         }
@@ -37,9 +37,9 @@ impl Throttle {
 
     /// Charges the bytes written since the last charge and returns them, or returns 0 while a slice is not worth its
     /// call.
-    pub fn step(&mut self, engine: &Engine) -> u64 {
-        let written = engine.counters.bytes_written();
-        if written < self.pays_at(&engine.options) {
+    pub fn step(&mut self, counters: &Counters, options: &Options) -> u64 {
+        let written = counters.bytes_written();
+        if written < self.pays_at(options) {
             return 0;
         }
         written - std::mem::replace(&mut self.paid, written)

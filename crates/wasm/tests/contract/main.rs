@@ -30,9 +30,9 @@ const FILES: [&str; 16] = [
     "crates/table/src/trace/counts.rs",
     "crates/table/src/trace/read_tracer.rs",
     "crates/table/src/trace/steps.rs",
-    "crates/terrane/src/admin/background.rs",
     "crates/terrane/src/admin/stats.rs",
     "crates/terrane/src/engine/waits.rs",
+    "crates/terrane/src/executor/background_stats.rs",
 ];
 
 /// Files of declarations with others of the same module.

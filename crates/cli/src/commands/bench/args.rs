@@ -45,9 +45,9 @@ Examples:
 /// Measure throughput, latency, and write, read and space amplification
 #[derive(Args)]
 pub struct BenchArgs {
-    /// The store's directory, which is kept [default: a temporary one]
+    /// Keep the store in this directory [default: a temporary one]
     pub dir: Option<PathBuf>,
-    /// The benchmarks to run, in order; a fill starts a new store
+    /// Run these benchmarks, in order; a fill starts a new store
     #[arg(
         long,
         value_enum,
@@ -61,10 +61,10 @@ pub struct BenchArgs {
     #[arg(long, value_name = "NAME|JSON", value_parser = chosen_workload,
           conflicts_with_all = ["benchmarks", "reads", "seek_nexts"])]
     pub workload: Option<ChosenWorkload>,
-    /// Operations of each phase after the load of a workload [default: the number of keys]
+    /// Run this many operations in each phase after a workload's load [default: the number of keys]
     #[arg(long, requires = "workload", value_parser = value_parser!(u64).range(1..=1 << 40))]
     operations: Option<u64>,
-    /// Size, in operations, of the windows of a workload of which the slowest is reported
+    /// Report the slowest window of this many operations of a workload
     #[arg(long, requires = "workload", default_value_t = 100_000, value_parser = value_parser!(u64).range(1..=1 << 30))]
     pub window: u64,
     /// Show the figures of the simulator beside those of a workload
@@ -75,37 +75,37 @@ pub struct BenchArgs {
     #[arg(long, conflicts_with_all = ["dir", "benchmarks", "workload", "policy", "reads", "keys", 
               "sync", "seek_nexts", "memtable_mib", "workers", "no_wait_until_idle"])]
     pub drain: bool,
-    /// Number of measurements of each case of `--drain`
+    /// Measure each case of `--drain` this many times
     #[arg(long, requires = "drain", default_value_t = 3, value_parser = value_parser!(u64).range(1..=100))]
     pub rounds: u64,
-    /// Number of keys, and of writes in a benchmark [default: 2000000]
+    /// Use this many keys, and writes in a benchmark [default: 2000000]
     #[arg(long, value_parser = value_parser!(u64).range(1..=1 << 40))]
     num: Option<u64>,
     /// Take the lines of a file as keys, each once
     #[arg(long, value_name = "FILE", value_parser = keys,
           conflicts_with_all = ["num", "key_bytes", "workload"])]
     pub keys: Option<Keys>,
-    /// Number of reads in a benchmark [default: the number of keys]
+    /// Read this many times in a benchmark [default: the number of keys]
     #[arg(long, value_parser = value_parser!(u64).range(1..))]
     pub reads: Option<u64>,
-    /// Key size in bytes
+    /// Set the size of a key in bytes
     #[arg(long, default_value_t = 16,
           value_parser = RangedU64ValueParser::<usize>::new().range(8..=1024))]
     pub key_bytes: usize,
-    /// Value size in bytes
+    /// Set the size of a value in bytes
     #[arg(long, default_value_t = 100,
           value_parser = RangedU64ValueParser::<usize>::new().range(0..=1 << 20))]
     pub value_bytes: usize,
-    /// Rows that seekrandom reads after each seek
+    /// Read this many rows in seekrandom after each seek
     #[arg(long, value_name = "ROWS", default_value_t = 100)]
     pub seek_nexts: u64,
-    /// The seed of random keys
+    /// Draw random keys from this seed
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
     /// Make each write durable before the next
     #[arg(long)]
     pub sync: bool,
-    /// The compaction policy: a preset, JSON, or `all` for every preset in turn
+    /// Use this compaction policy: a preset, JSON, or `all` for every preset in turn
     #[arg(long, value_name = POLICY, value_parser = policies)]
     pub policy: Option<Policies>,
     #[command(flatten)]
@@ -113,17 +113,17 @@ pub struct BenchArgs {
     /// Start the next benchmark while compactions are still due
     #[arg(long)]
     pub no_wait_until_idle: bool,
-    /// Memtable size in MiB [default: 64; 4 with `--policy all`]
+    /// Set the memtable size in MiB [default: 64; 4 with `--policy all`]
     #[arg(long, value_name = "MIB", value_parser = value_parser!(u64).range(1..=65_536))]
     pub memtable_mib: Option<u64>,
-    /// Block cache size in MiB
+    /// Set the size of the block cache in MiB
     #[arg(long, value_name = "MIB", default_value_t = 64,
           value_parser = value_parser!(u64).range(0..=1 << 20))]
     pub cache_mib: u64,
-    /// Memory budget in MiB, including memtables and block cache [default: enough for two memtables and the cache]
+    /// Limit memory, memtables and block cache included, in MiB [default: enough for two memtables and the cache]
     #[arg(long, value_name = "MIB", value_parser = value_parser!(u64).range(1..=1 << 20))]
     pub memory_mib: Option<u64>,
-    /// Filter bits per key, 0 to 64; 0 for no filters [default: 10]
+    /// Set filter bits per key: 0 for no filters, up to 64 [default: 10]
     #[arg(long, value_name = "BITS", value_parser = filter_bits)]
     pub filter_bits: Option<FilterBits>,
     /// Print a JSON object

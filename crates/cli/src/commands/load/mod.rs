@@ -54,41 +54,41 @@ Examples:
 /// Load rows from a file or standard input, creating the store if there is none
 #[derive(Args)]
 pub struct LoadArgs {
-    /// The input; `-` or nothing reads standard input
+    /// Read rows from this file; `-` or nothing reads standard input
     pub file: Option<PathBuf>,
-    /// The format of a row [default: by the file's extension]
+    /// Read rows in this format [default: by the file's extension]
     ///
     /// tsv: fields separated by tabs, with \t \n \r \\ \xHH for bytes that a field cannot hold, and \& for
     /// nothing.
     /// csv: RFC 4180. ndjson: a JSON object on each line.
     #[arg(long, value_enum)]
     pub format: Option<Format>,
-    /// The key's column: a name in the header, a number from 1, or (ndjson) a field
+    /// Take keys from this column: a name in the header, a number from 1, or (ndjson) a field
     ///
     /// [default: column 1, or the field `key`] The field `key_hex` holds the key's bytes as
     /// hexadecimal digits.
     #[arg(long, value_name = "N|NAME")]
     pub key: Option<String>,
-    /// The value's column, as for --key
+    /// Take values from this column, as for --key
     ///
     /// [default: the first column other than the key, or the field `value`] Where the first row has
     /// no such column, a row's value is its position, counted from 0.
     #[arg(long, value_name = "N|NAME")]
     pub value: Option<String>,
-    /// The first row names the columns (tsv, csv)
+    /// Take the names of columns from the first row (tsv, csv)
     #[arg(long)]
     pub header: bool,
-    /// The character between fields (csv) [default: `,`, or that of a first line `sep=;`]
+    /// Split fields at this character (csv) [default: `,`, or that of a first line `sep=;`]
     #[arg(long, value_name = "CHAR", value_parser = csv::separator)]
     pub separator: Option<u8>,
-    /// Rows in a batch, written whole or not at all; it ends early at 16 MiB [default: 1000]
+    /// Write batches of this many rows, whole or not at all, or of 16 MiB [default: 1000]
     #[arg(long, value_name = "ROWS", default_value_t = 1000, hide_default_value = true,
           value_parser = clap::value_parser!(u32).range(1..))]
     pub batch: u32,
     /// Make each batch durable before the next is written, instead of all of them at the end
     #[arg(long)]
     pub sync: bool,
-    /// The keyspace's compaction policy from now on: a preset or JSON (see `terrane policies`)
+    /// Set the keyspace's compaction policy: a preset or JSON (see `terrane policies`)
     #[arg(long, value_name = POLICY, value_parser = policy)]
     pub policy: Option<PolicyOptions>,
     /// Print the summary as a JSON object

@@ -37,7 +37,7 @@ enum Command {
     Keyspaces(keyspaces::KeyspacesArgs),
     /// Switch to another keyspace
     Use {
-        /// The keyspace
+        /// Switch to this keyspace
         keyspace: String,
         /// Create it if it does not exist
         #[arg(long)]

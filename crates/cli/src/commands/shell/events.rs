@@ -20,7 +20,7 @@ pub struct EventsArgs {
     /// trace. After the last piped command the shell continues until Ctrl-C.
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     pub events: Option<SocketAddr>,
-    /// Pages that may read the events, such as http://localhost:8080; `localhost` is any port of it
+    /// Let this page read the events, such as http://localhost:8080; `localhost` is any port of it
     #[arg(long, value_name = "ORIGIN", requires = "events", value_parser = parse_origin)]
     pub allow_origin: Vec<String>,
 }

@@ -19,21 +19,21 @@ Examples:
 /// Simulate a compaction policy at any scale: amplification, stalls, flash wear
 #[derive(Args)]
 pub struct SimulateArgs {
-    /// The compaction policy: a preset, whose sizes scale with the buffer, or JSON
+    /// Simulate this compaction policy: a preset, whose sizes scale with the buffer, or JSON
     #[arg(long, value_name = POLICY, value_parser = chosen_policy)]
     pub policy: Option<ChosenPolicy>,
-    /// The workload [default: unique-random]: unique-random, sequential, uniform, zipf, moving-zipf,
+    /// Run this workload [default: unique-random]: unique-random, sequential, uniform, zipf, moving-zipf,
     /// fillrandom, mixgraph1, mixgraph2, ycsb-get, ycsb-scan, deletes, updates-10, -50 and -90,
     /// updates-75-scans, each also with -zipf, ycsb-a to ycsb-f, or JSON
     #[arg(long, value_name = "NAME|JSON", value_parser = chosen_workload)]
     pub workload: Option<ChosenWorkload>,
-    /// Number of keys that are inserted first [default: 1000000]
+    /// Insert this many keys first [default: 1000000]
     #[arg(long)]
     pub entries: Option<u64>,
-    /// Number of operations of each phase after that [default: as many as entries]
+    /// Run this many operations in each phase after that [default: as many as entries]
     #[arg(long)]
     pub operations: Option<u64>,
-    /// The machine: spooky, vertiorizon, coordinated, ptierdb, bucketlsm or JSON
+    /// Use this machine: spooky, vertiorizon, coordinated, ptierdb, bucketlsm or JSON
     #[arg(long, value_name = "NAME|JSON", value_parser = device)]
     pub device: Option<Device>,
     /// Simulate the garbage collection of a flash device: `default` (960 GB) or JSON
@@ -42,49 +42,49 @@ pub struct SimulateArgs {
     /// Read the configuration from a JSON file; other options override it
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Memtable size
+    /// Set the size of a memtable
     #[arg(long, value_name = "BYTES")]
     pub buffer_bytes: Option<u64>,
-    /// Key size
+    /// Set the size of a key
     #[arg(long, value_name = "BYTES")]
     pub key_bytes: Option<u64>,
-    /// Value size
+    /// Set the size of a value
     #[arg(long, value_name = "BYTES")]
     pub value_bytes: Option<u64>,
-    /// Size of a value as written over its size in a table [default: 1]
+    /// Compress values in tables by this factor [default: 1]
     #[arg(long, value_name = "FACTOR")]
     pub value_compression: Option<f64>,
-    /// Number of prefixes that the keys start with, of two bytes [default: none]
+    /// Start keys with this many prefixes, of two bytes [default: none]
     #[arg(long)]
     pub prefixes: Option<u64>,
-    /// Skew of prefixes: the k-th has a share in proportion to k^-EXPONENT [default: 0]
+    /// Skew prefixes: the k-th has a share in proportion to k^-EXPONENT [default: 0]
     #[arg(long, value_name = "EXPONENT", requires = "prefixes")]
     pub prefix_exponent: Option<f64>,
-    /// Block cache size
+    /// Set the size of the block cache
     #[arg(long, value_name = "BYTES")]
     pub cache_bytes: Option<u64>,
-    /// Number of threads that merge
+    /// Merge with this many threads
     #[arg(long)]
     pub workers: Option<usize>,
-    /// Maximum number of threads that share one merge
+    /// Share a merge among at most this many threads
     #[arg(long)]
     pub subcompactions: Option<usize>,
-    /// Number of processor cores, shared by all threads [default: one for each]
+    /// Share this many processor cores among all threads [default: one for each]
     #[arg(long)]
     pub cores: Option<usize>,
-    /// Number of clients, after the load
+    /// Run this many clients after the load
     #[arg(long)]
     pub clients: Option<usize>,
-    /// Operations that arrive per second (open loop); 0: clients go as fast as they can (closed loop)
+    /// Start this many operations per second (open loop); 0: clients go as fast as they can (closed loop)
     #[arg(long)]
     pub rate: Option<f64>,
     /// Wait after the load until compactions have nothing left to do
     #[arg(long)]
     pub wait_until_idle: bool,
-    /// Operations of the window whose slowest is reported [default: 100000]
+    /// Report the slowest window of this many operations [default: 100000]
     #[arg(long)]
     pub window: Option<u64>,
-    /// The seed of all random numbers
+    /// Draw all random numbers from this seed
     #[arg(long)]
     pub seed: Option<u64>,
     /// Simulate without a write-ahead log

@@ -1,7 +1,7 @@
 //! Damaged tables: flipped bits, wrong lengths, misplaced blocks, and parts that contradict each other.
 
 use super::*;
-use crate::codec::put_varint;
+use crate::coding::put_varint;
 use crate::error::ErrorKind;
 use crate::operand::{Merged, Operand};
 use crate::read::{Reader, Sight, sight};

@@ -378,7 +378,7 @@ proptest! {
         // The same bytes with a valid checksum, as LZ4 of any length.
         let mut lz4 = bytes;
         lz4.push(1);
-        let sum = crate::codec::checksum(&lz4, 0);
+        let sum = crate::coding::checksum(&lz4, 0);
         lz4.extend(sum.to_le_bytes());
         let _ = block_codec::decode(lz4, 0, 0);
     }
@@ -409,7 +409,7 @@ fn many(count: u64) -> Vec<Entry> {
     let entry = |i: u64| {
         let mut value = vec![b'x'; 100];
         for (chunk, salt) in value[..48].chunks_mut(8).zip(0..) {
-            chunk.copy_from_slice(&crate::codec::checksum(&i.to_le_bytes(), salt).to_le_bytes());
+            chunk.copy_from_slice(&crate::coding::checksum(&i.to_le_bytes(), salt).to_le_bytes());
         }
         (format!("{i:016}").into_bytes(), Tag::new(i + 1, Kind::Put), value)
     };

@@ -1,7 +1,7 @@
 //! Salvage of tables whose footer, directory, index, properties or partitions are damaged.
 
 use super::*;
-use crate::codec::checksum;
+use crate::coding::checksum;
 use crate::table::block_codec::{Compression, PartEncoder, seed};
 use crate::table::block_walk::{BlockWalk, Walked};
 use crate::table::block_writer::BlockWriter;

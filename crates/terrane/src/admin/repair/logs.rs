@@ -9,8 +9,8 @@
 //!   end there, as they do for opening.
 
 use super::doubt::{Covered, Part};
-use super::{Known, Sources, missing};
-use crate::admin::{Salvaged, SalvagedFile};
+use super::known::{Known, Sources, missing};
+use super::report::{Salvaged, SalvagedFile};
 use crate::batch;
 use crate::entry::Seq;
 use crate::error::{Error, ErrorKind, Result};

@@ -1,7 +1,8 @@
 //! The entries of a keyspace, merged into the new store.
 
 use super::doubt::{Covered, Doubts, Part};
-use super::{Known, Salvaged, Sources};
+use super::known::{Known, Sources};
+use super::report::Salvaged;
 use crate::batch::WriteBatch;
 use crate::db::{Db, Keyspace};
 use crate::entry::{MAX_SEQ, Seq, Tag, newer_kind, value_of};

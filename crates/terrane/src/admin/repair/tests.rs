@@ -15,6 +15,7 @@ use super::*;
 use crate::batch::WriteBatch;
 use crate::entry::{Kind, Tag};
 use crate::executor::SliceExecutor;
+use crate::keyspace::KeyspaceId;
 use crate::options::{Durability, Options};
 use crate::storage::vfs::{MemoryVfs, Vfs};
 use crate::storage::volume::VolumeOptions;

@@ -4,6 +4,7 @@
 use super::fill;
 use super::gated::{Gate, Gated};
 use crate::executor::ThreadExecutor;
+use crate::install;
 use crate::storage::Directory;
 use crate::{Db, Durability, Keyspace, Options};
 use std::sync::Arc;
@@ -71,6 +72,37 @@ fn a_full_log_is_followed_while_an_edit_is_committed() {
         gate.meanwhile(|| fill(&db, 200, 2));
         other.join().unwrap().unwrap();
     });
+}
+
+#[test]
+fn writes_go_on_while_the_logs_are_replaced() {
+    let (gate, db) = store(Options { wal_file_bytes: 64 << 10, ..small() });
+    while db.engine().state.lock().logs.sealed().is_empty() {
+        fill(&db, 10, 1);
+    }
+    db.flush().unwrap();
+    db.wait_until_idle().unwrap();
+    let logs = || {
+        let files = db.engine().log.writer().file().map(|(file, _)| file);
+        (files, db.engine().state.lock().logs.files())
+    };
+    let before = logs();
+    assert!(!before.1.is_empty());
+    gate.close("sync MANIFEST");
+    thread::scope(|threads| {
+        let trim = threads.spawn(|| install::trim_logs(db.engine()));
+        gate.meanwhile(|| {
+            two_writers(&db);
+            assert_eq!(logs().0, before.0);
+        });
+        trim.join().unwrap().unwrap();
+    });
+    let (file, full) = logs();
+    assert!(file > before.0 && full.len() > before.1.len(), "{full:?}");
+    put(&db.default_keyspace(), b"after", Durability::Sync);
+    db.flush().unwrap();
+    assert!(db.engine().state.lock().logs.sealed().is_empty());
+    assert_eq!(db.check().unwrap().damage, []);
 }
 
 #[test]

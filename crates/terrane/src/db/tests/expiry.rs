@@ -377,7 +377,7 @@ fn a_store_without_a_clock_refuses_values_that_expire() {
 #[test]
 fn the_store_announces_expiry_before_a_log_has_it() {
     let (_, _, db, rows) = store();
-    let required = || db.engine().versions.state().version_set.features.required;
+    let required = || db.engine().state.lock().version_set.features.required;
     let mut batch = WriteBatch::new();
     batch.put_expiring_at(&rows, "a", "value", 2000).unwrap();
     assert!(matches!(db.try_write(batch.clone()).unwrap(), crate::TryWrite::WouldWait(_)));

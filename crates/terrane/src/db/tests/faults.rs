@@ -30,14 +30,7 @@ fn an_idle_store_has_removed_the_inputs_of_a_shared_merge() {
     let group = Group::new(inputs, destination, Action::merge(u64::MAX));
     let group = Group { parts: vec![20u32.to_be_bytes().to_vec()], ..group };
     let plan = Compaction::parallel(vec![group], "a test");
-    schedule::begin(
-        engine,
-        &mut engine.versions.state(),
-        rows.id(),
-        plan,
-        None,
-        Observed::default(),
-    );
+    schedule::begin(engine, &mut engine.state.lock(), rows.id(), plan, None, Observed::default());
     db.wait_until_idle().unwrap();
     assert_eq!(tables(&vfs), rows.shape().unwrap().tables().count());
 }

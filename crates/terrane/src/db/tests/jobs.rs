@@ -221,7 +221,7 @@ fn dropped_jobs_run_again_and_a_policy_learns_its_plans_end() {
         let shape = db.engine().keyspaces.shape(db.default_keyspace().id()).unwrap();
         let tables: Vec<_> = shape.levels().iter().map(|level| level.totals().tables).collect();
         assert_eq!(tables, [0, 0, 2], "{dropped}");
-        let state = db.engine().versions.state();
+        let state = db.engine().state.lock();
         let record = state.version_set.keyspaces.get(&db.default_keyspace().id()).unwrap();
         // A group that is dropped is planned again, by itself.
         assert_eq!(record.policy_state, [u8::from(dropped), 1]);

@@ -28,12 +28,12 @@ fn log_files(vfs: &FaultVfs) -> Vec<(String, u64)> {
 
 /// Whether each of the sealed logs may be written again.
 fn reusable(db: &Db) -> Vec<bool> {
-    db.engine().versions.state().logs.sealed().iter().map(|log| log.reusable).collect()
+    db.engine().state.lock().logs.sealed().iter().map(|log| log.reusable).collect()
 }
 
 /// The files of the spare logs.
 fn spares(db: &Db) -> Vec<String> {
-    let state = db.engine().versions.state();
+    let state = db.engine().state.lock();
     state.logs.spares().iter().map(|log| FileId::log(log.file_number).to_string()).collect()
 }
 
@@ -62,7 +62,7 @@ fn logs_fill_memtables_of_the_usual_size_again() {
     let counted = |db: &Db| (db.engine().memtables.sealed(), db.engine().memtables.all());
     assert_eq!(counted(&db), (sealed, sealed + active));
     // Each waits for its flush, the oldest first.
-    let state = db.engine().versions.state();
+    let state = db.engine().state.lock();
     let waiting: Vec<_> = state.flushes.iter().collect();
     let same = waiting.iter().zip(shown.sealed.iter().rev());
     assert!(waiting.len() == bytes.len() && same.clone().all(|(s, m)| Arc::ptr_eq(&s.memtable, m)));
@@ -125,7 +125,7 @@ fn a_copy_continues_in_logs_of_its_own() {
     let copy = of_logs(Arc::new(volume(&to)), 16 << 10);
     assert!(entries(&copy) == before);
     let salt = copy.engine().storage.id().salt();
-    let state = copy.engine().versions.state();
+    let state = copy.engine().state.lock();
     assert!(state.logs.sealed().iter().all(|log| log.id.salt != salt && !log.reusable));
     assert!(!state.logs.sealed().is_empty());
     drop(state);
@@ -142,8 +142,8 @@ fn a_spare_log_is_wanted_once_half_of_the_log_is_full() {
     let vfs = faulty();
     let db = of_logs(directory(&vfs), 64 << 10);
     let (wanted, spares) = (
-        |db: &Db| db.engine().versions.state().logs.is_spare_wanted(),
-        |db: &Db| db.engine().versions.state().logs.spares().len(),
+        |db: &Db| db.engine().state.lock().logs.is_spare_wanted(),
+        |db: &Db| db.engine().state.lock().logs.spares().len(),
     );
     let full = |db: &Db| db.engine().log.writer().log().bytes();
     while full(&db) < 40 << 10 {
@@ -154,6 +154,22 @@ fn a_spare_log_is_wanted_once_half_of_the_log_is_full() {
     assert_eq!((wanted(&db), spares(&db)), (false, 1));
     fill(&db, 20, 1);
     assert!(!wanted(&db) && full(&db) > 43 << 10);
+}
+
+#[test]
+fn the_space_in_use_has_the_log_that_an_opening_continues() {
+    let vfs = faulty();
+    let db = of_logs(directory(&vfs), 64 << 10);
+    let record = db.engine().log.writer().bytes();
+    fill(&db, 100, 1);
+    let written = db.stats().unwrap();
+    assert_eq!(written.wal_bytes, db.engine().log.writer().bytes() - record);
+    db.close().unwrap();
+    let db = of_logs(directory(&vfs), 64 << 10);
+    let opened = db.stats().unwrap();
+    let in_files = db.engine().storage.space().unwrap().live;
+    assert_eq!(opened.space.live, in_files + db.engine().log.writer().bytes());
+    assert!(opened.space.live >= written.space.live, "{opened:?} after {written:?}");
 }
 
 #[test]
@@ -181,7 +197,7 @@ fn a_spare_log_is_made_once() {
     // One of its size does not hold a larger record.
     install::add_spare_log(db.engine(), 64 << 10).unwrap();
     assert_eq!(spares(&db).len(), 2);
-    assert_eq!(db.engine().versions.state().logs.spares()[0].capacity, 64 << 10);
+    assert_eq!(db.engine().state.lock().logs.spares()[0].capacity, 64 << 10);
 }
 
 #[test]
@@ -192,12 +208,12 @@ fn a_log_stays_while_its_last_record_is_in_no_table() {
     fill(&db, 10, 1);
     other.put(b"last of its log", b"value", Buffered).unwrap();
     db.default_keyspace().put(b"next", &[1; 15 << 10], Buffered).unwrap();
-    assert_eq!(db.engine().versions.state().logs.sealed().len(), 1);
+    assert_eq!(db.engine().state.lock().logs.sealed().len(), 1);
     // Only the one keyspace is flushed.
     let through = db.engine().log.writer().last();
-    write::seal(db.engine(), &mut db.engine().versions.state(), KeyspaceId(0), through);
+    write::seal(db.engine(), &mut db.engine().state.lock(), KeyspaceId(0), through);
     db.wait_until_idle().unwrap();
-    assert_eq!(db.engine().versions.state().logs.sealed().len(), 1);
+    assert_eq!(db.engine().state.lock().logs.sealed().len(), 1);
     std::mem::forget(db);
     let db = of_logs(directory(&vfs), 16 << 10);
     let other = db.create_keyspace("other").unwrap();
@@ -217,12 +233,11 @@ fn the_keyspace_with_the_oldest_record_is_sealed_for_log_space() {
     let db = Db::open_storage(directory(&vfs), options, slices()).unwrap();
     let other = db.create_keyspace("other").unwrap();
     other.put(b"oldest", b"value", Buffered).unwrap();
-    let sealed = |db: &Db| db.engine().versions.state().flushes.keyspaces();
+    let sealed = |db: &Db| db.engine().state.lock().flushes.keyspaces();
     let mut seen = Vec::new();
     for _ in 0..1000 {
         fill(&db, 1, 1);
-        let logs: u64 =
-            db.engine().versions.state().logs.sealed().iter().map(|log| log.bytes).sum();
+        let logs: u64 = db.engine().state.lock().logs.sealed().iter().map(|log| log.bytes).sum();
         let total = logs + db.engine().log.writer().log().bytes();
         seen = sealed(&db);
         assert_eq!(seen.is_empty(), total <= 64 << 10, "{total}");
@@ -289,7 +304,7 @@ fn a_full_log_is_unmapped_by_the_job_that_retires_it() {
     let db = of_logs(directory(&vfs), 16 << 10);
     fill(&db, 200, 1);
     let mapped = |db: &Db| -> Vec<bool> {
-        db.engine().versions.state().logs.sealed().iter().map(|log| log.mapped.is_some()).collect()
+        db.engine().state.lock().logs.sealed().iter().map(|log| log.mapped.is_some()).collect()
     };
     let full = mapped(&db);
     assert!(full.len() > 1 && full.iter().all(|mapped| *mapped), "{full:?}");
@@ -305,7 +320,7 @@ fn a_bounded_number_of_full_logs_stays_mapped() {
     vfs.allow_mmap_writes(true);
     let db = of_logs(directory(&vfs), 4 << 10);
     fill(&db, 600, 1);
-    let state = db.engine().versions.state();
+    let state = db.engine().state.lock();
     let mapped: Vec<bool> = state.logs.sealed().iter().map(|log| log.mapped.is_some()).collect();
     let (earlier, last) = mapped.split_at(mapped.len() - MAPPED_LOGS_MAX);
     assert!(!earlier.is_empty() && earlier.iter().all(|mapped| !mapped), "{mapped:?}");

@@ -73,7 +73,7 @@ fn of_short_logs(keyspaces: u32) -> Db {
 }
 
 fn sealed_logs(db: &Db) -> usize {
-    db.engine().versions.state().logs.sealed().len()
+    db.engine().state.lock().logs.sealed().len()
 }
 
 #[test]

@@ -152,7 +152,7 @@ fn a_panic_in_the_timed_sync_refuses_writes_and_loses_nothing() {
     db.wait_until_idle().unwrap();
     gate.panic_where(Box::new(|operation| operation.starts_with("sync ")));
     fill(&db, 1, 1);
-    eventually(|| db.engine().versions.failure().is_some());
+    eventually(|| db.engine().state.failure().is_some());
     assert_eq!(panicked(&db).job, "timed sync of the log");
     gate.panic_where(Box::new(|_| false));
     db.close().unwrap();

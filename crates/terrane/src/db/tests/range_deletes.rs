@@ -235,7 +235,7 @@ fn range_deletes_outlive_a_restart_in_logs_and_in_the_manifest() {
 #[test]
 fn the_store_announces_range_deletes_before_a_log_has_one() {
     let db = open(directory(&faulty()), slices()).unwrap();
-    let required = || db.engine().versions.state().version_set.features.required;
+    let required = || db.engine().state.lock().version_set.features.required;
     db.default_keyspace().put("a", "1", Buffered).unwrap();
     assert_eq!(required(), 0);
     let mut batch = WriteBatch::new();
@@ -378,7 +378,7 @@ fn a_table_that_has_what_was_applied_to_it_is_damage() {
         Change::DropTable { keyspace, table: info.id },
         Change::AddTable { keyspace, level, run, info },
     ];
-    let edits = engine.versions.lock_edits().unwrap();
+    let edits = engine.state.lock_edits().unwrap();
     drop(edits.apply(changes, &[], &[]).unwrap());
     drop(edits);
     db.close().unwrap();

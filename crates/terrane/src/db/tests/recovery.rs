@@ -179,12 +179,12 @@ fn without_room_for_discarded_records_a_store_keeps_its_logs() {
             continue;
         }
         refused += 1;
-        let version_set = db.engine().versions.state().version_set.clone();
+        let version_set = db.engine().state.lock().version_set.clone();
         let logs = version_set.logs.iter().map(|log| log.file);
         let named = logs.chain(version_set.quarantine.iter().map(|kept| kept.file));
         let named: Vec<_> = named.map(|file| FileId::log(file).to_string()).collect();
         // A file that a failed edit may have named stays.
-        assert!(db.engine().versions.in_doubt() || files(&vfs) == named, "operation {operation}");
+        assert!(db.engine().state.in_doubt() || files(&vfs) == named, "operation {operation}");
         let report = db.check().unwrap();
         assert_eq!((report.wal_records, report.damage), (1, vec![]));
         assert!(db.flush().is_err(), "operation {operation}");
@@ -329,7 +329,7 @@ fn logs_that_are_spare_are_spare_again_when_the_store_is_opened() {
     }
     put(&db, 1);
     let logs = |db: &Db| {
-        let state = db.engine().versions.state();
+        let state = db.engine().state.lock();
         (
             state.logs.sealed().len(),
             state.logs.spares().iter().map(|l| l.number).collect::<Vec<_>>(),

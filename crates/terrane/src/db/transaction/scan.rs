@@ -1,8 +1,7 @@
 //! Scans of a transaction: what is stored, with its own writes.
 
 use super::reads::Reads;
-use super::written::Written;
-use super::{Place, Row};
+use super::written::{Place, Written};
 use crate::entry::Millis;
 use crate::error::Result;
 use crate::keyspace::KeyspaceId;
@@ -14,6 +13,9 @@ use std::collections::btree_map;
 use std::ops::Bound;
 use terrane_table::read::KeyRange;
 use terrane_types::range_deletes::RangeDeletes;
+
+/// A key and its value.
+pub(super) type Row = (Vec<u8>, Vec<u8>);
 
 /// An iterator over the keys and values of a range, as a transaction sees them; see
 /// [`Transaction::scan`](super::Transaction::scan).

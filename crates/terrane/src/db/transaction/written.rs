@@ -2,7 +2,11 @@
 
 use crate::entry::Millis;
 use crate::error::Result;
+use crate::keyspace::KeyspaceId;
 use crate::operand::{Function, MergeOperator, Operand};
+
+/// A key with its keyspace.
+pub(super) type Place = (KeyspaceId, Vec<u8>);
 
 /// The writes of a transaction to a key, as its batch will have them.
 pub(super) struct Written {

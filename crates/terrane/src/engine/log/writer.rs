@@ -1,11 +1,11 @@
 //! The log's writer: the current log, and the next sequence number.
 
-use crate::engine::{HeldLog, RecentBatches, SealedLog, SpareLog};
+use crate::engine::RecentBatches;
+use crate::engine::log_file::{HeldLog, SealedLog, SpareLog};
 use crate::entry::{MAX_SEQ, Seq};
 use crate::error::{Closed, Error, Result};
 use crate::storage::File;
 use crate::wal::{Appended, LogWriter};
-use std::ops::Range;
 use std::sync::Arc;
 
 /// Everything under the writer lock.
@@ -34,8 +34,8 @@ pub(crate) struct Recorded {
     pub first: Seq,
     /// The sequence of its last batch.
     pub last: Seq,
-    /// Its place in the log.
-    pub bytes: Range<u64>,
+    /// Bytes that it takes in the log.
+    pub bytes: u64,
     /// Whether the log is half full with it.
     pub half_fills: bool,
 }

@@ -79,7 +79,7 @@ impl Pacing {
             return None;
         }
         let mut state = lock(&self.state);
-        let unpaid = state.throttle.step(engine);
+        let unpaid = state.throttle.step(&engine.counters, &engine.options);
         if unpaid > 0 {
             let (reason, backpressure) = write::nearest_stall(engine);
             let due = work_due(unpaid, backpressure);
@@ -90,7 +90,7 @@ impl Pacing {
             self.goal.store(goal, Ordering::Release);
             state.near = (due > 0).then(|| (reason, wait_max(backpressure)));
             if state.near_stall() != state.slowdown.reason() {
-                state.slowdown.report(engine, None);
+                state.slowdown.report(&engine.jobs.events, None);
             }
             let looks_at = if due > 0 { 0 } else { state.throttle.pays_at(&engine.options) };
             self.looks_at.store(looks_at, Ordering::Relaxed);
@@ -104,7 +104,7 @@ impl Pacing {
     pub fn begin(&self, engine: &Engine, reason: Stall) {
         let mut state = lock(&self.state);
         if state.near_stall() == Some(reason) {
-            state.slowdown.report(engine, Some(reason));
+            state.slowdown.report(&engine.jobs.events, Some(reason));
         }
     }
 
@@ -115,7 +115,7 @@ impl Pacing {
             return false;
         }
         state.near = None;
-        state.slowdown.report(engine, None);
+        state.slowdown.report(&engine.jobs.events, None);
         self.looks_at.store(state.throttle.pays_at(&engine.options), Ordering::Relaxed);
         // What is not done is forgiven; what was done ahead still counts.
         let worked = self.worked.load(Ordering::Acquire);
@@ -128,7 +128,7 @@ impl Pacing {
         let mut state = lock(&self.state);
         // A write that is about to wait starts no slowdown.
         state.near = None;
-        state.slowdown.report(engine, None);
+        state.slowdown.report(&engine.jobs.events, None);
     }
 }
 

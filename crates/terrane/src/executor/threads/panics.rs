@@ -6,15 +6,16 @@
 //!    acknowledged is in the log, or in tables that an edit names.
 //! 3. Reads continue: they see nothing but what was installed.
 
-use crate::engine::Engine;
+use crate::engine::StoreState;
 use crate::error::Error;
-use crate::event::Event;
+use crate::event::{Event, EventStream};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs `body` for the engine; `None` if it panics. `job` names it then.
 pub(crate) fn catch<T>(
-    engine: &Engine,
+    store: &StoreState,
+    events: &EventStream,
     job: impl FnOnce() -> String,
     body: impl FnOnce() -> T,
 ) -> Option<T> {
@@ -25,8 +26,8 @@ pub(crate) fn catch<T>(
     // A listener that panics, has nobody else to tell.
     let _ = catch_unwind(AssertUnwindSafe(|| {
         let error = Error::job_panicked(job(), message(&*panicked).to_owned());
-        engine.versions.state().health.doubt(&error);
-        engine.emit(|| Event::JobFailed { error: error.to_string() });
+        store.lock().health.doubt(&error);
+        events.emit(|| Event::JobFailed { error: error.to_string() });
         drop(panicked);
     }));
     None

@@ -1,20 +1,12 @@
 //! Workers that look for jobs, in pools of one store and of several, and counts of their work.
 
 use super::*;
-use crate::executor::{workers, workers_of};
 use crate::storage::{Directory, vfs::MemoryVfs};
 use crate::sync::atomic::Ordering;
 use crate::write;
 use crate::{Db, Durability, Event, Options};
 use std::cell::Cell;
 use std::sync::mpsc::{Sender, channel};
-
-#[test]
-fn background_work_leaves_a_processor_and_takes_at_most_eight() {
-    let workers_of = [0, 1, 2, 4, 9, 64].map(workers_of);
-    assert_eq!(workers_of, [1, 1, 1, 3, 8, 8]);
-    assert!((1..=8).contains(&workers()));
-}
 
 #[test]
 fn workers_of_a_kind_are_queued_singly_and_the_excess_is_missed() {

@@ -57,9 +57,9 @@ fn an_abandoned_change_of_levels_is_planned_from_the_same_reads() {
     let engine = db.engine();
     for _ in 0..2 {
         let work = ask_policy(engine, ask(&db)).expect("a level is to be added");
-        assert_eq!((engine.versions.state().planner.reshapes(), point_reads(&db)), (1, 0));
+        assert_eq!((engine.state.lock().planner.reshapes(), point_reads(&db)), (1, 0));
         drop(Job::new(engine.clone(), work));
-        assert_eq!((engine.versions.state().planner.reshapes(), point_reads(&db)), (0, 2));
+        assert_eq!((engine.state.lock().planner.reshapes(), point_reads(&db)), (0, 2));
     }
     let given = lock(&given);
     assert_eq!(given.len(), 2);
@@ -93,7 +93,7 @@ fn a_range_waits_for_a_change_of_levels_and_its_own_slice() {
     flush(&db, 1);
     let (engine, id) = (db.engine(), db.default_keyspace().id());
     let number = request_range(&db);
-    let mut state = engine.versions.state();
+    let mut state = engine.state.lock();
     let (change, reason) = (LevelChange::Add(1), Reason::new("a test".to_owned(), Vec::new()));
     let planner = engine.keyspaces.load().get(&id).unwrap().policy.load_full();
     let reshape = Reshape { change, reason };
@@ -108,7 +108,7 @@ fn a_range_waits_for_a_change_of_levels_and_its_own_slice() {
         assert_eq!(next_range(&engine.keyspaces, &mut state).is_some(), is_next);
     }
     drop(state);
-    take_back_range(&engine.versions, &engine.background, number).unwrap();
+    take_back_range(&engine.state, &engine.background, number).unwrap();
 }
 
 #[test]

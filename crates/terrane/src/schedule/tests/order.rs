@@ -11,12 +11,12 @@ fn begin_into(db: &Db, level: usize, table: TableId, parts: &[&[u8]]) {
     let mut group = Group::new(vec![table], destination, Action::merge(u64::MAX));
     group.parts = parts.iter().map(|key| key.to_vec()).collect();
     let plan = Compaction::parallel(vec![group], "a test");
-    begin(engine, &mut engine.versions.state(), id, plan, None, Observed::default());
+    begin(engine, &mut engine.state.lock(), id, plan, None, Observed::default());
 }
 
 /// The levels to which groups go that no job has taken.
 fn waiting(db: &Db) -> Vec<usize> {
-    let state = db.engine().versions.state();
+    let state = db.engine().state.lock();
     state
         .planner
         .compactions()

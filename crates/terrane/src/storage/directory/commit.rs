@@ -1,32 +1,19 @@
 //! Commits to the manifest of a directory, and what remains unknown after one fails.
 
+use super::Directory;
+use super::commit_state::CommitState;
 use super::current::encode_current;
 use super::files::Size;
-use super::{
-    CREATING, CURRENT, CURRENT_TEMP, Directory, manifest_generation, manifest_name, placement,
-};
+use super::names::{CREATING, CURRENT, CURRENT_TEMP, manifest_generation, manifest_name};
 use crate::error::{Error, Result};
 use crate::storage::manifest::{Inherited, Manifest, ManifestId, next_generation};
-use crate::storage::record::Record;
-use crate::storage::{Commit, FileId, Storage, lock, write_all_at};
+use crate::storage::record::{Placement, Record};
+use crate::storage::{Commit, Storage, lock, write_all_at};
 use crate::sync::atomic::Ordering;
 use crate::vec_map::VecSet;
 
-/// The manifest, and what is unknown after a failed commit.
-#[derive(Default)]
-pub(super) struct CommitState {
-    pub(super) manifest: Option<Manifest>,
-    /// Bytes written to manifests.
-    pub(super) manifest_bytes: u64,
-    /// The greatest generation ever started, whether `CURRENT` came to name it or not.
-    pub(super) last_generation: u64,
-    /// The next commit starts a new manifest.
-    pub(super) needs_rollover: bool,
-    /// Whether a commit that failed may have taken effect.
-    pub(super) unsettled: bool,
-    /// Files that a failed commit may have named, and those of them to be removed.
-    pub(super) in_doubt: VecSet<FileId>,
-    pub(super) removed_in_doubt: VecSet<FileId>,
+fn placement(len: u64) -> Placement {
+    Placement { len, ..Placement::default() }
 }
 
 impl Directory {

@@ -7,8 +7,9 @@
 //!
 //! `CREATING` has the same form, with the id of the store that is being created and generation 0.
 
-use super::{CREATING, CURRENT, Directory, manifest_generation};
-use crate::codec::{Decoder, checksum};
+use super::Directory;
+use super::names::{CREATING, CURRENT, manifest_generation};
+use crate::coding::{Decoder, checksum};
 use crate::error::{Corruption, Error, Result};
 use crate::storage::manifest::{self, FRAME_ALIGN};
 use crate::storage::vfs::Vfs;
@@ -83,6 +84,16 @@ pub(super) fn is_creation(vfs: &dyn Vfs, names: &[String]) -> Result<bool> {
 }
 
 impl Directory {
+    /// Whether the creation of a store, or of a copy, in `vfs` was never finished, so that there is no
+    /// store. Changes nothing.
+    ///
+    /// # Errors
+    /// I/O failures.
+    pub fn is_unfinished(vfs: &dyn Vfs) -> Result<bool> {
+        let names = vfs.list()?;
+        Ok(!names.iter().any(|n| n == CURRENT) && is_creation(vfs, &names)?)
+    }
+
     /// The store's salt and the generation that `CURRENT` names, if it can be read.
     pub(in crate::storage) fn current(vfs: &dyn Vfs) -> Option<(u64, u64)> {
         let (id, generation, _) = decode_current(&read(vfs, CURRENT).ok()?)?;

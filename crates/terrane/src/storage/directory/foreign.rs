@@ -1,7 +1,8 @@
 //! Directories of other programs, some of whose files have the names of a store's.
 
 use super::current::read;
-use super::{CURRENT, Directory, decode_current, manifest_generation};
+use super::names::{CURRENT, manifest_generation};
+use super::{Directory, decode_current};
 use crate::error::{Error, Result};
 use crate::storage::FileId;
 use crate::storage::vfs::Vfs;

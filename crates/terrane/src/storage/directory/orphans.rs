@@ -6,7 +6,8 @@
 //! 2. Opening removes orphans. Tables are kept if the manifest's witness is missing or old, since a
 //!    lost commit may have named them.
 
-use super::{CREATING, CURRENT_TEMP, Directory, FOOTER_BYTES, Footer, manifest_generation};
+use super::names::{CREATING, CURRENT_TEMP, manifest_generation};
+use super::{Directory, FOOTER_BYTES, Footer};
 use crate::error::{Corruption, Result};
 use crate::storage::{File, FileId, FileKind, Orphan, Storage, lock, read_exact_at};
 

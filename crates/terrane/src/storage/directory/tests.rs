@@ -5,6 +5,7 @@ mod names;
 mod orphans;
 
 use super::current::{COPY, encode_current};
+use super::names::MANIFEST;
 use super::*;
 use crate::error::ErrorKind;
 use crate::storage::format::Format;

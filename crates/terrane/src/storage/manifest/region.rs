@@ -1,7 +1,7 @@
 //! The bytes of a manifest's region: frames, the witness, and what can be read of them.
 
-use super::{FRAME_ALIGN, Inherited, ManifestId};
-use crate::codec::{Decoder, checksum};
+use super::generation::{FRAME_ALIGN, Inherited, ManifestId};
+use crate::coding::{Decoder, checksum};
 use crate::entry::Seq;
 use crate::error::{Corruption, Error, Result};
 use crate::storage::format::Format;

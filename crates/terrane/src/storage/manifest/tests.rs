@@ -4,6 +4,7 @@ mod writes;
 use super::region::*;
 use super::*;
 use crate::error::ErrorKind;
+use crate::storage::StoreId;
 use crate::storage::vfs::{MemoryVfs, Vfs};
 
 const GENERATION: u64 = 7;

@@ -1,11 +1,16 @@
 //! Files of which some sectors cannot be read. These read as zeros, which fail every checksum, so that a
 //! bad sector costs what it held, and not all that is read together with it.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::storage::File;
 use crate::sync::{Mutex, lock};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+/// Returns the error of a change to a file of a damaged store.
+pub(super) fn read_only(name: &str) -> Error {
+    Error::invalid("file of a damaged store", "only reads", name)
+}
 
 /// The unit that is given up, in bytes.
 const SECTOR: u64 = 4096;
@@ -77,15 +82,15 @@ impl File for Readable {
     }
 
     fn write_at(&self, _: &[u8], _: u64) -> Result<usize> {
-        Err(super::read_only(self.name()))
+        Err(read_only(self.name()))
     }
 
     fn sync(&self) -> Result<()> {
-        Err(super::read_only(self.name()))
+        Err(read_only(self.name()))
     }
 
     fn set_len(&self, _: u64) -> Result<()> {
-        Err(super::read_only(self.name()))
+        Err(read_only(self.name()))
     }
 
     fn len(&self) -> Result<u64> {

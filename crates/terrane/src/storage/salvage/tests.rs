@@ -7,7 +7,7 @@ mod search;
 mod sectors;
 
 use super::*;
-use crate::codec::checksum;
+use crate::coding::checksum;
 use crate::entry::{Kind, Tag};
 use crate::storage::format::Format;
 use crate::storage::manifest::{FRAME_ALIGN, Inherited, MIN_CAPACITY, Manifest, ManifestId};

@@ -23,18 +23,20 @@
 
 mod crash;
 mod file;
+mod state;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use crash::Random;
 pub use crash::Survivors;
+pub use state::Fault;
 
 use crate::error::{Error, Result};
 use crate::storage::vfs::Vfs;
 use crate::storage::{File, StoreId, lock, read_exact_at, write_all_at};
 use crate::sync::Mutex;
 use file::FaultFile;
-use std::collections::BTreeMap;
+use state::{NameChange, Node, Planned, Shared, State, index};
 use std::io;
 use std::sync::Arc;
 
@@ -43,99 +45,10 @@ pub const SECTOR: u64 = 512;
 /// Sector sizes of real devices.
 pub const SECTORS: [u64; 3] = [512, 4096, 16384];
 
-/// Kind of an operation's failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// An I/O error. Nothing is done.
-    Io,
-    /// The disk is full. Nothing is done.
-    NoSpace,
-    /// A write writes half of its bytes and returns that count; other operations fail like `Io`.
-    Short,
-    /// The process ended before the operation. With [`FaultVfs::fail_from`] and [`FaultVfs::heal`],
-    /// this is a restart without a power cut.
-    Killed,
-    /// A write is reported as done and is not; other operations succeed.
-    Lost,
-    /// A write goes to the wrong place, this many bytes further on, and is reported as done; other
-    /// operations succeed.
-    Misdirected(u64),
-    /// A sync fails, and from then on reads see what is stored, where each sector may have been written
-    /// or not; other operations fail like `Io`.
-    Reverted,
-}
-
 /// A fault-injecting wrapper around any file system. Clones share its state.
 #[derive(Clone)]
 pub struct FaultVfs {
     shared: Arc<Shared>,
-}
-
-struct Shared {
-    inner: Arc<dyn Vfs>,
-    state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    operations: u64,
-    reads: u64,
-    failing_read: Option<u64>,
-    /// Whether files can be mapped.
-    maps: bool,
-    /// The file of the last lost or misdirected write, until it is written again.
-    struck: Option<usize>,
-    sector: u64,
-    cut: Option<u64>,
-    crashed: bool,
-    faults: Vec<Planned>,
-    capacity: Option<(u64, Fault)>,
-    /// Names as the program sees them, and as they are durable.
-    names: BTreeMap<String, usize>,
-    durable: BTreeMap<String, usize>,
-    pending: Vec<(u64, NameChange)>,
-    nodes: Vec<Node>,
-}
-
-struct Planned {
-    operation: u64,
-    until_healed: bool,
-    fault: Fault,
-}
-
-enum NameChange {
-    Create(String, usize),
-    Remove(String),
-    Rename(String, String, usize),
-}
-
-/// A file: what the program sees, what is durable, and the changes in between.
-struct Node {
-    seen: Vec<u8>,
-    synced: Vec<u8>,
-    changes: Vec<Change>,
-    /// It was not changed since the file system was wrapped.
-    pristine: bool,
-}
-
-struct Change {
-    operation: u64,
-    what: What,
-    /// A sync of it failed.
-    in_doubt: bool,
-}
-
-enum What {
-    Write { offset: u64, bytes: Vec<u8> },
-    SetLen(u64),
-}
-
-/// Result of an operation.
-enum Outcome {
-    Done,
-    Fails(Fault),
-    /// Power is cut during it.
-    Cut,
 }
 
 impl FaultVfs {
@@ -277,112 +190,6 @@ impl FaultVfs {
         }
         inner.sync_names()
     }
-}
-
-impl State {
-    /// Counts an operation and decides its outcome; an error after a power cut.
-    fn begin(&mut self, action: &'static str, name: &str) -> Result<(u64, Outcome)> {
-        self.powered(action, name)?;
-        let operation = self.operations;
-        self.operations += 1;
-        if self.cut == Some(operation) {
-            return Ok((operation, Outcome::Cut));
-        }
-        let planned = self
-            .faults
-            .iter()
-            .find(|p| p.operation == operation || (p.until_healed && p.operation < operation));
-        let silent = |f: &Fault| matches!(f, Fault::Lost | Fault::Misdirected(_));
-        let fault = planned.map(|p| p.fault).filter(|f| action == "write" || !silent(f));
-        Ok((operation, fault.map_or(Outcome::Done, Outcome::Fails)))
-    }
-
-    /// Like [`begin`](Self::begin), for operations that happen or not: a fault is an error at once.
-    fn begin_whole(&mut self, action: &'static str, name: &str) -> Result<(u64, Result<()>)> {
-        match self.begin(action, name)? {
-            (n, Outcome::Done) => Ok((n, Ok(()))),
-            (n, Outcome::Cut) => Ok((n, Err(no_power(action, name)))),
-            (_, Outcome::Fails(fault)) => Err(failure(fault, action, name, 0)),
-        }
-    }
-
-    fn powered(&self, action: &'static str, name: &str) -> Result<()> {
-        if self.crashed || self.cut.is_some_and(|cut| cut < self.operations) {
-            return Err(no_power(action, name));
-        }
-        Ok(())
-    }
-
-    fn find(&self, action: &'static str, name: &str) -> Result<usize> {
-        self.names
-            .get(name)
-            .copied()
-            .ok_or_else(|| Error::io(action, name, 0, io::ErrorKind::NotFound.into()))
-    }
-
-    /// Returns the number of bytes from `offset` to `end` that fit, if not all do.
-    fn room(&self, node: usize, offset: u64, end: u64) -> Option<(u64, Fault)> {
-        let (capacity, fault) = self.capacity?;
-        let len = |n: &usize| self.nodes.get(*n).map_or(0, |n| n.seen.len() as u64);
-        let taken: u64 = self.names.values().map(len).sum();
-        let limit = len(&node) + capacity.saturating_sub(taken);
-        (end > limit).then(|| (limit.saturating_sub(offset), fault))
-    }
-}
-
-impl Node {
-    fn empty() -> Self {
-        Node { seen: Vec::new(), synced: Vec::new(), changes: Vec::new(), pristine: false }
-    }
-
-    /// Records a change that may become durable; with `visible`, the program sees it.
-    fn change(&mut self, operation: u64, what: What, visible: bool) {
-        if visible {
-            what.apply(&mut self.seen);
-        }
-        self.pristine = false;
-        self.changes.push(Change { operation, what, in_doubt: false });
-    }
-
-    fn sync(&mut self) {
-        for change in self.changes.drain(..).filter(|c| !c.in_doubt) {
-            change.what.apply(&mut self.synced);
-        }
-    }
-}
-
-impl What {
-    fn apply(&self, bytes: &mut Vec<u8>) {
-        match self {
-            What::Write { offset, bytes: new } => put(bytes, *offset, new),
-            What::SetLen(len) => bytes.resize(index(*len), 0),
-        }
-    }
-}
-
-fn put(bytes: &mut Vec<u8>, offset: u64, new: &[u8]) {
-    let (start, end) = (index(offset), index(offset) + new.len());
-    if bytes.len() < end {
-        bytes.resize(end, 0);
-    }
-    bytes.get_mut(start..end).unwrap_or_default().copy_from_slice(new);
-}
-
-fn index(n: u64) -> usize {
-    usize::try_from(n).unwrap_or(usize::MAX)
-}
-
-fn no_power(action: &'static str, name: &str) -> Error {
-    Error::io(action, name, 0, io::Error::other("power lost"))
-}
-
-fn failure(fault: Fault, action: &'static str, name: &str, wanted: u64) -> Error {
-    let source = match fault {
-        Fault::NoSpace => io::ErrorKind::StorageFull.into(),
-        Fault::Killed => io::Error::other("the process ended"),
-        _ => io::Error::other("injected fault"),
-    };
-    Error::io(action, name, wanted, source)
 }
 
 impl Vfs for FaultVfs {

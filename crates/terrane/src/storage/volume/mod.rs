@@ -19,6 +19,7 @@
 mod backing;
 mod check;
 mod commit;
+mod commit_state;
 mod file;
 mod files;
 mod free_extents;
@@ -27,6 +28,7 @@ mod slots;
 mod space_allocator;
 pub(crate) mod superblock;
 mod sync_tracker;
+mod table_move;
 mod vacuum;
 
 pub use options::VolumeOptions;
@@ -40,7 +42,7 @@ use crate::storage::record::Placement;
 use crate::storage::{Commit, File, FileId, FileKind, Recovered, Space, Storage, StoreId};
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use commit::CommitState;
+use commit_state::CommitState;
 use file::VolumeFile;
 use files::Files;
 use free_extents::FreeExtents;
@@ -49,7 +51,7 @@ use std::io;
 use std::sync::Arc;
 use superblock::RESERVED;
 use sync_tracker::SyncTracker;
-use vacuum::Move;
+use table_move::Move;
 
 /// The most backing files of a volume.
 pub const MAX_BACKINGS: usize = 8;

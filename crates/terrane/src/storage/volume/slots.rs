@@ -6,7 +6,7 @@ use crate::storage::extent::Extent;
 use crate::storage::format::Format;
 use crate::storage::manifest::Manifest;
 use crate::storage::volume::Volume;
-use crate::storage::volume::commit::CommitState;
+use crate::storage::volume::commit_state::CommitState;
 use crate::storage::volume::superblock::{self, RESERVED, SLOT_BYTES, SLOTS, Slot, Superblock};
 use crate::storage::write_all_at;
 use crate::storage::{File, Storage};

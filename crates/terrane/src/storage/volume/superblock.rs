@@ -12,7 +12,7 @@
 //!
 //! Generation 0 marks an unfinished creation: the volume holds nothing yet.
 
-use crate::codec::{Decoder, checksum};
+use crate::coding::{Decoder, checksum};
 use crate::storage::StoreId;
 use crate::storage::format::Format;
 

@@ -16,24 +16,17 @@ use crate::error::Result;
 use crate::storage::manifest::{FRAME_ALIGN, next_generation};
 use crate::storage::record::{Placement, Record};
 use crate::storage::volume::Volume;
-use crate::storage::volume::commit::CommitState;
+use crate::storage::volume::commit_state::CommitState;
 use crate::storage::volume::file::VolumeFile;
 use crate::storage::volume::free_extents::FreeExtents;
 use crate::storage::volume::sync_tracker::SyncTracker;
-use crate::storage::{File, FileId, FileKind, lock};
+use crate::storage::volume::table_move::Move;
+use crate::storage::{File, FileKind, lock};
 use std::sync::Arc;
 
 /// The most that one call copies, and the free space below which a backing is left alone, in minimum
 /// growth steps.
 const STEPS: u64 = 4;
-
-/// A table that is being moved.
-pub(super) struct Move {
-    id: FileId,
-    from: Arc<VolumeFile>,
-    to: Arc<VolumeFile>,
-    copied: u64,
-}
 
 /// The state of a move after a step.
 enum Progress {

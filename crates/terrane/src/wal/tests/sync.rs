@@ -102,7 +102,7 @@ fn a_header_with_a_longer_payload_than_any_is_no_header() {
     let header = |payload_bytes: usize| {
         let mut body = (payload_bytes as u32).to_le_bytes().to_vec();
         body.extend([0; 24]);
-        let sum = crate::codec::checksum(&body, seed) as u32;
+        let sum = crate::coding::checksum(&body, seed) as u32;
         Header::decode(&[&sum.to_le_bytes()[..], &body].concat(), seed)
     };
     assert_eq!(MAX_PAYLOAD_BYTES, payload_bytes(std::iter::once(MAX_BATCH_BYTES)));

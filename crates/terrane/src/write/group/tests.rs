@@ -9,6 +9,8 @@ use crate::storage::Directory;
 use crate::storage::vfs::MemoryVfs;
 use crate::write::Condition;
 use crate::write::commit::commit;
+use crate::write::condition::Evaluated;
+use crate::write::prepared::TRIES_MAX;
 use crate::{Db, Options};
 use std::cell::Cell;
 use std::sync::Arc;

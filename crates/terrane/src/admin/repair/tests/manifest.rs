@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::storage::Commit;
-use crate::version::Change;
+use crate::version::{Change, Edit};
 use terrane_policy::{PolicyOptions, Tiered};
 
 fn commit(store: &Store, edit: &[u8]) {

@@ -6,6 +6,7 @@
 //!    version that counts is in the new store, and the report has these numbers.
 
 use super::*;
+use crate::table::LostBlock;
 use crate::wal::record::HEADER_BYTES;
 use crate::wal::{self, Replay};
 

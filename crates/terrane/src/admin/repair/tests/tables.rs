@@ -4,8 +4,8 @@ use super::*;
 use crate::entry::newer_kind;
 use crate::storage::Commit;
 use crate::table::TableWriter;
-use crate::version::Change;
-use terrane_policy::RunId;
+use crate::version::{Change, Edit};
+use terrane_policy::{RunId, TableId};
 
 /// The bytes of a table of these entries, for a keyspace if that is known.
 fn table(

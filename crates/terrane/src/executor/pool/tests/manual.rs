@@ -135,7 +135,7 @@ impl Store {
         });
         let plan = Compaction::parallel(groups.collect(), "a test");
         let id = self.db.default_keyspace().id();
-        schedule::begin(engine, &mut engine.versions.state(), id, plan, None, Observed::default());
+        schedule::begin(engine, &mut engine.state.lock(), id, plan, None, Observed::default());
     }
 
     /// Paces a write of `bytes` while memtables take `percent` of their memory. Each time that it serves the

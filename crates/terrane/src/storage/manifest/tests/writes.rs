@@ -241,7 +241,7 @@ fn a_frame_with_a_reserved_field_is_no_record() {
         let len = record(&edit(1)).encode().len();
         let frame = &mut bytes[copy..copy + FRAME_HEADER_BYTES + len];
         frame[12] = 1;
-        let sum = crate::codec::checksum(&frame[8..], ID.seed(1));
+        let sum = crate::coding::checksum(&frame[8..], ID.seed(1));
         frame[..8].copy_from_slice(&sum.to_le_bytes());
     }
     assert!(

@@ -1,6 +1,6 @@
 //! Decides what survives a crash (see [`fault`](super)).
 
-use super::{NameChange, Node, State, What, index, put};
+use super::state::{NameChange, Node, State, What, index, put};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Part of the unsynced state that survives a crash.

@@ -1,6 +1,7 @@
 //! Files of the fault-injecting file system: what faults do to reads, writes and syncs.
 
-use super::{Fault, Outcome, Random, Shared, Survivors, What, failure, index, no_power};
+use super::crash::{Random, Survivors};
+use super::state::{Fault, Outcome, Shared, What, failure, index, no_power};
 use crate::error::Result;
 use crate::storage::{File, MappedFile, lock};
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Background work in numbers: how busy each worker is, what waits for one, and what each kind of job moves.
 
-use crate::stats::in_browser;
+use crate::left_out::in_browser;
 
 /// The background work of a store that has threads for it. Counters start at zero when it is opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -42,7 +42,7 @@ pub struct JobStats {
 impl JobStats {
     /// Adds the bytes that the jobs have read and written.
     #[must_use]
-    pub(super) fn moving(self, read_bytes: u64, written_bytes: u64) -> Self {
+    pub(crate) fn moving(self, read_bytes: u64, written_bytes: u64) -> Self {
         // In floating point: the product may exceed 64 bits.
         let bytes = read_bytes.saturating_add(written_bytes) as f64;
         let bytes_per_second = (bytes * 1e6 / self.busy_micros.max(1) as f64) as u64;

@@ -8,13 +8,11 @@
 //! are in the order of their numbers. While a checkpoint or a check reads logs, those that retire are
 //! removed instead.
 
-use crate::engine::{Log, Writer};
+use super::log_file::{HeldLog, SealedLog, SpareLog};
 use crate::entry::Seq;
-use crate::error::{Closed, Result};
 use crate::memtable::Memtable;
-use crate::storage::{File, FileId};
+use crate::storage::FileId;
 use crate::version::{Change, Ids};
-use crate::wal::LogId;
 use std::sync::Arc;
 use terrane_platform::{BROWSER, WriteMapping};
 
@@ -24,31 +22,6 @@ const SPARES_MAX: usize = 2;
 /// The most full logs that stay mapped until a job retires them: a mapped file stays open, and there may be
 /// more logs than the process may have open files.
 pub(crate) const MAPPED_LOGS_MAX: usize = 16;
-
-/// A live log that no writer appends to.
-pub(crate) struct SealedLog {
-    pub id: LogId,
-    pub file_number: u64,
-    pub file: Arc<dyn File>,
-    /// The last sequence in it or in one before.
-    pub last: Seq,
-    /// The end of its records.
-    pub bytes: u64,
-    /// Whether its file has the usual size, so that it can be recycled.
-    pub reusable: bool,
-    /// The mapping that it was written through. The job that retires the log unmaps it, since a writer would have
-    /// others wait, unless there are too many.
-    pub mapped: WriteMapping,
-}
-
-/// A log file that was given its next number and waits to be written.
-#[derive(Clone)]
-pub(crate) struct SpareLog {
-    pub number: u64,
-    pub file_number: u64,
-    pub file: Arc<dyn File>,
-    pub capacity: u64,
-}
 
 /// The changes that an edit makes to the logs.
 #[derive(Default)]
@@ -68,49 +41,9 @@ pub(crate) struct HeldLogs {
     _hold: Arc<()>,
 }
 
-/// A log, as it was.
-#[derive(Clone)]
-pub(crate) struct HeldLog {
-    pub id: LogId,
-    pub file: Arc<dyn File>,
-    /// Its length then.
-    pub bytes: u64,
-    /// Its last sequence, unless it is appended to.
-    pub through: Option<Seq>,
-}
-
-/// The log's contents then: later records are not there.
-impl File for HeldLog {
-    fn name(&self) -> &str {
-        self.file.name()
-    }
-
-    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
-        let left = usize::try_from(self.bytes.saturating_sub(offset)).unwrap_or(usize::MAX);
-        let bytes = buf.len().min(left);
-        self.file.read_at(buf.get_mut(..bytes).unwrap_or_default(), offset)
-    }
-
-    fn write_at(&self, _: &[u8], _: u64) -> Result<usize> {
-        Err(Closed::File.into())
-    }
-
-    fn sync(&self) -> Result<()> {
-        Err(Closed::File.into())
-    }
-
-    fn set_len(&self, _: u64) -> Result<()> {
-        Err(Closed::File.into())
-    }
-
-    fn len(&self) -> Result<u64> {
-        Ok(self.bytes)
-    }
-}
-
 /// The log's files beside the one that is appended to.
 #[derive(Default)]
-pub(crate) struct Logs {
+pub(crate) struct LogFiles {
     /// Full ones, the oldest first.
     sealed: Vec<SealedLog>,
     /// In the order of their numbers.
@@ -125,7 +58,7 @@ pub(crate) struct Logs {
     held: Arc<()>,
 }
 
-impl Logs {
+impl LogFiles {
     /// Starts with the logs that recovery found; the next log file has `next_bytes`.
     pub fn resume(
         &mut self,
@@ -207,15 +140,15 @@ impl Logs {
         self.sealed.iter().map(|log| log.bytes).sum()
     }
 
-    /// Holds the live logs; the last is the one that is appended to. No edit is under way, which
+    /// Holds the live logs; the last is `current`, which is appended to. No edit is under way, which
     /// might have chosen some of them to be recycled.
-    pub fn hold(&self, writer: &Writer) -> HeldLogs {
+    pub fn hold(&self, current: Option<HeldLog>) -> HeldLogs {
         let mut logs = Vec::new();
         for SealedLog { id, file, bytes, last, .. } in &self.sealed {
             let (file, through) = (file.clone(), Some(*last));
             logs.push(HeldLog { id: *id, file, bytes: *bytes, through });
         }
-        logs.extend(writer.held());
+        logs.extend(current);
         HeldLogs { logs, _hold: self.held.clone() }
     }
 
@@ -284,12 +217,12 @@ impl Logs {
     }
 
     /// The logs whose entries are all in tables, where the memtables that are in none start at these sequence
-    /// numbers, and the changes that retire them. None of it takes effect until the edit with these changes is
-    /// durable.
+    /// numbers, and the changes that retire them, in a store of this `salt`. None of it takes effect until the edit
+    /// with these changes is durable.
     pub fn retire(
         &mut self,
         unflushed: &[Seq],
-        current: &Log,
+        salt: u64,
         ids: &Ids,
         usual_bytes: u64,
         changes: &mut Vec<Change>,
@@ -310,7 +243,7 @@ impl Logs {
         for log in self.sealed.iter().take(retired.logs) {
             if log.reusable && !held && self.spares.len() + retired.spares.len() < SPARES_MAX {
                 let number = ids.fresh();
-                changes.push(current.opened(number, log.file_number));
+                changes.push(Change::OpenLog { number, file: log.file_number, salt });
                 let file = log.file.clone();
                 let (file_number, capacity) = (log.file_number, usual_bytes);
                 retired.spares.push(SpareLog { number, file_number, file, capacity });
@@ -321,33 +254,9 @@ impl Logs {
         retired
     }
 
-    /// Forgets all of these for one new log; the next file has `next_bytes`. Returns them, to be dropped with no
-    /// lock held.
-    pub fn replace(&mut self, next_bytes: u64) -> (Vec<SealedLog>, Vec<SpareLog>) {
-        self.next_bytes = next_bytes;
+    /// Takes all full logs, which an edit has retired, to be dropped with no lock held.
+    pub fn take_sealed(&mut self) -> Vec<SealedLog> {
         self.pins = None;
-        (std::mem::take(&mut self.sealed), std::mem::take(&mut self.spares))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::storage::vfs::{MemoryVfs, Vfs};
-    use crate::storage::write_all_at;
-
-    #[test]
-    fn a_held_log_ends_where_it_did_and_takes_no_change() {
-        let file = MemoryVfs::new().create("log").unwrap();
-        write_all_at(&*file, b"0123456789", 0).unwrap();
-        let id = LogId { number: 1, salt: 0 };
-        let held = HeldLog { id, file, bytes: 4, through: None };
-        assert_eq!((held.name(), held.len().unwrap()), ("log", 4));
-        let mut bytes = [0; 8];
-        assert_eq!(held.read_at(&mut bytes, 1).unwrap(), 3);
-        assert_eq!(&bytes[..3], b"123");
-        assert_eq!(held.read_at(&mut bytes, 5).unwrap(), 0);
-        assert!(held.write_at(b"x", 0).is_err() && held.set_len(9).is_err());
-        assert!(held.sync().is_err());
+        std::mem::take(&mut self.sealed)
     }
 }

@@ -1,4 +1,4 @@
-//! Versions: edits become durable, one at a time, and the state that they change.
+//! The state of an open store: edits become durable, one at a time, and what they change lies under one lock.
 //!
 //! 1. Whoever changes the tree, the logs or the keyspaces takes the right to commit, [`EditLock`],
 //!    decides what changes, and prepares the edit and the version set that results from it.
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use terrane_platform::OwnerProcess;
 
 /// The version set with what changes in the same moment, and the right to change it.
-pub(crate) struct Versions {
+pub(crate) struct StoreState {
     edit_lock: Mutex<()>,
     state: Mutex<State>,
     storage: Arc<dyn Storage>,
@@ -26,7 +26,7 @@ pub(crate) struct Versions {
 /// The right to commit edits. While it is held nobody else changes the version set, a tree, or which
 /// keyspaces and spare logs there are.
 pub(crate) struct EditLock<'a> {
-    versions: &'a Versions,
+    store: &'a StoreState,
     _guard: MutexGuard<'a, ()>,
 }
 
@@ -36,10 +36,10 @@ pub(crate) struct Prepared {
     pub version_set: VersionSet,
 }
 
-impl Versions {
-    /// The versions of a store in `storage`, opened by this process.
+impl StoreState {
+    /// The state of a store in `storage`, opened by this process.
     pub fn new(storage: Arc<dyn Storage>, ids: Arc<Ids>, state: State) -> Self {
-        Versions {
+        StoreState {
             edit_lock: Mutex::default(),
             state: Mutex::new(state),
             storage,
@@ -67,54 +67,54 @@ impl Versions {
     }
 
     /// Locks the state.
-    pub fn state(&self) -> MutexGuard<'_, State> {
+    pub fn lock(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
     }
 
     /// Locks the state, and refuses calls on a closed store.
-    pub fn open_state(&self) -> Result<MutexGuard<'_, State>> {
+    pub fn lock_open(&self) -> Result<MutexGuard<'_, State>> {
         self.owned()?;
-        let state = self.state();
+        let state = self.lock();
         state.health.open()?;
         Ok(state)
     }
 
     /// Whether a commit to the manifest failed, or a job panicked, so that it is unknown what it holds.
     pub fn in_doubt(&self) -> bool {
-        self.state().health.is_in_doubt()
+        self.lock().health.is_in_doubt()
     }
 
     /// Returns the reason why background work rests, if it failed.
     pub fn failure(&self) -> Option<Error> {
-        self.state().health.failure()
+        self.lock().health.failure()
     }
 
     /// Waits for the right to commit edits.
     pub fn lock_edits(&self) -> Result<EditLock<'_>> {
         self.owned()?;
         let edits = self.wait_for_edits();
-        drop(self.open_state()?);
+        drop(self.lock_open()?);
         Ok(edits)
     }
 
     /// Waits for the end of an edit that is under way, though the store may be closed.
     pub fn wait_for_edits(&self) -> EditLock<'_> {
-        EditLock { versions: self, _guard: lock(&self.edit_lock) }
+        EditLock { store: self, _guard: lock(&self.edit_lock) }
     }
 }
 
 impl<'a> EditLock<'a> {
     /// Prepares an edit of these changes.
     pub fn prepare(&self, mut changes: Vec<Change>) -> Result<Prepared> {
-        let versions = self.versions;
-        versions.writable()?;
-        let state = versions.state();
+        let store = self.store;
+        store.writable()?;
+        let state = store.lock();
         state.health.certain()?;
-        if is_poisoned(&versions.edit_lock) {
+        if is_poisoned(&store.edit_lock) {
             // Whoever catches the panic has yet to say so.
             return Err(Error::job_panicked("commit of an edit".into(), "its thread ended".into()));
         }
-        changes.push(Change::NextId(versions.ids.next()));
+        changes.push(Change::NextId(store.ids.next()));
         let mut version_set = state.version_set.clone();
         drop(state);
         let edit = Edit { changes };
@@ -134,10 +134,10 @@ impl<'a> EditLock<'a> {
         let bytes = edit.encode();
         let commit =
             Commit { edit: &bytes, added, dropped, snapshot: &|| version_set.snapshot().encode() };
-        let storage = &self.versions.storage;
+        let storage = &self.store.storage;
         let committed = storage.commit(&commit);
         let in_doubt = committed.is_err() && storage.in_doubt();
-        let mut state = self.versions.state();
+        let mut state = self.store.lock();
         match committed {
             Ok(()) => {
                 state.version_set = version_set;
@@ -179,7 +179,7 @@ mod tests {
         db.create_keyspace("before").unwrap();
         let panicked = std::thread::scope(|scope| {
             let commit = scope.spawn(|| {
-                let _edits = db.engine().versions.lock_edits().unwrap();
+                let _edits = db.engine().state.lock_edits().unwrap();
                 panic!("in its commit");
             });
             commit.join().is_err()

@@ -1,0 +1,95 @@
+//! A log that is not appended to: full, spare, or read as it was.
+
+use crate::entry::Seq;
+use crate::error::{Closed, Result};
+use crate::storage::File;
+use crate::wal::LogId;
+use std::sync::Arc;
+use terrane_platform::WriteMapping;
+
+/// A live log that no writer appends to.
+pub(crate) struct SealedLog {
+    pub id: LogId,
+    pub file_number: u64,
+    pub file: Arc<dyn File>,
+    /// The last sequence in it or in one before.
+    pub last: Seq,
+    /// The end of its records.
+    pub bytes: u64,
+    /// Whether its file has the usual size, so that it can be recycled.
+    pub reusable: bool,
+    /// The mapping that it was written through. The job that retires the log unmaps it, since a writer would have
+    /// others wait, unless there are too many.
+    pub mapped: WriteMapping,
+}
+
+/// A log file that was given its next number and waits to be written.
+#[derive(Clone)]
+pub(crate) struct SpareLog {
+    pub number: u64,
+    pub file_number: u64,
+    pub file: Arc<dyn File>,
+    pub capacity: u64,
+}
+
+/// A log, as it was.
+#[derive(Clone)]
+pub(crate) struct HeldLog {
+    pub id: LogId,
+    pub file: Arc<dyn File>,
+    /// Its length then.
+    pub bytes: u64,
+    /// Its last sequence, unless it is appended to.
+    pub through: Option<Seq>,
+}
+
+/// The log's contents then: later records are not there.
+impl File for HeldLog {
+    fn name(&self) -> &str {
+        self.file.name()
+    }
+
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
+        let left = usize::try_from(self.bytes.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let bytes = buf.len().min(left);
+        self.file.read_at(buf.get_mut(..bytes).unwrap_or_default(), offset)
+    }
+
+    fn write_at(&self, _: &[u8], _: u64) -> Result<usize> {
+        Err(Closed::File.into())
+    }
+
+    fn sync(&self) -> Result<()> {
+        Err(Closed::File.into())
+    }
+
+    fn set_len(&self, _: u64) -> Result<()> {
+        Err(Closed::File.into())
+    }
+
+    fn len(&self) -> Result<u64> {
+        Ok(self.bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::vfs::{MemoryVfs, Vfs};
+    use crate::storage::write_all_at;
+
+    #[test]
+    fn a_held_log_ends_where_it_did_and_takes_no_change() {
+        let file = MemoryVfs::new().create("log").unwrap();
+        write_all_at(&*file, b"0123456789", 0).unwrap();
+        let id = LogId { number: 1, salt: 0 };
+        let held = HeldLog { id, file, bytes: 4, through: None };
+        assert_eq!((held.name(), held.len().unwrap()), ("log", 4));
+        let mut bytes = [0; 8];
+        assert_eq!(held.read_at(&mut bytes, 1).unwrap(), 3);
+        assert_eq!(&bytes[..3], b"123");
+        assert_eq!(held.read_at(&mut bytes, 5).unwrap(), 0);
+        assert!(held.write_at(b"x", 0).is_err() && held.set_len(9).is_err());
+        assert!(held.sync().is_err());
+    }
+}
