@@ -100,7 +100,8 @@ impl Memtable {
         Ok(())
     }
 
-    /// Inserts a merge with an encoded operand, joined with the newest entry of its key here.
+    /// Inserts a merge with an encoded operand, joined with the newest entry of its key here. A merge with the operator
+    /// must be the only operation of its key with this sequence number.
     ///
     /// # Errors
     /// The errors of [`Memtable::insert`].

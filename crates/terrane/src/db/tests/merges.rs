@@ -1,6 +1,7 @@
 //! Merges: operands that change values which nobody reads.
 
 use super::*;
+use crate::batch::Operation;
 use crate::stats::ValueKind;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::trace::Step;
@@ -195,6 +196,150 @@ fn a_merge_operator_combines_values_of_any_form_in_order() {
     assert!(refused.contains("Options::merge_operator"), "{refused}");
     let db = open(Some(append())).unwrap();
     assert_eq!(rows_of(&db.default_keyspace()), owned(&[("k", &format!("{expected}f"))]));
+}
+
+/// Batches that merge after another operation of their key, and the value that each makes of `0`.
+fn merging_twice(rows: &Keyspace) -> Vec<(WriteBatch, Option<String>)> {
+    let long = "x".repeat(2000);
+    let merge = |batch: &mut WriteBatch, texts: &[&str]| {
+        for text in texts {
+            batch.merge(rows, "k", Operand::Custom(text.as_bytes())).unwrap();
+        }
+    };
+    let batch = |write: &dyn Fn(&mut WriteBatch)| {
+        let mut batch = WriteBatch::new();
+        write(&mut batch);
+        batch.put(rows, "other", "value").unwrap();
+        batch
+    };
+    vec![
+        (
+            batch(&|b| {
+                merge(b, &[&*long, "a", ""]);
+            }),
+            Some(format!("0{long}a")),
+        ),
+        (
+            batch(&|b| {
+                b.put(rows, "k", &long).unwrap();
+                merge(b, &["a", "b"]);
+            }),
+            Some(format!("{long}ab")),
+        ),
+        (
+            batch(&|b| {
+                merge(b, &[&long]);
+                b.delete(rows, "k").unwrap();
+                merge(b, &[&*long, "b"]);
+            }),
+            Some(format!("{long}b")),
+        ),
+        (
+            batch(&|b| {
+                merge(b, &["a"]);
+                b.delete_range(rows, "k".."l").unwrap();
+                merge(b, &[&*long, "b"]);
+            }),
+            Some(format!("{long}b")),
+        ),
+        (
+            batch(&|b| {
+                merge(b, &[&*long, "b"]);
+                b.delete_range(rows, "k".."l").unwrap();
+            }),
+            None,
+        ),
+        (
+            batch(&|b| {
+                merge(b, &[&*long, "b"]);
+                b.delete(rows, "k").unwrap();
+            }),
+            None,
+        ),
+    ]
+}
+
+#[test]
+fn long_merges_of_one_key_in_a_batch_all_count() {
+    let vfs = faulty();
+    let open =
+        || Db::open_storage(directory(&vfs), options().merge_operator(append()), slices()).unwrap();
+    let writes: [fn(&Db, WriteBatch); 4] = [
+        |db, batch| assert!(db.write(batch, Buffered).is_ok()),
+        |db, batch| assert!(db.write_if([], batch, Buffered).unwrap().written().is_some()),
+        |db, batch| assert!(matches!(db.try_write(batch).unwrap(), crate::TryWrite::Written(_))),
+        |db, batch| {
+            let rows = db.default_keyspace();
+            let body = |tx: &mut Transaction| {
+                for entry in &batch {
+                    match entry.unwrap().1 {
+                        Operation::Put(key, value) => tx.put(&rows, key, value)?,
+                        Operation::Delete(key) => tx.delete(&rows, key)?,
+                        Operation::DeleteRange(from, _) => {
+                            tx.delete_range(&rows, from.."l".as_bytes())?
+                        }
+                        Operation::Merge(key, operand) => {
+                            tx.merge(&rows, key, Operand::decode(operand).unwrap())?
+                        }
+                        Operation::PutExpiring(..) => unreachable!(),
+                    }
+                }
+                Result::<()>::Ok(())
+            };
+            assert!(db.try_transact(body).unwrap().is_some());
+        },
+    ];
+    for write in writes {
+        let db = open();
+        let rows = db.default_keyspace();
+        rows.merge("k", Operand::Custom(b"0"), Buffered).unwrap();
+        for (batch, expected) in merging_twice(&rows) {
+            rows.put("k", "0", Buffered).unwrap();
+            write(&db, batch);
+            assert_eq!(text(rows.get("k").unwrap()), expected);
+        }
+        for (batch, expected) in merging_twice(&rows) {
+            rows.put("k", "0", Buffered).unwrap();
+            write(&db, batch);
+            // Replayed from the log.
+            let copy = faulty();
+            db.checkpoint(&*directory(&copy)).unwrap();
+            let options = options().merge_operator(append());
+            let copy = Db::open_storage(directory(&copy), options, slices()).unwrap();
+            assert_eq!(text(copy.default_keyspace().get("k").unwrap()), expected);
+        }
+        rows.delete_range(.., Buffered).unwrap();
+    }
+}
+
+#[test]
+fn a_batch_whose_merges_cannot_be_combined_writes_nothing() {
+    let operator: MergeOperator = Arc::new(|older, newer| {
+        assert!(newer != b"bad", "an operator that fails");
+        if newer == b"long" { vec![0; 64 << 20] } else { [older, newer].concat() }
+    });
+    let options = options().merge_operator(operator);
+    let db = Db::open_storage(directory(&faulty()), options, slices()).unwrap();
+    let rows = db.default_keyspace();
+    let batch = |texts: [&str; 2]| {
+        let mut batch = WriteBatch::new();
+        for text in texts {
+            batch.merge(&rows, "k", Operand::Custom(text.as_bytes())).unwrap();
+        }
+        batch.put(&rows, "other", "value").unwrap();
+        batch
+    };
+    let write = || db.write(batch(["a", "bad"]), Buffered);
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(write)).is_err());
+    let refused = db.write(batch(["a", "long"]), Buffered).unwrap_err();
+    assert!(matches!(refused.kind(), ErrorKind::InvalidArgument(_)), "{refused}");
+    assert_eq!(rows_of(&rows), []);
+    let group = [["a", "long"], ["a", "b"]];
+    let group =
+        group.map(|texts| crate::ConditionalBatch { batch: batch(texts), ..Default::default() });
+    let outcomes = db.write_group(group.into(), Buffered).unwrap();
+    assert!(matches!(outcomes[..], [Err(_), Ok(Outcome::Written(1))]), "{outcomes:?}");
+    assert_eq!(rows_of(&rows), owned(&[("k", "ab"), ("other", "value")]));
 }
 
 #[test]
