@@ -7,6 +7,7 @@ use crate::db::{Db, Keyspace};
 use crate::entry::{MAX_SEQ, Seq, Tag, newer_kind, value_of};
 use crate::error::Result;
 use crate::memtable::MemtableCursor;
+use crate::operand::Merged;
 use crate::options::Durability;
 use crate::table::Salvage;
 use std::cmp::Reverse;
@@ -67,6 +68,14 @@ struct Versions {
     /// The source of the newest, and the name of its file.
     source: usize,
     file: String,
+}
+
+/// Returns the sequence number from which on a version stands for all of its key: 0 for one that is no operand.
+fn oldest((tag, stored): &Stored) -> Seq {
+    if !is_operand(*tag) {
+        return 0;
+    }
+    Merged::decode(*tag, stored).map_or(tag.seq(), |merged| merged.since)
 }
 
 /// Rows that wait to be written, and counts of all rows.
@@ -175,6 +184,14 @@ impl Merge<'_> {
         rows: &mut Rows,
     ) -> Result<()> {
         let Versions { key, mut stored, source, file } = versions;
+        // A log has each operand alone, a table with older ones: of the same number that one has more.
+        stored.dedup_by(|next, kept| {
+            let is_same = next.0.seq() == kept.0.seq();
+            if is_same && oldest(next) < oldest(kept) {
+                std::mem::swap(next, kept);
+            }
+            is_same
+        });
         // What is below the operands may be lost as they may.
         let below = stored.iter().find(|(tag, _)| !is_operand(*tag)).cloned();
         let base = below.as_ref().map_or(0, |(tag, _)| tag.seq());
