@@ -22,4 +22,4 @@ pub use range::KeyRange;
 pub use resolve::{Judgement, MergeFilter, Resolver, sight};
 pub use source::Source;
 pub use terrane_types::resolve::{Fate, Reader, Sight};
-pub use versions::{Joined, Stored, is_operand, join, join_all, take_versions};
+pub use versions::{Joined, Stored, is_operand, join, join_first, take_versions};

@@ -12,7 +12,7 @@ use crate::options::Durability;
 use crate::table::Salvage;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
-use terrane_table::read::{Cursor, Reader, Sight, Stored, is_operand, join_all, sight};
+use terrane_table::read::{Cursor, Reader, Sight, Stored, is_operand, join_first, sight};
 use terrane_types::range_deletes::RangeDeletes;
 
 /// Bytes of rows at which a batch is written.
@@ -199,15 +199,14 @@ impl Merge<'_> {
         let list = &self.range_deletes;
         let hides = |older, newer| list.newest_at(&key, newer) > older;
         let operator = self.target.engine().options.merge_operator.as_ref();
-        if let Err(why) = join_all(&mut stored, hides, || true, operator) {
+        let row = join_first(&stored, hides, || true, operator).unwrap_or_else(|why| {
             let why = why.to_string();
             self.doubt(&key, newest, &file, format!("with a merge that cannot be applied: {why}"));
             refused.insert((source, why));
-            stored.clear();
-            stored.extend(below);
-        }
-        if let Some((tag, stored)) = stored.first() {
-            let taken = self.take((&key, *tag, stored), base, &file, rows)?;
+            below
+        });
+        if let Some((tag, stored)) = row {
+            let taken = self.take((&key, tag, &stored), base, &file, rows)?;
             refused.extend(taken.err().map(|why| (source, why)));
         }
         Ok(())
