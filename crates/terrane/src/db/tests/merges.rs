@@ -5,6 +5,7 @@ use crate::batch::Operation;
 use crate::stats::ValueKind;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::trace::Step;
+use crate::write;
 use crate::{Condition, ErrorKind, MergeOperator, Operand, Outcome, Transaction};
 
 /// Options whose policy compacts nothing before 20 runs wait.
@@ -118,11 +119,12 @@ fn a_snapshot_keeps_its_sum_through_flushes_and_merges() {
 fn deletes_of_keys_and_ranges_start_counters_again() {
     let (_, db, rows) = store();
     let key = |n: u64| format!("k{n}");
-    for flushes in 0..8u32 {
-        let flush = |step: u32| {
-            if flushes & 1 << step != 0 {
-                db.flush().unwrap()
-            }
+    // After each step the memtable stays, is sealed, or is flushed.
+    for steps in 0..27u32 {
+        let flush = |step: u32| match steps / 3u32.pow(step) % 3 {
+            0 => {}
+            1 => drop(write::seal_all(db.engine()).unwrap()),
+            _ => db.flush().unwrap(),
         };
         for n in 0..4 {
             add(&rows, &key(n), 5);
