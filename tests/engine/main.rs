@@ -10,7 +10,7 @@
 //! * I/O failures: [`io_failures`], [`recovery_faults`], [`silent_faults`], [`many_tables`].
 //! * Damaged bytes: [`bit_flips`], [`closed_damage`], [`lost_commits`], [`fuzz`].
 //! * Formats: [`golden`], [`newer_format`], [`open_errors`].
-//! * Behaviour: [`model`], [`data_set`], [`checkpoint`], [`compact_range`], [`released_snapshots`],
+//! * Behaviour: [`model`], [`merges`], [`data_set`], [`checkpoint`], [`compact_range`], [`released_snapshots`],
 //!   [`planning`], [`policy_state`], [`small_stores`], [`throttle`], [`read_only`], [`liveness`], [`threads`],
 //!   [`transactions`], [`store_lock`], [`clean_close`], [`open_files`].
 //! * Over time: [`life`] opens and closes stores, [`soak`] has all at once, for a given time.
@@ -38,6 +38,7 @@ mod life;
 mod liveness;
 mod lost_commits;
 mod many_tables;
+mod merges;
 mod model;
 mod newer_format;
 mod open_errors;

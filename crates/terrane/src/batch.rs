@@ -13,9 +13,11 @@
 //! Its entries share one sequence number, given when the batch is committed. Of several entries of
 //! one key the last counts; a range delete removes what comes before it.
 
+mod combined;
 mod effective;
 mod operation;
 
+pub(crate) use combined::combined;
 pub(crate) use effective::{effective, range_deletes};
 pub use operation::{Entry, Operation};
 

@@ -160,6 +160,8 @@ pub struct Options {
     /// * If it panics in a read, so does the read. If it panics in a flush or a compaction, the store takes no more
     ///   writes ([`crate::ErrorKind::JobPanicked`]) until it is reopened, with an operator that does not panic. No
     ///   operand is lost.
+    /// * A merge after another operation of its key in a batch is combined with it before the batch is written. If the
+    ///   operator panics there, so does the write; a result over the limit refuses the batch. Nothing is written then.
     /// * A store with a keyspace that has such merges opens only with an operator, in every program. The command-line
     ///   tool has none: of its commands only `check` and `repair` read such a store.
     /// * A result over the limit of an operand, 16 bytes less than that of a value, fails reads of its key; the

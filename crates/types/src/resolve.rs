@@ -208,6 +208,15 @@ impl DropRule {
         }
     }
 
+    /// Judges an operand that stays apart from what lies below it, and so hides nothing of it: what hides the operand
+    /// hides that.
+    pub fn judge_apart(&mut self, version: Version, deleted: Option<Seq>) -> Fate {
+        let (stripe, kept) = (self.stripe, self.kept);
+        let fate = self.judge(version, deleted, || true);
+        (self.stripe, self.kept) = (stripe, kept);
+        fate
+    }
+
     #[inline]
     fn judge_shown(&mut self, version: Version, covered: impl FnOnce() -> bool) -> Fate {
         let stripe = self.stripe_of(version.seq);

@@ -100,7 +100,8 @@ impl Memtable {
         Ok(())
     }
 
-    /// Inserts a merge with an encoded operand, joined with the newest entry of its key here.
+    /// Inserts a merge with an encoded operand, joined with the newest entry of its key here. A merge with the operator
+    /// must be the only operation of its key with this sequence number.
     ///
     /// # Errors
     /// The errors of [`Memtable::insert`].
@@ -119,6 +120,26 @@ impl Memtable {
             None => (Kind::Merge, merged.encode(seq)),
         };
         self.insert(key, Tag::new(seq, kind), &stored)
+    }
+
+    /// Inserts a merge with an encoded operand, joined with what its own batch did to the key before, and with nothing
+    /// older: a table may have older operands joined with those here.
+    ///
+    /// # Errors
+    /// The errors of [`Memtable::insert`]; a batch whose operations need a merge operator to be joined.
+    pub fn merge_apart(&self, key: &[u8], seq: Seq, operand: &[u8]) -> Result<()> {
+        let Some(operand) = Operand::decode(operand) else { return Ok(()) };
+        let merged = Merged { function: Function::from(operand), since: seq };
+        let own = self.get(key, seq).filter(|(tag, _)| tag.seq() == seq);
+        if own.is_none() && self.deleted(key, seq) < seq {
+            return self.insert(key, Tag::new(seq, Kind::Merge), &merged.encode(seq));
+        }
+        match join(merged, own, None)? {
+            Joined::Value(value) => self.insert(key, Tag::new(seq, Kind::Put), &value),
+            Joined::Operand(joined) => {
+                self.insert(key, Tag::new(seq, Kind::Merge), &joined.encode(seq))
+            }
+        }
     }
 
     /// Returns what the newest entry of a key makes with an operand; `None` if there is none, or it is better left to

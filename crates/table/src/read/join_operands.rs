@@ -57,42 +57,35 @@ pub fn take_versions(cursor: &mut impl Cursor) -> Result<(Vec<u8>, Vec<Stored>)>
     Ok((key, versions))
 }
 
-/// Joins each operand among the versions of a key, newest first, with the older ones. `hides` says whether a range
-/// delete lies between two sequence numbers; `is_last`, whether nothing older of the key is elsewhere.
+/// Returns the first of these versions of a key, newest first; an operand is joined with the others. `hides` says whether
+/// a range delete lies between two sequence numbers; `is_last`, whether nothing older of the key is elsewhere.
 ///
 /// # Errors
-/// Damage; operands of a merge operator that the store does not have.
-pub fn join_all(
-    versions: &mut [Stored],
+/// The errors of [`join`]; a result over its limit.
+pub fn join_first(
+    versions: &[Stored],
     hides: impl Fn(Seq, Seq) -> bool,
-    is_last: impl FnOnce() -> bool,
+    mut is_last: impl FnMut() -> bool,
     operator: Option<&MergeOperator>,
-) -> Result<()> {
-    let mut is_last = Some(is_last);
-    let mut nothing_below = None;
-    for at in (0..versions.len()).rev() {
-        let Some((newer, older)) = versions.split_at_mut_checked(at + 1) else { continue };
-        let Some((tag, stored)) = newer.last_mut().filter(|(tag, _)| is_operand(*tag)) else {
-            continue;
-        };
-        let merged = Merged::decode(*tag, stored)?;
-        let below = older.iter().find(|(older, _)| older.seq() < merged.since);
-        let below = match below {
+) -> Result<Option<Stored>> {
+    let mut older = versions.iter();
+    let Some((tag, stored)) = older.next() else { return Ok(None) };
+    if !is_operand(*tag) {
+        return Ok(Some((*tag, stored.clone())));
+    }
+    let mut merged = Merged::decode(*tag, stored)?;
+    loop {
+        let below = match older.find(|(older, _)| older.seq() < merged.since) {
             Some((older, _)) if hides(older.seq(), merged.since) => None,
             Some((older, stored)) => Some((*older, stored.as_slice())),
-            None => {
-                if !*nothing_below.get_or_insert_with(|| is_last.take().is_some_and(|ask| ask())) {
-                    continue;
-                }
-                None
-            }
+            None if is_last() => None,
+            None => return Ok(Some((*tag, merged.encode(tag.seq())))),
         };
         match join(merged, below, operator)? {
-            Joined::Operand(merged) => *stored = merged.encode(tag.seq()),
-            Joined::Value(value) => (*tag, *stored) = (Tag::new(tag.seq(), Kind::Put), value),
+            Joined::Operand(joined) => merged = joined,
+            Joined::Value(value) => return Ok(Some((Tag::new(tag.seq(), Kind::Put), value))),
         }
     }
-    Ok(())
 }
 
 /// Whether an entry is an operand.

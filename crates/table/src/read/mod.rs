@@ -16,7 +16,7 @@ mod source;
 
 pub use crate::cursor::Cursor;
 pub use crate::trace::{Origin, ReadCounters, ReadCounts, ReadTracer, Step, Trace, Verdict};
-pub use join_operands::{Joined, Stored, is_operand, join, join_all, take_versions};
+pub use join_operands::{Joined, Stored, is_operand, join, join_first, take_versions};
 pub use merge_cursor::MergeCursor;
 pub use mvcc_cursor::MvccCursor;
 pub use range::KeyRange;

@@ -12,10 +12,10 @@
 //! What range deletes hide is passed over: sources that have nothing newer seek past all of it at once.
 
 use super::cover::Cover;
-use super::join_operands::{Joined, join};
+use super::join_operands::{Joined, Stored, join, join_first};
 use super::{KeyRange, MergeCursor, Reader, Sight, Source, sight};
 use crate::cursor::Cursor;
-use crate::entry::{MAX_SEQ, Millis, Seq, Tag, left_out, same_key, value_of};
+use crate::entry::{Kind, MAX_SEQ, Millis, Seq, Tag, left_out, same_key, value_of};
 use crate::error::Result;
 use crate::operand::{AVAILABLE, MergeOperator, Merged};
 use crate::trace::ReadTracer;
@@ -294,23 +294,24 @@ impl MvccCursor {
             self.key.clear();
             self.key.extend_from_slice(self.merge.key());
             let mut live = false;
-            // The value after each operand, with the sequence number; the first is what lies below them.
-            let mut joined: Vec<(Seq, Option<Vec<u8>>)> = Vec::new();
             let mut newest = 0;
+            // Operands, oldest first, over the value below them.
+            let mut operands: Vec<Stored> = Vec::new();
             while self.merge.valid() && same_key(self.merge.key(), &self.key) {
                 let tag = self.merge.tag();
                 let sight = sight(tag, self.merge.value(), self.reader)?;
                 if let Some(sight) = sight.filter(|_| tag.seq() >= deleted) {
                     if AVAILABLE && sight == Sight::Operand {
-                        if joined.is_empty() {
-                            joined.push((newest, live.then(|| self.value.clone())));
+                        if operands.is_empty() && live {
+                            let below = std::mem::take(&mut self.value);
+                            operands.push((Tag::new(newest, Kind::Put), below));
                         }
-                        self.join_backward(&mut joined)?;
+                        operands.push((tag, self.merge.value().to_vec()));
                         live = true;
                         self.merge.prev()?;
                         continue;
                     }
-                    joined.clear();
+                    operands.clear();
                     newest = tag.seq();
                     live = sight == Sight::Value;
                     let (value, expires_at) = value_of(tag, self.merge.value());
@@ -320,6 +321,9 @@ impl MvccCursor {
                 }
                 self.merge.prev()?;
             }
+            if AVAILABLE && !operands.is_empty() {
+                self.join_backward(operands)?;
+            }
             if live {
                 return Ok(true);
             }
@@ -328,16 +332,13 @@ impl MvccCursor {
         Ok(false)
     }
 
-    /// Joins the operand under the merging cursor with the newest of the older values below it, and saves the value.
+    /// Joins these versions of a key, oldest first, of which the newest is an operand, and saves the value.
     #[cold]
-    fn join_backward(&mut self, older: &mut Vec<(Seq, Option<Vec<u8>>)>) -> Result<()> {
-        let tag = self.merge.tag();
-        let Merged { function, since } = Merged::decode(tag, self.merge.value())?;
-        let below = older.iter().rfind(|(seq, _)| *seq < since);
-        let below = below.and_then(|(_, value)| value.as_deref());
-        self.value = function.apply(below, self.operator.as_ref())?;
+    fn join_backward(&mut self, mut versions: Vec<Stored>) -> Result<()> {
+        versions.reverse();
+        let joined = join_first(&versions, |_, _| false, || true, self.operator.as_ref())?;
+        self.value = joined.map(|(_, value)| value).unwrap_or_default();
         self.expires_at = None;
-        older.push((tag.seq(), Some(self.value.clone())));
         Ok(())
     }
 }

@@ -4,7 +4,7 @@
 //! An entry of a kind that only a later release knows is an error where a reader or a merge meets it, and none where
 //! it is newer than the reader's moment.
 
-use super::join_operands::{Stored, join_all};
+use super::join_operands::{Stored, is_operand, join_first};
 use crate::entry::{EXPIRY_BYTES, Kind, Seq, Tag, newer_kind, same_key, split_expiring, value_of};
 use crate::error::{Corruption, Error, ErrorKind, Result};
 use crate::operand::MergeOperator;
@@ -104,9 +104,9 @@ impl Resolver {
         self
     }
 
-    /// Joins the operands among the next versions of a key, before they are judged, with what lies below them.
-    /// `covered` is that of [`Resolver::judge`]. Operands whose result the operator makes too long stay apart, so that
-    /// one such key does not block the job, and another operator may join them later.
+    /// Joins the operands that stay among the next versions of a key, before they are judged, with what lies below them.
+    /// `covered` is that of [`Resolver::judge`]. If the operator makes a result too long, the versions stay as they are,
+    /// so that one such key does not block the job, and another operator may join them later.
     ///
     /// # Errors
     /// Damage.
@@ -116,12 +116,62 @@ impl Resolver {
         versions: &mut [Stored],
         covered: impl FnOnce(&[u8]) -> bool,
     ) -> Result<()> {
-        let range_deletes = &self.range_deletes;
-        let hides = |older, newer| range_deletes.newest_at(key, newer) > older;
-        let joined = join_all(versions, hides, || !covered(key), self.operator.as_ref());
+        let staying = self.staying(key, versions)?;
+        let mut replaced = Vec::new();
+        let joined = self.join_each(key, versions, &staying, covered, &mut replaced);
         self.apart =
             joined.as_ref().is_err_and(|e| matches!(e.kind(), ErrorKind::InvalidArgument(_)));
-        if self.apart { Ok(()) } else { joined }
+        if !self.apart {
+            return joined;
+        }
+        for (at, before) in replaced {
+            if let Some(version) = versions.get_mut(at) {
+                *version = before;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the indices of the operands that stay, as if each hid what lies below it.
+    fn staying(&mut self, key: &[u8], versions: &[Stored]) -> Result<Vec<usize>> {
+        let mut rule = self.rule.clone();
+        if !same_key(key, &self.key) {
+            rule.start_key();
+        }
+        let mut staying = Vec::new();
+        for (at, (tag, stored)) in versions.iter().enumerate() {
+            let hidden_by = self.deletion_of(key, tag.seq());
+            let fate = rule.judge(version(*tag, stored)?, hidden_by, || true);
+            if fate != Fate::Dropped && is_operand(*tag) {
+                staying.push(at);
+            }
+        }
+        Ok(staying)
+    }
+
+    /// Joins these operands, the oldest first. Adds the index and the version to `replaced` when it replaces a version.
+    fn join_each(
+        &self,
+        key: &[u8],
+        versions: &mut [Stored],
+        operands: &[usize],
+        covered: impl FnOnce(&[u8]) -> bool,
+        replaced: &mut Vec<(usize, Stored)>,
+    ) -> Result<()> {
+        let hides = |older, newer| self.range_deletes.newest_at(key, newer) > older;
+        let (mut covered, mut nothing_below) = (Some(covered), None);
+        let mut is_last = || {
+            let asked = || covered.take().is_some_and(|covered| !covered(key));
+            *nothing_below.get_or_insert_with(asked)
+        };
+        for at in operands.iter().rev() {
+            let versions_from = versions.get(*at..).unwrap_or_default();
+            let joined = join_first(versions_from, hides, &mut is_last, self.operator.as_ref())?;
+            if let (Some(version), Some(joined)) = (versions.get_mut(*at), joined) {
+                replaced.push((*at, std::mem::replace(version, joined)));
+            }
+        }
+        Ok(())
     }
 
     /// Judges the next entry, whose stored value is `stored`. `covered` returns whether an older version of the key may
@@ -156,11 +206,11 @@ impl Resolver {
             version.kind = Kind::Delete;
             is_removed = true;
         }
-        let fate = self.rule.judge(version, hidden_by, || covered(key));
-        if self.apart && version.kind == Kind::Merge {
-            // It hides nothing.
-            self.rule.start_key();
-        }
+        let fate = if self.apart && version.kind == Kind::Merge {
+            self.rule.judge_apart(version, hidden_by)
+        } else {
+            self.rule.judge(version, hidden_by, || covered(key))
+        };
         Ok(Judgement { fate, hidden_by, is_removed })
     }
 

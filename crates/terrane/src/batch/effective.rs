@@ -31,7 +31,7 @@ pub(crate) fn range_deletes(bytes: &[u8], seq: Seq) -> VecMap<KeyspaceId, RangeD
 }
 
 /// Whether each entry of a batch is removed by a later range delete; empty for a batch without any.
-fn removed(bytes: &[u8]) -> Vec<bool> {
+pub(super) fn removed(bytes: &[u8]) -> Vec<bool> {
     let is_range = |entry: &Entry<'_>| matches!(entry.1, Operation::DeleteRange(..));
     if !decode(bytes).map_while(Result::ok).any(|entry| is_range(&entry)) {
         return Vec::new();

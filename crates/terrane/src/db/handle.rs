@@ -296,7 +296,11 @@ impl Db {
         if executor.would_slow(engine, bytes as u64) {
             return Ok(None);
         }
-        let batches: Vec<_> = batches.iter().filter(|batch| !batch.is_empty()).collect();
+        let combined = batches.iter().map(|batch| write::combined(engine, batch));
+        let combined = combined.collect::<Result<Vec<_>>>()?;
+        let batches =
+            batches.iter().zip(&combined).map(|(batch, one)| one.as_ref().unwrap_or(batch));
+        let batches: Vec<_> = batches.filter(|batch| !batch.is_empty()).collect();
         let written = group.try_write(engine, &batches)?;
         if written.is_some() {
             executor.wake(engine);
@@ -371,8 +375,11 @@ impl Db {
             } else {
                 engine.state.writable().and_then(|()| write::announce(engine, &batch))
             };
-            let checks = may_write.and_then(|()| Checks::new(engine, conditions));
-            results.push(checks.map(|checks| checked.push((checks, batch))));
+            let combined = may_write.and_then(|()| write::combined(engine, &batch));
+            let checks = combined.and_then(|combined| {
+                Ok((Checks::new(engine, conditions)?, combined.unwrap_or(batch)))
+            });
+            results.push(checks.map(|write| checked.push(write)));
         }
         let catch_up = || executor.wait_for_progress(engine);
         let mut written = group.write_group(engine, checked, durability, &catch_up)?.into_iter();

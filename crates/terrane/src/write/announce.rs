@@ -4,7 +4,7 @@
 //! a counter whose value expired is undefined, and counters and a merge operator do not combine. The first batch that
 //! needs one fixes the keyspace's mode for good.
 
-use crate::batch::WriteBatch;
+use crate::batch::{self, WriteBatch};
 use crate::engine::{Engine, Keyspaces, StoreClock};
 use crate::error::{Closed, Error, Result};
 use crate::features::{COUNTERS, EXPIRY, MERGE_OPERATOR, MODES};
@@ -58,6 +58,15 @@ pub(crate) fn announce(engine: &Engine, batch: &WriteBatch) -> Result<()> {
     }
     engine.keyspaces.add_features(batch);
     Ok(())
+}
+
+/// Returns the batch with one operation for each key, where one is a merge with the store's operator after another;
+/// `None` if the batch stays as it is.
+///
+/// # Errors
+/// A result over its limit; operands of a merge operator, without one.
+pub(crate) fn combined(engine: &Engine, batch: &WriteBatch) -> Result<Option<WriteBatch>> {
+    batch::combined(batch, engine.options.merge_operator.as_ref())
 }
 
 #[cold]

@@ -13,7 +13,7 @@
 //! meanwhile than is kept, that is repeated, the last time under the lock.
 
 use super::CatchUp;
-use super::announce::{announce, is_announced};
+use super::announce::{announce, combined, is_announced};
 use super::commit::{commit, commit_if, commit_nothing, try_commit, try_update};
 use super::condition::{Checks, Outcome};
 use super::prepared::{Decision, Prepared, Write};
@@ -78,6 +78,7 @@ impl GroupCommit {
             return commit_nothing(engine, durability);
         }
         announce(engine, &batch)?;
+        let batch = combined(engine, &batch)?.unwrap_or(batch);
         if !THREADS {
             return commit(engine, &[&batch], durability, catch_up);
         }

@@ -17,7 +17,7 @@ mod seal;
 mod stall;
 mod throttle;
 
-pub(crate) use announce::announce;
+pub(crate) use announce::{announce, combined};
 pub(crate) use backpressure::Backpressure;
 pub(crate) use backpressure::{backpressure, nearest_stall};
 pub(crate) use commit::begin_last_flush;

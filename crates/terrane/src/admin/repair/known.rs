@@ -5,6 +5,7 @@ use super::report::{Salvaged, SalvagedFile};
 use crate::db::{Db, Keyspace};
 use crate::entry::Seq;
 use crate::error::Result;
+use crate::features::{COUNTERS, MERGE_OPERATOR};
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
 use crate::memtable::Memtable;
 use crate::storage::salvage::{self, Remains};
@@ -69,13 +70,21 @@ impl Known {
         })
     }
 
+    /// Returns the greatest sequence number that a table may have and that the logs lack.
+    fn lacked(&self, keyspace: u32, info: &TableInfo, covered: &Covered) -> Option<Seq> {
+        let record = self.version_set.as_ref().and_then(|c| c.keyspaces.get(&KeyspaceId(keyspace)));
+        let joins = record.is_some_and(|record| record.features & (COUNTERS | MERGE_OPERATOR) != 0);
+        // An entry that operands were joined in has the number of the newest alone.
+        covered.lacks(if joins { 1 } else { info.first_seq }, info.last_seq)
+    }
+
     /// Returns the part of a lost table that the logs lack.
     pub fn lost_table(&self, number: u64, covered: &Covered) -> Option<Part> {
         let file = FileId::table(number).to_string();
         let Some((keyspace, info)) = self.table(number) else {
             return Some(Part::everything(&file, "which is lost".to_owned(), Seq::MAX));
         };
-        let last = covered.lacks(info.first_seq, info.last_seq)?;
+        let last = self.lacked(keyspace, &info, covered)?;
         let reason = format!("which is lost, {} entries", info.entries);
         let (from, through) = (Some(info.smallest.clone()), Some(info.largest.clone()));
         let keyspace = Some(keyspace);
@@ -92,7 +101,7 @@ impl Known {
     ) -> Option<Part> {
         let info = self.table(table).map(|(_, info)| info);
         let last = match &info {
-            Some(info) => covered.lacks(info.first_seq, info.last_seq)?,
+            Some(info) => self.lacked(keyspace, info, covered)?,
             None => Seq::MAX,
         };
         let bound = |key: &Option<Vec<u8>>, of: fn(&TableInfo) -> &Vec<u8>| {

@@ -11,7 +11,7 @@
 use super::doubt::{Covered, Part};
 use super::known::{Known, Sources, missing};
 use super::report::{Salvaged, SalvagedFile};
-use crate::batch;
+use crate::batch::{self, Operation};
 use crate::entry::Seq;
 use crate::error::{Error, ErrorKind, Result};
 use crate::keyspace::KeyspaceId;
@@ -386,8 +386,14 @@ impl Log<'_> {
                 if !is_taken(keyspace, seq) {
                     continue;
                 }
-                // What is joined here is joined once more with what tables have.
-                match operation.insert_into(&rows_of(keyspace), seq, None) {
+                let taken = match operation {
+                    // The merge of the keyspace joins it with what tables have.
+                    Operation::Merge(key, operand) => {
+                        rows_of(keyspace).merge_apart(key, seq, operand)
+                    }
+                    other => other.insert_into(&rows_of(keyspace), seq, None),
+                };
+                match taken {
                     Ok(()) => self.salvaged.entries += 1,
                     Err(e) => self.salvaged.lost.push(e.to_string()),
                 }

@@ -8,11 +8,12 @@ use crate::db::{Db, Keyspace};
 use crate::entry::{MAX_SEQ, Seq, Tag, newer_kind, value_of};
 use crate::error::Result;
 use crate::memtable::MemtableCursor;
+use crate::operand::Merged;
 use crate::options::Durability;
 use crate::table::Salvage;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
-use terrane_table::read::{Cursor, Reader, Sight, Stored, is_operand, join_all, sight};
+use terrane_table::read::{Cursor, Reader, Sight, Stored, is_operand, join_first, sight};
 use terrane_types::range_deletes::RangeDeletes;
 
 /// Bytes of rows at which a batch is written.
@@ -68,6 +69,14 @@ struct Versions {
     /// The source of the newest, and the name of its file.
     source: usize,
     file: String,
+}
+
+/// Returns the sequence number from which on a version stands for all of its key: 0 for one that is no operand.
+fn oldest((tag, stored): &Stored) -> Seq {
+    if !is_operand(*tag) {
+        return 0;
+    }
+    Merged::decode(*tag, stored).map_or(tag.seq(), |merged| merged.since)
 }
 
 /// Rows that wait to be written, and counts of all rows.
@@ -176,6 +185,14 @@ impl Merge<'_> {
         rows: &mut Rows,
     ) -> Result<()> {
         let Versions { key, mut stored, source, file } = versions;
+        // A log has each operand alone, a table with older ones: of the same number that one has more.
+        stored.dedup_by(|next, kept| {
+            let is_same = next.0.seq() == kept.0.seq();
+            if is_same && oldest(next) < oldest(kept) {
+                std::mem::swap(next, kept);
+            }
+            is_same
+        });
         // What is below the operands may be lost as they may.
         let below = stored.iter().find(|(tag, _)| !is_operand(*tag)).cloned();
         let base = below.as_ref().map_or(0, |(tag, _)| tag.seq());
@@ -183,15 +200,14 @@ impl Merge<'_> {
         let list = &self.range_deletes;
         let hides = |older, newer| list.newest_at(&key, newer) > older;
         let operator = self.target.engine().options.merge_operator.as_ref();
-        if let Err(why) = join_all(&mut stored, hides, || true, operator) {
+        let row = join_first(&stored, hides, || true, operator).unwrap_or_else(|why| {
             let why = why.to_string();
             self.doubt(&key, newest, &file, format!("with a merge that cannot be applied: {why}"));
             refused.insert((source, why));
-            stored.clear();
-            stored.extend(below);
-        }
-        if let Some((tag, stored)) = stored.first() {
-            let taken = self.take((&key, *tag, stored), base, &file, rows)?;
+            below
+        });
+        if let Some((tag, stored)) = row {
+            let taken = self.take((&key, tag, &stored), base, &file, rows)?;
             refused.extend(taken.err().map(|why| (source, why)));
         }
         Ok(())

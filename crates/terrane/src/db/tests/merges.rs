@@ -1,9 +1,11 @@
 //! Merges: operands that change values which nobody reads.
 
 use super::*;
+use crate::batch::Operation;
 use crate::stats::ValueKind;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::trace::Step;
+use crate::write;
 use crate::{Condition, ErrorKind, MergeOperator, Operand, Outcome, Transaction};
 
 /// Options whose policy compacts nothing before 20 runs wait.
@@ -117,11 +119,12 @@ fn a_snapshot_keeps_its_sum_through_flushes_and_merges() {
 fn deletes_of_keys_and_ranges_start_counters_again() {
     let (_, db, rows) = store();
     let key = |n: u64| format!("k{n}");
-    for flushes in 0..8u32 {
-        let flush = |step: u32| {
-            if flushes & 1 << step != 0 {
-                db.flush().unwrap()
-            }
+    // After each step the memtable stays, is sealed, or is flushed.
+    for steps in 0..27u32 {
+        let flush = |step: u32| match steps / 3u32.pow(step) % 3 {
+            0 => {}
+            1 => drop(write::seal_all(db.engine()).unwrap()),
+            _ => db.flush().unwrap(),
         };
         for n in 0..4 {
             add(&rows, &key(n), 5);
@@ -197,6 +200,150 @@ fn a_merge_operator_combines_values_of_any_form_in_order() {
     assert_eq!(rows_of(&db.default_keyspace()), owned(&[("k", &format!("{expected}f"))]));
 }
 
+/// Batches that merge after another operation of their key, and the value that each makes of `0`.
+fn merging_twice(rows: &Keyspace) -> Vec<(WriteBatch, Option<String>)> {
+    let long = "x".repeat(2000);
+    let merge = |batch: &mut WriteBatch, texts: &[&str]| {
+        for text in texts {
+            batch.merge(rows, "k", Operand::Custom(text.as_bytes())).unwrap();
+        }
+    };
+    let batch = |write: &dyn Fn(&mut WriteBatch)| {
+        let mut batch = WriteBatch::new();
+        write(&mut batch);
+        batch.put(rows, "other", "value").unwrap();
+        batch
+    };
+    vec![
+        (
+            batch(&|b| {
+                merge(b, &[&*long, "a", ""]);
+            }),
+            Some(format!("0{long}a")),
+        ),
+        (
+            batch(&|b| {
+                b.put(rows, "k", &long).unwrap();
+                merge(b, &["a", "b"]);
+            }),
+            Some(format!("{long}ab")),
+        ),
+        (
+            batch(&|b| {
+                merge(b, &[&long]);
+                b.delete(rows, "k").unwrap();
+                merge(b, &[&*long, "b"]);
+            }),
+            Some(format!("{long}b")),
+        ),
+        (
+            batch(&|b| {
+                merge(b, &["a"]);
+                b.delete_range(rows, "k".."l").unwrap();
+                merge(b, &[&*long, "b"]);
+            }),
+            Some(format!("{long}b")),
+        ),
+        (
+            batch(&|b| {
+                merge(b, &[&*long, "b"]);
+                b.delete_range(rows, "k".."l").unwrap();
+            }),
+            None,
+        ),
+        (
+            batch(&|b| {
+                merge(b, &[&*long, "b"]);
+                b.delete(rows, "k").unwrap();
+            }),
+            None,
+        ),
+    ]
+}
+
+#[test]
+fn long_merges_of_one_key_in_a_batch_all_count() {
+    let vfs = faulty();
+    let open =
+        || Db::open_storage(directory(&vfs), options().merge_operator(append()), slices()).unwrap();
+    let writes: [fn(&Db, WriteBatch); 4] = [
+        |db, batch| assert!(db.write(batch, Buffered).is_ok()),
+        |db, batch| assert!(db.write_if([], batch, Buffered).unwrap().written().is_some()),
+        |db, batch| assert!(matches!(db.try_write(batch).unwrap(), crate::TryWrite::Written(_))),
+        |db, batch| {
+            let rows = db.default_keyspace();
+            let body = |tx: &mut Transaction| {
+                for entry in &batch {
+                    match entry.unwrap().1 {
+                        Operation::Put(key, value) => tx.put(&rows, key, value)?,
+                        Operation::Delete(key) => tx.delete(&rows, key)?,
+                        Operation::DeleteRange(from, _) => {
+                            tx.delete_range(&rows, from.."l".as_bytes())?
+                        }
+                        Operation::Merge(key, operand) => {
+                            tx.merge(&rows, key, Operand::decode(operand).unwrap())?
+                        }
+                        Operation::PutExpiring(..) => unreachable!(),
+                    }
+                }
+                Result::<()>::Ok(())
+            };
+            assert!(db.try_transact(body).unwrap().is_some());
+        },
+    ];
+    for write in writes {
+        let db = open();
+        let rows = db.default_keyspace();
+        rows.merge("k", Operand::Custom(b"0"), Buffered).unwrap();
+        for (batch, expected) in merging_twice(&rows) {
+            rows.put("k", "0", Buffered).unwrap();
+            write(&db, batch);
+            assert_eq!(text(rows.get("k").unwrap()), expected);
+        }
+        for (batch, expected) in merging_twice(&rows) {
+            rows.put("k", "0", Buffered).unwrap();
+            write(&db, batch);
+            // Replayed from the log.
+            let copy = faulty();
+            db.checkpoint(&*directory(&copy)).unwrap();
+            let options = options().merge_operator(append());
+            let copy = Db::open_storage(directory(&copy), options, slices()).unwrap();
+            assert_eq!(text(copy.default_keyspace().get("k").unwrap()), expected);
+        }
+        rows.delete_range(.., Buffered).unwrap();
+    }
+}
+
+#[test]
+fn a_batch_whose_merges_cannot_be_combined_writes_nothing() {
+    let operator: MergeOperator = Arc::new(|older, newer| {
+        assert!(newer != b"bad", "an operator that fails");
+        if newer == b"long" { vec![0; 64 << 20] } else { [older, newer].concat() }
+    });
+    let options = options().merge_operator(operator);
+    let db = Db::open_storage(directory(&faulty()), options, slices()).unwrap();
+    let rows = db.default_keyspace();
+    let batch = |texts: [&str; 2]| {
+        let mut batch = WriteBatch::new();
+        for text in texts {
+            batch.merge(&rows, "k", Operand::Custom(text.as_bytes())).unwrap();
+        }
+        batch.put(&rows, "other", "value").unwrap();
+        batch
+    };
+    let write = || db.write(batch(["a", "bad"]), Buffered);
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(write)).is_err());
+    let refused = db.write(batch(["a", "long"]), Buffered).unwrap_err();
+    assert!(matches!(refused.kind(), ErrorKind::InvalidArgument(_)), "{refused}");
+    assert_eq!(rows_of(&rows), []);
+    let group = [["a", "long"], ["a", "b"]];
+    let group =
+        group.map(|texts| crate::ConditionalBatch { batch: batch(texts), ..Default::default() });
+    let outcomes = db.write_group(group.into(), Buffered).unwrap();
+    assert!(matches!(outcomes[..], [Err(_), Ok(Outcome::Written(1))]), "{outcomes:?}");
+    assert_eq!(rows_of(&rows), owned(&[("k", "ab"), ("other", "value")]));
+}
+
 #[test]
 fn an_operator_that_panics_fails_reads_and_loses_no_operand() {
     let vfs = faulty();
@@ -254,6 +401,99 @@ fn a_result_over_the_limit_fails_its_reads_and_blocks_no_job() {
     assert_eq!(rows_of(&rows), owned(&[("k", "abcd"), ("other", "d")]));
     rows.compact_range(..).unwrap();
     assert_eq!(rows_of(&rows), owned(&[("k", "abcd"), ("other", "d")]));
+}
+
+#[test]
+fn jobs_combine_no_operands_that_nobody_sees() {
+    let operator: MergeOperator = Arc::new(|older, newer| {
+        assert!(!newer.starts_with(b"bad"), "an operator that fails");
+        [older, newer].concat()
+    });
+    let options = options().merge_operator(operator);
+    let db = Db::open_storage(directory(&faulty()), options, slices()).unwrap();
+    let rows = db.default_keyspace();
+    let keys = ["deleted", "merged", "put", "range"];
+    for key in keys {
+        rows.put(key, "a", Buffered).unwrap();
+    }
+    db.flush().unwrap();
+    for operand in [b"b", &b"bad"[..], b"c"] {
+        for key in keys {
+            rows.merge(key, Operand::Custom(operand), Buffered).unwrap();
+        }
+    }
+    let is_failing = || {
+        let reads = || rows.scan(..).map(Iterator::count);
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(reads)).is_err()
+    };
+    assert!(is_failing());
+    rows.delete("deleted", Buffered).unwrap();
+    rows.delete("merged", Buffered).unwrap();
+    rows.merge("merged", Operand::Custom(b"new"), Buffered).unwrap();
+    rows.put("put", "new", Buffered).unwrap();
+    rows.delete_range("range".."s", Buffered).unwrap();
+    let expected = owned(&[("merged", "new"), ("put", "new")]);
+    assert_eq!(rows_of(&rows), expected);
+    db.flush().unwrap();
+    rows.compact_range(..).unwrap();
+    assert_eq!((rows_of(&rows), entries_in_tables(&rows)), (expected, 2));
+}
+
+#[test]
+fn an_operand_that_stays_apart_keeps_the_value_below_it() {
+    let is_failing = Arc::new(AtomicBool::new(false));
+    let fails = is_failing.clone();
+    let operator: MergeOperator = Arc::new(move |older, newer| {
+        let is_long = newer == b"b" && fails.load(Ordering::Relaxed);
+        if is_long { vec![0; 64 << 20] } else { [older, newer].concat() }
+    });
+    let options = options().merge_operator(operator);
+    let db = Db::open_storage(directory(&faulty()), options, slices()).unwrap();
+    let rows = db.default_keyspace();
+    rows.put("k", "a", Buffered).unwrap();
+    rows.compact_range(..).unwrap();
+    // Joined with the next, and kept for a snapshot.
+    rows.merge("k", Operand::Custom(b""), Buffered).unwrap();
+    let snapshot = db.snapshot();
+    rows.merge("k", Operand::Custom(b"b"), Buffered).unwrap();
+    db.flush().unwrap();
+    is_failing.store(true, Ordering::Relaxed);
+    rows.compact_range(..).unwrap();
+    assert!(rows.get("k").is_err());
+    assert_eq!(text(snapshot.get(&rows, "k").unwrap()).as_deref(), Some("a"));
+    drop(snapshot);
+    rows.compact_range(..).unwrap();
+    is_failing.store(false, Ordering::Relaxed);
+    assert_eq!(rows_of(&rows), owned(&[("k", "ab")]));
+}
+
+#[test]
+fn what_hides_operands_that_stay_apart_hides_the_values_below() {
+    let operator: MergeOperator = Arc::new(|_, _| vec![0; 64 << 20]);
+    let options = options().merge_operator(operator);
+    let db = Db::open_storage(directory(&faulty()), options, slices()).unwrap();
+    let rows = db.default_keyspace();
+    let keys = ["deleted", "merged", "put", "range"];
+    let expected = owned(&[("merged", "new"), ("put", "new")]);
+    for is_held in [false, true] {
+        for key in keys {
+            rows.put(key, "old", Buffered).unwrap();
+            rows.merge(key, Operand::Custom(b"a"), Buffered).unwrap();
+        }
+        let snapshot = is_held.then(|| db.snapshot());
+        rows.delete("deleted", Buffered).unwrap();
+        rows.delete("merged", Buffered).unwrap();
+        rows.merge("merged", Operand::Custom(b"new"), Buffered).unwrap();
+        rows.put("put", "new", Buffered).unwrap();
+        rows.delete_range("range".."s", Buffered).unwrap();
+        rows.compact_range(..).unwrap();
+        assert_eq!(rows_of(&rows), expected);
+        if let Some(snapshot) = snapshot {
+            assert!(keys.iter().all(|key| snapshot.get(&rows, key).is_err()));
+        }
+        rows.compact_range(..).unwrap();
+        assert_eq!((rows_of(&rows), entries_in_tables(&rows)), (expected.clone(), 2));
+    }
 }
 
 #[test]

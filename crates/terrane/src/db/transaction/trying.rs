@@ -8,6 +8,7 @@ use super::Transaction;
 use crate::db::{Db, Inner, Keyspace, Snapshot};
 use crate::error::{Error, ErrorKind, Result};
 use crate::read::{TryGet, Versioned};
+use crate::write;
 use std::cell::Cell;
 
 impl Db {
@@ -35,7 +36,8 @@ impl Db {
                 return Ok(None);
             }
             let value = returned?;
-            Ok(Some((transaction.take_batch()?, value)))
+            let batch = transaction.take_batch()?;
+            Ok(Some((write::combined(engine, &batch)?.unwrap_or(batch), value)))
         })?;
         if written.is_some() {
             executor.wake(engine);
