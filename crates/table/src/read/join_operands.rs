@@ -57,8 +57,8 @@ pub fn take_versions(cursor: &mut impl Cursor) -> Result<(Vec<u8>, Vec<Stored>)>
     Ok((key, versions))
 }
 
-/// Returns the first of these versions of a key, newest first; an operand is joined with the others. `hides` says whether
-/// a range delete lies between two sequence numbers; `is_last`, whether nothing older of the key is elsewhere.
+/// Returns the first of these versions of a key, newest first; an operand is joined with the others. `hides` says
+/// whether a range delete lies between two sequence numbers; `is_last`, whether nothing older of the key is elsewhere.
 ///
 /// # Errors
 /// The errors of [`join`]; a result over its limit.

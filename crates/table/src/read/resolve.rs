@@ -104,9 +104,9 @@ impl Resolver {
         self
     }
 
-    /// Joins the operands that stay among the next versions of a key, before they are judged, with what lies below them.
-    /// `covered` is that of [`Resolver::judge`]. If the operator makes a result too long, the versions stay as they are,
-    /// so that one such key does not block the job, and another operator may join them later.
+    /// Joins the operands that stay among the next versions of a key, before they are judged, with what lies below
+    /// them. `covered` is that of [`Resolver::judge`]. If the operator makes a result too long, the versions stay as
+    /// they are, so that one such key does not block the job, and another operator may join them later.
     ///
     /// # Errors
     /// Damage.
