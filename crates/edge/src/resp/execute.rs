@@ -21,6 +21,10 @@ use crate::tokens::{Grant, Role};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// Time until the next command of a connection whose reply found no memory.
+const REFUSAL_PAUSE: Duration = Duration::from_millis(250);
 
 /// Runs the commands of a connection.
 pub(super) struct Executor {
@@ -102,8 +106,8 @@ impl Executor {
                     self.settle(reply).await;
                     self.fail(&failure, reply);
                     if failure.is_no_memory() {
-                        // It has copied a long value for a short reply.
-                        tokio::task::yield_now().await;
+                        // Others are served meanwhile: it has copied a long value for a short reply.
+                        Box::pin(tokio::time::sleep(REFUSAL_PAUSE)).await;
                     }
                 }
                 true

@@ -10,6 +10,9 @@ pub(crate) enum Protocol {
     Resp3,
 }
 
+/// Bytes that a reply keeps for others after it was taken back.
+const SPARE_BYTES: usize = 64 << 10;
+
 /// Replies, as they are sent.
 pub(crate) struct Reply {
     bytes: Vec<u8>,
@@ -41,9 +44,12 @@ impl Reply {
         self.bytes.is_empty()
     }
 
-    /// Takes back what follows the first `length` bytes.
+    /// Takes back what follows the first `length` bytes, and frees the memory of a long reply.
     pub fn truncate(&mut self, length: usize) {
         self.bytes.truncate(length);
+        if self.bytes.capacity() > SPARE_BYTES {
+            self.bytes.shrink_to(SPARE_BYTES);
+        }
     }
 
     /// Starts the reply to another command.
@@ -228,6 +234,17 @@ mod tests {
         let mut reply = Reply::new(protocol);
         write(&mut reply);
         String::from_utf8(reply.take().bytes).unwrap()
+    }
+
+    #[test]
+    fn a_long_reply_that_is_taken_back_keeps_no_memory() {
+        let mut reply = Reply::new(Protocol::Resp2);
+        reply.ok();
+        let start = reply.len();
+        reply.bulk(vec![7; 1 << 20]);
+        reply.truncate(start);
+        assert!(reply.bytes.capacity() <= SPARE_BYTES);
+        assert_eq!(reply.take().bytes, b"+OK\r\n");
     }
 
     #[test]
