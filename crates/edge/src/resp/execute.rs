@@ -24,7 +24,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// Time until the next command of a connection whose reply found no memory.
-const REFUSAL_PAUSE: Duration = Duration::from_millis(250);
+pub(super) const REFUSAL_PAUSE: Duration = Duration::from_millis(250);
 
 /// Runs the commands of a connection.
 pub(super) struct Executor {

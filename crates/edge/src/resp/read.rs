@@ -8,7 +8,7 @@
 use super::access::{Access, Held, Present};
 use super::commands::{self, Body, Command, Run};
 use super::connection::REPLY_BYTES;
-use super::execute::{Executor, call, keyspace};
+use super::execute::{Executor, REFUSAL_PAUSE, call, keyspace};
 use super::failure::Failure;
 use super::reply::{Encoded, Protocol, Reply};
 use super::request::Arguments;
@@ -92,11 +92,18 @@ impl Executor {
         match run.await {
             Ok((replies, left)) => {
                 self.reads = left;
+                let mut is_refused = false;
                 for encoded in replies {
                     match encoded {
                         Ok(encoded) => reply.append(encoded),
-                        Err(failure) => self.fail(&failure, reply),
+                        Err(failure) => {
+                            is_refused |= failure.is_no_memory();
+                            self.fail(&failure, reply);
+                        }
                     }
+                }
+                if is_refused {
+                    tokio::time::sleep(REFUSAL_PAUSE).await;
                 }
             }
             Err(failure) => (0..count).for_each(|_| self.fail(&failure, reply)),
