@@ -5,7 +5,7 @@ export const MAX_LEVELS = 64;
 
 /** The kind of a value. */
 export type Kind =
-  | "number" | "level" | "text" | "flag" | "bytes" | "object" | "keyspace" | "policy";
+  "number" | "level" | "text" | "flag" | "bytes" | "object" | "keyspace" | "policy";
 
 /** The form that a value must have. */
 export type Shape =
@@ -15,7 +15,13 @@ export type Shape =
   | { fields: Record<string, Shape> }
   | { list: Shape; atMost?: number };
 
-const OF: Shape = { either: [{ is: "tree" }, { fields: { levels: { list: "level" } } }, { fields: { item: "number" } }] };
+const OF: Shape = {
+  either: [
+    { is: "tree" },
+    { fields: { levels: { list: "level" } } },
+    { fields: { item: "number" } },
+  ],
+};
 
 const UNIT: Shape = "text";
 
@@ -25,29 +31,151 @@ const QUANTITY: Shape = { fields: { name: "text", of: OF, value: "number" } };
 
 const TERM: Shape = { fields: { left: QUANTITY, relation: RELATION, right: QUANTITY, unit: UNIT } };
 
-const FACT: Shape = { either: [{ fields: { name: "text", of: OF, value: "number", unit: UNIT } }, { fields: { name: "text", of: OF, key: "bytes" } }] };
+const FACT: Shape = {
+  either: [
+    { fields: { name: "text", of: OF, value: "number", unit: UNIT } },
+    { fields: { name: "text", of: OF, key: "bytes" } },
+  ],
+};
 
-const CAPACITY: Shape = { fields: { bytes: { either: [{ is: null }, "number"] }, runs: { either: [{ is: null }, "number"] } } };
+const CAPACITY: Shape = {
+  fields: {
+    bytes: { either: [{ is: null }, "number"] },
+    runs: { either: [{ is: null }, "number"] },
+  },
+};
 
-const OBSERVED: Shape = { fields: { updates: "number", pointReads: "number", rangeReads: "number", tableReads: "object" } };
+const OBSERVED: Shape = {
+  fields: { updates: "number", pointReads: "number", rangeReads: "number", tableReads: "object" },
+};
 
-const TABLE: Shape = { fields: { id: "number", bytes: "number", entries: "number", tombstones: "number", smallest: "bytes", largest: "bytes", firstSeq: "number", lastSeq: "number", filterBits: "number", filterBytes: "number" } };
+const TABLE: Shape = {
+  fields: {
+    id: "number",
+    bytes: "number",
+    entries: "number",
+    tombstones: "number",
+    smallest: "bytes",
+    largest: "bytes",
+    firstSeq: "number",
+    lastSeq: "number",
+    filterBits: "number",
+    filterBytes: "number",
+  },
+};
 
-const DAMAGE: Shape = { fields: { file: "text", offset: "number", expected: "text", found: "text" } };
+const DAMAGE: Shape = {
+  fields: { file: "text", offset: "number", expected: "text", found: "text" },
+};
 
-const ORDER: Shape = { either: [{ is: "parallel" }, { is: "sequential" }, { fields: { atMost: "number" } }] };
+const ORDER: Shape = {
+  either: [{ is: "parallel" }, { is: "sequential" }, { fields: { atMost: "number" } }],
+};
 
-const LEVEL_CHANGE: Shape = { either: [{ fields: { add: "level" } }, { fields: { drop: "level" } }] };
+const LEVEL_CHANGE: Shape = {
+  either: [{ fields: { add: "level" } }, { fields: { drop: "level" } }],
+};
 
 /** The reasons for which writes stall, in the engine's order. */
-export const STALL_REASONS = ["memtables", "memory", "level0", "wal", "compaction-bytes", "range-deletes"] as const;
+export const STALL_REASONS = [
+  "memtables",
+  "memory",
+  "level0",
+  "wal",
+  "compaction-bytes",
+  "range-deletes",
+] as const;
 
 const STALL_REASON: Shape = "text";
 
 export const RUN: Shape = { fields: { id: "number", tables: { list: TABLE } } };
 
 /** The fields of each event. */
-export const EVENTS: Record<string, Record<string, Shape>> = { "recovered": { records: "number", batches: "number", entries: "number", discardedBytes: "number", repaired: { list: DAMAGE } }, "keyspace-created": { keyspace: "keyspace" }, "keyspace-dropped": { keyspace: "keyspace" }, "policy-changed": { keyspace: "keyspace", policy: "policy" }, "policy-adjusted": { keyspace: "keyspace", policy: "policy", problems: { list: "text" } }, "memtable-sealed": { keyspace: "keyspace", bytes: "number", through: "number" }, "flushed": { keyspace: "keyspace", run: "number", tables: { list: TABLE }, reason: "text", terms: { list: TERM }, through: "number" }, "range-deletes": { keyspace: "keyspace", fragments: "number", bytes: "number" }, "compaction-begun": { keyspace: "keyspace", compaction: "number", groups: "number", order: ORDER, reason: "text", terms: { list: TERM }, observed: OBSERVED }, "level-changed": { keyspace: "keyspace", change: LEVEL_CHANGE, reason: "text", terms: { list: TERM }, observed: OBSERVED }, "group-begun": { keyspace: "keyspace", compaction: "number", inputs: { list: "number" }, level: "level", run: "number", cuts: { list: "bytes" }, moved: "flag" }, "merge-progress": { compaction: "number", group: "number", readBytes: "number", totalBytes: "number", writtenBytes: "number" }, "group-abandoned": { compaction: "number", group: "number" }, "group-installed": { keyspace: "keyspace", compaction: "number", inputs: { list: "number" }, level: "level", run: "number", outputs: { list: TABLE }, moved: "flag" }, "compaction-ended": { compaction: "number" }, "plan-refused": { keyspace: "keyspace", why: "text" }, "policy-state-refused": { keyspace: "keyspace", bytes: "number" }, "policy-status": { keyspace: "keyspace", capacities: { list: CAPACITY }, facts: { list: FACT } }, "decided": { keyspace: "keyspace", decision: "text", reason: "text", terms: { list: TERM }, facts: { list: FACT } }, "stalled": { reason: STALL_REASON }, "stall-ended": { reason: STALL_REASON, lastedMicros: "number" }, "slowdown-begun": { reason: STALL_REASON }, "slowdown-ended": { reason: STALL_REASON, lastedMicros: "number" }, "job-failed": { error: "text" }, "file-removed": { file: "text" } };
+export const EVENTS: Record<string, Record<string, Shape>> = {
+  recovered: {
+    records: "number",
+    batches: "number",
+    entries: "number",
+    discardedBytes: "number",
+    repaired: { list: DAMAGE },
+  },
+  "keyspace-created": { keyspace: "keyspace" },
+  "keyspace-dropped": { keyspace: "keyspace" },
+  "policy-changed": { keyspace: "keyspace", policy: "policy" },
+  "policy-adjusted": { keyspace: "keyspace", policy: "policy", problems: { list: "text" } },
+  "memtable-sealed": { keyspace: "keyspace", bytes: "number", through: "number" },
+  flushed: {
+    keyspace: "keyspace",
+    run: "number",
+    tables: { list: TABLE },
+    reason: "text",
+    terms: { list: TERM },
+    through: "number",
+  },
+  "range-deletes": { keyspace: "keyspace", fragments: "number", bytes: "number" },
+  "compaction-begun": {
+    keyspace: "keyspace",
+    compaction: "number",
+    groups: "number",
+    order: ORDER,
+    reason: "text",
+    terms: { list: TERM },
+    observed: OBSERVED,
+  },
+  "level-changed": {
+    keyspace: "keyspace",
+    change: LEVEL_CHANGE,
+    reason: "text",
+    terms: { list: TERM },
+    observed: OBSERVED,
+  },
+  "group-begun": {
+    keyspace: "keyspace",
+    compaction: "number",
+    inputs: { list: "number" },
+    level: "level",
+    run: "number",
+    cuts: { list: "bytes" },
+    moved: "flag",
+  },
+  "merge-progress": {
+    compaction: "number",
+    group: "number",
+    readBytes: "number",
+    totalBytes: "number",
+    writtenBytes: "number",
+  },
+  "group-abandoned": { compaction: "number", group: "number" },
+  "group-installed": {
+    keyspace: "keyspace",
+    compaction: "number",
+    inputs: { list: "number" },
+    level: "level",
+    run: "number",
+    outputs: { list: TABLE },
+    moved: "flag",
+  },
+  "compaction-ended": { compaction: "number" },
+  "plan-refused": { keyspace: "keyspace", why: "text" },
+  "policy-state-refused": { keyspace: "keyspace", bytes: "number" },
+  "policy-status": { keyspace: "keyspace", capacities: { list: CAPACITY }, facts: { list: FACT } },
+  decided: {
+    keyspace: "keyspace",
+    decision: "text",
+    reason: "text",
+    terms: { list: TERM },
+    facts: { list: FACT },
+  },
+  stalled: { reason: STALL_REASON },
+  "stall-ended": { reason: STALL_REASON, lastedMicros: "number" },
+  "slowdown-begun": { reason: STALL_REASON },
+  "slowdown-ended": { reason: STALL_REASON, lastedMicros: "number" },
+  "job-failed": { error: "text" },
+  "file-removed": { file: "text" },
+};
 
 /** The status of a policy. */
-export const STATUS: Record<string, Shape> = { capacities: { list: CAPACITY }, facts: { list: FACT } };
+export const STATUS: Record<string, Shape> = {
+  capacities: { list: CAPACITY },
+  facts: { list: FACT },
+};

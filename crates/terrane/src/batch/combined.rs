@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::features::MERGE_OPERATOR;
 use crate::keyspace::KeyspaceId;
 use crate::operand::{AVAILABLE, Function, MergeOperator, Operand};
+use terrane_platform::BROWSER;
 use terrane_types::sort::sort_by;
 
 /// The result of operations of one key, in order.
@@ -27,7 +28,8 @@ pub(crate) fn combined(
     batch: &WriteBatch,
     operator: Option<&MergeOperator>,
 ) -> Result<Option<WriteBatch>> {
-    if !AVAILABLE || batch.len() < 2 || batch.features() & MERGE_OPERATOR == 0 {
+    // A page has no operator.
+    if !AVAILABLE || BROWSER || batch.len() < 2 || batch.features() & MERGE_OPERATOR == 0 {
         return Ok(None);
     }
     let entries: Vec<_> = decode(batch.bytes()).map_while(Result::ok).collect();
