@@ -60,7 +60,7 @@ impl Durable {
         }
     }
 
-    /// Starts a sync, unless one is running. It goes on if the connection ends.
+    /// Starts a sync, unless one is running. It runs to its end also if the connection closes.
     fn start(self: &Arc<Self>, db: &Db) {
         if self.is_running.swap(true, Ordering::AcqRel) {
             return;

@@ -42,7 +42,7 @@ pub enum ErrorKind {
     #[error("{0}")]
     InvalidArgument(InvalidArgument),
     /// The store has something that this build lacks, a policy or merges: it was built without the feature `all`.
-    #[error("{0} is not in this build, which lacks the feature `all`")]
+    #[error("this build lacks the feature `all`, and so {0}")]
     LeftOut(String),
     /// A transaction whose reads other writes changed before it could commit, each time that it ran.
     #[error("other writes changed what the transaction read, in each of its 10 tries")]

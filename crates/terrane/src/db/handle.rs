@@ -1,7 +1,7 @@
 //! The store in a caller's hands: an engine joined with the executor that runs its jobs.
 
 use crate::batch::{MAX_BATCH_BYTES, WriteBatch};
-use crate::db::{Keyspace, Snapshot, retries::Retries};
+use crate::db::{Keyspace, retries::Retries};
 use crate::engine::Engine;
 use crate::entry::{Millis, Seq};
 use crate::error::{Closed, Error, Result};
@@ -237,12 +237,6 @@ impl Db {
         Ok(dropped)
     }
 
-    /// Takes a snapshot of the whole store as it is now.
-    #[must_use]
-    pub fn snapshot(&self) -> Snapshot {
-        Snapshot::new(self.clone())
-    }
-
     /// Returns the time that is `ttl` from now by the store's [wall clock](crate::Options::wall_clock), in milliseconds
     /// since the epoch, for [`WriteBatch::put_expiring_at`].
     ///
@@ -407,12 +401,6 @@ impl Db {
     /// Sets who receives events from now on, in place of [`Options::listener`]; `None` for nobody.
     pub fn set_listener(&self, listener: Option<Listener>) {
         self.inner.engine.jobs.events.set_listener(listener);
-    }
-
-    /// Returns the last sequence number that reads see.
-    #[must_use]
-    pub fn latest_sequence(&self) -> Seq {
-        self.inner.engine.snapshots.visible()
     }
 
     /// Makes every earlier write durable.

@@ -36,6 +36,20 @@ pub struct Snapshot {
     reader: Reader,
 }
 
+impl Db {
+    /// Takes a snapshot of the whole store as it is now.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot::new(self.clone())
+    }
+
+    /// Returns the last sequence number that reads see.
+    #[must_use]
+    pub fn latest_sequence(&self) -> Seq {
+        self.inner.engine.snapshots.visible()
+    }
+}
+
 impl Snapshot {
     pub(crate) fn new(db: Db) -> Self {
         let engine = db.engine();
