@@ -1,6 +1,6 @@
 //! Bounds of requests, connections and memory.
 //!
-//! 1. Requests and replies take memory from a budget that both doors share, each for its bytes beyond [`FREE_BYTES`].
+//! 1. Requests and replies take memory from a budget that both doors share, each for its bytes beyond 16 KiB.
 //! 2. A request that finds too little is refused, and what it would have done is not done.
 
 use crate::Config;
