@@ -17,23 +17,23 @@ pub struct Config {
     pub resp: Option<SocketAddr>,
     /// Durability of writes that ask for none.
     pub durability: Durability,
-    /// Connections that both doors have at once, at most.
+    /// The most connections of both doors at once.
     pub connections: usize,
-    /// Time that a drain takes at most.
+    /// The longest time of a drain.
     pub drain: Duration,
     /// Time for the head of a request, and between requests of HTTP.
     pub head_time: Duration,
-    /// Time in which a long request must go on: by a KiB for each second.
-    pub body_grace: Duration,
-    /// Time after which a connection is closed whose peer reads nothing of what it should.
+    /// Span of time in which a long request must bring 1 KiB for each of its seconds.
+    pub pace_span: Duration,
+    /// Time after which a connection is closed if its peer reads nothing of a reply.
     pub reader_patience: Duration,
-    /// Bytes of requests and replies that both doors hold at once, at most.
+    /// The most bytes of requests and replies that both doors hold at once.
     pub buffer_bytes: usize,
-    /// File of tokens; without one, both addresses must be loopback ones.
+    /// File of tokens; without one, both addresses must be loopback addresses.
     pub tokens: Option<PathBuf>,
     /// Certificate of both doors; without one, connections are not encrypted.
     pub tls: Option<tls::Files>,
-    /// Directory in which clients may have checkpoints written.
+    /// Directory into which clients may write checkpoints.
     pub checkpoints: Option<PathBuf>,
     /// Names of the server and origins of pages that are allowed.
     pub allowed: Allowed,
@@ -49,7 +49,7 @@ impl Default for Config {
             connections: 10_000,
             drain: Duration::from_secs(10),
             head_time: Duration::from_secs(10),
-            body_grace: Duration::from_secs(10),
+            pace_span: Duration::from_secs(10),
             reader_patience: Duration::from_secs(60),
             buffer_bytes: 256 << 20,
             tokens: None,

@@ -42,7 +42,7 @@ pub fn serve_events(
         runtime.block_on(async move {
             let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
             while let Ok(place) = places.clone().acquire_owned().await {
-                let (stream, _) = listen::next(&listener).await;
+                let (stream, _) = listen::accept_one(&listener).await;
                 let head = Head { time: HEAD_TIME, stopping: CancellationToken::new() };
                 let serving = http::connection::serve(stream, routes.clone(), head);
                 tokio::spawn(async move {

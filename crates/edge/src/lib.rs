@@ -4,11 +4,11 @@
 //! * `process` - a server for a whole process, with its signals.
 //! * `config` - addresses, bounds and files of a server.
 //! * `shared` - state that all connections have in common: the store, tokens, bounds, counters.
+//! * `shared_syncs` - syncs that replies wait for.
 //! * `listen` - accepts connections, counts them, and hands them to their door.
 //! * `progress` - streams that fail once their peer reads nothing.
-//! * `durable` - replies that wait for a sync.
 //! * `limits` - bounds of requests, connections and memory.
-//! * `pace` - the least pace of requests that arrive.
+//! * `pace` - the least pace at which long requests must arrive.
 //! * `tls` - the certificate.
 //! * `tokens` - rights of clients, from a file.
 //! * `watchers` - watchers of the store's events.
@@ -23,7 +23,6 @@
 
 mod checkpoint;
 mod config;
-mod durable;
 mod error;
 mod events_door;
 pub mod health;
@@ -39,6 +38,7 @@ mod progress;
 mod resp;
 mod server;
 pub mod shared;
+mod shared_syncs;
 pub mod tls;
 pub mod tokens;
 pub mod watchers;

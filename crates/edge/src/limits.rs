@@ -1,7 +1,7 @@
 //! Bounds of requests, connections and memory.
 //!
-//! 1. Requests and replies take memory from a budget that both doors share, each for its bytes beyond 16 KiB.
-//! 2. A request that finds too little is refused, and what it would have done is not done.
+//! 1. Requests and replies hold memory of a budget that both doors share, each for its bytes beyond 16 KiB.
+//! 2. A request that finds too little is refused, and has no effect.
 
 use crate::Config;
 use crate::pace::Pace;
@@ -12,7 +12,8 @@ use terrane::batch::MAX_BATCH_BYTES;
 use terrane::entry::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Bytes of each request and each reply for which no memory is taken: while long ones use it up, short ones go on.
+/// Bytes of each request and each reply that need no memory of the budget, so that short ones succeed while long ones
+/// use it up.
 pub(crate) const FREE_BYTES: usize = 16 << 10;
 
 /// Bounds that both doors keep.
@@ -21,13 +22,13 @@ pub struct Limits {
     pub key_bytes: usize,
     /// The longest value, in bytes; no more than the memory for requests.
     pub value_bytes: usize,
-    /// The most bytes of a transaction or a batch, likewise.
+    /// The most bytes of a transaction or a batch; no more than the memory for requests.
     pub batch_bytes: usize,
     /// Time for the head of a request, and between requests of HTTP.
     pub head_time: Duration,
-    /// Time in which a long request must go on: by a KiB for each second.
-    pub body_grace: Duration,
-    /// Time after which a connection is closed whose peer reads nothing of what it should.
+    /// Span of time in which a long request must bring 1 KiB for each of its seconds.
+    pub pace_span: Duration,
+    /// Time after which a connection is closed if its peer reads nothing of a reply.
     pub reader_patience: Duration,
     connections_max: usize,
     connections: Arc<Semaphore>,
@@ -44,42 +45,42 @@ impl Limits {
             connections_max,
             connections: Arc::new(Semaphore::new(connections_max)),
             head_time: config.head_time,
-            body_grace: config.body_grace,
+            pace_span: config.pace_span,
             reader_patience: config.reader_patience,
             budget: Arc::new(Budget { bytes_max: config.buffer_bytes, bytes: AtomicUsize::new(0) }),
         }
     }
 
-    /// Takes the place of a connection; `None` if all are taken.
+    /// Takes the place of a connection. Returns `None` if all places are taken.
     pub(crate) fn connect(&self) -> Option<OwnedSemaphorePermit> {
         self.connections.clone().try_acquire_owned().ok()
     }
 
-    /// Returns the number of open connections, of both doors.
+    /// Returns the number of open connections of both doors.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.connections_max - self.connections.available_permits()
     }
 
-    /// Returns the most connections.
+    /// Returns the greatest number of connections.
     #[must_use]
     pub fn connections_max(&self) -> usize {
         self.connections_max
     }
 
-    /// Returns the bytes of requests and replies that are held.
+    /// Returns the bytes that requests and replies hold.
     #[must_use]
     pub fn held_bytes(&self) -> usize {
         self.budget.bytes.load(Ordering::Relaxed)
     }
 
-    /// Returns a part of the memory for requests and replies, empty at first.
+    /// Returns an empty part of the memory for requests and replies.
     #[must_use]
     pub fn hold_nothing(&self) -> Held {
         Held { budget: self.budget.clone(), bytes: 0 }
     }
 
-    /// Takes memory for a reply; `None` if too little is left.
+    /// Takes memory for a reply of `bytes`. Returns `None` if too little is left.
     #[must_use]
     pub fn hold(&self, bytes: usize) -> Option<Held> {
         let mut held = self.hold_nothing();
@@ -88,11 +89,11 @@ impl Limits {
 
     /// Returns the least pace of a long request that starts now.
     pub(crate) fn pace(&self) -> Pace {
-        Pace::new(self.body_grace)
+        Pace::new(self.pace_span)
     }
 }
 
-/// Memory for requests that are read or carried out, and for replies that are not sent yet.
+/// Memory for requests that arrive or run, and for replies that are not sent yet.
 struct Budget {
     bytes_max: usize,
     bytes: AtomicUsize,
@@ -105,14 +106,14 @@ pub struct Held {
 }
 
 impl Held {
-    /// Takes what it lacks for `bytes` in all; returns whether that was left.
+    /// Grows to cover `bytes` in all. Returns whether enough memory was left.
     #[must_use]
     pub fn cover(&mut self, bytes: usize) -> bool {
         self.grow(bytes.saturating_sub(FREE_BYTES).saturating_sub(self.bytes))
     }
 
-    /// Takes what it lacks for a reply of `bytes`. One that exceeds all of the memory takes all of it: a value may have
-    /// been written under another bound.
+    /// Grows to cover a reply of `bytes`. A reply that exceeds the whole budget takes the whole budget: its value may
+    /// have been written under another bound.
     #[must_use]
     pub fn cover_reply(&mut self, bytes: usize) -> bool {
         self.cover(bytes.min(self.budget.bytes_max))
@@ -158,7 +159,7 @@ mod tests {
         assert!(limits.hold(FREE_BYTES + 40_001).is_none() && limits.hold(MOST + 1).is_none());
         assert!(held.cover(FREE_BYTES + MOST) && !held.cover(FREE_BYTES + MOST + 1));
         assert_eq!(limits.held_bytes(), MOST);
-        // A short one takes nothing.
+        // A short request takes nothing.
         let mut short = limits.hold(FREE_BYTES).unwrap();
         assert!(short.cover(FREE_BYTES) && !short.cover(FREE_BYTES + 1));
         short.absorb(held);

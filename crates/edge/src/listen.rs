@@ -1,4 +1,4 @@
-//! Accepting connections: each takes one of the places that both doors share, and runs as a task of its own.
+//! Acceptance of connections: each takes one of the places that both doors share, and runs as a task of its own.
 
 use crate::http::connection::Head;
 use crate::progress::Progressing;
@@ -14,11 +14,12 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
-/// Time between two tries to accept a connection, after one has failed.
+/// Time after a failed try to accept a connection.
 const RETRY_DELAY: Duration = Duration::from_millis(50);
-/// Connections without a place that are answered at once; others are closed without a word.
+/// The most connections without a place that are being refused in words; further ones are closed in silence.
 const REFUSALS_MAX: usize = 64;
-/// Connections that the system accepts before the server does: peers of one beyond them would try again after a second.
+/// Connections that the system holds until the server accepts them. The peer of another one would try again only after
+/// a second.
 const BACKLOG: u32 = 4096;
 /// Time for the reply to a connection without a place.
 const REFUSAL_TIME: Duration = Duration::from_secs(1);
@@ -31,7 +32,7 @@ pub(crate) enum Door {
 }
 
 impl Door {
-    /// Reply to a connection that finds no place.
+    /// Returns the reply to a connection that finds no place.
     fn refusal(&self) -> &'static [u8] {
         match self {
             Door::Http(_) => {
@@ -42,7 +43,7 @@ impl Door {
         }
     }
 
-    /// Serves a connection. What its protocol needs has a place of its own: a connection takes no room for others.
+    /// Serves a connection. The future of each protocol is boxed: a connection reserves no memory for the others.
     async fn serve(self, stream: TcpStream, peer: SocketAddr, shared: Arc<Shared>) {
         let stream = Progressing::new(stream, shared.limits.reader_patience);
         if shared.tls.is_some() {
@@ -90,7 +91,7 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
         SocketAddr::V4(_) => TcpSocket::new_v4(),
         SocketAddr::V6(_) => TcpSocket::new_v6(),
     }?;
-    // A server that starts again finds connections of the last one that wait for their end.
+    // Connections of an earlier server may still be closing on this address.
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
@@ -104,13 +105,13 @@ pub(crate) async fn accept(
     shared: Arc<Shared>,
     tasks: TaskTracker,
 ) {
-    // A small server has descriptors for few.
+    // A server with few places has few descriptors.
     let refusals = REFUSALS_MAX.min(shared.limits.connections_max());
     let refusals = Arc::new(Semaphore::new(refusals));
     loop {
         let (stream, peer) = tokio::select! {
             () = shared.stopping.cancelled() => return,
-            accepted = next(&listener) => accepted,
+            accepted = accept_one(&listener) => accepted,
         };
         let Some(place) = shared.limits.connect() else {
             shared.metrics.connections_refused.add(1);
@@ -124,7 +125,7 @@ pub(crate) async fn accept(
             continue;
         };
         shared.metrics.connections_accepted.add(1);
-        // Replies are written whole: none should wait for more.
+        // Replies are written whole, so none should wait for more bytes.
         let _ = stream.set_nodelay(true);
         let serving = door.clone().serve(stream, peer, shared.clone());
         let shared = shared.clone();
@@ -138,11 +139,11 @@ pub(crate) async fn accept(
     }
 }
 
-/// Accepts a connection.
-pub(crate) async fn next(listener: &TcpListener) -> (TcpStream, SocketAddr) {
+/// Accepts one connection, however often the system refuses.
+pub(crate) async fn accept_one(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     loop {
-        // A peer that is gone already is its own affair; while descriptors are used up, each try fails at once, and a
-        // connection has to end first.
+        // A peer may be gone already. While descriptors are used up each try fails at once, and another connection has
+        // to end first.
         match listener.accept().await {
             Ok(accepted) => return accepted,
             Err(_) => tokio::time::sleep(RETRY_DELAY).await,

@@ -1,37 +1,37 @@
-//! The least pace of a long request that arrives: while it is under way, others lack the memory that it takes.
+//! The least pace at which a long request must arrive: until it is complete, others lack the memory that it takes.
 //!
 //! 1. Time is cut into spans. In each, [`RATE`] bytes a second must arrive; once they have, the next span starts.
-//! 2. A request that was fast at first has no advantage from it later.
+//! 2. Bytes beyond those of a span do not count for the next: a fast start is no excuse for a stop.
 
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Least bytes of a request in a second.
+/// Bytes of a request that must arrive in a second.
 pub(crate) const RATE: u64 = 1024;
 
 /// The pace of a request.
 pub(crate) struct Pace {
     span: Duration,
-    /// End of the span.
+    /// End of the current span.
     deadline: Instant,
-    /// Bytes that are missing in it.
+    /// Bytes that the current span still lacks.
     missing: usize,
 }
 
 impl Pace {
-    /// Starts with a span.
+    /// Starts the first span.
     pub fn new(span: Duration) -> Self {
         let mut pace = Pace { span, deadline: Instant::now(), missing: 0 };
         pace.start_span();
         pace
     }
 
-    /// Returns the time by which more must have arrived.
+    /// Returns the time by which the missing bytes must have arrived.
     pub fn deadline(&self) -> Instant {
         self.deadline
     }
 
-    /// Notes bytes that have arrived.
+    /// Counts `bytes` that have arrived.
     pub fn arrived(&mut self, bytes: usize) {
         self.missing = self.missing.saturating_sub(bytes);
         if self.missing == 0 {
@@ -58,7 +58,7 @@ mod tests {
         assert_eq!(pace.deadline(), first);
         pace.arrived(1);
         assert!(pace.deadline() > first);
-        // What is more than a span needs is of no use for the next.
+        // Bytes beyond those of a span do not count for the next.
         pace.arrived(50 << 20);
         let second = pace.deadline();
         pace.arrived(10_239);

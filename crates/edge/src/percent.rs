@@ -1,9 +1,9 @@
-//! Percent-encoding of bytes, as keys have it in paths, in queries and in the file of tokens.
+//! Percent-encoding of bytes: of keys in paths, in queries and in the file of tokens.
 
 use percent_encoding::percent_decode_str;
 
-/// Returns the bytes of a text; `None` if a percent sign is not followed by two hexadecimal digits, as in a text that
-/// was not encoded.
+/// Decodes a text. Returns `None` if a percent sign is not followed by two hexadecimal digits: the text was not
+/// encoded then.
 pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     let is_encoded = |rest: &str| {
         let digits = rest.as_bytes().get(..2);

@@ -48,7 +48,7 @@ impl Server {
             watchers,
             checkpoints: config.checkpoints,
             metrics: Metrics::default(),
-            durable: Arc::default(),
+            syncs: Arc::default(),
             resp: crate::resp::State::default(),
             health: Health::default(),
             stopping: CancellationToken::new(),

@@ -1,10 +1,10 @@
 //! State that all connections have in common.
 
-use crate::durable::Durable;
 use crate::health::Health;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::origin::Allowed;
+use crate::shared_syncs::SharedSyncs;
 use crate::tls::Tls;
 use crate::tokens::Tokens;
 use crate::watchers::Watchers;
@@ -32,7 +32,7 @@ pub struct Shared {
     /// Counters.
     pub metrics: Metrics,
     /// Syncs that replies wait for.
-    pub(crate) durable: Arc<Durable>,
+    pub(crate) syncs: Arc<SharedSyncs>,
     /// Databases and cursors of the door for Redis's protocol.
     pub(crate) resp: crate::resp::State,
     /// Whether writes can be expected to succeed. Errors of the store are noted here.
@@ -52,13 +52,13 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Waits until a reply may leave that was made before: at once, unless writes are durable.
+    /// Waits until a reply that has been made may leave. Returns at once unless writes are durable.
     ///
     /// # Errors
-    /// Those of [`Durable::wait`].
+    /// Those of [`SharedSyncs::wait`].
     pub(crate) async fn wait_durable(&self, has_written: bool) -> Result<()> {
         match self.durability {
-            Durability::Sync => self.durable.wait(&self.db, has_written).await,
+            Durability::Sync => self.syncs.wait(&self.db, has_written).await,
             _ => Ok(()),
         }
     }

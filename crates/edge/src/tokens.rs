@@ -53,7 +53,7 @@ impl fmt::Display for Role {
     }
 }
 
-/// Rights of the bearer of a token. A connection keeps it, and asks it at each request.
+/// Rights of the bearer of a token. A connection keeps them, and checks them at each request.
 #[derive(Debug)]
 pub struct Grant {
     /// Name of the token, for messages.

@@ -1,4 +1,4 @@
-//! Access: the host, the page and the token of a request, checked before it is looked at.
+//! Access: the host, the page and the token of a request, checked before a route sees it.
 
 use super::problem::Problem;
 use crate::origin::Allowed;
@@ -16,7 +16,7 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 /// Header of a reply with the time at which a value expires, in milliseconds since 1970.
 pub(crate) const EXPIRES: HeaderName = HeaderName::from_static("terrane-expires");
 
-/// Time for which browsers keep what a preflight answered.
+/// Time for which browsers keep the answer to a preflight.
 const PREFLIGHT_AGE: Duration = Duration::from_secs(3600);
 
 /// Returns the layer that answers browsers about the pages that are allowed.
@@ -49,8 +49,8 @@ pub(crate) async fn check_origin(
     Ok(next.run(request).await)
 }
 
-/// Refuses what one server of a chain may read otherwise than the next: two hosts, and encodings of the body that are
-/// not decoded here.
+/// Refuses requests that two servers of a chain may read differently: those with two hosts, or with a transfer coding
+/// of the body that is not decoded here.
 fn check_framing(headers: &HeaderMap) -> Result<(), Problem> {
     if headers.get_all(header::HOST).iter().count() > 1 {
         return Err(Problem::malformed("the header Host", "one host", "several"));
@@ -86,7 +86,7 @@ fn check_source(allowed: &Allowed, request: &Request) -> Result<(), Problem> {
     }
 }
 
-/// Refuses requests without a token where one is needed, and passes on what the bearer may do.
+/// Refuses requests without a token where one is needed, and passes on the rights of the bearer.
 pub(crate) async fn check_token(
     State(shared): State<Arc<Shared>>,
     mut request: Request,

@@ -5,7 +5,7 @@
 //! after their name.
 //!
 //! 1. The body is parsed, and its keyspaces are opened or made, on a blocking thread.
-//! 2. The batch is committed with its conditions. If some do not hold, the answer names them, and versions found.
+//! 2. The batch is committed with its conditions. If some do not hold, the answer names them and the versions found.
 
 use super::access;
 use super::body;
@@ -98,7 +98,7 @@ pub(crate) async fn post(
     let durability = parameters.take_durability(shared.durability)?;
     parameters.finish("durability")?;
     let mut received = body::read(body, shared.limits.batch_bytes, &shared.limits).await?;
-    // The batch is another copy.
+    // The batch will be another copy.
     if !received.held.cover(2 * received.bytes.len()) {
         return Err(Problem::no_memory());
     }

@@ -1,7 +1,7 @@
 //! Bodies of requests, within their bounds.
 //!
-//! 1. A body whose length is declared over the bound is refused before it is read, any other once it is there.
-//! 2. Bytes are taken from the budget as they arrive. They are returned with [`Received`].
+//! 1. A body whose declared length exceeds the bound is refused before it is read, any other as soon as it exceeds it.
+//! 2. It takes memory as its bytes arrive; [`Received`] holds that memory.
 //! 3. A body that arrives more slowly than [`RATE`] is refused.
 
 use super::problem::Problem;
@@ -12,7 +12,7 @@ use axum::http::StatusCode;
 use http_body_util::BodyExt;
 use tokio::time::timeout_at;
 
-/// A body, and its part of the budget.
+/// A body, and its part of the memory.
 pub(crate) struct Received {
     pub bytes: Vec<u8>,
     pub held: Held,

@@ -1,4 +1,4 @@
-//! A fuzz target of what the head of a request says: its target, and its preconditions.
+//! A fuzz target for the head of a request: its target and its preconditions.
 
 use super::bounds::Bounds;
 use super::precondition::{Precondition, Simple};
@@ -7,9 +7,12 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
 use std::ops::RangeBounds;
 
-/// Parses lines as a path, a query, `If-Match` and `If-None-Match`. Nothing panics; a key and a keyspace are the same
-/// after encoding and parsing them again; a range has no key that its bounds exclude; a precondition that the store
-/// checks means what it means here.
+/// Parses lines as a path, a query, `If-Match` and `If-None-Match`, and checks that
+///
+/// * nothing panics;
+/// * a keyspace and a key are the same after they are encoded and parsed again;
+/// * a range has exactly the keys that satisfy its bounds;
+/// * a precondition and the condition of the store that stands for it hold of the same versions.
 #[doc(hidden)]
 pub fn fuzz_heads(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
@@ -54,7 +57,7 @@ fn check_range(mut parameters: Parameters) {
     let keys: Vec<Vec<u8>> =
         [&gte, &gt, &lte, &lt, &prefix].into_iter().flatten().cloned().collect();
     let Ok(range) = bounds.range() else { return };
-    // Keys at the bounds, and those that follow them at once.
+    // Keys at the bounds, and their immediate successors.
     let after = keys.iter().map(|key| [key.as_slice(), b"\0"].concat());
     for key in keys.iter().cloned().chain(after) {
         let is_within = gte.as_ref().is_none_or(|bound| key >= *bound)

@@ -153,8 +153,8 @@ async fn write_under(
     })
 }
 
-/// Writes a batch if a precondition holds that is none of the store's conditions: checks it on the version that the
-/// key has, and writes if the key still has it.
+/// Writes a batch under a precondition that is no condition of the store: checks it on the version of the key, and
+/// writes if the key still has that version.
 async fn write_checked(
     shared: &Shared,
     keyspace: &Keyspace,

@@ -8,7 +8,7 @@
 //! * `problem` - errors as problem details.
 //! * `rows` - rows as lines of JSON.
 //! * `bounds` - the bounds of a range.
-//! * `fuzz` - a fuzz target of what a head says.
+//! * `fuzz` - a fuzz target for heads.
 //! * `keys`, `range`, `many`, `batch`, `events`, `admin`, `probes` - the routes.
 
 mod access;
@@ -83,7 +83,7 @@ pub(crate) fn events_routes(
     with_origins(Router::new().route("/events", get(stream)), Arc::new(allowed))
 }
 
-/// Adds what is asked of every request: its host and its page, a route and a method.
+/// Adds the checks of every request: its host and its page, a route and a method.
 fn with_origins<S: Clone + Send + Sync + 'static>(
     routes: Router<S>,
     allowed: Arc<Allowed>,
@@ -104,7 +104,7 @@ async fn count(State(shared): State<Arc<Shared>>, request: Request, next: Next) 
     reply
 }
 
-/// Sends the answer of a read once it shows nothing that a power cut takes back, if writes are durable.
+/// Sends the answer of a read; if writes are durable, only when everything that it shows is synced.
 async fn wait_durable(
     State(shared): State<Arc<Shared>>,
     request: Request,

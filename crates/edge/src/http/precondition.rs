@@ -26,7 +26,7 @@ pub(crate) struct Precondition {
     matches_none: Option<Tags>,
 }
 
-/// A precondition as one condition of the store.
+/// A precondition that is one condition of the store.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Simple {
     Absent,
@@ -87,7 +87,7 @@ pub(crate) fn etag(version: Seq) -> HeaderValue {
     HeaderValue::try_from(format!("\"{version}\"")).unwrap_or(HeaderValue::from_static("\"\""))
 }
 
-/// The problem of a precondition that does not hold; it has the version that the key has.
+/// Returns the problem of a precondition that does not hold, with the version that the key has.
 pub(crate) fn failed(version: Option<Seq>) -> Problem {
     let problem = Problem::new(
         StatusCode::PRECONDITION_FAILED,
@@ -125,7 +125,7 @@ fn tags(
             let opaque = opaque.ok_or_else(|| {
                 Problem::malformed(name.as_str(), "* or tags such as \"12\"", tag)
             })?;
-            // A tag in other digits is another tag.
+            // Another spelling of a number is another tag.
             let version = opaque.parse().ok().filter(|version: &Seq| version.to_string() == opaque);
             these.extend(version.filter(|_| weak || !is_weak));
         }
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_in_other_digits_is_another_tag() {
+    fn another_spelling_of_a_number_is_another_tag() {
         for tag in ["\"05\"", "\"+5\"", "\" 5\""] {
             assert!(of(Some(tag), None).check(Some(5)).is_err(), "{tag}");
         }

@@ -1,7 +1,7 @@
 //! The target of a request: a keyspace and a key in its path, parameters in its query.
 //!
-//! Keys are any bytes, percent-encoded; a slash in a key may stand as it is. A text that is not encoded is refused: it
-//! would often name another key.
+//! Keys are any bytes, percent-encoded; a slash in a key may stand as it is. A text that is not encoded is refused,
+//! since it would often name another key.
 
 use super::problem::Problem;
 use crate::percent;
@@ -79,7 +79,7 @@ impl Parameters {
         Some(self.0.swap_remove(at).1)
     }
 
-    /// Takes a parameter that is there, or is `true` or `false`.
+    /// Takes a flag: it is set if it has no value or the value `true`.
     pub fn take_flag(&mut self, name: &str) -> Result<bool, Problem> {
         match self.take(name).as_deref() {
             None | Some(b"false") => Ok(false),

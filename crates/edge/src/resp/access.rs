@@ -1,7 +1,7 @@
 //! Reads and writes of commands, wherever they run.
 //!
 //! * [`Present`] - reads what memory has, in place.
-//! * [`Held`] - reads one moment of the store, on a reader's thread.
+//! * [`Moment`] - reads the store at one moment, on a reader's thread.
 //! * [`Changes`] - reads and writes of a transaction.
 //! * [`Blind`] - writes that read nothing, as one batch.
 
@@ -21,10 +21,11 @@ pub(crate) struct Value {
     pub expires_at: Option<Millis>,
 }
 
-/// Consumer of rows, which may end the scan.
+/// A consumer of rows, which may end the scan.
 pub(crate) type EachRow<'a> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'a;
 
-/// The store, as a command reads and changes it. What an access cannot do it leaves to one that may wait.
+/// The store, as a command reads and changes it. An access fails with [`Failure::WouldWait`] where the command must run
+/// on another one, which may wait.
 pub(crate) trait Access {
     /// Returns the time, in milliseconds since the epoch.
     fn now(&mut self) -> Millis;
@@ -89,18 +90,18 @@ impl Access for Present<'_> {
 }
 
 /// The store at one moment.
-pub(crate) struct Held {
+pub(crate) struct Moment {
     now: Millis,
     snapshot: Snapshot,
 }
 
-impl Held {
+impl Moment {
     pub fn new(db: &Db) -> Self {
-        Held { snapshot: db.snapshot(), now: now(db) }
+        Moment { snapshot: db.snapshot(), now: now(db) }
     }
 }
 
-impl Access for Held {
+impl Access for Moment {
     fn now(&mut self) -> Millis {
         self.now
     }
@@ -143,7 +144,7 @@ impl<'a> Changes<'a> {
         Changes { transaction, value_bytes: usize::MAX }
     }
 
-    /// A transaction for which others wait: it leaves values over `value_bytes` to one that waits for others.
+    /// A transaction for which others wait: it fails with [`Failure::WouldWait`] at a value over `value_bytes`.
     pub fn short(transaction: &'a mut Transaction, value_bytes: usize) -> Self {
         Changes { transaction, value_bytes }
     }

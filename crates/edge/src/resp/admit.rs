@@ -1,9 +1,8 @@
-//! Checks of a command before it runs: its name, its arguments, the peer's rights, lengths of keys.
-//!
-//! Within MULTI a command that passes is queued.
+//! Checks of a command before it runs: its name, its arguments, the peer's rights, lengths of keys. Within MULTI, a
+//! command that passes them is queued.
 
 use super::commands::{self, Command, Local, Run};
-use super::execute::Executor;
+use super::executor::Executor;
 use super::failure::Failure;
 use super::request::Arguments;
 use crate::tokens::Grant;
@@ -16,7 +15,7 @@ const SHOWN_BYTES: usize = 128;
 pub(super) enum Admitted {
     Local(Local),
     Store(&'static Command, Arc<Grant>),
-    /// One within MULTI, and the databases that it names.
+    /// A command within MULTI, and the databases that it names.
     Queued(Other),
     /// A request of another protocol.
     Foreign,
@@ -102,7 +101,7 @@ impl Executor {
     }
 }
 
-/// Returns the failure of a command that there is not, with the start of its arguments.
+/// Returns the failure of an unknown command, with the start of its arguments.
 fn unknown(arguments: Arguments<'_>) -> Failure {
     let text = |bytes: &[u8]| {
         String::from_utf8_lossy(bytes.get(..SHOWN_BYTES).unwrap_or(bytes)).into_owned()

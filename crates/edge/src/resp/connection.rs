@@ -1,13 +1,14 @@
 //! A connection: reads requests, runs them in their order, and writes their replies.
 //!
-//! 1. It waits for bytes without a buffer of its own: they arrive in one of the thread.
-//! 2. All requests that are complete are run. Their replies are written together, or earlier if they are long.
-//!    If writes are durable, they are synced first; a sync that fails ends the connection without the replies, since
-//!    nobody knows what it took. Later writes are refused in words.
-//! 3. While it runs or writes, it reads nothing: a peer that sends without reading has to wait.
-//! 4. When the server stops, what was read is answered before the connection closes.
+//! 1. Bytes arrive in a buffer of the thread: an idle connection has none of its own.
+//! 2. All complete requests run. Their replies are written together, or earlier if they are long.
+//! 3. If writes are durable, they are synced before their replies are written. A sync that fails ends the connection
+//!    without these replies, since it is unknown which writes are durable; later writes are refused in words.
+//! 4. A long request that is incomplete holds memory, and must arrive at the least pace.
+//! 5. While requests run or replies are written nothing is read: a peer that sends without reading has to wait.
+//! 6. When the server stops, the requests that were read are answered before the connection closes.
 
-use super::execute::Executor;
+use super::executor::Executor;
 use super::reply::Reply;
 use super::request::{Bounds, Next, Parser};
 use super::session::Replies;
@@ -26,14 +27,14 @@ use tokio::time::{timeout, timeout_at};
 
 /// Bytes that are read at once.
 const READ_BYTES: usize = 64 << 10;
-/// Bytes of replies, and commands, after which the thread serves its other connections: both take a few hundred
-/// microseconds.
-const LONG_REPLY_BYTES: usize = 512 << 10;
-const COMMANDS_MAX: u64 = 500;
-/// Time for writing replies for which no memory is left.
-const UNHELD_TIME: Duration = Duration::from_secs(1);
-/// Bytes of replies that are written before further requests are run.
+/// Bytes of replies at which they are written before further requests run.
 pub(super) const REPLY_BYTES: usize = 64 << 10;
+/// Bytes of replies after which the thread serves its other connections: some hundred microseconds of work.
+const YIELD_BYTES: usize = 512 << 10;
+/// Commands after which the thread serves its other connections: some hundred microseconds of work.
+const YIELD_COMMANDS: u64 = 500;
+/// Time for writing replies for which no memory was left.
+const UNHELD_TIME: Duration = Duration::from_secs(1);
 
 thread_local! {
     static ARRIVING: RefCell<Box<[u8]>> = RefCell::new(vec![0; READ_BYTES].into());
@@ -44,13 +45,13 @@ pub(super) struct Connection<S> {
     stream: S,
     shared: Arc<Shared>,
     parser: Parser,
-    /// Present while a long request is under way.
-    long: Option<Box<Long>>,
+    /// Present while a long request is incomplete.
+    long: Option<Box<LongRequest>>,
     executor: Executor,
 }
 
-/// Memory and pace of a long request.
-struct Long {
+/// Memory and pace of a long request that is incomplete.
+struct LongRequest {
     held: Held,
     pace: Pace,
 }
@@ -110,7 +111,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     async fn serve(&mut self) -> io::Result<Fate> {
         let mut reply = self.executor.new_reply();
         let mut commands = 0;
-        let fate = loop {
+        let mut fate = loop {
             let bounds = Bounds {
                 argument_bytes: self.shared.limits.value_bytes,
                 request_bytes: self.shared.limits.batch_bytes,
@@ -120,65 +121,64 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 Ok(Next::Incomplete) => break Fate::Open,
                 Ok(Next::Request(arguments)) => {
                     commands += 1;
-                    if self.executor.runs_reads_before(arguments) {
-                        run_reads(&mut self.stream, &mut self.executor, &mut reply).await?;
+                    if self.executor.runs_deferred_before(arguments) {
+                        run_deferred(&mut self.stream, &mut self.executor, &mut reply).await?;
                     }
                     if !self.executor.run(arguments, &mut reply).await {
                         break Fate::Closing;
                     }
                 }
                 Ok(Next::TooLong { found, limit }) => {
-                    run_reads(&mut self.stream, &mut self.executor, &mut reply).await?;
+                    run_deferred(&mut self.stream, &mut self.executor, &mut reply).await?;
                     self.executor.refuse_too_long(found, limit, &mut reply).await;
                 }
                 Err(broken) => {
-                    run_reads(&mut self.stream, &mut self.executor, &mut reply).await?;
-                    self.executor.settle(&mut reply).await;
+                    run_deferred(&mut self.stream, &mut self.executor, &mut reply).await?;
+                    self.executor.finish_writes(&mut reply).await;
                     reply.error(&format!("ERR {broken}"));
                     break Fate::Closing;
                 }
             }
             if reply.len() >= REPLY_BYTES {
-                let is_long = reply.len() >= LONG_REPLY_BYTES;
+                let is_long = reply.len() >= YIELD_BYTES;
                 write(&mut self.stream, &mut self.executor, &mut reply).await?;
                 if is_long {
                     tokio::task::yield_now().await;
                 }
             }
         };
-        run_reads(&mut self.stream, &mut self.executor, &mut reply).await?;
+        run_deferred(&mut self.stream, &mut self.executor, &mut reply).await?;
         self.shared.metrics.resp_commands.add(commands);
-        self.executor.settle(&mut reply).await;
-        let mut fate = fate;
-        if fate == Fate::Open && !self.hold() {
+        self.executor.finish_writes(&mut reply).await;
+        if fate == Fate::Open && !self.hold_incomplete() {
             reply.error("OOM too many bytes of requests are held");
             fate = Fate::Closing;
         }
         write(&mut self.stream, &mut self.executor, &mut reply).await?;
-        if commands > COMMANDS_MAX {
+        if commands > YIELD_COMMANDS {
             tokio::task::yield_now().await;
         }
         self.executor.protocol = reply.protocol;
         Ok(fate)
     }
 
-    /// Takes memory for a long request under way; returns whether it was left.
-    fn hold(&mut self) -> bool {
-        let waiting = self.parser.waiting();
-        if waiting <= FREE_BYTES {
+    /// Takes memory for a request that is incomplete, if it is long. Returns whether enough was left.
+    fn hold_incomplete(&mut self) -> bool {
+        let bytes = self.parser.incomplete_bytes();
+        if bytes <= FREE_BYTES {
             self.long = None;
             return true;
         }
         let limits = &self.shared.limits;
-        let start = || Box::new(Long { held: limits.hold_nothing(), pace: limits.pace() });
-        let is_left = self.long.get_or_insert_with(start).held.cover(waiting);
+        let start = || Box::new(LongRequest { held: limits.hold_nothing(), pace: limits.pace() });
+        let is_left = self.long.get_or_insert_with(start).held.cover(bytes);
         if !is_left {
             self.long = None;
         }
         is_left
     }
 
-    /// Refuses a long request that arrives more slowly than it must.
+    /// Refuses a long request that arrives too slowly.
     async fn refuse_slow(&mut self) -> io::Result<()> {
         let mut reply = self.executor.new_reply();
         reply.error(&format!("ERR the request arrives too slowly: expected {RATE} bytes a second"));
@@ -186,14 +186,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 }
 
-/// Runs the reads that wait, and writes replies as they get long.
-async fn run_reads(
+/// Runs the deferred reads, and writes replies as they get long.
+async fn run_deferred(
     stream: &mut (impl AsyncWrite + Unpin),
     executor: &mut Executor,
     reply: &mut Reply,
 ) -> io::Result<()> {
-    while executor.has_reads() {
-        executor.run_reads(reply).await;
+    while executor.has_deferred() {
+        executor.run_deferred(reply).await;
         if reply.len() >= REPLY_BYTES {
             write(stream, executor, reply).await?;
         }
@@ -201,6 +201,7 @@ async fn run_reads(
     Ok(())
 }
 
+/// Writes the replies; if writes are durable, after a sync of all that they show.
 async fn write(
     stream: &mut (impl AsyncWrite + Unpin),
     executor: &mut Executor,
@@ -209,7 +210,7 @@ async fn write(
     if reply.is_empty() {
         return Ok(());
     }
-    let is_held = reply.charge_all(&executor.shared.limits);
+    let is_held = reply.cover_all(&executor.shared.limits);
     let encoded = reply.take();
     let has_written = std::mem::take(&mut executor.has_written);
     if let Err(error) = executor.shared.wait_durable(has_written).await {
@@ -221,14 +222,14 @@ async fn write(
         if is_held {
             write.await?;
         } else {
-            // Many short replies: a peer that reads them is served, however little memory is left.
+            // The memory of many short replies is taken only here. A peer that reads at once gets them all the same.
             Box::pin(timeout(UNHELD_TIME, write)).await??;
         }
     }
     stream.flush().await
 }
 
-/// Appends bytes that have arrived to the parser's input; returns their number, 0 at the end.
+/// Appends bytes that have arrived to the parser's input. Returns their number, 0 at the end of the stream.
 fn poll_fill(
     stream: &mut (impl AsyncRead + Unpin),
     parser: &mut Parser,

@@ -2,7 +2,7 @@
 
 use super::access::Changes;
 use super::commands::Run;
-use super::execute::Executor;
+use super::executor::Executor;
 use super::failure::Failure;
 use super::reply::{Protocol, Reply};
 use super::request::Arguments;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 const IN_PLACE_COMMANDS: usize = 64;
 
 impl Executor {
-    /// Notes the versions of keys.
+    /// Watches keys: notes their versions.
     pub(super) async fn watch(&mut self, arguments: Arguments<'_>) -> Result<(), Failure> {
         let database = self.session.database;
         let Some(keyspace) = self.shared.resp.databases.get(database) else { return Ok(()) };
@@ -24,7 +24,7 @@ impl Executor {
             if self.session.watched.keys.contains_key(&place) {
                 continue;
             }
-            if !self.session.watched.charge(key, &self.shared) {
+            if !self.session.watched.cover(key, &self.shared) {
                 return Err(Failure::NO_MEMORY.into());
             }
             let found = match keyspace.get_versioned(key).await? {
@@ -39,7 +39,7 @@ impl Executor {
     }
 
     /// Runs the commands since MULTI.
-    pub(super) async fn execute(&mut self, reply: &mut Reply) -> Result<(), Failure> {
+    pub(super) async fn run_transaction(&mut self, reply: &mut Reply) -> Result<(), Failure> {
         let grant = self.session.rights(&self.shared).ok_or(Failure::NO_AUTH)?;
         let watched = std::mem::take(&mut self.session.watched);
         let Some(queue) = self.session.queue.take() else { return Ok(()) };
@@ -50,7 +50,7 @@ impl Executor {
         let executed = if execution.is_local() {
             Some(Default::default())
         } else {
-            self.execute_in_store(&execution, &grant, reply.protocol).await?
+            self.run_transaction_in_store(&execution, &grant, reply.protocol).await?
         };
         self.has_written = true;
         let Some((encoded, ends)) = executed else {
@@ -71,12 +71,12 @@ impl Executor {
             reply.raw(encoded.bytes.get(start..end).unwrap_or_default());
             start = end;
         }
-        reply.hold(encoded.held);
+        reply.absorb(encoded.held);
         Ok(())
     }
 
-    /// Runs the part of a transaction that uses the store.
-    async fn execute_in_store(
+    /// Runs the commands of a transaction that use the store.
+    async fn run_transaction_in_store(
         &self,
         execution: &Arc<Execution>,
         grant: &Arc<Grant>,

@@ -49,7 +49,7 @@ impl Failure {
         format!("ERR wrong number of arguments for '{}' command", name.to_lowercase()).into()
     }
 
-    /// Returns the failure of a command that has no such subcommand.
+    /// Returns the failure of an unknown subcommand.
     pub fn subcommand(name: &str, found: &[u8]) -> Self {
         let found = String::from_utf8_lossy(found.get(..128).unwrap_or(found));
         format!("ERR unknown subcommand '{found}'. Try {name} HELP.").into()
@@ -60,7 +60,7 @@ impl Failure {
         format!("ERR {part} too long: expected at most {limit} bytes, found {found}").into()
     }
 
-    /// Returns whether a long reply found no memory.
+    /// Returns whether too little memory was left.
     pub fn is_no_memory(&self) -> bool {
         matches!(self, Failure::Words(words) if words == Failure::NO_MEMORY)
     }

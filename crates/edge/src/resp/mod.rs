@@ -3,14 +3,14 @@
 //! * `request` - requests, parsed as they arrive.
 //! * `reply` - replies in both versions of the protocol.
 //! * `failure` - failures in Redis's words.
-//! * `connection` - reads, runs, and writes.
-//! * `admit` - checks each command.
-//! * `execute` - runs it in place if it waits for nothing, or elsewhere.
-//! * `read` - reads, and those that run together.
-//! * `write`, `pending` - writes, and those whose outcome is awaited.
+//! * `connection` - a connection: reads requests, runs them, writes replies.
+//! * `admit` - checks of a command before it runs.
+//! * `executor` - runs the commands of a connection, in their order.
+//! * `read` - commands that read: in place, or deferred until several run together.
+//! * `write`, `pending` - commands that write, and writes whose outcome is awaited.
 //! * `exec` - WATCH and EXEC.
-//! * `session` - the state between commands.
-//! * `transaction` - the commands of a transaction.
+//! * `session` - the state of a connection between its commands.
+//! * `transaction` - the commands between MULTI and EXEC.
 //! * `access` - the store, as commands read and change it.
 //! * `databases` - keyspaces by number.
 //! * `scan` - commands that walk through keys, and their cursors.
@@ -24,7 +24,7 @@ mod connection;
 mod databases;
 mod decimal;
 mod exec;
-mod execute;
+mod executor;
 mod failure;
 mod glob;
 mod pending;
@@ -55,12 +55,12 @@ pub(crate) struct State {
     databases: Databases,
     cursors: Cursors,
     next_id: AtomicI64,
-    /// Held by the connection that writes in place. It takes a few microseconds, so that waiting for it is cheaper than
-    /// another thread; without it, connections of two threads would hinder each other.
+    /// Held by the connection that writes in place. A write in place takes a few microseconds, so waiting is cheaper
+    /// than handing the write to another thread; without a turn, connections of two threads would hinder each other.
     turn: Mutex<()>,
     /// Places for updates of long values.
     long_updates: Semaphore,
-    /// Time of the latest sync that was asked for, in seconds since the epoch.
+    /// Time of the latest sync by command, in seconds since the epoch.
     saved: AtomicU64,
 }
 
@@ -80,7 +80,7 @@ impl Default for State {
 impl State {
     /// Waits for the turn to write in place.
     fn take_turn(&self) -> MutexGuard<'_, ()> {
-        // It guards no state that a panic could leave behind.
+        // A panic leaves nothing half done: the lock guards no data.
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -96,8 +96,8 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     peer: SocketAddr,
     shared: Arc<Shared>,
 ) {
-    // The database that every connection starts with. A closed store fails each command.
+    // Every connection starts with database 0. If it cannot be opened, the store is closed, and each command fails.
     let _ = shared.resp.databases.open(&shared.db, 0, false).await;
-    // A peer that is gone is its own affair.
+    // The stream fails if the peer is gone: nobody is left to hear of it.
     let _ = connection::Connection::new(stream, peer, shared).run().await;
 }

@@ -7,7 +7,7 @@ use terrane_tokio::{Submitted, SubmittedUpdate};
 
 /// A write whose outcome is awaited.
 pub(super) enum Pending {
-    /// A batch, which replies OK.
+    /// A batch, whose reply is OK.
     Write(Submitted<Outcome>),
     /// An update, which makes its reply.
     Update(SubmittedUpdate<Encoded, Failure>),
@@ -16,7 +16,7 @@ pub(super) enum Pending {
 }
 
 impl Pending {
-    /// Waits for the outcome; returns the reply.
+    /// Waits for the outcome. Returns the reply.
     ///
     /// # Errors
     /// Those of the command and of the store.

@@ -1,14 +1,16 @@
 //! Reads of a connection.
 //!
 //! 1. A read runs in place if memory has its keys.
-//! 2. Otherwise it waits for the reads that follow it: they run in one call on a reader's thread, at one moment of the
-//!    store. The way there and back takes as long as some ten reads of blocks that the system has in memory.
-//! 3. A scan always runs on a reader's thread, by itself.
+//! 2. Otherwise it is deferred, and so are the reads that follow it. Deferred reads run in one call on a reader's
+//!    thread, at one moment of the store. The way there and back takes as long as some ten reads of blocks that the
+//!    system has in memory.
+//! 3. Deferred reads run before any other command, and when they are many.
+//! 4. A scan always runs on a reader's thread, by itself.
 
-use super::access::{Access, Held, Present};
+use super::access::{Access, Moment, Present};
 use super::commands::{self, Body, Command, Run};
 use super::connection::REPLY_BYTES;
-use super::execute::{Executor, REFUSAL_PAUSE, call, keyspace};
+use super::executor::{Executor, REFUSAL_PAUSE, call, keyspace};
 use super::failure::Failure;
 use super::reply::{Encoded, Protocol, Reply};
 use super::request::Arguments;
@@ -17,11 +19,11 @@ use std::sync::Arc;
 
 /// The most arguments of a read that runs in place: some hundred microseconds of work.
 const IN_PLACE_ARGUMENTS: usize = 256;
-/// Reads that run in one call.
-const READS_MAX: usize = 256;
+/// The most reads that are deferred.
+const DEFERRED_MAX: usize = 256;
 
-/// A read that runs later, on the access that it is given; it returns its replies.
-pub(super) type LaterRead =
+/// A read for another thread, which runs it on an access there. Returns the reply.
+pub(super) type DeferredRead =
     Box<dyn FnOnce(&mut dyn Access) -> Result<Encoded, Failure> + Send + Sync>;
 
 impl Executor {
@@ -33,14 +35,14 @@ impl Executor {
         arguments: Arguments<'_>,
         reply: &mut Reply,
     ) -> Result<(), Failure> {
-        self.settle(reply).await;
-        if self.reads.is_empty() && arguments.len() <= IN_PLACE_ARGUMENTS {
+        self.finish_writes(reply).await;
+        if self.deferred.is_empty() && arguments.len() <= IN_PLACE_ARGUMENTS {
             match self.read_in_place(body, command, grant, arguments, reply) {
                 Err(Failure::WouldWait) => {}
                 done => return done,
             }
         }
-        self.reads.push(Box::new(self.detached(body, grant, arguments, reply.protocol)));
+        self.deferred.push(Box::new(self.detached(body, grant, arguments, reply.protocol)));
         Ok(())
     }
 
@@ -58,32 +60,32 @@ impl Executor {
         self.call(&mut access, body, grant, arguments, reply)
     }
 
-    /// Whether there are reads that wait.
-    pub fn has_reads(&self) -> bool {
-        !self.reads.is_empty()
+    /// Whether there are deferred reads.
+    pub fn has_deferred(&self) -> bool {
+        !self.deferred.is_empty()
     }
 
-    /// Whether the reads that wait must run before a command.
-    pub fn runs_reads_before(&self, arguments: Arguments<'_>) -> bool {
+    /// Whether the deferred reads must run before a command.
+    pub fn runs_deferred_before(&self, arguments: Arguments<'_>) -> bool {
         let is_read = || {
             let command = commands::find(arguments.at(0));
             command.is_some_and(|command| matches!(command.run, Run::Read(_)))
         };
-        self.reads.len() >= READS_MAX || self.has_reads() && !is_read()
+        self.deferred.len() >= DEFERRED_MAX || self.has_deferred() && !is_read()
     }
 
-    /// Runs reads that wait, until their replies are long.
-    pub async fn run_reads(&mut self, reply: &mut Reply) {
-        let reads = std::mem::take(&mut self.reads);
+    /// Runs deferred reads until their replies are long; the others stay deferred.
+    pub async fn run_deferred(&mut self, reply: &mut Reply) {
+        let reads = std::mem::take(&mut self.deferred);
         let count = reads.len();
         let run = self.shared.db.read(move |db| {
             let mut reads = reads.into_iter();
             let (mut replies, mut bytes) = (Vec::new(), 0);
-            let mut held = Held::new(db);
+            let mut moment = Moment::new(db);
             while bytes < REPLY_BYTES
                 && let Some(read) = reads.next()
             {
-                let encoded = read(&mut held);
+                let encoded = read(&mut moment);
                 bytes += encoded.as_ref().map_or(0, |encoded| encoded.bytes.len());
                 replies.push(encoded);
             }
@@ -91,7 +93,7 @@ impl Executor {
         });
         match run.await {
             Ok((replies, left)) => {
-                self.reads = left;
+                self.deferred = left;
                 let mut is_refused = false;
                 for encoded in replies {
                     match encoded {
@@ -110,7 +112,7 @@ impl Executor {
         }
     }
 
-    /// Runs a scan.
+    /// Runs a scan on a reader's thread.
     pub(super) async fn scan(
         &self,
         body: Body,
@@ -119,12 +121,12 @@ impl Executor {
         reply: &mut Reply,
     ) -> Result<(), Failure> {
         let run = self.detached(body, grant, arguments, reply.protocol);
-        let read = self.shared.db.read(move |db| run(&mut Held::new(db)));
+        let read = self.shared.db.read(move |db| run(&mut Moment::new(db)));
         reply.append(read.await?);
         Ok(())
     }
 
-    /// Returns a call that runs a body on another thread, on the access that it is given there; it returns the replies.
+    /// Returns a call for another thread, which runs a body on an access there and returns the reply.
     pub(super) fn detached(
         &self,
         body: Body,

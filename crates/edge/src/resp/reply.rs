@@ -10,17 +10,17 @@ pub(crate) enum Protocol {
     Resp3,
 }
 
-/// Bytes that a reply keeps for others after it was taken back.
+/// Bytes of capacity that stay when a reply is truncated.
 const SPARE_BYTES: usize = 64 << 10;
 
 /// Replies, as they are sent.
 pub(crate) struct Reply {
     bytes: Vec<u8>,
-    /// Start of the one under way.
+    /// Start of the latest reply.
     start: usize,
-    /// Memory of long ones.
+    /// Memory of long replies.
     held: Option<Held>,
-    /// The version of replies that follow.
+    /// Version of the replies that follow.
     pub protocol: Protocol,
 }
 
@@ -44,7 +44,7 @@ impl Reply {
         self.bytes.is_empty()
     }
 
-    /// Takes back what follows the first `length` bytes, and frees the memory of a long reply.
+    /// Drops the bytes after the first `length`, and frees the memory of a long reply.
     pub fn truncate(&mut self, length: usize) {
         self.bytes.truncate(length);
         if self.bytes.capacity() > SPARE_BYTES {
@@ -57,21 +57,21 @@ impl Reply {
         self.start = self.bytes.len();
     }
 
-    /// Takes memory if the reply under way is long; returns whether enough was left.
+    /// Takes memory if the latest reply is long. Returns whether enough was left.
     #[must_use]
-    pub fn charge(&mut self, limits: &Limits) -> bool {
-        self.bytes.len().saturating_sub(self.start) <= FREE_BYTES || self.charge_all(limits)
+    pub fn cover_latest(&mut self, limits: &Limits) -> bool {
+        self.bytes.len().saturating_sub(self.start) <= FREE_BYTES || self.cover_all(limits)
     }
 
-    /// Takes memory for all replies; returns whether enough was left.
+    /// Takes memory for all replies. Returns whether enough was left.
     #[must_use]
-    pub fn charge_all(&mut self, limits: &Limits) -> bool {
+    pub fn cover_all(&mut self, limits: &Limits) -> bool {
         let bytes = self.bytes.len();
         bytes <= FREE_BYTES
             || self.held.get_or_insert_with(|| limits.hold_nothing()).cover_reply(bytes)
     }
 
-    /// Returns the bytes, whose memory the reply no longer holds.
+    /// Returns the bytes with their memory, and leaves an empty reply.
     pub fn take(&mut self) -> Encoded {
         Encoded { bytes: std::mem::take(&mut self.bytes), held: self.held.take() }
     }
@@ -83,11 +83,11 @@ impl Reply {
         } else {
             self.bytes.extend_from_slice(&encoded.bytes);
         }
-        self.hold(encoded.held);
+        self.absorb(encoded.held);
     }
 
-    /// Adds memory to that of the bytes.
-    pub fn hold(&mut self, more: Option<Held>) {
+    /// Adds memory for appended bytes.
+    pub fn absorb(&mut self, more: Option<Held>) {
         match (&mut self.held, more) {
             (Some(held), Some(more)) => held.absorb(more),
             (held @ None, more) => *held = more,
@@ -107,7 +107,7 @@ impl Reply {
         self.raw(b"+OK\r\n");
     }
 
-    /// Appends a line of text, which holds no end of a line.
+    /// Appends a line of text.
     pub fn simple(&mut self, text: &str) {
         self.line(b'+', text);
     }
@@ -219,7 +219,7 @@ impl Reply {
 
     fn line(&mut self, sign: u8, text: &str) {
         self.bytes.push(sign);
-        // A line within would end the reply.
+        // The end of a line would end the reply.
         let safe = |byte: u8| if matches!(byte, b'\r' | b'\n') { b' ' } else { byte };
         self.bytes.extend(text.bytes().map(safe));
         self.raw(b"\r\n");
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_reply_that_is_taken_back_keeps_no_memory() {
+    fn a_long_reply_that_is_truncated_keeps_no_memory() {
         let mut reply = Reply::new(Protocol::Resp2);
         reply.ok();
         let start = reply.len();

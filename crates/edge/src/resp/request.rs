@@ -66,7 +66,7 @@ impl fmt::Display for Broken {
 
 /// A place in a buffer: its start and its end.
 type Span = (usize, usize);
-/// Memory of a place.
+/// Bytes of memory of a span.
 pub(super) const SPAN_BYTES: usize = size_of::<Span>();
 
 /// The arguments of a request, the command's name first.
@@ -177,8 +177,8 @@ impl Parser {
         self.input.extend_from_slice(bytes);
     }
 
-    /// Returns the memory of what waits for the rest of its request.
-    pub fn waiting(&self) -> usize {
+    /// Returns the bytes of memory that an incomplete request takes.
+    pub fn incomplete_bytes(&self) -> usize {
         self.input.len() - self.start + self.spans.len() * SPAN_BYTES
     }
 

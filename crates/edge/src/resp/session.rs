@@ -12,7 +12,7 @@ use std::time::Instant;
 /// The most bytes of a name that a connection keeps.
 const NAME_BYTES_MAX: usize = 1 << 10;
 
-/// Steps that a command of the connection leaves to the task, which may wait.
+/// A step that a command of the connection leaves to its task, which may wait.
 pub(crate) enum Action {
     None,
     Select(usize),
@@ -24,7 +24,7 @@ pub(crate) enum Action {
     Close,
 }
 
-/// Commands that are replied to.
+/// Whether commands are replied to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Replies {
     On,
@@ -68,7 +68,7 @@ impl Session {
         }
     }
 
-    /// Returns the rights of the peer, if it has any; those of a token that was revoked are gone.
+    /// Returns the rights of the peer, if it has any: not those of a revoked token.
     pub fn rights(&mut self, shared: &Shared) -> Option<Arc<Grant>> {
         if self.grant.as_ref().is_none_or(|grant| grant.is_revoked()) {
             self.grant = shared.tokens.anonymous();
@@ -76,7 +76,7 @@ impl Session {
         self.grant.clone()
     }
 
-    /// Returns the connection to its first state. It stays that of the same peer, with the same library.
+    /// Returns the connection to its first state, except for its peer and the peer's library.
     pub fn reset(&mut self, shared: &Shared) {
         let (library, connected) = (std::mem::take(&mut self.library), self.connected);
         *self = Session { library, connected, ..Session::new(self.id, self.peer, shared) };
@@ -84,12 +84,12 @@ impl Session {
 
     /// Names the connection.
     pub fn set_name(&mut self, name: &[u8]) -> Result<(), Failure> {
-        self.name = word("Client names", name)?;
+        self.name = checked_name("Client names", name)?;
         Ok(())
     }
 
-    /// Describes the connection, as CLIENT INFO does while it runs `command`: with the fields that clients parse.
-    /// Those about what this server does not count are 0.
+    /// Describes the connection for CLIENT INFO or LIST, whichever `command` is: with the fields that clients parse.
+    /// Fields of what this server does not count are 0.
     pub fn describe(&self, protocol: Protocol, command: &str) -> String {
         let version = if protocol == Protocol::Resp2 { 2 } else { 3 };
         let age = self.connected.elapsed().as_secs();
@@ -109,11 +109,11 @@ impl Session {
     }
 }
 
-/// Copies a name that fits into a line of names and values.
+/// Copies a name, checked to fit into a line of fields.
 ///
 /// # Errors
-/// Other characters, or more than a connection keeps.
-pub(crate) fn word(what: &str, name: &[u8]) -> Result<Box<[u8]>, Failure> {
+/// Spaces or other characters than visible ASCII; a name over its limit.
+pub(crate) fn checked_name(what: &str, name: &[u8]) -> Result<Box<[u8]>, Failure> {
     if name.len() > NAME_BYTES_MAX {
         return Err(Failure::too_long(what, name.len(), NAME_BYTES_MAX));
     }

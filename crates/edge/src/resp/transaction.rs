@@ -1,11 +1,12 @@
 //! Transactions: the commands between MULTI and EXEC, which take effect as one batch.
 //!
 //! 1. Commands are queued with their arguments. A command that would be refused makes EXEC fail.
-//! 2. EXEC runs those that use the store in one transaction of the store, each with the database that it has by then.
-//! 3. The transaction fails if a watched key has another sequence number than at WATCH: a key that was written, that
-//!    expired, or that was removed. A key without a value has no number: it fails if it was written since, even if it
-//!    was removed again.
-//! 4. Commands of the connection run afterwards; all replies are put in order.
+//! 2. EXEC runs the commands that use the store in one transaction of the store, each on the database that was selected
+//!    before it.
+//! 3. The transaction fails if a watched key has another sequence number than at WATCH, since it was written, was
+//!    removed or expired. A key without a value has no number: the transaction fails if it was written since, even if
+//!    it was removed again.
+//! 4. Commands of the connection itself run afterwards. All replies are put in the order of their commands.
 
 use super::access::{Access, Changes};
 use super::commands::{Body, Command, Context, Run};
@@ -22,9 +23,9 @@ use terrane::entry::Seq;
 
 /// The most commands of a transaction.
 const COMMANDS_MAX: usize = 1 << 20;
-/// Memory of a command that is queued and has no arguments, with that of its step: approximately.
+/// Approximate memory of a queued command and its step, in bytes beside its arguments.
 const COMMAND_BYTES: usize = 192;
-/// Memory of a key that is watched, beside its bytes: approximately.
+/// Approximate memory of a watched key, in bytes beside the key.
 const WATCHED_BYTES: usize = 192;
 
 /// The keys that a connection watches, with their databases, and what WATCH found.
@@ -36,9 +37,9 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    /// Takes memory for another key; returns whether it was left.
+    /// Takes memory for another key. Returns whether enough was left.
     #[must_use]
-    pub fn charge(&mut self, key: &[u8], shared: &Shared) -> bool {
+    pub fn cover(&mut self, key: &[u8], shared: &Shared) -> bool {
         self.memory += key.len() + WATCHED_BYTES;
         let held = self.held.get_or_insert_with(|| shared.limits.hold_nothing());
         held.cover(self.memory)
@@ -47,9 +48,9 @@ impl Watched {
 
 /// A watched key at WATCH.
 pub(crate) enum AtWatch {
-    /// It had a value, with this number.
+    /// It had a value with this sequence number.
     Value(Seq),
-    /// It had none at this moment.
+    /// It had no value at this moment.
     Nothing(Snapshot),
 }
 
@@ -64,7 +65,7 @@ pub(crate) struct Queue {
     commands: Vec<Queued>,
     /// Bytes of all arguments.
     bytes: usize,
-    /// Bytes of memory.
+    /// Bytes of memory, with that of the commands themselves.
     memory: usize,
     held: Held,
     /// The database of the next command.
@@ -108,7 +109,7 @@ impl Queue {
 
 /// A command of a transaction, with all that it needs.
 enum Step {
-    /// One of the connection, which runs later.
+    /// A command of the connection itself, which runs later.
     Local(Queued),
     Store {
         body: Body,
@@ -129,7 +130,7 @@ pub(crate) struct Execution {
 pub(crate) type Executed = Option<(Encoded, Vec<usize>)>;
 
 impl Execution {
-    /// Assigns databases to the commands, as SELECT among them asks.
+    /// Assigns a database to each command, as SELECT among them demands.
     pub fn new(queue: Queue, watched: Watched, database: usize) -> Self {
         let mut database = database;
         let Queue { commands, bytes, held, .. } = queue;
@@ -159,7 +160,7 @@ impl Execution {
         (self.bytes, self.steps.len())
     }
 
-    /// Whether nothing of it uses the store.
+    /// Whether no command uses the store.
     pub fn is_local(&self) -> bool {
         self.watched.keys.is_empty() && self.steps.iter().all(|step| matches!(step, Step::Local(_)))
     }
@@ -205,7 +206,7 @@ impl Execution {
             };
             match body(&mut context, arguments.as_arguments()) {
                 Ok(()) => super::commands::check_reply(&mut context)?,
-                // The others run all the same.
+                // As in Redis, the other commands run all the same.
                 Err(failure @ Failure::Words(_)) => {
                     reply.truncate(start);
                     reply.failure(&failure);
@@ -222,7 +223,7 @@ impl Execution {
         self.steps.len()
     }
 
-    /// Returns the commands of the connection, each with its place among all.
+    /// Returns the commands of the connection itself, with `None` in the places of the others.
     pub fn into_locals(self) -> impl Iterator<Item = Option<Queued>> {
         self.steps.into_iter().map(|step| match step {
             Step::Local(queued) => Some(queued),

@@ -1,19 +1,20 @@
 //! Writes and updates of a connection.
 //!
-//! 1. Writes that read nothing are gathered. Those that follow each other become one record of the log, each with a
-//!    sequence number of its own: in place if that waits for nothing.
-//! 2. An update runs in place in a transaction that waits for nothing. If a key is in a file only, a reader's thread
+//! 1. Writes that read nothing are gathered. Writes that follow each other are written in place if that waits for
+//!    nothing: as one record of the log, in which each has a sequence number of its own.
+//! 2. An update runs in place, in a transaction that waits for nothing. If only a file has a key, a reader's thread
 //!    reads it first.
 //! 3. An update of long values reads and builds them on a thread of its own, before anybody waits for it. It is
 //!    committed if they have not changed, and runs again otherwise.
-//! 4. All others are submitted to the committer, one after another, before the first outcome is awaited.
-//! 5. All are buffered. In a server whose writes are durable, their replies wait for a sync: see `durable`.
-//! 6. Connections write in place one at a time: it takes a few microseconds.
+//! 4. All other writes and updates are submitted to the committer, one after another, before the first outcome is
+//!    awaited.
+//! 5. All are buffered. In a server whose writes are durable, their replies wait for a sync: see `shared_syncs`.
+//! 6. Connections write in place one at a time: see `State::turn`.
 
 use super::access::{Blind, Changes};
 use super::admit::Other;
 use super::commands::{self, Body, Command};
-use super::execute::Executor;
+use super::executor::Executor;
 use super::failure::Failure;
 use super::pending::Pending;
 use super::reply::Reply;
@@ -22,24 +23,26 @@ use crate::tokens::Grant;
 use std::sync::Arc;
 use terrane::{Durability, ErrorKind, Transaction, WriteBatch};
 
-/// Tries of a write in place while others write, and spins between them: a few microseconds in all.
+/// Tries of a write in place while others write: with the spins between them, a few microseconds.
 pub(super) const TRIES: u32 = 5;
+/// Spins between two tries.
 const SPINS: u32 = 40;
 /// The longest writes and updates that run in place: some ten microseconds of work.
 pub(super) const IN_PLACE_BYTES: usize = 16 << 10;
-/// Bytes of a long value, or of long arguments: copying them takes longer than others should wait.
+/// Bytes beyond which a value, or arguments, are long: copying them takes longer than others should wait.
 pub(super) const LONG_BYTES: usize = 64 << 10;
-/// Updates of long values that run at once: each has its values in memory.
+/// The most updates of long values that run at once: each has its values in memory.
 pub(super) const LONG_UPDATES_MAX: usize = 2;
 /// The most arguments of an update that runs in place.
 const IN_PLACE_ARGUMENTS: usize = 64;
-/// Writes that are gathered, or submitted, before the first is awaited.
+/// The most writes that are gathered, and the most that are submitted before the first is awaited.
 const PENDING_MAX: usize = 256;
 
 /// The result of a try to run an update in place.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tried {
     Done,
+    /// It would wait.
     Waits,
     /// It has a long value.
     Long,
@@ -65,20 +68,20 @@ impl Executor {
             self.open_other(Other { database: None, is_flush: true }).await?;
         }
         let mut access = Blind::new(self.shared.db.inner());
-        // Such a command replies OK whatever it writes; it does so later.
+        // Every such command replies OK, once it is written.
         let mut unused = Reply::new(reply.protocol);
         self.call(&mut access, body, grant, arguments, &mut unused)?;
         let batch = access.batch;
         self.gathered.bytes += batch.bytes().len();
         self.gathered.batches.push(batch);
         if self.gathered.bytes > IN_PLACE_BYTES || self.gathered.batches.len() >= PENDING_MAX {
-            self.flush(reply).await;
+            self.write_gathered(reply).await;
         }
         Ok(())
     }
 
-    /// Writes what was gathered, or submits it.
-    async fn flush(&mut self, reply: &mut Reply) {
+    /// Writes the gathered batches in place, or submits them.
+    async fn write_gathered(&mut self, reply: &mut Reply) {
         let Gathered { batches, bytes } = std::mem::take(&mut self.gathered);
         if batches.is_empty() {
             return;
@@ -99,11 +102,11 @@ impl Executor {
                 Ok(submitted) => Pending::Write(submitted),
                 Err(error) => Pending::Failed(error.into()),
             };
-            self.await_later(pending, reply).await;
+            self.add_pending(pending, reply).await;
         }
     }
 
-    /// Writes batches in place; returns whether that waited for nothing.
+    /// Writes batches in place. Returns `false` if that would wait.
     fn try_write(&self, batches: &[WriteBatch]) -> Result<bool, Failure> {
         let _turn = self.shared.resp.take_turn();
         for _ in 0..TRIES {
@@ -115,8 +118,8 @@ impl Executor {
         Ok(false)
     }
 
-    /// Awaits a write later, with others.
-    async fn await_later(&mut self, pending: Pending, reply: &mut Reply) {
+    /// Adds a write whose outcome will be awaited. Awaits all if they are many.
+    async fn add_pending(&mut self, pending: Pending, reply: &mut Reply) {
         self.pending.push(pending);
         if self.pending.len() >= PENDING_MAX {
             self.await_pending(reply).await;
@@ -124,8 +127,8 @@ impl Executor {
     }
 
     /// Finishes all writes, and replies to them.
-    pub(super) async fn settle(&mut self, reply: &mut Reply) {
-        self.flush(reply).await;
+    pub(super) async fn finish_writes(&mut self, reply: &mut Reply) {
+        self.write_gathered(reply).await;
         self.await_pending(reply).await;
     }
 
@@ -149,7 +152,7 @@ impl Executor {
         arguments: Arguments<'_>,
         reply: &mut Reply,
     ) -> Result<(), Failure> {
-        self.flush(reply).await;
+        self.write_gathered(reply).await;
         let other = commands::keys::other_database(command, arguments);
         self.open_other(Other { database: other, is_flush: false }).await?;
         let is_in_place = self.pending.is_empty()
@@ -176,19 +179,19 @@ impl Executor {
         let run = self.detached(body, grant, arguments, reply.protocol);
         let run = move |transaction: &mut Transaction| run(&mut Changes::new(transaction));
         if tried == Tried::Long {
-            self.settle(reply).await;
+            self.finish_writes(reply).await;
             let encoded = self.transact(true, run).await?;
             self.has_written = true;
             reply.append(encoded);
             return Ok(());
         }
         let submitted = self.shared.db.submit_update(Durability::Buffered, run).await?;
-        self.await_later(Pending::Update(submitted), reply).await;
+        self.add_pending(Pending::Update(submitted), reply).await;
         Ok(())
     }
 
-    /// Runs a transaction on another thread: on one of its own if `is_long`, so that nobody waits while it reads and
-    /// builds values, unless others keep changing them.
+    /// Runs a transaction on another thread. If `is_long`, it has a thread of its own, so that nobody waits while it
+    /// reads and builds values; if these change meanwhile, it runs again on the committer's thread.
     pub(super) async fn transact<T: Send + 'static>(
         &self,
         is_long: bool,
@@ -197,8 +200,8 @@ impl Executor {
         let (db, durability) = (&self.shared.db, Durability::Buffered);
         let run = Arc::new(run);
         if is_long {
-            // It is never closed.
-            let _turn = self.shared.resp.long_updates.acquire().await;
+            // The semaphore is never closed, so this cannot fail.
+            let _place = self.shared.resp.long_updates.acquire().await;
             let running = run.clone();
             let done = db.transact(durability, move |transaction| running(transaction)).await;
             match done {
@@ -209,7 +212,7 @@ impl Executor {
         db.update(durability, move |transaction| run(transaction)).await
     }
 
-    /// Runs an update in place, if that waits for nothing.
+    /// Tries to run an update in place.
     fn try_update(
         &self,
         body: Body,
@@ -238,7 +241,7 @@ impl Executor {
         Ok(Tried::Waits)
     }
 
-    /// Reads the keys of a command, so that the committer finds them in the cache. Returns whether a value is long.
+    /// Reads the keys of a command into the cache, where the committer finds them. Returns whether a value is long.
     async fn warm(&self, command: &Command, arguments: Arguments<'_>) -> Result<bool, Failure> {
         let mut is_long = false;
         if let Some(keyspace) = self.shared.resp.databases.get(self.session.database) {

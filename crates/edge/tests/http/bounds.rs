@@ -23,7 +23,7 @@ fn a_key_or_a_body_over_its_bound_is_refused() {
 }
 
 #[test]
-fn a_body_without_a_length_is_refused_where_it_grows_too_long() {
+fn a_body_without_a_length_is_refused_once_too_long() {
     let served = Served::with(|config| config.buffer_bytes = 100_000);
     let put = || {
         let mut client = served.connect();
@@ -44,13 +44,13 @@ fn a_body_without_a_length_is_refused_where_it_grows_too_long() {
 }
 
 #[test]
-fn a_reply_waits_for_no_memory_that_is_in_use() {
+fn a_long_reply_without_memory_is_refused() {
     let served = Served::with(|config| config.buffer_bytes = 1 << 20);
     served.put("/v1/default/keys/a", vec![7; 1 << 20]);
     served.put("/v1/default/keys/short", "1");
     let held = served.shared.limits.hold(1 << 20);
     served.get("/v1/default/keys/a").is_problem(503, "busy", &["memory"]);
-    // Short values go on while long ones use up the memory.
+    // Short values need no memory.
     assert_eq!(served.get("/v1/default/keys/short").text(), "1");
     served.put("/v1/default/keys/short", "2");
     drop(held);
@@ -84,7 +84,7 @@ fn bytes_that_are_no_request_are_refused_and_closed() {
 }
 
 #[test]
-fn a_head_that_does_not_arrive_is_given_up() {
+fn a_head_that_does_not_arrive_is_refused() {
     let served = Served::with(|config| config.head_time = Duration::from_millis(50));
     let mut client = served.connect();
     client.send("GET /v1/default/keys/a HTTP/1.1\r\nHost:");
@@ -94,8 +94,8 @@ fn a_head_that_does_not_arrive_is_given_up() {
 }
 
 #[test]
-fn a_body_that_does_not_arrive_is_given_up() {
-    let served = Served::with(|config| config.body_grace = Duration::from_millis(50));
+fn a_body_that_does_not_arrive_is_refused() {
+    let served = Served::with(|config| config.pace_span = Duration::from_millis(50));
     let mut client = served.connect();
     client.send("PUT /v1/default/keys/a HTTP/1.1\r\nHost: localhost\r\n");
     client.send("Content-Length: 10\r\n\r\nabc");
@@ -105,12 +105,12 @@ fn a_body_that_does_not_arrive_is_given_up() {
 }
 
 #[test]
-fn a_body_that_stops_after_a_fast_start_is_given_up() {
-    let served = Served::with(|config| config.body_grace = Duration::from_millis(50));
+fn a_body_that_stops_after_a_fast_start_is_refused() {
+    let served = Served::with(|config| config.pace_span = Duration::from_millis(50));
     let mut client = served.connect();
     client.send("PUT /v1/default/keys/a HTTP/1.1\r\nHost: localhost\r\n");
     client.send("Content-Length: 9000000\r\n\r\n");
-    // By its average it would be fast for two hours.
+    // On average it would be fast enough for two hours.
     client.send(vec![7; 8_000_000]);
     client.reply(false).is_problem(408, "too-slow", &["1024 bytes a second"]);
     client.rest();
@@ -118,7 +118,7 @@ fn a_body_that_stops_after_a_fast_start_is_given_up() {
 }
 
 #[test]
-fn a_request_that_others_may_read_otherwise_is_refused() {
+fn a_request_that_others_may_read_differently_is_refused() {
     let served = Served::start();
     let refused = |head: &str| {
         let mut client = served.connect();

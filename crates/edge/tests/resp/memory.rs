@@ -1,4 +1,4 @@
-//! Memory of requests and replies: a command that finds too little is refused, and does nothing.
+//! Memory of requests and replies: a command that finds too little is refused, and has no effect.
 
 use crate::client::{encode, pipeline};
 use crate::served::Served;
@@ -34,7 +34,7 @@ fn replies_that_nobody_reads_take_memory_once() {
     while served.shared.limits.held_bytes() < 15 << 20 {
         thread::sleep(Duration::from_millis(1));
     }
-    // One is under way; the other requests wait.
+    // One reply is being sent; the other requests wait.
     assert!(served.shared.limits.held_bytes() <= 16 << 20);
     drop(silent);
     while served.shared.limits.held_bytes() > 0 {
@@ -69,7 +69,7 @@ fn many_keys_are_watched_at_once() {
 }
 
 #[test]
-fn short_arguments_take_the_memory_of_their_places() {
+fn short_arguments_take_the_memory_of_their_spans() {
     let served = Served::with(|config| config.buffer_bytes = 4 << 20);
     let mut client = served.connect();
     client.send(b"*1000000\r\n$3\r\nDEL\r\n");
@@ -80,14 +80,14 @@ fn short_arguments_take_the_memory_of_their_places() {
 }
 
 #[test]
-fn a_long_request_that_stops_is_given_up() {
-    let served = Served::with(|config| config.body_grace = Duration::from_millis(50));
+fn a_long_request_that_stops_is_refused() {
+    let served = Served::with(|config| config.pace_span = Duration::from_millis(50));
     let mut client = served.connect();
     let whole = encode(&[b"SET", b"a", &[7; 100_000]]);
     client.send(&whole[..90_000]);
     let refused = "-ERR the request arrives too slowly: expected 1024 bytes a second";
     assert_eq!([client.read(), client.read()], [refused, "closed"]);
-    // A short one may take its time, as it takes no memory.
+    // A short request may be slow, since it holds no memory.
     let mut client = served.connect();
     let (first, rest) = whole.split_at(1000);
     client.send(first);

@@ -101,14 +101,14 @@ fn describe(command: &Command, reply: &mut Reply) {
     reply.array(0);
     reply.array(usize::from(command.keys.is_some()));
     if let Some(keys) = command.keys {
-        specify(command, keys, reply);
+        describe_keys(command, keys, reply);
     }
     reply.array(0);
 }
 
-/// Replies how the keys of a command are found and used, by which clients know those of commands new to them.
-fn specify(command: &Command, (first, last, step): Keys, reply: &mut Reply) {
-    // Relative to the first key, unless it is counted from the end.
+/// Replies how the keys of a command are found and used: from this, clients know the keys of any command.
+fn describe_keys(command: &Command, (first, last, step): Keys, reply: &mut Reply) {
+    // It is relative to the first key, unless it is counted from the end.
     let last = if last < 0 { last } else { last.saturating_sub_unsigned(first) };
     let access = match command.run {
         Run::Local(_) | Run::Read(_) | Run::Scan(_) => "RO",
@@ -119,14 +119,14 @@ fn specify(command: &Command, (first, last, step): Keys, reply: &mut Reply) {
     reply.bulk("flags");
     reply.set(1);
     reply.simple(access);
-    search(reply, "begin_search", "index", &[("index", as_integer(first))]);
+    search_step(reply, "begin_search", "index", &[("index", as_integer(first))]);
     let last = i64::try_from(last).unwrap_or(i64::MAX);
     let range = [("lastkey", last), ("keystep", as_integer(step)), ("limit", 0)];
-    search(reply, "find_keys", "range", &range);
+    search_step(reply, "find_keys", "range", &range);
 }
 
 /// Replies a step of a search for keys: its name, its kind, and the numbers that it takes.
-fn search(reply: &mut Reply, name: &str, kind: &str, numbers: &[(&str, i64)]) {
+fn search_step(reply: &mut Reply, name: &str, kind: &str, numbers: &[(&str, i64)]) {
     reply.bulk(name);
     reply.map(2);
     reply.bulk("type");

@@ -5,7 +5,7 @@ use crate::resp::databases;
 use crate::resp::failure::Failure;
 use crate::resp::reply::{Protocol, Reply};
 use crate::resp::request::Arguments;
-use crate::resp::session::{Action, Replies, Session, word};
+use crate::resp::session::{Action, Replies, Session, checked_name};
 use crate::shared::Shared;
 
 /// The version of Redis whose semantics the commands have.
@@ -222,6 +222,6 @@ fn set_info(session: &mut Session, option: &[u8], value: &[u8]) -> Result<(), Fa
         let found = String::from_utf8_lossy(option);
         return Err(format!("ERR Unrecognized option '{found}'").into());
     };
-    *slot = word(&option.to_lowercase(), value)?;
+    *slot = checked_name(&option.to_lowercase(), value)?;
     Ok(())
 }

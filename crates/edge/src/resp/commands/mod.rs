@@ -219,5 +219,5 @@ pub(crate) fn check_reply(context: &mut Context<'_>) -> Done {
     if found > limits.batch_bytes {
         return Err(Failure::too_long("reply", found, limits.batch_bytes));
     }
-    if context.reply.charge(limits) { Ok(()) } else { Err(Failure::NO_MEMORY.into()) }
+    if context.reply.cover_latest(limits) { Ok(()) } else { Err(Failure::NO_MEMORY.into()) }
 }

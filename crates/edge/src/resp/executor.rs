@@ -1,17 +1,17 @@
-//! Running the commands of a connection, in their order.
+//! The executor of a connection: runs its commands, in their order.
 //!
-//! 1. A command is checked, or queued within MULTI: see `admit`.
-//! 2. A read runs in place if memory has its keys. Otherwise it waits for the reads that follow it: all run together
-//!    on a reader's thread, at one moment of the store, as scans do one by one.
+//! 1. A command is checked, and within MULTI queued: see `admit`.
+//! 2. A read runs in place if memory has its keys. Otherwise it is deferred, and runs on a reader's thread together
+//!    with the reads that follow it: see `read`.
 //! 3. Writes and updates run in place, or on the committer's thread: see `write`.
-//! 4. A command that reads, or replies by itself, waits until the writes before it are done.
+//! 4. A read, and a command of the connection itself, waits until the writes before it are finished.
 
 use super::access::Access;
 use super::admit::{Admitted, Other};
 use super::commands::{Body, Command, Context, Local, Run, check_reply};
 use super::failure::Failure;
 use super::pending::Pending;
-use super::read::LaterRead;
+use super::read::DeferredRead;
 use super::reply::{Protocol, Reply};
 use super::request::Arguments;
 use super::session::{Action, Replies, Session};
@@ -23,7 +23,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// Time until the next command of a connection whose reply found no memory.
+/// Pause of a connection after a reply that found no memory: the command has copied a long value for a short reply, and
+/// others are served meanwhile.
 pub(super) const REFUSAL_PAUSE: Duration = Duration::from_millis(250);
 
 /// Runs the commands of a connection.
@@ -31,15 +32,15 @@ pub(super) struct Executor {
     pub session: Session,
     pub protocol: Protocol,
     pub(super) shared: Arc<Shared>,
-    /// Whether something was written since replies were last sent.
+    /// Whether the connection has written since replies were last sent.
     pub has_written: bool,
-    /// Reads that follow each other, the first of which would wait.
-    pub(super) reads: Vec<LaterRead>,
-    /// Writes that follow those that are pending.
+    /// Reads that follow each other and will run together.
+    pub(super) deferred: Vec<DeferredRead>,
+    /// Writes that follow the pending ones, and are not submitted yet.
     pub(super) gathered: Gathered,
-    /// Writes whose outcome is awaited, in their order.
+    /// Submitted writes whose outcome is awaited, in their order.
     pub(super) pending: Vec<Pending>,
-    /// Whether the latest update was one of long values.
+    /// Whether the latest update had long values.
     pub(super) expects_long: bool,
 }
 
@@ -52,7 +53,7 @@ impl Executor {
             protocol: Protocol::Resp2,
             shared,
             has_written: false,
-            reads: Vec::new(),
+            deferred: Vec::new(),
             gathered: Gathered::default(),
             pending: Vec::new(),
             expects_long: false,
@@ -64,7 +65,7 @@ impl Executor {
         Reply::new(self.protocol)
     }
 
-    /// Runs a command; returns whether the connection stays open.
+    /// Runs a command. Returns whether the connection stays open.
     pub async fn run(&mut self, arguments: Arguments<'_>, reply: &mut Reply) -> bool {
         if self.session.replies != Replies::On {
             return self.run_quietly(arguments, reply).await;
@@ -72,18 +73,18 @@ impl Executor {
         self.run_replying(arguments, reply).await
     }
 
-    /// Runs a command whose reply the peer may not want.
+    /// Runs a command while CLIENT REPLY is off or skips: drops its reply if it is unwanted.
     async fn run_quietly(&mut self, arguments: Arguments<'_>, reply: &mut Reply) -> bool {
-        self.settle(reply).await;
+        self.finish_writes(reply).await;
         if self.session.replies == Replies::SkipNext {
             self.session.replies = Replies::Skip;
         }
         let start = reply.len();
         let is_open = self.run_replying(arguments, reply).await;
-        while self.has_reads() {
-            self.run_reads(reply).await;
+        while self.has_deferred() {
+            self.run_deferred(reply).await;
         }
-        self.settle(reply).await;
+        self.finish_writes(reply).await;
         match self.session.replies {
             Replies::On => {}
             Replies::Off | Replies::SkipNext => reply.truncate(start),
@@ -98,22 +99,21 @@ impl Executor {
     async fn run_replying(&mut self, arguments: Arguments<'_>, reply: &mut Reply) -> bool {
         match self.admit(arguments) {
             Ok(Admitted::Local(local)) => {
-                self.settle(reply).await;
+                self.finish_writes(reply).await;
                 self.run_local(local, arguments, reply).await
             }
             Ok(Admitted::Store(command, grant)) => {
                 if let Err(failure) = self.run_in_store(command, &grant, arguments, reply).await {
-                    self.settle(reply).await;
+                    self.finish_writes(reply).await;
                     self.fail(&failure, reply);
                     if failure.is_no_memory() {
-                        // Others are served meanwhile: it has copied a long value for a short reply.
                         Box::pin(tokio::time::sleep(REFUSAL_PAUSE)).await;
                     }
                 }
                 true
             }
             Ok(Admitted::Queued(other)) => {
-                self.settle(reply).await;
+                self.finish_writes(reply).await;
                 match self.open_other(other).await {
                     Ok(()) => reply.raw(b"+QUEUED\r\n"),
                     Err(failure) => self.refuse(&failure, reply),
@@ -121,13 +121,13 @@ impl Executor {
                 true
             }
             Ok(Admitted::Foreign) => false,
-            // Its reply follows theirs.
-            Err(failure) if self.has_reads() => {
-                self.reads.push(Box::new(move |_| Err(failure)));
+            // A reply must follow those of the deferred reads.
+            Err(failure) if self.has_deferred() => {
+                self.deferred.push(Box::new(move |_| Err(failure)));
                 true
             }
             Err(failure) => {
-                self.settle(reply).await;
+                self.finish_writes(reply).await;
                 self.refuse(&failure, reply);
                 true
             }
@@ -142,7 +142,7 @@ impl Executor {
         self.fail(failure, reply);
     }
 
-    /// Replies a failure, and notes it if others would fail alike.
+    /// Replies with a failure, and notes an error of the store for the server's health.
     pub(super) fn fail(&self, failure: &Failure, reply: &mut Reply) {
         if let Failure::Store(error) = failure {
             self.shared.health.note(error);
@@ -150,9 +150,9 @@ impl Executor {
         reply.failure(failure);
     }
 
-    /// Replies to a request that was skipped since it is too long.
+    /// Refuses a request that the parser skipped because it is too long.
     pub async fn refuse_too_long(&mut self, found: usize, limit: usize, reply: &mut Reply) {
-        self.settle(reply).await;
+        self.finish_writes(reply).await;
         self.refuse(&Failure::too_long("argument", found, limit), reply);
     }
 
@@ -167,7 +167,7 @@ impl Executor {
         Ok(())
     }
 
-    /// Opens a database; creates it if there is none and the peer may write.
+    /// Opens a database, or creates it if the peer may write.
     async fn open(&self, database: usize) -> Result<(), Failure> {
         let may_write = |grant: &Arc<Grant>| grant.allows(Role::Write);
         let creates = self.session.grant.as_ref().is_some_and(may_write);
@@ -190,7 +190,7 @@ impl Executor {
             Run::Local(_) => Ok(()),
             Run::Read(body) => self.read(body, command, grant, arguments, reply).await,
             Run::Scan(body) => {
-                self.settle(reply).await;
+                self.finish_writes(reply).await;
                 self.scan(body, grant, arguments, reply).await
             }
             Run::Write(body) => self.write(body, command, grant, arguments, reply).await,
@@ -203,7 +203,7 @@ impl Executor {
         }
     }
 
-    /// Runs a body on an access, in place; what it replied is taken back if it fails.
+    /// Runs a body on an access, in place. Truncates its reply if it fails.
     pub(super) fn call(
         &self,
         access: &mut dyn Access,
@@ -230,7 +230,7 @@ impl Executor {
         reply.begin();
         let action = local(&mut self.session, arguments, reply, &self.shared);
         let done = match action {
-            Ok(Action::None) if reply.charge(&self.shared.limits) => Ok(()),
+            Ok(Action::None) if reply.cover_latest(&self.shared.limits) => Ok(()),
             Ok(Action::None) => Err(Failure::NO_MEMORY.into()),
             Ok(Action::Close) => return false,
             Ok(action) => self.act(action, arguments, reply).await,
@@ -274,7 +274,7 @@ impl Executor {
                 self.watch(arguments).await?;
                 reply.ok();
             }
-            Action::Execute => Box::pin(self.execute(reply)).await?,
+            Action::Execute => Box::pin(self.run_transaction(reply)).await?,
         }
         Ok(())
     }

@@ -1,9 +1,9 @@
-//! Replies that wait for a sync, in a server whose writes are durable.
+//! Syncs that replies wait for, in a server whose writes are durable.
 //!
-//! 1. Connections write as if writes were buffered, at once.
-//! 2. Before a reply leaves, all that was visible when it was made is synced: the connection's own writes, and those of
-//!    others that the reply may show. So no client sees what a power cut takes back.
-//! 3. A sync serves all that wait when it starts. Those that come meanwhile share the next one.
+//! 1. Connections write at once, as if writes were buffered.
+//! 2. Before a reply leaves, everything that was visible when it was made is synced: the connection's own writes, and
+//!    writes of others that the reply may show. So no client sees a write that a power cut takes back.
+//! 3. A sync serves all replies that wait when it starts. Replies that arrive while it runs share the next one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,8 +12,8 @@ use terrane::{Closed, Result};
 use terrane_tokio::Db;
 use tokio::sync::watch;
 
-/// The syncs of a server.
-pub(crate) struct Durable {
+/// Syncs that all connections of a server share.
+pub(crate) struct SharedSyncs {
     latest: watch::Sender<Synced>,
     is_running: AtomicBool,
 }
@@ -21,24 +21,24 @@ pub(crate) struct Durable {
 /// The latest sync.
 #[derive(Clone)]
 struct Synced {
-    /// The last sequence number that was visible when it started.
+    /// Last sequence number that was visible when it started.
     through: Seq,
     result: Result<()>,
 }
 
-impl Default for Durable {
+impl Default for SharedSyncs {
     fn default() -> Self {
         let latest = watch::Sender::new(Synced { through: 0, result: Ok(()) });
-        Durable { latest, is_running: AtomicBool::new(false) }
+        SharedSyncs { latest, is_running: AtomicBool::new(false) }
     }
 }
 
-impl Durable {
-    /// Waits until all that is visible now is durable. Once a sync has failed nothing more becomes durable: then only
-    /// a connection that `has_written` fails.
+impl SharedSyncs {
+    /// Waits until everything that is visible now is durable. After a failed sync nothing more becomes durable: the
+    /// call then fails only for a connection that `has_written`.
     ///
     /// # Errors
-    /// A sync that failed; what was written may be lost.
+    /// A failed sync: writes may be lost.
     pub async fn wait(self: &Arc<Self>, db: &Db, has_written: bool) -> Result<()> {
         let visible = db.inner().latest_sequence();
         let mut latest = self.latest.subscribe();
@@ -60,20 +60,20 @@ impl Durable {
         }
     }
 
-    /// Starts a sync, unless one is running. It runs to its end also if the connection closes.
+    /// Starts a sync unless one is running. It outlives the connection.
     fn start(self: &Arc<Self>, db: &Db) {
         if self.is_running.swap(true, Ordering::AcqRel) {
             return;
         }
-        let (durable, db) = (self.clone(), db.clone());
+        let (syncs, db) = (self.clone(), db.clone());
         tokio::spawn(async move {
-            // Connections whose requests have arrived write first, and share it.
+            // Lets connections whose requests have arrived write first, and share this sync.
             tokio::task::yield_now().await;
             let through = db.inner().latest_sequence();
             let result = db.sync().await;
-            // First, so that whoever needs another one after this can start it.
-            durable.is_running.store(false, Ordering::Release);
-            durable.latest.send_replace(Synced { through, result });
+            // Before the result is sent: a reply that needs a later sync wakes up then, and starts it.
+            syncs.is_running.store(false, Ordering::Release);
+            syncs.latest.send_replace(Synced { through, result });
         });
     }
 }
