@@ -51,7 +51,7 @@ impl Client {
         Client::on(TcpStream::connect(address).unwrap())
     }
 
-    /// A client on a stream.
+    /// Returns a client on a stream.
     pub fn on(stream: impl Stream + 'static) -> Self {
         Client { stream: BufReader::new(Box::new(stream)) }
     }
@@ -117,7 +117,7 @@ impl Client {
     /// Reads until the server closes the connection, and returns the bytes.
     pub fn rest(&mut self) -> Vec<u8> {
         let mut rest = Vec::new();
-        // A reset is an end, too.
+        // A reset is an end as well.
         let _ = self.stream.read_to_end(&mut rest);
         rest
     }

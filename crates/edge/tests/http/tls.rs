@@ -50,7 +50,7 @@ fn clients_connect_while_certificates_change() {
     thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
-                // None changes during a handshake, which the first request makes.
+                // The first request makes the handshake, during which no certificate may change.
                 let trusted = latest.lock().unwrap();
                 let mut open = connect(served.http, trusted.clone());
                 assert_eq!(open.request("PUT /v1/default/keys/a", "", b"1").status, 204);
@@ -110,6 +110,6 @@ fn a_client_that_does_not_speak_tls_is_closed() {
     let mut plain = served.connect();
     plain.send("GET / HTTP/1.1\r\n\r\n");
     assert!(!plain.rest().starts_with(b"HTTP"));
-    // A handshake that does not arrive is given up.
+    // A handshake that does not arrive ends the connection.
     assert_eq!(served.connect().rest(), b"");
 }

@@ -1,4 +1,4 @@
-//! Checkpoints under load: each is a store of one moment.
+//! Checkpoints under load: each is the store at one moment.
 
 use crate::served::Served;
 use crate::writers::{CLIENTS, Load, numbers};

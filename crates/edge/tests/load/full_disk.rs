@@ -1,5 +1,5 @@
-//! A disk that is full for a while: writes are refused in each door's words, and reads are served. Once there is space,
-//! so are writes.
+//! A disk that is full for a while: writes are refused in each door's words, and reads are served. Writes succeed again
+//! once there is space.
 
 use crate::power_cut::open;
 use crate::served::Served;

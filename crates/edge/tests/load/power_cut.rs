@@ -1,4 +1,4 @@
-//! Power cuts: a synced write that was acknowledged through either door is there afterwards.
+//! Power cuts: synced writes stay that were acknowledged through either door.
 
 use crate::served::Served;
 use crate::writers::Load;
@@ -9,13 +9,13 @@ use terrane::storage::vfs::fault::Survivors;
 use terrane::storage::vfs::{FaultVfs, MemoryVfs};
 use terrane::{Db, Durability, Options};
 
-/// Opens the store of a file system whose power can be cut.
+/// Opens the store in a file system whose power can be cut.
 pub fn open(vfs: &FaultVfs) -> Db {
     let storage = Arc::new(Directory::open(Arc::new(vfs.clone())).unwrap());
     Db::open_storage(storage, Options::default(), Arc::new(ThreadExecutor::new(1))).unwrap()
 }
 
-/// Cuts power under load, and checks what is left. Clients ask for syncs where the server does not.
+/// Cuts power under load, and checks the store that is left. If not the server, then each client asks for syncs.
 fn cut(asks_for_sync: bool, round: u64) {
     let inner = Arc::new(MemoryVfs::new());
     let vfs = FaultVfs::new(inner.clone()).unwrap();

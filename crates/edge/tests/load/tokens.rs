@@ -1,4 +1,4 @@
-//! Tokens that are read again under load: clients whose token stays notice nothing.
+//! Tokens that are read again under load: nothing changes for clients whose token stays.
 
 use crate::served::Served;
 use crate::writers::{Load, line};
@@ -10,7 +10,7 @@ const READER: &str = "3d0941964aa3ebdcb00ccef58b1bb399f9f898465e9886d5aec7f31090
 const WRITER: &str = "b93006774cbdd4b299389a03ac3d88c3a76b460d538795bc12718011a909fba5";
 
 #[test]
-fn a_reload_under_load_concerns_changed_tokens_alone() {
+fn a_reload_under_load_affects_changed_tokens_alone() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("tokens");
     let writer = format!("w {WRITER} write *\n");

@@ -1,7 +1,7 @@
-//! Clients that write, and remember what was acknowledged.
+//! Clients that write, and remember which writes were acknowledged.
 //!
-//! 1. Client `c` writes the keys `c-0`, `c-1` and so on in this order, each with itself as its value.
-//! 2. A client of HTTP waits for each reply. One of Redis's protocol sends a few commands at once.
+//! 1. Client `c` writes the keys `c-0`, `c-1` and so on in this order, each with its own text as the value.
+//! 2. A client of HTTP waits for each reply. A client of Redis's protocol sends [`COMMANDS`] at once.
 //! 3. A reply is whole, or the connection ends before its first byte: half a reply fails the test.
 
 use crate::served::Served;
@@ -24,14 +24,14 @@ pub struct Load {
     clients: Vec<JoinHandle<()>>,
 }
 
-/// Counts of all clients. Those of HTTP are the first.
+/// Writes of all clients: first those of HTTP, then those of Redis's protocol.
 pub struct State {
     is_stopped: AtomicBool,
-    /// Whether each write is followed by a request to sync, or asks for it.
+    /// Whether each write asks for a sync, or is followed by a request for one.
     asks_for_sync: bool,
-    /// Acknowledged writes of each client, by number.
+    /// Numbers of the acknowledged writes of each client.
     acknowledged: [Mutex<Vec<usize>>; 2 * CLIENTS],
-    /// Writes of each client that were sent.
+    /// Number of writes that each client has sent.
     pub sent: [AtomicUsize; 2 * CLIENTS],
     /// Words of all refusals.
     refusals: Mutex<BTreeSet<String>>,
@@ -42,7 +42,7 @@ impl Load {
         Load::with(served, false, None)
     }
 
-    /// Starts clients which ask for a sync if `asks_for_sync`, and have a token.
+    /// Starts clients with a token that ask for syncs if `asks_for_sync`.
     pub fn with(served: &Served, asks_for_sync: bool, token: Option<&'static str>) -> Self {
         let state = Arc::new(State {
             is_stopped: AtomicBool::new(false),
@@ -67,7 +67,7 @@ impl Load {
         self.state.acknowledged[client].lock().unwrap().len()
     }
 
-    /// Waits until each client has `more` writes acknowledged that are not yet.
+    /// Waits until `more` further writes of each client are acknowledged.
     pub fn wait_for(&self, more: usize) {
         let before: Vec<_> = (0..2 * CLIENTS).map(|client| self.acknowledged_by(client)).collect();
         for (client, before) in before.into_iter().enumerate() {
@@ -91,13 +91,13 @@ impl Load {
         self.state.refusals.lock().unwrap().clone()
     }
 
-    /// Lets the clients end after the replies that they wait for. Returns what they wrote.
+    /// Stops the clients once the replies that they wait for have arrived. Returns their writes.
     pub fn stop(self) -> Arc<State> {
         self.state.is_stopped.store(true, Ordering::Relaxed);
         self.join()
     }
 
-    /// Waits until all connections have ended.
+    /// Waits until all clients have ended. Returns their writes.
     pub fn join(self) -> Arc<State> {
         for client in self.clients {
             client.join().unwrap();
@@ -107,7 +107,7 @@ impl Load {
 }
 
 impl State {
-    /// Checks that a keyspace has every acknowledged write, and none that was not sent.
+    /// Checks that a keyspace has every acknowledged write, and no write that was not sent.
     #[track_caller]
     pub fn check(&self, keyspace: &Keyspace) {
         let found = numbers(keyspace);
@@ -178,7 +178,7 @@ fn http_reply(stream: &mut BufReader<TcpStream>) -> Option<String> {
     while !reply.ends_with("\r\n\r\n") {
         match stream.read_line(&mut reply) {
             Ok(1..) => {}
-            // A reset is an end.
+            // A reset is an end as well.
             _ if reply.is_empty() => return None,
             ended => panic!("half a reply, {ended:?}: {reply:?}"),
         }

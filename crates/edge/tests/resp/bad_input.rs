@@ -108,7 +108,7 @@ fn requests_take_no_more_memory_than_there_is() {
     while held() < 2_400_000 {
         thread::sleep(Duration::from_millis(1));
     }
-    // The last bytes are those that are too many.
+    // Only the last bytes are too many.
     begin(&mut second, MOST - held() + 20_000);
     assert_eq!(second.read(), "-OOM too many bytes of requests are held");
     first.send(&vec![b'x'; 500_000]);

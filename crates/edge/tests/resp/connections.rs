@@ -39,7 +39,7 @@ fn the_table_of_commands_is_shown() {
 }
 
 #[test]
-fn clients_learn_where_commands_have_their_keys() {
+fn command_info_says_where_commands_have_their_keys() {
     let served = Served::start();
     let mut client = served.connect();
     let spec = |first: &str, flag: &str, last: &str, step: &str| {
@@ -80,7 +80,7 @@ fn clients_learn_where_commands_have_their_keys() {
 }
 
 #[test]
-fn a_connection_is_described_with_the_fields_that_clients_read() {
+fn client_info_has_the_fields_that_clients_read() {
     let served = Served::start();
     let mut client = served.connect();
     client.check(&[
@@ -107,7 +107,7 @@ fn a_connection_is_described_with_the_fields_that_clients_read() {
     for field in known {
         assert!(info.contains(field), "{info}");
     }
-    // Those that clients read as numbers.
+    // Fields that clients read as numbers.
     for name in
         ["id", "fd", "age", "idle", "db", "sub", "psub", "multi", "qbuf", "qbuf-free", "argv-mem"]
             .into_iter()

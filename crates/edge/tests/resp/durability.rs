@@ -52,7 +52,7 @@ fn a_write_whose_sync_fails_has_no_reply() {
     let mut client = connect();
     client.send(&pipeline(&["SET b 2", "GET a"]));
     assert_eq!(client.read(), "closed");
-    // Reads go on, also of a connection whose writes are refused in words.
+    // Reads succeed, also on a connection whose writes are refused in words.
     let mut client = connect();
     client.check(&[("GET a", "\"1\"")]);
     assert!(client.run("SET c 3").starts_with("-MISCONF"));

@@ -38,7 +38,7 @@ fn reads_of_files_keep_the_order_of_requests() {
         client.check(&[(&format!("SET {key} {key}{key}"), "OK")]);
     }
     served.shared.db.inner().flush().unwrap();
-    // Opened again, it has nothing in memory.
+    // A store that is opened again has nothing in memory.
     let served = Served::on(served.stop(), |_| {});
     let mut client = served.connect();
     let requests = [

@@ -24,18 +24,18 @@ impl Served {
         Served::with(|_| {})
     }
 
-    /// A server with another configuration.
+    /// Starts a server with a changed configuration.
     pub fn with(change: impl FnOnce(&mut Config)) -> Self {
         Served::on(Arc::new(tempfile::tempdir().unwrap()), change)
     }
 
-    /// A server on the store in a folder.
+    /// Starts a server on the store in a folder.
     pub fn on(dir: Arc<TempDir>, change: impl FnOnce(&mut Config)) -> Self {
         let db = Db::open(dir.path().join("db"), Options::default()).unwrap();
         Served::of(dir, db, change)
     }
 
-    /// A server on a store.
+    /// Starts a server on an open store.
     pub fn of(dir: Arc<TempDir>, db: Db, change: impl FnOnce(&mut Config)) -> Self {
         let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let mut config = Config::default();
@@ -47,12 +47,12 @@ impl Served {
         Served { http, resp, shared: server.shared().clone(), server: Some(server), runtime, dir }
     }
 
-    /// Reads the server's files again.
+    /// Makes the server read its files again.
     pub fn reload(&self) -> Result<(), terrane_edge::Error> {
         self.server.as_ref().unwrap().reload()
     }
 
-    /// The folder of the store, for the next server.
+    /// Returns the folder of the store, for the next server.
     pub fn dir(&self) -> Arc<TempDir> {
         self.dir.clone()
     }
