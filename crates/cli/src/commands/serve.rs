@@ -29,10 +29,10 @@ keyspace (`*` at its end is any rest), and optionally the start of the keys, per
 SIGTERM or Ctrl-C answers what was read, syncs and ends; a second one ends at once. SIGHUP reads the
 tokens and the certificate again.";
 
-/// Bytes of the least memory of a server.
+/// The least memory of a server, in bytes.
 const MEMORY_MIN: u64 = 64 << 20;
 
-/// Descriptors of a server beside its connections and the tables of its store: logs, listeners, and refused
+/// Descriptors of a server beside those of its connections and of its store's tables: of logs, listeners, and refused
 /// connections.
 #[cfg(unix)]
 const OTHER_FILES: usize = 128;
@@ -71,7 +71,7 @@ pub struct ServeArgs {
     /// Read tokens from this file, needed for addresses that other machines reach
     #[arg(long, value_name = "FILE")]
     tokens: Option<PathBuf>,
-    /// Let clients have checkpoints written into this directory
+    /// Let clients write checkpoints into this directory
     #[arg(long, value_name = "DIR")]
     checkpoints: Option<PathBuf>,
     /// Speak TLS at both doors with this certificate in PEM
@@ -129,7 +129,7 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let mut config = Config::default();
     let buffers = args.memory / 4;
     config.buffer_bytes = usize::try_from(buffers).unwrap_or(usize::MAX);
-    // The engine takes half of its memory for memtables, at most: the rest is cache.
+    // Memtables take at most half of the engine's memory: the rest is cache.
     let engine = args.memory - buffers;
     options = options.memory_bytes(engine).cache_bytes(engine / 2);
     options.allow_mmap_reads = args.mmap;
@@ -158,14 +158,14 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     }
 }
 
-/// Raises the limit of open files to what the system allows. Returns the connections that it leaves to both doors
-/// beside the `files` of the store, and says so if they are fewer than `connections`.
+/// Raises the limit of open files as far as the system allows. Returns the number of connections for both doors that it
+/// leaves beside the `files` of the store, and reports a number below `connections`.
 fn allow_files(connections: usize, files: usize) -> usize {
     #[cfg(unix)]
     {
         use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
         let allowed = getrlimit(Resource::Nofile).maximum;
-        // As many as before are left where the system refuses.
+        // Where the system refuses, the former limit stays.
         let _ = setrlimit(Resource::Nofile, Rlimit { current: allowed, maximum: allowed });
         let Some(limit) = getrlimit(Resource::Nofile).current else { return connections };
         let room = room(usize::try_from(limit).unwrap_or(usize::MAX), files);
@@ -184,8 +184,8 @@ fn allow_files(connections: usize, files: usize) -> usize {
     }
 }
 
-/// Returns the connections that a limit of open files leaves beside the `files` of the store: those that take its last
-/// descriptor would make its writes fail.
+/// Returns the number of connections that a limit of open files leaves beside the `files` of the store, whose writes
+/// would fail without a descriptor.
 #[cfg(unix)]
 fn room(limit: usize, files: usize) -> usize {
     // The store opens no more than half.
