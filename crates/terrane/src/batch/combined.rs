@@ -1,7 +1,8 @@
-//! Merges with the store's operator that follow another operation of their key in a batch.
+//! Combination of the operations of a key in a batch, if a merge with the store's operator follows another of them.
 //!
-//! The entries of a batch share one sequence number, so that a memtable has room for one of each key. The operator may
-//! panic, or its result be too long, and the log cannot be taken back then: operations of one key become one before.
+//! The entries of a batch share one sequence number, so a memtable has room for one entry of each key. The operator may
+//! panic or make its result too long, when a record of the log could no longer be revoked. So the operations of a key
+//! become one before the log has them.
 
 use super::{Operation, WriteBatch, decode, effective::removed};
 use crate::error::Result;
@@ -42,7 +43,7 @@ pub(crate) fn combined(
     };
     let mut order: Vec<usize> = (0..entries.len()).filter(|at| key(*at).is_some()).collect();
     sort_by(&mut order, |a, b| key(*a).cmp(&key(*b)));
-    // What stands in place of each entry: an operation, or nothing.
+    // The replacement of each entry: `None` keeps it, `Some(None)` leaves it out.
     let mut replaced: Vec<Option<Option<Combined>>> = entries.iter().map(|_| None).collect();
     let mut is_changed = false;
     for of_key in order.chunk_by(|a, b| key(*a) == key(*b)) {
@@ -55,7 +56,7 @@ pub(crate) fn combined(
         for operation in operations() {
             result = Some(applied(result, operation, operator)?);
         }
-        // The last is behind all range deletes that the others are behind.
+        // In the place of the last one: it follows every range delete that another of them follows.
         for at in of_key.iter().rev() {
             if let Some(entry) = replaced.get_mut(*at) {
                 *entry = Some(result.take());

@@ -1,4 +1,4 @@
-//! A log that is not appended to: full, spare, or read as it was.
+//! Logs that are not appended to: full, spare, or held to be read as they were.
 
 use crate::entry::Seq;
 use crate::error::{Closed, Result};
@@ -12,18 +12,18 @@ pub(crate) struct SealedLog {
     pub id: LogId,
     pub file_number: u64,
     pub file: Arc<dyn File>,
-    /// The last sequence in it or in one before.
+    /// Last sequence number in it or in a log before it.
     pub last: Seq,
-    /// The end of its records.
+    /// Offset of the end of its records.
     pub bytes: u64,
     /// Whether its file has the usual size, so that it can be recycled.
     pub reusable: bool,
-    /// The mapping that it was written through. The job that retires the log unmaps it, since a writer would have
-    /// others wait, unless there are too many.
+    /// The mapping that it was written through. The job that retires the log unmaps it, since other writers would wait
+    /// for a writer that did; only if too many are mapped, a writer does.
     pub mapped: WriteMapping,
 }
 
-/// A log file that was given its next number and waits to be written.
+/// A log file with the number of a log that no writer has started yet.
 #[derive(Clone)]
 pub(crate) struct SpareLog {
     pub number: u64,
@@ -32,18 +32,17 @@ pub(crate) struct SpareLog {
     pub capacity: u64,
 }
 
-/// A log, as it was.
+/// A log as it was when it was held. Later records are not in it.
 #[derive(Clone)]
 pub(crate) struct HeldLog {
     pub id: LogId,
     pub file: Arc<dyn File>,
-    /// Its length then.
+    /// Its length when it was held.
     pub bytes: u64,
-    /// Its last sequence, unless it is appended to.
+    /// Its last sequence number, unless it is appended to.
     pub through: Option<Seq>,
 }
 
-/// The log's contents then: later records are not there.
 impl File for HeldLog {
     fn name(&self) -> &str {
         self.file.name()

@@ -1,12 +1,12 @@
-//! The log's files: those that are full, the spare ones, and those that retire.
+//! The log's files beside the one that is appended to: full ones, spare ones, and those that retire.
 //!
-//! A log file is preallocated; each new one is twice as large as the one before, until they have the size of the
-//! options. A file of that size holds many logs, one after the other. When the tables hold all that
-//! is in a log, the edit that retires it gives its file the next number at once, so that the next log
-//! need not wait for the manifest. If there is no spare, a job makes one when the log is half full. A
-//! spare's number is greater than that of every log in use, and spares are used in order, so that logs
-//! are in the order of their numbers. While a checkpoint or a check reads logs, those that retire are
-//! removed instead.
+//! 1. A log file is preallocated. Each new one is twice as large as the one before, up to the size of the options. A
+//!    file of that size holds many logs, one after the other.
+//! 2. When tables hold everything in a log, the edit that retires it gives its file the next number, so that the next
+//!    log need not wait for the manifest. If there is no spare, a job makes one when the log is half full.
+//! 3. A spare's number is greater than that of every log in use, and spares are used in order: logs are in the order of
+//!    their numbers.
+//! 4. While a checkpoint or a check reads logs, those that retire are removed rather than recycled.
 
 use super::log_file::{HeldLog, SealedLog, SpareLog};
 use crate::entry::Seq;
@@ -16,7 +16,7 @@ use crate::version::{Change, Ids};
 use std::sync::Arc;
 use terrane_platform::{BROWSER, WriteMapping};
 
-/// Files kept ready; more than two never wait at once when flushes keep up.
+/// The most spare logs: where flushes keep up, more would never be ready at once.
 const SPARES_MAX: usize = 2;
 
 /// The most full logs that stay mapped until a job retires them: a mapped file stays open, and there may be
@@ -28,15 +28,15 @@ pub(crate) const MAPPED_LOGS_MAX: usize = 16;
 pub(crate) struct Retired {
     /// The number of sealed logs that are retired, from the oldest on.
     pub logs: usize,
-    /// The logs that their files are given to.
+    /// The spare logs that get their files.
     pub spares: Vec<SpareLog>,
-    /// The files that serve no more.
+    /// The files that no log gets.
     pub dropped: Vec<FileId>,
 }
 
-/// Logs that are read over a while: until this is dropped, none that retires is recycled.
+/// Logs that are read over a while. Until this is dropped, no log that retires is recycled.
 pub(crate) struct HeldLogs {
-    /// By number.
+    /// The logs, in the order of their numbers.
     pub logs: Vec<HeldLog>,
     _hold: Arc<()>,
 }
@@ -44,17 +44,17 @@ pub(crate) struct HeldLogs {
 /// The log's files beside the one that is appended to.
 #[derive(Default)]
 pub(crate) struct LogFiles {
-    /// Full ones, the oldest first.
+    /// Full logs, the oldest first.
     sealed: Vec<SealedLog>,
-    /// In the order of their numbers.
+    /// Spare logs, in the order of their numbers.
     spares: Vec<SpareLog>,
     /// The size of the next log file.
     next_bytes: u64,
-    /// The number of the oldest sealed log and the most memtables that can keep it, if they were counted.
+    /// The number of the oldest full log and the most memtables that can keep it, if they were counted.
     pins: Option<(u64, usize)>,
     /// Whether a job must make a spare log.
     spare_wanted: bool,
-    /// Cloned by those who read logs over a while: what retires meanwhile does not get recycled.
+    /// Cloned by [`HeldLogs`]: what retires while there is a clone is not recycled.
     held: Arc<()>,
 }
 
@@ -92,12 +92,12 @@ impl LogFiles {
         (!self.spares.is_empty()).then(|| self.spares.remove(0))
     }
 
-    /// Gives a spare log back that could not be started.
-    pub fn give_back(&mut self, spare: SpareLog) {
+    /// Returns a spare log that could not be started to its place.
+    pub fn put_back(&mut self, spare: SpareLog) {
         self.spares.insert(0, spare);
     }
 
-    /// Takes all spare logs, to be given other numbers: meanwhile no writer finds them.
+    /// Takes all spare logs. Until they are added again no writer finds them.
     pub fn take_spares(&mut self) -> Vec<SpareLog> {
         std::mem::take(&mut self.spares)
     }
@@ -118,8 +118,8 @@ impl LogFiles {
         self.spare_wanted
     }
 
-    /// Returns whether a job must make a spare log, and forgets it.
-    pub fn take_wanted(&mut self) -> bool {
+    /// Returns whether a job must make a spare log, and forgets that.
+    pub fn take_spare_wanted(&mut self) -> bool {
         std::mem::take(&mut self.spare_wanted)
     }
 
@@ -135,13 +135,13 @@ impl LogFiles {
         self.sealed.drain(..retired.logs).collect()
     }
 
-    /// Bytes of records in full logs.
+    /// Returns the bytes of records in full logs.
     pub fn sealed_bytes(&self) -> u64 {
         self.sealed.iter().map(|log| log.bytes).sum()
     }
 
-    /// Holds the live logs; the last is `current`, which is appended to. No edit is under way, which
-    /// might have chosen some of them to be recycled.
+    /// Holds the live logs; the last is `current`, which is appended to. No edit may be under way: it might have chosen
+    /// some of them to be recycled.
     pub fn hold(&self, current: Option<HeldLog>) -> HeldLogs {
         let mut logs = Vec::new();
         for SealedLog { id, file, bytes, last, .. } in &self.sealed {
@@ -177,34 +177,34 @@ impl LogFiles {
         Some(self.sealed.iter_mut().rev().nth(MAPPED_LOGS_MAX)?.mapped.take())
     }
 
-    /// The log that was appended to is full.
+    /// Adds the log that was appended to, and is full.
     pub fn seal(&mut self, log: SealedLog) {
         self.sealed.push(log);
     }
 
-    /// Returns the last sequence number of the oldest log, which must retire, if the logs with the `current` one
-    /// exceed `most` bytes.
-    pub fn to_retire(&self, current: u64, most: u64) -> Option<Seq> {
+    /// Returns the last sequence number of the logs that must retire, the oldest, so that the others and the `current`
+    /// bytes of the log that is appended to are at most `max`. Returns `None` if no log must.
+    pub fn must_retire_through(&self, current: u64, max: u64) -> Option<Seq> {
         let mut kept = self.sealed_bytes();
-        let mut oldest = None;
+        let mut through = None;
         for log in &self.sealed {
-            if kept + current <= most {
+            if kept + current <= max {
                 break;
             }
             kept -= log.bytes;
-            oldest = Some(log.last);
+            through = Some(log.last);
         }
-        oldest
+        through
     }
 
-    /// A memtable was dropped without a flush: the needs of the oldest log must be counted again.
+    /// Forgets how many memtables keep the oldest log, since one was dropped without a flush.
     pub fn forget_pins(&mut self) {
         self.pins = None;
     }
 
-    /// Whether some memtable beside `flushed` is known to keep the oldest sealed log. If none is,
-    /// all memtables are examined: once for each log that retires, rather than for each flush.
-    pub fn is_kept(&mut self, flushed: &Memtable) -> bool {
+    /// Returns whether some memtable beside `flushed` is known to keep the oldest full log. If none is, the caller
+    /// examines all memtables: once for each log that retires, rather than for each flush.
+    pub fn is_oldest_kept(&mut self, flushed: &Memtable) -> bool {
         let Some(oldest) = self.sealed.first() else { return true };
         let keeps = flushed.first_seq().is_some_and(|first| first <= oldest.last);
         match &mut self.pins {
@@ -216,9 +216,9 @@ impl LogFiles {
         }
     }
 
-    /// The logs whose entries are all in tables, where the memtables that are in none start at these sequence
-    /// numbers, and the changes that retire them, in a store of this `salt`. None of it takes effect until the edit
-    /// with these changes is durable.
+    /// Returns the logs whose entries are all in tables, where `unflushed` are the first sequence numbers of the
+    /// memtables that are in none. Adds the `changes` that retire these logs, in a store of this `salt`. Nothing takes
+    /// effect until the edit with these changes is durable.
     pub fn retire(
         &mut self,
         unflushed: &[Seq],

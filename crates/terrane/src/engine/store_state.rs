@@ -1,10 +1,10 @@
-//! The state of an open store: edits become durable, one at a time, and what they change lies under one lock.
+//! The state of an open store: edits become durable one at a time, and everything that they change is under one lock.
 //!
-//! 1. Whoever changes the tree, the logs or the keyspaces takes the right to commit, [`EditLock`],
-//!    decides what changes, and prepares the edit and the version set that results from it.
+//! 1. A change of a tree, the logs or the keyspaces takes the right to commit, [`EditLock`]. It is decided under that
+//!    lock, and prepared as an edit and the version set that results from it.
 //! 2. The commit waits for the file system with no other lock held: writers and readers continue.
-//! 3. The version set takes effect under the state's lock, together with whatever goes with it.
-//! 4. After a commit that failed and may have taken effect, or a job that panicked, there is no other.
+//! 3. The version set takes effect under the state's lock, in one moment with all else that the edit changes.
+//! 4. No edit is committed after a commit that failed and may have taken effect, or after a job that panicked.
 
 use crate::engine::State;
 use crate::error::{Closed, Error, Result};
@@ -14,7 +14,7 @@ use crate::version::{Change, Edit, Ids, VersionSet};
 use std::sync::Arc;
 use terrane_platform::OwnerProcess;
 
-/// The version set with what changes in the same moment, and the right to change it.
+/// The version set and all state that changes in one moment with it, with the right to change them.
 pub(crate) struct StoreState {
     edit_lock: Mutex<()>,
     state: Mutex<State>,
@@ -23,8 +23,8 @@ pub(crate) struct StoreState {
     owner: OwnerProcess,
 }
 
-/// The right to commit edits. While it is held nobody else changes the version set, a tree, or which
-/// keyspaces and spare logs there are.
+/// The right to commit edits. While it is held nobody else changes the version set, a tree, or the lists of keyspaces
+/// and spare logs.
 pub(crate) struct EditLock<'a> {
     store: &'a StoreState,
     _guard: MutexGuard<'a, ()>,
@@ -37,7 +37,7 @@ pub(crate) struct Prepared {
 }
 
 impl StoreState {
-    /// The state of a store in `storage`, opened by this process.
+    /// Returns the state of a store in `storage`, opened by this process.
     pub fn new(storage: Arc<dyn Storage>, ids: Arc<Ids>, state: State) -> Self {
         StoreState {
             edit_lock: Mutex::default(),
@@ -48,8 +48,8 @@ impl StoreState {
         }
     }
 
-    /// Refuses a child process that was forked from the process that opened the store. Called before any lock
-    /// is taken: a thread that the child does not have may hold it.
+    /// Refuses a child process that was forked from the process that opened the store. Must be called before a lock is
+    /// taken: a thread that the child does not have may hold it.
     pub fn owned(&self) -> Result<()> {
         if !self.owner.is_current() {
             return Err(Closed::Forked.into());
@@ -79,7 +79,7 @@ impl StoreState {
         Ok(state)
     }
 
-    /// Whether a commit to the manifest failed, or a job panicked, so that it is unknown what it holds.
+    /// Whether the contents of the manifest are unknown, since a commit to it failed or a job panicked.
     pub fn in_doubt(&self) -> bool {
         self.lock().health.is_in_doubt()
     }
@@ -97,7 +97,7 @@ impl StoreState {
         Ok(edits)
     }
 
-    /// Waits for the end of an edit that is under way, though the store may be closed.
+    /// Waits until no other edit is under way, even if the store is closed.
     pub fn wait_for_edits(&self) -> EditLock<'_> {
         EditLock { store: self, _guard: lock(&self.edit_lock) }
     }
@@ -111,7 +111,7 @@ impl<'a> EditLock<'a> {
         let state = store.lock();
         state.health.certain()?;
         if is_poisoned(&store.edit_lock) {
-            // Whoever catches the panic has yet to say so.
+            // The thread that catches the panic has not reported it yet.
             return Err(Error::job_panicked("commit of an edit".into(), "its thread ended".into()));
         }
         changes.push(Change::NextId(store.ids.next()));
@@ -122,9 +122,9 @@ impl<'a> EditLock<'a> {
         Ok(Prepared { edit, version_set })
     }
 
-    /// Commits an edit: on success it is durable and in the version set of the state that is returned.
-    /// After a failure it is unknown whether the file system has the edit, unless the storage knows that the
-    /// edit has no effect. While it is unknown no write is taken: the store must be opened again.
+    /// Commits an edit. On success it is durable, and in the version set of the returned state. After a failure it is
+    /// unknown whether the edit is durable, unless the storage knows that it has no effect. While that is unknown the
+    /// store takes no write, and must be opened again.
     pub fn commit(
         &self,
         Prepared { edit, version_set }: Prepared,

@@ -1,6 +1,9 @@
-//! Creation and replacement of log files; `engine/log_files.rs` has their state.
+//! Creation, replacement and retirement of log files; `engine/log_files.rs` has their state.
 
-use crate::engine::{Background, Engine, Retired, SealedLog, SpareLog, State, StoreState};
+use crate::engine::{
+    Background, EditLock, Engine, Retired, SealedLog, SpareLog, State, StoreState,
+};
+use crate::entry::Seq;
 use crate::error::Result;
 use crate::memtable::Memtable;
 use crate::storage::FileId;
@@ -12,7 +15,7 @@ use terrane_platform::WriteMapping;
 /// The size of a log file where there is no space for one of the usual size.
 const SMALL_LOG_BYTES: u64 = 64 << 10;
 
-/// Reports that the log fills: a job will make a spare one, so that no write waits for it.
+/// Asks a job for a spare log, since the log fills, so that no write will wait for it.
 pub(crate) fn want_spare_log(store: &StoreState, background: &Background) {
     if store.lock().logs.want_spare() {
         background.notify_work();
@@ -29,8 +32,8 @@ pub(crate) fn add_spare_log(engine: &Engine, bytes: u64) -> Result<()> {
     let usual = state.logs.next_bytes();
     let mut capacity = bytes.max(usual);
     let number = engine.ids.fresh();
-    // A log of unusual size overtakes the spares: they get new numbers behind it. Meanwhile no
-    // writer finds them.
+    // A log of unusual size is used before the spares, so they get new numbers after its number. Meanwhile no writer
+    // finds them.
     let spares = state.logs.take_spares();
     drop(state);
     let mut created = engine.storage.create(FileId::log(number), capacity);
@@ -39,22 +42,22 @@ pub(crate) fn add_spare_log(engine: &Engine, bytes: u64) -> Result<()> {
         && let Err(full) = &created
         && full.is_no_space()
     {
-        // Deletes should find room: they are how a full store gets some.
+        // Deletes must find room, since a full store gets space by them.
         capacity = small;
         created = engine.storage.create(FileId::log(number), capacity);
     }
     let file = match created {
         Ok(file) => file,
         Err(e) => {
-            // A writer may have given one back meanwhile, which it had before.
+            // They follow one that a writer may have put back meanwhile.
             engine.state.lock().logs.add_spares(spares);
             // Part of the file may have been created.
             engine.jobs.mark_obsolete(FileId::log(number));
             return Err(e);
         }
     };
-    // A volume's file starts with what was there before, which recovery would read as a record that
-    // a crash cut short. Where this fails, it says so, and no more.
+    // A volume's file starts with the bytes of an earlier one, which recovery would report as a record that a crash cut
+    // short. A failure to erase them has no other effect.
     let _ = erase(&*file);
     let mut logs = vec![SpareLog { number, file_number: number, file, capacity }];
     for spare in &spares {
@@ -63,10 +66,10 @@ pub(crate) fn add_spare_log(engine: &Engine, bytes: u64) -> Result<()> {
     let open = |log: &SpareLog| engine.log.opened(log.number, log.file_number);
     let changes = logs.iter().map(open).collect();
     let committed = edits.apply(changes, &[FileId::log(number)], &[]);
-    // A writer may have given one back meanwhile, which it had before.
     match committed {
         Ok(mut state) => {
             state.logs.set_next_bytes(engine.options.log_bytes_after(usual));
+            // They follow one that a writer may have put back meanwhile.
             state.logs.add_spares(logs);
             Ok(())
         }
@@ -80,10 +83,10 @@ pub(crate) fn add_spare_log(engine: &Engine, bytes: u64) -> Result<()> {
     }
 }
 
-/// Replaces all logs by a small one, as a new store has it, if tables hold everything that was written: what an
-/// application deletes and compacts gives its space back.
+/// Replaces all logs by a small one, as a new store has it, if tables hold all writes: an application that deletes and
+/// compacts gets the space of its logs as well.
 pub(crate) fn trim_logs(engine: &Engine) -> Result<()> {
-    // In a volume the small log lies behind the large ones; a second one takes the space that they leave.
+    // In a volume the small log lies behind the large ones; a second one takes the space that they free.
     for anew in [false, true] {
         if !replace_logs(engine, anew)? {
             break;
@@ -96,8 +99,8 @@ pub(crate) fn trim_logs(engine: &Engine) -> Result<()> {
 /// Replaces all logs by one of the first size, if tables hold all writes; with `anew` also a single log of that
 /// size. Returns whether it replaced them.
 ///
-/// 1. Create the small log, and open it by an edit, while writers use the one before. They find no spare log
-///    meanwhile: the numbers of those are below that of the small log.
+/// 1. Create the small log, and open it by an edit, while writers use the one before. Meanwhile they find no spare
+///    log: the numbers of the spares are below that of the small log.
 /// 2. Under the writer's lock switch to the small log. The spare logs become full ones without a record.
 /// 3. Retire all full logs by another edit. If there was a write before step 2, its flush does that.
 ///
@@ -116,14 +119,7 @@ fn replace_logs(engine: &Engine, anew: bool) -> Result<bool> {
     let spares = state.logs.take_spares();
     drop(state);
     let number = engine.ids.fresh();
-    let opened = engine.storage.create(FileId::log(number), capacity).and_then(|file| {
-        let small = SpareLog { number, file_number: number, file, capacity };
-        let log = LogWriter::begin(small.file.clone(), engine.log.id(number), capacity)?;
-        let changes = vec![engine.log.opened(number, number)];
-        drop(edits.apply(changes, &[FileId::log(number)], &[])?);
-        Ok((small, log))
-    });
-    let (small, log) = match opened {
+    let (small, log) = match open_small_log(engine, &edits, number, capacity) {
         Ok(opened) => opened,
         Err(e) => {
             if !engine.state.in_doubt() {
@@ -133,22 +129,57 @@ fn replace_logs(engine: &Engine, anew: bool) -> Result<bool> {
             return Err(e);
         }
     };
+    let Some((last, dropped)) = switch_logs(engine, small, log, spares) else { return Ok(false) };
+    // No writer has sealed another meanwhile: there was no spare one to continue in.
+    let changes = vec![Change::RetireLogs { below: number, next: last + 1 }];
+    let mut state = edits.apply(changes, &[], &dropped)?;
+    let retired = state.logs.take_sealed();
+    drop(state);
+    engine.log.syncs.advance(last);
+    // The system may take its time to unmap them, so no lock is held.
+    drop(retired);
+    dropped.into_iter().for_each(|file| engine.jobs.mark_obsolete(file));
+    Ok(true)
+}
 
+/// Creates a log, and opens it by an edit.
+fn open_small_log(
+    engine: &Engine,
+    edits: &EditLock<'_>,
+    number: u64,
+    capacity: u64,
+) -> Result<(SpareLog, LogWriter)> {
+    let file = engine.storage.create(FileId::log(number), capacity)?;
+    let small = SpareLog { number, file_number: number, file, capacity };
+    let log = LogWriter::begin(small.file.clone(), engine.log.id(number), capacity)?;
+    let changes = vec![engine.log.opened(number, number)];
+    drop(edits.apply(changes, &[FileId::log(number)], &[])?);
+    Ok((small, log))
+}
+
+/// Continues in the log of `small`, and makes full logs of the one before and of all spare logs. Returns the last
+/// sequence number of the full logs, and their files; or `None` if a memtable needs them, or no write may follow.
+fn switch_logs(
+    engine: &Engine,
+    small: SpareLog,
+    log: LogWriter,
+    spares: Vec<SpareLog>,
+) -> Option<(Seq, Vec<FileId>)> {
     let mut writer = engine.log.writer();
     let mut state = engine.state.lock();
     if engine.log.syncs.usable().is_err() {
         // No write follows before the store is opened again.
         state.logs.add_spares(spares);
         state.logs.add_spares(vec![small]);
-        return Ok(false);
+        return None;
     }
     let last = writer.last();
     let usual_bytes = engine.options.wal_file_bytes;
-    let full = engine.log.rotate(&mut writer, log, &small, capacity == usual_bytes);
+    let full = engine.log.rotate(&mut writer, log, &small, small.capacity == usual_bytes);
     full.into_iter().for_each(|full| state.logs.seal(full));
-    // A writer may have given one back meanwhile, which it had before.
-    let given_back = state.logs.take_spares();
-    for spare in given_back.into_iter().chain(spares) {
+    // A writer may have put back one meanwhile that it had taken before.
+    let put_back = state.logs.take_spares();
+    for spare in put_back.into_iter().chain(spares) {
         state.logs.seal(SealedLog {
             id: engine.log.id(spare.number),
             file_number: spare.file_number,
@@ -159,25 +190,9 @@ fn replace_logs(engine: &Engine, anew: bool) -> Result<bool> {
             mapped: WriteMapping::default(),
         });
     }
-    state.logs.set_next_bytes(engine.options.log_bytes_after(capacity));
+    state.logs.set_next_bytes(engine.options.log_bytes_after(small.capacity));
     let was_written = state.flushes.hold_any(&engine.keyspaces.load());
-    let dropped = state.logs.files();
-    drop(state);
-    drop(writer);
-    if was_written {
-        return Ok(false);
-    }
-
-    // No writer has sealed another meanwhile: there was no spare one to continue in.
-    let changes = vec![Change::RetireLogs { below: number, next: last + 1 }];
-    let mut state = edits.apply(changes, &[], &dropped)?;
-    let retired = state.logs.take_sealed();
-    drop(state);
-    engine.log.syncs.advance(last);
-    // The system may take its time to unmap them.
-    drop(retired);
-    dropped.into_iter().for_each(|file| engine.jobs.mark_obsolete(file));
-    Ok(true)
+    (!was_written).then(|| (last, state.logs.files()))
 }
 
 /// Returns the logs whose entries are all in tables once `flushed` is in one, and adds the changes that
@@ -188,7 +203,7 @@ pub(crate) fn retire_logs(
     flushed: &Arc<Memtable>,
     changes: &mut Vec<Change>,
 ) -> Retired {
-    if state.logs.is_kept(flushed) {
+    if state.logs.is_oldest_kept(flushed) {
         return Retired::default();
     }
     let unflushed = state.flushes.first_seqs(&engine.keyspaces.load(), flushed);

@@ -85,7 +85,7 @@ fn next_other(engine: &Engine) -> Option<Work> {
         if !state.health.jobs_may_begin() {
             return None;
         }
-        if state.logs.take_wanted() {
+        if state.logs.take_spare_wanted() {
             return Some(Work::SpareLog);
         }
         let keyspaces = engine.keyspaces.load();

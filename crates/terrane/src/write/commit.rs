@@ -305,7 +305,7 @@ fn rotate_log(engine: &Engine, writer: &mut Writer, bytes: u64) -> Result<bool> 
     let log = match LogWriter::begin(next.file.clone(), id, next.capacity) {
         Ok(log) => log,
         Err(e) => {
-            engine.state.lock().logs.give_back(next);
+            engine.state.lock().logs.put_back(next);
             return Err(e);
         }
     };
@@ -385,7 +385,7 @@ mod tests {
             batch.put(&db.default_keyspace(), "key", vec![7; 100]).unwrap();
             let engine = db.engine();
             commit(engine, &[&batch], Durability::Buffered, &|| Ok(())).unwrap();
-            let wanted = engine.state.lock().logs.take_wanted();
+            let wanted = engine.state.lock().logs.take_spare_wanted();
             (wanted, engine.log.writer().bytes())
         };
         let (_, record) = put(&open(1 << 20));

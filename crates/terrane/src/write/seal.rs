@@ -61,11 +61,11 @@ fn seal_for_logs(
     current: u64,
     through: Seq,
 ) {
-    let most = engine.options.max_total_wal_bytes;
-    let Some(oldest) = state.logs.to_retire(current, most) else { return };
+    let max = engine.options.max_total_wal_bytes;
+    let Some(retiring) = state.logs.must_retire_through(current, max) else { return };
     for keyspace in keyspaces.values() {
         let first = keyspace.super_version.load().active.first_seq();
-        if first.is_some_and(|first| first <= oldest) {
+        if first.is_some_and(|first| first <= retiring) {
             seal(engine, state, keyspace.id, through);
         }
     }
