@@ -1,16 +1,15 @@
-//! Repair: what the tables and logs of a store that cannot be opened still hold, as a new store. The
-//! damaged one is only read.
+//! Repair: a new store with everything that the tables and logs of a damaged one still hold. The damaged one is only
+//! read.
 //!
-//! 1. The manifest says, as far as it can be read, which keyspaces there are, which tables live, and
-//!    in which file each log lies. If its end is lost, or all of it, the other tables and logs
-//!    count as well, since they may be newer. A table itself says for which keyspace it was written,
-//!    if the manifest does not, and which table it is, if its file was renamed.
-//! 2. Every valid record of each log is used ([`logs`]), also those that were flushed: the table may be
-//!    damaged.
-//! 3. Keyspace by keyspace, tables and logs are merged ([`merge`]). Of each key the version with the greatest
-//!    sequence counts, and is put into the new store, unless it is a delete or a range delete hides it.
-//! 4. A row is doubtful if a lost part may have had a newer version of it, or its delete ([`doubt`]). If
-//!    the manifest is not whole, any row may be from a table that was merged away: all rows are doubtful.
+//! 1. The manifest names, as far as it can be read, the keyspaces, the live tables, and the file of each log
+//!    ([`known`]). If its end is lost, or all of it, the other tables and logs count as well, since they may be newer.
+//!    A table itself names its keyspace, if the manifest does not, and its number, if its file was renamed.
+//! 2. Every valid record of each log is used ([`logs`]), also if it was flushed, since the table may be damaged.
+//! 3. Keyspace by keyspace, tables and logs are merged ([`merge`]). Of each key the version with the greatest sequence
+//!    number counts, joined with older ones if it is an operand. It is put into the new store unless it is a delete or
+//!    a range delete hides it.
+//! 4. A row is doubtful if a lost part may have had a newer version of it, or its delete ([`doubt`]). If the manifest
+//!    is not whole, all rows are doubtful, since any of them may be from a table that was merged away.
 
 mod doubt;
 mod known;
@@ -47,11 +46,10 @@ pub enum DoubtfulRows {
     Apart,
 }
 
-/// Puts into `target`, which is new, all that `remains` hold, with doubtful rows where `doubtful` says.
+/// Writes everything that `remains` hold into `target`, a new store, with doubtful rows where `doubtful` says.
 ///
 /// # Errors
-/// What writing into the target says. What cannot be read of the damaged store is part of the
-/// report.
+/// A write into the target that fails. Damage of the other store is part of the report.
 pub fn repair(remains: Remains, target: &Db, doubtful: DoubtfulRows) -> Result<Salvaged> {
     let mut report = Salvaged { notes: remains.notes.clone(), ..Salvaged::default() };
     let mut known = Known::of(&remains, &mut report);
@@ -136,7 +134,7 @@ fn doubtful_name(id: u32, name: &str, names: &BTreeMap<u32, String>) -> String {
     candidates.find(fits).unwrap_or_else(|| format!("{}.doubtful", unnamed(id)))
 }
 
-/// Opens every table that counts. Returns the numbers of tables of which nothing can be read.
+/// Opens every table that counts. Returns the numbers of the tables that cannot be read at all.
 fn read_tables(
     remains: &Remains,
     known: &mut Known,
@@ -218,8 +216,8 @@ fn read_tables(
     lost
 }
 
-/// Returns the first whole file of several with a table's number, preferring the one with its own name; only
-/// that one counts.
+/// Returns the first whole file of several with a table's number, preferring the one with its own name. Only that file
+/// counts.
 fn whole<'a>(
     mut files: Vec<(&'a FileId, &'a Arc<dyn File>)>,
     number: u64,
@@ -239,7 +237,7 @@ fn whole<'a>(
     files.into_iter().find(|(_, file)| is_whole(file)).map(|(id, _)| id)
 }
 
-/// Opens a table: the one that the manifest names, if it names one.
+/// Opens a table. It must be the one that the manifest names, if it names one.
 fn open(
     file: &Arc<dyn File>,
     number: u64,

@@ -1,10 +1,10 @@
-//! Doubtful rows: rows whose newer version, or whose delete, may have been in a lost part.
+//! Doubtful rows: a newer version of them, or their delete, may have been in a lost part.
 //!
 //! 1. Each lost part has a key range and, as far as known, the greatest sequence number that it held:
 //!    for a block, those of its neighbours in the index and of its table; for a table, those in the manifest;
 //!    for a log, the sequence numbers that no record has. A manifest that is not whole may have named anything.
-//! 2. What the logs still hold is not lost: a part counts only up to the greatest of its sequence numbers
-//!    that the logs lack ([`Covered`]).
+//! 2. Writes that the logs still hold are not lost. A part counts only up to the greatest of its sequence numbers that
+//!    the logs lack ([`Covered`]).
 //! 3. A row is doubtful if a part with its key may have held a greater sequence number than the row has.
 //! 4. The report lists the parts of each file as ranges, and joins neighbours until there are at most
 //!    [`FILE_RANGES_MAX`]. A row outside of all ranges is as it was after the last write that was

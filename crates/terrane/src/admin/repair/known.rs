@@ -1,4 +1,4 @@
-//! The contents of a damaged store, as its manifest names them and as its files say themselves.
+//! The contents of a damaged store, as far as its manifest names them, and as far as its files do.
 
 use super::doubt::{Covered, Part};
 use super::report::{Salvaged, SalvagedFile};
@@ -17,21 +17,22 @@ use std::sync::Arc;
 use terrane_policy::{TableId, TableInfo};
 use terrane_types::range_deletes::RangeDeletes;
 
-/// The id, which no keyspace has, for tables of which nobody knows whose they are.
+/// The id for tables of an unknown keyspace. No keyspace has it.
 const UNKNOWN: u32 = u32::MAX;
 
 /// Knowledge about the damaged store.
 pub(super) struct Known {
     pub version_set: Option<VersionSet>,
-    /// Whether what the manifest does not name is dead.
+    /// Whether the manifest is whole: files that it does not name are dead then.
     pub whole: bool,
-    /// Names of keyspaces that tables or logs speak of.
+    /// Names of keyspaces, as tables or the manifest give them.
     pub names: BTreeMap<u32, String>,
 }
 
-/// The entries of one keyspace.
+/// The tables and the logs' entries of one keyspace.
 #[derive(Default)]
 pub(super) struct Sources {
+    /// Tables, each with the index of its file in the report.
     pub tables: Vec<(usize, Salvage)>,
     pub log: Option<Arc<Memtable>>,
 }
@@ -74,7 +75,8 @@ impl Known {
     fn lacked(&self, keyspace: u32, info: &TableInfo, covered: &Covered) -> Option<Seq> {
         let record = self.version_set.as_ref().and_then(|c| c.keyspaces.get(&KeyspaceId(keyspace)));
         let joins = record.is_some_and(|record| record.features & (COUNTERS | MERGE_OPERATOR) != 0);
-        // An entry that operands were joined in has the number of the newest alone.
+        // An entry of joined operands has the number of the newest: the older ones may be from before the table's
+        // first.
         covered.lacks(if joins { 1 } else { info.first_seq }, info.last_seq)
     }
 
@@ -115,8 +117,8 @@ impl Known {
         Some(Part { keyspace, from, through, ..Part::everything(&file, lost, last) })
     }
 
-    /// The number of the table in a file: that of its footer, if the manifest names this table, or else
-    /// that of its name.
+    /// Returns the number of the table in a file: the one in its footer, if the manifest names that table, or else the
+    /// one in its name.
     pub fn number(&self, id: FileId, file: &dyn File) -> u64 {
         let of_store = |(number, salt): &(u64, u64)| {
             self.table(*number).is_some_and(|(_, info)| info.salt == *salt)
@@ -124,7 +126,7 @@ impl Known {
         salvage::table_in(file).filter(of_store).map_or(id.number, |(number, _)| number)
     }
 
-    /// Makes a keyspace of the new store, with the policy that it had.
+    /// Creates a keyspace in the new store, with its policy.
     pub fn keyspace(
         &self,
         id: u32,
@@ -151,14 +153,13 @@ impl Known {
         name.or_else(|| self.names.get(&keyspace).cloned()).unwrap_or_else(|| unnamed(keyspace))
     }
 
-    /// The keyspace of a table that the manifest does not name: the one for which it was written, as
-    /// it says; or else the only one that there is, as far as is known, or one for all such tables, so
-    /// that keys of several are not mixed.
-    pub fn guess(&mut self, said: Option<&Properties>) -> u32 {
-        if let Some(said) = said
-            && let Some(id) = said.keyspace_id.filter(|id| *id != UNKNOWN)
+    /// Returns the keyspace of a table that the manifest does not name: the one in its properties; or else the only one
+    /// that is known; or else one for all such tables, so that keys of several keyspaces are not mixed.
+    pub fn guess(&mut self, properties: Option<&Properties>) -> u32 {
+        if let Some(properties) = properties
+            && let Some(id) = properties.keyspace_id.filter(|id| *id != UNKNOWN)
         {
-            self.names.extend(said.keyspace_name.clone().map(|name| (id, name)));
+            self.names.extend(properties.keyspace_name.clone().map(|name| (id, name)));
             return id;
         }
         let keyspaces =
@@ -175,7 +176,7 @@ impl Known {
     }
 }
 
-/// Reports a file that the manifest names and that is not there.
+/// Reports a missing file that the manifest names.
 pub(super) fn missing(id: FileId, what: &str, known: &Known, report: &mut Salvaged) {
     if !known.whole {
         let note = format!("{id} is not there{what}: lost, or dropped by a commit that is");

@@ -1,12 +1,12 @@
 //! The logs of a damaged store.
 //!
 //! * Every valid record counts, wherever it lies.
-//! * Where the manifest is whole, the logs are judged as opening does: what was synced and is missing
-//!   is lost, and what a crash cut off is not.
-//! * Where it is not, a log is known by its records: its file may serve another.
-//! * Sequence numbers that a whole manifest and the records speak of, and that no record has, are those of
-//!   lost writes ([`Reach`], [`lost_writes`]). Where nothing is known to follow the last record, the logs
-//!   end there, as they do for opening.
+//! * If the manifest is whole, the logs are judged as when the store is opened: a missing record that was synced is
+//!   lost, and one that a crash cut off is not.
+//! * If it is not, a log is identified by its records, since its file may have another log by then.
+//! * Sequence numbers that a whole manifest or a record mentions, and that no record has, are those of lost writes
+//!   ([`Reach`], [`lost_writes`]). If nothing is known to follow the last record, the logs end there, as when the store
+//!   is opened.
 
 use super::doubt::{Covered, Part};
 use super::known::{Known, Sources, missing};
@@ -29,8 +29,8 @@ use std::sync::Arc;
 /// Log numbers beyond every known one that are tried on a log whose number is not known.
 const NUMBERS_BEYOND: u64 = 1000;
 
-/// Returns the evidence that a log gives against a manifest that seems whole: its number is one that the manifest has
-/// not given yet, so the commit that opened it is lost (`recovery/witness.rs`).
+/// Returns the evidence of a log against a manifest that seems whole: the manifest has not given its number to a log
+/// yet, so the commit that opened it is lost (`recovery/witness.rs`).
 pub(crate) fn lost_commit(remains: &Remains, known: &Known) -> Option<String> {
     let version_set = known.version_set.as_ref().filter(|_| known.whole)?;
     remains.files.iter().filter(|(id, _)| id.kind == FileKind::Log).find_map(|(id, file)| {
@@ -51,7 +51,7 @@ enum End {
     Lost,
 }
 
-/// The sequence numbers that a log has, and those that it speaks of.
+/// The sequence numbers that a log has, and those that it mentions.
 #[derive(Debug, Default)]
 struct Reach {
     /// The log's number.
@@ -125,7 +125,7 @@ pub(super) fn read(
         }
     }
     if let Some((name, lost)) = damage {
-        // Damage has the file with its directory.
+        // The damage names the file with its directory.
         let same =
             |file: &&mut SalvagedFile| Path::new(&name).file_name() == Some(file.file.as_ref());
         match report.files.iter_mut().find(same) {
@@ -144,12 +144,12 @@ pub(super) fn read(
     }
 }
 
-/// Finds the writes that a whole manifest and the logs speak of, and that no log has.
+/// Finds the writes that a whole manifest or a log mentions, and that no log has.
 ///
-/// 1. Those between the records that there are.
-/// 2. Those after the last record, where a claim, a flush or a clean close says that there were some, where a part of
-///    a file is missing, or where something follows that is no record, unless a close or a sync left a claim before
-///    it. Nobody knows how many there were.
+/// 1. Writes between two records are lost if no other record has them.
+/// 2. Writes after the last record may be lost if a claim, a flush or a clean close mentions some, if a part of a file
+///    is missing, or if bytes follow that are no record and no claim of a close or a sync precedes them. Their number
+///    is unknown.
 fn lost_writes(
     version_set: &VersionSet,
     durable: Seq,
@@ -187,7 +187,7 @@ fn lost_writes(
     };
     let more = if gaps.len() > usize::from(last < Seq::MAX) { ", and earlier ones" } else { "" };
     let part = Part::everything(name, format!("{reason}{more}"), last);
-    // What was flushed is in tables.
+    // Tables have the writes that were flushed.
     let concerned = version_set.keyspaces.iter().filter(|(_, record)| record.flushed < last);
     let parts: Vec<_> =
         concerned.map(|(id, _)| Part { keyspace: Some(id.0), ..part.clone() }).collect();
@@ -199,8 +199,11 @@ fn lost_writes(
     }
 }
 
-/// Judges the logs as opening does: notes about what it leaves out if no synced batch is missing, or the damaged file
-/// and the damage. Returns `None` if the manifest is not whole or a log is missing.
+/// Judges the logs as when the store is opened. Returns notes about the bytes that are left out then, if no synced
+/// batch is missing; or `None` if the manifest is not whole or a log is missing.
+///
+/// # Errors
+/// The damaged file, and the damage.
 fn judge(remains: &Remains, known: &Known) -> Result<Option<Vec<String>>, (String, String)> {
     let Some(version_set) = known.version_set.as_ref().filter(|_| known.whole) else {
         return Ok(None);
@@ -235,9 +238,9 @@ struct Log<'a> {
     file: &'a Arc<dyn File>,
     /// The manifest's record of the log.
     named: Option<&'a LogRecord>,
-    /// Its length, in bytes, as the manifest says.
+    /// Its length in bytes, according to the manifest.
     len: u64,
-    /// No synced batch is missing from the logs.
+    /// Whether no synced batch is missing from the logs.
     sound: bool,
     salvaged: SalvagedFile,
 }
@@ -313,7 +316,7 @@ impl Log<'_> {
             }
             return Ok(());
         };
-        // What recovery has discarded does not count: its sequences were given again.
+        // Records that recovery discarded do not count: their sequence numbers were given again.
         let through = self.named.filter(|named| named.id() == log).and_then(|named| named.through);
         let through = through.unwrap_or(Seq::MAX);
         let mut end = 0;
@@ -346,8 +349,8 @@ impl Log<'_> {
         Ok(())
     }
 
-    /// Takes the entries of a record. Of those that were flushed a table may have lost some, and the log
-    /// has them; but if a batch is missing from the logs, it may be the one that deleted them.
+    /// Takes the entries of a record. Flushed entries are taken as well, since their table may be lost, unless a batch
+    /// is missing from the logs: it may be the one that deleted them.
     fn take(
         &mut self,
         bytes: &[u8],
@@ -387,7 +390,7 @@ impl Log<'_> {
                     continue;
                 }
                 let taken = match operation {
-                    // The merge of the keyspace joins it with what tables have.
+                    // It stays apart: the merge of the keyspace joins it with operands of tables.
                     Operation::Merge(key, operand) => {
                         rows_of(keyspace).merge_apart(key, seq, operand)
                     }

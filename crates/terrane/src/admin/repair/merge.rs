@@ -19,7 +19,7 @@ use terrane_types::range_deletes::RangeDeletes;
 /// Bytes of rows at which a batch is written.
 const BATCH_BYTES: usize = 1 << 20;
 
-/// One of the sequences that are merged.
+/// One of the sources that are merged.
 enum Source {
     Table(usize, Box<Salvage>),
     Log(MemtableCursor),
@@ -33,7 +33,7 @@ impl Source {
         }
     }
 
-    /// The name of the table.
+    /// Returns the name of the file.
     fn file<'a>(&self, report: &'a Salvaged) -> &'a str {
         let Source::Table(at, _) = self else { return "log" };
         report.files.get(*at).map_or("table", |file| &file.file)
@@ -62,16 +62,18 @@ pub(super) struct Merge<'a> {
     pub range_deletes: RangeDeletes,
 }
 
-/// Versions of a key of which the newest is an operand.
+/// The versions of a key whose newest version is an operand.
 struct Versions {
     key: Vec<u8>,
     stored: Vec<Stored>,
-    /// The source of the newest, and the name of its file.
+    /// The source of the newest version.
     source: usize,
+    /// The name of that source's file.
     file: String,
 }
 
-/// Returns the sequence number from which on a version stands for all of its key: 0 for one that is no operand.
+/// Returns the oldest sequence number that a version stands for: 0 if it is no operand, since it stands for all older
+/// versions.
 fn oldest((tag, stored): &Stored) -> Seq {
     if !is_operand(*tag) {
         return 0;
@@ -103,7 +105,7 @@ impl Merge<'_> {
             cursor.seek_first()?;
             all.push(Source::Log(cursor));
         }
-        // Lost blocks of each source that were seen.
+        // Number of lost blocks of each source that were seen.
         let mut seen = vec![0; all.len()];
         let mut heap = BinaryHeap::new();
         let place = |source: &Source, n: usize| {
@@ -115,7 +117,7 @@ impl Merge<'_> {
         }
         let (mut rows, mut last) = (Rows::default(), None);
         let mut versions: Option<Versions> = None;
-        // What is wrong with entries that cannot be taken, by source.
+        // Reasons why entries cannot be taken, by source.
         let mut refused = BTreeSet::new();
         while let Some(Reverse((key, _, n))) = heap.pop() {
             let Some(source) = all.get_mut(n) else { continue };
@@ -185,7 +187,8 @@ impl Merge<'_> {
         rows: &mut Rows,
     ) -> Result<()> {
         let Versions { key, mut stored, source, file } = versions;
-        // A log has each operand alone, a table with older ones: of the same number that one has more.
+        // A log has an operand alone, where a table has it joined with older ones under the same number: that one
+        // counts.
         stored.dedup_by(|next, kept| {
             let is_same = next.0.seq() == kept.0.seq();
             if is_same && oldest(next) < oldest(kept) {
@@ -193,7 +196,7 @@ impl Merge<'_> {
             }
             is_same
         });
-        // What is below the operands may be lost as they may.
+        // The row is as doubtful as the value below the operands.
         let below = stored.iter().find(|(tag, _)| !is_operand(*tag)).cloned();
         let base = below.as_ref().map_or(0, |(tag, _)| tag.seq());
         let newest = stored.first().map_or(0, |(tag, _)| tag.seq());
@@ -213,8 +216,8 @@ impl Merge<'_> {
         Ok(())
     }
 
-    /// Takes the newest version of a key, which rests on what is stored from the sequence number `base` on. The inner
-    /// error is the reason why it cannot be taken.
+    /// Takes the newest version of a key, which rests on versions from the sequence number `base` on. The inner error
+    /// is the reason why it cannot be taken.
     fn take(
         &mut self,
         (key, tag, stored): (&[u8], Tag, &[u8]),
@@ -259,7 +262,7 @@ impl Merge<'_> {
         Ok(Ok(()))
     }
 
-    /// Names a key whose version of the sequence number `last` is lost.
+    /// Reports a key as doubtful, whose version of the sequence number `last` is lost.
     fn doubt(&mut self, key: &[u8], last: Seq, file: &str, reason: String) {
         let own = || Some(key.to_vec());
         let (keyspace, from, through) = (Some(self.id), own(), own());

@@ -6,7 +6,7 @@ use crate::table::LostBlock;
 /// Outcome of one file of the damaged store.
 #[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct SalvagedFile {
-    /// Its name.
+    /// Name of the file.
     pub file: String,
     /// The keyspace of a table.
     pub keyspace: Option<String>,
@@ -18,10 +18,10 @@ pub struct SalvagedFile {
     pub lost: Vec<String>,
 }
 
-/// Contents that a repair read, and losses.
+/// Report of a repair: contents that it read, and losses.
 #[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct Salvaged {
-    /// The files.
+    /// Files of the damaged store.
     pub files: Vec<SalvagedFile>,
     /// Rows in the new store, by keyspace.
     pub rows: Vec<(String, u64)>,
