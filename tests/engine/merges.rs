@@ -1,7 +1,7 @@
 //! Random histories of keyspaces with counters and with a merge operator, against sorted maps: batches, transactions
 //! and conditions, range deletes and snapshots between operands, changes of policy, keyspaces that are dropped and
-//! created again for other merges, copies, and repairs of whole and of damaged stores. The operator fails at times:
-//! what it could not combine then is combined later.
+//! created again for other merges, copies, and repairs of whole and of damaged stores. At times the operator fails:
+//! operands that it could not combine then are combined later.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -44,7 +44,7 @@ struct History {
     keys: u64,
 }
 
-/// Values of which few are integers.
+/// Values, few of which are integers.
 const FORMS: [&str; 12] = [
     "",
     "-",
@@ -101,7 +101,7 @@ impl History {
         if self.counts[at] {
             return FORMS[self.random.below(FORMS.len() as u64) as usize].into();
         }
-        // Around the length from which on operands are not joined as they are written.
+        // Around the length beyond which operands are not joined when they are written.
         let length = if self.random.one_in(8) {
             900 + self.random.below(300)
         } else {
@@ -160,7 +160,7 @@ impl History {
         batch
     }
 
-    /// Writes a batch, under a condition at times, or as a transaction.
+    /// Writes a batch, at times under a condition.
     fn write(&mut self) {
         let mut rows = self.rows.clone();
         let batch = self.batch(&mut rows);
@@ -184,7 +184,7 @@ impl History {
                 self.rows = rows;
                 self.earlier.insert(seq, self.rows.clone());
             }
-            // Two merges of a key in the batch.
+            // The operator could not combine two merges of a key in the batch.
             Err(e) => assert!(
                 self.is_failing.load(Ordering::Relaxed)
                     && matches!(e.kind(), ErrorKind::InvalidArgument(_)),
@@ -193,7 +193,7 @@ impl History {
         }
     }
 
-    /// Merges in a transaction, which sees what it wrote.
+    /// Merges in a transaction, which sees its own writes.
     fn transact(&mut self) {
         let at = self.random.below(3) as usize;
         let (keyspace, key) = (self.keyspace(at), self.key());
@@ -267,7 +267,7 @@ impl History {
         self.earlier.values_mut().for_each(|rows| rows.0[at].clear());
     }
 
-    /// Compares a copy of the store, which it opens to read or to compact all of it.
+    /// Copies the store, and compares the copy: opened read-only, and after it has compacted all keys.
     fn copy(&mut self) {
         let rig = Rig::new(Kind::MemoryVolume);
         self.db.checkpoint(&*rig.storage().unwrap()).unwrap();
@@ -284,7 +284,8 @@ impl History {
         assert_eq!(db.check().unwrap().damage, []);
     }
 
-    /// Repairs the files as they are; or `damaged` at random, after which rows are right or named.
+    /// Repairs a copy of the files, in which `damaged` strikes some at random. Each row is then right, or named as
+    /// doubtful.
     fn repair(&mut self, damaged: bool) {
         self.reopen();
         let copy = MemoryVfs::new();
