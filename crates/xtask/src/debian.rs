@@ -1,7 +1,7 @@
-//! Packages of Debian: installed where root runs this, or fetched into a folder below `target`, which needs no root.
+//! Packages of Debian: installed by root, or fetched into a folder below `target`, which needs no root.
 //!
-//! 1. The folder has lists of its own, so that the system's need not have source packages.
-//! 2. Debian's key signs the lists, and they name the digests of the packages: apt checks both.
+//! 1. The folder has lists of its own, so that the system's lists need not have source packages.
+//! 2. Debian's key signs the lists, and the lists have the digests of the packages. apt checks both.
 
 use crate::progress;
 use crate::workspace::{Workspace, on_path};
@@ -18,7 +18,7 @@ const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 /// Installs packages.
 ///
 /// # Errors
-/// A system other than Debian and its kin; a user other than root; apt's.
+/// A system other than Debian and its kin; a user other than root; a failure of apt.
 pub fn install(workspace: &Workspace, packages: &[&str]) -> Result<()> {
     let debian = Path::new("/etc/debian_version").exists() && has_apt();
     ensure!(debian && is_root(workspace), "it is installed only by root on Debian and its kin");
@@ -42,7 +42,7 @@ impl<'a> Folder<'a> {
     /// Fetches packages by a command of apt, `source` or `download`, into the folder.
     ///
     /// # Errors
-    /// A system without apt or Debian's key; apt's, such as those of the network.
+    /// A system without apt or Debian's key; a failure of apt, such as one of the network.
     pub fn fetch(&self, arguments: &[&str]) -> Result<()> {
         ensure!(
             has_apt() && Path::new(KEYRING).exists(),
@@ -58,17 +58,17 @@ impl<'a> Folder<'a> {
         progress::run(&label, self.apt(arguments)).map(drop)
     }
 
-    /// Returns the file in the folder whose name starts and ends so.
+    /// Returns the file in the folder whose name starts with `start` and ends with `end`.
     ///
     /// # Errors
     /// A folder without such a file.
     pub fn file(&self, start: &str, end: &str) -> Result<PathBuf> {
         let files = fs::read_dir(&self.path)?.flatten().map(|entry| entry.path());
-        let is_it = |path: &PathBuf| {
+        let is_named = |path: &PathBuf| {
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
             name.is_some_and(|name| name.starts_with(start) && name.ends_with(end))
         };
-        files.into_iter().find(is_it).with_context(|| format!("there is no {start}*{end}"))
+        files.into_iter().find(is_named).with_context(|| format!("there is no {start}*{end}"))
     }
 
     fn apt(&self, arguments: &[&str]) -> Command {
@@ -79,7 +79,7 @@ impl<'a> Folder<'a> {
             ("Dir::Etc::SourceParts", "/dev/null".to_owned()),
             ("Dir::State::Lists", within("lists")),
             ("Dir::Cache", within("")),
-            // Another user may not write there.
+            // apt's own user may have no right to write into the folder.
             ("APT::Sandbox::User", "root".to_owned()),
         ] {
             command.arg("-o").arg(format!("{option}={value}"));

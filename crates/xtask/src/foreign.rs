@@ -1,7 +1,9 @@
-//! Tools of others that check the server: Redis's own test suite, and Prometheus's checker of metrics.
+//! Checks of the server by foreign tools: Redis's own test suite, and Prometheus's checker of metrics.
 //!
-//! 1. Redis's source is where `TERRANE_REDIS_SOURCE` says, or below `target/debian`; `promtool` is on `PATH`, or there.
-//! 2. A full run fetches what is missing. Others do without, and say so: they need no network for it.
+//! 1. Redis's source is in the folder that `TERRANE_REDIS_SOURCE` names, or below `target/debian`. `promtool` is on
+//!    `PATH`, or below `target/debian`.
+//! 2. A full run fetches the tools that are missing. Other runs leave their checks out and say so, so that they need no
+//!    network.
 
 use crate::debian::{self, Folder};
 use crate::progress;
@@ -14,7 +16,7 @@ use std::path::PathBuf;
 /// The version of Redis whose suite is run.
 const REDIS: &str = "7.0.15";
 
-/// Runs Redis's own tests of what the server has, where they are.
+/// Runs those of Redis's own tests that concern the server, if they are there.
 ///
 /// # Errors
 /// Tests that fail.
@@ -29,7 +31,7 @@ pub fn redis_suite(run: &Run) -> Result<String> {
     }
 }
 
-/// Checks metrics by Prometheus's tool, where it is.
+/// Checks metrics by Prometheus's tool, if it is there.
 ///
 /// # Errors
 /// Metrics that it refuses.
@@ -44,13 +46,13 @@ pub fn promtool(run: &Run) -> Result<String> {
     }
 }
 
-/// Says that a step is left out.
+/// Reports that a step is left out.
 fn left_out(missing: &Error) -> String {
     progress::say(&format!("  left out: {missing:#}"));
     String::new()
 }
 
-/// Returns the source of Redis, for which `tclsh` is there; fetches both if `fetches`.
+/// Returns the source of Redis, if `tclsh` is there as well. Fetches both if `fetches`.
 fn redis_source(workspace: &Workspace, fetches: bool) -> Result<PathBuf> {
     if on_path(&["tclsh"]).next().is_none() {
         let missing = "there is no tclsh: Debian's package tcl has it";
@@ -76,7 +78,7 @@ fn fetch_redis(workspace: &Workspace, folder: &Folder) -> Result<()> {
     progress::run("tar -xzf of Redis's source", unpack).map(drop)
 }
 
-/// Returns `promtool`; fetches it if `fetches`.
+/// Returns the path of `promtool`. Fetches it if `fetches`.
 fn prometheus_tool(workspace: &Workspace, fetches: bool) -> Result<PathBuf> {
     if let Some(found) = on_path(&["promtool"]).next() {
         return Ok(found);
@@ -110,7 +112,7 @@ mod tests {
 
     #[test]
     #[ignore = "fetches packages from Debian"]
-    fn what_is_missing_is_fetched() {
+    fn missing_tools_are_fetched() {
         let workspace = Workspace::find();
         assert!(redis_source(&workspace, true).unwrap().join("tests/test_helper.tcl").exists());
         assert!(prometheus_tool(&workspace, true).unwrap().exists());

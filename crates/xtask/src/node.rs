@@ -22,7 +22,7 @@ pub const BUNDLERS: [Packages; 3] = [
     Packages { folder: "tests/packages/webpack" },
     Packages { folder: "tests/packages/esbuild" },
 ];
-/// The client libraries of other makers, on a server of this one.
+/// The tests of client libraries on the server.
 pub const CLIENTS: Packages = Packages { folder: "tests/clients" };
 /// The comparison with other stores in a browser.
 pub const COMPARISON: Packages = Packages { folder: "bench/browser" };

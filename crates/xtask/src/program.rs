@@ -1,11 +1,11 @@
-//! Programs on `PATH` that tests start.
+//! Programs on `PATH` that tests run.
 
 use crate::debian;
 use crate::need::Need;
 use crate::workspace::{Workspace, on_path};
 use anyhow::Result;
 
-/// A program, and the package of Debian that has it.
+/// A program, and Debian's package of it.
 pub struct Program {
     name: &'static str,
     package: &'static str,

@@ -8,11 +8,11 @@ use crate::browser::{Browser, CHROMIUM, FIREFOX};
 use crate::lanes::{self, Lane, Outcome, Task};
 use crate::need::Need;
 use crate::node::{self, BINDINGS, BUNDLERS, CHECKS, CLIENTS, COMPARISON, E2E, Packages};
-use crate::passed::tests_in;
 use crate::program::{CURL, OPENSSL, REDIS_CLI};
 use crate::progress::{self, seconds};
 use crate::rust::{CLIPPY, CargoDeny, RUSTFMT, Toolchain, WasmTarget};
 use crate::setup;
+use crate::test_counts::passed_in;
 use crate::workspace::Workspace;
 use crate::{api, demo, failures, foreign, stress, tidy, wasm};
 use anyhow::Result;
@@ -27,7 +27,8 @@ use std::time::Duration;
 pub enum Part {
     /// The Rust tests
     Rust,
-    /// The browser build, and the tests that npm runs: of the package, in Chromium and in Firefox, of clients
+    /// The browser build, and the tests that npm runs: of the package, in Chromium and Firefox, and of the server's
+    /// clients
     Browser,
     /// Format, lints and documentation
     Lint,
@@ -217,7 +218,7 @@ fn summary<'a>(results: impl Iterator<Item = (&'a str, &'a Outcome, Duration)>) 
     let (mut passed, mut failed, mut named) = (0, 0, Vec::new());
     for (name, outcome, elapsed) in results {
         let (word, note) = match outcome {
-            Outcome::Passed(output) => match output.lines().filter_map(tests_in).sum::<u64>() {
+            Outcome::Passed(output) => match output.lines().filter_map(passed_in).sum::<u64>() {
                 0 => ("passed", String::new()),
                 tests => ("passed", format!("{tests} tests")),
             },
@@ -427,11 +428,11 @@ fn comparison_build(run: &Run) -> Result<String> {
     run.npm(COMPARISON, &["run", "build"])
 }
 
-/// Client libraries and programs of other makers, on the server.
+/// Runs client libraries and programs of other makers on the server.
 fn client_tests(run: &Run) -> Result<String> {
     let program = command_line(run)?;
     let mut command = run.workspace.npm(CLIENTS.folder, &["test"]);
-    // Its summary is counted, which vitest may colour even in a pipe.
+    // vitest may colour its summary even in a pipe, and the tests in it would not be counted.
     command.env("TERRANE", program).env("NO_COLOR", "1");
     let needs: [&dyn Need; 6] = [&node::Node, &node::Npm, &CLIENTS, &CURL, &OPENSSL, &REDIS_CLI];
     run.with(&needs, "npm test in tests/clients", command)
