@@ -1,4 +1,4 @@
-/** The program that the tests start: the one that `TERRANE` names, or one that is built first. */
+/** The program that the tests run: the one that `TERRANE` names, or else one that is built first. */
 
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,4 @@
-/** connect-redis, by the contract that express-session has for its stores, and below it. */
+/** connect-redis: by the contract that express-session has for its stores, and below express-session itself. */
 
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -18,7 +18,7 @@ declare module "express-session" {
 
 const server = serveAll();
 
-/** A session whose cookie expires in `seconds`, or with the browser. */
+/** Returns a session whose cookie expires in `seconds`, or else with the browser. */
 function visit(visits: number, seconds?: number): SessionData {
   const expires = seconds === undefined ? null : new Date(Date.now() + seconds * 1000);
   return { visits, cookie: { originalMaxAge: null, ...(expires !== null && { expires }) } };

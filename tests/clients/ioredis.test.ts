@@ -3,16 +3,14 @@
 import { Redis as Redis5 } from "ioredis";
 import { Redis, type RedisOptions } from "ioredis-6";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { BYTES } from "./bytes.ts";
 import { certify } from "./certificate.ts";
 import { PATIENCE } from "./patience.ts";
 import { Relay } from "./relay.ts";
 import { Folder, Server, serveAll } from "./server.ts";
 import { token, writeTokens } from "./tokens.ts";
 
-/** Bytes that are not text, and those that end lines of the protocol. */
-const BYTES = Buffer.from([0, 255, 13, 10, 42, 36, 128]);
-
-/** The versions, and what they are asked for. Version 5 speaks RESP2 alone. */
+/** The versions with their options. Version 5 speaks RESP2 alone. */
 const versions: readonly [string, typeof Redis, RedisOptions][] = [
   ["ioredis 5 over RESP2", Redis5 as unknown as typeof Redis, {}],
   ["ioredis 6 over RESP2", Redis, { protocol: 2 }],

@@ -21,7 +21,7 @@ function adapter(): KeyvRedis<string> {
   return made;
 }
 
-// Some of its values expire within a second or few, which a busy machine may take between two lines.
+// Some of its values expire within seconds, which a busy machine may take between two statements.
 describe("the suite of adapters", { retry: 5 }, () => {
   keyvSuite(vitest, Keyv, adapter);
   keyvIteratorTests(vitest, Keyv, adapter);

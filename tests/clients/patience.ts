@@ -1,2 +1,2 @@
-/** A time that only ends what hangs, in milliseconds: the machine may be busy besides. */
+/** Time after which a test counts as hung, in milliseconds. It is long, since the machine may be busy. */
 export const PATIENCE = 300_000;

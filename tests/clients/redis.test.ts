@@ -9,17 +9,16 @@ import {
   WatchError,
 } from "redis";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { BYTES } from "./bytes.ts";
 import { certify } from "./certificate.ts";
 import { PATIENCE } from "./patience.ts";
 import { Relay } from "./relay.ts";
 import { Folder, Server, serveAll } from "./server.ts";
 import { token, writeTokens } from "./tokens.ts";
 
-/** The client gives up commands after five seconds otherwise. */
+/** Without a longer time the client abandons commands after five seconds. */
 const commandOptions = { timeout: PATIENCE };
 const BINARY = { [RESP_TYPES.BLOB_STRING]: Buffer };
-/** Bytes that are not text, and those that end lines of the protocol. */
-const BYTES = Buffer.from([0, 255, 13, 10, 42, 36, 128]);
 
 const server = serveAll();
 

@@ -1,6 +1,6 @@
 /**
- * A socket that stays while the server behind it is another one, as a port would. Ports that are free may be taken by
- * another process between two servers.
+ * A socket that stays the same while one server after another is behind it. A fixed port would not do: another process
+ * may take it between two servers.
  */
 
 import { once } from "node:events";
@@ -16,7 +16,7 @@ export class Relay {
     this.path = folder.file("relay");
   }
 
-  /** Connects clients with the server from here on. */
+  /** Connects clients with a server until the relay is closed. */
   async open({ port }: Server): Promise<void> {
     const listener = createServer((client) => {
       const server = connect(port, "127.0.0.1");
@@ -29,7 +29,7 @@ export class Relay {
     this.#listener = listener;
   }
 
-  /** Refuses clients from here on. Their connections end with the server. */
+  /** Refuses further clients. Connections that are open end with their server. */
   close(): void {
     this.#listener?.close();
   }

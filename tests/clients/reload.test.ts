@@ -1,4 +1,4 @@
-/** Certificate and tokens that are read again while clients of both doors are at work. */
+/** A certificate and tokens that are read again while clients of both doors are at work. */
 
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
@@ -40,7 +40,7 @@ test("a hangup takes nothing from the clients that are at work", async () => {
     for (;;) {
       const asked = request(url, { agent, method, headers, servername: "localhost" }).end(body);
       const reply = await once(asked, "response").catch((error: NodeJS.ErrnoException) => {
-        // The server had closed the connection that was kept: nobody asked for long.
+        // The server may close a kept connection that was idle for long.
         if (!asked.reusedSocket || error.code !== "ECONNRESET") throw error;
       });
       if (reply !== undefined)
@@ -74,7 +74,7 @@ test("a hangup takes nothing from the clients that are at work", async () => {
       once.destroy();
     }),
   ]);
-  // Reported where it is awaited, below.
+  // Its failure is reported below, where it is awaited.
   load.catch(() => {});
 
   for (const [round, certificate] of later.entries()) {
@@ -85,7 +85,7 @@ test("a hangup takes nothing from the clients that are at work", async () => {
     const open = redis(secret, all[round]!);
     expect(await open.set("round", String(round))).toBe("OK");
 
-    // Another certificate, and no longer that token.
+    // The certificate changes, and the token of the round is gone.
     install(folder, certificate);
     writeTokens(folder, stays);
     expect(await server.reload()).toBe("read the files again");
@@ -95,7 +95,7 @@ test("a hangup takes nothing from the clients that are at work", async () => {
     expect((await ask(agent(newest), secret))[0]).toBe(401);
     await expect(ask(agent(all[round]!), STAYS)).rejects.toThrow("self-signed certificate");
 
-    // Files that make no sense change nothing.
+    // Malformed files change nothing.
     writeFileSync(folder.file("cert.pem"), "no certificate");
     expect(await server.reload()).toContain("cert.pem");
     writeFileSync(folder.file("cert.pem"), newest);

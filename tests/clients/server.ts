@@ -1,4 +1,4 @@
-/** A `terrane serve` on ports that are free. */
+/** A `terrane serve` on free ports. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -9,7 +9,7 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { afterAll, beforeAll, inject } from "vitest";
 
-/** A folder for a store and what belongs to it. */
+/** A folder for a store and the files of its server. */
 export class Folder implements Disposable {
   readonly path = mkdtempSync(join(tmpdir(), "terrane-clients-"));
 
@@ -39,7 +39,7 @@ export class Server implements AsyncDisposable {
     this.resp = new URL(resp);
   }
 
-  /** Serves the store in a folder. */
+  /** Starts a server of the store in a folder. */
   static async on(folder: Folder, ...options: readonly string[]): Promise<Server> {
     const ports = ["--http", "127.0.0.1:0", "--resp", "127.0.0.1:0"];
     const args = ["serve", folder.file("db"), ...ports, ...options];
@@ -55,19 +55,19 @@ export class Server implements AsyncDisposable {
     return Number(this.resp.port);
   }
 
-  /** Makes the server read its files again; returns the message that it did, or why not. */
+  /** Makes the server read its files again. Returns its message of success or failure. */
   async reload(): Promise<string> {
     this.#process.kill("SIGHUP");
     const [message] = await this.#messages.next(/read the files again|kept what was read.*/);
     return message;
   }
 
-  /** Ends the server in order, and returns its exit code. */
+  /** Drains the server, and returns its exit code. */
   async stop(): Promise<number | null> {
     return await this.#end("SIGTERM");
   }
 
-  /** Ends the server as a crash does. */
+  /** Kills the server, as a crash would. */
   async kill(): Promise<void> {
     await this.#end("SIGKILL");
   }
@@ -86,7 +86,7 @@ export class Server implements AsyncDisposable {
   }
 }
 
-/** Serves one store to all tests of a file; the server is there while they run. */
+/** Serves one store to all tests of a file. The result returns the server while tests run. */
 export function serveAll(options: (folder: Folder) => readonly string[] = () => []): () => Server {
   const folder = new Folder();
   let server: Server | undefined;
@@ -103,7 +103,7 @@ export function serveAll(options: (folder: Folder) => readonly string[] = () => 
   };
 }
 
-/** The lines that a process writes. They are read to their end, or a later one would have nowhere to go. */
+/** The lines that a process writes. All of them are read: a full pipe would block the process. */
 class Messages {
   readonly #lines: string[] = [];
   #ended = false;

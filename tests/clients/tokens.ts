@@ -11,7 +11,7 @@ export function writeTokens(folder: Folder, ...lines: readonly string[]): readon
   return ["--tokens", file];
 }
 
-/** A line of the file: the bearer of `secret` has `role` on a keyspace, and there on keys that start so. */
+/** Returns a line of the file: the bearer of `secret` has `role` on a keyspace's keys that start with `start`. */
 export function token(
   name: string,
   secret: string,

@@ -39,7 +39,7 @@ describe.each([
     redis.disconnect();
   });
 
-  /** The key in Redis of an item. */
+  /** Returns the key of an item in Redis. */
   const inRedis = (key: string): string => [base.replace(/:$/, ""), key].filter(Boolean).join(":");
   const sorted = async (...args: Parameters<Storage["getKeys"]>): Promise<string[]> =>
     (await storage.getKeys(...args)).sort();
