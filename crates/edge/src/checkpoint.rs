@@ -32,7 +32,7 @@ impl From<Error> for Refused {
     }
 }
 
-/// Returns the name of a checkpoint, if it is one: no path.
+/// Returns the name of a checkpoint, if it is a name and no path.
 pub(crate) fn parse_name(name: &[u8]) -> Option<String> {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b".-_".contains(byte);
     let is_name = name.first().is_some_and(|first| *first != b'.')
@@ -42,7 +42,7 @@ pub(crate) fn parse_name(name: &[u8]) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// Writes a checkpoint while `go_on` says so; returns its path.
+/// Writes a checkpoint, unless `go_on` returns `false` meanwhile. Returns its path.
 pub(crate) fn write(
     db: &Db,
     dir: &Path,
@@ -62,7 +62,7 @@ pub(crate) fn write(
         fs::rename(&unfinished, &target).map_err(|e| failed("rename", &unfinished, e))
     });
     if let Err(refused) = written {
-        // What cannot be removed is in the way of the same name alone.
+        // A folder that cannot be removed blocks only its own name.
         let _ = fs::remove_dir_all(&unfinished);
         return Err(refused);
     }

@@ -4,8 +4,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use terrane::{Error, ErrorKind};
 
-/// Time for which a server is not ready after a write found no space, or background work failed: by then it should be
-/// tried again.
+/// Time for which a server is not ready after a write that found no space or background work that failed. After it,
+/// clients should try again.
 const DOUBT: Duration = Duration::from_secs(10);
 
 /// Latest failure of a write, as long as it matters.
@@ -27,13 +27,13 @@ impl Health {
             _ => return,
         };
         let mut failure = self.failure();
-        // A restart is needed, whatever else fails meanwhile.
+        // A later failure that passes does not hide one that needs a restart.
         if failure.as_ref().is_none_or(|failure| failure.until.is_some()) {
             *failure = Some(Failure { sentence: error.to_string(), until });
         }
     }
 
-    /// Returns why writes are expected to fail; `None` if they are not.
+    /// Returns the reason why writes are expected to fail, if they are.
     #[must_use]
     pub fn problem(&self) -> Option<String> {
         let mut failure = self.failure();

@@ -1,4 +1,4 @@
-//! A server for a whole process: its threads, and its signals.
+//! A server for a whole process: its threads and its signals.
 //!
 //! 1. SIGTERM, Ctrl-C, or a client's SHUTDOWN starts the drain.
 //! 2. A second signal ends the drain at once.
@@ -11,16 +11,16 @@ use tokio::runtime::Builder;
 /// End of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// All that was read is answered, and the store is closed.
+    /// All requests that were read are answered, and the store is closed.
     Drained,
-    /// A second signal came before. The process should end: the store recovers as from a power cut.
+    /// A second signal arrived before that. The process should end; the store recovers as from a power cut.
     Cut,
 }
 
 /// Serves a store until a signal or a client ends it. Passes the addresses, and remarks from then on, to `note`.
 ///
 /// # Errors
-/// Those of [`Server::start`] and [`Server::shutdown`]; threads or signals that the system refuses.
+/// The errors of [`Server::start`] and [`Server::shutdown`]; threads or signals that the system refuses.
 pub fn run(db: terrane::Db, config: Config, note: impl Fn(&str)) -> Result<Ending, Error> {
     let failed = |source| Error::System { action: "start threads", source };
     let runtime = Builder::new_multi_thread().enable_all().build().map_err(failed)?;
@@ -30,7 +30,7 @@ pub fn run(db: terrane::Db, config: Config, note: impl Fn(&str)) -> Result<Endin
 }
 
 async fn serve(db: terrane::Db, config: Config, note: &impl Fn(&str)) -> Result<Ending, Error> {
-    // Before the addresses are announced: whoever reads them may send a signal.
+    // Before the addresses are announced, since their reader may send a signal.
     let failed = |source| Error::System { action: "listen for signals", source };
     let mut signals = Signals::listen().map_err(failed)?;
     let server = Server::start(db, config).await?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// A stream whose writes fail when none of their bytes has been taken for `patience`.
+/// A stream whose writes fail if the peer takes none of their bytes for `patience`.
 pub(crate) struct Progressing<S> {
     stream: S,
     patience: Duration,

@@ -16,7 +16,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// A running server. Dropped, it serves on until the runtime ends; [`Server::shutdown`] ends it in order.
+/// A running server. If it is dropped, it serves until the runtime ends; [`Server::shutdown`] drains it.
 pub struct Server {
     shared: Arc<Shared>,
     tasks: TaskTracker,
@@ -29,7 +29,8 @@ impl Server {
     /// Listens on both addresses, and serves the store from there.
     ///
     /// # Errors
-    /// An address on which it cannot listen, or which others reach although there are no tokens; a malformed file.
+    /// An address on which it cannot listen, or that other machines reach although there are no tokens; a malformed
+    /// file.
     pub async fn start(db: terrane::Db, config: Config) -> Result<Server, Error> {
         let tokens = Tokens::open(config.tokens.as_deref())?;
         if tokens.anonymous().is_some() {
@@ -103,7 +104,7 @@ impl Server {
     /// Reads the files of tokens and of the certificate again.
     ///
     /// # Errors
-    /// A file that cannot be read or is malformed; what it holds stays as it was.
+    /// A file that cannot be read or is malformed: its former contents stay in force.
     pub fn reload(&self) -> Result<(), Error> {
         let tokens = self.shared.tokens.reload();
         let certificate = self.shared.tls.as_ref().map_or(Ok(()), Tls::reload);
@@ -115,10 +116,10 @@ impl Server {
         self.shared.shutdown.cancelled().await;
     }
 
-    /// Drains the doors: accepts no more, answers what was read, syncs, and closes the store.
+    /// Drains the doors: accepts no more connections, answers the requests that were read, syncs, and closes the store.
     ///
     /// # Errors
-    /// Those of [`terrane_tokio::Db::close`].
+    /// The errors of [`terrane_tokio::Db::close`].
     pub async fn shutdown(self) -> Result<(), Error> {
         self.shared.stopping.cancel();
         self.tasks.close();

@@ -35,7 +35,7 @@ pub struct Shared {
     pub(crate) syncs: Arc<SharedSyncs>,
     /// Databases and cursors of the door for Redis's protocol.
     pub(crate) resp: crate::resp::State,
-    /// Whether writes can be expected to succeed. Errors of the store are noted here.
+    /// Expectation that writes succeed; errors of the store change it.
     pub health: Health,
     /// Watchers of the store's events.
     pub(crate) watchers: Arc<Watchers>,
@@ -55,7 +55,7 @@ impl Shared {
     /// Waits until a reply that has been made may leave. Returns at once unless writes are durable.
     ///
     /// # Errors
-    /// Those of [`SharedSyncs::wait`].
+    /// The errors of [`SharedSyncs::wait`].
     pub(crate) async fn wait_durable(&self, has_written: bool) -> Result<()> {
         match self.durability {
             Durability::Sync => self.syncs.wait(&self.db, has_written).await,

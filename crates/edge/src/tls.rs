@@ -13,13 +13,13 @@ use tokio_rustls::TlsAcceptor;
 /// Files of a certificate.
 #[derive(Clone, Debug)]
 pub struct Files {
-    /// The certificate, and those that lead to its root: PEM.
+    /// Path of the certificate and of those up to its root, in PEM.
     pub certificate: PathBuf,
-    /// The private key: PEM.
+    /// Path of the private key, in PEM.
     pub key: PathBuf,
 }
 
-/// The certificate that new connections see.
+/// The certificate of new connections.
 pub(crate) struct Tls {
     files: Files,
     config: ArcSwap<ServerConfig>,
@@ -32,7 +32,7 @@ impl Tls {
         Ok(Tls { files, config })
     }
 
-    /// Reads the files again. If they are malformed, all stays as it is.
+    /// Reads the files again. Malformed files change nothing.
     pub fn reload(&self) -> Result<(), Error> {
         self.config.store(read(&self.files)?);
         Ok(())

@@ -1,4 +1,4 @@
-//! Tokens: who may do what. Without a file of them, everyone may do everything.
+//! Tokens: the rights of clients. Without a file of tokens everyone may do everything.
 //!
 //! A line of the file is `NAME SHA256 read|write|admin KEYSPACE [PREFIX]`: the SHA-256 of the token in hexadecimal
 //! digits; a keyspace, where a `*` at its end stands for any rest; the start of the keys, percent-encoded. Empty lines

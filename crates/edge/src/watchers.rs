@@ -1,6 +1,6 @@
 //! Watchers of keyspaces: each receives the keyspace's tree, the merges under way, and then every event.
 //!
-//! 1. The listener makes a message of an event, and puts it into the queues of those who watch its keyspace.
+//! 1. The listener makes a message of an event, and puts it into the queues of the watchers of its keyspace.
 //! 2. A watcher whose queue is full is dropped, and connects again: nobody waits for it, nor does it miss an
 //!    event unknowingly.
 
@@ -13,9 +13,9 @@ use terrane::{Keyspace, KeyspaceId, Result};
 use terrane_policy::{Level, PolicyOptions, PolicyStatus};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-/// Messages that wait for a watcher, at most.
+/// The most messages that wait for a watcher.
 const QUEUE: usize = 8192;
-/// Watchers of a store, at most.
+/// The most watchers of a store.
 const WATCHERS_MAX: usize = 64;
 
 /// The watchers of a store.
@@ -43,7 +43,7 @@ pub(crate) struct Watch {
     pub rest: Receiver<Bytes>,
 }
 
-/// A keyspace as the events after it find it.
+/// The state of a keyspace before the events that follow.
 #[derive(Serialize)]
 #[serde(tag = "type", rename = "shape")]
 struct Tree<'a> {
@@ -67,7 +67,7 @@ impl Watchers {
         })
     }
 
-    /// Starts to watch a keyspace; `None` if there are too many watchers.
+    /// Starts to watch a keyspace. Returns `None` if there are too many watchers.
     pub(crate) fn watch(&self, keyspace: &Keyspace) -> Result<Option<Watch>> {
         let policy = keyspace.policy()?;
         keyspace.with_events_paused(|moment| {

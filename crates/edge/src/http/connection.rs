@@ -23,7 +23,7 @@ pub(crate) struct Head {
     pub stopping: CancellationToken,
 }
 
-/// Serves requests until the connection ends, or up to the request under way when the drain starts.
+/// Serves requests until the connection ends. When the drain starts, the request under way is the last.
 pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     stream: S,
     routes: Router,
@@ -45,7 +45,7 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     };
     let Err(error) = ended else { return };
     let parts = connection.into_parts();
-    // A client that sent nothing since the last reply expects none.
+    // A client that sent nothing since the last reply expects no other.
     if error.is_timeout() && !parts.read_buf.is_empty() {
         let mut stream = parts.io.into_inner();
         let _ = stream.write_all(TOO_SLOW).await;

@@ -1,9 +1,9 @@
-//! Events: `GET /v1/KEYSPACE/events` streams what the engine does with a keyspace, for the visualizer, and `/events`
-//! what it does with the default one.
+//! Events: `GET /v1/KEYSPACE/events` streams the engine's events of a keyspace for the visualizer, and `/events` those
+//! of the default keyspace.
 //!
 //! 1. The first message is the tree, those after it are its changes, each a line of JSON as in a trace.
 //! 2. Comments keep the stream open while nothing happens, and notice a client that is gone.
-//! 3. The last line, when the server stops, is a comment that says so.
+//! 3. When the server stops, a comment is the last line.
 
 use super::access;
 use super::keys::open;

@@ -88,7 +88,7 @@ pub(crate) async fn put(
     Ok((StatusCode::NO_CONTENT, [(header::ETAG, etag(written))]).into_response())
 }
 
-/// Removes a key, if it is there.
+/// Removes a key; it need not exist.
 pub(crate) async fn delete(
     State(shared): State<Arc<Shared>>,
     Extension(grant): Extension<Arc<Grant>>,

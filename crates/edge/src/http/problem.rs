@@ -10,7 +10,7 @@ use terrane::{Closed, Error, ErrorKind};
 
 /// Prefix of every problem's type.
 const TYPE: &str = "urn:terrane:problem:";
-/// Seconds after which a client should try again what failed for want of room.
+/// Seconds after which a client should repeat a request that found no room.
 const RETRY_SECONDS: HeaderValue = HeaderValue::from_static("1");
 /// Arguments of the engine whose bounds are bounds of sizes.
 const SIZES: [&str; 4] = ["key", "value", "value that expires", "batch"];
@@ -42,7 +42,7 @@ struct Document {
 }
 
 impl Problem {
-    /// A problem of this status and type.
+    /// Returns a problem of this status and type.
     pub fn new(status: StatusCode, kind: &str, detail: impl Into<String>) -> Self {
         let document = Document {
             kind: format!("{TYPE}{kind}"),
@@ -60,7 +60,7 @@ impl Problem {
         Problem(Box::new(Parts { status, headers, document }))
     }
 
-    /// A malformed part of a request.
+    /// Returns the problem of a malformed part of a request.
     pub fn malformed(
         part: &str,
         expected: impl Into<Cow<'static, str>>,
@@ -72,7 +72,7 @@ impl Problem {
             .found(found)
     }
 
-    /// A part of a request over its bound.
+    /// Returns the problem of a part of a request over its bound.
     pub fn too_large(part: &str, max: usize, found: impl std::fmt::Display) -> Self {
         let detail = format!("{part} is too large");
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", detail)
@@ -80,12 +80,12 @@ impl Problem {
             .found(format!("{found} bytes"))
     }
 
-    /// A key without a value, or a keyspace that does not exist.
+    /// Returns the problem of a key without a value, or of a keyspace that does not exist.
     pub fn not_found(thing: &str) -> Self {
         Problem::new(StatusCode::NOT_FOUND, "not-found", format!("there is no such {thing}"))
     }
 
-    /// A server that lacks the memory for a request at the moment.
+    /// Returns the problem of a request or a reply for which too little memory is left.
     pub fn no_memory() -> Self {
         let detail = "the memory for requests and replies is in use";
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail)
@@ -117,7 +117,7 @@ impl Problem {
         self
     }
 
-    /// The problem of a failed call of the store. A failure that lasts makes the server not ready.
+    /// Returns the problem of a failed call of the store. A failure that lasts makes the server not ready.
     pub fn of(error: &Error, shared: &Shared) -> Self {
         shared.health.note(error);
         Problem::from(error)
@@ -161,7 +161,7 @@ impl Serialize for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        // No member fails to become JSON.
+        // No member can fail to become JSON.
         let document = serde_json::to_string(&self).unwrap_or_default();
         let kind = [(header::CONTENT_TYPE, "application/problem+json")];
         (self.0.status, self.0.headers, kind, document).into_response()

@@ -2,9 +2,9 @@
 //!
 //! 1. The rows are those of one moment, read page by page on the threads of readers: the next page is read once the
 //!    last one is sent.
-//! 2. The last line is the end, the key at which the rows go on, or an error. A stream without it was cut.
-//! 3. After [`TIME`] the rows go on elsewhere, so that no stream holds its moment for ever; likewise when the server
-//!    stops, or lacks the memory for a page.
+//! 2. The last line is the end, the key with which to continue, or an error. A stream without a last line was cut.
+//! 3. After [`TIME`] a stream ends with a key with which to continue, so that it does not hold its moment for ever;
+//!    likewise when the server stops, or lacks the memory for a page.
 
 use super::access;
 use super::bounds::{self, Bounds};
@@ -32,7 +32,7 @@ use tokio::sync::mpsc::{Receiver, channel};
 const PAGE_BYTES: usize = 64 << 10;
 /// Time after which a page ends.
 const PAGE_TIME: Duration = Duration::from_millis(100);
-/// Time after which rows go on in another request.
+/// Time after which a stream ends with the key for another request.
 const TIME: Duration = Duration::from_secs(60);
 
 /// Parameters of a range, for messages.
@@ -69,7 +69,7 @@ pub(crate) async fn get(
     let (pages, sent) = channel(1);
     tokio::spawn(async move {
         let mut page = first;
-        // A client that is gone takes no more pages.
+        // The client is gone if it takes no page.
         while pages.send(page).await.is_ok() {
             if shared.stopping.is_cancelled() {
                 rows.deadline = Instant::now();

@@ -39,7 +39,7 @@ impl Serialize for Row<'_> {
 pub(crate) enum Last<'a> {
     /// There are no more rows.
     End,
-    /// The rows go on with this key.
+    /// The next row has this key.
     Next(&'a [u8]),
 }
 
@@ -68,7 +68,7 @@ fn bytes_entry<M: SerializeMap>(
 
 /// Appends a line.
 pub(crate) fn push(line: &impl Serialize, out: &mut Vec<u8>) {
-    // Rows become JSON, and memory takes them.
+    // Neither rows nor writes to memory can fail.
     let _ = serde_json::to_writer(&mut *out, line);
     out.push(b'\n');
 }
@@ -82,7 +82,7 @@ fn to_hex(bytes: &[u8]) -> String {
     digits
 }
 
-/// Returns the bytes of a member that is given as text or as hexadecimal digits; `None` if it is not given.
+/// Returns the bytes of a member that is given as text or as hexadecimal digits, if it is given.
 pub(crate) fn bytes<'a>(
     name: &str,
     text: Option<Cow<'a, str>>,

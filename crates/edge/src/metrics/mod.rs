@@ -1,6 +1,6 @@
-//! Counters of the doors, and the text that Prometheus reads.
+//! Metrics: counters of the doors.
 //!
-//! * `scrape` - the doors' counters and the store's statistics at one moment, as that text.
+//! * `scrape` - these counters and the store's statistics at one moment, as text for Prometheus.
 
 mod scrape;
 

@@ -25,7 +25,7 @@ impl Databases {
         self.opened.iter().enumerate().filter_map(|(number, slot)| Some((number, slot.get()?)))
     }
 
-    /// Opens a database; creates its keyspace if there is none and `creates`. Returns whether it is open.
+    /// Opens a database. If `creates`, creates its keyspace if there is none. Returns whether the database is open.
     ///
     /// # Errors
     /// A closed store, or an I/O error.

@@ -9,14 +9,14 @@ const MAX: f64 = 1e19;
 /// A finite number.
 #[derive(Clone, Copy)]
 pub(crate) enum Decimal {
-    /// In units of the last place.
+    /// A number of units of the last place.
     Exact(i128),
-    /// A magnitude beyond those.
+    /// A number of greater magnitude.
     Rough(f64),
 }
 
 impl Decimal {
-    /// Parses a number; `None` if it is none, or not finite.
+    /// Parses a number. Returns `None` for other text, or a number that is not finite.
     pub fn parse(text: &[u8]) -> Option<Decimal> {
         let text = std::str::from_utf8(text).ok()?;
         let rough: f64 = text.parse().ok().filter(|number: &f64| number.is_finite())?;
@@ -27,7 +27,7 @@ impl Decimal {
         Some(Decimal::Exact(if is_plain { exact(text)? } else { exact(&format!("{rough:.17}"))? }))
     }
 
-    /// Adds; `None` if the sum is not finite.
+    /// Adds a number. Returns `None` if the sum is not finite.
     pub fn plus(self, other: Decimal) -> Option<Decimal> {
         if let (Decimal::Exact(left), Decimal::Exact(right)) = (self, other) {
             return left.checked_add(right).map(Decimal::Exact);

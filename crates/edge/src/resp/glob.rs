@@ -1,7 +1,7 @@
 //! Patterns of keys: `*`, `?`, `[a-z]`, `[^a]`, and a backslash before a character that stands for itself.
 //!
-//! A mismatch goes back to the last `*` alone, since what an earlier one could take more of, the last one can as well.
-//! So a match takes at most the product of both lengths.
+//! After a mismatch only the last `*` takes another byte: whatever an earlier one could take, the last one can take as
+//! well. So the time of a match is at most the product of both lengths.
 
 /// Returns whether a key matches a pattern.
 pub(crate) fn matches(pattern: &[u8], key: &[u8]) -> bool {

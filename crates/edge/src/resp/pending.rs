@@ -19,7 +19,7 @@ impl Pending {
     /// Waits for the outcome. Returns the reply.
     ///
     /// # Errors
-    /// Those of the command and of the store.
+    /// The errors of the command and of the store.
     pub async fn outcome(self) -> Result<Encoded, Failure> {
         match self {
             Pending::Update(update) => update.outcome().await,

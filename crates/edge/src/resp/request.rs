@@ -64,7 +64,7 @@ impl fmt::Display for Broken {
     }
 }
 
-/// A place in a buffer: its start and its end.
+/// A range of a buffer: its start and its end.
 type Span = (usize, usize);
 /// Bytes of memory of a span.
 pub(super) const SPAN_BYTES: usize = size_of::<Span>();
@@ -154,7 +154,7 @@ pub(crate) struct Parser {
     missing: Option<i64>,
     /// The length of the bulk string under way.
     bulk: Option<usize>,
-    /// Bytes of it that are skipped.
+    /// Bytes of that string that are skipped.
     skipping: usize,
     too_long: Option<TooLong>,
     /// Bytes of the arguments.
@@ -210,7 +210,7 @@ impl Parser {
                 return Ok(Next::Incomplete);
             }
             if self.spans.is_empty() && self.too_long.is_none() {
-                // An empty line or array asks for nothing.
+                // An empty line or array is no request.
                 self.is_returned = true;
                 self.forget_returned();
                 continue;
@@ -346,7 +346,7 @@ impl Parser {
         }
         self.bulk = Some(length);
         if self.too_long.is_some() {
-            // No argument of the request is of use.
+            // The request fails, so its arguments are of no use.
             self.spans.clear();
             self.skipping = length + 2;
         }
@@ -356,7 +356,7 @@ impl Parser {
     /// Drops what has arrived of a bulk string, and returns whether that is all of it.
     fn skip(&mut self) -> bool {
         let dropped = self.skipping.min(self.rest().len());
-        // With what was read before of the request.
+        // The bytes of the request that were read before are dropped as well.
         self.input.drain(self.start..self.start + self.at + dropped);
         self.at = 0;
         self.skipping -= dropped;
@@ -430,7 +430,7 @@ pub(crate) fn integer(digits: &[u8]) -> Option<i64> {
         [b'1'..=b'9', ..] => {}
         _ => return None,
     }
-    // Negative numbers reach one further.
+    // The least number has no positive counterpart.
     magnitude.iter().try_fold(0i64, |number, digit| {
         let digit = i64::from(digit.checked_sub(b'0').filter(|digit| *digit < 10)?);
         let tens = number.checked_mul(10)?;

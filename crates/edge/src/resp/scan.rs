@@ -20,7 +20,7 @@ const CURSORS_MAX: usize = 10_000;
 const CURSOR_BYTES_MAX: usize = 16 << 20;
 /// The most keys that DBSIZE counts, and KEYS looks at.
 const KEYS_MAX: usize = 1_000_000;
-/// Keys that a page of SCAN looks at unless COUNT says otherwise.
+/// Keys that a page of SCAN looks at without COUNT.
 const PAGE_KEYS: usize = 10;
 /// Bytes of keys at which a page ends, whatever its COUNT.
 const PAGE_BYTES: usize = 1 << 20;
@@ -182,8 +182,8 @@ fn scan(context: &mut Context<'_>, arguments: Arguments<'_>) -> Done {
     Ok(())
 }
 
-/// Seeks to a place between the first key and the last, and skips some more: keys after wide gaps are no likelier by
-/// more than that evens out.
+/// Seeks to a random place between the first key and the last, and skips some keys from there, since otherwise keys
+/// after wide gaps would be likelier.
 fn randomkey(context: &mut Context<'_>, _: Arguments<'_>) -> Done {
     check_range(context, &KeyRange::from(..))?;
     let edge = |context: &mut Context<'_>, reverse| {
@@ -224,7 +224,7 @@ fn randomkey(context: &mut Context<'_>, _: Arguments<'_>) -> Done {
     Ok(())
 }
 
-/// Returns a place between two keys: after what they share, by their next eight bytes.
+/// Returns a random place between two keys: their common prefix, and eight bytes between those that follow it.
 fn between(first: &[u8], last: &[u8], random: u64) -> Vec<u8> {
     let shared = first.iter().zip(last).take_while(|(a, b)| a == b).count();
     let number = |key: &[u8]| {
@@ -241,7 +241,7 @@ fn between(first: &[u8], last: &[u8], random: u64) -> Vec<u8> {
     key
 }
 
-/// Returns a number by chance: the seed of a hash map's keys.
+/// Returns a random number: the seed of a hash map's keys.
 fn random() -> u64 {
     use std::hash::{BuildHasher, RandomState};
     RandomState::new().hash_one(0)

@@ -1,7 +1,7 @@
 //! Histories of operations, and whether they are linearizable (Wing and Gong, with the memory of Lowe).
 //!
 //! 1. The next operation of an order may be any that started before the first end of those that are left.
-//! 2. It must have the reply that the map gives at this place.
+//! 2. Its reply must be the one of the map at this place of the order.
 //! 3. A set of operations with the map after them is tried once.
 
 use crate::map::{Map, Op, Ret};

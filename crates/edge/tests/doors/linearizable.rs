@@ -1,5 +1,5 @@
-//! Histories of clients of both doors, checked: each reply is explained by one order of all operations, in which none
-//! comes after one that started when it had ended.
+//! Checked histories of clients of both doors: one order of all operations explains every reply, and no operation
+//! follows another in it that started after its end.
 
 use crate::client::Client;
 use crate::history::{Call, is_linearizable};
@@ -41,7 +41,7 @@ fn histories_of_both_doors_are_linearizable() {
     }
 }
 
-/// Carries out operations of all clients at once; returns their calls.
+/// Runs operations of all clients at once. Returns their calls.
 fn play(peers: &mut [Box<dyn Peer + Send>], history: usize) -> Vec<Call> {
     let (calls, clock) = (Mutex::new(Vec::new()), AtomicUsize::new(0));
     let begin = Barrier::new(peers.len());
@@ -63,7 +63,7 @@ fn play(peers: &mut [Box<dyn Peer + Send>], history: usize) -> Vec<Call> {
     calls.into_inner().unwrap()
 }
 
-/// Draws an operation: another one for each history, client and number.
+/// Draws the operation of a history, a client and a number.
 fn operation(history: usize, client: usize, number: usize) -> Op {
     let mut state = (history * 1000 + client * 50 + number) as u64;
     let mut draw = |below: u64| {

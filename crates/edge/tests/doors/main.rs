@@ -1,4 +1,4 @@
-//! Both doors at once: whatever their clients do to few keys, there is an order of it that explains every reply.
+//! Both doors at once: whatever clients do to few keys, one order of their operations explains every reply.
 
 #[cfg(test)]
 #[allow(dead_code)]

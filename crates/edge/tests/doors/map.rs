@@ -1,4 +1,4 @@
-//! The map that clients of both doors believe to use: what each operation does to it, and returns.
+//! The map that stands for the store: the effect and the reply of each operation.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ impl Map {
 }
 
 impl Map {
-    /// Carries out an operation.
+    /// Applies an operation.
     pub fn apply(&mut self, op: &Op) -> Ret {
         match *op {
             Op::Get(key) => Ret::Value(self.get(key)),

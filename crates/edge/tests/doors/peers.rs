@@ -1,4 +1,4 @@
-//! Clients of both doors, which carry out operations on the keys of a history.
+//! Clients of both doors, which run operations on the keys of a history.
 
 use crate::client::Client;
 use crate::map::{Op, Ret};
@@ -21,7 +21,7 @@ impl Http {
         (reply.status, reply.text().parse().ok())
     }
 
-    /// Writes values under conditions; returns whether they held.
+    /// Writes values under conditions. Returns whether the conditions held.
     fn batch(&mut self, conditions: &Value, writes: &[(String, i64)]) -> bool {
         let put = |(key, value): &(String, i64)| json!({"op": "put", "key": key, "value": value.to_string()});
         let operations: Vec<_> = writes.iter().map(put).collect();
@@ -104,13 +104,13 @@ impl Resp {
         Resp(BufReader::new(TcpStream::connect(address).unwrap()))
     }
 
-    /// Runs a command whose reply is a value: an integer, a text with one, or none.
+    /// Runs a command whose reply is a value: an integer, a text of an integer, or nil.
     pub fn value(&mut self, command: &str) -> Option<i64> {
         self.send(&[command]);
         self.reply()
     }
 
-    /// Runs commands as a transaction; `None` if it was given up.
+    /// Runs commands as a transaction. Returns `None` if a watched key has changed.
     fn exec(&mut self, commands: &[&str]) -> Option<Vec<Option<i64>>> {
         let all = [&["MULTI"], commands, &["EXEC"]].concat();
         self.send(&all);

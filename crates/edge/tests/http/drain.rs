@@ -1,4 +1,4 @@
-//! The end of a server: what was read is answered, and no more is accepted.
+//! The end of a server: requests that were read are answered, and no connection is accepted.
 
 use crate::served::Served;
 use std::net::TcpStream;
@@ -27,7 +27,7 @@ fn a_drain_answers_the_requests_that_were_read() {
 }
 
 #[test]
-fn a_drain_gives_up_on_requests_that_do_not_end() {
+fn a_drain_closes_requests_that_do_not_end() {
     let mut served = Served::with(|config| config.drain = std::time::Duration::from_millis(50));
     let mut client = served.connect();
     client.send("PUT /v1/default/keys/a HTTP/1.1\r\nHost: localhost\r\n");

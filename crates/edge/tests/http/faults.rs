@@ -1,4 +1,4 @@
-//! A full disk and a failing one: writes are refused in words, reads go on, and the server is not ready.
+//! A full disk and a failing one: writes are refused in words, reads succeed, and the server is not ready.
 
 use crate::served::Served;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use terrane::storage::vfs::fault::Fault;
 use terrane::storage::vfs::{FaultVfs, MemoryVfs};
 use terrane::{Db, Options};
 
-/// A server on a store in memory, whose files can be made to fail.
+/// Starts a server on a store in memory, whose files can be made to fail.
 fn served() -> (Served, FaultVfs) {
     let vfs = FaultVfs::new(Arc::new(MemoryVfs::new())).unwrap();
     let storage = Arc::new(Directory::open(Arc::new(vfs.clone())).unwrap());
@@ -18,7 +18,7 @@ fn served() -> (Served, FaultVfs) {
 }
 
 #[test]
-fn a_full_disk_refuses_writes_and_not_reads() {
+fn a_full_disk_refuses_only_writes() {
     let (served, vfs) = served();
     served.put("/v1/default/keys/a", "1");
     vfs.set_capacity(0, Fault::NoSpace);
@@ -37,7 +37,7 @@ fn a_full_disk_refuses_writes_and_not_reads() {
 }
 
 #[test]
-fn a_failed_log_refuses_writes_and_not_reads() {
+fn a_failed_log_refuses_only_writes() {
     let (served, vfs) = served();
     served.put("/v1/default/keys/a", "1");
     vfs.fail_from(vfs.operations(), Fault::Io);

@@ -37,7 +37,7 @@ fn keys_are_any_bytes_percent_encoded() {
 }
 
 #[test]
-fn a_keyspace_is_made_by_its_first_write() {
+fn the_first_write_creates_a_keyspace() {
     let served = Served::start();
     served.get("/v1/new/keys/a").is_problem(404, "not-found", &["keyspace"]);
     assert_eq!(served.request("DELETE /v1/new/keys/a", "", "").status, 204);
@@ -104,7 +104,7 @@ fn a_value_is_kept_for_its_time_to_live() {
         let refused = served.request(&format!("PUT /v1/default/keys/a?ttl={ttl}"), "", "1");
         refused.is_problem(400, "malformed-request", &["ttl", "a number from 1 on"]);
     }
-    // The greatest time is no overflow.
+    // The greatest time to live does not overflow.
     served.put("/v1/default/keys/forever?ttl=18446744073709551615", "1");
     assert_eq!(served.get("/v1/default/keys/forever").text(), "1");
 }
@@ -137,7 +137,7 @@ fn other_routes_and_methods_are_problems() {
 }
 
 #[test]
-fn an_acknowledged_write_is_there_after_a_restart() {
+fn an_acknowledged_write_survives_a_restart() {
     let served = Served::start();
     served.put("/v1/users/keys/a", "1");
     let tag = served.put("/v1/users/keys/b?ttl=3600000", "2");

@@ -19,7 +19,7 @@ fn with_rows(keys: &[&str]) -> Served {
     served
 }
 
-/// A server with many rows, of more than a page.
+/// Starts a server with more rows than a page holds.
 fn with_pages(rows: usize) -> Served {
     let served = Served::start();
     let mut batch = WriteBatch::new();
@@ -104,7 +104,7 @@ fn a_stream_names_its_next_key_when_the_server_stops() {
 }
 
 #[test]
-fn a_client_that_goes_ends_its_stream() {
+fn a_client_that_disconnects_ends_its_stream() {
     let served = with_pages(200_000);
     let mut client = served.connect();
     client.send("GET /v1/default/range HTTP/1.1\r\nHost: localhost\r\n\r\n");

@@ -10,7 +10,7 @@ const READER: &str = "3d0941964aa3ebdcb00ccef58b1bb399f9f898465e9886d5aec7f31090
 const WRITER: &str = "b93006774cbdd4b299389a03ac3d88c3a76b460d538795bc12718011a909fba5";
 const ADMIN: &str = "8c6976e5b5410415bde908bd4dee15dfb167a9c873fc4bb8a81f6f2ab448a918";
 
-/// A server with tokens that are the words `reader`, `writer` and `admin`.
+/// Starts a server with the tokens `reader`, `writer` and `admin`.
 fn served() -> (Served, Arc<TempDir>) {
     let dir = Arc::new(tempfile::tempdir().unwrap());
     let tokens =

@@ -1,7 +1,7 @@
 //! Redis's own test suite, unchanged, on a server in this process.
 //!
-//! It is in the source of Redis 7.0.15, whose folder `TERRANE_REDIS_SOURCE` names, and needs `tclsh`. Debian's package
-//! `redis` of release 12 has that version: `cargo xtask test --full` fetches it, and later runs find it.
+//! The suite is in the source of Redis 7.0.15, whose folder `TERRANE_REDIS_SOURCE` names, and needs `tclsh`. Debian's
+//! package `redis` of release 12 has that version: `cargo xtask test --full` fetches it, and later runs find it.
 
 #[cfg(test)]
 mod suite {
@@ -11,7 +11,7 @@ mod suite {
     use terrane_edge::{Config, Server};
     use tokio::runtime::Builder;
 
-    /// The parts of the suite about what the server has.
+    /// The units of the suite that concern the server.
     const UNITS: [&str; 8] = [
         "unit/type/string",
         "unit/type/incr",
@@ -22,9 +22,9 @@ mod suite {
         "unit/quit",
         "unit/multi",
     ];
-    /// Tests that pass: those that pass on Redis itself, without those in `skip.txt`.
+    /// Number of tests that pass: those that pass on Redis itself, without those in `skip.txt`.
     const PASSED: usize = 206;
-    /// Tags that are left out: slow tests, and those that look into Redis.
+    /// Tags of tests that are left out: slow ones, and those that inspect Redis's internals.
     const TAGS: &str =
         "-slow -needs:debug -needs:repl -needs:config-maxmemory -needs:save -needs:reset";
 

@@ -154,7 +154,7 @@ fn shutdown_drains_the_server() {
 }
 
 #[test]
-fn what_was_read_is_answered_when_the_server_stops() {
+fn requests_that_were_read_are_answered_at_the_stop() {
     let served = Served::start();
     let mut idle = served.connect();
     idle.check(&[("SET a 1", "OK")]);

@@ -1,4 +1,4 @@
-//! The settings that clients ask for. They are those of the command line, and stay as they are.
+//! The settings that clients ask for. The command line sets them, and no command changes them.
 
 use super::is;
 use crate::resp::databases::DATABASES;
@@ -63,7 +63,7 @@ fn get(arguments: Arguments<'_>, reply: &mut Reply, shared: &Shared) {
     }
 }
 
-/// Accepts the values that the settings have.
+/// Accepts a setting's present value, and no other.
 fn set(arguments: Arguments<'_>, reply: &mut Reply, shared: &Shared) -> Result<(), Failure> {
     let settings = settings(shared);
     let asked = arguments.from(2).step_by(2).zip(arguments.from(3).step_by(2));

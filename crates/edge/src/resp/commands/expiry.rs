@@ -37,7 +37,7 @@ fn pexpireat(context: &mut Context<'_>, arguments: Arguments<'_>) -> Done {
     set_expiry(context, arguments, 1, false, "pexpireat")
 }
 
-/// The conditions of EXPIRE: that there is no expiry, or one, or an earlier one, or a later one.
+/// The conditions of EXPIRE on the present expiry: that there is none, or one, or an earlier one, or a later one.
 #[derive(Default)]
 struct Conditions {
     nx: bool,
@@ -72,7 +72,7 @@ impl Conditions {
         Ok(found)
     }
 
-    /// Whether they hold for the expiry that there is. No expiry is later than any other.
+    /// Whether they hold for the present expiry. A missing expiry counts as later than any other.
     fn hold(&self, present: Option<Millis>, asked: i64) -> bool {
         let present = present.map(|at| i64::try_from(at).unwrap_or(i64::MAX));
         let is_later = present.is_some_and(|present| asked > present);
@@ -112,7 +112,7 @@ fn set_expiry(
 
 fn ttl(context: &mut Context<'_>, arguments: Arguments<'_>) -> Done {
     let now = context.access.now();
-    // To the nearest second.
+    // Rounds to the nearest second.
     reply_time(context, arguments, |at| (at.saturating_sub(now) + 500) / 1000)
 }
 
@@ -129,7 +129,7 @@ fn pexpiretime(context: &mut Context<'_>, arguments: Arguments<'_>) -> Done {
     reply_time(context, arguments, |at| at)
 }
 
-/// Replies what `time` makes of a key's expiry; -1 without one, -2 without a key.
+/// Replies with `time` of a key's expiry, with -1 for a key without expiry, or with -2 for a missing key.
 fn reply_time(
     context: &mut Context<'_>,
     arguments: Arguments<'_>,

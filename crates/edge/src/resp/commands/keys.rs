@@ -64,7 +64,7 @@ fn renamenx(context: &mut Context<'_>, arguments: Arguments<'_>) -> Done {
     Ok(())
 }
 
-/// Renames a key, unless one of the new name is there and must not be replaced; returns whether it did.
+/// Renames a key, unless a key of the new name exists and must not be replaced. Returns whether it did.
 fn rename_unless(
     context: &mut Context<'_>,
     arguments: Arguments<'_>,
@@ -112,7 +112,7 @@ fn number(argument: &[u8]) -> Result<usize, Failure> {
     databases::parse(argument).ok_or("ERR DB index is out of range".into())
 }
 
-/// Returns the other database that a command names, if it does.
+/// Returns the other database that a command names, if it names one.
 pub(crate) fn other_database(command: &Command, arguments: Arguments<'_>) -> Option<usize> {
     match command.name {
         "copy" => CopyOptions::parse(arguments).ok()?.database,

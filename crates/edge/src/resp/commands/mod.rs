@@ -41,7 +41,7 @@ use std::sync::LazyLock;
 /// The longest name of a command.
 const NAME_MAX: usize = 24;
 
-/// A command's access to the store, and what else it needs.
+/// The context of a command: its access to the store, its database and its reply.
 pub(crate) struct Context<'a> {
     pub access: &'a mut dyn Access,
     pub database: usize,
@@ -82,9 +82,9 @@ pub(crate) type Keys = (usize, isize, usize);
 
 /// A command.
 pub(crate) struct Command {
-    /// Its name, in lower case.
+    /// Name in lower case.
     pub name: &'static str,
-    /// The number of arguments with the name; the least number if negative.
+    /// Number of arguments with the name; the least number if negative.
     pub arity: isize,
     pub keys: Option<Keys>,
     pub run: Run,
@@ -213,7 +213,7 @@ pub(crate) fn check_value(shared: &Shared, bytes: usize) -> Done {
     if bytes > limit { Err(Failure::too_long("value", bytes, limit)) } else { Ok(()) }
 }
 
-/// Refuses to let a reply grow beyond the limit of a batch, or beyond the memory that is left.
+/// Refuses a reply beyond the limit of a batch, or beyond the memory that is left.
 pub(crate) fn check_reply(context: &mut Context<'_>) -> Done {
     let (found, limits) = (context.reply.len(), &context.shared.limits);
     if found > limits.batch_bytes {

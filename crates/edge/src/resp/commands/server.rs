@@ -50,7 +50,7 @@ fn time(_: &mut Session, _: Arguments<'_>, reply: &mut Reply, _: &Shared) -> Nex
     Ok(Action::None)
 }
 
-/// Takes the option of FLUSHDB and FLUSHALL: a range delete is as fast with it as without.
+/// Checks the option of FLUSHDB and FLUSHALL, which changes nothing: a range delete is fast either way.
 fn check_flush(arguments: Arguments<'_>) -> Done {
     let option = arguments.at(1);
     match arguments.len() {
@@ -78,7 +78,7 @@ fn flushdb(context: &mut Context<'_>, arguments: Arguments<'_>) -> Done {
 
 fn flushall(context: &mut Context<'_>, arguments: Arguments<'_>) -> Done {
     check_flush(arguments)?;
-    // Those that exist were opened before the command ran.
+    // All databases that exist were opened before the command ran.
     for (_, keyspace) in context.shared.resp.databases.opened() {
         flush(context, keyspace.inner())?;
     }

@@ -15,7 +15,7 @@ enum Condition<'a> {
     Unequal(&'a [u8]),
 }
 
-/// The time of expiry that is asked for.
+/// The time of expiry that a command sets.
 pub(super) enum Expiry {
     None,
     Keep,
@@ -42,7 +42,7 @@ pub(super) struct Options<'a> {
 
 /// Returns whether a SET reads nothing.
 pub(super) fn is_plain(arguments: Arguments<'_>) -> bool {
-    // One that is refused needs no read either.
+    // A SET that is refused needs no read either.
     arguments.len() == 3 || Options::of_set(arguments).map_or(true, |options| options.is_blind())
 }
 
@@ -110,7 +110,7 @@ impl<'a> Options<'a> {
         Ok(())
     }
 
-    /// Whether the value is set whatever was there before, which nobody asks for.
+    /// Whether the value is set without regard to the former one, which the reply does not have either.
     pub fn is_blind(&self) -> bool {
         matches!(self.condition, Condition::Always)
             && matches!(self.get, SetGet::Status)
@@ -154,7 +154,7 @@ impl Expiry {
         matches!(self, Expiry::Set { is_relative: true, .. })
     }
 
-    /// Returns the time of expiry, if one is asked for.
+    /// Returns the time of expiry, if one is set.
     ///
     /// # Errors
     /// A time that is not positive, or out of range.

@@ -10,7 +10,7 @@ use crate::tokens::Role;
 use ::terrane::KeyRange;
 use std::ops::{Bound, ControlFlow};
 
-/// The rows of a range unless LIMIT says otherwise, and the most of them.
+/// The number of rows of a range without LIMIT, and the greatest LIMIT.
 const ROWS_MAX: usize = 1_000_000;
 
 pub(super) fn commands() -> Vec<Command> {
