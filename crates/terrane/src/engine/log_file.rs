@@ -37,9 +37,9 @@ pub(crate) struct SpareLog {
 pub(crate) struct HeldLog {
     pub id: LogId,
     pub file: Arc<dyn File>,
-    /// Its length when it was held.
+    /// Length when it was held.
     pub bytes: u64,
-    /// Its last sequence number, unless it is appended to.
+    /// Last sequence number, unless it is appended to.
     pub through: Option<Seq>,
 }
 

@@ -238,7 +238,7 @@ struct Log<'a> {
     file: &'a Arc<dyn File>,
     /// The manifest's record of the log.
     named: Option<&'a LogRecord>,
-    /// Its length in bytes, according to the manifest.
+    /// Length in bytes, according to the manifest.
     len: u64,
     /// Whether no synced batch is missing from the logs.
     sound: bool,

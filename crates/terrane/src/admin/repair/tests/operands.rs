@@ -3,7 +3,7 @@
 use super::*;
 use crate::operand::Operand;
 
-/// A store whose operator appends; its open ends with a close.
+/// Returns options with an operator that appends.
 fn appending() -> Options {
     let append = |older: &[u8], newer: &[u8]| [older, newer].concat();
     Options::small().merge_operator(Arc::new(append))
@@ -62,8 +62,8 @@ fn operands_without_their_operator_are_named_as_lost() {
     }
 }
 
-/// A store with counters, of which a table has operands of a log that is gone and of the one that is left, joined, and
-/// the left one has newer operands as well. Its rows are also returned, and the table's file.
+/// Returns a store with counters, its rows, and the file of a table. The table has, joined, operands of a log that is
+/// gone and of the log that is left; that log has newer operands as well.
 fn counted() -> (Store, Rows, FileId) {
     let store = Store::new(Layout::Directory);
     let db = store.open();
