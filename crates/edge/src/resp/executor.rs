@@ -27,6 +27,15 @@ use std::time::Duration;
 /// others are served meanwhile.
 pub(super) const REFUSAL_PAUSE: Duration = Duration::from_millis(250);
 
+/// A call of a command that uses the store.
+#[derive(Clone, Copy)]
+pub(super) struct Call<'a> {
+    pub command: &'static Command,
+    pub body: Body,
+    pub grant: &'a Arc<Grant>,
+    pub arguments: Arguments<'a>,
+}
+
 /// Runs the commands of a connection.
 pub(super) struct Executor {
     pub session: Session,
@@ -186,34 +195,31 @@ impl Executor {
         arguments: Arguments<'_>,
         reply: &mut Reply,
     ) -> Result<(), Failure> {
+        let call = |body| Call { command, body, grant, arguments };
         match command.run {
             Run::Local(_) => Ok(()),
-            Run::Read(body) => self.read(body, command, grant, arguments, reply).await,
+            Run::Read(body) => self.read(call(body), reply).await,
             Run::Scan(body) => {
                 self.finish_writes(reply).await;
-                self.scan(body, grant, arguments, reply).await
+                self.scan(call(body), reply).await
             }
-            Run::Write(body) => self.write(body, command, grant, arguments, reply).await,
+            Run::Write(body) => self.write(call(body), reply).await,
             Run::UpdateUnless(body, is_write) if is_write(arguments) => {
-                self.write(body, command, grant, arguments, reply).await
+                self.write(call(body), reply).await
             }
-            Run::Update(body) | Run::UpdateUnless(body, _) => {
-                self.update(body, command, grant, arguments, reply).await
-            }
+            Run::Update(body) | Run::UpdateUnless(body, _) => self.update(call(body), reply).await,
         }
     }
 
-    /// Runs a body on an access, in place. Truncates its reply if it fails.
-    pub(super) fn call(
+    /// Runs a call on an access, in place. Truncates its reply if it fails.
+    pub(super) fn run_on(
         &self,
         access: &mut dyn Access,
-        body: Body,
-        grant: &Grant,
-        arguments: Arguments<'_>,
+        Call { body, grant, arguments, .. }: Call<'_>,
         reply: &mut Reply,
     ) -> Result<(), Failure> {
-        let start = reply.len();
-        let done = call(access, body, &self.shared, grant, self.session.database, arguments, reply);
+        let (start, database) = (reply.len(), self.session.database);
+        let done = run_body(access, body, &self.shared, grant, database, arguments, reply);
         if done.is_err() {
             reply.truncate(start);
         }
@@ -285,8 +291,8 @@ pub(super) fn keyspace(shared: &Shared, database: usize) -> Result<&terrane::Key
     Ok(found.ok_or("ERR DB index is out of range")?.inner())
 }
 
-/// Runs a body on an access.
-pub(super) fn call(
+/// Runs the body of a command on an access.
+pub(super) fn run_body(
     access: &mut dyn Access,
     body: Body,
     shared: &Shared,

@@ -8,14 +8,12 @@
 //! 4. A scan always runs on a reader's thread, by itself.
 
 use super::access::{Access, Moment, Present};
-use super::commands::{self, Body, Command, Run};
+use super::commands::{self, Run};
 use super::connection::REPLY_BYTES;
-use super::executor::{Executor, REFUSAL_PAUSE, call, keyspace};
+use super::executor::{Call, Executor, REFUSAL_PAUSE, keyspace, run_body};
 use super::failure::Failure;
 use super::reply::{Encoded, Protocol, Reply};
 use super::request::Arguments;
-use crate::tokens::Grant;
-use std::sync::Arc;
 
 /// The most arguments of a read that runs in place: some hundred microseconds of work.
 const IN_PLACE_ARGUMENTS: usize = 256;
@@ -27,37 +25,23 @@ pub(super) type DeferredRead =
     Box<dyn FnOnce(&mut dyn Access) -> Result<Encoded, Failure> + Send + Sync>;
 
 impl Executor {
-    pub(super) async fn read(
-        &mut self,
-        body: Body,
-        command: &Command,
-        grant: &Arc<Grant>,
-        arguments: Arguments<'_>,
-        reply: &mut Reply,
-    ) -> Result<(), Failure> {
+    pub(super) async fn read(&mut self, call: Call<'_>, reply: &mut Reply) -> Result<(), Failure> {
         self.finish_writes(reply).await;
-        if self.deferred.is_empty() && arguments.len() <= IN_PLACE_ARGUMENTS {
-            match self.read_in_place(body, command, grant, arguments, reply) {
+        if self.deferred.is_empty() && call.arguments.len() <= IN_PLACE_ARGUMENTS {
+            match self.read_in_place(call, reply) {
                 Err(Failure::WouldWait) => {}
                 done => return done,
             }
         }
-        self.deferred.push(Box::new(self.detached(body, grant, arguments, reply.protocol)));
+        self.deferred.push(Box::new(self.detached(call, reply.protocol)));
         Ok(())
     }
 
-    fn read_in_place(
-        &self,
-        body: Body,
-        command: &Command,
-        grant: &Grant,
-        arguments: Arguments<'_>,
-        reply: &mut Reply,
-    ) -> Result<(), Failure> {
+    fn read_in_place(&self, call: Call<'_>, reply: &mut Reply) -> Result<(), Failure> {
         let keyspace = keyspace(&self.shared, self.session.database)?;
-        let keys = if command.arity == 2 { 1 } else { arguments.len() - 1 };
+        let keys = if call.command.arity == 2 { 1 } else { call.arguments.len() - 1 };
         let mut access = Present::new(self.shared.db.inner(), keyspace, keys)?;
-        self.call(&mut access, body, grant, arguments, reply)
+        self.run_on(&mut access, call, reply)
     }
 
     /// Whether there are deferred reads.
@@ -113,25 +97,17 @@ impl Executor {
     }
 
     /// Runs a scan on a reader's thread.
-    pub(super) async fn scan(
-        &self,
-        body: Body,
-        grant: &Arc<Grant>,
-        arguments: Arguments<'_>,
-        reply: &mut Reply,
-    ) -> Result<(), Failure> {
-        let run = self.detached(body, grant, arguments, reply.protocol);
+    pub(super) async fn scan(&self, call: Call<'_>, reply: &mut Reply) -> Result<(), Failure> {
+        let run = self.detached(call, reply.protocol);
         let read = self.shared.db.read(move |db| run(&mut Moment::new(db)));
         reply.append(read.await?);
         Ok(())
     }
 
-    /// Returns a call for another thread, which runs a body on an access there and returns the reply.
+    /// Returns a function for another thread, which runs a call on an access there and returns the reply.
     pub(super) fn detached(
         &self,
-        body: Body,
-        grant: &Arc<Grant>,
-        arguments: Arguments<'_>,
+        Call { body, grant, arguments, .. }: Call<'_>,
         protocol: Protocol,
     ) -> impl Fn(&mut dyn Access) -> Result<Encoded, Failure> + Send + Sync + 'static + use<> {
         let (owned, shared, grant) = (arguments.to_owned(), self.shared.clone(), grant.clone());
@@ -139,7 +115,7 @@ impl Executor {
         move |access| {
             let mut reply = Reply::new(protocol);
             let arguments = owned.as_arguments();
-            call(access, body, &shared, &grant, database, arguments, &mut reply)?;
+            run_body(access, body, &shared, &grant, database, arguments, &mut reply)?;
             Ok(reply.take())
         }
     }

@@ -13,13 +13,12 @@
 
 use super::access::{Blind, Changes};
 use super::admit::Other;
-use super::commands::{self, Body, Command};
-use super::executor::Executor;
+use super::commands::{self, Command};
+use super::executor::{Call, Executor};
 use super::failure::Failure;
 use super::pending::Pending;
 use super::reply::Reply;
 use super::request::Arguments;
-use crate::tokens::Grant;
 use std::sync::Arc;
 use terrane::{Durability, ErrorKind, Transaction, WriteBatch};
 
@@ -56,21 +55,14 @@ pub(super) struct Gathered {
 }
 
 impl Executor {
-    pub(super) async fn write(
-        &mut self,
-        body: Body,
-        command: &Command,
-        grant: &Arc<Grant>,
-        arguments: Arguments<'_>,
-        reply: &mut Reply,
-    ) -> Result<(), Failure> {
-        if command.name == "flushall" {
+    pub(super) async fn write(&mut self, call: Call<'_>, reply: &mut Reply) -> Result<(), Failure> {
+        if call.command.name == "flushall" {
             self.open_other(Other { database: None, is_flush: true }).await?;
         }
         let mut access = Blind::new(self.shared.db.inner());
         // Every such command replies OK, once it is written.
         let mut unused = Reply::new(reply.protocol);
-        self.call(&mut access, body, grant, arguments, &mut unused)?;
+        self.run_on(&mut access, call, &mut unused)?;
         let batch = access.batch;
         self.gathered.bytes += batch.bytes().len();
         self.gathered.batches.push(batch);
@@ -146,12 +138,10 @@ impl Executor {
 
     pub(super) async fn update(
         &mut self,
-        body: Body,
-        command: &Command,
-        grant: &Arc<Grant>,
-        arguments: Arguments<'_>,
+        call: Call<'_>,
         reply: &mut Reply,
     ) -> Result<(), Failure> {
+        let Call { command, arguments, .. } = call;
         self.write_gathered(reply).await;
         let other = commands::keys::other_database(command, arguments);
         self.open_other(Other { database: other, is_flush: false }).await?;
@@ -161,13 +151,13 @@ impl Executor {
         let mut tried = Tried::Waits;
         // After a long value, others are likely to be long as well.
         if is_in_place && !self.expects_long {
-            tried = self.try_update(body, grant, arguments, reply)?;
+            tried = self.try_update(call, reply)?;
         }
         if tried == Tried::Waits {
             let is_long = self.warm(command, arguments).await? || arguments.size() > LONG_BYTES;
             tried = match is_long {
                 true => Tried::Long,
-                false if is_in_place => self.try_update(body, grant, arguments, reply)?,
+                false if is_in_place => self.try_update(call, reply)?,
                 false => Tried::Waits,
             };
         }
@@ -176,7 +166,7 @@ impl Executor {
             self.has_written = true;
             return Ok(());
         }
-        let run = self.detached(body, grant, arguments, reply.protocol);
+        let run = self.detached(call, reply.protocol);
         let run = move |transaction: &mut Transaction| run(&mut Changes::new(transaction));
         if tried == Tried::Long {
             self.finish_writes(reply).await;
@@ -213,19 +203,13 @@ impl Executor {
     }
 
     /// Tries to run an update in place.
-    fn try_update(
-        &self,
-        body: Body,
-        grant: &Grant,
-        arguments: Arguments<'_>,
-        reply: &mut Reply,
-    ) -> Result<Tried, Failure> {
+    fn try_update(&self, call: Call<'_>, reply: &mut Reply) -> Result<Tried, Failure> {
         let start = reply.len();
         let _turn = self.shared.resp.take_turn();
         for _ in 0..TRIES {
             let tried = self.shared.db.inner().try_transact(|transaction| {
                 let mut access = Changes::short(transaction, LONG_BYTES);
-                self.call(&mut access, body, grant, arguments, reply)
+                self.run_on(&mut access, call, reply)
             });
             match tried {
                 Ok(Some(())) => return Ok(Tried::Done),
