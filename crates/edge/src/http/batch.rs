@@ -293,9 +293,11 @@ impl<'a> Do<'a> {
                 Ok(Change::Delete(key(self.key, self.key_hex)?))
             }
             Op::DeleteRange if !has_value && self.key.is_none() && self.key_hex.is_none() => {
-                match bounds.is_empty() {
-                    true => Err(format!("expected {}; for all keys: gte", bounds::NAMES)),
-                    false => Ok(Change::DeleteRange(bounds)),
+                match bounds.check_deletion() {
+                    Ok(()) => Ok(Change::DeleteRange(bounds)),
+                    Err(found) => {
+                        Err(format!("expected {}; for all keys: gte, found {found}", bounds::NAMES))
+                    }
                 }
             }
             Op::Put => Err("expected key, value and ttl, found a bound".to_owned()),
