@@ -73,7 +73,10 @@ pub(crate) async fn put(
     let of = |e: terrane::Error| Problem::of(&e, &shared);
     let keyspace = match open(&shared, &target.keyspace).await? {
         Some(keyspace) => keyspace,
-        None => shared.db.create_keyspace(&target.keyspace).await.map_err(of)?,
+        None => {
+            precondition.check(None)?;
+            shared.create_keyspace(&target.keyspace).await.map_err(of)?
+        }
     };
     let mut batch = WriteBatch::new();
     let added =
