@@ -4,6 +4,25 @@ use crate::served::Served;
 use serde_json::json;
 
 #[test]
+fn a_precondition_of_another_route_is_refused() {
+    let served = Served::start();
+    served.put("/v1/default/keys/a", "1");
+    for header in ["If-Match: \"7\"\r\n", "If-None-Match: *\r\n"] {
+        for (line, body) in [
+            ("GET /v1/default/range", ""),
+            ("DELETE /v1/default/range?gte=", ""),
+            ("POST /v1/default/get", r#"{"keys":["a"]}"#),
+            ("POST /v1/batch", r#"{"do":[{"op":"delete","key":"a"}]}"#),
+        ] {
+            let name = if header.starts_with("If-Match") { "if-match" } else { "if-none-match" };
+            let words = ["/v1/KEYSPACE/keys/KEY", "body", name];
+            served.request(line, header, body).is_problem(400, "malformed-request", &words);
+        }
+    }
+    assert_eq!(served.get("/v1/default/keys/a").text(), "1");
+}
+
+#[test]
 fn an_empty_key_in_a_path_is_refused() {
     let served = Served::start();
     for method in ["GET", "PUT", "DELETE"] {
