@@ -12,6 +12,7 @@
 use super::access;
 use super::body;
 use super::bounds::{self, Bounds};
+use super::json::{self, Object};
 use super::precondition::etag;
 use super::problem::Problem;
 use super::rows;
@@ -32,13 +33,17 @@ use terrane::keyspace::DEFAULT_KEYSPACE;
 use terrane::{Db, Durability, Error, KeyRange, Keyspace, Outcome, Refusal, Seq, WriteBatch};
 use terrane_tokio::Condition;
 
+/// A body, for messages.
+const EXPECTED: &str =
+    r#"an object such as {"do":[{"op":"put","key":"a","value":"1","ttl":60000}]}"#;
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Document<'a> {
     #[serde(borrow, default, rename = "if")]
-    conditions: Vec<If<'a>>,
+    conditions: Vec<Object<If<'a>>>,
     #[serde(borrow, default, rename = "do")]
-    operations: Vec<Do<'a>>,
+    operations: Vec<Object<Do<'a>>>,
 }
 
 /// A condition on a key.
@@ -163,19 +168,6 @@ fn has_any(shared: &Shared, names: &[String]) -> Result<bool, Error> {
     Ok(false)
 }
 
-/// Parses JSON.
-pub(crate) fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Problem> {
-    serde_json::from_slice(bytes).map_err(|e| {
-        Problem::new(StatusCode::BAD_REQUEST, "malformed-request", format!("the body: {e}"))
-    })
-}
-
-/// A malformed member of an array.
-pub(crate) fn malformed(array: &str, at: usize, sentence: &str) -> Problem {
-    let detail = format!("{array}[{at}]: {sentence}");
-    Problem::new(StatusCode::BAD_REQUEST, "malformed-request", detail)
-}
-
 /// A batch that is not written.
 enum Refused {
     Problem(Problem),
@@ -268,16 +260,17 @@ impl Plan {
 }
 
 fn plan(db: &Db, grant: &Grant, bytes: &[u8]) -> Result<Plan, Refused> {
-    let document: Document = parse(bytes)?;
+    let document: Document = json::parse(bytes, EXPECTED)?;
     let mut keyspaces = Keyspaces { db, open: Vec::new(), absent: Vec::new() };
     let mut plan = Plan::default();
-    for (at, condition) in document.conditions.into_iter().enumerate() {
-        let required = condition.check().map_err(|sentence| malformed("if", at, &sentence))?;
+    for (at, Object(condition)) in document.conditions.into_iter().enumerate() {
+        let required =
+            condition.check().map_err(|sentence| json::malformed("if", at, &sentence))?;
         access::key(grant, Role::Read, &required.keyspace, &required.key)?;
         plan.add_condition(&mut keyspaces, at, required)?;
     }
-    for (at, operation) in document.operations.into_iter().enumerate() {
-        let of = |sentence: String| malformed("do", at, &sentence);
+    for (at, Object(operation)) in document.operations.into_iter().enumerate() {
+        let of = |sentence: String| json::malformed("do", at, &sentence);
         let name = operation.keyspace.clone().unwrap_or(Cow::Borrowed(DEFAULT_KEYSPACE));
         let change = operation.change().map_err(of)?;
         match &change {
@@ -344,7 +337,12 @@ impl<'a> If<'a> {
             (false, true, None, None) => Check::Present,
             (false, false, Some(version), None) => Check::Version(version),
             (false, false, None, Some(value)) => Check::Value(value),
-            _ => return Err("expected one of absent, present, version and value".to_owned()),
+            _ => {
+                return Err(
+                    "expected one of absent, present, version and value, found none or several"
+                        .to_owned(),
+                );
+            }
         };
         let keyspace = self.keyspace.unwrap_or(Cow::Borrowed(DEFAULT_KEYSPACE));
         Ok(Required { keyspace, key, check })

@@ -4,6 +4,7 @@
 //! * `access` - the host, the page and the token of a request.
 //! * `target` - the keyspace and the key in a path, parameters.
 //! * `body` - bodies within their bounds.
+//! * `json` - bodies in JSON.
 //! * `precondition` - `If-Match` and `If-None-Match`.
 //! * `problem` - errors as problem details.
 //! * `rows` - rows as lines of JSON.
@@ -19,6 +20,7 @@ mod bounds;
 pub(crate) mod connection;
 mod events;
 mod fuzz;
+mod json;
 mod keys;
 mod many;
 mod precondition;

@@ -94,6 +94,31 @@ fn deletes_and_conditions_create_no_keyspace() {
 }
 
 #[test]
+fn a_body_that_is_no_object_is_refused() {
+    let served = Served::start();
+    for (path, body) in [
+        ("batch", "[]"),
+        ("batch", ""),
+        ("batch", r#"[[],[{"op":"put","key":"a","value":"1"}]]"#),
+        ("batch", r#"{"do":[["put",null,"a",null,"1"]]}"#),
+        ("batch", r#"{"if":[[null,"a",null,true]]}"#),
+        ("batch", r#"{"do":[{"op":"put","key":"a","value":"1","ttl":"60"}]}"#),
+        ("batch", r#"{"do":[{"op":"put","key":"a"}]}"#),
+        ("batch", r#"{"do":[{"op":"delete-range"}]}"#),
+        ("batch", r#"{"if":[{"key":"a"}]}"#),
+        ("default/get", ""),
+        ("default/get", r#"["a"]"#),
+        ("default/get", r#"{"keys":[1]}"#),
+        ("default/get", r#"{"keys":[["a"]]}"#),
+        ("default/get", r#"{"keys":[{}]}"#),
+    ] {
+        let refused = served.request(&format!("POST /v1/{path}"), "", body);
+        refused.is_problem(400, "malformed-request", &["\"expected\":", "\"found\":"]);
+    }
+    served.get("/v1/default/keys/a").is_problem(404, "not-found", &[]);
+}
+
+#[test]
 fn a_batch_is_written_if_all_of_its_conditions_hold() {
     let served = Served::start();
     let tag = served.put("/v1/default/keys/a", "1");
