@@ -13,6 +13,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
+use tokio::sync::RwLock;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -47,6 +48,7 @@ impl Server {
             limits: Limits::new(&config),
             allowed: Arc::new(config.allowed),
             watchers,
+            creations: RwLock::default(),
             checkpoints: config.checkpoints,
             metrics: Metrics::default(),
             syncs: Arc::default(),

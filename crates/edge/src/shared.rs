@@ -12,7 +12,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 use terrane::{Durability, Result};
-use terrane_tokio::Db;
+use terrane_tokio::{Db, Keyspace};
+use tokio::sync::RwLock;
 use tokio_util::sync::CancellationToken;
 
 /// A store and the state of its server, for all connections of both doors.
@@ -39,6 +40,8 @@ pub struct Shared {
     pub health: Health,
     /// Watchers of the store's events.
     pub(crate) watchers: Arc<Watchers>,
+    /// Held to create a keyspace; shared by batches that rely on the absence of one.
+    pub(crate) creations: RwLock<()>,
     /// Directory of checkpoints.
     pub(crate) checkpoints: Option<PathBuf>,
     /// Cancelled when the drain starts: a connection answers what it has read, and closes.
@@ -52,6 +55,15 @@ pub struct Shared {
 }
 
 impl Shared {
+    /// Returns the keyspace of a name, and creates it if there is none.
+    ///
+    /// # Errors
+    /// A malformed name, a closed store, or an I/O error.
+    pub(crate) async fn create_keyspace(&self, name: &str) -> Result<Keyspace> {
+        let _alone = self.creations.write().await;
+        self.db.create_keyspace(name).await
+    }
+
     /// Waits until a reply that has been made may leave. Returns at once unless writes are durable.
     ///
     /// # Errors

@@ -4,12 +4,15 @@
 //! `{"if":[{"key":"a","version":7}],"do":[{"op":"put","key":"a","value":"1"}]}`. Bytes that are not UTF-8 have `_hex`
 //! after their name.
 //!
-//! 1. The body is parsed, and its keyspaces are opened or made, on a blocking thread.
-//! 2. The batch is committed with its conditions. If some do not hold, the answer names them and the versions found.
+//! 1. The body is parsed, and its keyspaces are opened, on a blocking thread.
+//! 2. A put creates the keyspace that it lacks once the conditions hold, and the body is parsed again. Conditions and
+//!    deletes create none: they see an absent keyspace as an empty one, which stays absent until the batch is written.
+//! 3. The batch is committed with its conditions. If some do not hold, the answer names them and the versions found.
 
 use super::access;
 use super::body;
 use super::bounds::{self, Bounds};
+use super::json::{self, Object};
 use super::precondition::etag;
 use super::problem::Problem;
 use super::rows;
@@ -27,16 +30,20 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 use terrane::keyspace::DEFAULT_KEYSPACE;
-use terrane::{Db, Error, Keyspace, Outcome, Refusal, Seq, WriteBatch};
+use terrane::{Db, Durability, Error, KeyRange, Keyspace, Outcome, Refusal, Seq, WriteBatch};
 use terrane_tokio::Condition;
+
+/// A body, for messages.
+const EXPECTED: &str =
+    r#"an object such as {"do":[{"op":"put","key":"a","value":"1","ttl":60000}]}"#;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Document<'a> {
     #[serde(borrow, default, rename = "if")]
-    conditions: Vec<If<'a>>,
+    conditions: Vec<Object<If<'a>>>,
     #[serde(borrow, default, rename = "do")]
-    operations: Vec<Do<'a>>,
+    operations: Vec<Object<Do<'a>>>,
 }
 
 /// A condition on a key.
@@ -102,33 +109,63 @@ pub(crate) async fn post(
     if !received.held.cover(2 * received.bytes.len()) {
         return Err(Problem::no_memory());
     }
-    let planned = shared.db.run(move |db| {
-        let planned = plan(db, &grant, &received.bytes);
-        Ok::<_, Refused>((planned?, received.held))
-    });
-    let (Plan { conditions, batch }, _held) = planned.await.map_err(|e| e.problem(&shared))?;
-    let outcome = shared.db.write_if(conditions, batch, durability).await;
-    match outcome.map_err(|e| Problem::of(&e, &shared))? {
-        Outcome::Written(version) => {
-            let headers = [(header::ETAG, etag(version))];
-            let kind = [(header::CONTENT_TYPE, "application/json")];
-            Ok((headers, kind, format!("{{\"version\":{version}}}\n")).into_response())
+    let mut bytes = received.bytes;
+    let of = |e: Error| Problem::of(&e, &shared);
+    loop {
+        let grant = grant.clone();
+        let planned = shared.db.run(move |db| {
+            let plan = plan(db, &grant, &bytes);
+            Ok::<_, Refused>((plan?, bytes))
+        });
+        let (plan, parsed) = planned.await.map_err(|e| e.problem(&shared))?;
+        bytes = parsed;
+        // Until it is dropped, absent keyspaces stay absent.
+        let creations = match plan.absent.is_empty() {
+            true => None,
+            false => Some(shared.creations.read().await),
+        };
+        if has_any(&shared, &plan.absent).map_err(of)? {
+            continue;
         }
-        Outcome::Refused(refusals) => Err(refused(&refusals)),
+        let Plan { conditions, places, batch, creates, unmet, .. } = plan;
+        if creates.is_empty() && unmet.is_empty() {
+            let outcome = shared.db.write_if(conditions, batch, durability).await;
+            return match outcome.map_err(of)? {
+                Outcome::Written(version) => {
+                    let headers = [(header::ETAG, etag(version))];
+                    let kind = [(header::CONTENT_TYPE, "application/json")];
+                    Ok((headers, kind, format!("{{\"version\":{version}}}\n")).into_response())
+                }
+                Outcome::Refused(refusals) => Err(refused(&refusals, &places, &unmet)),
+            };
+        }
+        // A batch that is refused creates no keyspace.
+        let mut refusals = Vec::new();
+        if !conditions.is_empty() {
+            let empty = WriteBatch::new();
+            let checked = shared.db.write_if(conditions, empty, Durability::Buffered).await;
+            if let Outcome::Refused(found) = checked.map_err(of)? {
+                refusals = found;
+            }
+        }
+        if !refusals.is_empty() || !unmet.is_empty() {
+            return Err(refused(&refusals, &places, &unmet));
+        }
+        drop(creations);
+        for name in &creates {
+            shared.create_keyspace(name).await.map_err(of)?;
+        }
     }
 }
 
-/// Parses JSON.
-pub(crate) fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Problem> {
-    serde_json::from_slice(bytes).map_err(|e| {
-        Problem::new(StatusCode::BAD_REQUEST, "malformed-request", format!("the body: {e}"))
-    })
-}
-
-/// A malformed member of an array.
-pub(crate) fn malformed(array: &str, at: usize, sentence: &str) -> Problem {
-    let detail = format!("{array}[{at}]: {sentence}");
-    Problem::new(StatusCode::BAD_REQUEST, "malformed-request", detail)
+/// Whether a keyspace of these names exists.
+fn has_any(shared: &Shared, names: &[String]) -> Result<bool, Error> {
+    for name in names {
+        if shared.db.inner().open_keyspace(name)?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// A batch that is not written.
@@ -159,73 +196,120 @@ impl Refused {
 }
 
 /// A batch, and the conditions under which it is written.
+#[derive(Default)]
 struct Plan {
     conditions: Vec<Condition>,
+    /// Number of each condition in the request.
+    places: Vec<usize>,
     batch: WriteBatch,
+    /// Keyspaces that do not exist.
+    absent: Vec<String>,
+    /// Keyspaces that a put needs before the batch is whole.
+    creates: Vec<String>,
+    /// Numbers of conditions that an absent keyspace does not satisfy.
+    unmet: Vec<usize>,
 }
 
-fn plan(db: &Db, grant: &Grant, bytes: &[u8]) -> Result<Plan, Refused> {
-    let document: Document = parse(bytes)?;
-    let mut keyspaces = Keyspaces { db, open: Vec::new() };
-    let mut conditions = Vec::with_capacity(document.conditions.len());
-    for (at, condition) in document.conditions.into_iter().enumerate() {
-        let of = |sentence: String| malformed("if", at, &sentence);
-        let Required { keyspace, key, check } = condition.check().map_err(of)?;
-        access::key(grant, Role::Read, &keyspace, &key)?;
-        let keyspace = keyspaces.get(&keyspace)?;
+impl Plan {
+    fn add_condition(
+        &mut self,
+        keyspaces: &mut Keyspaces<'_>,
+        at: usize,
+        Required { keyspace, key, check }: Required<'_>,
+    ) -> Result<(), Error> {
+        let Some(keyspace) = keyspaces.get(&keyspace)? else {
+            if !matches!(check, Check::Absent) {
+                self.unmet.push(at);
+            }
+            return Ok(());
+        };
         let condition = match check {
             Check::Absent => terrane::Condition::absent(keyspace, key),
             Check::Present => terrane::Condition::present(keyspace, key),
             Check::Version(version) => terrane::Condition::version(keyspace, key, version),
             Check::Value(value) => terrane::Condition::value(keyspace, key, value),
         };
-        conditions.push(condition.into());
+        self.conditions.push(condition.into());
+        self.places.push(at);
+        Ok(())
     }
-    let mut batch = WriteBatch::new();
-    for (at, operation) in document.operations.into_iter().enumerate() {
-        let of = |sentence: String| malformed("do", at, &sentence);
-        let name = operation.keyspace.clone().unwrap_or(Cow::Borrowed(DEFAULT_KEYSPACE));
-        match operation.change().map_err(of)? {
-            Change::Put { key, value, ttl } => {
-                access::key(grant, Role::Write, &name, &key)?;
-                let keyspace = keyspaces.get(&name)?;
-                match ttl {
-                    None => batch.put(keyspace, key, value)?,
-                    Some(ttl) => {
-                        batch.put_expiring_at(keyspace, key, value, db.expires_in(ttl)?)?;
-                    }
-                }
+
+    fn add_change(
+        &mut self,
+        keyspaces: &mut Keyspaces<'_>,
+        name: &str,
+        change: Change<'_>,
+    ) -> Result<(), Error> {
+        let db = keyspaces.db;
+        let Some(keyspace) = keyspaces.get(name)? else {
+            let is_put = matches!(change, Change::Put { .. });
+            if is_put && !self.creates.iter().any(|other| other == name) {
+                self.creates.push(name.to_owned());
             }
-            Change::Delete(key) => {
-                access::key(grant, Role::Write, &name, &key)?;
-                batch.delete(keyspaces.get(&name)?, key)?;
+            return Ok(());
+        };
+        match change {
+            Change::Put { key, value, ttl: None } => self.batch.put(keyspace, key, value),
+            Change::Put { key, value, ttl: Some(ttl) } => {
+                self.batch.put_expiring_at(keyspace, key, value, db.expires_in(ttl)?)
             }
-            Change::DeleteRange(bounds) => {
-                let range = bounds.range().map_err(of)?;
-                access::range(grant, Role::Write, &name, &range)?;
-                batch.delete_range(keyspaces.get(&name)?, range)?;
-            }
+            Change::Delete(key) => self.batch.delete(keyspace, key),
+            Change::DeleteRange(range) => self.batch.delete_range(keyspace, range),
         }
     }
-    Ok(Plan { conditions, batch })
 }
 
-/// The keyspaces of a batch. A condition needs its keyspace as well as a write: another client may make it meanwhile.
+fn plan(db: &Db, grant: &Grant, bytes: &[u8]) -> Result<Plan, Refused> {
+    let document: Document = json::parse(bytes, EXPECTED)?;
+    let mut keyspaces = Keyspaces { db, open: Vec::new(), absent: Vec::new() };
+    let mut plan = Plan::default();
+    for (at, Object(condition)) in document.conditions.into_iter().enumerate() {
+        let required =
+            condition.check().map_err(|sentence| json::malformed("if", at, &sentence))?;
+        access::key(grant, Role::Read, &required.keyspace, &required.key)?;
+        plan.add_condition(&mut keyspaces, at, required)?;
+    }
+    for (at, Object(operation)) in document.operations.into_iter().enumerate() {
+        let of = |sentence: String| json::malformed("do", at, &sentence);
+        let name = operation.keyspace.clone().unwrap_or(Cow::Borrowed(DEFAULT_KEYSPACE));
+        let change = operation.change().map_err(of)?;
+        match &change {
+            Change::Put { key, .. } | Change::Delete(key) => {
+                access::key(grant, Role::Write, &name, key)?;
+            }
+            Change::DeleteRange(range) => access::range(grant, Role::Write, &name, range)?,
+        }
+        plan.add_change(&mut keyspaces, &name, change)?;
+    }
+    plan.absent = keyspaces.absent;
+    Ok(plan)
+}
+
+/// The keyspaces of a batch.
 struct Keyspaces<'a> {
     db: &'a Db,
     open: Vec<Keyspace>,
+    absent: Vec<String>,
 }
 
 impl Keyspaces<'_> {
-    fn get(&mut self, name: &str) -> Result<&Keyspace, Error> {
+    /// Returns the keyspace of a name, if there is one. An absent one stays absent for the batch.
+    fn get(&mut self, name: &str) -> Result<Option<&Keyspace>, Error> {
+        if self.absent.iter().any(|other| other == name) {
+            return Ok(None);
+        }
         let at = match self.open.iter().position(|keyspace| keyspace.name() == name) {
             Some(at) => at,
             None => {
-                self.open.push(self.db.create_keyspace(name)?);
+                let Some(keyspace) = self.db.open_keyspace(name)? else {
+                    self.absent.push(name.to_owned());
+                    return Ok(None);
+                };
+                self.open.push(keyspace);
                 self.open.len() - 1
             }
         };
-        self.open.get(at).ok_or_else(|| terrane::Closed::Keyspace.into())
+        Ok(self.open.get(at))
     }
 }
 
@@ -253,7 +337,12 @@ impl<'a> If<'a> {
             (false, true, None, None) => Check::Present,
             (false, false, Some(version), None) => Check::Version(version),
             (false, false, None, Some(value)) => Check::Value(value),
-            _ => return Err("expected one of absent, present, version and value".to_owned()),
+            _ => {
+                return Err(
+                    "expected one of absent, present, version and value, found none or several"
+                        .to_owned(),
+                );
+            }
         };
         let keyspace = self.keyspace.unwrap_or(Cow::Borrowed(DEFAULT_KEYSPACE));
         Ok(Required { keyspace, key, check })
@@ -264,7 +353,7 @@ impl<'a> If<'a> {
 enum Change<'a> {
     Put { key: Cow<'a, [u8]>, value: Cow<'a, [u8]>, ttl: Option<Duration> },
     Delete(Cow<'a, [u8]>),
-    DeleteRange(Bounds),
+    DeleteRange(KeyRange),
 }
 
 impl<'a> Do<'a> {
@@ -293,9 +382,11 @@ impl<'a> Do<'a> {
                 Ok(Change::Delete(key(self.key, self.key_hex)?))
             }
             Op::DeleteRange if !has_value && self.key.is_none() && self.key_hex.is_none() => {
-                match bounds.is_empty() {
-                    true => Err(format!("expected {}; for all keys: gte", bounds::NAMES)),
-                    false => Ok(Change::DeleteRange(bounds)),
+                match bounds.check_deletion() {
+                    Ok(()) => Ok(Change::DeleteRange(bounds.range()?)),
+                    Err(found) => {
+                        Err(format!("expected {}; for all keys: gte, found {found}", bounds::NAMES))
+                    }
                 }
             }
             Op::Put => Err("expected key, value and ttl, found a bound".to_owned()),
@@ -317,14 +408,16 @@ struct Failed {
     version: Option<Seq>,
 }
 
-fn refused(refusals: &[Refusal]) -> Problem {
-    let failed: Vec<_> = refusals
-        .iter()
-        .map(|refusal| Failed {
-            condition: refusal.condition,
-            version: refusal.found.as_ref().map(|found| found.seq),
-        })
-        .collect();
+/// Returns the problem of conditions that do not hold: those that were refused, by their places in the request, and
+/// those of absent keyspaces.
+fn refused(refusals: &[Refusal], places: &[usize], unmet: &[usize]) -> Problem {
+    let found = refusals.iter().map(|refusal| Failed {
+        condition: places.get(refusal.condition).copied().unwrap_or(refusal.condition),
+        version: refusal.found.as_ref().map(|found| found.seq),
+    });
+    let absent = unmet.iter().map(|condition| Failed { condition: *condition, version: None });
+    let mut failed: Vec<_> = found.chain(absent).collect();
+    failed.sort_by_key(|failed| failed.condition);
     let detail = "nothing was written: some conditions do not hold";
     let problem = Problem::new(StatusCode::CONFLICT, "condition-failed", detail);
     match to_raw_value(&failed) {

@@ -34,6 +34,18 @@ impl Bounds {
         [gte, gt, lte, lt, prefix].iter().all(|bound| bound.is_none())
     }
 
+    /// Checks the bounds of a deletion. An empty prefix would remove every key, and is often an unset variable.
+    ///
+    /// # Errors
+    /// The bounds that were found instead.
+    pub fn check_deletion(&self) -> Result<(), &'static str> {
+        match &self.prefix {
+            _ if self.is_empty() => Err("no bound"),
+            Some(prefix) if prefix.is_empty() => Err("an empty prefix"),
+            _ => Ok(()),
+        }
+    }
+
     /// Returns the range of the keys that satisfy all bounds.
     ///
     /// # Errors

@@ -28,7 +28,7 @@ pub(crate) async fn get(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     access::key(&grant, Role::Read, &target.keyspace, &target.key)?;
-    check_key(&target.key, &shared)?;
+    check_path_key(&target.key, &shared)?;
     parameters.finish("no parameters")?;
     let precondition = Precondition::of(&headers)?;
     let keyspace = open(&shared, &target.keyspace).await?;
@@ -64,7 +64,7 @@ pub(crate) async fn put(
     body: Body,
 ) -> Result<Response, Problem> {
     access::key(&grant, Role::Write, &target.keyspace, &target.key)?;
-    check_key(&target.key, &shared)?;
+    check_path_key(&target.key, &shared)?;
     let durability = parameters.take_durability(shared.durability)?;
     let ttl = parameters.take_ttl()?;
     parameters.finish("durability and ttl")?;
@@ -73,7 +73,10 @@ pub(crate) async fn put(
     let of = |e: terrane::Error| Problem::of(&e, &shared);
     let keyspace = match open(&shared, &target.keyspace).await? {
         Some(keyspace) => keyspace,
-        None => shared.db.create_keyspace(&target.keyspace).await.map_err(of)?,
+        None => {
+            precondition.check(None)?;
+            shared.create_keyspace(&target.keyspace).await.map_err(of)?
+        }
     };
     let mut batch = WriteBatch::new();
     let added =
@@ -97,7 +100,7 @@ pub(crate) async fn delete(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     access::key(&grant, Role::Write, &target.keyspace, &target.key)?;
-    check_key(&target.key, &shared)?;
+    check_path_key(&target.key, &shared)?;
     let durability = parameters.take_durability(shared.durability)?;
     parameters.finish("durability")?;
     let precondition = Precondition::of(&headers)?;
@@ -189,6 +192,16 @@ async fn version_of(
 /// Returns the keyspace of a name, if there is one.
 pub(crate) async fn open(shared: &Shared, name: &str) -> Result<Option<Keyspace>, Problem> {
     shared.db.open_keyspace(name).await.map_err(|e| Problem::of(&e, shared))
+}
+
+/// Refuses a key of a path that is over its bound, or empty: clients that resolve `keys/.` send an empty one.
+fn check_path_key(key: &[u8], shared: &Shared) -> Result<(), Problem> {
+    if key.is_empty() {
+        let expected = "a key; for the keys \"\", \".\" and \"..\", which URLs cannot carry: \
+                        POST /v1/batch and POST /v1/KEYSPACE/get";
+        return Err(Problem::malformed("the path", expected, "an empty key"));
+    }
+    check_key(key, shared)
 }
 
 /// Refuses a key over its bound.

@@ -4,11 +4,12 @@
 //! its value and version if it has one, and then `{"end":true}`.
 
 use super::access;
+use super::json::Object;
 use super::keys::{HeldValue, check_key, open};
 use super::problem::Problem;
 use super::rows::{self, Last, NDJSON, Row};
 use super::target::{Parameters, Target};
-use super::{batch, body};
+use super::{body, json};
 use crate::limits::Held;
 use crate::shared::Shared;
 use crate::tokens::{Grant, Role};
@@ -27,6 +28,9 @@ const KEYS_MAX: usize = 10_000;
 /// Bytes of the longest body.
 const BODY_BYTES_MAX: usize = 16 << 20;
 
+/// A body, for messages.
+const EXPECTED: &str = r#"an object such as {"keys":["a",{"key_hex":"00ff"}]}"#;
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Many<'a> {
@@ -39,7 +43,7 @@ struct Many<'a> {
 #[serde(untagged)]
 enum Key<'a> {
     Text(#[serde(borrow)] Cow<'a, str>),
-    Member(#[serde(borrow)] Member<'a>),
+    Member(#[serde(borrow)] Object<Member<'a>>),
 }
 
 #[derive(Deserialize)]
@@ -55,7 +59,7 @@ impl Key<'_> {
     fn bytes(self) -> Result<Vec<u8>, String> {
         let (text, hex) = match self {
             Key::Text(text) => (Some(text), None),
-            Key::Member(Member { key, key_hex }) => (key, key_hex),
+            Key::Member(Object(Member { key, key_hex })) => (key, key_hex),
         };
         let key = rows::bytes("key", text, hex)?;
         key.map(Cow::into_owned).ok_or_else(|| "expected key or key_hex, found neither".to_owned())
@@ -72,14 +76,14 @@ pub(crate) async fn get(
 ) -> Result<Response, Problem> {
     parameters.finish("no parameters")?;
     let received = body::read(body, BODY_BYTES_MAX, &shared.limits).await?;
-    let many: Many = batch::parse(&received.bytes)?;
+    let many: Many = json::parse(&received.bytes, EXPECTED)?;
     if many.keys.len() > KEYS_MAX {
         let found = format!("{} keys", many.keys.len());
         return Err(Problem::malformed("the body", format!("at most {KEYS_MAX} keys"), found));
     }
     let mut keys = Vec::with_capacity(many.keys.len());
     for (at, key) in many.keys.into_iter().enumerate() {
-        let key = key.bytes().map_err(|e| batch::malformed("keys", at, &e))?;
+        let key = key.bytes().map_err(|e| json::malformed("keys", at, &e))?;
         check_key(&key, &shared)?;
         access::key(&grant, Role::Read, &target.keyspace, &key)?;
         keys.push(key);

@@ -4,6 +4,7 @@
 //! * `access` - the host, the page and the token of a request.
 //! * `target` - the keyspace and the key in a path, parameters.
 //! * `body` - bodies within their bounds.
+//! * `json` - bodies in JSON.
 //! * `precondition` - `If-Match` and `If-None-Match`.
 //! * `problem` - errors as problem details.
 //! * `rows` - rows as lines of JSON.
@@ -19,6 +20,7 @@ mod bounds;
 pub(crate) mod connection;
 mod events;
 mod fuzz;
+mod json;
 mod keys;
 mod many;
 mod precondition;
@@ -37,7 +39,7 @@ use crate::watchers::Watchers;
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode, Uri};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::{get, post};
 use problem::Problem;
@@ -50,14 +52,15 @@ use tokio_util::sync::CancellationToken;
 pub(crate) fn routes(shared: &Arc<Shared>) -> Router {
     let durable = from_fn_with_state(shared.clone(), wait_durable);
     let keys = get(keys::get).layer(durable.clone()).put(keys::put).delete(keys::delete);
+    let refuse = from_fn(precondition::refuse);
     let range = get(range::get).layer(durable.clone()).delete(range::delete);
     let guarded = Router::new()
         .route("/v1/{keyspace}/keys/", keys.clone())
         .route("/v1/{keyspace}/keys/{*key}", keys)
-        .route("/v1/{keyspace}/range", range)
-        .route("/v1/{keyspace}/get", post(many::get).layer(durable))
+        .route("/v1/{keyspace}/range", range.layer(refuse.clone()))
+        .route("/v1/{keyspace}/get", post(many::get).layer(durable).layer(refuse.clone()))
         .route("/v1/{keyspace}/events", get(events::get))
-        .route("/v1/batch", post(batch::post))
+        .route("/v1/batch", post(batch::post).layer(refuse))
         .route("/v1/stats", get(admin::stats))
         .route("/v1/checkpoint", post(admin::checkpoint))
         .route("/events", get(events::get_default))

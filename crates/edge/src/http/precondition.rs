@@ -1,7 +1,10 @@
 //! Preconditions of a request: `If-Match` and `If-None-Match`, whose entity tags are sequence numbers.
 
 use super::problem::Problem;
+use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::Response;
 use terrane::Seq;
 
 /// Versions that a header names.
@@ -79,6 +82,18 @@ impl Precondition {
     fn is_unmodified(&self, version: Option<Seq>) -> bool {
         self.matches_none.as_ref().is_some_and(|tags| tags.match_version(version))
     }
+}
+
+/// Refuses a precondition where no key has a version: it would have no effect.
+pub(crate) async fn refuse(request: Request, next: Next) -> Result<Response, Problem> {
+    for name in [header::IF_MATCH, header::IF_NONE_MATCH] {
+        if request.headers().contains_key(&name) {
+            let expected = "none: it applies to /v1/KEYSPACE/keys/KEY, and conditions of a batch \
+                            are in its body, as \"if\"";
+            return Err(Problem::malformed("the precondition", expected, name.as_str()));
+        }
+    }
+    Ok(next.run(request).await)
 }
 
 /// Returns the entity tag of a version.

@@ -102,10 +102,10 @@ pub(crate) async fn delete(
     let durability = parameters.take_durability(shared.durability)?;
     let bounds = Bounds::take(|name| parameters.take(name));
     parameters.finish("gte or gt, lte or lt, prefix, and durability")?;
-    if bounds.is_empty() {
+    bounds.check_deletion().map_err(|found| {
         let expected = format!("{}; for all keys: gte=", bounds::NAMES);
-        return Err(Problem::malformed("the query", expected, "no bound"));
-    }
+        Problem::malformed("the query", expected, found)
+    })?;
     let range = bounds.range().map_err(malformed)?;
     access::range(&grant, Role::Write, &target.keyspace, &range)?;
     let of = |e: Error| Problem::of(&e, &shared);

@@ -4,6 +4,7 @@
 //! * [`Moment`] - reads the store at one moment, on a reader's thread.
 //! * [`Changes`] - reads and writes of a transaction.
 //! * [`Blind`] - writes that read nothing, as one batch.
+//! * [`Nowhere`] - a database whose keyspace does not exist.
 
 use super::failure::Failure;
 use std::ops::ControlFlow;
@@ -248,5 +249,43 @@ impl Access for Blind<'_> {
 
     fn delete_range(&mut self, keyspace: &Keyspace, range: KeyRange) -> Result<()> {
         Ok(self.batch.delete_range(keyspace, range)?)
+    }
+}
+
+/// A database whose keyspace does not exist: it is empty, and takes no value.
+pub(crate) struct Nowhere {
+    now: Millis,
+    database: usize,
+}
+
+impl Nowhere {
+    pub fn new(db: &Db, database: usize) -> Self {
+        Nowhere { now: now(db), database }
+    }
+}
+
+impl Access for Nowhere {
+    fn now(&mut self) -> Millis {
+        self.now
+    }
+
+    fn get(&mut self, _: &Keyspace, _key: &[u8]) -> Result<Option<Value>> {
+        Ok(None)
+    }
+
+    fn put(&mut self, _: &Keyspace, _key: &[u8], _value: &[u8], _: Option<Millis>) -> Result<()> {
+        Err(Failure::NoDatabase(self.database))
+    }
+
+    fn delete(&mut self, _: &Keyspace, _key: &[u8]) -> Result<()> {
+        Ok(())
+    }
+
+    fn delete_range(&mut self, _: &Keyspace, _: KeyRange) -> Result<()> {
+        Ok(())
+    }
+
+    fn scan(&mut self, _: &Keyspace, _: KeyRange, _reverse: bool, _: &mut EachRow) -> Result<()> {
+        Ok(())
     }
 }

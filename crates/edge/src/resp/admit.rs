@@ -15,17 +15,10 @@ const SHOWN_BYTES: usize = 128;
 pub(super) enum Admitted {
     Local(Local),
     Store(&'static Command, Arc<Grant>),
-    /// A command within MULTI, and the databases that it names.
-    Queued(Other),
+    /// A command within MULTI.
+    Queued,
     /// A request of another protocol.
     Foreign,
-}
-
-/// Databases that a command uses beside the selected one.
-pub(super) struct Other {
-    pub database: Option<usize>,
-    /// Whether it uses all that exist.
-    pub is_flush: bool,
 }
 
 impl Executor {
@@ -60,15 +53,11 @@ impl Executor {
             return Err("ERR Command not allowed inside a transaction".into());
         }
         queue.push(command, arguments, &self.shared)?;
-        let other = match command.name {
-            "select" => {
-                let selected = super::databases::parse(arguments.at(1));
-                queue.database = selected.unwrap_or(queue.database);
-                selected
-            }
-            _ => commands::keys::other_database(command, arguments),
-        };
-        Ok(Admitted::Queued(Other { database: other, is_flush: command.name == "flushall" }))
+        if command.name == "select" {
+            let selected = super::databases::parse(arguments.at(1));
+            queue.database = selected.unwrap_or(queue.database);
+        }
+        Ok(Admitted::Queued)
     }
 
     /// Checks rights and lengths of keys.

@@ -1,5 +1,8 @@
 //! Databases by number: 0 is the keyspace `default`, and `n` is `db-n`.
+//!
+//! A database whose keyspace does not exist is empty. Its first value creates the keyspace.
 
+use crate::shared::Shared;
 use std::borrow::Cow;
 use std::sync::OnceLock;
 use terrane::Result;
@@ -25,21 +28,18 @@ impl Databases {
         self.opened.iter().enumerate().filter_map(|(number, slot)| Some((number, slot.get()?)))
     }
 
-    /// Opens a database. If `creates`, creates its keyspace if there is none. Returns whether the database is open.
+    /// Opens a database if its keyspace exists. Returns whether it is open.
     ///
     /// # Errors
-    /// A closed store, or an I/O error.
-    pub async fn open(&self, db: &Db, database: usize, creates: bool) -> Result<bool> {
+    /// A closed store.
+    pub async fn open(&self, db: &Db, database: usize) -> Result<bool> {
         let Some(slot) = self.opened.get(database) else { return Ok(false) };
         if slot.get().is_some() {
             return Ok(true);
         }
-        let found = if database == 0 {
-            Some(db.default_keyspace())
-        } else if creates {
-            Some(db.create_keyspace(&name(database)).await?)
-        } else {
-            db.open_keyspace(&name(database)).await?
+        let found = match database {
+            0 => Some(db.default_keyspace()),
+            _ => db.open_keyspace(&name(database)).await?,
         };
         let is_found = found.is_some();
         if let Some(keyspace) = found {
@@ -49,13 +49,27 @@ impl Databases {
         Ok(is_found)
     }
 
+    /// Opens a database, and creates its keyspace if there is none.
+    ///
+    /// # Errors
+    /// A closed store, or an I/O error.
+    pub async fn create(&self, shared: &Shared, database: usize) -> Result<()> {
+        if let Some(slot) = self.opened.get(database)
+            && !self.open(&shared.db, database).await?
+        {
+            // Another connection may have opened the same one.
+            let _ = slot.set(shared.create_keyspace(&name(database)).await?);
+        }
+        Ok(())
+    }
+
     /// Opens the databases whose keyspaces exist.
     ///
     /// # Errors
     /// A closed store.
     pub async fn open_existing(&self, db: &Db) -> Result<()> {
         for database in 0..DATABASES {
-            self.open(db, database, false).await?;
+            self.open(db, database).await?;
         }
         Ok(())
     }

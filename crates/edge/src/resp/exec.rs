@@ -18,7 +18,8 @@ impl Executor {
     /// Watches keys: notes their versions.
     pub(super) async fn watch(&mut self, arguments: Arguments<'_>) -> Result<(), Failure> {
         let database = self.session.database;
-        let Some(keyspace) = self.shared.resp.databases.get(database) else { return Ok(()) };
+        self.open(database).await?;
+        let keyspace = self.shared.resp.databases.get(database);
         for key in arguments.from(1) {
             let place = (database, key.into());
             if self.session.watched.keys.contains_key(&place) {
@@ -27,7 +28,11 @@ impl Executor {
             if !self.session.watched.cover(key, &self.shared) {
                 return Err(Failure::NO_MEMORY.into());
             }
-            let found = match keyspace.get_versioned(key).await? {
+            let value = match keyspace {
+                Some(keyspace) => keyspace.get_versioned(key).await?,
+                None => None,
+            };
+            let found = match value {
                 Some(value) => AtWatch::Value(value.seq),
                 None => AtWatch::Nothing(self.shared.db.inner().snapshot()),
             };
@@ -75,8 +80,41 @@ impl Executor {
         Ok(())
     }
 
-    /// Runs the commands of a transaction that use the store.
+    /// Runs the commands of a transaction that use the store. A value for a database that does not exist creates its
+    /// keyspace, and the transaction runs again.
     async fn run_transaction_in_store(
+        &self,
+        execution: &Arc<Execution>,
+        grant: &Arc<Grant>,
+        protocol: Protocol,
+    ) -> Result<Executed, Failure> {
+        loop {
+            let mut creations = None;
+            if !self.open_all(execution).await? {
+                // Keyspaces that are absent stay so until the transaction is written.
+                creations = Some(self.shared.creations.read().await);
+                self.open_all(execution).await?;
+            }
+            match self.try_transaction(execution, grant, protocol).await {
+                Err(Failure::NoDatabase(database)) => {
+                    drop(creations);
+                    self.create(database).await?;
+                }
+                done => return done,
+            }
+        }
+    }
+
+    /// Opens the databases of a transaction that exist. Returns whether all do.
+    async fn open_all(&self, execution: &Execution) -> Result<bool, Failure> {
+        let mut are_open = true;
+        for database in execution.databases() {
+            are_open &= self.open(database).await?;
+        }
+        Ok(are_open)
+    }
+
+    async fn try_transaction(
         &self,
         execution: &Arc<Execution>,
         grant: &Arc<Grant>,

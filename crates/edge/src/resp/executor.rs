@@ -6,9 +6,9 @@
 //! 3. Writes and updates run in place, or on the committer's thread: see `write`.
 //! 4. A read, and a command of the connection itself, waits until the writes before it are finished.
 
-use super::access::Access;
-use super::admit::{Admitted, Other};
-use super::commands::{Body, Command, Context, Local, Run, check_reply};
+use super::access::{Access, Nowhere};
+use super::admit::Admitted;
+use super::commands::{Body, Command, Context, Local, Run, check_reply, keys};
 use super::failure::Failure;
 use super::pending::Pending;
 use super::read::DeferredRead;
@@ -33,6 +33,7 @@ pub(super) struct Call<'a> {
     pub command: &'static Command,
     pub body: Body,
     pub grant: &'a Arc<Grant>,
+    pub database: usize,
     pub arguments: Arguments<'a>,
 }
 
@@ -121,12 +122,9 @@ impl Executor {
                 }
                 true
             }
-            Ok(Admitted::Queued(other)) => {
+            Ok(Admitted::Queued) => {
                 self.finish_writes(reply).await;
-                match self.open_other(other).await {
-                    Ok(()) => reply.raw(b"+QUEUED\r\n"),
-                    Err(failure) => self.refuse(&failure, reply),
-                }
+                reply.raw(b"+QUEUED\r\n");
                 true
             }
             Ok(Admitted::Foreign) => false,
@@ -165,26 +163,44 @@ impl Executor {
         self.refuse(&Failure::too_long("argument", found, limit), reply);
     }
 
-    /// Opens the databases that a command names.
-    pub(super) async fn open_other(&self, other: Other) -> Result<(), Failure> {
-        if let Some(database) = other.database {
-            self.open(database).await?;
+    /// Opens a database if its keyspace exists. Returns whether it is open.
+    pub(super) async fn open(&self, database: usize) -> Result<bool, Failure> {
+        Ok(self.shared.resp.databases.open(&self.shared.db, database).await?)
+    }
+
+    /// Opens a database, and creates its keyspace if there is none.
+    pub(super) async fn create(&self, database: usize) -> Result<(), Failure> {
+        Ok(self.shared.resp.databases.create(&self.shared, database).await?)
+    }
+
+    /// Creates the database into which a command copies a value, if the value exists and the peer may write it there.
+    async fn create_target(&self, call: Call<'_>) -> Result<(), Failure> {
+        let Call { command, grant, arguments, .. } = call;
+        let Some(target) = keys::other_database(command, arguments) else { return Ok(()) };
+        if self.open(target).await? {
+            return Ok(());
         }
-        if other.is_flush {
-            self.shared.resp.databases.open_existing(&self.shared.db).await?;
+        let key = arguments.at(if command.name == "copy" { 2 } else { 1 });
+        let Some(keyspace) = self.shared.resp.databases.get(call.database) else { return Ok(()) };
+        if grant.allows_key(Role::Write, &super::databases::name(target), key)
+            && keyspace.get_versioned(arguments.at(1)).await?.is_some()
+        {
+            self.create(target).await?;
         }
         Ok(())
     }
 
-    /// Opens a database, or creates it if the peer may write.
-    async fn open(&self, database: usize) -> Result<(), Failure> {
-        let may_write = |grant: &Arc<Grant>| grant.allows(Role::Write);
-        let creates = self.session.grant.as_ref().is_some_and(may_write);
-        let databases = &self.shared.resp.databases;
-        if databases.open(&self.shared.db, database, creates).await? {
-            Ok(())
-        } else {
-            Err("NOPERM this user has no permissions to create the database".into())
+    /// Runs a call on a database whose keyspace does not exist. Returns whether it is done: otherwise it has a value to
+    /// write, and the keyspace exists now.
+    async fn run_nowhere(&mut self, call: Call<'_>, reply: &mut Reply) -> Result<bool, Failure> {
+        self.finish_writes(reply).await;
+        let mut access = Nowhere::new(self.shared.db.inner(), call.database);
+        match self.run_on(&mut access, call, reply) {
+            Err(Failure::NoDatabase(database)) => {
+                self.create(database).await?;
+                Ok(false)
+            }
+            done => done.map(|()| true),
         }
     }
 
@@ -195,7 +211,18 @@ impl Executor {
         arguments: Arguments<'_>,
         reply: &mut Reply,
     ) -> Result<(), Failure> {
-        let call = |body| Call { command, body, grant, arguments };
+        // FLUSHALL uses the databases that exist, and the selected one need not be among them.
+        let database = if command.name == "flushall" { 0 } else { self.session.database };
+        let call = |body| Call { command, body, grant, database, arguments };
+        if let Some(body) = command.run.body() {
+            if !self.has_deferred()
+                && !self.open(database).await?
+                && self.run_nowhere(call(body), reply).await?
+            {
+                return Ok(());
+            }
+            self.create_target(call(body)).await?;
+        }
         match command.run {
             Run::Local(_) => Ok(()),
             Run::Read(body) => self.read(call(body), reply).await,
@@ -215,10 +242,10 @@ impl Executor {
     pub(super) fn run_on(
         &self,
         access: &mut dyn Access,
-        Call { body, grant, arguments, .. }: Call<'_>,
+        Call { body, grant, database, arguments, .. }: Call<'_>,
         reply: &mut Reply,
     ) -> Result<(), Failure> {
-        let (start, database) = (reply.len(), self.session.database);
+        let start = reply.len();
         let done = run_body(access, body, &self.shared, grant, database, arguments, reply);
         if done.is_err() {
             reply.truncate(start);
@@ -258,7 +285,6 @@ impl Executor {
         match action {
             Action::None | Action::Close => {}
             Action::Select(database) => {
-                self.open(database).await?;
                 self.session.database = database;
                 reply.ok();
             }
@@ -301,9 +327,31 @@ pub(super) fn run_body(
     arguments: Arguments<'_>,
     reply: &mut Reply,
 ) -> Result<(), Failure> {
-    let keyspace = keyspace(shared, database)?;
     reply.begin();
-    let mut context = Context { access, database, keyspace, shared, grant, reply };
-    body(&mut context, arguments)?;
-    check_reply(&mut context)
+    in_database(access, shared, grant, database, reply, |context| {
+        body(context, arguments)?;
+        check_reply(context)
+    })?
+}
+
+/// Runs a function in the context of a database. If its keyspace does not exist, it is empty.
+pub(super) fn in_database<T>(
+    access: &mut dyn Access,
+    shared: &Shared,
+    grant: &Grant,
+    database: usize,
+    reply: &mut Reply,
+    run: impl FnOnce(&mut Context<'_>) -> T,
+) -> Result<T, Failure> {
+    let mut nowhere;
+    let (access, number): (&mut dyn Access, usize) = match shared.resp.databases.get(database) {
+        Some(_) => (access, database),
+        None => {
+            nowhere = Nowhere::new(shared.db.inner(), database);
+            // Nothing of this keyspace is read or written.
+            (&mut nowhere, 0)
+        }
+    };
+    let keyspace = keyspace(shared, number)?;
+    Ok(run(&mut Context { access, database, keyspace, shared, grant, reply }))
 }

@@ -12,6 +12,8 @@ pub(crate) enum Failure {
     Store(Error),
     /// A command that needs a file or another thread; it runs again where it may wait.
     WouldWait,
+    /// A value for a database whose keyspace does not exist; the command runs again once it is created.
+    NoDatabase(usize),
 }
 
 impl From<Error> for Failure {
@@ -75,6 +77,7 @@ impl Failure {
                 }
                 _ => format!("ERR {error}").into(),
             },
+            Failure::NoDatabase(_) => Cow::Borrowed("ERR the database does not exist; try again"),
             Failure::WouldWait => Cow::Borrowed("ERR the store is busy; try again"),
         }
     }

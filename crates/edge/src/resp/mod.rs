@@ -97,7 +97,7 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     shared: Arc<Shared>,
 ) {
     // Every connection starts with database 0. If it cannot be opened, the store is closed, and each command fails.
-    let _ = shared.resp.databases.open(&shared.db, 0, false).await;
+    let _ = shared.resp.databases.open(&shared.db, 0).await;
     // The stream fails if the peer is gone: nobody is left to hear of it.
     let _ = connection::Connection::new(stream, peer, shared).run().await;
 }

@@ -38,7 +38,7 @@ impl Executor {
     }
 
     fn read_in_place(&self, call: Call<'_>, reply: &mut Reply) -> Result<(), Failure> {
-        let keyspace = keyspace(&self.shared, self.session.database)?;
+        let keyspace = keyspace(&self.shared, call.database)?;
         let keys = if call.command.arity == 2 { 1 } else { call.arguments.len() - 1 };
         let mut access = Present::new(self.shared.db.inner(), keyspace, keys)?;
         self.run_on(&mut access, call, reply)
@@ -107,11 +107,10 @@ impl Executor {
     /// Returns a function for another thread, which runs a call on an access there and returns the reply.
     pub(super) fn detached(
         &self,
-        Call { body, grant, arguments, .. }: Call<'_>,
+        Call { body, grant, database, arguments, .. }: Call<'_>,
         protocol: Protocol,
     ) -> impl Fn(&mut dyn Access) -> Result<Encoded, Failure> + Send + Sync + 'static + use<> {
         let (owned, shared, grant) = (arguments.to_owned(), self.shared.clone(), grant.clone());
-        let database = self.session.database;
         move |access| {
             let mut reply = Reply::new(protocol);
             let arguments = owned.as_arguments();

@@ -5,6 +5,7 @@
 //! 3. Numbers start at the time of the server's start, so those of an earlier process are not mistaken for new ones.
 
 use super::commands::{Command, Context, Done, Run, check_reply, integer, is};
+use super::databases;
 use super::failure::Failure;
 use super::glob::{literal_prefix, matches};
 use super::request::Arguments;
@@ -81,8 +82,8 @@ impl Cursors {
 
 /// Refuses a range of which the peer may not read every key.
 fn check_range(context: &Context<'_>, range: &KeyRange) -> Done {
-    let keyspace = context.keyspace.name();
-    if context.grant.allows_range(Role::Read, keyspace, range) {
+    let keyspace = databases::name(context.database);
+    if context.grant.allows_range(Role::Read, &keyspace, range) {
         Ok(())
     } else {
         Err(Failure::NO_KEY_PERMISSION.into())

@@ -9,8 +9,9 @@
 //! 4. Commands of the connection itself run afterwards. All replies are put in the order of their commands.
 
 use super::access::{Access, Changes};
-use super::commands::{Body, Command, Context, Run};
-use super::databases;
+use super::commands::{Body, Command, check_reply, keys};
+use super::databases::{self, DATABASES};
+use super::executor::in_database;
 use super::failure::Failure;
 use super::reply::{Encoded, Protocol, Reply};
 use super::request::{Arguments, OwnedArguments, SPAN_BYTES};
@@ -122,6 +123,8 @@ enum Step {
 pub(crate) struct Execution {
     steps: Vec<Step>,
     watched: Watched,
+    /// Whether each database is used.
+    uses: [bool; DATABASES],
     bytes: usize,
     _held: Held,
 }
@@ -133,9 +136,16 @@ impl Execution {
     /// Assigns a database to each command, as SELECT among them demands.
     pub fn new(queue: Queue, watched: Watched, database: usize) -> Self {
         let mut database = database;
+        let mut uses = [false; DATABASES];
+        let mut note = |database: usize| {
+            if let Some(is_used) = uses.get_mut(database) {
+                *is_used = true;
+            }
+        };
+        watched.keys.keys().for_each(|(database, _)| note(*database));
         let Queue { commands, bytes, held, .. } = queue;
-        let step = |queued: Queued| match queued.command.run {
-            Run::Local(_) => {
+        let step = |queued: Queued| match queued.command.run.body() {
+            None => {
                 let arguments = queued.arguments.as_arguments();
                 let selected = databases::parse(arguments.at(1));
                 if let ("select", Some(selected)) = (queued.command.name, selected) {
@@ -143,16 +153,27 @@ impl Execution {
                 }
                 Step::Local(queued)
             }
-            Run::Read(body)
-            | Run::Scan(body)
-            | Run::Write(body)
-            | Run::Update(body)
-            | Run::UpdateUnless(body, _) => {
-                Step::Store { body, arguments: queued.arguments, database }
+            Some(body) => {
+                let (command, arguments) = (queued.command, queued.arguments);
+                let other = keys::other_database(command, arguments.as_arguments());
+                other.into_iter().for_each(&mut note);
+                // FLUSHALL uses the databases that exist, and the selected one need not be among them.
+                let is_flush = command.name == "flushall";
+                if is_flush {
+                    (0..DATABASES).for_each(&mut note);
+                }
+                let database = if is_flush { 0 } else { database };
+                note(database);
+                Step::Store { body, arguments, database }
             }
         };
         let steps = commands.into_iter().map(step).collect();
-        Execution { steps, watched, bytes, _held: held }
+        Execution { steps, watched, uses, bytes, _held: held }
+    }
+
+    /// Returns the databases of its commands and of watched keys.
+    pub fn databases(&self) -> impl Iterator<Item = usize> {
+        self.uses.iter().enumerate().filter_map(|(number, is_used)| is_used.then_some(number))
     }
 
     /// Returns the bytes of all arguments, and the number of commands.
@@ -177,7 +198,8 @@ impl Execution {
         protocol: Protocol,
     ) -> Result<Executed, Failure> {
         for ((database, key), found) in &self.watched.keys {
-            let keyspace = shared.resp.databases.get(*database).ok_or("ERR no such database")?;
+            // In a database that does not exist, a watched key had no value, and has none.
+            let Some(keyspace) = shared.resp.databases.get(*database) else { continue };
             let has_changed = match found {
                 AtWatch::Nothing(then) => {
                     access.transaction.has_changed(keyspace.inner(), key, then)?
@@ -194,18 +216,12 @@ impl Execution {
         let (mut reply, mut ends) = (Reply::new(protocol), Vec::new());
         for step in &self.steps {
             let Step::Store { body, arguments, database } = step else { continue };
-            let keyspace = shared.resp.databases.get(*database).ok_or("ERR no such database")?;
             let start = reply.len();
-            let mut context = Context {
-                access: &mut access,
-                database: *database,
-                keyspace: keyspace.inner(),
-                shared,
-                grant,
-                reply: &mut reply,
-            };
-            match body(&mut context, arguments.as_arguments()) {
-                Ok(()) => super::commands::check_reply(&mut context)?,
+            let done = in_database(&mut access, shared, grant, *database, &mut reply, |context| {
+                body(context, arguments.as_arguments()).map(|()| check_reply(context))
+            })?;
+            match done {
+                Ok(checked) => checked?,
                 // As in Redis, the other commands run all the same.
                 Err(failure @ Failure::Words(_)) => {
                     reply.truncate(start);

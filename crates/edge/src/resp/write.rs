@@ -12,8 +12,7 @@
 //! 6. Connections write in place one at a time: see `State::turn`.
 
 use super::access::{Blind, Changes};
-use super::admit::Other;
-use super::commands::{self, Command};
+use super::commands::Command;
 use super::executor::{Call, Executor};
 use super::failure::Failure;
 use super::pending::Pending;
@@ -57,7 +56,7 @@ pub(super) struct Gathered {
 impl Executor {
     pub(super) async fn write(&mut self, call: Call<'_>, reply: &mut Reply) -> Result<(), Failure> {
         if call.command.name == "flushall" {
-            self.open_other(Other { database: None, is_flush: true }).await?;
+            self.shared.resp.databases.open_existing(&self.shared.db).await?;
         }
         let mut access = Blind::new(self.shared.db.inner());
         // Every such command replies OK, once it is written.
@@ -143,8 +142,6 @@ impl Executor {
     ) -> Result<(), Failure> {
         let Call { command, arguments, .. } = call;
         self.write_gathered(reply).await;
-        let other = commands::keys::other_database(command, arguments);
-        self.open_other(Other { database: other, is_flush: false }).await?;
         let is_in_place = self.pending.is_empty()
             && arguments.size() <= IN_PLACE_BYTES
             && arguments.len() <= IN_PLACE_ARGUMENTS;

@@ -36,6 +36,89 @@ fn a_batch_writes_keys_of_several_keyspaces() {
 }
 
 #[test]
+fn deletes_and_conditions_create_no_keyspace() {
+    let served = Served::start();
+    let put = json!({"op": "put", "key": "a", "value": "1"});
+    let written = post(
+        &served,
+        &json!({
+            "if": [{"keyspace": "c", "key": "a", "absent": true}, {"key": "a", "absent": true}],
+            "do": [
+                put,
+                {"op": "delete", "keyspace": "d", "key": "a"},
+                {"op": "delete-range", "keyspace": "r", "gte": ""},
+            ],
+        }),
+    );
+    assert_eq!(written.status, 200, "{}", written.text());
+    let version = &written.json()["version"];
+    let refused = post(
+        &served,
+        &json!({
+            "if": [
+                {"keyspace": "c", "key": "a", "present": true},
+                {"keyspace": "c", "key": "a", "absent": true},
+                {"key": "a", "absent": true},
+                {"keyspace": "p", "key": "a", "version": 7},
+            ],
+            "do": [{"op": "put", "keyspace": "p", "key": "a", "value": "1"}],
+        }),
+    );
+    refused.is_problem(409, "condition-failed", &[]);
+    assert_eq!(
+        refused.json()["failed"],
+        json!([
+            {"condition": 0, "version": null},
+            {"condition": 2, "version": version},
+            {"condition": 3, "version": null},
+        ])
+    );
+    let unmatched = served.request("PUT /v1/p/keys/a", "If-Match: \"7\"\r\n", "1");
+    unmatched.is_problem(412, "precondition-failed", &[]);
+    assert_eq!(served.shared.db.inner().keyspaces(), ["default"]);
+    let created = post(
+        &served,
+        &json!({
+            "if": [{"keyspace": "p", "key": "a", "absent": true}],
+            "do": [
+                {"op": "delete", "keyspace": "p", "key": "a"},
+                {"op": "put", "keyspace": "p", "key": "a", "value": "1"},
+                {"op": "put", "keyspace": "q", "key": "b", "value": "2"},
+            ],
+        }),
+    );
+    assert_eq!(created.status, 200, "{}", created.text());
+    assert_eq!(served.shared.db.inner().keyspaces(), ["default", "p", "q"]);
+    assert_eq!(served.get("/v1/p/keys/a").text(), "1");
+    assert_eq!(served.get("/v1/q/keys/b").text(), "2");
+}
+
+#[test]
+fn a_body_that_is_no_object_is_refused() {
+    let served = Served::start();
+    for (path, body) in [
+        ("batch", "[]"),
+        ("batch", ""),
+        ("batch", r#"[[],[{"op":"put","key":"a","value":"1"}]]"#),
+        ("batch", r#"{"do":[["put",null,"a",null,"1"]]}"#),
+        ("batch", r#"{"if":[[null,"a",null,true]]}"#),
+        ("batch", r#"{"do":[{"op":"put","key":"a","value":"1","ttl":"60"}]}"#),
+        ("batch", r#"{"do":[{"op":"put","key":"a"}]}"#),
+        ("batch", r#"{"do":[{"op":"delete-range"}]}"#),
+        ("batch", r#"{"if":[{"key":"a"}]}"#),
+        ("default/get", ""),
+        ("default/get", r#"["a"]"#),
+        ("default/get", r#"{"keys":[1]}"#),
+        ("default/get", r#"{"keys":[["a"]]}"#),
+        ("default/get", r#"{"keys":[{}]}"#),
+    ] {
+        let refused = served.request(&format!("POST /v1/{path}"), "", body);
+        refused.is_problem(400, "malformed-request", &["\"expected\":", "\"found\":"]);
+    }
+    served.get("/v1/default/keys/a").is_problem(404, "not-found", &[]);
+}
+
+#[test]
 fn a_batch_is_written_if_all_of_its_conditions_hold() {
     let served = Served::start();
     let tag = served.put("/v1/default/keys/a", "1");

@@ -135,6 +135,13 @@ fn a_range_delete_needs_a_bound() {
     let served = with_rows(&["a", "b", "c"]);
     let delete = |query: &str| served.request(&format!("DELETE /v1/default/range{query}"), "", "");
     delete("").is_problem(400, "malformed-request", &["for all keys: gte="]);
+    for query in ["?prefix=", "?prefix", "?prefix=&gte=a"] {
+        let words = ["for all keys: gte=", "an empty prefix"];
+        delete(query).is_problem(400, "malformed-request", &words);
+    }
+    let body = r#"{"do":[{"op":"delete-range","prefix":""}]}"#;
+    let refused = served.request("POST /v1/batch", "", body);
+    refused.is_problem(400, "malformed-request", &["do[0]", "an empty prefix"]);
     delete("?limit=1").is_problem(400, "malformed-request", &["limit"]);
     assert_eq!(delete("?gte=b&durability=sync").status, 204);
     let found = lines(&served.get("/v1/default/range?keys-only"));

@@ -4,6 +4,87 @@ use crate::served::Served;
 use std::collections::BTreeSet;
 
 #[test]
+fn only_a_value_creates_the_keyspace_of_a_database() {
+    let served = Served::start();
+    let mut client = served.connect();
+    client.check(&[
+        ("SELECT 3", "OK"),
+        ("GET a", "nil"),
+        ("MGET a b", "[nil nil]"),
+        ("TTL a", ":-2"),
+        ("EXISTS a", ":0"),
+        ("KEYS *", "[]"),
+        ("SCAN 0", "[\"0\" []]"),
+        ("DBSIZE", ":0"),
+        ("RANDOMKEY", "nil"),
+        ("TERRANE.RANGE - +", "[]"),
+        ("DEL a", ":0"),
+        ("GETDEL a", "nil"),
+        ("EXPIRE a 10", ":0"),
+        ("SET a 1 XX", "nil"),
+        ("RENAME a b", "-ERR no such key"),
+        ("COPY a b DB 4", ":0"),
+        ("MOVE a 0", ":0"),
+        ("TERRANE.DELRANGE - +", "OK"),
+        ("FLUSHDB", "OK"),
+        ("WATCH a", "OK"),
+        ("MULTI", "OK"),
+        ("GET a", "QUEUED"),
+        ("SELECT 5", "QUEUED"),
+        ("DEL a", "QUEUED"),
+        ("EXEC", "[nil OK :0]"),
+        ("SELECT 0", "OK"),
+        ("COPY none a DB 6", ":0"),
+        ("MOVE none 6", ":0"),
+        ("SET a 1", "OK"),
+        ("SELECT 3", "OK"),
+        ("FLUSHALL", "OK"),
+        ("SELECT 0", "OK"),
+        ("GET a", "nil"),
+    ]);
+    assert_eq!(served.shared.db.inner().keyspaces(), ["default"]);
+    client.check(&[
+        ("SET a 1", "OK"),
+        ("COPY a b DB 6", ":1"),
+        ("MOVE a 7", ":1"),
+        ("SELECT 8", "OK"),
+        ("SET a 1", "OK"),
+        ("SELECT 9", "OK"),
+        ("INCR a", ":1"),
+        ("MULTI", "OK"),
+        ("SELECT 10", "QUEUED"),
+        ("GET a", "QUEUED"),
+        ("INCR a", "QUEUED"),
+        ("COPY a b DB 11", "QUEUED"),
+        ("EXEC", "[OK nil :1 :1]"),
+        ("GET a", "\"1\""),
+        ("SELECT 11", "OK"),
+        ("GET b", "\"1\""),
+        ("SELECT 6", "OK"),
+        ("GET b", "\"1\""),
+        ("SELECT 7", "OK"),
+        ("GET a", "\"1\""),
+    ]);
+    let created = ["db-10", "db-11", "db-6", "db-7", "db-8", "db-9", "default"];
+    let mut found = served.shared.db.inner().keyspaces();
+    found.sort();
+    assert_eq!(found, created);
+}
+
+#[test]
+fn the_first_value_of_a_database_ends_a_watch() {
+    let served = Served::start();
+    let (mut client, mut other) = (served.connect(), served.connect());
+    client.check(&[("SELECT 3", "OK"), ("WATCH a", "OK"), ("MULTI", "OK"), ("GET a", "QUEUED")]);
+    other.check(&[("SELECT 3", "OK"), ("SET a 1", "OK")]);
+    client.check(&[("EXEC", "nil"), ("GET a", "\"1\"")]);
+    client.check(&[("SELECT 4", "OK"), ("WATCH a", "OK")]);
+    let keyspace = served.shared.db.inner().create_keyspace("db-4").unwrap();
+    keyspace.put("a", "1", terrane::Durability::Buffered).unwrap();
+    client.check(&[("MULTI", "OK"), ("SET a 2", "QUEUED"), ("EXEC", "nil"), ("GET a", "\"1\"")]);
+}
+
+#[test]
 fn keys_are_removed_renamed_and_copied() {
     let served = Served::start();
     served.connect().check(&[

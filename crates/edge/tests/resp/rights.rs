@@ -61,7 +61,11 @@ fn a_token_keeps_to_its_role_and_its_keys() {
         ("KEYS *", "[]"),
         ("SET a 1", "-NOPERM this user has no permissions to run the 'set' command"),
         ("SHUTDOWN", "-NOPERM this user has no permissions to run the 'shutdown' command"),
-        ("SELECT 1", "-NOPERM this user has no permissions to create the database"),
+        ("SELECT 1", "OK"),
+        (
+            "DBSIZE",
+            "-NOPERM this user has no permissions to access one of the keys used as arguments",
+        ),
     ]);
     authenticated(&served, "writer").check(&[
         ("SET own:a 1", "OK"),

@@ -121,18 +121,30 @@ pub(crate) fn other_database(command: &Command, arguments: Arguments<'_>) -> Opt
     }
 }
 
-/// Returns the keyspace of another database, if the peer may write the key there.
+/// Returns the keyspace of another database, if it exists.
+///
+/// # Errors
+/// A key that the peer may not write there.
 fn keyspace_of<'a>(
     context: &Context<'a>,
     database: usize,
     key: &[u8],
-) -> Result<&'a Keyspace, Failure> {
+) -> Result<Option<&'a Keyspace>, Failure> {
     if !context.grant.allows_key(Role::Write, &databases::name(database), key) {
         return Err(Failure::NO_KEY_PERMISSION.into());
     }
     // It was opened before the command ran.
-    let found = context.shared.resp.databases.get(database);
-    Ok(found.ok_or("ERR DB index is out of range")?.inner())
+    Ok(context.shared.resp.databases.get(database).map(terrane_tokio::Keyspace::inner))
+}
+
+/// Returns whether a key of another database has no value.
+fn is_free(
+    context: &mut Context<'_>,
+    target: Option<&Keyspace>,
+    key: &[u8],
+) -> Result<bool, Failure> {
+    let Some(target) = target else { return Ok(true) };
+    Ok(context.access.get(target, key)?.is_none())
 }
 
 fn copy(context: &mut Context<'_>, arguments: Arguments<'_>) -> Done {
@@ -144,9 +156,10 @@ fn copy(context: &mut Context<'_>, arguments: Arguments<'_>) -> Done {
     }
     let target = keyspace_of(context, database, to)?;
     let found = context.access.get(context.keyspace, from)?;
-    let is_free = options.replaces || context.access.get(target, to)?.is_none();
+    let is_free = options.replaces || is_free(context, target, to)?;
     let copied = found.filter(|_| is_free);
     if let Some(value) = &copied {
+        let target = target.ok_or(Failure::NoDatabase(database))?;
         context.access.put(target, to, &value.bytes, value.expires_at)?;
     }
     context.reply.integer(i64::from(copied.is_some()));
@@ -161,9 +174,10 @@ fn move_(context: &mut Context<'_>, arguments: Arguments<'_>) -> Done {
     }
     let target = keyspace_of(context, database, key)?;
     let found = context.access.get(context.keyspace, key)?;
-    let is_free = context.access.get(target, key)?.is_none();
+    let is_free = is_free(context, target, key)?;
     let moved = found.filter(|_| is_free);
     if let Some(value) = &moved {
+        let target = target.ok_or(Failure::NoDatabase(database))?;
         context.access.put(target, key, &value.bytes, value.expires_at)?;
         context.access.delete(context.keyspace, key)?;
     }

@@ -77,6 +77,20 @@ pub(crate) enum Run {
     UpdateUnless(Body, fn(Arguments<'_>) -> bool),
 }
 
+impl Run {
+    /// Returns the function of a command that uses the store.
+    pub fn body(self) -> Option<Body> {
+        match self {
+            Run::Local(_) => None,
+            Run::Read(body)
+            | Run::Scan(body)
+            | Run::Write(body)
+            | Run::Update(body)
+            | Run::UpdateUnless(body, _) => Some(body),
+        }
+    }
+}
+
 /// The keys among the arguments: the first, the last (counted from the end if negative), and the step between them.
 pub(crate) type Keys = (usize, isize, usize);
 

@@ -1,6 +1,7 @@
 //! The store as a whole.
 
 use super::{Command, Context, Done, Run, integer, is};
+use crate::resp::databases;
 use crate::resp::failure::Failure;
 use crate::resp::reply::Reply;
 use crate::resp::request::Arguments;
@@ -61,9 +62,9 @@ fn check_flush(arguments: Arguments<'_>) -> Done {
 }
 
 /// Removes all keys of a database, if the peer may.
-fn flush(context: &mut Context<'_>, keyspace: &Keyspace) -> Done {
+fn flush(context: &mut Context<'_>, database: usize, keyspace: &Keyspace) -> Done {
     let all = KeyRange::from(..);
-    if !context.grant.allows_range(Role::Write, keyspace.name(), &all) {
+    if !context.grant.allows_range(Role::Write, &databases::name(database), &all) {
         return Err(Failure::NO_KEY_PERMISSION.into());
     }
     context.access.delete_range(keyspace, all)
@@ -71,7 +72,7 @@ fn flush(context: &mut Context<'_>, keyspace: &Keyspace) -> Done {
 
 fn flushdb(context: &mut Context<'_>, arguments: Arguments<'_>) -> Done {
     check_flush(arguments)?;
-    flush(context, context.keyspace)?;
+    flush(context, context.database, context.keyspace)?;
     context.reply.ok();
     Ok(())
 }
@@ -79,8 +80,8 @@ fn flushdb(context: &mut Context<'_>, arguments: Arguments<'_>) -> Done {
 fn flushall(context: &mut Context<'_>, arguments: Arguments<'_>) -> Done {
     check_flush(arguments)?;
     // All databases that exist were opened before the command ran.
-    for (_, keyspace) in context.shared.resp.databases.opened() {
-        flush(context, keyspace.inner())?;
+    for (database, keyspace) in context.shared.resp.databases.opened() {
+        flush(context, database, keyspace.inner())?;
     }
     context.reply.ok();
     Ok(())

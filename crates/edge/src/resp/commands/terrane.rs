@@ -4,6 +4,7 @@
 //! the last.
 
 use super::{Command, Context, Done, Run, check_reply, integer, is};
+use crate::resp::databases;
 use crate::resp::failure::Failure;
 use crate::resp::request::Arguments;
 use crate::tokens::Role;
@@ -44,7 +45,7 @@ fn parse_range(
     if arguments.at(1) == b"+" || arguments.at(2) == b"-" {
         return Err("ERR expected a range that starts before its end".into());
     }
-    if context.grant.allows_range(role, context.keyspace.name(), &range) {
+    if context.grant.allows_range(role, &databases::name(context.database), &range) {
         Ok(range)
     } else {
         Err(Failure::NO_KEY_PERMISSION.into())
