@@ -193,6 +193,9 @@ fn malformed_options_of_a_server_are_refused() {
         ("--durability", "none", "buffered, sync"),
         ("--tls-cert", "cert.pem", "--tls-key"),
         ("--allow-origin", "*", "http://localhost:8080"),
+        ("--allow-host", "example.org:80", "db.example.org"),
+        ("--allow-host", "http://example.org", "db.example.org"),
+        ("--allow-host", "", "db.example.org"),
         ("--connections", "0", "1.."),
     ] {
         let run = place.run(&["serve", "db", option, value]);
