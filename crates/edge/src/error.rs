@@ -33,6 +33,14 @@ pub enum Error {
         /// The system's error.
         source: io::Error,
     },
+    /// A directory that cannot be created.
+    #[error("could not create {}: {source}", dir.display())]
+    Directory {
+        /// The directory.
+        dir: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
     /// A malformed file.
     #[error("{place}: {sentence}")]
     Malformed {

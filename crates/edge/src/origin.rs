@@ -12,7 +12,7 @@ const LOCALHOST: &str = "localhost";
 /// Names of this server, and the origins of pages that may use it.
 #[derive(Clone, Debug, Default)]
 pub struct Allowed {
-    /// Names that requests may have for this server, beside `localhost` and addresses.
+    /// Names that requests may have for this server, beside `localhost` and addresses, as [`parse_host`] returns them.
     pub hosts: Vec<String>,
     /// Origins of pages, as [`parse_origin`] returns them.
     pub origins: Vec<String>,
@@ -48,6 +48,20 @@ pub fn parse_origin(text: &str) -> Result<String, String> {
         true => Ok(text.to_owned()),
         false => Err("expected localhost, or an origin without a path; for example: \
                       http://localhost:8080"
+            .to_owned()),
+    }
+}
+
+/// Returns a name of this server as it is without a port.
+///
+/// # Errors
+/// A sentence about any other text, which would never match.
+pub fn parse_host(text: &str) -> Result<String, String> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    match !text.is_empty() && text.bytes().all(is_plain) {
+        true => Ok(text.to_owned()),
+        false => Err("expected a name without a scheme, a port and a path; for example: \
+                      db.example.org"
             .to_owned()),
     }
 }
@@ -101,6 +115,14 @@ mod tests {
             "",
         ] {
             assert!(!allowed.host(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn a_host_is_a_name_alone() {
+        assert_eq!(parse_host("db.example.org"), Ok("db.example.org".to_owned()));
+        for text in ["foo.com:80", "http://foo.com", "foo.com/a", "a b", ""] {
+            assert!(parse_host(text).unwrap_err().contains("db.example.org"), "{text}");
         }
     }
 

@@ -10,6 +10,7 @@ use crate::tokens::Tokens;
 use crate::watchers::Watchers;
 use crate::{Config, Error, http};
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
@@ -30,7 +31,7 @@ impl Server {
     /// Listens on both addresses, and serves the store from there.
     ///
     /// # Errors
-    /// An address on which it cannot listen, or that other machines reach although there are no tokens; a malformed
+    /// A directory of checkpoints that cannot be created; an address on which it cannot listen, or that other machines reach although there are no tokens; a malformed
     /// file.
     pub async fn start(db: terrane::Db, config: Config) -> Result<Server, Error> {
         let tokens = Tokens::open(config.tokens.as_deref())?;
@@ -38,6 +39,7 @@ impl Server {
             check_loopback(&config)?;
         }
         let tls = config.tls.clone().map(Tls::open).transpose()?;
+        let checkpoints = config.checkpoints.as_deref().map(create_dir).transpose()?;
         let watchers = Arc::<Watchers>::default();
         db.set_listener(Some(watchers.clone().listener(None)));
         let shared = Arc::new(Shared {
@@ -49,7 +51,7 @@ impl Server {
             allowed: Arc::new(config.allowed),
             watchers,
             creations: RwLock::default(),
-            checkpoints: config.checkpoints,
+            checkpoints,
             metrics: Metrics::default(),
             syncs: Arc::default(),
             resp: crate::resp::State::default(),
@@ -131,6 +133,12 @@ impl Server {
         }
         Ok(self.shared.db.clone().close().await?)
     }
+}
+
+/// Creates a directory if there is none. Returns its absolute path.
+fn create_dir(dir: &Path) -> Result<PathBuf, Error> {
+    let created = std::fs::create_dir_all(dir).and_then(|()| std::path::absolute(dir));
+    created.map_err(|source| Error::Directory { dir: dir.to_owned(), source })
 }
 
 /// Refuses addresses that other machines reach.

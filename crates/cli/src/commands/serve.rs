@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process;
 use std::time::Duration;
 use terrane::{Durability, Options};
-use terrane_edge::origin::{Allowed, parse_origin};
+use terrane_edge::origin::{Allowed, parse_host, parse_origin};
 use terrane_edge::tls::Files;
 use terrane_edge::{Config, Ending, Error};
 
@@ -84,7 +84,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "ORIGIN", value_parser = parse_origin)]
     allow_origin: Vec<String>,
     /// Accept this name of the server in requests, beside localhost and addresses
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = parse_host)]
     allow_host: Vec<String>,
     #[command(flatten)]
     background: Background,

@@ -185,6 +185,9 @@ fn malformed_options_of_a_server_are_refused() {
     place.run(&["serve", "db", "--http", "off", "--resp", "off"]).fails(2, &["one door"]);
     place.run(&["serve", "db", "--http", "0.0.0.0:0"]).fails(2, &["0.0.0.0:0", "tokens"]);
     place.run(&["serve", "db", "--tokens", "none"]).fails(7, &["could not read none"]);
+    place.file("file", "");
+    let refused = place.run(&["serve", "db", "--checkpoints", "file/checkpoints"]);
+    refused.fails(7, &["could not create file/checkpoints"]);
     place.file("tokens", "ann\n");
     place.run(&["serve", "db", "--tokens", "tokens"]).fails(3, &["tokens, line 1"]);
     for (option, value, example) in [
@@ -193,6 +196,9 @@ fn malformed_options_of_a_server_are_refused() {
         ("--durability", "none", "buffered, sync"),
         ("--tls-cert", "cert.pem", "--tls-key"),
         ("--allow-origin", "*", "http://localhost:8080"),
+        ("--allow-host", "example.org:80", "db.example.org"),
+        ("--allow-host", "http://example.org", "db.example.org"),
+        ("--allow-host", "", "db.example.org"),
         ("--connections", "0", "1.."),
     ] {
         let run = place.run(&["serve", "db", option, value]);

@@ -86,6 +86,23 @@ fn a_checkpoint_is_a_store_of_its_own() {
 }
 
 #[test]
+fn the_directory_of_checkpoints_is_created_at_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let inner = dir.path().join("a/b");
+    // The same directory, relative to the current one.
+    let depth = std::env::current_dir().unwrap().components().count();
+    let up = "../".repeat(depth - 1);
+    let relative = std::path::PathBuf::from(up).join(inner.strip_prefix("/").unwrap_or(&inner));
+    let served = Served::with(|config| config.checkpoints = Some(relative));
+    assert!(inner.is_dir());
+    let reply = served.request("POST /v1/checkpoint?name=monday", "", "");
+    assert_eq!(reply.status, 201, "{}", reply.text());
+    let document = reply.json();
+    let path = std::path::Path::new(document["path"].as_str().unwrap());
+    assert!(path.is_absolute() && path.join("../monday").is_dir(), "{}", path.display());
+}
+
+#[test]
 fn a_server_without_a_place_writes_no_checkpoint() {
     let served = Served::start();
     let refused = served.request("POST /v1/checkpoint?name=a", "", "");

@@ -108,3 +108,29 @@ fn rights_are_those_of_the_database_at_exec() {
         ("EXEC", "-EXECABORT Transaction discarded because of previous errors."),
     ]);
 }
+
+#[test]
+fn info_lists_databases_that_the_token_may_read() {
+    let served = served();
+    let mut admin = authenticated(&served, "admin");
+    admin.check(&[("SET a 1", "OK"), ("SELECT 1", "OK"), ("SET a 1", "OK")]);
+    let listed = |client: &mut Client| {
+        let text = client.run("INFO keyspace");
+        ["db0:keys=1", "db1:keys=1"].map(|line| text.contains(line))
+    };
+    assert_eq!(listed(&mut admin), [true, true]);
+    assert_eq!(listed(&mut authenticated(&served, "reader")), [true, false]);
+    // It may read some keys of database 0, and not how many there are.
+    assert_eq!(listed(&mut authenticated(&served, "writer")), [false, false]);
+}
+
+#[test]
+fn a_token_that_only_reads_syncs_nothing() {
+    let served = served();
+    authenticated(&served, "reader").check(&[
+        ("SAVE", "-NOPERM this user has no permissions to run the 'save' command"),
+        ("BGSAVE", "-NOPERM this user has no permissions to run the 'bgsave' command"),
+    ]);
+    authenticated(&served, "writer")
+        .check(&[("SAVE", "OK"), ("BGSAVE", "Background saving started")]);
+}

@@ -106,6 +106,8 @@ pub(crate) struct Command {
     pub summary: &'static str,
     /// Whether it needs a token for everything.
     pub is_admin: bool,
+    /// Whether it needs a token that may write, although it uses no keys.
+    pub is_for_writers: bool,
     /// Whether it runs before authentication.
     pub is_open: bool,
     /// Whether it is refused within MULTI.
@@ -120,8 +122,19 @@ impl Command {
         summary: &'static str,
     ) -> Self {
         let (keys, group) = (None, "");
-        let (is_admin, is_open, is_alone) = (false, false, false);
-        Command { name, arity, keys, run, group, summary, is_admin, is_open, is_alone }
+        let (is_admin, is_for_writers, is_open, is_alone) = (false, false, false, false);
+        Command {
+            name,
+            arity,
+            keys,
+            run,
+            group,
+            summary,
+            is_admin,
+            is_for_writers,
+            is_open,
+            is_alone,
+        }
     }
 
     const fn keys(mut self, first: usize, last: isize, step: usize) -> Self {
@@ -131,6 +144,11 @@ impl Command {
 
     const fn admin(mut self) -> Self {
         self.is_admin = true;
+        self
+    }
+
+    const fn for_writers(mut self) -> Self {
+        self.is_for_writers = true;
         self
     }
 
@@ -167,6 +185,7 @@ impl Command {
     pub fn role(&self) -> Role {
         match self.run {
             _ if self.is_admin => Role::Admin,
+            _ if self.is_for_writers => Role::Write,
             Run::Local(_) | Run::Read(_) | Run::Scan(_) => Role::Read,
             Run::Write(_) | Run::Update(_) | Run::UpdateUnless(..) => Role::Write,
         }

@@ -20,8 +20,9 @@ pub(super) fn commands() -> Vec<Command> {
         Command::new("time", 1, Local(time), "Returns the time."),
         Command::new("flushdb", -1, Write(flushdb), "Removes all keys of the database."),
         Command::new("flushall", -1, Write(flushall), "Removes all keys of all databases."),
-        Command::new("save", 1, Local(save), "Syncs all writes.").alone(),
-        Command::new("bgsave", -1, Local(bgsave), "Syncs all writes, without waiting."),
+        Command::new("save", 1, Local(save), "Syncs all writes.").for_writers().alone(),
+        Command::new("bgsave", -1, Local(bgsave), "Syncs all writes, without waiting.")
+            .for_writers(),
         Command::new("lastsave", 1, Local(lastsave), "Returns the time of the latest sync."),
         Command::new("wait", 3, Local(wait), "Returns the number of replicas, which is 0."),
         Command::new("waitaof", 4, Local(waitaof), "Waits until all writes are synced."),
