@@ -31,8 +31,8 @@ impl Server {
     /// Listens on both addresses, and serves the store from there.
     ///
     /// # Errors
-    /// A directory of checkpoints that cannot be created; an address on which it cannot listen, or that other machines reach although there are no tokens; a malformed
-    /// file.
+    /// A directory of checkpoints that cannot be created; an address on which it cannot listen, or that other machines
+    /// reach although there are no tokens; a malformed file.
     pub async fn start(db: terrane::Db, config: Config) -> Result<Server, Error> {
         let tokens = Tokens::open(config.tokens.as_deref())?;
         if tokens.anonymous().is_some() {

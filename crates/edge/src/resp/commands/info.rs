@@ -76,7 +76,8 @@ fn replication(text: &mut String, _: &Shared, _: &Grant) -> std::fmt::Result {
     write!(text, "role:master\r\nconnected_slaves:0\r\n")
 }
 
-/// Writes the number of entries of each database that the peer may read: keys that were overwritten count until they are compacted.
+/// Writes the number of entries of each database that the peer may read: keys that were overwritten count until they
+/// are compacted.
 fn keyspace(text: &mut String, shared: &Shared, grant: &Grant) -> std::fmt::Result {
     write!(text, "keys_are:estimated\r\n")?;
     let Ok(stats) = shared.db.inner().stats() else { return Ok(()) };
