@@ -68,6 +68,11 @@ impl Limits {
         self.connections_max
     }
 
+    /// Returns the longest body of a batch, which takes its memory twice.
+    pub(crate) fn batch_body_bytes(&self) -> usize {
+        self.batch_bytes.min(self.budget.bytes_max / 2)
+    }
+
     /// Returns the bytes that requests and replies hold.
     #[must_use]
     pub fn held_bytes(&self) -> usize {

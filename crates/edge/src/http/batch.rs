@@ -104,7 +104,7 @@ pub(crate) async fn post(
 ) -> Result<Response, Problem> {
     let durability = parameters.take_durability(shared.durability)?;
     parameters.finish("durability")?;
-    let mut received = body::read(body, shared.limits.batch_bytes, &shared.limits).await?;
+    let mut received = body::read(body, shared.limits.batch_body_bytes(), &shared.limits).await?;
     // The batch will be another copy.
     if !received.held.cover(2 * received.bytes.len()) {
         return Err(Problem::no_memory());

@@ -23,6 +23,18 @@ fn a_key_or_a_body_over_its_bound_is_refused() {
 }
 
 #[test]
+fn a_batch_for_which_memory_never_suffices_is_too_large() {
+    let served = Served::with(|config| config.buffer_bytes = 100_000);
+    let batch = |bytes: usize| {
+        let value = "v".repeat(bytes);
+        let body = format!(r#"{{"do":[{{"op":"put","key":"a","value":"{value}"}}]}}"#);
+        served.request("POST /v1/batch", "", body)
+    };
+    assert_eq!(batch(49_900).status, 200);
+    batch(50_000).is_problem(413, "too-large", &["at most 50000 bytes"]);
+}
+
+#[test]
 fn a_body_without_a_length_is_refused_once_too_long() {
     let served = Served::with(|config| config.buffer_bytes = 100_000);
     let put = || {

@@ -204,6 +204,10 @@ fn ranges_are_read_and_removed_in_order() {
         ("TERRANE.RANGE - +", "[\"a\" \"b\" \"c\" \"d\"]"),
         ("TERRANE.RANGE (a [c WITHVALUES", "[\"b\" \"2\" \"c\" \"3\"]"),
         ("TERRANE.RANGE - + REV LIMIT 2", "[\"d\" \"c\"]"),
+        (
+            "TERRANE.RANGE - + LIMIT 1000001",
+            "-ERR LIMIT too high: expected at most 1000000, found 1000001",
+        ),
         ("TERRANE.RANGE a +", "-ERR min or max not valid string range item"),
         ("TERRANE.RANGE - + LIMIT x", "-ERR value is not an integer or out of range"),
         ("TERRANE.DELRANGE [b (d", "OK"),

@@ -11,7 +11,7 @@ use crate::tokens::Role;
 use ::terrane::KeyRange;
 use std::ops::{Bound, ControlFlow};
 
-/// The number of rows of a range without LIMIT, and the greatest LIMIT.
+/// The most rows of a range.
 const ROWS_MAX: usize = 1_000_000;
 
 pub(super) fn commands() -> Vec<Command> {
@@ -56,12 +56,12 @@ fn parse_range(
 struct Options {
     is_reverse: bool,
     has_values: bool,
-    limit: usize,
+    limit: Option<usize>,
 }
 
 impl Options {
     fn parse(arguments: Arguments<'_>) -> Result<Self, Failure> {
-        let mut options = Options { is_reverse: false, has_values: false, limit: ROWS_MAX };
+        let mut options = Options { is_reverse: false, has_values: false, limit: None };
         let mut rest = arguments.from(3);
         while let Some(option) = rest.next() {
             if is(option, "REV") {
@@ -70,7 +70,12 @@ impl Options {
                 options.has_values = true;
             } else if is(option, "LIMIT") {
                 let limit = integer(rest.next().ok_or(Failure::SYNTAX)?)?;
-                options.limit = usize::try_from(limit).map_err(|_| Failure::NOT_AN_INTEGER)?;
+                let limit = usize::try_from(limit).map_err(|_| Failure::NOT_AN_INTEGER)?;
+                if limit > ROWS_MAX {
+                    let words = format!("expected at most {ROWS_MAX}, found {limit}");
+                    return Err(format!("ERR LIMIT too high: {words}").into());
+                }
+                options.limit = Some(limit);
             } else {
                 return Err(Failure::SYNTAX.into());
             }
@@ -83,7 +88,9 @@ fn range(context: &mut Context<'_>, arguments: Arguments<'_>) -> Done {
     let options = Options::parse(arguments)?;
     let range = parse_range(context, arguments, Role::Read)?;
     let (mut rows, mut bytes) = (Vec::new(), 0);
-    let (limit, most) = (options.limit.min(ROWS_MAX), context.shared.limits.batch_bytes);
+    let most = context.shared.limits.batch_bytes;
+    // One row more than the most shows that there are too many.
+    let limit = options.limit.unwrap_or(ROWS_MAX + 1);
     context.access.scan(context.keyspace, range, options.is_reverse, &mut |key, value| {
         if rows.len() >= limit || bytes > most {
             return ControlFlow::Break(());
@@ -95,6 +102,9 @@ fn range(context: &mut Context<'_>, arguments: Arguments<'_>) -> Done {
     })?;
     if bytes > most {
         return Err(Failure::too_long("reply", bytes, most));
+    }
+    if rows.len() > ROWS_MAX {
+        return Err(format!("ERR more than {ROWS_MAX} rows; use LIMIT").into());
     }
     context.reply.array(rows.len() * if options.has_values { 2 } else { 1 });
     for (key, value) in rows {
