@@ -7,7 +7,7 @@ use super::failure::Failure;
 use super::reply::{Protocol, Reply};
 use super::request::Arguments;
 use super::transaction::{AtWatch, Executed, Execution};
-use super::write::{IN_PLACE_BYTES, LONG_BYTES, TRIES, spin};
+use super::write::{IN_PLACE_BYTES, LONG_BYTES, Tried};
 use crate::tokens::Grant;
 use std::sync::Arc;
 
@@ -123,21 +123,11 @@ impl Executor {
         let (bytes, commands) = execution.size();
         let mut is_long = bytes > LONG_BYTES;
         if bytes <= IN_PLACE_BYTES && commands <= IN_PLACE_COMMANDS {
-            let _turn = self.shared.resp.take_turn();
-            for _ in 0..TRIES {
-                let tried = self.shared.db.inner().try_transact(|transaction| {
-                    let access = Changes::short(transaction, LONG_BYTES);
-                    execution.run(access, &self.shared, grant, protocol)
-                });
-                match tried {
-                    Ok(Some(executed)) => return Ok(executed),
-                    Ok(None) => spin(),
-                    Err(Failure::WouldWait) => {
-                        is_long = true;
-                        break;
-                    }
-                    Err(failure) => return Err(failure),
-                }
+            let run = |access: Changes<'_>| execution.run(access, &self.shared, grant, protocol);
+            match self.try_transact(run)? {
+                Tried::Done(executed) => return Ok(executed),
+                Tried::Waits => {}
+                Tried::Long => is_long = true,
             }
         }
         let (shared, grant, running) = (self.shared.clone(), grant.clone(), execution.clone());

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use terrane::{Durability, ErrorKind, Transaction, WriteBatch};
 
 /// Tries of a write in place while others write: with the spins between them, a few microseconds.
-pub(super) const TRIES: u32 = 5;
+const TRIES: u32 = 5;
 /// Spins between two tries.
 const SPINS: u32 = 40;
 /// The longest writes and updates that run in place: some ten microseconds of work.
@@ -36,10 +36,10 @@ const IN_PLACE_ARGUMENTS: usize = 64;
 /// The most writes that are gathered, and the most that are submitted before the first is awaited.
 const PENDING_MAX: usize = 256;
 
-/// The result of a try to run an update in place.
+/// The result of a try to run an update or a transaction in place.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Tried {
-    Done,
+pub(super) enum Tried<T> {
+    Done(T),
     /// It would wait.
     Waits,
     /// It has a long value.
@@ -159,7 +159,7 @@ impl Executor {
             };
         }
         self.expects_long = tried == Tried::Long;
-        if tried == Tried::Done {
+        if tried == Tried::Done(()) {
             self.has_written = true;
             return Ok(());
         }
@@ -184,40 +184,53 @@ impl Executor {
         is_long: bool,
         run: impl Fn(&mut Transaction) -> Result<T, Failure> + Send + Sync + 'static,
     ) -> Result<T, Failure> {
-        let (db, durability) = (&self.shared.db, Durability::Buffered);
+        let db = &self.shared.db;
         let run = Arc::new(run);
         if is_long {
             // The semaphore is never closed, so this cannot fail.
             let _place = self.shared.resp.long_updates.acquire().await;
             let running = run.clone();
-            let done = db.transact(durability, move |transaction| running(transaction)).await;
+            let run = move |transaction: &mut Transaction| running(transaction);
+            let done = db.transact(Durability::Buffered, run).await;
             match done {
                 Err(Failure::Store(e)) if matches!(e.kind(), ErrorKind::Conflict) => {}
                 done => return done,
             }
         }
-        db.update(durability, move |transaction| run(transaction)).await
+        db.update(Durability::Buffered, move |transaction| run(transaction)).await
     }
 
     /// Tries to run an update in place.
-    fn try_update(&self, call: Call<'_>, reply: &mut Reply) -> Result<Tried, Failure> {
+    fn try_update(&self, call: Call<'_>, reply: &mut Reply) -> Result<Tried<()>, Failure> {
         let start = reply.len();
+        let tried = self.try_transact(|mut access| {
+            reply.truncate(start);
+            self.run_on(&mut access, call, reply)
+        });
+        if !matches!(tried, Ok(Tried::Done(()))) {
+            reply.truncate(start);
+        }
+        tried
+    }
+
+    /// Tries to run a transaction in place.
+    pub(super) fn try_transact<T>(
+        &self,
+        mut run: impl FnMut(Changes<'_>) -> Result<T, Failure>,
+    ) -> Result<Tried<T>, Failure> {
         let _turn = self.shared.resp.take_turn();
         for _ in 0..TRIES {
-            let tried = self.shared.db.inner().try_transact(|transaction| {
-                let mut access = Changes::short(transaction, LONG_BYTES);
-                self.run_on(&mut access, call, reply)
-            });
+            let tried = self
+                .shared
+                .db
+                .inner()
+                .try_transact(|transaction| run(Changes::short(transaction, LONG_BYTES)));
             match tried {
-                Ok(Some(())) => return Ok(Tried::Done),
-                Ok(None) => reply.truncate(start),
+                Ok(Some(done)) => return Ok(Tried::Done(done)),
+                Ok(None) => spin(),
                 Err(Failure::WouldWait) => return Ok(Tried::Long),
-                Err(failure) => {
-                    reply.truncate(start);
-                    return Err(failure);
-                }
+                Err(failure) => return Err(failure),
             }
-            spin();
         }
         Ok(Tried::Waits)
     }
@@ -236,7 +249,7 @@ impl Executor {
 }
 
 /// Lets another writer finish.
-pub(super) fn spin() {
+fn spin() {
     for _ in 0..SPINS {
         std::hint::spin_loop();
     }
