@@ -11,7 +11,7 @@ use crate::memtable::Memtable;
 use crate::storage::salvage::{self, Remains};
 use crate::storage::{File, FileId};
 use crate::table::{LostBlock, Properties, Salvage};
-use crate::version::{Edit, VersionSet};
+use crate::version::{Edit, KeyspaceRecord, VersionSet};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use terrane_policy::{TableId, TableInfo};
@@ -54,10 +54,15 @@ impl Known {
         Known { whole: whole && version_set.is_some(), version_set, names: BTreeMap::new() }
     }
 
+    /// Returns the manifest's record of a keyspace.
+    fn record(&self, keyspace: u32) -> Option<&KeyspaceRecord> {
+        Some(self.version_set.as_ref()?.keyspaces.get(&KeyspaceId(keyspace))?)
+    }
+
     /// Returns the range deletes of a keyspace, those of its logs included.
     pub fn range_deletes(&self, id: u32, log: Option<&Memtable>) -> RangeDeletes {
-        let record = self.version_set.as_ref().and_then(|c| c.keyspaces.get(&KeyspaceId(id)));
-        let mut list = record.map_or_else(RangeDeletes::default, |r| r.range_deletes.clone());
+        let mut list =
+            self.record(id).map_or_else(RangeDeletes::default, |r| r.range_deletes.clone());
         list.merge(&log.map_or_else(RangeDeletes::default, Memtable::range_deletes));
         list
     }
@@ -73,8 +78,9 @@ impl Known {
 
     /// Returns the greatest sequence number that a table may have and that the logs lack.
     fn lacked(&self, keyspace: u32, info: &TableInfo, covered: &Covered) -> Option<Seq> {
-        let record = self.version_set.as_ref().and_then(|c| c.keyspaces.get(&KeyspaceId(keyspace)));
-        let joins = record.is_some_and(|record| record.features & (COUNTERS | MERGE_OPERATOR) != 0);
+        let joins = self
+            .record(keyspace)
+            .is_some_and(|record| record.features & (COUNTERS | MERGE_OPERATOR) != 0);
         // An entry of joined operands has the number of the newest: the older ones may be from before the table's
         // first.
         covered.lacks(if joins { 1 } else { info.first_seq }, info.last_seq)
@@ -135,8 +141,7 @@ impl Known {
         report: &mut Salvaged,
     ) -> Result<Keyspace> {
         let keyspace = target.create_keyspace(name)?;
-        let record = self.version_set.as_ref().and_then(|c| c.keyspaces.get(&KeyspaceId(id)));
-        if let Some(record) = record {
+        if let Some(record) = self.record(id) {
             let policy = record.policy.parse().map_err(|e| format!("{e}"));
             let set = policy.and_then(|p| keyspace.set_policy(&p).map_err(|e| e.to_string()));
             if let Err(e) = set {
@@ -147,9 +152,7 @@ impl Known {
     }
 
     pub fn name(&self, keyspace: u32) -> String {
-        let version_set = self.version_set.as_ref();
-        let record = version_set.and_then(|c| c.keyspaces.get(&KeyspaceId(keyspace)));
-        let name = record.map(|record| record.name.clone());
+        let name = self.record(keyspace).map(|record| record.name.clone());
         name.or_else(|| self.names.get(&keyspace).cloned()).unwrap_or_else(|| unnamed(keyspace))
     }
 
