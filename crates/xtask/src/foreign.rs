@@ -9,7 +9,7 @@ use crate::debian::{self, Folder};
 use crate::progress;
 use crate::test::{Extent, Run};
 use crate::workspace::{Workspace, on_path};
-use anyhow::{Context, Error, Result, ensure};
+use anyhow::{Context, Result, ensure};
 use std::env;
 use std::path::PathBuf;
 
@@ -21,14 +21,9 @@ const REDIS: &str = "7.0.15";
 /// # Errors
 /// Tests that fail.
 pub fn redis_suite(run: &Run) -> Result<String> {
-    match redis_source(run.workspace, run.extent == Extent::Full) {
-        Ok(source) => {
-            let mut command = run.tests(&["--test", "redis", "--", "--ignored"]);
-            command.env("TERRANE_REDIS_SOURCE", source);
-            run.with(&[], "cargo test of Redis's suite", command)
-        }
-        Err(missing) => Ok(left_out(&missing)),
-    }
+    let source = redis_source(run.workspace, run.extent == Extent::Full);
+    let arguments = ["--test", "redis", "--", "--ignored"];
+    test_with(run, "Redis's suite", "TERRANE_REDIS_SOURCE", source, &arguments)
 }
 
 /// Checks metrics by Prometheus's tool, if it is there.
@@ -36,20 +31,30 @@ pub fn redis_suite(run: &Run) -> Result<String> {
 /// # Errors
 /// Metrics that it refuses.
 pub fn promtool(run: &Run) -> Result<String> {
-    match prometheus_tool(run.workspace, run.extent == Extent::Full) {
-        Ok(tool) => {
-            let mut command = run.tests(&["--test", "http", "--", "admin::metrics"]);
-            command.env("TERRANE_PROMTOOL", tool);
-            run.with(&[], "cargo test of metrics by promtool", command)
-        }
-        Err(missing) => Ok(left_out(&missing)),
-    }
+    let tool = prometheus_tool(run.workspace, run.extent == Extent::Full);
+    let arguments = ["--test", "http", "--", "admin::metrics"];
+    test_with(run, "metrics by promtool", "TERRANE_PROMTOOL", tool, &arguments)
 }
 
-/// Reports that a step is left out.
-fn left_out(missing: &Error) -> String {
-    progress::say(&format!("  left out: {missing:#}"));
-    String::new()
+/// Runs tests that find what they need by `variable`. If it is missing, says that they are left out.
+fn test_with(
+    run: &Run,
+    label: &str,
+    variable: &str,
+    needed: Result<PathBuf>,
+    arguments: &[&str],
+) -> Result<String> {
+    match needed {
+        Ok(path) => {
+            let mut command = run.tests(arguments);
+            command.env(variable, path);
+            run.with(&[], &format!("cargo test of {label}"), command)
+        }
+        Err(missing) => {
+            progress::say(&format!("  left out: {missing:#}"));
+            Ok(String::new())
+        }
+    }
 }
 
 /// Returns the source of Redis, if `tclsh` is there as well. Fetches both if `fetches`.
