@@ -6,6 +6,7 @@ use crate::entry::Seq;
 use crate::error::Result;
 use crate::executor::background_stats::BackgroundStats;
 use crate::features::{COUNTERS, EXPIRY, MERGE_OPERATOR};
+use crate::keyspace::is_reserved;
 use crate::left_out::on_one_thread;
 use crate::storage::Space;
 use crate::sync::atomic::{AtomicU64, Ordering};
@@ -204,6 +205,7 @@ pub(crate) fn stats(engine: &Engine) -> Result<Stats> {
     Ok(Stats {
         keyspaces: keyspaces
             .values()
+            .filter(|keyspace| !is_reserved(&keyspace.name))
             .map(|keyspace| {
                 let super_version = keyspace.super_version.load();
                 let (policy, record) = (keyspace.policy.load(), record(keyspace.id));

@@ -68,6 +68,26 @@ fn names_of_keyspaces_have_a_length_within_bounds() {
 }
 
 #[test]
+fn reserved_keyspaces_are_refused_and_in_no_list() {
+    let db = store();
+    assert!(db.reserved_keyspace("records", false).unwrap().is_none());
+    let records = db.reserved_keyspace("records", true).unwrap().unwrap();
+    records.put(b"k", b"v", Durability::Buffered).unwrap();
+    assert_eq!(records.name(), "\0records");
+    assert_eq!(db.keyspaces(), ["default"]);
+    let listed: Vec<_> = db.stats().unwrap().keyspaces.into_iter().map(|k| k.name).collect();
+    assert_eq!(listed, ["default"]);
+    let refused = |result: crate::Result<()>| {
+        assert!(matches!(result.map_err(Error::into_kind), Err(ErrorKind::InvalidArgument(_))));
+    };
+    refused(db.create_keyspace("\0records").map(drop));
+    refused(db.open_keyspace("\0records").map(drop));
+    refused(db.drop_keyspace("\0records").map(drop));
+    let again = db.reserved_keyspace("records", false).unwrap().unwrap();
+    assert_eq!(again.get(b"k").unwrap(), Some(b"v".to_vec()));
+}
+
+#[test]
 fn a_dropped_keyspace_takes_its_memory_and_its_requests_along() {
     let db = store();
     let engine = db.engine();

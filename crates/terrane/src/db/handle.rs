@@ -9,7 +9,7 @@ use crate::event::Listener;
 use crate::executor::{Executor, JobFilter};
 use crate::executor::{Progress, ThreadExecutor, catch};
 use crate::install;
-use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
+use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId, RESERVED, is_reserved, unreserved};
 use crate::options::{Durability, Options};
 use crate::recovery;
 use crate::schedule;
@@ -203,36 +203,54 @@ impl Db {
     /// Returns the keyspace of this name, or creates it.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] for a name that is empty or longer than 1024 bytes, an I/O error, or a
-    /// closed store.
+    /// [`crate::ErrorKind::InvalidArgument`] for a name that is empty, longer than 1024 bytes, or begins with U+0000;
+    /// an I/O error, or a closed store.
     pub fn create_keyspace(&self, name: &str) -> Result<Keyspace> {
-        let id = install::create_keyspace(&self.inner.engine, name)?;
+        let id = install::create_keyspace(&self.inner.engine, unreserved(name)?)?;
         Ok(Keyspace { db: self.clone(), id, name: name.into() })
+    }
+
+    /// Returns the keyspace in which the store's owner keeps records of its own, created if `create`, or `None` if there
+    /// is none. Its name, after U+0000, is in no list, and the other methods refuse it.
+    ///
+    /// # Errors
+    /// An I/O error, or a closed store.
+    #[doc(hidden)]
+    pub fn reserved_keyspace(&self, name: &str, create: bool) -> Result<Option<Keyspace>> {
+        let name = format!("{RESERVED}{name}");
+        let engine = &self.inner.engine;
+        let id = match create {
+            true => Some(install::create_keyspace(engine, &name)?),
+            false => install::find_keyspace(&engine.state, &name)?,
+        };
+        Ok(id.map(|id| Keyspace { db: self.clone(), id, name: name.into() }))
     }
 
     /// Returns the keyspace of this name, or `None` if there is none.
     ///
     /// # Errors
-    /// A closed store.
+    /// [`crate::ErrorKind::InvalidArgument`] for a name that begins with U+0000, or a closed store.
     pub fn open_keyspace(&self, name: &str) -> Result<Option<Keyspace>> {
-        let id = install::find_keyspace(&self.inner.engine.state, name)?;
+        let id = install::find_keyspace(&self.inner.engine.state, unreserved(name)?)?;
         Ok(id.map(|id| Keyspace { db: self.clone(), id, name: name.into() }))
     }
 
     /// Returns the names of the keyspaces.
     #[must_use]
     pub fn keyspaces(&self) -> Vec<String> {
-        self.inner.engine.keyspaces.names()
+        let mut names = self.inner.engine.keyspaces.names();
+        names.retain(|name| !is_reserved(name));
+        names
     }
 
     /// Removes a keyspace and all it holds; returns whether there was one. Handles to it, and
     /// batches that name it, are refused from then on; scans under way end undisturbed.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] for the default keyspace, or an I/O error.
+    /// [`crate::ErrorKind::InvalidArgument`] for the default keyspace or a name that begins with U+0000, or an I/O error.
     pub fn drop_keyspace(&self, name: &str) -> Result<bool> {
         let Inner { engine, executor, .. } = &*self.inner;
-        let dropped = install::drop_keyspace(engine, name)?;
+        let dropped = install::drop_keyspace(engine, unreserved(name)?)?;
         executor.wake(engine);
         Ok(dropped)
     }
