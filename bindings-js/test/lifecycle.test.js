@@ -6,9 +6,7 @@ import { busy, die, document, dispatch, locks, mute, settle, emptyStore, workers
 const { BusyError, ClosedError, EngineError, open } = await import("../dist/index.js");
 
 beforeEach(() => {
-  locks.held.clear();
-  locks.waiting.length = 0;
-  locks.query = undefined;
+  locks.clear();
 });
 
 /** Returns the present state of a promise. */
@@ -161,7 +159,7 @@ test("hiding the page syncs a store that is open", async () => {
   dispatch("visibilitychange", document);
   document.visibilityState = "visible";
   await settle();
-  assert.deepEqual(started[0].operations, ["open", "sync"]);
+  assert.deepEqual(started[0].operations, ["open", "sync", "show"]);
   await db.close();
 });
 
@@ -220,6 +218,7 @@ test("aborting one opening keeps the worker of the other", async () => {
   const off = new AbortController();
   const given = open("given-up", { worker, signal: off.signal });
   const kept = open("given-up", { worker });
+  await settle();
   off.abort();
   await assert.rejects(given, { code: "aborted" });
   assert.ok(!started[0].terminated);
@@ -241,11 +240,11 @@ test("a failed opening fails only its own caller", async () => {
   );
 });
 
-test("a worker's death fails pending calls, also in memory", async () => {
+test("a worker's death fails all calls of a store that nobody shares", async () => {
   const dying = (request) => (request.op === "open" ? emptyStore(request) : undefined);
-  for (const storage of ["opfs", "memory"]) {
+  for (const options of [{ exclusive: true }, { storage: "memory" }]) {
     const { worker } = workers(dying, emptyStore);
-    const db = await open("dies", { storage, worker });
+    const db = await open("dies", { ...options, worker });
     await settle();
     const waiting = db.get("k");
     waiting.catch(() => undefined);
@@ -253,8 +252,24 @@ test("a worker's death fails pending calls, also in memory", async () => {
     await assert.rejects(waiting, EngineError);
     await assert.rejects(db.get("k"), EngineError);
     await db.close();
-    await (await open("dies", { storage, worker })).close();
+    await (await open("dies", { ...options, worker })).close();
   }
+});
+
+test("after a worker's death the next call starts another", async () => {
+  const dying = (request) => (request.op === "open" ? emptyStore(request) : undefined);
+  const { started, worker } = workers(dying, emptyStore);
+  const db = await open("dies", { worker });
+  await settle();
+  const waiting = db.put("k", "v");
+  waiting.catch(() => undefined);
+  die("alive");
+  await assert.rejects(waiting, EngineError);
+  assert.equal(db.role, "none");
+  assert.equal(await db.get("k"), undefined);
+  assert.equal(db.role, "leader");
+  assert.deepEqual(started[1].operations, ["open", "get"]);
+  await db.close();
 });
 
 test("a close succeeds whose lock is released before its reply arrives", async () => {

@@ -5,19 +5,68 @@ import { setImmediate as later } from "node:timers/promises";
 /** The page's window, and its document. */
 const page = new EventTarget();
 export const document = Object.assign(new EventTarget(), { visibilityState: "visible" });
-/** The names of the locks that are held, and the requests that wait. */
-export const locks = { held: new Set(), waiting: [], query: undefined };
-
-const request = (name, options, granted) =>
-  new Promise((resolve, reject) => {
-    // Only requests that watch a worker have a signal.
-    if (options.signal === undefined) {
-      locks.held.add(name);
-      return resolve(granted({ name }));
+/**
+ * The origin's locks: those that are held, and the requests that wait, each with its name; both in order. Others hold a
+ * lock with `hold`, as workers do, until it is released by `die`.
+ */
+export const locks = {
+  held: new Set(),
+  waiting: [],
+  query: undefined,
+  hold(name) {
+    const held = { name, release: () => locks.free(held) };
+    locks.held.add(held);
+    return held;
+  },
+  free(held) {
+    locks.held.delete(held);
+    locks.grant();
+  },
+  grant() {
+    for (const waiting of [...locks.waiting]) {
+      if (!locks.waiting.includes(waiting) || !mayHold(waiting)) continue;
+      locks.waiting.splice(locks.waiting.indexOf(waiting), 1);
+      waiting.take();
     }
-    options.signal.addEventListener("abort", () => reject(options.signal.reason));
-    locks.waiting.push({ name, granted: () => resolve(granted({ name })) });
+  },
+  clear() {
+    locks.held.clear();
+    locks.waiting.length = 0;
+    locks.query = undefined;
+  },
+};
+
+/** Whether no lock that is held, and no request before this one, keeps it from being granted. */
+function mayHold({ name, mode, waiting }) {
+  const conflicts = (other) =>
+    other.name === name && (mode !== "shared" || other.mode !== "shared");
+  const before = locks.waiting.slice(0, Math.max(locks.waiting.indexOf(waiting), 0));
+  return ![...locks.held, ...before].some(conflicts);
+}
+
+function request(name, options, granted) {
+  return new Promise((resolve, reject) => {
+    const { mode = "exclusive", signal } = options;
+    const waiting = { name, mode };
+    waiting.waiting = waiting;
+    waiting.take = () => {
+      const held = { name, mode };
+      locks.held.add(held);
+      const ended = Promise.resolve(granted({ name }));
+      resolve(ended.finally(() => locks.free(held)));
+    };
+    if (signal?.aborted) return reject(signal.reason);
+    signal?.addEventListener("abort", () => {
+      const at = locks.waiting.indexOf(waiting);
+      if (at < 0) return;
+      locks.waiting.splice(at, 1);
+      reject(signal.reason);
+      locks.grant();
+    });
+    locks.waiting.push(waiting);
+    setImmediate(locks.grant);
   });
+}
 
 /** The globals of a browser. */
 const globals = {
@@ -30,7 +79,7 @@ const globals = {
     locks: {
       request,
       query: () =>
-        locks.query?.() ?? Promise.resolve({ held: [...locks.held].map((name) => ({ name })) }),
+        locks.query?.() ?? Promise.resolve({ held: [...locks.held].map(({ name }) => ({ name })) }),
     },
     storage: { getDirectory() {} },
   },
@@ -50,10 +99,9 @@ export async function settle() {
   for (let turn = 0; turn < 20; turn++) await later();
 }
 
-/** Releases the lock of a worker, as its death does. */
-export function die(lock) {
-  locks.held.delete(lock);
-  for (const { name, granted } of locks.waiting) if (name === lock) granted();
+/** Releases the locks of that name which workers hold, as their death does. */
+export function die(name) {
+  for (const held of locks.held) if (held.name === name) locks.free(held);
 }
 
 /** A worker that replies to each request with what `reply` returns, or not at all if undefined. */
@@ -105,7 +153,7 @@ export function workers(...replies) {
 /** Replies as an empty store does. */
 export function emptyStore({ op, method }) {
   if (op === "open") {
-    locks.held.add("alive");
+    locks.hold("alive");
     return { value: "alive" };
   }
   if (op === "get") return { value: new Uint8Array([1, 0, 0, 0, 255, 255, 255, 255]) };

@@ -114,13 +114,17 @@ test("suspension keeps keyspaces and listeners, not snapshots", async ({ storePa
     await users.put("a", "1");
     const snapshot = db.snapshot();
     const events = db.events();
-    const first = events.next();
+    const sealed = async () => {
+      for await (const event of events) if (event.type === "memtable-sealed") return event;
+      return undefined;
+    };
+    const first = sealed();
     dispatchEvent(new PageTransitionEvent("pagehide", { persisted: true }));
     const waiting = users.put("b", "2");
     dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true }));
     await waiting;
     await db.flush();
-    const { value: event } = await first;
+    const event = await first;
     const lost = await window.failure(() => snapshot.get("a"));
     return { lost, event, values: await users.getMany(["a", "b"]) };
   });

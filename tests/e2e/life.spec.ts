@@ -55,7 +55,7 @@ test("a store that another page took is busy until released", async ({ storePage
   });
   await happen(first, "pagehide");
   await second.evaluate(async () => {
-    window.db = await window.terrane.open("taken");
+    window.db = await window.terrane.open("taken", { exclusive: true });
   });
   await happen(first, "pageshow");
   const rejected = await first.evaluate(() => window.failure(() => window.db.get("k")));
@@ -220,7 +220,9 @@ test("a component mounted twice opens one store twice", async ({ storePage }) =>
   expect(found.closed?.code).toBe("closed");
   expect(found.values).toEqual(["1", "2"]);
   const open = () =>
-    other.evaluate(() => window.failure(() => window.terrane.open("strict", { timeout: 100 })));
+    other.evaluate(() =>
+      window.failure(() => window.terrane.open("strict", { timeout: 100, exclusive: true })),
+    );
   expect((await open())?.code).toBe("busy");
   await page.evaluate(() => window.db.close());
   expect(await open()).toBeUndefined();

@@ -97,7 +97,7 @@ test("an iteration shows the store as it was at its call", async ({ storePage })
 
 test("a second tab learns who holds the store, then gets it", async ({ storePage, origin }) => {
   const [first, second] = [await storePage(), await storePage()];
-  await first.evaluate(() => window.terrane.open("single"));
+  await first.evaluate(() => window.terrane.open("single", { exclusive: true }));
   const rejected = await second.evaluate(() =>
     window.failure(() => window.terrane.open("single", { timeout: 300 })),
   );
@@ -112,10 +112,10 @@ test("a second tab learns who holds the store, then gets it", async ({ storePage
   expect(then).toBeUndefined();
 });
 
-test("another copy of the package in a page is named", async ({ storePage }) => {
+test("another copy of the package that keeps others out is named", async ({ storePage }) => {
   const page = await storePage();
   const busy = await page.evaluate(async () => {
-    await window.terrane.open("twice");
+    await window.terrane.open("twice", { exclusive: true });
     const copy = "/terrane/dist/index.js?copy";
     const other = (await import(copy)) as typeof window.terrane;
     return window.failure(() => other.open("twice", { timeout: 100 }));

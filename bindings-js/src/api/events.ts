@@ -13,11 +13,16 @@ export type {
   Term,
 } from "./contract.ts";
 
+/** Whose worker has a store: this page's, another page's, or none while it changes. */
+export type Role = "leader" | "follower" | "none";
+
 /** Something that the engine did. `keyspace` is a keyspace's name. */
 export type Event =
   | EngineEvent
   /** A snapshot that was never released was garbage-collected, and released. */
   | { type: "snapshot-forgotten" }
+  /** The store is with another page's worker now, with this page's, or with none. */
+  | { type: "role-changed"; role: Role }
   /** The listener was too slow for this many events, which were dropped. */
   | { type: "dropped"; count: number };
 

@@ -39,6 +39,8 @@ export interface ThreadStats {
 /** A store's statistics. Counters start at zero when the store is opened. */
 export interface Stats extends EngineStats {
   threads: ThreadStats;
+  /** Pages and workers that have the store open. */
+  clients: number;
 }
 
 /** The condition that a write waits for. */

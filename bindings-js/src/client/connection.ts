@@ -1,23 +1,34 @@
 /**
- * A page's connection to a store's worker, which outlives the worker when the page is suspended.
+ * A client's connection to the worker that has the store: its own, or that of the page that leads (election.ts). It
+ * outlives the worker.
  *
- * 1. When the page is suspended, the worker is asked to sync, to abort long calls and to release the
- *    store; a worker that is still opening it is ended. Later calls wait. When the page resumes, it
- *    starts a new worker, and the calls are sent once that has opened the store.
- * 2. If the store cannot be opened again, for example because another page has it now, the waiting
- *    calls fail with the reason, and the next call tries again.
+ * 1. When the page is suspended, its worker is asked to sync, to abort long calls and to release the
+ *    store; a worker that is still opening it is ended. Later calls wait. When the page resumes, the connection
+ *    looks for a worker, or starts a new one, and the calls are sent once that has opened the store.
+ * 2. If the store cannot be opened again, the waiting calls fail with the reason, and the next call tries again.
  * 3. A new worker is given the keyspaces, by the engine's ids, and the listeners. Snapshots and
  *    iterations end with the previous worker.
+ * 4. When the worker of another page leaves, the calls without a reply are sent to the next. When this page's own
+ *    worker leaves to let another page lead, it serves what was sent before, and later calls wait.
  */
 
-import { EngineError, type TerraneError } from "../api/errors.ts";
-import type { OpenRequest, Operation } from "../codec/protocol.ts";
+import { ClosedError, EngineError, type TerraneError } from "../api/errors.ts";
+import type { Role } from "../api/events.ts";
+import type { Leaves, OpenRequest, Operation } from "../codec/protocol.ts";
+import type { Leader } from "../codec/sharing.ts";
 import { ignoreResult } from "../shared/abort.ts";
 import { Listeners } from "../shared/events.ts";
 import type { OpenedKeyspace } from "../store/port.ts";
-import { LAST_REPLIES, Line } from "./line.ts";
+import { Election, isVisible } from "./election.ts";
+import { LeaderWorker } from "./leader-worker.ts";
+import { Line, type LineOwner } from "./line.ts";
+import { Numbers } from "./numbers.ts";
 import { type Call, Outbox } from "./outbox.ts";
+import { LAST_REPLIES, OwnWorker } from "./own-worker.ts";
 import { watchPage } from "./page-lifecycle.ts";
+
+/** The wait after a worker that announced itself turned out to be gone, in milliseconds. */
+const GONE_DELAY = 100;
 
 /** A worker that was asked to release the store; `released` resolves once it has. */
 interface Releasing {
@@ -41,10 +52,16 @@ export class Connection {
   readonly #keyspaces: Map<string, OpenedKeyspace> = new Map();
   /** The engine's ids of keyspaces, by their numbers. */
   readonly #ids: Map<number, number> = new Map();
+  /** Undefined if the store is shared with nobody. */
+  readonly #election: Election | undefined;
+  readonly #numbers: Numbers = new Numbers(() => this.#flush());
   #request: OpenRequest;
-  /** "detached": resumed, but the store could not be opened again. */
-  #state: "opening" | "open" | "suspended" | "detached" | "closed" = "opening";
+  #role: Role = "none";
+  /** "leaving": the worker may leave; "detached": without a worker until the next call. */
+  #state: "opening" | "open" | "leaving" | "suspended" | "detached" | "closed" = "opening";
   #line: Line | undefined;
+  /** This page's worker, if the line is to it. */
+  #own: OwnWorker | undefined;
   #releasing: Releasing | undefined;
   /** Identifies the opening in progress; a later one, or suspending the page, supersedes it. */
   #attempt: object | undefined;
@@ -52,8 +69,11 @@ export class Connection {
   #settleReady: { resolve: () => void; reject: (error: TerraneError) => void } | undefined;
   #nextNumber = 1;
 
-  /** Starts a worker that opens a store; `onEnd` is called once no more calls are accepted. */
-  constructor(start: () => Worker, request: OpenRequest, onEnd: () => void) {
+  /**
+   * Connects to a store; `start` starts a worker, and `onEnd` is called once no more calls are accepted. A store that
+   * is `shared` has other clients at the same time.
+   */
+  constructor(start: () => Worker, request: OpenRequest, shared: boolean, onEnd: () => void) {
     this.#start = start;
     this.#request = request;
     this.#onEnd = onEnd;
@@ -61,12 +81,19 @@ export class Connection {
     // A store in memory keeps nobody else out, and would be lost.
     const onFiles = request.storage === "opfs";
     this.#unwatchPage = onFiles ? watchPage(this.#page) : () => undefined;
-    void this.#connect();
+    const onLeader = () => this.#state === "detached" && void this.#connect(true);
+    this.#election = shared ? new Election(request, onLeader) : undefined;
+    void this.#connect(true);
   }
 
   /** The store's name. */
   get name(): string {
     return this.#request.name;
+  }
+
+  /** Whose worker has the store. */
+  get role(): Role {
+    return this.#role;
   }
 
   /** Assigns a number to a keyspace or a snapshot. */
@@ -128,50 +155,169 @@ export class Connection {
     this.outbox.close(error);
     this.#line?.end(error);
     this.#releasing?.line.end(error);
+    this.#election?.leave(error);
     this.#settleReady?.reject(error);
     this.listeners.end(error);
   }
 
-  async #connect(): Promise<void> {
+  /** Finds a worker; `first` says whether this client may lead before others. */
+  async #connect(first: boolean): Promise<void> {
     this.#state = "opening";
     const attempt = {};
     this.#attempt = attempt;
     // Usually it released the store long ago.
     await this.#lastReplies();
-    let line: Line | undefined;
     try {
+      while (this.#attempt === attempt) {
+        const leader = await this.#election?.seek(first);
+        if (this.#attempt !== attempt) return;
+        if (leader === undefined) await this.#lead();
+        else if (!(await this.#follow(leader))) {
+          await new Promise((passed) => setTimeout(passed, GONE_DELAY));
+          continue;
+        }
+        await this.#endReleasing();
+        break;
+      }
       if (this.#attempt !== attempt) return;
-      line = new Line(this.#start, {
-        onEvents: (events) => this.listeners.dispatch(events),
-        // While it is opening the store, its reply carries the error.
-        onEnd: (error) => this.#state === "open" && this.#line === line && this.end(error),
-      });
-      this.#line = line;
-      const lock = (await line.call({ op: "open", ...this.#request })) as string | undefined;
-      await this.#endReleasing();
-      if (this.#attempt !== attempt) return;
-      if (line.ended !== undefined) throw line.ended;
-      if (lock !== undefined) void line.watch(lock);
+      if (this.#line?.ended !== undefined) throw this.#line.ended;
     } catch (error) {
-      line?.end(error as TerraneError);
       await this.#endReleasing();
       if (this.#attempt === attempt) this.#failed(error as TerraneError);
       return;
     }
+    this.#opened();
+  }
+
+  /** Starts a worker of this client, which opens the store. */
+  async #lead(): Promise<void> {
+    const line: Line = new Line(
+      (receiver) => (this.#own = new OwnWorker(this.#start, receiver)),
+      this.#owner(
+        () => line,
+        () => void this.#handOver(line),
+      ),
+    );
+    this.#line = line;
+    const own = this.#own;
+    const election = this.#election;
+    const leader = election && crypto.randomUUID();
+    const sharing = election && { client: election.id, visible: isVisible() };
+    try {
+      const lock = await line.call({ op: "open", ...this.#request, leader, sharing });
+      if (lock !== undefined) void own?.watch(lock as string);
+    } catch (error) {
+      line.end(error as TerraneError);
+      throw error;
+    }
+  }
+
+  /** Joins the worker of another client; returns whether that serves this one. */
+  async #follow(leader: Leader): Promise<boolean> {
+    const election = this.#election as Election;
+    const { timeout } = this.#request;
+    let worker: LeaderWorker | undefined;
+    const line: Line = new Line(
+      (receiver) => (worker = new LeaderWorker(leader, election.id, timeout, receiver)),
+      this.#owner(
+        () => line,
+        (leaves) => this.#moveOn(line, leaves),
+      ),
+    );
+    this.#line = line;
+    this.#own = undefined;
+    election.join(leader);
+    try {
+      if (await worker?.joined) return true;
+      line.end();
+      return false;
+    } catch (error) {
+      line.end(error as TerraneError);
+      throw error;
+    }
+  }
+
+  /** Handles what comes over a line, as long as it is this connection's. */
+  #owner(line: () => Line, onLeaves: (leaves: Leaves) => void): LineOwner {
+    const isCurrent = () => this.#line === line() && this.#state === "open";
+    return {
+      onEvents: (events) => this.listeners.dispatch(events),
+      // While it is opening the store, its reply carries the error.
+      onEnd: (error) => isCurrent() && this.#lost(error),
+      onLeaves: (leaves) => isCurrent() && onLeaves(leaves),
+    };
+  }
+
+  #opened(): void {
     this.#state = "open";
+    const line = this.#line as Line;
     if (this.#wasOpen) this.#restore(line);
     this.#wasOpen = true;
     // From now on the store must exist, and keeps what it has become.
     this.#request = { ...this.#request, create: false, errorIfExists: false, keepPolicy: true };
+    this.#setRole(this.#own === undefined ? "follower" : "leader");
     this.#settleReady?.resolve();
     this.#flush();
   }
 
   #failed(error: TerraneError): void {
     if (!this.#wasOpen) return this.end(error);
+    this.#detach();
+    this.outbox.fail(error);
+  }
+
+  /** The worker died, or its engine crashed. */
+  #lost(error: TerraneError): void {
+    if (this.#election === undefined) this.end(error);
+    else this.#detach();
+  }
+
+  /** Leaves the store to others until the next call. */
+  #detach(): void {
     this.#line = undefined;
     this.#state = "detached";
-    this.outbox.fail(error);
+    this.#election?.resign();
+    this.#setRole("none");
+  }
+
+  /** Lets another client lead, if that costs nobody a snapshot or a long call. */
+  async #handOver(line: Line): Promise<void> {
+    this.#flush();
+    // Until the worker has decided, calls wait: it serves none after that.
+    this.#state = "leaving";
+    const leaves = await line.call({ op: "handOver" }).catch(() => true);
+    if (this.#state !== "leaving" || this.#line !== line) return;
+    if (leaves === false) {
+      this.#state = "open";
+      return this.#flush();
+    }
+    line.end();
+    this.#election?.resign();
+    this.#setRole("none");
+    void this.#connect(false);
+  }
+
+  /** Sends the calls without a reply to the next worker. */
+  #moveOn(line: Line, { successor }: Leaves): void {
+    this.#putBack(line);
+    this.#setRole("none");
+    void this.#connect(successor === undefined ? isVisible() : successor === this.#election?.id);
+  }
+
+  /** Ends a line; calls without a reply are sent again, but for copies, whose files are gone. */
+  #putBack(line: Line): void {
+    const calls = line.take();
+    this.#line = undefined;
+    const isCopy = ({ operation: { op } }: Call) => op === "export" || op === "checkpoint";
+    const ended = new ClosedError("the copy ended, since another page took over; start it again");
+    for (const { reject } of calls.filter(isCopy)) reject(ended);
+    this.outbox.restore(calls.filter((call) => !isCopy(call)));
+  }
+
+  #setRole(role: Role): void {
+    if (this.#role === role) return;
+    this.#role = role;
+    this.listeners.report({ type: "role-changed", role });
   }
 
   /** Ends the previous worker, which has released the store or died. */
@@ -209,32 +355,55 @@ export class Connection {
 
   #page = {
     suspend: (): void => {
-      const [line, state] = [this.#line, this.#state];
-      if (state === "open" && line !== undefined) {
+      const [line, state, own] = [this.#line, this.#state, this.#own];
+      const isOpen = state === "open" || state === "leaving";
+      if (isOpen && line !== undefined) {
         this.#flush();
-        const done = () => undefined;
-        this.#releasing = { line, released: line.call({ op: "suspend" }).then(done, done) };
-        line.unwatch();
+        if (own !== undefined) {
+          const done = () => undefined;
+          this.#releasing = { line, released: line.call({ op: "suspend" }).then(done, done) };
+          own.unwatch();
+        } else if (this.#numbers.any) {
+          // A page that waits for its writes keeps its lock, and is not suspended for long.
+          return;
+        } else {
+          this.#putBack(line);
+        }
       }
       this.#line = undefined;
       this.#attempt = undefined;
       this.#state = "suspended";
+      const suspended = new EngineError("the page was suspended");
       // A worker that is still opening the store has nothing to lose.
-      if (state === "opening") line?.end(new EngineError("the page was suspended"));
+      if (state === "opening") line?.end(suspended);
+      this.#election?.leave(suspended, this.#numbers.any);
+      this.#setRole("none");
     },
     resume: (): void => {
-      if (this.#state === "suspended") void this.#connect();
+      if (this.#state === "suspended") void this.#connect(true);
     },
     hidden: (): void => {
       if (this.#state !== "open") return;
       ignoreResult(this.outbox.add({ op: "call", method: "sync", args: [] }));
-      this.#flush();
+      this.#show(false);
     },
+    visible: (): void => this.#show(true),
   };
+
+  /** Reports whether the page is visible. */
+  #show(visible: boolean): void {
+    if (this.#state !== "open") return;
+    if (this.#election !== undefined) ignoreResult(this.outbox.add({ op: "show", visible }));
+    this.#flush();
+  }
 
   #flush(): void {
     if (this.outbox.isEmpty) return;
-    if (this.#state === "open") this.#line?.send(this.outbox.take());
-    else if (this.#state === "detached") void this.#connect();
+    if (this.#state === "detached") return void this.#connect(true);
+    if (this.#state !== "open") return;
+    const calls = this.outbox.take();
+    const count = this.#own === undefined ? this.#numbers.admit(calls) : calls.length;
+    this.outbox.restore(calls.splice(count));
+    this.#line?.send(calls);
   }
 }

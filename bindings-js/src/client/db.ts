@@ -1,14 +1,33 @@
 /** A store in a page. */
 
 import type { Encoding } from "../api/data.ts";
+import type { Role } from "../api/events.ts";
 import type { KeyspaceOf, ReaderOf, SnapshotOf, TransactionOf } from "../api/store.ts";
+import type { Defaults } from "../codec/requests.ts";
 import { checkPrivateFiles } from "../shared/environment.ts";
 import { Store } from "../store/store.ts";
+import type { SessionPort } from "./port.ts";
 
 export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
   extends Store<"async", K, V>
   implements AsyncDisposable
 {
+  readonly #port: SessionPort;
+
+  /** @internal */
+  constructor(name: string, port: SessionPort, defaults: Defaults<K, V>) {
+    super(name, port, defaults);
+    this.#port = port;
+  }
+
+  /**
+   * Whether this page's worker has the store, or that of another page of the origin; `"none"` while neither has.
+   * The event `role-changed` reports a change.
+   */
+  get role(): Role {
+    return this.#port.role;
+  }
+
   /** Returns the storage in use by this origin, and its quota, in bytes. */
   async estimate(): Promise<{ usage: number; quota: number }> {
     checkPrivateFiles();

@@ -1,53 +1,59 @@
 /**
- * A worker, and the calls to it that are pending.
- *
- * The worker holds a lock as long as it lives. The line requests that lock, which it should never get:
- * getting it means that the worker died, and every pending call fails.
+ * The line to a store's worker, and the calls on it that are pending. The worker is this page's own (own-worker.ts) or
+ * that of the page which leads (follower-line.ts).
  */
 
-import {
-  ClosedError,
-  EngineError,
-  InvalidArgumentError,
-  type TerraneError,
-  UnavailableError,
-} from "../api/errors.ts";
+import { ClosedError, InvalidArgumentError, type TerraneError } from "../api/errors.ts";
 import { decodeError } from "../codec/error-codec.ts";
-import type { Operation, Reply, Request } from "../codec/protocol.ts";
-import { invalid } from "../codec/validate.ts";
+import type { Leaves, Operation, Reply, Request } from "../codec/protocol.ts";
 import type { Call } from "./outbox.ts";
-
-/** The most milliseconds for which replies of a worker that has ended are on their way. */
-export const LAST_REPLIES = 500;
 
 /** The owner of a line. */
 export interface LineOwner {
   /** Events of the engine arrived, each as JSON. */
   onEvents(events: readonly string[]): void;
-  /** The worker died, or its engine crashed. */
+  /** The worker died, or its engine crashed; pending calls have failed. */
   onEnd(error: TerraneError): void;
+  /** Another client will lead. */
+  onLeaves(leaves: Leaves): void;
+}
+
+/** The receiving end of a line. */
+export interface Receiver {
+  receive(replies: readonly Reply[]): void;
+  /** The worker died: pending calls fail. */
+  fail(error: TerraneError): void;
+  /** Pending calls fail, later ones are sent. */
+  failPending(error: TerraneError): void;
+  /** The worker serves this client no longer: pending calls can be sent to the next. */
+  leaves(leaves: Leaves): void;
+}
+
+/** The sending end of a line. */
+export interface Sender {
+  /** Sends requests; throws if they cannot be cloned. */
+  post(requests: readonly Request[], buffers: ArrayBuffer[]): void;
+  /** Called when calls wait for replies, and when none does any longer. */
+  waits(any: boolean): void;
+  end(): void;
 }
 
 export class Line {
-  readonly #worker: Worker;
+  readonly #sender: Sender;
   readonly #owner: LineOwner | undefined;
   readonly #waiting: Map<number, Call> = new Map();
-  readonly #lifeline: AbortController = new AbortController();
   #nextId = 1;
   #ended: TerraneError | undefined;
 
-  /** Starts the worker, or throws. */
-  constructor(start: () => Worker, owner?: LineOwner) {
+  /** Calls `start`, which opens the line or throws. */
+  constructor(start: (receiver: Receiver) => Sender, owner?: LineOwner) {
     this.#owner = owner;
-    const worker = startWith(start);
-    this.#worker = worker;
-    worker.onmessage = (event: MessageEvent<Reply[]>) => this.#receive(event.data);
-    worker.onmessageerror = () => this.#fail(new EngineError("a reply could not be read"));
-    worker.onerror = (event) => {
-      const cause: unknown = event.error;
-      const what = event.message || "its script could not be loaded";
-      this.#fail(new EngineError(`the store's worker failed: ${what}`, { cause }));
-    };
+    this.#sender = start({
+      receive: (replies) => this.#receive(replies),
+      fail: (error) => this.#fail(error),
+      failPending: (error) => rejectAll(this.#takeWaiting(), error),
+      leaves: (leaves) => this.#ended === undefined && owner?.onLeaves(leaves),
+    });
   }
 
   /** Returns the reason why no more calls are accepted. */
@@ -62,6 +68,7 @@ export class Line {
 
   /** Sends calls in one message. */
   send(calls: readonly Call[]): void {
+    if (calls.length === 0) return;
     if (this.#ended !== undefined) return rejectAll(calls, this.#ended);
     const requests: Request[] = [];
     const buffers: ArrayBuffer[] = [];
@@ -71,51 +78,36 @@ export class Line {
       if (operation.op === "get") buffers.push(operation.keys.buffer as ArrayBuffer);
     }
     try {
-      this.#worker.postMessage(requests, buffers);
+      this.#sender.post(requests, buffers);
     } catch (cause) {
       if (calls.length > 1) return calls.forEach((call) => this.send([call]));
       const message = `expected arguments that can be sent to a worker, found others: ${cause}`;
       return rejectAll(calls, new InvalidArgumentError(message, { cause }));
     }
+    if (this.#waiting.size === 0) this.#sender.waits(true);
     const first = this.#nextId - calls.length;
     calls.forEach((call, at) => this.#waiting.set(first + at, call));
   }
 
-  /** Notifies the owner when the worker that holds this lock dies. */
-  async watch(lock: string): Promise<void> {
-    const { signal } = this.#lifeline;
-    const died = async () => {
-      // A worker that has closed its store releases the lock as well, which may be seen before its last reply.
-      await new Promise((passed) => {
-        setTimeout(passed, LAST_REPLIES);
-        signal.addEventListener("abort", passed);
-      });
-      if (!signal.aborted) this.#fail(new EngineError("the store's worker ended unexpectedly"));
-    };
-    try {
-      // After its storage was cleared, an origin's new workers do not share locks with old pages.
-      const { held = [] } = await navigator.locks.query();
-      if (!held.some(({ name }) => name === lock)) return;
-      await navigator.locks.request(lock, { signal }, died);
-    } catch {
-      // The worker is no longer watched, or the browser has no locks.
-    }
+  /** Ends the line; returns the pending calls, in order. */
+  take(): Call[] {
+    const waiting = this.#takeWaiting();
+    this.end();
+    return waiting;
   }
 
-  /** No longer expects the worker to live. */
-  unwatch(): void {
-    this.#lifeline.abort();
-  }
-
-  /** Ends the worker; pending and later calls fail with `error`. */
+  /** Ends the line; pending and later calls fail with `error`. */
   end(error: TerraneError = new ClosedError("the worker has ended")): void {
     if (this.#ended !== undefined) return;
     this.#ended = error;
-    this.unwatch();
-    this.#worker.terminate();
+    this.#sender.end();
+    rejectAll(this.#takeWaiting(), error);
+  }
+
+  #takeWaiting(): Call[] {
     const waiting = [...this.#waiting.values()];
     this.#waiting.clear();
-    rejectAll(waiting, error);
+    return waiting;
   }
 
   #fail(error: TerraneError): void {
@@ -135,24 +127,14 @@ export class Line {
         // The engine crashed.
         if (reply.id === 0) this.#fail(error);
       } else if (reply.id === 0) {
-        this.#owner?.onEvents(reply.value as string[]);
+        if (Array.isArray(reply.value)) this.#owner?.onEvents(reply.value as string[]);
+        else this.#owner?.onLeaves(reply.value as Leaves);
       } else {
         call?.resolve(reply.value);
       }
     }
+    if (this.#waiting.size === 0 && this.#ended === undefined) this.#sender.waits(false);
   }
-}
-
-function startWith(start: () => Worker): Worker {
-  let worker: Worker | undefined;
-  try {
-    worker = start();
-  } catch (cause) {
-    const message = `the store's worker could not be started: ${cause}`;
-    throw new UnavailableError(message, { cause });
-  }
-  if (typeof worker?.postMessage === "function") return worker;
-  throw invalid("worker", "a function that returns a Worker", worker);
 }
 
 function rejectAll(calls: readonly Call[], error: TerraneError): void {

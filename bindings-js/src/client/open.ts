@@ -4,12 +4,14 @@ import type { Encoding } from "../api/data.ts";
 import { AbortError } from "../api/errors.ts";
 import type { StoreOptions } from "../api/options.ts";
 import { checked, STORE, TIMEOUT, WAIT, WASM } from "../codec/options.ts";
-import { toDefaults, toRequest, toStoreRequest } from "../codec/requests.ts";
+import { checkBoolean, toDefaults, toRequest, toStoreRequest } from "../codec/requests.ts";
 import { abortable, abortError } from "../shared/abort.ts";
 import { checkPrivateFiles, unavailable } from "../shared/environment.ts";
 import { type ImportSink, pipeImport } from "../shared/streams.ts";
 import { Db } from "./db.ts";
+import { canLead } from "./election.ts";
 import { Line } from "./line.ts";
+import { OwnWorker } from "./own-worker.ts";
 import { watchPage } from "./page-lifecycle.ts";
 import { SessionPort } from "./port.ts";
 import { openSession } from "./session.ts";
@@ -21,6 +23,7 @@ const GIVE_UP_DELAY = 2000;
 
 /** Options that only `open`, `importStore` and `destroy` of a page accept. */
 const WORKER = { worker: 0 };
+const OPEN = { exclusive: 0, ...WORKER };
 
 /** Options of a store in a page. */
 export interface OpenOptions<
@@ -29,23 +32,27 @@ export interface OpenOptions<
 > extends StoreOptions<K, V> {
   /** Starts the worker, where a bundler or a content security policy needs it done differently. */
   worker?: (() => Worker) | undefined;
+  /** Keeps all other pages and workers of the origin out, which get a `BusyError`. Default: false. */
+  exclusive?: boolean | undefined;
 }
 
 /**
- * Opens the store of that name in the origin private file system. Only one page at a time can hold a
- * store; another gets a `BusyError` that says which page has it. If the same page opens it again, the
- * store is shared, and the memory, timer and worker options of the first opening apply.
+ * Opens the store of that name in the origin private file system. All pages and workers of the origin share it, unless
+ * one opens it as `exclusive`: the worker of one of them has it, whose memory, timer and worker options apply. When
+ * that page goes away, another takes over. Shared workers and service workers can open a store that a page has open.
  */
 export async function open<K extends Encoding = "utf8", V extends Encoding = "utf8">(
   name: string,
   options: OpenOptions<K, V> = {},
 ): Promise<Db<K, V>> {
-  const threads = chooseThreads(checked(options, STORE, WORKER));
+  const threads = chooseThreads(checked(options, STORE, OPEN));
   const request = { ...toRequest(name, options), threads };
   const defaults = toDefaults(options);
-  checkHere(request.storage);
+  const isShared = !checkBoolean("exclusive", options.exclusive ?? false);
+  if (isShared && request.storage === "opfs" && !canLead()) checkPrivateFiles();
+  else checkHere(request.storage);
   const { worker = threads.count > 0 ? startThreads : startWorker, signal } = options;
-  const session = await openSession(worker, request, signal);
+  const session = await openSession(worker, request, isShared, signal);
   return new Db(name, new SessionPort(session), defaults);
 }
 
@@ -62,7 +69,8 @@ export async function importStore(
   checkHere("opfs");
   const { worker = startWorker, signal } = options;
   if (signal?.aborted) throw abortError(signal);
-  const line = new Line(worker);
+  let own: OwnWorker | undefined;
+  const line = new Line((receiver) => (own = new OwnWorker(worker, receiver)));
   const aborter = new AbortController();
   let started = false;
   const abort = () => aborter.abort(signal && abortError(signal));
@@ -75,18 +83,19 @@ export async function importStore(
     },
     resume: () => undefined,
     hidden: () => undefined,
+    visible: () => undefined,
   });
   const sink: ImportSink = {
     write: (bytes) => line.call({ op: "importBytes", bytes }),
     end: (complete) => {
       // The worker releases its lock at the end.
-      line.unwatch();
+      own?.unwatch();
       return line.call({ op: "endImport", complete });
     },
   };
   try {
     const starting = line.call({ op: "import", ...request });
-    void line.watch((await abortable(aborter.signal, () => starting)) as string);
+    void own?.watch((await abortable(aborter.signal, () => starting)) as string);
     started = true;
     await pipeImport(source, sink, aborter.signal);
   } catch (error) {
@@ -112,7 +121,7 @@ export async function destroy(
   const request = toStoreRequest(name, checked(options, TIMEOUT, WORKER).timeout);
   checkHere("opfs");
   const { worker = startWorker } = options;
-  const line = new Line(worker);
+  const line = new Line((receiver) => new OwnWorker(worker, receiver));
   try {
     await line.call({ op: "destroy", ...request });
   } finally {

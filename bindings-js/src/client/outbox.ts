@@ -110,6 +110,12 @@ export class Outbox {
     return calls;
   }
 
+  /** Puts calls that were taken in front of all others. */
+  restore(calls: readonly Call[]): void {
+    if (this.#closed === undefined) this.#calls.unshift(...calls);
+    else for (const { reject } of calls) reject(this.#closed);
+  }
+
   /** Fails all calls. */
   fail(error: TerraneError): void {
     for (const { reject } of this.take()) reject(error);

@@ -8,10 +8,12 @@ export interface PageListener {
   resume(): void;
   /** The page is hidden, and may be discarded without another event. */
   hidden(): void;
+  /** The page is visible. */
+  visible(): void;
 }
 
 /** Listens to them; the returned function stops that. */
-export function watchPage({ suspend, resume, hidden }: PageListener): () => void {
+export function watchPage({ suspend, resume, hidden, visible }: PageListener): () => void {
   if (typeof document === "undefined") return () => undefined;
   const stop = new AbortController();
   const { signal } = stop;
@@ -21,6 +23,7 @@ export function watchPage({ suspend, resume, hidden }: PageListener): () => void
   document.addEventListener("resume", resume, { signal });
   const changed = () => {
     if (document.visibilityState === "hidden") hidden();
+    else visible();
   };
   document.addEventListener("visibilitychange", changed, { signal });
   return () => stop.abort();

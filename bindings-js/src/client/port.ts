@@ -1,6 +1,7 @@
 /** The calls of a store in a page: messages of a session. */
 
 import type { Bytes, Decoded, Encoding } from "../api/data.ts";
+import type { Role } from "../api/events.ts";
 import type { WaitOptions } from "../api/options.ts";
 import { Encoder } from "../codec/encoder.ts";
 import { WAIT } from "../codec/options.ts";
@@ -20,6 +21,11 @@ export class SessionPort implements Port<"async"> {
 
   constructor(session: Session) {
     this.#session = session;
+  }
+
+  /** Whose worker has the store. */
+  get role(): Role {
+    return this.#session.role;
   }
 
   async run<O extends WaitOptions, T>(

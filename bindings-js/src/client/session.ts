@@ -5,6 +5,7 @@
  */
 
 import type { Bytes, Decoded, Encoding } from "../api/data.ts";
+import type { Role } from "../api/events.ts";
 import { ClosedError } from "../api/errors.ts";
 import type { Encoder } from "../codec/encoder.ts";
 import type { Arguments, Method, OpenRequest, Operation, Returned } from "../codec/protocol.ts";
@@ -29,12 +30,13 @@ export interface Resource {
 export async function openSession(
   start: () => Worker,
   request: OpenRequest,
+  isShared: boolean,
   signal: AbortSignal | undefined,
 ): Promise<Session> {
   for (;;) {
     if (signal?.aborted) throw abortError(signal);
     const shared = find(request);
-    const connection = shared ?? connect(start, request);
+    const connection = shared ?? connect(start, request, isShared);
     connection.users += 1;
     try {
       await abortable(signal, () => connection.ready);
@@ -46,7 +48,8 @@ export async function openSession(
       continue;
     }
     const session = new Session(connection);
-    if (shared !== undefined) await session.share(request);
+    const isOpenElsewhere = shared !== undefined || connection.role === "follower";
+    if (isOpenElsewhere) await session.share(request);
     return session;
   }
 }
@@ -57,10 +60,10 @@ function find({ storage, name }: OpenRequest): Connection | undefined {
   return found?.users === 0 ? undefined : found;
 }
 
-function connect(start: () => Worker, request: OpenRequest): Connection {
-  if (request.storage === "memory") return new Connection(start, request, () => undefined);
-  const { name } = request;
-  const connection: Connection = new Connection(start, request, () => {
+function connect(start: () => Worker, request: OpenRequest, isShared: boolean): Connection {
+  const { name, storage } = request;
+  if (storage === "memory") return new Connection(start, request, false, () => undefined);
+  const connection: Connection = new Connection(start, request, isShared, () => {
     if (connections.get(name) === connection) connections.delete(name);
   });
   connections.set(name, connection);
@@ -92,6 +95,11 @@ export class Session {
   /** Whether both sessions are of the same store. */
   isSameStore(other: Session): boolean {
     return other.#connection === this.#connection;
+  }
+
+  /** Whose worker has the store. */
+  get role(): Role {
+    return this.#connection.role;
   }
 
   /** Assigns a number to a snapshot. */

@@ -18,6 +18,15 @@ export interface StoreRequest {
   client: string;
   /** Longest wait for another holder, in milliseconds. */
   timeout: number;
+  /** The random id of the worker, if it serves other clients as well. */
+  leader?: string | undefined;
+}
+
+/** The client that starts a worker which serves others as well. */
+export interface Sharing {
+  /** The client's id. */
+  client: string;
+  visible: boolean;
 }
 
 /** A build of the engine: a small one, and one with all policies. */
@@ -45,6 +54,8 @@ export interface OpenRequest extends StoreRequest {
   policy: string | undefined;
   /** Whether the default keyspace keeps its current policy. */
   keepPolicy: boolean;
+  /** Undefined if the worker serves nobody else. */
+  sharing?: Sharing | undefined;
 }
 
 /** The entries that a scan returns; the limit is Infinity if there is none. */
@@ -101,10 +112,19 @@ export type Arguments<M extends Method> = Parameters<Methods[M]>;
 export type Returned<M extends Method> = Promise<ReturnType<Methods[M]>>;
 
 /** A call of the engine's store. */
-export interface Call {
+export interface Call extends Numbered {
   op: "call";
   method: Method;
   args: unknown[];
+}
+
+/** A write that takes effect once, however often it is sent. */
+export interface Numbered {
+  /**
+   * The number of the first write of the operation among those of its client, from 1, and the number of the client's
+   * oldest write that is yet to be answered; undefined for a write that is sent once.
+   */
+  once?: { number: number; oldest: number } | undefined;
 }
 
 /**
@@ -120,7 +140,7 @@ export interface Grouped {
 export type Operation =
   | ({ op: "open" } & OpenRequest)
   /** Commits a batch, of one or several calls; if `sync`, the reply waits until it is durable. */
-  | ({ op: "write"; batch: Uint8Array; sync: boolean } & Grouped)
+  | ({ op: "write"; batch: Uint8Array; sync: boolean } & Grouped & Numbered)
   /** Looks up the keys of one or several calls. */
   | ({ op: "get"; keyspace: number; snapshot: number; keys: Uint8Array } & Grouped)
   /** Starts a scan under a number. */
@@ -130,6 +150,10 @@ export type Operation =
   | { op: "count"; scan: number; entries: number }
   | { op: "endScan"; scan: number }
   | Call
+  /** Asks whether the worker still serves; the reply comes at once, and has no request. */
+  | { op: "ping" }
+  /** The client's page has become visible, or hidden. */
+  | { op: "show"; visible: boolean }
   /** Turns events on or off. */
   | { op: "listen"; on: boolean }
   /** Copies the store to another name on this origin. */
@@ -144,6 +168,8 @@ export type Operation =
   | { op: "endImport"; complete: boolean }
   /** Syncs, and closes the store after everything in progress. */
   | { op: "close" }
+  /** Closes the store, unless that would end a snapshot or a long call; returns whether it did. */
+  | { op: "handOver" }
   /** Syncs at once, aborts long calls, and closes the store. */
   | { op: "suspend" }
   /** Deletes a store that is not open. */
@@ -155,7 +181,7 @@ export type FirstOperation = Extract<Operation, { op: "open" | "import" | "destr
 /** An operation on an open store. */
 export type StoreOperation = Exclude<
   Operation,
-  FirstOperation | { op: "importBytes" } | { op: "endImport" }
+  FirstOperation | { op: "importBytes" | "endImport" | "ping" | "show" | "listen" | "handOver" }
 >;
 
 /** An operation with its id. */
@@ -187,9 +213,15 @@ export type Outcome = { value: unknown } | { error: EncodedError };
 
 /**
  * The reply to the request with that id. Replies with the id 0 belong to no request: they carry
- * events, each as JSON, or the error after which the worker does nothing more.
+ * events, each as JSON, a notice, or the error after which the worker does nothing more.
  */
 export type Reply = Outcome & { id: number };
+
+/** Notice that another client will lead. It asks the worker's own page to close, and others to find the next worker. */
+export interface Leaves {
+  /** The id of the client that should lead next; undefined for any. */
+  successor: string | undefined;
+}
 
 /** The name of the lock that a store's holder has. */
 export function storeLock(name: string): string {
@@ -203,6 +235,8 @@ export interface LockHolder {
   client: string;
   /** Time at which it opened the store, in ISO 8601. */
   since: string;
+  /** The random id of its worker, if that serves other clients as well. */
+  leader?: string | undefined;
 }
 
 const HOLDER = "terrane-holder:";

@@ -233,7 +233,7 @@ function checkName(what: string, name: string, pattern: RegExp, expected: string
   return check(what, name, typeof name === "string" && pattern.test(name), expected);
 }
 
-function checkBoolean(what: string, value: boolean): boolean {
+export function checkBoolean(what: string, value: boolean): boolean {
   return check(what, value, typeof value === "boolean", "true or false");
 }
 

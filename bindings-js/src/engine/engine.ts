@@ -66,6 +66,10 @@ export class Engine {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #failure: TerraneError | undefined;
   readonly #aborter: AbortController = new AbortController();
+  /** The store as other clients have it: each with keyspaces and snapshots of its own. */
+  readonly #views: Set<Store> = new Set();
+  /** The number of clients. */
+  clients: number = 1;
   /** Called at each turn, before background jobs. */
   onTurn: () => void = () => undefined;
   /** Called with the failure after which no more calls are accepted. */
@@ -178,11 +182,23 @@ export class Engine {
     return this.call(body);
   }
 
-  /** Calls the store. */
-  call<T>(body: (store: Store) => T): T {
+  /** Returns the store for another client, with keyspaces and snapshots of its own. */
+  view(): Store {
+    const view = this.call((store) => store.another());
+    this.#views.add(view);
+    return view;
+  }
+
+  /** Releases what another client had, with its snapshots. */
+  endView(view: Store): void {
+    if (this.#views.delete(view)) this.module.release(view);
+  }
+
+  /** Calls the store, or what a client has of it. */
+  call<T>(body: (store: Store) => T, view: Store = this.#store): T {
     if (this.#failure !== undefined) throw this.#failure;
     try {
-      return this.module.call(() => body(this.#store));
+      return this.module.call(() => body(view));
     } catch (error) {
       if (error instanceof EngineError) this.#end(error);
       throw error;
@@ -192,12 +208,13 @@ export class Engine {
   /** Returns statistics, as JSON. */
   stats(): string {
     const stats = this.call((store) => store.stats());
-    return JSON.stringify({ threads: this.#threads, ...JSON.parse(stats) });
+    const { clients } = this;
+    return JSON.stringify({ threads: this.#threads, clients, ...JSON.parse(stats) });
   }
 
   /** Commits an encoded batch, durable after the next sync. Returns its sequence number. */
-  write(batch: Uint8Array): number {
-    const sequence = this.call((store) => checkSequence(store.write(batch)));
+  write(batch: Uint8Array, view?: Store): number {
+    const sequence = this.call((store) => checkSequence(store.write(batch)), view);
     this.wrote();
     return sequence;
   }
@@ -310,6 +327,7 @@ export class Engine {
 
   #free(): void {
     try {
+      for (const view of this.#views) this.endView(view);
       if (!(this.#failure instanceof EngineError)) this.#store.close();
     } catch {
       // The sync before has reported what could not be made durable.

@@ -5,13 +5,8 @@
 
 import { isDomException } from "./directory.ts";
 import { BusyError, UnavailableError } from "../api/errors.ts";
-import {
-  holderLock,
-  type LockHolder,
-  parseHolder,
-  storeLock,
-  type StoreRequest,
-} from "../codec/protocol.ts";
+import { holderLock, storeLock, type StoreRequest } from "../codec/protocol.ts";
+import { describeHolder } from "../shared/holder.ts";
 
 /** A store's locks, acquired. */
 export interface HeldLocks {
@@ -25,7 +20,7 @@ export interface HeldLocks {
  * aborted.
  */
 export async function acquireLocks(store: StoreRequest, signal?: AbortSignal): Promise<HeldLocks> {
-  const { name, page, client, timeout } = store;
+  const { name, page, client, timeout, leader } = store;
   const lockName = storeLock(name);
   // A free lock is acquired however short the timeout: granting it takes time.
   const release = await request(lockName, { ifAvailable: true })
@@ -37,7 +32,7 @@ export async function acquireLocks(store: StoreRequest, signal?: AbortSignal): P
       }
       throw new UnavailableError(`the browser denied a lock: ${cause}`, { cause });
     });
-  const holder = holderLock({ name, page, client, since: new Date().toISOString() });
+  const holder = holderLock({ name, page, client, since: new Date().toISOString(), leader });
   try {
     const releaseHolder = await request(holder);
     return {
@@ -96,22 +91,4 @@ function request(name: string, options: LockOptions = {}): Promise<() => void> {
     };
     navigator.locks.request(name, options, granted).catch(reject);
   });
-}
-
-/** The error message for a second opener. */
-async function describeHolder(name: string, client: string): Promise<string> {
-  // Where the query fails, it is only known that there is a holder.
-  const { held = [] } = await navigator.locks.query().catch(() => ({ held: [] }));
-  const owner = held.map((lock) => parseHolder(lock.name)).find((found) => found?.name === name);
-  if (owner === undefined) return `store "${name}" is held by another page of this origin`;
-  return `store "${name}" is open ${placeOf(owner, client)}, since ${owner.since}`;
-}
-
-/** Describes where a holder is, for a client. */
-function placeOf(holder: LockHolder, client: string): string {
-  if (holder.client === client) return "in this page";
-  // The same page, but not the same copy: copies share no stores.
-  const [page] = client.split(" ");
-  if (holder.client.split(" ")[0] === page) return "in this page, by another copy of this package";
-  return `in another tab, ${holder.page}`;
 }

@@ -1,17 +1,26 @@
 /** Calls of the engine's store by the names of its methods. */
 
-import type { Steps } from "../../wasm/terrane.js";
+import type { Steps, Store } from "../../wasm/terrane.js";
 import type { Arguments, Method, Methods } from "../codec/protocol.ts";
 import type { Engine } from "./engine.ts";
 
 /** The methods of the engine's store; long calls return steps. */
 type Callable = { [M in Method]: (...args: Arguments<M>) => ReturnType<Methods[M]> | Steps };
 
-/** Calls a method. A long call returns its steps, which the caller runs and releases. */
-export function invoke(engine: Engine, method: Method, args: readonly unknown[]): unknown {
+/**
+ * Calls a method, of what a client has of the store if it is not the first. A long call returns its steps, which the
+ * caller runs and releases.
+ */
+export function invoke(
+  engine: Engine,
+  method: Method,
+  args: readonly unknown[],
+  view?: Store,
+): unknown {
   if (method === "stats") return engine.stats();
-  const result = engine.call((store: Callable) =>
-    (store[method] as (...args: unknown[]) => unknown)(...args),
+  const result = engine.call(
+    (store: Callable) => (store[method] as (...args: unknown[]) => unknown)(...args),
+    view,
   );
   if (method === "write_if") engine.wrote();
   return result;

@@ -82,10 +82,15 @@ export class Listeners {
     for (const listener of this.#all) listener.event(event);
   }
 
+  /** Dispatches an event of this package. */
+  report(event: Event): void {
+    this.#emit(() => event);
+  }
+
   /** Reports that the garbage collector found a snapshot that was never released. */
   reportForgotten(store: string): void {
     console.warn(`terrane: a snapshot of store "${store}" was never released; it is released now`);
-    this.#emit(() => ({ type: "snapshot-forgotten" }));
+    this.report({ type: "snapshot-forgotten" });
   }
 
   end(failure: TerraneError): void {

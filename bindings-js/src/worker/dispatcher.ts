@@ -1,28 +1,66 @@
-/** Dispatches requests to the engine. */
+/** Dispatches the requests of one client to the engine. */
 
-import type { Scan } from "../../wasm/terrane.js";
+import type { Scan, Store } from "../../wasm/terrane.js";
 import { ClosedError } from "../api/errors.ts";
-import type { Counted, OpenRequest, Outcome, Page, StoreOperation } from "../codec/protocol.ts";
+import type {
+  Arguments,
+  Call,
+  Counted,
+  Exported,
+  Numbered,
+  Outcome,
+  Page,
+  StoreOperation,
+} from "../codec/protocol.ts";
 import { checkpoint, endExport, exportFile } from "../engine/backup.ts";
-import { Engine } from "../engine/engine.ts";
+import type { Engine } from "../engine/engine.ts";
 import { invoke, isSteps } from "../engine/methods.ts";
 import { runSteps, StartedTask } from "../engine/tasks.ts";
+import { ignoreResult } from "../shared/abort.ts";
 import { attempt } from "./attempt.ts";
+import { Record } from "./records.ts";
+
+/** The size of the outcome of a conditional batch that was written: its sequence number, a double. */
+const WRITTEN_BYTES = 8;
+
+/** The message for an iteration whose worker is gone. */
+const ENDED =
+  "the iteration ended when its page was suspended, or another page took over; start it again";
+
+type Once = NonNullable<Numbered["once"]>;
+
+/** The operation by which a client writes a batch. */
+type Write = Extract<StoreOperation, { op: "write" }>;
 
 /** Dispatches requests to one store. */
 export class Dispatcher {
   readonly engine: Engine;
-  readonly #emit: (event: string) => void;
+  /** What the client has of the store; undefined for all of it. */
+  readonly #view: Store | undefined;
+  /** The client's id; undefined if it is the only one. */
+  readonly #client: string | undefined;
+  #record: Record | undefined;
   readonly #scans: Map<number, Scan> = new Map();
+  readonly #snapshots: Set<unknown> = new Set();
+  readonly #exports: Set<string> = new Set();
 
-  private constructor(engine: Engine, emit: (event: string) => void) {
+  constructor(engine: Engine, client: string | undefined, view: Store | undefined) {
     this.engine = engine;
-    this.#emit = emit;
+    this.#client = client;
+    this.#view = view;
   }
 
-  /** Opens a store; `emit` is called with its events, as JSON. */
-  static async open(request: OpenRequest, emit: (event: string) => void): Promise<Dispatcher> {
-    return new Dispatcher(await Engine.open(request), emit);
+  /** Whether the client has a snapshot, an iteration or an export. */
+  get holds(): boolean {
+    return this.#scans.size > 0 || this.#snapshots.size > 0 || this.#exports.size > 0;
+  }
+
+  /** Releases all that the client has: it is gone. */
+  end(): void {
+    for (const scan of this.#scans.keys()) this.#endScan(scan);
+    if (this.#view !== undefined) this.engine.endView(this.#view);
+    for (const file of this.#exports) ignoreResult(endExport(this.engine, file));
+    this.#exports.clear();
   }
 
   /** Performs an operation; the files must have been verified before a close. */
@@ -30,23 +68,25 @@ export class Dispatcher {
     const { engine } = this;
     switch (request.op) {
       case "call": {
-        const result = invoke(engine, request.method, request.args);
+        const result = this.#invoke(request);
         if (!isSteps(engine, result)) return result;
         const steps = runSteps(engine, result, request.method !== "check");
         return new StartedTask(steps.finally(() => engine.module.release(result)));
       }
       case "write":
-        return together(request.batch, request.ends, (batch) => engine.write(batch));
+        if (request.once !== undefined) return this.#writeOnce(request, request.once);
+        return together(request.batch, request.ends, (batch) => engine.write(batch, this.#view));
       case "get": {
         const { keyspace, snapshot } = request;
         const lookup = (keys: Uint8Array) =>
-          engine.call((store) => store.get_many(keyspace, snapshot, keys));
+          engine.call((store) => store.get_many(keyspace, snapshot, keys), this.#view);
         return together(request.keys, request.ends, lookup);
       }
       case "scan": {
         const { scan, keyspace, snapshot, range, reverse, limit } = request;
-        const started = engine.call((store) =>
-          store.scan(keyspace, snapshot, range, reverse, limit),
+        const started = engine.call(
+          (store) => store.scan(keyspace, snapshot, range, reverse, limit),
+          this.#view,
         );
         this.#scans.set(scan, started);
         return undefined;
@@ -63,27 +103,85 @@ export class Dispatcher {
         });
       case "endScan":
         return this.#endScan(request.scan);
-      case "listen":
-        return engine.call((store) => store.listen(request.on ? this.#emit : undefined));
       case "checkpoint":
         return checkpoint(engine, request);
       case "export":
-        return exportFile(engine);
+        return exportFile(engine).then((task) => new StartedTask(this.#exported(task.end)));
       case "endExport":
+        this.#exports.delete(request.file);
         return endExport(engine, request.file);
       case "close":
       case "suspend":
-        for (const scan of this.#scans.keys()) this.#endScan(scan);
+        this.end();
         return engine.close(new ClosedError("the store is closed"), true);
     }
+  }
+
+  #invoke({ method, args, once }: Call): unknown {
+    const [first] = args;
+    if (method === "snapshot") this.#snapshots.add(first);
+    if (method === "release") this.#snapshots.delete(first);
+    if (once !== undefined) return this.#writeIfOnce(args as Arguments<"write_if">, once);
+    return invoke(this.engine, method, args, this.#view);
+  }
+
+  /** Writes the calls of an operation that have not taken effect yet: all at once, or each by itself. */
+  #writeOnce({ batch, ends }: Write, { number, oldest }: Once): unknown {
+    const record = this.#records(oldest);
+    const write = (bytes: Uint8Array, last: number) => {
+      const sequence = this.engine.write(record.with(bytes, last), this.#view);
+      record.wrote(last);
+      return sequence;
+    };
+    const count = ends?.length ?? 1;
+    try {
+      if (record.isBefore(number)) return write(batch, number + count - 1);
+    } catch (error) {
+      if (ends === undefined) {
+        record.failed(number);
+        throw error;
+      }
+    }
+    if (ends === undefined) return record.has(number) ? record.sequence() : write(batch, number);
+    let start = 0;
+    return Array.from(ends, (end, at) => {
+      const own = batch.subarray(start, (start = end));
+      const outcome = attempt(() =>
+        record.has(number + at) ? record.sequence() : write(own, number + at),
+      );
+      if ("error" in outcome) record.failed(number + at);
+      return outcome;
+    });
+  }
+
+  #writeIfOnce(args: Arguments<"write_if">, { number, oldest }: Once): Uint8Array {
+    const [conditions, batch, sync] = args;
+    const record = this.#records(oldest);
+    if (record.has(number)) return new Uint8Array(Float64Array.of(record.sequence()).buffer);
+    const recorded: Arguments<"write_if"> = [conditions, record.with(batch, number), sync];
+    const outcome = invoke(this.engine, "write_if", recorded, this.#view) as Uint8Array;
+    if (outcome.length === WRITTEN_BYTES) record.wrote(number);
+    return outcome;
+  }
+
+  #records(oldest: number): Record {
+    this.#record ??= new Record(this.engine, this.#view, this.#client ?? "");
+    this.#record.answered(oldest);
+    return this.#record;
+  }
+
+  async #exported(end: Promise<Exported>): Promise<Exported> {
+    const exported = await end;
+    if (exported.file !== undefined) this.#exports.add(exported.file);
+    return exported;
   }
 
   #step<T extends { done: boolean }>(number: number, body: (scan: Scan) => T): T {
     const scan = this.#scans.get(number);
     if (scan === undefined) {
-      throw new ClosedError("the iteration ended when the page was suspended; start it again");
+      throw new ClosedError(ENDED);
     }
-    const step = this.engine.call(() => body(scan));
+    const step = this.engine.call(() => body(scan), this.#view);
     if (step.done) this.#endScan(number);
     return step;
   }

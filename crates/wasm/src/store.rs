@@ -86,6 +86,22 @@ impl Store {
         to_js(open(handles, options, policy, keep_policy))
     }
 
+    /// Returns the same store with keyspaces and snapshots of its own, for another client. Free it before the
+    /// store is closed.
+    pub fn another(&self) -> Store {
+        Store::over(self.number, self.db.clone())
+    }
+
+    /// Opens the keyspace in which the worker keeps what its clients wrote, under a number; creates it if `create`.
+    /// Returns whether there is one.
+    ///
+    /// # Errors
+    /// An I/O error, or a closed store.
+    pub fn records(&mut self, number: u32, create: bool) -> Result<bool, JsValue> {
+        let found = to_js(self.db.reserved_keyspace("clients", create))?;
+        Ok(found.map(|records| self.keyspaces.insert(number, records)).is_some())
+    }
+
     /// Commits an encoded batch, which is durable after the next [`Store::sync`]. Returns its sequence
     /// number, which JavaScript represents exactly up to 2^53.
     ///
@@ -383,6 +399,17 @@ impl Store {
 }
 
 impl Store {
+    fn over(number: u32, db: Db) -> Store {
+        Store {
+            number,
+            keyspaces: VecMap::from_iter([(0, db.default_keyspace())]),
+            db,
+            snapshots: VecMap::default(),
+            key: Vec::new(),
+            value: Vec::new(),
+        }
+    }
+
     /// The keyspace with that number.
     pub(crate) fn keyspace_of(&self, number: u32) -> Result<&Keyspace> {
         self.keyspaces.get(&number).ok_or_else(|| Closed::Keyspace.into())
@@ -476,16 +503,8 @@ fn open(
     options.wall_clock = Some(Arc::new(|| Date::now() as Millis));
     let volume = Arc::new(volume::volume(handles)?);
     let db = Db::open_storage(volume, options, executor())?;
-    let keyspace = db.default_keyspace();
     if let Some(policy) = policy.filter(|_| !keep_policy) {
-        set_policy(&keyspace, &policy)?;
+        set_policy(&db.default_keyspace(), &policy)?;
     }
-    Ok(Store {
-        number,
-        db,
-        keyspaces: VecMap::from_iter([(0, keyspace)]),
-        snapshots: VecMap::default(),
-        key: Vec::new(),
-        value: Vec::new(),
-    })
+    Ok(Store::over(number, db))
 }

@@ -1,0 +1,87 @@
+/**
+ * The worker of this page, over its messages.
+ *
+ * The worker holds a lock as long as it lives. The page requests that lock, which it should never get: getting it
+ * means that the worker died.
+ */
+
+import { EngineError, UnavailableError } from "../api/errors.ts";
+import type { Reply, Request } from "../codec/protocol.ts";
+import { invalid } from "../codec/validate.ts";
+import type { Receiver, Sender } from "./line.ts";
+
+/** The most milliseconds for which replies of a worker that has ended are on their way. */
+export const LAST_REPLIES = 500;
+
+export class OwnWorker implements Sender {
+  readonly #worker: Worker;
+  readonly #receiver: Receiver;
+  readonly #lifeline: AbortController = new AbortController();
+
+  /** Starts the worker, or throws. */
+  constructor(start: () => Worker, receiver: Receiver) {
+    this.#receiver = receiver;
+    const worker = startWith(start);
+    this.#worker = worker;
+    worker.onmessage = (event: MessageEvent<Reply[]>) => receiver.receive(event.data);
+    worker.onmessageerror = () => receiver.fail(new EngineError("a reply could not be read"));
+    worker.onerror = (event) => {
+      const cause: unknown = event.error;
+      const what = event.message || "its script could not be loaded";
+      receiver.fail(new EngineError(`the store's worker failed: ${what}`, { cause }));
+    };
+  }
+
+  post(requests: readonly Request[], buffers: ArrayBuffer[]): void {
+    this.#worker.postMessage(requests, buffers);
+  }
+
+  waits(): void {
+    // Its lock is enough.
+  }
+
+  /** Ends the worker. */
+  end(): void {
+    this.unwatch();
+    this.#worker.terminate();
+  }
+
+  /** Fails the pending calls when the worker that holds this lock dies. */
+  async watch(lock: string): Promise<void> {
+    const { signal } = this.#lifeline;
+    const died = async () => {
+      // A worker that has closed its store releases the lock as well, which may be seen before its last reply.
+      await new Promise((passed) => {
+        setTimeout(passed, LAST_REPLIES);
+        signal.addEventListener("abort", passed);
+      });
+      if (signal.aborted) return;
+      this.#receiver.fail(new EngineError("the store's worker ended unexpectedly"));
+    };
+    try {
+      // After its storage was cleared, an origin's new workers do not share locks with old pages.
+      const { held = [] } = await navigator.locks.query();
+      if (!held.some(({ name }) => name === lock)) return;
+      await navigator.locks.request(lock, { signal }, died);
+    } catch {
+      // The worker is no longer watched, or the browser has no locks.
+    }
+  }
+
+  /** No longer expects the worker to live. */
+  unwatch(): void {
+    this.#lifeline.abort();
+  }
+}
+
+function startWith(start: () => Worker): Worker {
+  let worker: Worker | undefined;
+  try {
+    worker = start();
+  } catch (cause) {
+    const message = `the store's worker could not be started: ${cause}`;
+    throw new UnavailableError(message, { cause });
+  }
+  if (typeof worker?.postMessage === "function") return worker;
+  throw invalid("worker", "a function that returns a Worker", worker);
+}
