@@ -1,0 +1,23 @@
+/** A service worker with the store "served". */
+
+import { open } from "/terrane/dist/index.js";
+
+let db;
+
+const calls = {
+  async open() {
+    db = await open("served", { timeout: 100 });
+    return db.role;
+  },
+  get: () => db.get("k"),
+  put: async () => typeof (await db.put("sw", "v")),
+};
+
+addEventListener("install", () => skipWaiting());
+
+addEventListener("message", ({ data, ports: [port] }) => {
+  calls[data]().then(
+    (value) => port.postMessage(value),
+    ({ code, message }) => port.postMessage({ code, message }),
+  );
+});
