@@ -1,0 +1,235 @@
+/**
+ * Seeded loads of tabs that share a store, while the one that leads is closed, reloaded, navigated away, crashed, or
+ * loses its worker, and while tabs are hidden and shown: every call ends, and the history of each key is linearizable.
+ */
+
+import { expect, full, openStorePage, type Page, test } from "./fixtures.ts";
+import { type Call, impossible } from "./histories.ts";
+
+const TABS = 3;
+const CHANGES = full ? 500 : 12;
+/** Clocks of tabs may differ by that many milliseconds. */
+const SLACK = 5;
+const seed = Number(process.env["TERRANE_SEED"] ?? Date.now() % 1e6);
+
+/** Numbers from 0 to 1, the same for the same seed. */
+function randomFrom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+/** The load of a tab, which runs until it is stopped. */
+interface Load {
+  calls: Call[];
+  failed: string[];
+  stop(): Promise<void>;
+}
+
+declare const load: Load;
+
+/** Opens the store in a tab, and starts its load. */
+async function start(page: Page, tab: number): Promise<void> {
+  await page.evaluate(async (tab) => {
+    const KEYS = 4;
+    const LANES = 4;
+    let worker: Worker | undefined;
+    window.db = await window.terrane.open("load", {
+      timeout: 30_000,
+      worker: () => (worker = new Worker("/terrane/dist/worker.js", { type: "module" })),
+    });
+    const { db } = window;
+    const calls: Call[] = [];
+    const failed: string[] = [];
+    // What a tab that goes away has seen is kept by the one that records.
+    const log = new BroadcastChannel("log");
+    let count = 0;
+    let ends = false;
+    const now = () => performance.timeOrigin + performance.now();
+    const run = async (call: Omit<Call, "start" | "end">, body: () => Promise<unknown>) => {
+      const done: Call = { ...call, start: now(), end: null };
+      try {
+        const found = await body();
+        if (call.kind === "read") done.value = (found as string | undefined) ?? null;
+        done.end = now();
+      } catch (error) {
+        const { code, message } = error as { code: string; message: string };
+        // A swap that was refused has read something else; it is not checked.
+        if (code !== "conflict") failed.push(`${code}: ${message}`);
+        if (code === "conflict") return;
+      }
+      calls.push(done);
+      log.postMessage(done);
+    };
+    const lane = async () => {
+      while (!ends) {
+        const key = `k${Math.floor(Math.random() * KEYS)}`;
+        const value = `${tab}:${count++}`;
+        const kind = Math.random();
+        const durability = Math.random() < 0.3 ? "sync" : "buffered";
+        if (kind < 0.4) {
+          await run({ kind: "read", key, value: null }, () => db.get(key));
+        } else if (kind < 0.8) {
+          await run({ kind: "write", key, value }, () => db.put(key, value, { durability }));
+        } else {
+          const before = await db.get(key).catch(() => undefined);
+          const condition = before === undefined ? { key, exists: false } : { key, value: before };
+          await run({ kind: "swap", key, value, expected: before ?? null }, () =>
+            db.batch([{ type: "put", key, value }], { if: [condition] }),
+          );
+        }
+        await new Promise((passed) => setTimeout(passed, 5));
+      }
+    };
+    const lanes = Array.from({ length: LANES }, lane);
+    const stop = async () => {
+      ends = true;
+      await Promise.all(lanes);
+      await db.close();
+    };
+    Object.assign(window, { load: { calls, failed, stop }, endWorker: () => worker?.terminate() });
+  }, tab);
+}
+
+/** Hides or shows a tab, as its browser would. */
+function show(page: Page, state: "visible" | "hidden"): Promise<void> {
+  return page.evaluate((state) => {
+    Object.defineProperty(document, "visibilityState", { value: state, configurable: true });
+    document.dispatchEvent(new Event("visibilitychange"));
+  }, state);
+}
+
+/** Waits until a tab leads, and each has got further; returns who leads. */
+async function progress(pages: readonly Page[]): Promise<number> {
+  const before = await Promise.all(pages.map((page) => page.evaluate(() => load.calls.length)));
+  await Promise.all(
+    pages.map((page, at) =>
+      page.waitForFunction((count) => load.calls.length > count + 10, before[at] ?? 0),
+    ),
+  );
+  let leader = -1;
+  await expect
+    .poll(async () => {
+      const roles = await Promise.all(pages.map((page) => page.evaluate(() => window.db.role)));
+      leader = roles.indexOf("leader");
+      return leader;
+    })
+    .toBeGreaterThanOrEqual(0);
+  return leader;
+}
+
+test("the checker finds what no store shows", () => {
+  const at = (kind: Call["kind"], value: string | null, start: number, end: number | null) => ({
+    kind,
+    key: "k",
+    value,
+    start,
+    end,
+  });
+  const [one, two] = [at("write", "1", 0, 10), at("write", "2", 20, 30)];
+  const wrong = (...calls: Call[]) => impossible([one, two, ...calls], 0).length;
+  expect(wrong(at("read", "1", 15, 16), at("read", "2", 22, 23), at("read", "2", 40, 41))).toBe(0);
+  // Lost, and written twice.
+  expect(wrong(at("read", "1", 40, 41))).toBe(1);
+  expect(wrong(at("read", null, 40, 41))).toBe(2);
+  const during = at("write", "3", 21, 60);
+  expect(wrong(during, at("read", "3", 40, 41), at("read", "2", 50, 51))).toBe(0);
+  const again = [at("read", "2", 50, 51), at("read", "3", 52, 53)];
+  expect(wrong(during, at("read", "3", 40, 41), ...again)).toBe(1);
+  // Of a write that failed, nothing is known until it is read.
+  const failed = at("write", "4", 35, null);
+  expect(wrong(failed, at("read", "2", 50, 51))).toBe(0);
+  expect(wrong(failed, at("read", "4", 40, 41), at("read", "2", 50, 51))).toBe(1);
+  const swaps = ["5", "6"].map((value) => ({ ...at("swap", value, 35, 60), expected: "2" }));
+  expect(wrong(...swaps)).toBe(1);
+});
+
+test("every call ends, and no write is lost or takes effect twice", async ({
+  context,
+  origin,
+  storePage,
+  browserName,
+}) => {
+  console.log(`TERRANE_SEED=${seed}`);
+  const random = randomFrom(seed);
+  const recorder = await storePage();
+  await recorder.evaluate(() => {
+    const calls: Call[] = [];
+    new BroadcastChannel("log").onmessage = ({ data }) => calls.push(data as Call);
+    Object.assign(window, { calls });
+  });
+  let tabs = 0;
+  const another = async (): Promise<Page> => {
+    const page = await openStorePage(context, origin);
+    await start(page, tabs++);
+    return page;
+  };
+  const pages: Page[] = [];
+  for (let tab = 0; tab < TABS; tab++) pages.push(await another());
+  /** Ways in which the tab that leads goes away. Its calls in flight are nobody's concern then. */
+  const ways: Record<string, (page: Page, at: number) => Promise<unknown>> = {
+    close: async (page, at) => {
+      await page.close();
+      pages[at] = await another();
+    },
+    reload: async (page) => {
+      await page.reload();
+      await page.waitForFunction(() => "terrane" in window);
+      await start(page, tabs++);
+    },
+    navigate: async (page) => {
+      await page.goto(`${origin}/pages/blank.html`);
+      await page.goto(`${origin}/pages/store.html`);
+      await page.waitForFunction(() => "terrane" in window);
+      await start(page, tabs++);
+    },
+    endWorker: (page) => page.evaluate("endWorker()"),
+    hide: async (page) => {
+      await show(page, "hidden");
+      await expect.poll(() => page.evaluate(() => window.db.role)).toBe("follower");
+      await show(page, "visible");
+    },
+  };
+  if (browserName === "chromium") {
+    ways["crash"] = async (page, at) => {
+      const protocol = await context.newCDPSession(page);
+      void protocol.send("Page.crash").catch(() => undefined);
+      await page.waitForEvent("crash");
+      await page.close();
+      pages[at] = await another();
+    };
+  }
+  const names = Object.keys(ways);
+  const failures: string[] = [];
+  for (let change = 0; change < CHANGES; change++) {
+    const leader = await progress(pages);
+    const page = pages[leader] as Page;
+    const name = names[Math.floor(random() * names.length)] as string;
+    if (name === "endWorker") {
+      // Only the tab whose worker ended may see an error, and only that one.
+      await ways[name]?.(page, leader);
+      await progress(pages);
+      const own = await page.evaluate(() => load.failed.splice(0));
+      failures.push(...own.filter((why) => !why.startsWith("engine: ")));
+    } else {
+      await ways[name]?.(page, leader);
+    }
+  }
+  await progress(pages);
+  for (const page of pages) {
+    failures.push(...(await page.evaluate(() => load.stop().then(() => load.failed))));
+  }
+  expect(failures).toEqual([]);
+  const calls = (await recorder.evaluate("calls")) as Call[];
+  expect(calls.length).toBeGreaterThan(10 * TABS * CHANGES);
+  expect(impossible(calls, SLACK)).toEqual([]);
+  // Nothing is left of any of them.
+  const locks = () =>
+    recorder.evaluate(async () => {
+      const { held = [], pending = [] } = await navigator.locks.query();
+      return [...held, ...pending].map(({ name }) => name);
+    });
+  await expect.poll(locks).toEqual([]);
+});
