@@ -150,7 +150,7 @@ test("a follower makes every call, and loads no worker", async ({ storePage }) =
     await Promise.all([copy.close(), again.close()]);
     // Events arrive a moment later.
     while (!types.includes("flushed")) await new Promise((passed) => setTimeout(passed, 10));
-    await events.return();
+    // It ends with the store: its loop waits for the next event.
     return result;
   });
   expect(found).toEqual({
@@ -211,7 +211,7 @@ test("without the record of writes they take effect twice", async ({ storePage }
   expect(await writeUnanswered(leader, follower)).toEqual({ failed: ["conflict"], n: "140" });
 });
 
-test("a service worker follows, and fails where nobody leads", async ({ storePage, context }) => {
+test("a service worker follows, and fails where nobody leads", async ({ storePage }) => {
   const page = await storePage();
   const ask = (call: string) =>
     page.evaluate(async (call) => {
@@ -235,7 +235,6 @@ test("a service worker follows, and fails where nobody leads", async ({ storePag
   await page.evaluate(async () => {
     for (const found of await navigator.serviceWorker.getRegistrations()) await found.unregister();
   });
-  void context;
 });
 
 test("two tabs that open a store at once share it", async ({ storePage }) => {

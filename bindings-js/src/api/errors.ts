@@ -14,7 +14,7 @@ export abstract class TerraneError extends Error {
   abstract readonly code: ErrorCode;
 }
 
-/** Another tab, worker or copy of this package holds the store; the message says which. */
+/** Another tab or worker keeps the store for itself, or does not answer; the message says which. */
 export class BusyError extends TerraneError {
   override readonly name = "BusyError";
   readonly code = "busy";
