@@ -53,7 +53,7 @@ function openMuted(page: Page, name: string, forgets: boolean): Promise<void> {
 
 declare const worked: Worked;
 
-/** Has a follower write, ends the worker that has not replied, and returns what was written in the end. */
+/** Writes in a follower, ends the worker that has not replied, and returns what was written in the end. */
 async function writeUnanswered(leader: Page, follower: Page) {
   await follower.evaluate(() => window.db.put("n", "0"));
   await leader.evaluate(() => worked.mute());

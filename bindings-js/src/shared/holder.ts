@@ -1,4 +1,4 @@
-/** Who holds a store, for the errors of others. */
+/** The holder of a store, for the errors of others. */
 
 import { type LockHolder, parseHolder } from "../codec/protocol.ts";
 

@@ -35,7 +35,7 @@ type Write = Extract<StoreOperation, { op: "write" }>;
 /** Dispatches requests to one store. */
 export class Dispatcher {
   readonly engine: Engine;
-  /** What the client has of the store; undefined for all of it. */
+  /** The store with the client's keyspaces and snapshots; undefined for the first client's. */
   readonly #view: Store | undefined;
   /** The client's id; undefined if it is the only one. */
   readonly #client: string | undefined;

@@ -1,6 +1,7 @@
 //! Terrane's engine for the browser: what the npm package's worker calls.
 //!
 //! * `store` - the store: writes, reads, snapshots, and background jobs in slices.
+//! * `clients` - what each client of a worker has of the store.
 //! * `tree` - its keyspaces' trees: shape, policy, sizes, compaction.
 //! * `scan` - scans, which return their entries in pages.
 //! * `volume` - volumes on OPFS handles or in memory, and stores as files.
@@ -9,6 +10,7 @@
 //! * `threads` - a pool of workers for background jobs, in the build that has it.
 //! * `events`, `error` and `panic` - events, errors and panics as JavaScript gets them.
 
+mod clients;
 mod codec;
 mod error;
 mod events;

@@ -25,9 +25,9 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 /// An open store.
 #[wasm_bindgen]
 pub struct Store {
-    number: u32,
-    db: Db,
-    keyspaces: VecMap<u32, Keyspace>,
+    pub(crate) number: u32,
+    pub(crate) db: Db,
+    pub(crate) keyspaces: VecMap<u32, Keyspace>,
     snapshots: VecMap<u32, Snapshot>,
     /// The key of a get, and its value after its length: JavaScript writes the one and reads the
     /// other in place.
@@ -84,22 +84,6 @@ impl Store {
             .cache_bytes(cache_bytes)
             .table(table);
         to_js(open(handles, options, policy, keep_policy))
-    }
-
-    /// Returns the same store with keyspaces and snapshots of its own, for another client. Free it before the
-    /// store is closed.
-    pub fn another(&self) -> Store {
-        Store::over(self.number, self.db.clone())
-    }
-
-    /// Opens the keyspace in which the worker keeps what its clients wrote, under a number; creates it if `create`.
-    /// Returns whether there is one.
-    ///
-    /// # Errors
-    /// An I/O error, or a closed store.
-    pub fn records(&mut self, number: u32, create: bool) -> Result<bool, JsValue> {
-        let found = to_js(self.db.reserved_keyspace("clients", create))?;
-        Ok(found.map(|records| self.keyspaces.insert(number, records)).is_some())
     }
 
     /// Commits an encoded batch, which is durable after the next [`Store::sync`]. Returns its sequence
@@ -399,7 +383,8 @@ impl Store {
 }
 
 impl Store {
-    fn over(number: u32, db: Db) -> Store {
+    /// The store for a client that has opened no keyspace.
+    pub(crate) fn over(number: u32, db: Db) -> Store {
         Store {
             number,
             keyspaces: VecMap::from_iter([(0, db.default_keyspace())]),

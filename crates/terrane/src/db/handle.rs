@@ -9,7 +9,7 @@ use crate::event::Listener;
 use crate::executor::{Executor, JobFilter};
 use crate::executor::{Progress, ThreadExecutor, catch};
 use crate::install;
-use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId, RESERVED, is_reserved, unreserved};
+use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId, is_reserved, unreserved};
 use crate::options::{Durability, Options};
 use crate::recovery;
 use crate::schedule;
@@ -203,33 +203,17 @@ impl Db {
     /// Returns the keyspace of this name, or creates it.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] for a name that is empty, longer than 1024 bytes, or begins with U+0000;
+    /// [`crate::ErrorKind::InvalidArgument`] for a name that is empty, longer than 1024 bytes, or starts with U+0000;
     /// an I/O error, or a closed store.
     pub fn create_keyspace(&self, name: &str) -> Result<Keyspace> {
         let id = install::create_keyspace(&self.inner.engine, unreserved(name)?)?;
         Ok(Keyspace { db: self.clone(), id, name: name.into() })
     }
 
-    /// Returns the keyspace in which the store's owner keeps records of its own, created if `create`, or `None` if there
-    /// is none. Its name, after U+0000, is in no list, and the other methods refuse it.
-    ///
-    /// # Errors
-    /// An I/O error, or a closed store.
-    #[doc(hidden)]
-    pub fn reserved_keyspace(&self, name: &str, create: bool) -> Result<Option<Keyspace>> {
-        let name = format!("{RESERVED}{name}");
-        let engine = &self.inner.engine;
-        let id = match create {
-            true => Some(install::create_keyspace(engine, &name)?),
-            false => install::find_keyspace(&engine.state, &name)?,
-        };
-        Ok(id.map(|id| Keyspace { db: self.clone(), id, name: name.into() }))
-    }
-
     /// Returns the keyspace of this name, or `None` if there is none.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] for a name that begins with U+0000, or a closed store.
+    /// [`crate::ErrorKind::InvalidArgument`] for a name that starts with U+0000, or a closed store.
     pub fn open_keyspace(&self, name: &str) -> Result<Option<Keyspace>> {
         let id = install::find_keyspace(&self.inner.engine.state, unreserved(name)?)?;
         Ok(id.map(|id| Keyspace { db: self.clone(), id, name: name.into() }))
@@ -247,7 +231,8 @@ impl Db {
     /// batches that name it, are refused from then on; scans under way end undisturbed.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] for the default keyspace or a name that begins with U+0000, or an I/O error.
+    /// [`crate::ErrorKind::InvalidArgument`] for the default keyspace or a name that starts with U+0000, or an I/O
+    /// error.
     pub fn drop_keyspace(&self, name: &str) -> Result<bool> {
         let Inner { engine, executor, .. } = &*self.inner;
         let dropped = install::drop_keyspace(engine, unreserved(name)?)?;

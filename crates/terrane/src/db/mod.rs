@@ -5,6 +5,7 @@
 
 mod handle;
 mod keyspace;
+mod reserved;
 mod retries;
 mod rows;
 mod snapshot;

@@ -1,0 +1,236 @@
+/** Followers and changes of leader, with a stub for the worker of another page. */
+
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import { die, dispatch, document, emptyStore, locks, settle, workers } from "./page.js";
+const { BusyError, ClosedError, open, UnavailableError } = await import("../dist/index.js");
+
+beforeEach(() => locks.clear());
+
+/** Waits until messages of channels, which take longer than others, have arrived. */
+async function until(condition) {
+  while (!condition()) await new Promise((passed) => setTimeout(passed, 1));
+}
+
+let leaders = 0;
+
+/** The worker of another page, which answers what `reply` returns; undefined is no answer. */
+class Leader {
+  requests = [];
+  channels = [];
+  clients = [];
+
+  constructor(store, reply = emptyStore, protocol = 1) {
+    this.reply = reply;
+    this.protocol = protocol;
+    this.id = `leader ${++leaders}`;
+    locks.hold(this.id);
+    this.lead = `terrane-lead:${store}`;
+    locks.hold(this.lead);
+    this.channel = new BroadcastChannel(`terrane:${store}`);
+    this.channel.onmessage = ({ data }) => this.receive(data);
+    this.announce();
+  }
+
+  announce() {
+    const leads = { id: this.id, lock: this.id, page: "https://other" };
+    this.channel.postMessage({ protocol: this.protocol, leads });
+  }
+
+  receive({ seeks, joins, leader }) {
+    if (seeks !== undefined) this.announce();
+    if (leader !== this.id) return;
+    this.clients.push(joins);
+    const channel = new BroadcastChannel(`terrane:${this.id}:${joins}`);
+    this.channels.push(channel);
+    channel.onmessage = ({ data }) => {
+      for (const request of data) {
+        if (request.op !== "ping") this.requests.push(request);
+        const value = this.reply(request, this);
+        if (value !== undefined) channel.postMessage([{ id: request.id, ...value }]);
+      }
+    };
+    channel.postMessage([]);
+  }
+
+  /** Dies, or leaves the store to others. */
+  end() {
+    for (const channel of [this.channel, ...this.channels]) channel.close();
+    die(this.id);
+    die(this.lead);
+  }
+
+  get operations() {
+    return this.requests.map(({ op, method }) => method ?? op);
+  }
+}
+
+test("a follower starts no worker, and its options apply", async () => {
+  const leader = new Leader("followed");
+  const { started, worker } = workers(emptyStore);
+  const db = await open("followed", { worker, policy: "tiered" });
+  assert.equal(db.role, "follower");
+  assert.equal(started.length, 0);
+  assert.deepEqual(leader.operations, ["set_policy"]);
+  const again = open("followed", { worker, errorIfExists: true });
+  await assert.rejects(again, { code: "invalid-argument" });
+  await db.close();
+  leader.end();
+});
+
+test("calls without an answer are sent to the next leader, numbered", async () => {
+  const answers = ({ op }) => (op === "write" ? undefined : { value: null });
+  const leader = new Leader("next", answers);
+  const { started, worker } = workers(emptyStore);
+  const db = await open("next", { worker });
+  const users = db.keyspace("users");
+  await db.keyspaces().catch(() => undefined);
+  const writes = [db.put("a", "1"), db.put("b", "2", { durability: "sync" })];
+  await until(() => leader.operations.filter((op) => op === "write").length === 2);
+  leader.end();
+  await Promise.all(writes);
+  assert.equal(db.role, "leader");
+  const sent = started[0].requests;
+  assert.ok(sent.some(({ method }) => method === "restore_keyspace"));
+  const numbers = (requests) => requests.flatMap(({ once }) => once?.number ?? []);
+  assert.deepEqual(numbers(sent), [1, 2]);
+  assert.deepEqual(numbers(leader.requests), [1, 2]);
+  // Of its own worker's writes nothing is recorded.
+  await users.put("c", "3");
+  assert.deepEqual(numbers(sent), [1, 2]);
+  await db.close();
+});
+
+test("nothing is sent after a conditional write until it is answered", async () => {
+  let answer;
+  const leader = new Leader("conditional", (request) => {
+    if (request.method !== "write_if") return emptyStore(request);
+    answer = () => ({ id: request.id, value: new Uint8Array(Float64Array.of(7).buffer) });
+    return undefined;
+  });
+  const { worker } = workers(emptyStore);
+  const db = await open("conditional", { worker });
+  const first = db.put("a", "1");
+  const swap = db.batch([{ type: "put", key: "k", value: "v" }], {
+    if: [{ key: "k", exists: false }],
+  });
+  const later = Promise.all([db.put("b", "2"), db.get("b")]);
+  await until(() => answer !== undefined);
+  await first;
+  assert.deepEqual(leader.operations, ["write", "write_if"]);
+  leader.channels[0].postMessage([answer()]);
+  assert.equal(await swap, 7);
+  await later;
+  assert.deepEqual(leader.operations, ["write", "write_if", "write", "get"]);
+  await db.close();
+  leader.end();
+});
+
+test("a copy under way ends when the leader does", async () => {
+  const leader = new Leader("copied", ({ op }) => (op === "export" ? undefined : { value: null }));
+  const { worker } = workers(emptyStore);
+  const db = await open("copied", { worker });
+  const copy = assert.rejects(db.export(), ClosedError);
+  await until(() => leader.operations.includes("export"));
+  leader.end();
+  await copy;
+  await db.close();
+});
+
+test("calls to a leader that does not answer fail after the timeout", async () => {
+  let stopped = true;
+  const leader = new Leader("stopped", (request) => (stopped ? undefined : emptyStore(request)));
+  const { worker } = workers(emptyStore);
+  const db = await open("stopped", { worker, timeout: 10 });
+  await assert.rejects(db.put("k", "v"), (error) => {
+    assert.ok(error instanceof BusyError);
+    assert.match(error.message, /https:\/\/other, does not answer; a write may still take effect/);
+    return true;
+  });
+  stopped = false;
+  assert.equal(await db.get("k"), undefined);
+  await db.close();
+  leader.end();
+});
+
+test("a newer release's leader is not followed", async () => {
+  const leader = new Leader("newer", emptyStore, 2);
+  const { worker } = workers(emptyStore);
+  await assert.rejects(open("newer", { worker }), { code: "busy", message: /reload this page/ });
+  leader.end();
+});
+
+test("messages that cannot be understood are ignored", async () => {
+  const leader = new Leader("noise");
+  const { worker } = workers(emptyStore);
+  const db = await open("noise", { worker });
+  for (const noise of [undefined, 7, {}, { protocol: "x", leads: {} }, { protocol: 1 }]) {
+    leader.channel.postMessage(noise);
+    leader.channels[0].postMessage(noise);
+  }
+  assert.equal(await db.get("k"), undefined);
+  await db.close();
+  leader.end();
+});
+
+test("a follower leaves the store when suspended, under another id", async () => {
+  const leader = new Leader("aside");
+  const { worker } = workers(emptyStore);
+  const db = await open("aside", { worker });
+  await db.put("k", "v");
+  dispatch("pagehide");
+  await settle();
+  assert.ok(![...locks.held].some(({ name }) => name.startsWith("terrane-client:")));
+  dispatch("pageshow");
+  await db.get("k");
+  assert.equal(new Set(leader.clients).size, 2);
+  await db.close();
+  leader.end();
+});
+
+test("a suspended follower that waits for a write keeps its lock", async () => {
+  const leader = new Leader("waits", ({ op }) => (op === "write" ? undefined : { value: null }));
+  const { worker } = workers(emptyStore);
+  const db = await open("waits", { worker });
+  const write = db.put("k", "v");
+  await until(() => leader.operations.includes("write"));
+  dispatch("pagehide");
+  await settle();
+  assert.ok([...locks.held].some(({ name }) => name === `terrane-client:${leader.clients[0]}`));
+  dispatch("pageshow");
+  const [{ id }] = leader.requests;
+  leader.channels[0].postMessage([{ id, value: 1 }]);
+  assert.equal(await write, 1);
+  assert.equal(leader.clients.length, 1);
+  await db.close();
+  leader.end();
+});
+
+test("without a page to follow, a worker that cannot lead says so", async () => {
+  globalThis.SharedWorkerGlobalScope = class {};
+  const opening = open("nobody", { timeout: 10 });
+  delete globalThis.SharedWorkerGlobalScope;
+  await assert.rejects(opening, UnavailableError);
+});
+
+test("a page lets another lead if its worker agrees", async () => {
+  let agrees = false;
+  const reply = (request) => (request.op === "handOver" ? { value: agrees } : emptyStore(request));
+  const { started, worker } = workers(reply);
+  const db = await open("visible", { worker });
+  const ask = () => started[0].send({ id: 0, value: { successor: "other" } });
+  ask();
+  await until(() => started[0].operations.includes("handOver"));
+  assert.equal(await db.get("k"), undefined);
+  assert.equal(db.role, "leader");
+  agrees = true;
+  ask();
+  await until(() => db.role === "none");
+  const leader = new Leader("visible");
+  assert.equal(await db.get("k"), undefined);
+  assert.equal(db.role, "follower");
+  assert.ok(started[0].terminated);
+  await db.close();
+  leader.end();
+  assert.equal(document.visibilityState, "visible");
+});
