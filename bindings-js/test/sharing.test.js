@@ -54,10 +54,10 @@ class Leader {
   }
 
   /** Dies, or leaves the store to others. */
-  end() {
+  end(leadsNoLonger = true) {
     for (const channel of [this.channel, ...this.channels]) channel.close();
     die(this.id);
-    die(this.lead);
+    if (leadsNoLonger) die(this.lead);
   }
 
   get operations() {
@@ -124,6 +124,31 @@ test("nothing is sent after a conditional write until it is answered", async () 
   assert.deepEqual(leader.operations, ["write", "write_if", "write", "get"]);
   await db.close();
   leader.end();
+});
+
+test("writes before and after a conditional one reach the next leader", async () => {
+  const isWrite = ({ op, method }) => op === "write" || method === "write_if";
+  const leader = new Leader("again", (request) => (isWrite(request) ? undefined : { value: null }));
+  const { worker } = workers(emptyStore);
+  const db = await open("again", { worker });
+  const first = db.put("a", "1");
+  const swap = db.batch([{ type: "put", key: "k", value: "v" }], {
+    if: [{ key: "k", exists: false }],
+  });
+  const last = db.put("b", "2");
+  await until(() => leader.operations.includes("write_if"));
+  const written = { value: new Uint8Array(Float64Array.of(7).buffer) };
+  const reply = (request) => (request.method === "write_if" ? written : { value: 7 });
+  // Another page has the lead lock.
+  leader.end(false);
+  const next = new Leader("again", reply);
+  assert.deepEqual(await Promise.all([first, swap, last]), [7, 7, 7]);
+  assert.deepEqual(
+    next.operations.filter((op) => op.startsWith("write")),
+    ["write", "write_if", "write"],
+  );
+  await db.close();
+  next.end();
 });
 
 test("a copy under way ends when the leader does", async () => {

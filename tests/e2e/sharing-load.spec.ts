@@ -45,6 +45,11 @@ async function start(page: Page, tab: number): Promise<void> {
     const failed: string[] = [];
     // What a tab that goes away has seen is kept by the one that records.
     const log = new BroadcastChannel("log");
+    let hidden = false;
+    addEventListener("pagehide", () => {
+      hidden = true;
+      log.close();
+    });
     let count = 0;
     let ends = false;
     const now = () => performance.timeOrigin + performance.now();
@@ -61,7 +66,7 @@ async function start(page: Page, tab: number): Promise<void> {
         if (code === "conflict") return;
       }
       calls.push(done);
-      log.postMessage(done);
+      if (!hidden) log.postMessage(done);
     };
     const lane = async () => {
       while (!ends) {

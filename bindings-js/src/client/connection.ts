@@ -312,6 +312,7 @@ export class Connection {
     const ended = new ClosedError("the copy ended, since another page took over; start it again");
     for (const { reject } of calls.filter(isCopy)) reject(ended);
     this.outbox.restore(calls.filter((call) => !isCopy(call)));
+    this.#numbers.restart();
   }
 
   #setRole(role: Role): void {

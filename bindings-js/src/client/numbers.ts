@@ -28,6 +28,11 @@ export class Numbers {
     return this.#pending.size > 0;
   }
 
+  /** The calls without an answer are sent again, from the first on. */
+  restart(): void {
+    this.#conditional = undefined;
+  }
+
   /** Numbers the writes among calls; returns the number of calls that may be sent now. */
   admit(calls: readonly Call[]): number {
     for (const [at, call] of calls.entries()) {
