@@ -189,6 +189,46 @@ impl Store {
         to_js(self.session.scan(keyspace, snapshot, within, reverse, limit).map(Scan))
     }
 
+    /// Starts to delete the first `limit` keys of an encoded range, or the last if `reverse`; the last step returns
+    /// their number.
+    ///
+    /// # Errors
+    /// A closed store, an I/O error.
+    pub fn clear(
+        &self,
+        keyspace: u32,
+        within: &[u8],
+        reverse: bool,
+        limit: f64,
+        sync: bool,
+    ) -> Result<Steps, JsValue> {
+        to_js(self.session.clear(keyspace, within, reverse, limit, sync).map(Steps))
+    }
+
+    /// Asks for the next change of a watch, which is created if its number is new.
+    ///
+    /// # Errors
+    /// A keyspace that was dropped.
+    pub fn watch(
+        &self,
+        number: u32,
+        ranges: &[u8],
+        with_keys: bool,
+        again: bool,
+    ) -> Result<(), JsValue> {
+        to_js(self.session.watch(number, ranges, with_keys, again))
+    }
+
+    /// Ends a watch.
+    pub fn unwatch(&self, number: u32) {
+        self.session.unwatch(number);
+    }
+
+    /// Takes the changes that were asked for, encoded.
+    pub fn changes(&self) -> Vec<u8> {
+        self.session.changes()
+    }
+
     /// Takes a snapshot under a number.
     pub fn snapshot(&mut self, number: u32) {
         self.session.snapshot(number);
@@ -238,7 +278,7 @@ impl Store {
     /// # Errors
     /// The default keyspace, or an I/O error.
     pub fn drop_keyspace(&self, name: &str) -> Result<bool, JsValue> {
-        to_js(self.session.db().drop_keyspace(name))
+        to_js(self.session.drop_keyspace(name))
     }
 
     /// Deletes what recovery has quarantined; returns its size in bytes.
