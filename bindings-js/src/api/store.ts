@@ -3,10 +3,12 @@
  * `terrane/worker` they return results (`"sync"`).
  */
 
-import type { Bytes, Decoded, Encoding, Entry, RangeOptions } from "./data.ts";
+import type { Bytes, Decoded, Encoding, Entry, RangeOptions, Row, Rows } from "./data.ts";
 import type { Event } from "./events.ts";
 import type {
   CheckpointOptions,
+  ClearOptions,
+  CursorOptions,
   Encodings,
   EntriesOptions,
   ExpiryOptions,
@@ -98,6 +100,33 @@ export interface Versioned<V extends Encoding> {
   expiresAt: number | undefined;
 }
 
+/**
+ * A cursor over a range of the store as it was when the cursor was made. It lies between two rows, or beside one that
+ * it has returned. Its calls take effect in the order in which they are made, awaited or not.
+ */
+export interface CursorOf<M extends Mode, T> extends Disposable {
+  /**
+   * Moves to a key, which need not exist: `next` then starts with the first row at or after it, `prev` with the last
+   * at or before it. Nothing is read until then.
+   */
+  seek(key: Bytes): void;
+
+  /**
+   * Returns the next `n` rows in key order, in one message. There are fewer at the end of the range, or if they take
+   * more than 64 MiB; none means the end.
+   */
+  next(n: number, options?: CallOptions<M>): Result<M, T[]>;
+
+  /** Returns the previous `n` rows, the nearest first, as `next` does. */
+  prev(n: number, options?: CallOptions<M>): Result<M, T[]>;
+
+  /** Releases the cursor; later calls fail. */
+  close(): void;
+
+  /** Closes the cursor at the end of a `using` block. */
+  [Symbol.dispose](): void;
+}
+
 /** Reads from a keyspace, in its current state or in a snapshot. Keys are ordered by their bytes. */
 export interface ReaderOf<
   M extends Mode,
@@ -171,6 +200,14 @@ export interface ReaderOf<
     options?: CallOptions<M, EntriesOptions<K, VE>>,
   ): Iteration<M, Decoded<VE>>;
 
+  /**
+   * Returns a cursor over a range, which shows the store as it was at the call: at the start of the range for `next`,
+   * at its end for `prev`. Close it when done.
+   */
+  cursor<KE extends Encoding = K, VE extends Encoding = V, R extends Rows = "entries">(
+    options?: CursorOptions<KE, VE, R>,
+  ): CursorOf<M, Row<R, KE, VE>>;
+
   /** Counts the entries of a range by reading them all. */
   count(options?: CallOptions<M, RangeOptions>): Result<M, number>;
 }
@@ -220,8 +257,14 @@ export interface KeyspaceOf<
    */
   deleteRange(options?: CallOptions<M, RangeOptions & WriteOptions>): Result<M, number>;
 
-  /** Deletes the entries of a range, by default all, an alias of `deleteRange`, as in abstract-level. */
-  clear(options?: CallOptions<M, RangeOptions & WriteOptions>): Result<M, number>;
+  /**
+   * Deletes the entries of a range, by default all, or the first of them up to `limit`; returns how many. To count
+   * them, it reads the keys: `deleteRange` does not. The result is that of a clear at the moment of the call, whatever
+   * is written while it counts. Without a limit all are deleted at once, by one range delete. With one, they are
+   * deleted in steps, and reads in between see some of them gone. Where methods return promises, other calls are
+   * served meanwhile.
+   */
+  clear(options?: CallOptions<M, ClearOptions>): Result<M, number>;
 
   /** Returns the levels of the tree with their runs and tables. */
   levels(options?: CallOptions<M>): Result<M, Level[]>;

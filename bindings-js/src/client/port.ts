@@ -9,8 +9,15 @@ import type { Arguments, Exported, Method, Returned, ScanRequest } from "../code
 import { toStoreRequest } from "../codec/requests.ts";
 import { abortable, ignoreResult } from "../shared/abort.ts";
 import type { Listener } from "../shared/events.ts";
-import type { ExportedFile, HeldSnapshot, OpenedKeyspace, Port, Steps } from "../store/port.ts";
-import { count, iterate } from "./scan.ts";
+import type {
+  ExportedFile,
+  HeldCursor,
+  HeldSnapshot,
+  OpenedKeyspace,
+  Port,
+  Steps,
+} from "../store/port.ts";
+import { count, iterate, openCursor } from "./scan.ts";
 import type { Session } from "./session.ts";
 
 export class SessionPort implements Port<"async"> {
@@ -112,6 +119,10 @@ export class SessionPort implements Port<"async"> {
     run: <R>(start: () => Promise<R>) => Promise<R>,
   ): AsyncGenerator<T, void, undefined> {
     return iterate(this.#session, request, projection, run);
+  }
+
+  cursor(request: ScanRequest): HeldCursor<"async"> {
+    return openCursor(this.#session, request);
   }
 
   async collect<T>(iteration: AsyncGenerator<T, void, undefined>): Promise<T[]> {

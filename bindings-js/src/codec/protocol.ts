@@ -56,10 +56,27 @@ export interface ScanRequest {
   limit: number;
 }
 
+/** The next rows of a cursor, or the previous ones if `back`. */
+export interface RowsRequest {
+  seek: Uint8Array | undefined;
+  count: number;
+  back: boolean;
+  keys: boolean;
+  values: boolean;
+}
+
 /** The methods of the engine's store. The strings that they return are JSON. */
 export interface Methods {
   approximate_size(keyspace: number, range: Uint8Array): number;
   check(): string;
+  /** Deletes the first keys of a range, or the last if `reverse`; returns their number. */
+  clear(
+    keyspace: number,
+    range: Uint8Array,
+    reverse: boolean,
+    limit: number,
+    sync: boolean,
+  ): string;
   compact_range(keyspace: number, range: Uint8Array): void;
   drop_keyspace(name: string): boolean;
   /** Deletes what recovery has quarantined; returns its size in bytes. */
@@ -128,6 +145,8 @@ export type Operation =
   /** Reads the next entries: at least one, then as many as fit into `bytes`. */
   | { op: "page"; scan: number; bytes: number; keys: boolean; values: boolean }
   | { op: "count"; scan: number; entries: number }
+  /** Moves to `seek` if there is one, then reads rows in one direction. */
+  | ({ op: "rows"; scan: number } & RowsRequest)
   | { op: "endScan"; scan: number }
   | Call
   /** Turns events on or off. */

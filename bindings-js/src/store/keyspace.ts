@@ -1,7 +1,7 @@
 /** Keyspaces: reads, writes and administration of one tree. */
 
 import type { Bytes, Encoding, RangeOptions } from "../api/data.ts";
-import type { Durability, PutOptions, WriteOptions } from "../api/options.ts";
+import type { ClearOptions, Durability, PutOptions, WriteOptions } from "../api/options.ts";
 import type { Policy, PolicyOptions } from "../api/policies.ts";
 import type { Level } from "../api/stats.ts";
 import type {
@@ -18,8 +18,8 @@ import { decodeOutcome, encodeConditions } from "../codec/conditions.ts";
 import { Encoder, encodeRange, MAX_BATCH_BYTES, toSpan } from "../codec/encoder.ts";
 import { fromJson } from "../codec/json.ts";
 import { checkOperand, toMerge } from "../codec/operand.ts";
-import { BATCH, EXPIRY, RANGE, WRITE } from "../codec/options.ts";
-import { now, toDurability, toExpiry, toPolicy } from "../codec/requests.ts";
+import { BATCH, CLEAR, EXPIRY, RANGE, WRITE } from "../codec/options.ts";
+import { now, toDurability, toExpiry, toPolicy, toScan } from "../codec/requests.ts";
 import { checkLength } from "../codec/validate.ts";
 import { Reader, type Scope } from "./reader.ts";
 
@@ -92,8 +92,13 @@ export class Keyspace<M extends Mode, K extends Encoding = "utf8", V extends Enc
     });
   }
 
-  clear(options?: CallOptions<M, RangeOptions & WriteOptions>): Result<M, number> {
-    return this.deleteRange(options);
+  clear(options?: CallOptions<M, ClearOptions>): Result<M, number> {
+    const { port, keyspace } = this.scope;
+    return this.call(options, [RANGE, CLEAR, WRITE], (given: ClearOptions) => {
+      const { range, reverse, limit } = toScan(this.scope, given);
+      const sync = toDurability(given, this.#durability) === "sync";
+      return port.map(port.invoke("clear", keyspace, range, reverse, limit, sync), Number);
+    });
   }
 
   levels(options?: CallOptions<M>): Result<M, Level[]> {

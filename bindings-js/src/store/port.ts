@@ -8,7 +8,7 @@ import type { WaitOptions } from "../api/options.ts";
 import type { Iteration, Mode, Result } from "../api/store.ts";
 import type { Encoder } from "../codec/encoder.ts";
 import type { Projection } from "../codec/projection.ts";
-import type { Arguments, Method, Methods, ScanRequest } from "../codec/protocol.ts";
+import type { Arguments, Method, Methods, RowsRequest, ScanRequest } from "../codec/protocol.ts";
 import type { Listener } from "../shared/events.ts";
 
 /** A keyspace under its number. */
@@ -24,6 +24,13 @@ export interface HeldSnapshot {
   release(): void;
   /** Releases it, and reports that its owner did not. */
   forgotten(): void;
+}
+
+/** The state of a cursor, held until it is closed. */
+export interface HeldCursor<M extends Mode> {
+  /** Returns a page of rows. */
+  rows(request: RowsRequest): Result<M, Uint8Array>;
+  close(): void;
 }
 
 /** A store as a file. */
@@ -93,6 +100,9 @@ export interface Port<M extends Mode> {
     projection: Projection<T>,
     run: <R>(start: () => Result<M, R>) => Result<M, R>,
   ): Iteration<M, T>;
+
+  /** Starts a scan for a cursor. */
+  cursor(request: ScanRequest): HeldCursor<M>;
 
   /** Returns all items of an iteration. */
   collect<T>(iteration: Iteration<M, T>): Result<M, T[]>;

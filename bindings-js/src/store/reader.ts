@@ -1,16 +1,31 @@
 /** Reads from one keyspace, in its current state or in a snapshot. */
 
-import type { Bytes, Decoded, Encoding, Entry, RangeOptions } from "../api/data.ts";
-import type { Encodings, EntriesOptions, ReadOptions, WaitOptions } from "../api/options.ts";
-import type { CallOptions, Iteration, Mode, ReaderOf, Result, Versioned } from "../api/store.ts";
+import type { Bytes, Decoded, Encoding, Entry, RangeOptions, Row, Rows } from "../api/data.ts";
+import type {
+  CursorOptions,
+  Encodings,
+  EntriesOptions,
+  ReadOptions,
+  WaitOptions,
+} from "../api/options.ts";
+import type {
+  CallOptions,
+  CursorOf,
+  Iteration,
+  Mode,
+  ReaderOf,
+  Result,
+  Versioned,
+} from "../api/store.ts";
 import type { Trace } from "../api/trace.ts";
 import { encodeKey } from "../codec/bytes.ts";
 import { decodeVersioned } from "../codec/conditions.ts";
 import { fromJson } from "../codec/json.ts";
-import { checked, ENCODINGS, ENTRIES, RANGE, READ, REVERSE } from "../codec/options.ts";
-import { pairs, type Projection, single } from "../codec/projection.ts";
+import { checked, ENCODINGS, ENTRIES, RANGE, READ, REVERSE, ROWS } from "../codec/options.ts";
+import { pairs, type Projection, projectionOf, single } from "../codec/projection.ts";
 import { toEncoding, toEncodings, toKeys, toScan } from "../codec/requests.ts";
 import { check } from "../codec/validate.ts";
+import { Cursor } from "./cursor.ts";
 import type { Port } from "./port.ts";
 
 /**
@@ -146,6 +161,17 @@ export class Reader<
     return this.#iterate(options, (given: EntriesOptions<K, VE>) =>
       single("values", toEncodings(given, this.scope).valueEncoding),
     );
+  }
+
+  cursor<KE extends Encoding = K, VE extends Encoding = V, R extends Rows = "entries">(
+    options: CursorOptions<KE, VE, R> = {},
+  ): CursorOf<M, Row<R, KE, VE>> {
+    const given = checked(options, RANGE, ENCODINGS, ROWS);
+    const { keyEncoding, valueEncoding } = toEncodings<KE, VE>(given, this.scope);
+    const projection = projectionOf<R, KE, VE>(given.rows, keyEncoding, valueEncoding);
+    const { gte, gt, lte, lt, prefix } = given;
+    const held = this.scope.port.cursor(toScan(this.scope, { gte, gt, lte, lt, prefix }));
+    return new Cursor(this, held, projection);
   }
 
   count(options?: CallOptions<M, RangeOptions>): Result<M, number> {

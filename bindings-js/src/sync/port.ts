@@ -9,7 +9,7 @@ import { decode, encodeInto, maxByteLength } from "../codec/bytes.ts";
 import { Encoder, MAX_BATCH_BYTES } from "../codec/encoder.ts";
 import { wrapErrors } from "../codec/error-codec.ts";
 import { FIRST_PAGE_BYTES, PAGE_BYTES, type Projection } from "../codec/projection.ts";
-import type { Arguments, Method, Methods, ScanRequest } from "../codec/protocol.ts";
+import type { Arguments, Method, Methods, RowsRequest, ScanRequest } from "../codec/protocol.ts";
 import { toKeys, toStoreRequest } from "../codec/requests.ts";
 import { checkLength } from "../codec/validate.ts";
 import { checkpoint, endExport, exportFile } from "../engine/backup.ts";
@@ -19,7 +19,14 @@ import { runToEnd } from "../engine/tasks.ts";
 import { ignoreResult } from "../shared/abort.ts";
 import { type Listener, Listeners } from "../shared/events.ts";
 import { started } from "../shared/finalization.ts";
-import type { ExportedFile, HeldSnapshot, OpenedKeyspace, Port, Steps } from "../store/port.ts";
+import type {
+  ExportedFile,
+  HeldCursor,
+  HeldSnapshot,
+  OpenedKeyspace,
+  Port,
+  Steps,
+} from "../store/port.ts";
 
 /** The most entries that are counted in one step. */
 const COUNT_STEP = 0xffff_ffff;
@@ -191,6 +198,14 @@ export class EnginePort implements Port<"sync"> {
         }
       })(),
     );
+  }
+
+  cursor(request: ScanRequest): HeldCursor<"sync"> {
+    const engine = this.#engine;
+    const scan = this.#scan(request);
+    const rows = ({ seek, count, back, keys, values }: RowsRequest) =>
+      engine.call(() => scan.rows(seek, count, back, keys, values));
+    return { rows, close: () => endScan(engine, scan) };
   }
 
   collect<T>(iteration: Generator<T, void, undefined>): T[] {
