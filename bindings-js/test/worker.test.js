@@ -10,6 +10,7 @@ import { checkExpiry } from "./expiry.js";
 import { checkMerges, checkMergesWithinTransaction } from "./merges.js";
 import { checkQuestions, MISTAKES } from "./questions.js";
 import * as ranges from "./ranges.js";
+import { checkLive, checkWatches } from "./watches.js";
 import { checkTransactions } from "./transactions.js";
 const { ConflictError, InvalidArgumentError, open } = await import("../dist/index.js");
 
@@ -81,6 +82,14 @@ test("a cursor moves both ways over one moment", async (context) => {
 
 test("a clear counts what it deletes, up to its limit", async (context) => {
   await ranges.checkClears(await store(context, await here()));
+});
+
+test("a watch yields what has changed, once a turn", async (context) => {
+  await checkWatches(await store(context, await here()));
+});
+
+test("a query runs again when what it has read changes", async (context) => {
+  await checkLive(await store(context, await here()));
 });
 
 test("a mistaken range names what is wrong", async (context) => {

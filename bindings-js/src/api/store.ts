@@ -212,6 +212,23 @@ export interface ReaderOf<
   count(options?: CallOptions<M, RangeOptions>): Result<M, number>;
 }
 
+/** Changes of a watched range. */
+export interface Change<K extends Encoding> {
+  /** The sequence number of the latest of them. */
+  sequence: number;
+  /**
+   * The keys that were written or deleted, in order; undefined if they are more than 1000 or take more than 64 KiB, if
+   * a range was deleted, or if it is not known.
+   */
+  keys: Decoded<K>[] | undefined;
+}
+
+/** Options of a watch. */
+export interface WatchOptions<K extends Encoding> extends RangeOptions, WaitOptions {
+  /** Encoding of returned keys. Default: the keyspace's encoding. */
+  keyEncoding?: K | undefined;
+}
+
 /** A named LSM tree of a store, with its own compaction policy. */
 export interface KeyspaceOf<
   M extends Mode,
@@ -265,6 +282,16 @@ export interface KeyspaceOf<
    * served meanwhile.
    */
   clear(options?: CallOptions<M, ClearOptions>): Result<M, number>;
+
+  /**
+   * Yields what has changed in a range, by default all keys, from this call on: at most once a turn, after the reply to
+   * the write. What changes while the caller is busy, or while its page is hidden, is summed up. After a page was
+   * suspended there is one change without keys. A merge and a delete of a key that does not exist are changes; an
+   * expiry is none. Ends when the store is closed; a keyspace that is dropped changes once.
+   */
+  watch<KE extends Encoding = K>(
+    options?: WatchOptions<KE>,
+  ): AsyncGenerator<Change<KE>, void, undefined>;
 
   /** Returns the levels of the tree with their runs and tables. */
   levels(options?: CallOptions<M>): Result<M, Level[]>;
@@ -401,6 +428,16 @@ export interface DbOf<
     body: (transaction: TransactionOf<M, K, V>) => T | Result<M, T>,
     options?: CallOptions<M, WriteOptions>,
   ): Result<M, T>;
+
+  /**
+   * Runs `query` at a snapshot and yields its result; runs it again, and yields the next, when a range that it has read
+   * has changed. `query` reads through its argument only, which ends with it. Changes while the caller is busy, or
+   * while its page is hidden, lead to one run. An error of `query` ends the iteration, and so does closing the store.
+   */
+  live<T>(
+    query: (reader: SnapshotOf<M, K, V>) => T | Promise<T>,
+    options?: WaitOptions,
+  ): AsyncGenerator<T, void, undefined>;
 
   /** Takes a snapshot of the store, including every call made before. Release it when done. */
   snapshot(): SnapshotOf<M, K, V>;

@@ -13,12 +13,14 @@ import type {
   ExportedFile,
   HeldCursor,
   HeldSnapshot,
+  HeldWatch,
   OpenedKeyspace,
   Port,
   Steps,
 } from "../store/port.ts";
 import { count, iterate, openCursor } from "./scan.ts";
 import type { Session } from "./session.ts";
+import { openWatch } from "./watch.ts";
 
 export class SessionPort implements Port<"async"> {
   readonly waits: object = WAIT;
@@ -123,6 +125,10 @@ export class SessionPort implements Port<"async"> {
 
   cursor(request: ScanRequest): HeldCursor<"async"> {
     return openCursor(this.#session, request);
+  }
+
+  watch(ranges: Uint8Array, keys: boolean): HeldWatch {
+    return openWatch(this.#session, ranges, keys);
   }
 
   async collect<T>(iteration: AsyncGenerator<T, void, undefined>): Promise<T[]> {

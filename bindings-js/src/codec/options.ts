@@ -18,7 +18,7 @@ import type {
   WriteOptions,
 } from "../api/options.ts";
 import type { InvalidArgumentError } from "../api/errors.ts";
-import type { BatchOptions, Mode } from "../api/store.ts";
+import type { BatchOptions, Mode, WatchOptions } from "../api/store.ts";
 import { check, invalid, isTagged } from "./validate.ts";
 
 /** The names of all options of a type: the compiler reports one that is missing. */
@@ -40,6 +40,11 @@ export const ENCODINGS: Names<Encodings<Encoding, Encoding>> = { keyEncoding: 0,
 export const REVERSE: Names<Pick<EntriesOptions<Encoding, Encoding>, "reverse">> = { reverse: 0 };
 /** Options of cursors besides a range and encodings. */
 export const ROWS: Names<Pick<CursorOptions<Encoding, Encoding, "entries">, "rows">> = { rows: 0 };
+/** Options of a watch besides a range. */
+export const WATCH: Names<Omit<WatchOptions<Encoding>, keyof RangeOptions>> = {
+  keyEncoding: 0,
+  signal: 0,
+};
 /** Options of a clear besides a range and a write's. */
 export const CLEAR: Names<Pick<ClearOptions, "limit" | "reverse">> = { limit: 0, reverse: 0 };
 /** Options of iterations besides a range. */

@@ -8,10 +8,12 @@ import type {
   BatchOperation,
   BatchOptions,
   CallOptions,
+  Change,
   KeyspaceOf,
   Mode,
   Operand,
   Result,
+  WatchOptions,
 } from "../api/store.ts";
 import { encodeBatch } from "../codec/batch.ts";
 import { decodeOutcome, encodeConditions } from "../codec/conditions.ts";
@@ -22,6 +24,7 @@ import { BATCH, CLEAR, EXPIRY, RANGE, WRITE } from "../codec/options.ts";
 import { now, toDurability, toExpiry, toPolicy, toScan } from "../codec/requests.ts";
 import { checkLength } from "../codec/validate.ts";
 import { Reader, type Scope } from "./reader.ts";
+import { watch } from "./watch.ts";
 
 export class Keyspace<M extends Mode, K extends Encoding = "utf8", V extends Encoding = "utf8">
   extends Reader<M, K, V>
@@ -99,6 +102,12 @@ export class Keyspace<M extends Mode, K extends Encoding = "utf8", V extends Enc
       const sync = toDurability(given, this.#durability) === "sync";
       return port.map(port.invoke("clear", keyspace, range, reverse, limit, sync), Number);
     });
+  }
+
+  watch<KE extends Encoding = K>(
+    options: WatchOptions<KE> = {},
+  ): AsyncGenerator<Change<KE>, void, undefined> {
+    return watch(this.scope, options);
   }
 
   levels(options?: CallOptions<M>): Result<M, Level[]> {

@@ -2,18 +2,26 @@
 
 import type { Scan } from "../../wasm/terrane.js";
 import { type Bytes, type Decoded, type Encoding, MAX_KEY_BYTES } from "../api/data.ts";
-import { ClosedError } from "../api/errors.ts";
+import { ClosedError, type TerraneError } from "../api/errors.ts";
 import type { WaitOptions } from "../api/options.ts";
 import { ByteList } from "../codec/byte-list.ts";
 import { decode, encodeInto, maxByteLength } from "../codec/bytes.ts";
 import { Encoder, MAX_BATCH_BYTES } from "../codec/encoder.ts";
 import { wrapErrors } from "../codec/error-codec.ts";
 import { FIRST_PAGE_BYTES, PAGE_BYTES, type Projection } from "../codec/projection.ts";
-import type { Arguments, Method, Methods, RowsRequest, ScanRequest } from "../codec/protocol.ts";
+import type {
+  Arguments,
+  Changed,
+  Method,
+  Methods,
+  RowsRequest,
+  ScanRequest,
+} from "../codec/protocol.ts";
 import { toKeys, toStoreRequest } from "../codec/requests.ts";
 import { checkLength } from "../codec/validate.ts";
 import { checkpoint, endExport, exportFile } from "../engine/backup.ts";
 import type { Engine } from "../engine/engine.ts";
+import { Watches } from "../engine/watches.ts";
 import { invoke, isSteps } from "../engine/methods.ts";
 import { runToEnd } from "../engine/tasks.ts";
 import { ignoreResult } from "../shared/abort.ts";
@@ -23,6 +31,7 @@ import type {
   ExportedFile,
   HeldCursor,
   HeldSnapshot,
+  HeldWatch,
   OpenedKeyspace,
   Port,
   Steps,
@@ -54,6 +63,8 @@ export class EnginePort implements Port<"sync"> {
   readonly #keyspaces: Map<string, number> = new Map();
   #nextKeyspace = 1;
   #nextSnapshot = 1;
+  #nextWatch = 1;
+  readonly #watches: Watches;
   /** The address of the lookup key's buffer in the module's memory, and its size. */
   #keyAt: number = 0;
   #keyCapacity: number = -1;
@@ -69,7 +80,9 @@ export class EnginePort implements Port<"sync"> {
         if (on) this.#listeners.setNames(store.keyspaces());
       });
     });
-    engine.onFailure = (failure) => this.#listeners.end(failure);
+    this.#watches = new Watches(engine);
+    engine.onTurn = () => this.#watches.answer();
+    engine.onFailure = (failure) => this.#end(failure);
   }
 
   run<O extends WaitOptions, T>(
@@ -208,6 +221,18 @@ export class EnginePort implements Port<"sync"> {
     return { rows, close: () => endScan(engine, scan) };
   }
 
+  watch(ranges: Uint8Array, keys: boolean): HeldWatch {
+    const watches = this.#watches;
+    const watch = this.#nextWatch++;
+    this.invoke("watch", watch, ranges, keys, false);
+    const next = async (): Promise<Changed> => {
+      const changed = await watches.ask({ watch, ranges, keys });
+      if (changed !== undefined) return changed;
+      throw new ClosedError("the watch has ended");
+    };
+    return { next, close: () => watches.end(watch) };
+  }
+
   collect<T>(iteration: Generator<T, void, undefined>): T[] {
     return [...iteration];
   }
@@ -280,8 +305,13 @@ export class EnginePort implements Port<"sync"> {
     try {
       this.#engine.close(closed);
     } finally {
-      this.#listeners.end(closed);
+      this.#end(closed);
     }
+  }
+
+  #end(reason: TerraneError): void {
+    this.#listeners.end(reason);
+    this.#watches.endAll(reason);
   }
 
   #scan({ keyspace, snapshot, range, reverse, limit }: ScanRequest): Scan {

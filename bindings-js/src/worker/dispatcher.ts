@@ -7,6 +7,7 @@ import { checkpoint, endExport, exportFile } from "../engine/backup.ts";
 import { Engine } from "../engine/engine.ts";
 import { invoke, isSteps, wroteBy } from "../engine/methods.ts";
 import { runSteps, StartedTask } from "../engine/tasks.ts";
+import { Watches } from "../engine/watches.ts";
 import { attempt } from "./attempt.ts";
 
 /** Dispatches requests to one store. */
@@ -14,9 +15,11 @@ export class Dispatcher {
   readonly engine: Engine;
   readonly #emit: (event: string) => void;
   readonly #scans: Map<number, Scan> = new Map();
+  readonly watches: Watches;
 
   private constructor(engine: Engine, emit: (event: string) => void) {
     this.engine = engine;
+    this.watches = new Watches(engine);
     this.#emit = emit;
   }
 
@@ -73,6 +76,10 @@ export class Dispatcher {
       }
       case "endScan":
         return this.#endScan(request.scan);
+      case "watch":
+        return new StartedTask(this.watches.ask(request));
+      case "endWatch":
+        return this.watches.end(request.watch);
       case "listen":
         return engine.call((store) => store.listen(request.on ? this.#emit : undefined));
       case "checkpoint":

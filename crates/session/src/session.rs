@@ -263,16 +263,16 @@ impl Session {
         self.writer.drop_keyspace(name)
     }
 
-    /// Asks for the next change of a watch, which is created if its number is new: of the keys in encoded ranges, each
-    /// after the number of its keyspace (`u32`). The first change of one that is `again` created has no keys.
+    /// Starts a watch of encoded ranges, each after the number of its keyspace (`u32`), or asks for its next change.
+    /// Where one is asked for that is not known, it starts, and changes at once, without keys.
     ///
     /// # Errors
     /// A keyspace that was dropped, malformed ranges.
-    pub fn watch(&self, number: u32, ranges: &[u8], with_keys: bool, again: bool) -> Result<()> {
+    pub fn watch(&self, number: u32, ranges: &[u8], with_keys: bool, asks: bool) -> Result<()> {
         let (watches, id) = (self.writer.watches(), (self.client, number));
-        if !watches.ask(id) {
+        if !asks || !watches.ask(id) {
             let ranges = codec::ranges(ranges, &self.keyspaces)?;
-            let since = again.then(|| self.db().latest_sequence());
+            let since = asks.then(|| self.db().latest_sequence());
             watches.add(id, ranges, with_keys, since);
         }
         Ok(())

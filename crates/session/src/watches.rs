@@ -1,6 +1,6 @@
 //! Watches: which keys of some ranges have changed.
 //!
-//! 1. A client asks for the next change of a watch, and so creates it. Without a question a watch collects.
+//! 1. A client starts a watch, and asks for its next change. Without a question a watch collects.
 //! 2. The ranges of all watches are cut at their bounds into segments, each with the watches that cover it. A written
 //!    key is in one segment, which a binary search finds, or is that of the key before.
 //! 3. A watch collects the keys of several batches. Beyond [`KEYS`] or [`KEY_BYTES`] it forgets them, and collects
@@ -139,7 +139,7 @@ impl Watches {
         found.map(|watch| watch.asked = true).is_some()
     }
 
-    /// Creates a watch, and asks for its first change; that is one without keys if `since` is a sequence number.
+    /// Starts a watch. With the sequence number `since` it has changed at once, without keys, and that is asked for.
     pub(crate) fn add(
         &self,
         id: WatchId,
@@ -153,7 +153,7 @@ impl Watches {
         let watch = Watch {
             id,
             ranges: halves.collect(),
-            asked: true,
+            asked: since.is_some(),
             with_keys,
             sequence: since,
             changed: Changed::new(with_keys && since.is_none()),

@@ -205,7 +205,7 @@ impl Store {
         to_js(self.session.clear(keyspace, within, reverse, limit, sync).map(Steps))
     }
 
-    /// Asks for the next change of a watch, which is created if its number is new.
+    /// Starts a watch of encoded ranges, or asks for its next change.
     ///
     /// # Errors
     /// A keyspace that was dropped.
@@ -214,9 +214,9 @@ impl Store {
         number: u32,
         ranges: &[u8],
         with_keys: bool,
-        again: bool,
+        asks: bool,
     ) -> Result<(), JsValue> {
-        to_js(self.session.watch(number, ranges, with_keys, again))
+        to_js(self.session.watch(number, ranges, with_keys, asks))
     }
 
     /// Ends a watch.
