@@ -13,6 +13,7 @@ import {
   UnavailableError,
 } from "../dist/sync.js";
 import { checkConditions, MISTAKES as CONDITIONS } from "./conditions.js";
+import { checkEncodings, checkMistakes } from "./encodings.js";
 import { checkExpiry } from "./expiry.js";
 import { checkMerges, checkMergesWithinTransaction } from "./merges.js";
 import { checkQuestions, MISTAKES } from "./questions.js";
@@ -82,6 +83,14 @@ test("a watch yields what has changed, once a turn", async (context) => {
 
 test("a query runs again when what it has read changes", async (context) => {
   await checkLive(await store(context));
+});
+
+test("keys and values have the encodings of their keyspace", async (context) => {
+  await checkEncodings(await store(context));
+});
+
+test("a mistake of an encoding names what is wrong", async (context) => {
+  await checkMistakes(await store(context));
 });
 
 test("a mistaken range names what is wrong", async (context) => {

@@ -6,6 +6,7 @@ import { test } from "node:test";
 import "./page.js";
 import { settle } from "./page.js";
 import { checkConditions, MISTAKES as CONDITIONS } from "./conditions.js";
+import { checkEncodings, checkMistakes } from "./encodings.js";
 import { checkExpiry } from "./expiry.js";
 import { checkMerges, checkMergesWithinTransaction } from "./merges.js";
 import { checkQuestions, MISTAKES } from "./questions.js";
@@ -90,6 +91,14 @@ test("a watch yields what has changed, once a turn", async (context) => {
 
 test("a query runs again when what it has read changes", async (context) => {
   await checkLive(await store(context, await here()));
+});
+
+test("keys and values have the encodings of their keyspace", async (context) => {
+  await checkEncodings(await store(context, await here()));
+});
+
+test("a mistake of an encoding names what is wrong", async (context) => {
+  await checkMistakes(await store(context, await here()));
 });
 
 test("a mistaken range names what is wrong", async (context) => {

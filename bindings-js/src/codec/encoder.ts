@@ -17,7 +17,7 @@
 import { type Bytes, MAX_KEY_BYTES, MAX_VALUE_BYTES, type RangeOptions } from "../api/data.ts";
 import { InvalidArgumentError } from "../api/errors.ts";
 import { type Bounds, toBounds } from "./bounds.ts";
-import { encodeBytes, encodeInto, maxByteLength } from "./bytes.ts";
+import { encodeBytes, encodeInto, maxByteLength, toContent } from "./bytes.ts";
 import type { Merge } from "./operand.ts";
 
 /** The longest batch, in encoded bytes: keys, values, and up to 13 bytes per operation. */
@@ -162,11 +162,12 @@ export class Encoder {
 
   /** Appends a byte string after its length, which takes `head` bytes or is a varint. */
   #byteString(what: string, content: Bytes, limit: number, head?: number): void {
-    this.#reserve(8 + maxByteLength(what, content, limit));
+    const text = toContent(what, content);
+    this.#reserve(8 + maxByteLength(what, text, limit));
     const at = this.#length;
     // A string has at least one byte for each character, and usually exactly one.
-    const start = at + (head ?? varintBytes(content.length));
-    const length = encodeInto(what, content, limit, this.#bytes, start);
+    const start = at + (head ?? varintBytes(text.length));
+    const length = encodeInto(what, text, limit, this.#bytes, start);
     this.#length = start + length;
     if (head === undefined) this.#varint(at, start, length);
     else for (let i = 0; i < head; i++) this.#bytes[at + i] = length >>> (8 * i);

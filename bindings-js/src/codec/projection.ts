@@ -46,7 +46,10 @@ export function pairs<K extends Encoding, V extends Encoding>(
       const valueList = new ByteList(page, keyList.end);
       return rows(keyList.size, (from, to) => {
         const keys = keyList.decode(keyEncoding, from, to) as Decoded<K>[];
-        const values = valueList.decode(valueEncoding, from, to) as Decoded<V>[];
+        const values = valueList.decode(valueEncoding, from, to, (at) => {
+          const [key] = keyList.decode("binary", at, at + 1);
+          return key as Uint8Array;
+        }) as Decoded<V>[];
         return keys.map((key, at) => [key, values[at] as Decoded<V>]);
       });
     },

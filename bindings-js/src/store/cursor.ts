@@ -1,10 +1,11 @@
 /** Cursors, which move in steps of pages. */
 
-import type { Bytes } from "../api/data.ts";
+import type { Encodable, Encoding } from "../api/data.ts";
 import { ClosedError } from "../api/errors.ts";
 import type { WaitOptions } from "../api/options.ts";
 import type { CallOptions, CursorOf, Mode, Result } from "../api/store.ts";
 import { encodeKey } from "../codec/bytes.ts";
+import { toBytes } from "../codec/encodings.ts";
 import type { Projection } from "../codec/projection.ts";
 import { check } from "../codec/validate.ts";
 import { notForgotten, onForgotten } from "../shared/finalization.ts";
@@ -22,24 +23,26 @@ interface CursorOwner<M extends Mode> {
   ): Result<M, T>;
 }
 
-export class Cursor<M extends Mode, T> implements CursorOf<M, T> {
+export class Cursor<M extends Mode, T, K extends Encoding> implements CursorOf<M, T, K> {
   readonly #reader: CursorOwner<M>;
   readonly #held: HeldCursor<M>;
   readonly #projection: Projection<T>;
+  readonly #encoding: K;
   /** The key to move to before the next rows. */
   #seek: Uint8Array | undefined;
   #closed = false;
 
-  constructor(reader: CursorOwner<M>, held: HeldCursor<M>, projection: Projection<T>) {
+  constructor(reader: CursorOwner<M>, held: HeldCursor<M>, projection: Projection<T>, encoding: K) {
     this.#reader = reader;
     this.#held = held;
     this.#projection = projection;
+    this.#encoding = encoding;
     onForgotten(this, held.close);
   }
 
-  seek(key: Bytes): void {
+  seek(key: Encodable<K>): void {
     this.#checkOpen();
-    this.#seek = encodeKey(key);
+    this.#seek = encodeKey(toBytes("key", key, this.#encoding));
   }
 
   next(n: number, options?: CallOptions<M>): Result<M, T[]> {

@@ -1,6 +1,15 @@
 /** Reads from one keyspace, in its current state or in a snapshot. */
 
-import type { Bytes, Decoded, Encoding, Entry, RangeOptions, Row, Rows } from "../api/data.ts";
+import type {
+  Bytes,
+  Decoded,
+  Encodable,
+  Encoding,
+  Entry,
+  RangeOptions,
+  Row,
+  Rows,
+} from "../api/data.ts";
 import type {
   CursorOptions,
   Encodings,
@@ -20,6 +29,7 @@ import type {
 import type { Trace } from "../api/trace.ts";
 import { encodeKey } from "../codec/bytes.ts";
 import { decodeVersioned } from "../codec/conditions.ts";
+import { toBytes } from "../codec/encodings.ts";
 import { fromJson } from "../codec/json.ts";
 import { checked, ENCODINGS, ENTRIES, RANGE, READ, REVERSE, ROWS } from "../codec/options.ts";
 import { pairs, type Projection, projectionOf, single } from "../codec/projection.ts";
@@ -66,76 +76,81 @@ export class Reader<
   }
 
   get<E extends Encoding = V>(
-    key: Bytes,
+    key: Encodable<K>,
     options?: CallOptions<M, ReadOptions<E>>,
   ): Result<M, Decoded<E> | undefined> {
     const { port, keyspace, snapshot } = this.scope;
     return this.call(options, [READ], (given: ReadOptions<E>) => {
-      this.#note([key]);
-      return port.get(keyspace, snapshot, key, this.#valueEncoding(given));
+      const bytes = this.key(key);
+      this.#note([bytes]);
+      return port.get(keyspace, snapshot, bytes, this.#valueEncoding(given));
     });
   }
 
   getVersioned<E extends Encoding = V>(
-    key: Bytes,
+    key: Encodable<K>,
     options?: CallOptions<M, ReadOptions<E>>,
   ): Result<M, Versioned<E> | undefined> {
     const { port, keyspace, snapshot } = this.scope;
     return this.call(options, [READ], (given: ReadOptions<E>) => {
       const encoding = this.#valueEncoding(given);
-      this.#note([key]);
-      return port.map(port.invoke("get_versioned", keyspace, snapshot, encodeKey(key)), (found) =>
-        decodeVersioned(found, encoding),
+      const bytes = encodeKey(this.key(key));
+      this.#note([bytes]);
+      return port.map(port.invoke("get_versioned", keyspace, snapshot, bytes), (found) =>
+        decodeVersioned(found, encoding, () => bytes),
       );
     });
   }
 
   getMany<E extends Encoding = V>(
-    keys: readonly Bytes[],
+    keys: readonly Encodable<K>[],
     options?: CallOptions<M, ReadOptions<E>>,
   ): Result<M, (Decoded<E> | undefined)[]> {
     const { port, keyspace, snapshot } = this.scope;
     return this.call(options, [READ], (given: ReadOptions<E>) => {
       check("keys", keys, Array.isArray(keys), "an array");
-      this.#note(keys);
-      return port.getMany(keyspace, snapshot, keys, this.#valueEncoding(given));
+      const all = keys.map((key) => this.key(key));
+      this.#note(all);
+      return port.getMany(keyspace, snapshot, all, this.#valueEncoding(given));
     });
   }
 
-  has(key: Bytes, options?: CallOptions<M>): Result<M, boolean> {
+  has(key: Encodable<K>, options?: CallOptions<M>): Result<M, boolean> {
     return this.scope.port.map(this.hasMany([key], options), ([found = false]) => found);
   }
 
-  hasMany(keys: readonly Bytes[], options?: CallOptions<M>): Result<M, boolean[]> {
+  hasMany(keys: readonly Encodable<K>[], options?: CallOptions<M>): Result<M, boolean[]> {
     const { port, keyspace, snapshot } = this.scope;
     return this.call(options, [], () => {
-      const found = port.invoke("has_many", keyspace, snapshot, toKeys(keys));
-      this.#note(keys);
+      check("keys", keys, Array.isArray(keys), "an array");
+      const all = keys.map((key) => this.key(key));
+      this.#note(all);
+      const found = port.invoke("has_many", keyspace, snapshot, toKeys(all));
       return port.map(found, (found) => Array.from(found as Uint8Array, Boolean));
     });
   }
 
   first<KE extends Encoding = K, VE extends Encoding = V>(
-    options?: CallOptions<M, RangeOptions & Encodings<KE, VE>>,
+    options?: CallOptions<M, RangeOptions<KE> & Encodings<KE, VE>>,
   ): Result<M, Entry<KE, VE> | undefined> {
     return this.#outermost(options, false);
   }
 
   last<KE extends Encoding = K, VE extends Encoding = V>(
-    options?: CallOptions<M, RangeOptions & Encodings<KE, VE>>,
+    options?: CallOptions<M, RangeOptions<KE> & Encodings<KE, VE>>,
   ): Result<M, Entry<KE, VE> | undefined> {
     return this.#outermost(options, true);
   }
 
-  trace(key: Bytes, options?: CallOptions<M>): Result<M, Trace> {
+  trace(key: Encodable<K>, options?: CallOptions<M>): Result<M, Trace> {
     const { port, keyspace, snapshot } = this.scope;
     return this.call(options, [], () =>
-      port.map(port.invoke("trace", keyspace, snapshot, encodeKey(key)), fromJson<Trace>),
+      port.map(port.invoke("trace", keyspace, snapshot, encodeKey(this.key(key))), fromJson<Trace>),
     );
   }
 
   traceScan(
-    options?: CallOptions<M, RangeOptions & { reverse?: boolean | undefined }>,
+    options?: CallOptions<M, RangeOptions<K> & { reverse?: boolean | undefined }>,
   ): Result<M, Trace> {
     const { port } = this.scope;
     return this.call(options, [RANGE, REVERSE], (given) => {
@@ -172,16 +187,16 @@ export class Reader<
 
   cursor<KE extends Encoding = K, VE extends Encoding = V, R extends Rows = "entries">(
     options: CursorOptions<KE, VE, R> = {},
-  ): CursorOf<M, Row<R, KE, VE>> {
+  ): CursorOf<M, Row<R, KE, VE>, KE> {
     const given = checked(options, RANGE, ENCODINGS, ROWS);
     const { keyEncoding, valueEncoding } = toEncodings<KE, VE>(given, this.scope);
     const projection = projectionOf<R, KE, VE>(given.rows, keyEncoding, valueEncoding);
     const { gte, gt, lte, lt, prefix } = given;
-    const held = this.scope.port.cursor(this.#scan({ gte, gt, lte, lt, prefix }));
-    return new Cursor(this, held, projection);
+    const held = this.scope.port.cursor(this.#scan({ gte, gt, lte, lt, prefix, keyEncoding }));
+    return new Cursor(this, held, projection, keyEncoding);
   }
 
-  count(options?: CallOptions<M, RangeOptions>): Result<M, number> {
+  count(options?: CallOptions<M, RangeOptions<K>>): Result<M, number> {
     return this.call(options, [RANGE], (given) => this.scope.port.count(this.#scan(given), given));
   }
 
@@ -200,12 +215,17 @@ export class Reader<
     return port.run(opened, () => checked<O & WaitOptions>(options, ...lists, port.waits), start);
   }
 
+  /** Returns a key as bytes. @internal */
+  key(key: Encodable<K>): Bytes {
+    return toBytes("key", key, this.scope.keyEncoding);
+  }
+
   #outermost<KE extends Encoding, VE extends Encoding>(
-    options: CallOptions<M, RangeOptions & Encodings<KE, VE>> | undefined,
+    options: CallOptions<M, RangeOptions<KE> & Encodings<KE, VE>> | undefined,
     reverse: boolean,
   ): Result<M, Entry<KE, VE> | undefined> {
     const { port } = this.scope;
-    return this.call(options, [RANGE, ENCODINGS], (given: RangeOptions & Encodings<KE, VE>) => {
+    return this.call(options, [RANGE, ENCODINGS], (given: RangeOptions<KE> & Encodings<KE, VE>) => {
       const one = { ...given, reverse, limit: 1 };
       const found = this.entries<KE, VE>(one as CallOptions<M, EntriesOptions<KE, VE>>);
       return port.map(port.collect(found), ([entry]) => entry);

@@ -1,10 +1,11 @@
 /** Watching: what has changed in a range. */
 
-import type { Encoding } from "../api/data.ts";
+import type { Encoding, RangeOptions } from "../api/data.ts";
 import { ClosedError } from "../api/errors.ts";
 import type { Change, Mode, WatchOptions } from "../api/store.ts";
 import { ByteList } from "../codec/byte-list.ts";
 import { encodeRange } from "../codec/encoder.ts";
+import { toByteRange } from "../codec/encodings.ts";
 import { checked, RANGE, WATCH } from "../codec/options.ts";
 import type { Changed } from "../codec/protocol.ts";
 import { toEncoding } from "../codec/requests.ts";
@@ -21,7 +22,10 @@ export function watch<M extends Mode, K extends Encoding>(
 ): AsyncGenerator<Change<K>, void, undefined> {
   const { signal, keyEncoding: given, ...range } = checked(options, RANGE, WATCH);
   const encoding = toEncoding("keyEncoding", given ?? (keyEncoding as K));
-  const held = port.watch(encodeRanges([[keyspace, encodeRange(range)]]), true);
+  const held = port.watch(
+    encodeRanges([[keyspace, encodeRange(toByteRange<K>(range as RangeOptions<K>, encoding))]]),
+    true,
+  );
   const iteration = started(changes(held, encoding, opened, signal));
   onForgotten(iteration, held.close);
   return iteration;

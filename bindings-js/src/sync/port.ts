@@ -5,7 +5,7 @@ import { type Bytes, type Decoded, type Encoding, MAX_KEY_BYTES } from "../api/d
 import { ClosedError, type TerraneError } from "../api/errors.ts";
 import type { WaitOptions } from "../api/options.ts";
 import { ByteList } from "../codec/byte-list.ts";
-import { decode, encodeInto, maxByteLength } from "../codec/bytes.ts";
+import { decode, encodeInto, encodeKey, maxByteLength, toContent } from "../codec/bytes.ts";
 import { Encoder, MAX_BATCH_BYTES } from "../codec/encoder.ts";
 import { wrapErrors } from "../codec/error-codec.ts";
 import { FIRST_PAGE_BYTES, PAGE_BYTES, type Projection } from "../codec/projection.ts";
@@ -137,7 +137,8 @@ export class EnginePort implements Port<"sync"> {
     key: Bytes,
     encoding: E,
   ): Decoded<E> | undefined {
-    const needed = maxByteLength("key", key, MAX_KEY_BYTES);
+    const text = toContent("key", key);
+    const needed = maxByteLength("key", text, MAX_KEY_BYTES);
     // Within the call, which fails if the store is closed: its buffer has been freed then.
     const at = this.#engine.call((store) => {
       if (needed > this.#keyCapacity) {
@@ -146,7 +147,7 @@ export class EnginePort implements Port<"sync"> {
       }
       const length = encodeInto(
         "key",
-        key,
+        text,
         MAX_KEY_BYTES,
         this.#engine.module.memory(),
         this.#keyAt,
@@ -154,13 +155,15 @@ export class EnginePort implements Port<"sync"> {
       return store.get(keyspace, snapshot, length);
     });
     if (at === 0) return undefined;
-    const bytes = this.#engine.module.memory();
+    // The module of a worker without threads has memory of its own.
+    const bytes = this.#engine.module.memory() as Uint8Array<ArrayBuffer>;
     const start = at + LENGTH_BYTES;
     let end = start;
     for (let i = 0; i < LENGTH_BYTES; i++) end += (bytes[at + i] as number) << (8 * i);
     // Decoding makes a copy; bytes have to be copied.
-    const value = encoding === "binary" ? bytes.slice(start, end) : bytes.subarray(start, end);
-    return decode(value, encoding);
+    const isText = encoding === "utf8" || encoding === "json";
+    const value = isText ? bytes.subarray(start, end) : bytes.slice(start, end);
+    return decode(value, encoding, () => encodeKey(key));
   }
 
   getMany<E extends Encoding>(
@@ -171,7 +174,9 @@ export class EnginePort implements Port<"sync"> {
   ): (Decoded<E> | undefined)[] {
     const bytes = toKeys(keys);
     const values = this.#engine.call((store) => store.get_many(keyspace, snapshot, bytes));
-    return new ByteList(values).decode(encoding);
+    return new ByteList(values).decode(encoding, 0, keys.length, (at) =>
+      encodeKey(keys[at] as Bytes),
+    );
   }
 
   write(sync: boolean, fill: (batch: Encoder) => void): number {
