@@ -42,6 +42,8 @@ struct Watch {
     asked: bool,
     /// Whether its client wants the keys.
     with_keys: bool,
+    /// Whether the batch that is being committed changes it.
+    touched: bool,
     /// The sequence number of the latest change.
     sequence: Option<Seq>,
     changed: Changed,
@@ -155,6 +157,7 @@ impl Watches {
             ranges: halves.collect(),
             asked: since.is_some(),
             with_keys,
+            touched: false,
             sequence: since,
             changed: Changed::new(with_keys && since.is_none()),
         };
@@ -189,8 +192,9 @@ impl Watches {
         out
     }
 
-    /// Notes a batch that was committed.
-    pub(crate) fn wrote(&self, batch: &WriteBatch, sequence: Seq) {
+    /// Notes what a batch changes, before it is committed: afterwards it is gone, and a copy would cost more. If it
+    /// fails, a later change may have keys of it.
+    pub(crate) fn touch(&self, batch: &WriteBatch) {
         let mut table = self.table();
         let Table { watches, segments, .. } = &mut *table;
         let mut at = 0;
@@ -204,7 +208,7 @@ impl Watches {
                     let covering = segments.get(at).filter(|segment| segment.keyspace == keyspace);
                     for &watch in covering.map_or(&[][..], |segment| &segment.watches) {
                         if let Some(watch) = watches.get_mut(watch) {
-                            watch.sequence = Some(sequence);
+                            watch.touched = true;
                             watch.changed.push(key);
                         }
                     }
@@ -216,8 +220,17 @@ impl Watches {
                         let starts_before = to.is_none_or(|to| segment.from.as_slice() < to);
                         segment.keyspace == keyspace && (*n == 0 || starts_before)
                     });
-                    sum(watches, within.flat_map(|(_, segment)| &segment.watches), sequence);
+                    sum(watches, within.flat_map(|(_, segment)| &segment.watches));
                 }
+            }
+        }
+    }
+
+    /// Reports the changes of the batch that was committed under a sequence number, or none.
+    pub(crate) fn wrote(&self, sequence: Option<Seq>) {
+        for watch in &mut self.table().watches {
+            if std::mem::take(&mut watch.touched) && sequence.is_some() {
+                watch.sequence = sequence;
             }
         }
     }
@@ -227,7 +240,9 @@ impl Watches {
         let mut table = self.table();
         let Table { watches, segments, .. } = &mut *table;
         let all = segments.iter().filter(|segment| segment.keyspace == keyspace);
-        sum(watches, all.flat_map(|segment| &segment.watches), sequence);
+        sum(watches, all.flat_map(|segment| &segment.watches));
+        drop(table);
+        self.wrote(Some(sequence));
     }
 
     /// Cuts the ranges of all watches into segments.
@@ -286,11 +301,123 @@ fn segment_of(segments: &[Segment], at: usize, keyspace: KeyspaceId, key: &[u8])
 }
 
 /// Changes watches by something that has no keys.
-fn sum<'a>(watches: &mut [Watch], changed: impl Iterator<Item = &'a usize>, sequence: Seq) {
+fn sum<'a>(watches: &mut [Watch], changed: impl Iterator<Item = &'a usize>) {
     for &watch in changed {
         if let Some(watch) = watches.get_mut(watch) {
-            watch.sequence = Some(sequence);
+            watch.touched = true;
             watch.changed.forget();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ops::Bound;
+
+    const KEYSPACE: KeyspaceId = KeyspaceId(3);
+
+    fn batch(keyspace: KeyspaceId, keys: &[&str]) -> WriteBatch {
+        let mut batch = WriteBatch::new();
+        for key in keys {
+            batch.put(keyspace, key, "value").unwrap();
+        }
+        batch
+    }
+
+    fn watches(ranges: &[KeyRange]) -> Watches {
+        let watches = Watches::default();
+        for (number, range) in (0..).zip(ranges) {
+            watches.add((1, number), vec![(KEYSPACE, range.clone())], true, None);
+            assert!(watches.ask((1, number)));
+        }
+        watches
+    }
+
+    fn write(watches: &Watches, batch: &WriteBatch, sequence: Seq) {
+        watches.touch(batch);
+        watches.wrote(Some(sequence));
+    }
+
+    /// The numbers of the watches that have changed; nothing has more than 255 bytes here.
+    fn changed(watches: &Watches) -> Vec<u8> {
+        let bytes = watches.take(1);
+        let mut numbers = Vec::new();
+        let mut at = 0;
+        while let Some(number) = bytes.get(at) {
+            numbers.push(*number);
+            let count = usize::from(bytes[at + 13]);
+            let lengths = (0..count).map(|n| usize::from(bytes[at + 17 + 4 * n]));
+            at += 17 + 4 * count + lengths.sum::<usize>();
+        }
+        numbers
+    }
+
+    #[test]
+    fn each_key_changes_the_watches_that_cover_it() {
+        let bound = |key: &str| Bound::Included(key.as_bytes().to_vec());
+        let ranges = [
+            KeyRange { from: bound("b"), to: bound("d") },
+            KeyRange { from: bound("c"), to: Bound::Unbounded },
+            KeyRange { from: Bound::Unbounded, to: Bound::Excluded(b"b".to_vec()) },
+        ];
+        for key in ["", "a", "b", "bb", "c", "d", "d\0", "e"] {
+            let watches = watches(&ranges);
+            write(&watches, &batch(KEYSPACE, &["z", "a", key]), 7);
+            // The same, one by one.
+            let covers = |range: &KeyRange| {
+                let half_open = range.half_open();
+                half_open.is_some_and(|(from, to)| {
+                    ["z", "a", key].iter().any(|key| {
+                        from.as_slice() <= key.as_bytes()
+                            && to.as_ref().is_none_or(|to| key.as_bytes() < to.as_slice())
+                    })
+                })
+            };
+            let expected: Vec<u8> =
+                (0..).zip(&ranges).filter(|(_, range)| covers(range)).map(|(n, _)| n).collect();
+            assert_eq!(changed(&watches), expected, "{key:?}");
+        }
+    }
+
+    #[test]
+    fn another_keyspace_and_a_failed_batch_change_nothing() {
+        let watches = watches(&[KeyRange::default()]);
+        for other in [2, 4] {
+            write(&watches, &batch(KeyspaceId(other), &["", "k"]), 1);
+        }
+        watches.touch(&batch(KEYSPACE, &["k"]));
+        watches.wrote(None);
+        assert!(changed(&watches).is_empty());
+        write(&watches, &batch(KEYSPACE, &["k"]), 2);
+        assert_eq!(changed(&watches), [0]);
+    }
+
+    #[test]
+    fn a_range_delete_changes_what_it_touches() {
+        let prefix = |prefix: &str| KeyRange::prefix(prefix);
+        for (from, to, expected) in
+            [("a", "b", &[0][..]), ("a", "b0", &[0, 1]), ("c", "d", &[]), ("b9", "z", &[1])]
+        {
+            let watches = watches(&[prefix("a"), prefix("b")]);
+            let mut batch = WriteBatch::new();
+            batch.delete_range(KEYSPACE, from..to).unwrap();
+            write(&watches, &batch, 1);
+            assert_eq!(changed(&watches), expected, "{from} to {to}");
+        }
+    }
+
+    #[test]
+    fn a_change_waits_until_its_client_asks_for_it() {
+        let watches = watches(&[KeyRange::default()]);
+        write(&watches, &batch(KEYSPACE, &["k"]), 1);
+        assert!(watches.take(2).is_empty(), "another client");
+        assert_eq!(changed(&watches), [0]);
+        write(&watches, &batch(KEYSPACE, &["k"]), 2);
+        assert!(changed(&watches).is_empty());
+        assert!(watches.ask((1, 0)));
+        assert_eq!(changed(&watches), [0]);
+        watches.remove(1, None);
+        assert!(!watches.ask((1, 0)) && !watches.any());
     }
 }

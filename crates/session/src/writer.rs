@@ -29,10 +29,10 @@ impl Writer {
         if !self.watches.any() {
             return self.db.write(batch, durability);
         }
-        let copy = batch.clone();
-        let sequence = self.db.write(batch, durability)?;
-        self.watches.wrote(&copy, sequence);
-        Ok(sequence)
+        self.watches.touch(&batch);
+        let written = self.db.write(batch, durability);
+        self.watches.wrote(written.as_ref().ok().copied());
+        written
     }
 
     /// Commits a batch if conditions hold.
@@ -45,12 +45,14 @@ impl Writer {
         if !self.watches.any() {
             return self.db.write_if(conditions, batch, durability);
         }
-        let copy = batch.clone();
-        let outcome = self.db.write_if(conditions, batch, durability)?;
-        if let Outcome::Written(sequence) = outcome {
-            self.watches.wrote(&copy, sequence);
-        }
-        Ok(outcome)
+        self.watches.touch(&batch);
+        let outcome = self.db.write_if(conditions, batch, durability);
+        let written = match &outcome {
+            Ok(Outcome::Written(sequence)) => Some(*sequence),
+            _ => None,
+        };
+        self.watches.wrote(written);
+        outcome
     }
 
     /// Drops a keyspace, which changes all of its keys.
