@@ -69,8 +69,14 @@ export interface Encodings<K extends Encoding, V extends Encoding> {
 /** Options of a cursor. */
 export interface CursorOptions<K extends Encoding, V extends Encoding, R extends Rows>
   extends RangeOptions<K>, Encodings<K, V> {
-  /** What the cursor returns. Default: "entries". */
+  /** Parts of entries that the cursor returns. Default: "entries". */
   rows?: R | undefined;
+}
+
+/** Options of a watch. */
+export interface WatchOptions<K extends Encoding> extends RangeOptions<K>, WaitOptions {
+  /** Encoding of returned keys. Default: the keyspace's encoding. */
+  keyEncoding?: K | undefined;
 }
 
 /** Options of a clear. */

@@ -16,6 +16,7 @@ import type {
   PutOptions,
   ReadOptions,
   WaitOptions,
+  WatchOptions,
   WriteOptions,
 } from "./options.ts";
 import type { Policy, PolicyOptions } from "./policies.ts";
@@ -230,12 +231,6 @@ export interface Change<K extends Encoding> {
    * a range was deleted, or if it is not known.
    */
   keys: Decoded<K>[] | undefined;
-}
-
-/** Options of a watch. */
-export interface WatchOptions<K extends Encoding> extends RangeOptions<K>, WaitOptions {
-  /** Encoding of returned keys. Default: the keyspace's encoding. */
-  keyEncoding?: K | undefined;
 }
 
 /** A named LSM tree of a store, with its own compaction policy. */

@@ -15,10 +15,11 @@ import type {
   ReadOptions,
   StoreOptions,
   WaitOptions,
+  WatchOptions,
   WriteOptions,
 } from "../api/options.ts";
 import type { InvalidArgumentError } from "../api/errors.ts";
-import type { BatchOptions, Mode, WatchOptions } from "../api/store.ts";
+import type { BatchOptions, Mode } from "../api/store.ts";
 import { check, invalid, isTagged } from "./validate.ts";
 
 /** The names of all options of a type: the compiler reports one that is missing. */

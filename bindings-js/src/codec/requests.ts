@@ -204,7 +204,7 @@ export function toKeys(keys: readonly Bytes[]): Uint8Array<ArrayBuffer> {
   return encoder.bytes();
 }
 
-/** What a scan reads. */
+/** The keyspace and the snapshot that a scan reads, and the encoding of its range. */
 interface Scanned {
   keyspace: number;
   snapshot: number;

@@ -1,7 +1,13 @@
 /** Keyspaces: reads, writes and administration of one tree. */
 
 import type { Encodable, Encoding, RangeOptions } from "../api/data.ts";
-import type { ClearOptions, Durability, PutOptions, WriteOptions } from "../api/options.ts";
+import type {
+  ClearOptions,
+  Durability,
+  PutOptions,
+  WatchOptions,
+  WriteOptions,
+} from "../api/options.ts";
 import type { Policy, PolicyOptions } from "../api/policies.ts";
 import type { Level } from "../api/stats.ts";
 import type {
@@ -13,7 +19,6 @@ import type {
   Mode,
   Operand,
   Result,
-  WatchOptions,
 } from "../api/store.ts";
 import { encodeBatch } from "../codec/batch.ts";
 import { decodeOutcome, encodeConditions } from "../codec/conditions.ts";

@@ -2,7 +2,8 @@
 
 import type { Encoding, RangeOptions } from "../api/data.ts";
 import { ClosedError } from "../api/errors.ts";
-import type { Change, Mode, WatchOptions } from "../api/store.ts";
+import type { WatchOptions } from "../api/options.ts";
+import type { Change, Mode } from "../api/store.ts";
 import { ByteList } from "../codec/byte-list.ts";
 import { encodeRange } from "../codec/encoder.ts";
 import { toByteRange } from "../codec/encodings.ts";
