@@ -45,14 +45,14 @@ impl Writer {
         if !self.watches.any() {
             return self.db.write_if(conditions, batch, durability);
         }
-        self.watches.touch(&batch);
-        let outcome = self.db.write_if(conditions, batch, durability);
-        let written = match &outcome {
-            Ok(Outcome::Written(sequence)) => Some(*sequence),
-            _ => None,
-        };
-        self.watches.wrote(written);
-        outcome
+        // A batch that is refused changes nothing.
+        let copy = batch.clone();
+        let outcome = self.db.write_if(conditions, batch, durability)?;
+        if let Outcome::Written(sequence) = outcome {
+            self.watches.touch(&copy);
+            self.watches.wrote(Some(sequence));
+        }
+        Ok(outcome)
     }
 
     /// Drops a keyspace, which changes all of its keys.
