@@ -10,6 +10,7 @@ const LAYERS = {
   api: [],
   codec: ["api"],
   shared: ["api", "codec"],
+  tuple: ["api"],
   store: ["api", "codec", "shared"],
   client: ["api", "codec", "shared", "store"],
   engine: ["api", "codec", "shared", "../wasm"],

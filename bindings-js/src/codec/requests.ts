@@ -1,6 +1,6 @@
 /** Options and arguments, validated and turned into requests. */
 
-import type { Bytes, Encoding } from "../api/data.ts";
+import type { Bytes, Codec, Encoding } from "../api/data.ts";
 import type {
   Durability,
   Encodings,
@@ -13,6 +13,7 @@ import type {
 import { InvalidArgumentError } from "../api/errors.ts";
 import { LEAN_POLICIES, type Policy } from "../api/policies.ts";
 import { Encoder, encodeRange } from "./encoder.ts";
+import { toByteRange } from "./encodings.ts";
 import { toJson } from "./json.ts";
 import type { OpenRequest, ScanRequest, StoreRequest } from "./protocol.ts";
 import { check, invalid, isTagged, oneOf } from "./validate.ts";
@@ -148,7 +149,10 @@ export function toEncodings<K extends Encoding, V extends Encoding>(
 
 /** The encoding of a call. */
 export function toEncoding<E extends Encoding>(what: string, encoding: E): E {
-  return oneOf<Encoding>(what, encoding, "utf8", "binary") as E;
+  const { encode, decode } = (encoding ?? {}) as Partial<Codec<unknown>>;
+  const isOwn = typeof encode === "function" && typeof decode === "function";
+  const valid = isOwn || encoding === "utf8" || encoding === "binary" || encoding === "json";
+  return check(what, encoding, valid, '"utf8", "binary", "json" or { encode, decode }');
 }
 
 /** Returns the moment at which a write completes. */
@@ -200,9 +204,16 @@ export function toKeys(keys: readonly Bytes[]): Uint8Array<ArrayBuffer> {
   return encoder.bytes();
 }
 
+/** The keyspace and the snapshot that a scan reads, and the encoding of its range. */
+interface Scanned {
+  keyspace: number;
+  snapshot: number;
+  keyEncoding: Encoding;
+}
+
 /** The entries that an iteration returns. */
 export function toScan(
-  { keyspace, snapshot }: { keyspace: number; snapshot: number },
+  { keyspace, snapshot, keyEncoding }: Scanned,
   options: EntriesOptions<Encoding, Encoding>,
 ): ScanRequest {
   const { reverse = false, limit = Infinity } = options;
@@ -210,7 +221,7 @@ export function toScan(
   return {
     keyspace,
     snapshot,
-    range: encodeRange(options),
+    range: encodeRange(toByteRange(options, options.keyEncoding ?? keyEncoding)),
     reverse: checkBoolean("reverse", reverse),
     limit: check("limit", limit, valid, "an integer of at least 0"),
   };

@@ -41,6 +41,11 @@ export function isBytes(value: unknown): value is Uint8Array {
   );
 }
 
+/** Whether a value is a view or a buffer of bytes. */
+export function isBytesLike(value: unknown): value is ArrayBufferView | ArrayBuffer {
+  return ArrayBuffer.isView(value) || isTagged(value, "ArrayBuffer");
+}
+
 /** Throws if the buffer of `bytes` was transferred or has become too short: they would seem empty. */
 export function checkPresent(what: string, bytes: Uint8Array): void {
   if (bytes.length > 0) return;

@@ -2,24 +2,40 @@
 
 import type { Scan } from "../../wasm/terrane.js";
 import { type Bytes, type Decoded, type Encoding, MAX_KEY_BYTES } from "../api/data.ts";
-import { ClosedError } from "../api/errors.ts";
+import { ClosedError, type TerraneError } from "../api/errors.ts";
 import type { WaitOptions } from "../api/options.ts";
 import { ByteList } from "../codec/byte-list.ts";
-import { decode, encodeInto, maxByteLength } from "../codec/bytes.ts";
+import { decode, encodeInto, encodeKey, maxByteLength, toContent } from "../codec/bytes.ts";
 import { Encoder, MAX_BATCH_BYTES } from "../codec/encoder.ts";
 import { wrapErrors } from "../codec/error-codec.ts";
 import { FIRST_PAGE_BYTES, PAGE_BYTES, type Projection } from "../codec/projection.ts";
-import type { Arguments, Method, Methods, ScanRequest } from "../codec/protocol.ts";
+import type {
+  Arguments,
+  Changed,
+  Method,
+  Methods,
+  RowsRequest,
+  ScanRequest,
+} from "../codec/protocol.ts";
 import { toKeys, toStoreRequest } from "../codec/requests.ts";
 import { checkLength } from "../codec/validate.ts";
 import { checkpoint, endExport, exportFile } from "../engine/backup.ts";
 import type { Engine } from "../engine/engine.ts";
+import { Watches } from "../engine/watches.ts";
 import { invoke, isSteps } from "../engine/methods.ts";
 import { runToEnd } from "../engine/tasks.ts";
 import { ignoreResult } from "../shared/abort.ts";
 import { type Listener, Listeners } from "../shared/events.ts";
 import { started } from "../shared/finalization.ts";
-import type { ExportedFile, HeldSnapshot, OpenedKeyspace, Port, Steps } from "../store/port.ts";
+import type {
+  ExportedFile,
+  HeldCursor,
+  HeldSnapshot,
+  HeldWatch,
+  OpenedKeyspace,
+  Port,
+  Steps,
+} from "../store/port.ts";
 
 /** The most entries that are counted in one step. */
 const COUNT_STEP = 0xffff_ffff;
@@ -47,6 +63,8 @@ export class EnginePort implements Port<"sync"> {
   readonly #keyspaces: Map<string, number> = new Map();
   #nextKeyspace = 1;
   #nextSnapshot = 1;
+  #nextWatch = 1;
+  readonly #watches: Watches;
   /** The address of the lookup key's buffer in the module's memory, and its size. */
   #keyAt: number = 0;
   #keyCapacity: number = -1;
@@ -62,7 +80,9 @@ export class EnginePort implements Port<"sync"> {
         if (on) this.#listeners.setNames(store.keyspaces());
       });
     });
-    engine.onFailure = (failure) => this.#listeners.end(failure);
+    this.#watches = new Watches(engine);
+    engine.onTurn = () => this.#watches.answer();
+    engine.onFailure = (failure) => this.#end(failure);
   }
 
   run<O extends WaitOptions, T>(
@@ -117,7 +137,8 @@ export class EnginePort implements Port<"sync"> {
     key: Bytes,
     encoding: E,
   ): Decoded<E> | undefined {
-    const needed = maxByteLength("key", key, MAX_KEY_BYTES);
+    const text = toContent("key", key);
+    const needed = maxByteLength("key", text, MAX_KEY_BYTES);
     // Within the call, which fails if the store is closed: its buffer has been freed then.
     const at = this.#engine.call((store) => {
       if (needed > this.#keyCapacity) {
@@ -126,7 +147,7 @@ export class EnginePort implements Port<"sync"> {
       }
       const length = encodeInto(
         "key",
-        key,
+        text,
         MAX_KEY_BYTES,
         this.#engine.module.memory(),
         this.#keyAt,
@@ -134,13 +155,15 @@ export class EnginePort implements Port<"sync"> {
       return store.get(keyspace, snapshot, length);
     });
     if (at === 0) return undefined;
-    const bytes = this.#engine.module.memory();
+    // The module of a worker without threads has memory of its own.
+    const bytes = this.#engine.module.memory() as Uint8Array<ArrayBuffer>;
     const start = at + LENGTH_BYTES;
     let end = start;
     for (let i = 0; i < LENGTH_BYTES; i++) end += (bytes[at + i] as number) << (8 * i);
     // Decoding makes a copy; bytes have to be copied.
-    const value = encoding === "binary" ? bytes.slice(start, end) : bytes.subarray(start, end);
-    return decode(value, encoding);
+    const isText = encoding === "utf8" || encoding === "json";
+    const value = isText ? bytes.subarray(start, end) : bytes.slice(start, end);
+    return decode(value, encoding, () => encodeKey(key));
   }
 
   getMany<E extends Encoding>(
@@ -151,7 +174,9 @@ export class EnginePort implements Port<"sync"> {
   ): (Decoded<E> | undefined)[] {
     const bytes = toKeys(keys);
     const values = this.#engine.call((store) => store.get_many(keyspace, snapshot, bytes));
-    return new ByteList(values).decode(encoding);
+    return new ByteList(values).decode(encoding, 0, keys.length, (at) =>
+      encodeKey(keys[at] as Bytes),
+    );
   }
 
   write(sync: boolean, fill: (batch: Encoder) => void): number {
@@ -191,6 +216,26 @@ export class EnginePort implements Port<"sync"> {
         }
       })(),
     );
+  }
+
+  cursor(request: ScanRequest): HeldCursor<"sync"> {
+    const engine = this.#engine;
+    const scan = this.#scan(request);
+    const rows = ({ seek, count, back, keys, values }: RowsRequest) =>
+      engine.call(() => scan.rows(seek, count, back, keys, values));
+    return { rows, close: () => endScan(engine, scan) };
+  }
+
+  watch(ranges: Uint8Array, keys: boolean): HeldWatch {
+    const watches = this.#watches;
+    const watch = this.#nextWatch++;
+    this.invoke("watch", watch, ranges, keys, false);
+    const next = async (): Promise<Changed> => {
+      const changed = await watches.ask({ watch, ranges, keys });
+      if (changed !== undefined) return changed;
+      throw new ClosedError("the watch has ended");
+    };
+    return { next, close: () => watches.end(watch) };
   }
 
   collect<T>(iteration: Generator<T, void, undefined>): T[] {
@@ -265,8 +310,13 @@ export class EnginePort implements Port<"sync"> {
     try {
       this.#engine.close(closed);
     } finally {
-      this.#listeners.end(closed);
+      this.#end(closed);
     }
+  }
+
+  #end(reason: TerraneError): void {
+    this.#listeners.end(reason);
+    this.#watches.endAll(reason);
   }
 
   #scan({ keyspace, snapshot, range, reverse, limit }: ScanRequest): Scan {
