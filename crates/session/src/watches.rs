@@ -42,8 +42,6 @@ struct Watch {
     asked: bool,
     /// Whether its client wants the keys.
     with_keys: bool,
-    /// Whether the batch that is being committed changes it.
-    touched: bool,
     /// The sequence number of the latest change.
     sequence: Option<Seq>,
     changed: Changed,
@@ -63,6 +61,13 @@ struct Changed {
     ends: Vec<usize>,
     /// Whether they are not collected, or too many.
     is_sum: bool,
+}
+
+impl Watch {
+    /// Notes a sequence number. Threads report their batches in any order.
+    fn change(&mut self, sequence: Seq) {
+        self.sequence = self.sequence.max(Some(sequence));
+    }
 }
 
 impl Changed {
@@ -157,7 +162,6 @@ impl Watches {
             ranges: halves.collect(),
             asked: since.is_some(),
             with_keys,
-            touched: false,
             sequence: since,
             changed: Changed::new(with_keys && since.is_none()),
         };
@@ -192,9 +196,9 @@ impl Watches {
         out
     }
 
-    /// Notes what a batch changes, before it is committed: afterwards it is gone, and a copy would cost more. If it
-    /// fails, a later change may have keys of it.
-    pub(crate) fn touch(&self, batch: &WriteBatch) {
+    /// Notes what a batch has changed, once it is committed under a sequence number: a client that read at an earlier
+    /// change would not see it.
+    pub(crate) fn wrote(&self, batch: &WriteBatch, sequence: Seq) {
         let mut table = self.table();
         let Table { watches, segments, .. } = &mut *table;
         let mut at = 0;
@@ -208,7 +212,7 @@ impl Watches {
                     let covering = segments.get(at).filter(|segment| segment.keyspace == keyspace);
                     for &watch in covering.map_or(&[][..], |segment| &segment.watches) {
                         if let Some(watch) = watches.get_mut(watch) {
-                            watch.touched = true;
+                            watch.change(sequence);
                             watch.changed.push(key);
                         }
                     }
@@ -220,17 +224,8 @@ impl Watches {
                         let starts_before = to.is_none_or(|to| segment.from.as_slice() < to);
                         segment.keyspace == keyspace && (*n == 0 || starts_before)
                     });
-                    sum(watches, within.flat_map(|(_, segment)| &segment.watches));
+                    sum(watches, within.flat_map(|(_, segment)| &segment.watches), sequence);
                 }
-            }
-        }
-    }
-
-    /// Reports the changes of the batch that was committed under a sequence number, or none.
-    pub(crate) fn wrote(&self, sequence: Option<Seq>) {
-        for watch in &mut self.table().watches {
-            if std::mem::take(&mut watch.touched) && sequence.is_some() {
-                watch.sequence = sequence;
             }
         }
     }
@@ -240,9 +235,7 @@ impl Watches {
         let mut table = self.table();
         let Table { watches, segments, .. } = &mut *table;
         let all = segments.iter().filter(|segment| segment.keyspace == keyspace);
-        sum(watches, all.flat_map(|segment| &segment.watches));
-        drop(table);
-        self.wrote(Some(sequence));
+        sum(watches, all.flat_map(|segment| &segment.watches), sequence);
     }
 
     /// Cuts the ranges of all watches into segments.
@@ -301,10 +294,10 @@ fn segment_of(segments: &[Segment], at: usize, keyspace: KeyspaceId, key: &[u8])
 }
 
 /// Changes watches by something that has no keys.
-fn sum<'a>(watches: &mut [Watch], changed: impl Iterator<Item = &'a usize>) {
+fn sum<'a>(watches: &mut [Watch], changed: impl Iterator<Item = &'a usize>, sequence: Seq) {
     for &watch in changed {
         if let Some(watch) = watches.get_mut(watch) {
-            watch.touched = true;
+            watch.change(sequence);
             watch.changed.forget();
         }
     }
@@ -334,11 +327,6 @@ mod tests {
         watches
     }
 
-    fn write(watches: &Watches, batch: &WriteBatch, sequence: Seq) {
-        watches.touch(batch);
-        watches.wrote(Some(sequence));
-    }
-
     /// The numbers of the watches that have changed; nothing has more than 255 bytes here.
     fn changed(watches: &Watches) -> Vec<u8> {
         let bytes = watches.take(1);
@@ -363,7 +351,7 @@ mod tests {
         ];
         for key in ["", "a", "b", "bb", "c", "d", "d\0", "e"] {
             let watches = watches(&ranges);
-            write(&watches, &batch(KEYSPACE, &["z", "a", key]), 7);
+            watches.wrote(&batch(KEYSPACE, &["z", "a", key]), 7);
             // The same, one by one.
             let covers = |range: &KeyRange| {
                 let half_open = range.half_open();
@@ -381,20 +369,18 @@ mod tests {
     }
 
     #[test]
-    fn another_keyspace_and_a_failed_batch_change_nothing() {
+    fn a_batch_of_another_keyspace_changes_nothing() {
         let watches = watches(&[KeyRange::default()]);
         for other in [2, 4] {
-            write(&watches, &batch(KeyspaceId(other), &["", "k"]), 1);
+            watches.wrote(&batch(KeyspaceId(other), &["", "k"]), 1);
         }
-        watches.touch(&batch(KEYSPACE, &["k"]));
-        watches.wrote(None);
         assert!(changed(&watches).is_empty());
-        write(&watches, &batch(KEYSPACE, &["k"]), 2);
+        watches.wrote(&batch(KEYSPACE, &["k"]), 2);
         assert_eq!(changed(&watches), [0]);
     }
 
     #[test]
-    fn a_range_delete_changes_what_it_touches() {
+    fn a_range_delete_changes_what_it_covers() {
         let prefix = |prefix: &str| KeyRange::prefix(prefix);
         for (from, to, expected) in
             [("a", "b", &[0][..]), ("a", "b0", &[0, 1]), ("c", "d", &[]), ("b9", "z", &[1])]
@@ -402,7 +388,7 @@ mod tests {
             let watches = watches(&[prefix("a"), prefix("b")]);
             let mut batch = WriteBatch::new();
             batch.delete_range(KEYSPACE, from..to).unwrap();
-            write(&watches, &batch, 1);
+            watches.wrote(&batch, 1);
             assert_eq!(changed(&watches), expected, "{from} to {to}");
         }
     }
@@ -410,10 +396,10 @@ mod tests {
     #[test]
     fn a_change_waits_until_its_client_asks_for_it() {
         let watches = watches(&[KeyRange::default()]);
-        write(&watches, &batch(KEYSPACE, &["k"]), 1);
+        watches.wrote(&batch(KEYSPACE, &["k"]), 1);
         assert!(watches.take(2).is_empty(), "another client");
         assert_eq!(changed(&watches), [0]);
-        write(&watches, &batch(KEYSPACE, &["k"]), 2);
+        watches.wrote(&batch(KEYSPACE, &["k"]), 2);
         assert!(changed(&watches).is_empty());
         assert!(watches.ask((1, 0)));
         assert_eq!(changed(&watches), [0]);

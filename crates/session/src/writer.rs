@@ -29,10 +29,10 @@ impl Writer {
         if !self.watches.any() {
             return self.db.write(batch, durability);
         }
-        self.watches.touch(&batch);
-        let written = self.db.write(batch, durability);
-        self.watches.wrote(written.as_ref().ok().copied());
-        written
+        let copy = batch.clone();
+        let sequence = self.db.write(batch, durability)?;
+        self.watches.wrote(&copy, sequence);
+        Ok(sequence)
     }
 
     /// Commits a batch if conditions hold.
@@ -45,12 +45,10 @@ impl Writer {
         if !self.watches.any() {
             return self.db.write_if(conditions, batch, durability);
         }
-        // A batch that is refused changes nothing.
         let copy = batch.clone();
         let outcome = self.db.write_if(conditions, batch, durability)?;
         if let Outcome::Written(sequence) = outcome {
-            self.watches.touch(&copy);
-            self.watches.wrote(Some(sequence));
+            self.watches.wrote(&copy, sequence);
         }
         Ok(outcome)
     }
