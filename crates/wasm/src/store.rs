@@ -9,7 +9,7 @@ use crate::{executor, json, to_js, volume};
 use js_sys::{Date, Function};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use terrane::{Error, Millis, Result};
+use terrane::{Db, Error, Millis, Options, Result};
 use terrane_session::{Failure, Opening, Session};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -345,9 +345,9 @@ impl Store {
 
 fn open(handles: Vec<FileSystemSyncAccessHandle>, opening: &Opening) -> Result<Store> {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let mut options = opening.options()?;
+    let mut options = opening.options(Options::small())?;
     options.wall_clock = Some(Arc::new(|| Date::now() as Millis));
     let volume = Arc::new(volume::volume(handles)?);
-    let session = opening.open(volume, options, executor())?;
+    let session = opening.session(Db::open_storage(volume, options, executor())?)?;
     Ok(Store { number, session, key: Vec::new(), value: Vec::new() })
 }
