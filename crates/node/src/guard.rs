@@ -4,15 +4,40 @@
 use napi::bindgen_prelude::Object;
 use napi::{Env, JsValue, Status};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use terrane::Result;
-use terrane_session::Failure;
+use terrane::{Error, ErrorKind, Result};
+use terrane_session::{NOT_FOUND, code, message, no_keyspace};
 
 /// The code of a panic: the npm package's class for an engine that has crashed.
 const CRASHED: &str = "engine";
 
+/// An error of JavaScript before it is thrown.
+pub(crate) struct Failure {
+    code: &'static str,
+    message: String,
+    /// The damaged file and the offset in it, if the error is damage.
+    damage: Option<(String, u64)>,
+}
+
+impl Failure {
+    /// Returns the failure of opening a keyspace that does not exist.
+    pub(crate) fn no_keyspace(name: &str) -> Self {
+        Failure { code: NOT_FOUND, message: no_keyspace(name), damage: None }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let damage = match error.kind() {
+            ErrorKind::Corrupt(damage) => Some((damage.file.clone(), damage.offset)),
+            _ => None,
+        };
+        Failure { code: code(&error), message: message(&error), damage }
+    }
+}
+
 /// Runs `body`; throws what it returns as an error, and what it panics with.
 pub(crate) fn guard<T>(env: &Env, body: impl FnOnce() -> Result<T>) -> napi::Result<T> {
-    guard_failure(env, || body().map_err(|error| Failure::from(&error)))
+    guard_failure(env, || body().map_err(Failure::from))
 }
 
 /// Runs `body`, whose error may be none of the engine's.
@@ -28,7 +53,7 @@ pub(crate) fn guard_failure<T>(
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let why = text.or_else(|| panic.downcast_ref::<&str>().copied());
             let message = format!("the engine crashed: {}", why.unwrap_or("it gives no reason"));
-            Err(throw(env, &Failure::new(CRASHED, message)))
+            Err(throw(env, &Failure { code: CRASHED, message, damage: None }))
         }
     }
 }

@@ -2,7 +2,7 @@
 //! so that it can use them before a reply has arrived; 0 is the default keyspace, and no snapshot.
 
 use crate::engines::Opened;
-use crate::guard::{guard, guard_failure};
+use crate::guard::{Failure, guard, guard_failure};
 use crate::place::{self, Place};
 use crate::scan::Scan;
 use crate::steps::Steps;
@@ -11,7 +11,7 @@ use napi::bindgen_prelude::{Function, Uint8ArraySlice};
 use napi_derive::napi;
 use std::time::Duration;
 use terrane::{Closed, Error, Options, Result};
-use terrane_session::{Failure, Opening, Session};
+use terrane_session::{Opening, Session};
 use terrane_types::json;
 
 /// A value's buffer is reused up to this size.
@@ -266,12 +266,8 @@ impl Store {
         options: Option<String>,
     ) -> napi::Result<u32> {
         guard_failure(env, || {
-            let opened = self
-                .session_mut()
-                .and_then(|session| session.keyspace(number, &name, create, options.as_deref()));
-            opened
-                .map_err(|error| Failure::from(&error))?
-                .ok_or_else(|| Failure::no_keyspace(&name))
+            let opened = self.session_mut()?.keyspace(number, &name, create, options.as_deref())?;
+            opened.ok_or_else(|| Failure::no_keyspace(&name))
         })
     }
 
