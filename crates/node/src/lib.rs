@@ -10,8 +10,8 @@
 //! * `listeners` - the engine's events, for every opening of a store.
 //! * `guard` - errors and panics as JavaScript gets them.
 
-// The macro of napi-rs writes functions that other code of this crate does not call.
 #![allow(missing_docs, reason = "the macro writes items without docs")]
+#![cfg_attr(test, allow(dead_code, reason = "a build for tests exports nothing to JavaScript"))]
 
 mod engines;
 mod guard;

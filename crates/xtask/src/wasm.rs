@@ -122,6 +122,7 @@ const LEAN: Module = Module {
         "crates/platform",
         "crates/terrane",
         "crates/opfs",
+        "crates/session",
         "crates/wasm",
     ],
     name: "terrane",
