@@ -19,7 +19,8 @@ class Thread implements Used {
   #terminated = false;
 
   constructor(script: URL) {
-    const thread = new NodeWorker(script);
+    // Flags of the process are about its own script.
+    const thread = new NodeWorker(script, { execArgv: [] });
     this.#thread = thread;
     thread.unref();
     thread.on("message", (replies: Reply[]) => {

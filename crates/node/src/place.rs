@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use terrane::executor::{SliceExecutor, ThreadExecutor};
 use terrane::storage::vfs::{MemoryVfs, NativeVfs, Vfs};
-use terrane::storage::{Directory, Volume};
+use terrane::storage::{Directory, Storage, Volume};
 use terrane::{Db, Error, Options, Result};
 
 /// The form of a store on files.
@@ -104,7 +104,12 @@ pub fn destroy(env: &Env, path: String) -> napi::Result<()> {
             Err(why) => Err(failed(why)),
             Ok(found) if found.is_dir() => destroy_directory(path),
             Ok(_) => {
+                // Held while it is removed.
                 let volume = Volume::open_file(path, false)?;
+                if volume.recover()?.is_none() {
+                    let why = "it is not the file of one".to_owned();
+                    return Err(Error::no_store(path.display().to_string(), why));
+                }
                 fs::remove_file(path).map_err(failed)?;
                 drop(volume);
                 Ok(())
