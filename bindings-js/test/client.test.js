@@ -89,7 +89,7 @@ test("an unknown option fails its call, which sends nothing, with the nearest on
     [
       db.traceScan,
       { limit: 3 },
-      /^options: expected gte, gt, lte, lt, reverse, signal, found "limit"$/,
+      /^options: expected prefix, gte, gt, lte, lt, reverse, signal, found "limit"$/,
     ],
     [
       (options) => db.put("k", "v", options),

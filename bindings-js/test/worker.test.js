@@ -9,6 +9,8 @@ import { checkConditions, MISTAKES as CONDITIONS } from "./conditions.js";
 import { checkExpiry } from "./expiry.js";
 import { checkMerges, checkMergesWithinTransaction } from "./merges.js";
 import { checkQuestions, MISTAKES } from "./questions.js";
+import * as ranges from "./ranges.js";
+import { checkLive, checkWatches } from "./watches.js";
 import { checkTransactions } from "./transactions.js";
 const { ConflictError, InvalidArgumentError, open } = await import(bundle("index.js"));
 
@@ -70,6 +72,33 @@ test("a mistaken question names what is wrong", async (context) => {
     await assert.rejects(call(db), { code: "invalid-argument", message }, String(call));
   }
   assert.equal(await db.get("k"), "v");
+});
+
+test("a prefix stands for the keys that start with it", async (context) => {
+  await ranges.checkPrefixes(await store(context, await here()));
+});
+
+test("a cursor moves both ways over one moment", async (context) => {
+  await ranges.checkCursors(await store(context, await here()));
+});
+
+test("a clear counts what it deletes, up to its limit", async (context) => {
+  await ranges.checkClears(await store(context, await here()));
+});
+
+test("a watch yields what has changed, once a turn", async (context) => {
+  await checkWatches(await store(context, await here()));
+});
+
+test("a query runs again when what it has read changes", async (context) => {
+  await checkLive(await store(context, await here()));
+});
+
+test("a mistaken range names what is wrong", async (context) => {
+  const db = await store(context, await here());
+  for (const [call, message] of ranges.MISTAKES) {
+    await assert.rejects(async () => call(db), { code: "invalid-argument", message }, call);
+  }
 });
 
 test("a batch is written only if its conditions hold", async (context) => {

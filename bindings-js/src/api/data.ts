@@ -12,10 +12,22 @@ export type Decoded<E extends Encoding> = E extends "utf8" ? string : Uint8Array
 /** An entry as an iteration yields it. */
 export type Entry<K extends Encoding, V extends Encoding> = [key: Decoded<K>, value: Decoded<V>];
 
+/** Parts of entries that a cursor returns. */
+export type Rows = "entries" | "keys" | "values";
+
+/** An entry, its key or its value. */
+export type Row<R extends Rows, K extends Encoding, V extends Encoding> = R extends "keys"
+  ? Decoded<K>
+  : R extends "values"
+    ? Decoded<V>
+    : Entry<K, V>;
+
 export { MAX_KEY_BYTES, MAX_VALUE_BYTES } from "./limits.ts";
 
-/** The bounds of a range: at most one of `gte` and `gt`, and at most one of `lte` and `lt`. */
+/** A range: a prefix, or bounds, at most one of `gte` and `gt`, and at most one of `lte` and `lt`. */
 export interface RangeOptions {
+  /** The bytes that all keys of the range start with; excludes bounds. */
+  prefix?: Bytes | undefined;
   /** The lower bound, inclusive. */
   gte?: Bytes | undefined;
   /** The lower bound, exclusive. */

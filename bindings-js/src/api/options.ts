@@ -1,6 +1,6 @@
 /** Options of stores, keyspaces and calls. */
 
-import type { Encoding, RangeOptions } from "./data.ts";
+import type { Encoding, RangeOptions, Rows } from "./data.ts";
 import type { Policy } from "./policies.ts";
 
 /** Options of a call that waits. */
@@ -64,6 +64,21 @@ export interface Encodings<K extends Encoding, V extends Encoding> {
   keyEncoding?: K | undefined;
   /** Encoding of returned values. Default: the store's encoding; for a store, "utf8". */
   valueEncoding?: V | undefined;
+}
+
+/** Options of a cursor. */
+export interface CursorOptions<K extends Encoding, V extends Encoding, R extends Rows>
+  extends RangeOptions, Encodings<K, V> {
+  /** What the cursor returns. Default: "entries". */
+  rows?: R | undefined;
+}
+
+/** Options of a clear. */
+export interface ClearOptions extends RangeOptions, WriteOptions {
+  /** The maximum number of entries to delete. Default: unlimited. */
+  limit?: number | undefined;
+  /** With a limit, deletes the last entries instead of the first. Default: false. */
+  reverse?: boolean | undefined;
 }
 
 /** Options of a keyspace. */

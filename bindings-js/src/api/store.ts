@@ -3,10 +3,12 @@
  * `terrane/worker` they return results (`"sync"`).
  */
 
-import type { Bytes, Decoded, Encoding, Entry, RangeOptions } from "./data.ts";
+import type { Bytes, Decoded, Encoding, Entry, RangeOptions, Row, Rows } from "./data.ts";
 import type { Event } from "./events.ts";
 import type {
   CheckpointOptions,
+  ClearOptions,
+  CursorOptions,
   Encodings,
   EntriesOptions,
   ExpiryOptions,
@@ -98,6 +100,33 @@ export interface Versioned<V extends Encoding> {
   expiresAt: number | undefined;
 }
 
+/**
+ * A cursor over a range of the store as it was when the cursor was made. It lies between two rows, or beside one that
+ * it has returned. Its calls take effect in the order in which they are made, awaited or not.
+ */
+export interface CursorOf<M extends Mode, T> extends Disposable {
+  /**
+   * Moves to a key, which need not exist: `next` then starts with the first row at or after it, `prev` with the last
+   * at or before it. Nothing is read until then.
+   */
+  seek(key: Bytes): void;
+
+  /**
+   * Returns the next `n` rows in key order, in one message. There are fewer at the end of the range, or if they take
+   * more than 64 MiB; none means the end.
+   */
+  next(n: number, options?: CallOptions<M>): Result<M, T[]>;
+
+  /** Returns the previous `n` rows, the nearest first, as `next` does. */
+  prev(n: number, options?: CallOptions<M>): Result<M, T[]>;
+
+  /** Releases the cursor; later calls fail. */
+  close(): void;
+
+  /** Closes the cursor at the end of a `using` block. */
+  [Symbol.dispose](): void;
+}
+
 /** Reads from a keyspace, in its current state or in a snapshot. Keys are ordered by their bytes. */
 export interface ReaderOf<
   M extends Mode,
@@ -171,8 +200,33 @@ export interface ReaderOf<
     options?: CallOptions<M, EntriesOptions<K, VE>>,
   ): Iteration<M, Decoded<VE>>;
 
+  /**
+   * Returns a cursor over a range, which shows the store as it was at the call: at the start of the range for `next`,
+   * at its end for `prev`. Close it when done.
+   */
+  cursor<KE extends Encoding = K, VE extends Encoding = V, R extends Rows = "entries">(
+    options?: CursorOptions<KE, VE, R>,
+  ): CursorOf<M, Row<R, KE, VE>>;
+
   /** Counts the entries of a range by reading them all. */
   count(options?: CallOptions<M, RangeOptions>): Result<M, number>;
+}
+
+/** Changes of a watched range. */
+export interface Change<K extends Encoding> {
+  /** The sequence number of the latest of them. */
+  sequence: number;
+  /**
+   * The keys that were written or deleted, in order; undefined if they are more than 1000 or take more than 64 KiB, if
+   * a range was deleted, or if it is not known.
+   */
+  keys: Decoded<K>[] | undefined;
+}
+
+/** Options of a watch. */
+export interface WatchOptions<K extends Encoding> extends RangeOptions, WaitOptions {
+  /** Encoding of returned keys. Default: the keyspace's encoding. */
+  keyEncoding?: K | undefined;
 }
 
 /** A named LSM tree of a store, with its own compaction policy. */
@@ -220,8 +274,24 @@ export interface KeyspaceOf<
    */
   deleteRange(options?: CallOptions<M, RangeOptions & WriteOptions>): Result<M, number>;
 
-  /** Deletes the entries of a range, by default all, an alias of `deleteRange`, as in abstract-level. */
-  clear(options?: CallOptions<M, RangeOptions & WriteOptions>): Result<M, number>;
+  /**
+   * Deletes the entries of a range, by default all, or the first of them up to `limit`; returns how many. To count
+   * them, it reads the keys: `deleteRange` does not. The result is that of a clear at the moment of the call, whatever
+   * is written while it counts. Without a limit all are deleted at once, by one range delete. With one, they are
+   * deleted in steps, and reads in between see some of them gone. Where methods return promises, other calls are
+   * served meanwhile.
+   */
+  clear(options?: CallOptions<M, ClearOptions>): Result<M, number>;
+
+  /**
+   * Yields what has changed in a range, by default all keys, from this call on: at most once a turn, after the reply to
+   * the write. What changes while the caller is busy, or while its page is hidden, is summed up. After a page was
+   * suspended there is one change without keys. A merge and a delete of a key that does not exist are changes; an
+   * expiry is none. Ends when the store is closed; a keyspace that is dropped changes once.
+   */
+  watch<KE extends Encoding = K>(
+    options?: WatchOptions<KE>,
+  ): AsyncGenerator<Change<KE>, void, undefined>;
 
   /** Returns the levels of the tree with their runs and tables. */
   levels(options?: CallOptions<M>): Result<M, Level[]>;
@@ -358,6 +428,16 @@ export interface DbOf<
     body: (transaction: TransactionOf<M, K, V>) => T | Result<M, T>,
     options?: CallOptions<M, WriteOptions>,
   ): Result<M, T>;
+
+  /**
+   * Runs `query` at a snapshot and yields its result; runs it again, and yields the next, when a range that it has read
+   * has changed. `query` reads through its argument only, which ends with it. Changes while the caller is busy, or
+   * while its page is hidden, lead to one run. An error of `query` ends the iteration, and so does closing the store.
+   */
+  live<T>(
+    query: (reader: SnapshotOf<M, K, V>) => T | Promise<T>,
+    options?: WaitOptions,
+  ): AsyncGenerator<T, void, undefined>;
 
   /** Takes a snapshot of the store, including every call made before. Release it when done. */
   snapshot(): SnapshotOf<M, K, V>;

@@ -117,7 +117,8 @@ export function encodeUnchanged(
   encodeUnchangedRange(encoder, keyspace, snapshot, range.bytes());
 }
 
-function encodeUnchangedRange(
+/** Encodes the condition that no key of an encoded range was written since a snapshot. */
+export function encodeUnchangedRange(
   encoder: Encoder,
   keyspace: number,
   snapshot: number,

@@ -16,6 +16,7 @@
 
 import { type Bytes, MAX_KEY_BYTES, MAX_VALUE_BYTES, type RangeOptions } from "../api/data.ts";
 import { InvalidArgumentError } from "../api/errors.ts";
+import { type Bounds, toBounds } from "./bounds.ts";
 import { encodeBytes, encodeInto, maxByteLength } from "./bytes.ts";
 import type { Merge } from "./operand.ts";
 
@@ -115,7 +116,7 @@ export class Encoder {
   }
 
   /** A bound of a range, given by at most one of two options. */
-  bound(options: RangeOptions, inclusive: "gte" | "lte", exclusive: "gt" | "lt"): void {
+  bound(options: Bounds, inclusive: "gte" | "lte", exclusive: "gt" | "lt"): void {
     const { [inclusive]: included, [exclusive]: excluded } = options;
     const given = included !== undefined;
     if (given && excluded !== undefined) {
@@ -200,7 +201,7 @@ export interface Span {
 export function toSpan(options: RangeOptions): Span {
   // It has the checks.
   encodeRange(options);
-  const { gt, gte, lt, lte } = options;
+  const { gt, gte, lt, lte } = toBounds(options);
   const bytes = (key: Bytes) => encodeBytes("bound", key, MAX_KEY_BYTES);
   const behind = (key: Bytes) => Uint8Array.of(...bytes(key), 0);
   return {
@@ -217,8 +218,9 @@ function isBefore(a: Uint8Array, b: Uint8Array): boolean {
 /** Encodes a range. */
 export function encodeRange(options: RangeOptions): Uint8Array<ArrayBuffer> {
   const encoder = new Encoder();
-  encoder.bound(options, "gte", "gt");
-  encoder.bound(options, "lte", "lt");
+  const bounds = toBounds(options);
+  encoder.bound(bounds, "gte", "gt");
+  encoder.bound(bounds, "lte", "lt");
   return encoder.bytes();
 }
 

@@ -2,8 +2,9 @@
  * Projections: the parts of each entry that an iteration returns, and their decoding from a page.
  */
 
-import type { Decoded, Encoding, Entry } from "../api/data.ts";
+import type { Decoded, Encoding, Entry, Row, Rows } from "../api/data.ts";
 import { ByteList } from "./byte-list.ts";
+import { check } from "./validate.ts";
 
 /** The size of a page in bytes: the first is small, so that it arrives soon. */
 export const FIRST_PAGE_BYTES: number = 16 << 10;
@@ -50,6 +51,21 @@ export function pairs<K extends Encoding, V extends Encoding>(
       });
     },
   };
+}
+
+/** Entries, or keys or values alone. */
+export function projectionOf<R extends Rows, K extends Encoding, V extends Encoding>(
+  rows: Rows = "entries",
+  keyEncoding: K,
+  valueEncoding: V,
+): Projection<Row<R, K, V>> {
+  const valid = rows === "entries" || rows === "keys" || rows === "values";
+  check("rows", rows, valid, '"entries", "keys" or "values"');
+  const projection =
+    rows === "entries"
+      ? pairs(keyEncoding, valueEncoding)
+      : single(rows, rows === "keys" ? keyEncoding : valueEncoding);
+  return projection as Projection<Row<R, K, V>>;
 }
 
 /** Decodes the rows of a page together, which is faster, or one by one where that fails. */

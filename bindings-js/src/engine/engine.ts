@@ -15,7 +15,7 @@ import { ClosedError, EngineError, type TerraneError } from "../api/errors.ts";
 import type { ThreadStats } from "../api/stats.ts";
 import { LeftOutError, toError } from "../codec/error-codec.ts";
 import type { OpenRequest } from "../codec/protocol.ts";
-import { type Files, IN_BACKGROUND, Module, openStore, unref } from "#platform";
+import { type Files, IN_BACKGROUND, Module, openStore, ref, unref } from "#platform";
 
 /** Bytes of background work per turn. */
 const SLICE_BYTES = 256 << 10;
@@ -223,6 +223,7 @@ export class Engine {
   scheduleTurn(): void {
     if (this.#turnScheduled) return;
     this.#turnScheduled = true;
+    ref(this.#turns.port1);
     this.#turns.port2.postMessage(undefined);
   }
 
@@ -239,6 +240,7 @@ export class Engine {
 
   #takeTurn(): void {
     this.#turnScheduled = false;
+    unref(this.#turns.port1);
     this.onTurn();
     const rested = this.#rested;
     this.#rested = this.#waitingForJobs;

@@ -13,8 +13,13 @@ export function invoke(engine: Engine, method: Method, args: readonly unknown[])
   const result = engine.call((store: Callable) =>
     (store[method] as (...args: unknown[]) => unknown)(...args),
   );
-  if (method === "write_if") engine.wrote();
+  wroteBy(engine, method);
   return result;
+}
+
+/** Schedules what follows a write, if the method has written. */
+export function wroteBy(engine: Engine, method: Method): void {
+  if (method === "write_if" || method === "clear") engine.wrote();
 }
 
 /** Whether a call has returned its steps. */

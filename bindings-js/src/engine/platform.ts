@@ -64,7 +64,12 @@ export async function openStore(
   }
 }
 
-/** Lets a process end while nothing but this port is open; a browser has no processes to end. */
+/** Keeps a process for what arrives at this port; a browser has no processes. */
+export function ref(_port: MessagePort): void {
+  // Nothing keeps a page.
+}
+
+/** Lets a process end while nothing but this port is open; a browser has no processes. */
 export function unref(_port: MessagePort): void {
   // Nothing keeps a page.
 }

@@ -19,9 +19,6 @@ import { whileBusy } from "./busy.ts";
 import { Module } from "./module.ts";
 import type { NodeRequest } from "./options.ts";
 
-/** The longest delay of a timer. */
-const MAX_DELAY = 2 ** 31 - 1;
-
 /** Starts to copy a store to another path, where there must be none, in the form that it has. */
 export async function checkpoint(
   engine: Engine,
@@ -48,21 +45,19 @@ function copyTo(engine: Engine, path: string, oneFile: boolean): StartedTask<voi
   );
 }
 
-/** Runs the steps of a copy, for which the process waits; cleans up with `undo` if it fails. */
+/** Runs the steps of a copy; cleans up with `undo` if it fails. */
 async function copied(
   runner: StepRunner,
   module: Module,
   steps: Steps,
   undo: () => void,
 ): Promise<void> {
-  const waits = setInterval(() => undefined, MAX_DELAY);
   try {
     await runSteps(runner, steps);
   } catch (error) {
     undo();
     throw error;
   } finally {
-    clearInterval(waits);
     module.release(steps);
   }
 }

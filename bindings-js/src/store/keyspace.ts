@@ -1,27 +1,30 @@
 /** Keyspaces: reads, writes and administration of one tree. */
 
 import type { Bytes, Encoding, RangeOptions } from "../api/data.ts";
-import type { Durability, PutOptions, WriteOptions } from "../api/options.ts";
+import type { ClearOptions, Durability, PutOptions, WriteOptions } from "../api/options.ts";
 import type { Policy, PolicyOptions } from "../api/policies.ts";
 import type { Level } from "../api/stats.ts";
 import type {
   BatchOperation,
   BatchOptions,
   CallOptions,
+  Change,
   KeyspaceOf,
   Mode,
   Operand,
   Result,
+  WatchOptions,
 } from "../api/store.ts";
 import { encodeBatch } from "../codec/batch.ts";
 import { decodeOutcome, encodeConditions } from "../codec/conditions.ts";
 import { Encoder, encodeRange, MAX_BATCH_BYTES, toSpan } from "../codec/encoder.ts";
 import { fromJson } from "../codec/json.ts";
 import { checkOperand, toMerge } from "../codec/operand.ts";
-import { BATCH, EXPIRY, RANGE, WRITE } from "../codec/options.ts";
-import { now, toDurability, toExpiry, toPolicy } from "../codec/requests.ts";
+import { BATCH, CLEAR, EXPIRY, RANGE, WRITE } from "../codec/options.ts";
+import { now, toDurability, toExpiry, toPolicy, toScan } from "../codec/requests.ts";
 import { checkLength } from "../codec/validate.ts";
 import { Reader, type Scope } from "./reader.ts";
+import { watch } from "./watch.ts";
 
 export class Keyspace<M extends Mode, K extends Encoding = "utf8", V extends Encoding = "utf8">
   extends Reader<M, K, V>
@@ -92,8 +95,19 @@ export class Keyspace<M extends Mode, K extends Encoding = "utf8", V extends Enc
     });
   }
 
-  clear(options?: CallOptions<M, RangeOptions & WriteOptions>): Result<M, number> {
-    return this.deleteRange(options);
+  clear(options?: CallOptions<M, ClearOptions>): Result<M, number> {
+    const { port, keyspace } = this.scope;
+    return this.call(options, [RANGE, CLEAR, WRITE], (given: ClearOptions) => {
+      const { range, reverse, limit } = toScan(this.scope, given);
+      const sync = toDurability(given, this.#durability) === "sync";
+      return port.map(port.invoke("clear", keyspace, range, reverse, limit, sync), Number);
+    });
+  }
+
+  watch<KE extends Encoding = K>(
+    options: WatchOptions<KE> = {},
+  ): AsyncGenerator<Change<KE>, void, undefined> {
+    return watch(this.scope, options);
   }
 
   levels(options?: CallOptions<M>): Result<M, Level[]> {

@@ -1,17 +1,34 @@
 /** Reads from one keyspace, in its current state or in a snapshot. */
 
-import type { Bytes, Decoded, Encoding, Entry, RangeOptions } from "../api/data.ts";
-import type { Encodings, EntriesOptions, ReadOptions, WaitOptions } from "../api/options.ts";
-import type { CallOptions, Iteration, Mode, ReaderOf, Result, Versioned } from "../api/store.ts";
+import type { Bytes, Decoded, Encoding, Entry, RangeOptions, Row, Rows } from "../api/data.ts";
+import type {
+  CursorOptions,
+  Encodings,
+  EntriesOptions,
+  ReadOptions,
+  WaitOptions,
+} from "../api/options.ts";
+import type {
+  CallOptions,
+  CursorOf,
+  Iteration,
+  Mode,
+  ReaderOf,
+  Result,
+  Versioned,
+} from "../api/store.ts";
 import type { Trace } from "../api/trace.ts";
 import { encodeKey } from "../codec/bytes.ts";
 import { decodeVersioned } from "../codec/conditions.ts";
 import { fromJson } from "../codec/json.ts";
-import { checked, ENCODINGS, ENTRIES, RANGE, READ, REVERSE } from "../codec/options.ts";
-import { pairs, type Projection, single } from "../codec/projection.ts";
+import { checked, ENCODINGS, ENTRIES, RANGE, READ, REVERSE, ROWS } from "../codec/options.ts";
+import { pairs, type Projection, projectionOf, single } from "../codec/projection.ts";
+import type { ScanRequest } from "../codec/protocol.ts";
 import { toEncoding, toEncodings, toKeys, toScan } from "../codec/requests.ts";
 import { check } from "../codec/validate.ts";
+import { Cursor } from "./cursor.ts";
 import type { Port } from "./port.ts";
+import type { Reads } from "./reads.ts";
 
 /**
  * The state that a reader reads, and its encodings. @internal
@@ -26,6 +43,8 @@ export interface Scope<M extends Mode, K extends Encoding, V extends Encoding> {
   valueEncoding: V;
   /** Rejects with the reason if the keyspace could not be opened. */
   opened: Promise<unknown> | undefined;
+  /** The reads of a query that is followed. */
+  reads: Reads | undefined;
   /** The snapshot, which must not be garbage-collected while this is used. */
   owner: object | undefined;
 }
@@ -51,9 +70,10 @@ export class Reader<
     options?: CallOptions<M, ReadOptions<E>>,
   ): Result<M, Decoded<E> | undefined> {
     const { port, keyspace, snapshot } = this.scope;
-    return this.call(options, [READ], (given: ReadOptions<E>) =>
-      port.get(keyspace, snapshot, key, this.#valueEncoding(given)),
-    );
+    return this.call(options, [READ], (given: ReadOptions<E>) => {
+      this.#note([key]);
+      return port.get(keyspace, snapshot, key, this.#valueEncoding(given));
+    });
   }
 
   getVersioned<E extends Encoding = V>(
@@ -63,6 +83,7 @@ export class Reader<
     const { port, keyspace, snapshot } = this.scope;
     return this.call(options, [READ], (given: ReadOptions<E>) => {
       const encoding = this.#valueEncoding(given);
+      this.#note([key]);
       return port.map(port.invoke("get_versioned", keyspace, snapshot, encodeKey(key)), (found) =>
         decodeVersioned(found, encoding),
       );
@@ -76,6 +97,7 @@ export class Reader<
     const { port, keyspace, snapshot } = this.scope;
     return this.call(options, [READ], (given: ReadOptions<E>) => {
       check("keys", keys, Array.isArray(keys), "an array");
+      this.#note(keys);
       return port.getMany(keyspace, snapshot, keys, this.#valueEncoding(given));
     });
   }
@@ -86,11 +108,11 @@ export class Reader<
 
   hasMany(keys: readonly Bytes[], options?: CallOptions<M>): Result<M, boolean[]> {
     const { port, keyspace, snapshot } = this.scope;
-    return this.call(options, [], () =>
-      port.map(port.invoke("has_many", keyspace, snapshot, toKeys(keys)), (found) =>
-        Array.from(found as Uint8Array, Boolean),
-      ),
-    );
+    return this.call(options, [], () => {
+      const found = port.invoke("has_many", keyspace, snapshot, toKeys(keys));
+      this.#note(keys);
+      return port.map(found, (found) => Array.from(found as Uint8Array, Boolean));
+    });
   }
 
   first<KE extends Encoding = K, VE extends Encoding = V>(
@@ -148,10 +170,19 @@ export class Reader<
     );
   }
 
+  cursor<KE extends Encoding = K, VE extends Encoding = V, R extends Rows = "entries">(
+    options: CursorOptions<KE, VE, R> = {},
+  ): CursorOf<M, Row<R, KE, VE>> {
+    const given = checked(options, RANGE, ENCODINGS, ROWS);
+    const { keyEncoding, valueEncoding } = toEncodings<KE, VE>(given, this.scope);
+    const projection = projectionOf<R, KE, VE>(given.rows, keyEncoding, valueEncoding);
+    const { gte, gt, lte, lt, prefix } = given;
+    const held = this.scope.port.cursor(this.#scan({ gte, gt, lte, lt, prefix }));
+    return new Cursor(this, held, projection);
+  }
+
   count(options?: CallOptions<M, RangeOptions>): Result<M, number> {
-    return this.call(options, [RANGE], (given) =>
-      this.scope.port.count(toScan(this.scope, given), given),
-    );
+    return this.call(options, [RANGE], (given) => this.scope.port.count(this.#scan(given), given));
   }
 
   /**
@@ -191,7 +222,18 @@ export class Reader<
     // `this` keeps its snapshot alive for as long as the iteration runs.
     const run = <R>(start: () => Result<M, R>): Result<M, R> =>
       this.scope.port.run(opened, () => ({ signal }), start);
-    return port.iterate(toScan(this.scope, given), project(given), run);
+    return port.iterate(this.#scan(given), project(given), run);
+  }
+
+  #scan(options: EntriesOptions<Encoding, Encoding>): ScanRequest {
+    const request = toScan(this.scope, options);
+    this.scope.reads?.add(request.keyspace, request.range);
+    return request;
+  }
+
+  /** Notes that a query that is followed reads these keys. */
+  #note(keys: readonly Bytes[]): void {
+    this.scope.reads?.addKeys(this.scope.keyspace, keys);
   }
 
   #valueEncoding<E extends Encoding>({ valueEncoding }: ReadOptions<E>): E {

@@ -27,6 +27,7 @@ import type {
   Result,
   TransactionOf,
 } from "../api/store.ts";
+import { toBounds } from "../codec/bounds.ts";
 import { decode, encodeBytes } from "../codec/bytes.ts";
 import { decodeOutcome, encodeUnchanged } from "../codec/conditions.ts";
 import { Encoder, encodeRange, MAX_BATCH_BYTES, MAX_EXPIRING_BYTES } from "../codec/encoder.ts";
@@ -307,8 +308,7 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
       this.#scope,
     );
     const { reverse, limit } = toScan(this.#scope, options);
-    const { gt, gte, lt, lte } = options;
-    const range = { gt, gte, lt, lte };
+    const range = toBounds(options);
     const stored = this.#reader.entries({ ...range, reverse } as CallOptions<M, typeof range>);
     const rows = this.#rows(stored, range, reverse);
     let left = limit;
@@ -394,7 +394,8 @@ function isInside(key: string, { from, to }: Span): boolean {
   return key >= from && (to === undefined || key < to);
 }
 
-function spanOf({ gt, gte, lt, lte }: RangeOptions, keyspace: number): Span {
+function spanOf(range: RangeOptions, keyspace: number): Span {
+  const { gt, gte, lt, lte } = toBounds(range);
   const text = (key: Bytes) => toText(encodeBytes("key", key, MAX_KEY_BYTES));
   const from = gte !== undefined ? text(gte) : gt === undefined ? "" : `${text(gt)}\0`;
   const to = lt !== undefined ? text(lt) : lte === undefined ? undefined : `${text(lte)}\0`;

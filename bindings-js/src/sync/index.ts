@@ -27,6 +27,7 @@ export type * from "../api/policies.ts";
 export type * from "../api/stats.ts";
 export type * from "../api/store.ts";
 export type * from "../api/trace.ts";
+export { exists, stores } from "../shared/stores.ts";
 export type { Db, Keyspace, Reader, Snapshot, Transaction } from "./db.ts";
 
 /** Opens the store of that name in this worker, which holds it until it is closed. */

@@ -2,24 +2,40 @@
 
 import type { Scan } from "../../wasm/terrane.js";
 import type { Bytes, Decoded, Encoding } from "../api/data.ts";
-import { ClosedError } from "../api/errors.ts";
+import { ClosedError, type TerraneError } from "../api/errors.ts";
 import type { WaitOptions } from "../api/options.ts";
 import { ByteList } from "../codec/byte-list.ts";
 import { Encoder, MAX_BATCH_BYTES } from "../codec/encoder.ts";
 import { wrapErrors } from "../codec/error-codec.ts";
 import { FIRST_PAGE_BYTES, PAGE_BYTES, type Projection } from "../codec/projection.ts";
-import type { Arguments, Method, Methods, ScanRequest } from "../codec/protocol.ts";
+import type {
+  Arguments,
+  Changed,
+  Method,
+  Methods,
+  RowsRequest,
+  ScanRequest,
+} from "../codec/protocol.ts";
 import { toKeys } from "../codec/requests.ts";
 import { toStoreRequest } from "#store-request";
 import { checkLength } from "../codec/validate.ts";
 import { checkpoint, endExport, exportFile, Gets } from "#platform";
 import type { Engine } from "../engine/engine.ts";
+import { Watches } from "../engine/watches.ts";
 import { invoke, isSteps } from "../engine/methods.ts";
 import { runToEnd } from "../engine/tasks.ts";
 import { ignoreResult } from "../shared/abort.ts";
 import { type Listener, Listeners } from "../shared/events.ts";
 import { started } from "../shared/finalization.ts";
-import type { ExportedFile, HeldSnapshot, OpenedKeyspace, Port, Steps } from "../store/port.ts";
+import type {
+  ExportedFile,
+  HeldCursor,
+  HeldSnapshot,
+  HeldWatch,
+  OpenedKeyspace,
+  Port,
+  Steps,
+} from "../store/port.ts";
 
 /** The most entries that are counted in one step. */
 const COUNT_STEP = 0xffff_ffff;
@@ -45,6 +61,8 @@ export class EnginePort implements Port<"sync"> {
   #nextKeyspace = 1;
   #nextSnapshot = 1;
   readonly #gets: Gets;
+  #nextWatch = 1;
+  readonly #watches: Watches;
   #spare: Encoder | undefined = new Encoder();
 
   constructor(name: string, engine: Engine) {
@@ -58,7 +76,9 @@ export class EnginePort implements Port<"sync"> {
         if (on) this.#listeners.setNames(store.keyspaces());
       });
     });
-    engine.onFailure = (failure) => this.#listeners.end(failure);
+    this.#watches = new Watches(engine);
+    engine.onTurn = () => this.#watches.answer();
+    engine.onFailure = (failure) => this.#end(failure);
   }
 
   run<O extends WaitOptions, T>(
@@ -166,6 +186,26 @@ export class EnginePort implements Port<"sync"> {
     );
   }
 
+  cursor(request: ScanRequest): HeldCursor<"sync"> {
+    const engine = this.#engine;
+    const scan = this.#scan(request);
+    const rows = ({ seek, count, back, keys, values }: RowsRequest) =>
+      engine.call(() => scan.rows(seek, count, back, keys, values));
+    return { rows, close: () => endScan(engine, scan) };
+  }
+
+  watch(ranges: Uint8Array, keys: boolean): HeldWatch {
+    const watches = this.#watches;
+    const watch = this.#nextWatch++;
+    this.invoke("watch", watch, ranges, keys, false);
+    const next = async (): Promise<Changed> => {
+      const changed = await watches.ask({ watch, ranges, keys });
+      if (changed !== undefined) return changed;
+      throw new ClosedError("the watch has ended");
+    };
+    return { next, close: () => watches.end(watch) };
+  }
+
   collect<T>(iteration: Generator<T, void, undefined>): T[] {
     return [...iteration];
   }
@@ -238,8 +278,13 @@ export class EnginePort implements Port<"sync"> {
     try {
       this.#engine.close(closed);
     } finally {
-      this.#listeners.end(closed);
+      this.#end(closed);
     }
+  }
+
+  #end(reason: TerraneError): void {
+    this.#listeners.end(reason);
+    this.#watches.endAll(reason);
   }
 
   #scan({ keyspace, snapshot, range, reverse, limit }: ScanRequest): Scan {

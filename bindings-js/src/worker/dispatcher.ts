@@ -5,8 +5,9 @@ import { ClosedError } from "../api/errors.ts";
 import type { Counted, OpenRequest, Outcome, Page, StoreOperation } from "../codec/protocol.ts";
 import { checkpoint, endExport, exportFile } from "#platform";
 import { Engine } from "../engine/engine.ts";
-import { invoke, isSteps } from "../engine/methods.ts";
+import { invoke, isSteps, wroteBy } from "../engine/methods.ts";
 import { runSteps, StartedTask } from "../engine/tasks.ts";
+import { Watches } from "../engine/watches.ts";
 import { attempt } from "./attempt.ts";
 
 /** Dispatches requests to one store. */
@@ -14,9 +15,11 @@ export class Dispatcher {
   readonly engine: Engine;
   readonly #emit: (event: string) => void;
   readonly #scans: Map<number, Scan> = new Map();
+  readonly watches: Watches;
 
   private constructor(engine: Engine, emit: (event: string) => void) {
     this.engine = engine;
+    this.watches = new Watches(engine);
     this.#emit = emit;
   }
 
@@ -33,7 +36,12 @@ export class Dispatcher {
         const result = invoke(engine, request.method, request.args);
         if (!isSteps(engine, result)) return result;
         const steps = runSteps(engine, result, request.method !== "check");
-        return new StartedTask(steps.finally(() => engine.module.release(result)));
+        return new StartedTask(
+          steps.finally(() => {
+            engine.module.release(result);
+            wroteBy(engine, request.method);
+          }),
+        );
       }
       case "write":
         return together(request.batch, request.ends, (batch) => engine.write(batch));
@@ -61,8 +69,17 @@ export class Dispatcher {
           const entries = scan.count(request.entries);
           return { entries, done: scan.done };
         });
+      case "rows": {
+        const { seek, count, back, keys, values } = request;
+        const scan = this.#scan(request.scan);
+        return engine.call(() => scan.rows(seek, count, back, keys, values));
+      }
       case "endScan":
         return this.#endScan(request.scan);
+      case "watch":
+        return new StartedTask(this.watches.ask(request));
+      case "endWatch":
+        return this.watches.end(request.watch);
       case "listen":
         return engine.call((store) => store.listen(request.on ? this.#emit : undefined));
       case "checkpoint":
@@ -78,11 +95,14 @@ export class Dispatcher {
     }
   }
 
-  #step<T extends { done: boolean }>(number: number, body: (scan: Scan) => T): T {
+  #scan(number: number): Scan {
     const scan = this.#scans.get(number);
-    if (scan === undefined) {
-      throw new ClosedError("the iteration ended when the page was suspended; start it again");
-    }
+    if (scan !== undefined) return scan;
+    throw new ClosedError("the iteration ended when the page was suspended; start it again");
+  }
+
+  #step<T extends { done: boolean }>(number: number, body: (scan: Scan) => T): T {
+    const scan = this.#scan(number);
     const step = this.engine.call(() => body(scan));
     if (step.done) this.#endScan(number);
     return step;

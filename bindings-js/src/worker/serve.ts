@@ -7,8 +7,9 @@
  *    which all writes that have arrived by then share.
  * 3. Long calls run in steps between messages: flushes, compactions, checks, copies. A close syncs and
  *    then waits for them; suspending the page aborts them.
- * 4. Events are sent along with the next replies, or on their own after a delay.
- * 5. After the engine traps, every request fails with its message.
+ * 4. Watches are answered in a turn of their own, after the replies to the writes that they report.
+ * 5. Events are sent along with the next replies, or on their own after a delay.
+ * 6. After the engine traps, every request fails with its message.
  */
 
 import { AbortError, ClosedError } from "../api/errors.ts";
@@ -99,6 +100,7 @@ async function finish(): Promise<void> {
   const { engine } = dispatcher;
   if (unacknowledged.length > 0) acknowledge(attempt(() => engine.sync()));
   else attempt(() => engine.sync());
+  dispatcher.watches.endAll();
   await Promise.all(tasks);
   // The close reports what it finds.
   await engine.verify().catch(() => undefined);
@@ -145,6 +147,7 @@ async function open(request: OpenRequest): Promise<string | undefined> {
   engine.onFailure = (failure) => post([{ id: 0, error: encodeError(failure) }]);
   engine.onTurn = () => {
     if (unacknowledged.length > 0) acknowledge(attempt(() => engine.sync()));
+    dispatcher?.watches.answer();
   };
   return engine.files === undefined ? holdLifeLock() : engine.files.holderLock;
 }
@@ -208,7 +211,7 @@ function buffersOf(replies: readonly Reply[]): ArrayBuffer[] {
   for (const reply of replies) {
     if (!("value" in reply)) continue;
     const { value } = reply;
-    const bytes = isPage(value) ? value.bytes : value;
+    const bytes: unknown = isPage(value) ? value.bytes : value;
     if (bytes instanceof Uint8Array) buffers.push(bytes.buffer as ArrayBuffer);
   }
   return buffers;

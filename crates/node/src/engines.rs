@@ -5,12 +5,13 @@
 //! 2. The list stays locked while a store is opened or closed, so that an opening neither meets one that is about to
 //!    close, nor the lock of this process.
 
-use crate::listeners::Listeners;
+use crate::listeners::{Emit, Listeners};
 use crate::place::{Layout, Place};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use terrane::{Db, Error, Result};
+use terrane_session::Session;
 
 /// A store on files.
 struct Entry {
@@ -23,7 +24,8 @@ struct Entry {
 /// An open store, and who listens to it.
 #[derive(Clone)]
 struct Engine {
-    db: Db,
+    /// The opening from which all others are made; nothing else is done with it.
+    first: Arc<Session>,
     listeners: Arc<Listeners>,
 }
 
@@ -51,7 +53,8 @@ impl Opened {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
             Opened { number, engine, path, shared, closed: false }
         };
-        let start = || Ok(Engine { db: open()?, listeners: Arc::default() });
+        let start =
+            || Ok(Engine { first: Arc::new(Session::new(open()?)), listeners: Arc::default() });
         let Some(Place { path, layout }) = place else {
             return start().map(|engine| opened(engine, None, false));
         };
@@ -76,14 +79,14 @@ impl Opened {
         Ok(opened(engine, Some(path), false))
     }
 
-    /// Returns the open store.
-    pub(crate) fn db(&self) -> &Db {
-        &self.engine.db
+    /// Makes the tables of this opening.
+    pub(crate) fn session(&self) -> Session {
+        self.engine.first.another()
     }
 
-    /// Returns who listens to the store.
-    pub(crate) fn listeners(&self) -> &Arc<Listeners> {
-        &self.engine.listeners
+    /// Sets the function that is called with the store's events.
+    pub(crate) fn listen(&self, emit: Option<Emit>) {
+        self.engine.listeners.set(self.engine.first.db(), self.number, emit);
     }
 
     /// Closes this opening: the last one closes the store, the others sync.
@@ -91,8 +94,8 @@ impl Opened {
         if std::mem::replace(&mut self.closed, true) {
             return Ok(());
         }
-        let Engine { db, listeners } = &self.engine;
-        listeners.set(db, self.number, None);
+        self.listen(None);
+        let db = self.engine.first.db();
         let Some(path) = &self.path else { return db.clone().close() };
         let mut all = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         let found = all.iter().position(|entry| entry.path == *path);

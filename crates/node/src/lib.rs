@@ -3,6 +3,7 @@
 //!
 //! * `store` - an opening of a store: writes, reads, snapshots.
 //! * `tree` - its keyspaces' trees: shape, policy, sizes, compaction.
+//! * `watches` - watches of ranges.
 //! * `scan` - scans, which return their entries in pages.
 //! * `steps` - long calls, step by step.
 //! * `place` - the places of stores: directories, files, memory; copies and removals.
@@ -21,6 +22,7 @@ mod scan;
 mod steps;
 mod store;
 mod tree;
+mod watches;
 
 use napi_derive::napi;
 

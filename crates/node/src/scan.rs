@@ -35,6 +35,28 @@ impl Scan {
         Uint8ArraySlice::copy_from(env, page)
     }
 
+    /// Moves to `seek` if it is a key, then returns the next `count` rows, or the previous ones if `back`, their keys
+    /// or values or both.
+    ///
+    /// # Errors
+    /// Damage or an I/O error.
+    #[napi]
+    pub fn rows<'env>(
+        &mut self,
+        env: &'env Env,
+        seek: Option<&[u8]>,
+        count: u32,
+        back: bool,
+        keys: bool,
+        values: bool,
+    ) -> napi::Result<Uint8ArraySlice<'env>> {
+        let rows = guard(env, || {
+            let scan = self.0.as_mut().ok_or(Closed::Store)?;
+            scan.rows(seek.map(<[u8]>::to_vec), count, back, keys, values)
+        })?;
+        Uint8ArraySlice::copy_from(env, rows)
+    }
+
     /// Counts the next entries, at most `entries` of them.
     ///
     /// # Errors

@@ -296,7 +296,25 @@ impl Store {
     /// The default keyspace, or an I/O error.
     #[napi(js_name = "drop_keyspace")]
     pub fn drop_keyspace(&self, env: &Env, name: String) -> napi::Result<bool> {
-        guard(env, || self.session()?.db().drop_keyspace(&name))
+        guard(env, || self.session()?.drop_keyspace(&name))
+    }
+
+    /// Starts to delete the first `limit` keys of an encoded range, or the last if `reverse`; the last step returns
+    /// their number.
+    ///
+    /// # Errors
+    /// A closed store, an I/O error.
+    #[napi]
+    pub fn clear(
+        &self,
+        env: &Env,
+        keyspace: u32,
+        within: &[u8],
+        reverse: bool,
+        limit: f64,
+        sync: bool,
+    ) -> napi::Result<Steps> {
+        guard(env, || self.session()?.clear(keyspace, within, reverse, limit, sync).map(Steps::new))
     }
 
     /// Deletes what recovery has quarantined; returns its size in bytes.
@@ -319,7 +337,8 @@ impl Store {
         };
         let emit = emit.map(build).transpose()?;
         guard(env, || {
-            self.opened.listeners().set(self.session()?.db(), self.opened.number, emit);
+            self.opened.listen(emit);
+            self.session()?;
             Ok(())
         })
     }
@@ -410,7 +429,7 @@ impl Store {
 }
 
 /// Returns bytes in memory of JavaScript: not every program that has Node's interface takes memory of others.
-fn bytes<'env>(
+pub(crate) fn bytes<'env>(
     env: &'env Env,
     body: impl FnOnce() -> Result<Vec<u8>>,
 ) -> napi::Result<Uint8ArraySlice<'env>> {
@@ -442,6 +461,6 @@ fn open(given: OpenOptions) -> Result<Store> {
             "one that is open",
         ));
     }
-    let session = opening.session(opened.db().clone())?;
+    let session = opening.session(opened.session())?;
     Ok(Store { session: Some(session), opened, value: Vec::new() })
 }

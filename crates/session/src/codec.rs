@@ -115,6 +115,20 @@ pub fn range(bytes: &[u8]) -> Result<KeyRange> {
     Ok(KeyRange { from: strings.bound()?, to: strings.bound()? })
 }
 
+/// Decodes ranges, each after the number of its keyspace (`u32`) and its own length (`u32`).
+pub fn ranges(
+    bytes: &[u8],
+    keyspaces: &VecMap<u32, Keyspace>,
+) -> Result<Vec<(KeyspaceId, KeyRange)>> {
+    let mut strings = ByteStrings::new(bytes);
+    let mut ranges = Vec::new();
+    while let Some(number) = strings.rest.u32() {
+        let keyspace = keyspaces.get(&number).ok_or(Closed::Keyspace)?;
+        ranges.push((keyspace.id(), range(strings.string()?)?));
+    }
+    Ok(ranges)
+}
+
 /// Decodes a batch, and replaces the caller's numbers of keyspaces by the engine's ids.
 pub fn batch(bytes: Vec<u8>, keyspaces: &VecMap<u32, Keyspace>) -> Result<WriteBatch> {
     let id = |number: KeyspaceId| {

@@ -5,12 +5,15 @@
 //! * `tree` - the trees of its keyspaces: shape, policy, sizes, compaction.
 //! * `opening` - the options of an opening.
 //! * `scan` - scans, which return their entries in pages.
+//! * `clear` - clearing of ranges, which counts what it deletes.
+//! * `watches`, `writer` - which keys have changed, of what all openings write.
 //! * `steps` - long calls, step by step.
 //! * `copy` - copies of a store into another storage or into memory.
 //! * `codec` - keys, values, ranges and batches as they are exchanged with JavaScript.
 //! * `failure` - errors as JavaScript gets them.
 //! * `trace` - events as lines of JSON.
 
+mod clear;
 mod codec;
 mod copy;
 mod failure;
@@ -20,6 +23,8 @@ mod session;
 mod steps;
 mod trace;
 mod tree;
+mod watches;
+mod writer;
 
 pub use copy::{copy, copy_to_bytes, memory_file, volume_over};
 pub use failure::{NOT_FOUND, code, message, no_keyspace};

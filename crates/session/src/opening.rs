@@ -3,7 +3,7 @@
 use crate::session::Session;
 use crate::tree::{policy, set_policy};
 use terrane::policy::FilterBits;
-use terrane::{Db, Options, Result};
+use terrane::{Options, Result};
 
 /// The options of an opening. The policy is that of keyspaces created later and, unless `keep_policy`, of the
 /// default keyspace from now on.
@@ -53,14 +53,14 @@ impl Opening {
             .table(table))
     }
 
-    /// Returns the session of a store that was opened with [`Opening::options`], or of one that was open before.
+    /// Applies the policy to a store that was opened with [`Opening::options`], or to one that was open before.
     ///
     /// # Errors
     /// An invalid policy, an I/O error.
-    pub fn session(&self, db: Db) -> Result<Session> {
+    pub fn session(&self, session: Session) -> Result<Session> {
         if let Some(json) = self.policy.as_deref().filter(|_| !self.keep_policy) {
-            set_policy(&db.default_keyspace(), &policy(json)?)?;
+            set_policy(&session.db().default_keyspace(), &policy(json)?)?;
         }
-        Ok(Session::new(db))
+        Ok(session)
     }
 }

@@ -12,11 +12,47 @@ pub struct Scan {
     done: bool,
     /// An error for the next page, after a page with the entries before it.
     failed: Option<Error>,
+    /// The key of the last row, or the one sought; whether rows have ended, and if so at the start.
+    at: Vec<u8>,
+    ended: Option<bool>,
+}
+
+/// The most bytes of rows that are returned together.
+const ROWS_BYTES: usize = 64 << 20;
+
+/// The keys or values of a page, or both.
+struct Page {
+    lists: [Option<ByteList>; 2],
+    bytes: usize,
+}
+
+impl Page {
+    fn new(keys: bool, values: bool) -> Self {
+        Page { lists: [keys, values].map(|wanted| wanted.then(ByteList::default)), bytes: 0 }
+    }
+
+    fn push(&mut self, key: &[u8], value: &[u8]) {
+        self.bytes = 0;
+        for (list, part) in self.lists.iter_mut().zip([key, value]) {
+            if let Some(list) = list {
+                list.push(part);
+                self.bytes += list.size();
+            }
+        }
+    }
+
+    fn encode(self) -> Vec<u8> {
+        let mut page = Vec::new();
+        for list in self.lists.iter().flatten() {
+            list.encode(&mut page);
+        }
+        page
+    }
 }
 
 impl Scan {
     pub(crate) fn new(inner: terrane::Cursor, reverse: bool, limit: f64) -> Self {
-        Scan { inner, reverse, left: limit, done: false, failed: None }
+        Scan { inner, reverse, left: limit, done: false, failed: None, at: Vec::new(), ended: None }
     }
 
     /// Passes entries to `take` until it returns false, or there are no more.
@@ -47,29 +83,60 @@ impl Scan {
     pub fn page(&mut self, bytes: u32, keys: bool, values: bool) -> Result<Vec<u8>> {
         let failed = self.failed.take().map_or(Ok(()), Err);
         self.or_done(failed)?;
-        let [mut key_list, mut value_list] = <[ByteList; 2]>::default();
+        let mut page = Page::new(keys, values);
         let mut any = false;
         let advanced = self.advance(|key, value| {
             any = true;
-            if keys {
-                key_list.push(key);
-            }
-            if values {
-                value_list.push(value);
-            }
-            key_list.size() + value_list.size() < bytes as usize
+            page.push(key, value);
+            page.bytes < bytes as usize
         });
         match advanced {
             Err(error) if any => self.failed = Some(error),
             advanced => self.or_done(advanced)?,
         }
-        let mut page = Vec::with_capacity(key_list.size() + value_list.size());
-        for (wanted, list) in [(keys, key_list), (values, value_list)] {
-            if wanted {
-                list.encode(&mut page);
+        Ok(page.encode())
+    }
+
+    /// Moves to `seek` if it is a key, then returns the next `count` rows, or the previous ones if `back`, their keys
+    /// or values or both. There are fewer at the end of the range, or where they take more than 64 MiB. The limit of a
+    /// scan does not apply.
+    ///
+    /// # Errors
+    /// Damage or an I/O error; the scan is at its end then.
+    pub fn rows(
+        &mut self,
+        seek: Option<Vec<u8>>,
+        count: u32,
+        back: bool,
+        keys: bool,
+        values: bool,
+    ) -> Result<Vec<u8>> {
+        let mut page = Page::new(keys, values);
+        if let Some(key) = seek {
+            self.inner.seek(&key);
+            (self.at, self.ended) = (key, None);
+        }
+        if self.ended == Some(back) {
+            return Ok(page.encode());
+        }
+        if self.ended.take().is_some() {
+            // At the last row in the other direction, or where none was found from.
+            self.inner.seek(&self.at);
+        }
+        for _ in 0..count {
+            let step = if back { self.inner.prev() } else { self.inner.next() };
+            let Some((key, value)) = step? else {
+                self.ended = Some(back);
+                break;
+            };
+            self.at.clear();
+            self.at.extend_from_slice(key);
+            page.push(key, value);
+            if page.bytes >= ROWS_BYTES {
+                break;
             }
         }
-        Ok(page)
+        Ok(page.encode())
     }
 
     /// Counts the next entries, at most `entries` of them.

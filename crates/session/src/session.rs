@@ -5,13 +5,16 @@ use crate::codec::{self, ByteList, ByteStrings, batch, range};
 use crate::scan::Scan;
 use crate::steps::Steps;
 use crate::tree::{policy, set_policy};
+use crate::writer::Writer;
 use terrane::trace::Trace;
 use terrane::vec_map::VecMap;
 use terrane::{Closed, Db, Durability, Keyspace, KeyspaceId, Lookup, Result, Snapshot};
 
 /// An opening of a store, with its own tables of keyspaces and snapshots.
 pub struct Session {
-    db: Db,
+    writer: Writer,
+    /// The number of this opening among those of the store.
+    client: u32,
     keyspaces: VecMap<u32, Keyspace>,
     snapshots: VecMap<u32, Snapshot>,
 }
@@ -20,14 +23,25 @@ impl Session {
     /// Makes an opening of an open store.
     #[must_use]
     pub fn new(db: Db) -> Self {
-        let keyspaces = VecMap::from_iter([(0, db.default_keyspace())]);
-        Session { db, keyspaces, snapshots: VecMap::default() }
+        Session::over(Writer::new(db))
+    }
+
+    /// Makes another opening of the same store, with tables of its own.
+    #[must_use]
+    pub fn another(&self) -> Self {
+        Session::over(self.writer.clone())
+    }
+
+    fn over(writer: Writer) -> Self {
+        let keyspaces = VecMap::from_iter([(0, writer.db().default_keyspace())]);
+        let client = writer.watches().client();
+        Session { writer, client, keyspaces, snapshots: VecMap::default() }
     }
 
     /// Returns the open store.
     #[must_use]
     pub fn db(&self) -> &Db {
-        &self.db
+        self.writer.db()
     }
 
     /// Commits an encoded batch, which is durable after the next sync. Returns its sequence number, which JavaScript
@@ -37,7 +51,7 @@ impl Session {
     /// A malformed batch, an I/O error.
     pub fn write(&self, encoded: Vec<u8>) -> Result<f64> {
         let batch = batch(encoded, &self.keyspaces)?;
-        self.db.write(batch, Durability::Buffered).map(|sequence| sequence as f64)
+        self.writer.write(batch, Durability::Buffered).map(|sequence| sequence as f64)
     }
 
     /// Commits an encoded batch if encoded conditions hold, and makes it durable if `sync`. Returns the encoded
@@ -49,7 +63,7 @@ impl Session {
         let durability = if sync { Durability::Sync } else { Durability::Buffered };
         let batch = batch(encoded, &self.keyspaces)?;
         let conditions = codec::conditions(conditions, &self.keyspaces, &self.snapshots)?;
-        self.db.write_if(conditions, batch, durability).map(codec::outcome)
+        self.writer.write_if(conditions, batch, durability).map(codec::outcome)
     }
 
     /// Returns the encoded value of a key with its version; no bytes if the key does not exist.
@@ -155,7 +169,7 @@ impl Session {
 
     /// Takes a snapshot under a number.
     pub fn snapshot(&mut self, number: u32) {
-        self.snapshots.insert(number, self.db.snapshot());
+        self.snapshots.insert(number, self.db().snapshot());
     }
 
     /// Releases a snapshot.
@@ -177,8 +191,8 @@ impl Session {
     ) -> Result<Option<u32>> {
         let policy = options.map(policy).transpose()?;
         let found = match create {
-            true => Some(self.db.create_keyspace(name)?),
-            false => self.db.open_keyspace(name)?,
+            true => Some(self.db().create_keyspace(name)?),
+            false => self.db().open_keyspace(name)?,
         };
         let Some(keyspace) = found else { return Ok(None) };
         if let Some(policy) = policy {
@@ -195,8 +209,8 @@ impl Session {
     /// # Errors
     /// A closed store.
     pub fn restore_keyspace(&mut self, number: u32, id: u32) -> Result<()> {
-        for name in self.db.keyspaces() {
-            let found = self.db.open_keyspace(&name)?;
+        for name in self.db().keyspaces() {
+            let found = self.db().open_keyspace(&name)?;
             if let Some(keyspace) = found.filter(|keyspace| keyspace.id().0 == id) {
                 self.keyspaces.insert(number, keyspace);
             }
@@ -209,8 +223,8 @@ impl Session {
     /// # Errors
     /// A closed store.
     pub fn keyspaces(&self) -> Result<Vec<(KeyspaceId, String)>> {
-        let names = self.db.keyspaces();
-        let named = |name: String| match self.db.open_keyspace(&name) {
+        let names = self.db().keyspaces();
+        let named = |name: String| match self.db().open_keyspace(&name) {
             Ok(found) => found.map(|keyspace| Ok((keyspace.id(), name))),
             Err(error) => Some(Err(error)),
         };
@@ -222,7 +236,7 @@ impl Session {
     /// # Errors
     /// A closed store; an I/O error is returned by a step.
     pub fn flush(&self) -> Result<Steps> {
-        self.db.begin_flush().map(|flush| Steps::waiter(&self.db, flush))
+        self.db().begin_flush().map(|flush| Steps::waiter(self.db(), flush))
     }
 
     /// Starts to verify everything stored; the last step returns the report.
@@ -230,7 +244,7 @@ impl Session {
     /// # Errors
     /// A closed store. Damage is not an error here: the report lists it.
     pub fn check(&self) -> Result<Steps> {
-        self.db.begin_check().map(Steps::check)
+        self.db().begin_check().map(Steps::check)
     }
 
     /// Closes the store, with every opening of it.
@@ -238,7 +252,46 @@ impl Session {
     /// # Errors
     /// An I/O error.
     pub fn close(self) -> Result<()> {
-        self.db.close()
+        self.db().clone().close()
+    }
+
+    /// Drops a keyspace and all its entries; returns whether it existed.
+    ///
+    /// # Errors
+    /// The default keyspace, or an I/O error.
+    pub fn drop_keyspace(&self, name: &str) -> Result<bool> {
+        self.writer.drop_keyspace(name)
+    }
+
+    /// Starts a watch of encoded ranges, each after the number of its keyspace (`u32`), or asks for its next change.
+    /// Where one is asked for that is not known, it starts, and changes at once, without keys.
+    ///
+    /// # Errors
+    /// A keyspace that was dropped, malformed ranges.
+    pub fn watch(&self, number: u32, ranges: &[u8], with_keys: bool, asks: bool) -> Result<()> {
+        let (watches, id) = (self.writer.watches(), (self.client, number));
+        if !asks || !watches.ask(id) {
+            let ranges = codec::ranges(ranges, &self.keyspaces)?;
+            let since = asks.then(|| self.db().latest_sequence());
+            watches.add(id, ranges, with_keys, since);
+        }
+        Ok(())
+    }
+
+    /// Ends a watch.
+    pub fn unwatch(&self, number: u32) {
+        self.writer.watches().remove(self.client, Some(number));
+    }
+
+    /// Takes the changes that were asked for: for each watch its number (`u32`), the sequence number (a double), a
+    /// byte, 1 if there are keys, and their list.
+    #[must_use]
+    pub fn changes(&self) -> Vec<u8> {
+        self.writer.watches().take(self.client)
+    }
+
+    pub(crate) fn writer(&self) -> &Writer {
+        &self.writer
     }
 
     /// The keyspace with that number.
@@ -273,5 +326,11 @@ impl Session {
         let count = ByteStrings::new(keys).take_while(Result::is_ok).count();
         let mut lookup = self.lookup(keyspace, snapshot, count)?;
         ByteStrings::new(keys).try_for_each(|key| each(&mut lookup, key?))
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.writer.watches().remove(self.client, None);
     }
 }

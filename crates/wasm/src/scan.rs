@@ -19,6 +19,22 @@ impl Scan {
         to_js(self.0.page(bytes, keys, values))
     }
 
+    /// Moves to `seek` if it is a key, then returns the next `count` rows, or the previous ones if `back`, their keys
+    /// or values or both.
+    ///
+    /// # Errors
+    /// Damage or an I/O error.
+    pub fn rows(
+        &mut self,
+        seek: Option<Vec<u8>>,
+        count: u32,
+        back: bool,
+        keys: bool,
+        values: bool,
+    ) -> Result<Vec<u8>, JsValue> {
+        to_js(self.0.rows(seek, count, back, keys, values))
+    }
+
     /// Counts the next entries, at most `entries` of them.
     ///
     /// # Errors

@@ -189,6 +189,46 @@ impl Store {
         to_js(self.session.scan(keyspace, snapshot, within, reverse, limit).map(Scan))
     }
 
+    /// Starts to delete the first `limit` keys of an encoded range, or the last if `reverse`; the last step returns
+    /// their number.
+    ///
+    /// # Errors
+    /// A closed store, an I/O error.
+    pub fn clear(
+        &self,
+        keyspace: u32,
+        within: &[u8],
+        reverse: bool,
+        limit: f64,
+        sync: bool,
+    ) -> Result<Steps, JsValue> {
+        to_js(self.session.clear(keyspace, within, reverse, limit, sync).map(Steps))
+    }
+
+    /// Starts a watch of encoded ranges, or asks for its next change.
+    ///
+    /// # Errors
+    /// A keyspace that was dropped.
+    pub fn watch(
+        &self,
+        number: u32,
+        ranges: &[u8],
+        with_keys: bool,
+        asks: bool,
+    ) -> Result<(), JsValue> {
+        to_js(self.session.watch(number, ranges, with_keys, asks))
+    }
+
+    /// Ends a watch.
+    pub fn unwatch(&self, number: u32) {
+        self.session.unwatch(number);
+    }
+
+    /// Takes the changes that were asked for, encoded.
+    pub fn changes(&self) -> Vec<u8> {
+        self.session.changes()
+    }
+
     /// Takes a snapshot under a number.
     pub fn snapshot(&mut self, number: u32) {
         self.session.snapshot(number);
@@ -238,7 +278,7 @@ impl Store {
     /// # Errors
     /// The default keyspace, or an I/O error.
     pub fn drop_keyspace(&self, name: &str) -> Result<bool, JsValue> {
-        to_js(self.session.db().drop_keyspace(name))
+        to_js(self.session.drop_keyspace(name))
     }
 
     /// Deletes what recovery has quarantined; returns its size in bytes.
@@ -348,6 +388,6 @@ fn open(handles: Vec<FileSystemSyncAccessHandle>, opening: &Opening) -> Result<S
     let mut options = opening.options(Options::small())?;
     options.wall_clock = Some(Arc::new(|| Date::now() as Millis));
     let volume = Arc::new(volume::volume(handles)?);
-    let session = opening.session(Db::open_storage(volume, options, executor())?)?;
+    let session = opening.session(Session::new(Db::open_storage(volume, options, executor())?))?;
     Ok(Store { number, session, key: Vec::new(), value: Vec::new() })
 }
