@@ -5,8 +5,21 @@ import { AbstractIterator, AbstractLevel, AbstractSnapshot } from "abstract-leve
 /** Keys and values as the store has them. */
 const BINARY = { keyEncoding: "binary", valueEncoding: "binary" };
 
-/** The options of Level that are none of the store. */
-const OF_LEVEL = ["createIfMissing", "keyEncoding", "memory", "multithreading", "passive", "valueEncoding"];
+/** The options that are passed to the store; users may give others, for hooks of theirs. */
+const OF_STORE = [
+  "cacheBytes",
+  "filterBits",
+  "layout",
+  "memtableBytes",
+  "policies",
+  "policy",
+  "readOnly",
+  "syncInterval",
+  "threads",
+  "timeout",
+  "wasm",
+  "worker",
+];
 
 /** The bounds of a range. */
 const BOUNDS = ["gt", "gte", "lt", "lte"];
@@ -46,16 +59,19 @@ function contains(range, key) {
 }
 
 class Snapshot extends AbstractSnapshot {
-  /** The store's snapshot. */
+  /** The store's snapshot, and that for `getSync`, if there is one. */
   held;
+  heldSync;
 
-  constructor(options, held) {
+  constructor(options, held, heldSync) {
     super(options);
     this.held = held;
+    this.heldSync = heldSync;
   }
 
   async _close() {
     this.held.release();
+    this.heldSync?.release();
   }
 }
 
@@ -112,8 +128,9 @@ class Iterator extends AbstractIterator {
 export function levelOf({ destroy, open, openSync }) {
   return class TerraneLevel extends AbstractLevel {
     #location;
-    #options;
+    #memory;
     #store;
+    /** The store for `getSync`, which shares the engine. */
     #sync;
 
     constructor(location, options = {}) {
@@ -130,16 +147,16 @@ export function levelOf({ destroy, open, openSync }) {
           explicitSnapshots: true,
           implicitSnapshots: true,
           permanence: !memory,
-          createIfMissing: true,
-          errorIfExists: true,
-          getSync: openSync !== undefined && !memory,
+          createIfMissing: !memory,
+          errorIfExists: !memory,
+          getSync: openSync !== undefined,
           signals: { iterators: false },
           additionalMethods: { approximateSize: true, compactRange: true },
         },
         others,
       );
       this.#location = location;
-      this.#options = memory ? { storage: "memory" } : {};
+      this.#memory = memory;
     }
 
     /** Deletes the database at a location, which must not be open. */
@@ -153,32 +170,40 @@ export function levelOf({ destroy, open, openSync }) {
     }
 
     async _open({ createIfMissing = true, errorIfExists = false, ...given }) {
-      const options = { ...given, ...this.#options, create: createIfMissing, errorIfExists };
-      for (const name of OF_LEVEL) delete options[name];
+      const names = OF_STORE.filter((name) => given[name] !== undefined);
+      const options = Object.fromEntries(names.map((name) => [name, given[name]]));
+      if (this.#memory) return this.#openInMemory(options);
+      Object.assign(options, { create: createIfMissing, errorIfExists });
       try {
         this.#store = await open(this.#location, options);
-        if (this.supports.getSync) {
-          this.#sync = await openSync(this.#location, { ...options, errorIfExists: false });
-        }
+        this.#sync = await openSync?.(this.#location, { ...options, errorIfExists: false });
       } catch (error) {
-        const store = this.#store;
-        this.#store = undefined;
-        await store?.close();
+        await this._close();
         throw described(error, this.#location);
       }
     }
 
+    /** Opens a store in memory, once: it keeps its entries when the database is closed and opened again. */
+    async #openInMemory(options) {
+      const storage = "memory";
+      this.#store ??= await (openSync ?? open)(this.#location, { ...options, storage });
+      if (openSync !== undefined) this.#sync = this.#store;
+    }
+
     async _close() {
-      this.#sync?.close();
-      await this.#store?.close();
+      if (this.#memory) return;
+      const [store, sync] = [this.#store, this.#sync];
+      this.#store = this.#sync = undefined;
+      sync?.close();
+      await store?.close();
     }
 
     async _get(key, options) {
       return this.#reader(options).get(key, BINARY_VALUE);
     }
 
-    _getSync(key) {
-      return this.#sync.get(key, BINARY_VALUE);
+    _getSync(key, { snapshot }) {
+      return (snapshot === undefined ? this.#sync : snapshot.heldSync).get(key, BINARY_VALUE);
     }
 
     async _getMany(keys, options) {
@@ -234,7 +259,7 @@ export function levelOf({ destroy, open, openSync }) {
     }
 
     _snapshot(options) {
-      return new Snapshot(options, this.#store.snapshot());
+      return new Snapshot(options, this.#store.snapshot(), this.#sync?.snapshot());
     }
 
     /** Estimates the bytes that the entries from one key up to another take in tables. */
@@ -267,13 +292,10 @@ function notOpen() {
 
 /** An error of an opening, in the words by which users of Level know it. */
 function described(error, location) {
-  const words = {
-    "not-found": `${location} does not exist (createIfMissing is false)`,
-    "invalid-argument": `${location} exists (errorIfExists is true)`,
-  };
   const { code, message } = error;
-  const exists = code !== "invalid-argument" || /errorIfExists|exists/.test(message);
-  const known = exists ? words[code] : undefined;
-  if (known === undefined) return error;
-  return Object.assign(new Error(`${known}: ${message}`, { cause: error }), { code });
+  let why;
+  if (code === "not-found") why = `${location} does not exist, and createIfMissing is false`;
+  else if (/expected no store/.test(message)) why = `${location} exists, and errorIfExists is true`;
+  else return error;
+  return Object.assign(new Error(`${why}: ${message}`, { cause: error }), { code });
 }

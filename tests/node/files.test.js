@@ -40,9 +40,12 @@ test("openings of one path in a process share the store", async (context) => {
     code: "invalid-argument",
     message: /layout: expected "directory".*found "file"/,
   });
-  await assert.rejects(synchronous.open(`${at}/store`, { errorIfExists: true }), {
-    code: "invalid-argument",
-  });
+  await assert.rejects(
+    synchronous.open(`${at}/store`, { errorIfExists: true }),
+    {
+      code: "invalid-argument",
+    },
+  );
   await again.close();
 });
 
@@ -56,7 +59,10 @@ test("another process is told who has the store", async (context) => {
     path,
   );
   await new Promise((opened) => child.stdout.once("data", opened));
-  const busy = { code: "busy", message: new RegExp(`process ${child.pid} \\(node\\)`) };
+  const busy = {
+    code: "busy",
+    message: new RegExp(`process ${child.pid} \\(node\\)`),
+  };
   await assert.rejects(open(path, { timeout: 0 }), busy);
   await assert.rejects(destroy(path, { timeout: 0 }), busy);
   // It waits for the other to end, and needs no close.
@@ -130,8 +136,12 @@ for (const [name, { destroy, importStore, open }] of Object.entries({
     await importStore(`${at}/directory`, exported);
     await importStore(`${at}/file`, exported.stream(), { layout: "file" });
     await db.put("a", "2");
-    await assert.rejects(db.checkpoint(`${at}/copy`), { code: "invalid-argument" });
-    await assert.rejects(importStore(`${at}/copy`, exported), { code: "invalid-argument" });
+    await assert.rejects(db.checkpoint(`${at}/copy`), {
+      code: "invalid-argument",
+    });
+    await assert.rejects(importStore(`${at}/copy`, exported), {
+      code: "invalid-argument",
+    });
     await db.close();
     for (const [copy, layout] of [["copy"], ["directory"], ["file", "file"]]) {
       const opened = await open(`${at}/${copy}`, { create: false, layout });
@@ -139,7 +149,12 @@ for (const [name, { destroy, importStore, open }] of Object.entries({
       assert.equal((await opened.check()).damage.length, 0);
       await opened.close();
     }
-    assert.deepEqual((await readdir(at)).sort(), ["copy", "directory", "file", "store"]);
+    assert.deepEqual((await readdir(at)).sort(), [
+      "copy",
+      "directory",
+      "file",
+      "store",
+    ]);
     for (const path of await readdir(at)) await destroy(`${at}/${path}`);
     assert.deepEqual(await readdir(at), []);
     await destroy(`${at}/none`);
@@ -149,13 +164,32 @@ for (const [name, { destroy, importStore, open }] of Object.entries({
     const at = folder();
     await mkdir(`${at}/others`);
     await writeFile(`${at}/others/letter.txt`, "dear");
-    await writeFile(`${at}/text`, "of another kind, and longer than a superblock".repeat(1000));
-    await assert.rejects(open(`${at}/others`), { code: "not-found", message: /letter\.txt/ });
-    await assert.rejects(open(`${at}/text`, { layout: "file" }), (error) => error.code !== "io");
-    await assert.rejects(open(`${at}/text`), { code: "invalid-argument", message: /layout/ });
-    await assert.rejects(open(`${at}/none`, { create: false }), { code: "not-found" });
-    await assert.rejects(open(`${at}/none`, { readOnly: true }), { code: "not-found" });
-    await assert.rejects(destroy(`${at}/others`), { code: "not-found", message: /letter\.txt/ });
+    await writeFile(
+      `${at}/text`,
+      "of another kind, and longer than a superblock".repeat(1000),
+    );
+    await assert.rejects(open(`${at}/others`), {
+      code: "not-found",
+      message: /letter\.txt/,
+    });
+    await assert.rejects(
+      open(`${at}/text`, { layout: "file" }),
+      (error) => error.code !== "io",
+    );
+    await assert.rejects(open(`${at}/text`), {
+      code: "invalid-argument",
+      message: /layout/,
+    });
+    await assert.rejects(open(`${at}/none`, { create: false }), {
+      code: "not-found",
+    });
+    await assert.rejects(open(`${at}/none`, { readOnly: true }), {
+      code: "not-found",
+    });
+    await assert.rejects(destroy(`${at}/others`), {
+      code: "not-found",
+      message: /letter\.txt/,
+    });
     await assert.rejects(destroy(`${at}/text`), (error) => error.code !== "io");
     await assert.rejects(importStore(`${at}/new`, new Blob(["no store"])), {
       code: "invalid-argument",
@@ -171,7 +205,10 @@ for (const [name, { destroy, importStore, open }] of Object.entries({
       });
     }
     for (const path of ["", "a\0b", 7, new URL("https://example.com/a")]) {
-      await assert.rejects(open(path), { code: "invalid-argument", message: /^path: / });
+      await assert.rejects(open(path), {
+        code: "invalid-argument",
+        message: /^path: /,
+      });
     }
     assert.ok(!existsSync(`${at}/none`));
   });

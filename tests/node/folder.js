@@ -20,7 +20,9 @@ export function folder() {
 /** Starts Node with a module as text; `lines` yields what it prints. */
 export function start(source, ...args) {
   const flags = ["--input-type=module", "--eval", source, ...args];
-  const child = spawn(process.execPath, flags, { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, flags, {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   child.stdout.setEncoding("utf8");
   const ended = once(child, "close");
   return { child, ended };
@@ -32,6 +34,9 @@ export async function run(source, ...args) {
   let printed = "";
   child.stdout.on("data", (text) => (printed += text));
   const [code] = await ended;
-  if (code !== 0) throw new Error(`expected the exit code 0, found ${code}, after: ${printed}`);
+  if (code !== 0)
+    throw new Error(
+      `expected the exit code 0, found ${code}, after: ${printed}`,
+    );
   return printed.trim();
 }
