@@ -7,15 +7,25 @@ import suite from "abstract-level/test/index.js";
 import test from "tape";
 import { TerraneLevel } from "terrane-level";
 
-const OPTIONS = { directory: {}, file: { layout: "file" }, memory: { memory: true } };
-
 const where = process.argv[2] ?? "directory";
 const folder = mkdtempSync(join(tmpdir(), "terrane-level-"));
 let databases = 0;
 
+/** A database in one file, without an option that the suite did not give. */
+class InOneFile extends TerraneLevel {
+  _open(options) {
+    return super._open({ ...options, layout: "file" });
+  }
+}
+
+const FACTORIES = {
+  directory: (location, options) => new TerraneLevel(location, options),
+  file: (location, options) => new InOneFile(location, options),
+  memory: (location, options) => new TerraneLevel(location, { ...options, memory: true }),
+};
+
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 suite({
   test,
-  factory: (options) =>
-    new TerraneLevel(join(folder, String(databases++)), { ...OPTIONS[where], ...options }),
+  factory: (options) => FACTORIES[where](join(folder, String(databases++)), options),
 });
