@@ -52,6 +52,8 @@ pub fn test(workspace: &Workspace) -> Result<String> {
     shared.current_dir(workspace.path(BINDINGS.folder)).env("TERRANE_ADDON", "1");
     let mut own = workspace.command("node");
     own.args(["--test", "--test-reporter=tap"]).current_dir(workspace.path("tests/node"));
+    let program = workspace.cargo(&["build", "--package", "terrane-cli"]);
+    progress::run("cargo build of the command line", program)?;
     let printed = progress::run("node --test in bindings-js, over the addon", shared)?;
     Ok(printed + &progress::run("node --test in tests/node", own)?)
 }
