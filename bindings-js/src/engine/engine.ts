@@ -15,7 +15,8 @@ import { ClosedError, EngineError, type TerraneError } from "../api/errors.ts";
 import type { ThreadStats } from "../api/stats.ts";
 import { LeftOutError, toError } from "../codec/error-codec.ts";
 import type { OpenRequest } from "../codec/protocol.ts";
-import { type Files, IN_BACKGROUND, Module, openStore, ref, unref } from "#platform";
+import { ref, unref } from "../shared/ports.ts";
+import { type Files, IN_BACKGROUND, Module, openStore } from "#platform";
 
 /** Bytes of background work per turn. */
 const SLICE_BYTES = 256 << 10;

@@ -63,13 +63,3 @@ export async function openStore(
     throw error;
   }
 }
-
-/** Keeps a process for what arrives at this port; a browser has no processes. */
-export function ref(_port: MessagePort): void {
-  // Nothing keeps a page.
-}
-
-/** Lets a process end while nothing but this port is open; a browser has no processes. */
-export function unref(_port: MessagePort): void {
-  // Nothing keeps a page.
-}

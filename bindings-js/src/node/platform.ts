@@ -45,19 +45,3 @@ export async function openStore(
 
 /** Returns nothing: a thread's end is seen without a lock. */
 export async function holdLifeLock(): Promise<undefined> {}
-
-/** A port of Node. */
-interface NodePort {
-  ref?(): void;
-  unref?(): void;
-}
-
-/** Keeps the process for what arrives at this port. */
-export function ref(port: MessagePort): void {
-  (port as NodePort).ref?.();
-}
-
-/** Lets the process end while nothing but this port is open. */
-export function unref(port: MessagePort): void {
-  (port as NodePort).unref?.();
-}
