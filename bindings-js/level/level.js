@@ -124,7 +124,7 @@ class Iterator extends AbstractIterator {
   }
 }
 
-/** The class of databases over the stores that `open` opens; `openSync` opens them for `getSync`, where there is one. */
+/** Returns the class of databases over the stores of a package; `openSync`, where there is one, serves `getSync`. */
 export function levelOf({ destroy, open, openSync }) {
   return class TerraneLevel extends AbstractLevel {
     #location;

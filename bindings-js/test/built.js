@@ -1,6 +1,6 @@
 /**
- * The package under test: that of browsers or, if the variable `TERRANE_ADDON` is set, `terrane-node`, of which the same
- * is expected. The addon has all policies.
+ * The package under test: that of browsers or, if the variable `TERRANE_ADDON` is set, `terrane-node`, of which the
+ * same is expected. The addon has all policies.
  */
 
 import { readFileSync } from "node:fs";

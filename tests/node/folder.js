@@ -1,4 +1,4 @@
-/** What the tests of `terrane-node` share: folders of their own, and processes. */
+/** Folders and processes for the tests of `terrane-node`. */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -6,7 +6,7 @@ import { bundle, folder, start } from "./folder.js";
 
 const { open } = await import(bundle("sync.js"));
 
-/** How often a process is killed. */
+/** The number of processes that are killed. */
 const KILLS = 50;
 /** The operations of a batch. */
 const BATCH = 10;

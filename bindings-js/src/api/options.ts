@@ -69,7 +69,7 @@ export interface Encodings<K extends Encoding, V extends Encoding> {
 /** Options of a cursor. */
 export interface CursorOptions<K extends Encoding, V extends Encoding, R extends Rows>
   extends RangeOptions, Encodings<K, V> {
-  /** What the cursor returns. Default: "entries". */
+  /** The form of the rows. Default: "entries". */
   rows?: R | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Which store a call means, and who calls. */
+/** The store that a call means, and its caller. */
 
 import type { StoreRequest } from "./protocol.ts";
 import { check, checkName, checkTime } from "./validate.ts";

@@ -29,7 +29,7 @@ export interface AddonStore {
   checkpoint(path: string, oneFile: boolean): Steps;
 }
 
-/** What the addon exports. */
+/** The exports of the addon. */
 export interface Addon {
   version(): string;
   Store: { open(options: AddonOptions): AddonStore };

@@ -1,6 +1,6 @@
 /**
- * Copies of whole stores: to another path, to a file, and from a file. A file is a volume, which a page imports as well.
- * Until it is complete, it lies beside the store.
+ * Copies of whole stores: to another path, to a file, and from a file. A file is a volume, which a page imports
+ * as well. Until it is complete, it lies beside the store.
  */
 
 import { randomUUID } from "node:crypto";

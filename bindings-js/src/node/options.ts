@@ -17,7 +17,7 @@ export interface NodeOptions<K extends Encoding = "utf8", V extends Encoding = "
   StoreOptions<K, V>,
   "storage" | "wasm"
 > {
-  /** Where the store is: on files (default), or in memory, of which nothing is left after `close`. */
+  /** The place of the store: files (default), or memory, of which nothing is left after `close`. */
   storage?: "files" | "memory" | undefined;
   /**
    * The form of the store: a directory (default), as the command line makes it, or one file, as a page exports it and

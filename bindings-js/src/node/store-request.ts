@@ -1,4 +1,4 @@
-/** Which store a call means: the one at a path. */
+/** The store that a call means: the one at a path. */
 
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
