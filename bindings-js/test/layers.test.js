@@ -17,6 +17,8 @@ const LAYERS = {
   worker: ["api", "codec", "engine", "shared", "../wasm"],
   threads: ["api", "codec", "engine", "worker", "../wasm"],
   sync: ["api", "codec", "engine", "shared", "store", "../wasm"],
+  // It takes the place of `engine/platform.ts`, and of what lies below that.
+  node: ["api", "client", "codec", "engine", "shared", "store", "sync", "worker", "../wasm"],
 };
 
 const src = new URL("../src/", import.meta.url);

@@ -1,9 +1,9 @@
 /** The worker's own code with the real engine and a store in memory, run in this thread. */
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import "./page.js";
+import { ALL, bundle, LEAN, native } from "./built.js";
 import { settle } from "./page.js";
 import { checkConditions, MISTAKES as CONDITIONS } from "./conditions.js";
 import { checkEncodings, checkMistakes } from "./encodings.js";
@@ -13,16 +13,13 @@ import { checkQuestions, MISTAKES } from "./questions.js";
 import * as ranges from "./ranges.js";
 import { checkLive, checkWatches } from "./watches.js";
 import { checkTransactions } from "./transactions.js";
-const { ConflictError, InvalidArgumentError, open } = await import("../dist/index.js");
+const { ConflictError, InvalidArgumentError, open } = await import(bundle("index.js"));
 
-const compiled = (file) =>
-  new WebAssembly.Module(readFileSync(new URL(`../dist/${file}`, import.meta.url)));
-const wasm = compiled("terrane_bg.wasm");
-const all = compiled("terrane_all_bg.wasm");
 let loaded = 0;
 
-/** A worker that runs in this thread. `sent` may change what it posts. */
+/** A worker that runs in this thread; none for the addon, which has a thread. `sent` may change what it posts. */
 async function here(sent = (replies) => replies) {
+  if (native) return undefined;
   const worker = { messages: [], terminate() {} };
   globalThis.self = {
     postMessage(replies, transfer) {
@@ -46,19 +43,24 @@ async function here(sent = (replies) => replies) {
 }
 
 async function store(context, worker, options) {
-  const db = await open("here", { storage: "memory", wasm, worker: () => worker, ...options });
+  const how = native ? {} : { worker: () => worker };
+  const db = await open("here", { storage: "memory", ...LEAN, ...how, ...options });
   context.after(() => db.close());
   return db;
 }
 
-test("a hundred thousand requests of one turn all get a reply", async (context) => {
-  const worker = await here();
-  const db = await store(context, worker);
-  await db.put("k", "v");
-  for (let n = 0; n < 65_000; n++) db.snapshot().release();
-  assert.equal(await db.get("k"), "v");
-  assert.equal(worker.messages.flat().length, 130_003);
-});
+test(
+  "a hundred thousand requests of one turn all get a reply",
+  { skip: native },
+  async (context) => {
+    const worker = await here();
+    const db = await store(context, worker);
+    await db.put("k", "v");
+    for (let n = 0; n < 65_000; n++) db.snapshot().release();
+    assert.equal(await db.get("k"), "v");
+    assert.equal(worker.messages.flat().length, 130_003);
+  },
+);
 
 test("keys are found, ranges have ends, and a range is cleared", async (context) => {
   await checkQuestions(await store(context, await here()));
@@ -117,9 +119,9 @@ test("a value is there until it expires", async (context) => {
 });
 
 test("a merge changes a value that nobody reads", async (context) => {
-  const db = await store(context, await here(), { wasm: all, policies: "all" });
+  const db = await store(context, await here(), ALL);
   await checkMerges(db, { InvalidArgumentError });
-  const other = await store(context, await here(), { wasm: all, policies: "all" });
+  const other = await store(context, await here(), ALL);
   await checkMergesWithinTransaction(other, async (tx) => {
     const rows = [];
     for await (const row of tx.entries({ reverse: true })) rows.push(row);
@@ -197,7 +199,7 @@ test("sequence numbers grow with each batch", async (context) => {
   assert.equal((await db.stats()).lastSequence, synced);
 });
 
-test("a reply that cannot be cloned fails only its call", async (context) => {
+test("a reply that cannot be cloned fails only its call", { skip: native }, async (context) => {
   const worker = await here((replies) => {
     for (const { value, error } of replies) {
       if (typeof value === "string" && value.includes("memtable_bytes"))
@@ -218,7 +220,7 @@ test("a reply that cannot be cloned fails only its call", async (context) => {
   );
 });
 
-test("events are sent along with replies, in few messages", async (context) => {
+test("events are sent along with replies, in few messages", { skip: native }, async (context) => {
   const worker = await here();
   const db = await store(context, worker, { memtableBytes: 64 << 10 });
   const events = db.events();
@@ -234,7 +236,7 @@ test("events are sent along with replies, in few messages", async (context) => {
   await events.return();
 });
 
-test("suspending the page syncs, then aborts long calls", async (context) => {
+test("suspending the page syncs, then aborts long calls", { skip: native }, async (context) => {
   const worker = await here();
   const db = await store(context, worker);
   const value = new Uint8Array(1 << 20).map((_, n) => n * n * n);
@@ -261,7 +263,7 @@ test("suspending the page syncs, then aborts long calls", async (context) => {
   );
 });
 
-test("a call fails alone, whatever its message carries", async (context) => {
+test("a call fails alone, whatever its message carries", { skip: native }, async (context) => {
   const worker = await here();
   const db = await store(context, worker);
   const gone = db.keyspace("cache");

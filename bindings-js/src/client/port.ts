@@ -6,7 +6,7 @@ import { Encoder } from "../codec/encoder.ts";
 import { WAIT } from "../codec/options.ts";
 import type { Projection } from "../codec/projection.ts";
 import type { Arguments, Exported, Method, Returned, ScanRequest } from "../codec/protocol.ts";
-import { toStoreRequest } from "../codec/requests.ts";
+import { toStoreRequest } from "#store-request";
 import { abortable, ignoreResult } from "../shared/abort.ts";
 import type { Listener } from "../shared/events.ts";
 import type {

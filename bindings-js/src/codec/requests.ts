@@ -15,8 +15,9 @@ import { LEAN_POLICIES, type Policy } from "../api/policies.ts";
 import { Encoder, encodeRange } from "./encoder.ts";
 import { toByteRange } from "./encodings.ts";
 import { toJson } from "./json.ts";
-import type { OpenRequest, ScanRequest, StoreRequest } from "./protocol.ts";
-import { check, invalid, isTagged, oneOf } from "./validate.ts";
+import type { OpenRequest, ScanRequest } from "./protocol.ts";
+import { toStoreRequest } from "#store-request";
+import { check, checkBoolean, checkName, checkTime, invalid, isTagged, oneOf } from "./validate.ts";
 
 /** Defaults of calls. */
 export interface Defaults<K extends Encoding, V extends Encoding> {
@@ -25,41 +26,12 @@ export interface Defaults<K extends Encoding, V extends Encoding> {
   valueEncoding: V;
 }
 
-const DEFAULT_TIMEOUT = 5000;
-/** The longest delay of a timer. */
-const MAX_TIME = 2 ** 31 - 1;
 const MIN_MEMTABLE_BYTES = 64 << 10;
 /** The most that one option may use of the module's 4 GiB of memory. */
 const MAX_BYTES = 1 << 30;
 const MAX_FILTER_BITS = 64;
 /** The most merges that run at once. */
 export const MAX_THREADS = 8;
-
-/** State that all copies of this package in a page or worker share. */
-interface Here {
-  id: string;
-  copies: number;
-}
-
-const shared = globalThis as unknown as { [key: symbol]: Here | undefined };
-const here: Here = (shared[Symbol.for("terrane")] ??= {
-  id: globalThis.crypto?.randomUUID?.() ?? "",
-  copies: 0,
-});
-
-/** Identifies this page or worker among those that may hold a store, and this copy of the package in it. */
-const client = `${here.id} ${++here.copies}`;
-
-/** Identifies the store of that name and this client. */
-export function toStoreRequest(name: string, timeout: number = DEFAULT_TIMEOUT): StoreRequest {
-  const expected = "1 to 100 characters without slashes or lone surrogates";
-  checkName("name", name, /^[^/\\\0\p{Cs}]{1,100}$/u, expected);
-  check("name", name, name !== "." && name !== "..", "a name other than . and ..");
-  // The URL without its query, which may be private; that of a worker from a blob says nothing.
-  const { origin = "", pathname = "", protocol } = globalThis.location ?? {};
-  const page = protocol === "blob:" ? origin : origin + pathname;
-  return { name, client, page, timeout: checkTime("timeout", timeout) };
-}
 
 let latest = 0;
 
@@ -238,19 +210,6 @@ function toModule(wasm: StoreOptions["wasm"]): string | WebAssembly.Module | und
     // Reported below.
   }
   throw invalid("wasm", "a URL or a WebAssembly.Module", wasm);
-}
-
-function checkName(what: string, name: string, pattern: RegExp, expected: string): string {
-  return check(what, name, typeof name === "string" && pattern.test(name), expected);
-}
-
-function checkBoolean(what: string, value: boolean): boolean {
-  return check(what, value, typeof value === "boolean", "true or false");
-}
-
-function checkTime(what: string, time: number): number {
-  const valid = typeof time === "number" && time >= 0 && time <= MAX_TIME;
-  return check(what, time, valid, `0 to ${MAX_TIME} milliseconds`);
 }
 
 function checkBits(what: string, bits: number | undefined): number | undefined {

@@ -1,7 +1,7 @@
 /** The stores of this origin. */
 
 import { NotFoundError } from "../api/errors.ts";
-import { toStoreRequest } from "../codec/requests.ts";
+import { toStoreRequest } from "#store-request";
 import { checkPrivateFiles } from "./environment.ts";
 import { isDomException, rootDirectory } from "./root-directory.ts";
 

@@ -1,11 +1,11 @@
 /** The calls of a store in the worker that holds it: calls of its engine. */
 
 import type { Scan } from "../../wasm/terrane.js";
-import { type Bytes, type Decoded, type Encoding, MAX_KEY_BYTES } from "../api/data.ts";
+import type { Bytes, Decoded, Encoding } from "../api/data.ts";
 import { ClosedError, type TerraneError } from "../api/errors.ts";
 import type { WaitOptions } from "../api/options.ts";
 import { ByteList } from "../codec/byte-list.ts";
-import { decode, encodeInto, encodeKey, maxByteLength, toContent } from "../codec/bytes.ts";
+import { encodeKey } from "../codec/bytes.ts";
 import { Encoder, MAX_BATCH_BYTES } from "../codec/encoder.ts";
 import { wrapErrors } from "../codec/error-codec.ts";
 import { FIRST_PAGE_BYTES, PAGE_BYTES, type Projection } from "../codec/projection.ts";
@@ -17,9 +17,10 @@ import type {
   RowsRequest,
   ScanRequest,
 } from "../codec/protocol.ts";
-import { toKeys, toStoreRequest } from "../codec/requests.ts";
+import { toKeys } from "../codec/requests.ts";
+import { toStoreRequest } from "#store-request";
 import { checkLength } from "../codec/validate.ts";
-import { checkpoint, endExport, exportFile } from "../engine/backup.ts";
+import { checkpoint, endExport, exportFile, Gets } from "#platform";
 import type { Engine } from "../engine/engine.ts";
 import { Watches } from "../engine/watches.ts";
 import { invoke, isSteps } from "../engine/methods.ts";
@@ -43,9 +44,6 @@ const COUNT_STEP = 0xffff_ffff;
 /** An encoder that holds more bytes than this is not reused. */
 const SPARE_BYTES = 1 << 20;
 
-/** The size of the length that precedes a value. */
-const LENGTH_BYTES = 4;
-
 /** The methods that leave background jobs, besides those that run in steps. */
 const WITH_JOBS: ReadonlySet<Method> = new Set<Method>([
   "drop_keyspace",
@@ -63,16 +61,15 @@ export class EnginePort implements Port<"sync"> {
   readonly #keyspaces: Map<string, number> = new Map();
   #nextKeyspace = 1;
   #nextSnapshot = 1;
+  readonly #gets: Gets;
   #nextWatch = 1;
   readonly #watches: Watches;
-  /** The address of the lookup key's buffer in the module's memory, and its size. */
-  #keyAt: number = 0;
-  #keyCapacity: number = -1;
   #spare: Encoder | undefined = new Encoder();
 
   constructor(name: string, engine: Engine) {
     this.#name = name;
     this.#engine = engine;
+    this.#gets = new Gets(engine);
     this.#listeners = new Listeners((on) => {
       const emit = (json: string) => this.#listeners.dispatch([json]);
       engine.call((store) => {
@@ -137,33 +134,7 @@ export class EnginePort implements Port<"sync"> {
     key: Bytes,
     encoding: E,
   ): Decoded<E> | undefined {
-    const text = toContent("key", key);
-    const needed = maxByteLength("key", text, MAX_KEY_BYTES);
-    // Within the call, which fails if the store is closed: its buffer has been freed then.
-    const at = this.#engine.call((store) => {
-      if (needed > this.#keyCapacity) {
-        this.#keyAt = store.key_buffer(needed);
-        this.#keyCapacity = needed;
-      }
-      const length = encodeInto(
-        "key",
-        text,
-        MAX_KEY_BYTES,
-        this.#engine.module.memory(),
-        this.#keyAt,
-      );
-      return store.get(keyspace, snapshot, length);
-    });
-    if (at === 0) return undefined;
-    // The module of a worker without threads has memory of its own.
-    const bytes = this.#engine.module.memory() as Uint8Array<ArrayBuffer>;
-    const start = at + LENGTH_BYTES;
-    let end = start;
-    for (let i = 0; i < LENGTH_BYTES; i++) end += (bytes[at + i] as number) << (8 * i);
-    // Decoding makes a copy; bytes have to be copied.
-    const isText = encoding === "utf8" || encoding === "json";
-    const value = isText ? bytes.subarray(start, end) : bytes.slice(start, end);
-    return decode(value, encoding, () => encodeKey(key));
+    return this.#gets.get(keyspace, snapshot, key, encoding);
   }
 
   getMany<E extends Encoding>(

@@ -3,7 +3,7 @@
 import type { Scan } from "../../wasm/terrane.js";
 import { ClosedError } from "../api/errors.ts";
 import type { Counted, OpenRequest, Outcome, Page, StoreOperation } from "../codec/protocol.ts";
-import { checkpoint, endExport, exportFile } from "../engine/backup.ts";
+import { checkpoint, endExport, exportFile } from "#platform";
 import { Engine } from "../engine/engine.ts";
 import { invoke, isSteps, wroteBy } from "../engine/methods.ts";
 import { runSteps, StartedTask } from "../engine/tasks.ts";

@@ -15,9 +15,7 @@
 import { AbortError, ClosedError } from "../api/errors.ts";
 import { encodeError } from "../codec/error-codec.ts";
 import type { OpenRequest, Operation, Outcome, Page, Reply, Request } from "../codec/protocol.ts";
-import { Import } from "../engine/backup.ts";
-import { destroyFiles } from "../engine/destroy.ts";
-import { holdLifeLock } from "../engine/locks.ts";
+import { destroyFiles, holdLifeLock, Import } from "#platform";
 import { StartedTask } from "../engine/tasks.ts";
 import { attempt } from "./attempt.ts";
 import { Dispatcher } from "./dispatcher.ts";
@@ -137,7 +135,7 @@ function perform(operation: Operation): unknown {
 }
 
 /** Starts an import; returns the name of the lock that this worker holds until its end. */
-async function startImport(request: OpenRequest): Promise<string> {
+async function startImport(request: OpenRequest): Promise<string | undefined> {
   importing = await Import.start(request, importAborter.signal);
   return importing.holderLock;
 }

@@ -27,7 +27,7 @@ mod watches;
 mod writer;
 
 pub use copy::{copy, copy_to_bytes, memory_file, volume_over};
-pub use failure::Failure;
+pub use failure::{NOT_FOUND, code, message, no_keyspace};
 pub use opening::Opening;
 pub use scan::Scan;
 pub use session::Session;

@@ -1,12 +1,9 @@
-//! The options of an opening of a store. Options that are left out have the browser's defaults.
+//! The options of an opening of a store.
 
 use crate::session::Session;
 use crate::tree::{policy, set_policy};
-use std::sync::Arc;
-use terrane::executor::Executor;
 use terrane::policy::FilterBits;
-use terrane::storage::Storage;
-use terrane::{Db, Options, Result};
+use terrane::{Options, Result};
 
 /// The options of an opening. The policy is that of keyspaces created later and, unless `keep_policy`, of the
 /// default keyspace from now on.
@@ -29,12 +26,11 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// Returns the engine's options.
+    /// Returns the engine's options: `defaults`, but for what this opening sets.
     ///
     /// # Errors
     /// An invalid policy.
-    pub fn options(&self) -> Result<Options> {
-        let mut defaults = Options::small();
+    pub fn options(&self, mut defaults: Options) -> Result<Options> {
         let memtable_bytes = self.memtable_bytes.map_or(defaults.memtable_bytes, u64::from);
         let cache_bytes = self.cache_bytes.map_or(defaults.cache_bytes, u64::from);
         // Half of the memory is for memtables, and at least two of them.
@@ -57,21 +53,14 @@ impl Opening {
             .table(table))
     }
 
-    /// Opens the store in a storage; `options` are those of [`Opening::options`], with what the caller adds.
+    /// Applies the policy to a store that was opened with [`Opening::options`], or to one that was open before.
     ///
     /// # Errors
-    /// The errors of [`Db::open_storage`].
-    pub fn open(
-        &self,
-        storage: Arc<dyn Storage>,
-        options: Options,
-        executor: Arc<dyn Executor>,
-    ) -> Result<Session> {
-        let policy = options.policy.clone();
-        let db = Db::open_storage(storage, options, executor)?;
-        if self.policy.is_some() && !self.keep_policy {
-            set_policy(&db.default_keyspace(), &policy)?;
+    /// An invalid policy, an I/O error.
+    pub fn session(&self, session: Session) -> Result<Session> {
+        if let Some(json) = self.policy.as_deref().filter(|_| !self.keep_policy) {
+            set_policy(&session.db().default_keyspace(), &policy(json)?)?;
         }
-        Ok(Session::new(db))
+        Ok(session)
     }
 }

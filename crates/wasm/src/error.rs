@@ -1,24 +1,25 @@
 //! Errors as JavaScript sees them: an object with a code and a message.
 
 use js_sys::{Object, Reflect};
-use terrane::Error;
-use terrane_session::Failure;
+use terrane::{Error, ErrorKind};
+use terrane_session::{code, message};
 use wasm_bindgen::JsValue;
 
 /// Returns `{ code, message }`, and for damage also the `file` and the `offset` in it.
 pub(crate) fn to_js(error: &Error) -> JsValue {
-    object(&error.into())
+    let object = coded(code(error), &message(error));
+    if let ErrorKind::Corrupt(damage) = error.kind() {
+        set(&object, "file", &JsValue::from_str(&damage.file));
+        set(&object, "offset", &JsValue::from_f64(damage.offset as f64));
+    }
+    object
 }
 
-/// Returns the object of a failure.
-pub(crate) fn object(failure: &Failure) -> JsValue {
+/// Returns `{ code, message }`.
+pub(crate) fn coded(code: &str, message: &str) -> JsValue {
     let object = Object::new().into();
-    set(&object, "code", &JsValue::from_str(failure.code));
-    set(&object, "message", &JsValue::from_str(&failure.message));
-    if let Some((file, offset)) = &failure.damage {
-        set(&object, "file", &JsValue::from_str(file));
-        set(&object, "offset", &JsValue::from_f64(*offset as f64));
-    }
+    set(&object, "code", &JsValue::from_str(code));
+    set(&object, "message", &JsValue::from_str(message));
     object
 }
 

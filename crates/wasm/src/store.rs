@@ -1,7 +1,7 @@
 //! The store, as the worker calls it. The caller assigns the numbers of keyspaces and snapshots, so that
 //! it can use them before a reply has arrived; 0 is the default keyspace, and no snapshot.
 
-use crate::error::object;
+use crate::error::coded;
 use crate::events::listen;
 use crate::scan::Scan;
 use crate::steps::Steps;
@@ -9,8 +9,8 @@ use crate::{executor, json, to_js, volume};
 use js_sys::{Date, Function};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use terrane::{Error, Millis, Result};
-use terrane_session::{Failure, Opening, Session};
+use terrane::{Db, Error, Millis, Options, Result};
+use terrane_session::{NOT_FOUND, Opening, Session, no_keyspace};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 use web_sys::FileSystemSyncAccessHandle;
@@ -33,7 +33,7 @@ pub struct Store {
 fn no_traces() -> JsValue {
     let message =
         "only the build with all policies traces reads: open the store with policies: \"all\"";
-    object(&Failure::new("invalid-argument", message))
+    coded("invalid-argument", message)
 }
 
 /// A value's buffer is reused up to this size.
@@ -252,7 +252,7 @@ impl Store {
         options: Option<String>,
     ) -> Result<u32, JsValue> {
         let opened = self.session.keyspace(number, name, create, options.as_deref());
-        to_js(opened)?.ok_or_else(|| object(&Failure::no_keyspace(name)))
+        to_js(opened)?.ok_or_else(|| coded(NOT_FOUND, &no_keyspace(name)))
     }
 
     /// Opens the keyspace of this id under a number, if it still exists: its name may belong to
@@ -385,9 +385,9 @@ impl Store {
 
 fn open(handles: Vec<FileSystemSyncAccessHandle>, opening: &Opening) -> Result<Store> {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let mut options = opening.options()?;
+    let mut options = opening.options(Options::small())?;
     options.wall_clock = Some(Arc::new(|| Date::now() as Millis));
     let volume = Arc::new(volume::volume(handles)?);
-    let session = opening.open(volume, options, executor())?;
+    let session = opening.session(Session::new(Db::open_storage(volume, options, executor())?))?;
     Ok(Store { number, session, key: Vec::new(), value: Vec::new() })
 }
