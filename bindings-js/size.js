@@ -19,6 +19,7 @@ const weigh = (name, bytes) => {
   return length;
 };
 
+weigh("tuples", minify("dist/tuple.js"));
 const client = weigh("client", minify("dist/index.js"));
 const worker = weigh("worker", minify("dist/worker.js"));
 const builds = [

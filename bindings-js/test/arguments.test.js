@@ -59,7 +59,8 @@ test("bytes whose buffer is gone are refused everywhere", async (context) => {
 
 test("what only looks like a Uint8Array is refused", async (context) => {
   const db = await store(context);
-  const expected = /^value: expected a string or a Uint8Array, found a Proxy of Uint8Array$/;
+  const expected =
+    /^value: expected a string, a view or an ArrayBuffer, found a Proxy of Uint8Array$/;
   for (const odd of [new Proxy(new Uint8Array(2), {}), Object.create(Uint8Array.prototype)]) {
     refused(() => db.put("k", odd), expected);
     refused(() => db.get(odd), /^key: expected/);
@@ -99,7 +100,10 @@ test("a bound that is null is refused by its name", async (context) => {
       () => db.approximateSize(range),
       () => db.compactRange(range),
     ]) {
-      refused(call, new RegExp(`^${name}: expected a string or a Uint8Array, found null$`));
+      refused(
+        call,
+        new RegExp(`^${name}: expected a string, a view or an ArrayBuffer, found null$`),
+      );
     }
     assert.equal(db.count({ [name]: undefined }), 1);
   }

@@ -92,7 +92,10 @@ export const MISTAKES = [
   [{ if: [null] }, /^if: expected conditions that are objects, found null$/],
   [{ if: [{ key: "k" }] }, /^if: expected one of exists, sequence, value and unchangedSince/],
   [{ if: [{ key: "k", exists: true, value: "v" }] }, /^if: expected one of/],
-  [{ if: [{ exists: true }] }, /^key: expected a string or a Uint8Array, found undefined$/],
+  [
+    { if: [{ exists: true }] },
+    /^key: expected a string, a view or an ArrayBuffer, found undefined$/,
+  ],
   [{ if: [{ key: "k", exists: 1 }] }, /^exists: expected true or false, found 1$/],
   [{ if: [{ key: "k", sequence: 1.5 }] }, /^sequence: expected an integer, found 1.5$/],
   [{ if: [{ key: "k", value: 3 }] }, /^value: expected/],

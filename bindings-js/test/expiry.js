@@ -75,7 +75,7 @@ export async function checkExpiry(db, { ConflictError, InvalidArgumentError }) {
   const batch = (operation) => () => db.batch([{ key: "x", ...operation }]);
   await refused(batch({ type: "put", value: "", tll: 5 }), /batch: expected .*ttl.*, found "tll"/);
   await refused(batch({ type: "delete", ttl: 5 }), /found "ttl"/);
-  const deleted = () => db.batch([{ type: "deleteRange", prefix: "a" }]);
-  await refused(deleted, /batch: expected .*gte.*, found "prefix"/);
+  const deleted = () => db.batch([{ type: "deleteRange", start: "a" }]);
+  await refused(deleted, /batch: expected .*gte.*, found "start"/);
   assert.equal(await db.has("x"), false);
 }

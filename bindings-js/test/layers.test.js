@@ -10,12 +10,15 @@ const LAYERS = {
   api: [],
   codec: ["api"],
   shared: ["api", "codec"],
+  tuple: ["api"],
   store: ["api", "codec", "shared"],
   client: ["api", "codec", "shared", "store"],
   engine: ["api", "codec", "shared", "../wasm"],
   worker: ["api", "codec", "engine", "shared", "../wasm"],
   threads: ["api", "codec", "engine", "worker", "../wasm"],
   sync: ["api", "codec", "engine", "shared", "store", "../wasm"],
+  // It takes the place of `engine/platform.ts`, and of what lies below that.
+  node: ["api", "client", "codec", "engine", "shared", "store", "sync", "worker", "../wasm"],
 };
 
 const src = new URL("../src/", import.meta.url);

@@ -25,7 +25,7 @@ test("an unknown option fails its call with the nearest one first", async (conte
     await refused(
       call,
       { gte: "a", ltt: "b" },
-      /^options: expected lte, lt, gte, gt\b.*, found "ltt"$/,
+      /^options: expected lte, lt, prefix, gte, gt\b.*, found "ltt"$/,
     );
   }
   for (const [call, options, message] of [

@@ -1,25 +1,25 @@
 /** The worker's own code with the real engine and a store in memory, run in this thread. */
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import "./page.js";
+import { ALL, bundle, LEAN, native } from "./built.js";
 import { settle } from "./page.js";
 import { checkConditions, MISTAKES as CONDITIONS } from "./conditions.js";
+import { checkEncodings, checkMistakes } from "./encodings.js";
 import { checkExpiry } from "./expiry.js";
 import { checkMerges, checkMergesWithinTransaction } from "./merges.js";
 import { checkQuestions, MISTAKES } from "./questions.js";
+import * as ranges from "./ranges.js";
+import { checkLive, checkWatches } from "./watches.js";
 import { checkTransactions } from "./transactions.js";
-const { ConflictError, InvalidArgumentError, open } = await import("../dist/index.js");
+const { ConflictError, InvalidArgumentError, open } = await import(bundle("index.js"));
 
-const compiled = (file) =>
-  new WebAssembly.Module(readFileSync(new URL(`../dist/${file}`, import.meta.url)));
-const wasm = compiled("terrane_bg.wasm");
-const all = compiled("terrane_all_bg.wasm");
 let loaded = 0;
 
-/** A worker that runs in this thread. `sent` may change what it posts. */
+/** A worker that runs in this thread; none for the addon, which has a thread. `sent` may change what it posts. */
 async function here(sent = (replies) => replies) {
+  if (native) return undefined;
   const worker = { messages: [], terminate() {} };
   globalThis.self = {
     postMessage(replies, transfer) {
@@ -43,19 +43,24 @@ async function here(sent = (replies) => replies) {
 }
 
 async function store(context, worker, options) {
-  const db = await open("here", { storage: "memory", wasm, worker: () => worker, ...options });
+  const how = native ? {} : { worker: () => worker };
+  const db = await open("here", { storage: "memory", ...LEAN, ...how, ...options });
   context.after(() => db.close());
   return db;
 }
 
-test("a hundred thousand requests of one turn all get a reply", async (context) => {
-  const worker = await here();
-  const db = await store(context, worker);
-  await db.put("k", "v");
-  for (let n = 0; n < 65_000; n++) db.snapshot().release();
-  assert.equal(await db.get("k"), "v");
-  assert.equal(worker.messages.flat().length, 130_003);
-});
+test(
+  "a hundred thousand requests of one turn all get a reply",
+  { skip: native },
+  async (context) => {
+    const worker = await here();
+    const db = await store(context, worker);
+    await db.put("k", "v");
+    for (let n = 0; n < 65_000; n++) db.snapshot().release();
+    assert.equal(await db.get("k"), "v");
+    assert.equal(worker.messages.flat().length, 130_003);
+  },
+);
 
 test("keys are found, ranges have ends, and a range is cleared", async (context) => {
   await checkQuestions(await store(context, await here()));
@@ -70,6 +75,41 @@ test("a mistaken question names what is wrong", async (context) => {
   assert.equal(await db.get("k"), "v");
 });
 
+test("a prefix stands for the keys that start with it", async (context) => {
+  await ranges.checkPrefixes(await store(context, await here()));
+});
+
+test("a cursor moves both ways over one moment", async (context) => {
+  await ranges.checkCursors(await store(context, await here()));
+});
+
+test("a clear counts what it deletes, up to its limit", async (context) => {
+  await ranges.checkClears(await store(context, await here()));
+});
+
+test("a watch yields what has changed, once a turn", async (context) => {
+  await checkWatches(await store(context, await here()));
+});
+
+test("a query runs again when what it has read changes", async (context) => {
+  await checkLive(await store(context, await here()));
+});
+
+test("keys and values have the encodings of their keyspace", async (context) => {
+  await checkEncodings(await store(context, await here()));
+});
+
+test("a mistake of an encoding names what is wrong", async (context) => {
+  await checkMistakes(await store(context, await here()));
+});
+
+test("a mistaken range names what is wrong", async (context) => {
+  const db = await store(context, await here());
+  for (const [call, message] of ranges.MISTAKES) {
+    await assert.rejects(async () => call(db), { code: "invalid-argument", message }, call);
+  }
+});
+
 test("a batch is written only if its conditions hold", async (context) => {
   await checkConditions(await store(context, await here()), ConflictError);
 });
@@ -79,9 +119,9 @@ test("a value is there until it expires", async (context) => {
 });
 
 test("a merge changes a value that nobody reads", async (context) => {
-  const db = await store(context, await here(), { wasm: all, policies: "all" });
+  const db = await store(context, await here(), ALL);
   await checkMerges(db, { InvalidArgumentError });
-  const other = await store(context, await here(), { wasm: all, policies: "all" });
+  const other = await store(context, await here(), ALL);
   await checkMergesWithinTransaction(other, async (tx) => {
     const rows = [];
     for await (const row of tx.entries({ reverse: true })) rows.push(row);
@@ -159,7 +199,7 @@ test("sequence numbers grow with each batch", async (context) => {
   assert.equal((await db.stats()).lastSequence, synced);
 });
 
-test("a reply that cannot be cloned fails only its call", async (context) => {
+test("a reply that cannot be cloned fails only its call", { skip: native }, async (context) => {
   const worker = await here((replies) => {
     for (const { value, error } of replies) {
       if (typeof value === "string" && value.includes("memtable_bytes"))
@@ -180,7 +220,7 @@ test("a reply that cannot be cloned fails only its call", async (context) => {
   );
 });
 
-test("events are sent along with replies, in few messages", async (context) => {
+test("events are sent along with replies, in few messages", { skip: native }, async (context) => {
   const worker = await here();
   const db = await store(context, worker, { memtableBytes: 64 << 10 });
   const events = db.events();
@@ -196,7 +236,7 @@ test("events are sent along with replies, in few messages", async (context) => {
   await events.return();
 });
 
-test("suspending the page syncs, then aborts long calls", async (context) => {
+test("suspending the page syncs, then aborts long calls", { skip: native }, async (context) => {
   const worker = await here();
   const db = await store(context, worker);
   const value = new Uint8Array(1 << 20).map((_, n) => n * n * n);
@@ -223,7 +263,7 @@ test("suspending the page syncs, then aborts long calls", async (context) => {
   );
 });
 
-test("a call fails alone, whatever its message carries", async (context) => {
+test("a call fails alone, whatever its message carries", { skip: native }, async (context) => {
   const worker = await here();
   const db = await store(context, worker);
   const gone = db.keyspace("cache");

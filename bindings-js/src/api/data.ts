@@ -1,27 +1,63 @@
 /** Keys, values, entries and ranges. */
 
-/** A key or a value as you pass it; a string stands for its UTF-8 bytes. */
-export type Bytes = string | Uint8Array;
+/** Bytes as you pass them: any view or buffer; a string stands for its UTF-8 bytes. */
+export type Bytes = string | ArrayBufferView | ArrayBuffer;
 
-/** Form in which keys or values are returned. */
-export type Encoding = "utf8" | "binary";
+/** An encoding of your own: the bytes that stand for a key or a value, and back. */
+export interface Codec<T> {
+  /** Returns the bytes, at most as many as a key or a value may have. The order of keys is that of their bytes. */
+  encode(value: T): Bytes;
+  /** Returns what the bytes stand for. Copy the bytes if you keep them: they may be part of a larger buffer. */
+  decode(bytes: Uint8Array<ArrayBuffer>): T;
+}
 
-/** The type of a key or a value in an encoding. */
-export type Decoded<E extends Encoding> = E extends "utf8" ? string : Uint8Array;
+/**
+ * Form of keys or values: `"utf8"` and `"binary"` take bytes and strings, and return strings or bytes; `"json"` takes
+ * and returns what JSON can express, whose order as keys is that of the text; or an encoding of your own.
+ */
+export type Encoding = "utf8" | "binary" | "json" | Codec<any>;
+
+/** The type of a key or a value that is returned in an encoding. */
+export type Decoded<E extends Encoding> = E extends "utf8"
+  ? string
+  : E extends "binary"
+    ? Uint8Array<ArrayBuffer>
+    : E extends Codec<infer T>
+      ? T
+      : any;
+
+/** The type of a key or a value that is passed in an encoding. */
+export type Encodable<E extends Encoding> = E extends "utf8" | "binary"
+  ? Bytes
+  : E extends Codec<infer T>
+    ? T
+    : any;
 
 /** An entry as an iteration yields it. */
 export type Entry<K extends Encoding, V extends Encoding> = [key: Decoded<K>, value: Decoded<V>];
 
+/** Parts of entries that a cursor returns. */
+export type Rows = "entries" | "keys" | "values";
+
+/** An entry, its key or its value. */
+export type Row<R extends Rows, K extends Encoding, V extends Encoding> = R extends "keys"
+  ? Decoded<K>
+  : R extends "values"
+    ? Decoded<V>
+    : Entry<K, V>;
+
 export { MAX_KEY_BYTES, MAX_VALUE_BYTES } from "./limits.ts";
 
-/** The bounds of a range: at most one of `gte` and `gt`, and at most one of `lte` and `lt`. */
-export interface RangeOptions {
+/** A range: a prefix, or bounds, at most one of `gte` and `gt`, and at most one of `lte` and `lt`. */
+export interface RangeOptions<K extends Encoding = "utf8"> {
+  /** Start of all keys of the range, as bytes; excludes bounds. */
+  prefix?: Encodable<K> | undefined;
   /** The lower bound, inclusive. */
-  gte?: Bytes | undefined;
+  gte?: Encodable<K> | undefined;
   /** The lower bound, exclusive. */
-  gt?: Bytes | undefined;
+  gt?: Encodable<K> | undefined;
   /** The upper bound, inclusive. */
-  lte?: Bytes | undefined;
+  lte?: Encodable<K> | undefined;
   /** The upper bound, exclusive. */
-  lt?: Bytes | undefined;
+  lt?: Encodable<K> | undefined;
 }

@@ -3,7 +3,6 @@
  * expected and what was found. Each `name` is spelled out because minifiers rename classes.
  */
 
-import type { Bytes } from "./data.ts";
 import type { EngineErrorCode } from "./engine-errors.ts";
 
 export type { EngineErrorCode };
@@ -97,10 +96,10 @@ export class EngineError extends TerraneError {
 export interface Conflict {
   /** The condition's index. */
   condition: number;
-  /** Its key, or a key of its range that was written. */
-  key: Bytes;
+  /** Its key, or a key of its range that was written, in the encoding of its keyspace. */
+  key: any;
   /** The key's value; undefined if it has none. */
-  value: Bytes | undefined;
+  value: any;
   /** The sequence number of the write that set the value. */
   sequence: number | undefined;
   /** The time at which the value expires, in milliseconds since the epoch; undefined if it does not. */

@@ -1,6 +1,6 @@
 /** Options of stores, keyspaces and calls. */
 
-import type { Encoding, RangeOptions } from "./data.ts";
+import type { Encoding, RangeOptions, Rows } from "./data.ts";
 import type { Policy } from "./policies.ts";
 
 /** Options of a call that waits. */
@@ -49,8 +49,8 @@ export interface ReadOptions<V extends Encoding> {
 
 /** Options of an iteration. */
 export interface EntriesOptions<K extends Encoding, V extends Encoding>
-  extends RangeOptions, ReadOptions<V> {
-  /** Encoding of returned keys. Default: the keyspace's encoding. */
+  extends RangeOptions<K>, ReadOptions<V> {
+  /** Encoding of returned keys, and of the range. Default: the keyspace's encoding. */
   keyEncoding?: K | undefined;
   /** Iterates from the last key to the first. Default: false. */
   reverse?: boolean | undefined;
@@ -60,10 +60,31 @@ export interface EntriesOptions<K extends Encoding, V extends Encoding>
 
 /** The encodings of a store or a keyspace. */
 export interface Encodings<K extends Encoding, V extends Encoding> {
-  /** Encoding of returned keys. Default: the store's encoding; for a store, "utf8". */
+  /** Encoding of keys. Default: the store's encoding; for a store, "utf8". */
   keyEncoding?: K | undefined;
-  /** Encoding of returned values. Default: the store's encoding; for a store, "utf8". */
+  /** Encoding of values. Default: the store's encoding; for a store, "utf8". */
   valueEncoding?: V | undefined;
+}
+
+/** Options of a cursor. */
+export interface CursorOptions<K extends Encoding, V extends Encoding, R extends Rows>
+  extends RangeOptions<K>, Encodings<K, V> {
+  /** Parts of entries that the cursor returns. Default: "entries". */
+  rows?: R | undefined;
+}
+
+/** Options of a watch. */
+export interface WatchOptions<K extends Encoding> extends RangeOptions<K>, WaitOptions {
+  /** Encoding of returned keys. Default: the keyspace's encoding. */
+  keyEncoding?: K | undefined;
+}
+
+/** Options of a clear. */
+export interface ClearOptions<K extends Encoding = "utf8"> extends RangeOptions<K>, WriteOptions {
+  /** The maximum number of entries to delete. Default: unlimited. */
+  limit?: number | undefined;
+  /** With a limit, deletes the last entries instead of the first. Default: false. */
+  reverse?: boolean | undefined;
 }
 
 /** Options of a keyspace. */

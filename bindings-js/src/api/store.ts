@@ -3,10 +3,12 @@
  * `terrane/worker` they return results (`"sync"`).
  */
 
-import type { Bytes, Decoded, Encoding, Entry, RangeOptions } from "./data.ts";
+import type { Decoded, Encodable, Encoding, Entry, RangeOptions, Row, Rows } from "./data.ts";
 import type { Event } from "./events.ts";
 import type {
   CheckpointOptions,
+  ClearOptions,
+  CursorOptions,
   Encodings,
   EntriesOptions,
   ExpiryOptions,
@@ -14,6 +16,7 @@ import type {
   PutOptions,
   ReadOptions,
   WaitOptions,
+  WatchOptions,
   WriteOptions,
 } from "./options.ts";
 import type { Policy, PolicyOptions } from "./policies.ts";
@@ -43,50 +46,59 @@ export type Operand =
   | { min: number | bigint; add?: undefined; max?: undefined }
   | { max: number | bigint; add?: undefined; min?: undefined };
 
-/** One write of a batch. */
-export type BatchOperation<M extends Mode> = (
-  | ({ type: "put"; key: Bytes; value: Bytes } & ExpiryOptions)
-  | { type: "delete"; key: Bytes }
-  | ({ type: "merge"; key: Bytes } & Operand)
-  | ({ type: "deleteRange" } & RangeOptions)
-) & {
-  /** The keyspace to write to. Default: the one whose `batch` is called. */
-  keyspace?: KeyspaceOf<M, Encoding, Encoding> | undefined;
-};
+/** One write of a batch, to the keyspace whose `batch` is called or to another. */
+export type BatchOperation<
+  M extends Mode,
+  K extends Encoding = "utf8",
+  V extends Encoding = "utf8",
+> =
+  | (Operation<K, V> & { keyspace?: undefined })
+  // The types of another keyspace's keys and values are checked when the batch is encoded.
+  | (Operation<any, any> & { keyspace: KeyspaceOf<M, any, any> });
 
-/** A condition of a batch. */
-export type Condition<M extends Mode> = (
+type Operation<K extends Encoding, V extends Encoding> =
+  | ({ type: "put"; key: Encodable<K>; value: Encodable<V> } & ExpiryOptions)
+  | { type: "delete"; key: Encodable<K> }
+  | ({ type: "merge"; key: Encodable<K> } & Operand)
+  | ({ type: "deleteRange" } & RangeOptions<K>);
+
+/** A condition of a batch, on the keyspace whose `batch` is called or on another. */
+export type Condition<M extends Mode, K extends Encoding = "utf8", V extends Encoding = "utf8"> =
+  | (Expectation<M, K, V> & { keyspace?: undefined })
+  | (Expectation<M, any, any> & { keyspace: KeyspaceOf<M, any, any> });
+
+type Expectation<M extends Mode, K extends Encoding, V extends Encoding> =
   | {
-      key: Bytes;
+      key: Encodable<K>;
       /** Whether the key must exist; one that has expired does not. */
       exists: boolean;
     }
   | {
-      key: Bytes;
+      key: Encodable<K>;
       /** The sequence number of the write that must have set the key's value, as `getVersioned` returns it. */
       sequence: number;
     }
   | {
-      key: Bytes;
+      key: Encodable<K>;
       /** The value that the key must have. */
-      value: Bytes;
+      value: Encodable<V>;
     }
-  | (RangeOptions & {
+  | (RangeOptions<K> & {
       /** The snapshot since which no key of the range may have been written or deleted; an expiry does not count. */
-      unchangedSince: SnapshotOf<M, Encoding, Encoding>;
-    })
-) & {
-  /** The keyspace of the key or range. Default: the one whose `batch` is called. */
-  keyspace?: KeyspaceOf<M, Encoding, Encoding> | undefined;
-};
+      unchangedSince: SnapshotOf<M, any, any>;
+    });
 
 /** Options of a batch. */
-export interface BatchOptions<M extends Mode> extends WriteOptions {
+export interface BatchOptions<
+  M extends Mode,
+  K extends Encoding = "utf8",
+  V extends Encoding = "utf8",
+> extends WriteOptions {
   /**
    * Conditions that must all hold when the batch is committed, at most 10,000; otherwise nothing is written, and
    * the call fails with a `ConflictError`.
    */
-  if?: Iterable<Condition<M>> | undefined;
+  if?: Iterable<Condition<M, K, V>> | undefined;
 }
 
 /** A value and its version. */
@@ -98,6 +110,33 @@ export interface Versioned<V extends Encoding> {
   expiresAt: number | undefined;
 }
 
+/**
+ * A cursor over a range of the store as it was when the cursor was made. It lies between two rows, or beside one that
+ * it has returned. Its calls take effect in the order in which they are made, awaited or not.
+ */
+export interface CursorOf<M extends Mode, T, K extends Encoding = "utf8"> extends Disposable {
+  /**
+   * Moves to a key, which need not exist: `next` then starts with the first row at or after it, `prev` with the last
+   * at or before it. Nothing is read until then.
+   */
+  seek(key: Encodable<K>): void;
+
+  /**
+   * Returns the next `n` rows in key order, in one message. There are fewer at the end of the range, or if they take
+   * more than 64 MiB; none means the end.
+   */
+  next(n: number, options?: CallOptions<M>): Result<M, T[]>;
+
+  /** Returns the previous `n` rows, the nearest first, as `next` does. */
+  prev(n: number, options?: CallOptions<M>): Result<M, T[]>;
+
+  /** Releases the cursor; later calls fail. */
+  close(): void;
+
+  /** Closes the cursor at the end of a `using` block. */
+  [Symbol.dispose](): void;
+}
+
 /** Reads from a keyspace, in its current state or in a snapshot. Keys are ordered by their bytes. */
 export interface ReaderOf<
   M extends Mode,
@@ -106,13 +145,13 @@ export interface ReaderOf<
 > {
   /** Returns the value of a key, or undefined if the key does not exist. */
   get<E extends Encoding = V>(
-    key: Bytes,
+    key: Encodable<K>,
     options?: CallOptions<M, ReadOptions<E>>,
   ): Result<M, Decoded<E> | undefined>;
 
   /** Returns the value of a key and its version, or undefined if the key does not exist. */
   getVersioned<E extends Encoding = V>(
-    key: Bytes,
+    key: Encodable<K>,
     options?: CallOptions<M, ReadOptions<E>>,
   ): Result<M, Versioned<E> | undefined>;
 
@@ -121,35 +160,35 @@ export interface ReaderOf<
    * The value of a key that does not exist is undefined.
    */
   getMany<E extends Encoding = V>(
-    keys: readonly Bytes[],
+    keys: readonly Encodable<K>[],
     options?: CallOptions<M, ReadOptions<E>>,
   ): Result<M, (Decoded<E> | undefined)[]>;
 
   /** Returns whether a key exists, without returning its value. */
-  has(key: Bytes, options?: CallOptions<M>): Result<M, boolean>;
+  has(key: Encodable<K>, options?: CallOptions<M>): Result<M, boolean>;
 
   /** Returns whether each of several keys exists, all at the same point in time. */
-  hasMany(keys: readonly Bytes[], options?: CallOptions<M>): Result<M, boolean[]>;
+  hasMany(keys: readonly Encodable<K>[], options?: CallOptions<M>): Result<M, boolean[]>;
 
   /** Returns the first entry of a range, or undefined if the range is empty. */
   first<KE extends Encoding = K, VE extends Encoding = V>(
-    options?: CallOptions<M, RangeOptions & Encodings<KE, VE>>,
+    options?: CallOptions<M, RangeOptions<KE> & Encodings<KE, VE>>,
   ): Result<M, Entry<KE, VE> | undefined>;
 
   /** Returns the last entry of a range, or undefined if the range is empty. */
   last<KE extends Encoding = K, VE extends Encoding = V>(
-    options?: CallOptions<M, RangeOptions & Encodings<KE, VE>>,
+    options?: CallOptions<M, RangeOptions<KE> & Encodings<KE, VE>>,
   ): Result<M, Entry<KE, VE> | undefined>;
 
   /**
    * Looks a key up and returns the steps that the lookup took. Traces are in the build with all policies:
    * open the store with `policies: "all"`.
    */
-  trace(key: Bytes, options?: CallOptions<M>): Result<M, Trace>;
+  trace(key: Encodable<K>, options?: CallOptions<M>): Result<M, Trace>;
 
   /** Seeks to the first entry of a range and returns the steps that the seek took, as `trace` does. */
   traceScan(
-    options?: CallOptions<M, RangeOptions & { reverse?: boolean | undefined }>,
+    options?: CallOptions<M, RangeOptions<K> & { reverse?: boolean | undefined }>,
   ): Result<M, Trace>;
 
   /**
@@ -171,8 +210,27 @@ export interface ReaderOf<
     options?: CallOptions<M, EntriesOptions<K, VE>>,
   ): Iteration<M, Decoded<VE>>;
 
+  /**
+   * Returns a cursor over a range, which shows the store as it was at the call: at the start of the range for `next`,
+   * at its end for `prev`. Close it when done.
+   */
+  cursor<KE extends Encoding = K, VE extends Encoding = V, R extends Rows = "entries">(
+    options?: CursorOptions<KE, VE, R>,
+  ): CursorOf<M, Row<R, KE, VE>, KE>;
+
   /** Counts the entries of a range by reading them all. */
-  count(options?: CallOptions<M, RangeOptions>): Result<M, number>;
+  count(options?: CallOptions<M, RangeOptions<K>>): Result<M, number>;
+}
+
+/** Changes of a watched range. */
+export interface Change<K extends Encoding> {
+  /** The sequence number of the latest of them. */
+  sequence: number;
+  /**
+   * The keys that were written or deleted, in order; undefined if they are more than 1000 or take more than 64 KiB, if
+   * a range was deleted, or if it is not known.
+   */
+  keys: Decoded<K>[] | undefined;
 }
 
 /** A named LSM tree of a store, with its own compaction policy. */
@@ -188,7 +246,11 @@ export interface KeyspaceOf<
    * Sets the value of a key, for a time if the options `ttl` or `expiresAt` say so. Returns the write's sequence
    * number, which is greater than that of every earlier write; writes that are sent together share one.
    */
-  put(key: Bytes, value: Bytes, options?: CallOptions<M, PutOptions>): Result<M, number>;
+  put(
+    key: Encodable<K>,
+    value: Encodable<V>,
+    options?: CallOptions<M, PutOptions>,
+  ): Result<M, number>;
 
   /**
    * Merges an operand into a value, without reading it, and returns the write's sequence number. The value is a
@@ -200,28 +262,48 @@ export interface KeyspaceOf<
    * `stats()` reports the `values` of each. Where the new number is wanted, use `transact`. Merges are in the build
    * with all policies: open the store with `policies: "all"`.
    */
-  merge(key: Bytes, operand: Operand, options?: CallOptions<M, WriteOptions>): Result<M, number>;
+  merge(
+    key: Encodable<K>,
+    operand: Operand,
+    options?: CallOptions<M, WriteOptions>,
+  ): Result<M, number>;
 
   /** Deletes a key, which need not exist. Returns the write's sequence number. */
-  delete(key: Bytes, options?: CallOptions<M, WriteOptions>): Result<M, number>;
+  delete(key: Encodable<K>, options?: CallOptions<M, WriteOptions>): Result<M, number>;
 
   /**
    * Applies all operations atomically and in order, across any keyspaces of the store, if the conditions of the
    * option `if` hold. Returns the batch's sequence number; for an empty batch, that of the write before it.
    */
   batch(
-    operations: Iterable<BatchOperation<M>>,
-    options?: CallOptions<M, BatchOptions<M>>,
+    operations: Iterable<BatchOperation<M, K, V>>,
+    options?: CallOptions<M, BatchOptions<M, K, V>>,
   ): Result<M, number>;
 
   /**
    * Deletes the entries of a range, by default all, at the cost of one write however many there are. Returns the
    * write's sequence number. Their space is freed in the background, once no snapshot reads it.
    */
-  deleteRange(options?: CallOptions<M, RangeOptions & WriteOptions>): Result<M, number>;
+  deleteRange(options?: CallOptions<M, RangeOptions<K> & WriteOptions>): Result<M, number>;
 
-  /** Deletes the entries of a range, by default all, an alias of `deleteRange`, as in abstract-level. */
-  clear(options?: CallOptions<M, RangeOptions & WriteOptions>): Result<M, number>;
+  /**
+   * Deletes the entries of a range, by default all, or the first of them up to `limit`; returns how many. To count
+   * them, it reads the keys: `deleteRange` does not. The result is that of a clear at the moment of the call, whatever
+   * is written while it counts. Without a limit all are deleted at once, by one range delete. With one, they are
+   * deleted in steps, and reads in between see some of them gone. Where methods return promises, other calls are
+   * served meanwhile.
+   */
+  clear(options?: CallOptions<M, ClearOptions<K>>): Result<M, number>;
+
+  /**
+   * Yields what has changed in a range, by default all keys, from this call on: at most once a turn, after the reply to
+   * the write. What changes while the caller is busy, or while its page is hidden, is summed up. After a page was
+   * suspended there is one change without keys. A merge and a delete of a key that does not exist are changes; an
+   * expiry is none. Ends when the store is closed; a keyspace that is dropped changes once.
+   */
+  watch<KE extends Encoding = K>(
+    options?: WatchOptions<KE>,
+  ): AsyncGenerator<Change<KE>, void, undefined>;
 
   /** Returns the levels of the tree with their runs and tables. */
   levels(options?: CallOptions<M>): Result<M, Level[]>;
@@ -236,13 +318,13 @@ export interface KeyspaceOf<
   setPolicy(policy: Policy, options?: CallOptions<M>): Result<M, void>;
 
   /** Estimates the size of a range in tables, in bytes; memtables are not counted. */
-  approximateSize(options?: CallOptions<M, RangeOptions>): Result<M, number>;
+  approximateSize(options?: CallOptions<M, RangeOptions<K>>): Result<M, number>;
 
   /**
    * Compacts a range into a single run and drops the versions that no reader can see. Where methods
    * return promises, other calls are served meanwhile.
    */
-  compactRange(options?: CallOptions<M, RangeOptions>): Result<M, void>;
+  compactRange(options?: CallOptions<M, RangeOptions<K>>): Result<M, void>;
 }
 
 /**
@@ -279,18 +361,18 @@ export interface TransactionOf<
 > {
   /** Returns the value of a key, or undefined if the key does not exist. */
   get<E extends Encoding = V>(
-    key: Bytes,
+    key: Encodable<K>,
     options?: ReadOptions<E>,
   ): Result<M, Decoded<E> | undefined>;
 
   /** Returns the values of several keys, in the order of the keys. */
   getMany<E extends Encoding = V>(
-    keys: readonly Bytes[],
+    keys: readonly Encodable<K>[],
     options?: ReadOptions<E>,
   ): Result<M, (Decoded<E> | undefined)[]>;
 
   /** Returns whether a key exists. */
-  has(key: Bytes): Result<M, boolean>;
+  has(key: Encodable<K>): Result<M, boolean>;
 
   /** Iterates over the entries of a range in key order. Writes after the call are not visible. */
   entries<KE extends Encoding = K, VE extends Encoding = V>(
@@ -298,16 +380,16 @@ export interface TransactionOf<
   ): Iteration<M, Entry<KE, VE>>;
 
   /** Sets the value of a key, for a time if the options say so, when the transaction commits. */
-  put(key: Bytes, value: Bytes, options?: ExpiryOptions): void;
+  put(key: Encodable<K>, value: Encodable<V>, options?: ExpiryOptions): void;
 
   /** Merges an operand into a value when the transaction commits. That reads nothing, so no other write conflicts. */
-  merge(key: Bytes, operand: Operand): void;
+  merge(key: Encodable<K>, operand: Operand): void;
 
   /** Deletes a key, which need not exist, when the transaction commits. */
-  delete(key: Bytes): void;
+  delete(key: Encodable<K>): void;
 
   /** Deletes the entries of a range, by default all, when the transaction commits. */
-  deleteRange(options?: RangeOptions): void;
+  deleteRange(options?: RangeOptions<K>): void;
 
   /** Returns the transaction's view of another keyspace. */
   keyspace<KE extends Encoding, VE extends Encoding>(
@@ -358,6 +440,16 @@ export interface DbOf<
     body: (transaction: TransactionOf<M, K, V>) => T | Result<M, T>,
     options?: CallOptions<M, WriteOptions>,
   ): Result<M, T>;
+
+  /**
+   * Runs `query` at a snapshot and yields its result; runs it again, and yields the next, when a range that it has read
+   * has changed. `query` reads through its argument only, which ends with it. Changes while the caller is busy, or
+   * while its page is hidden, lead to one run. An error of `query` ends the iteration, and so does closing the store.
+   */
+  live<T>(
+    query: (reader: SnapshotOf<M, K, V>) => T | Promise<T>,
+    options?: WaitOptions,
+  ): AsyncGenerator<T, void, undefined>;
 
   /** Takes a snapshot of the store, including every call made before. Release it when done. */
   snapshot(): SnapshotOf<M, K, V>;

@@ -10,4 +10,5 @@ export type * from "../api/stats.ts";
 export type * from "../api/store.ts";
 export type * from "../api/trace.ts";
 export type { Db, Keyspace, Reader, Snapshot, Transaction } from "./db.ts";
+export { exists, stores } from "../shared/stores.ts";
 export { destroy, importStore, type OpenOptions, open } from "./open.ts";

@@ -8,6 +8,7 @@
 import type { Bytes, Decoded, Encoding } from "../api/data.ts";
 import type { TerraneError } from "../api/errors.ts";
 import { ByteList } from "../codec/byte-list.ts";
+import { encodeKey } from "../codec/bytes.ts";
 import { Encoder, MAX_BATCH_BYTES } from "../codec/encoder.ts";
 import { decodeError } from "../codec/error-codec.ts";
 import type { Operation, Outcome } from "../codec/protocol.ts";
@@ -96,10 +97,12 @@ export class Outbox {
     );
     const first = group.size;
     group.size += keys.length;
-    const values = (await group.reply) as ByteList | Outcome[];
-    if (Array.isArray(values))
-      return new ByteList(valueOf(values, at) as Uint8Array).decode(encoding);
-    return values.decode(encoding, first, first + keys.length);
+    const found = (await group.reply) as ByteList | Outcome[];
+    const isOwn = Array.isArray(found);
+    const values = isOwn ? new ByteList(valueOf(found, at) as Uint8Array) : found;
+    const start = isOwn ? 0 : first;
+    const keyAt = (index: number) => encodeKey(keys[index - start] as Bytes);
+    return values.decode(encoding, start, start + keys.length, keyAt);
   }
 
   /** Removes and returns all calls. */

@@ -7,12 +7,21 @@ import { Encoder } from "../codec/encoder.ts";
 import { WAIT } from "../codec/options.ts";
 import type { Projection } from "../codec/projection.ts";
 import type { Arguments, Exported, Method, Returned, ScanRequest } from "../codec/protocol.ts";
-import { toStoreRequest } from "../codec/requests.ts";
+import { toStoreRequest } from "#store-request";
 import { abortable, ignoreResult } from "../shared/abort.ts";
 import type { Listener } from "../shared/events.ts";
-import type { ExportedFile, HeldSnapshot, OpenedKeyspace, Port, Steps } from "../store/port.ts";
-import { count, iterate } from "./scan.ts";
+import type {
+  ExportedFile,
+  HeldCursor,
+  HeldSnapshot,
+  HeldWatch,
+  OpenedKeyspace,
+  Port,
+  Steps,
+} from "../store/port.ts";
+import { count, iterate, openCursor } from "./scan.ts";
 import type { Session } from "./session.ts";
+import { openWatch } from "./watch.ts";
 
 export class SessionPort implements Port<"async"> {
   readonly waits: object = WAIT;
@@ -118,6 +127,14 @@ export class SessionPort implements Port<"async"> {
     run: <R>(start: () => Promise<R>) => Promise<R>,
   ): AsyncGenerator<T, void, undefined> {
     return iterate(this.#session, request, projection, run);
+  }
+
+  cursor(request: ScanRequest): HeldCursor<"async"> {
+    return openCursor(this.#session, request);
+  }
+
+  watch(ranges: Uint8Array, keys: boolean): HeldWatch {
+    return openWatch(this.#session, ranges, keys);
   }
 
   async collect<T>(iteration: AsyncGenerator<T, void, undefined>): Promise<T[]> {

@@ -9,9 +9,10 @@
  */
 
 import { FIRST_PAGE_BYTES, PAGE_BYTES, type Projection } from "../codec/projection.ts";
-import type { Counted, Page, ScanRequest } from "../codec/protocol.ts";
+import type { Counted, Page, RowsRequest, ScanRequest } from "../codec/protocol.ts";
 import { ignoreResult } from "../shared/abort.ts";
 import { onForgotten, started } from "../shared/finalization.ts";
+import type { HeldCursor } from "../store/port.ts";
 import type { Resource, Session } from "./session.ts";
 
 /** Number of entries counted in one step. */
@@ -67,6 +68,22 @@ async function* pages<T>(
     if (done) resource.forget();
     else resource.release();
   }
+}
+
+/** Starts a scan for a cursor. */
+export function openCursor(session: Session, request: ScanRequest): HeldCursor<"async"> {
+  const scan = nextScan++;
+  const { release } = session.hold({ op: "endScan", scan });
+  const starting = session.call({ op: "scan", scan, ...request });
+  // The first rows throw its error.
+  ignoreResult(starting);
+  const rows = async (request: RowsRequest) => {
+    const page = session.call({ op: "rows", scan, ...request });
+    ignoreResult(page);
+    await starting;
+    return (await page) as Uint8Array;
+  };
+  return { rows, close: release };
 }
 
 /** Counts the entries of a scan step by step, so that other calls are served in between. */

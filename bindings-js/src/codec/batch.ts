@@ -1,7 +1,10 @@
 /** Encoding of the batches that callers pass. */
 
+import type { Encoding } from "../api/data.ts";
 import type { BatchOperation, Mode } from "../api/store.ts";
+import type { Named } from "./conditions.ts";
 import { type Encoder, toSpan } from "./encoder.ts";
+import { toByteRange, toBytes } from "./encodings.ts";
 import { OPERAND, toMerge } from "./operand.ts";
 import { EXPIRY, RANGE, unknown } from "./options.ts";
 import { now, toExpiry } from "./requests.ts";
@@ -12,33 +15,36 @@ const DELETE = { ...OPERATION, key: 0 };
 const PUT = { ...DELETE, value: 0 };
 
 /**
- * Encodes operations in their order. `numberOf` returns the number of a keyspace, or undefined if it
+ * Encodes operations in their order. `named` returns a keyspace's number and encodings, or undefined if it
  * is not one of this store.
  */
 export function encodeBatch<M extends Mode>(
   encoder: Encoder,
-  operations: Iterable<BatchOperation<M>>,
-  own: number,
-  numberOf: (keyspace: unknown) => number | undefined,
+  operations: Iterable<BatchOperation<M, Encoding, Encoding>>,
+  own: Named,
+  named: (keyspace: unknown) => Named | undefined,
 ): void {
   const iterable = typeof operations?.[Symbol.iterator] === "function";
   check("batch", operations, iterable, "an array of operations");
   for (const operation of operations) {
     const keyspace: unknown = operation?.keyspace;
-    const number = keyspace === undefined ? own : numberOf(keyspace);
-    if (number === undefined) throw invalid("batch", "keyspaces of this store", keyspace);
+    const target = keyspace === undefined ? own : named(keyspace);
+    if (target === undefined) throw invalid("batch", "keyspaces of this store", keyspace);
+    const { keyspace: number, keyEncoding, valueEncoding } = target;
+    const key = (given: unknown) => toBytes("key", given, keyEncoding);
     if (operation?.type === "put") {
       checkFields(operation, PUT, EXPIRY);
-      encoder.put(number, operation.key, operation.value, toExpiry(operation, now()));
+      const value = toBytes("value", operation.value, valueEncoding);
+      encoder.put(number, key(operation.key), value, toExpiry(operation, now()));
     } else if (operation?.type === "delete") {
       checkFields(operation, DELETE);
-      encoder.delete(number, operation.key);
+      encoder.delete(number, key(operation.key));
     } else if (operation?.type === "merge") {
       checkFields(operation, DELETE, OPERAND);
-      encoder.merge(number, operation.key, toMerge(operation));
+      encoder.merge(number, key(operation.key), toMerge(operation));
     } else if (operation?.type === "deleteRange") {
       checkFields(operation, OPERATION, RANGE);
-      encoder.deleteSpan(number, toSpan(operation));
+      encoder.deleteSpan(number, toSpan(toByteRange(operation, keyEncoding)));
     } else {
       const { type = operation } = (operation ?? {}) as { type?: unknown };
       const types = 'operations of type "put", "delete", "deleteRange" or "merge"';

@@ -17,7 +17,7 @@ const SHARED_BYTES = 16 << 10;
 
 /** A list in a buffer. */
 export class ByteList {
-  readonly #bytes: Uint8Array;
+  readonly #bytes: Uint8Array<ArrayBuffer>;
   readonly #view: DataView;
   readonly #lengthsAt: number;
   /** The start of each string, and the end of the last. */
@@ -25,7 +25,8 @@ export class ByteList {
 
   /** Reads the list that starts at `at`. */
   constructor(bytes: Uint8Array, at = 0) {
-    this.#bytes = bytes;
+    // Memory that is shared never gets here.
+    this.#bytes = bytes as Uint8Array<ArrayBuffer>;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const size = this.#view.getUint32(at, true);
     this.#lengthsAt = at + NUMBER_BYTES;
@@ -48,21 +49,24 @@ export class ByteList {
     return this.#offset(this.size);
   }
 
-  /** Decodes the strings from `first` to `last`; a missing one is undefined. */
+  /** Decodes the strings from `first` to `last`; a missing one is undefined. An error names the key of its string. */
   decode<E extends Encoding>(
     encoding: E,
     first = 0,
     last: number = this.size,
+    keyAt: (index: number) => Uint8Array = (index) => this.#at(index),
   ): (Decoded<E> | undefined)[] {
     const strings: (Decoded<E> | undefined)[] = [];
     while (first < last) {
       const start = this.#offset(first);
       let next = first + 1;
       while (next < last && this.#offset(next + 1) - start <= SHARED_BYTES) next += 1;
-      const slice = this.#slicer(encoding, start, this.#offset(next));
+      const slice = this.#slicer(encoding, start, this.#offset(next), keyAt);
       for (; first < next; first++) {
         const missing = this.#length(first) === MISSING;
-        strings.push(missing ? undefined : slice(this.#offset(first), this.#offset(first + 1)));
+        strings.push(
+          missing ? undefined : slice(this.#offset(first), this.#offset(first + 1), first),
+        );
       }
     }
     return strings;
@@ -73,17 +77,25 @@ export class ByteList {
     encoding: E,
     start: number,
     end: number,
-  ): (from: number, to: number) => Decoded<E> {
+    keyAt: (index: number) => Uint8Array,
+  ): (from: number, to: number, index: number) => Decoded<E> {
     const bytes = this.#bytes;
-    if (encoding === "binary") {
+    if (encoding !== "utf8" && encoding !== "json") {
       const small = bytes.buffer.byteLength <= SHARED_BYTES;
       const buffer = small ? bytes.buffer : bytes.slice(start, end).buffer;
       const base = small ? bytes.byteOffset : -start;
-      return (from, to) => new Uint8Array(buffer, base + from, to - from) as Decoded<E>;
+      return (from, to, index) =>
+        decode(new Uint8Array(buffer, base + from, to - from), encoding, () => keyAt(index));
     }
-    const text = ascii(bytes.subarray(start, end));
-    if (text === undefined) return (from, to) => decode(bytes.subarray(from, to), encoding);
+    const text = encoding === "utf8" ? ascii(bytes.subarray(start, end)) : undefined;
+    if (text === undefined) {
+      return (from, to, index) => decode(bytes.subarray(from, to), encoding, () => keyAt(index));
+    }
     return (from, to) => text.substring(from - start, to - start) as Decoded<E>;
+  }
+
+  #at(index: number): Uint8Array {
+    return this.#bytes.subarray(this.#offset(index), this.#offset(index + 1));
   }
 
   #offset(index: number): number {
@@ -96,7 +108,7 @@ export class ByteList {
 }
 
 /** Decodes bytes if each of them is one character. */
-function ascii(bytes: Uint8Array): string | undefined {
+function ascii(bytes: Uint8Array<ArrayBuffer>): string | undefined {
   try {
     const text = decode(bytes, "utf8");
     return text.length === bytes.length ? text : undefined;

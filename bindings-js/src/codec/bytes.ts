@@ -2,7 +2,14 @@
 
 import { type Bytes, type Decoded, type Encoding, MAX_KEY_BYTES } from "../api/data.ts";
 import { InvalidArgumentError } from "../api/errors.ts";
-import { check, checkLength, checkPresent, isBytes, isWellFormed } from "./validate.ts";
+import {
+  check,
+  checkLength,
+  checkPresent,
+  isBytes,
+  isBytesLike,
+  isWellFormed,
+} from "./validate.ts";
 
 /** Up to this length a loop is faster than a call that copies or encodes. */
 const SHORT = 64;
@@ -10,19 +17,34 @@ const SHORT = 64;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Returns the most bytes that a byte string may take; rejects other types, and what is too long. */
-export function maxByteLength(what: string, content: Bytes, limit: number): number {
-  const isText = typeof content === "string";
-  check(what, content, isText || isBytes(content), "a string or a Uint8Array");
-  if (!isText) checkPresent(what, content as Uint8Array);
+/** Returns a byte string as text or bytes; rejects other types. */
+export function toContent(what: string, content: Bytes): string | Uint8Array {
+  if (typeof content === "string") return content;
+  if (isBytes(content)) {
+    checkPresent(what, content);
+    return content;
+  }
+  check(what, content, isBytesLike(content), "a string, a view or an ArrayBuffer");
+  try {
+    if (!ArrayBuffer.isView(content)) return new Uint8Array(content);
+    const bytes = new Uint8Array(content.buffer, content.byteOffset, content.byteLength);
+    checkPresent(what, bytes);
+    return bytes;
+  } catch (cause) {
+    throw new InvalidArgumentError(`${what}: expected bytes, found ${cause}`, { cause });
+  }
+}
+
+/** Returns the most bytes that a byte string may take; rejects what is too long. */
+export function maxByteLength(what: string, content: string | Uint8Array, limit: number): number {
   checkLength(what, content.length, limit);
-  return (isText ? 3 : 1) * content.length;
+  return (typeof content === "string" ? 3 : 1) * content.length;
 }
 
 /** Writes a byte string at `start`, where it must fit; returns its length. */
 export function encodeInto(
   what: string,
-  content: Bytes,
+  content: string | Uint8Array,
   limit: number,
   bytes: Uint8Array,
   start: number,
@@ -51,8 +73,9 @@ export function encodeInto(
 
 /** Encodes a single byte string. */
 export function encodeBytes(what: string, content: Bytes, limit: number): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(maxByteLength(what, content, limit));
-  return bytes.subarray(0, encodeInto(what, content, limit, bytes, 0));
+  const text = toContent(what, content);
+  const bytes = new Uint8Array(maxByteLength(what, text, limit));
+  return bytes.subarray(0, encodeInto(what, text, limit, bytes, 0));
 }
 
 /** Encodes a single key. */
@@ -60,15 +83,37 @@ export function encodeKey(key: Bytes): Uint8Array<ArrayBuffer> {
   return encodeBytes("key", key, MAX_KEY_BYTES);
 }
 
-/** Decodes a key or a value; bytes that are not UTF-8 are never turned into a string. */
-export function decode<E extends Encoding>(bytes: Uint8Array, encoding: E): Decoded<E> {
+/** Decodes a key or a value; bytes that are not in the encoding are never turned into something else. */
+export function decode<E extends Encoding>(
+  bytes: Uint8Array<ArrayBuffer>,
+  encoding: E,
+  key?: () => Uint8Array,
+): Decoded<E> {
   if (encoding === "binary") return bytes as Decoded<E>;
   try {
-    return decoder.decode(bytes) as Decoded<E>;
+    if (typeof encoding === "object") return encoding.decode(bytes);
+    const text = decoder.decode(bytes);
+    return (encoding === "json" ? JSON.parse(text) : text) as Decoded<E>;
   } catch (cause) {
+    const [what, name] =
+      typeof encoding === "object"
+        ? ["its form", encoding.constructor.name]
+        : encoding === "json"
+          ? ["JSON", encoding]
+          : ["UTF-8", encoding];
+    const of = key === undefined ? "" : ` (encoding ${name}, key ${nameOf(key())})`;
     throw new InvalidArgumentError(
-      `encoding: expected UTF-8, found ${bytes.length} bytes that are not; read them as "binary"`,
+      `encoding: expected ${what}, found ${bytes.length} bytes that are not${of}; read them as "binary"`,
       { cause },
     );
+  }
+}
+
+/** A key as text, or its bytes where it is none. */
+function nameOf(key: Uint8Array): string {
+  try {
+    return JSON.stringify(decoder.decode(key));
+  } catch {
+    return `[${key.subarray(0, SHORT).join()}]`;
   }
 }

@@ -9,12 +9,13 @@
  *   doubles.
  */
 
-import type { Bytes, Decoded, Encoding, RangeOptions } from "../api/data.ts";
+import type { Decoded, Encoding, RangeOptions } from "../api/data.ts";
 import { type Conflict, ConflictError } from "../api/errors.ts";
 import type { Condition, Mode, Versioned } from "../api/store.ts";
 import { ByteList } from "./byte-list.ts";
 import { decode } from "./bytes.ts";
 import { Encoder, encodeRange } from "./encoder.ts";
+import { toByteRange, toBytes } from "./encodings.ts";
 import { check, invalid } from "./validate.ts";
 
 const ABSENT = 0;
@@ -42,18 +43,18 @@ export interface Names {
 }
 
 /** All fields of conditions. */
-type Fields = RangeOptions & {
+type Fields = RangeOptions<Encoding> & {
   keyspace?: unknown;
-  key?: Bytes;
+  key?: unknown;
   exists?: unknown;
   sequence?: unknown;
-  value?: Bytes;
+  value?: unknown;
   unchangedSince?: unknown;
 };
 
 /** Encodes conditions on keyspace `own`, or on those that they name; returns the encodings of each, too. */
 export function encodeConditions<M extends Mode>(
-  conditions: Iterable<Condition<M>>,
+  conditions: Iterable<Condition<M, Encoding, Encoding>>,
   own: Named,
   names: Names,
 ): { bytes: Uint8Array<ArrayBuffer>; encodings: Encodings[] } {
@@ -84,21 +85,23 @@ function encodeCondition(
   if (unchangedSince !== undefined) {
     const snapshot = names.snapshot(unchangedSince);
     if (snapshot === undefined) throw invalid("if", "snapshots of this store", unchangedSince);
-    encodeUnchangedRange(encoder, number, snapshot, encodeRange(range));
+    const bounds = toByteRange(range, named.keyEncoding);
+    encodeUnchangedRange(encoder, number, snapshot, encodeRange(bounds));
     return named;
   }
   // Not left to the encoder: a key that is missing would make it a condition on a range.
-  if (key === undefined) throw invalid("key", "a string or a Uint8Array", key);
+  if (key === undefined) throw invalid("key", "a string, a view or an ArrayBuffer", key);
+  const bytes = toBytes("key", key, named.keyEncoding);
   if (exists !== undefined) {
     check("exists", exists, typeof exists === "boolean", "true or false");
-    encoder.condition(exists === true ? PRESENT : ABSENT, number, key);
+    encoder.condition(exists === true ? PRESENT : ABSENT, number, bytes);
   } else if (sequence !== undefined) {
     check("sequence", sequence, Number.isSafeInteger(sequence), "an integer");
-    encoder.condition(VERSION, number, key);
+    encoder.condition(VERSION, number, bytes);
     encoder.double(sequence as number);
   } else {
-    encoder.condition(VALUE, number, key);
-    encoder.value(value as Bytes);
+    encoder.condition(VALUE, number, bytes);
+    encoder.value(toBytes("value", value, named.valueEncoding));
   }
   return named;
 }
@@ -117,7 +120,8 @@ export function encodeUnchanged(
   encodeUnchangedRange(encoder, keyspace, snapshot, range.bytes());
 }
 
-function encodeUnchangedRange(
+/** Encodes the condition that no key of an encoded range was written since a snapshot. */
+export function encodeUnchangedRange(
   encoder: Encoder,
   keyspace: number,
   snapshot: number,
@@ -157,7 +161,7 @@ function decodeConflicts(
     const { keyEncoding, valueEncoding } = encodings[condition] ?? (encodings.at(-1) as Encodings);
     return {
       condition,
-      key: decodeOrCopy(key as Uint8Array, keyEncoding) as Bytes,
+      key: decodeOrCopy(key, keyEncoding),
       value: decodeOrCopy(values[i], valueEncoding),
       sequence,
       expiresAt,
@@ -165,8 +169,8 @@ function decodeConflicts(
   });
 }
 
-/** Decodes what was found; bytes that are no text stay bytes, so that no conflict is lost. */
-function decodeOrCopy(bytes: Uint8Array | undefined, encoding: Encoding): Bytes | undefined {
+/** Decodes what was found; bytes of another form stay bytes, so that no conflict is lost. */
+function decodeOrCopy(bytes: Uint8Array<ArrayBuffer> | undefined, encoding: Encoding): unknown {
   if (bytes === undefined || encoding === "binary") return bytes?.slice();
   try {
     return decode(bytes, encoding);
@@ -179,12 +183,17 @@ function decodeOrCopy(bytes: Uint8Array | undefined, encoding: Encoding): Bytes 
 export function decodeVersioned<E extends Encoding>(
   bytes: Uint8Array,
   encoding: E,
+  key: () => Uint8Array,
 ): Versioned<E> | undefined {
   if (bytes.length === 0) return undefined;
   const view = new DataView(bytes.buffer, bytes.byteOffset);
   const sequence = view.getFloat64(0, true);
   const expiresAt = view.getFloat64(DOUBLE, true) || undefined;
   // Bytes of a copy of their own: whoever keeps them keeps nothing else.
-  const value: Decoded<E> = decode(bytes.slice(2 * DOUBLE), encoding);
+  const value: Decoded<E> = decode(
+    (bytes as Uint8Array<ArrayBuffer>).slice(2 * DOUBLE),
+    encoding,
+    key,
+  );
   return { value, sequence, expiresAt };
 }

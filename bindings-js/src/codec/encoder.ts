@@ -16,7 +16,8 @@
 
 import { type Bytes, MAX_KEY_BYTES, MAX_VALUE_BYTES, type RangeOptions } from "../api/data.ts";
 import { InvalidArgumentError } from "../api/errors.ts";
-import { encodeBytes, encodeInto, maxByteLength } from "./bytes.ts";
+import { type Bounds, toBounds } from "./bounds.ts";
+import { encodeBytes, encodeInto, maxByteLength, toContent } from "./bytes.ts";
 import type { Merge } from "./operand.ts";
 
 /** The longest batch, in encoded bytes: keys, values, and up to 13 bytes per operation. */
@@ -115,7 +116,7 @@ export class Encoder {
   }
 
   /** A bound of a range, given by at most one of two options. */
-  bound(options: RangeOptions, inclusive: "gte" | "lte", exclusive: "gt" | "lt"): void {
+  bound(options: Bounds, inclusive: "gte" | "lte", exclusive: "gt" | "lt"): void {
     const { [inclusive]: included, [exclusive]: excluded } = options;
     const given = included !== undefined;
     if (given && excluded !== undefined) {
@@ -161,11 +162,12 @@ export class Encoder {
 
   /** Appends a byte string after its length, which takes `head` bytes or is a varint. */
   #byteString(what: string, content: Bytes, limit: number, head?: number): void {
-    this.#reserve(8 + maxByteLength(what, content, limit));
+    const text = toContent(what, content);
+    this.#reserve(8 + maxByteLength(what, text, limit));
     const at = this.#length;
     // A string has at least one byte for each character, and usually exactly one.
-    const start = at + (head ?? varintBytes(content.length));
-    const length = encodeInto(what, content, limit, this.#bytes, start);
+    const start = at + (head ?? varintBytes(text.length));
+    const length = encodeInto(what, text, limit, this.#bytes, start);
     this.#length = start + length;
     if (head === undefined) this.#varint(at, start, length);
     else for (let i = 0; i < head; i++) this.#bytes[at + i] = length >>> (8 * i);
@@ -200,7 +202,7 @@ export interface Span {
 export function toSpan(options: RangeOptions): Span {
   // It has the checks.
   encodeRange(options);
-  const { gt, gte, lt, lte } = options;
+  const { gt, gte, lt, lte } = toBounds(options);
   const bytes = (key: Bytes) => encodeBytes("bound", key, MAX_KEY_BYTES);
   const behind = (key: Bytes) => Uint8Array.of(...bytes(key), 0);
   return {
@@ -217,8 +219,9 @@ function isBefore(a: Uint8Array, b: Uint8Array): boolean {
 /** Encodes a range. */
 export function encodeRange(options: RangeOptions): Uint8Array<ArrayBuffer> {
   const encoder = new Encoder();
-  encoder.bound(options, "gte", "gt");
-  encoder.bound(options, "lte", "lt");
+  const bounds = toBounds(options);
+  encoder.bound(bounds, "gte", "gt");
+  encoder.bound(bounds, "lte", "lt");
   return encoder.bytes();
 }
 

@@ -44,7 +44,10 @@ export function toMerge(given: Operand): Merge {
 }
 
 /** Returns the value that operands make of another, or of none. */
-export function merged(merges: readonly Merge[], value: Uint8Array | undefined): Uint8Array {
+export function merged(
+  merges: readonly Merge[],
+  value: Uint8Array | undefined,
+): Uint8Array<ArrayBuffer> {
   let result = value && integer(value);
   for (const { operator, operand } of merges) {
     if (operator === 0) result = clamp((result ?? 0n) + operand);

@@ -6,6 +6,8 @@
 import type { Encoding, RangeOptions } from "../api/data.ts";
 import type {
   CheckpointOptions,
+  ClearOptions,
+  CursorOptions,
   Encodings,
   EntriesOptions,
   ExpiryOptions,
@@ -13,6 +15,7 @@ import type {
   ReadOptions,
   StoreOptions,
   WaitOptions,
+  WatchOptions,
   WriteOptions,
 } from "../api/options.ts";
 import type { InvalidArgumentError } from "../api/errors.ts";
@@ -27,9 +30,24 @@ export const READ: Names<ReadOptions<Encoding>> = { valueEncoding: 0 };
 export const WRITE: Names<WriteOptions> = { durability: 0 };
 export const EXPIRY: Names<ExpiryOptions> = { ttl: 0, expiresAt: 0 };
 export const BATCH: Names<BatchOptions<Mode>> = { durability: 0, if: 0 };
-export const RANGE: Names<RangeOptions> = { gte: 0, gt: 0, lte: 0, lt: 0 };
+export const RANGE: Names<RangeOptions> = {
+  prefix: 0,
+  gte: 0,
+  gt: 0,
+  lte: 0,
+  lt: 0,
+};
 export const ENCODINGS: Names<Encodings<Encoding, Encoding>> = { keyEncoding: 0, valueEncoding: 0 };
 export const REVERSE: Names<Pick<EntriesOptions<Encoding, Encoding>, "reverse">> = { reverse: 0 };
+/** Options of cursors besides a range and encodings. */
+export const ROWS: Names<Pick<CursorOptions<Encoding, Encoding, "entries">, "rows">> = { rows: 0 };
+/** Options of a watch besides a range. */
+export const WATCH: Names<Omit<WatchOptions<Encoding>, keyof RangeOptions>> = {
+  keyEncoding: 0,
+  signal: 0,
+};
+/** Options of a clear besides a range and a write's. */
+export const CLEAR: Names<Pick<ClearOptions, "limit" | "reverse">> = { limit: 0, reverse: 0 };
 /** Options of iterations besides a range. */
 export const ENTRIES: Names<Omit<EntriesOptions<Encoding, Encoding>, keyof RangeOptions>> = {
   keyEncoding: 0,

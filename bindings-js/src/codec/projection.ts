@@ -2,8 +2,9 @@
  * Projections: the parts of each entry that an iteration returns, and their decoding from a page.
  */
 
-import type { Decoded, Encoding, Entry } from "../api/data.ts";
+import type { Decoded, Encoding, Entry, Row, Rows } from "../api/data.ts";
 import { ByteList } from "./byte-list.ts";
+import { check } from "./validate.ts";
 
 /** The size of a page in bytes: the first is small, so that it arrives soon. */
 export const FIRST_PAGE_BYTES: number = 16 << 10;
@@ -45,11 +46,29 @@ export function pairs<K extends Encoding, V extends Encoding>(
       const valueList = new ByteList(page, keyList.end);
       return rows(keyList.size, (from, to) => {
         const keys = keyList.decode(keyEncoding, from, to) as Decoded<K>[];
-        const values = valueList.decode(valueEncoding, from, to) as Decoded<V>[];
+        const values = valueList.decode(valueEncoding, from, to, (at) => {
+          const [key] = keyList.decode("binary", at, at + 1);
+          return key as Uint8Array;
+        }) as Decoded<V>[];
         return keys.map((key, at) => [key, values[at] as Decoded<V>]);
       });
     },
   };
+}
+
+/** Entries, or keys or values alone. */
+export function projectionOf<R extends Rows, K extends Encoding, V extends Encoding>(
+  rows: Rows = "entries",
+  keyEncoding: K,
+  valueEncoding: V,
+): Projection<Row<R, K, V>> {
+  const valid = rows === "entries" || rows === "keys" || rows === "values";
+  check("rows", rows, valid, '"entries", "keys" or "values"');
+  const projection =
+    rows === "entries"
+      ? pairs(keyEncoding, valueEncoding)
+      : single(rows, rows === "keys" ? keyEncoding : valueEncoding);
+  return projection as Projection<Row<R, K, V>>;
 }
 
 /** Decodes the rows of a page together, which is faster, or one by one where that fails. */

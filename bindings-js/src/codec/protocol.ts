@@ -67,10 +67,43 @@ export interface ScanRequest {
   limit: number;
 }
 
+/** The next rows of a cursor, or the previous ones if `back`. */
+export interface RowsRequest {
+  seek: Uint8Array | undefined;
+  count: number;
+  back: boolean;
+  keys: boolean;
+  values: boolean;
+}
+
+/** A question about the next change of a watch; a worker that does not know it starts it with a change. */
+export interface WatchRequest {
+  watch: number;
+  /** The ranges, each after the number of its keyspace and its length. */
+  ranges: Uint8Array;
+  /** Whether to return keys. */
+  keys: boolean;
+}
+
+/** Changes of a watch since the last. */
+export interface Changed {
+  sequence: number;
+  /** The list of keys; undefined if they are too many. */
+  bytes: Uint8Array | undefined;
+}
+
 /** The methods of the engine's store. The strings that they return are JSON. */
 export interface Methods {
   approximate_size(keyspace: number, range: Uint8Array): number;
   check(): string;
+  /** Deletes the first keys of a range, or the last if `reverse`; returns their number. */
+  clear(
+    keyspace: number,
+    range: Uint8Array,
+    reverse: boolean,
+    limit: number,
+    sync: boolean,
+  ): string;
   compact_range(keyspace: number, range: Uint8Array): void;
   drop_keyspace(name: string): boolean;
   /** Deletes what recovery has quarantined; returns its size in bytes. */
@@ -98,6 +131,8 @@ export interface Methods {
   trace(keyspace: number, snapshot: number, key: Uint8Array): string;
   /** Traces a scan's seek to its first entry. */
   trace_scan(keyspace: number, snapshot: number, range: Uint8Array, reverse: boolean): string;
+  /** Starts a watch of ranges, each after the number of its keyspace and its length, or asks for its next change. */
+  watch(watch: number, ranges: Uint8Array, keys: boolean, asks: boolean): void;
   /** Commits a batch if conditions hold, durably if `sync`; returns the encoded outcome. */
   write_if(conditions: Uint8Array, batch: Uint8Array, sync: boolean): Uint8Array;
 }
@@ -148,7 +183,12 @@ export type Operation =
   /** Reads the next entries: at least one, then as many as fit into `bytes`. */
   | { op: "page"; scan: number; bytes: number; keys: boolean; values: boolean }
   | { op: "count"; scan: number; entries: number }
+  /** Moves to `seek` if there is one, then reads rows in one direction. */
+  | ({ op: "rows"; scan: number } & RowsRequest)
   | { op: "endScan"; scan: number }
+  /** Asks for the next change; the reply has none if the watch ended, or the page is suspended. */
+  | ({ op: "watch" } & WatchRequest)
+  | { op: "endWatch"; watch: number }
   | Call
   /** Asks whether the worker still serves; the reply comes at once, and has no request. */
   | { op: "ping" }

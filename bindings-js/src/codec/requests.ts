@@ -1,6 +1,6 @@
 /** Options and arguments, validated and turned into requests. */
 
-import type { Bytes, Encoding } from "../api/data.ts";
+import type { Bytes, Codec, Encoding } from "../api/data.ts";
 import type {
   Durability,
   Encodings,
@@ -13,9 +13,11 @@ import type {
 import { InvalidArgumentError } from "../api/errors.ts";
 import { LEAN_POLICIES, type Policy } from "../api/policies.ts";
 import { Encoder, encodeRange } from "./encoder.ts";
+import { toByteRange } from "./encodings.ts";
 import { toJson } from "./json.ts";
-import type { OpenRequest, ScanRequest, StoreRequest } from "./protocol.ts";
-import { check, invalid, isTagged, oneOf } from "./validate.ts";
+import type { OpenRequest, ScanRequest } from "./protocol.ts";
+import { toStoreRequest } from "#store-request";
+import { check, checkBoolean, checkName, checkTime, invalid, isTagged, oneOf } from "./validate.ts";
 
 /** Defaults of calls. */
 export interface Defaults<K extends Encoding, V extends Encoding> {
@@ -24,41 +26,12 @@ export interface Defaults<K extends Encoding, V extends Encoding> {
   valueEncoding: V;
 }
 
-const DEFAULT_TIMEOUT = 5000;
-/** The longest delay of a timer. */
-const MAX_TIME = 2 ** 31 - 1;
 const MIN_MEMTABLE_BYTES = 64 << 10;
 /** The most that one option may use of the module's 4 GiB of memory. */
 const MAX_BYTES = 1 << 30;
 const MAX_FILTER_BITS = 64;
 /** The most merges that run at once. */
 export const MAX_THREADS = 8;
-
-/** State that all copies of this package in a page or worker share. */
-interface Here {
-  id: string;
-  copies: number;
-}
-
-const shared = globalThis as unknown as { [key: symbol]: Here | undefined };
-const here: Here = (shared[Symbol.for("terrane")] ??= {
-  id: globalThis.crypto?.randomUUID?.() ?? "",
-  copies: 0,
-});
-
-/** Identifies this page or worker among those that may hold a store, and this copy of the package in it. */
-const client = `${here.id} ${++here.copies}`;
-
-/** Identifies the store of that name and this client. */
-export function toStoreRequest(name: string, timeout: number = DEFAULT_TIMEOUT): StoreRequest {
-  const expected = "1 to 100 characters without slashes or lone surrogates";
-  checkName("name", name, /^[^/\\\0\p{Cs}]{1,100}$/u, expected);
-  check("name", name, name !== "." && name !== "..", "a name other than . and ..");
-  // The URL without its query, which may be private; that of a worker from a blob says nothing.
-  const { origin = "", pathname = "", protocol } = globalThis.location ?? {};
-  const page = protocol === "blob:" ? origin : origin + pathname;
-  return { name, client, page, timeout: checkTime("timeout", timeout) };
-}
 
 let latest = 0;
 
@@ -148,7 +121,10 @@ export function toEncodings<K extends Encoding, V extends Encoding>(
 
 /** The encoding of a call. */
 export function toEncoding<E extends Encoding>(what: string, encoding: E): E {
-  return oneOf<Encoding>(what, encoding, "utf8", "binary") as E;
+  const { encode, decode } = (encoding ?? {}) as Partial<Codec<unknown>>;
+  const isOwn = typeof encode === "function" && typeof decode === "function";
+  const valid = isOwn || encoding === "utf8" || encoding === "binary" || encoding === "json";
+  return check(what, encoding, valid, '"utf8", "binary", "json" or { encode, decode }');
 }
 
 /** Returns the moment at which a write completes. */
@@ -200,9 +176,16 @@ export function toKeys(keys: readonly Bytes[]): Uint8Array<ArrayBuffer> {
   return encoder.bytes();
 }
 
+/** The keyspace and the snapshot that a scan reads, and the encoding of its range. */
+interface Scanned {
+  keyspace: number;
+  snapshot: number;
+  keyEncoding: Encoding;
+}
+
 /** The entries that an iteration returns. */
 export function toScan(
-  { keyspace, snapshot }: { keyspace: number; snapshot: number },
+  { keyspace, snapshot, keyEncoding }: Scanned,
   options: EntriesOptions<Encoding, Encoding>,
 ): ScanRequest {
   const { reverse = false, limit = Infinity } = options;
@@ -210,7 +193,7 @@ export function toScan(
   return {
     keyspace,
     snapshot,
-    range: encodeRange(options),
+    range: encodeRange(toByteRange(options, options.keyEncoding ?? keyEncoding)),
     reverse: checkBoolean("reverse", reverse),
     limit: check("limit", limit, valid, "an integer of at least 0"),
   };
@@ -227,19 +210,6 @@ function toModule(wasm: StoreOptions["wasm"]): string | WebAssembly.Module | und
     // Reported below.
   }
   throw invalid("wasm", "a URL or a WebAssembly.Module", wasm);
-}
-
-function checkName(what: string, name: string, pattern: RegExp, expected: string): string {
-  return check(what, name, typeof name === "string" && pattern.test(name), expected);
-}
-
-export function checkBoolean(what: string, value: boolean): boolean {
-  return check(what, value, typeof value === "boolean", "true or false");
-}
-
-function checkTime(what: string, time: number): number {
-  const valid = typeof time === "number" && time >= 0 && time <= MAX_TIME;
-  return check(what, time, valid, `0 to ${MAX_TIME} milliseconds`);
 }
 
 function checkBits(what: string, bits: number | undefined): number | undefined {

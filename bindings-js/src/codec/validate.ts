@@ -41,6 +41,11 @@ export function isBytes(value: unknown): value is Uint8Array {
   );
 }
 
+/** Whether a value is a view or a buffer of bytes. */
+export function isBytesLike(value: unknown): value is ArrayBufferView | ArrayBuffer {
+  return ArrayBuffer.isView(value) || isTagged(value, "ArrayBuffer");
+}
+
 /** Throws if the buffer of `bytes` was transferred or has become too short: they would seem empty. */
 export function checkPresent(what: string, bytes: Uint8Array): void {
   if (bytes.length > 0) return;
@@ -64,4 +69,23 @@ function describe(value: unknown): string {
   if (typeof value !== "object" || value === null) return String(value);
   const name = value.constructor?.name ?? "an object";
   return value instanceof Uint8Array && !isBytes(value) ? `a Proxy of ${name}` : name;
+}
+
+/** Throws if a name does not have the `expected` form. */
+export function checkName(what: string, name: string, pattern: RegExp, expected: string): string {
+  return check(what, name, typeof name === "string" && pattern.test(name), expected);
+}
+
+/** The longest delay of a timer. */
+const MAX_TIME = 2 ** 31 - 1;
+
+/** Throws if it is no delay in milliseconds that a timer can have. */
+export function checkTime(what: string, time: number): number {
+  const valid = typeof time === "number" && time >= 0 && time <= MAX_TIME;
+  return check(what, time, valid, `0 to ${MAX_TIME} milliseconds`);
+}
+
+/** Throws if it is not a boolean. */
+export function checkBoolean(what: string, value: boolean): boolean {
+  return check(what, value, typeof value === "boolean", "true or false");
 }

@@ -2,8 +2,8 @@
 
 import { NotFoundError, UnavailableError } from "../api/errors.ts";
 import type { StoreRequest } from "../codec/protocol.ts";
+import { isDomException, noStore, rootDirectory } from "../shared/root-directory.ts";
 
-const ROOT = "terrane";
 /** The delay between attempts in milliseconds: doubled each time, up to the maximum. */
 const FIRST_DELAY = 10;
 const MAX_DELAY = 250;
@@ -65,31 +65,4 @@ export async function retryWhileBusy<T>(
     }
     await new Promise((resolve) => setTimeout(resolve, delay));
   }
-}
-
-async function rootDirectory(create: boolean): Promise<FileSystemDirectoryHandle> {
-  let storage: FileSystemDirectoryHandle;
-  try {
-    storage = await navigator.storage.getDirectory();
-  } catch (cause) {
-    throw new UnavailableError(
-      `the browser denied access to its private file system, as in private mode: ${cause}`,
-      { cause },
-    );
-  }
-  try {
-    return await storage.getDirectoryHandle(ROOT, { create });
-  } catch (cause) {
-    throw isDomException(cause, "NotFoundError") ? noStore(ROOT, cause) : cause;
-  }
-}
-
-/** The error for a store that does not exist. */
-export function noStore(name: string, cause: unknown): NotFoundError {
-  return new NotFoundError(`there is no store "${name}" on this origin`, { cause });
-}
-
-/** Whether an exception is the browser's `DOMException` of that name. */
-export function isDomException(error: unknown, name: string): boolean {
-  return error instanceof DOMException && error.name === name;
 }

@@ -15,8 +15,8 @@ import { ClosedError, EngineError, type TerraneError } from "../api/errors.ts";
 import type { ThreadStats } from "../api/stats.ts";
 import { LeftOutError, toError } from "../codec/error-codec.ts";
 import type { OpenRequest } from "../codec/protocol.ts";
-import { Module } from "./module.ts";
-import { type FileUser, OpfsFiles } from "./opfs-files.ts";
+import { ref, unref } from "../shared/ports.ts";
+import { type Files, IN_BACKGROUND, Module, openStore } from "#platform";
 
 /** Bytes of background work per turn. */
 const SLICE_BYTES = 256 << 10;
@@ -52,7 +52,7 @@ export class Engine {
   readonly module: Module;
   readonly #store: Store;
   /** Undefined for a store in memory. */
-  readonly files: OpfsFiles | undefined;
+  readonly files: Files | undefined;
   readonly #pool: Pool | undefined;
   readonly #threads: ThreadStats;
   readonly #turns: MessageChannel = new MessageChannel();
@@ -78,7 +78,7 @@ export class Engine {
   private constructor(
     module: Module,
     store: Store,
-    files: OpfsFiles | undefined,
+    files: Files | undefined,
     syncInterval: number,
     pool: Pool | undefined,
     threads: ThreadStats,
@@ -94,6 +94,7 @@ export class Engine {
       pool.onFailure = (failure) => this.#end(failure);
     }
     this.#turns.port1.onmessage = () => this.#takeTurn();
+    unref(this.#turns.port1);
   }
 
   /**
@@ -127,37 +128,8 @@ export class Engine {
   }
 
   static async #open(request: OpenRequest, loading: Promise<Module>, pool?: Pool): Promise<Engine> {
-    // It is awaited below, which throws its error.
-    loading.catch(() => undefined);
-    const persistent = request.storage === "opfs";
-    const files = persistent ? await OpfsFiles.acquire(request, request.create) : undefined;
-    const opened: FileUser[] = [];
-    try {
-      const [module] = await Promise.all([loading, files?.removeLeftovers("import")]);
-      const { create, errorIfExists, keepPolicy, policy } = request;
-      const { memtableBytes, cacheBytes, filterBits } = request;
-      const handles = files?.handles ?? [];
-      const { Store } = module.glue;
-      const store = module.call(() =>
-        Store.open(
-          handles,
-          create,
-          errorIfExists,
-          keepPolicy,
-          memtableBytes,
-          cacheBytes,
-          filterBits === undefined ? undefined : Math.round(filterBits * 1000),
-          policy,
-        ),
-      );
-      opened.push({ free: () => module.release(store) });
-      // Not before: the file of an import means that there is no store yet.
-      await files?.removeLeftovers();
-      return new Engine(module, store, files, request.syncInterval, pool, request.threads);
-    } catch (error) {
-      await files?.release(...opened);
-      throw error;
-    }
+    const { module, store, files } = await openStore(request, loading);
+    return new Engine(module, store, files, request.syncInterval, pool, request.threads);
   }
 
   /** Whether it was closed or has failed. */
@@ -222,6 +194,7 @@ export class Engine {
   /** Schedules what follows a write: background jobs, and the sync of buffered writes. */
   wrote(): void {
     this.scheduleTurn();
+    if (IN_BACKGROUND) return;
     this.#timer ??= setTimeout(() => this.#upkeep(), this.#syncInterval);
   }
 
@@ -268,6 +241,7 @@ export class Engine {
   scheduleTurn(): void {
     if (this.#turnScheduled) return;
     this.#turnScheduled = true;
+    ref(this.#turns.port1);
     this.#turns.port2.postMessage(undefined);
   }
 
@@ -284,6 +258,7 @@ export class Engine {
 
   #takeTurn(): void {
     this.#turnScheduled = false;
+    unref(this.#turns.port1);
     this.onTurn();
     const rested = this.#rested;
     this.#rested = this.#waitingForJobs;

@@ -3,7 +3,7 @@
  * holder. A page that is being closed may keep them for another two seconds, hence the timeout.
  */
 
-import { isDomException } from "./directory.ts";
+import { isDomException } from "../shared/root-directory.ts";
 import { BusyError, UnavailableError } from "../api/errors.ts";
 import { holderLock, storeLock, type StoreRequest } from "../codec/protocol.ts";
 import { describeHolder } from "../shared/holder.ts";

@@ -22,8 +22,13 @@ export function invoke(
     (store: Callable) => (store[method] as (...args: unknown[]) => unknown)(...args),
     view,
   );
-  if (method === "write_if") engine.wrote();
+  wroteBy(engine, method);
   return result;
+}
+
+/** Schedules what follows a write, if the method has written. */
+export function wroteBy(engine: Engine, method: Method): void {
+  if (method === "write_if" || method === "clear") engine.wrote();
 }
 
 /** Whether a call has returned its steps. */

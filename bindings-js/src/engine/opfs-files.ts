@@ -1,6 +1,7 @@
 /** A store's files on the origin private file system, as a worker holds them. */
 
-import { directoryOf, isDomException, noStore, openFile, retryWhileBusy } from "./directory.ts";
+import { directoryOf, openFile, retryWhileBusy } from "./directory.ts";
+import { isDomException, noStore } from "../shared/root-directory.ts";
 import { NotFoundError } from "../api/errors.ts";
 import { acquireLocks, type HeldLocks } from "./locks.ts";
 import type { StoreRequest } from "../codec/protocol.ts";

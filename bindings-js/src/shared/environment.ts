@@ -4,7 +4,9 @@ import { UnavailableError } from "../api/errors.ts";
 
 /** Throws, with the reason, where there is no private file system. */
 export function checkPrivateFiles(): void {
-  if (typeof isSecureContext === "undefined") throw unavailable("this is no page of a browser");
+  if (typeof isSecureContext === "undefined") {
+    throw unavailable("this is no page of a browser; in Node, terrane-node has stores on files");
+  }
   if (globalThis.origin === "null") {
     throw unavailable("the page has no origin, as in a sandboxed frame or from a file");
   }

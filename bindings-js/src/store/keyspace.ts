@@ -1,13 +1,20 @@
 /** Keyspaces: reads, writes and administration of one tree. */
 
-import type { Bytes, Encoding, RangeOptions } from "../api/data.ts";
-import type { Durability, PutOptions, WriteOptions } from "../api/options.ts";
+import type { Encodable, Encoding, RangeOptions } from "../api/data.ts";
+import type {
+  ClearOptions,
+  Durability,
+  PutOptions,
+  WatchOptions,
+  WriteOptions,
+} from "../api/options.ts";
 import type { Policy, PolicyOptions } from "../api/policies.ts";
 import type { Level } from "../api/stats.ts";
 import type {
   BatchOperation,
   BatchOptions,
   CallOptions,
+  Change,
   KeyspaceOf,
   Mode,
   Operand,
@@ -15,13 +22,15 @@ import type {
 } from "../api/store.ts";
 import { encodeBatch } from "../codec/batch.ts";
 import { decodeOutcome, encodeConditions } from "../codec/conditions.ts";
-import { Encoder, encodeRange, MAX_BATCH_BYTES, toSpan } from "../codec/encoder.ts";
+import { Encoder, MAX_BATCH_BYTES, toSpan } from "../codec/encoder.ts";
+import { toByteRange, toBytes } from "../codec/encodings.ts";
 import { fromJson } from "../codec/json.ts";
 import { checkOperand, toMerge } from "../codec/operand.ts";
-import { BATCH, EXPIRY, RANGE, WRITE } from "../codec/options.ts";
-import { now, toDurability, toExpiry, toPolicy } from "../codec/requests.ts";
+import { BATCH, CLEAR, EXPIRY, RANGE, WRITE } from "../codec/options.ts";
+import { now, toDurability, toExpiry, toPolicy, toScan } from "../codec/requests.ts";
 import { checkLength } from "../codec/validate.ts";
 import { Reader, type Scope } from "./reader.ts";
+import { watch } from "./watch.ts";
 
 export class Keyspace<M extends Mode, K extends Encoding = "utf8", V extends Encoding = "utf8">
   extends Reader<M, K, V>
@@ -37,63 +46,89 @@ export class Keyspace<M extends Mode, K extends Encoding = "utf8", V extends Enc
     this.#durability = durability;
   }
 
-  put(key: Bytes, value: Bytes, options?: CallOptions<M, PutOptions>): Result<M, number> {
-    const { port, keyspace } = this.scope;
+  put(
+    key: Encodable<K>,
+    value: Encodable<V>,
+    options?: CallOptions<M, PutOptions>,
+  ): Result<M, number> {
+    const { port, keyspace, valueEncoding } = this.scope;
     return this.call(options, [WRITE, EXPIRY], (given: PutOptions) => {
       const sync = toDurability(given, this.#durability) === "sync";
       const expiresAt = toExpiry(given, now());
-      return port.write(sync, (batch) => batch.put(keyspace, key, value, expiresAt), false);
+      // Not within the batch: an encoding may call the store.
+      const bytes = this.key(key);
+      const content = toBytes("value", value, valueEncoding);
+      return port.write(sync, (batch) => batch.put(keyspace, bytes, content, expiresAt), false);
     });
   }
 
-  merge(key: Bytes, operand: Operand, options?: CallOptions<M, WriteOptions>): Result<M, number> {
-    return this.#write(options, (batch, keyspace) => {
+  merge(
+    key: Encodable<K>,
+    operand: Operand,
+    options?: CallOptions<M, WriteOptions>,
+  ): Result<M, number> {
+    return this.#write(options, () => {
       checkOperand(operand);
-      batch.merge(keyspace, key, toMerge(operand));
+      const [bytes, merge] = [this.key(key), toMerge(operand)];
+      return (batch, keyspace) => batch.merge(keyspace, bytes, merge);
     });
   }
 
-  delete(key: Bytes, options?: CallOptions<M, WriteOptions>): Result<M, number> {
-    return this.#write(options, (batch, keyspace) => batch.delete(keyspace, key));
+  delete(key: Encodable<K>, options?: CallOptions<M, WriteOptions>): Result<M, number> {
+    return this.#write(options, () => {
+      const bytes = this.key(key);
+      return (batch, keyspace) => batch.delete(keyspace, bytes);
+    });
   }
 
   batch(
-    operations: Iterable<BatchOperation<M>>,
-    options?: CallOptions<M, BatchOptions<M>>,
+    operations: Iterable<BatchOperation<M, K, V>>,
+    options?: CallOptions<M, BatchOptions<M, K, V>>,
   ): Result<M, number> {
-    const { port, keyspace } = this.scope;
+    const { port } = this.scope;
     const named = (other: unknown) => {
       const mine = other instanceof Keyspace && port.isSameStore(other.scope.port);
       return mine ? (other.scope as Scope<M, Encoding, Encoding>) : undefined;
     };
-    const numberOf = (other: unknown) => named(other)?.keyspace;
-    const fill = (batch: Encoder, own: number) => encodeBatch(batch, operations, own, numberOf);
-    if (options?.if === undefined) return this.#write(options, fill, true);
-    return this.call(options, [BATCH], (given: BatchOptions<M>) => {
+    const fill = (batch: Encoder) => encodeBatch(batch, operations, this.scope, named);
+    if (options?.if === undefined) return this.#write(options, () => fill, true);
+    return this.call(options, [BATCH], (given: BatchOptions<M, K, V>) => {
       const sync = toDurability(given, this.#durability) === "sync";
       const snapshot = (of: unknown) => this.#snapshotNumber(of);
       const names = { keyspace: named, snapshot };
       const { bytes: conditions, encodings } = encodeConditions(given.if ?? [], this.scope, names);
       const batch = new Encoder();
-      fill(batch, keyspace);
+      fill(batch);
       checkLength("batch", batch.length, MAX_BATCH_BYTES);
       const outcome = port.invoke("write_if", conditions, batch.bytes(), sync);
       return port.map(outcome, (bytes) => decodeOutcome(bytes, encodings));
     });
   }
 
-  deleteRange(options?: CallOptions<M, RangeOptions & WriteOptions>): Result<M, number> {
+  deleteRange(options?: CallOptions<M, RangeOptions<K> & WriteOptions>): Result<M, number> {
     return this.call(options, [RANGE, WRITE], ({ durability, signal, ...range }) => {
       const rest = signal === undefined ? { durability } : { durability, signal };
-      const span = toSpan(range);
-      return this.#write(rest as CallOptions<M, WriteOptions>, (batch, keyspace) =>
-        batch.deleteSpan(keyspace, span),
+      const span = toSpan(toByteRange<K>(range as RangeOptions<K>, this.scope.keyEncoding));
+      return this.#write(
+        rest as CallOptions<M, WriteOptions>,
+        () => (batch, keyspace) => batch.deleteSpan(keyspace, span),
       );
     });
   }
 
-  clear(options?: CallOptions<M, RangeOptions & WriteOptions>): Result<M, number> {
-    return this.deleteRange(options);
+  clear(options?: CallOptions<M, ClearOptions<K>>): Result<M, number> {
+    const { port, keyspace } = this.scope;
+    return this.call(options, [RANGE, CLEAR, WRITE], (given: ClearOptions<K>) => {
+      const { range, reverse, limit } = toScan(this.scope, given);
+      const sync = toDurability(given, this.#durability) === "sync";
+      return port.map(port.invoke("clear", keyspace, range, reverse, limit, sync), Number);
+    });
+  }
+
+  watch<KE extends Encoding = K>(
+    options: WatchOptions<KE> = {},
+  ): AsyncGenerator<Change<KE>, void, undefined> {
+    return watch(this.scope, options);
   }
 
   levels(options?: CallOptions<M>): Result<M, Level[]> {
@@ -118,17 +153,17 @@ export class Keyspace<M extends Mode, K extends Encoding = "utf8", V extends Enc
     return this.call(options, [], () => port.invoke("set_policy", keyspace, toPolicy(policy)));
   }
 
-  approximateSize(options?: CallOptions<M, RangeOptions>): Result<M, number> {
+  approximateSize(options?: CallOptions<M, RangeOptions<K>>): Result<M, number> {
     const { port, keyspace } = this.scope;
     return this.call(options, [RANGE], (range) =>
-      port.invoke("approximate_size", keyspace, encodeRange(range)),
+      port.invoke("approximate_size", keyspace, toScan(this.scope, range).range),
     );
   }
 
-  compactRange(options?: CallOptions<M, RangeOptions>): Result<M, void> {
+  compactRange(options?: CallOptions<M, RangeOptions<K>>): Result<M, void> {
     const { port, keyspace } = this.scope;
     return this.call(options, [RANGE], (range) =>
-      port.invoke("compact_range", keyspace, encodeRange(range)),
+      port.invoke("compact_range", keyspace, toScan(this.scope, range).range),
     );
   }
 
@@ -139,15 +174,16 @@ export class Keyspace<M extends Mode, K extends Encoding = "utf8", V extends Enc
     return snapshot > 0 && port.isSameStore(this.scope.port) ? snapshot : undefined;
   }
 
-  /** Writes what `fill` encodes, which may call the store if `mayCall`. */
+  /** Writes what the function that `prepare` returns encodes, which may call the store if `mayCall`. */
   #write(
     options: CallOptions<M, WriteOptions> | undefined,
-    fill: (batch: Encoder, keyspace: number) => void,
+    prepare: () => (batch: Encoder, keyspace: number) => void,
     mayCall: boolean = false,
   ): Result<M, number> {
     const { port, keyspace } = this.scope;
     return this.call(options, [WRITE], (given: WriteOptions) => {
       const sync = toDurability(given, this.#durability) === "sync";
+      const fill = prepare();
       return port.write(sync, (batch) => fill(batch, keyspace), mayCall);
     });
   }

@@ -8,7 +8,14 @@ import type { WaitOptions } from "../api/options.ts";
 import type { Iteration, Mode, Result } from "../api/store.ts";
 import type { Encoder } from "../codec/encoder.ts";
 import type { Projection } from "../codec/projection.ts";
-import type { Arguments, Method, Methods, ScanRequest } from "../codec/protocol.ts";
+import type {
+  Arguments,
+  Changed,
+  Method,
+  Methods,
+  RowsRequest,
+  ScanRequest,
+} from "../codec/protocol.ts";
 import type { Listener } from "../shared/events.ts";
 
 /** A keyspace under its number. */
@@ -24,6 +31,20 @@ export interface HeldSnapshot {
   release(): void;
   /** Releases it, and reports that its owner did not. */
   forgotten(): void;
+}
+
+/** The state of a cursor, held until it is closed. */
+export interface HeldCursor<M extends Mode> {
+  /** Returns a page of rows. */
+  rows(request: RowsRequest): Result<M, Uint8Array>;
+  close(): void;
+}
+
+/** A watch, which collects changes from the call on that returned it. */
+export interface HeldWatch {
+  /** Waits for changes since the last that were returned. */
+  next(): Promise<Changed>;
+  close(): void;
 }
 
 /** A store as a file. */
@@ -93,6 +114,12 @@ export interface Port<M extends Mode> {
     projection: Projection<T>,
     run: <R>(start: () => Result<M, R>) => Result<M, R>,
   ): Iteration<M, T>;
+
+  /** Starts a scan for a cursor. */
+  cursor(request: ScanRequest): HeldCursor<M>;
+
+  /** Watches ranges, each after the number of its keyspace and its length; `keys` asks for the changed keys. */
+  watch(ranges: Uint8Array, keys: boolean): HeldWatch;
 
   /** Returns all items of an iteration. */
   collect<T>(iteration: Iteration<M, T>): Result<M, T[]>;

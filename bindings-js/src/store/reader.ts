@@ -1,17 +1,44 @@
 /** Reads from one keyspace, in its current state or in a snapshot. */
 
-import type { Bytes, Decoded, Encoding, Entry, RangeOptions } from "../api/data.ts";
-import type { Encodings, EntriesOptions, ReadOptions, WaitOptions } from "../api/options.ts";
-import type { CallOptions, Iteration, Mode, ReaderOf, Result, Versioned } from "../api/store.ts";
+import type {
+  Bytes,
+  Decoded,
+  Encodable,
+  Encoding,
+  Entry,
+  RangeOptions,
+  Row,
+  Rows,
+} from "../api/data.ts";
+import type {
+  CursorOptions,
+  Encodings,
+  EntriesOptions,
+  ReadOptions,
+  WaitOptions,
+} from "../api/options.ts";
+import type {
+  CallOptions,
+  CursorOf,
+  Iteration,
+  Mode,
+  ReaderOf,
+  Result,
+  Versioned,
+} from "../api/store.ts";
 import type { Trace } from "../api/trace.ts";
 import { encodeKey } from "../codec/bytes.ts";
 import { decodeVersioned } from "../codec/conditions.ts";
+import { toBytes } from "../codec/encodings.ts";
 import { fromJson } from "../codec/json.ts";
-import { checked, ENCODINGS, ENTRIES, RANGE, READ, REVERSE } from "../codec/options.ts";
-import { pairs, type Projection, single } from "../codec/projection.ts";
+import { checked, ENCODINGS, ENTRIES, RANGE, READ, REVERSE, ROWS } from "../codec/options.ts";
+import { pairs, type Projection, projectionOf, single } from "../codec/projection.ts";
+import type { ScanRequest } from "../codec/protocol.ts";
 import { toEncoding, toEncodings, toKeys, toScan } from "../codec/requests.ts";
 import { check } from "../codec/validate.ts";
+import { Cursor } from "./cursor.ts";
 import type { Port } from "./port.ts";
+import type { Reads } from "./reads.ts";
 
 /**
  * The state that a reader reads, and its encodings. @internal
@@ -26,6 +53,8 @@ export interface Scope<M extends Mode, K extends Encoding, V extends Encoding> {
   valueEncoding: V;
   /** Rejects with the reason if the keyspace could not be opened. */
   opened: Promise<unknown> | undefined;
+  /** The reads of a query that is followed. */
+  reads: Reads | undefined;
   /** The snapshot, which must not be garbage-collected while this is used. */
   owner: object | undefined;
 }
@@ -47,73 +76,81 @@ export class Reader<
   }
 
   get<E extends Encoding = V>(
-    key: Bytes,
+    key: Encodable<K>,
     options?: CallOptions<M, ReadOptions<E>>,
   ): Result<M, Decoded<E> | undefined> {
     const { port, keyspace, snapshot } = this.scope;
-    return this.call(options, [READ], (given: ReadOptions<E>) =>
-      port.get(keyspace, snapshot, key, this.#valueEncoding(given)),
-    );
+    return this.call(options, [READ], (given: ReadOptions<E>) => {
+      const bytes = this.key(key);
+      this.#note([bytes]);
+      return port.get(keyspace, snapshot, bytes, this.#valueEncoding(given));
+    });
   }
 
   getVersioned<E extends Encoding = V>(
-    key: Bytes,
+    key: Encodable<K>,
     options?: CallOptions<M, ReadOptions<E>>,
   ): Result<M, Versioned<E> | undefined> {
     const { port, keyspace, snapshot } = this.scope;
     return this.call(options, [READ], (given: ReadOptions<E>) => {
       const encoding = this.#valueEncoding(given);
-      return port.map(port.invoke("get_versioned", keyspace, snapshot, encodeKey(key)), (found) =>
-        decodeVersioned(found, encoding),
+      const bytes = encodeKey(this.key(key));
+      this.#note([bytes]);
+      return port.map(port.invoke("get_versioned", keyspace, snapshot, bytes), (found) =>
+        decodeVersioned(found, encoding, () => bytes),
       );
     });
   }
 
   getMany<E extends Encoding = V>(
-    keys: readonly Bytes[],
+    keys: readonly Encodable<K>[],
     options?: CallOptions<M, ReadOptions<E>>,
   ): Result<M, (Decoded<E> | undefined)[]> {
     const { port, keyspace, snapshot } = this.scope;
     return this.call(options, [READ], (given: ReadOptions<E>) => {
       check("keys", keys, Array.isArray(keys), "an array");
-      return port.getMany(keyspace, snapshot, keys, this.#valueEncoding(given));
+      const all = keys.map((key) => this.key(key));
+      this.#note(all);
+      return port.getMany(keyspace, snapshot, all, this.#valueEncoding(given));
     });
   }
 
-  has(key: Bytes, options?: CallOptions<M>): Result<M, boolean> {
+  has(key: Encodable<K>, options?: CallOptions<M>): Result<M, boolean> {
     return this.scope.port.map(this.hasMany([key], options), ([found = false]) => found);
   }
 
-  hasMany(keys: readonly Bytes[], options?: CallOptions<M>): Result<M, boolean[]> {
+  hasMany(keys: readonly Encodable<K>[], options?: CallOptions<M>): Result<M, boolean[]> {
     const { port, keyspace, snapshot } = this.scope;
-    return this.call(options, [], () =>
-      port.map(port.invoke("has_many", keyspace, snapshot, toKeys(keys)), (found) =>
-        Array.from(found as Uint8Array, Boolean),
-      ),
-    );
+    return this.call(options, [], () => {
+      check("keys", keys, Array.isArray(keys), "an array");
+      const all = keys.map((key) => this.key(key));
+      this.#note(all);
+      const found = port.invoke("has_many", keyspace, snapshot, toKeys(all));
+      return port.map(found, (found) => Array.from(found as Uint8Array, Boolean));
+    });
   }
 
   first<KE extends Encoding = K, VE extends Encoding = V>(
-    options?: CallOptions<M, RangeOptions & Encodings<KE, VE>>,
+    options?: CallOptions<M, RangeOptions<KE> & Encodings<KE, VE>>,
   ): Result<M, Entry<KE, VE> | undefined> {
     return this.#outermost(options, false);
   }
 
   last<KE extends Encoding = K, VE extends Encoding = V>(
-    options?: CallOptions<M, RangeOptions & Encodings<KE, VE>>,
+    options?: CallOptions<M, RangeOptions<KE> & Encodings<KE, VE>>,
   ): Result<M, Entry<KE, VE> | undefined> {
     return this.#outermost(options, true);
   }
 
-  trace(key: Bytes, options?: CallOptions<M>): Result<M, Trace> {
+  trace(key: Encodable<K>, options?: CallOptions<M>): Result<M, Trace> {
     const { port, keyspace, snapshot } = this.scope;
     return this.call(options, [], () =>
-      port.map(port.invoke("trace", keyspace, snapshot, encodeKey(key)), fromJson<Trace>),
+      port.map(port.invoke("trace", keyspace, snapshot, encodeKey(this.key(key))), fromJson<Trace>),
     );
   }
 
   traceScan(
-    options?: CallOptions<M, RangeOptions & { reverse?: boolean | undefined }>,
+    options?: CallOptions<M, RangeOptions<K> & { reverse?: boolean | undefined }>,
   ): Result<M, Trace> {
     const { port } = this.scope;
     return this.call(options, [RANGE, REVERSE], (given) => {
@@ -148,10 +185,19 @@ export class Reader<
     );
   }
 
-  count(options?: CallOptions<M, RangeOptions>): Result<M, number> {
-    return this.call(options, [RANGE], (given) =>
-      this.scope.port.count(toScan(this.scope, given), given),
-    );
+  cursor<KE extends Encoding = K, VE extends Encoding = V, R extends Rows = "entries">(
+    options: CursorOptions<KE, VE, R> = {},
+  ): CursorOf<M, Row<R, KE, VE>, KE> {
+    const given = checked(options, RANGE, ENCODINGS, ROWS);
+    const { keyEncoding, valueEncoding } = toEncodings<KE, VE>(given, this.scope);
+    const projection = projectionOf<R, KE, VE>(given.rows, keyEncoding, valueEncoding);
+    const { gte, gt, lte, lt, prefix } = given;
+    const held = this.scope.port.cursor(this.#scan({ gte, gt, lte, lt, prefix, keyEncoding }));
+    return new Cursor(this, held, projection, keyEncoding);
+  }
+
+  count(options?: CallOptions<M, RangeOptions<K>>): Result<M, number> {
+    return this.call(options, [RANGE], (given) => this.scope.port.count(this.#scan(given), given));
   }
 
   /**
@@ -169,12 +215,17 @@ export class Reader<
     return port.run(opened, () => checked<O & WaitOptions>(options, ...lists, port.waits), start);
   }
 
+  /** Returns a key as bytes. @internal */
+  key(key: Encodable<K>): Bytes {
+    return toBytes("key", key, this.scope.keyEncoding);
+  }
+
   #outermost<KE extends Encoding, VE extends Encoding>(
-    options: CallOptions<M, RangeOptions & Encodings<KE, VE>> | undefined,
+    options: CallOptions<M, RangeOptions<KE> & Encodings<KE, VE>> | undefined,
     reverse: boolean,
   ): Result<M, Entry<KE, VE> | undefined> {
     const { port } = this.scope;
-    return this.call(options, [RANGE, ENCODINGS], (given: RangeOptions & Encodings<KE, VE>) => {
+    return this.call(options, [RANGE, ENCODINGS], (given: RangeOptions<KE> & Encodings<KE, VE>) => {
       const one = { ...given, reverse, limit: 1 };
       const found = this.entries<KE, VE>(one as CallOptions<M, EntriesOptions<KE, VE>>);
       return port.map(port.collect(found), ([entry]) => entry);
@@ -191,7 +242,18 @@ export class Reader<
     // `this` keeps its snapshot alive for as long as the iteration runs.
     const run = <R>(start: () => Result<M, R>): Result<M, R> =>
       this.scope.port.run(opened, () => ({ signal }), start);
-    return port.iterate(toScan(this.scope, given), project(given), run);
+    return port.iterate(this.#scan(given), project(given), run);
+  }
+
+  #scan(options: EntriesOptions<Encoding, Encoding>): ScanRequest {
+    const request = toScan(this.scope, options);
+    this.scope.reads?.add(request.keyspace, request.range);
+    return request;
+  }
+
+  /** Notes that a query that is followed reads these keys. */
+  #note(keys: readonly Bytes[]): void {
+    this.scope.reads?.addKeys(this.scope.keyspace, keys);
   }
 
   #valueEncoding<E extends Encoding>({ valueEncoding }: ReadOptions<E>): E {

@@ -25,11 +25,11 @@ export class Snapshot<M extends Mode, K extends Encoding = "utf8", V extends Enc
   keyspace<KE extends Encoding, VE extends Encoding>(
     keyspace: KeyspaceOf<M, KE, VE>,
   ): ReaderOf<M, KE, VE> {
-    const { port, snapshot } = this.scope;
+    const { port, snapshot, reads } = this.scope;
     const isOwn = keyspace instanceof Keyspace && port.isSameStore(keyspace.scope.port);
     check("keyspace", keyspace, isOwn, "one of this store");
     const { scope } = keyspace as Keyspace<M, KE, VE>;
-    return new Reader({ ...scope, snapshot, owner: this });
+    return new Reader({ ...scope, snapshot, reads, owner: this });
   }
 
   release(): void {

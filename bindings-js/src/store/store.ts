@@ -31,6 +31,7 @@ import { abortable } from "../shared/abort.ts";
 import { iterateEvents } from "../shared/events.ts";
 import { exportStream } from "../shared/streams.ts";
 import { Keyspace } from "./keyspace.ts";
+import { live } from "./live.ts";
 import type { Port } from "./port.ts";
 import { Snapshot } from "./snapshot.ts";
 import { transact } from "./transaction.ts";
@@ -43,7 +44,8 @@ export class Store<M extends Mode, K extends Encoding = "utf8", V extends Encodi
 
   /** @internal */
   constructor(name: string, port: Port<M>, defaults: Defaults<K, V>) {
-    const scope = { port, keyspace: 0, snapshot: 0, opened: undefined, owner: undefined };
+    const none = { opened: undefined, reads: undefined, owner: undefined };
+    const scope = { port, keyspace: 0, snapshot: 0, ...none };
     super(name, { ...scope, ...defaults }, defaults.durability);
     this.#defaults = defaults;
   }
@@ -88,6 +90,13 @@ export class Store<M extends Mode, K extends Encoding = "utf8", V extends Encodi
       const sync = toDurability(given, this.#defaults.durability) === "sync";
       return scope.port.runSteps(transact<M, K, V, T>(scope, body, isOwn, sync, given.signal));
     });
+  }
+
+  live<T>(
+    query: (reader: SnapshotOf<M, K, V>) => T | Promise<T>,
+    options: WaitOptions = {},
+  ): AsyncGenerator<T, void, undefined> {
+    return live(this.scope, query, options);
   }
 
   snapshot(): SnapshotOf<M, K, V> {

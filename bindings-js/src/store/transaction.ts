@@ -10,6 +10,7 @@
 import {
   type Bytes,
   type Decoded,
+  type Encodable,
   type Encoding,
   type Entry,
   MAX_KEY_BYTES,
@@ -27,7 +28,9 @@ import type {
   Result,
   TransactionOf,
 } from "../api/store.ts";
+import { toBounds } from "../codec/bounds.ts";
 import { decode, encodeBytes } from "../codec/bytes.ts";
+import { toByteRange, toBytes } from "../codec/encodings.ts";
 import { decodeOutcome, encodeUnchanged } from "../codec/conditions.ts";
 import { Encoder, encodeRange, MAX_BATCH_BYTES, MAX_EXPIRING_BYTES } from "../codec/encoder.ts";
 import { checkOperand, merged, type Merge, toMerge } from "../codec/operand.ts";
@@ -53,7 +56,7 @@ interface Span {
 
 /** A value that was written. */
 interface Put {
-  value: Uint8Array;
+  value: Uint8Array<ArrayBuffer>;
   /** The time at which it expires, in milliseconds since the epoch; undefined if it does not. */
   expiresAt: number | undefined;
 }
@@ -67,7 +70,7 @@ interface Written {
 }
 
 type Values = Map<string, Written>;
-type Row = [key: Uint8Array, value: Uint8Array];
+type Row = [key: Uint8Array<ArrayBuffer>, value: Uint8Array<ArrayBuffer>];
 
 /** The reads and writes of a transaction, in all keyspaces. */
 class Changes {
@@ -91,7 +94,10 @@ class Changes {
   }
 
   /** Returns the value that the transaction sees over a stored value, which counts only without a base. */
-  seen({ base, operands }: Written, stored: Uint8Array | undefined): Uint8Array | undefined {
+  seen(
+    { base, operands }: Written,
+    stored: Uint8Array<ArrayBuffer> | undefined,
+  ): Uint8Array<ArrayBuffer> | undefined {
     let value = base === undefined ? stored : undefined;
     if (typeof base === "object" && (base.expiresAt ?? Infinity) > this.now) value = base.value;
     return operands.length > 0 ? merged(operands, value) : value;
@@ -167,22 +173,22 @@ function commit<M extends Mode>(port: Port<M>, changes: Changes, sync: boolean):
   if (writes.size === 0 && removed.length === 0) return undefined;
   const batch = new Encoder();
   for (const { keyspace, from, to } of removed) {
-    const end = to === undefined ? undefined : toBytes(to);
-    batch.deleteSpan(keyspace, { from: toBytes(from), to: end });
+    const end = to === undefined ? undefined : fromText(to);
+    batch.deleteSpan(keyspace, { from: fromText(from), to: end });
   }
   for (const [keyspace, values] of writes) {
     for (const [key, written] of values) {
       const { base, operands } = written;
-      if (base === "deleted") batch.delete(keyspace, toBytes(key));
-      else if (base !== undefined) batch.put(keyspace, toBytes(key), base.value, base.expiresAt);
-      for (const operand of operands) batch.merge(keyspace, toBytes(key), operand);
+      if (base === "deleted") batch.delete(keyspace, fromText(key));
+      else if (base !== undefined) batch.put(keyspace, fromText(key), base.value, base.expiresAt);
+      for (const operand of operands) batch.merge(keyspace, fromText(key), operand);
     }
   }
   checkLength("batch", batch.length, MAX_BATCH_BYTES);
   const conditions = new Encoder();
   for (const { keyspace, from, to } of reads) {
-    const end = to === undefined ? undefined : toBytes(to);
-    encodeUnchanged(conditions, keyspace, snapshot.snapshot, toBytes(from), end);
+    const end = to === undefined ? undefined : fromText(to);
+    encodeUnchanged(conditions, keyspace, snapshot.snapshot, fromText(from), end);
   }
   const outcome = port.invoke("write_if", conditions.bytes(), batch.bytes(), sync);
   return port.map(outcome, (bytes) =>
@@ -218,7 +224,7 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
   }
 
   get<E extends Encoding = V>(
-    key: Bytes,
+    key: Encodable<K>,
     options: ReadOptions<E> = {},
   ): Result<M, Decoded<E> | undefined> {
     const { port } = this.#scope;
@@ -227,7 +233,7 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
   }
 
   getMany<E extends Encoding = V>(
-    keys: readonly Bytes[],
+    keys: readonly Encodable<K>[],
     options: ReadOptions<E> = {},
   ): Result<M, (Decoded<E> | undefined)[]> {
     this.#checkOpen();
@@ -237,7 +243,7 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
     check("keys", keys, Array.isArray(keys), "an array");
     const written = this.#changes.writes.get(keyspace);
     const found = keys.map((key) => {
-      const bytes = encodeBytes("key", key, MAX_KEY_BYTES);
+      const bytes = this.#key(key);
       const text = toText(bytes);
       const write = written?.get(text);
       const isKnown = write ? write.base !== undefined : this.#changes.removes(keyspace, text);
@@ -247,32 +253,34 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
     const missing = found.filter(({ isKnown }) => !isKnown).map(({ bytes }) => bytes);
     return port.map(this.#reader.getMany(missing), (values) => {
       let next = 0;
-      return found.map(({ isKnown, write }) => {
+      return found.map(({ bytes, isKnown, write }) => {
         const stored = isKnown ? undefined : values[next++];
-        const bytes = write ? this.#changes.seen(write, stored) : stored;
-        return (
-          bytes && (decode(encoding === "binary" ? bytes.slice() : bytes, encoding) as Decoded<E>)
-        );
+        const value = write ? this.#changes.seen(write, stored) : stored;
+        // What it decodes, the caller may change.
+        return value && decode<E>(value.slice(), encoding, () => bytes);
       });
     });
   }
 
-  has(key: Bytes): Result<M, boolean> {
+  has(key: Encodable<K>): Result<M, boolean> {
     const { port } = this.#scope;
     return port.map(this.get(key, { valueEncoding: "binary" }), (value) => value !== undefined);
   }
 
-  put(key: Bytes, value: Bytes, options: ExpiryOptions = {}): void {
+  put(key: Encodable<K>, value: Encodable<V>, options: ExpiryOptions = {}): void {
     const expiresAt = toExpiry(checked(options, EXPIRY), this.#changes.now);
     const limit = expiresAt === undefined ? MAX_VALUE_BYTES : MAX_EXPIRING_BYTES;
-    this.#write(key, { value: encodeBytes("value", value, limit), expiresAt });
+    this.#write(key, {
+      value: encodeBytes("value", toBytes("value", value, this.#scope.valueEncoding), limit),
+      expiresAt,
+    });
   }
 
-  merge(key: Bytes, operand: Operand): void {
+  merge(key: Encodable<K>, operand: Operand): void {
     checkOperand(operand);
     const merge = toMerge(operand);
     const { keyspace } = this.#scope;
-    const text = toText(encodeBytes("key", key, MAX_KEY_BYTES));
+    const text = toText(this.#key(key));
     const written = this.#changes.writes.get(keyspace)?.get(text);
     if (written !== undefined) {
       this.#checkOpen();
@@ -282,13 +290,13 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
     }
   }
 
-  delete(key: Bytes): void {
+  delete(key: Encodable<K>): void {
     this.#write(key, "deleted");
   }
 
-  deleteRange(options: RangeOptions = {}): void {
+  deleteRange(options: RangeOptions<K> = {}): void {
     this.#checkOpen();
-    const range = checked(options, RANGE);
+    const range = toByteRange(checked(options, RANGE), this.#scope.keyEncoding);
     // It has the checks.
     encodeRange(range);
     const { keyspace } = this.#scope;
@@ -307,16 +315,18 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
       this.#scope,
     );
     const { reverse, limit } = toScan(this.#scope, options);
-    const { gt, gte, lt, lte } = options;
-    const range = { gt, gte, lt, lte };
-    const stored = this.#reader.entries({ ...range, reverse } as CallOptions<M, typeof range>);
+    const range = toBounds(toByteRange<KE>(options, keyEncoding));
+    const given = { ...range, reverse } as CallOptions<M, EntriesOptions<"binary", "binary">>;
+    const stored = this.#reader.entries(given);
     const rows = this.#rows(stored, range, reverse);
     let left = limit;
     function* next(): Steps<Entry<KE, VE> | undefined> {
       if (left === 0) return undefined;
       left -= 1;
       const row = yield* rows();
-      return row && [decode(row[0], keyEncoding), decode(row[1], valueEncoding)];
+      if (row === undefined) return undefined;
+      const [key, value] = row;
+      return [decode(key, keyEncoding, () => key), decode(value, valueEncoding, () => key)];
     }
     return this.#scope.port.generate(next, () => stored.return());
   }
@@ -371,18 +381,22 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
         const before = next?.key === first[0] ? next.row[1] : undefined;
         if (next?.key === first[0]) next = undefined;
         const value = changes.seen(first[1], before);
-        if (value !== undefined) return [toBytes(first[0]), value.slice()];
+        if (value !== undefined) return [fromText(first[0]), value.slice()];
       }
     };
   }
 
-  #write(key: Bytes, base: Written["base"], operands: Merge[] = []): void {
+  #write(key: Encodable<K>, base: Written["base"], operands: Merge[] = []): void {
     this.#checkOpen();
     const { writes } = this.#changes;
     const { keyspace } = this.#scope;
     let values = writes.get(keyspace);
     if (values === undefined) writes.set(keyspace, (values = new Map()));
-    values.set(toText(encodeBytes("key", key, MAX_KEY_BYTES)), { base, operands });
+    values.set(toText(this.#key(key)), { base, operands });
+  }
+
+  #key(key: Encodable<K>): Uint8Array<ArrayBuffer> {
+    return encodeBytes("key", toBytes("key", key, this.#scope.keyEncoding), MAX_KEY_BYTES);
   }
 
   #checkOpen(): void {
@@ -394,7 +408,8 @@ function isInside(key: string, { from, to }: Span): boolean {
   return key >= from && (to === undefined || key < to);
 }
 
-function spanOf({ gt, gte, lt, lte }: RangeOptions, keyspace: number): Span {
+function spanOf(range: RangeOptions, keyspace: number): Span {
+  const { gt, gte, lt, lte } = toBounds(range);
   const text = (key: Bytes) => toText(encodeBytes("key", key, MAX_KEY_BYTES));
   const from = gte !== undefined ? text(gte) : gt === undefined ? "" : `${text(gt)}\0`;
   const to = lt !== undefined ? text(lt) : lte === undefined ? undefined : `${text(lte)}\0`;
@@ -411,6 +426,6 @@ function toText(bytes: Uint8Array): string {
   return text;
 }
 
-function toBytes(text: string): Uint8Array<ArrayBuffer> {
+function fromText(text: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(text, (character) => character.charCodeAt(0));
 }

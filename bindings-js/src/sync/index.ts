@@ -8,7 +8,8 @@ import type { Encoding } from "../api/data.ts";
 import type { StoreOptions } from "../api/options.ts";
 import { toError, wrapErrors } from "../codec/error-codec.ts";
 import { checked, STORE, TIMEOUT, WAIT, WASM } from "../codec/options.ts";
-import { toDefaults, toRequest, toStoreRequest } from "../codec/requests.ts";
+import { toDefaults, toRequest } from "../codec/requests.ts";
+import { toStoreRequest } from "#store-request";
 import { Import } from "../engine/backup.ts";
 import { destroyFiles } from "../engine/destroy.ts";
 import { Engine } from "../engine/engine.ts";
@@ -26,6 +27,7 @@ export type * from "../api/policies.ts";
 export type * from "../api/stats.ts";
 export type * from "../api/store.ts";
 export type * from "../api/trace.ts";
+export { exists, stores } from "../shared/stores.ts";
 export type { Db, Keyspace, Reader, Snapshot, Transaction } from "./db.ts";
 
 /** Opens the store of that name in this worker, which holds it until it is closed. */

@@ -1,34 +1,48 @@
 /** The calls of a store in the worker that holds it: calls of its engine. */
 
 import type { Scan } from "../../wasm/terrane.js";
-import { type Bytes, type Decoded, type Encoding, MAX_KEY_BYTES } from "../api/data.ts";
-import { ClosedError } from "../api/errors.ts";
+import type { Bytes, Decoded, Encoding } from "../api/data.ts";
+import { ClosedError, type TerraneError } from "../api/errors.ts";
 import type { WaitOptions } from "../api/options.ts";
 import { ByteList } from "../codec/byte-list.ts";
-import { decode, encodeInto, maxByteLength } from "../codec/bytes.ts";
+import { encodeKey } from "../codec/bytes.ts";
 import { Encoder, MAX_BATCH_BYTES } from "../codec/encoder.ts";
 import { wrapErrors } from "../codec/error-codec.ts";
 import { FIRST_PAGE_BYTES, PAGE_BYTES, type Projection } from "../codec/projection.ts";
-import type { Arguments, Method, Methods, ScanRequest } from "../codec/protocol.ts";
-import { toKeys, toStoreRequest } from "../codec/requests.ts";
+import type {
+  Arguments,
+  Changed,
+  Method,
+  Methods,
+  RowsRequest,
+  ScanRequest,
+} from "../codec/protocol.ts";
+import { toKeys } from "../codec/requests.ts";
+import { toStoreRequest } from "#store-request";
 import { checkLength } from "../codec/validate.ts";
-import { checkpoint, endExport, exportFile } from "../engine/backup.ts";
+import { checkpoint, endExport, exportFile, Gets } from "#platform";
 import type { Engine } from "../engine/engine.ts";
+import { Watches } from "../engine/watches.ts";
 import { invoke, isSteps } from "../engine/methods.ts";
 import { runToEnd } from "../engine/tasks.ts";
 import { ignoreResult } from "../shared/abort.ts";
 import { type Listener, Listeners } from "../shared/events.ts";
 import { started } from "../shared/finalization.ts";
-import type { ExportedFile, HeldSnapshot, OpenedKeyspace, Port, Steps } from "../store/port.ts";
+import type {
+  ExportedFile,
+  HeldCursor,
+  HeldSnapshot,
+  HeldWatch,
+  OpenedKeyspace,
+  Port,
+  Steps,
+} from "../store/port.ts";
 
 /** The most entries that are counted in one step. */
 const COUNT_STEP = 0xffff_ffff;
 
 /** An encoder that holds more bytes than this is not reused. */
 const SPARE_BYTES = 1 << 20;
-
-/** The size of the length that precedes a value. */
-const LENGTH_BYTES = 4;
 
 /** The methods that leave background jobs, besides those that run in steps. */
 const WITH_JOBS: ReadonlySet<Method> = new Set<Method>([
@@ -47,14 +61,15 @@ export class EnginePort implements Port<"sync"> {
   readonly #keyspaces: Map<string, number> = new Map();
   #nextKeyspace = 1;
   #nextSnapshot = 1;
-  /** The address of the lookup key's buffer in the module's memory, and its size. */
-  #keyAt: number = 0;
-  #keyCapacity: number = -1;
+  readonly #gets: Gets;
+  #nextWatch = 1;
+  readonly #watches: Watches;
   #spare: Encoder | undefined = new Encoder();
 
   constructor(name: string, engine: Engine) {
     this.#name = name;
     this.#engine = engine;
+    this.#gets = new Gets(engine);
     this.#listeners = new Listeners((on) => {
       const emit = (json: string) => this.#listeners.dispatch([json]);
       engine.call((store) => {
@@ -62,7 +77,9 @@ export class EnginePort implements Port<"sync"> {
         if (on) this.#listeners.setNames(store.keyspaces());
       });
     });
-    engine.onFailure = (failure) => this.#listeners.end(failure);
+    this.#watches = new Watches(engine);
+    engine.onTurn = () => this.#watches.answer();
+    engine.onFailure = (failure) => this.#end(failure);
   }
 
   run<O extends WaitOptions, T>(
@@ -117,30 +134,7 @@ export class EnginePort implements Port<"sync"> {
     key: Bytes,
     encoding: E,
   ): Decoded<E> | undefined {
-    const needed = maxByteLength("key", key, MAX_KEY_BYTES);
-    // Within the call, which fails if the store is closed: its buffer has been freed then.
-    const at = this.#engine.call((store) => {
-      if (needed > this.#keyCapacity) {
-        this.#keyAt = store.key_buffer(needed);
-        this.#keyCapacity = needed;
-      }
-      const length = encodeInto(
-        "key",
-        key,
-        MAX_KEY_BYTES,
-        this.#engine.module.memory(),
-        this.#keyAt,
-      );
-      return store.get(keyspace, snapshot, length);
-    });
-    if (at === 0) return undefined;
-    const bytes = this.#engine.module.memory();
-    const start = at + LENGTH_BYTES;
-    let end = start;
-    for (let i = 0; i < LENGTH_BYTES; i++) end += (bytes[at + i] as number) << (8 * i);
-    // Decoding makes a copy; bytes have to be copied.
-    const value = encoding === "binary" ? bytes.slice(start, end) : bytes.subarray(start, end);
-    return decode(value, encoding);
+    return this.#gets.get(keyspace, snapshot, key, encoding);
   }
 
   getMany<E extends Encoding>(
@@ -151,7 +145,9 @@ export class EnginePort implements Port<"sync"> {
   ): (Decoded<E> | undefined)[] {
     const bytes = toKeys(keys);
     const values = this.#engine.call((store) => store.get_many(keyspace, snapshot, bytes));
-    return new ByteList(values).decode(encoding);
+    return new ByteList(values).decode(encoding, 0, keys.length, (at) =>
+      encodeKey(keys[at] as Bytes),
+    );
   }
 
   write(sync: boolean, fill: (batch: Encoder) => void): number {
@@ -191,6 +187,26 @@ export class EnginePort implements Port<"sync"> {
         }
       })(),
     );
+  }
+
+  cursor(request: ScanRequest): HeldCursor<"sync"> {
+    const engine = this.#engine;
+    const scan = this.#scan(request);
+    const rows = ({ seek, count, back, keys, values }: RowsRequest) =>
+      engine.call(() => scan.rows(seek, count, back, keys, values));
+    return { rows, close: () => endScan(engine, scan) };
+  }
+
+  watch(ranges: Uint8Array, keys: boolean): HeldWatch {
+    const watches = this.#watches;
+    const watch = this.#nextWatch++;
+    this.invoke("watch", watch, ranges, keys, false);
+    const next = async (): Promise<Changed> => {
+      const changed = await watches.ask({ watch, ranges, keys });
+      if (changed !== undefined) return changed;
+      throw new ClosedError("the watch has ended");
+    };
+    return { next, close: () => watches.end(watch) };
   }
 
   collect<T>(iteration: Generator<T, void, undefined>): T[] {
@@ -265,8 +281,13 @@ export class EnginePort implements Port<"sync"> {
     try {
       this.#engine.close(closed);
     } finally {
-      this.#listeners.end(closed);
+      this.#end(closed);
     }
+  }
+
+  #end(reason: TerraneError): void {
+    this.#listeners.end(reason);
+    this.#watches.endAll(reason);
   }
 
   #scan({ keyspace, snapshot, range, reverse, limit }: ScanRequest): Scan {

@@ -12,10 +12,11 @@ import type {
   Page,
   StoreOperation,
 } from "../codec/protocol.ts";
-import { checkpoint, endExport, exportFile } from "../engine/backup.ts";
+import { checkpoint, endExport, exportFile } from "#platform";
 import type { Engine } from "../engine/engine.ts";
-import { invoke, isSteps } from "../engine/methods.ts";
+import { invoke, isSteps, wroteBy } from "../engine/methods.ts";
 import { runSteps, StartedTask } from "../engine/tasks.ts";
+import { Watches } from "../engine/watches.ts";
 import { ignoreResult } from "../shared/abort.ts";
 import { attempt } from "./attempt.ts";
 import { Record } from "./records.ts";
@@ -43,11 +44,13 @@ export class Dispatcher {
   readonly #scans: Map<number, Scan> = new Map();
   readonly #snapshots: Set<unknown> = new Set();
   readonly #exports: Set<string> = new Set();
+  readonly watches: Watches;
 
   constructor(engine: Engine, client: string | undefined, view: Store | undefined) {
     this.engine = engine;
     this.#client = client;
     this.#view = view;
+    this.watches = new Watches(engine, view);
   }
 
   /** Whether the client has a snapshot, an iteration or an export. */
@@ -71,7 +74,12 @@ export class Dispatcher {
         const result = this.#invoke(request);
         if (!isSteps(engine, result)) return result;
         const steps = runSteps(engine, result, request.method !== "check");
-        return new StartedTask(steps.finally(() => engine.module.release(result)));
+        return new StartedTask(
+          steps.finally(() => {
+            engine.module.release(result);
+            wroteBy(engine, request.method);
+          }),
+        );
       }
       case "write":
         if (request.once !== undefined) return this.#writeOnce(request, request.once);
@@ -101,8 +109,17 @@ export class Dispatcher {
           const entries = scan.count(request.entries);
           return { entries, done: scan.done };
         });
+      case "rows": {
+        const { seek, count, back, keys, values } = request;
+        const scan = this.#scan(request.scan);
+        return engine.call(() => scan.rows(seek, count, back, keys, values));
+      }
       case "endScan":
         return this.#endScan(request.scan);
+      case "watch":
+        return new StartedTask(this.watches.ask(request));
+      case "endWatch":
+        return this.watches.end(request.watch);
       case "checkpoint":
         return checkpoint(engine, request);
       case "export":
@@ -176,11 +193,14 @@ export class Dispatcher {
     return exported;
   }
 
-  #step<T extends { done: boolean }>(number: number, body: (scan: Scan) => T): T {
+  #scan(number: number): Scan {
     const scan = this.#scans.get(number);
-    if (scan === undefined) {
-      throw new ClosedError(ENDED);
-    }
+    if (scan !== undefined) return scan;
+    throw new ClosedError(ENDED);
+  }
+
+  #step<T extends { done: boolean }>(number: number, body: (scan: Scan) => T): T {
+    const scan = this.#scan(number);
     const step = this.engine.call(() => body(scan), this.#view);
     if (step.done) this.#endScan(number);
     return step;

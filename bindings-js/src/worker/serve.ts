@@ -10,10 +10,8 @@
 import { ClosedError } from "../api/errors.ts";
 import { encodeError } from "../codec/error-codec.ts";
 import type { OpenRequest, Operation, Reply, Request } from "../codec/protocol.ts";
-import { Import } from "../engine/backup.ts";
-import { destroyFiles } from "../engine/destroy.ts";
+import { destroyFiles, holdLifeLock, Import } from "#platform";
 import { Engine } from "../engine/engine.ts";
-import { holdLifeLock } from "../engine/locks.ts";
 import { StartedTask } from "../engine/tasks.ts";
 import type { Send } from "./client.ts";
 import { Server } from "./server.ts";
@@ -84,7 +82,7 @@ function start(operation: Operation): unknown {
 }
 
 /** Starts an import; returns the name of the lock that this worker holds until its end. */
-async function startImport(request: OpenRequest): Promise<string> {
+async function startImport(request: OpenRequest): Promise<string | undefined> {
   importing = await Import.start(request, importAborter.signal);
   return importing.holderLock;
 }

@@ -24,6 +24,8 @@ const ENDS: ReadonlySet<Operation["op"]> = new Set(["close", "suspend", "handOve
 /** A long call in progress. */
 interface Task {
   client: Client;
+  /** Whether it waits for a change: another worker can be asked as well. */
+  isWatch: boolean;
   end: Promise<void>;
 }
 
@@ -54,14 +56,14 @@ export class Server {
     };
     engine.onTurn = () => {
       if (this.#unacknowledged.length > 0) this.#acknowledge(attempt(() => engine.sync()));
+      for (const { dispatcher } of this.#clients) dispatcher.watches.answer();
     };
   }
 
   /** Whether no client has a snapshot, an iteration, an export or another long call. */
   get idle(): boolean {
-    return (
-      this.#tasks.size === 0 && [...this.#clients].every(({ dispatcher }) => !dispatcher.holds)
-    );
+    const waits = [...this.#tasks].every(({ isWatch }) => isWatch);
+    return waits && [...this.#clients].every(({ dispatcher }) => !dispatcher.holds);
   }
 
   /** Adds a client. */
@@ -76,6 +78,7 @@ export class Server {
   remove(client: Client): void {
     if (!this.#clients.delete(client)) return;
     client.end();
+    client.dispatcher.watches.endAll();
     client.dispatcher.end();
     this.engine.clients = this.#clients.size;
     this.#setListens(client, false);
@@ -146,7 +149,7 @@ export class Server {
   #settle(client: Client, request: Request, outcome: Outcome, replies: Reply[]): void {
     const { id, op } = request;
     if ("value" in outcome && outcome.value instanceof StartedTask) {
-      this.#replyAtEnd(client, id, outcome.value);
+      this.#replyAtEnd(client, id, outcome.value, op === "watch");
     } else if (op === "write" && request.sync && "value" in outcome) {
       this.#unacknowledged.push({ client, reply: { ...outcome, id } });
     } else {
@@ -178,6 +181,7 @@ export class Server {
   async #end(client: Client, request: Request): Promise<unknown> {
     if (request.op === "handOver" && !this.mayLeave()) return false;
     this.#acknowledge(attempt(() => this.engine.sync()));
+    client.dispatcher.watches.endAll();
     await this.#ended((task) => task.client === client);
     // What another client has is released once its lock is free.
     if (client !== this.page) return undefined;
@@ -203,13 +207,18 @@ export class Server {
   #abortTasks(): void {
     this.#leaving = true;
     attempt(() => this.engine.sync());
-    this.engine.abort(new AbortError("the call was aborted: the page was suspended"));
+    const why = new AbortError("the call was aborted: the page was suspended");
+    this.engine.abort(why);
+    for (const client of this.#clients) {
+      if (client !== this.page) client.dispatcher.watches.endAll(why);
+    }
   }
 
   /** Replies to the request with that id when its task ends; others are served meanwhile. */
-  #replyAtEnd(client: Client, id: number, { end }: StartedTask<unknown>): void {
+  #replyAtEnd(client: Client, id: number, { end }: StartedTask<unknown>, isWatch: boolean): void {
     const task: Task = {
       client,
+      isWatch,
       end: outcomeOf(end).then((outcome) => {
         this.#tasks.delete(task);
         const isSentAgain = this.#leaving && client !== this.page && "error" in outcome;

@@ -8,6 +8,10 @@ use crate::{Config, Error, Server};
 use std::io;
 use tokio::runtime::Builder;
 
+/// The most threads for blocking calls. The runtime starts one whenever none is idle that moment, and each keeps
+/// memory of its own; reads use four a processor.
+const BLOCKING_THREADS_MAX: usize = 32;
+
 /// End of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
@@ -23,7 +27,9 @@ pub enum Ending {
 /// The errors of [`Server::start`] and [`Server::shutdown`]; threads or signals that the system refuses.
 pub fn run(db: terrane::Db, config: Config, note: impl Fn(&str)) -> Result<Ending, Error> {
     let failed = |source| Error::System { action: "start threads", source };
-    let runtime = Builder::new_multi_thread().enable_all().build().map_err(failed)?;
+    let mut runtime = Builder::new_multi_thread();
+    let runtime = runtime.enable_all().max_blocking_threads(BLOCKING_THREADS_MAX);
+    let runtime = runtime.build().map_err(failed)?;
     let ended = runtime.block_on(serve(db, config, &note));
     runtime.shutdown_background();
     ended

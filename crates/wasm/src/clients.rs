@@ -13,7 +13,7 @@ impl Store {
     /// Returns the same store with keyspaces and snapshots of its own, for another client. Free it before the
     /// store is closed.
     pub fn another(&self) -> Store {
-        Store::over(self.number, self.db.clone())
+        Store::over(self.number, self.session.another())
     }
 
     /// Opens the keyspace in which the worker keeps what its clients wrote, under a number; creates it if `create`.
@@ -22,7 +22,6 @@ impl Store {
     /// # Errors
     /// An I/O error, or a closed store.
     pub fn records(&mut self, number: u32, create: bool) -> Result<bool, JsValue> {
-        let found = to_js(self.db.reserved_keyspace(RECORDS, create))?;
-        Ok(found.map(|keyspace| self.keyspaces.insert(number, keyspace)).is_some())
+        to_js(self.session.reserved_keyspace(number, RECORDS, create))
     }
 }

@@ -9,8 +9,8 @@ use std::sync::Arc;
 #[cfg(feature = "threads")]
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use terrane::Db;
-use terrane::event::{Event, Listener};
-use terrane_types::json;
+use terrane::event::Listener;
+use terrane_session::line;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -84,12 +84,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An event and its time, as [`TraceLine`](terrane::event::TraceLine) has them, whose own code for that
-/// is larger.
-fn line(micros: u64, event: &Event) -> String {
-    json::object_with("micros", micros, event)
-}
-
 /// Sets the function that is called with the events of a store.
 pub(crate) fn listen(db: &Db, store: u32, emit: Option<Function>) {
     db.set_listener(emit.is_some().then(|| listener(store)));
@@ -97,21 +91,4 @@ pub(crate) fn listen(db: &Db, store: u32, emit: Option<Function>) {
         all.retain(|(number, _)| *number != store);
         all.extend(emit.map(|emit| (store, emit)));
     });
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use terrane::event::TraceLine;
-    use terrane_types::{KeyspaceId, Stall};
-
-    #[test]
-    fn a_line_is_that_of_a_trace() {
-        let created = Event::KeyspaceCreated { keyspace: KeyspaceId(3), name: "{\"é".to_owned() };
-        for (micros, event) in [(0, created), (u64::MAX, Event::Stalled { reason: Stall::Memory })]
-        {
-            let expected = serde_json::to_string(&TraceLine { micros, event: &event }).unwrap();
-            assert_eq!(line(micros, &event), expected);
-        }
-    }
 }

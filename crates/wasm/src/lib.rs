@@ -1,4 +1,4 @@
-//! Terrane's engine for the browser: what the npm package's worker calls.
+//! Terrane's engine for the browser: what the npm package's worker calls. A shell around `terrane-session`.
 //!
 //! * `store` - the store: writes, reads, snapshots, and background jobs in slices.
 //! * `clients` - what each client of a worker has of the store.
@@ -6,12 +6,10 @@
 //! * `scan` - scans, which return their entries in pages.
 //! * `volume` - volumes on OPFS handles or in memory, and stores as files.
 //! * `steps` - long calls, step by step.
-//! * `codec` - keys, values, ranges and batches as they are exchanged with JavaScript.
 //! * `threads` - a pool of workers for background jobs, in the build that has it.
 //! * `events`, `error` and `panic` - events, errors and panics as JavaScript gets them.
 
 mod clients;
-mod codec;
 mod error;
 mod events;
 mod panic;

@@ -1,17 +1,14 @@
 //! Long calls, which run step by step so that their caller can serve others in between.
 
-use crate::{to_js, to_json};
-use terrane::{Check, Waiter};
-use terrane::{Db, Result};
+use crate::to_js;
+use js_sys::Uint8Array;
+use terrane_session::End;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-/// Bytes of work per step.
-const STEP: u64 = 256 << 10;
-
 /// A long call that has started. Free it when done.
 #[wasm_bindgen]
-pub struct Steps(Box<dyn FnMut() -> Result<Option<JsValue>>>);
+pub struct Steps(pub(crate) terrane_session::Steps);
 
 #[wasm_bindgen]
 impl Steps {
@@ -20,30 +17,11 @@ impl Steps {
     /// # Errors
     /// An error of the call, which has failed then.
     pub fn step(&mut self) -> Result<JsValue, JsValue> {
-        to_js((self.0)()).map(|end| end.unwrap_or(JsValue::UNDEFINED))
-    }
-}
-
-impl Steps {
-    pub(crate) fn new(step: impl FnMut() -> Result<Option<JsValue>> + 'static) -> Self {
-        Steps(Box::new(step))
-    }
-
-    /// Runs background jobs until a flush or a compaction is complete.
-    pub(crate) fn waiter(db: &Db, mut waiter: Waiter) -> Self {
-        let db = db.clone();
-        Steps::new(move || {
-            if !waiter.is_done()? {
-                // If a job fails, the next step returns its error.
-                let _ = db.run_jobs(STEP);
-            }
-            // It may have been the last that was waited for, after which nothing calls the next step.
-            Ok(waiter.is_done()?.then_some(JsValue::NULL))
+        Ok(match to_js(self.0.step())? {
+            None => JsValue::UNDEFINED,
+            Some(End::Nothing) => JsValue::NULL,
+            Some(End::Json(report)) => JsValue::from_str(&report),
+            Some(End::Bytes(bytes)) => Uint8Array::from(&*bytes).into(),
         })
-    }
-
-    /// Verifies everything; returns the report as JSON.
-    pub(crate) fn check(mut check: Check) -> Self {
-        Steps::new(move || Ok(check.step(STEP)?.map(to_json)))
     }
 }

@@ -1,32 +1,10 @@
 //! The trees of a store's keyspaces: their shape, policy and compaction.
 
-use crate::codec::range;
 use crate::steps::Steps;
 use crate::store::Store;
 use crate::{json, to_js};
-use terrane::{Error, ErrorKind, Keyspace, Result};
-use terrane_policy::{ParseError, PolicyOptions};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
-
-/// Parses a policy's options.
-pub(crate) fn policy(json: &str) -> Result<PolicyOptions> {
-    if let Some(policy) = PolicyOptions::left_out(json) {
-        return Err(ErrorKind::LeftOut(policy).into());
-    }
-    json.parse().map_err(|ParseError { expected, found }| {
-        let more = if found.starts_with("unknown ") { MORE } else { "" };
-        Error::invalid("policy", expected + more, found)
-    })
-}
-
-/// Hint at the build with the policies and parameters that this one lacks.
-const MORE: &str = if cfg!(feature = "all") { "" } else { " (policies: \"all\" has more)" };
-
-/// Sets the policy of a keyspace, unless it is the same.
-pub(crate) fn set_policy(keyspace: &Keyspace, policy: &PolicyOptions) -> Result<()> {
-    if keyspace.policy()? == *policy { Ok(()) } else { keyspace.set_policy(policy) }
-}
 
 #[wasm_bindgen]
 impl Store {
@@ -36,7 +14,7 @@ impl Store {
     /// A keyspace that was dropped.
     #[wasm_bindgen(unchecked_return_type = "string")]
     pub fn levels(&self, keyspace: u32) -> Result<JsValue, JsValue> {
-        json(self.keyspace_of(keyspace).and_then(Keyspace::shape))
+        json(self.session.levels(keyspace))
     }
 
     /// Returns the policy of a keyspace with its parameters, as JSON.
@@ -45,7 +23,7 @@ impl Store {
     /// A keyspace that was dropped.
     #[wasm_bindgen(unchecked_return_type = "string")]
     pub fn policy(&self, keyspace: u32) -> Result<JsValue, JsValue> {
-        json(self.keyspace_of(keyspace).and_then(Keyspace::policy))
+        json(self.session.policy(keyspace))
     }
 
     /// Sets the policy of a keyspace.
@@ -53,9 +31,7 @@ impl Store {
     /// # Errors
     /// An unknown policy, a parameter outside its range, an I/O error.
     pub fn set_policy(&self, keyspace: u32, options: &str) -> Result<(), JsValue> {
-        to_js(
-            self.keyspace_of(keyspace).and_then(|keyspace| set_policy(keyspace, &policy(options)?)),
-        )
+        to_js(self.session.set_policy(keyspace, options))
     }
 
     /// Estimates the size of an encoded range in tables, in bytes.
@@ -63,8 +39,7 @@ impl Store {
     /// # Errors
     /// A keyspace that was dropped.
     pub fn approximate_size(&self, keyspace: u32, within: &[u8]) -> Result<f64, JsValue> {
-        let size = self.keyspace_of(keyspace).and_then(|k| k.approximate_size(range(within)?));
-        to_js(size.map(|bytes| bytes as f64))
+        to_js(self.session.approximate_size(keyspace, within))
     }
 
     /// Starts to compact an encoded range into one run.
@@ -72,25 +47,6 @@ impl Store {
     /// # Errors
     /// A closed store; an I/O error is returned by a step.
     pub fn compact_range(&self, keyspace: u32, within: &[u8]) -> Result<Steps, JsValue> {
-        let started =
-            self.keyspace_of(keyspace).and_then(|k| k.begin_compact_range(range(within)?));
-        to_js(started.map(|compaction| self.waiter(compaction)))
-    }
-}
-
-#[cfg(test)]
-#[cfg(not(feature = "all"))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_other_build_is_named_for_unknown_names_not_wrong_values() {
-        let refused =
-            |json: &str| policy(json).err().map(|why| why.to_string()).unwrap_or_default();
-        for unknown in [r#"{"policy":"best"}"#, r#"{"policy":"leveled","best":1}"#] {
-            assert!(refused(unknown).contains(MORE), "{}", refused(unknown));
-        }
-        let wrong = refused(r#"{"policy":"leveled","pick":"newest"}"#);
-        assert!(wrong.contains("least-overlap") && !wrong.contains(MORE), "{wrong}");
+        to_js(self.session.compact_range(keyspace, within).map(Steps))
     }
 }

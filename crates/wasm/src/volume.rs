@@ -2,15 +2,16 @@
 
 use crate::steps::Steps;
 use crate::to_js;
+#[cfg(feature = "threads")]
 use js_sys::Uint8Array;
 use std::sync::Arc;
 use terrane::error::Message;
 use terrane::executor::SliceExecutor;
-use terrane::storage::vfs::{MemoryVfs, Vfs};
-use terrane::storage::volume::{Volume, VolumeOptions};
-use terrane::storage::{File, StoreId, read_exact_at};
+use terrane::storage::volume::Volume;
+use terrane::storage::{File, StoreId};
 use terrane::{Db, Error, Options, Result};
 use terrane_opfs::OpfsFile;
+use terrane_session::{memory_file, volume_over};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 use web_sys::FileSystemSyncAccessHandle;
@@ -21,23 +22,14 @@ const BACKINGS: [&str; 3] = ["manifest", "log", "data"];
 /// Opens the volume on these handles, in the order of its backing files; without handles, in memory.
 pub(crate) fn volume(handles: Vec<FileSystemSyncAccessHandle>) -> Result<Volume> {
     if handles.is_empty() {
-        return over(vec![memory()?]);
+        return volume_over(vec![memory_file()?], new_id()?);
     }
     let names = BACKINGS.into_iter().chain(std::iter::repeat("data"));
     let backings = handles.into_iter().zip(names).map(|(handle, name)| {
         let file: Arc<dyn File> = Arc::new(OpfsFile::new(name.to_owned(), handle));
         file
     });
-    over(backings.collect())
-}
-
-fn memory() -> Result<Arc<dyn File>> {
-    MemoryVfs::new().create("memory")
-}
-
-fn over(backings: Vec<Arc<dyn File>>) -> Result<Volume> {
-    let (name, new_id) = ("the store".to_owned(), new_id()?);
-    Volume::open(backings, VolumeOptions { name, new_id, ..Default::default() })
+    volume_over(backings.collect(), new_id()?)
 }
 
 /// A random id for a store that may be created.
@@ -71,31 +63,12 @@ extern "C" {
 
 /// Starts to copy a store into a volume with a single file in memory; the last step returns its bytes.
 pub(crate) fn bytes(db: &Db) -> Result<Steps> {
-    let file = memory()?;
-    copy(db, over(vec![file.clone()])?, Some(file))
+    terrane_session::copy_to_bytes(db, new_id()?).map(Steps)
 }
 
-/// Starts to copy the store, as it is now, to a volume without one; the last step returns the bytes of
-/// `file`, if that is the volume's file.
-pub(crate) fn copy(db: &Db, target: Volume, file: Option<Arc<dyn File>>) -> Result<Steps> {
-    let mut copy = db.begin_checkpoint(&target)?;
-    Ok(Steps::new(move || {
-        if copy.step(&target)? {
-            return Ok(None);
-        }
-        file.as_deref().map_or(Ok(JsValue::NULL), contents).map(Some)
-    }))
-}
-
-/// Reads a whole file.
-fn contents(file: &dyn File) -> Result<JsValue> {
-    let len = usize::try_from(file.len()?).unwrap_or(usize::MAX);
-    let mut bytes = Vec::new();
-    let full = |_| Error::no_space(file.name(), len as u64);
-    bytes.try_reserve_exact(len).map_err(full)?;
-    bytes.resize(len, 0);
-    read_exact_at(file, &mut bytes, 0)?;
-    Ok(Uint8Array::from(&*bytes).into())
+/// Starts to copy the store, as it is now, to handles of a volume without one.
+pub(crate) fn copy(db: &Db, target: Vec<FileSystemSyncAccessHandle>) -> Result<Steps> {
+    terrane_session::copy(db, volume(target)?).map(Steps)
 }
 
 /// Starts to copy the store in the file `source` to the handles `target`, where there must be none.
@@ -111,6 +84,6 @@ pub fn import_file(
         let options = Options::small().create(false);
         let storage = Arc::new(volume(vec![source])?);
         let db = Db::open_storage(storage, options, Arc::new(SliceExecutor::default()))?;
-        copy(&db, volume(target)?, None)
+        copy(&db, target)
     })())
 }

@@ -4,6 +4,7 @@
 //! Each command first brings what it needs (see [`setup`]), does only what is out of date, and says
 //! what it is doing and for how long.
 
+mod addon;
 mod api;
 mod bench;
 mod browser;
@@ -90,6 +91,8 @@ enum Command {
         #[arg(long)]
         dev: bool,
     },
+    /// Build the addon of Node for this machine, and test it with the npm packages around it
+    Node,
     /// Measure: the engine's parts, or the engine next to other stores
     Bench {
         /// Subject of the measurement
@@ -153,6 +156,10 @@ fn run(command: Command) -> Result<ExitCode> {
                 _ => test::Extent::Every,
             };
             return test::run(&workspace, extent, only);
+        }
+        Command::Node => {
+            addon::build(&workspace)?;
+            addon::test(&workspace)?;
         }
         Command::Wasm { release: _, dev } => {
             let profile = if dev { wasm::Profile::Dev } else { wasm::Profile::Release };

@@ -10,6 +10,8 @@ use std::path::PathBuf;
 
 /// The npm package that applications install.
 pub const BINDINGS: Packages = Packages { folder: "bindings-js" };
+/// The Level database over it.
+pub const LEVEL: Packages = Packages { folder: "bindings-js/level" };
 /// The demo site.
 pub const DEMO: Packages = Packages { folder: "demo" };
 /// The tests in a real browser.
@@ -27,8 +29,18 @@ pub const CLIENTS: Packages = Packages { folder: "tests/clients" };
 /// The comparison with other stores in a browser.
 pub const COMPARISON: Packages = Packages { folder: "bench/browser" };
 /// All of them, what others depend on first.
-pub const PACKAGES: [Packages; 9] =
-    [BINDINGS, DEMO, E2E, CLIENTS, CHECKS, BUNDLERS[0], BUNDLERS[1], BUNDLERS[2], COMPARISON];
+pub const PACKAGES: [Packages; 10] = [
+    BINDINGS,
+    LEVEL,
+    DEMO,
+    E2E,
+    CLIENTS,
+    CHECKS,
+    BUNDLERS[0],
+    BUNDLERS[1],
+    BUNDLERS[2],
+    COMPARISON,
+];
 
 /// Node.js, recent enough.
 pub struct Node;

@@ -14,7 +14,7 @@ use crate::rust::{CLIPPY, CargoDeny, RUSTFMT, Toolchain, WasmTarget};
 use crate::setup;
 use crate::test_counts::passed_in;
 use crate::workspace::Workspace;
-use crate::{api, demo, failures, foreign, stress, tidy, wasm};
+use crate::{addon, api, demo, failures, foreign, stress, tidy, wasm};
 use anyhow::Result;
 use clap::ValueEnum;
 use std::fs;
@@ -86,7 +86,7 @@ const fn suite(step: Step) -> Step {
 
 /// In the order in which the first two lanes take them: what others wait for, and what takes longest. The third
 /// starts at the end, but not with an installation, for which the browser build would wait.
-const STEPS: [Step; 22] = [
+const STEPS: [Step; 23] = [
     quick("tidy", Part::Lint, tidy),
     quick("format", Part::Lint, format),
     suite(quick("Rust tests", Part::Rust, rust_tests)),
@@ -103,6 +103,7 @@ const STEPS: [Step; 22] = [
     Step { after: &[BUILD], ..suite(step("packed package", Part::Browser, packed_package)) },
     Step { after: &[BUILD], ..step("simulator", Part::Browser, simulator_tests) },
     Step { after: &[BUILD], ..suite(quick("npm package", Part::Browser, package_tests)) },
+    Step { after: &[BUILD], ..suite(step("addon of Node", Part::Browser, addon_tests)) },
     Step { after: &[BUILD], ..step("browser comparison", Part::Browser, comparison_build) },
     suite(step("client libraries", Part::Browser, client_tests)),
     Step { after: &[BUILD], ..step("publishing", Part::Browser, publishing) },
@@ -415,6 +416,11 @@ fn package_tests(run: &Run) -> Result<String> {
     let mut command = run.workspace.command("node");
     command.args(NODE_TESTS).current_dir(run.workspace.path(BINDINGS.folder));
     Ok(output + &run.with(&[], "node --test in bindings-js", command)?)
+}
+
+fn addon_tests(run: &Run) -> Result<String> {
+    addon::build(run.workspace)?;
+    addon::test(run.workspace)
 }
 
 fn demo_build(run: &Run) -> Result<String> {

@@ -6,6 +6,7 @@ use crate::message;
 use crate::store;
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum};
+use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process;
@@ -129,8 +130,9 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let mut config = Config::default();
     let buffers = args.memory / 4;
     config.buffer_bytes = usize::try_from(buffers).unwrap_or(usize::MAX);
-    // Memtables take at most half of the engine's memory: the rest is cache.
-    let engine = args.memory - buffers;
+    // An eighth is left to threads and to merges. Memtables take at most half of the engine's memory: the rest
+    // is cache.
+    let engine = args.memory - buffers - args.memory / 8;
     options = options.memory_bytes(engine).cache_bytes(engine / 2);
     options.allow_mmap_reads = args.mmap;
     options.allow_mmap_writes = args.mmap;
@@ -147,7 +149,11 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let files = args.tls_cert.clone().zip(args.tls_key.clone());
     config.tls = files.map(|(certificate, key)| Files { certificate, key });
     config.allowed = Allowed { hosts: args.allow_host.clone(), origins: args.allow_origin.clone() };
+    let is_new = store::present(&args.dir).is_err();
     let db = store::open(&args.dir, options)?;
+    if is_new {
+        message::note(&format!("created a store in {}", args.dir.display()));
+    }
     match terrane_edge::run(db, config, message::note).map_err(failure)? {
         Ending::Drained => Ok(()),
         Ending::Cut => {
@@ -195,6 +201,10 @@ fn room(limit: usize, files: usize) -> usize {
 fn failure(error: Error) -> Failure {
     let exit = match error {
         Error::Store(error) => return error.into(),
+        Error::Listen { ref source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
+            let help = "choose another address with --http or --resp";
+            return Failure::new(Exit::Io, format!("{error}; {help}"));
+        }
         Error::Exposed { .. } => Exit::Usage,
         Error::Malformed { .. } => Exit::Input,
         _ => Exit::Io,

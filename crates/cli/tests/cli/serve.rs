@@ -174,7 +174,9 @@ fn a_second_process_is_refused_and_the_holder_named() {
     let holder = format!("process {}", served.child.id());
     place.run(&["serve", "db", "--http", "127.0.0.1:0"]).fails(5, &["in use", &holder]);
     let taken = ["serve", "other", "--http", &served.http, "--resp", "off"];
-    place.run(&taken).fails(7, &["could not listen on", &served.http]);
+    let refused = place.run(&taken);
+    refused.fails(7, &["could not listen on", &served.http, "choose another address with --http"]);
+    assert!(refused.err.contains("terrane: created a store in other\n"), "{}", refused.err);
     let taken = ["serve", "other", "--http", "off", "--resp", &served.resp];
     place.run(&taken).fails(7, &["could not listen on", &served.resp]);
 }

@@ -54,7 +54,7 @@ pub(crate) async fn get(
     parameters.finish("no parameters")?;
     access::range(&grant, Role::Read, &target.keyspace, &KeyRange::default())?;
     let keyspace = open(&shared, &target.keyspace).await?;
-    let keyspace = keyspace.ok_or_else(|| Problem::not_found("keyspace"))?.inner().clone();
+    let keyspace = keyspace.ok_or_else(|| Problem::no_keyspace(&target.keyspace))?.inner().clone();
     stream(&shared.watchers, &keyspace, &shared.stopping, Some(grant))
 }
 

@@ -32,11 +32,11 @@ pub(crate) async fn get(
     parameters.finish("no parameters")?;
     let precondition = Precondition::of(&headers)?;
     let keyspace = open(&shared, &target.keyspace).await?;
-    let keyspace = keyspace.ok_or_else(|| Problem::not_found("keyspace"))?;
+    let keyspace = keyspace.ok_or_else(|| Problem::no_keyspace(&target.keyspace))?;
     let found = version_of(&shared, &keyspace, &target.key).await?;
     let is_unmodified = precondition.check_read(found.as_ref().map(|found| found.seq))?;
     let Some(Versioned { seq, value, expires_at, .. }) = found else {
-        return Err(Problem::not_found("key"));
+        return Err(Problem::no_key(&target.key, &target.keyspace));
     };
     let mut reply = if is_unmodified {
         StatusCode::NOT_MODIFIED.into_response()

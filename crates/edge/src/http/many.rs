@@ -89,7 +89,7 @@ pub(crate) async fn get(
         keys.push(key);
     }
     let keyspace = open(&shared, &target.keyspace).await?;
-    let keyspace = keyspace.ok_or_else(|| Problem::not_found("keyspace"))?.inner().clone();
+    let keyspace = keyspace.ok_or_else(|| Problem::no_keyspace(&target.keyspace))?.inner().clone();
     let held = shared.limits.hold_nothing();
     let read = shared.db.read(move |db| lines(db, &keyspace, &keys, held)).await;
     let (lines, held) = read.map_err(|e| match e {

@@ -80,9 +80,21 @@ impl Problem {
             .found(format!("{found} bytes"))
     }
 
-    /// Returns the problem of a key without a value, or of a keyspace that does not exist.
-    pub fn not_found(thing: &str) -> Self {
-        Problem::new(StatusCode::NOT_FOUND, "not-found", format!("there is no such {thing}"))
+    /// Returns the problem of a keyspace that does not exist.
+    pub fn no_keyspace(name: &str) -> Self {
+        Problem::not_found(format!("there is no keyspace \"{name}\""))
+    }
+
+    /// Returns the problem of a key without a value.
+    pub fn no_key(key: &[u8], keyspace: &str) -> Self {
+        Problem::not_found(format!(
+            "there is no key \"{}\" in the keyspace \"{keyspace}\"",
+            key.escape_ascii()
+        ))
+    }
+
+    fn not_found(detail: String) -> Self {
+        Problem::new(StatusCode::NOT_FOUND, "not-found", detail)
     }
 
     /// Returns the problem of a request or a reply for which too little memory is left.

@@ -54,7 +54,7 @@ pub(crate) async fn get(
     parameters.finish(KNOWN)?;
     access::range(&grant, Role::Read, &target.keyspace, &range)?;
     let keyspace = open(&shared, &target.keyspace).await?;
-    let keyspace = keyspace.ok_or_else(|| Problem::not_found("keyspace"))?;
+    let keyspace = keyspace.ok_or_else(|| Problem::no_keyspace(&target.keyspace))?;
     let deadline = Instant::now() + TIME;
     // The first page is read before the answer, which may be an error.
     let of = |e: Error| Problem::of(&e, &shared);

@@ -156,7 +156,7 @@ fn quoted(names: &BTreeSet<String>) -> String {
     names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
 }
 
-/// The codes that `crates/wasm/src/error.rs` gives to errors.
+/// The codes that `crates/session/src/failure.rs` gives to errors.
 fn error_codes() -> BTreeSet<String> {
     struct Codes(BTreeSet<String>);
     impl<'a> Visit<'a> for Codes {
@@ -164,7 +164,7 @@ fn error_codes() -> BTreeSet<String> {
             self.0.insert(text.value());
         }
     }
-    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/error.rs");
+    let file = root().join("crates/session/src/failure.rs");
     let mut codes = Codes(BTreeSet::new());
     for item in syn::parse_file(&fs::read_to_string(file).unwrap()).unwrap().items {
         match item {

@@ -29,13 +29,13 @@ use terrane::{
 const MISSING: u32 = u32::MAX;
 
 /// Decodes byte strings from a buffer.
-pub(crate) struct ByteStrings<'a> {
+pub struct ByteStrings<'a> {
     rest: Decoder<'a>,
 }
 
 impl<'a> ByteStrings<'a> {
     /// Starts at the front of `bytes`.
-    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+    pub fn new(bytes: &'a [u8]) -> Self {
         ByteStrings { rest: Decoder::new(bytes) }
     }
 
@@ -70,21 +70,21 @@ impl<'a> Iterator for ByteStrings<'a> {
 
 /// A list of byte strings to return.
 #[derive(Default)]
-pub(crate) struct ByteList {
+pub struct ByteList {
     lengths: Vec<u8>,
     bytes: Vec<u8>,
 }
 
 impl ByteList {
     /// Appends a byte string.
-    pub(crate) fn push(&mut self, string: &[u8]) {
+    pub fn push(&mut self, string: &[u8]) {
         self.bytes.extend_from_slice(string);
         // Keys and values are far shorter than 4 GiB.
         self.push_length(string.len() as u32);
     }
 
     /// Adds a byte string that `find` appends, or a missing one if it returns false.
-    pub(crate) fn find(&mut self, find: impl FnOnce(&mut Vec<u8>) -> Result<bool>) -> Result<()> {
+    pub fn find(&mut self, find: impl FnOnce(&mut Vec<u8>) -> Result<bool>) -> Result<()> {
         let before = self.bytes.len();
         let found = find(&mut self.bytes)?;
         self.push_length(if found { (self.bytes.len() - before) as u32 } else { MISSING });
@@ -96,12 +96,12 @@ impl ByteList {
     }
 
     /// The size of the encoded list in bytes.
-    pub(crate) fn size(&self) -> usize {
+    pub fn size(&self) -> usize {
         4 + self.lengths.len() + self.bytes.len()
     }
 
     /// Appends the encoded list.
-    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+    pub fn encode(&self, out: &mut Vec<u8>) {
         out.reserve(self.size());
         out.extend_from_slice(&(self.lengths.len() as u32 / 4).to_le_bytes());
         out.extend_from_slice(&self.lengths);
@@ -110,13 +110,27 @@ impl ByteList {
 }
 
 /// Decodes a range.
-pub(crate) fn range(bytes: &[u8]) -> Result<KeyRange> {
+pub fn range(bytes: &[u8]) -> Result<KeyRange> {
     let mut strings = ByteStrings::new(bytes);
     Ok(KeyRange { from: strings.bound()?, to: strings.bound()? })
 }
 
+/// Decodes ranges, each after the number of its keyspace (`u32`) and its own length (`u32`).
+pub fn ranges(
+    bytes: &[u8],
+    keyspaces: &VecMap<u32, Keyspace>,
+) -> Result<Vec<(KeyspaceId, KeyRange)>> {
+    let mut strings = ByteStrings::new(bytes);
+    let mut ranges = Vec::new();
+    while let Some(number) = strings.rest.u32() {
+        let keyspace = keyspaces.get(&number).ok_or(Closed::Keyspace)?;
+        ranges.push((keyspace.id(), range(strings.string()?)?));
+    }
+    Ok(ranges)
+}
+
 /// Decodes a batch, and replaces the caller's numbers of keyspaces by the engine's ids.
-pub(crate) fn batch(bytes: Vec<u8>, keyspaces: &VecMap<u32, Keyspace>) -> Result<WriteBatch> {
+pub fn batch(bytes: Vec<u8>, keyspaces: &VecMap<u32, Keyspace>) -> Result<WriteBatch> {
     let id = |number: KeyspaceId| {
         keyspaces.get(&number.0).map(Keyspace::id).ok_or_else(|| Closed::Keyspace.into())
     };
@@ -124,7 +138,7 @@ pub(crate) fn batch(bytes: Vec<u8>, keyspaces: &VecMap<u32, Keyspace>) -> Result
 }
 
 /// Decodes conditions.
-pub(crate) fn conditions<'a>(
+pub fn conditions<'a>(
     bytes: &[u8],
     keyspaces: &VecMap<u32, Keyspace>,
     snapshots: &'a VecMap<u32, Snapshot>,
@@ -160,7 +174,7 @@ pub(crate) fn conditions<'a>(
 }
 
 /// Encodes the outcome of a conditional batch.
-pub(crate) fn outcome(outcome: Outcome) -> Vec<u8> {
+pub fn outcome(outcome: Outcome) -> Vec<u8> {
     let refusals = match outcome {
         Outcome::Written(seq) => return number(seq).to_vec(),
         Outcome::Refused(refusals) => refusals,
@@ -185,7 +199,7 @@ pub(crate) fn outcome(outcome: Outcome) -> Vec<u8> {
 }
 
 /// Encodes a value with its version; no bytes if there is none.
-pub(crate) fn versioned(found: Option<Versioned>) -> Vec<u8> {
+pub fn versioned(found: Option<Versioned>) -> Vec<u8> {
     let Some(Versioned { value, seq, expires_at, .. }) = found else { return Vec::new() };
     [&number(seq)[..], &number(expires_at.unwrap_or(0)), &value].concat()
 }

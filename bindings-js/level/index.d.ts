@@ -1,0 +1,49 @@
+import type { AbstractDatabaseOptions, AbstractLevel, AbstractOpenOptions } from "abstract-level";
+
+/** Options of a database; what is not Level's is passed to the store. */
+export interface TerraneLevelOptions<K, V> extends AbstractDatabaseOptions<K, V> {
+  /** Whether the database is in memory, for tests; it keeps its entries while the object lives. False by default. */
+  memory?: boolean | undefined;
+  /** The form of the store on files: a directory (default) or one file. Not in a browser. */
+  layout?: "directory" | "file" | undefined;
+  /** Whether the store is only read. Not in a browser. */
+  readOnly?: boolean | undefined;
+  /** The compaction policy of a new store: a name, or an object with parameters. */
+  policy?: string | { policy: string } | undefined;
+  /** The size of a memtable in bytes. */
+  memtableBytes?: number | undefined;
+  /** The size of the block cache in bytes. */
+  cacheBytes?: number | undefined;
+  /** Bits per key of filters. */
+  filterBits?: number | undefined;
+  /** Longest time before a buffered write is durable, in milliseconds. */
+  syncInterval?: number | undefined;
+  /** Longest wait for another holder, in milliseconds. */
+  timeout?: number | undefined;
+}
+
+/** Options of a write. */
+export interface WriteOptions {
+  /** Whether the write is durable when its promise resolves. False by default. */
+  sync?: boolean | undefined;
+}
+
+/** A Level database on a store of terrane. */
+export class TerraneLevel<K = string, V = string> extends AbstractLevel<Uint8Array | string, K, V> {
+  /** Opens the database at a location: a store's name in a browser, and a path elsewhere. */
+  constructor(location: string, options?: TerraneLevelOptions<K, V>);
+
+  /** Deletes the database at a location, which must not be open. */
+  static destroy(location: string): Promise<void>;
+
+  /** The location. */
+  get location(): string;
+
+  open(options?: AbstractOpenOptions): Promise<void>;
+
+  /** Estimates the bytes that the entries from one key up to another take in tables. */
+  approximateSize(start: K, end: K, options?: { keyEncoding?: string }): Promise<number>;
+
+  /** Compacts the entries from one key up to another. */
+  compactRange(start: K, end: K, options?: { keyEncoding?: string }): Promise<void>;
+}

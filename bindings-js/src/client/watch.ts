@@ -1,0 +1,39 @@
+/**
+ * Watches of a page. The page asks its worker for the next change only once it has taken the last and is visible;
+ * meanwhile the engine sums up what changes. After the page was suspended, the new worker is asked again.
+ */
+
+import type { Changed } from "../codec/protocol.ts";
+import { ignoreResult } from "../shared/abort.ts";
+import type { HeldWatch } from "../store/port.ts";
+import type { Session } from "./session.ts";
+
+/** Numbers watches; unique in this page, as scans are. */
+let nextWatch = 1;
+
+/** Starts a watch. */
+export function openWatch(session: Session, ranges: Uint8Array, keys: boolean): HeldWatch {
+  const watch = nextWatch++;
+  const { release } = session.hold({ op: "endWatch", watch });
+  const starting = session.invoke("watch", watch, ranges, keys, false);
+  // The first question throws its error.
+  ignoreResult(starting);
+  const next = async () => {
+    await starting;
+    for (;;) {
+      await visible();
+      const changed = await session.call({ op: "watch", watch, ranges, keys });
+      if (changed) return changed as Changed;
+    }
+  };
+  return { next, close: release };
+}
+
+/** Resolves once the page is visible; at once where there is no page. */
+async function visible(): Promise<void> {
+  while (globalThis.document?.visibilityState === "hidden") {
+    await new Promise((changed) => {
+      document.addEventListener("visibilitychange", changed, { once: true });
+    });
+  }
+}

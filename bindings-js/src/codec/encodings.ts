@@ -1,0 +1,39 @@
+/** Keys, values and ranges, turned into bytes by their encoding. */
+
+import type { Bytes, Encodable, Encoding, RangeOptions } from "../api/data.ts";
+import { InvalidArgumentError } from "../api/errors.ts";
+import { isBytesLike, invalid } from "./validate.ts";
+
+/** Returns a key or value as bytes; those of `"utf8"` and `"binary"` are checked where they are copied. */
+export function toBytes<E extends Encoding>(
+  what: string,
+  content: Encodable<E>,
+  encoding: E,
+): Bytes {
+  if (encoding === "utf8" || encoding === "binary") return content as Bytes;
+  let bytes: unknown;
+  try {
+    bytes = encoding === "json" ? JSON.stringify(content) : encoding.encode(content);
+    if (typeof bytes === "string" || isBytesLike(bytes)) return bytes;
+  } catch (cause) {
+    throw new InvalidArgumentError(`${what}: its encoding failed: ${cause}`, { cause });
+  }
+  const { message } = invalid(what, "an encoding that returns bytes", bytes);
+  throw new InvalidArgumentError(message, { cause: new TypeError(message) });
+}
+
+/** Returns a range with bounds as bytes. */
+export function toByteRange<K extends Encoding>(
+  { prefix, gte, gt, lte, lt }: RangeOptions<K>,
+  encoding: K,
+): RangeOptions {
+  const bound = (what: string, key: Encodable<K> | undefined): Bytes | undefined =>
+    key === undefined ? undefined : toBytes(what, key, encoding);
+  return {
+    prefix: bound("prefix", prefix),
+    gte: bound("gte", gte),
+    gt: bound("gt", gt),
+    lte: bound("lte", lte),
+    lt: bound("lt", lt),
+  };
+}

@@ -1,0 +1,51 @@
+/** Gets by a synchronous store: keys are written into the module's memory, and values are read there. */
+
+import { type Bytes, type Decoded, type Encoding, MAX_KEY_BYTES } from "../api/data.ts";
+import { decode, encodeInto, encodeKey, maxByteLength, toContent } from "../codec/bytes.ts";
+import type { Engine } from "./engine.ts";
+
+/** The size of the length that precedes a value. */
+const LENGTH_BYTES = 4;
+
+/** Gets of one store. */
+export class Gets {
+  readonly #engine: Engine;
+  /** The address of the lookup key's buffer in the module's memory, and its size. */
+  #keyAt: number = 0;
+  #keyCapacity: number = -1;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  /** Returns the value of a key. */
+  get<E extends Encoding>(
+    keyspace: number,
+    snapshot: number,
+    key: Bytes,
+    encoding: E,
+  ): Decoded<E> | undefined {
+    const text = toContent("key", key);
+    const needed = maxByteLength("key", text, MAX_KEY_BYTES);
+    const { module } = this.#engine;
+    // Within the call, which fails if the store is closed: its buffer has been freed then.
+    const at = this.#engine.call((store) => {
+      if (needed > this.#keyCapacity) {
+        this.#keyAt = store.key_buffer(needed);
+        this.#keyCapacity = needed;
+      }
+      const length = encodeInto("key", text, MAX_KEY_BYTES, module.memory(), this.#keyAt);
+      return store.get(keyspace, snapshot, length);
+    });
+    if (at === 0) return undefined;
+    // The module of a worker without threads has memory of its own.
+    const bytes = module.memory() as Uint8Array<ArrayBuffer>;
+    const start = at + LENGTH_BYTES;
+    let end = start;
+    for (let i = 0; i < LENGTH_BYTES; i++) end += (bytes[at + i] as number) << (8 * i);
+    // Decoding makes a copy; bytes have to be copied.
+    const isText = encoding === "utf8" || encoding === "json";
+    const value = isText ? bytes.subarray(start, end) : bytes.slice(start, end);
+    return decode(value, encoding, () => encodeKey(key));
+  }
+}

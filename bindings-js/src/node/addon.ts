@@ -1,0 +1,86 @@
+/** The addon: finding it, and its interface. */
+
+import { createRequire } from "node:module";
+import type { Scan, Steps } from "../../wasm/terrane.js";
+import { UnavailableError } from "../api/errors.ts";
+
+/** The options of an opening. */
+export interface AddonOptions {
+  /** Path of the store; none for a store in memory. */
+  path: string | undefined;
+  oneFile: boolean;
+  readOnly: boolean;
+  create: boolean;
+  errorIfExists: boolean;
+  syncInterval: number;
+  memtableBytes: number | undefined;
+  cacheBytes: number | undefined;
+  filterThousandths: number | undefined;
+  policy: string | undefined;
+}
+
+/** An opening of a store; methods that a browser's store has as well are declared there. */
+export interface AddonStore {
+  /** Looks up the key in the first bytes of `memory`; returns its value's length, or -1 if there is none. */
+  get(keyspace: number, snapshot: number, memory: Uint8Array, length: number): number;
+  /** Writes a value that found no room into `memory`. */
+  take(memory: Uint8Array): void;
+  /** Starts to copy the store to a path. */
+  checkpoint(path: string, oneFile: boolean): Steps;
+}
+
+/** The exports of the addon. */
+export interface Addon {
+  version(): string;
+  Store: { open(options: AddonOptions): AddonStore };
+  Scan: new () => Scan;
+  Steps: new () => Steps;
+  /** Starts to copy the store in a file to a path. */
+  import_file(source: string, target: string, oneFile: boolean): Steps;
+  /** Deletes the store at a path. */
+  destroy(path: string): void;
+}
+
+const require = createRequire(import.meta.url);
+const OWN = require("../package.json") as { name: string; version: string };
+
+/** Loads the addon of this platform. */
+export function loadAddon(): Addon {
+  const platform = platformName();
+  let addon: Addon;
+  try {
+    addon = require(findAddon(platform)) as Addon;
+  } catch (cause) {
+    const message = `${OWN.name} has no addon for ${platform}: expected the package ${OWN.name}-${platform}: ${cause}`;
+    throw new UnavailableError(message, { cause });
+  }
+  const found = addon.version();
+  if (found === OWN.version) return addon;
+  const message = `${OWN.name} ${OWN.version} needs its own addon, found that of ${found}`;
+  throw new UnavailableError(message);
+}
+
+/** Returns the file of the addon: one that was built here, or that of the platform's package. */
+function findAddon(platform: string): string {
+  try {
+    return require.resolve("./terrane.node");
+  } catch {
+    return `${OWN.name}-${platform}`;
+  }
+}
+
+/** Returns the platform as the names of packages have it. */
+function platformName(): string {
+  const { arch, platform } = process;
+  return `${platform}-${arch}${platform === "linux" && isMusl() ? "-musl" : ""}`;
+}
+
+function isMusl(): boolean {
+  const report = process.report as typeof process.report & { excludeNetwork: boolean };
+  // It would look up the names of hosts.
+  report.excludeNetwork = true;
+  const { header } = report.getReport() as unknown as {
+    header: { glibcVersionRuntime?: string };
+  };
+  return header.glibcVersionRuntime === undefined;
+}

@@ -1,0 +1,51 @@
+/** The addon as the engine of this package: calls of it, whose errors become errors of this package. */
+
+import type { Steps, Store } from "../../wasm/terrane.js";
+import { EngineError } from "../api/errors.ts";
+import { isEncodedError, toError } from "../codec/error-codec.ts";
+import { type Addon, loadAddon } from "./addon.ts";
+
+/** Room for a key and for most values. */
+const MEMORY_BYTES = 128 << 10;
+
+let loaded: Module | undefined;
+
+/** The addon. */
+export class Module {
+  readonly addon: Addon;
+  /** The classes that the engine asks for. */
+  readonly glue: { Steps: new () => Steps };
+  #memory: Uint8Array<ArrayBuffer> = new Uint8Array(MEMORY_BYTES);
+
+  private constructor(addon: Addon) {
+    this.addon = addon;
+    this.glue = addon;
+  }
+
+  /** Loads the addon, once. */
+  static async load(..._build: unknown[]): Promise<Module> {
+    return (loaded ??= new Module(loadAddon()));
+  }
+
+  /** Memory for the key of a get and then its value, of at least that many bytes. */
+  memory(bytes: number = 0): Uint8Array<ArrayBuffer> {
+    if (this.#memory.length >= bytes) return this.#memory;
+    // A large one is not kept.
+    return new Uint8Array(bytes);
+  }
+
+  /** Runs `body`, which calls the addon; whatever it throws becomes an error of this package. */
+  call<T>(body: () => T): T {
+    try {
+      return body();
+    } catch (error) {
+      if (isEncodedError(error)) throw toError(error);
+      throw new EngineError(`the engine could not be called: ${error}`, { cause: error });
+    }
+  }
+
+  /** Frees an object of the addon. */
+  release(object: { free(): void } | Store | undefined): void {
+    object?.free();
+  }
+}

@@ -1,0 +1,69 @@
+/** Watching: what has changed in a range. */
+
+import type { Encoding, RangeOptions } from "../api/data.ts";
+import { ClosedError } from "../api/errors.ts";
+import type { WatchOptions } from "../api/options.ts";
+import type { Change, Mode } from "../api/store.ts";
+import { ByteList } from "../codec/byte-list.ts";
+import { encodeRange } from "../codec/encoder.ts";
+import { toByteRange } from "../codec/encodings.ts";
+import { checked, RANGE, WATCH } from "../codec/options.ts";
+import type { Changed } from "../codec/protocol.ts";
+import { toEncoding } from "../codec/requests.ts";
+import { abortable } from "../shared/abort.ts";
+import { onForgotten, started } from "../shared/finalization.ts";
+import type { HeldWatch } from "./port.ts";
+import type { Scope } from "./reader.ts";
+import { encodeRanges } from "./reads.ts";
+
+/** Iterates over the changes of a range. */
+export function watch<M extends Mode, K extends Encoding>(
+  { port, keyspace, opened, keyEncoding }: Scope<M, Encoding, Encoding>,
+  options: WatchOptions<K>,
+): AsyncGenerator<Change<K>, void, undefined> {
+  const { signal, keyEncoding: given, ...range } = checked(options, RANGE, WATCH);
+  const encoding = toEncoding("keyEncoding", given ?? (keyEncoding as K));
+  const held = port.watch(
+    encodeRanges([[keyspace, encodeRange(toByteRange<K>(range as RangeOptions<K>, encoding))]]),
+    true,
+  );
+  const iteration = started(changes(held, encoding, opened, signal));
+  onForgotten(iteration, held.close);
+  return iteration;
+}
+
+async function* changes<K extends Encoding>(
+  held: HeldWatch,
+  encoding: K,
+  opened: Promise<unknown> | undefined,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Change<K>, void, undefined> {
+  try {
+    yield undefined as never;
+    for (;;) {
+      const changed = await nextChange(held, opened, signal);
+      if (changed === undefined) return;
+      const { sequence, bytes } = changed;
+      const keys = bytes && (new ByteList(bytes).decode(encoding) as Change<K>["keys"]);
+      yield { sequence, keys };
+    }
+  } finally {
+    held.close();
+  }
+}
+
+/** Waits for a change; undefined if the store was closed. */
+export async function nextChange(
+  held: HeldWatch,
+  opened: Promise<unknown> | undefined,
+  signal: AbortSignal | undefined,
+): Promise<Changed | undefined> {
+  try {
+    return await abortable(signal, () => held.next());
+  } catch (error) {
+    // If the keyspace could not be opened, that is the error.
+    await opened;
+    if (error instanceof ClosedError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,117 @@
+//! The stores that are open in this process, each once: all openings of one path share an engine, from whatever
+//! thread, and the last of them closes it.
+//!
+//! 1. A path is known by what it leads to, with links followed.
+//! 2. The list stays locked while a store is opened or closed, so that an opening neither meets one that is about to
+//!    close, nor the lock of this process.
+
+use crate::listeners::{Emit, Listeners};
+use crate::place::{Layout, Place};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use terrane::{Db, Error, Result};
+use terrane_session::Session;
+
+/// A store on files.
+struct Entry {
+    path: PathBuf,
+    layout: Layout,
+    engine: Engine,
+    openings: usize,
+}
+
+/// An open store, and who listens to it.
+#[derive(Clone)]
+struct Engine {
+    /// The opening from which all others are made; nothing else is done with it.
+    first: Arc<Session>,
+    listeners: Arc<Listeners>,
+}
+
+static OPEN: Mutex<Vec<Entry>> = Mutex::new(Vec::new());
+
+/// The number of the process's next opening.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// One opening of a store. Dropping this closes it.
+pub(crate) struct Opened {
+    /// Number of this opening.
+    pub(crate) number: u64,
+    engine: Engine,
+    /// Path in the list; `None` in memory.
+    path: Option<PathBuf>,
+    /// Whether another opening had opened the store before.
+    pub(crate) shared: bool,
+    closed: bool,
+}
+
+impl Opened {
+    /// Opens the store at a place with `open`, or shares it; in memory, each opening has its own.
+    pub(crate) fn new(place: Option<&Place>, open: impl FnOnce() -> Result<Db>) -> Result<Self> {
+        let opened = |engine, path, shared| {
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            Opened { number, engine, path, shared, closed: false }
+        };
+        let start =
+            || Ok(Engine { first: Arc::new(Session::new(open()?)), listeners: Arc::default() });
+        let Some(Place { path, layout }) = place else {
+            return start().map(|engine| opened(engine, None, false));
+        };
+        let mut all = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        // What does not exist is not open.
+        let real = path.canonicalize().ok();
+        if let Some(entry) = all.iter_mut().find(|entry| Some(&entry.path) == real.as_ref()) {
+            if entry.layout != *layout {
+                let expected = format!("\"{}\", as which the store is open", entry.layout.name());
+                return Err(Error::invalid("layout", expected, layout.name()));
+            }
+            entry.openings += 1;
+            return Ok(opened(entry.engine.clone(), real, true));
+        }
+        let engine = start()?;
+        let path = path
+            .canonicalize()
+            .map_err(|why| Error::io("find", &path.display().to_string(), 0, why))?;
+        let entry =
+            Entry { path: path.clone(), layout: *layout, engine: engine.clone(), openings: 1 };
+        all.push(entry);
+        Ok(opened(engine, Some(path), false))
+    }
+
+    /// Makes the tables of this opening.
+    pub(crate) fn session(&self) -> Session {
+        self.engine.first.another()
+    }
+
+    /// Sets the function that is called with the store's events.
+    pub(crate) fn listen(&self, emit: Option<Emit>) {
+        self.engine.listeners.set(self.engine.first.db(), self.number, emit);
+    }
+
+    /// Closes this opening: the last one closes the store, the others sync.
+    pub(crate) fn close(&mut self) -> Result<()> {
+        if std::mem::replace(&mut self.closed, true) {
+            return Ok(());
+        }
+        self.listen(None);
+        let db = self.engine.first.db();
+        let Some(path) = &self.path else { return db.clone().close() };
+        let mut all = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = all.iter().position(|entry| entry.path == *path);
+        let Some(entry) = found.and_then(|at| all.get_mut(at)) else { return Ok(()) };
+        entry.openings -= 1;
+        if entry.openings > 0 {
+            return db.sync();
+        }
+        all.retain(|entry| entry.path != *path);
+        db.clone().close()
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        // There is nobody to report an error to.
+        let _ = self.close();
+    }
+}

@@ -1,0 +1,53 @@
+//! Errors as JavaScript sees them: a code and a message.
+
+use terrane::{Error, ErrorKind};
+
+/// Returns the message of an error; for a policy that this build lacks, only what it lacks: the npm packages have the
+/// sentence.
+#[must_use]
+pub fn message(error: &Error) -> String {
+    match error.kind() {
+        ErrorKind::LeftOut(what) => what.to_string(),
+        _ => error.to_string(),
+    }
+}
+
+/// Returns the message for a keyspace that does not exist.
+#[must_use]
+pub fn no_keyspace(name: &str) -> String {
+    format!("the store has no keyspace \"{name}\"")
+}
+
+/// Returns the stable code of an error; the npm packages have a class for each.
+#[must_use]
+pub fn code(error: &Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::NoSpace(_) => "quota",
+        ErrorKind::Corrupt(_) => "corrupt",
+        ErrorKind::NoStore(_) => NOT_FOUND,
+        ErrorKind::NewerFormat(_) => "newer-format",
+        ErrorKind::Busy(_) => "busy",
+        ErrorKind::InvalidArgument(_) => "invalid-argument",
+        ErrorKind::LeftOut(_) => "left-out",
+        ErrorKind::Poisoned(cause) => code(cause),
+        ErrorKind::Closed(_) => "closed",
+        _ => "io",
+    }
+}
+
+/// The code for a name that does not exist.
+pub const NOT_FOUND: &str = "not-found";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use terrane::Closed;
+
+    #[test]
+    fn a_poisoned_log_reports_the_original_error() {
+        let full = Error::no_space("log", 1);
+        assert_eq!(code(&full), "quota");
+        assert_eq!(code(&Error::poisoned(&full)), "quota");
+        assert_eq!(code(&Closed::Store.into()), "closed");
+    }
+}

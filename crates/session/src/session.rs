@@ -1,0 +1,346 @@
+//! An opening of a store. The caller assigns the numbers of keyspaces and snapshots, so that it can use them before a
+//! reply has arrived; 0 is the default keyspace, and no snapshot.
+
+use crate::codec::{self, ByteList, ByteStrings, batch, range};
+use crate::scan::Scan;
+use crate::steps::Steps;
+use crate::tree::{policy, set_policy};
+use crate::writer::Writer;
+use terrane::trace::Trace;
+use terrane::vec_map::VecMap;
+use terrane::{Closed, Db, Durability, Keyspace, KeyspaceId, Lookup, Result, Snapshot};
+
+/// An opening of a store, with its own tables of keyspaces and snapshots.
+pub struct Session {
+    writer: Writer,
+    /// The number of this opening among those of the store.
+    client: u32,
+    keyspaces: VecMap<u32, Keyspace>,
+    snapshots: VecMap<u32, Snapshot>,
+}
+
+impl Session {
+    /// Makes an opening of an open store.
+    #[must_use]
+    pub fn new(db: Db) -> Self {
+        Session::over(Writer::new(db))
+    }
+
+    /// Makes another opening of the same store, with tables of its own.
+    #[must_use]
+    pub fn another(&self) -> Self {
+        Session::over(self.writer.clone())
+    }
+
+    fn over(writer: Writer) -> Self {
+        let keyspaces = VecMap::from_iter([(0, writer.db().default_keyspace())]);
+        let client = writer.watches().client();
+        Session { writer, client, keyspaces, snapshots: VecMap::default() }
+    }
+
+    /// Returns the open store.
+    #[must_use]
+    pub fn db(&self) -> &Db {
+        self.writer.db()
+    }
+
+    /// Commits an encoded batch, which is durable after the next sync. Returns its sequence number, which JavaScript
+    /// represents exactly up to 2^53.
+    ///
+    /// # Errors
+    /// A malformed batch, an I/O error.
+    pub fn write(&self, encoded: Vec<u8>) -> Result<f64> {
+        let batch = batch(encoded, &self.keyspaces)?;
+        self.writer.write(batch, Durability::Buffered).map(|sequence| sequence as f64)
+    }
+
+    /// Commits an encoded batch if encoded conditions hold, and makes it durable if `sync`. Returns the encoded
+    /// outcome.
+    ///
+    /// # Errors
+    /// Malformed conditions or a malformed batch, a dropped keyspace, a released snapshot, an I/O error.
+    pub fn write_if(&self, conditions: &[u8], encoded: Vec<u8>, sync: bool) -> Result<Vec<u8>> {
+        let durability = if sync { Durability::Sync } else { Durability::Buffered };
+        let batch = batch(encoded, &self.keyspaces)?;
+        let conditions = codec::conditions(conditions, &self.keyspaces, &self.snapshots)?;
+        self.writer.write_if(conditions, batch, durability).map(codec::outcome)
+    }
+
+    /// Returns the encoded value of a key with its version; no bytes if the key does not exist.
+    ///
+    /// # Errors
+    /// Damage or an I/O error.
+    pub fn get_versioned(&self, keyspace: u32, snapshot: u32, key: &[u8]) -> Result<Vec<u8>> {
+        self.lookup(keyspace, snapshot, 1)?.get_versioned(key).map(codec::versioned)
+    }
+
+    /// Appends the value of a key to `out`; returns whether the key exists.
+    ///
+    /// # Errors
+    /// Damage or an I/O error.
+    pub fn get_into(
+        &self,
+        keyspace: u32,
+        snapshot: u32,
+        key: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<bool> {
+        self.lookup(keyspace, snapshot, 1)?.get_into(key, out)
+    }
+
+    /// Traces a get.
+    ///
+    /// # Errors
+    /// Damage or an I/O error.
+    pub fn trace(&self, keyspace: u32, snapshot: u32, key: &[u8]) -> Result<Trace> {
+        let keyspace = self.keyspace_of(keyspace)?;
+        let traced = match self.snapshot_of(snapshot)? {
+            None => keyspace.trace_get(key),
+            Some(snapshot) => snapshot.trace_get(keyspace, key),
+        };
+        traced.map(|(_, trace)| trace)
+    }
+
+    /// Traces a scan's seek to the first entry of an encoded range.
+    ///
+    /// # Errors
+    /// Damage or an I/O error.
+    pub fn trace_scan(
+        &self,
+        keyspace: u32,
+        snapshot: u32,
+        within: &[u8],
+        reverse: bool,
+    ) -> Result<Trace> {
+        let keyspace = self.keyspace_of(keyspace)?;
+        match self.snapshot_of(snapshot)? {
+            None => keyspace.trace_seek(range(within)?, reverse),
+            Some(snapshot) => snapshot.trace_seek(keyspace, range(within)?, reverse),
+        }
+    }
+
+    /// Returns the values of encoded keys, as a list.
+    ///
+    /// # Errors
+    /// Damage or an I/O error.
+    pub fn get_many(&self, keyspace: u32, snapshot: u32, keys: &[u8]) -> Result<Vec<u8>> {
+        let mut values = ByteList::default();
+        self.look_up(keyspace, snapshot, keys, &mut |lookup, key| {
+            values.find(|bytes| lookup.get_into(key, bytes))
+        })?;
+        let mut list = Vec::new();
+        values.encode(&mut list);
+        Ok(list)
+    }
+
+    /// Returns for each of the encoded keys a byte, 1 if it has a value.
+    ///
+    /// # Errors
+    /// Damage or an I/O error.
+    pub fn has_many(&self, keyspace: u32, snapshot: u32, keys: &[u8]) -> Result<Vec<u8>> {
+        let (mut found, mut value) = (Vec::new(), Vec::new());
+        self.look_up(keyspace, snapshot, keys, &mut |lookup, key| {
+            value.clear();
+            found.push(lookup.get_into(key, &mut value)?.into());
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// Starts a scan of at most `limit` entries of an encoded range.
+    ///
+    /// # Errors
+    /// A closed store.
+    pub fn scan(
+        &self,
+        keyspace: u32,
+        snapshot: u32,
+        within: &[u8],
+        reverse: bool,
+        limit: f64,
+    ) -> Result<Scan> {
+        let keyspace = self.keyspace_of(keyspace)?;
+        let inner = match self.snapshot_of(snapshot)? {
+            None => keyspace.cursor(range(within)?),
+            Some(snapshot) => snapshot.cursor(keyspace, range(within)?),
+        };
+        inner.map(|inner| Scan::new(inner, reverse, limit))
+    }
+
+    /// Takes a snapshot under a number.
+    pub fn snapshot(&mut self, number: u32) {
+        self.snapshots.insert(number, self.db().snapshot());
+    }
+
+    /// Releases a snapshot.
+    pub fn release(&mut self, snapshot: u32) {
+        self.snapshots.remove(&snapshot);
+    }
+
+    /// Opens a keyspace under a number, and sets its policy if one is given. Returns the engine's id,
+    /// for [`Session::restore_keyspace`], or `None` if there is no such keyspace and `create` is false.
+    ///
+    /// # Errors
+    /// An invalid policy, an I/O error.
+    pub fn keyspace(
+        &mut self,
+        number: u32,
+        name: &str,
+        create: bool,
+        options: Option<&str>,
+    ) -> Result<Option<u32>> {
+        let policy = options.map(policy).transpose()?;
+        let found = match create {
+            true => Some(self.db().create_keyspace(name)?),
+            false => self.db().open_keyspace(name)?,
+        };
+        let Some(keyspace) = found else { return Ok(None) };
+        if let Some(policy) = policy {
+            set_policy(&keyspace, &policy)?;
+        }
+        let id = keyspace.id().0;
+        self.keyspaces.insert(number, keyspace);
+        Ok(Some(id))
+    }
+
+    /// Opens the keyspace of this id under a number, if it still exists: its name may belong to
+    /// another.
+    ///
+    /// # Errors
+    /// A closed store.
+    pub fn restore_keyspace(&mut self, number: u32, id: u32) -> Result<()> {
+        for name in self.db().keyspaces() {
+            let found = self.db().open_keyspace(&name)?;
+            if let Some(keyspace) = found.filter(|keyspace| keyspace.id().0 == id) {
+                self.keyspaces.insert(number, keyspace);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the engine's ids and the names of all keyspaces.
+    ///
+    /// # Errors
+    /// A closed store.
+    pub fn keyspaces(&self) -> Result<Vec<(KeyspaceId, String)>> {
+        let names = self.db().keyspaces();
+        let named = |name: String| match self.db().open_keyspace(&name) {
+            Ok(found) => found.map(|keyspace| Ok((keyspace.id(), name))),
+            Err(error) => Some(Err(error)),
+        };
+        names.into_iter().filter_map(named).collect()
+    }
+
+    /// Starts to flush the memtables.
+    ///
+    /// # Errors
+    /// A closed store; an I/O error is returned by a step.
+    pub fn flush(&self) -> Result<Steps> {
+        self.db().begin_flush().map(|flush| Steps::waiter(self.db(), flush))
+    }
+
+    /// Starts to verify everything stored; the last step returns the report.
+    ///
+    /// # Errors
+    /// A closed store. Damage is not an error here: the report lists it.
+    pub fn check(&self) -> Result<Steps> {
+        self.db().begin_check().map(Steps::check)
+    }
+
+    /// Closes the store, with every opening of it.
+    ///
+    /// # Errors
+    /// An I/O error.
+    pub fn close(self) -> Result<()> {
+        self.db().clone().close()
+    }
+
+    /// Opens a keyspace of the store's owner, which no list shows, under a number; creates it if `create`. Returns
+    /// whether there is one.
+    ///
+    /// # Errors
+    /// An I/O error, or a closed store.
+    pub fn reserved_keyspace(&mut self, number: u32, name: &str, create: bool) -> Result<bool> {
+        let found = self.db().reserved_keyspace(name, create)?;
+        Ok(found.map(|keyspace| self.keyspaces.insert(number, keyspace)).is_some())
+    }
+
+    /// Drops a keyspace and all its entries; returns whether it existed.
+    ///
+    /// # Errors
+    /// The default keyspace, or an I/O error.
+    pub fn drop_keyspace(&self, name: &str) -> Result<bool> {
+        self.writer.drop_keyspace(name)
+    }
+
+    /// Starts a watch of encoded ranges, each after the number of its keyspace (`u32`), or asks for its next change.
+    /// Where one is asked for that is not known, it starts, and changes at once, without keys.
+    ///
+    /// # Errors
+    /// A keyspace that was dropped, malformed ranges.
+    pub fn watch(&self, number: u32, ranges: &[u8], with_keys: bool, asks: bool) -> Result<()> {
+        let (watches, id) = (self.writer.watches(), (self.client, number));
+        if !asks || !watches.ask(id) {
+            let ranges = codec::ranges(ranges, &self.keyspaces)?;
+            let since = asks.then(|| self.db().latest_sequence());
+            watches.add(id, ranges, with_keys, since);
+        }
+        Ok(())
+    }
+
+    /// Ends a watch.
+    pub fn unwatch(&self, number: u32) {
+        self.writer.watches().remove(self.client, Some(number));
+    }
+
+    /// Takes the changes that were asked for: for each watch its number (`u32`), the sequence number (a double), a
+    /// byte, 1 if there are keys, and their list.
+    #[must_use]
+    pub fn changes(&self) -> Vec<u8> {
+        self.writer.watches().take(self.client)
+    }
+
+    pub(crate) fn writer(&self) -> &Writer {
+        &self.writer
+    }
+
+    /// The keyspace with that number.
+    pub(crate) fn keyspace_of(&self, number: u32) -> Result<&Keyspace> {
+        self.keyspaces.get(&number).ok_or_else(|| Closed::Keyspace.into())
+    }
+
+    /// The snapshot with that number; none for 0.
+    fn snapshot_of(&self, number: u32) -> Result<Option<&Snapshot>> {
+        match number {
+            0 => Ok(None),
+            _ => self.snapshots.get(&number).map(Some).ok_or_else(|| Closed::Snapshot.into()),
+        }
+    }
+
+    fn lookup(&self, keyspace: u32, snapshot: u32, keys: usize) -> Result<Lookup<'_>> {
+        let keyspace = self.keyspace_of(keyspace)?;
+        match self.snapshot_of(snapshot)? {
+            None => keyspace.lookup(keys),
+            Some(snapshot) => snapshot.lookup(keyspace, keys),
+        }
+    }
+
+    /// Looks encoded keys up at one moment, each by `each`.
+    fn look_up(
+        &self,
+        keyspace: u32,
+        snapshot: u32,
+        keys: &[u8],
+        each: &mut dyn FnMut(&mut Lookup<'_>, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let count = ByteStrings::new(keys).take_while(Result::is_ok).count();
+        let mut lookup = self.lookup(keyspace, snapshot, count)?;
+        ByteStrings::new(keys).try_for_each(|key| each(&mut lookup, key?))
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.writer.watches().remove(self.client, None);
+    }
+}

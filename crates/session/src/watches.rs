@@ -1,0 +1,409 @@
+//! Watches: which keys of some ranges have changed.
+//!
+//! 1. A client starts a watch, and asks for its next change. Without a question a watch collects.
+//! 2. The ranges of all watches are cut at their bounds into segments, each with the watches that cover it. A written
+//!    key is in one segment, which a binary search finds, or is that of the key before.
+//! 3. A watch collects the keys of several batches. Beyond [`KEYS`] or [`KEY_BYTES`] it forgets them, and collects
+//!    only the sequence number. A range delete has no keys.
+//! 4. Once a turn, the client takes the changes of the watches that it has asked about.
+
+use crate::codec::ByteList;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use terrane::batch::Operation;
+use terrane::{KeyRange, KeyspaceId, Seq, WriteBatch};
+
+/// The most keys of a change, and the most bytes of these keys.
+const KEYS: usize = 1000;
+const KEY_BYTES: usize = 64 << 10;
+
+/// The watches of all clients of a store.
+#[derive(Default)]
+pub(crate) struct Watches {
+    any: AtomicBool,
+    table: Mutex<Table>,
+}
+
+/// A watch of a client: the client's number, and the number that it has assigned.
+pub(crate) type WatchId = (u32, u32);
+
+#[derive(Default)]
+struct Table {
+    watches: Vec<Watch>,
+    /// The segments, in the order of keyspaces and keys.
+    segments: Vec<Segment>,
+    clients: u32,
+}
+
+struct Watch {
+    id: WatchId,
+    ranges: Vec<(KeyspaceId, Vec<u8>, Option<Vec<u8>>)>,
+    /// Whether its client waits for a change.
+    asked: bool,
+    /// Whether its client wants the keys.
+    with_keys: bool,
+    /// The sequence number of the latest change.
+    sequence: Option<Seq>,
+    changed: Changed,
+}
+
+/// The keys from one on, up to the next segment.
+struct Segment {
+    keyspace: KeyspaceId,
+    from: Vec<u8>,
+    /// The places of the watches that cover it.
+    watches: Vec<usize>,
+}
+
+/// The keys of a change, with repetitions.
+struct Changed {
+    keys: Vec<u8>,
+    ends: Vec<usize>,
+    /// Whether they are not collected, or too many.
+    is_sum: bool,
+}
+
+impl Watch {
+    /// Notes a sequence number. Threads report their batches in any order.
+    fn change(&mut self, sequence: Seq) {
+        self.sequence = self.sequence.max(Some(sequence));
+    }
+}
+
+impl Changed {
+    fn new(with_keys: bool) -> Self {
+        Changed { keys: Vec::new(), ends: Vec::new(), is_sum: !with_keys }
+    }
+
+    fn push(&mut self, key: &[u8]) {
+        if self.is_sum {
+            return;
+        }
+        self.keys.extend_from_slice(key);
+        self.ends.push(self.keys.len());
+        // As often again as there may be, so that repetitions are rarely removed.
+        if self.ends.len() > 2 * KEYS || self.keys.len() > 2 * KEY_BYTES {
+            self.merge();
+        }
+    }
+
+    fn forget(&mut self) {
+        *self = Changed::new(false);
+    }
+
+    /// Sorts the keys, without repetitions; forgets them if they are too many.
+    fn merge(&mut self) {
+        let mut start = 0;
+        let slice = |&end: &usize| self.keys.get(std::mem::replace(&mut start, end)..end);
+        let mut keys: Vec<&[u8]> = self.ends.iter().filter_map(slice).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        if keys.len() > KEYS || keys.iter().map(|key| key.len()).sum::<usize>() > KEY_BYTES {
+            return self.forget();
+        }
+        let merged = keys.concat();
+        let ends = keys.iter().scan(0, |end, key| {
+            *end += key.len();
+            Some(*end)
+        });
+        self.ends = ends.collect();
+        self.keys = merged;
+    }
+
+    /// Appends a byte, 1 if there are keys, and their list.
+    fn encode(mut self, out: &mut Vec<u8>) {
+        if !self.is_sum {
+            self.merge();
+        }
+        out.push((!self.is_sum).into());
+        let mut list = ByteList::default();
+        let mut start = 0;
+        for end in self.ends {
+            list.push(self.keys.get(start..end).unwrap_or_default());
+            start = end;
+        }
+        list.encode(out);
+    }
+}
+
+impl Watches {
+    /// Whether there are any; without them a write does no more than ask.
+    pub(crate) fn any(&self) -> bool {
+        self.any.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of another client.
+    pub(crate) fn client(&self) -> u32 {
+        let mut table = self.table();
+        table.clients += 1;
+        table.clients
+    }
+
+    /// Asks for the next change of a watch that exists; returns whether it does.
+    pub(crate) fn ask(&self, id: WatchId) -> bool {
+        let mut table = self.table();
+        let found = table.watches.iter_mut().find(|watch| watch.id == id);
+        found.map(|watch| watch.asked = true).is_some()
+    }
+
+    /// Starts a watch. With the sequence number `since` it has changed at once, without keys, and that is asked for.
+    pub(crate) fn add(
+        &self,
+        id: WatchId,
+        ranges: Vec<(KeyspaceId, KeyRange)>,
+        with_keys: bool,
+        since: Option<Seq>,
+    ) {
+        let halves = ranges.into_iter().filter_map(|(keyspace, range)| {
+            range.half_open().map(|(from, to)| (keyspace, from, to))
+        });
+        let watch = Watch {
+            id,
+            ranges: halves.collect(),
+            asked: since.is_some(),
+            with_keys,
+            sequence: since,
+            changed: Changed::new(with_keys && since.is_none()),
+        };
+        let mut table = self.table();
+        table.watches.push(watch);
+        self.cut(&mut table);
+    }
+
+    /// Removes a watch, or all of a client.
+    pub(crate) fn remove(&self, client: u32, number: Option<u32>) {
+        let mut table = self.table();
+        table.watches.retain(|watch| {
+            watch.id.0 != client || number.is_some_and(|number| watch.id.1 != number)
+        });
+        self.cut(&mut table);
+    }
+
+    /// Takes the changes that a client has asked for: for each watch its number (`u32`), the sequence number (a
+    /// double), a byte, 1 if there are keys, and their list.
+    pub(crate) fn take(&self, client: u32) -> Vec<u8> {
+        let mut out = Vec::new();
+        for watch in &mut self.table().watches {
+            if watch.id.0 != client || !watch.asked {
+                continue;
+            }
+            let Some(sequence) = watch.sequence.take() else { continue };
+            watch.asked = false;
+            out.extend_from_slice(&watch.id.1.to_le_bytes());
+            out.extend_from_slice(&(sequence as f64).to_le_bytes());
+            std::mem::replace(&mut watch.changed, Changed::new(watch.with_keys)).encode(&mut out);
+        }
+        out
+    }
+
+    /// Notes what a batch has changed, once it is committed under a sequence number: a client that read at an earlier
+    /// change would not see it.
+    pub(crate) fn wrote(&self, batch: &WriteBatch, sequence: Seq) {
+        let mut table = self.table();
+        let Table { watches, segments, .. } = &mut *table;
+        let mut at = 0;
+        for (keyspace, operation) in batch.iter().map_while(Result::ok) {
+            match operation {
+                Operation::Put(key, _)
+                | Operation::PutExpiring(key, _)
+                | Operation::Merge(key, _)
+                | Operation::Delete(key) => {
+                    at = segment_of(segments, at, keyspace, key);
+                    let covering = segments.get(at).filter(|segment| segment.keyspace == keyspace);
+                    for &watch in covering.map_or(&[][..], |segment| &segment.watches) {
+                        if let Some(watch) = watches.get_mut(watch) {
+                            watch.change(sequence);
+                            watch.changed.push(key);
+                        }
+                    }
+                }
+                Operation::DeleteRange(from, to) => {
+                    at = segment_of(segments, at, keyspace, from);
+                    let reached = segments.get(at..).unwrap_or_default().iter();
+                    let within = reached.enumerate().take_while(|(n, segment)| {
+                        let starts_before = to.is_none_or(|to| segment.from.as_slice() < to);
+                        segment.keyspace == keyspace && (*n == 0 || starts_before)
+                    });
+                    sum(watches, within.flat_map(|(_, segment)| &segment.watches), sequence);
+                }
+            }
+        }
+    }
+
+    /// Notes that a keyspace was dropped.
+    pub(crate) fn dropped(&self, keyspace: KeyspaceId, sequence: Seq) {
+        let mut table = self.table();
+        let Table { watches, segments, .. } = &mut *table;
+        let all = segments.iter().filter(|segment| segment.keyspace == keyspace);
+        sum(watches, all.flat_map(|segment| &segment.watches), sequence);
+    }
+
+    /// Cuts the ranges of all watches into segments.
+    fn cut(&self, table: &mut Table) {
+        self.any.store(!table.watches.is_empty(), Ordering::Relaxed);
+        let ranges = || {
+            let of = |(at, watch)| {
+                let Watch { ranges, .. }: &Watch = watch;
+                ranges.iter().map(move |(keyspace, from, to)| (at, *keyspace, from, to))
+            };
+            table.watches.iter().enumerate().flat_map(of)
+        };
+        let mut bounds: Vec<(KeyspaceId, Vec<u8>)> = Vec::new();
+        for (_, keyspace, from, to) in ranges() {
+            // From the first key on, so that every key of the keyspace is in a segment of it.
+            bounds.push((keyspace, Vec::new()));
+            bounds.push((keyspace, from.clone()));
+            bounds.extend(to.clone().map(|to| (keyspace, to)));
+        }
+        bounds.sort_unstable();
+        bounds.dedup();
+        let segment = |(keyspace, from)| Segment { keyspace, from, watches: Vec::new() };
+        let mut segments: Vec<_> = bounds.into_iter().map(segment).collect();
+        for (at, keyspace, from, to) in ranges() {
+            let first = segments
+                .partition_point(|segment| (segment.keyspace, &segment.from) < (keyspace, from));
+            for segment in segments.get_mut(first..).unwrap_or_default() {
+                let is_inside = to.as_ref().is_none_or(|to| segment.from < *to);
+                if segment.keyspace != keyspace || !is_inside {
+                    break;
+                }
+                // Ranges of one watch may overlap.
+                if segment.watches.last() != Some(&at) {
+                    segment.watches.push(at);
+                }
+            }
+        }
+        table.segments = segments;
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Returns the place of the last segment that starts at or before a key: `at`, where it is that of the key before, or
+/// by a binary search.
+fn segment_of(segments: &[Segment], at: usize, keyspace: KeyspaceId, key: &[u8]) -> usize {
+    let reaches =
+        |segment: &Segment| (segment.keyspace, segment.from.as_slice()) <= (keyspace, key);
+    let is_here = segments.get(at).is_some_and(reaches);
+    if is_here && !segments.get(at + 1).is_some_and(reaches) {
+        return at;
+    }
+    segments.partition_point(reaches).saturating_sub(1)
+}
+
+/// Changes watches by something that has no keys.
+fn sum<'a>(watches: &mut [Watch], changed: impl Iterator<Item = &'a usize>, sequence: Seq) {
+    for &watch in changed {
+        if let Some(watch) = watches.get_mut(watch) {
+            watch.change(sequence);
+            watch.changed.forget();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ops::Bound;
+
+    const KEYSPACE: KeyspaceId = KeyspaceId(3);
+
+    fn batch(keyspace: KeyspaceId, keys: &[&str]) -> WriteBatch {
+        let mut batch = WriteBatch::new();
+        for key in keys {
+            batch.put(keyspace, key, "value").unwrap();
+        }
+        batch
+    }
+
+    fn watches(ranges: &[KeyRange]) -> Watches {
+        let watches = Watches::default();
+        for (number, range) in (0..).zip(ranges) {
+            watches.add((1, number), vec![(KEYSPACE, range.clone())], true, None);
+            assert!(watches.ask((1, number)));
+        }
+        watches
+    }
+
+    /// The numbers of the watches that have changed; nothing has more than 255 bytes here.
+    fn changed(watches: &Watches) -> Vec<u8> {
+        let bytes = watches.take(1);
+        let mut numbers = Vec::new();
+        let mut at = 0;
+        while let Some(number) = bytes.get(at) {
+            numbers.push(*number);
+            let count = usize::from(bytes[at + 13]);
+            let lengths = (0..count).map(|n| usize::from(bytes[at + 17 + 4 * n]));
+            at += 17 + 4 * count + lengths.sum::<usize>();
+        }
+        numbers
+    }
+
+    #[test]
+    fn each_key_changes_the_watches_that_cover_it() {
+        let bound = |key: &str| Bound::Included(key.as_bytes().to_vec());
+        let ranges = [
+            KeyRange { from: bound("b"), to: bound("d") },
+            KeyRange { from: bound("c"), to: Bound::Unbounded },
+            KeyRange { from: Bound::Unbounded, to: Bound::Excluded(b"b".to_vec()) },
+        ];
+        for key in ["", "a", "b", "bb", "c", "d", "d\0", "e"] {
+            let watches = watches(&ranges);
+            watches.wrote(&batch(KEYSPACE, &["z", "a", key]), 7);
+            // The same, one by one.
+            let covers = |range: &KeyRange| {
+                let half_open = range.half_open();
+                half_open.is_some_and(|(from, to)| {
+                    ["z", "a", key].iter().any(|key| {
+                        from.as_slice() <= key.as_bytes()
+                            && to.as_ref().is_none_or(|to| key.as_bytes() < to.as_slice())
+                    })
+                })
+            };
+            let expected: Vec<u8> =
+                (0..).zip(&ranges).filter(|(_, range)| covers(range)).map(|(n, _)| n).collect();
+            assert_eq!(changed(&watches), expected, "{key:?}");
+        }
+    }
+
+    #[test]
+    fn a_batch_of_another_keyspace_changes_nothing() {
+        let watches = watches(&[KeyRange::default()]);
+        for other in [2, 4] {
+            watches.wrote(&batch(KeyspaceId(other), &["", "k"]), 1);
+        }
+        assert!(changed(&watches).is_empty());
+        watches.wrote(&batch(KEYSPACE, &["k"]), 2);
+        assert_eq!(changed(&watches), [0]);
+    }
+
+    #[test]
+    fn a_range_delete_changes_what_it_covers() {
+        let prefix = |prefix: &str| KeyRange::prefix(prefix);
+        for (from, to, expected) in
+            [("a", "b", &[0][..]), ("a", "b0", &[0, 1]), ("c", "d", &[]), ("b9", "z", &[1])]
+        {
+            let watches = watches(&[prefix("a"), prefix("b")]);
+            let mut batch = WriteBatch::new();
+            batch.delete_range(KEYSPACE, from..to).unwrap();
+            watches.wrote(&batch, 1);
+            assert_eq!(changed(&watches), expected, "{from} to {to}");
+        }
+    }
+
+    #[test]
+    fn a_change_waits_until_its_client_asks_for_it() {
+        let watches = watches(&[KeyRange::default()]);
+        watches.wrote(&batch(KEYSPACE, &["k"]), 1);
+        assert!(watches.take(2).is_empty(), "another client");
+        assert_eq!(changed(&watches), [0]);
+        watches.wrote(&batch(KEYSPACE, &["k"]), 2);
+        assert!(changed(&watches).is_empty());
+        assert!(watches.ask((1, 0)));
+        assert_eq!(changed(&watches), [0]);
+        watches.remove(1, None);
+        assert!(!watches.ask((1, 0)) && !watches.any());
+    }
+}
