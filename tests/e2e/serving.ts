@@ -60,7 +60,7 @@ export const test = base.extend<Serving & { start: Start }>({
   },
 });
 
-/** The addresses that a process prints first. */
+/** The addresses that a process prints, after other remarks. */
 async function addressesOf(
   child: ChildProcessWithoutNullStreams,
   count: number,
@@ -68,12 +68,14 @@ async function addressesOf(
   // The stream is read to its end, or a later message would have nowhere to go.
   const lines = createInterface(child.stderr);
   const addresses: string[] = [];
+  const remarks: string[] = [];
   for await (const [line] of on(lines, "line", { close: ["close"] })) {
     const address = /((?:http|redis):\S+)/.exec(line)?.[1];
-    if (address === undefined) throw new Error(line);
-    addresses.push(address);
+    if (address === undefined) remarks.push(line);
+    else addresses.push(address);
     if (addresses.length === count) break;
   }
+  if (addresses.length < count) throw new Error(remarks.join("\n"));
   lines.resume();
   return addresses;
 }
