@@ -67,7 +67,9 @@ export default defineConfig({
     {
       name: "firefox",
       testMatch: "*.spec.ts",
-      testIgnore: process.env["TERRANE_FULL"] ? packages : [...packages, ...random, ...onceIsEnough],
+      testIgnore: process.env["TERRANE_FULL"]
+        ? packages
+        : [...packages, ...random, ...onceIsEnough],
       outputDir: `${kept}/firefox`,
       use: { browserName: "firefox" },
     },
