@@ -58,7 +58,7 @@ export function pairs<K extends Encoding, V extends Encoding>(
 
 /** Entries, or keys or values alone. */
 export function projectionOf<R extends Rows, K extends Encoding, V extends Encoding>(
-  rows: Rows = "entries",
+  rows: Rows | undefined = "entries",
   keyEncoding: K,
   valueEncoding: V,
 ): Projection<Row<R, K, V>> {

@@ -200,7 +200,8 @@ export class LiveRecording implements Recording {
   async #listen(events: AsyncGenerator<Event>): Promise<void> {
     for await (const event of events) {
       if (event.type === "dropped") throw new Error(`This page missed ${event.count} events.`);
-      if (event.type === "snapshot-forgotten") continue;
+      // The engine does nothing then.
+      if (!("micros" in event)) continue;
       const { duration, end } = this.timeline;
       const pause = event.micros + this.#offset - duration;
       const idle = this.#writes.share === 1 && end.groups.length + end.sealed.length === 0;

@@ -158,7 +158,8 @@ export class StoreRecording implements Recording {
     for await (const event of events) {
       if (this.#events !== events) return;
       if (event.type === "dropped") return this.#show(db, name);
-      if (event.type === "snapshot-forgotten") continue;
+      // The engine does nothing then.
+      if (!("micros" in event)) continue;
       // Time starts again when a suspended page resumes, which no event reports.
       if (event.micros < this.#last) {
         this.#offset = this.timeline.duration - event.micros;
