@@ -127,7 +127,7 @@ fn malformed_ranges_are_refused() {
         let refused = served.get(&format!("/v1/default/range?{query}"));
         refused.is_problem(400, "malformed-request", words);
     }
-    served.get("/v1/none/range").is_problem(404, "not-found", &["no keyspace \"none\""]);
+    served.get("/v1/none/range").is_problem(404, "not-found", &["there is no keyspace", "none"]);
 }
 
 #[test]
