@@ -10,7 +10,7 @@ use crate::place::{Layout, Place};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use terrane::{Db, Error, Result};
+use terrane::{Closed, Db, Error, Result};
 use terrane_session::Session;
 
 /// A store on files.
@@ -38,12 +38,12 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 pub(crate) struct Opened {
     /// Number of this opening.
     pub(crate) number: u64,
-    engine: Engine,
+    /// `None` once it is closed: JavaScript may keep the object for long, and the engine has memory and threads.
+    engine: Option<Engine>,
     /// Path in the list; `None` in memory.
     path: Option<PathBuf>,
     /// Whether another opening had opened the store before.
     pub(crate) shared: bool,
-    closed: bool,
 }
 
 impl Opened {
@@ -51,7 +51,7 @@ impl Opened {
     pub(crate) fn new(place: Option<&Place>, open: impl FnOnce() -> Result<Db>) -> Result<Self> {
         let opened = |engine, path, shared| {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
-            Opened { number, engine, path, shared, closed: false }
+            Opened { number, engine: Some(engine), path, shared }
         };
         let start =
             || Ok(Engine { first: Arc::new(Session::new(open()?)), listeners: Arc::default() });
@@ -79,23 +79,24 @@ impl Opened {
         Ok(opened(engine, Some(path), false))
     }
 
-    /// Makes the tables of this opening.
-    pub(crate) fn session(&self) -> Session {
-        self.engine.first.another()
+    /// Makes the tables of this opening, unless it is closed.
+    pub(crate) fn session(&self) -> Result<Session> {
+        let engine = self.engine.as_ref().ok_or(Closed::Store)?;
+        Ok(engine.first.another())
     }
 
     /// Sets the function that is called with the store's events.
     pub(crate) fn listen(&self, emit: Option<Emit>) {
-        self.engine.listeners.set(self.engine.first.db(), self.number, emit);
+        if let Some(engine) = &self.engine {
+            engine.listeners.set(engine.first.db(), self.number, emit);
+        }
     }
 
     /// Closes this opening: the last one closes the store, the others sync.
     pub(crate) fn close(&mut self) -> Result<()> {
-        if std::mem::replace(&mut self.closed, true) {
-            return Ok(());
-        }
         self.listen(None);
-        let db = self.engine.first.db();
+        let Some(engine) = self.engine.take() else { return Ok(()) };
+        let db = engine.first.db();
         let Some(path) = &self.path else { return db.clone().close() };
         let mut all = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         let found = all.iter().position(|entry| entry.path == *path);

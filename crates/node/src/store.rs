@@ -461,6 +461,6 @@ fn open(given: OpenOptions) -> Result<Store> {
             "one that is open",
         ));
     }
-    let session = opening.session(opened.session())?;
+    let session = opening.session(opened.session()?)?;
     Ok(Store { session: Some(session), opened, value: Vec::new() })
 }

@@ -42,16 +42,19 @@ pub fn build(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// Runs the tests of the packages; returns what they printed.
+/// Runs the tests of the packages, with the long ones if `full`; returns what they printed.
 ///
 /// # Errors
 /// A test that fails.
-pub fn test(workspace: &Workspace) -> Result<String> {
+pub fn test(workspace: &Workspace, full: bool) -> Result<String> {
     let mut shared = workspace.command("node");
     shared.args(["--test", "--test-reporter=tap"]).args(SHARED_TESTS);
     shared.current_dir(workspace.path(BINDINGS.folder)).env("TERRANE_ADDON", "1");
     let mut own = workspace.command("node");
     own.args(["--test", "--test-reporter=tap"]).current_dir(workspace.path("tests/node"));
+    if full {
+        own.env("TERRANE_FULL", "1");
+    }
     let program = workspace.cargo(&["build", "--package", "terrane-cli"]);
     progress::run("cargo build of the command line", program)?;
     let printed = progress::run("node --test in bindings-js, over the addon", shared)?;

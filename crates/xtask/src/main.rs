@@ -159,7 +159,7 @@ fn run(command: Command) -> Result<ExitCode> {
         }
         Command::Node => {
             addon::build(&workspace)?;
-            addon::test(&workspace)?;
+            addon::test(&workspace, false)?;
         }
         Command::Wasm { release: _, dev } => {
             let profile = if dev { wasm::Profile::Dev } else { wasm::Profile::Release };

@@ -420,7 +420,7 @@ fn package_tests(run: &Run) -> Result<String> {
 
 fn addon_tests(run: &Run) -> Result<String> {
     addon::build(run.workspace)?;
-    addon::test(run.workspace)
+    addon::test(run.workspace, run.extent == Extent::Full)
 }
 
 fn demo_build(run: &Run) -> Result<String> {

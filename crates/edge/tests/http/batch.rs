@@ -115,7 +115,11 @@ fn a_body_that_is_no_object_is_refused() {
         let refused = served.request(&format!("POST /v1/{path}"), "", body);
         refused.is_problem(400, "malformed-request", &["\"expected\":", "\"found\":"]);
     }
-    served.get("/v1/default/keys/a").is_problem(404, "not-found", &["there is no key", "in the keyspace"]);
+    served.get("/v1/default/keys/a").is_problem(
+        404,
+        "not-found",
+        &["there is no key", "in the keyspace"],
+    );
 }
 
 #[test]
