@@ -67,6 +67,8 @@ async function startLoad(page: Page, next: number, round: number): Promise<void>
     async ([next, most, size, policy]) => {
       let worker: Worker | undefined;
       const db = await window.terrane.open("crash", {
+        // A store that is shared would be opened again by the next call, with its former policies.
+        exclusive: true,
         memtableBytes: 64 << 10,
         policy,
         worker: () => {

@@ -327,7 +327,14 @@ test("a worker of the pool that dies is an error of the store, which can be open
   );
   const failure = await page.evaluate(() =>
     window.failure(async () => {
-      const options = { threads: 2, memtableBytes: 512 << 10, policy: "tiered" } as const;
+      // A store that is shared would be opened again by the next call.
+      const exclusive = true;
+      const options = {
+        exclusive,
+        threads: 2,
+        memtableBytes: 512 << 10,
+        policy: "tiered",
+      } as const;
       const db = await window.terrane.open("broken", options);
       // Events have times, also those that tell how far a merge is.
       void db.events().next();
