@@ -56,7 +56,8 @@ export type BatchOperation<
   // The types of another keyspace's keys and values are checked when the batch is encoded.
   | (Operation<any, any> & { keyspace: KeyspaceOf<M, any, any> });
 
-type Operation<K extends Encoding, V extends Encoding> =
+/** An operation of a batch, whatever its keyspace. */
+export type Operation<K extends Encoding, V extends Encoding> =
   | ({ type: "put"; key: Encodable<K>; value: Encodable<V> } & ExpiryOptions)
   | { type: "delete"; key: Encodable<K> }
   | ({ type: "merge"; key: Encodable<K> } & Operand)
@@ -67,7 +68,8 @@ export type Condition<M extends Mode, K extends Encoding = "utf8", V extends Enc
   | (Expectation<M, K, V> & { keyspace?: undefined })
   | (Expectation<M, any, any> & { keyspace: KeyspaceOf<M, any, any> });
 
-type Expectation<M extends Mode, K extends Encoding, V extends Encoding> =
+/** Expectation of a condition about a key, whatever its keyspace. */
+export type Expectation<M extends Mode, K extends Encoding, V extends Encoding> =
   | {
       key: Encodable<K>;
       /** Whether the key must exist; one that has expired does not. */
