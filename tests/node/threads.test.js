@@ -19,7 +19,7 @@ const openAll = async (name) => {
 await openAll("first");
 const before = threads();
 for (let i = 0; i < 20; i++) await openAll(String(i));
-// A thread ends a moment after its store is closed; one that stays is waited for in vain.
+// A thread ends a moment after its store is closed.
 while (threads() > before + stores.length) await new Promise((passed) => setTimeout(passed, 50));
 console.log(kept.length);
 `;

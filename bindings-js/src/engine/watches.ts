@@ -19,7 +19,7 @@ interface Question {
 
 export class Watches {
   readonly #engine: Engine;
-  /** What a client has of the store; undefined for the first. */
+  /** The client's own tables over the store; undefined for the first client. */
   readonly #view: Store | undefined;
   readonly #asked: Map<number, Question> = new Map();
 
