@@ -31,6 +31,7 @@ import {
   storeChannel,
 } from "../codec/sharing.ts";
 import { describeHolder, findHolder } from "../shared/holder.ts";
+import { holdLock } from "../shared/hold-lock.ts";
 import { ANSWER_TIME } from "./leader-worker.ts";
 
 /** The time that clients with hidden pages leave to others, in milliseconds. */
@@ -127,7 +128,7 @@ export class Election {
 
   /** Asks for the worker, and waits for the lead lock; returns whether this client got it. */
   async #start(first: boolean, signal: AbortSignal): Promise<boolean> {
-    this.#leaveLock ??= await hold(clientLock(this.#id), {});
+    this.#leaveLock ??= await holdLock(clientLock(this.#id));
     if (this.#channel === undefined) {
       this.#channel = new BroadcastChannel(storeChannel(this.#request.name));
       this.#channel.onmessage = ({ data }) => this.#receive(parseAnnouncement(data));
@@ -136,7 +137,7 @@ export class Election {
     if (!this.#mayLead) return false;
     if (!first) await new Promise((passed) => setTimeout(passed, OTHERS_FIRST));
     if (signal.aborted) return false;
-    const release = await hold(leadLock(this.#request.name), { signal }).catch(() => undefined);
+    const release = await holdLock(leadLock(this.#request.name), { signal }).catch(() => undefined);
     // A worker may have announced itself meanwhile.
     if (signal.aborted) release?.();
     else this.#resign = release;
@@ -168,12 +169,4 @@ export class Election {
     }
     return new BusyError(await describeHolder(name, client));
   }
-}
-
-/** Acquires a lock; the returned function releases it. */
-function hold(name: string, options: LockOptions): Promise<() => void> {
-  return new Promise((resolve, reject) => {
-    const granted = () => new Promise<void>((release) => resolve(release));
-    navigator.locks.request(name, options, granted).catch(reject);
-  });
 }

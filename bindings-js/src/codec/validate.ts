@@ -71,6 +71,12 @@ function describe(value: unknown): string {
   return value instanceof Uint8Array && !isBytes(value) ? `a Proxy of ${name}` : name;
 }
 
+/** Returns the error of an import whose `bytes` of a file hold no store. */
+export function noStoreIn(bytes: number): InvalidArgumentError {
+  const found = bytes > 0 ? "others" : "none";
+  return new InvalidArgumentError(`source: expected an exported store's bytes, found ${found}`);
+}
+
 /** Throws if a name does not have the `expected` form. */
 export function checkName(what: string, name: string, pattern: RegExp, expected: string): string {
   return check(what, name, typeof name === "string" && pattern.test(name), expected);

@@ -5,10 +5,10 @@
  */
 
 import type { Steps } from "../../wasm/terrane.js";
-import { AbortError, InvalidArgumentError, IoError, NotFoundError } from "../api/errors.ts";
+import { AbortError, IoError, NotFoundError } from "../api/errors.ts";
 import { LeftOutError, toError } from "../codec/error-codec.ts";
 import type { Exported, OpenRequest, StoreRequest } from "../codec/protocol.ts";
-import { taken } from "../codec/validate.ts";
+import { noStoreIn, taken } from "../codec/validate.ts";
 import { openFile, removeDirectory, retryWhileBusy } from "./directory.ts";
 import type { Engine } from "./engine.ts";
 import { Module } from "./module.ts";
@@ -193,8 +193,7 @@ export class Import implements StepRunner {
       return this.#module.call(() => glue.import_file(this.#file, this.#files.handles));
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
-      const found = this.#length > 0 ? "others" : "none";
-      throw new InvalidArgumentError(`source: expected an exported store's bytes, found ${found}`);
+      throw noStoreIn(this.#length);
     }
   }
 

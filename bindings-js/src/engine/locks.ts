@@ -7,6 +7,7 @@ import { isDomException } from "../shared/root-directory.ts";
 import { BusyError, UnavailableError } from "../api/errors.ts";
 import { holderLock, storeLock, type StoreRequest } from "../codec/protocol.ts";
 import { describeHolder } from "../shared/holder.ts";
+import { holdLock } from "../shared/hold-lock.ts";
 
 /** A store's locks, acquired. */
 export interface HeldLocks {
@@ -23,7 +24,7 @@ export async function acquireLocks(store: StoreRequest, signal?: AbortSignal): P
   const { name, page, client, timeout, leader } = store;
   const lockName = storeLock(name);
   // A free lock is acquired however short the timeout: granting it takes time.
-  const release = await request(lockName, { ifAvailable: true })
+  const release = await holdLock(lockName, { ifAvailable: true })
     .catch(() => requestWithin(lockName, timeout, signal))
     .catch(async (cause: unknown) => {
       signal?.throwIfAborted();
@@ -34,7 +35,7 @@ export async function acquireLocks(store: StoreRequest, signal?: AbortSignal): P
     });
   const holder = holderLock({ name, page, client, since: new Date().toISOString(), leader });
   try {
-    const releaseHolder = await request(holder);
+    const releaseHolder = await holdLock(holder);
     return {
       holderLock: holder,
       release: () => {
@@ -56,7 +57,7 @@ export async function holdLifeLock(): Promise<string | undefined> {
   if (globalThis.navigator?.locks === undefined) return undefined;
   const lock = `terrane-worker:${crypto.randomUUID()}`;
   // It is denied to a sandboxed frame.
-  return request(lock).then(
+  return holdLock(lock).then(
     () => lock,
     () => undefined,
   );
@@ -75,20 +76,9 @@ async function requestWithin(
   signal?.addEventListener("abort", abort);
   if (signal?.aborted) abort();
   try {
-    return await request(name, { signal: waiting.signal });
+    return await holdLock(name, { signal: waiting.signal });
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener("abort", abort);
   }
-}
-
-/** Acquires a lock; the returned function releases it. */
-function request(name: string, options: LockOptions = {}): Promise<() => void> {
-  return new Promise((resolve, reject) => {
-    const granted = (lock: Lock | null) => {
-      if (lock === null) throw new Error(`the lock ${name} is held`);
-      return new Promise<void>((release) => resolve(release));
-    };
-    navigator.locks.request(name, options, granted).catch(reject);
-  });
 }

@@ -9,9 +9,9 @@ import { unlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Steps } from "../../wasm/terrane.js";
-import { AbortError, InvalidArgumentError, NotFoundError } from "../api/errors.ts";
+import { AbortError, NotFoundError } from "../api/errors.ts";
 import type { Exported, OpenRequest, StoreRequest } from "../codec/protocol.ts";
-import { taken } from "../codec/validate.ts";
+import { noStoreIn, taken } from "../codec/validate.ts";
 import type { Engine } from "../engine/engine.ts";
 import { runSteps, StartedTask, type StepRunner } from "../engine/tasks.ts";
 import type { AddonStore } from "./addon.ts";
@@ -135,8 +135,7 @@ export class Import implements StepRunner {
       return this.#module.call(() => addon.import_file(this.#path, name, layout === "file"));
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
-      const found = this.#length > 0 ? "others" : "none";
-      throw new InvalidArgumentError(`source: expected an exported store's bytes, found ${found}`);
+      throw noStoreIn(this.#length);
     }
   }
 

@@ -18,14 +18,7 @@ import { type NodeOptions, refuseBrowserOptions, toNodeRequest } from "./options
 import { toStoreRequest } from "./store-request.ts";
 import { startThread } from "./thread.ts";
 
-export * from "../api/data.ts";
-export * from "../api/errors.ts";
-export type * from "../api/events.ts";
-export type * from "../api/options.ts";
-export type * from "../api/policies.ts";
-export type * from "../api/stats.ts";
-export type * from "../api/store.ts";
-export type * from "../api/trace.ts";
+export * from "../api/index.ts";
 export type { Db, Keyspace, Reader, Snapshot, Transaction } from "../client/db.ts";
 export type { Layout, NodeOptions as OpenOptions } from "./options.ts";
 

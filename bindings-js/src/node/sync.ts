@@ -16,14 +16,7 @@ import { destroyFiles, endExport, exportFile, Import } from "./copies.ts";
 import { type NodeOptions, refuseBrowserOptions, toNodeRequest } from "./options.ts";
 import { toStoreRequest } from "./store-request.ts";
 
-export * from "../api/data.ts";
-export * from "../api/errors.ts";
-export type * from "../api/events.ts";
-export type * from "../api/options.ts";
-export type * from "../api/policies.ts";
-export type * from "../api/stats.ts";
-export type * from "../api/store.ts";
-export type * from "../api/trace.ts";
+export * from "../api/index.ts";
 export type { Db, Keyspace, Reader, Snapshot, Transaction } from "../sync/db.ts";
 export type { Layout, NodeOptions as StoreOptions } from "./options.ts";
 

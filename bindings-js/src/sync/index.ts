@@ -19,14 +19,7 @@ import { pipeImport } from "../shared/streams.ts";
 import { Db } from "./db.ts";
 import { EnginePort } from "./port.ts";
 
-export * from "../api/data.ts";
-export * from "../api/errors.ts";
-export type * from "../api/events.ts";
-export type * from "../api/options.ts";
-export type * from "../api/policies.ts";
-export type * from "../api/stats.ts";
-export type * from "../api/store.ts";
-export type * from "../api/trace.ts";
+export * from "../api/index.ts";
 export { exists, stores } from "../shared/stores.ts";
 export type { Db, Keyspace, Reader, Snapshot, Transaction } from "./db.ts";
 
