@@ -46,7 +46,25 @@ test("openings of one path in a process share the store", async (context) => {
       code: "invalid-argument",
     },
   );
+  await assert.rejects(synchronous.open(`${at}/store`, { readOnly: true }), {
+    code: "invalid-argument",
+    message: /readOnly: expected false, as which the store is open, found true/,
+  });
   await again.close();
+});
+
+test("a policy that is named has the platform's sizes", async () => {
+  const sizes = async (options) => {
+    const db = await open(`${folder()}/store`, options);
+    const { levelBaseBytes, targetFileBytes } = await db.policy();
+    await db.close();
+    return [levelBaseBytes, targetFileBytes];
+  };
+  const unnamed = await sizes({});
+  assert.deepEqual(await sizes({ policy: "leveled" }), unnamed);
+  const base = 8 << 20;
+  const given = { policy: { policy: "leveled", levelBaseBytes: base } };
+  assert.deepEqual(await sizes(given), [base, unnamed[1]]);
 });
 
 test("another process is told who has the store", async (context) => {
@@ -198,12 +216,16 @@ for (const [name, { destroy, importStore, open }] of Object.entries({
     assert.deepEqual((await readdir(at)).sort(), ["others", "text"]);
     assert.deepEqual(await readdir(`${at}/others`), ["letter.txt"]);
     assert.match(await readFile(`${at}/text`, "utf8"), /^of another kind/);
-    for (const option of ["wasm", "worker"]) {
+    for (const option of ["wasm", "worker", "exclusive"]) {
       await assert.rejects(open(`${at}/none`, { [option]: undefined }), {
         code: "invalid-argument",
         message: new RegExp(`found ${option}, which only a browser has`),
       });
     }
+    await assert.rejects(open(`${at}/text/store`), {
+      code: "io",
+      message: /could not look at .*ENOTDIR/,
+    });
     for (const path of ["", "a\0b", 7, new URL("https://example.com/a")]) {
       await assert.rejects(open(path), {
         code: "invalid-argument",

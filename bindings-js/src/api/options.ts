@@ -95,6 +95,13 @@ export interface KeyspaceOptions<K extends Encoding, V extends Encoding> extends
   policy?: Policy | undefined;
 }
 
+/** `WebAssembly.Module`, where the compiler's libraries have it: those of Node alone do not. */
+export type WasmModule = typeof globalThis extends {
+  WebAssembly: { Module: { prototype: infer Module } };
+}
+  ? Module
+  : never;
+
 /** Options of a store. */
 export interface StoreOptions<K extends Encoding = "utf8", V extends Encoding = "utf8">
   extends WaitOptions, Encodings<K, V> {
@@ -131,7 +138,7 @@ export interface StoreOptions<K extends Encoding = "utf8", V extends Encoding = 
    * The WebAssembly module or its URL: of the lean build, or of the one with all policies where that
    * is needed. Default: the file beside the worker's script.
    */
-  wasm?: string | URL | WebAssembly.Module | undefined;
+  wasm?: string | URL | WasmModule | undefined;
   /**
    * How many merges run at once, on workers besides the store's own: at most 8, `"auto"` for one
    * less than the machine has processors, or false for none. That takes a page that is cross-origin

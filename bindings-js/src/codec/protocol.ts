@@ -5,6 +5,7 @@
  * default keyspace, and no snapshot.
  */
 
+import type { WasmModule } from "../api/options.ts";
 import type { ThreadStats } from "../api/stats.ts";
 import type { EncodedError } from "./error-codec.ts";
 
@@ -42,7 +43,7 @@ export interface OpenRequest extends StoreRequest {
   /** The build that is needed at least. */
   build: Build;
   /** The module of that build or its URL, if it is not beside the worker's script. */
-  wasm: string | WebAssembly.Module | undefined;
+  wasm: string | WasmModule | undefined;
   /** Number of merges to run at once on threads, and the reason. */
   threads: ThreadStats;
   /** Whether to fail if the store exists. */

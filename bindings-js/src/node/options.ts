@@ -1,13 +1,13 @@
 /** The options of stores in Node, validated and turned into requests. */
 
-import { statSync } from "node:fs";
+import { type Stats, statSync } from "node:fs";
 import type { Encoding } from "../api/data.ts";
-import { InvalidArgumentError } from "../api/errors.ts";
+import { InvalidArgumentError, IoError } from "../api/errors.ts";
 import type { StoreOptions } from "../api/options.ts";
 import { checked, STORE } from "../codec/options.ts";
 import type { OpenRequest } from "../codec/protocol.ts";
 import { toRequest } from "../codec/requests.ts";
-import { checkBoolean, oneOf } from "../codec/validate.ts";
+import { check, checkBoolean, oneOf } from "../codec/validate.ts";
 
 /** The form of a store on files: a directory with a file for each table, or one file. */
 export type Layout = "directory" | "file";
@@ -37,7 +37,7 @@ export interface NodeRequest extends OpenRequest {
 const { wasm: _browser, ...OPTIONS } = { ...STORE, layout: 0, readOnly: 0 };
 
 /** The options that only a browser has. */
-const BROWSER = ["wasm", "worker"];
+const BROWSER = ["exclusive", "wasm", "worker"];
 
 /** Throws, by its name, if there is an option that only a browser has. */
 export function refuseBrowserOptions(options: object): void {
@@ -54,7 +54,9 @@ export function toNodeRequest<K extends Encoding, V extends Encoding>(
   path: string | URL,
   options: NodeOptions<K, V>,
 ): NodeRequest {
-  refuseBrowserOptions(checked(options, OPTIONS, { wasm: 0, worker: 0 }));
+  check("options", options, typeof options === "object" && options !== null, "an object");
+  refuseBrowserOptions(options);
+  checked(options, OPTIONS);
   const { storage = "files", layout = "directory", readOnly = false, ...others } = options;
   const persistent = oneOf<string>("storage", storage, "files", "memory") === "files";
   const request = toRequest(path as string, {
@@ -65,16 +67,26 @@ export function toNodeRequest<K extends Encoding, V extends Encoding>(
   const name = persistent ? request.name : String(path);
   const form = oneOf<Layout>("layout", layout, "directory", "file");
   if (persistent) checkLayout(name, form);
-  return { ...request, name, layout: form, readOnly: checkBoolean("readOnly", readOnly) };
+  const threads = { count: 0, reason: "the engine has threads of its own" };
+  return { ...request, threads, name, layout: form, readOnly: checkBoolean("readOnly", readOnly) };
 }
 
 /** Throws if there is a file where a directory was asked for, or the other way round. */
 export function checkLayout(path: string, layout: Layout): void {
-  const found = statSync(path, { throwIfNoEntry: false });
+  const found = statOf(path);
   if (found === undefined) return;
   const other: Layout = found.isDirectory() ? "directory" : "file";
   if (layout === other) return;
   throw new InvalidArgumentError(
     `layout: expected "${other}", as which ${path} exists, found "${layout}"`,
   );
+}
+
+/** Returns what is at a path; undefined if nothing is. */
+function statOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch (cause) {
+    throw new IoError(`could not look at ${path}: ${(cause as Error).message}`, { cause });
+  }
 }

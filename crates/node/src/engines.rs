@@ -17,6 +17,7 @@ use terrane_session::Session;
 struct Entry {
     path: PathBuf,
     layout: Layout,
+    read_only: bool,
     engine: Engine,
     openings: usize,
 }
@@ -48,7 +49,11 @@ pub(crate) struct Opened {
 
 impl Opened {
     /// Opens the store at a place with `open`, or shares it; in memory, each opening has its own.
-    pub(crate) fn new(place: Option<&Place>, open: impl FnOnce() -> Result<Db>) -> Result<Self> {
+    pub(crate) fn new(
+        place: Option<&Place>,
+        read_only: bool,
+        open: impl FnOnce() -> Result<Db>,
+    ) -> Result<Self> {
         let opened = |engine, path, shared| {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
             Opened { number, engine: Some(engine), path, shared }
@@ -66,6 +71,10 @@ impl Opened {
                 let expected = format!("\"{}\", as which the store is open", entry.layout.name());
                 return Err(Error::invalid("layout", expected, layout.name()));
             }
+            if entry.read_only != read_only {
+                let expected = format!("{}, as which the store is open", entry.read_only);
+                return Err(Error::invalid("readOnly", expected, read_only));
+            }
             entry.openings += 1;
             return Ok(opened(entry.engine.clone(), real, true));
         }
@@ -73,9 +82,14 @@ impl Opened {
         let path = path
             .canonicalize()
             .map_err(|why| Error::io("find", &path.display().to_string(), 0, why))?;
-        let entry =
-            Entry { path: path.clone(), layout: *layout, engine: engine.clone(), openings: 1 };
-        all.push(entry);
+        let (layout, entry_path) = (*layout, path.clone());
+        all.push(Entry {
+            path: entry_path,
+            layout,
+            read_only,
+            engine: engine.clone(),
+            openings: 1,
+        });
         Ok(opened(engine, Some(path), false))
     }
 

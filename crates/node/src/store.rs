@@ -450,7 +450,7 @@ fn open(given: OpenOptions) -> Result<Store> {
     options.read_only = given.read_only;
     options.sync_interval = Duration::from_millis(given.sync_interval as u64);
     let place = given.path.map(|path| Place::new(path, given.one_file));
-    let opened = Opened::new(place.as_ref(), || match &place {
+    let opened = Opened::new(place.as_ref(), given.read_only, || match &place {
         Some(place) => place.open(options),
         None => place::open_in_memory(options),
     })?;

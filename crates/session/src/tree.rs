@@ -5,15 +5,17 @@ use crate::session::Session;
 use crate::steps::Steps;
 use std::sync::Arc;
 use terrane::{Error, ErrorKind, Keyspace, Result};
+use terrane_platform::BROWSER;
 use terrane_policy::{ParseError, PolicyOptions};
 use terrane_types::Shape;
 
-/// Parses a policy's options.
+/// Parses a policy's options: those that are left out are the defaults of the platform.
 pub(crate) fn policy(json: &str) -> Result<PolicyOptions> {
     if let Some(policy) = PolicyOptions::left_out(json) {
         return Err(ErrorKind::LeftOut(policy).into());
     }
-    json.parse().map_err(|ParseError { expected, found }| {
+    let scale = if BROWSER { |preset| preset } else { PolicyOptions::native };
+    PolicyOptions::parse_scaled(json, scale).map_err(|ParseError { expected, found }| {
         let more = if found.starts_with("unknown ") { MORE } else { "" };
         Error::invalid("policy", expected + more, found)
     })

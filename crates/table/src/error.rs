@@ -64,7 +64,7 @@ pub enum ErrorKind {
     #[error("{0}")]
     JobPanicked(JobPanicked),
     /// The object is closed or was dropped.
-    #[error("{0} is closed")]
+    #[error("{0}")]
     Closed(Closed),
 }
 
@@ -170,12 +170,14 @@ pub enum Closed {
 impl fmt::Display for Closed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Closed::Store => "the store",
-            Closed::Keyspace => "the keyspace",
-            Closed::Snapshot => "the snapshot",
-            Closed::File => "the file's handle",
-            Closed::Leader => "the thread that led this write",
-            Closed::Forked => "the store, in a child process forked by its owner,",
+            Closed::Store => "the store is closed",
+            Closed::Keyspace => "the keyspace was dropped",
+            Closed::Snapshot => "the snapshot is closed",
+            Closed::File => "the file's handle is closed",
+            Closed::Leader => {
+                "the thread committing this write died; whether it was committed is unknown"
+            }
+            Closed::Forked => "the store is closed in a child process forked by its owner",
         })
     }
 }
