@@ -19,9 +19,13 @@ async function keepsAStore(page: Page, url: string): Promise<void> {
   await page.goto(url);
   await open();
   await page.evaluate(() => window.db.put("k", "v", { durability: "sync" }));
+  // The code for this is loaded now.
+  await page.evaluate(() =>
+    window.db.transact(async (tx) => tx.put("later", (await tx.get("k"))!)),
+  );
   await page.reload();
   await open();
-  expect(await page.evaluate(() => window.db.get("k"))).toBe("v");
+  expect(await page.evaluate(() => window.db.getMany(["k", "later"]))).toEqual(["v", "v"]);
   const fromWorker = await page.evaluate(async () => {
     await window.db.close();
     return new Promise((resolve, reject) => {
@@ -33,13 +37,19 @@ async function keepsAStore(page: Page, url: string): Promise<void> {
   expect(fromWorker).toBe("v");
 }
 
-for (const bundler of ["webpack", "esbuild"]) {
+for (const [bundler, output] of [
+  ["webpack", ""],
+  ["esbuild", ""],
+  ["rollup", ""],
+  ["rspack", ""],
+  ["parcel", "dist/"],
+] as const) {
   test(`a page that ${bundler} built keeps a store, under a sub-path`, async ({
     context,
     origin,
   }) => {
     npm(install(bundler), "run", "build");
-    await keepsAStore(await context.newPage(), `${origin}/some/sub/path/${bundler}/`);
+    await keepsAStore(await context.newPage(), `${origin}/some/sub/path/${bundler}/${output}`);
   });
 }
 
