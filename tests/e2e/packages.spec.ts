@@ -53,6 +53,23 @@ for (const [bundler, output] of [
   });
 }
 
+test("the React example follows what another page adds", async ({ context, origin }) => {
+  npm(install("react"), "run", "build");
+  const url = `${origin}/some/sub/path/react/`;
+  const [one, two] = [await context.newPage(), await context.newPage()];
+  for (const page of [one, two]) await page.goto(url);
+  for (const [page, count] of [
+    [one, 1],
+    [two, 2],
+    [one, 3],
+  ] as const) {
+    await page.getByRole("button", { name: `${count - 1} notes` }).click();
+    await expect(page.getByRole("button")).toHaveText(`${count} notes`);
+  }
+  await two.reload();
+  await expect(two.getByRole("button")).toHaveText("3 notes");
+});
+
 test("a page without a bundler keeps a store, under a sub-path", async ({ context, origin }) => {
   install("plain");
   await keepsAStore(await context.newPage(), `${origin}/some/sub/path/plain/`);

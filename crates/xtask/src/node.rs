@@ -19,20 +19,21 @@ pub const E2E: Packages = Packages { folder: "tests/e2e" };
 /// The tools that read the packed package.
 pub const CHECKS: Packages = Packages { folder: "tests/packages/checks" };
 /// Projects that use the packed package, each with a bundler.
-pub const BUNDLERS: [Packages; 6] = [
+pub const BUNDLERS: [Packages; 7] = [
     Packages { folder: "tests/packages/vite" },
     Packages { folder: "tests/packages/webpack" },
     Packages { folder: "tests/packages/esbuild" },
     Packages { folder: "tests/packages/rollup" },
     Packages { folder: "tests/packages/rspack" },
     Packages { folder: "tests/packages/parcel" },
+    Packages { folder: "tests/packages/react" },
 ];
 /// The tests of client libraries on the server.
 pub const CLIENTS: Packages = Packages { folder: "tests/clients" };
 /// The comparison with other stores in a browser.
 pub const COMPARISON: Packages = Packages { folder: "bench/browser" };
 /// All of them, what others depend on first.
-pub const PACKAGES: [Packages; 13] = [
+pub const PACKAGES: [Packages; 14] = [
     BINDINGS,
     LEVEL,
     DEMO,
@@ -45,6 +46,7 @@ pub const PACKAGES: [Packages; 13] = [
     BUNDLERS[3],
     BUNDLERS[4],
     BUNDLERS[5],
+    BUNDLERS[6],
     COMPARISON,
 ];
 
