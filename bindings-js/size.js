@@ -5,31 +5,41 @@
  */
 
 import { readFileSync } from "node:fs";
+import { basename } from "node:path";
 import { gzipSync } from "node:zlib";
 import { buildSync } from "esbuild";
 
-const minify = (file) => {
-  const options = { bundle: true, minify: true, format: "esm", write: false };
-  return buildSync({ entryPoints: [file], ...options }).outputFiles[0].contents;
+/** Returns the files that a bundler makes of others, by their names. */
+const minify = (...files) => {
+  const options = { bundle: true, minify: true, splitting: true, format: "esm", write: false };
+  const built = buildSync({
+    entryPoints: files.map((file) => `dist/${file}`),
+    outdir: "dist",
+    chunkNames: "client",
+    ...options,
+  });
+  return Object.fromEntries(built.outputFiles.map((file) => [basename(file.path), file.contents]));
 };
 
-const weigh = (name, bytes) => {
+const weigh = (name, ...parts) => {
+  const bytes = Buffer.concat(parts);
   const { length } = gzipSync(bytes, { level: 9 });
   console.log(`  ${name}: ${bytes.length} bytes, ${length} with gzip -9`);
   return length;
 };
 
-weigh("tuples", minify("dist/tuple.js"));
-const client = weigh("client", minify("dist/index.js"));
-const worker = weigh("worker", minify("dist/worker.js"));
+const { "tuple.js": tuple } = minify("tuple.js");
+weigh("tuples", tuple);
+const page = minify("index.js", "whole.js");
+weigh("parts of the client that load later", page["whole.js"]);
+const client = weigh("client", page["client.js"], page["index.js"]);
+const { "worker.js": alone } = minify("worker.js");
+const worker = weigh("worker", alone);
+const { "threads.js": threads } = minify("threads.js");
 const builds = [
   ["lean", "dist/terrane_bg.wasm", worker],
   ["all policies", "dist/terrane_all_bg.wasm", worker],
-  [
-    "threads",
-    "dist/terrane_threads_bg.wasm",
-    weigh("worker with threads", minify("dist/threads.js")),
-  ],
+  ["threads", "dist/terrane_threads_bg.wasm", weigh("worker with threads", threads)],
 ];
 const bounds = process.argv.slice(2).map(Number);
 for (const [build, file, worker] of builds) {

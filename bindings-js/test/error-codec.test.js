@@ -5,6 +5,7 @@ import { load } from "./source.js";
 const { BusyError, CorruptError, decodeError, encodeError, QuotaError } = await load(
   "api/errors.ts",
   "codec/error-codec.ts",
+  "codec/thrown.ts",
 );
 
 test("an engine error keeps its class, code and message", () => {

@@ -233,9 +233,8 @@ test("a suspended follower that waits for a write keeps its lock", async () => {
 
 test("without a page to follow, a worker that cannot lead says so", async () => {
   globalThis.SharedWorkerGlobalScope = class {};
-  const opening = open("nobody", { timeout: 10 });
+  await assert.rejects(open("nobody", { timeout: 10 }), UnavailableError);
   delete globalThis.SharedWorkerGlobalScope;
-  await assert.rejects(opening, UnavailableError);
 });
 
 test("a page lets another lead if its worker agrees", async () => {

@@ -19,9 +19,13 @@ async function keepsAStore(page: Page, url: string): Promise<void> {
   await page.goto(url);
   await open();
   await page.evaluate(() => window.db.put("k", "v", { durability: "sync" }));
+  // The code for this is loaded now.
+  await page.evaluate(() =>
+    window.db.transact(async (tx) => tx.put("later", (await tx.get("k"))!)),
+  );
   await page.reload();
   await open();
-  expect(await page.evaluate(() => window.db.get("k"))).toBe("v");
+  expect(await page.evaluate(() => window.db.getMany(["k", "later"]))).toEqual(["v", "v"]);
   const fromWorker = await page.evaluate(async () => {
     await window.db.close();
     return new Promise((resolve, reject) => {
@@ -33,15 +37,38 @@ async function keepsAStore(page: Page, url: string): Promise<void> {
   expect(fromWorker).toBe("v");
 }
 
-for (const bundler of ["webpack", "esbuild"]) {
+for (const [bundler, output] of [
+  ["webpack", ""],
+  ["esbuild", ""],
+  ["rollup", ""],
+  ["rspack", ""],
+  ["parcel", "dist/"],
+] as const) {
   test(`a page that ${bundler} built keeps a store, under a sub-path`, async ({
     context,
     origin,
   }) => {
     npm(install(bundler), "run", "build");
-    await keepsAStore(await context.newPage(), `${origin}/some/sub/path/${bundler}/`);
+    await keepsAStore(await context.newPage(), `${origin}/some/sub/path/${bundler}/${output}`);
   });
 }
+
+test("the React example follows what another page adds", async ({ context, origin }) => {
+  npm(install("react"), "run", "build");
+  const url = `${origin}/some/sub/path/react/`;
+  const [one, two] = [await context.newPage(), await context.newPage()];
+  for (const page of [one, two]) await page.goto(url);
+  for (const [page, count] of [
+    [one, 1],
+    [two, 2],
+    [one, 3],
+  ] as const) {
+    await page.getByRole("button", { name: `${count - 1} notes` }).click();
+    await expect(page.getByRole("button")).toHaveText(`${count} notes`);
+  }
+  await two.reload();
+  await expect(two.getByRole("button")).toHaveText("3 notes");
+});
 
 test("a page without a bundler keeps a store, under a sub-path", async ({ context, origin }) => {
   install("plain");

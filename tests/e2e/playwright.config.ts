@@ -51,6 +51,7 @@ export default defineConfig({
     { name: "in-memory", testMatch: "in-memory.bench.ts" },
     { name: "listening", testMatch: "listening.bench.ts" },
     { name: "watching", testMatch: "watching.bench.ts" },
+    { name: "sharing", testMatch: "sharing.bench.ts" },
     { name: "load", testMatch: "load.bench.ts" },
     { name: "load-firefox", testMatch: "load.bench.ts", use: { browserName: "firefox" } },
     { name: "owner", testMatch: "owner.bench.ts" },

@@ -24,6 +24,13 @@ const roots: Record<string, string> = {
  */
 export const ISOLATED = "/isolated";
 
+/** Returns the path of a page that is served under a content security policy, with all that it loads. */
+export function restricted(policy: string, path: string): string {
+  return `/restricted/${encodeURIComponent(policy)}/${path}`;
+}
+
+const RESTRICTED = /^\/restricted\/([^/]*)/;
+
 /** Headers that isolate a page, and let it start a worker. */
 export const isolation = {
   "cross-origin-opener-policy": "same-origin",
@@ -47,7 +54,8 @@ export async function serve(compress: boolean = false): Promise<{ server: Server
   const server = createServer(async (request, response) => {
     const { pathname } = new URL(request.url ?? "/", "http://localhost");
     const isolated = pathname.startsWith(ISOLATED);
-    const path = await resolve(isolated ? pathname.slice(ISOLATED.length) : pathname);
+    const [prefix = "", policy] = RESTRICTED.exec(pathname) ?? [];
+    const path = await resolve(pathname.slice(isolated ? ISOLATED.length : prefix.length));
     if (path === undefined) {
       response.writeHead(404).end();
       return;
@@ -60,6 +68,7 @@ export async function serve(compress: boolean = false): Promise<{ server: Server
       // As a CDN lets any page import its modules.
       "access-control-allow-origin": "*",
       ...(isolated && isolation),
+      ...(policy !== undefined && { "content-security-policy": decodeURIComponent(policy) }),
       ...(packed && { "content-encoding": "gzip" }),
     });
     if (packed) {

@@ -231,6 +231,9 @@ test("a service worker follows, and fails where nobody leads", async ({ storePag
   await page.evaluate(() => window.db.put("k", "v"));
   expect(await ask("get")).toBe("v");
   expect(await ask("put")).toBe("number");
+  await ask("transact");
+  expect(await page.evaluate(() => window.db.get("tx"))).toBe("v");
+  expect(await ask("stats")).toBe(2);
   expect(await page.evaluate(() => window.db.get("sw"))).toBe("v");
   await page.evaluate(async () => {
     for (const found of await navigator.serviceWorker.getRegistrations()) await found.unregister();

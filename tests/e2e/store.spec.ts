@@ -116,7 +116,7 @@ test("another copy of the package that keeps others out is named", async ({ stor
   const page = await storePage();
   const busy = await page.evaluate(async () => {
     await window.terrane.open("twice", { exclusive: true });
-    const copy = "/terrane/dist/index.js?copy";
+    const copy = "/terrane/dist/client.js?copy";
     const other = (await import(copy)) as typeof window.terrane;
     return window.failure(() => other.open("twice", { timeout: 100 }));
   });

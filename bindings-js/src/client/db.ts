@@ -4,18 +4,18 @@ import type { Encoding } from "../api/data.ts";
 import type { Role } from "../api/events.ts";
 import type { KeyspaceOf, ReaderOf, SnapshotOf, TransactionOf } from "../api/store.ts";
 import type { Defaults } from "../codec/requests.ts";
-import { checkPrivateFiles } from "../shared/environment.ts";
 import { Store } from "../store/store.ts";
-import type { SessionPort } from "./port.ts";
+import { checkFiles } from "./here.ts";
+import type { Session } from "./session.ts";
 
 export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
   extends Store<"async", K, V>
   implements AsyncDisposable
 {
-  readonly #port: SessionPort;
+  readonly #port: Session;
 
   /** @internal */
-  constructor(name: string, port: SessionPort, defaults: Defaults<K, V>) {
+  constructor(name: string, port: Session, defaults: Defaults<K, V>) {
     super(name, port, defaults);
     this.#port = port;
   }
@@ -30,14 +30,14 @@ export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
 
   /** Returns the storage in use by this origin, and its quota, in bytes. */
   async estimate(): Promise<{ usage: number; quota: number }> {
-    checkPrivateFiles();
+    await checkFiles();
     const { usage = 0, quota = 0 } = await navigator.storage.estimate();
     return { usage, quota };
   }
 
   /** Asks the browser not to evict this origin's data when storage runs low; returns its decision. */
   async persist(): Promise<boolean> {
-    checkPrivateFiles();
+    await checkFiles();
     return navigator.storage.persist();
   }
 

@@ -3,5 +3,4 @@
 
 export * from "../api/index.ts";
 export type { Db, Keyspace, Reader, Snapshot, Transaction } from "./db.ts";
-export { exists, stores } from "../shared/stores.ts";
-export { destroy, importStore, type OpenOptions, open } from "./open.ts";
+export { destroy, exists, importStore, type OpenOptions, open, stores } from "./open.ts";

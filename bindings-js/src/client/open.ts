@@ -1,31 +1,19 @@
-/** Opening, importing and destroying stores by name, in a page or in a worker that it starts. */
+/** Opening stores by name, in a page or in a worker that it starts; and calls whose code is loaded with the first. */
 
 import type { Encoding } from "../api/data.ts";
-import { AbortError } from "../api/errors.ts";
 import type { StoreOptions } from "../api/options.ts";
-import { checked, STORE, TIMEOUT, WAIT, WASM } from "../codec/options.ts";
-import { toDefaults, toRequest } from "../codec/requests.ts";
+import { checked, STORE } from "../codec/options.ts";
+import { toDefaults, toRequest, toThreads } from "../codec/requests.ts";
 import { checkBoolean } from "../codec/validate.ts";
-import { toStoreRequest } from "#store-request";
-import { abortable, abortError } from "../shared/abort.ts";
-import { checkPrivateFiles, unavailable } from "../shared/environment.ts";
-import { type ImportSink, pipeImport } from "../shared/streams.ts";
 import { Db } from "./db.ts";
 import { canLead } from "./election.ts";
-import { Line } from "./line.ts";
-import { OwnWorker } from "./own-worker.ts";
-import { watchPage } from "./page-lifecycle.ts";
-import { SessionPort } from "./port.ts";
-import { openSession } from "./session.ts";
-import { startThreads, startWorker } from "./start-worker.ts";
-import { chooseThreads } from "./threads.ts";
+import { checkFiles, checkHere } from "./here.ts";
+import { later } from "./load.ts";
+import { openSession } from "./open-session.ts";
+import { starting } from "./start-worker.ts";
 
-/** Time for the worker of an aborted import to clean up, in milliseconds. */
-const GIVE_UP_DELAY = 2000;
-
-/** Options that only `open`, `importStore` and `destroy` of a page accept. */
-const WORKER = { worker: 0 };
-const OPEN = { exclusive: 0, ...WORKER };
+/** Options that only `open` of a page accepts. */
+const OPEN = { exclusive: 0, worker: 0 };
 
 /** Options of a store in a page. */
 export interface OpenOptions<
@@ -47,15 +35,19 @@ export async function open<K extends Encoding = "utf8", V extends Encoding = "ut
   name: string,
   options: OpenOptions<K, V> = {},
 ): Promise<Db<K, V>> {
-  const threads = chooseThreads(checked(options, STORE, OPEN));
-  const request = { ...toRequest(name, options), threads };
+  const request = toRequest(name, checked(options, STORE, OPEN));
   const defaults = toDefaults(options);
   const isShared = !checkBoolean("exclusive", options.exclusive ?? false);
-  if (isShared && request.storage === "opfs" && !canLead()) checkPrivateFiles();
-  else checkHere(request.storage);
-  const { worker = threads.count > 0 ? startThreads : startWorker, signal } = options;
-  const session = await openSession(worker, request, isShared, signal);
-  return new Db(name, new SessionPort(session), defaults);
+  const mayLead = canLead();
+  if (isShared && request.storage === "opfs" && !mayLead) await checkFiles();
+  else await checkHere(request.storage);
+  toThreads(options.threads);
+  request.threads =
+    globalThis.crossOriginIsolated && mayLead
+      ? (await later()).chooseThreads(options)
+      : { count: 0, reason: "the page is not cross-origin isolated" };
+  const { worker = await starting(request.threads.count > 0), signal } = options;
+  return new Db(name, await openSession(worker, request, isShared, signal), defaults);
 }
 
 /**
@@ -67,52 +59,7 @@ export async function importStore(
   source: ReadableStream<Uint8Array> | Blob,
   options: Pick<OpenOptions, "signal" | "timeout" | "wasm" | "worker"> = {},
 ): Promise<void> {
-  const request = toRequest(name, checked(options, TIMEOUT, WASM, WAIT, WORKER));
-  checkHere("opfs");
-  const { worker = startWorker, signal } = options;
-  if (signal?.aborted) throw abortError(signal);
-  let own: OwnWorker | undefined;
-  const line = new Line((receiver) => (own = new OwnWorker(worker, receiver)));
-  const aborter = new AbortController();
-  let started = false;
-  const abort = () => aborter.abort(signal && abortError(signal));
-  signal?.addEventListener("abort", abort);
-  const unwatchPage = watchPage({
-    suspend: () => {
-      // At once: this may be the page's last turn.
-      if (started) sink.end(false).catch(() => undefined);
-      aborter.abort(new AbortError("the import was aborted: the page was suspended"));
-    },
-    resume: () => undefined,
-    hidden: () => undefined,
-    visible: () => undefined,
-  });
-  const sink: ImportSink = {
-    write: (bytes) => line.call({ op: "importBytes", bytes }),
-    end: (complete) => {
-      // The worker releases its lock at the end.
-      own?.unwatch();
-      return line.call({ op: "endImport", complete });
-    },
-  };
-  try {
-    const starting = line.call({ op: "import", ...request });
-    void own?.watch((await abortable(aborter.signal, () => starting)) as string);
-    started = true;
-    await pipeImport(source, sink, aborter.signal);
-  } catch (error) {
-    // The worker may already have files; if it still waits for them, this ends its wait. One that is loading
-    // its code may never reply: the next opening removes what it leaves.
-    if (!started) {
-      setTimeout(() => line.end(), GIVE_UP_DELAY);
-      await sink.end(false).catch(() => undefined);
-    }
-    throw error;
-  } finally {
-    unwatchPage();
-    signal?.removeEventListener("abort", abort);
-    line.end();
-  }
+  await (await later()).importStore(name, source, options);
 }
 
 /** Deletes the store of that name, if it exists. It must not be open anywhere. */
@@ -120,19 +67,15 @@ export async function destroy(
   name: string,
   options: Pick<OpenOptions, "timeout" | "worker"> = {},
 ): Promise<void> {
-  const request = toStoreRequest(name, checked(options, TIMEOUT, WORKER).timeout);
-  checkHere("opfs");
-  const { worker = startWorker } = options;
-  const line = new Line((receiver) => new OwnWorker(worker, receiver));
-  try {
-    await line.call({ op: "destroy", ...request });
-  } finally {
-    line.end();
-  }
+  await (await later()).destroy(name, options);
 }
 
-/** Throws, with the reason, where a store cannot be opened. */
-function checkHere(storage: "opfs" | "memory"): void {
-  if (storage === "opfs") checkPrivateFiles();
-  if (typeof Worker === "undefined") throw unavailable("no worker can be started");
+/** Returns the names of all stores in the origin private file system, in the order of their characters. */
+export async function stores(): Promise<string[]> {
+  return (await later()).stores();
+}
+
+/** Returns whether there is a store of that name in the origin private file system, open or not. */
+export async function exists(name: string): Promise<boolean> {
+  return (await later()).exists(name);
 }

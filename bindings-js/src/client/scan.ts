@@ -13,7 +13,7 @@ import type { Counted, Page, RowsRequest, ScanRequest } from "../codec/protocol.
 import { ignoreResult } from "../shared/abort.ts";
 import { onForgotten, started } from "../shared/finalization.ts";
 import type { HeldCursor } from "../store/port.ts";
-import type { Resource, Session } from "./session.ts";
+import type { Caller, Resource } from "./caller.ts";
 
 /** Number of entries counted in one step. */
 const COUNT_STEP = 100_000;
@@ -26,19 +26,19 @@ type Run = <T>(start: () => Promise<T>) => Promise<T>;
 
 /** Iterates over a projection of a scan's entries. */
 export function iterate<T>(
-  session: Session,
+  caller: Caller,
   request: ScanRequest,
   projection: Projection<T>,
   run: Run,
 ): AsyncGenerator<T, void, undefined> {
   const scan = nextScan++;
-  const resource = session.hold({ op: "endScan", scan });
-  const starting = run(() => session.call({ op: "scan", scan, ...request }));
+  const resource = caller.hold({ op: "endScan", scan });
+  const starting = run(() => caller.call({ op: "scan", scan, ...request }));
   // The first step throws its error.
   ignoreResult(starting);
   const { keys, values } = projection;
   const next = (bytes: number) =>
-    run(() => session.call({ op: "page", scan, bytes, keys, values }) as Promise<Page>);
+    run(() => caller.call({ op: "page", scan, bytes, keys, values }) as Promise<Page>);
   const iteration = started(pages(starting, next, projection, resource));
   onForgotten(iteration, resource.release);
   return iteration;
@@ -71,14 +71,14 @@ async function* pages<T>(
 }
 
 /** Starts a scan for a cursor. */
-export function openCursor(session: Session, request: ScanRequest): HeldCursor<"async"> {
+export function openCursor(caller: Caller, request: ScanRequest): HeldCursor<"async"> {
   const scan = nextScan++;
-  const { release } = session.hold({ op: "endScan", scan });
-  const starting = session.call({ op: "scan", scan, ...request });
+  const { release } = caller.hold({ op: "endScan", scan });
+  const starting = caller.call({ op: "scan", scan, ...request });
   // The first rows throw its error.
   ignoreResult(starting);
   const rows = async (request: RowsRequest) => {
-    const page = session.call({ op: "rows", scan, ...request });
+    const page = caller.call({ op: "rows", scan, ...request });
     ignoreResult(page);
     await starting;
     return (await page) as Uint8Array;
@@ -88,14 +88,14 @@ export function openCursor(session: Session, request: ScanRequest): HeldCursor<"
 
 /** Counts the entries of a scan step by step, so that other calls are served in between. */
 export async function count(
-  session: Session,
+  caller: Caller,
   request: ScanRequest,
   signal: AbortSignal | undefined,
 ): Promise<number> {
   const scan = nextScan++;
-  const resource = session.hold({ op: "endScan", scan });
-  const step = () => session.call({ op: "count", scan, entries: COUNT_STEP }) as Promise<Counted>;
-  const starting = session.call({ op: "scan", scan, ...request });
+  const resource = caller.hold({ op: "endScan", scan });
+  const step = () => caller.call({ op: "count", scan, entries: COUNT_STEP }) as Promise<Counted>;
+  const starting = caller.call({ op: "scan", scan, ...request });
   try {
     let [, counted] = await Promise.all([starting, step()]);
     let total = counted.entries;

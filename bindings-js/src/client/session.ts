@@ -1,76 +1,47 @@
 /**
- * One opening of a store by its name. Several openings in one page (a component that is mounted twice,
- * a module that is loaded again) share a connection, which the last one closes. Each is closed on its
- * own, and its calls then fail.
+ * One opening of a store by its name: the calls of a store in a page, as messages over a connection that other openings
+ * may share. Each is closed on its own, and its calls then fail.
  */
 
 import type { Bytes, Decoded, Encoding } from "../api/data.ts";
-import type { Role } from "../api/events.ts";
 import { ClosedError } from "../api/errors.ts";
-import type { Encoder } from "../codec/encoder.ts";
-import type { Arguments, Method, OpenRequest, Operation, Returned } from "../codec/protocol.ts";
+import type { Role } from "../api/events.ts";
+import type { WaitOptions } from "../api/options.ts";
+import { Encoder } from "../codec/encoder.ts";
+import { WAIT } from "../codec/options.ts";
+import type { Projection } from "../codec/projection.ts";
+import type {
+  Arguments,
+  Exported,
+  Method,
+  OpenRequest,
+  Operation,
+  Returned,
+  ScanRequest,
+} from "../codec/protocol.ts";
 import { taken } from "../codec/validate.ts";
-import { abortable, abortError, ignoreResult } from "../shared/abort.ts";
+import { later } from "#load";
+import { toStoreRequest } from "#store-request";
+import { abortable, ignoreResult } from "../shared/abort.ts";
 import type { Listener } from "../shared/events.ts";
-import type { OpenedKeyspace } from "../store/port.ts";
-import { Connection } from "./connection.ts";
+import type {
+  ExportedFile,
+  HeldCursor,
+  HeldSnapshot,
+  HeldWatch,
+  Later,
+  OpenedKeyspace,
+  Port,
+  Steps,
+} from "../store/port.ts";
+import type { Connection } from "./connection.ts";
+import type { Caller, Resource } from "./caller.ts";
+import { count, iterate, openCursor } from "./scan.ts";
+import { openWatch } from "./watch.ts";
 
-/** This page's connections, by the name of their store. */
-const connections: Map<string, Connection> = new Map();
-
-/** Something that the worker holds for a session: a snapshot or a scan. */
-export interface Resource {
-  /** Makes the worker release it. */
-  release(): void;
-  /** The worker has released it by itself. */
-  forget(): void;
-}
-
-/** Opens a store, or shares this page's connection to it. */
-export async function openSession(
-  start: () => Worker,
-  request: OpenRequest,
-  isShared: boolean,
-  signal: AbortSignal | undefined,
-): Promise<Session> {
-  for (;;) {
-    if (signal?.aborted) throw abortError(signal);
-    const shared = find(request);
-    const connection = shared ?? connect(start, request, isShared);
-    connection.users += 1;
-    try {
-      await abortable(signal, () => connection.ready);
-    } catch (error) {
-      connection.users -= 1;
-      if (signal?.aborted && connection.users === 0) connection.end(abortError(signal));
-      if (signal?.aborted || shared === undefined) throw error;
-      // It was opened with other options: these may succeed.
-      continue;
-    }
-    const session = new Session(connection);
-    const isOpenElsewhere = shared !== undefined || connection.role === "follower";
-    if (isOpenElsewhere) await session.share(request);
-    return session;
-  }
-}
-
-/** Finds a connection that is not about to be closed. */
-function find({ storage, name }: OpenRequest): Connection | undefined {
-  const found = storage === "opfs" ? connections.get(name) : undefined;
-  return found?.users === 0 ? undefined : found;
-}
-
-function connect(start: () => Worker, request: OpenRequest, isShared: boolean): Connection {
-  const { name, storage } = request;
-  if (storage === "memory") return new Connection(start, request, false, () => undefined);
-  const connection: Connection = new Connection(start, request, isShared, () => {
-    if (connections.get(name) === connection) connections.delete(name);
-  });
-  connections.set(name, connection);
-  return connection;
-}
-
-export class Session {
+export class Session implements Caller, Port<"async"> {
+  readonly waits: object = WAIT;
+  readonly isSync = false;
   readonly #connection: Connection;
   readonly #resources: Set<Resource> = new Set();
   readonly #listening: Map<Listener, () => void> = new Map();
@@ -92,19 +63,66 @@ export class Session {
     }
   }
 
-  /** Whether both sessions are of the same store. */
-  isSameStore(other: Session): boolean {
-    return other.#connection === this.#connection;
-  }
-
   /** Whose worker has the store. */
   get role(): Role {
     return this.#connection.role;
   }
 
-  /** Assigns a number to a snapshot. */
-  number(): number {
-    return this.#connection.number();
+  async run<O extends WaitOptions, T>(
+    opened: Promise<unknown> | undefined,
+    options: () => O,
+    start: (options: O) => Promise<T>,
+  ): Promise<T> {
+    const given = options();
+    try {
+      return await abortable(given.signal, () => start(given));
+    } catch (error) {
+      // If the keyspace could not be opened, that is the error, and not that it is closed.
+      await opened;
+      throw error;
+    }
+  }
+
+  async map<T, U>(result: Promise<T>, next: (value: T) => U | Promise<U>): Promise<U> {
+    return next(await result);
+  }
+
+  later(): Promise<Later> {
+    return later();
+  }
+
+  async runSteps<T>(steps: Steps<T>): Promise<T> {
+    let step = steps.next();
+    while (!step.done) {
+      let value: unknown;
+      try {
+        value = await step.value;
+      } catch (error) {
+        step = steps.throw(error);
+        continue;
+      }
+      step = steps.next(value);
+    }
+    return step.value;
+  }
+
+  async *generate<T>(
+    next: () => Steps<T | undefined>,
+    end: () => unknown,
+  ): AsyncGenerator<T, void, undefined> {
+    try {
+      for (;;) {
+        const item = await this.runSteps(next());
+        if (item === undefined) return;
+        yield item;
+      }
+    } finally {
+      end();
+    }
+  }
+
+  pause(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => setTimeout(resolve, milliseconds));
   }
 
   /** Sends an operation; resolves to the value of its reply. */
@@ -117,13 +135,17 @@ export class Session {
     return this.call({ op: "call", method, args }) as Returned<M>;
   }
 
-  /** Adds writes to the current batch; resolves to its sequence number. */
-  write(sync: boolean, fill: (batch: Encoder) => void): Promise<number> {
-    return this.#unlessClosed(({ outbox }) => outbox.write(sync, fill));
+  async get<E extends Encoding>(
+    keyspace: number,
+    snapshot: number,
+    key: Bytes,
+    encoding: E,
+  ): Promise<Decoded<E> | undefined> {
+    const [value] = await this.getMany(keyspace, snapshot, [key], encoding);
+    return value;
   }
 
-  /** Looks keys up. */
-  lookup<E extends Encoding>(
+  getMany<E extends Encoding>(
     keyspace: number,
     snapshot: number,
     keys: readonly Bytes[],
@@ -132,7 +154,43 @@ export class Session {
     return this.#unlessClosed(({ outbox }) => outbox.lookup(keyspace, snapshot, keys, encoding));
   }
 
-  /** Opens a keyspace. */
+  write(sync: boolean, fill: (batch: Encoder) => void, mayCall: boolean): Promise<number> {
+    let encode = fill;
+    if (mayCall) {
+      // Calls of `fill` are sent before what it encodes.
+      const own = new Encoder();
+      fill(own);
+      encode = (batch) => batch.add(own.bytes());
+    }
+    return this.#unlessClosed(({ outbox }) => outbox.write(sync, encode));
+  }
+
+  iterate<T>(
+    request: ScanRequest,
+    projection: Projection<T>,
+    run: <R>(start: () => Promise<R>) => Promise<R>,
+  ): AsyncGenerator<T, void, undefined> {
+    return iterate(this, request, projection, run);
+  }
+
+  cursor(request: ScanRequest): HeldCursor<"async"> {
+    return openCursor(this, request);
+  }
+
+  watch(ranges: Uint8Array, keys: boolean): HeldWatch {
+    return openWatch(this, ranges, keys);
+  }
+
+  async collect<T>(iteration: AsyncGenerator<T, void, undefined>): Promise<T[]> {
+    const items: T[] = [];
+    for await (const item of iteration) items.push(item);
+    return items;
+  }
+
+  count(request: ScanRequest, { signal }: WaitOptions): Promise<number> {
+    return count(this, request, signal);
+  }
+
   keyspace(name: string, create: boolean, policy: string | undefined): OpenedKeyspace {
     if (this.#closed === undefined) return this.#connection.keyspace(name, create, policy);
     const opened = Promise.reject(this.#closed);
@@ -140,7 +198,6 @@ export class Session {
     return { keyspace: 0, opened };
   }
 
-  /** Drops a keyspace. */
   dropKeyspace(name: string): Promise<boolean> {
     return this.#unlessClosed((connection) => {
       connection.forgetKeyspace(name);
@@ -148,25 +205,23 @@ export class Session {
     });
   }
 
-  /** Registers what the worker holds for this session until `release` is sent. */
-  hold(release: Operation): Resource {
-    const resource: Resource = {
-      release: () => {
-        if (this.#resources.delete(resource)) ignoreResult(this.#connection.outbox.add(release));
-      },
-      forget: () => this.#resources.delete(resource),
+  snapshot(): HeldSnapshot {
+    const connection = this.#connection;
+    const snapshot = connection.number();
+    // If the store is closed, the first read fails and says so.
+    ignoreResult(this.invoke("snapshot", snapshot));
+    const { release } = this.hold({ op: "call", method: "release", args: [snapshot] });
+    const forgotten = () => {
+      release();
+      if (this.#closed === undefined) connection.listeners.reportForgotten(connection.name);
     };
-    if (this.#closed === undefined) this.#resources.add(resource);
-    return resource;
+    return { snapshot, release, forgotten };
   }
 
-  /** Reports a snapshot that was never released by its owner. */
-  reportForgotten(): void {
-    if (this.#closed !== undefined) return;
-    this.#connection.listeners.reportForgotten(this.#connection.name);
+  isSameStore(other: Port<"async">): boolean {
+    return other instanceof Session && other.#connection === this.#connection;
   }
 
-  /** Adds a listener; the returned function removes it. */
   listen(listener: Listener): () => void {
     if (this.#closed !== undefined) {
       listener.end(this.#closed);
@@ -179,6 +234,30 @@ export class Session {
     };
     this.#listening.set(listener, stop);
     return stop;
+  }
+
+  async checkpoint(name: string, timeout: number | undefined): Promise<void> {
+    await this.call({ op: "checkpoint", ...toStoreRequest(name, timeout) });
+  }
+
+  async exportFile(): Promise<ExportedFile> {
+    const { blob, file } = (await this.call({ op: "export" })) as Exported;
+    const end = () => {
+      if (file !== undefined) ignoreResult(this.call({ op: "endExport", file }));
+    };
+    return { blob, end };
+  }
+
+  /** Registers what the worker holds for this session until `release` is sent. */
+  hold(release: Operation): Resource {
+    const resource: Resource = {
+      release: () => {
+        if (this.#resources.delete(resource)) ignoreResult(this.#connection.outbox.add(release));
+      },
+      forget: () => this.#resources.delete(resource),
+    };
+    if (this.#closed === undefined) this.#resources.add(resource);
+    return resource;
   }
 
   /** Syncs; the last session also closes the store and ends the worker. */

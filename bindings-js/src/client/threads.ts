@@ -7,7 +7,7 @@ import { toThreads } from "../codec/requests.ts";
 /** The most merges at once where nobody says how many: more take more memory than they save time. */
 const AUTOMATIC_MAX = 4;
 
-/** Returns the number of merges that may run at once on workers, and the reason. */
+/** Returns the number of merges that may run at once on workers of an isolated page, and the reason. */
 export function chooseThreads(
   options: Pick<StoreOptions, "threads" | "wasm"> & { worker?: unknown },
 ): ThreadStats {
@@ -16,7 +16,6 @@ export function chooseThreads(
   if (wanted === 0) return none("the option threads is false or 0");
   if (options.worker !== undefined) return none("the option worker is set");
   if (options.wasm !== undefined) return none("the option wasm is set");
-  if (!globalThis.crossOriginIsolated) return none("the page is not cross-origin isolated");
   if (typeof Atomics.waitAsync !== "function") return none("the browser has no Atomics.waitAsync");
   if (wanted !== undefined) return { count: wanted, reason: "the option threads is set" };
   if (navigator.userAgent.includes("Firefox/")) {

@@ -6,23 +6,23 @@
 import type { Changed } from "../codec/protocol.ts";
 import { ignoreResult } from "../shared/abort.ts";
 import type { HeldWatch } from "../store/port.ts";
-import type { Session } from "./session.ts";
+import type { Caller } from "./caller.ts";
 
 /** Numbers watches; unique in this page, as scans are. */
 let nextWatch = 1;
 
 /** Starts a watch. */
-export function openWatch(session: Session, ranges: Uint8Array, keys: boolean): HeldWatch {
+export function openWatch(caller: Caller, ranges: Uint8Array, keys: boolean): HeldWatch {
   const watch = nextWatch++;
-  const { release } = session.hold({ op: "endWatch", watch });
-  const starting = session.invoke("watch", watch, ranges, keys, false);
+  const { release } = caller.hold({ op: "endWatch", watch });
+  const starting = caller.invoke("watch", watch, ranges, keys, false);
   // The first question throws its error.
   ignoreResult(starting);
   const next = async () => {
     await starting;
     for (;;) {
       await visible();
-      const changed = await session.call({ op: "watch", watch, ranges, keys });
+      const changed = await caller.call({ op: "watch", watch, ranges, keys });
       if (changed) return changed as Changed;
     }
   };

@@ -3,11 +3,12 @@
 import type { Encoding } from "../api/data.ts";
 import type { BatchOperation, Mode } from "../api/store.ts";
 import type { Named } from "./conditions.ts";
-import { type Encoder, toSpan } from "./encoder.ts";
-import { toByteRange, toBytes } from "./encodings.ts";
+import type { Encoder } from "./encoder.ts";
+import { toBytes } from "./encodings.ts";
 import { OPERAND, toMerge } from "./operand.ts";
 import { EXPIRY, RANGE, unknown } from "./options.ts";
 import { now, toExpiry } from "./requests.ts";
+import { toSpan } from "./span.ts";
 import { check, invalid } from "./validate.ts";
 
 const OPERATION = { type: 0, keyspace: 0 };
@@ -44,7 +45,7 @@ export function encodeBatch<M extends Mode>(
       encoder.merge(number, key(operation.key), toMerge(operation));
     } else if (operation?.type === "deleteRange") {
       checkFields(operation, OPERATION, RANGE);
-      encoder.deleteSpan(number, toSpan(toByteRange(operation, keyEncoding)));
+      encoder.deleteSpan(number, toSpan(operation, keyEncoding));
     } else {
       const { type = operation } = (operation ?? {}) as { type?: unknown };
       const types = 'operations of type "put", "delete", "deleteRange" or "merge"';

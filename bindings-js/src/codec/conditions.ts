@@ -3,19 +3,16 @@
  *
  * - A condition is a byte for its kind and the keyspace, then by kind: 0 absent and 1 present, the key; 2 version,
  *   the key and its sequence number; 3 value, the key and the value; 4 unchanged, the snapshot and the range.
- * - An outcome is a sequence number or, if the batch was refused, 0, the number of conditions that failed, for each
- *   of these its index and the sequence number found, a list of the keys, and one of the values.
- * - The number of conditions is an unsigned integer of 32 bits, little-endian. Sequence numbers and indices are
- *   doubles.
+ * - An outcome is a sequence number or, if the batch was refused, 0 and its conflicts (conflicts.ts).
+ * - Sequence numbers and times are doubles, little-endian.
  */
 
 import type { Decoded, Encoding, RangeOptions } from "../api/data.ts";
-import { type Conflict, ConflictError } from "../api/errors.ts";
 import type { Condition, Mode, Versioned } from "../api/store.ts";
-import { ByteList } from "./byte-list.ts";
 import { decode } from "./bytes.ts";
-import { Encoder, encodeRange } from "./encoder.ts";
-import { toByteRange, toBytes } from "./encodings.ts";
+import { Encoder } from "./encoder.ts";
+import { toBytes } from "./encodings.ts";
+import { encodeRange } from "./span.ts";
 import { check, invalid } from "./validate.ts";
 
 const ABSENT = 0;
@@ -85,8 +82,7 @@ function encodeCondition(
   if (unchangedSince !== undefined) {
     const snapshot = names.snapshot(unchangedSince);
     if (snapshot === undefined) throw invalid("if", "snapshots of this store", unchangedSince);
-    const bounds = toByteRange(range, named.keyEncoding);
-    encodeUnchangedRange(encoder, number, snapshot, encodeRange(bounds));
+    encodeUnchanged(encoder, number, snapshot, encodeRange(range, named.keyEncoding));
     return named;
   }
   // Not left to the encoder: a key that is missing would make it a condition on a range.
@@ -106,22 +102,8 @@ function encodeCondition(
   return named;
 }
 
-/** Encodes the condition that no key from `from` up to `to`, or to the end, was written since a snapshot. */
-export function encodeUnchanged(
-  encoder: Encoder,
-  keyspace: number,
-  snapshot: number,
-  from: Uint8Array,
-  to: Uint8Array | undefined,
-): void {
-  const range = new Encoder();
-  range.exactBound(true, from);
-  range.exactBound(false, to);
-  encodeUnchangedRange(encoder, keyspace, snapshot, range.bytes());
-}
-
 /** Encodes the condition that no key of an encoded range was written since a snapshot. */
-export function encodeUnchangedRange(
+export function encodeUnchanged(
   encoder: Encoder,
   keyspace: number,
   snapshot: number,
@@ -133,50 +115,10 @@ export function encodeUnchangedRange(
   encoder.add(range);
 }
 
-/**
- * Returns the sequence number of a batch that was written; throws a `ConflictError` if it was refused, with what was
- * found in the encodings of each condition, or in those of the last.
- */
-export function decodeOutcome(bytes: Uint8Array, encodings: readonly Encodings[]): number {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const sequence = view.getFloat64(0, true);
-  if (sequence > 0 || bytes.length === DOUBLE) return sequence;
-  throw new ConflictError(decodeConflicts(bytes, view, encodings));
-}
-
-function decodeConflicts(
-  bytes: Uint8Array,
-  view: DataView,
-  encodings: readonly Encodings[],
-): Conflict[] {
-  const count = view.getUint32(DOUBLE, true);
-  const listsAt = DOUBLE + 4 + 3 * DOUBLE * count;
-  const keys = new ByteList(bytes, listsAt);
-  const values = new ByteList(bytes, keys.end).decode("binary");
-  return keys.decode("binary").map((key, i) => {
-    const at = DOUBLE + 4 + 3 * DOUBLE * i;
-    const condition = view.getFloat64(at, true);
-    const sequence = view.getFloat64(at + DOUBLE, true) || undefined;
-    const expiresAt = view.getFloat64(at + 2 * DOUBLE, true) || undefined;
-    const { keyEncoding, valueEncoding } = encodings[condition] ?? (encodings.at(-1) as Encodings);
-    return {
-      condition,
-      key: decodeOrCopy(key, keyEncoding),
-      value: decodeOrCopy(values[i], valueEncoding),
-      sequence,
-      expiresAt,
-    };
-  });
-}
-
-/** Decodes what was found; bytes of another form stay bytes, so that no conflict is lost. */
-function decodeOrCopy(bytes: Uint8Array<ArrayBuffer> | undefined, encoding: Encoding): unknown {
-  if (bytes === undefined || encoding === "binary") return bytes?.slice();
-  try {
-    return decode(bytes, encoding);
-  } catch {
-    return bytes.slice();
-  }
+/** Returns the sequence number of a batch that was written; undefined if it was refused. */
+export function decodeOutcome(bytes: Uint8Array): number | undefined {
+  const sequence = new DataView(bytes.buffer, bytes.byteOffset).getFloat64(0, true);
+  return sequence > 0 || bytes.length === DOUBLE ? sequence : undefined;
 }
 
 /** Decodes a value with its version; undefined if there is none. */

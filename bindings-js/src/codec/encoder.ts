@@ -5,7 +5,8 @@
  * - A byte string is its length (unsigned 32 bits, little-endian), then its bytes.
  * - A list of keys is their byte strings.
  * - A range is its two bounds: a byte 0 for an unbounded end, 1 for an inclusive or 2 for an exclusive
- *   one, followed by the key unless it is 0.
+ *   one, followed by the key unless it is 0. Here the lower bound is inclusive and the upper exclusive.
+ * - A list of ranges has, before each, the number of its keyspace and its length (both unsigned 32 bits).
  * - A batch is encoded as in the engine's WAL. An operation is a byte 0 for a delete, 1 for a put, 2 for the delete
  *   of a range, 3 for a merge or 4 for a put that expires, then the keyspace, the key and, unless it is a delete, the
  *   value; numbers and lengths are varints. A range has its first key, then 0 or, plus one, the length of the first
@@ -14,9 +15,7 @@
  *   little-endian).
  */
 
-import { type Bytes, MAX_KEY_BYTES, MAX_VALUE_BYTES, type RangeOptions } from "../api/data.ts";
-import { InvalidArgumentError } from "../api/errors.ts";
-import { type Bounds, toBounds } from "./bounds.ts";
+import { type Bytes, MAX_KEY_BYTES, MAX_VALUE_BYTES } from "../api/data.ts";
 import { encodeBytes, encodeInto, maxByteLength, toContent } from "./bytes.ts";
 import type { Merge } from "./operand.ts";
 
@@ -89,8 +88,8 @@ export class Encoder {
     if (to !== undefined) this.add(to);
   }
 
-  key(key: Bytes, what: string = "key"): void {
-    this.#byteString(what, key, MAX_KEY_BYTES, FIXED);
+  key(key: Bytes): void {
+    this.#byteString("key", key, MAX_KEY_BYTES, FIXED);
   }
 
   /** The head of a condition, with its key unless it is on a range. */
@@ -115,26 +114,19 @@ export class Encoder {
     this.#length += 8;
   }
 
-  /** A bound of a range, given by at most one of two options. */
-  bound(options: Bounds, inclusive: "gte" | "lte", exclusive: "gt" | "lt"): void {
-    const { [inclusive]: included, [exclusive]: excluded } = options;
-    const given = included !== undefined;
-    if (given && excluded !== undefined) {
-      const names = `${inclusive} and ${exclusive}`;
-      throw new InvalidArgumentError(`range: expected one of ${names}, found both`);
-    }
+  /** A bound of a range, which may be one byte longer than a key; `kind` is 1 if it is inclusive, 2 if it is not. */
+  bound(kind: number, key: Uint8Array | undefined): void {
     this.#reserve(1);
-    // Not by `??`: a key that is null is a mistake rather than an omitted bound.
-    const key = given ? included : excluded;
-    this.#bytes[this.#length++] = key === undefined ? 0 : given ? 1 : 2;
-    if (key !== undefined) this.key(key, given ? inclusive : exclusive);
+    this.#bytes[this.#length++] = key === undefined ? 0 : kind;
+    if (key !== undefined) this.#byteString("bound", key, MAX_KEY_BYTES + 1, FIXED);
   }
 
-  /** An inclusive lower or exclusive upper bound as it is; it may be one byte longer than a key. */
-  exactBound(isLower: boolean, key: Uint8Array | undefined): void {
-    this.#reserve(1);
-    this.#bytes[this.#length++] = key === undefined ? 0 : isLower ? 1 : 2;
-    if (key !== undefined) this.#byteString("bound", key, MAX_KEY_BYTES + 1, FIXED);
+  /** A number of 32 bits, then the bytes after their length: a range after its keyspace. */
+  numbered(number: number, bytes: Uint8Array): void {
+    this.#reserve(FIXED);
+    this.#fixed(this.#length, number);
+    this.#length += FIXED;
+    this.#byteString("range", bytes, bytes.length, FIXED);
   }
 
   /** Appends what another encoder has encoded. */
@@ -170,7 +162,11 @@ export class Encoder {
     const length = encodeInto(what, text, limit, this.#bytes, start);
     this.#length = start + length;
     if (head === undefined) this.#varint(at, start, length);
-    else for (let i = 0; i < head; i++) this.#bytes[at + i] = length >>> (8 * i);
+    else this.#fixed(at, length);
+  }
+
+  #fixed(at: number, value: number): void {
+    for (let i = 0; i < FIXED; i++) this.#bytes[at + i] = value >>> (8 * i);
   }
 
   /** Writes the varint `length` at `at`, before the bytes at `start`. */
@@ -198,31 +194,17 @@ export interface Span {
   to: Uint8Array | undefined;
 }
 
-/** Returns the keys of a range. */
-export function toSpan(options: RangeOptions): Span {
-  // It has the checks.
-  encodeRange(options);
-  const { gt, gte, lt, lte } = toBounds(options);
-  const bytes = (key: Bytes) => encodeBytes("bound", key, MAX_KEY_BYTES);
-  const behind = (key: Bytes) => Uint8Array.of(...bytes(key), 0);
-  return {
-    from: gte !== undefined ? bytes(gte) : gt === undefined ? new Uint8Array(0) : behind(gt),
-    to: lt !== undefined ? bytes(lt) : lte === undefined ? undefined : behind(lte),
-  };
+/** Encodes a range. */
+export function encodeSpan({ from, to }: Span): Uint8Array<ArrayBuffer> {
+  const encoder = new Encoder();
+  encoder.bound(1, from.length > 0 ? from : undefined);
+  encoder.bound(2, to);
+  return encoder.bytes();
 }
 
 function isBefore(a: Uint8Array, b: Uint8Array): boolean {
   const at = a.findIndex((byte, index) => byte !== b[index]);
   return at === -1 ? a.length < b.length : (a[at] as number) < (b[at] ?? -1);
-}
-
-/** Encodes a range. */
-export function encodeRange(options: RangeOptions): Uint8Array<ArrayBuffer> {
-  const encoder = new Encoder();
-  const bounds = toBounds(options);
-  encoder.bound(bounds, "gte", "gt");
-  encoder.bound(bounds, "lte", "lt");
-  return encoder.bytes();
 }
 
 function varintBytes(value: number): number {

@@ -1,6 +1,6 @@
-/** Keys, values and ranges, turned into bytes by their encoding. */
+/** Keys and values, turned into bytes by their encoding. */
 
-import type { Bytes, Encodable, Encoding, RangeOptions } from "../api/data.ts";
+import type { Bytes, Encodable, Encoding } from "../api/data.ts";
 import { InvalidArgumentError } from "../api/errors.ts";
 import { isBytesLike, invalid } from "./validate.ts";
 
@@ -20,20 +20,4 @@ export function toBytes<E extends Encoding>(
   }
   const { message } = invalid(what, "an encoding that returns bytes", bytes);
   throw new InvalidArgumentError(message, { cause: new TypeError(message) });
-}
-
-/** Returns a range with bounds as bytes. */
-export function toByteRange<K extends Encoding>(
-  { prefix, gte, gt, lte, lt }: RangeOptions<K>,
-  encoding: K,
-): RangeOptions {
-  const bound = (what: string, key: Encodable<K> | undefined): Bytes | undefined =>
-    key === undefined ? undefined : toBytes(what, key, encoding);
-  return {
-    prefix: bound("prefix", prefix),
-    gte: bound("gte", gte),
-    gt: bound("gt", gt),
-    lte: bound("lte", lte),
-    lt: bound("lt", lt),
-  };
 }

@@ -1,4 +1,4 @@
-/** Errors as they are sent from the worker to the page, and conversion of foreign exceptions. */
+/** Errors as they are sent from the worker to the page. */
 
 import {
   AbortError,
@@ -12,10 +12,9 @@ import {
   NewerFormatError,
   NotFoundError,
   QuotaError,
-  TerraneError,
+  type TerraneError,
   UnavailableError,
 } from "../api/errors.ts";
-import { optionsInCamelCase } from "./json.ts";
 
 /** A policy, or merges, which only the build of the engine with all policies has. */
 export class LeftOutError extends InvalidArgumentError {
@@ -58,61 +57,14 @@ export function decodeError(encoded: EncodedError): TerraneError {
   return new classes[encoded.code](optionsInCamelCase(encoded.message), encoded);
 }
 
-/** Encodes an exception that was caught. */
-export function encodeError(thrown: unknown): EncodedError {
-  if (isEncodedError(thrown)) {
-    const encoded: EncodedError = { code: thrown.code, message: thrown.message };
-    if (thrown.cause !== undefined) encoded.cause = thrown.cause;
-    if (thrown.file !== undefined) encoded.file = thrown.file;
-    if (thrown.offset !== undefined) encoded.offset = thrown.offset;
-    return encoded;
-  }
-  if (thrown instanceof Error || thrown instanceof DOMException) {
-    const { name, message } = thrown;
-    return { code: codeOf(name), message: `${name}: ${message}`, cause: thrown };
-  }
-  return { code: "engine", message: String(thrown) };
+/** Whether a value is one of the codes. */
+export function isCode(value: unknown): value is EncodedError["code"] {
+  return typeof value === "string" && Object.hasOwn(classes, value);
 }
 
-/** Converts an exception that was caught into an error of this package. */
-export function toError(thrown: unknown): TerraneError {
-  return thrown instanceof TerraneError ? thrown : decodeError(encodeError(thrown));
-}
-
-/** Awaits `body`; whatever it throws becomes an error of this package. */
-export async function wrapErrors<T>(body: () => Promise<T>): Promise<T> {
-  try {
-    return await body();
-  } catch (error) {
-    throw toError(error);
-  }
-}
-
-/** Whether an exception carries one of this package's codes. */
-export function isEncodedError(value: unknown): value is EncodedError {
-  if (typeof value !== "object" || value === null || !("code" in value)) return false;
-  return typeof value.code === "string" && Object.hasOwn(classes, value.code);
-}
-
-function codeOf(exception: string): EncodedError["code"] {
-  switch (exception) {
-    case "QuotaExceededError":
-      return "quota";
-    case "NoModificationAllowedError":
-      return "busy";
-    case "NotFoundError":
-      return "not-found";
-    case "SecurityError":
-    case "NotAllowedError":
-    case "NotSupportedError":
-      return "unavailable";
-    case "CompileError":
-    case "LinkError":
-    case "RuntimeError":
-    case "RangeError":
-    case "TypeError":
-      return "engine";
-    default:
-      return "io";
-  }
+/** A message of the engine, which has the names of options in backticks; they become camel case. */
+function optionsInCamelCase(message: string): string {
+  const camelCase = (name: string): string =>
+    name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  return message.replace(/`[^`]+`/g, camelCase);
 }

@@ -1,6 +1,6 @@
 /**
- * The engine's JSON. Its names are in snake case, or in kebab case where they are options; those of
- * this package are in camel case. The types of fields in Rust decide which are bytes.
+ * The engine's JSON. Its names are in snake case, or in kebab case where they are options (requests.ts writes these);
+ * those of this package are in camel case. The types of fields in Rust decide which are bytes.
  */
 
 import { BYTES, LISTS_OF_BYTES } from "./byte-fields.ts";
@@ -29,27 +29,6 @@ function list(name: string, values: unknown[]): unknown {
   return typeof values[0] === "object" ? values.map(revived) : values;
 }
 
-/** Serializes options, which are plain values; their names become kebab case. */
-export function toJson(options: object): string {
-  return JSON.stringify(renamed(options, toKebabCase));
-}
-
-/** A message of the engine, which has the names of options in backticks; they become camel case. */
-export function optionsInCamelCase(message: string): string {
-  const camelCase = (name: string): string =>
-    name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
-  return message.replace(/`[^`]+`/g, camelCase);
-}
-
-/** Parses the engine's list of keyspaces: names by id. */
-export function parseNames(json: string): [number, string][] {
-  return JSON.parse(json) as [number, string][];
-}
-
-function renamed(value: object, rename: (name: string) => string): object {
-  return Object.fromEntries(Object.entries(value).map(([name, field]) => [rename(name), field]));
-}
-
 /** A cache of names in camel case: the engine has few, and events repeat them. */
 const camelCase: Map<string, string> = new Map();
 
@@ -61,8 +40,4 @@ function toCamelCase(name: string): string {
     camelCase.set(name, found);
   }
   return found;
-}
-
-function toKebabCase(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }

@@ -7,8 +7,8 @@ import { invalid } from "./validate.ts";
 
 /** The operators, by their numbers in a batch. */
 const OPERATORS = ["add", "min", "max"] as const;
-const LEAST = -(2n ** 63n);
-const GREATEST = 2n ** 63n - 1n;
+export const LEAST: bigint = -(2n ** 63n);
+export const GREATEST: bigint = 2n ** 63n - 1n;
 
 /** An operand: the number of its operator, and an integer of 64 bits with a sign. */
 export interface Merge {
@@ -41,29 +41,4 @@ export function toMerge(given: Operand): Merge {
     throw invalid(name, expected, value);
   }
   return { operator: OPERATORS.indexOf(name), operand };
-}
-
-/** Returns the value that operands make of another, or of none. */
-export function merged(
-  merges: readonly Merge[],
-  value: Uint8Array | undefined,
-): Uint8Array<ArrayBuffer> {
-  let result = value && integer(value);
-  for (const { operator, operand } of merges) {
-    if (operator === 0) result = clamp((result ?? 0n) + operand);
-    else if (result === undefined || operand < result === (operator === 1)) result = operand;
-  }
-  return new TextEncoder().encode(String(result));
-}
-
-function clamp(value: bigint): bigint {
-  return value < LEAST ? LEAST : value > GREATEST ? GREATEST : value;
-}
-
-/** Returns the integer that bytes are in decimal, as JSON writes it; undefined for others. */
-function integer(bytes: Uint8Array): bigint | undefined {
-  const text = bytes.length > 20 ? "" : new TextDecoder().decode(bytes);
-  if (!/^(0|-?[1-9]\d*)$/.test(text)) return undefined;
-  const value = BigInt(text);
-  return value === clamp(value) ? value : undefined;
 }

@@ -141,6 +141,12 @@ export interface Methods {
 /** The name of a method of the engine's store. */
 export type Method = keyof Methods;
 
+/** The name of a method that returns JSON. */
+export type JsonMethod = Exclude<
+  { [N in Method]: ReturnType<Methods[N]> extends string ? N : never }[Method],
+  "clear"
+>;
+
 /** The arguments of a method. */
 export type Arguments<M extends Method> = Parameters<Methods[M]>;
 

@@ -12,12 +12,20 @@ import type {
 } from "../api/options.ts";
 import { InvalidArgumentError } from "../api/errors.ts";
 import { LEAN_POLICIES, type Policy } from "../api/policies.ts";
-import { Encoder, encodeRange } from "./encoder.ts";
-import { toByteRange } from "./encodings.ts";
-import { toJson } from "./json.ts";
+import { Encoder } from "./encoder.ts";
 import type { OpenRequest, ScanRequest } from "./protocol.ts";
+import { encodeRange } from "./span.ts";
 import { toStoreRequest } from "#store-request";
-import { check, checkBoolean, checkName, checkTime, invalid, isTagged, oneOf } from "./validate.ts";
+import {
+  check,
+  checkBoolean,
+  checkName,
+  checkNumber,
+  checkTime,
+  invalid,
+  isTagged,
+  oneOf,
+} from "./validate.ts";
 
 /** Defaults of calls. */
 export interface Defaults<K extends Encoding, V extends Encoding> {
@@ -82,7 +90,7 @@ export function toRequest<K extends Encoding, V extends Encoding>(
     errorIfExists: checkBoolean("errorIfExists", errorIfExists),
     memtableBytes: checkBytes("memtableBytes", options.memtableBytes, MIN_MEMTABLE_BYTES),
     cacheBytes: checkBytes("cacheBytes", options.cacheBytes, 0),
-    filterBits: checkBits("filterBits", options.filterBits),
+    filterBits: checkNumber("filterBits", options.filterBits, 0, MAX_FILTER_BITS, "bits per key"),
     policy,
   };
 }
@@ -141,11 +149,13 @@ export function toKeyspace<K extends Encoding, V extends Encoding>(
   return [checkKeyspaceName(name), checkBoolean("create", create), json];
 }
 
-/** A policy as the engine parses it. */
+/** A policy as the engine parses it: JSON with names in kebab case. */
 export function toPolicy(policy: Policy): string {
-  if (typeof policy === "string") return toJson({ policy });
-  const valid = typeof policy === "object" && policy !== null;
-  return toJson(check("policy", policy, valid, "a name or an object"));
+  const options = typeof policy === "string" ? { policy } : policy;
+  const valid = typeof options === "object" && options !== null;
+  const fields = Object.entries(check("policy", options, valid, "a name or an object"));
+  const kebab = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  return JSON.stringify(Object.fromEntries(fields.map(([name, field]) => [kebab(name), field])));
 }
 
 /** Parameters that only the build with all policies has. */
@@ -193,7 +203,7 @@ export function toScan(
   return {
     keyspace,
     snapshot,
-    range: encodeRange(toByteRange(options, options.keyEncoding ?? keyEncoding)),
+    range: encodeRange(options, options.keyEncoding ?? keyEncoding),
     reverse: checkBoolean("reverse", reverse),
     limit: check("limit", limit, valid, "an integer of at least 0"),
   };
@@ -212,12 +222,6 @@ function toModule(wasm: StoreOptions["wasm"]): string | WebAssembly.Module | und
   throw invalid("wasm", "a URL or a WebAssembly.Module", wasm);
 }
 
-function checkBits(what: string, bits: number | undefined): number | undefined {
-  const valid = typeof bits === "number" && bits >= 0 && bits <= MAX_FILTER_BITS;
-  return check(what, bits, bits === undefined || valid, `0 to ${MAX_FILTER_BITS} bits per key`);
-}
-
 function checkBytes(what: string, bytes: number | undefined, min: number): number | undefined {
-  const valid = Number.isSafeInteger(bytes) && bytes! >= min && bytes! <= MAX_BYTES;
-  return check(what, bytes, bytes === undefined || valid, `${min} to ${MAX_BYTES} bytes`);
+  return checkNumber(what, bytes, min, MAX_BYTES, "bytes", Number.isSafeInteger);
 }

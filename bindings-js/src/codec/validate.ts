@@ -85,10 +85,22 @@ export function checkName(what: string, name: string, pattern: RegExp, expected:
 /** The longest delay of a timer. */
 const MAX_TIME = 2 ** 31 - 1;
 
+/** Throws if it is a number of another kind, or not from `min` to `max`. */
+export function checkNumber<T extends number | undefined>(
+  what: string,
+  value: T,
+  min: number,
+  max: number,
+  unit: string,
+  isKind: (value: unknown) => boolean = Number.isFinite,
+): T {
+  const valid = value === undefined || (isKind(value) && value >= min && value <= max);
+  return check(what, value, valid, `${min} to ${max} ${unit}`);
+}
+
 /** Throws if it is no delay in milliseconds that a timer can have. */
 export function checkTime(what: string, time: number): number {
-  const valid = typeof time === "number" && time >= 0 && time <= MAX_TIME;
-  return check(what, time, valid, `0 to ${MAX_TIME} milliseconds`);
+  return checkNumber(what, time, 0, MAX_TIME, "milliseconds");
 }
 
 /** Throws if it is not a boolean. */

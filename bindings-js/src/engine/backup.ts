@@ -6,7 +6,8 @@
 
 import type { Steps } from "../../wasm/terrane.js";
 import { AbortError, IoError, NotFoundError } from "../api/errors.ts";
-import { LeftOutError, toError } from "../codec/error-codec.ts";
+import { LeftOutError } from "../codec/error-codec.ts";
+import { toError } from "../codec/thrown.ts";
 import type { Exported, OpenRequest, StoreRequest } from "../codec/protocol.ts";
 import { noStoreIn, taken } from "../codec/validate.ts";
 import { openFile, removeDirectory, retryWhileBusy } from "./directory.ts";

@@ -7,7 +7,7 @@
 
 import createGlue from "../../wasm/glue.js";
 import { EngineError } from "../api/errors.ts";
-import { isEncodedError, toError } from "../codec/error-codec.ts";
+import { isEncodedError, toError } from "../codec/thrown.ts";
 import type { Build } from "../codec/protocol.ts";
 
 /** Exports of the JavaScript beside a build. */

@@ -6,8 +6,8 @@ import type { Encoding } from "../api/data.ts";
 import { Db as ClientDb } from "../client/db.ts";
 import { Line } from "../client/line.ts";
 import { OwnWorker } from "../client/own-worker.ts";
-import { SessionPort } from "../client/port.ts";
-import { openSession, type Session } from "../client/session.ts";
+import { openSession } from "../client/open-session.ts";
+import { Session } from "../client/session.ts";
 import type { Exported } from "../codec/protocol.ts";
 import { checked, TIMEOUT, WAIT } from "../codec/options.ts";
 import { toDefaults } from "../codec/requests.ts";
@@ -23,18 +23,11 @@ export type { Db, Keyspace, Reader, Snapshot, Transaction } from "../client/db.t
 export type { Layout, NodeOptions as OpenOptions } from "./options.ts";
 
 /** The calls of a store in a thread, whose exported files this one opens. */
-class ThreadPort extends SessionPort {
-  readonly #of: Session;
-
-  constructor(session: Session) {
-    super(session);
-    this.#of = session;
-  }
-
+class ThreadSession extends Session {
   override async exportFile(): Promise<ExportedFile> {
-    const { file } = (await this.#of.call({ op: "export" })) as Exported;
+    const { file } = (await this.call({ op: "export" })) as Exported;
     const blob = await openAsBlob(file!);
-    return { blob, end: () => ignoreResult(this.#of.call({ op: "endExport", file: file! })) };
+    return { blob, end: () => ignoreResult(this.call({ op: "endExport", file: file! })) };
   }
 }
 
@@ -48,8 +41,14 @@ export async function open<K extends Encoding = "utf8", V extends Encoding = "ut
 ): Promise<ClientDb<K, V>> {
   const request = toNodeRequest(path, options);
   const defaults = toDefaults(options as object) as ReturnType<typeof toDefaults<K, V>>;
-  const session = await openSession(startThread, request, false, options.signal);
-  return new ClientDb(request.name, new ThreadPort(session), defaults);
+  const session = await openSession(
+    startThread,
+    request,
+    false,
+    options.signal,
+    (connection) => new ThreadSession(connection),
+  );
+  return new ClientDb(request.name, session, defaults);
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import type { Steps, Store } from "../../wasm/terrane.js";
 import { EngineError } from "../api/errors.ts";
-import { isEncodedError, toError } from "../codec/error-codec.ts";
+import { isEncodedError, toError } from "../codec/thrown.ts";
 import { type Addon, loadAddon } from "./addon.ts";
 
 /** Room for a key and for most values. */

@@ -3,7 +3,7 @@
 
 import { openAsBlob } from "node:fs";
 import type { Encoding } from "../api/data.ts";
-import { toError, wrapErrors } from "../codec/error-codec.ts";
+import { toError, wrapErrors } from "../codec/thrown.ts";
 import { checked, TIMEOUT, WAIT } from "../codec/options.ts";
 import { toDefaults } from "../codec/requests.ts";
 import { Engine } from "../engine/engine.ts";

@@ -3,7 +3,7 @@
 import { ClosedError, type TerraneError } from "../api/errors.ts";
 import type { Event } from "../api/events.ts";
 import type { WaitOptions } from "../api/options.ts";
-import { fromJson, parseNames } from "../codec/json.ts";
+import type { fromJson } from "../codec/json.ts";
 import { checked, WAIT } from "../codec/options.ts";
 import { abortable } from "./abort.ts";
 import { onForgotten, started } from "./finalization.ts";
@@ -14,11 +14,26 @@ const MAX_QUEUED = 10_000;
 /** Marks the event of a new keyspace, whose name later events need. */
 const CREATED = '"keyspace-created"';
 
+/** An event, which is parsed on first use, so that no write waits for that. */
+type Parsed = (parse: typeof fromJson) => Event;
+
+/** A store's events, and what parses them. */
+interface Source {
+  listen(listener: Listener): () => void;
+  later(): { fromJson: typeof fromJson } | Promise<{ fromJson: typeof fromJson }>;
+}
+
 /** A listener; `end` is called when there will be no more events. */
 export interface Listener {
-  /** Receives an event, which is parsed on first use, so that no write waits for that. */
-  event(event: () => Event): void;
+  event(event: Parsed): void;
   end(failure: TerraneError): void;
+}
+
+/** An event with the engine's id of its keyspace, and the keyspace's name if it is new. */
+interface Named {
+  type: string;
+  keyspace?: number | string;
+  name?: string;
 }
 
 /** The listeners of a store, and the names of the keyspaces in its events. */
@@ -62,14 +77,14 @@ export class Listeners {
     if (this.any) for (const event of events) this.#emit(this.#parsed(event));
   }
 
-  /** Parses an event on first use, but that of a new keyspace at once: later ones refer to it. */
-  #parsed(json: string): () => Event {
-    let event: Event | undefined = json.includes(CREATED) ? this.#parse(json) : undefined;
-    return () => (event ??= this.#parse(json));
+  /** Returns an event to parse on first use; the name of a new keyspace is kept at once for later ones. */
+  #parsed(json: string): Parsed {
+    let event: Event | undefined;
+    if (json.includes(CREATED)) this.#named(JSON.parse(json) as Named);
+    return (parse) => (event ??= this.#named(parse<Named>(json)));
   }
 
-  #parse(json: string): Event {
-    const event = fromJson<{ type: string; keyspace?: number | string; name?: string }>(json);
+  #named(event: Named): Event {
     if (typeof event.keyspace === "number") {
       if (event.name !== undefined) this.#names.set(event.keyspace, event.name);
       event.keyspace = this.#names.get(event.keyspace) ?? String(event.keyspace);
@@ -78,7 +93,7 @@ export class Listeners {
     return event as Event;
   }
 
-  #emit(event: () => Event): void {
+  #emit(event: Parsed): void {
     for (const listener of this.#all) listener.event(event);
   }
 
@@ -102,26 +117,28 @@ export class Listeners {
 
 /** Iterates over the events from now on until the store is closed. */
 export function iterateEvents(
-  listen: (listener: Listener) => () => void,
+  source: Source,
   options: WaitOptions,
 ): AsyncGenerator<Event, void, undefined> {
   const { signal } = checked(options, WAIT);
   const queue = new Queue();
-  const stop = listen(queue);
-  const iteration = started(take(queue, stop, signal));
+  const stop = source.listen(queue);
+  const iteration = started(take(queue, source, stop, signal));
   onForgotten(iteration, stop);
   return iteration;
 }
 
 async function* take(
   queue: Queue,
+  source: Source,
   stop: () => void,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Event, void, undefined> {
   try {
     yield undefined as never;
+    const { fromJson } = await source.later();
     for (;;) {
-      yield* queue.take();
+      for (const event of queue.take()) yield event(fromJson);
       if (queue.ended instanceof ClosedError) return;
       if (queue.ended !== undefined) throw queue.ended;
       await abortable(signal, () => queue.wait());
@@ -133,14 +150,14 @@ async function* take(
 
 /** The events that a listener has yet to take. While it is full, events are only counted. */
 class Queue implements Listener {
-  #events: (() => Event)[] = [];
+  #events: Parsed[] = [];
   /** Events that did not fit. */
   #dropped = 0;
   #wake: () => void = () => undefined;
   /** Reason why there will be no more events. */
   ended: TerraneError | undefined;
 
-  event(event: () => Event): void {
+  event(event: Parsed): void {
     if (this.#events.length < MAX_QUEUED) this.#events.push(event);
     else this.#dropped += 1;
     this.#wake();
@@ -151,12 +168,12 @@ class Queue implements Listener {
     this.#wake();
   }
 
-  /** Takes the events so far, each parsed when it is reached. */
-  *take(): Generator<Event, void, undefined> {
+  /** Takes the events so far. */
+  take(): Parsed[] {
     const [events, count] = [this.#events, this.#dropped];
     [this.#events, this.#dropped] = [[], 0];
-    for (const event of events) yield event();
-    if (count > 0) yield { type: "dropped", count };
+    if (count > 0) events.push(() => ({ type: "dropped", count }));
+    return events;
   }
 
   /** Resolves when there is an event to take, or there will be none. */
@@ -166,4 +183,9 @@ class Queue implements Listener {
       if (this.#events.length > 0 || this.ended !== undefined) resolve();
     });
   }
+}
+
+/** Parses the engine's list of keyspaces: names by id. */
+export function parseNames(json: string): [number, string][] {
+  return JSON.parse(json) as [number, string][];
 }

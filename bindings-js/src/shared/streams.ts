@@ -1,7 +1,7 @@
 /** Stores as files: export and import streams. */
 
 import { check, checkPresent, isBytes } from "../codec/validate.ts";
-import { toError } from "../codec/error-codec.ts";
+import { toError } from "../codec/thrown.ts";
 import { abortable, abortError } from "./abort.ts";
 
 /** The bytes of an exported store; `end` is called once they were read or the stream was canceled. */

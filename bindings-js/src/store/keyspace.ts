@@ -22,13 +22,14 @@ import type {
 } from "../api/store.ts";
 import { encodeBatch } from "../codec/batch.ts";
 import { decodeOutcome, encodeConditions } from "../codec/conditions.ts";
-import { Encoder, MAX_BATCH_BYTES, toSpan } from "../codec/encoder.ts";
-import { toByteRange, toBytes } from "../codec/encodings.ts";
-import { fromJson } from "../codec/json.ts";
+import { Encoder, MAX_BATCH_BYTES } from "../codec/encoder.ts";
+import { toBytes } from "../codec/encodings.ts";
 import { checkOperand, toMerge } from "../codec/operand.ts";
 import { BATCH, CLEAR, EXPIRY, RANGE, WRITE } from "../codec/options.ts";
 import { now, toDurability, toExpiry, toPolicy, toScan } from "../codec/requests.ts";
+import { toSpan } from "../codec/span.ts";
 import { checkLength } from "../codec/validate.ts";
+import type { Later } from "./port.ts";
 import { Reader, type Scope } from "./reader.ts";
 import { watch } from "./watch.ts";
 
@@ -101,14 +102,19 @@ export class Keyspace<M extends Mode, K extends Encoding = "utf8", V extends Enc
       fill(batch);
       checkLength("batch", batch.length, MAX_BATCH_BYTES);
       const outcome = port.invoke("write_if", conditions, batch.bytes(), sync);
-      return port.map(outcome, (bytes) => decodeOutcome(bytes, encodings));
+      return port.map(outcome, (bytes) => {
+        const refused = ({ decodeConflicts }: Later) => {
+          throw decodeConflicts(bytes, encodings);
+        };
+        return decodeOutcome(bytes) ?? port.map<Later, number>(port.later(), refused);
+      });
     });
   }
 
   deleteRange(options?: CallOptions<M, RangeOptions<K> & WriteOptions>): Result<M, number> {
     return this.call(options, [RANGE, WRITE], ({ durability, signal, ...range }) => {
       const rest = signal === undefined ? { durability } : { durability, signal };
-      const span = toSpan(toByteRange<K>(range as RangeOptions<K>, this.scope.keyEncoding));
+      const span = toSpan(range as RangeOptions<K>, this.scope.keyEncoding);
       return this.#write(
         rest as CallOptions<M, WriteOptions>,
         () => (batch, keyspace) => batch.deleteSpan(keyspace, span),
@@ -133,19 +139,12 @@ export class Keyspace<M extends Mode, K extends Encoding = "utf8", V extends Enc
 
   levels(options?: CallOptions<M>): Result<M, Level[]> {
     const { port, keyspace } = this.scope;
-    return this.call(options, [], () =>
-      port.map(
-        port.invoke("levels", keyspace),
-        (shape) => fromJson<{ levels: Level[] }>(shape).levels,
-      ),
-    );
+    const shape = this.report<{ levels: Level[] }>(options, "levels", keyspace);
+    return port.map(shape, ({ levels }) => levels);
   }
 
   policy(options?: CallOptions<M>): Result<M, PolicyOptions> {
-    const { port, keyspace } = this.scope;
-    return this.call(options, [], () =>
-      port.map(port.invoke("policy", keyspace), fromJson<PolicyOptions>),
-    );
+    return this.report(options, "policy", this.scope.keyspace);
   }
 
   setPolicy(policy: Policy, options?: CallOptions<M>): Result<M, void> {

@@ -8,10 +8,7 @@
  */
 
 import type { Encoding } from "../api/data.ts";
-import type { WaitOptions } from "../api/options.ts";
 import type { Mode, SnapshotOf } from "../api/store.ts";
-import { checked, WAIT } from "../codec/options.ts";
-import { check } from "../codec/validate.ts";
 import { abortable } from "../shared/abort.ts";
 import type { HeldWatch } from "./port.ts";
 import type { Scope } from "./reader.ts";
@@ -27,16 +24,7 @@ type Query<M extends Mode, K extends Encoding, V extends Encoding, T> = (
 ) => T | Promise<T>;
 
 /** Iterates over the results of a query. */
-export function live<M extends Mode, K extends Encoding, V extends Encoding, T>(
-  scope: Scope<M, K, V>,
-  query: Query<M, K, V, T>,
-  options: WaitOptions,
-): AsyncGenerator<T, void, undefined> {
-  check("query", query, typeof query === "function", "a function");
-  return results(scope, query, checked(options, WAIT).signal);
-}
-
-async function* results<M extends Mode, K extends Encoding, V extends Encoding, T>(
+export async function* live<M extends Mode, K extends Encoding, V extends Encoding, T>(
   scope: Scope<M, K, V>,
   query: Query<M, K, V, T>,
   signal: AbortSignal | undefined,

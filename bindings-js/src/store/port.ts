@@ -54,6 +54,9 @@ export interface ExportedFile {
   end(): void;
 }
 
+/** Code that a page loads when it is first used. */
+export type Later = typeof import("./later.ts");
+
 /** A call in steps: it yields results of other calls, and continues with their values. */
 export type Steps<T> = Generator<unknown, T, unknown>;
 
@@ -72,7 +75,10 @@ export interface Port<M extends Mode> {
   ): Result<M, T>;
 
   /** Applies `next` to the value of a result. (Not `then`: a port would be taken for a promise.) */
-  map<T, U>(result: Result<M, T>, next: (value: T) => U): Result<M, U>;
+  map<T, U>(result: Result<M, T>, next: (value: T) => U | Result<M, U>): Result<M, U>;
+
+  /** Returns the code that is not loaded from the start. */
+  later(): Result<M, Later>;
 
   /** Whether calls return results rather than promises. */
   readonly isSync: boolean;

@@ -30,14 +30,13 @@ import type { Trace } from "../api/trace.ts";
 import { encodeKey } from "../codec/bytes.ts";
 import { decodeVersioned } from "../codec/conditions.ts";
 import { toBytes } from "../codec/encodings.ts";
-import { fromJson } from "../codec/json.ts";
 import { checked, ENCODINGS, ENTRIES, RANGE, READ, REVERSE, ROWS } from "../codec/options.ts";
 import { pairs, type Projection, projectionOf, single } from "../codec/projection.ts";
-import type { ScanRequest } from "../codec/protocol.ts";
+import type { Arguments, JsonMethod, ScanRequest } from "../codec/protocol.ts";
 import { toEncoding, toEncodings, toKeys, toScan } from "../codec/requests.ts";
 import { check } from "../codec/validate.ts";
 import { Cursor } from "./cursor.ts";
-import type { Port } from "./port.ts";
+import type { Later, Port } from "./port.ts";
 import type { Reads } from "./reads.ts";
 
 /**
@@ -145,7 +144,7 @@ export class Reader<
   trace(key: Encodable<K>, options?: CallOptions<M>): Result<M, Trace> {
     const { port, keyspace, snapshot } = this.scope;
     return this.call(options, [], () =>
-      port.map(port.invoke("trace", keyspace, snapshot, encodeKey(this.key(key))), fromJson<Trace>),
+      this.#parsed<Trace>(port.invoke("trace", keyspace, snapshot, encodeKey(this.key(key)))),
     );
   }
 
@@ -155,8 +154,7 @@ export class Reader<
     const { port } = this.scope;
     return this.call(options, [RANGE, REVERSE], (given) => {
       const { keyspace, snapshot, range, reverse } = toScan(this.scope, given);
-      const json = port.invoke("trace_scan", keyspace, snapshot, range, reverse);
-      return port.map(json, fromJson<Trace>);
+      return this.#parsed<Trace>(port.invoke("trace_scan", keyspace, snapshot, range, reverse));
     });
   }
 
@@ -215,9 +213,28 @@ export class Reader<
     return port.run(opened, () => checked<O & WaitOptions>(options, ...lists, port.waits), start);
   }
 
+  /** Calls a method of the engine's store that returns JSON. @internal */
+  report<T, N extends JsonMethod = JsonMethod>(
+    options: CallOptions<M> | undefined,
+    method: N,
+    ...args: Arguments<N>
+  ): Result<M, T> {
+    const { port } = this.scope;
+    return this.call(options, [], () =>
+      this.#parsed<T>(port.invoke(method, ...args) as Result<M, string>),
+    );
+  }
+
   /** Returns a key as bytes. @internal */
   key(key: Encodable<K>): Bytes {
     return toBytes("key", key, this.scope.keyEncoding);
+  }
+
+  #parsed<T>(result: Result<M, string>): Result<M, T> {
+    const { port } = this.scope;
+    return port.map<string, T>(result, (json) =>
+      port.map<Later, T>(port.later(), ({ fromJson }) => fromJson<T>(json)),
+    );
   }
 
   #outermost<KE extends Encoding, VE extends Encoding>(

@@ -18,8 +18,7 @@ import type {
   SnapshotOf,
   TransactionOf,
 } from "../api/store.ts";
-import { fromJson, parseNames } from "../codec/json.ts";
-import { checked, KEYSPACE, TIMEOUT, WRITE } from "../codec/options.ts";
+import { checked, KEYSPACE, TIMEOUT, WAIT, WRITE } from "../codec/options.ts";
 import {
   checkKeyspaceName,
   type Defaults,
@@ -27,14 +26,12 @@ import {
   toEncodings,
   toKeyspace,
 } from "../codec/requests.ts";
+import { check } from "../codec/validate.ts";
 import { abortable } from "../shared/abort.ts";
-import { iterateEvents } from "../shared/events.ts";
-import { exportStream } from "../shared/streams.ts";
+import { iterateEvents, parseNames } from "../shared/events.ts";
 import { Keyspace } from "./keyspace.ts";
-import { live } from "./live.ts";
-import type { Port } from "./port.ts";
+import type { Later, Port } from "./port.ts";
 import { Snapshot } from "./snapshot.ts";
-import { transact } from "./transaction.ts";
 
 export class Store<M extends Mode, K extends Encoding = "utf8", V extends Encoding = "utf8">
   extends Keyspace<M, K, V>
@@ -88,7 +85,10 @@ export class Store<M extends Mode, K extends Encoding = "utf8", V extends Encodi
       keyspace instanceof Keyspace && scope.port.isSameStore(keyspace.scope.port);
     return this.call(options, [WRITE], (given: WriteOptions & WaitOptions) => {
       const sync = toDurability(given, this.#defaults.durability) === "sync";
-      return scope.port.runSteps(transact<M, K, V, T>(scope, body, isOwn, sync, given.signal));
+      const { port } = scope;
+      return port.map<Later, T>(port.later(), ({ transact }) =>
+        port.runSteps(transact<M, K, V, T>(scope, body, isOwn, sync, given.signal)),
+      );
     });
   }
 
@@ -96,7 +96,8 @@ export class Store<M extends Mode, K extends Encoding = "utf8", V extends Encodi
     query: (reader: SnapshotOf<M, K, V>) => T | Promise<T>,
     options: WaitOptions = {},
   ): AsyncGenerator<T, void, undefined> {
-    return live(this.scope, query, options);
+    check("query", query, typeof query === "function", "a function");
+    return this.#live(query, checked(options, WAIT).signal);
   }
 
   snapshot(): SnapshotOf<M, K, V> {
@@ -112,17 +113,15 @@ export class Store<M extends Mode, K extends Encoding = "utf8", V extends Encodi
   }
 
   stats(options?: CallOptions<M>): Result<M, Stats> {
-    const { port } = this.scope;
-    return this.call(options, [], () => port.map(port.invoke("stats"), fromJson<Stats>));
+    return this.report(options, "stats");
   }
 
   check(options?: CallOptions<M>): Result<M, CheckReport> {
-    const { port } = this.scope;
-    return this.call(options, [], () => port.map(port.invoke("check"), fromJson<CheckReport>));
+    return this.report(options, "check");
   }
 
   events(options: WaitOptions = {}): AsyncGenerator<Event, void, undefined> {
-    return iterateEvents((listener) => this.scope.port.listen(listener), options);
+    return iterateEvents(this.scope.port, options);
   }
 
   async checkpoint(name: string, options: CheckpointOptions & WaitOptions = {}): Promise<void> {
@@ -136,10 +135,19 @@ export class Store<M extends Mode, K extends Encoding = "utf8", V extends Encodi
     const given: WaitOptions = options === undefined ? {} : options;
     const { signal } = checked(given, port.waits);
     const { blob, end } = await abortable(signal, () => port.exportFile());
+    const { exportStream } = await port.later();
     return exportStream(blob, end);
   }
 
   close(): Result<M, void> {
     return this.scope.port.close();
+  }
+
+  async *#live<T>(
+    query: (reader: SnapshotOf<M, K, V>) => T | Promise<T>,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<T, void, undefined> {
+    const { live } = await this.scope.port.later();
+    yield* live(this.scope, query, signal);
   }
 }

@@ -8,7 +8,6 @@
  */
 
 import {
-  type Bytes,
   type Decoded,
   type Encodable,
   type Encoding,
@@ -19,31 +18,28 @@ import {
 } from "../api/data.ts";
 import { ClosedError, ConflictError } from "../api/errors.ts";
 import type { EntriesOptions, ExpiryOptions, ReadOptions } from "../api/options.ts";
-import type {
-  CallOptions,
-  Iteration,
-  KeyspaceOf,
-  Mode,
-  Operand,
-  Result,
-  TransactionOf,
-} from "../api/store.ts";
-import { toBounds } from "../codec/bounds.ts";
+import type { Iteration, KeyspaceOf, Mode, Operand, Result, TransactionOf } from "../api/store.ts";
 import { decode, encodeBytes } from "../codec/bytes.ts";
-import { toByteRange, toBytes } from "../codec/encodings.ts";
 import { decodeOutcome, encodeUnchanged } from "../codec/conditions.ts";
-import { Encoder, encodeRange, MAX_BATCH_BYTES, MAX_EXPIRING_BYTES } from "../codec/encoder.ts";
-import { checkOperand, merged, type Merge, toMerge } from "../codec/operand.ts";
+import { decodeConflicts } from "../codec/conflicts.ts";
+import { Encoder, encodeSpan, MAX_BATCH_BYTES, MAX_EXPIRING_BYTES } from "../codec/encoder.ts";
+import { toBytes } from "../codec/encodings.ts";
+import { merged } from "../codec/merged.ts";
+import { checkOperand, type Merge, toMerge } from "../codec/operand.ts";
 import { checked, ENTRIES, EXPIRY, RANGE, READ } from "../codec/options.ts";
+import { pairs } from "../codec/projection.ts";
 import { now, toEncoding, toEncodings, toExpiry, toScan } from "../codec/requests.ts";
+import { toSpan } from "../codec/span.ts";
 import { check, checkLength, invalid } from "../codec/validate.ts";
 import type { HeldSnapshot, Port, Steps } from "./port.ts";
-import { Reader, type Scope } from "./reader.ts";
+import type { Scope } from "./reader.ts";
 
 /** The most times that a body runs. */
 const TRIES = 10;
 /** The most ranges that are recorded; neighbours are joined beyond that. */
 const MAX_READS = 10_000;
+
+const BINARY = { keyEncoding: "binary", valueEncoding: "binary" } as const;
 
 /** The keys from `from` up to `to`, which is not one of them, or to the end. */
 interface Span {
@@ -172,10 +168,7 @@ function commit<M extends Mode>(port: Port<M>, changes: Changes, sync: boolean):
   changes.ended = true;
   if (writes.size === 0 && removed.length === 0) return undefined;
   const batch = new Encoder();
-  for (const { keyspace, from, to } of removed) {
-    const end = to === undefined ? undefined : fromText(to);
-    batch.deleteSpan(keyspace, { from: fromText(from), to: end });
-  }
+  for (const span of removed) batch.deleteSpan(span.keyspace, bytesOf(span));
   for (const [keyspace, values] of writes) {
     for (const [key, written] of values) {
       const { base, operands } = written;
@@ -186,14 +179,13 @@ function commit<M extends Mode>(port: Port<M>, changes: Changes, sync: boolean):
   }
   checkLength("batch", batch.length, MAX_BATCH_BYTES);
   const conditions = new Encoder();
-  for (const { keyspace, from, to } of reads) {
-    const end = to === undefined ? undefined : fromText(to);
-    encodeUnchanged(conditions, keyspace, snapshot.snapshot, fromText(from), end);
+  for (const span of reads) {
+    encodeUnchanged(conditions, span.keyspace, snapshot.snapshot, encodeSpan(bytesOf(span)));
   }
   const outcome = port.invoke("write_if", conditions.bytes(), batch.bytes(), sync);
-  return port.map(outcome, (bytes) =>
-    decodeOutcome(bytes, [{ keyEncoding: "binary", valueEncoding: "binary" }]),
-  );
+  return port.map(outcome, (bytes) => {
+    if (decodeOutcome(bytes) === undefined) throw decodeConflicts(bytes, [BINARY]);
+  });
 }
 
 class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implements TransactionOf<
@@ -202,7 +194,6 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
   V
 > {
   readonly #scope: Scope<M, K, V>;
-  readonly #reader: Reader<M, "binary", "binary">;
   readonly #changes: Changes;
   readonly #isOwn: (keyspace: unknown) => boolean;
 
@@ -210,9 +201,6 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
     this.#scope = scope;
     this.#changes = changes;
     this.#isOwn = isOwn;
-    const { snapshot } = changes.snapshot;
-    const binary = { keyEncoding: "binary", valueEncoding: "binary" } as const;
-    this.#reader = new Reader({ ...scope, ...binary, snapshot });
   }
 
   keyspace<KE extends Encoding, VE extends Encoding>(
@@ -251,7 +239,9 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
       return { bytes, isKnown, write };
     });
     const missing = found.filter(({ isKnown }) => !isKnown).map(({ bytes }) => bytes);
-    return port.map(this.#reader.getMany(missing), (values) => {
+    const { snapshot } = this.#changes.snapshot;
+    const stored = this.#run(() => port.getMany(keyspace, snapshot, missing, "binary"));
+    return port.map(stored, (values) => {
       let next = 0;
       return found.map(({ bytes, isKnown, write }) => {
         const stored = isKnown ? undefined : values[next++];
@@ -296,11 +286,8 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
 
   deleteRange(options: RangeOptions<K> = {}): void {
     this.#checkOpen();
-    const range = toByteRange(checked(options, RANGE), this.#scope.keyEncoding);
-    // It has the checks.
-    encodeRange(range);
     const { keyspace } = this.#scope;
-    const span = spanOf(range, keyspace);
+    const span = this.#span(checked(options, RANGE));
     const written = this.#changes.writes.get(keyspace);
     for (const key of written?.keys() ?? []) if (isInside(key, span)) written?.delete(key);
     this.#changes.removed.push(span);
@@ -314,11 +301,13 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
       checked(options, RANGE, ENTRIES),
       this.#scope,
     );
-    const { reverse, limit } = toScan(this.#scope, options);
-    const range = toBounds(toByteRange<KE>(options, keyEncoding));
-    const given = { ...range, reverse } as CallOptions<M, EntriesOptions<"binary", "binary">>;
-    const stored = this.#reader.entries(given);
-    const rows = this.#rows(stored, range, reverse);
+    const { port, keyspace } = this.#scope;
+    const { snapshot } = this.#changes.snapshot;
+    const request = toScan({ keyspace, snapshot, keyEncoding }, options);
+    const { reverse, limit } = request;
+    const binary = pairs("binary", "binary");
+    const stored = port.iterate<Row>({ ...request, limit: Infinity }, binary, this.#run);
+    const rows = this.#rows(stored, this.#span(options, keyEncoding), reverse);
     let left = limit;
     function* next(): Steps<Entry<KE, VE> | undefined> {
       if (left === 0) return undefined;
@@ -328,18 +317,13 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
       const [key, value] = row;
       return [decode(key, keyEncoding, () => key), decode(value, valueEncoding, () => key)];
     }
-    return this.#scope.port.generate(next, () => stored.return());
+    return port.generate(next, () => stored.return());
   }
 
   /** Returns a function that returns the next row of a range: of those stored, with the transaction's writes. */
-  #rows(
-    stored: Iteration<M, Row>,
-    range: RangeOptions,
-    reverse: boolean,
-  ): () => Steps<Row | undefined> {
+  #rows(stored: Iteration<M, Row>, all: Span, reverse: boolean): () => Steps<Row | undefined> {
     const changes = this.#changes;
     const { keyspace } = this.#scope;
-    const all = spanOf(range, keyspace);
     const written = [...(changes.writes.get(keyspace) ?? [])]
       .filter(([key]) => isInside(key, all))
       .sort(([a], [b]) => (a < b === reverse ? 1 : -1));
@@ -399,6 +383,16 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
     return encodeBytes("key", toBytes("key", key, this.#scope.keyEncoding), MAX_KEY_BYTES);
   }
 
+  /** Returns the keys of a range, by default in the keyspace's encoding. */
+  #span(range: RangeOptions<Encoding>, encoding: Encoding = this.#scope.keyEncoding): Span {
+    const { from, to } = toSpan(range, encoding);
+    return { keyspace: this.#scope.keyspace, from: toText(from), to: to && toText(to) };
+  }
+
+  /** Runs a call on the keyspace, which may not have opened. */
+  #run = <T>(start: () => Result<M, T>): Result<M, T> =>
+    this.#scope.port.run(this.#scope.opened, () => ({}), start);
+
   #checkOpen(): void {
     if (this.#changes.ended) throw new ClosedError("the transaction is closed");
   }
@@ -408,12 +402,8 @@ function isInside(key: string, { from, to }: Span): boolean {
   return key >= from && (to === undefined || key < to);
 }
 
-function spanOf(range: RangeOptions, keyspace: number): Span {
-  const { gt, gte, lt, lte } = toBounds(range);
-  const text = (key: Bytes) => toText(encodeBytes("key", key, MAX_KEY_BYTES));
-  const from = gte !== undefined ? text(gte) : gt === undefined ? "" : `${text(gt)}\0`;
-  const to = lt !== undefined ? text(lt) : lte === undefined ? undefined : `${text(lte)}\0`;
-  return { keyspace, from, to };
+function bytesOf({ from, to }: Span): { from: Uint8Array; to: Uint8Array | undefined } {
+  return { from: fromText(from), to: to === undefined ? undefined : fromText(to) };
 }
 
 /** A text with a character for each byte. */

@@ -1,20 +1,19 @@
 /** Watching: what has changed in a range. */
 
-import type { Encoding, RangeOptions } from "../api/data.ts";
+import type { Encoding } from "../api/data.ts";
 import { ClosedError } from "../api/errors.ts";
 import type { WatchOptions } from "../api/options.ts";
 import type { Change, Mode } from "../api/store.ts";
 import { ByteList } from "../codec/byte-list.ts";
-import { encodeRange } from "../codec/encoder.ts";
-import { toByteRange } from "../codec/encodings.ts";
+import { Encoder } from "../codec/encoder.ts";
 import { checked, RANGE, WATCH } from "../codec/options.ts";
 import type { Changed } from "../codec/protocol.ts";
 import { toEncoding } from "../codec/requests.ts";
+import { encodeRange } from "../codec/span.ts";
 import { abortable } from "../shared/abort.ts";
 import { onForgotten, started } from "../shared/finalization.ts";
 import type { HeldWatch } from "./port.ts";
 import type { Scope } from "./reader.ts";
-import { encodeRanges } from "./reads.ts";
 
 /** Iterates over the changes of a range. */
 export function watch<M extends Mode, K extends Encoding>(
@@ -23,10 +22,9 @@ export function watch<M extends Mode, K extends Encoding>(
 ): AsyncGenerator<Change<K>, void, undefined> {
   const { signal, keyEncoding: given, ...range } = checked(options, RANGE, WATCH);
   const encoding = toEncoding("keyEncoding", given ?? (keyEncoding as K));
-  const held = port.watch(
-    encodeRanges([[keyspace, encodeRange(toByteRange<K>(range as RangeOptions<K>, encoding))]]),
-    true,
-  );
+  const ranges = new Encoder();
+  ranges.numbered(keyspace, encodeRange(range, encoding));
+  const held = port.watch(ranges.bytes(), true);
   const iteration = started(changes(held, encoding, opened, signal));
   onForgotten(iteration, held.close);
   return iteration;

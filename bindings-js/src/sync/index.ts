@@ -6,7 +6,7 @@
 
 import type { Encoding } from "../api/data.ts";
 import type { StoreOptions } from "../api/options.ts";
-import { toError, wrapErrors } from "../codec/error-codec.ts";
+import { toError, wrapErrors } from "../codec/thrown.ts";
 import { checked, STORE, TIMEOUT, WAIT, WASM } from "../codec/options.ts";
 import { toDefaults, toRequest } from "../codec/requests.ts";
 import { toStoreRequest } from "#store-request";

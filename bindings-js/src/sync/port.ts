@@ -7,7 +7,7 @@ import type { WaitOptions } from "../api/options.ts";
 import { ByteList } from "../codec/byte-list.ts";
 import { encodeKey } from "../codec/bytes.ts";
 import { Encoder, MAX_BATCH_BYTES } from "../codec/encoder.ts";
-import { wrapErrors } from "../codec/error-codec.ts";
+import { wrapErrors } from "../codec/thrown.ts";
 import { FIRST_PAGE_BYTES, PAGE_BYTES, type Projection } from "../codec/projection.ts";
 import type {
   Arguments,
@@ -28,11 +28,13 @@ import { runToEnd } from "../engine/tasks.ts";
 import { ignoreResult } from "../shared/abort.ts";
 import { type Listener, Listeners } from "../shared/events.ts";
 import { started } from "../shared/finalization.ts";
+import * as later from "../store/later.ts";
 import type {
   ExportedFile,
   HeldCursor,
   HeldSnapshot,
   HeldWatch,
+  Later,
   OpenedKeyspace,
   Port,
   Steps,
@@ -92,6 +94,10 @@ export class EnginePort implements Port<"sync"> {
 
   map<T, U>(result: T, next: (value: T) => U): U {
     return next(result);
+  }
+
+  later(): Later {
+    return later;
   }
 
   runSteps<T>(steps: Steps<T>): T {

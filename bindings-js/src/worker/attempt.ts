@@ -1,6 +1,6 @@
 /** The outcome of a call that may throw. */
 
-import { encodeError } from "../codec/error-codec.ts";
+import { encodeError } from "../codec/thrown.ts";
 import type { Outcome } from "../codec/protocol.ts";
 
 /** Returns the value of `body`, or the error that it throws. */

@@ -8,7 +8,7 @@
  */
 
 import { ClosedError } from "../api/errors.ts";
-import { encodeError } from "../codec/error-codec.ts";
+import { encodeError } from "../codec/thrown.ts";
 import type { OpenRequest, Operation, Reply, Request } from "../codec/protocol.ts";
 import { destroyFiles, holdLifeLock, Import } from "#platform";
 import { Engine } from "../engine/engine.ts";

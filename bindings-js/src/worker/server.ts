@@ -10,7 +10,7 @@
  */
 
 import { AbortError } from "../api/errors.ts";
-import { encodeError } from "../codec/error-codec.ts";
+import { encodeError } from "../codec/thrown.ts";
 import type { Operation, Outcome, Reply, Request } from "../codec/protocol.ts";
 import type { Engine } from "../engine/engine.ts";
 import { StartedTask } from "../engine/tasks.ts";

@@ -19,17 +19,21 @@ pub const E2E: Packages = Packages { folder: "tests/e2e" };
 /// The tools that read the packed package.
 pub const CHECKS: Packages = Packages { folder: "tests/packages/checks" };
 /// Projects that use the packed package, each with a bundler.
-pub const BUNDLERS: [Packages; 3] = [
+pub const BUNDLERS: [Packages; 7] = [
     Packages { folder: "tests/packages/vite" },
     Packages { folder: "tests/packages/webpack" },
     Packages { folder: "tests/packages/esbuild" },
+    Packages { folder: "tests/packages/rollup" },
+    Packages { folder: "tests/packages/rspack" },
+    Packages { folder: "tests/packages/parcel" },
+    Packages { folder: "tests/packages/react" },
 ];
 /// The tests of client libraries on the server.
 pub const CLIENTS: Packages = Packages { folder: "tests/clients" };
 /// The comparison with other stores in a browser.
 pub const COMPARISON: Packages = Packages { folder: "bench/browser" };
 /// All of them, what others depend on first.
-pub const PACKAGES: [Packages; 10] = [
+pub const PACKAGES: [Packages; 14] = [
     BINDINGS,
     LEVEL,
     DEMO,
@@ -39,6 +43,10 @@ pub const PACKAGES: [Packages; 10] = [
     BUNDLERS[0],
     BUNDLERS[1],
     BUNDLERS[2],
+    BUNDLERS[3],
+    BUNDLERS[4],
+    BUNDLERS[5],
+    BUNDLERS[6],
     COMPARISON,
 ];
 

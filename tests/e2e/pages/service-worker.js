@@ -1,6 +1,6 @@
 /** A service worker with the store "served". */
 
-import { open } from "/terrane/dist/index.js";
+import { open } from "/terrane/dist/whole.js";
 
 let db;
 
@@ -10,6 +10,9 @@ const calls = {
     return db.role;
   },
   get: () => db.get("k"),
+  // What a page loads when it is first used; a service worker cannot.
+  transact: () => db.transact(async (tx) => tx.put("tx", await tx.get("k"))),
+  stats: async () => (await db.stats()).clients,
   put: async () => typeof (await db.put("sw", "v")),
 };
 

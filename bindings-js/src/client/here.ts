@@ -1,0 +1,19 @@
+/** Conditions for a store in a page or worker. */
+
+import { later } from "./load.ts";
+
+/** Fails, with the reason, where there are no private files. */
+export async function checkFiles(): Promise<void> {
+  const { isSecureContext, navigator, origin } = globalThis;
+  const mayHave = isSecureContext && origin !== "null" && navigator.locks !== undefined;
+  if (mayHave && typeof navigator.storage?.getDirectory === "function") return;
+  (await later()).checkPrivateFiles();
+}
+
+/** Fails, with the reason, where no worker can open a store. */
+export async function checkHere(storage: "opfs" | "memory"): Promise<void> {
+  if (storage === "opfs") await checkFiles();
+  if (typeof Worker === "undefined") {
+    throw (await later()).unavailable("no worker can be started");
+  }
+}

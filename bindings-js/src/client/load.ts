@@ -1,0 +1,30 @@
+/** The parts of the client that are loaded when they are first used, with whole.ts. */
+
+import { UnavailableError } from "../api/errors.ts";
+import type { Later } from "../store/port.ts";
+
+/** All exports of these parts. */
+type Parts = Later &
+  typeof import("../shared/environment.ts") &
+  typeof import("../shared/stores.ts") &
+  typeof import("./administration.ts") &
+  typeof import("./start-elsewhere.ts") &
+  typeof import("./threads.ts");
+
+let parts: Parts | undefined;
+
+/** Sets the parts, which have been loaded. */
+export function provide(loaded: Parts): void {
+  parts = loaded;
+}
+
+/** Returns the parts; the first call loads them. */
+export async function later(): Promise<Parts> {
+  try {
+    if (parts === undefined) await import("./whole.ts");
+  } catch (cause) {
+    const message = `its code could not be loaded; service workers import "terrane/whole": ${cause}`;
+    throw new UnavailableError(message, { cause });
+  }
+  return parts as unknown as Parts;
+}

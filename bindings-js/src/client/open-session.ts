@@ -1,0 +1,57 @@
+/**
+ * Openings of stores by name. Several in one page (a component that is mounted twice, a module that is loaded again)
+ * share a connection, which the last one closes.
+ */
+
+import type { OpenRequest } from "../codec/protocol.ts";
+import { abortable, abortError } from "../shared/abort.ts";
+import { Connection } from "./connection.ts";
+import { Session } from "./session.ts";
+
+/** This page's connections, by the name of their store. */
+const connections: Map<string, Connection> = new Map();
+
+/** Opens a store, or shares this page's connection to it. */
+export async function openSession(
+  start: () => Worker,
+  request: OpenRequest,
+  isShared: boolean,
+  signal: AbortSignal | undefined,
+  toSession: (connection: Connection) => Session = (connection) => new Session(connection),
+): Promise<Session> {
+  for (;;) {
+    if (signal?.aborted) throw abortError(signal);
+    const shared = find(request);
+    const connection = shared ?? connect(start, request, isShared);
+    connection.users += 1;
+    try {
+      await abortable(signal, () => connection.ready);
+    } catch (error) {
+      connection.users -= 1;
+      if (signal?.aborted && connection.users === 0) connection.end(abortError(signal));
+      if (signal?.aborted || shared === undefined) throw error;
+      // It was opened with other options: these may succeed.
+      continue;
+    }
+    const session = toSession(connection);
+    const isOpenElsewhere = shared !== undefined || connection.role === "follower";
+    if (isOpenElsewhere) await session.share(request);
+    return session;
+  }
+}
+
+/** Finds a connection that is not about to be closed. */
+function find({ storage, name }: OpenRequest): Connection | undefined {
+  const found = storage === "opfs" ? connections.get(name) : undefined;
+  return found?.users === 0 ? undefined : found;
+}
+
+function connect(start: () => Worker, request: OpenRequest, isShared: boolean): Connection {
+  const { name, storage } = request;
+  if (storage === "memory") return new Connection(start, request, false, () => undefined);
+  const connection: Connection = new Connection(start, request, isShared, () => {
+    if (connections.get(name) === connection) connections.delete(name);
+  });
+  connections.set(name, connection);
+  return connection;
+}

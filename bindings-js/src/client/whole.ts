@@ -1,0 +1,16 @@
+/**
+ * The client with the parts that a page otherwise loads when they are first used: for service workers, which cannot
+ * load code later.
+ */
+
+import * as environment from "../shared/environment.ts";
+import * as stores from "../shared/stores.ts";
+import * as store from "../store/later.ts";
+import * as administration from "./administration.ts";
+import { provide } from "./load.ts";
+import * as elsewhere from "./start-elsewhere.ts";
+import * as threads from "./threads.ts";
+
+export * from "./index.ts";
+
+provide({ ...environment, ...stores, ...store, ...administration, ...elsewhere, ...threads });

@@ -1,0 +1,9 @@
+/** The code that a page loads later: in Node it is part of the package's one file. */
+
+import * as code from "../store/later.ts";
+import type { Later } from "../store/port.ts";
+
+/** Returns the code. */
+export async function later(): Promise<Later> {
+  return code;
+}
