@@ -40,13 +40,13 @@ export async function openFile(file: FileSystemFileHandle): Promise<FileSystemSy
  * other code runs between that look and the write.
  */
 function guarded(handle: FileSystemSyncAccessHandle): FileSystemSyncAccessHandle {
-  const { write, truncate } = handle;
+  const files = FileSystemSyncAccessHandle.prototype;
   const probe = new FileReader();
   const checkAlive = () => {
     if (probe.readyState !== probe.EMPTY) throw new ClosedError("the worker has ended");
   };
-  handle.write = (bytes, options) => (checkAlive(), write.call(handle, bytes, options));
-  handle.truncate = (size) => (checkAlive(), truncate.call(handle, size));
+  handle.write = (bytes, options) => (checkAlive(), files.write.call(handle, bytes, options));
+  handle.truncate = (size) => (checkAlive(), files.truncate.call(handle, size));
   return handle;
 }
 
