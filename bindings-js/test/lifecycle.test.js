@@ -45,7 +45,7 @@ test("suspended while reopening, a page releases again", async () => {
   assert.ok(started[1].terminated);
   dispatch("pageshow");
   await waiting;
-  assert.deepEqual(started[2].operations, ["open", "get"]);
+  assert.deepEqual(started[2].operations, ["open", "ended", "get"]);
   await db.close();
 });
 
@@ -256,7 +256,7 @@ test("a worker's death fails all calls of a store that nobody shares", async () 
   }
 });
 
-test("after a worker's death the next call starts another", async () => {
+test("after a worker's death another starts, but only once unused", async () => {
   const dying = (request) => (request.op === "open" ? emptyStore(request) : undefined);
   const { started, worker } = workers(dying, emptyStore);
   const db = await open("dies", { worker });
@@ -266,9 +266,16 @@ test("after a worker's death the next call starts another", async () => {
   die("alive");
   await assert.rejects(waiting, EngineError);
   assert.equal(db.role, "none");
-  assert.equal(await db.get("k"), undefined);
+  await settle();
   assert.equal(db.role, "leader");
-  assert.deepEqual(started[1].operations, ["open", "get"]);
+  assert.deepEqual(started[1].operations, ["open", "ended"]);
+  // Its worker dies again before a call: it may do so for ever.
+  die("alive");
+  while (db.role !== "none") await settle();
+  await settle();
+  assert.equal(started.length, 2);
+  assert.equal(await db.get("k"), undefined);
+  assert.deepEqual(started[2].operations, ["open", "ended", "get"]);
   await db.close();
 });
 

@@ -126,6 +126,36 @@ test("nothing is sent after a conditional write until it is answered", async () 
   leader.end();
 });
 
+test("nothing is sent after a call that is recorded at its end", async () => {
+  const answers = [];
+  const leader = new Leader("alone", ({ id, method }) => {
+    if (method === undefined || method === "stats") return { value: null };
+    answers.push(() => ({ id, value: "0" }));
+    return undefined;
+  });
+  const { worker } = workers(emptyStore);
+  const db = await open("alone", { worker });
+  const calls = [
+    () => db.clear(),
+    () => db.dropKeyspace("users"),
+    () => db.setPolicy("tiered"),
+    () => db.keyspace("logs", { policy: "tiered" }).count(),
+  ];
+  for (const [at, start] of calls.entries()) {
+    const call = start();
+    // The stub answers nothing that a scan could use.
+    call.catch(() => undefined);
+    const later = db.put("k", "v");
+    await until(() => answers.length > at);
+    assert.equal(leader.requests.at(-1).once.number, 2 * at + 1);
+    leader.channels[0].postMessage([answers[at]()]);
+    await later;
+    assert.equal(leader.requests.at(-1).once.number, 2 * at + 2);
+  }
+  await db.close();
+  leader.end();
+});
+
 test("writes before and after a conditional one reach the next leader", async () => {
   const isWrite = ({ op, method }) => op === "write" || method === "write_if";
   const leader = new Leader("again", (request) => (isWrite(request) ? undefined : { value: null }));

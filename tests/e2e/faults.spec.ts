@@ -201,7 +201,7 @@ async function meet(page: Page, name: string, fault: string) {
       const worker = (0, eval)(faulty)(fault) as () => Worker;
       let db: Awaited<ReturnType<typeof open>> | undefined;
       const opening = await window.failure(async () => {
-        db = await open(name, { worker });
+        db = await open(name, { worker, exclusive: true });
       });
       const first = await window.failure(() => db?.put("k", "w", { durability: "sync" }));
       const later = await window.failure(() => db?.put("k", "x", { durability: "sync" }));

@@ -186,6 +186,26 @@ test("a frozen page releases its store", async ({ storePage }) => {
   expect(await first.evaluate(() => window.db.getMany(["a", "b"]))).toEqual(["1", "2"]);
 });
 
+test("a page left amid writes crashes no other page", async ({ storePage, origin }) => {
+  const page = await storePage();
+  let crashed = false;
+  page.on("crash", () => (crashed = true));
+  for (let round = 0; round < 12; round++) {
+    // The page in the cache has the store, which this opening takes from it.
+    await page.evaluate(async () => {
+      const db = await window.terrane.open("left");
+      const write = () => db.put(`${Math.random()}`, "v", { durability: "sync" });
+      const again = (): Promise<void> => write().then(again);
+      for (let lane = 0; lane < 4; lane++) again().catch(() => undefined);
+      await write();
+    });
+    await page.goto(`${origin}/pages/blank.html`);
+    await page.goto(`${origin}/pages/store.html`);
+    await page.waitForFunction(() => "terrane" in window);
+  }
+  expect(crashed).toBe(false);
+});
+
 test("a worker's death in the cache fails only its calls", async ({ storePage }) => {
   const page = await storePage();
   const found = await page.evaluate(async () => {

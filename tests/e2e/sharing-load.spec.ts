@@ -228,10 +228,7 @@ test("every call ends, and no write is lost or takes effect twice", async ({
       const own = await page.evaluate(() => load.failed.splice(0));
       failures.push(...own.filter((why) => !why.startsWith("engine: ")));
     } else {
-      // Chromium's renderer sometimes crashes when a page with calls in flight is navigated away, shared store or not.
-      await ways[name]?.(page, leader).catch((error: unknown) => {
-        if (!crashed.has(page)) throw error;
-      });
+      await ways[name]?.(page, leader);
     }
     await revive();
   }

@@ -211,6 +211,270 @@ test("without the record of writes they take effect twice", async ({ storePage }
   expect(await writeUnanswered(leader, follower)).toEqual({ failed: ["conflict"], n: "140" });
 });
 
+/**
+ * Has a follower make calls that get no answer, then runs `after` in the tab that leads, ends its worker, and returns
+ * the answers.
+ */
+async function unanswered<T>(
+  [leader, follower]: readonly [Page, Page],
+  calls: () => Promise<T>,
+  took: () => Promise<boolean>,
+  after: () => Promise<unknown>,
+): Promise<T> {
+  await leader.evaluate(() => worked.mute());
+  await follower.evaluate(`Object.assign(window, { answers: (${String(calls)})() })`);
+  await expect.poll(() => leader.evaluate(took)).toBe(true);
+  await leader.evaluate(after);
+  await leader.evaluate(() => worked.terminate());
+  return follower.evaluate("answers") as Promise<T>;
+}
+
+test("a clear without an answer deletes nothing later", async ({ storePage }) => {
+  const pages = [await storePage(), await storePage()] as const;
+  await openMuted(pages[0], "cleared", false);
+  await opened(pages[1], "cleared");
+  await pages[1].evaluate(async () => {
+    for (const key of ["a", "b", "c"]) await window.db.put(key, "1");
+  });
+  const cleared = await unanswered(
+    pages,
+    () => window.db.clear({ gte: "b" }),
+    async () => (await window.db.get("c")) === undefined,
+    () => window.db.put("d", "2", { durability: "sync" }),
+  );
+  expect(cleared).toBe(2);
+  expect(await pages[1].evaluate(() => window.db.getMany(["a", "b", "d"]))).toEqual([
+    "1",
+    undefined,
+    "2",
+  ]);
+});
+
+test("a drop without an answer drops no later keyspace", async ({ storePage }) => {
+  const pages = [await storePage(), await storePage()] as const;
+  await openMuted(pages[0], "dropped", false);
+  await opened(pages[1], "dropped");
+  await pages[1].evaluate(() => window.db.keyspace("users").put("a", "1"));
+  const dropped = await unanswered(
+    pages,
+    () => window.db.dropKeyspace("users"),
+    async () => !(await window.db.keyspaces()).includes("users"),
+    () => window.db.keyspace("users").put("b", "2", { durability: "sync" }),
+  );
+  expect(dropped).toBe(true);
+  expect(await pages[1].evaluate(() => window.db.keyspace("users").get("b"))).toBe("2");
+});
+
+test("a policy without an answer replaces no later one", async ({ storePage }) => {
+  const pages = [await storePage(), await storePage()] as const;
+  await openMuted(pages[0], "policies", false);
+  await opened(pages[1], "policies");
+  await unanswered(
+    pages,
+    () => window.db.setPolicy("tiered"),
+    async () => (await window.db.policy()).policy === "tiered",
+    () => window.db.setPolicy("universal"),
+  );
+  const { policy } = await pages[1].evaluate(() => window.db.policy());
+  expect(policy).toBe("universal");
+});
+
+test("a clear goes on where the last leader stopped", async ({ storePage }) => {
+  const [leader, follower] = [await storePage(), await storePage()];
+  await leader.evaluate(async () => {
+    const held = await window.openHeld("begun", {});
+    window.db = held.db;
+    const put = (_: unknown, i: number) =>
+      ({ type: "put", key: `${10_000 + i}`, value: "v" }) as const;
+    await held.db.batch(Array.from({ length: 4000 }, put));
+    Object.assign(window, held);
+  });
+  await opened(follower, "begun");
+  await leader.evaluate("hold()");
+  await follower.evaluate(() => {
+    const cleared = window.db.clear({ limit: 3500 });
+    Object.assign(window, { cleared });
+  });
+  // The first step has deleted some.
+  await expect.poll(() => leader.evaluate(() => window.db.has("10000"))).toBe(false);
+  expect(await leader.evaluate(() => window.db.has("13499"))).toBe(true);
+  await leader.close();
+  const cleared = await follower.evaluate("cleared");
+  expect(cleared).toBe(3500);
+  expect(await follower.evaluate(() => window.db.keys().next())).toMatchObject({ value: "13500" });
+});
+
+test("a snapshot that ended says why, and so does an iteration", async ({ storePage }) => {
+  const leader = await opened(await storePage(), "ended");
+  const follower = await opened(await storePage(), "ended");
+  const hold = (page: Page) =>
+    page.evaluate(async () => {
+      await window.db.put("k", "v");
+      const snapshot = window.db.snapshot();
+      const iteration = window.db.entries();
+      await snapshot.get("k");
+      Object.assign(window, { snapshot, iteration });
+    });
+  const ended = (page: Page) =>
+    page.evaluate(async () => {
+      type Held = {
+        snapshot: ReturnType<typeof window.db.snapshot>;
+        iteration: AsyncGenerator<unknown>;
+      };
+      const { snapshot, iteration } = window as unknown as Held;
+      const failures = await Promise.all([
+        window.failure(() => snapshot.get("k")),
+        window.failure(() => iteration.next()),
+      ]);
+      return failures.map((failure) => `${failure?.code}: ${failure?.message}`);
+    });
+  await hold(follower);
+  await leader.close();
+  await become(follower, "leader");
+  expect(await ended(follower)).toEqual([
+    "closed: the snapshot ended: another page took over",
+    "closed: the iteration ended: another page took over; start it again",
+  ]);
+  await hold(follower);
+  await follower.evaluate(() => {
+    for (const type of ["pagehide", "pageshow"]) {
+      dispatchEvent(new PageTransitionEvent(type, { persisted: true }));
+    }
+  });
+  expect(await ended(follower)).toEqual([
+    "closed: the snapshot ended: the page was suspended",
+    "closed: the iteration ended: the page was suspended; start it again",
+  ]);
+});
+
+test("transactions and live queries go on under another leader", async ({ storePage }) => {
+  const leader = await opened(await storePage(), "again");
+  const follower = await opened(await storePage(), "again");
+  await follower.evaluate(async () => {
+    const { db } = window;
+    await db.put("n", "1");
+    let go = () => {};
+    const gate = new Promise<void>((open) => (go = open));
+    const runs = { transaction: 0, query: 0 };
+    const transacted = db.transact(async (transaction) => {
+      runs.transaction++;
+      const before = Number(await transaction.get("n"));
+      await gate;
+      // At a snapshot that has ended.
+      await transaction.get("other");
+      transaction.put("n", `${before + 1}`);
+    });
+    const results = db.live(async (reader) => {
+      runs.query++;
+      const before = await reader.get("n");
+      await gate;
+      return [before, await reader.get("n")];
+    });
+    const first = results.next();
+    // Both have read.
+    await db.get("n");
+    Object.assign(window, { go, runs, transacted, first });
+  });
+  await leader.close();
+  await become(follower, "leader");
+  const found = await follower.evaluate(async () => {
+    type Held = {
+      go: () => void;
+      runs: object;
+      transacted: Promise<void>;
+      first: Promise<unknown>;
+    };
+    const { go, runs, transacted, first } = window as unknown as Held;
+    go();
+    await transacted;
+    const { value } = (await first) as { value: [string, string] };
+    return { n: await window.db.get("n"), isSame: value[0] === value[1], runs };
+  });
+  expect(found).toEqual({ n: "2", isSame: true, runs: { transaction: 2, query: 2 } });
+});
+
+/** A tab with a call in flight. */
+interface Failing {
+  failed: ReturnType<Window["failure"]>;
+}
+
+/** Faults of a worker that leads, after the codes of their errors. */
+const FAULTS = [
+  ["quota", `throw new DOMException("full", "QuotaExceededError");`],
+  ["io", `throw new DOMException("broken", "UnknownError");`],
+  ["engine", `throw new WebAssembly.RuntimeError("unreachable");`],
+] as const;
+
+for (const [code, fault] of FAULTS) {
+  test(`after a failure (${code}) the store is opened again`, async ({ storePage }) => {
+    const leader = await storePage();
+    await leader.evaluate(
+      async ({ fault, isTrap }) => {
+        // The first worker fails at each write to a file, or of the engine, once it gets a message.
+        const script = `
+          import "${location.origin}/terrane/dist/worker.js";
+          let fails = false;
+          new BroadcastChannel("fault").onmessage = () => (fails = true);
+          const files = FileSystemSyncAccessHandle.prototype;
+          const { write } = files;
+          files.write = function (...args) {
+            if (fails && !${isTrap}) { ${fault} }
+            return write.apply(this, args);
+          };
+          const { Instance } = WebAssembly;
+          WebAssembly.Instance = function (module, imports) {
+            const { exports } = new Instance(module, imports);
+            const store_write = (...args) => {
+              if (fails && ${isTrap}) { ${fault} }
+              return exports.store_write(...args);
+            };
+            return { exports: { ...exports, store_write } };
+          };`;
+        const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+        const urls = [url, "/terrane/dist/worker.js"];
+        const worker = () => new Worker(urls.shift() ?? "", { type: "module" });
+        window.db = await window.terrane.open("failing", { worker, syncInterval: 100 });
+      },
+      { fault, isTrap: code === "engine" },
+    );
+    const tabs = [leader];
+    for (let tab = 0; tab < 3; tab++) tabs.push(await opened(await storePage(), "failing"));
+    for (const [at, tab] of tabs.entries()) {
+      await tab.evaluate(async (at) => {
+        const { db } = window;
+        await db.put(`${at}`, "v", { durability: "sync" });
+        // A call in flight.
+        const failed = window.failure(() => db.watch({ prefix: "none" }).next());
+        Object.assign(window, { failed });
+        for (let call = 0; call < 3; call++) await db.get("other");
+      }, at);
+    }
+    await leader.evaluate(() => new BroadcastChannel("fault").postMessage("fail"));
+    const first = tabs[1]?.evaluate(async () => {
+      for (;;) {
+        const failure = await window.failure(() => window.db.put("other", "w"));
+        if (failure !== undefined) return failure.code;
+      }
+    });
+    expect(await first).toBe(code);
+    const failed = tabs.map((tab) =>
+      tab.evaluate(async () => (await (window as unknown as Failing).failed)?.code),
+    );
+    // A follower that finds the worker gone before it gets the failure sends its call again.
+    const codes = await Promise.all(failed);
+    expect(codes[0]).toBe(code);
+    expect(codes.filter((found) => found !== code && found !== undefined)).toEqual([]);
+    // None calls anything.
+    const roles = () => Promise.all(tabs.map((tab) => tab.evaluate(() => window.db.role)));
+    await expect.poll(roles).toContain("leader");
+    for (const [at, tab] of tabs.entries()) {
+      const put = () => tab.evaluate(() => window.failure(() => window.db.put("other", "x")));
+      await expect.poll(put).toBeUndefined();
+      expect(await tab.evaluate((at) => window.db.get(`${at}`), at)).toBe("v");
+    }
+  });
+}
+
 test("a service worker follows, and fails where nobody leads", async ({ storePage }) => {
   const page = await storePage();
   const ask = (call: string) =>

@@ -5,9 +5,11 @@
  * 1. When the page is suspended, its worker is asked to sync, to abort long calls and to release the
  *    store; a worker that is still opening it is ended. Later calls wait. When the page resumes, the connection
  *    looks for a worker, or starts a new one, and the calls are sent once that has opened the store.
- * 2. If the store cannot be opened again, the waiting calls fail with the reason, and the next call tries again.
+ * 2. If the store cannot be opened again, the waiting calls fail with the reason, and the next call tries again. When
+ *    the engine fails, this page's worker is replaced at once, since no other page could; the second time, by the next
+ *    call.
  * 3. A new worker is given the keyspaces, by the engine's ids, and the listeners. Snapshots and
- *    iterations end with the previous worker.
+ *    iterations end with the previous worker; the new one gets the reason.
  * 4. When the worker of another page leaves, the calls without a reply are sent to the next. When this page's own
  *    worker leaves to let another page lead, it serves what was sent before, and later calls wait.
  */
@@ -66,6 +68,10 @@ export class Connection {
   /** Identifies the opening in progress; a later one, or suspending the page, supersedes it. */
   #attempt: object | undefined;
   #wasOpen = false;
+  /** Whether calls were sent since the store was last opened after a failure. */
+  #wasUsed = false;
+  /** The reason why the snapshots of the last worker ended. */
+  #why = "";
   #settleReady: { resolve: () => void; reject: (error: TerraneError) => void } | undefined;
   #nextNumber = 1;
 
@@ -268,8 +274,12 @@ export class Connection {
 
   /** The worker died, or its engine crashed. */
   #lost(error: TerraneError): void {
-    if (this.#election === undefined) this.end(error);
-    else this.#detach();
+    if (this.#election === undefined) return this.end(error);
+    this.#why = "the store failed";
+    this.#detach();
+    if (this.#own === undefined || !this.#wasUsed) return;
+    this.#wasUsed = false;
+    void this.#connect(true);
   }
 
   /** Leaves the store to others until the next call. */
@@ -292,6 +302,7 @@ export class Connection {
       return this.#flush();
     }
     line.end();
+    this.#why = "another page took over";
     this.#election?.resign();
     this.#setRole("none");
     void this.#connect(false);
@@ -299,6 +310,7 @@ export class Connection {
 
   /** Sends the calls without a reply to the next worker. */
   #moveOn(line: Line, { successor }: Leaves): void {
+    this.#why = "another page took over";
     this.#putBack(line);
     this.#setRole("none");
     void this.#connect(successor === undefined ? isVisible() : successor === this.#election?.id);
@@ -342,6 +354,7 @@ export class Connection {
       method: "restore_keyspace",
       args: [keyspace, id],
     }));
+    operations.push({ op: "ended", why: this.#why });
     if (this.listeners.any) operations.push({ op: "listen", on: true });
     const noop = () => undefined;
     line.send(operations.map((operation): Call => ({ operation, resolve: noop, reject: noop })));
@@ -371,6 +384,7 @@ export class Connection {
           this.#putBack(line);
         }
       }
+      this.#why = "the page was suspended";
       this.#line = undefined;
       this.#attempt = undefined;
       this.#state = "suspended";
@@ -405,6 +419,7 @@ export class Connection {
     const calls = this.outbox.take();
     const count = this.#own === undefined ? this.#numbers.admit(calls) : calls.length;
     this.outbox.restore(calls.splice(count));
+    this.#wasUsed = true;
     this.#line?.send(calls);
   }
 }

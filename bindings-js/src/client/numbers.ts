@@ -3,19 +3,23 @@
  *
  * 1. A write gets its number when it is first sent, and keeps it when it is sent again. Calls that share an operation
  *    have successive numbers.
- * 2. After a conditional write nothing is sent until it is answered: the worker records that a write took effect, but
- *    not that one was refused.
+ * 2. After some calls nothing is sent until they are answered: the worker records that a conditional write took effect,
+ *    but not that it was refused, and only of the last write how far it has come.
  */
 
-import type { Numbered, Operation } from "../codec/protocol.ts";
+import type { Method, Numbered, Operation } from "../codec/protocol.ts";
 import type { Call } from "./outbox.ts";
+
+/** Methods that write; one that opens a keyspace does if it sets a policy. */
+const WRITES: ReadonlySet<Method> = new Set(["write_if", "clear", "drop_keyspace", "set_policy"]);
+const POLICY = 3;
 
 export class Numbers {
   /** The unanswered writes, by their first number, in order. */
   readonly #pending: Set<number> = new Set();
   #next = 1;
-  /** The conditional write that is unanswered. */
-  #conditional: Call | undefined;
+  /** The unanswered call after which nothing is sent. */
+  #last: Call | undefined;
   /** Called when calls that were held back can be sent. */
   readonly #onFree: () => void;
 
@@ -30,17 +34,17 @@ export class Numbers {
 
   /** The calls without an answer are sent again, from the first on. */
   restart(): void {
-    this.#conditional = undefined;
+    this.#last = undefined;
   }
 
   /** Numbers the writes among calls; returns the number of calls that may be sent now. */
   admit(calls: readonly Call[]): number {
     for (const [at, call] of calls.entries()) {
-      if (this.#conditional !== undefined && this.#conditional !== call) return at;
+      if (this.#last !== undefined && this.#last !== call) return at;
       const count = writesOf(call.operation);
       if (count === 0) continue;
       this.#number(call, count);
-      if (call.operation.op === "call") this.#conditional = call;
+      if (call.operation.op === "call") this.#last = call;
     }
     return calls.length;
   }
@@ -61,8 +65,8 @@ export class Numbers {
 
   #answered(number: number, call: Call): void {
     this.#pending.delete(number);
-    if (this.#conditional !== call) return;
-    this.#conditional = undefined;
+    if (this.#last !== call) return;
+    this.#last = undefined;
     this.#onFree();
   }
 }
@@ -70,5 +74,7 @@ export class Numbers {
 /** The number of writes in an operation. */
 function writesOf(operation: Operation): number {
   if (operation.op === "write") return operation.ends?.length ?? 1;
-  return operation.op === "call" && operation.method === "write_if" ? 1 : 0;
+  if (operation.op !== "call") return 0;
+  const { method, args } = operation;
+  return WRITES.has(method) || (method === "keyspace" && args[POLICY] !== undefined) ? 1 : 0;
 }

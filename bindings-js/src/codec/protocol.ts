@@ -97,13 +97,14 @@ export interface Changed {
 export interface Methods {
   approximate_size(keyspace: number, range: Uint8Array): number;
   check(): string;
-  /** Deletes the first keys of a range, or the last if `reverse`; returns their number. */
+  /** Deletes the first keys of a range, or the last if `reverse`; returns their number, and adds it to `record`. */
   clear(
     keyspace: number,
     range: Uint8Array,
     reverse: boolean,
     limit: number,
     sync: boolean,
+    record?: Uint8Array,
   ): string;
   compact_range(keyspace: number, range: Uint8Array): void;
   drop_keyspace(name: string): boolean;
@@ -199,6 +200,8 @@ export type Operation =
   | Call
   /** Asks whether the worker still serves; the reply comes at once, and has no request. */
   | { op: "ping" }
+  /** The client's snapshots and iterations ended with the previous worker, for that reason. */
+  | { op: "ended"; why: string }
   /** The client's page has become visible, or hidden. */
   | { op: "show"; visible: boolean }
   /** Turns events on or off. */

@@ -1,6 +1,6 @@
 /** A store's directory: `terrane/<name>` in the origin private file system. */
 
-import { NotFoundError, UnavailableError } from "../api/errors.ts";
+import { ClosedError, NotFoundError, UnavailableError } from "../api/errors.ts";
 import type { StoreRequest } from "../codec/protocol.ts";
 import { isDomException, noStore, rootDirectory } from "../shared/root-directory.ts";
 
@@ -24,13 +24,30 @@ export async function directoryOf(
 /** Opens a file for synchronous access, which no other handle on it may have. */
 export async function openFile(file: FileSystemFileHandle): Promise<FileSystemSyncAccessHandle> {
   try {
-    return await file.createSyncAccessHandle();
+    return guarded(await file.createSyncAccessHandle());
   } catch (cause) {
     const exists = typeof file.createSyncAccessHandle === "function";
     if (exists && !isDomException(cause, "NotSupportedError")) throw cause;
     const message = `the browser opens no file of its private file system synchronously: ${cause}`;
     throw new UnavailableError(message, { cause });
   }
+}
+
+/**
+ * Keeps a worker that has ended from writing. Chromium freezes a worker amid its code when the page enters the
+ * back/forward cache, and runs that code on once it has ended the worker with the cached page: a write then crashes the
+ * process, which other pages share. The state of a `FileReader` without a task changes when its worker ends, and no
+ * other code runs between that look and the write.
+ */
+function guarded(handle: FileSystemSyncAccessHandle): FileSystemSyncAccessHandle {
+  const files = FileSystemSyncAccessHandle.prototype;
+  const probe = new FileReader();
+  const checkAlive = () => {
+    if (probe.readyState !== probe.EMPTY) throw new ClosedError("the worker has ended");
+  };
+  handle.write = (bytes, options) => (checkAlive(), files.write.call(handle, bytes, options));
+  handle.truncate = (size) => (checkAlive(), files.truncate.call(handle, size));
+  return handle;
 }
 
 /** Deletes a store's directory, if it exists. */

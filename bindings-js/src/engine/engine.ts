@@ -11,7 +11,7 @@
  */
 
 import type { Store } from "../../wasm/terrane.js";
-import { ClosedError, EngineError, type TerraneError } from "../api/errors.ts";
+import { ClosedError, EngineError, IoError, QuotaError, type TerraneError } from "../api/errors.ts";
 import type { ThreadStats } from "../api/stats.ts";
 import { LeftOutError } from "../codec/error-codec.ts";
 import { toError } from "../codec/thrown.ts";
@@ -71,6 +71,8 @@ export class Engine {
   readonly #views: Set<Store> = new Set();
   /** The number of clients. */
   clients: number = 1;
+  /** Whether it ends once its log takes no more writes, so that the page that started the worker opens it again. */
+  reopens: boolean = false;
   /** Called at each turn, before background jobs. */
   onTurn: () => void = () => undefined;
   /** Called with the failure after which no more calls are accepted. */
@@ -174,6 +176,8 @@ export class Engine {
       return this.module.call(() => body(view));
     } catch (error) {
       if (error instanceof EngineError) this.#end(error);
+      // Only a sync shows whether the log still takes writes.
+      else if (error instanceof IoError || error instanceof QuotaError) this.#syncSoon();
       throw error;
     }
   }
@@ -195,13 +199,21 @@ export class Engine {
   /** Schedules what follows a write: background jobs, and the sync of buffered writes. */
   wrote(): void {
     this.scheduleTurn();
-    if (IN_BACKGROUND) return;
+    if (!IN_BACKGROUND) this.#syncSoon();
+  }
+
+  #syncSoon(): void {
     this.#timer ??= setTimeout(() => this.#upkeep(), this.#syncInterval);
   }
 
   /** Makes every earlier write durable. */
   sync(): void {
-    this.call((store) => store.sync());
+    try {
+      this.call((store) => store.sync());
+    } catch (error) {
+      if (this.reopens) this.#end(toError(error));
+      throw error;
+    }
   }
 
   /**

@@ -4,7 +4,8 @@
  * 1. A query reads a snapshot, which notes the ranges.
  * 2. A watch of these starts, and a batch without operations asks whether they have changed since the snapshot. So no
  *    change is missed.
- * 3. If they have, the query runs again; otherwise once the watch has a change.
+ * 3. If they have, the query runs again; otherwise once the watch has a change. It also does if its snapshot has ended
+ *    with the worker.
  */
 
 import type { Encoding } from "../api/data.ts";
@@ -13,7 +14,7 @@ import { abortable } from "../shared/abort.ts";
 import type { HeldWatch } from "./port.ts";
 import type { Scope } from "./reader.ts";
 import { Reads } from "./reads.ts";
-import { Snapshot } from "./snapshot.ts";
+import { isSnapshotEnded, Snapshot } from "./snapshot.ts";
 import { nextChange } from "./watch.ts";
 
 /** The size of the outcome of conditions that hold. */
@@ -44,6 +45,9 @@ export async function* live<M extends Mode, K extends Encoding, V extends Encodi
         const conditions = reads.encodeUnchanged(snapshot.scope.snapshot);
         const outcome = await port.invoke("write_if", conditions, new Uint8Array(), false);
         isCurrent = outcome.length === HELD_BYTES;
+      } catch (error) {
+        if (!isSnapshotEnded(error)) throw error;
+        continue;
       } finally {
         snapshot.release();
       }

@@ -2,6 +2,7 @@
 
 import type { Encoding } from "../api/data.ts";
 import type { KeyspaceOf, Mode, ReaderOf, SnapshotOf } from "../api/store.ts";
+import { ClosedError } from "../api/errors.ts";
 import { check } from "../codec/validate.ts";
 import { notForgotten, onForgotten } from "../shared/finalization.ts";
 import { Keyspace } from "./keyspace.ts";
@@ -40,4 +41,9 @@ export class Snapshot<M extends Mode, K extends Encoding = "utf8", V extends Enc
   [Symbol.dispose](): void {
     this.release();
   }
+}
+
+/** Whether a read failed since its snapshot ended with the worker: what it belongs to can be done again. */
+export function isSnapshotEnded(error: unknown): boolean {
+  return error instanceof ClosedError && error.message.startsWith("the snapshot ended");
 }

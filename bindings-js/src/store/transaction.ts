@@ -3,7 +3,8 @@
  * changed since.
  *
  * 1. Each lookup records its key, and each iteration the range that it has looked at so far.
- * 2. The batch has a condition for each of these. If one does not hold, the body runs again on a new snapshot.
+ * 2. The batch has a condition for each of these. If one does not hold, the body runs again on a new snapshot; also if
+ *    the snapshot has ended with its worker.
  * 3. Keys are texts with a character for each byte here: they compare as the bytes do, and a map finds them.
  */
 
@@ -33,6 +34,7 @@ import { toSpan } from "../codec/span.ts";
 import { check, checkLength, invalid } from "../codec/validate.ts";
 import type { HeldSnapshot, Port, Steps } from "./port.ts";
 import type { Scope } from "./reader.ts";
+import { isSnapshotEnded } from "./snapshot.ts";
 
 /** The most times that a body runs. */
 const TRIES = 10;
@@ -152,7 +154,8 @@ export function* transact<M extends Mode, K extends Encoding, V extends Encoding
       yield commit(port, changes, sync);
       return value;
     } catch (error) {
-      if (!(error instanceof ConflictError && changes.ended) || tries === TRIES) throw error;
+      const isRefused = error instanceof ConflictError && changes.ended;
+      if (!(isRefused || isSnapshotEnded(error)) || tries === TRIES) throw error;
     } finally {
       changes.ended = true;
       changes.snapshot.release();

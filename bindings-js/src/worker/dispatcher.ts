@@ -2,16 +2,7 @@
 
 import type { Scan, Store } from "../../wasm/terrane.js";
 import { ClosedError } from "../api/errors.ts";
-import type {
-  Arguments,
-  Call,
-  Counted,
-  Exported,
-  Numbered,
-  Outcome,
-  Page,
-  StoreOperation,
-} from "../codec/protocol.ts";
+import type { Call, Counted, Exported, Outcome, Page, StoreOperation } from "../codec/protocol.ts";
 import { checkpoint, endExport, exportFile } from "#platform";
 import type { Engine } from "../engine/engine.ts";
 import { invoke, isSteps, wroteBy } from "../engine/methods.ts";
@@ -19,37 +10,29 @@ import { runSteps, StartedTask } from "../engine/tasks.ts";
 import { Watches } from "../engine/watches.ts";
 import { ignoreResult } from "../shared/abort.ts";
 import { attempt } from "./attempt.ts";
-import { Record } from "./records.ts";
+import { WritesOnce } from "./once.ts";
 
-/** The size of the outcome of a conditional batch that was written: its sequence number, a double. */
-const WRITTEN_BYTES = 8;
-
-/** The message for an iteration whose worker is gone. */
-const ENDED =
-  "the iteration ended when its page was suspended, or another page took over; start it again";
-
-type Once = NonNullable<Numbered["once"]>;
-
-/** The operation by which a client writes a batch. */
-type Write = Extract<StoreOperation, { op: "write" }>;
+/** The engine's message for a read at a snapshot that it does not have. */
+const SNAPSHOT_CLOSED = "the snapshot is closed";
 
 /** Dispatches requests to one store. */
 export class Dispatcher {
   readonly engine: Engine;
   /** The store with the client's keyspaces and snapshots; undefined for the first client's. */
   readonly #view: Store | undefined;
-  /** The client's id; undefined if it is the only one. */
-  readonly #client: string | undefined;
-  #record: Record | undefined;
+  readonly #writes: WritesOnce;
   readonly #scans: Map<number, Scan> = new Map();
   readonly #snapshots: Set<unknown> = new Set();
   readonly #exports: Set<string> = new Set();
   readonly watches: Watches;
+  /** The reason why what the client had of the previous worker ended. */
+  #why: string | undefined;
 
+  /** `client` is the client's id; undefined if it is the only one. */
   constructor(engine: Engine, client: string | undefined, view: Store | undefined) {
     this.engine = engine;
-    this.#client = client;
     this.#view = view;
+    this.#writes = new WritesOnce(engine, client ?? "", view);
     this.watches = new Watches(engine, view);
   }
 
@@ -60,6 +43,7 @@ export class Dispatcher {
 
   /** Releases all that the client has: it is gone. */
   end(): void {
+    this.#writes.end();
     for (const scan of this.#scans.keys()) this.#endScan(scan);
     if (this.#view !== undefined) this.engine.endView(this.#view);
     for (const file of this.#exports) ignoreResult(endExport(this.engine, file));
@@ -68,6 +52,16 @@ export class Dispatcher {
 
   /** Performs an operation; the files must have been verified before a close. */
   perform(request: StoreOperation): unknown {
+    try {
+      return this.#perform(request);
+    } catch (error) {
+      // It is not among those of this worker.
+      if (!(error instanceof ClosedError && error.message === SNAPSHOT_CLOSED)) throw error;
+      throw this.#why === undefined ? error : new ClosedError(`the snapshot ended: ${this.#why}`);
+    }
+  }
+
+  #perform(request: StoreOperation): unknown {
     const { engine } = this;
     switch (request.op) {
       case "call": {
@@ -82,7 +76,7 @@ export class Dispatcher {
         );
       }
       case "write":
-        if (request.once !== undefined) return this.#writeOnce(request, request.once);
+        if (request.once !== undefined) return this.#writes.write(request, request.once);
         return together(request.batch, request.ends, (batch) => engine.write(batch, this.#view));
       case "get": {
         const { keyspace, snapshot } = request;
@@ -127,6 +121,9 @@ export class Dispatcher {
       case "endExport":
         this.#exports.delete(request.file);
         return endExport(engine, request.file);
+      case "ended":
+        this.#why = request.why;
+        return undefined;
       case "close":
       case "suspend":
         this.end();
@@ -134,57 +131,13 @@ export class Dispatcher {
     }
   }
 
-  #invoke({ method, args, once }: Call): unknown {
+  #invoke(call: Call): unknown {
+    const { method, args } = call;
     const [first] = args;
     if (method === "snapshot") this.#snapshots.add(first);
     if (method === "release") this.#snapshots.delete(first);
-    if (once !== undefined) return this.#writeIfOnce(args as Arguments<"write_if">, once);
+    if (call.once !== undefined) return this.#writes.invoke(call, call.once);
     return invoke(this.engine, method, args, this.#view);
-  }
-
-  /** Writes the calls of an operation that have not taken effect yet: all at once, or each by itself. */
-  #writeOnce({ batch, ends }: Write, { number, oldest }: Once): unknown {
-    const record = this.#records(oldest);
-    const write = (bytes: Uint8Array, last: number) => {
-      const sequence = this.engine.write(record.with(bytes, last), this.#view);
-      record.wrote(last);
-      return sequence;
-    };
-    const count = ends?.length ?? 1;
-    try {
-      if (record.isBefore(number)) return write(batch, number + count - 1);
-    } catch (error) {
-      if (ends === undefined) {
-        record.failed(number);
-        throw error;
-      }
-    }
-    if (ends === undefined) return record.has(number) ? record.sequence() : write(batch, number);
-    let start = 0;
-    return Array.from(ends, (end, at) => {
-      const own = batch.subarray(start, (start = end));
-      const outcome = attempt(() =>
-        record.has(number + at) ? record.sequence() : write(own, number + at),
-      );
-      if ("error" in outcome) record.failed(number + at);
-      return outcome;
-    });
-  }
-
-  #writeIfOnce(args: Arguments<"write_if">, { number, oldest }: Once): Uint8Array {
-    const [conditions, batch, sync] = args;
-    const record = this.#records(oldest);
-    if (record.has(number)) return new Uint8Array(Float64Array.of(record.sequence()).buffer);
-    const recorded: Arguments<"write_if"> = [conditions, record.with(batch, number), sync];
-    const outcome = invoke(this.engine, "write_if", recorded, this.#view) as Uint8Array;
-    if (outcome.length === WRITTEN_BYTES) record.wrote(number);
-    return outcome;
-  }
-
-  #records(oldest: number): Record {
-    this.#record ??= new Record(this.engine, this.#view, this.#client ?? "");
-    this.#record.answered(oldest);
-    return this.#record;
   }
 
   async #exported(end: Promise<Exported>): Promise<Exported> {
@@ -196,7 +149,9 @@ export class Dispatcher {
   #scan(number: number): Scan {
     const scan = this.#scans.get(number);
     if (scan !== undefined) return scan;
-    throw new ClosedError(ENDED);
+    throw new ClosedError(
+      `the iteration ended: ${this.#why ?? "its worker is gone"}; start it again`,
+    );
   }
 
   #step<T extends { done: boolean }>(number: number, body: (scan: Scan) => T): T {

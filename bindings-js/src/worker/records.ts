@@ -2,8 +2,8 @@
  * The writes of one client that took effect, so that each does so once, however often it is sent.
  *
  * 1. A client numbers its writes, and sends those that were not answered again to the next worker.
- * 2. With each write, its batch puts the record of its client: the number of the last write, and the earlier ones
- *    that failed and were not answered yet. A crash takes both or none.
+ * 2. With each write, its batch puts the record of its client: the number of the last write, those that failed or did
+ *    not end and were not answered yet, and what the last has come to. A crash takes both or none.
  * 3. A write whose number is recorded is not written again. Its answer is the store's last sequence number, and waits
  *    for a sync, since the previous worker may have written without one.
  * 4. A write that failed, and a conditional one that was refused, had no effect: sent again, they are tried again.
@@ -30,8 +30,10 @@ export class Record {
   readonly #client: string;
   /** The last write that took effect. */
   #last: number;
-  /** Earlier writes that did not. */
+  /** Writes that did not, or only in part. */
   readonly #failed: Set<number> = new Set();
+  /** The outcome of the last write, or of its part, if its answer has more than that it took effect; else 0. */
+  #result: number;
 
   /** Reads the record of a client. */
   constructor(engine: Engine, view: Store | undefined, client: string) {
@@ -41,6 +43,7 @@ export class Record {
     const found = read(engine, view, client);
     const numbers = found === undefined ? [] : decodeNumbers(found);
     this.#last = numbers.shift() ?? 0;
+    this.#result = numbers.pop() ?? 0;
     for (const number of numbers) this.#failed.add(number);
   }
 
@@ -54,17 +57,30 @@ export class Record {
     return this.#last < number;
   }
 
-  /** Returns a batch with the record of its writes, of which `number` is the last. */
-  with(batch: Uint8Array, number: number): Uint8Array {
+  /** Returns what the last write has come to so far, if it is this one. */
+  begun(number: number): number {
+    return number === this.#last ? this.#result : 0;
+  }
+
+  /**
+   * Returns a batch with the record of its writes, of which `number` is the last; `isPart` if it does not end with them.
+   * The record's last eight bytes are `result`.
+   */
+  with(batch: Uint8Array, number: number, result: number = 0, isPart: boolean = false): Uint8Array {
+    const isLast = number >= this.#last;
     const failed = [...this.#failed].filter((other) => other !== number);
-    const numbers = encodeNumbers([Math.max(number, this.#last), ...failed]);
+    if (isPart) failed.push(number);
+    const last = isLast ? [number, ...failed, result] : [this.#last, ...failed, this.#result];
+    const numbers = encodeNumbers(last);
     return joined(batch, operation(PUT, this.#client), varint(numbers.length), numbers);
   }
 
-  /** A write took effect. */
-  wrote(number: number): void {
+  /** A write took effect; in part if `isPart`. */
+  wrote(number: number, result: number = 0, isPart: boolean = false): void {
+    if (number >= this.#last) this.#result = result;
     this.#last = Math.max(number, this.#last);
-    this.#failed.delete(number);
+    if (isPart) this.#failed.add(number);
+    else this.#failed.delete(number);
   }
 
   /** A write did not take effect. */
@@ -77,7 +93,13 @@ export class Record {
     for (const number of this.#failed) if (number < oldest) this.#failed.delete(number);
   }
 
-  /** Returns the answer to a write that took effect earlier: the last sequence number, of durable writes. */
+  /** Returns what the last write has come to, which is durable then. */
+  result(): number {
+    this.#engine.sync();
+    return this.#result;
+  }
+
+  /** Returns the answer to a batch that took effect earlier: the last sequence number, of durable writes. */
   sequence(): number {
     this.#engine.sync();
     const stats = JSON.parse(this.#engine.stats()) as { last_sequence: number };

@@ -94,7 +94,9 @@ async function open(request: OpenRequest): Promise<string | undefined> {
   const opened = new Server(engine, sharing?.client, sharing?.visible ?? true, send);
   const lock = engine.files === undefined ? await holdLifeLock() : engine.files.holderLock;
   server = opened;
-  if (leader !== undefined && lock !== undefined)
+  if (leader !== undefined && lock !== undefined) {
+    engine.reopens = true;
     new Membership(server, name, { id: leader, lock, page });
+  }
   return lock;
 }

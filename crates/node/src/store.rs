@@ -314,7 +314,8 @@ impl Store {
         limit: f64,
         sync: bool,
     ) -> napi::Result<Steps> {
-        guard(env, || self.session()?.clear(keyspace, within, reverse, limit, sync).map(Steps::new))
+        let clear = |session: &Session| session.clear(keyspace, within, reverse, limit, sync, None);
+        guard(env, || clear(self.session()?).map(Steps::new))
     }
 
     /// Deletes what recovery has quarantined; returns its size in bytes.

@@ -6,13 +6,17 @@
 //! 2. With a limit, a cursor walks the keys of a snapshot. Each step deletes some of them by a range delete, on the
 //!    condition that nothing was written among them since the snapshot.
 //! 3. Where the condition does not hold, the step deletes those keys that have not been written since, one by one.
+//!
+//! Each of these batches can record for the client how many keys are deleted with it. Without a limit the keys are then
+//! counted first: their number would be lost with the process.
 
-use crate::codec::range;
+use crate::codec::{self, range};
 use crate::scan::Scan;
 use crate::session::Session;
 use crate::steps::{End, Steps};
 use crate::writer::Writer;
 use std::ops::Bound;
+use terrane::vec_map::VecMap;
 use terrane::{
     Condition, Cursor, Durability, KeyRange, Keyspace, Outcome, Result, Snapshot, WriteBatch,
 };
@@ -25,10 +29,11 @@ const DELETED_BYTES: usize = 256 << 10;
 
 impl Session {
     /// Starts to delete the first `limit` keys of an encoded range, or the last if `reverse`; makes that durable if
-    /// `sync`. The last step returns their number.
+    /// `sync`. The last step returns their number. Each batch takes the operations of the encoded batch `record`, whose
+    /// last eight bytes are a number, to which it adds the number of keys deleted by then.
     ///
     /// # Errors
-    /// A closed store, an I/O error.
+    /// A closed store, a malformed record, an I/O error.
     pub fn clear(
         &self,
         keyspace: u32,
@@ -36,16 +41,18 @@ impl Session {
         reverse: bool,
         limit: f64,
         sync: bool,
+        record: Option<Vec<u8>>,
     ) -> Result<Steps> {
         let (keyspace, range) = (self.keyspace_of(keyspace)?.clone(), range(within)?);
         let writer = self.writer().clone();
+        let record = Record { encoded: record, keyspaces: self.numbered().clone() };
         if limit.is_infinite() {
-            return clear_all(&writer, &keyspace, range, sync);
+            return clear_all(&writer, &keyspace, range, sync, &record);
         }
         let snapshot = writer.db().snapshot();
         let rows = snapshot.cursor(&keyspace, range)?;
         let mut clear =
-            Clear { writer, keyspace, snapshot, rows, reverse, left: limit, deleted: 0 };
+            Clear { writer, keyspace, snapshot, rows, reverse, left: limit, deleted: 0, record };
         Ok(Steps::new(move || {
             if clear.step()? {
                 return Ok(None);
@@ -58,12 +65,38 @@ impl Session {
     }
 }
 
-fn clear_all(writer: &Writer, keyspace: &Keyspace, range: KeyRange, sync: bool) -> Result<Steps> {
+/// The record that a client keeps of a clear, if it does.
+struct Record {
+    encoded: Option<Vec<u8>>,
+    keyspaces: VecMap<u32, Keyspace>,
+}
+
+impl Record {
+    /// Returns a batch that records the number of keys that are deleted with it.
+    fn batch(&self, deleted: u64) -> Result<WriteBatch> {
+        let Some(mut encoded) = self.encoded.clone() else { return Ok(WriteBatch::new()) };
+        if let Some(number) = encoded.last_chunk_mut() {
+            *number = u64::from_le_bytes(*number).saturating_add(deleted).to_le_bytes();
+        }
+        codec::batch(encoded, &self.keyspaces)
+    }
+}
+
+fn clear_all(
+    writer: &Writer,
+    keyspace: &Keyspace,
+    range: KeyRange,
+    sync: bool,
+    record: &Record,
+) -> Result<Steps> {
     let durability = if sync { Durability::Sync } else { Durability::Buffered };
     let mut rows = Scan::new(keyspace.cursor(range.clone())?, false, f64::INFINITY);
     let mut counted = u64::from(rows.count(1)?);
+    while record.encoded.is_some() && !rows.done() {
+        counted += u64::from(rows.count(COUNTED)?);
+    }
     if counted > 0 {
-        let mut batch = WriteBatch::new();
+        let mut batch = record.batch(counted)?;
         batch.delete_range(keyspace, range)?;
         writer.write(batch, durability)?;
     }
@@ -83,6 +116,7 @@ struct Clear {
     /// The remaining limit.
     left: f64,
     deleted: u64,
+    record: Record,
 }
 
 impl Clear {
@@ -103,8 +137,8 @@ impl Clear {
         if self.reverse {
             keys.reverse();
         }
-        self.delete(&keys)?;
         self.deleted += keys.len() as u64;
+        self.delete(&keys)?;
         Ok(self.left >= 1.0)
     }
 
@@ -113,7 +147,7 @@ impl Clear {
         let range =
             KeyRange { from: Bound::Included(first.clone()), to: Bound::Included(last.clone()) };
         let unchanged = self.snapshot.unchanged(&self.keyspace, range.clone());
-        let mut batch = WriteBatch::new();
+        let mut batch = self.record.batch(self.deleted)?;
         batch.delete_range(&self.keyspace, range)?;
         match self.writer.write_if(vec![unchanged], batch, Durability::Buffered)? {
             Outcome::Written(_) => Ok(()),
@@ -124,7 +158,7 @@ impl Clear {
     /// Deletes the keys that have not been written since the snapshot.
     fn delete_unwritten(&self, keys: &[Vec<u8>]) -> Result<()> {
         loop {
-            let mut batch = WriteBatch::new();
+            let mut batch = self.record.batch(self.deleted)?;
             let mut conditions = Vec::new();
             let mut lookup = self.keyspace.lookup(keys.len())?;
             for key in keys {
@@ -137,7 +171,7 @@ impl Clear {
                 conditions.push(Condition::version(&self.keyspace, key, found.seq));
             }
             drop(lookup);
-            if batch.is_empty() {
+            if conditions.is_empty() {
                 return Ok(());
             }
             // Another thread may have written meanwhile.

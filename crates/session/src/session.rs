@@ -304,6 +304,11 @@ impl Session {
         &self.writer
     }
 
+    /// The keyspaces by their numbers.
+    pub(crate) fn numbered(&self) -> &VecMap<u32, Keyspace> {
+        &self.keyspaces
+    }
+
     /// The keyspace with that number.
     pub(crate) fn keyspace_of(&self, number: u32) -> Result<&Keyspace> {
         self.keyspaces.get(&number).ok_or_else(|| Closed::Keyspace.into())

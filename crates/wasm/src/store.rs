@@ -190,7 +190,7 @@ impl Store {
     }
 
     /// Starts to delete the first `limit` keys of an encoded range, or the last if `reverse`; the last step returns
-    /// their number.
+    /// their number. Each batch records the number deleted by then with the operations of `record`.
     ///
     /// # Errors
     /// A closed store, an I/O error.
@@ -201,8 +201,9 @@ impl Store {
         reverse: bool,
         limit: f64,
         sync: bool,
+        record: Option<Vec<u8>>,
     ) -> Result<Steps, JsValue> {
-        to_js(self.session.clear(keyspace, within, reverse, limit, sync).map(Steps))
+        to_js(self.session.clear(keyspace, within, reverse, limit, sync, record).map(Steps))
     }
 
     /// Starts a watch of encoded ranges, or asks for its next change.
