@@ -49,6 +49,18 @@ export async function checkConditions(db, ConflictError) {
   );
   assert.equal(written, gone + 1);
 
+  // A mistyped field would leave the condition on another keyspace, or on all keys.
+  const refuses = (condition, found) =>
+    assert.rejects(batch(put("c"), condition), {
+      code: "invalid-argument",
+      message: new RegExp(`^if: expected .*, found "${found}"$`),
+    });
+  await refuses({ key: "n", exists: false, keySpace: counts }, "keySpace");
+  await refuses({ key: "n", exists: false, prefix: "n" }, "prefix");
+  const before = db.snapshot();
+  await refuses({ prefix: "n", unchangedSince: before, limit: 1 }, "limit");
+  before.release();
+
   // Conflicts are in the encodings of the condition's keyspace; bytes that are no text stay bytes.
   await counts.put("n", Uint8Array.of(0xff));
   await db.put(Uint8Array.of(0xfe), "t");

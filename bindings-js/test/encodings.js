@@ -121,7 +121,10 @@ export async function checkMistakes(db) {
   const error = await (async () => nothing.put("a", 1))().then(assert.fail, (reason) => reason);
   assert.match(error.message, /value: expected an encoding that returns bytes, found 7/);
   assert.ok(error.cause instanceof TypeError);
-  await refuses(() => json.put("a", undefined), /value: expected an encoding that returns bytes/);
+  await refuses(
+    () => json.put("a", undefined),
+    /value: expected what JSON can express, found undefined/,
+  );
   await refuses(() => json.put("a", 1n), /value: its encoding failed/);
   await refuses(() => tuples.get([undefined]), /key: its encoding failed: .*found undefined/);
   await refuses(() => tuples.get("text"), /key: its encoding failed/);
@@ -136,8 +139,7 @@ export async function checkMistakes(db) {
     { type: "put", key: "b", value: "{" },
     { type: "put", key: "c", value: "3" },
   ]);
-  const named =
-    /expected JSON, found 1 bytes that are not \(encoding json, key "b"\); read them as "binary"/;
+  const named = /value of "b": expected JSON, found 1 bytes that are not; read them as "binary"/;
   await refuses(() => json.get("b"), named);
   await refuses(() => json.getVersioned("b"), named);
   await refuses(() => json.getMany(["a", "b"]), named);
@@ -147,6 +149,12 @@ export async function checkMistakes(db) {
   }, named);
   assert.deepEqual(read, [["a", 1]]);
   assert.equal((await all(json.entries({ valueEncoding: "binary" }))).length, 3);
-  await refuses(() => all(tuples.keys()), /expected its form, .*key "a"/);
-  await refuses(() => failing.get("a"), /expected its form, .*key "a"/);
+  await refuses(
+    () => all(tuples.keys()),
+    /value of "a": expected what the encoding decodes, .*does not: /,
+  );
+  await refuses(
+    () => failing.get("a"),
+    /value of "a": expected what the encoding decodes, .*does not: /,
+  );
 }

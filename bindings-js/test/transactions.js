@@ -101,6 +101,18 @@ export async function checkTransactions(db, transact) {
   await assert.rejects(failed, (error) => error === mine);
   assert.equal(await db.get("c"), "new");
   assert.throws(() => kept.put("c", "late"), { code: "closed" });
+
+  // One that is always outrun says so, with what was found in the encodings of its keyspace.
+  const outrun = transact(db, function* (tx) {
+    yield tx.get("c");
+    yield db.put("c", "new");
+    tx.put("c", "mine");
+  });
+  await assert.rejects(outrun, ({ code, message, conflicts: [{ key, value }] }) => {
+    assert.match(message, /^the transaction ran 10 times/);
+    assert.deepEqual([code, key, value], ["conflict", "c", "new"]);
+    return true;
+  });
   const key = await transact(db, function* (tx) {
     assert.throws(() => tx.put(7, ""), { code: "invalid-argument" });
     assert.throws(() => tx.keyspace({}), { code: "invalid-argument" });

@@ -8,10 +8,11 @@
 //
 // Define the query outside of the component, or keep it with useCallback: another function is another query.
 
-import { useCallback, useRef, useSyncExternalStore } from "react";
+import { useCallback, useMemo, useSyncExternalStore } from "react";
 
 export function useLive(db, query) {
-  const result = useRef(undefined);
+  // Of this query: the result of another one is not shown in between.
+  const result = useMemo(() => ({ current: undefined }), [db, query]);
   const subscribe = useCallback(
     (changed) => {
       const aborter = new AbortController();
@@ -30,7 +31,7 @@ export function useLive(db, query) {
       });
       return () => aborter.abort();
     },
-    [db, query],
+    [db, query, result],
   );
   const current = useSyncExternalStore(
     subscribe,

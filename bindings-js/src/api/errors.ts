@@ -113,9 +113,11 @@ export class ConflictError extends TerraneError {
   /** The conditions that did not hold, in their order. */
   readonly conflicts: readonly Conflict[];
 
-  constructor(conflicts: readonly Conflict[], options: ErrorOptions = {}) {
-    const failed = conflicts.map(({ condition }) => condition).join(", ");
-    super(`expected all conditions to hold, found that these do not: ${failed}`, options);
+  constructor(
+    conflicts: readonly Conflict[],
+    message: string = `expected all conditions to hold, found that these do not: ${conflicts.map(({ condition }) => condition).join(", ")}`,
+  ) {
+    super(message);
     this.conflicts = conflicts;
   }
 }

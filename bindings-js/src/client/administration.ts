@@ -30,7 +30,8 @@ export async function importStore(
 ): Promise<void> {
   const request = toRequest(name, checked(options, TIMEOUT, WASM, WAIT, WORKER));
   await checkHere("opfs");
-  const { worker = await starting(false), signal } = options;
+  const { signal } = options;
+  const worker = await starting(false, options.worker);
   if (signal?.aborted) throw abortError(signal);
   let own: OwnWorker | undefined;
   const line = new Line((receiver) => (own = new OwnWorker(worker, receiver)));
@@ -83,7 +84,7 @@ export async function destroy(
 ): Promise<void> {
   const request = toStoreRequest(name, checked(options, TIMEOUT, WORKER).timeout);
   await checkHere("opfs");
-  const { worker = await starting(false) } = options;
+  const worker = await starting(false, options.worker);
   const line = new Line((receiver) => new OwnWorker(worker, receiver));
   try {
     await line.call({ op: "destroy", ...request });

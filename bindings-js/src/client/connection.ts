@@ -47,6 +47,8 @@ export class Connection {
   readonly ready: Promise<void>;
   /** The number of sessions that use this connection. */
   users: number = 0;
+  /** Whether other clients may use the store at the same time. */
+  readonly isShared: boolean;
   readonly #start: () => Worker;
   readonly #onEnd: () => void;
   readonly #unwatchPage: () => void;
@@ -82,6 +84,7 @@ export class Connection {
   constructor(start: () => Worker, request: OpenRequest, shared: boolean, onEnd: () => void) {
     this.#start = start;
     this.#request = request;
+    this.isShared = shared;
     this.#onEnd = onEnd;
     this.ready = new Promise((resolve, reject) => (this.#settleReady = { resolve, reject }));
     // A store in memory keeps nobody else out, and would be lost.
@@ -90,6 +93,11 @@ export class Connection {
     const onLeader = () => this.#state === "detached" && void this.#connect(true);
     this.#election = shared ? new Election(request, onLeader) : undefined;
     void this.#connect(true);
+  }
+
+  /** Whether the store is only read. */
+  get readOnly(): boolean {
+    return this.#request.readOnly ?? false;
   }
 
   /** The store's name. */

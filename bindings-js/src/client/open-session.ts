@@ -4,6 +4,7 @@
  */
 
 import type { OpenRequest } from "../codec/protocol.ts";
+import { check } from "../codec/validate.ts";
 import { abortable, abortError } from "../shared/abort.ts";
 import { Connection } from "./connection.ts";
 import { Session } from "./session.ts";
@@ -22,6 +23,7 @@ export async function openSession(
   for (;;) {
     if (signal?.aborted) throw abortError(signal);
     const shared = find(request);
+    if (shared !== undefined) checkFits(shared, request, isShared);
     const connection = shared ?? connect(start, request, isShared);
     connection.users += 1;
     try {
@@ -38,6 +40,14 @@ export async function openSession(
     if (isOpenElsewhere) await session.share(request);
     return session;
   }
+}
+
+/** Throws if an opening asks for what the connection of another opening in this page is not. */
+function checkFits(connection: Connection, { readOnly = false }: OpenRequest, isShared: boolean) {
+  const as = (is: boolean) => `${is}, as which the store is open here`;
+  const { isShared: wasShared, readOnly: wasReadOnly } = connection;
+  check("exclusive", !isShared, isShared === wasShared, as(!wasShared));
+  check("readOnly", readOnly, readOnly === wasReadOnly, as(wasReadOnly));
 }
 
 /** Finds a connection that is not about to be closed. */

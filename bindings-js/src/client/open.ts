@@ -46,8 +46,8 @@ export async function open<K extends Encoding = "utf8", V extends Encoding = "ut
     globalThis.crossOriginIsolated && mayLead
       ? (await later()).chooseThreads(options)
       : { count: 0, reason: "the page is not cross-origin isolated" };
-  const { worker = await starting(request.threads.count > 0), signal } = options;
-  return new Db(name, await openSession(worker, request, isShared, signal), defaults);
+  const worker = await starting(request.threads.count > 0, options.worker);
+  return new Db(name, await openSession(worker, request, isShared, options.signal), defaults);
 }
 
 /**

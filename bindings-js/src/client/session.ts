@@ -65,7 +65,7 @@ export class Session implements Caller, Port<"async"> {
 
   /** Whose worker has the store. */
   get role(): Role {
-    return this.#connection.role;
+    return this.#closed === undefined ? this.#connection.role : "none";
   }
 
   async run<O extends WaitOptions, T>(

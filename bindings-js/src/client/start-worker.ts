@@ -3,11 +3,16 @@
  * the client's script.
  */
 
+import { check } from "../codec/validate.ts";
 import { canLead } from "./election.ts";
 import { later } from "./load.ts";
 
-/** Returns a function that starts the worker of an engine with threads or without. */
-export async function starting(threads: boolean): Promise<() => Worker> {
+/** Returns a function that starts the worker of an engine with threads or without: the one that is given, if any. */
+export async function starting(
+  threads: boolean,
+  given: (() => Worker) | undefined,
+): Promise<() => Worker> {
+  if (given !== undefined) return check("worker", given, typeof given === "function", "a function");
   const here = import.meta.url;
   // A sandboxed frame has no origin, whatever its address says.
   if (here.startsWith("http") && new URL(here).origin !== globalThis.origin && canLead()) {

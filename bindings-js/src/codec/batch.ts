@@ -6,7 +6,7 @@ import type { Named } from "./conditions.ts";
 import type { Encoder } from "./encoder.ts";
 import { toBytes } from "./encodings.ts";
 import { OPERAND, toMerge } from "./operand.ts";
-import { EXPIRY, RANGE, unknown } from "./options.ts";
+import { checkFields, EXPIRY, RANGE } from "./options.ts";
 import { now, toExpiry } from "./requests.ts";
 import { toSpan } from "./span.ts";
 import { check, invalid } from "./validate.ts";
@@ -34,29 +34,22 @@ export function encodeBatch<M extends Mode>(
     const { keyspace: number, keyEncoding, valueEncoding } = target;
     const key = (given: unknown) => toBytes("key", given, keyEncoding);
     if (operation?.type === "put") {
-      checkFields(operation, PUT, EXPIRY);
+      checkFields("batch", operation, PUT, EXPIRY);
       const value = toBytes("value", operation.value, valueEncoding);
       encoder.put(number, key(operation.key), value, toExpiry(operation, now()));
     } else if (operation?.type === "delete") {
-      checkFields(operation, DELETE);
+      checkFields("batch", operation, DELETE);
       encoder.delete(number, key(operation.key));
     } else if (operation?.type === "merge") {
-      checkFields(operation, DELETE, OPERAND);
+      checkFields("batch", operation, DELETE, OPERAND);
       encoder.merge(number, key(operation.key), toMerge(operation));
     } else if (operation?.type === "deleteRange") {
-      checkFields(operation, OPERATION, RANGE);
+      checkFields("batch", operation, OPERATION, RANGE);
       encoder.deleteSpan(number, toSpan(operation, keyEncoding));
     } else {
       const { type = operation } = (operation ?? {}) as { type?: unknown };
       const types = 'operations of type "put", "delete", "deleteRange" or "merge"';
       throw invalid("batch", types, type);
     }
-  }
-}
-
-/** Throws for a field that is in none of the lists: without a mistyped bound, a range would be all keys. */
-function checkFields(operation: object, ...lists: object[]): void {
-  for (const name in operation) {
-    if (!lists.some((list) => name in list)) throw unknown(`batch`, name, lists);
   }
 }

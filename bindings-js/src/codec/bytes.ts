@@ -95,17 +95,12 @@ export function decode<E extends Encoding>(
     const text = decoder.decode(bytes);
     return (encoding === "json" ? JSON.parse(text) : text) as Decoded<E>;
   } catch (cause) {
-    const [what, name] =
+    const what = key === undefined ? "encoding" : `value of ${nameOf(key())}`;
+    const why =
       typeof encoding === "object"
-        ? ["its form", encoding.constructor.name]
-        : encoding === "json"
-          ? ["JSON", encoding]
-          : ["UTF-8", encoding];
-    const of = key === undefined ? "" : ` (encoding ${name}, key ${nameOf(key())})`;
-    throw new InvalidArgumentError(
-      `encoding: expected ${what}, found ${bytes.length} bytes that are not${of}; read them as "binary"`,
-      { cause },
-    );
+        ? `expected what the encoding decodes, found ${bytes.length} bytes that it does not: ${cause}`
+        : `expected ${encoding === "json" ? "JSON" : "UTF-8"}, found ${bytes.length} bytes that are not`;
+    throw new InvalidArgumentError(`${what}: ${why}; read them as "binary"`, { cause });
   }
 }
 

@@ -12,6 +12,7 @@ import type { Condition, Mode, Versioned } from "../api/store.ts";
 import { decode } from "./bytes.ts";
 import { Encoder } from "./encoder.ts";
 import { toBytes } from "./encodings.ts";
+import { checkFields, RANGE } from "./options.ts";
 import { encodeRange } from "./span.ts";
 import { check, invalid } from "./validate.ts";
 
@@ -39,6 +40,9 @@ export interface Names {
   snapshot(snapshot: unknown): number | undefined;
 }
 
+const ON_RANGE = { keyspace: 0, unchangedSince: 0 };
+const ON_KEY = { keyspace: 0, key: 0, exists: 0, sequence: 0, value: 0 };
+
 /** All fields of conditions. */
 type Fields = RangeOptions<Encoding> & {
   keyspace?: unknown;
@@ -62,7 +66,10 @@ export function encodeConditions<M extends Mode>(
   for (const condition of conditions) {
     const isObject = typeof condition === "object" && condition !== null;
     check("if", condition, isObject, "conditions that are objects");
-    encodings.push(encodeCondition(encoder, condition as Fields, own, names));
+    const fields = condition as Fields;
+    const isOnKey = fields.unchangedSince === undefined;
+    checkFields("if", fields, ...(isOnKey ? [ON_KEY] : [ON_RANGE, RANGE]));
+    encodings.push(encodeCondition(encoder, fields, own, names));
   }
   return { bytes: encoder.bytes(), encodings };
 }

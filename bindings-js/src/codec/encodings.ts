@@ -18,6 +18,7 @@ export function toBytes<E extends Encoding>(
   } catch (cause) {
     throw new InvalidArgumentError(`${what}: its encoding failed: ${cause}`, { cause });
   }
-  const { message } = invalid(what, "an encoding that returns bytes", bytes);
+  const expected = encoding === "json" ? "what JSON can express" : "an encoding that returns bytes";
+  const { message } = invalid(what, expected, bytes);
   throw new InvalidArgumentError(message, { cause: new TypeError(message) });
 }

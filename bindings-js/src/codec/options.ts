@@ -91,6 +91,13 @@ export function unknown(what: string, name: string, lists: object[]): InvalidArg
   return invalid(what, known.join(", "), name);
 }
 
+/** Throws for a field that is in none of the lists: without a mistyped bound, a range would be all keys. */
+export function checkFields(what: string, given: object, ...lists: object[]): void {
+  for (const name in given) {
+    if (!lists.some((list) => name in list)) throw unknown(what, name, lists);
+  }
+}
+
 /** Returns the options, or throws if one is in none of the lists, or `signal` is not an `AbortSignal`. */
 export function checked<O>(options: O, ...lists: object[]): O {
   check("options", options, typeof options === "object" && options !== null, "an object");

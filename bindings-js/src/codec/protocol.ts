@@ -55,6 +55,8 @@ export interface OpenRequest extends StoreRequest {
   policy: string | undefined;
   /** Whether the default keyspace keeps its current policy. */
   keepPolicy: boolean;
+  /** Whether the store is only read, in Node. */
+  readOnly?: boolean;
   /** Undefined if the worker serves nobody else. */
   sharing?: Sharing | undefined;
 }

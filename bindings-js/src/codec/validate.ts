@@ -67,7 +67,7 @@ function describe(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);
   if (typeof value === "function") return "a function";
   if (typeof value !== "object" || value === null) return String(value);
-  const name = value.constructor?.name ?? "an object";
+  const name = value.constructor?.name || "an object";
   return value instanceof Uint8Array && !isBytes(value) ? `a Proxy of ${name}` : name;
 }
 

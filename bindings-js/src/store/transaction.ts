@@ -21,7 +21,7 @@ import { ClosedError, ConflictError } from "../api/errors.ts";
 import type { EntriesOptions, ExpiryOptions, ReadOptions } from "../api/options.ts";
 import type { Iteration, KeyspaceOf, Mode, Operand, Result, TransactionOf } from "../api/store.ts";
 import { decode, encodeBytes } from "../codec/bytes.ts";
-import { decodeOutcome, encodeUnchanged } from "../codec/conditions.ts";
+import { decodeOutcome, type Encodings, encodeUnchanged } from "../codec/conditions.ts";
 import { decodeConflicts } from "../codec/conflicts.ts";
 import { Encoder, encodeSpan, MAX_BATCH_BYTES, MAX_EXPIRING_BYTES } from "../codec/encoder.ts";
 import { toBytes } from "../codec/encodings.ts";
@@ -40,8 +40,6 @@ import { isSnapshotEnded } from "./snapshot.ts";
 const TRIES = 10;
 /** The most ranges that are recorded; neighbours are joined beyond that. */
 const MAX_READS = 10_000;
-
-const BINARY = { keyEncoding: "binary", valueEncoding: "binary" } as const;
 
 /** The keys from `from` up to `to`, which is not one of them, or to the end. */
 interface Span {
@@ -78,6 +76,8 @@ class Changes {
   /** Ranges that are deleted before these writes. */
   readonly removed: Span[] = [];
   reads: Span[] = [];
+  /** The encodings of the keyspaces, in which conflicts are reported. */
+  readonly encodings: Map<number, Encodings> = new Map();
   ended = false;
   /** The time when it started, by which its own writes have expired. */
   readonly now: number = now();
@@ -155,6 +155,12 @@ export function* transact<M extends Mode, K extends Encoding, V extends Encoding
       return value;
     } catch (error) {
       const isRefused = error instanceof ConflictError && changes.ended;
+      if (isRefused && tries === TRIES) {
+        throw new ConflictError(
+          error.conflicts,
+          `the transaction ran ${TRIES} times, and each time another write changed what it had read`,
+        );
+      }
       if (!(isRefused || isSnapshotEnded(error)) || tries === TRIES) throw error;
     } finally {
       changes.ended = true;
@@ -187,7 +193,9 @@ function commit<M extends Mode>(port: Port<M>, changes: Changes, sync: boolean):
   }
   const outcome = port.invoke("write_if", conditions.bytes(), batch.bytes(), sync);
   return port.map(outcome, (bytes) => {
-    if (decodeOutcome(bytes) === undefined) throw decodeConflicts(bytes, [BINARY]);
+    if (decodeOutcome(bytes) !== undefined) return;
+    const encodings = reads.map(({ keyspace }) => changes.encodings.get(keyspace) as Encodings);
+    throw decodeConflicts(bytes, encodings);
   });
 }
 
@@ -203,6 +211,7 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
   constructor(scope: Scope<M, K, V>, changes: Changes, isOwn: (keyspace: unknown) => boolean) {
     this.#scope = scope;
     this.#changes = changes;
+    changes.encodings.set(scope.keyspace, scope);
     this.#isOwn = isOwn;
   }
 
