@@ -219,7 +219,8 @@ test("messages that cannot be understood are ignored", async () => {
   const leader = new Leader("noise");
   const { worker } = workers(emptyStore);
   const db = await open("noise", { worker });
-  for (const noise of [undefined, 7, {}, { protocol: "x", leads: {} }, { protocol: 1 }]) {
+  const messages = [undefined, 7, {}, { protocol: "x", leads: {} }, { protocol: 1 }, [null], [7]];
+  for (const noise of messages) {
     leader.channel.postMessage(noise);
     leader.channels[0].postMessage(noise);
   }

@@ -25,9 +25,6 @@ const onceIsEnough = [
 
 const visualizer = "visualizer*.spec.ts";
 
-/** A load of random calls, whose seed is chosen anew: with TERRANE_FULL. */
-const random = process.env["TERRANE_FULL"] ? [] : ["sharing-load.spec.ts"];
-
 /** Folder of failed tests' traces, and screenshots of their pages. */
 const kept = "../../target/e2e";
 
@@ -39,7 +36,7 @@ export default defineConfig({
     {
       name: "chromium",
       testMatch: "*.spec.ts",
-      testIgnore: [...packages, ...random, visualizer],
+      testIgnore: [...packages, visualizer],
       outputDir: `${kept}/chromium`,
     },
     { name: "visualizer", testMatch: visualizer, outputDir: `${kept}/visualizer` },
@@ -68,9 +65,7 @@ export default defineConfig({
     {
       name: "firefox",
       testMatch: "*.spec.ts",
-      testIgnore: process.env["TERRANE_FULL"]
-        ? packages
-        : [...packages, ...random, ...onceIsEnough],
+      testIgnore: process.env["TERRANE_FULL"] ? packages : [...packages, ...onceIsEnough],
       outputDir: `${kept}/firefox`,
       use: { browserName: "firefox" },
     },

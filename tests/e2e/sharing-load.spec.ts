@@ -1,16 +1,20 @@
 /**
- * Seeded loads of tabs that share a store, while the one that leads is closed, reloaded, navigated away, crashed, or
- * loses its worker, and while tabs are hidden and shown: every call ends, and the history of each key is linearizable.
+ * Seeded loads of tabs that share a store, while the one that leads is closed, reloaded, navigated away, put into the
+ * back/forward cache, crashed, killed, stopped, frozen, or loses its worker, and while tabs are hidden and shown: every
+ * call ends, the history of each key is linearizable, snapshots never change, and watches reach the last state.
+ * TERRANE_CHANGES and TERRANE_SEED choose others.
  */
+
+import { readdirSync, readFileSync } from "node:fs";
 
 import { expect, full, openStorePage, type Page, test } from "./fixtures.ts";
 import { type Call, impossible } from "./histories.ts";
 
 const TABS = 3;
-const CHANGES = full ? 500 : 12;
+const CHANGES = Number(process.env["TERRANE_CHANGES"] ?? (full ? 500 : 20));
 /** Clocks of tabs may differ by that many milliseconds. */
 const SLACK = 5;
-const seed = Number(process.env["TERRANE_SEED"] ?? Date.now() % 1e6);
+const seed = Number(process.env["TERRANE_SEED"] ?? (full ? Date.now() % 1e6 : 1));
 
 /** Numbers from 0 to 1, the same for the same seed. */
 function randomFrom(seed: number): () => number {
@@ -25,6 +29,10 @@ function randomFrom(seed: number): () => number {
 interface Load {
   calls: Call[];
   failed: string[];
+  /** Stops writing. */
+  rest(): Promise<void>;
+  /** Returns the values that the watch has led to, once these are the store's. */
+  watched(): Promise<(string | undefined)[]>;
   stop(): Promise<void>;
 }
 
@@ -44,11 +52,16 @@ async function start(page: Page, tab: number): Promise<void> {
     const calls: Call[] = [];
     const failed: string[] = [];
     // What a tab that goes away has seen is kept by the one that records.
-    const log = new BroadcastChannel("log");
-    let hidden = false;
+    let log: BroadcastChannel | undefined = new BroadcastChannel("log");
+    const unsent: Call[] = [];
     addEventListener("pagehide", () => {
-      hidden = true;
-      log.close();
+      log?.close();
+      log = undefined;
+    });
+    // A page that comes out of the cache continues.
+    addEventListener("pageshow", () => {
+      log ??= new BroadcastChannel("log");
+      for (const call of unsent.splice(0)) log.postMessage(call);
     });
     let count = 0;
     let ends = false;
@@ -66,8 +79,56 @@ async function start(page: Page, tab: number): Promise<void> {
         if (code === "conflict") return;
       }
       calls.push(done);
-      if (!hidden) log.postMessage(done);
+      if (log === undefined) unsent.push(done);
+      else log.postMessage(done);
     };
+    const keys = Array.from({ length: KEYS }, (_, at) => `k${at}`);
+    const pause = () => new Promise((passed) => setTimeout(passed, 5));
+    /** Runs a body that reads what the worker holds, which a change of leader may end. */
+    const holding = async (body: () => Promise<void>) => {
+      while (!ends) {
+        try {
+          await body();
+        } catch (error) {
+          const { code, message } = error as { code: string; message: string };
+          if (code !== "closed" || !/ended: /.test(message)) failed.push(`${code}: ${message}`);
+        }
+        await pause();
+      }
+    };
+    const snapshots = async () => {
+      const snapshot = db.snapshot();
+      try {
+        const before = await snapshot.getMany(keys);
+        await pause();
+        const after = await snapshot.getMany(keys);
+        if (`${before}` !== `${after}`) failed.push(`a snapshot changed: ${before}, ${after}`);
+      } finally {
+        snapshot.release();
+      }
+    };
+    const iterations = async () => {
+      let last = "";
+      for await (const key of db.keys({ prefix: "k" })) {
+        if (key <= last) failed.push(`an iteration returned ${key} after ${last}`);
+        last = key;
+        await pause();
+      }
+    };
+    let seen: (string | undefined)[] = [];
+    const stopped = new AbortController();
+    const watch = async () => {
+      try {
+        for await (const _ of db.watch({ prefix: "k", signal: stopped.signal })) {
+          seen = await db.getMany(keys);
+        }
+      } catch (error) {
+        const { code, message } = error as { code: string; message: string };
+        if (code === "engine" && !ends) return watch();
+        if (code !== "aborted") failed.push(`watch: ${code}: ${message}`);
+      }
+    };
+    const watching = watch();
     const lane = async () => {
       while (!ends) {
         const key = `k${Math.floor(Math.random() * KEYS)}`;
@@ -85,16 +146,27 @@ async function start(page: Page, tab: number): Promise<void> {
             db.batch([{ type: "put", key, value }], { if: [condition] }),
           );
         }
-        await new Promise((passed) => setTimeout(passed, 5));
+        await pause();
       }
     };
     const lanes = Array.from({ length: LANES }, lane);
-    const stop = async () => {
+    lanes.push(holding(snapshots), holding(iterations));
+    const rest = async () => {
       ends = true;
       await Promise.all(lanes);
+    };
+    const watched = async () => {
+      const last = await db.getMany(keys);
+      while (`${seen}` !== `${last}`) await pause();
+      return seen;
+    };
+    const stop = async () => {
+      stopped.abort();
+      await watching;
       await db.close();
     };
-    Object.assign(window, { load: { calls, failed, stop }, endWorker: () => worker?.terminate() });
+    const load = { calls, failed, rest, watched, stop };
+    Object.assign(window, { load, endWorker: () => worker?.terminate() });
   }, tab);
 }
 
@@ -104,6 +176,33 @@ function show(page: Page, state: "visible" | "hidden"): Promise<void> {
     Object.defineProperty(document, "visibilityState", { value: state, configurable: true });
     document.dispatchEvent(new Event("visibilitychange"));
   }, state);
+}
+
+/** Chromium's renderers of that profile, with the processor time that they have used. */
+function renderers(): Map<number, number> {
+  const found = new Map<number, number>();
+  for (const pid of readdirSync("/proc").map(Number)) {
+    if (Number.isNaN(pid)) continue;
+    try {
+      if (!readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("--type=renderer")) continue;
+      const times = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+      found.set(pid, Number(times[11]) + Number(times[12]));
+    } catch {
+      // It has ended.
+    }
+  }
+  return found;
+}
+
+/** Finds the process of a tab in Chromium, which it keeps busy for that. */
+async function processOf(page: Page): Promise<number> {
+  const before = renderers();
+  await page.evaluate(() => {
+    for (const end = performance.now() + 500; performance.now() < end;);
+  });
+  const used = (pid: number, time: number) => time - (before.get(pid) ?? time);
+  const byUse = [...renderers()].sort((a, b) => used(...b) - used(...a));
+  return byUse[0]?.[0] ?? 0;
 }
 
 /** Waits until a tab leads, and each has got further; returns who leads. */
@@ -201,6 +300,21 @@ test("every call ends, and no write is lost or takes effect twice", async ({
       await start(page, tabs++);
     },
     endWorker: (page) => page.evaluate("endWorker()"),
+    // Out of the cache, if the browser has put it there.
+    back: async (page) => {
+      await page.goto(`${origin}/pages/blank.html`);
+      await page.goBack({ waitUntil: "commit" });
+      await page.waitForFunction(() => "terrane" in window);
+      if (!(await page.evaluate(() => "load" in window))) await start(page, tabs++);
+    },
+    // As Chromium has it happen to hidden tabs, which its headless mode has none of.
+    freeze: async (page) => {
+      const happen = (type: string) =>
+        page.evaluate((type) => document.dispatchEvent(new Event(type)), type);
+      await happen("freeze");
+      await progress(pages.filter((other) => other !== page));
+      await happen("resume");
+    },
     hide: async (page) => {
       await show(page, "hidden");
       await expect.poll(() => page.evaluate(() => window.db.role)).toBe("follower");
@@ -213,26 +327,42 @@ test("every call ends, and no write is lost or takes effect twice", async ({
       void protocol.send("Page.crash").catch(() => undefined);
       await expect.poll(() => crashed.has(page)).toBe(true);
     };
+    ways["kill"] = async (page) => {
+      const before = crashed.size;
+      process.kill(await processOf(page), "SIGKILL");
+      await expect.poll(() => crashed.size).toBeGreaterThan(before);
+    };
+    ways["stop"] = async (page) => {
+      const pid = await processOf(page);
+      process.kill(pid, "SIGSTOP");
+      await new Promise((passed) => setTimeout(passed, 1000));
+      process.kill(pid, "SIGCONT");
+    };
   }
   const names = Object.keys(ways);
   const failures: string[] = [];
   for (let change = 0; change < CHANGES; change++) {
     const leader = await progress(pages);
-    const page = pages[leader] as Page;
     const name = names[Math.floor(random() * names.length)] as string;
-    console.log(`change ${change}: ${name}`);
+    // Now and then it happens to a tab that follows.
+    const at = random() < 0.2 && name !== "hide" ? (leader + 1) % TABS : leader;
+    const page = pages[at] as Page;
+    console.log(`change ${change}: ${name} of ${at === leader ? "the leader" : "a follower"}`);
     if (name === "endWorker") {
       // Only the tab whose worker ended may see an error, and only that one.
-      await ways[name]?.(page, leader);
+      await ways[name]?.(page, at);
       await progress(pages);
       const own = await page.evaluate(() => load.failed.splice(0));
       failures.push(...own.filter((why) => !why.startsWith("engine: ")));
     } else {
-      await ways[name]?.(page, leader);
+      await ways[name]?.(page, at);
     }
     await revive();
   }
   await progress(pages);
+  await Promise.all(pages.map((page) => page.evaluate(() => load.rest())));
+  const watched = await Promise.all(pages.map((page) => page.evaluate(() => load.watched())));
+  expect(watched).toEqual(pages.map(() => watched[0]));
   for (const page of pages) {
     failures.push(...(await page.evaluate(() => load.stop().then(() => load.failed))));
   }

@@ -1,6 +1,6 @@
 /** Tabs that share a store: followers, changes of leader, and who keeps whom out. */
 
-import { expect, type Page, test } from "./fixtures.ts";
+import { expect, full, type Page, test } from "./fixtures.ts";
 
 /** Calls of a worker that `openWith` started. */
 interface Worked {
@@ -506,7 +506,7 @@ test("a service worker follows, and fails where nobody leads", async ({ storePag
 
 test("two tabs that open a store at once share it", async ({ storePage }) => {
   const pages = [await storePage(), await storePage()];
-  for (let round = 0; round < 10; round++) {
+  for (let round = 0; round < (full ? 100 : 10); round++) {
     const roles = await Promise.all(
       pages.map((page) =>
         page.evaluate(async (round) => {
@@ -525,4 +525,104 @@ test("two tabs that open a store at once share it", async ({ storePage }) => {
       return [...held, ...pending].map(({ name }) => name);
     });
   await expect.poll(locks).toEqual([]);
+});
+
+test("opens and closes of three tabs leave nothing behind", async ({ context, storePage }) => {
+  const pages = [await storePage(), await storePage(), await storePage()];
+  await Promise.all(
+    pages.map((page, tab) =>
+      page.evaluate(
+        async ({ tab, rounds }) => {
+          for (let round = 0; round < rounds; round++) {
+            const db = await window.terrane.open("often", { timeout: 60_000 });
+            await db.put(`${tab}`, `${round}`);
+            await db.close();
+          }
+        },
+        { tab, rounds: full ? 334 : 15 },
+      ),
+    ),
+  );
+  const [page] = pages as [Page, Page, Page];
+  const left = () =>
+    page.evaluate(async () => {
+      const { held = [], pending = [] } = await navigator.locks.query();
+      const stores = await (await navigator.storage.getDirectory()).getDirectoryHandle("terrane");
+      const files: string[] = [];
+      for await (const name of (await stores.getDirectoryHandle("often")).keys()) files.push(name);
+      return { locks: [...held, ...pending].map(({ name }) => name), files: files.sort() };
+    });
+  await expect.poll(left).toEqual({ locks: [], files: ["data", "journal", "log"] });
+  const workers = () => context.pages().flatMap((page) => page.workers());
+  await expect.poll(() => workers().length).toBe(0);
+});
+
+test("noise on a client's channel is ignored", async ({ storePage }) => {
+  const leader = await storePage();
+  const follower = await storePage();
+  await opened(leader, "noise");
+  // The channel is named after the random ids of both.
+  await follower.evaluate(() => {
+    const Channel = BroadcastChannel;
+    const names: string[] = [];
+    const record = class extends Channel {
+      constructor(name: string) {
+        super(name);
+        names.push(name);
+      }
+    };
+    Object.assign(window, { BroadcastChannel: record, names });
+  });
+  await opened(follower, "noise");
+  const value = await follower.evaluate(async () => {
+    const { names } = window as unknown as { names: string[] };
+    const channel = new BroadcastChannel(names.at(-1) ?? "");
+    const noise = [undefined, 7, {}, [null], [7], [{}], [{ op: "put" }], [{ op: "none", id: 1e9 }]];
+    for (const message of noise) channel.postMessage(message);
+    channel.close();
+    await window.db.put("k", "v");
+    return window.db.get("k");
+  });
+  expect(value).toBe("v");
+  expect(await leader.evaluate(() => window.db.get("k"))).toBe("v");
+});
+
+test("a leader that does not answer is named, and no call hangs", async ({ storePage }) => {
+  const [leader, follower] = [await storePage(), await storePage()];
+  await openMuted(leader, "stopped", false);
+  await follower.evaluate(async () => {
+    window.db = await window.terrane.open("stopped", { timeout: 500 });
+  });
+  await leader.evaluate(() => worked.mute());
+  const busy = await follower.evaluate(() => window.failure(() => window.db.put("k", "v")));
+  expect(busy?.code).toBe("busy");
+  expect(busy?.message).toContain(leader.url());
+  expect(busy?.message).toContain("a write may still take effect");
+  await leader.evaluate(() => worked.terminate());
+  // It works again once another leads, and the write has not taken effect twice.
+  await expect.poll(() => follower.evaluate(() => window.db.get("k"))).toBe("v");
+});
+
+test("what another tab has open is neither destroyed nor imported", async ({ storePage }) => {
+  const [leader, follower, other] = [await storePage(), await storePage(), await storePage()];
+  await opened(leader, "kept");
+  await opened(follower, "kept");
+  for (const page of [leader, follower, other]) {
+    const codes = await page.evaluate(async () => {
+      const { destroy, importStore, open } = window.terrane;
+      const calls = [
+        () => destroy("kept", { timeout: 100 }),
+        () => importStore("kept", new Blob(["x"]), { timeout: 100 }),
+        () => open("kept", { exclusive: true, timeout: 100 }),
+      ];
+      const codes: (string | undefined)[] = [];
+      for (const call of calls) codes.push((await window.failure(call))?.code);
+      return codes;
+    });
+    expect(codes.slice(0, 2)).toEqual(["busy", "busy"]);
+    // A page that has the store open itself shares its connection.
+    if (page === other) expect(codes[2]).toBe("busy");
+  }
+  await leader.evaluate(() => window.db.put("k", "v"));
+  expect(await follower.evaluate(() => window.db.get("k"))).toBe("v");
 });

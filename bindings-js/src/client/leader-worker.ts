@@ -9,7 +9,7 @@
 
 import { BusyError } from "../api/errors.ts";
 import type { Reply, Request } from "../codec/protocol.ts";
-import { type Leader, lineChannel } from "../codec/sharing.ts";
+import { type Leader, lineChannel, parseMessage } from "../codec/sharing.ts";
 import type { Receiver, Sender } from "./line.ts";
 
 /** The least time in which a worker that serves others as well can be expected to answer, in milliseconds. */
@@ -39,8 +39,8 @@ export class LeaderWorker implements Sender {
         this.#unanswered = 0;
         clearTimeout(timer);
         resolve(true);
-        // Anything else is from a release that nobody knows yet.
-        if (Array.isArray(data)) receiver.receive(data as Reply[]);
+        const replies = parseMessage<Reply>(data);
+        if (replies !== undefined) receiver.receive(replies);
       };
       const { signal } = this.#ended;
       signal.addEventListener("abort", () => {

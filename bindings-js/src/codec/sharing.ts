@@ -62,6 +62,12 @@ export function parseAnnouncement(data: unknown): Announcement | undefined {
   return known ? (data as Announcement) : undefined;
 }
 
+/** Returns the requests or replies of a message on a client's channel; undefined for one that is none of them. */
+export function parseMessage<T extends { id: number }>(data: unknown): T[] | undefined {
+  if (!Array.isArray(data)) return undefined;
+  return data.every((one) => typeof one?.id === "number") ? (data as T[]) : undefined;
+}
+
 /** The name of a store's channel. */
 export function storeChannel(store: string): string {
   return `terrane:${store}`;

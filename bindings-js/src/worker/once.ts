@@ -2,7 +2,7 @@
  * Writes of a client that take effect once, however often they are sent.
  *
  * 1. A batch is written together with the record of its client (records.ts); what is recorded is not written again.
- * 2. A clear records with each of its batches how much it has deleted. Sent again, it goes on from there.
+ * 2. A clear records with each of its batches how much it has deleted. Sent again, it deletes the rest.
  * 3. A drop first records the engine's id of the keyspace. Sent again, it drops that one, and no other of that name.
  * 4. A policy is recorded once it is set. If the worker dies in between, it is set again.
  */

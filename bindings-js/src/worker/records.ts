@@ -63,7 +63,7 @@ export class Record {
   }
 
   /**
-   * Returns a batch with the record of its writes, of which `number` is the last; `isPart` if it does not end with them.
+   * Returns a batch with the record of its writes, of which `number` is the last; `isPart` if it has more to do.
    * The record's last eight bytes are `result`.
    */
   with(batch: Uint8Array, number: number, result: number = 0, isPart: boolean = false): Uint8Array {

@@ -17,6 +17,7 @@ import {
   type Leader,
   lineChannel,
   parseAnnouncement,
+  parseMessage,
   PROTOCOL,
   storeChannel,
 } from "../codec/sharing.ts";
@@ -83,8 +84,8 @@ export class Membership {
     const channel = new BroadcastChannel(lineChannel(this.#leader.id, id));
     const client = this.#server.add(id, visible, (replies) => channel.postMessage(replies));
     channel.onmessage = ({ data }: MessageEvent<unknown>) => {
-      if (!Array.isArray(data)) return;
-      const requests = data as Request[];
+      const requests = parseMessage<Request>(data);
+      if (requests === undefined) return;
       if (requests.every(({ op }) => op === "ping")) channel.postMessage([]);
       else this.#server.receive(client, requests);
     };
