@@ -94,7 +94,7 @@ test("an unknown option fails its call, which sends nothing, with the nearest on
     [
       (options) => db.put("k", "v", options),
       { durabilty: "sync" },
-      /expected durability, ttl, expiresAt, signal,/,
+      /expected durability, ttl, expiresAt, keyEncoding, valueEncoding, signal,/,
     ],
     [(options) => db.keyspace("k", options), { signal: undefined }, /^options: expected create, /],
     [

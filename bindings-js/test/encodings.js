@@ -9,8 +9,31 @@ const all = async (iteration) => {
   return items;
 };
 
+/** Checks the encodings of single calls. */
+async function checkCalls(db) {
+  const json = { keyEncoding: "json", valueEncoding: "json" };
+  const key = { keyEncoding: "json" };
+  await db.put({ n: 1 }, [2], json);
+  assert.equal(await db.get('{"n":1}'), "[2]");
+  assert.deepEqual(await db.get({ n: 1 }, json), [2]);
+  assert.equal(await db.get({ n: 1 }, key), "[2]");
+  assert.deepEqual((await db.getVersioned({ n: 1 }, json)).value, [2]);
+  assert.deepEqual(await db.getMany([{ n: 1 }, "n"], json), [[2], undefined]);
+  assert.equal(await db.has({ n: 1 }, key), true);
+  assert.deepEqual(await db.hasMany([{ n: 1 }, "n"], key), [true, false]);
+  await db.delete({ n: 1 }, key);
+  assert.equal(await db.has('{"n":1}'), false);
+  for (const call of [
+    () => db.put("k", "v", { keyEncoding: "text" }),
+    () => db.get("k", { keyEncoding: "text" }),
+  ]) {
+    await assert.rejects(async () => call(), /^InvalidArgumentError: keyEncoding: expected "utf8"/);
+  }
+}
+
 /** Checks what encodings take and return, everywhere. */
 export async function checkEncodings(db) {
+  await checkCalls(db);
   const tasks = db.keyspace("tasks", { keyEncoding: tuple, valueEncoding: "json" });
   await tasks.put(["ada", 2], { done: false });
   await tasks.batch([

@@ -20,6 +20,13 @@ export async function checkPrefixes(db) {
   assert.equal(await db.count({ prefix: Uint8Array.of(0x61, 0xff) }), 1);
   assert.equal(await db.count({ prefix: Uint8Array.of(0xff) }), 0);
   assert.deepEqual(await db.last({ prefix: "a", keyEncoding: "binary" }), [high, `v${high}`]);
+  // The key behind the longest one is longer.
+  const longest = "k".repeat(65_535);
+  await db.put(longest, "");
+  assert.equal(await db.count({ gt: longest }), 0);
+  assert.equal(await db.count({ gte: longest, lte: longest }), 1);
+  assert.deepEqual(await all(db.keys({ lte: longest, reverse: true, limit: 1 })), [longest]);
+  assert.equal(await db.clear({ gt: "b", lte: longest }), 1);
   await db.transact((tx) => tx.deleteRange({ prefix: "aa" }));
   await db.batch([{ type: "deleteRange", prefix: Uint8Array.of(0x61, 0xff, 0xff) }]);
   assert.deepEqual(await all(db.keys()), ["a", "ab", "b"]);

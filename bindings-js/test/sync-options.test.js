@@ -29,14 +29,26 @@ test("an unknown option fails its call with the nearest one first", async (conte
     );
   }
   for (const [call, options, message] of [
-    [(options) => db.get("k", options), { encoding: "binary" }, /expected valueEncoding, found/],
-    [(options) => db.getMany([], options), { signal: undefined }, /expected valueEncoding, found/],
+    [
+      (options) => db.get("k", options),
+      { encoding: "binary" },
+      /expected keyEncoding, valueEncoding, found/,
+    ],
+    [
+      (options) => db.getMany([], options),
+      { signal: undefined },
+      /expected keyEncoding, valueEncoding, found/,
+    ],
     [
       (options) => db.put("k", "v", options),
       { durabilty: "sync" },
-      /expected durability, ttl, expiresAt, found/,
+      /expected durability, ttl, expiresAt, keyEncoding, valueEncoding, found/,
     ],
-    [(options) => db.delete("k", options), { sync: true }, /expected durability, found "sync"$/],
+    [
+      (options) => db.delete("k", options),
+      { sync: true },
+      /expected durability, keyEncoding, found "sync"$/,
+    ],
     [(options) => db.batch([], options), { sync: true }, /expected durability, found "sync"$/],
     [(options) => db.keyspace("k", options), { polcy: "tiered" }, /expected policy, create, /],
     [(options) => db.events(options), { signl: undefined }, /expected signal, found/],

@@ -47,6 +47,12 @@ export interface ReadOptions<V extends Encoding> {
   valueEncoding?: V | undefined;
 }
 
+/** The encoding of the keys that a call is given. */
+export interface KeyOptions<K extends Encoding> {
+  /** Encoding of the keys. Default: the keyspace's encoding. */
+  keyEncoding?: K | undefined;
+}
+
 /** Options of an iteration. */
 export interface EntriesOptions<K extends Encoding, V extends Encoding>
   extends RangeOptions<K>, ReadOptions<V> {

@@ -12,6 +12,7 @@ import type {
   Encodings,
   EntriesOptions,
   ExpiryOptions,
+  KeyOptions,
   KeyspaceOptions,
   PutOptions,
   ReadOptions,
@@ -146,31 +147,37 @@ export interface ReaderOf<
   V extends Encoding = "utf8",
 > {
   /** Returns the value of a key, or undefined if the key does not exist. */
-  get<E extends Encoding = V>(
-    key: Encodable<K>,
-    options?: CallOptions<M, ReadOptions<E>>,
+  get<E extends Encoding = V, KE extends Encoding = K>(
+    key: Encodable<KE>,
+    options?: CallOptions<M, ReadOptions<E> & KeyOptions<KE>>,
   ): Result<M, Decoded<E> | undefined>;
 
   /** Returns the value of a key and its version, or undefined if the key does not exist. */
-  getVersioned<E extends Encoding = V>(
-    key: Encodable<K>,
-    options?: CallOptions<M, ReadOptions<E>>,
+  getVersioned<E extends Encoding = V, KE extends Encoding = K>(
+    key: Encodable<KE>,
+    options?: CallOptions<M, ReadOptions<E> & KeyOptions<KE>>,
   ): Result<M, Versioned<E> | undefined>;
 
   /**
    * Returns the values of several keys, in the order of the keys, all from the same point in time.
    * The value of a key that does not exist is undefined.
    */
-  getMany<E extends Encoding = V>(
-    keys: readonly Encodable<K>[],
-    options?: CallOptions<M, ReadOptions<E>>,
+  getMany<E extends Encoding = V, KE extends Encoding = K>(
+    keys: readonly Encodable<KE>[],
+    options?: CallOptions<M, ReadOptions<E> & KeyOptions<KE>>,
   ): Result<M, (Decoded<E> | undefined)[]>;
 
   /** Returns whether a key exists, without returning its value. */
-  has(key: Encodable<K>, options?: CallOptions<M>): Result<M, boolean>;
+  has<KE extends Encoding = K>(
+    key: Encodable<KE>,
+    options?: CallOptions<M, KeyOptions<KE>>,
+  ): Result<M, boolean>;
 
   /** Returns whether each of several keys exists, all at the same point in time. */
-  hasMany(keys: readonly Encodable<K>[], options?: CallOptions<M>): Result<M, boolean[]>;
+  hasMany<KE extends Encoding = K>(
+    keys: readonly Encodable<KE>[],
+    options?: CallOptions<M, KeyOptions<KE>>,
+  ): Result<M, boolean[]>;
 
   /** Returns the first entry of a range, or undefined if the range is empty. */
   first<KE extends Encoding = K, VE extends Encoding = V>(
@@ -248,10 +255,10 @@ export interface KeyspaceOf<
    * Sets the value of a key, for a time if the options `ttl` or `expiresAt` say so. Returns the write's sequence
    * number, which is greater than that of every earlier write; writes that are sent together share one.
    */
-  put(
-    key: Encodable<K>,
-    value: Encodable<V>,
-    options?: CallOptions<M, PutOptions>,
+  put<KE extends Encoding = K, VE extends Encoding = V>(
+    key: Encodable<KE>,
+    value: Encodable<VE>,
+    options?: CallOptions<M, PutOptions & Encodings<KE, VE>>,
   ): Result<M, number>;
 
   /**
@@ -264,14 +271,17 @@ export interface KeyspaceOf<
    * `stats()` reports the `values` of each. Where the new number is wanted, use `transact`. Merges are in the build
    * with all policies: open the store with `policies: "all"`.
    */
-  merge(
-    key: Encodable<K>,
+  merge<KE extends Encoding = K>(
+    key: Encodable<KE>,
     operand: Operand,
-    options?: CallOptions<M, WriteOptions>,
+    options?: CallOptions<M, WriteOptions & KeyOptions<KE>>,
   ): Result<M, number>;
 
   /** Deletes a key, which need not exist. Returns the write's sequence number. */
-  delete(key: Encodable<K>, options?: CallOptions<M, WriteOptions>): Result<M, number>;
+  delete<KE extends Encoding = K>(
+    key: Encodable<KE>,
+    options?: CallOptions<M, WriteOptions & KeyOptions<KE>>,
+  ): Result<M, number>;
 
   /**
    * Applies all operations atomically and in order, across any keyspaces of the store, if the conditions of the

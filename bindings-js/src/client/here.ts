@@ -1,6 +1,6 @@
 /** Conditions for a store in a page or worker. */
 
-import { later } from "./load.ts";
+import { later } from "#load";
 
 /** Fails, with the reason, where there are no private files. */
 export async function checkFiles(): Promise<void> {

@@ -5,7 +5,8 @@
  * - A byte string is its length (unsigned 32 bits, little-endian), then its bytes.
  * - A list of keys is their byte strings.
  * - A range is its two bounds: a byte 0 for an unbounded end, 1 for an inclusive or 2 for an exclusive
- *   one, followed by the key unless it is 0. Here the lower bound is inclusive and the upper exclusive.
+ *   one, followed by the key unless it is 0. Here a lower bound is inclusive and an upper one exclusive,
+ *   but for those that would be longer than a key.
  * - A list of ranges has, before each, the number of its keyspace and its length (both unsigned 32 bits).
  * - A batch is encoded as in the engine's WAL. An operation is a byte 0 for a delete, 1 for a put, 2 for the delete
  *   of a range, 3 for a merge or 4 for a put that expires, then the keyspace, the key and, unless it is a delete, the
@@ -114,11 +115,15 @@ export class Encoder {
     this.#length += 8;
   }
 
-  /** A bound of a range, which may be one byte longer than a key; `kind` is 1 if it is inclusive, 2 if it is not. */
+  /** A bound of a range; `kind` is 1 if it is inclusive, 2 if it is not. */
   bound(kind: number, key: Uint8Array | undefined): void {
     this.#reserve(1);
-    this.#bytes[this.#length++] = key === undefined ? 0 : kind;
-    if (key !== undefined) this.#byteString("bound", key, MAX_KEY_BYTES + 1, FIXED);
+    const at = this.#length++;
+    this.#bytes[at] = key === undefined ? 0 : kind;
+    if (key === undefined) return;
+    // The first key behind the longest ones is too long, but what it bounds can be said by the key before it.
+    if (key.length > MAX_KEY_BYTES) this.#bytes[at] = 3 - kind;
+    this.key(key.subarray(0, MAX_KEY_BYTES));
   }
 
   /** A number of 32 bits, then the bytes after their length: a range after its keyspace. */

@@ -11,6 +11,7 @@ import type {
   Encodings,
   EntriesOptions,
   ExpiryOptions,
+  KeyOptions,
   KeyspaceOptions,
   ReadOptions,
   StoreOptions,
@@ -27,6 +28,7 @@ type Names<O> = Readonly<Record<keyof O, 0>>;
 
 export const WAIT: Names<WaitOptions> = { signal: 0 };
 export const READ: Names<ReadOptions<Encoding>> = { valueEncoding: 0 };
+export const KEY: Names<KeyOptions<Encoding>> = { keyEncoding: 0 };
 export const WRITE: Names<WriteOptions> = { durability: 0 };
 export const EXPIRY: Names<ExpiryOptions> = { ttl: 0, expiresAt: 0 };
 export const BATCH: Names<BatchOptions<Mode>> = { durability: 0, if: 0 };

@@ -1,9 +1,10 @@
 /** The code that a page loads later: in Node it is part of the package's one file. */
 
-import * as code from "../store/later.ts";
+import * as environment from "../shared/environment.ts";
+import * as store from "../store/later.ts";
 import type { Later } from "../store/port.ts";
 
 /** Returns the code. */
-export async function later(): Promise<Later> {
-  return code;
+export async function later(): Promise<Later & typeof environment> {
+  return { ...store, ...environment };
 }

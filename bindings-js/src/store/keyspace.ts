@@ -4,6 +4,8 @@ import type { Encodable, Encoding, RangeOptions } from "../api/data.ts";
 import type {
   ClearOptions,
   Durability,
+  Encodings,
+  KeyOptions,
   PutOptions,
   WatchOptions,
   WriteOptions,
@@ -25,7 +27,7 @@ import { decodeOutcome, encodeConditions } from "../codec/conditions.ts";
 import { Encoder, MAX_BATCH_BYTES } from "../codec/encoder.ts";
 import { toBytes } from "../codec/encodings.ts";
 import { checkOperand, toMerge } from "../codec/operand.ts";
-import { BATCH, CLEAR, EXPIRY, RANGE, WRITE } from "../codec/options.ts";
+import { BATCH, CLEAR, ENCODINGS, EXPIRY, KEY, RANGE, WRITE } from "../codec/options.ts";
 import { now, toDurability, toExpiry, toPolicy, toScan } from "../codec/requests.ts";
 import { toSpan } from "../codec/span.ts";
 import { checkLength } from "../codec/validate.ts";
@@ -47,37 +49,44 @@ export class Keyspace<M extends Mode, K extends Encoding = "utf8", V extends Enc
     this.#durability = durability;
   }
 
-  put(
-    key: Encodable<K>,
-    value: Encodable<V>,
-    options?: CallOptions<M, PutOptions>,
+  put<KE extends Encoding = K, VE extends Encoding = V>(
+    key: Encodable<KE>,
+    value: Encodable<VE>,
+    options?: CallOptions<M, PutOptions & Encodings<KE, VE>>,
   ): Result<M, number> {
-    const { port, keyspace, valueEncoding } = this.scope;
-    return this.call(options, [WRITE, EXPIRY], (given: PutOptions) => {
-      const sync = toDurability(given, this.#durability) === "sync";
-      const expiresAt = toExpiry(given, now());
-      // Not within the batch: an encoding may call the store.
-      const bytes = this.key(key);
-      const content = toBytes("value", value, valueEncoding);
-      return port.write(sync, (batch) => batch.put(keyspace, bytes, content, expiresAt), false);
-    });
+    const { port, keyspace } = this.scope;
+    return this.call(
+      options,
+      [WRITE, EXPIRY, ENCODINGS],
+      (given: PutOptions & Encodings<KE, VE>) => {
+        const sync = toDurability(given, this.#durability) === "sync";
+        const expiresAt = toExpiry(given, now());
+        // Not within the batch: an encoding may call the store.
+        const bytes = this.key(key, given);
+        const content = toBytes("value", value, this.valueEncoding(given));
+        return port.write(sync, (batch) => batch.put(keyspace, bytes, content, expiresAt), false);
+      },
+    );
   }
 
-  merge(
-    key: Encodable<K>,
+  merge<KE extends Encoding = K>(
+    key: Encodable<KE>,
     operand: Operand,
-    options?: CallOptions<M, WriteOptions>,
+    options?: CallOptions<M, WriteOptions & KeyOptions<KE>>,
   ): Result<M, number> {
-    return this.#write(options, () => {
+    return this.#write(options, [KEY], (given: WriteOptions & KeyOptions<KE>) => {
       checkOperand(operand);
-      const [bytes, merge] = [this.key(key), toMerge(operand)];
+      const [bytes, merge] = [this.key(key, given), toMerge(operand)];
       return (batch, keyspace) => batch.merge(keyspace, bytes, merge);
     });
   }
 
-  delete(key: Encodable<K>, options?: CallOptions<M, WriteOptions>): Result<M, number> {
-    return this.#write(options, () => {
-      const bytes = this.key(key);
+  delete<KE extends Encoding = K>(
+    key: Encodable<KE>,
+    options?: CallOptions<M, WriteOptions & KeyOptions<KE>>,
+  ): Result<M, number> {
+    return this.#write(options, [KEY], (given: WriteOptions & KeyOptions<KE>) => {
+      const bytes = this.key(key, given);
       return (batch, keyspace) => batch.delete(keyspace, bytes);
     });
   }
@@ -92,7 +101,7 @@ export class Keyspace<M extends Mode, K extends Encoding = "utf8", V extends Enc
       return mine ? (other.scope as Scope<M, Encoding, Encoding>) : undefined;
     };
     const fill = (batch: Encoder) => encodeBatch(batch, operations, this.scope, named);
-    if (options?.if === undefined) return this.#write(options, () => fill, true);
+    if (options?.if === undefined) return this.#write(options, [], () => fill, true);
     return this.call(options, [BATCH], (given: BatchOptions<M, K, V>) => {
       const sync = toDurability(given, this.#durability) === "sync";
       const snapshot = (of: unknown) => this.#snapshotNumber(of);
@@ -117,6 +126,7 @@ export class Keyspace<M extends Mode, K extends Encoding = "utf8", V extends Enc
       const span = toSpan(range as RangeOptions<K>, this.scope.keyEncoding);
       return this.#write(
         rest as CallOptions<M, WriteOptions>,
+        [],
         () => (batch, keyspace) => batch.deleteSpan(keyspace, span),
       );
     });
@@ -174,15 +184,16 @@ export class Keyspace<M extends Mode, K extends Encoding = "utf8", V extends Enc
   }
 
   /** Writes what the function that `prepare` returns encodes, which may call the store if `mayCall`. */
-  #write(
-    options: CallOptions<M, WriteOptions> | undefined,
-    prepare: () => (batch: Encoder, keyspace: number) => void,
+  #write<O extends WriteOptions>(
+    options: CallOptions<M, O> | undefined,
+    lists: object[],
+    prepare: (given: O) => (batch: Encoder, keyspace: number) => void,
     mayCall: boolean = false,
   ): Result<M, number> {
     const { port, keyspace } = this.scope;
-    return this.call(options, [WRITE], (given: WriteOptions) => {
+    return this.call(options, [WRITE, ...lists], (given: O) => {
       const sync = toDurability(given, this.#durability) === "sync";
-      const fill = prepare();
+      const fill = prepare(given);
       return port.write(sync, (batch) => fill(batch, keyspace), mayCall);
     });
   }

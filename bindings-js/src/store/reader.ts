@@ -14,6 +14,7 @@ import type {
   CursorOptions,
   Encodings,
   EntriesOptions,
+  KeyOptions,
   ReadOptions,
   WaitOptions,
 } from "../api/options.ts";
@@ -30,7 +31,7 @@ import type { Trace } from "../api/trace.ts";
 import { encodeKey } from "../codec/bytes.ts";
 import { decodeVersioned } from "../codec/conditions.ts";
 import { toBytes } from "../codec/encodings.ts";
-import { checked, ENCODINGS, ENTRIES, RANGE, READ, REVERSE, ROWS } from "../codec/options.ts";
+import { checked, ENCODINGS, ENTRIES, KEY, RANGE, REVERSE, ROWS } from "../codec/options.ts";
 import { pairs, type Projection, projectionOf, single } from "../codec/projection.ts";
 import type { Arguments, JsonMethod, ScanRequest } from "../codec/protocol.ts";
 import { toEncoding, toEncodings, toKeys, toScan } from "../codec/requests.ts";
@@ -74,26 +75,26 @@ export class Reader<
     this.scope = scope;
   }
 
-  get<E extends Encoding = V>(
-    key: Encodable<K>,
-    options?: CallOptions<M, ReadOptions<E>>,
+  get<E extends Encoding = V, KE extends Encoding = K>(
+    key: Encodable<KE>,
+    options?: CallOptions<M, ReadOptions<E> & KeyOptions<KE>>,
   ): Result<M, Decoded<E> | undefined> {
     const { port, keyspace, snapshot } = this.scope;
-    return this.call(options, [READ], (given: ReadOptions<E>) => {
-      const bytes = this.key(key);
+    return this.call(options, [ENCODINGS], (given: ReadOptions<E> & KeyOptions<KE>) => {
+      const bytes = this.key(key, given);
       this.#note([bytes]);
-      return port.get(keyspace, snapshot, bytes, this.#valueEncoding(given));
+      return port.get(keyspace, snapshot, bytes, this.valueEncoding(given));
     });
   }
 
-  getVersioned<E extends Encoding = V>(
-    key: Encodable<K>,
-    options?: CallOptions<M, ReadOptions<E>>,
+  getVersioned<E extends Encoding = V, KE extends Encoding = K>(
+    key: Encodable<KE>,
+    options?: CallOptions<M, ReadOptions<E> & KeyOptions<KE>>,
   ): Result<M, Versioned<E> | undefined> {
     const { port, keyspace, snapshot } = this.scope;
-    return this.call(options, [READ], (given: ReadOptions<E>) => {
-      const encoding = this.#valueEncoding(given);
-      const bytes = encodeKey(this.key(key));
+    return this.call(options, [ENCODINGS], (given: ReadOptions<E> & KeyOptions<KE>) => {
+      const encoding = this.valueEncoding(given);
+      const bytes = encodeKey(this.key(key, given));
       this.#note([bytes]);
       return port.map(port.invoke("get_versioned", keyspace, snapshot, bytes), (found) =>
         decodeVersioned(found, encoding, () => bytes),
@@ -101,29 +102,31 @@ export class Reader<
     });
   }
 
-  getMany<E extends Encoding = V>(
-    keys: readonly Encodable<K>[],
-    options?: CallOptions<M, ReadOptions<E>>,
+  getMany<E extends Encoding = V, KE extends Encoding = K>(
+    keys: readonly Encodable<KE>[],
+    options?: CallOptions<M, ReadOptions<E> & KeyOptions<KE>>,
   ): Result<M, (Decoded<E> | undefined)[]> {
     const { port, keyspace, snapshot } = this.scope;
-    return this.call(options, [READ], (given: ReadOptions<E>) => {
-      check("keys", keys, Array.isArray(keys), "an array");
-      const all = keys.map((key) => this.key(key));
-      this.#note(all);
-      return port.getMany(keyspace, snapshot, all, this.#valueEncoding(given));
+    return this.call(options, [ENCODINGS], (given: ReadOptions<E> & KeyOptions<KE>) => {
+      const all = this.#keys(keys, given);
+      return port.getMany(keyspace, snapshot, all, this.valueEncoding(given));
     });
   }
 
-  has(key: Encodable<K>, options?: CallOptions<M>): Result<M, boolean> {
+  has<KE extends Encoding = K>(
+    key: Encodable<KE>,
+    options?: CallOptions<M, KeyOptions<KE>>,
+  ): Result<M, boolean> {
     return this.scope.port.map(this.hasMany([key], options), ([found = false]) => found);
   }
 
-  hasMany(keys: readonly Encodable<K>[], options?: CallOptions<M>): Result<M, boolean[]> {
+  hasMany<KE extends Encoding = K>(
+    keys: readonly Encodable<KE>[],
+    options?: CallOptions<M, KeyOptions<KE>>,
+  ): Result<M, boolean[]> {
     const { port, keyspace, snapshot } = this.scope;
-    return this.call(options, [], () => {
-      check("keys", keys, Array.isArray(keys), "an array");
-      const all = keys.map((key) => this.key(key));
-      this.#note(all);
+    return this.call(options, [KEY], (given: KeyOptions<KE>) => {
+      const all = this.#keys(keys, given);
       const found = port.invoke("has_many", keyspace, snapshot, toKeys(all));
       return port.map(found, (found) => Array.from(found as Uint8Array, Boolean));
     });
@@ -144,7 +147,7 @@ export class Reader<
   trace(key: Encodable<K>, options?: CallOptions<M>): Result<M, Trace> {
     const { port, keyspace, snapshot } = this.scope;
     return this.call(options, [], () =>
-      this.#parsed<Trace>(port.invoke("trace", keyspace, snapshot, encodeKey(this.key(key)))),
+      this.#parsed<Trace>(port.invoke("trace", keyspace, snapshot, encodeKey(this.key(key, {})))),
     );
   }
 
@@ -225,9 +228,32 @@ export class Reader<
     );
   }
 
-  /** Returns a key as bytes. @internal */
-  key(key: Encodable<K>): Bytes {
-    return toBytes("key", key, this.scope.keyEncoding);
+  /** Returns a key of a call as bytes. @internal */
+  key<KE extends Encoding>(key: Encodable<KE>, given: KeyOptions<KE>): Bytes {
+    return toBytes("key", key, this.#keyEncoding(given));
+  }
+
+  /** Returns the encoding of a call's values. @internal */
+  valueEncoding<E extends Encoding>({ valueEncoding }: ReadOptions<E>): E {
+    const encoding = valueEncoding ?? (this.scope.valueEncoding as Encoding as E);
+    return toEncoding("valueEncoding", encoding);
+  }
+
+  #keyEncoding<E extends Encoding>({ keyEncoding }: KeyOptions<E>): E {
+    const encoding = keyEncoding ?? (this.scope.keyEncoding as Encoding as E);
+    return toEncoding("keyEncoding", encoding);
+  }
+
+  /** Returns the keys of a read as bytes. */
+  #keys<KE extends Encoding>(
+    keys: readonly Encodable<KE>[],
+    given: KeyOptions<KE>,
+  ): readonly Bytes[] {
+    check("keys", keys, Array.isArray(keys), "an array");
+    const encoding = this.#keyEncoding(given);
+    const all = keys.map((key) => toBytes("key", key, encoding));
+    this.#note(all);
+    return all;
   }
 
   #parsed<T>(result: Result<M, string>): Result<M, T> {
@@ -271,10 +297,5 @@ export class Reader<
   /** Notes that a query that is followed reads these keys. */
   #note(keys: readonly Bytes[]): void {
     this.scope.reads?.addKeys(this.scope.keyspace, keys);
-  }
-
-  #valueEncoding<E extends Encoding>({ valueEncoding }: ReadOptions<E>): E {
-    const encoding = valueEncoding ?? (this.scope.valueEncoding as Encoding as E);
-    return toEncoding("valueEncoding", encoding);
   }
 }
