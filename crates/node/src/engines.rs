@@ -92,6 +92,12 @@ impl Opened {
         }
     }
 
+    /// Moves this opening into another value, and leaves a closed one.
+    pub(crate) fn take(&mut self) -> Opened {
+        let (engine, path) = (self.engine.take(), self.path.take());
+        Opened { number: self.number, engine, path, shared: self.shared }
+    }
+
     /// Closes this opening: the last one closes the store, the others sync.
     pub(crate) fn close(&mut self) -> Result<()> {
         self.listen(None);

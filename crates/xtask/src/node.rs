@@ -28,7 +28,9 @@ pub const BUNDLERS: [Packages; 3] = [
 pub const CLIENTS: Packages = Packages { folder: "tests/clients" };
 /// The comparison with other stores in a browser.
 pub const COMPARISON: Packages = Packages { folder: "bench/browser" };
-/// All of them, what others depend on first.
+/// The comparison with other stores in Node, which is installed only for it: one of them is compiled.
+pub const NODE_COMPARISON: Packages = Packages { folder: "bench/node" };
+/// All of them but the last, what others depend on first.
 pub const PACKAGES: [Packages; 10] = [
     BINDINGS,
     LEVEL,
