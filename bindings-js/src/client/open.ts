@@ -8,7 +8,7 @@ import { toDefaults, toRequest } from "../codec/requests.ts";
 import { checkBoolean } from "../codec/validate.ts";
 import { toStoreRequest } from "#store-request";
 import { abortable, abortError } from "../shared/abort.ts";
-import { checkPrivateFiles, unavailable } from "../shared/environment.ts";
+import { checkPrivateFiles } from "../shared/environment.ts";
 import { type ImportSink, pipeImport } from "../shared/streams.ts";
 import { Db } from "./db.ts";
 import { canLead } from "./election.ts";
@@ -134,5 +134,4 @@ export async function destroy(
 /** Throws, with the reason, where a store cannot be opened. */
 function checkHere(storage: "opfs" | "memory"): void {
   if (storage === "opfs") checkPrivateFiles();
-  if (typeof Worker === "undefined") throw unavailable("no worker can be started");
 }

@@ -6,7 +6,7 @@
  * 3. The addon reads one page of an iterator at a time: a page that is not wanted any longer is waited for.
  */
 
-import type { Scan } from "../../wasm/terrane.js";
+import type { Scan, Store } from "../../wasm/terrane.js";
 import { encodeKey } from "../codec/bytes.ts";
 import { encodeRange } from "../codec/encoder.ts";
 import type { AddonScan } from "./addon.ts";
@@ -17,7 +17,6 @@ import {
   wellFormed,
   wellFormedRange,
 } from "./level-codec.ts";
-import type { LevelStore } from "./level.ts";
 
 /** The rows of the first page and of the largest, and the growth of a page. */
 const FIRST_ROWS = 16;
@@ -26,6 +25,12 @@ const GROWTH = 8;
 /** The bytes at which a page ends. */
 const PAGE_BYTES = 256 << 10;
 const MANY_BYTES = 4 << 20;
+
+/** The store of an iterator. */
+interface Owner {
+  call<T>(body: (store: Store) => T): T;
+  later<T>(body: () => Promise<T>): Promise<T>;
+}
 
 /** The rows that an iterator reads; an encoding that is absent leaves the keys or the values out. */
 export interface IteratorRequest {
@@ -51,7 +56,7 @@ interface Page {
 const NONE: Page = { keys: undefined, values: undefined, size: 0, isLast: false };
 
 export class LevelIterator {
-  readonly #store: LevelStore;
+  readonly #store: Owner;
   readonly #scan: Scan & AddonScan;
   readonly #request: IteratorRequest;
   #page = NONE;
@@ -64,7 +69,7 @@ export class LevelIterator {
   #reading: Promise<unknown> | undefined;
   #seek: Uint8Array | undefined;
 
-  constructor(store: LevelStore, request: IteratorRequest) {
+  constructor(store: Owner, request: IteratorRequest) {
     this.#store = store;
     this.#request = request;
     const { range, reverse, snapshot } = request;

@@ -36,3 +36,4 @@ pub use scan::{ROWS_BYTES, Scan};
 pub use session::Session;
 pub use steps::{End, Steps};
 pub use trace::line;
+pub use watches::Waker;

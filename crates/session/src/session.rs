@@ -6,6 +6,7 @@ use crate::codec::{self, ByteList, ByteStrings, batch, range};
 use crate::scan::Scan;
 use crate::steps::Steps;
 use crate::tree::{policy, set_policy};
+use crate::watches::Waker;
 use crate::writer::Writer;
 use std::sync::Arc;
 use terrane::trace::Trace;
@@ -304,6 +305,11 @@ impl Session {
         self.writer.watches().remove(self.client, Some(number));
     }
 
+    /// Sets the function that is called, on any thread, when there are changes to take.
+    pub fn set_waker(&self, waker: Option<Waker>) {
+        self.writer.watches().set_waker(self.client, waker);
+    }
+
     /// Takes the changes that were asked for: for each watch its number (`u32`), the sequence number (a double), a
     /// byte, 1 if there are keys, and their list.
     #[must_use]
@@ -379,6 +385,7 @@ fn look_up<'a>(
 
 impl Drop for Session {
     fn drop(&mut self) {
+        self.set_waker(None);
         self.writer.watches().remove(self.client, None);
     }
 }

@@ -28,10 +28,12 @@ pub const BUNDLERS: [Packages; 3] = [
 pub const CLIENTS: Packages = Packages { folder: "tests/clients" };
 /// The comparison with other stores in a browser.
 pub const COMPARISON: Packages = Packages { folder: "bench/browser" };
+/// The runtimes for JavaScript, in each of which the packages run.
+pub const RUNTIMES: Packages = Packages { folder: "tests/runtimes" };
 /// The comparison with other stores in Node, which is installed only for it: one of them is compiled.
 pub const NODE_COMPARISON: Packages = Packages { folder: "bench/node" };
 /// All of them but the last, what others depend on first.
-pub const PACKAGES: [Packages; 10] = [
+pub const PACKAGES: [Packages; 11] = [
     BINDINGS,
     LEVEL,
     DEMO,
@@ -41,6 +43,7 @@ pub const PACKAGES: [Packages; 10] = [
     BUNDLERS[0],
     BUNDLERS[1],
     BUNDLERS[2],
+    RUNTIMES,
     COMPARISON,
 ];
 
