@@ -1,7 +1,8 @@
 /**
  * An iterator of `terrane-level`, which reads pages of rows.
  *
- * 1. The first page is small, since many iterators are left after a few rows; each is larger than the one before.
+ * 1. The first page is small, since many iterators are left after a few rows; each is larger than the one before. An
+ *    iterator with a low limit reads all its rows at once.
  * 2. From the second on, the page after it is read while its rows are taken.
  * 3. The addon reads one page of an iterator at a time: a page that is not wanted any longer is waited for.
  */
@@ -22,6 +23,8 @@ import {
 const FIRST_ROWS = 16;
 const ROWS_MAX = 1024;
 const GROWTH = 8;
+/** The rows that are read at once if no more are wanted. */
+const FEW_ROWS = 256;
 /** The bytes at which a page ends. */
 const PAGE_BYTES = 256 << 10;
 const MANY_BYTES = 4 << 20;
@@ -92,8 +95,10 @@ export class LevelIterator {
       this.#next = undefined;
       this.#turnTo(await page);
     }
-    const size = Math.min(count, this.#page.size - this.#taken);
-    return Array.from({ length: size }, () => this.#row(this.#taken++));
+    const end = Math.min(this.#taken + count, this.#page.size);
+    const rows: Row[] = [];
+    while (this.#taken < end) rows.push(this.#row(this.#taken++));
+    return rows;
   }
 
   /** Moves to a key. */
@@ -124,7 +129,7 @@ export class LevelIterator {
   }
 
   #readNext(left: number): Promise<Page> {
-    const rows = Math.min(this.#rows, left);
+    const rows = left <= FEW_ROWS ? left : this.#rows;
     this.#rows = Math.min(this.#rows * GROWTH, ROWS_MAX);
     return this.#read(rows, PAGE_BYTES);
   }
@@ -158,6 +163,6 @@ export class LevelIterator {
 
   #row(at: number): Row {
     const { keys, values } = this.#page;
-    return [keys?.[at], values?.[at]];
+    return [keys && keys[at], values && values[at]];
   }
 }

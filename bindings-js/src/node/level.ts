@@ -23,7 +23,7 @@ import {
   wellFormedRange,
 } from "./level-codec.ts";
 import { type IteratorRequest, LevelIterator } from "./level-iterator.ts";
-import { Module } from "./module.ts";
+import { Module, thrown } from "./module.ts";
 import { type NodeOptions, toNodeRequest } from "./options.ts";
 import { openStore } from "./platform.ts";
 import { toStoreRequest } from "./store-request.ts";
@@ -98,12 +98,12 @@ export class LevelStore {
   }
 
   /** Calls the store, which answers by a promise. */
-  async later<T>(body: (store: AddonStore & Store) => Promise<T>): Promise<T> {
-    if (this.#failure !== undefined) throw this.#failure;
+  later<T>(body: (store: AddonStore & Store) => Promise<T>): Promise<T> {
+    // Without a promise of its own for each step: a get is made of little else.
     try {
-      return await this.module.later(() => body(this.#store));
+      return this.call(body).catch(this.#rejected);
     } catch (error) {
-      throw this.#failed(error);
+      return Promise.reject<T>(error);
     }
   }
 
@@ -229,6 +229,10 @@ export class LevelStore {
     }
     this.#writing = undefined;
   }
+
+  readonly #rejected = (error: unknown): never => {
+    throw this.#failed(thrown(error));
+  };
 
   /** Accepts no more calls once the engine has crashed. */
   #failed(error: unknown): unknown {

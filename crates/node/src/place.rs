@@ -100,8 +100,14 @@ pub fn destroy(env: &Env, path: String) -> napi::Result<Promise<'_>> {
     work::start(env, move || destroy_at(Path::new(&path)).map(|()| Answer::Nothing))
 }
 
+/// Deletes what a path leads to, and then the path itself if it is a link.
 fn destroy_at(path: &Path) -> Result<()> {
     let failed = |why| Error::io("remove", &path.display().to_string(), 0, why);
+    if fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) {
+        let Ok(real) = path.canonicalize() else { return Ok(()) };
+        destroy_at(&real)?;
+        return fs::remove_file(path).map_err(failed);
+    }
     match fs::metadata(path) {
         Err(why) if why.kind() == std::io::ErrorKind::NotFound => Ok(()),
         Err(why) => Err(failed(why)),
