@@ -1,5 +1,5 @@
 /**
- * What is measured, one after the other on one store: each is a number of operations a second, by the
+ * Workloads, which run one after the other on one store. A figure is a number of operations a second, by the
  * clock and by the processor's time.
  */
 

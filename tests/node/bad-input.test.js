@@ -53,7 +53,7 @@ test("an addon of another release is refused, and both are named", async () => {
   assert.ok(!existsSync(`${at}/store`));
 });
 
-test("where there is no addon, platform and package are named", async () => {
+test("an error names the platform and package of a missing addon", async () => {
   const at = copyPackage("1.0.0");
   rmSync(`${at}/dist/terrane.node`);
   const platform = `${process.platform}-${process.arch}`;
@@ -64,7 +64,7 @@ test("where there is no addon, platform and package are named", async () => {
 });
 
 for (const [name, { open }] of Object.entries(ENTRIES)) {
-  test(`what is too long is refused before it takes memory, ${name}`, async () => {
+  test(`what is too long takes no memory, ${name}`, async () => {
     const db = await open(`${folder()}/store`);
     const long = "x".repeat(65_536);
     const refused = { code: "invalid-argument" };

@@ -130,7 +130,7 @@ test("counters by conditional batches of threads are exact", async () => {
   await db.close();
 });
 
-test("a thread that is terminated in mid-call leaves the store to others", async () => {
+test("a thread terminated in mid-call leaves the store to others", async () => {
   const path = `${folder()}/store`;
   const { LevelStore } = await import(bundle("level.js"));
   const store = await LevelStore.open(path, {});

@@ -16,7 +16,7 @@ const REST: Duration = Duration::from_millis(1);
 #[napi]
 impl Store {
     /// Opens the store at a path, or shares it with this process's other openings of it, whose options apply then.
-    /// What rejects the promise, and what other methods throw, is `{ code, message }`.
+    /// Errors, of promises and of other methods, are `{ code, message }`.
     #[napi(js_name = "open")]
     pub fn open(env: &Env, options: OpenOptions) -> napi::Result<Promise<'_>> {
         work::start(env, move || {
