@@ -1,7 +1,7 @@
 //! The platforms of the addon: each has an npm package, which `terrane-node` names as an optional dependency.
 //!
 //! 1. cargo-zigbuild builds the addon, since its linker has the libraries of each platform, and of old ones of glibc.
-//! 2. The addon must have the names by which Node loads it, import no function of Node by name (it looks them up),
+//! 2. The addon must have the name by which Node loads it, import no function of Node by name (it looks them up),
 //!    and need no later glibc than [`GLIBC_MAX`].
 //! 3. The package has the addon and says for which system, processor and C library it is.
 
@@ -15,8 +15,8 @@ use std::fs;
 /// The latest release of glibc 2 that an addon may need: that of Debian 10 and RHEL 8.
 const GLIBC_MAX: u32 = 28;
 
-/// Names that the addon exports: Node calls both.
-const EXPORTS: [&str; 2] = ["napi_register_module_v1", "node_api_module_get_api_version_v1"];
+/// Name that the addon exports, which Node calls. One that does not say its version is of N-API 8.
+const EXPORT: &str = "napi_register_module_v1";
 
 /// A platform, by the name of its package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -128,9 +128,7 @@ pub fn build(workspace: &Workspace, platform: Platform, bytes: u64) -> Result<()
 fn check(addon: &[u8]) -> Result<()> {
     let file = object::File::parse(addon)?;
     let exports: Vec<_> = file.exports()?.iter().map(|export| name_of(export.name())).collect();
-    for expected in EXPORTS {
-        ensure!(exports.contains(&expected), "expected the export {expected}, found {exports:?}");
-    }
+    ensure!(exports.contains(&EXPORT), "expected the export {EXPORT}, found {exports:?}");
     for import in file.imports()? {
         let name = name_of(import.name());
         let of_node = name.starts_with("napi_") || name.starts_with("node_api_");
