@@ -2,9 +2,6 @@
 
 import { AbstractIterator, AbstractLevel, AbstractSnapshot } from "abstract-level";
 
-/** Keys and values as the store has them. */
-const BINARY = { keyEncoding: "binary", valueEncoding: "binary" };
-
 /** The options that are passed to the store; users may give others, for hooks of theirs. */
 const OF_STORE = [
   "cacheBytes",
@@ -21,11 +18,11 @@ const OF_STORE = [
   "worker",
 ];
 
+/** Keys that are deleted together. */
+const CLEARED_ROWS = 1000;
+
 /** The bounds of a range. */
 const BOUNDS = ["gt", "gte", "lt", "lte"];
-
-/** Returns the options by which a call is durable. */
-const durability = ({ sync }) => ({ durability: sync === true ? "sync" : "buffered" });
 
 /** Returns the bounds of a range that are given. */
 function rangeOf(options) {
@@ -50,98 +47,136 @@ function compare(one, other) {
 }
 
 function contains(range, key) {
+  const bytes = toBytes(key);
   return BOUNDS.every((bound) => {
     if (range[bound] === undefined) return true;
-    const order = compare(key, range[bound]);
+    const order = compare(bytes, toBytes(range[bound]));
     if (order === 0) return bound.endsWith("e");
     return bound.startsWith("g") ? order > 0 : order < 0;
   });
 }
 
-class Snapshot extends AbstractSnapshot {
-  /** The store's snapshot, and that for `getSync`, if there is one. */
-  held;
-  heldSync;
+/** The encoding of a store for one of the formats of Level. */
+const encodingOf = (format) => (format === "utf8" ? "utf8" : "binary");
 
-  constructor(options, held, heldSync) {
+const encoder = new TextEncoder();
+const toBytes = (key) => (typeof key === "string" ? encoder.encode(key) : key);
+
+class Snapshot extends AbstractSnapshot {
+  /** The number of the store's snapshot. */
+  number;
+  #store;
+
+  constructor(options, store) {
     super(options);
-    this.held = held;
-    this.heldSync = heldSync;
+    this.#store = store;
+    this.number = store.snapshot();
   }
 
   async _close() {
-    this.held.release();
-    this.heldSync?.release();
+    this.#store.release(this.number);
   }
 }
 
+const numberOf = (snapshot) => snapshot?.number ?? 0;
+
 class Iterator extends AbstractIterator {
-  #cursor;
+  #rows;
   #failed;
   #range;
-  #reverse;
-  #rows;
+  #signal;
   #outside = false;
 
-  constructor(db, options, reader) {
+  constructor(db, options, store) {
     super(db, options);
     this.#range = rangeOf(options);
-    this.#reverse = options.reverse;
-    this.#rows = options.keys === false ? "values" : options.values === false ? "keys" : "entries";
+    this.#signal = options.signal ?? undefined;
+    const { keys, keyEncoding, reverse, snapshot, values, valueEncoding } = options;
     try {
       // At once: what is written from now on is not part of it.
-      this.#cursor = reader().cursor({ ...this.#range, rows: this.#rows, ...BINARY });
+      this.#rows = store.iterator({
+        range: this.#range,
+        reverse,
+        keys: keys === false ? undefined : encodingOf(keyEncoding),
+        values: values === false ? undefined : encodingOf(valueEncoding),
+        snapshot: numberOf(snapshot),
+      });
     } catch (error) {
       this.#failed = error;
     }
   }
 
-  async _next() {
-    const [row] = await this.#take(1);
-    return row;
+  // No promise where the row is there: what calls it awaits it, and a promise would take longer.
+  _next() {
+    if (this.#failed !== undefined) throw this.#failed;
+    if (this.#outside) return undefined;
+    const row = this.#rows.next(this.limit - this.count);
+    return this.#signal === undefined ? row : abortable(this.#signal, row);
   }
 
   async _nextv(size) {
-    return this.#take(size);
+    if (this.#failed !== undefined) throw this.#failed;
+    if (this.#outside) return [];
+    const rows = this.#rows.nextMany(size);
+    return this.#signal === undefined ? rows : abortable(this.#signal, rows);
   }
 
   _seek(target) {
     this.#outside = !contains(this.#range, target);
-    if (!this.#outside) this.#cursor?.seek(target);
+    if (!this.#outside) this.#rows?.seek(target);
   }
 
   async _close() {
-    this.#cursor?.close();
-  }
-
-  async #take(count) {
-    if (this.#failed !== undefined) throw this.#failed;
-    if (this.#outside) return [];
-    const cursor = this.#cursor;
-    const rows = await (this.#reverse ? cursor.prev(count) : cursor.next(count));
-    if (this.#rows === "entries") return rows;
-    return rows.map((row) => (this.#rows === "keys" ? [row, undefined] : [undefined, row]));
+    this.#rows?.close();
   }
 }
 
-/** Returns the class of databases over the stores of a package; `openSync`, where there is one, serves `getSync`. */
-export function levelOf({ destroy, open, openSync }) {
+/** Waits for a result; fails as soon as the signal aborts. */
+async function abortable(signal, result) {
+  let abort;
+  const aborted = new Promise((_, reject) => {
+    abort = () => reject(new AbortError(signal.reason));
+    signal.addEventListener("abort", abort, { once: true });
+  });
+  // Nobody waits for it then.
+  Promise.resolve(result).catch(() => undefined);
+  try {
+    return await Promise.race([aborted, result]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
+
+class AbortError extends Error {
+  code = "LEVEL_ABORTED";
+
+  constructor(cause) {
+    super("Operation has been aborted", { cause });
+  }
+
+  get name() {
+    return "AbortError";
+  }
+}
+
+/**
+ * Returns the class of databases over the stores that `open` opens. `formats` are those in which the stores take keys
+ * and values as they are; `getSync` says whether they have it.
+ */
+export function levelOf({ destroy, formats, getSync, open }) {
   return class TerraneLevel extends AbstractLevel {
     #location;
     #memory;
     #store;
-    /** The store for `getSync`, which shares the engine. */
-    #sync;
 
     constructor(location, options = {}) {
       if (typeof location !== "string" || location === "") {
         throw new TypeError(`expected a location, a string that is not empty, found ${location}`);
       }
-      const { memory = false } = options;
-      const { memory: _memory, ...others } = options;
+      const { memory = false, ...others } = options;
       super(
         {
-          encodings: { view: true },
+          encodings: formats,
           seek: true,
           has: true,
           explicitSnapshots: true,
@@ -149,8 +184,8 @@ export function levelOf({ destroy, open, openSync }) {
           permanence: !memory,
           createIfMissing: !memory,
           errorIfExists: !memory,
-          getSync: openSync !== undefined,
-          signals: { iterators: false },
+          getSync,
+          signals: { iterators: true },
           additionalMethods: { approximateSize: true, compactRange: true },
         },
         others,
@@ -172,94 +207,89 @@ export function levelOf({ destroy, open, openSync }) {
     async _open({ createIfMissing = true, errorIfExists = false, ...given }) {
       const names = OF_STORE.filter((name) => given[name] !== undefined);
       const options = Object.fromEntries(names.map((name) => [name, given[name]]));
-      if (this.#memory) return this.#openInMemory(options);
+      if (this.#memory) {
+        // Once: it keeps its entries when the database is closed and opened again.
+        this.#store ??= await open(this.#location, { ...options, storage: "memory" });
+        return;
+      }
       Object.assign(options, { create: createIfMissing, errorIfExists });
       try {
         this.#store = await open(this.#location, options);
-        this.#sync = await openSync?.(this.#location, { ...options, errorIfExists: false });
       } catch (error) {
-        await this._close();
         throw described(error, this.#location);
       }
     }
 
-    /** Opens a store in memory, once: it keeps its entries when the database is closed and opened again. */
-    async #openInMemory(options) {
-      const storage = "memory";
-      this.#store ??= await (openSync ?? open)(this.#location, { ...options, storage });
-      if (openSync !== undefined) this.#sync = this.#store;
-    }
-
     async _close() {
       if (this.#memory) return;
-      const [store, sync] = [this.#store, this.#sync];
-      this.#store = this.#sync = undefined;
-      sync?.close();
+      const store = this.#store;
+      this.#store = undefined;
       await store?.close();
     }
 
-    async _get(key, options) {
-      return this.#reader(options).get(key, BINARY_VALUE);
+    _get(key, { valueEncoding, snapshot }) {
+      return this.#store.get(key, encodingOf(valueEncoding), numberOf(snapshot));
     }
 
-    _getSync(key, { snapshot }) {
-      return (snapshot === undefined ? this.#sync : snapshot.heldSync).get(key, BINARY_VALUE);
+    _getSync(key, { valueEncoding, snapshot }) {
+      return this.#store.getSync(key, encodingOf(valueEncoding), numberOf(snapshot));
     }
 
-    async _getMany(keys, options) {
-      return this.#reader(options).getMany(keys, BINARY_VALUE);
+    _getMany(keys, { valueEncoding, snapshot }) {
+      return this.#store.getMany(keys, encodingOf(valueEncoding), numberOf(snapshot));
     }
 
-    async _has(key, options) {
-      return this.#reader(options).has(key);
+    async _has(key, { snapshot }) {
+      const [has] = await this.#store.hasMany([key], numberOf(snapshot));
+      return has;
     }
 
-    async _hasMany(keys, options) {
-      return this.#reader(options).hasMany(keys);
+    _hasMany(keys, { snapshot }) {
+      return this.#store.hasMany(keys, numberOf(snapshot));
     }
 
-    async _put(key, value, options) {
-      await this.#store.put(key, value, durability(options));
+    _put(key, value, { sync }) {
+      return this.#store.write([{ type: "put", key, value }], sync === true);
     }
 
-    async _del(key, options) {
-      await this.#store.delete(key, durability(options));
+    _del(key, { sync }) {
+      return this.#store.write([{ type: "del", key }], sync === true);
     }
 
-    async _batch(operations, options) {
-      const batch = operations.map(({ type, key, value }) =>
-        type === "del" ? { type: "delete", key } : { type, key, value },
-      );
-      await this.#store.batch(batch, durability(options));
+    _batch(operations, { sync }) {
+      return this.#store.write(operations, sync === true);
     }
 
     async _clear(options) {
       const range = rangeOf(options);
       const { limit, reverse, snapshot } = options;
-      if (snapshot === undefined) {
-        const few = limit >= 0 ? { limit, reverse } : {};
-        if (few.limit === undefined) await this.#store.deleteRange(range);
-        else await this.#store.clear({ ...range, ...few });
-        return;
-      }
+      const most = limit >= 0 ? limit : Infinity;
+      if (snapshot === undefined) return this.#store.clear(range, reverse, most);
       // The keys are those of the snapshot.
-      const keys = snapshot.held.keys({
-        ...range,
-        reverse,
-        keyEncoding: "binary",
-        ...(limit >= 0 ? { limit } : {}),
-      });
-      const batch = [];
-      for await (const key of keys) batch.push({ type: "delete", key });
-      await this.#store.batch(batch);
+      const keys = encodingOf(options.keyEncoding);
+      const number = numberOf(snapshot);
+      const rows = this.#store.iterator({ range, reverse, keys, snapshot: number });
+      try {
+        for (let left = most; left > 0;) {
+          const found = await rows.nextMany(Math.min(left, CLEARED_ROWS));
+          if (found.length === 0) return;
+          left -= found.length;
+          await this.#store.write(
+            found.map(([key]) => ({ type: "del", key })),
+            false,
+          );
+        }
+      } finally {
+        rows.close();
+      }
     }
 
     _iterator(options) {
-      return new Iterator(this, options, () => this.#reader(options));
+      return new Iterator(this, options, this.#store);
     }
 
     _snapshot(options) {
-      return new Snapshot(options, this.#store.snapshot(), this.#sync?.snapshot());
+      return new Snapshot(options, this.#store);
     }
 
     /** Estimates the bytes that the entries from one key up to another take in tables. */
@@ -274,17 +304,11 @@ export function levelOf({ destroy, open, openSync }) {
 
     #between(start, end, { keyEncoding }) {
       if (this.status !== "open") throw notOpen();
-      const encoding = this.keyEncoding(keyEncoding).createViewTranscoder();
+      const encoding = this.keyEncoding(keyEncoding);
       return { gte: encoding.encode(start), lte: encoding.encode(end) };
-    }
-
-    #reader({ snapshot }) {
-      return snapshot === undefined ? this.#store : snapshot.held;
     }
   };
 }
-
-const BINARY_VALUE = { valueEncoding: "binary" };
 
 function notOpen() {
   return Object.assign(new Error("Database is not open"), { code: "LEVEL_DATABASE_NOT_OPEN" });

@@ -1,7 +1,11 @@
 /** A Level database on files, or in memory: Node, Deno, Bun and Electron. */
 
-import { destroy, open } from "terrane-node";
-import { open as openSync } from "terrane-node/sync";
+import { destroy, LevelStore } from "terrane-node/level";
 import { levelOf } from "./level.js";
 
-export const TerraneLevel = levelOf({ destroy, open, openSync });
+export const TerraneLevel = levelOf({
+  destroy,
+  formats: { utf8: true, view: true },
+  getSync: true,
+  open: (path, options) => LevelStore.open(path, options),
+});

@@ -11,8 +11,11 @@ const PROGRAM =
   process.env.TERRANE ??
   fileURLToPath(new URL("../../target/debug/terrane", import.meta.url));
 
-/** The file of a store has no place for the name of its holder. */
-const HELD = { directory: /in use by process \d+ \(node\)/, file: /in use/ };
+/** The file of a store has no place for the name of its holder; Linux knows its process. */
+const HELD = {
+  directory: /in use by process \d+ \(node\)/,
+  file: process.platform === "linux" ? /in use by process \d+/ : /in use/,
+};
 
 const terrane = (...args) => execFileSync(PROGRAM, args, { encoding: "utf8" });
 

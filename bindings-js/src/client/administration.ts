@@ -29,7 +29,7 @@ export async function importStore(
   options: Pick<OpenOptions, "signal" | "timeout" | "wasm" | "worker"> = {},
 ): Promise<void> {
   const request = toRequest(name, checked(options, TIMEOUT, WASM, WAIT, WORKER));
-  await checkHere("opfs");
+  await checkHere("opfs", options.worker);
   const { signal } = options;
   const worker = await starting(false, options.worker);
   if (signal?.aborted) throw abortError(signal);
@@ -83,7 +83,7 @@ export async function destroy(
   options: Pick<OpenOptions, "timeout" | "worker"> = {},
 ): Promise<void> {
   const request = toStoreRequest(name, checked(options, TIMEOUT, WORKER).timeout);
-  await checkHere("opfs");
+  await checkHere("opfs", options.worker);
   const worker = await starting(false, options.worker);
   const line = new Line((receiver) => new OwnWorker(worker, receiver));
   try {

@@ -10,10 +10,13 @@ export async function checkFiles(): Promise<void> {
   (await later()).checkPrivateFiles();
 }
 
-/** Fails, with the reason, where no worker can open a store. */
-export async function checkHere(storage: "opfs" | "memory"): Promise<void> {
+/** Fails, with the reason, where no worker can open a store; `worker` starts one, if it is given. */
+export async function checkHere(
+  storage: "opfs" | "memory",
+  worker: (() => Worker) | undefined,
+): Promise<void> {
   if (storage === "opfs") await checkFiles();
-  if (typeof Worker === "undefined") {
+  if (worker === undefined && typeof Worker === "undefined") {
     throw (await later()).unavailable("no worker can be started");
   }
 }

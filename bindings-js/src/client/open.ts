@@ -40,7 +40,7 @@ export async function open<K extends Encoding = "utf8", V extends Encoding = "ut
   const isShared = !checkBoolean("exclusive", options.exclusive ?? false);
   const mayLead = canLead();
   if (isShared && request.storage === "opfs" && !mayLead) await checkFiles();
-  else await checkHere(request.storage);
+  else await checkHere(request.storage, options.worker);
   toThreads(options.threads);
   request.threads =
     globalThis.crossOriginIsolated && mayLead

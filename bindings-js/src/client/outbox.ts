@@ -179,7 +179,7 @@ function valueOf(outcomes: Outcome[], at: number): unknown {
 }
 
 /** Encodes all of a call's operations, or throws and leaves the encoder unchanged. */
-function append(encoder: Encoder, fill: (encoder: Encoder) => void): void {
+export function append(encoder: Encoder, fill: (encoder: Encoder) => void): void {
   const before = encoder.length;
   try {
     fill(encoder);

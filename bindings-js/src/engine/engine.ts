@@ -48,6 +48,12 @@ export function setThreads(load: LoadThreads): void {
   loadThreads = load;
 }
 
+/** A store that other threads use as well. */
+interface Waking {
+  /** Sets the function that is called when there are changes to take. */
+  wake(wake: () => void): void;
+}
+
 /** One open store. */
 export class Engine {
   readonly module: Module;
@@ -98,6 +104,8 @@ export class Engine {
     }
     this.#turns.port1.onmessage = () => this.#takeTurn();
     unref(this.#turns.port1);
+    // Other threads may write what is watched here.
+    if (IN_BACKGROUND) (store as Store & Waking).wake(() => this.closed || this.scheduleTurn());
   }
 
   /**

@@ -27,18 +27,38 @@ export interface AddonStore {
   take(memory: Uint8Array): void;
   /** Starts to copy the store to a path. */
   checkpoint(path: string, oneFile: boolean): Steps;
+  // In Node's pool of threads, on the default keyspace:
+  get_many_apart(snapshot: number, keys: Uint8Array): Promise<Uint8Array>;
+  has_many_apart(snapshot: number, keys: Uint8Array): Promise<Uint8Array>;
+  write_apart(batch: Uint8Array, sync: boolean): Promise<number>;
+  clear_apart(range: Uint8Array, reverse: boolean, limit: number): Promise<unknown>;
+  compact_range_apart(range: Uint8Array): Promise<unknown>;
+  close_apart(): Promise<unknown>;
+}
+
+/** A scan; methods that a browser's scan has as well are declared there. */
+export interface AddonScan {
+  /** Reads rows in Node's pool of threads; nothing else may be asked of the scan meanwhile. */
+  rows_apart(
+    seek: Uint8Array | undefined,
+    count: number,
+    bytes: number,
+    back: boolean,
+    keys: boolean,
+    values: boolean,
+  ): Promise<Uint8Array>;
 }
 
 /** The exports of the addon. */
 export interface Addon {
   version(): string;
-  Store: { open(options: AddonOptions): AddonStore };
+  Store: { open(options: AddonOptions): Promise<AddonStore> };
   Scan: new () => Scan;
   Steps: new () => Steps;
   /** Starts to copy the store in a file to a path. */
   import_file(source: string, target: string, oneFile: boolean): Steps;
   /** Deletes the store at a path. */
-  destroy(path: string): void;
+  destroy(path: string): Promise<unknown>;
 }
 
 const require = createRequire(import.meta.url);

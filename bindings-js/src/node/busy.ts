@@ -7,11 +7,11 @@ const FIRST_DELAY = 10;
 const MAX_DELAY = 250;
 
 /** Tries until it works, or fails with another error than that another process has the store, or time is up. */
-export async function whileBusy<T>(body: () => T, timeout: number): Promise<T> {
+export async function whileBusy<T>(body: () => Promise<T>, timeout: number): Promise<T> {
   const end = performance.now() + timeout;
   for (let delay = FIRST_DELAY; ; delay = Math.min(2 * delay, MAX_DELAY)) {
     try {
-      return body();
+      return await body();
     } catch (error) {
       if (!(error instanceof BusyError) || performance.now() + delay > end) throw error;
     }

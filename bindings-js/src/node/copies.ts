@@ -70,7 +70,7 @@ export async function endExport(_engine: Engine, file: string): Promise<void> {
 /** Deletes the store at a path, if there is one; it must not be open anywhere. */
 export async function destroyFiles({ name, timeout }: StoreRequest): Promise<void> {
   const module = await Module.load();
-  await whileBusy(() => module.call(() => module.addon.destroy(name)), timeout);
+  await whileBusy(() => module.later(() => module.addon.destroy(name)), timeout);
 }
 
 /** The import of a store from the bytes of a file. */

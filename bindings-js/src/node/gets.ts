@@ -2,14 +2,21 @@
 
 import { type Bytes, type Decoded, type Encoding, MAX_KEY_BYTES } from "../api/data.ts";
 import { decode, encodeInto, encodeKey, maxByteLength, toContent } from "../codec/bytes.ts";
-import type { Engine } from "../engine/engine.ts";
+import type { Store } from "../../wasm/terrane.js";
 import type { AddonStore } from "./addon.ts";
+import type { Module } from "./module.ts";
+
+/** The owner of a store, which calls the addon. */
+interface Caller {
+  readonly module: Module;
+  call<T>(body: (store: Store) => T): T;
+}
 
 /** Gets of one store. */
 export class Gets {
-  readonly #engine: Engine;
+  readonly #engine: Caller;
 
-  constructor(engine: Engine) {
+  constructor(engine: Caller) {
     this.#engine = engine;
   }
 

@@ -1,7 +1,7 @@
 /** The addon as the engine of this package: calls of it, whose errors become errors of this package. */
 
 import type { Steps, Store } from "../../wasm/terrane.js";
-import { EngineError } from "../api/errors.ts";
+import { EngineError, type TerraneError } from "../api/errors.ts";
 import { isEncodedError, toError } from "../codec/thrown.ts";
 import { type Addon, loadAddon } from "./addon.ts";
 
@@ -39,8 +39,16 @@ export class Module {
     try {
       return body();
     } catch (error) {
-      if (isEncodedError(error)) throw toError(error);
-      throw new EngineError(`the engine could not be called: ${error}`, { cause: error });
+      throw thrown(error);
+    }
+  }
+
+  /** Runs `body`, which calls the addon and gets its answer by a promise. */
+  async later<T>(body: () => Promise<T>): Promise<T> {
+    try {
+      return await body();
+    } catch (error) {
+      throw thrown(error);
     }
   }
 
@@ -48,4 +56,10 @@ export class Module {
   release(object: { free(): void } | Store | undefined): void {
     object?.free();
   }
+}
+
+/** Returns what the addon has thrown as an error of this package. */
+export function thrown(error: unknown): TerraneError {
+  if (isEncodedError(error)) return toError(error);
+  return new EngineError(`the engine could not be called: ${error}`, { cause: error });
 }

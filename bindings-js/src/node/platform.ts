@@ -38,7 +38,7 @@ export async function openStore(
       oneFile: layout === "file",
       filterThousandths: filterBits === undefined ? undefined : Math.round(filterBits * 1000),
     });
-  const store = await whileBusy(() => module.call(open), request.timeout);
+  const store = await whileBusy(() => module.later(open), request.timeout);
   const files = persistent ? new Files(name, layout) : undefined;
   return { module, store: store as unknown as Store, files };
 }

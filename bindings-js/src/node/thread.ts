@@ -61,7 +61,7 @@ class Thread implements Used {
   }
 }
 
-/** Starts the thread of a store. */
-export function startThread(): Worker {
-  return new Thread(new URL("./worker.js", import.meta.url)) as unknown as Worker;
+/** Starts the thread of a store, which runs `script`. */
+export function startThread(script: URL = new URL("./worker.js", import.meta.url)): Worker {
+  return new Thread(script) as unknown as Worker;
 }

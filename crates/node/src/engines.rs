@@ -1,21 +1,45 @@
 //! The stores that are open in this process, each once: all openings of one path share an engine, from whatever
 //! thread, and the last of them closes it.
 //!
-//! 1. A path is known by what it leads to, with links followed.
+//! 1. A path is known by the file or directory that it leads to: links are followed, and one that was moved while it
+//!    is open is not what is found at its old path.
 //! 2. The list stays locked while a store is opened or closed, so that an opening neither meets one that is about to
 //!    close, nor the lock of this process.
 
 use crate::listeners::{Emit, Listeners};
 use crate::place::{Layout, Place};
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use terrane::{Closed, Db, Error, Result};
 use terrane_session::Session;
 
+/// The file or directory of a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Identity {
+    /// Its device and its number there.
+    #[cfg(unix)]
+    Inode(u64, u64),
+    /// Its path without links, where the system has no such numbers.
+    #[cfg(not(unix))]
+    Path(std::path::PathBuf),
+}
+
+impl Identity {
+    fn of(path: &Path) -> std::io::Result<Identity> {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            path.metadata().map(|found| Identity::Inode(found.dev(), found.ino()))
+        }
+        #[cfg(not(unix))]
+        path.canonicalize().map(Identity::Path)
+    }
+}
+
 /// A store on files.
 struct Entry {
-    path: PathBuf,
+    identity: Identity,
     layout: Layout,
     read_only: bool,
     engine: Engine,
@@ -41,8 +65,8 @@ pub(crate) struct Opened {
     pub(crate) number: u64,
     /// `None` once it is closed: JavaScript may keep the object for long, and the engine has memory and threads.
     engine: Option<Engine>,
-    /// Path in the list; `None` in memory.
-    path: Option<PathBuf>,
+    /// Identity in the list; `None` in memory.
+    identity: Option<Identity>,
     /// Whether another opening had opened the store before.
     pub(crate) shared: bool,
 }
@@ -54,9 +78,9 @@ impl Opened {
         read_only: bool,
         open: impl FnOnce() -> Result<Db>,
     ) -> Result<Self> {
-        let opened = |engine, path, shared| {
+        let opened = |engine, identity, shared| {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
-            Opened { number, engine: Some(engine), path, shared }
+            Opened { number, engine: Some(engine), identity, shared }
         };
         let start =
             || Ok(Engine { first: Arc::new(Session::new(open()?)), listeners: Arc::default() });
@@ -65,8 +89,8 @@ impl Opened {
         };
         let mut all = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         // What does not exist is not open.
-        let real = path.canonicalize().ok();
-        if let Some(entry) = all.iter_mut().find(|entry| Some(&entry.path) == real.as_ref()) {
+        let found = Identity::of(path).ok();
+        if let Some(entry) = all.iter_mut().find(|entry| Some(&entry.identity) == found.as_ref()) {
             if entry.layout != *layout {
                 let expected = format!("\"{}\", as which the store is open", entry.layout.name());
                 return Err(Error::invalid("layout", expected, layout.name()));
@@ -76,21 +100,20 @@ impl Opened {
                 return Err(Error::invalid("readOnly", expected, read_only));
             }
             entry.openings += 1;
-            return Ok(opened(entry.engine.clone(), real, true));
+            return Ok(opened(entry.engine.clone(), found, true));
         }
         let engine = start()?;
-        let path = path
-            .canonicalize()
+        let identity = Identity::of(path)
             .map_err(|why| Error::io("find", &path.display().to_string(), 0, why))?;
-        let (layout, entry_path) = (*layout, path.clone());
-        all.push(Entry {
-            path: entry_path,
-            layout,
+        let entry = Entry {
+            identity: identity.clone(),
+            layout: *layout,
             read_only,
             engine: engine.clone(),
             openings: 1,
-        });
-        Ok(opened(engine, Some(path), false))
+        };
+        all.push(entry);
+        Ok(opened(engine, Some(identity), false))
     }
 
     /// Makes the tables of this opening, unless it is closed.
@@ -106,20 +129,26 @@ impl Opened {
         }
     }
 
+    /// Moves this opening into another value, and leaves a closed one.
+    pub(crate) fn take(&mut self) -> Opened {
+        let (engine, identity) = (self.engine.take(), self.identity.take());
+        Opened { number: self.number, engine, identity, shared: self.shared }
+    }
+
     /// Closes this opening: the last one closes the store, the others sync.
     pub(crate) fn close(&mut self) -> Result<()> {
         self.listen(None);
         let Some(engine) = self.engine.take() else { return Ok(()) };
         let db = engine.first.db();
-        let Some(path) = &self.path else { return db.clone().close() };
+        let Some(identity) = &self.identity else { return db.clone().close() };
         let mut all = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = all.iter().position(|entry| entry.path == *path);
+        let found = all.iter().position(|entry| entry.identity == *identity);
         let Some(entry) = found.and_then(|at| all.get_mut(at)) else { return Ok(()) };
         entry.openings -= 1;
         if entry.openings > 0 {
             return db.sync();
         }
-        all.retain(|entry| entry.path != *path);
+        all.retain(|entry| entry.identity != *identity);
         db.clone().close()
     }
 }

@@ -11,7 +11,7 @@ use terrane_session::{NOT_FOUND, code, message, no_keyspace};
 const CRASHED: &str = "engine";
 
 /// An error of JavaScript before it is thrown.
-pub(crate) struct Failure {
+pub struct Failure {
     code: &'static str,
     message: String,
     /// The damaged file and the offset in it, if the error is damage.
@@ -45,17 +45,20 @@ pub(crate) fn guard_failure<T>(
     env: &Env,
     body: impl FnOnce() -> std::result::Result<T, Failure>,
 ) -> napi::Result<T> {
+    caught(body).map_err(|failure| throw(env, &failure))
+}
+
+/// Runs `body`, and returns what it panics with as a failure.
+pub(crate) fn caught<T>(
+    body: impl FnOnce() -> std::result::Result<T, Failure>,
+) -> std::result::Result<T, Failure> {
     // A store whose call has panicked takes no more of them: the npm package sees to it.
-    match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(Ok(value)) => Ok(value),
-        Ok(Err(failure)) => Err(throw(env, &failure)),
-        Err(panic) => {
-            let text = panic.downcast_ref::<String>().map(String::as_str);
-            let why = text.or_else(|| panic.downcast_ref::<&str>().copied());
-            let message = format!("the engine crashed: {}", why.unwrap_or("it gives no reason"));
-            Err(throw(env, &Failure { code: CRASHED, message, damage: None }))
-        }
-    }
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let why = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        let message = format!("the engine crashed: {}", why.unwrap_or("it gives no reason"));
+        Err(Failure { code: CRASHED, message, damage: None })
+    })
 }
 
 /// Throws a failure; returns the error that says so.
@@ -67,7 +70,7 @@ fn throw(env: &Env, failure: &Failure) -> napi::Error {
 }
 
 /// Returns `{ code, message }`, and for damage also the `file` and the `offset` in it.
-fn object<'env>(env: &'env Env, failure: &Failure) -> napi::Result<Object<'env>> {
+pub(crate) fn object<'env>(env: &'env Env, failure: &Failure) -> napi::Result<Object<'env>> {
     let mut object = Object::new(env)?;
     object.set("code", failure.code)?;
     object.set("message", failure.message.as_str())?;

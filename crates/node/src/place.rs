@@ -2,6 +2,7 @@
 
 use crate::guard::guard;
 use crate::steps::Steps;
+use crate::work::{self, Answer, Promise};
 use napi::Env;
 use napi_derive::napi;
 use std::fs;
@@ -95,27 +96,34 @@ pub fn import_file(
 /// # Errors
 /// A store that is open anywhere, files of another kind, an I/O error.
 #[napi]
-pub fn destroy(env: &Env, path: String) -> napi::Result<()> {
-    guard(env, || {
-        let path = Path::new(&path);
-        let failed = |why| Error::io("remove", &path.display().to_string(), 0, why);
-        match fs::metadata(path) {
-            Err(why) if why.kind() == std::io::ErrorKind::NotFound => Ok(()),
-            Err(why) => Err(failed(why)),
-            Ok(found) if found.is_dir() => destroy_directory(path),
-            Ok(_) => {
-                // Held while it is removed.
-                let volume = Volume::open_file(path, false)?;
-                if volume.recover()?.is_none() {
-                    let why = "it is not the file of one".to_owned();
-                    return Err(Error::no_store(path.display().to_string(), why));
-                }
-                fs::remove_file(path).map_err(failed)?;
-                drop(volume);
-                Ok(())
+pub fn destroy(env: &Env, path: String) -> napi::Result<Promise<'_>> {
+    work::start(env, move || destroy_at(Path::new(&path)).map(|()| Answer::Nothing))
+}
+
+/// Deletes what a path leads to, and then the path itself if it is a link.
+fn destroy_at(path: &Path) -> Result<()> {
+    let failed = |why| Error::io("remove", &path.display().to_string(), 0, why);
+    if fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) {
+        let Ok(real) = path.canonicalize() else { return Ok(()) };
+        destroy_at(&real)?;
+        return fs::remove_file(path).map_err(failed);
+    }
+    match fs::metadata(path) {
+        Err(why) if why.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(why) => Err(failed(why)),
+        Ok(found) if found.is_dir() => destroy_directory(path),
+        Ok(_) => {
+            // Held while it is removed.
+            let volume = Volume::open_file(path, false)?;
+            if volume.recover()?.is_none() {
+                let why = "it is not the file of one".to_owned();
+                return Err(Error::no_store(path.display().to_string(), why));
             }
+            fs::remove_file(path).map_err(failed)?;
+            drop(volume);
+            Ok(())
         }
-    })
+    }
 }
 
 fn destroy_directory(path: &Path) -> Result<()> {

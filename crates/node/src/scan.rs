@@ -1,19 +1,47 @@
 //! Scans, which return their entries in pages.
 
 use crate::guard::guard;
+use crate::work::{self, Answer, Promise};
 use napi::Env;
 use napi::bindgen_prelude::Uint8ArraySlice;
 use napi_derive::napi;
-use terrane::Closed;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use terrane::{Closed, Result};
+use terrane_session::ROWS_BYTES;
 
 /// A scan of a range, which shows the store as it was when the scan started. Free it when done.
 #[napi]
-pub struct Scan(Option<terrane_session::Scan>);
+pub struct Scan(Arc<Mutex<State>>);
+
+enum State {
+    Idle(Box<terrane_session::Scan>),
+    /// Another thread has it.
+    Away,
+    Freed,
+}
+
+impl State {
+    fn idle(&mut self) -> Result<&mut terrane_session::Scan> {
+        match self {
+            State::Idle(scan) => Ok(scan),
+            State::Away | State::Freed => Err(Closed::Store.into()),
+        }
+    }
+}
 
 impl Scan {
     pub(crate) fn new(scan: terrane_session::Scan) -> Self {
-        Scan(Some(scan))
+        Scan(Arc::new(Mutex::new(State::Idle(Box::new(scan)))))
     }
+
+    /// Runs `body` with the scan, which no other thread may have.
+    fn with<T>(&self, body: impl FnOnce(&mut terrane_session::Scan) -> Result<T>) -> Result<T> {
+        body(lock(&self.0).idle()?)
+    }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[napi]
@@ -25,13 +53,13 @@ impl Scan {
     /// Damage or an I/O error, after a page with the entries before it; the scan is done then.
     #[napi]
     pub fn page<'env>(
-        &mut self,
+        &self,
         env: &'env Env,
         bytes: u32,
         keys: bool,
         values: bool,
     ) -> napi::Result<Uint8ArraySlice<'env>> {
-        let page = guard(env, || self.0.as_mut().ok_or(Closed::Store)?.page(bytes, keys, values))?;
+        let page = guard(env, || self.with(|scan| scan.page(bytes, keys, values)))?;
         Uint8ArraySlice::copy_from(env, page)
     }
 
@@ -42,7 +70,7 @@ impl Scan {
     /// Damage or an I/O error.
     #[napi]
     pub fn rows<'env>(
-        &mut self,
+        &self,
         env: &'env Env,
         seek: Option<&[u8]>,
         count: u32,
@@ -51,10 +79,50 @@ impl Scan {
         values: bool,
     ) -> napi::Result<Uint8ArraySlice<'env>> {
         let rows = guard(env, || {
-            let scan = self.0.as_mut().ok_or(Closed::Store)?;
-            scan.rows(seek.map(<[u8]>::to_vec), count, back, keys, values)
+            let seek = seek.map(<[u8]>::to_vec);
+            self.with(|scan| scan.rows(seek, count, ROWS_BYTES, back, keys, values))
         })?;
         Uint8ArraySlice::copy_from(env, rows)
+    }
+
+    /// Returns rows as `rows` does, by Node's pool of threads: fewer where they take `bytes` bytes or more.
+    /// Until its promise is settled, nothing else may be asked of the scan.
+    ///
+    /// # Errors
+    /// A scan that is freed, or that another thread has; damage or an I/O error rejects the promise.
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "JavaScript's arguments, without an object for each call"
+    )]
+    #[napi(js_name = "rows_apart")]
+    pub fn rows_apart<'env>(
+        &self,
+        env: &'env Env,
+        seek: Option<&[u8]>,
+        count: u32,
+        bytes: u32,
+        back: bool,
+        keys: bool,
+        values: bool,
+    ) -> napi::Result<Promise<'env>> {
+        let seek = seek.map(<[u8]>::to_vec);
+        let state = self.0.clone();
+        let mut scan = guard(env, || {
+            let mut state = lock(&state);
+            state.idle()?;
+            match std::mem::replace(&mut *state, State::Away) {
+                State::Idle(scan) => Ok(scan),
+                State::Away | State::Freed => Err(Closed::Store.into()),
+            }
+        })?;
+        work::start(env, move || {
+            let rows = scan.rows(seek, count, bytes as usize, back, keys, values);
+            let mut state = lock(&state);
+            if let State::Away = *state {
+                *state = State::Idle(scan);
+            }
+            rows.map(Answer::Bytes)
+        })
     }
 
     /// Counts the next entries, at most `entries` of them.
@@ -62,20 +130,24 @@ impl Scan {
     /// # Errors
     /// As for a page.
     #[napi]
-    pub fn count(&mut self, env: &Env, entries: u32) -> napi::Result<u32> {
-        guard(env, || self.0.as_mut().ok_or(Closed::Store)?.count(entries))
+    pub fn count(&self, env: &Env, entries: u32) -> napi::Result<u32> {
+        guard(env, || self.with(|scan| scan.count(entries)))
     }
 
     /// Whether there are no more entries.
     #[napi(getter)]
     #[must_use]
     pub fn done(&self) -> bool {
-        self.0.as_ref().is_none_or(terrane_session::Scan::done)
+        match &*lock(&self.0) {
+            State::Idle(scan) => scan.done(),
+            State::Away => false,
+            State::Freed => true,
+        }
     }
 
     /// Releases the files that the scan holds.
     #[napi]
-    pub fn free(&mut self) {
-        self.0 = None;
+    pub fn free(&self) {
+        *lock(&self.0) = State::Freed;
     }
 }

@@ -54,15 +54,6 @@ pub struct OpenOptions {
 
 #[napi]
 impl Store {
-    /// Opens the store at a path, or shares it with this process's other openings of it, whose options apply then.
-    ///
-    /// # Errors
-    /// The errors of all methods are `{ code, message }`.
-    #[napi(factory)]
-    pub fn open(env: &Env, options: OpenOptions) -> napi::Result<Store> {
-        guard(env, || open(options))
-    }
-
     /// Commits an encoded batch, which is durable after the next sync. Returns its sequence number, which JavaScript
     /// represents exactly up to 2^53.
     ///
@@ -403,8 +394,8 @@ impl Store {
     #[napi]
     pub fn close(&mut self, env: &Env) -> napi::Result<()> {
         guard(env, || {
-            self.session = None;
-            self.opened.close()
+            let mut opened = self.end();
+            opened.close()
         })
     }
 }
@@ -417,6 +408,42 @@ impl Store {
 
     fn session_mut(&mut self) -> Result<&mut Session> {
         self.session.as_mut().ok_or_else(|| Closed::Store.into())
+    }
+
+    /// Opens the store at the place that the options have.
+    pub(crate) fn open_at(given: OpenOptions) -> Result<Store> {
+        let opening = Opening {
+            create: given.create,
+            error_if_exists: given.error_if_exists,
+            keep_policy: false,
+            memtable_bytes: given.memtable_bytes,
+            cache_bytes: given.cache_bytes,
+            filter_thousandths: given.filter_thousandths,
+            policy: given.policy,
+        };
+        let mut options = opening.options(Options::default())?;
+        options.read_only = given.read_only;
+        options.sync_interval = Duration::from_millis(given.sync_interval as u64);
+        let place = given.path.map(|path| Place::new(path, given.one_file));
+        let opened = Opened::new(place.as_ref(), given.read_only, || match &place {
+            Some(place) => place.open(options),
+            None => place::open_in_memory(options),
+        })?;
+        if opened.shared && opening.error_if_exists {
+            return Err(Error::invalid(
+                "store",
+                "none, since errorIfExists is set",
+                "one that is open",
+            ));
+        }
+        let session = opening.session(opened.session()?)?;
+        Ok(Store { session: Some(session), opened, value: Vec::new() })
+    }
+
+    /// Ends this opening; returns what is left to close.
+    pub(crate) fn end(&mut self) -> Opened {
+        self.session = None;
+        self.opened.take()
     }
 
     /// Returns a result as JSON.
@@ -435,33 +462,4 @@ pub(crate) fn bytes<'env>(
     body: impl FnOnce() -> Result<Vec<u8>>,
 ) -> napi::Result<Uint8ArraySlice<'env>> {
     Uint8ArraySlice::copy_from(env, guard(env, body)?)
-}
-
-fn open(given: OpenOptions) -> Result<Store> {
-    let opening = Opening {
-        create: given.create,
-        error_if_exists: given.error_if_exists,
-        keep_policy: false,
-        memtable_bytes: given.memtable_bytes,
-        cache_bytes: given.cache_bytes,
-        filter_thousandths: given.filter_thousandths,
-        policy: given.policy,
-    };
-    let mut options = opening.options(Options::default())?;
-    options.read_only = given.read_only;
-    options.sync_interval = Duration::from_millis(given.sync_interval as u64);
-    let place = given.path.map(|path| Place::new(path, given.one_file));
-    let opened = Opened::new(place.as_ref(), given.read_only, || match &place {
-        Some(place) => place.open(options),
-        None => place::open_in_memory(options),
-    })?;
-    if opened.shared && opening.error_if_exists {
-        return Err(Error::invalid(
-            "store",
-            "none, since errorIfExists is set",
-            "one that is open",
-        ));
-    }
-    let session = opening.session(opened.session()?)?;
-    Ok(Store { session: Some(session), opened, value: Vec::new() })
 }

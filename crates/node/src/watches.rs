@@ -3,8 +3,10 @@
 use crate::guard::guard;
 use crate::store::{Store, bytes};
 use napi::Env;
-use napi::bindgen_prelude::Uint8ArraySlice;
+use napi::bindgen_prelude::{Function, Uint8ArraySlice};
+use napi::threadsafe_function::ThreadsafeFunctionCallMode;
 use napi_derive::napi;
+use std::sync::Arc;
 
 #[napi]
 impl Store {
@@ -32,6 +34,23 @@ impl Store {
     pub fn unwatch(&self, env: &Env, number: u32) -> napi::Result<()> {
         guard(env, || {
             self.session()?.unwatch(number);
+            Ok(())
+        })
+    }
+
+    /// Sets the function that is called when there are changes to take, which other threads may have made. It does not
+    /// keep a process alive.
+    ///
+    /// # Errors
+    /// A closed store; Node refuses the function.
+    #[napi]
+    pub fn wake(&self, env: &Env, wake: Function<'_, (), ()>) -> napi::Result<()> {
+        let wake = wake.build_threadsafe_function().weak::<true>().build()?;
+        guard(env, || {
+            self.session()?.set_waker(Some(Arc::new(move || {
+                // A thread that ends takes no more of them.
+                let _ = wake.call((), ThreadsafeFunctionCallMode::NonBlocking);
+            })));
             Ok(())
         })
     }

@@ -18,6 +18,7 @@
 //!   bytes.
 
 use std::ops::Bound;
+use std::sync::Arc;
 use terrane::coding::Decoder;
 use terrane::vec_map::VecMap;
 use terrane::{
@@ -141,7 +142,7 @@ pub fn batch(bytes: Vec<u8>, keyspaces: &VecMap<u32, Keyspace>) -> Result<WriteB
 pub fn conditions<'a>(
     bytes: &[u8],
     keyspaces: &VecMap<u32, Keyspace>,
-    snapshots: &'a VecMap<u32, Snapshot>,
+    snapshots: &'a VecMap<u32, Arc<Snapshot>>,
 ) -> Result<Vec<Condition<'a>>> {
     let mut rest = Decoder::new(bytes);
     let mut conditions = Vec::new();
@@ -216,7 +217,6 @@ fn malformed(expected: &str, found: String) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
     use terrane::executor::SliceExecutor;
     use terrane::storage::{Directory, vfs::MemoryVfs};
     use terrane::{Db, Durability, Options};
@@ -227,7 +227,7 @@ mod tests {
         let executor = Arc::new(SliceExecutor::default());
         let db = Db::open_storage(storage, Options::small(), executor).unwrap();
         let keyspaces = VecMap::from_iter([(0, db.default_keyspace())]);
-        let snapshots = VecMap::from_iter([(7, db.snapshot())]);
+        let snapshots = VecMap::from_iter([(7, Arc::new(db.snapshot()))]);
         let parts = [
             &[0, 0, 1, b'k'][..],
             &[1, 0, 0],

@@ -2,6 +2,7 @@
 //! are shells around this crate, which knows neither.
 //!
 //! * `session` - an opening of a store: its tables of keyspaces and snapshots, writes and reads.
+//! * `apart` - its calls that run on another thread.
 //! * `tree` - the trees of its keyspaces: shape, policy, sizes, compaction.
 //! * `opening` - the options of an opening.
 //! * `scan` - scans, which return their entries in pages.
@@ -13,6 +14,7 @@
 //! * `failure` - errors as JavaScript gets them.
 //! * `trace` - events as lines of JSON.
 
+mod apart;
 mod clear;
 mod codec;
 mod copy;
@@ -26,10 +28,12 @@ mod tree;
 mod watches;
 mod writer;
 
+pub use apart::{Reads, Write};
 pub use copy::{copy, copy_to_bytes, memory_file, volume_over};
 pub use failure::{NOT_FOUND, code, message, no_keyspace};
 pub use opening::Opening;
-pub use scan::Scan;
+pub use scan::{ROWS_BYTES, Scan};
 pub use session::Session;
 pub use steps::{End, Steps};
 pub use trace::line;
+pub use watches::Waker;

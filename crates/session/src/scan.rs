@@ -18,7 +18,7 @@ pub struct Scan {
 }
 
 /// The most bytes of rows that are returned together.
-const ROWS_BYTES: usize = 64 << 20;
+pub const ROWS_BYTES: usize = 64 << 20;
 
 /// The keys or values of a page, or both.
 struct Page {
@@ -98,8 +98,8 @@ impl Scan {
     }
 
     /// Moves to `seek` if it is a key, then returns the next `count` rows, or the previous ones if `back`, their keys
-    /// or values or both. There are fewer at the end of the range, or where they take more than 64 MiB. The limit of a
-    /// scan does not apply.
+    /// or values or both. There are fewer at the end of the range, or where they take `bytes` bytes or more. The limit
+    /// of a scan does not apply.
     ///
     /// # Errors
     /// Damage or an I/O error; the scan is at its end then.
@@ -107,6 +107,7 @@ impl Scan {
         &mut self,
         seek: Option<Vec<u8>>,
         count: u32,
+        bytes: usize,
         back: bool,
         keys: bool,
         values: bool,
@@ -132,7 +133,7 @@ impl Scan {
             self.at.clear();
             self.at.extend_from_slice(key);
             page.push(key, value);
-            if page.bytes >= ROWS_BYTES {
+            if page.bytes >= bytes {
                 break;
             }
         }

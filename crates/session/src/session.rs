@@ -1,11 +1,14 @@
 //! An opening of a store. The caller assigns the numbers of keyspaces and snapshots, so that it can use them before a
 //! reply has arrived; 0 is the default keyspace, and no snapshot.
 
+use crate::apart::{Reads, Write};
 use crate::codec::{self, ByteList, ByteStrings, batch, range};
 use crate::scan::Scan;
 use crate::steps::Steps;
 use crate::tree::{policy, set_policy};
+use crate::watches::Waker;
 use crate::writer::Writer;
+use std::sync::Arc;
 use terrane::trace::Trace;
 use terrane::vec_map::VecMap;
 use terrane::{Closed, Db, Durability, Keyspace, KeyspaceId, Lookup, Result, Snapshot};
@@ -16,7 +19,7 @@ pub struct Session {
     /// The number of this opening among those of the store.
     client: u32,
     keyspaces: VecMap<u32, Keyspace>,
-    snapshots: VecMap<u32, Snapshot>,
+    snapshots: VecMap<u32, Arc<Snapshot>>,
 }
 
 impl Session {
@@ -52,6 +55,27 @@ impl Session {
     pub fn write(&self, encoded: Vec<u8>) -> Result<f64> {
         let batch = batch(encoded, &self.keyspaces)?;
         self.writer.write(batch, Durability::Buffered).map(|sequence| sequence as f64)
+    }
+
+    /// Decodes a batch that another thread may commit.
+    ///
+    /// # Errors
+    /// A malformed batch, a dropped keyspace.
+    pub fn write_apart(&self, encoded: Vec<u8>) -> Result<Write> {
+        Ok(Write::new(self.writer.clone(), batch(encoded, &self.keyspaces)?))
+    }
+
+    /// Returns what another thread may read from a keyspace: a snapshot, or the state as it is now.
+    ///
+    /// # Errors
+    /// A dropped keyspace, a released snapshot.
+    pub fn reads_apart(&self, keyspace: u32, snapshot: u32) -> Result<Reads> {
+        let keyspace = self.keyspace_of(keyspace)?.clone();
+        let snapshot = match snapshot {
+            0 => Arc::new(self.db().snapshot()),
+            _ => self.snapshot_numbered(snapshot)?.clone(),
+        };
+        Ok(Reads::new(keyspace, snapshot))
     }
 
     /// Commits an encoded batch if encoded conditions hold, and makes it durable if `sync`. Returns the encoded
@@ -124,13 +148,7 @@ impl Session {
     /// # Errors
     /// Damage or an I/O error.
     pub fn get_many(&self, keyspace: u32, snapshot: u32, keys: &[u8]) -> Result<Vec<u8>> {
-        let mut values = ByteList::default();
-        self.look_up(keyspace, snapshot, keys, &mut |lookup, key| {
-            values.find(|bytes| lookup.get_into(key, bytes))
-        })?;
-        let mut list = Vec::new();
-        values.encode(&mut list);
-        Ok(list)
+        values_of(keys, |count| self.lookup(keyspace, snapshot, count))
     }
 
     /// Returns for each of the encoded keys a byte, 1 if it has a value.
@@ -138,13 +156,7 @@ impl Session {
     /// # Errors
     /// Damage or an I/O error.
     pub fn has_many(&self, keyspace: u32, snapshot: u32, keys: &[u8]) -> Result<Vec<u8>> {
-        let (mut found, mut value) = (Vec::new(), Vec::new());
-        self.look_up(keyspace, snapshot, keys, &mut |lookup, key| {
-            value.clear();
-            found.push(lookup.get_into(key, &mut value)?.into());
-            Ok(())
-        })?;
-        Ok(found)
+        found_of(keys, |count| self.lookup(keyspace, snapshot, count))
     }
 
     /// Starts a scan of at most `limit` entries of an encoded range.
@@ -169,7 +181,7 @@ impl Session {
 
     /// Takes a snapshot under a number.
     pub fn snapshot(&mut self, number: u32) {
-        self.snapshots.insert(number, self.db().snapshot());
+        self.snapshots.insert(number, Arc::new(self.db().snapshot()));
     }
 
     /// Releases a snapshot.
@@ -293,6 +305,11 @@ impl Session {
         self.writer.watches().remove(self.client, Some(number));
     }
 
+    /// Sets the function that is called, on any thread, when there are changes to take.
+    pub fn set_waker(&self, waker: Option<Waker>) {
+        self.writer.watches().set_waker(self.client, waker);
+    }
+
     /// Takes the changes that were asked for: for each watch its number (`u32`), the sequence number (a double), a
     /// byte, 1 if there are keys, and their list.
     #[must_use]
@@ -318,8 +335,12 @@ impl Session {
     fn snapshot_of(&self, number: u32) -> Result<Option<&Snapshot>> {
         match number {
             0 => Ok(None),
-            _ => self.snapshots.get(&number).map(Some).ok_or_else(|| Closed::Snapshot.into()),
+            _ => self.snapshot_numbered(number).map(|snapshot| Some(&**snapshot)),
         }
+    }
+
+    fn snapshot_numbered(&self, number: u32) -> Result<&Arc<Snapshot>> {
+        self.snapshots.get(&number).ok_or_else(|| Closed::Snapshot.into())
     }
 
     fn lookup(&self, keyspace: u32, snapshot: u32, keys: usize) -> Result<Lookup<'_>> {
@@ -329,23 +350,47 @@ impl Session {
             Some(snapshot) => snapshot.lookup(keyspace, keys),
         }
     }
+}
 
-    /// Looks encoded keys up at one moment, each by `each`.
-    fn look_up(
-        &self,
-        keyspace: u32,
-        snapshot: u32,
-        keys: &[u8],
-        each: &mut dyn FnMut(&mut Lookup<'_>, &[u8]) -> Result<()>,
-    ) -> Result<()> {
-        let count = ByteStrings::new(keys).take_while(Result::is_ok).count();
-        let mut lookup = self.lookup(keyspace, snapshot, count)?;
-        ByteStrings::new(keys).try_for_each(|key| each(&mut lookup, key?))
-    }
+/// Returns the values of encoded keys, as a list, by the lookup of their number.
+pub(crate) fn values_of<'a>(
+    keys: &[u8],
+    lookup: impl FnOnce(usize) -> Result<Lookup<'a>>,
+) -> Result<Vec<u8>> {
+    let mut values = ByteList::default();
+    look_up(keys, lookup, &mut |lookup, key| values.find(|bytes| lookup.get_into(key, bytes)))?;
+    let mut list = Vec::new();
+    values.encode(&mut list);
+    Ok(list)
+}
+
+/// Returns for each of the encoded keys a byte, 1 if it has a value, by the lookup of their number.
+pub(crate) fn found_of<'a>(
+    keys: &[u8],
+    lookup: impl FnOnce(usize) -> Result<Lookup<'a>>,
+) -> Result<Vec<u8>> {
+    let (mut found, mut value) = (Vec::new(), Vec::new());
+    look_up(keys, lookup, &mut |lookup, key| {
+        value.clear();
+        found.push(lookup.get_into(key, &mut value)?.into());
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// Looks encoded keys up at one moment, each by `each`.
+fn look_up<'a>(
+    keys: &[u8],
+    lookup: impl FnOnce(usize) -> Result<Lookup<'a>>,
+    each: &mut dyn FnMut(&mut Lookup<'a>, &[u8]) -> Result<()>,
+) -> Result<()> {
+    let mut lookup = lookup(ByteStrings::new(keys).take_while(Result::is_ok).count())?;
+    ByteStrings::new(keys).try_for_each(|key| each(&mut lookup, key?))
 }
 
 impl Drop for Session {
     fn drop(&mut self) {
+        self.set_waker(None);
         self.writer.watches().remove(self.client, None);
     }
 }

@@ -5,11 +5,13 @@
 //!    key is in one segment, which a binary search finds, or is that of the key before.
 //! 3. A watch collects the keys of several batches. Beyond [`KEYS`] or [`KEY_BYTES`] it forgets them, and collects
 //!    only the sequence number. A range delete has no keys.
-//! 4. Once a turn, the client takes the changes of the watches that it has asked about.
+//! 4. Once a turn, the client takes the changes of the watches that it has asked about. A client whose turns do not
+//!    follow from the writes of others has a waker, which is called at the first change of a watch that it has asked
+//!    about.
 
 use crate::codec::ByteList;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use terrane::batch::Operation;
 use terrane::{KeyRange, KeyspaceId, Seq, WriteBatch};
 
@@ -24,6 +26,9 @@ pub(crate) struct Watches {
     table: Mutex<Table>,
 }
 
+/// A function that makes a client take its changes, called on any thread.
+pub type Waker = Arc<dyn Fn() + Send + Sync>;
+
 /// A watch of a client: the client's number, and the number that it has assigned.
 pub(crate) type WatchId = (u32, u32);
 
@@ -33,6 +38,7 @@ struct Table {
     /// The segments, in the order of keyspaces and keys.
     segments: Vec<Segment>,
     clients: u32,
+    wakers: Vec<(u32, Waker)>,
 }
 
 struct Watch {
@@ -64,8 +70,12 @@ struct Changed {
 }
 
 impl Watch {
-    /// Notes a sequence number. Threads report their batches in any order.
-    fn change(&mut self, sequence: Seq) {
+    /// Notes a sequence number. Threads report their batches in any order. Appends the client to `waiting` if it has
+    /// yet to learn of a change that it has asked for.
+    fn change(&mut self, sequence: Seq, waiting: &mut Vec<u32>) {
+        if self.asked && self.sequence.is_none() {
+            waiting.push(self.id.0);
+        }
         self.sequence = self.sequence.max(Some(sequence));
     }
 }
@@ -139,6 +149,13 @@ impl Watches {
         table.clients
     }
 
+    /// Sets the waker of a client, or removes it.
+    pub(crate) fn set_waker(&self, client: u32, waker: Option<Waker>) {
+        let mut table = self.table();
+        table.wakers.retain(|(of, _)| *of != client);
+        table.wakers.extend(waker.map(|waker| (client, waker)));
+    }
+
     /// Asks for the next change of a watch that exists; returns whether it does.
     pub(crate) fn ask(&self, id: WatchId) -> bool {
         let mut table = self.table();
@@ -201,6 +218,7 @@ impl Watches {
     pub(crate) fn wrote(&self, batch: &WriteBatch, sequence: Seq) {
         let mut table = self.table();
         let Table { watches, segments, .. } = &mut *table;
+        let mut waiting = Vec::new();
         let mut at = 0;
         for (keyspace, operation) in batch.iter().map_while(Result::ok) {
             match operation {
@@ -212,7 +230,7 @@ impl Watches {
                     let covering = segments.get(at).filter(|segment| segment.keyspace == keyspace);
                     for &watch in covering.map_or(&[][..], |segment| &segment.watches) {
                         if let Some(watch) = watches.get_mut(watch) {
-                            watch.change(sequence);
+                            watch.change(sequence, &mut waiting);
                             watch.changed.push(key);
                         }
                     }
@@ -224,10 +242,12 @@ impl Watches {
                         let starts_before = to.is_none_or(|to| segment.from.as_slice() < to);
                         segment.keyspace == keyspace && (*n == 0 || starts_before)
                     });
-                    sum(watches, within.flat_map(|(_, segment)| &segment.watches), sequence);
+                    let changed = within.flat_map(|(_, segment)| &segment.watches);
+                    sum(watches, changed, sequence, &mut waiting);
                 }
             }
         }
+        wake(table, &waiting);
     }
 
     /// Notes that a keyspace was dropped.
@@ -235,7 +255,9 @@ impl Watches {
         let mut table = self.table();
         let Table { watches, segments, .. } = &mut *table;
         let all = segments.iter().filter(|segment| segment.keyspace == keyspace);
-        sum(watches, all.flat_map(|segment| &segment.watches), sequence);
+        let mut waiting = Vec::new();
+        sum(watches, all.flat_map(|segment| &segment.watches), sequence, &mut waiting);
+        wake(table, &waiting);
     }
 
     /// Cuts the ranges of all watches into segments.
@@ -293,11 +315,26 @@ fn segment_of(segments: &[Segment], at: usize, keyspace: KeyspaceId, key: &[u8])
     segments.partition_point(reaches).saturating_sub(1)
 }
 
+/// Wakes clients, once the table is unlocked: a waker may take changes.
+fn wake(table: MutexGuard<'_, Table>, waiting: &[u32]) {
+    let wakers = table.wakers.iter().filter(|(client, _)| waiting.contains(client));
+    let wakers: Vec<Waker> = wakers.map(|(_, waker)| waker.clone()).collect();
+    drop(table);
+    for waker in wakers {
+        waker();
+    }
+}
+
 /// Changes watches by something that has no keys.
-fn sum<'a>(watches: &mut [Watch], changed: impl Iterator<Item = &'a usize>, sequence: Seq) {
+fn sum<'a>(
+    watches: &mut [Watch],
+    changed: impl Iterator<Item = &'a usize>,
+    sequence: Seq,
+    waiting: &mut Vec<u32>,
+) {
     for &watch in changed {
         if let Some(watch) = watches.get_mut(watch) {
-            watch.change(sequence);
+            watch.change(sequence, waiting);
             watch.changed.forget();
         }
     }
@@ -391,6 +428,25 @@ mod tests {
             watches.wrote(&batch, 1);
             assert_eq!(changed(&watches), expected, "{from} to {to}");
         }
+    }
+
+    #[test]
+    fn a_waker_is_called_once_for_a_change_that_was_asked_for() {
+        let watches = Arc::new(watches(&[KeyRange::default()]));
+        let taken = Arc::new(Mutex::new(Vec::new()));
+        let (of, into) = (watches.clone(), taken.clone());
+        watches.set_waker(1, Some(Arc::new(move || into.lock().unwrap().push(of.take(1).len()))));
+        let other = Arc::new(|| panic!("another client has asked for nothing"));
+        watches.set_waker(2, Some(other));
+        watches.wrote(&batch(KEYSPACE, &["k"]), 1);
+        assert_eq!(taken.lock().unwrap().len(), 1);
+        // Not asked for.
+        watches.wrote(&batch(KEYSPACE, &["k"]), 2);
+        assert!(watches.ask((1, 0)));
+        watches.set_waker(1, None);
+        watches.dropped(KEYSPACE, 3);
+        let taken = taken.lock().unwrap();
+        assert!(taken.len() == 1 && taken[0] > 0, "{taken:?}");
     }
 
     #[test]

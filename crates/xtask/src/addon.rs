@@ -3,18 +3,20 @@
 //! 1. cargo builds the addon, with the profile of that name, and it is refused above its bounds.
 //! 2. esbuild and TypeScript build `terrane-node`, whose folder gets the addon of this machine.
 //! 3. Node runs the tests in `tests/node`, and over the addon those of the package for browsers.
+//! 4. Node, Deno and Bun run each entry of the packages (`tests/runtimes`).
 
 use crate::need::Need;
-use crate::node::{self, BINDINGS, LEVEL};
+use crate::node::{self, BINDINGS, LEVEL, RUNTIMES};
 use crate::progress;
 use crate::setup;
+use crate::wasm;
 use crate::workspace::Workspace;
 use anyhow::{Context, Result, ensure};
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::fs;
 
 /// The most bytes of the addon.
-const BYTES_MAX: u64 = 2_200_000;
+pub const BYTES_MAX: u64 = 2_200_000;
 
 /// Tests of the package for browsers that the addon must pass as well.
 const SHARED_TESTS: [&str; 2] = ["test/sync.test.js", "test/worker.test.js"];
@@ -58,5 +60,13 @@ pub fn test(workspace: &Workspace, full: bool) -> Result<String> {
     let program = workspace.cargo(&["build", "--package", "terrane-cli"]);
     progress::run("cargo build of the command line", program)?;
     let printed = progress::run("node --test in bindings-js, over the addon", shared)?;
-    Ok(printed + &progress::run("node --test in tests/node", own)?)
+    let printed = printed + &progress::run("node --test in tests/node", own)?;
+    setup::ensure(workspace, &[&RUNTIMES])?;
+    if !workspace.path(BINDINGS.folder).join("dist/node.js").exists() {
+        // Stores in memory are those of the package for browsers.
+        wasm::build(workspace, wasm::Profile::Dev)?;
+    }
+    let mut runtimes = workspace.command("node");
+    runtimes.args(["--test", "--test-reporter=tap"]).current_dir(workspace.path(RUNTIMES.folder));
+    Ok(printed + &progress::run("node --test in tests/runtimes", runtimes)?)
 }

@@ -2,9 +2,9 @@
 //! in simulation next to the papers.
 
 use crate::browser::{CHROMIUM, FIREFOX};
-use crate::node::{self, COMPARISON};
+use crate::node::{self, COMPARISON, NODE_COMPARISON};
 use crate::workspace::Workspace;
-use crate::{peers, progress, setup, wasm};
+use crate::{addon, peers, progress, setup, wasm};
 use anyhow::{Result, ensure};
 use clap::ValueEnum;
 use std::process::Command;
@@ -16,6 +16,8 @@ pub enum Subject {
     Native,
     /// The engine beside IndexedDB, libraries on it, and stores on OPFS, in Chromium or Firefox
     Browser,
+    /// The packages for Node beside classic-level, lmdb and better-sqlite3
+    Node,
     /// The engine's hot paths, and what callers do (criterion)
     Micro,
 }
@@ -28,6 +30,7 @@ pub fn run(workspace: &Workspace, subject: Subject, arguments: &[String]) -> Res
     match subject {
         Subject::Native => native(workspace, arguments),
         Subject::Browser => browser(workspace, arguments),
+        Subject::Node => beside_node(workspace, arguments),
         Subject::Micro => micro(workspace, arguments),
     }
 }
@@ -106,6 +109,18 @@ fn browser(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let mut node = workspace.command("node");
     node.arg(workspace.path(COMPARISON.folder).join("dist/run/run.js")).args(arguments);
     node.env(browser.variable, browser.executable(workspace)?);
+    show(node)
+}
+
+/// Builds the addon and the packages around it, and runs the comparison in Node; `arguments` go to it.
+///
+/// # Errors
+/// A missing tool, a step of the build that failed, or a store that returned what was not written.
+fn beside_node(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    addon::build(workspace)?;
+    setup::ensure(workspace, &[&NODE_COMPARISON])?;
+    let mut node = workspace.command("node");
+    node.arg(workspace.path(NODE_COMPARISON.folder).join("run.js")).args(arguments);
     show(node)
 }
 

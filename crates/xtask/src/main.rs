@@ -22,6 +22,7 @@ mod mutants;
 mod need;
 mod node;
 mod peers;
+mod platforms;
 mod processes;
 mod program;
 mod progress;
@@ -39,6 +40,7 @@ mod workspace;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
+use platforms::Platform;
 use std::process::ExitCode;
 use workspace::Workspace;
 
@@ -92,7 +94,11 @@ enum Command {
         dev: bool,
     },
     /// Build the addon of Node for this machine, and test it with the npm packages around it
-    Node,
+    Node {
+        /// Build the packages of these platforms instead, by cargo-zigbuild
+        #[arg(long, value_enum, value_delimiter = ',')]
+        target: Vec<Platform>,
+    },
     /// Measure: the engine's parts, or the engine next to other stores
     Bench {
         /// Subject of the measurement
@@ -157,7 +163,12 @@ fn run(command: Command) -> Result<ExitCode> {
             };
             return test::run(&workspace, extent, only);
         }
-        Command::Node => {
+        Command::Node { target } if !target.is_empty() => {
+            for platform in target {
+                platforms::build(&workspace, platform, addon::BYTES_MAX)?;
+            }
+        }
+        Command::Node { .. } => {
             addon::build(&workspace)?;
             addon::test(&workspace, false)?;
         }

@@ -32,8 +32,12 @@ pub const BUNDLERS: [Packages; 7] = [
 pub const CLIENTS: Packages = Packages { folder: "tests/clients" };
 /// The comparison with other stores in a browser.
 pub const COMPARISON: Packages = Packages { folder: "bench/browser" };
-/// All of them, what others depend on first.
-pub const PACKAGES: [Packages; 14] = [
+/// The runtimes for JavaScript, in each of which the packages run.
+pub const RUNTIMES: Packages = Packages { folder: "tests/runtimes" };
+/// The comparison with other stores in Node, which is installed only for it: one of them is compiled.
+pub const NODE_COMPARISON: Packages = Packages { folder: "bench/node" };
+/// All of them but the last, what others depend on first.
+pub const PACKAGES: [Packages; 15] = [
     BINDINGS,
     LEVEL,
     DEMO,
@@ -47,6 +51,7 @@ pub const PACKAGES: [Packages; 14] = [
     BUNDLERS[4],
     BUNDLERS[5],
     BUNDLERS[6],
+    RUNTIMES,
     COMPARISON,
 ];
 

@@ -6,7 +6,7 @@ use crate::vfs::descriptor_table::{Descriptor, DescriptorTable};
 use crate::vfs::native_file::NativeFile;
 #[cfg(target_os = "linux")]
 use crate::vfs::read_mapping::ReadMapping;
-use crate::vfs::system::{directory_of, sync_directory};
+use crate::vfs::system::{directory_of, holder_of, sync_directory};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -75,7 +75,8 @@ fn locked(
     descriptors: Arc<DescriptorTable>,
     lock: impl Fn(&fs::File) -> Result<(), fs::TryLockError>,
 ) -> Result<Arc<dyn File>> {
-    match descriptors.with(&descriptor, |file| Ok(lock(file))) {
+    let locked = descriptors.with(&descriptor, |file| Ok(lock(file)));
+    match locked {
         Ok(Ok(())) => {
             let file = NativeFile {
                 name,
@@ -87,9 +88,11 @@ fn locked(
             };
             Ok(Arc::new(LockedFile { file, is_closed: AtomicBool::new(false) }))
         }
-        // The file has no place for its holder's name.
+        // The file has no place for its holder's name, but some systems know it.
         Ok(Err(fs::TryLockError::WouldBlock)) => {
-            Err(Error::busy(name, "another process".to_owned()))
+            let holder = descriptors.with(&descriptor, |file| Ok(holder_of(file))).ok().flatten();
+            let other = || "another process".to_owned();
+            Err(Error::busy(name, holder.map_or_else(other, |pid| format!("process {pid}"))))
         }
         Ok(Err(fs::TryLockError::Error(e))) | Err(e) => Err(Error::io("lock", &name, 0, e)),
     }
@@ -248,6 +251,21 @@ mod tests {
         drop(locked(name, descriptor, descriptors, fs::File::try_lock).unwrap());
         open_locked(&path, false).unwrap();
         drop(copy);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_held_file_names_the_process_that_holds_it() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("store.terrane");
+        let _other = open_locked(&place.path().join("other"), true).unwrap();
+        let held = open_locked(&path, true).unwrap();
+        for refused in [open_locked(&path, false), open_shared(&path)] {
+            let Err(ErrorKind::Busy(busy)) = refused.map_err(Error::into_kind) else { panic!() };
+            assert_eq!(busy.holder, format!("process {}", std::process::id()));
+        }
+        drop(held);
+        open_shared(&path).unwrap();
     }
 
     #[test]

@@ -71,6 +71,31 @@ pub(super) fn lacks_descriptors(error: &io::Error) -> bool {
     }
 }
 
+/// The id of the process that has locked a file; `None` where the system does not say, or for a process that is not
+/// visible here.
+pub(super) fn holder_of(file: &fs::File) -> Option<u32> {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let found = file.metadata().ok()?;
+        let device = found.dev();
+        let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+        let place = format!("{major:02x}:{minor:02x}:{}", found.ino());
+        // A line is `1: FLOCK  ADVISORY  WRITE 4711 08:01:1234 0 EOF`.
+        fs::read_to_string("/proc/locks").ok()?.lines().find_map(|line| {
+            let mut words = line.split_whitespace().skip(1);
+            (words.next() == Some("FLOCK")).then_some(())?;
+            let pid = words.nth(2)?.parse().ok().filter(|pid| *pid > 0);
+            (words.next() == Some(&*place)).then_some(pid)?
+        })
+    }
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    {
+        let _ = file;
+        None
+    }
+}
+
 /// The directory of a path; `None` for a root.
 pub(super) fn directory_of(path: &Path) -> Option<&Path> {
     let parent = path.parent()?;

@@ -1,0 +1,254 @@
+/**
+ * A store as `terrane-level` uses it: reads and writes run in Node's pool of threads, without a thread of their own.
+ *
+ * 1. Gets of one turn of the event loop become one lookup, which sees the store as it was then.
+ * 2. Writes of one turn become one batch. Batches are written one after the other, so that writes keep their order;
+ *    those that are added meanwhile join the next.
+ * 3. An iterator reads pages (level-iterator.ts).
+ */
+
+import type { Store } from "../../wasm/terrane.js";
+import { append } from "../client/outbox.ts";
+import type { Encoding } from "../api/data.ts";
+import { ClosedError, EngineError, type TerraneError } from "../api/errors.ts";
+import { Encoder } from "../codec/encoder.ts";
+import { encodeRange } from "../codec/span.ts";
+import type { AddonStore } from "./addon.ts";
+import { destroyFiles } from "./copies.ts";
+import { Gets } from "./gets.ts";
+import {
+  type Content,
+  decodeList,
+  type LevelRange,
+  wellFormed,
+  wellFormedRange,
+} from "./level-codec.ts";
+import { type IteratorRequest, LevelIterator } from "./level-iterator.ts";
+import { Module, thrown } from "./module.ts";
+import { type NodeOptions, toNodeRequest } from "./options.ts";
+import { openStore } from "./platform.ts";
+import { toStoreRequest } from "./store-request.ts";
+
+export { LevelIterator, type IteratorRequest };
+
+/** The size in bytes at which a lookup accepts no more keys, and a batch no more writes. */
+const GROUP_BYTES = 1 << 20;
+
+/** A write of a batch. */
+export interface LevelOperation {
+  type: "put" | "del";
+  key: Content;
+  value?: Content;
+}
+
+/** Calls that run together. */
+class Group<T> {
+  /** The kind of its calls: those of one kind can join. */
+  readonly kind: string;
+  readonly encoder: Encoder = new Encoder();
+  /** The number of keys. */
+  size = 0;
+  readonly done: Promise<T>;
+  readonly settle: (done: Promise<T>) => void;
+
+  constructor(kind: string) {
+    this.kind = kind;
+    let settle: ((done: Promise<T>) => void) | undefined;
+    this.done = new Promise((resolve) => (settle = resolve));
+    this.settle = settle!;
+  }
+
+  /** Whether a call of this kind can join. */
+  accepts(kind: string): boolean {
+    return this.kind === kind && this.encoder.length < GROUP_BYTES;
+  }
+}
+
+/** An open store. */
+export class LevelStore {
+  readonly module: Module;
+  readonly #store: AddonStore & Store;
+  #failure: TerraneError | undefined;
+  readonly #gets: Gets;
+  #lookup: Group<unknown[]> | undefined;
+  /** Batches that have yet to be written. */
+  readonly #batches: Group<unknown>[] = [];
+  #writing: Promise<void> | undefined;
+  #nextSnapshot = 1;
+
+  private constructor(module: Module, store: Store) {
+    this.module = module;
+    this.#store = store as AddonStore & Store;
+    this.#gets = new Gets(this);
+  }
+
+  /** Opens the store at a path, which this process shares. */
+  static async open(path: string, options: NodeOptions): Promise<LevelStore> {
+    const { module, store } = await openStore(toNodeRequest(path, options), Module.load());
+    return new LevelStore(module, store);
+  }
+
+  /** Calls the store. */
+  call<T>(body: (store: AddonStore & Store) => T): T {
+    if (this.#failure !== undefined) throw this.#failure;
+    try {
+      return this.module.call(() => body(this.#store));
+    } catch (error) {
+      throw this.#failed(error);
+    }
+  }
+
+  /** Calls the store, which answers by a promise. */
+  later<T>(body: (store: AddonStore & Store) => Promise<T>): Promise<T> {
+    // Without a promise of its own for each step: a get is made of little else.
+    try {
+      return this.call(body).catch(this.#rejected);
+    } catch (error) {
+      return Promise.reject<T>(error);
+    }
+  }
+
+  /** Returns the value of a key at once. */
+  getSync(key: Content, encoding: Encoding, snapshot = 0): unknown {
+    return this.#gets.get(0, snapshot, wellFormed(key), encoding);
+  }
+
+  /** Returns the value of a key. */
+  async get(key: Content, encoding: "utf8" | "binary", snapshot = 0): Promise<unknown> {
+    const kind = `${encoding} ${snapshot}`;
+    let group = this.#lookup;
+    if (group?.accepts(kind) !== true) {
+      const opened = new Group<unknown[]>(kind);
+      group = this.#lookup = opened;
+      queueMicrotask(() => {
+        if (this.#lookup === opened) this.#lookup = undefined;
+        opened.settle(this.#getMany(opened.encoder.bytes(), encoding, snapshot));
+      });
+    }
+    append(group.encoder, (encoder) => encoder.key(wellFormed(key)));
+    const at = group.size++;
+    return (await group.done)[at];
+  }
+
+  /** Returns the values of keys. */
+  async getMany(
+    keys: readonly Content[],
+    encoding: "utf8" | "binary",
+    snapshot = 0,
+  ): Promise<unknown[]> {
+    return this.#getMany(encodeKeys(keys), encoding, snapshot);
+  }
+
+  /** Returns for each key whether it has a value. */
+  async hasMany(keys: readonly Content[], snapshot = 0): Promise<boolean[]> {
+    const bytes = encodeKeys(keys);
+    return Array.from(await this.later((store) => store.has_many_apart(snapshot, bytes)), Boolean);
+  }
+
+  /** Writes all operations or none. */
+  async write(operations: readonly LevelOperation[], sync: boolean): Promise<void> {
+    const fill = (encoder: Encoder) => {
+      for (const { type, key, value } of operations) {
+        if (type === "del") encoder.delete(0, wellFormed(key));
+        else encoder.put(0, wellFormed(key), wellFormed(value!));
+      }
+    };
+    const kind = sync ? "sync" : "buffered";
+    let group = this.#batches.at(-1);
+    if (group?.accepts(kind) === true) {
+      append(group.encoder, fill);
+    } else {
+      group = new Group(kind);
+      append(group.encoder, fill);
+      this.#batches.push(group);
+      this.#writing ??= this.#writeAll();
+    }
+    await group.done;
+  }
+
+  /** Deletes the keys of a range, the first `limit` or the last. */
+  async clear(range: LevelRange, reverse: boolean, limit: number): Promise<void> {
+    const bytes = encodeRange(wellFormedRange(range), "binary");
+    await this.later((store) => store.clear_apart(bytes, reverse, limit));
+  }
+
+  /** Takes a snapshot; returns its number. */
+  snapshot(): number {
+    const snapshot = this.#nextSnapshot++;
+    this.call((store) => store.snapshot(snapshot));
+    return snapshot;
+  }
+
+  /** Releases a snapshot. */
+  release(snapshot: number): void {
+    // Closing the store has released its snapshots.
+    if (this.#failure === undefined) this.call((store) => store.release(snapshot));
+  }
+
+  /** Starts an iterator, which shows the store as it is now. */
+  iterator(request: IteratorRequest): LevelIterator {
+    return new LevelIterator(this, request);
+  }
+
+  /** Estimates the bytes that a range takes in tables. */
+  async approximateSize(range: LevelRange): Promise<number> {
+    const bytes = encodeRange(wellFormedRange(range), "binary");
+    return this.call((store) => store.approximate_size(0, bytes));
+  }
+
+  /** Compacts a range. */
+  async compactRange(range: LevelRange): Promise<void> {
+    const bytes = encodeRange(wellFormedRange(range), "binary");
+    await this.later((store) => store.compact_range_apart(bytes));
+  }
+
+  /** Closes this opening after the writes that were added; the last one of a store closes it. */
+  async close(): Promise<void> {
+    await this.#writing;
+    const closing = this.later((store) => store.close_apart());
+    this.#failure ??= new ClosedError("the store is closed");
+    await closing;
+  }
+
+  async #getMany(
+    keys: Uint8Array,
+    encoding: "utf8" | "binary",
+    snapshot: number,
+  ): Promise<unknown[]> {
+    const list = await this.later((store) => store.get_many_apart(snapshot, keys));
+    return decodeList(list, encoding);
+  }
+
+  async #writeAll(): Promise<void> {
+    // The calls of this turn join.
+    await undefined;
+    for (let group = this.#batches.shift(); group !== undefined; group = this.#batches.shift()) {
+      const { encoder, kind } = group;
+      const written = this.later((store) => store.write_apart(encoder.bytes(), kind === "sync"));
+      group.settle(written);
+      await written.catch(() => undefined);
+    }
+    this.#writing = undefined;
+  }
+
+  readonly #rejected = (error: unknown): never => {
+    throw this.#failed(thrown(error));
+  };
+
+  /** Accepts no more calls once the engine has crashed. */
+  #failed(error: unknown): unknown {
+    if (error instanceof EngineError) this.#failure ??= error;
+    return error;
+  }
+}
+
+/** Deletes the store at a path, if there is one. */
+export async function destroy(path: string): Promise<void> {
+  await destroyFiles(toStoreRequest(path));
+}
+
+function encodeKeys(keys: readonly Content[]): Uint8Array {
+  const encoder = new Encoder();
+  for (const key of keys) encoder.key(wellFormed(key));
+  return encoder.bytes();
+}

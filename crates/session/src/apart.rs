@@ -1,0 +1,55 @@
+//! Calls of a session that run on another thread than the session's: they have what they need, whatever becomes of it.
+
+use crate::session::{found_of, values_of};
+use crate::writer::Writer;
+use std::sync::Arc;
+use terrane::{Durability, Keyspace, Result, Snapshot, WriteBatch};
+
+/// Reads of a keyspace at one moment.
+pub struct Reads {
+    keyspace: Keyspace,
+    snapshot: Arc<Snapshot>,
+}
+
+impl Reads {
+    pub(crate) fn new(keyspace: Keyspace, snapshot: Arc<Snapshot>) -> Self {
+        Reads { keyspace, snapshot }
+    }
+
+    /// Returns the values of encoded keys, as a list.
+    ///
+    /// # Errors
+    /// Damage or an I/O error, a closed store.
+    pub fn get_many(&self, keys: &[u8]) -> Result<Vec<u8>> {
+        values_of(keys, |count| self.snapshot.lookup(&self.keyspace, count))
+    }
+
+    /// Returns for each of the encoded keys a byte, 1 if it has a value.
+    ///
+    /// # Errors
+    /// Damage or an I/O error, a closed store.
+    pub fn has_many(&self, keys: &[u8]) -> Result<Vec<u8>> {
+        found_of(keys, |count| self.snapshot.lookup(&self.keyspace, count))
+    }
+}
+
+/// A batch that has yet to be committed.
+pub struct Write {
+    writer: Writer,
+    batch: WriteBatch,
+}
+
+impl Write {
+    pub(crate) fn new(writer: Writer, batch: WriteBatch) -> Self {
+        Write { writer, batch }
+    }
+
+    /// Commits the batch, and makes it durable if `sync`. Returns its sequence number.
+    ///
+    /// # Errors
+    /// An I/O error, a closed store.
+    pub fn commit(self, sync: bool) -> Result<f64> {
+        let durability = if sync { Durability::Sync } else { Durability::Buffered };
+        self.writer.write(self.batch, durability).map(|sequence| sequence as f64)
+    }
+}
