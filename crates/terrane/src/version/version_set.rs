@@ -1,7 +1,7 @@
 //! The version set: every edit applied. It is all durable state except tables and logs.
 
 use super::bounds;
-use super::change::{Change, Features, Quarantine};
+use super::change::{Change, Features, Quarantine, RetainedLog};
 use super::edit::Edit;
 use crate::coding::checksum;
 use crate::entry::Seq;
@@ -73,6 +73,12 @@ pub struct VersionSet {
     pub features: Features,
     /// Records discarded by recovery, oldest first.
     pub quarantine: Vec<Quarantine>,
+    /// Logs retained for the change feed, oldest first: what the live logs start with follows the last of them.
+    pub retained: Vec<RetainedLog>,
+    /// The lineage of the change feed, if it is not the one that the store was created with; otherwise 0.
+    pub lineage: u64,
+    /// The last batch that is no part of that lineage.
+    pub feed_start: Seq,
 }
 
 impl VersionSet {
@@ -186,6 +192,7 @@ impl VersionSet {
                 }
                 // A file serves one log at a time.
                 self.logs.retain(|log| log.file != file);
+                self.retained.retain(|log| log.file != file);
                 self.logs.push(LogRecord { number, file, salt, through: None });
             }
             Change::EndLog { number, through } => {
@@ -199,6 +206,20 @@ impl VersionSet {
                 self.logs.retain(|log| log.number >= below);
                 self.log_start = next;
             }
+            Change::Lineage { lineage, start } => {
+                (self.lineage, self.feed_start) = (lineage, start)
+            }
+            Change::RetainLog(log) => {
+                let before = self.retained.last();
+                if before.is_some_and(|last| last.last + 1 != log.first) {
+                    return Err(misfit(
+                        "retained logs in order",
+                        &format!("log {}", log.log.number),
+                    ));
+                }
+                self.retained.push(log);
+            }
+            Change::ForgetLogs { below } => self.retained.retain(|log| log.log.number >= below),
             Change::Features(Features { required, optional }) => {
                 self.features.required |= required;
                 self.features.optional |= optional;
@@ -251,6 +272,11 @@ impl VersionSet {
             changes.extend(through.map(|through| Change::EndLog { number, through }));
         }
         changes.extend(self.quarantine.iter().map(|remains| Change::Quarantine(*remains)));
+        changes.extend(self.retained.iter().map(|log| Change::RetainLog(*log)));
+        if self.lineage != 0 {
+            let (lineage, start) = (self.lineage, self.feed_start);
+            changes.push(Change::Lineage { lineage, start });
+        }
         Edit { changes }
     }
 
@@ -343,6 +369,11 @@ mod tests {
         Quarantine { file, log: LogId { number: 6, salt: 9 }, offset: 64, bytes: 100 }
     }
 
+    fn retain(number: u64, first: Seq, last: Seq) -> Change {
+        let log = LogId { number, salt: 9 };
+        Change::RetainLog(RetainedLog { log, file: number, first, last, bytes: 64 })
+    }
+
     fn built() -> VersionSet {
         let keyspace = KeyspaceId(0);
         let mut version_set = VersionSet::default();
@@ -366,6 +397,8 @@ mod tests {
                 Change::Quarantine(remains(8)),
             ],
             vec![Change::DropQuarantine { file: 7 }],
+            vec![retain(2, 3, 20), retain(3, 21, 30), retain(4, 31, 41)],
+            vec![Change::ForgetLogs { below: 3 }, Change::Lineage { lineage: 8, start: 12 }],
         ] {
             version_set.apply(&Edit { changes }).unwrap();
         }
@@ -410,6 +443,18 @@ mod tests {
         assert_eq!(all, [1, 2, 3]);
         assert_eq!(apply(vec![left(KeyspaceId(0), 1, Vec::new())]), [2, 3]);
         assert_eq!(apply(vec![Change::DropKeyspace { id: other }]), [3]);
+    }
+
+    #[test]
+    fn retained_logs_follow_one_another_and_leave_their_files() {
+        let mut version_set = built();
+        let firsts = |of: &VersionSet| of.retained.iter().map(|log| log.first).collect::<Vec<_>>();
+        assert_eq!(firsts(&version_set), [21, 31]);
+        let gap = Edit { changes: vec![retain(9, 43, 50)] };
+        assert!(version_set.apply(&gap).is_err());
+        let recycled = Change::OpenLog { number: 9, file: 3, salt: 9 };
+        version_set.apply(&Edit { changes: vec![recycled] }).unwrap();
+        assert_eq!(firsts(&version_set), [31]);
     }
 
     fn create(id: u32, name: &str) -> Edit {
