@@ -26,7 +26,7 @@ impl Follower {
         self.cursor.map_or(0, |cursor| cursor.sequence as usize)
     }
 
-    /// Deals with the batches that are durable by now; `states[n]` is the state after n batches.
+    /// Deals with the batches that are durable; `states[n]` is the state after n batches.
     ///
     /// # Errors
     /// Those of reading the logs.

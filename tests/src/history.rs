@@ -78,7 +78,7 @@ impl History {
         Ok(shown)
     }
 
-    /// Lets the subscriber deal with the batches that are durable by now.
+    /// Lets the subscriber deal with the batches that are durable.
     ///
     /// # Errors
     /// Those of reading the logs.

@@ -1,5 +1,9 @@
 //! Errors. Each is shown as a sentence that says what was expected and what was found.
 
+mod cursor;
+
+pub use cursor::{CursorProblem, CursorRefused};
+
 use std::{fmt, io, sync::Arc};
 
 #[doc(inline)]
@@ -67,7 +71,6 @@ pub enum ErrorKind {
     #[error("{0} is closed")]
     Closed(Closed),
     /// The change feed cannot continue from a cursor.
-    #[cfg(not(target_arch = "wasm32"))]
     #[error("{0}")]
     Cursor(CursorRefused),
 }
@@ -152,37 +155,6 @@ impl From<Corruption> for Error {
     fn from(damage: Corruption) -> Self {
         ErrorKind::Corrupt(damage).into()
     }
-}
-
-/// A cursor from which the change feed cannot continue.
-#[cfg(not(target_arch = "wasm32"))]
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected a cursor from {oldest} on, found {cursor}, {problem}")]
-pub struct CursorRefused {
-    /// The cursor.
-    pub cursor: String,
-    /// The reason.
-    pub problem: CursorProblem,
-    /// The oldest cursor from which the feed can continue.
-    pub oldest: String,
-    /// The newest one.
-    pub newest: String,
-}
-
-/// Reason why the change feed cannot continue from a cursor.
-#[cfg(not(target_arch = "wasm32"))]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum CursorProblem {
-    /// The batches after it are in no log any longer.
-    #[error("whose next batches are no longer kept")]
-    TooOld,
-    /// The store has no batch of its sequence number.
-    #[error("which is ahead of the store")]
-    TooNew,
-    /// It is of another history of the store, or of another store.
-    #[error("which is of another lineage")]
-    OtherLineage,
 }
 
 /// The closed thing.

@@ -19,7 +19,7 @@ pub(super) struct Pin {
     pub tables: Vec<Arc<LiveTable>>,
     /// Its live logs, as far as they went.
     pub logs: HeldLogs,
-    /// Its catalog, in a copy: with logs in files named after their numbers, without what is retained or discarded,
+    /// Its version set, as a copy has it: with logs in files named after their numbers, without what is retained or discarded,
     /// and with the lineage of the copy's own id.
     pub version_set: VersionSet,
     /// The last batch in it.

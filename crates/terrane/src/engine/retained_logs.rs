@@ -4,8 +4,8 @@
 //!    until the files of the others fit into `feed_bytes`.
 //! 2. What is retained is the end of what has retired, without a gap: the live logs follow it.
 //! 3. The edit that retires a log retains or forgets it as well. So a reopened store has the same logs.
-//! 4. A forgotten log's file is recycled or removed as that of a log which retires without being retained. A reader that
-//!    is still in it finds records of another log, whose checksums fail (durability rule 5).
+//! 4. A forgotten log's file is recycled or removed as that of a log which retires without being retained. A reader
+//!    that is still in it finds records of another log, whose checksums fail (durability rule 5).
 
 use super::log_file::{HeldLog, SealedLog};
 use crate::entry::Seq;

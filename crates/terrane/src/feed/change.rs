@@ -64,8 +64,8 @@ impl ChangeBatch {
     }
 
     /// Returns the operations in their order, each with the name of its keyspace. Of several operations of a key the
-    /// last counts, and a range delete removes what comes before it. Operations in keyspaces that were removed since are
-    /// left out.
+    /// last counts, and a range delete removes what comes before it. Operations in keyspaces that were removed since
+    /// are left out.
     pub fn changes(&self) -> impl Iterator<Item = (&str, Change<'_>)> {
         batch::decode(&self.bytes).map_while(Result::ok).filter_map(|(id, operation)| {
             let name = self.keyspaces.get(&id)?.name.as_str();

@@ -1,11 +1,11 @@
 //! The batches after a cursor.
 //!
 //! Each read of the logs:
-//! 1. Under the state's lock check that the cursor is still valid, and find the log with the next batch: a retained one,
-//!    a full one, or the one that is appended to.
+//! 1. Under the state's lock check that the cursor is still valid, and find the log with the next batch: a retained
+//!    one, a full one, or the one that is appended to.
 //! 2. Read some batches of it, without a lock. They are whole: only what is durable is read.
-//! 3. If a record cannot be read, look again: its log may have been forgotten meanwhile, and its file be that of another.
-//!    A log that is still there is damaged.
+//! 3. If a record cannot be read, look again: its log may have been forgotten meanwhile, and its file be that of
+//!    another. A log that is still there is damaged.
 //!
 //! Between two reads nothing is held: no file, no lock, and no space.
 
@@ -44,7 +44,7 @@ impl Db {
     /// written meanwhile. A batch is returned once it is durable; while a subscriber waits, that is within 50 ms.
     ///
     /// [`Options::feed_bytes`](field@crate::Options::feed_bytes) bounds how far back the feed goes. What compactions
-    /// remove, and keyspaces that are created without a batch, are not in it; a keyspace that is removed begins another
+    /// remove, and keyspaces that are created without a batch, are not in it; a keyspace that is removed starts another
     /// [`Lineage`].
     ///
     /// ```
@@ -93,7 +93,7 @@ impl Changes {
     ///
     /// # Errors
     /// [`crate::ErrorKind::Cursor`] if the feed does not go back to the next batch any longer, or the store has another
-    /// lineage by now; damage, an I/O error, a closed store.
+    /// lineage; damage, an I/O error, a closed store.
     pub fn try_next(&mut self) -> Result<Option<ChangeBatch>> {
         if self.ready.is_empty() {
             self.read()?;

@@ -1,7 +1,7 @@
 //! Lineages, and the cursors from which the feed of a store can continue.
 //!
-//! 1. A store is born with a lineage: its salt, which is drawn at random with its id. A checkpoint is another store with
-//!    another id, so it has another lineage. A copy of the files has the same one: nothing tells it apart.
+//! 1. A store is born with a lineage: its salt, which is drawn at random with its id. A checkpoint is another store
+//!    with another id, so it has another lineage. A copy of the files has the same one.
 //! 2. An edit may give the store another lineage, and says from which batch on. A keyspace's removal does: it is in no
 //!    batch, so whoever follows must read the store anew. So does [`Db::begin_lineage`].
 //! 3. A cursor is valid if it has the store's lineage, the batch after it is in a log or not written yet, and the batch
@@ -64,7 +64,7 @@ impl Db {
         FeedCursor { lineage: of(engine, &state), sequence: oldest(&state) }
     }
 
-    /// Begins a lineage of the change feed, as after a restore to an earlier moment: every cursor from before is
+    /// Starts a lineage of the change feed, as after a restore to an earlier moment: every cursor from before is
     /// refused. Returns the first cursor of the lineage.
     ///
     /// # Errors

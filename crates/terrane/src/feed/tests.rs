@@ -218,7 +218,7 @@ fn cursors_of_another_history_or_ahead_are_refused() {
 }
 
 #[test]
-fn a_lineage_that_begins_refuses_cursors_from_before() {
+fn a_new_lineage_refuses_cursors_from_before() {
     let place = Place::directory();
     let db = place.open(options(1 << 20));
     db.create_keyspace("other").unwrap();
@@ -240,7 +240,7 @@ fn a_lineage_that_begins_refuses_cursors_from_before() {
 }
 
 #[test]
-fn operations_keep_what_they_are_and_records_of_the_owner_stay_hidden() {
+fn operations_are_whole_and_reserved_keyspaces_are_hidden() {
     let db = Place::directory().open(options(0));
     let start = db.feed_cursor();
     let counts = db.create_keyspace("counts").unwrap();
@@ -300,7 +300,7 @@ fn a_close_ends_subscribers_that_wait() {
 }
 
 #[test]
-fn a_damaged_retained_log_is_reported_and_does_not_end_the_feed_after_it() {
+fn a_damaged_retained_log_leaves_the_feed_after_it() {
     let vfs = FaultVfs::new(Arc::new(MemoryVfs::default())).unwrap();
     let open = || {
         let storage = Arc::new(Directory::open(Arc::new(vfs.clone())).unwrap());

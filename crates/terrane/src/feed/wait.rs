@@ -33,8 +33,8 @@ impl Db {
 }
 
 impl FeedWatch {
-    /// Waits for a durable batch after `after`, `most` at most. Returns the place after the last durable batch, which may
-    /// be `after`, or of another lineage.
+    /// Waits for a durable batch after `after`, `most` at most. Returns the place after the last durable batch, which
+    /// may be `after`, or of another lineage.
     ///
     /// # Errors
     /// A closed store; a sync that failed.

@@ -105,7 +105,7 @@ pub(crate) fn drop_keyspace(engine: &Engine, name: &str) -> Result<bool> {
     Ok(true)
 }
 
-/// Returns the change that begins a lineage of the change feed: no batch says that a keyspace was removed, so that
+/// Returns the change that starts a lineage of the change feed: no batch says that a keyspace was removed, so that
 /// whoever follows the feed must read the store anew. Its number depends on all numbers that were drawn before.
 fn begin_lineage_without(engine: &Engine, id: KeyspaceId) -> Change {
     // A lineage starts with what no power cut takes. Where nothing can be synced, that is less.

@@ -1,9 +1,9 @@
 //! Reading of a log that may be appended to meanwhile, from any batch on.
 //!
-//! 1. The first read walks from the start of the log to the record with the wanted batch; later ones continue behind the
-//!    last record that was read.
+//! 1. The first read walks from the start of the log to the record with the wanted batch; later ones continue behind
+//!    the last record that was read.
 //! 2. Only records whose batches are known to be durable are read, so each of them is whole. A record that fails its
-//!    checksums lies in a file that has another log by now, or is damaged: the caller knows which.
+//!    checksums lies in a file that belongs to another log meanwhile, or is damaged: the caller knows which.
 //! 3. A read ends after about as many bytes as it was asked for, at the end of a record.
 
 use super::LogId;

@@ -7,6 +7,7 @@
 use crate::sync::atomic::{AtomicUsize, Ordering, fence};
 use crate::sync::{Condvar, Mutex, lock};
 use std::time::Duration;
+use terrane_platform::THREADS;
 use terrane_platform::threads::wait_at_most;
 
 /// The waiters of one store's log.
@@ -21,6 +22,9 @@ impl SyncWatch {
     /// Wakes all waiters, after what they wait for may have changed.
     #[inline]
     pub fn notify(&self) {
+        if !THREADS {
+            return;
+        }
         fence(Ordering::SeqCst);
         if self.waiters.load(Ordering::Relaxed) > 0 {
             drop(lock(&self.turn));
