@@ -57,6 +57,7 @@ fn a_token_allows_what_its_line_says() {
     assert_eq!(status("reader", "GET /v1/users/keys/user:1", ""), 200);
     assert_eq!(status("reader", "GET /v1/stats", ""), 200);
     assert_eq!(status("reader", "GET /metrics", ""), 200);
+    assert_eq!(status("reader", "GET /v1/snapshot", ""), 200);
     let gone = "?since=0123456789abcdef-0";
     assert_eq!(status("reader", &format!("GET /v1/changes{gone}"), ""), 410);
     let own = format!("GET /v1/changes{gone}&keyspace=users&prefix=user:");
@@ -73,6 +74,7 @@ fn a_token_allows_what_its_line_says() {
         ("writer", "DELETE /v1/users/range?gte=user:", ""),
         ("writer", "POST /v1/users/get", r#"{"keys":["user:1","other"]}"#),
         ("writer", "GET /v1/changes", ""),
+        ("writer", "GET /v1/snapshot", ""),
         ("writer", "GET /v1/changes?keyspace=users", ""),
         ("writer", "GET /v1/stats", ""),
         ("writer", "GET /metrics", ""),
