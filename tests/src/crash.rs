@@ -56,12 +56,24 @@ impl Crash {
         if sequence != shown_now as u64 {
             return Err(format!("{shown_now} batches are shown, the last has sequence {sequence}"));
         }
+        if history.follower.batches() > shown_now {
+            let read = history.follower.batches();
+            return Err(format!("the feed had {read} batches, the store has {shown_now}"));
+        }
         history.rewind(shown_now);
+        history.follow(&db).map_err(failed("following"))?;
+        if history.follower.batches() != shown_now {
+            return Err(format!("the feed ends after {} batches", history.follower.batches()));
+        }
         play(db, rig, self.seed + 1, &workload(self.seed + 1, 12), &mut history)
             .map_err(failed("going on"))?;
         let db = rig.open(drawn(self.seed), self.seed).map_err(failed("reopening again"))?;
         check(&db)?;
         let state = shown(&db).map_err(failed("reading again"))?;
+        history.follow(&db).map_err(failed("following again"))?;
+        if history.follower.batches() != history.batches() {
+            return Err("the feed lacks what was written after the crash".into());
+        }
         if &state != history.last() {
             return Err("the store does not show what was written after the crash".into());
         }
@@ -134,6 +146,10 @@ pub fn play(mut db: Db, rig: &Rig, seed: u64, steps: &[Step], history: &mut Hist
                 drop(db);
                 db = rig.open(drawn(seed), seed + number as u64)?;
             }
+        }
+        // It falls behind what is retained at times.
+        if number % 5 == 0 || number % 64 > 40 {
+            history.follow(&db)?;
         }
         if number % 16 == 0 {
             assert!(&shown(&db)? == history.last(), "step {number} shows a wrong state");

@@ -203,6 +203,7 @@ pub fn drawn(seed: u64) -> Options {
         .cache_bytes(among(&[0, 3 << 10, 16 << 10, 1 << 20]))
         .policy(policies[(seed % policies.len() as u64) as usize].clone())
         .table(table)
+        .feed_bytes(among(&[0, 9 << 10, 20 << 10, 1 << 20]))
 }
 
 /// A policy that proposes random plans forever: a tree under it never becomes idle.

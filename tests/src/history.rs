@@ -1,5 +1,6 @@
 //! Writes to a store, its promises to keep them, and the judgement.
 
+use crate::follower::Follower;
 use crate::workload::{KEYSPACES, Operation};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,11 +17,13 @@ pub struct History {
     states: Vec<Arc<State>>,
     /// Number of batches that were promised to be durable.
     synced: usize,
+    /// A subscriber of the store's change feed.
+    pub follower: Follower,
 }
 
 impl Default for History {
     fn default() -> Self {
-        History { states: vec![Arc::default()], synced: 0 }
+        History { states: vec![Arc::default()], synced: 0, follower: Follower::default() }
     }
 }
 
@@ -73,6 +76,14 @@ impl History {
             return Err(format!("{shown} batches are left of {} that were synced", self.synced));
         }
         Ok(shown)
+    }
+
+    /// Lets the subscriber deal with the batches that are durable.
+    ///
+    /// # Errors
+    /// Those of reading the logs.
+    pub fn follow(&mut self, db: &Db) -> Result<()> {
+        self.follower.follow(db, &self.states)
     }
 
     /// Whether the state is one that the batches produced.

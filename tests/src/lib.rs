@@ -9,6 +9,7 @@
 //!   and [`checksum_fix`], which corrects checksums over damage; [`engines`] opens a store on the result.
 //! * [`counting_vfs`] - a file system that counts the bytes read, written and kept.
 //! * [`resources`] - what this process has of the system.
+//! * [`follower`] - a subscriber of the change feed, which compares it with what was written.
 //! * [`crash`] - runs a workload until power is cut, and checks what is left.
 
 pub mod checksum_fix;
@@ -16,6 +17,7 @@ pub mod counting_vfs;
 pub mod crash;
 pub mod engines;
 pub mod fixtures;
+pub mod follower;
 pub mod fuzz;
 pub mod histories;
 pub mod history;

@@ -1,5 +1,6 @@
 //! The configuration of a server.
 
+use crate::follow::Source;
 use crate::origin::Allowed;
 use crate::tls;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -37,6 +38,10 @@ pub struct Config {
     pub checkpoints: Option<PathBuf>,
     /// Names of the server and origins of pages that are allowed.
     pub allowed: Allowed,
+    /// Server that is followed, if this one is a read replica.
+    pub follow: Option<Source>,
+    /// Lag beyond which a read replica is not ready.
+    pub max_lag: Duration,
 }
 
 impl Default for Config {
@@ -56,6 +61,8 @@ impl Default for Config {
             tls: None,
             checkpoints: None,
             allowed: Allowed::default(),
+            follow: None,
+            max_lag: Duration::from_secs(10),
         }
     }
 }

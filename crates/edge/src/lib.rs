@@ -13,6 +13,7 @@
 //! * `tokens` - rights of clients, from a file.
 //! * `watchers` - watchers of the store's events.
 //! * `events_door` - a door for these alone.
+//! * `follow` - a read replica: the changes of another server, in a store of its own.
 //! * `percent` - percent-encoding of keys.
 //! * `checkpoint` - copies of the store.
 //! * `origin` - hosts and pages from which requests may arrive.
@@ -25,6 +26,7 @@ mod checkpoint;
 mod config;
 mod error;
 mod events_door;
+pub mod follow;
 pub mod health;
 mod http;
 pub mod limits;

@@ -1,5 +1,6 @@
 //! A server: starts the doors on a store, and drains them.
 
+use crate::follow::{self, Replica, Source};
 use crate::health::Health;
 use crate::limits::Limits;
 use crate::listen::{self, Door};
@@ -42,8 +43,12 @@ impl Server {
         let checkpoints = config.checkpoints.as_deref().map(create_dir).transpose()?;
         let watchers = Arc::<Watchers>::default();
         db.set_listener(Some(watchers.clone().listener(None)));
+        check_role(&db, config.follow.as_ref())?;
+        let replica = config.follow.as_ref().map(|_| Arc::new(Replica::new(config.max_lag)));
+        let own = db.clone();
         let shared = Arc::new(Shared {
             db: terrane_tokio::Db::from(db),
+            replica,
             durability: config.durability,
             tokens,
             tls,
@@ -66,6 +71,10 @@ impl Server {
         let mut server = Server { shared, tasks, http: None, resp: None, drain: config.drain };
         let http = config.http.map(listen::bind).transpose()?;
         let resp = config.resp.map(listen::bind).transpose()?;
+        if let (Some(source), Some(replica)) = (config.follow, server.shared.replica.clone()) {
+            let stopping = server.shared.stopping.clone();
+            server.tasks.spawn(follow::run(own, source, replica, stopping));
+        }
         server.http = http.map(|listening| server.open(Door::Http(routes), listening));
         server.resp = resp.map(|listening| server.open(Door::Resp, listening));
         Ok(server)
@@ -132,6 +141,26 @@ impl Server {
             self.tasks.wait().await;
         }
         Ok(self.shared.db.clone().close().await?)
+    }
+}
+
+/// Refuses to serve a replica as a store of its own, and to follow with a store that has rows of its own.
+fn check_role(db: &terrane::Db, source: Option<&Source>) -> Result<(), Error> {
+    let of = follow::is_replica(db)?;
+    match (of, source) {
+        (Some(of), None) => Err(Error::Malformed {
+            place: "the store".to_owned(),
+            sentence: format!(
+                "expected one of its own, found a replica of {of}; go on with --follow {of}, or make \
+                 it one with --promote"
+            ),
+        }),
+        (None, Some(_)) if db.latest_sequence() > 0 => Err(Error::Malformed {
+            place: "--follow".to_owned(),
+            sentence: "expected a replica or no store yet, found a store with rows of its own"
+                .to_owned(),
+        }),
+        _ => Ok(()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! State that all connections have in common.
 
+use crate::follow::Replica;
 use crate::health::Health;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
@@ -38,6 +39,8 @@ pub struct Shared {
     pub(crate) resp: crate::resp::State,
     /// Expectation that writes succeed; errors of the store change it.
     pub health: Health,
+    /// State of the replica, if the server is one.
+    pub replica: Option<Arc<Replica>>,
     /// Watchers of the store's events.
     pub(crate) watchers: Arc<Watchers>,
     /// Held to create a keyspace; shared by batches that rely on the absence of one.

@@ -1,5 +1,9 @@
 //! Errors. Each is shown as a sentence that says what was expected and what was found.
 
+mod cursor;
+
+pub use cursor::{CursorProblem, CursorRefused};
+
 use std::{fmt, io, sync::Arc};
 
 #[doc(inline)]
@@ -66,6 +70,9 @@ pub enum ErrorKind {
     /// The object is closed or was dropped.
     #[error("{0}")]
     Closed(Closed),
+    /// The change feed cannot continue from a cursor.
+    #[error("{0}")]
+    Cursor(CursorRefused),
 }
 
 impl Error {

@@ -45,6 +45,7 @@
 //!   time.
 //! * [`Error`] is matched by [`ErrorKind`].
 //! * [`Db::stats`], [`Event`] and [`trace`] show what the store does; [`Db::check`] verifies it.
+//! * [`Db::changes`] is the change feed: every batch after a [`FeedCursor`], once it is durable.
 //! * [`Db::checkpoint`] copies a store in use; `repair` salvages a damaged one.
 //! * [`storage`] opens stores elsewhere: in one file, in memory, in files of your own. [`executor`] chooses the
 //!   threads of background work.
@@ -58,6 +59,7 @@ mod engine;
 pub mod event;
 pub mod executor;
 mod features;
+mod feed;
 mod install;
 mod jobs;
 #[doc(hidden)]
@@ -90,11 +92,12 @@ pub use db::{Db, Keyspace, Snapshot, Transaction, TransactionScan, TransactionVa
 pub use entry::{Millis, Seq};
 #[doc(no_inline)]
 pub use error::{
-    Busy, Closed, Corruption, Error, ErrorKind, InvalidArgument, IoFailure, JobPanicked,
-    NewerFormat, NoSpace, NoStore, Result, ShortIo, Stall,
+    Busy, Closed, Corruption, CursorProblem, CursorRefused, Error, ErrorKind, InvalidArgument,
+    IoFailure, JobPanicked, NewerFormat, NoSpace, NoStore, Result, ShortIo, Stall,
 };
 #[doc(inline)]
 pub use event::{Event, Listener};
+pub use feed::{Change, ChangeBatch, Changes, FeedCursor, FeedWatch, Lineage};
 #[doc(inline)]
 pub use keyspace::KeyspaceId;
 pub use operand::{MergeOperator, Operand};

@@ -95,6 +95,9 @@ pub struct Options {
     pub wal_file_bytes: u64,
     /// Total bytes of logs beyond which the keyspace that holds the oldest record is flushed.
     pub max_total_wal_bytes: u64,
+    /// Bytes of log files that are retained for the change feed ([`Db::changes`](crate::Db::changes)) after tables have
+    /// their entries. 0, the default, retains none: the feed then starts with the oldest batch that is not in tables.
+    pub feed_bytes: u64,
     /// Runs in level 0 at which writes stall until some are compacted: 2 or more.
     pub l0_stop_trigger: usize,
     /// Pending compaction bytes at which writes to a keyspace stall: what compactions must rewrite until its
@@ -187,6 +190,7 @@ impl Default for Options {
             max_immutable_memtables: 3,
             wal_file_bytes: 16 << 20,
             max_total_wal_bytes: 96 << 20,
+            feed_bytes: 0,
             l0_stop_trigger: 16,
             hard_pending_compaction_bytes: 256 << 30,
             memory_bytes: None,
@@ -261,6 +265,7 @@ setters! {
     max_immutable_memtables: usize,
     wal_file_bytes: u64,
     max_total_wal_bytes: u64,
+    feed_bytes: u64,
     l0_stop_trigger: usize,
     hard_pending_compaction_bytes: u64,
     cache_bytes: u64,

@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{read_dir, read_to_string};
 use std::path::Path;
 
-const ORDER: [&str; 23] = [
+const ORDER: [&str; 24] = [
     "sync", "left_out", "trace", "features", "rules", "keyspace", "event", "options", "batch",
     "storage", "wal", "version", "jobs", "engine", "read", "install", "schedule", "write",
-    "recovery", "executor", "db", "admin", "stats",
+    "recovery", "executor", "db", "feed", "admin", "stats",
 ];
 
 fn src() -> &'static Path {

@@ -1,5 +1,6 @@
 //! The store, and the blocking threads that do what would block the runtime.
 
+use crate::changes::{Changes, Feed};
 use crate::committer::{Committer, Request};
 use crate::submitted::{Submitted, SubmittedUpdate};
 use crate::{Condition, Keyspace, Snapshot};
@@ -7,7 +8,8 @@ use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::Arc;
 use terrane::{
-    Closed, Durability, Error, Options, Outcome, Result, Seq, Transaction, TryWrite, WriteBatch,
+    Closed, Durability, Error, FeedCursor, Options, Outcome, Result, Seq, Transaction, TryWrite,
+    WriteBatch,
 };
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task::spawn_blocking;
@@ -24,12 +26,13 @@ pub struct Db {
     inner: terrane::Db,
     committer: Committer,
     readers: Readers,
+    feed: Feed,
 }
 
 impl From<terrane::Db> for Db {
     fn from(inner: terrane::Db) -> Self {
         let committer = Committer::start(inner.clone());
-        Db { inner, committer, readers: Readers::new() }
+        Db { inner, committer, readers: Readers::new(), feed: Feed::default() }
     }
 }
 
@@ -76,6 +79,15 @@ impl Db {
     ) -> Result<T, E> {
         let db = self.inner.clone();
         self.readers.clone().run(move || call(&db)).await
+    }
+
+    /// Returns the batches after `since` as they become durable; see [`terrane::Db::changes`].
+    ///
+    /// # Errors
+    /// The errors of [`terrane::Db::changes`]; a thread that cannot be started.
+    pub fn changes(&self, since: FeedCursor) -> Result<Changes> {
+        let watch = || (self.inner.feed_watch(), self.inner.feed_cursor());
+        Changes::new(self.inner.changes(since)?, self.readers.clone(), &self.feed, watch)
     }
 
     /// Returns the keyspace that is always there.

@@ -32,6 +32,7 @@
 //!
 //! [`terrane::WriteBatch`] takes a [`Keyspace`] of this crate as it takes one of `terrane`: `batch.put(&notes, ..)`.
 
+mod changes;
 mod committer;
 mod condition;
 mod db;
@@ -40,6 +41,7 @@ mod scan;
 mod snapshot;
 mod submitted;
 
+pub use changes::Changes;
 pub use condition::Condition;
 pub use db::Db;
 pub use keyspace::Keyspace;

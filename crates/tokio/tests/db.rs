@@ -352,3 +352,46 @@ async fn submitted_writes_take_effect_in_their_order() {
     let read = db.read(|db| db.default_keyspace().get("key")).await.unwrap();
     assert_eq!(read, Some(b"last".to_vec()));
 }
+
+async fn next(changes: &mut terrane_tokio::Changes) -> terrane::Result<u64> {
+    use futures_core::Stream;
+    let mut changes = pin!(changes);
+    let next = std::future::poll_fn(|context| changes.as_mut().poll_next(context)).await;
+    next.unwrap().map(|batch| batch.cursor().sequence)
+}
+
+#[tokio::test]
+async fn subscribers_are_woken_by_durable_batches_of_any_task() {
+    let place = tempfile::tempdir().unwrap();
+    // Nothing else syncs.
+    let options = Options::small().sync_interval(std::time::Duration::from_secs(1 << 30));
+    let db = Db::open(place.path().join("db"), options).await.unwrap();
+    let start = db.inner().feed_cursor();
+    let subscribers: Vec<_> = (0..20)
+        .map(|_| {
+            let mut changes = db.changes(start).unwrap();
+            tokio::spawn(async move {
+                for sequence in 1..=30 {
+                    assert_eq!(next(&mut changes).await.unwrap(), sequence);
+                }
+            })
+        })
+        .collect();
+    let rows = db.default_keyspace();
+    for n in 0..30 {
+        rows.put(format!("{n}"), "1", BUFFERED).await.unwrap();
+    }
+    for subscriber in subscribers {
+        subscriber.await.unwrap();
+    }
+    // One that stopped waiting misses nothing.
+    let mut changes = db.changes(db.inner().feed_cursor()).unwrap();
+    {
+        let mut waiting = pin!(changes.next_page());
+        assert!(waiting.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    }
+    rows.put("late", "1", BUFFERED).await.unwrap();
+    assert_eq!(next(&mut changes).await.unwrap(), 31);
+    db.close().await.unwrap();
+    assert!(next(&mut changes).await.is_err());
+}

@@ -37,6 +37,7 @@ fn options() -> Options {
         Leveled { size_ratio, level_base_bytes, target_file_bytes, pick, ..Leveled::default() };
     tiny()
         .memtable_bytes(8 << 10)
+        .feed_bytes(8 << 10)
         .table(TableOptions { block_bytes: 512, partition_bytes: 64, ..TableOptions::default() })
         .policy(PolicyOptions::Leveled(leveled))
 }
@@ -273,5 +274,6 @@ fn format_md_suffices_to_read_a_store_of_this_release() {
     for (name, place, (image, _)) in stores() {
         let store = Store::read(&image.files, place);
         assert!(store.keeping > 0, "{name}: no table kept an entry for a snapshot");
+        assert!(store.retained > 0, "{name}: no log is retained");
     }
 }

@@ -385,6 +385,7 @@ impl Run {
         named.extend(version_set.tables().iter().map(|info| FileId::table(info.id.0)));
         named.extend(version_set.logs.iter().map(|log| FileId::log(log.file)));
         named.extend(version_set.quarantine.iter().map(|kept| FileId::log(kept.file)));
+        named.extend(version_set.retained.iter().map(|log| FileId::log(log.file)));
         let mut there: BTreeSet<FileId> = BTreeSet::new();
         if let Some(storage) = &self.storage {
             there.extend(storage.files()?);

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::process;
 use std::time::Duration;
 use terrane::{Durability, Options};
+use terrane_edge::follow::Source;
 use terrane_edge::origin::{Allowed, parse_host, parse_origin};
 use terrane_edge::tls::Files;
 use terrane_edge::{Config, Ending, Error};
@@ -72,6 +73,19 @@ pub struct ServeArgs {
     /// Read tokens from this file, needed for addresses that other machines reach
     #[arg(long, value_name = "FILE")]
     tokens: Option<PathBuf>,
+    /// Keep this many bytes of logs for clients that follow the changes, such as 1GiB; 0 keeps none
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = size)]
+    feed_bytes: u64,
+    /// Follow the changes of the server at this address, as a read replica; TERRANE_FOLLOW_TOKEN has its token
+    #[arg(long, value_name = "URL", conflicts_with = "promote")]
+    follow: Option<String>,
+    /// Be ready as a replica only while it lags less than this
+    #[arg(long, value_name = "DURATION", default_value = "10s", requires = "follow",
+          value_parser = humantime::parse_duration)]
+    max_lag: Duration,
+    /// Make a replica a store of its own, which no longer follows
+    #[arg(long)]
+    promote: bool,
     /// Let clients write checkpoints into this directory
     #[arg(long, value_name = "DIR")]
     checkpoints: Option<PathBuf>,
@@ -111,13 +125,22 @@ fn door(text: &str) -> Result<Door, String> {
 }
 
 fn memory(text: &str) -> Result<u64, String> {
+    let bytes = parse_size(text).filter(|bytes| *bytes >= MEMORY_MIN);
+    bytes.ok_or_else(|| "expected a size from 64MiB on; for example: 512MiB or 2GiB".to_owned())
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    let bytes = if text == "0" { Some(0) } else { parse_size(text) };
+    bytes.ok_or_else(|| "expected a size or 0; for example: 256MiB or 2GiB".to_owned())
+}
+
+/// Parses a whole number with a unit.
+fn parse_size(text: &str) -> Option<u64> {
     let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40)];
-    let bytes = units.iter().find_map(|(unit, shift)| {
+    units.iter().find_map(|(unit, shift)| {
         let count: u64 = text.strip_suffix(unit)?.trim_end().parse().ok()?;
         count.checked_mul(1 << shift)
-    });
-    let expected = "expected a size from 64MiB on; for example: 512MiB or 2GiB";
-    bytes.filter(|bytes| *bytes >= MEMORY_MIN).ok_or_else(|| expected.to_owned())
+    })
 }
 
 /// Serves the store until a signal.
@@ -134,6 +157,7 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     // is cache.
     let engine = args.memory - buffers - args.memory / 8;
     options = options.memory_bytes(engine).cache_bytes(engine / 2);
+    options.feed_bytes = args.feed_bytes;
     options.allow_mmap_reads = args.mmap;
     options.allow_mmap_writes = args.mmap;
     config.http = args.http.0;
@@ -149,10 +173,17 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let files = args.tls_cert.clone().zip(args.tls_key.clone());
     config.tls = files.map(|(certificate, key)| Files { certificate, key });
     config.allowed = Allowed { hosts: args.allow_host.clone(), origins: args.allow_origin.clone() };
+    let token = std::env::var("TERRANE_FOLLOW_TOKEN").ok();
+    let source = args.follow.as_ref().map(|url| Source::parse(url, token)).transpose();
+    config.follow = source.map_err(failure)?;
+    config.max_lag = args.max_lag;
     let is_new = store::present(&args.dir).is_err();
     let db = store::open(&args.dir, options)?;
     if is_new {
         message::note(&format!("created a store in {}", args.dir.display()));
+    }
+    if args.promote && terrane_edge::follow::promote(&db).map_err(failure)? {
+        message::note("the replica is a store of its own from now on");
     }
     match terrane_edge::run(db, config, message::note).map_err(failure)? {
         Ending::Drained => Ok(()),
@@ -230,6 +261,7 @@ mod tests {
         assert_eq!(memory("64MiB"), Ok(64 << 20));
         assert_eq!(memory("2 GiB"), Ok(2 << 30));
         for malformed in ["63MiB", "512", "1GB", "-1GiB", "99999999999GiB", ""] {
+            assert!(size(malformed).is_err() || malformed == "63MiB", "{malformed}");
             assert!(memory(malformed).unwrap_err().contains("512MiB"), "{malformed}");
         }
     }

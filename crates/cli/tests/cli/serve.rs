@@ -21,7 +21,7 @@ impl Served {
     }
 
     /// Starts a server by a command that runs it.
-    fn run(mut command: Command) -> Self {
+    pub fn run(mut command: Command) -> Self {
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut messages = BufReader::new(child.stderr.take().unwrap());
         let http = address(&mut messages, "terrane: serving http://");

@@ -1,6 +1,9 @@
 //! Access: the host, the page and the token of a request, checked before a route sees it.
 
+use super::changes::LAST_EVENT_ID;
 use super::problem::Problem;
+use super::range::CURSOR;
+use super::sequence::{MIN_SEQUENCE, SEQUENCE};
 use crate::origin::Allowed;
 use crate::shared::Shared;
 use crate::tokens::{Grant, Role};
@@ -32,8 +35,10 @@ pub(crate) fn cors(allowed: Arc<Allowed>) -> CorsLayer {
             header::CONTENT_TYPE,
             header::IF_MATCH,
             header::IF_NONE_MATCH,
+            LAST_EVENT_ID,
+            MIN_SEQUENCE,
         ])
-        .expose_headers([header::ETAG, header::RETRY_AFTER, EXPIRES])
+        .expose_headers([header::ETAG, header::RETRY_AFTER, CURSOR, EXPIRES, SEQUENCE])
         .allow_private_network(true)
         .max_age(PREFLIGHT_AGE)
 }

@@ -8,15 +8,17 @@
 //! * `precondition` - `If-Match` and `If-None-Match`.
 //! * `problem` - errors as problem details.
 //! * `rows` - rows as lines of JSON.
+//! * `sequence` - numbers of requests and replies, and what a read replica refuses.
 //! * `bounds` - the bounds of a range.
 //! * `fuzz` - a fuzz target for heads.
-//! * `keys`, `range`, `many`, `batch`, `events`, `admin`, `probes` - the routes.
+//! * `keys`, `range`, `many`, `batch`, `changes`, `snapshot`, `events`, `admin`, `probes` - the routes.
 
 mod access;
 mod admin;
 mod batch;
 mod body;
 mod bounds;
+mod changes;
 pub(crate) mod connection;
 mod events;
 mod fuzz;
@@ -28,10 +30,13 @@ mod probes;
 mod problem;
 mod range;
 mod rows;
+mod sequence;
+mod snapshot;
 mod target;
 
 #[doc(hidden)]
 pub use fuzz::fuzz_heads;
+pub(crate) use rows::from_hex;
 
 use crate::origin::Allowed;
 use crate::shared::Shared;
@@ -61,10 +66,13 @@ pub(crate) fn routes(shared: &Arc<Shared>) -> Router {
         .route("/v1/{keyspace}/get", post(many::get).layer(durable).layer(refuse.clone()))
         .route("/v1/{keyspace}/events", get(events::get))
         .route("/v1/batch", post(batch::post).layer(refuse))
+        .route("/v1/changes", get(changes::get))
+        .route("/v1/snapshot", get(snapshot::get))
         .route("/v1/stats", get(admin::stats))
         .route("/v1/checkpoint", post(admin::checkpoint))
         .route("/events", get(events::get_default))
         .route("/metrics", get(admin::metrics))
+        .layer(from_fn_with_state(shared.clone(), sequence::check))
         .layer(from_fn_with_state(shared.clone(), access::check_token));
     let probes = Router::new()
         .route("/health/live", get(probes::live))

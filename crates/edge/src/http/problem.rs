@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use terrane::{Closed, Error, ErrorKind};
+use terrane::{Closed, CursorRefused, Error, ErrorKind};
 
 /// Prefix of every problem's type.
 const TYPE: &str = "urn:terrane:problem:";
@@ -39,6 +39,8 @@ struct Document {
     found: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     failed: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cursor: Option<String>,
 }
 
 impl Problem {
@@ -52,6 +54,7 @@ impl Problem {
             expected: None,
             found: None,
             failed: None,
+            cursor: None,
         };
         let mut headers = HeaderMap::new();
         if status == StatusCode::SERVICE_UNAVAILABLE {
@@ -158,6 +161,11 @@ impl From<&Error> for Problem {
             }
             ErrorKind::Closed(Closed::Keyspace) => (StatusCode::NOT_FOUND, "not-found"),
             ErrorKind::Closed(_) => (StatusCode::SERVICE_UNAVAILABLE, "closing"),
+            ErrorKind::Cursor(CursorRefused { newest, .. }) => {
+                let mut problem = Problem::new(StatusCode::GONE, "cursor-gone", error.to_string());
+                problem.0.document.cursor = Some(newest.clone());
+                return problem;
+            }
             ErrorKind::Corrupt(_) => (StatusCode::INTERNAL_SERVER_ERROR, "damage"),
             _ => (StatusCode::INTERNAL_SERVER_ERROR, "failed"),
         };

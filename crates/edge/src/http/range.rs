@@ -17,7 +17,7 @@ use crate::tokens::{Grant, Role};
 use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_core::Stream;
 use serde::Serialize;
@@ -25,7 +25,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
-use terrane::{Cursor, Error, WriteBatch};
+use terrane::{Cursor, Error, FeedCursor, Snapshot, WriteBatch};
 use tokio::sync::mpsc::{Receiver, channel};
 
 /// Bytes at which a page ends.
@@ -35,8 +35,11 @@ const PAGE_TIME: Duration = Duration::from_millis(100);
 /// Time after which a stream ends with the key for another request.
 const TIME: Duration = Duration::from_secs(60);
 
+/// Header with the place in the change feed from which the changes after the rows follow.
+pub(super) const CURSOR: HeaderName = HeaderName::from_static("terrane-cursor");
+
 /// Parameters of a range, for messages.
-const KNOWN: &str = "gte or gt, lte or lt, prefix, reverse, limit and keys-only";
+const KNOWN: &str = "gte or gt, lte or lt, prefix, reverse, limit, keys-only and at";
 
 /// Answers with the rows of a range.
 pub(crate) async fn get(
@@ -51,6 +54,7 @@ pub(crate) async fn get(
         keys_only: parameters.take_flag("keys-only")?,
     };
     let left = parameters.take_number("limit")?.unwrap_or(u64::MAX);
+    let at = parameters.take("at").map(|at| String::from_utf8_lossy(&at).into_owned());
     parameters.finish(KNOWN)?;
     access::range(&grant, Role::Read, &target.keyspace, &range)?;
     let keyspace = open(&shared, &target.keyspace).await?;
@@ -58,14 +62,17 @@ pub(crate) async fn get(
     let deadline = Instant::now() + TIME;
     // The first page is read before the answer, which may be an error.
     let of = |e: Error| Problem::of(&e, &shared);
-    let first = shared.db.read(move |_| {
-        let cursor = keyspace.inner().cursor(range)?;
-        Rows { cursor, order, left, deadline }.page()
+    let first = shared.db.read(move |db| {
+        let snapshot = db.snapshot();
+        let feed = at.map(|at| durable_at(db, &snapshot, &at)).transpose()?;
+        let cursor = snapshot.cursor(keyspace.inner(), range)?;
+        Ok::<_, Error>((feed, Rows { cursor, order, left, deadline }.page()?))
     });
-    let Page { bytes, rows, .. } = first.await.map_err(of)?;
+    let (feed, Page { bytes, rows, .. }) = first.await.map_err(of)?;
     let first = held(&shared, bytes)?;
     let kind = [(header::CONTENT_TYPE, NDJSON), (header::CACHE_CONTROL, "no-store")];
-    let Some(mut rows) = rows else { return Ok((kind, first).into_response()) };
+    let feed = feed.map(|feed| [(CURSOR, feed.to_string())]);
+    let Some(mut rows) = rows else { return Ok((kind, feed, first).into_response()) };
     let (pages, sent) = channel(1);
     tokio::spawn(async move {
         let mut page = first;
@@ -89,7 +96,20 @@ pub(crate) async fn get(
             rows = next;
         }
     });
-    Ok((kind, Body::from_stream(Pages(sent))).into_response())
+    Ok((kind, feed, Body::from_stream(Pages(sent))).into_response())
+}
+
+/// Makes what a snapshot shows durable. Returns the place in the change feed after it, in the lineage of `at`.
+///
+/// # Errors
+/// A cursor of another lineage, or ahead of the store; a sync that failed.
+fn durable_at(db: &terrane::Db, snapshot: &Snapshot, at: &str) -> Result<FeedCursor, Error> {
+    let at: FeedCursor = at.parse()?;
+    db.sync()?;
+    let now = FeedCursor { sequence: snapshot.sequence(), ..at };
+    // Refuses other lineages.
+    drop(db.changes(now)?);
+    Ok(now)
 }
 
 /// Removes the keys of a range.
@@ -189,7 +209,7 @@ impl Rows {
 }
 
 /// Pages as the stream of a body.
-struct Pages(Receiver<Bytes>);
+pub(super) struct Pages(pub(super) Receiver<Bytes>);
 
 impl Stream for Pages {
     type Item = Result<Bytes, std::convert::Infallible>;

@@ -54,7 +54,8 @@ impl Serialize for Last<'_> {
     }
 }
 
-fn bytes_entry<M: SerializeMap>(
+/// Adds a member of bytes: as text, or as hexadecimal digits under the other name.
+pub(crate) fn bytes_entry<M: SerializeMap>(
     object: &mut M,
     name: &str,
     name_hex: &str,
@@ -100,7 +101,8 @@ pub(crate) fn bytes<'a>(
     }
 }
 
-fn from_hex(digits: &[u8]) -> Option<Vec<u8>> {
+/// Returns the bytes of pairs of hexadecimal digits.
+pub(crate) fn from_hex(digits: &[u8]) -> Option<Vec<u8>> {
     let (pairs, odd) = digits.as_chunks::<2>();
     let digit = |byte: u8| char::from(byte).to_digit(16);
     let byte = |[high, low]: &[u8; 2]| u8::try_from(digit(*high)? << 4 | digit(*low)?).ok();

@@ -72,6 +72,14 @@ impl Executor {
             let words = "NOPERM this user has no permissions to run the";
             return Err(format!("{words} '{}' command", command.name).into());
         }
+        if let Some(replica) = &self.shared.replica {
+            if command.writes() {
+                return Err(Failure::READ_ONLY.into());
+            }
+            if replica.sequence().is_none() && !matches!(command.run, Run::Local(_)) {
+                return Err(Failure::LOADING.into());
+            }
+        }
         if command.keys.is_none() {
             return Ok(());
         }

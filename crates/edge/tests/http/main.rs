@@ -7,6 +7,8 @@ mod batch;
 #[cfg(test)]
 mod bounds;
 #[cfg(test)]
+mod changes;
+#[cfg(test)]
 mod client;
 #[cfg(test)]
 mod drain;

@@ -57,6 +57,11 @@ fn a_token_allows_what_its_line_says() {
     assert_eq!(status("reader", "GET /v1/users/keys/user:1", ""), 200);
     assert_eq!(status("reader", "GET /v1/stats", ""), 200);
     assert_eq!(status("reader", "GET /metrics", ""), 200);
+    assert_eq!(status("reader", "GET /v1/snapshot", ""), 200);
+    let gone = "?since=0123456789abcdef-0";
+    assert_eq!(status("reader", &format!("GET /v1/changes{gone}"), ""), 410);
+    let own = format!("GET /v1/changes{gone}&keyspace=users&prefix=user:");
+    assert_eq!(status("writer", &own, ""), 410);
     assert_eq!(status("admin", "POST /v1/checkpoint?name=copy", ""), 201);
     for (token, line, body) in [
         ("reader", "PUT /v1/users/keys/user:1", "1"),
@@ -68,6 +73,9 @@ fn a_token_allows_what_its_line_says() {
         ("writer", "GET /v1/users/events", ""),
         ("writer", "DELETE /v1/users/range?gte=user:", ""),
         ("writer", "POST /v1/users/get", r#"{"keys":["user:1","other"]}"#),
+        ("writer", "GET /v1/changes", ""),
+        ("writer", "GET /v1/snapshot", ""),
+        ("writer", "GET /v1/changes?keyspace=users", ""),
         ("writer", "GET /v1/stats", ""),
         ("writer", "GET /metrics", ""),
     ] {

@@ -8,13 +8,13 @@
 //! 3. The logs that are live by then, record by record: a step for each that is sealed, one for the
 //!    rest, while nothing is appended. So each is read when it has all that a later one builds on.
 //!    Until the end no log file is recycled. If a sync fails meanwhile, the logs are read again: records that
-//!    were not synced before may be gone.
+//!    were not synced before may be gone. Before them those that are retained for the change feed, a step for each.
 
 use crate::db::Db;
 use crate::engine::{HeldLog, HeldLogs, Log, SpareLog, StoreState};
 use crate::entry::Seq;
 use crate::error::{Corruption, Result};
-use crate::storage::{Orphan, Storage};
+use crate::storage::{File, Orphan, Storage};
 use crate::table::TableCheck;
 use crate::version::LiveTable;
 use crate::wal::Replay;
@@ -61,6 +61,8 @@ pub struct Check {
 /// The check of the logs on its way.
 struct LogsCheck {
     held: HeldLogs,
+    /// Retained logs that were not read yet, with the number of the first batch in each.
+    retained: Vec<(Seq, HeldLog)>,
     /// Number of sealed ones.
     sealed: usize,
     read: usize,
@@ -154,7 +156,7 @@ impl Check {
             return Ok(None);
         }
         let engine = self.db.engine();
-        let step = check_logs(&engine.state, &engine.log, &mut self.logs);
+        let step = check_logs(&engine.state, &engine.log, &mut self.logs, &mut self.report.damage);
         match step {
             Ok(None) => return Ok(None),
             Ok(Some(records)) => self.report.wal_records = records,
@@ -166,9 +168,19 @@ impl Check {
 
 /// Reads the next of the live logs as recovery would; returns the number of records at the end.
 /// Nobody waits while it reads logs that are full.
-fn check_logs(store: &StoreState, log: &Log, check: &mut Option<LogsCheck>) -> Result<Option<u64>> {
+fn check_logs(
+    store: &StoreState,
+    log: &Log,
+    check: &mut Option<LogsCheck>,
+    damage: &mut Vec<Corruption>,
+) -> Result<Option<u64>> {
     drop(store.lock_open()?);
     let mut logs = check.take().map_or_else(|| begin_logs(store, log), Ok)?;
+    if let Some((first, retained)) = logs.retained.pop() {
+        damage.extend(check_retained(first, retained)?);
+        *check = Some(logs);
+        return Ok(None);
+    }
     let known = logs.known;
     let ended = match read_logs(log, &mut logs) {
         Ok(true) => {
@@ -186,6 +198,18 @@ fn check_logs(store: &StoreState, log: &Log, check: &mut Option<LogsCheck>) -> R
         }
     }
     ended.map(|found| Some(found.records))
+}
+
+/// Reads a retained log, whose batches start with `first`; returns its damage.
+pub(super) fn check_retained(first: Seq, log: HeldLog) -> Result<Option<Corruption>> {
+    let last = log.through.unwrap_or(first);
+    let mut replay = Replay::new(first, last);
+    let (id, file): (_, Arc<dyn File>) = (log.id, Arc::new(log));
+    let read = replay.log(id, &file, Some(last), &mut |_, _| Ok(()));
+    match read.and_then(|_| replay.end()) {
+        Ok(_) => Ok(None),
+        Err(e) => e.into_corruption().map(Some),
+    }
 }
 
 /// Reads a log that is full, or all others; returns whether more are left.
@@ -218,5 +242,6 @@ fn begin_logs(store: &StoreState, log: &Log) -> Result<LogsCheck> {
     let known = log.syncs.known(writer.last());
     held.logs.iter_mut().for_each(|log| log.through = log.through.filter(|last| *last <= known));
     let replay = Replay::new(state.version_set.log_start, known);
-    Ok(LogsCheck { held, sealed, read: 0, replay, known })
+    let retained = state.logs.retained.all().collect();
+    Ok(LogsCheck { held, retained, sealed, read: 0, replay, known })
 }

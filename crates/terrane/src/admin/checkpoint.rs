@@ -1,9 +1,7 @@
 //! Checkpoints: the store as it is at one moment, in another storage. It is also how a store leaves
 //! its directory for a single-file volume, and returns.
 //!
-//! 1. Sync the logs. Then, while no edit and no write is under way, note how far the logs go and what
-//!    the version set says, and pin every table. This is the moment that the checkpoint shows. From here
-//!    on no log file is recycled as long as the checkpoint may read it.
+//! 1. Pin the store ([`pin`](super::pin)): its tables, its logs and what the version set says of them at one moment.
 //! 2. Step by step, without locks: verify what the logs held, and copy it; then verify each table
 //!    and bring it over, by a hard link where both storages can, else by copying. So damage ends the
 //!    checkpoint, and is not copied.
@@ -12,13 +10,14 @@
 //!
 //! A step that fails is the last: what it left undone, the commit would name all the same.
 
+use super::pin::Pin;
 use crate::db::Db;
-use crate::engine::{HeldLog, HeldLogs};
+use crate::engine::HeldLogs;
 use crate::error::{Error, Result};
 use crate::storage::{Commit, File, FileId, Storage, read_exact_at, write_all_at};
 use crate::table::TableCheck;
-use crate::version::{LiveTable, LogRecord};
-use crate::wal::{LogId, Replay};
+use crate::version::LiveTable;
+use crate::wal::Replay;
 use std::sync::Arc;
 
 /// Bytes verified or copied in a step.
@@ -55,26 +54,12 @@ impl Db {
                 format_args!("one in {}", target.name()),
             ));
         }
-        let engine = self.engine();
-        engine.sync()?;
-        let _edits = engine.state.lock_edits()?;
-        let writer = engine.log.writer();
-        let state = engine.state.lock();
-        let tables = engine.keyspaces.live_tables();
-        let logs = state.logs.hold(writer.held());
-        let mut version_set = state.version_set.clone();
-        version_set.logs.clear();
-        version_set.quarantine.clear();
-        let mut added = Vec::new();
-        for HeldLog { id: LogId { number, salt }, .. } in &logs.logs {
-            let (number, salt) = (*number, *salt);
-            version_set.logs.push(LogRecord { number, file: number, salt, through: None });
-            added.push(FileId::log(number));
-        }
-        added.extend(tables.iter().map(|live| FileId::table(live.table().info().id.0)));
+        let pin = Pin::take(self)?;
+        let added = pin.files();
+        let Pin { tables, logs, version_set, last } = pin;
         Ok(Checkpoint {
             db: self.clone(),
-            replay: Some(Replay::new(version_set.log_start, writer.last())),
+            replay: Some(Replay::new(version_set.log_start, last)),
             logs: Some(logs),
             verified: 0,
             tables,

@@ -5,8 +5,10 @@
 //! 2. The storage's own structures, then every table that the manifest names.
 //! 3. The logs, as recovery would read them, after what they say of the manifest.
 
+use super::check::check_retained;
 use crate::admin::CheckReport;
 use crate::db::Db;
+use crate::engine::HeldLog;
 use crate::entry::Seq;
 use crate::error::{Error, Result};
 use crate::options::Options;
@@ -61,6 +63,8 @@ pub fn inspect(storage: &dyn Storage) -> Result<CheckReport> {
         found.or_else(|e| report.take(e))?;
     }
     check_log_numbers(storage, &version_set).or_else(|e| report.take(e))?;
+    let found = inspect_retained(storage, &version_set, &mut report);
+    found.or_else(|e| report.take(e))?;
     let floor = version_set.durable(synced);
     let found = inspect_logs(storage, &version_set, floor, &mut report);
     found.or_else(|e| report.take(e))?;
@@ -97,6 +101,21 @@ impl TableFiles for OneFile {
     fn open(&self, _: TableId) -> Result<Arc<dyn File>> {
         Ok(self.0.clone())
     }
+}
+
+/// Reads the logs that are retained for the change feed.
+fn inspect_retained(
+    storage: &dyn Storage,
+    version_set: &VersionSet,
+    report: &mut CheckReport,
+) -> Result<()> {
+    for record in &version_set.retained {
+        let file = storage.open(FileId::log(record.file))?;
+        let (id, bytes, through) = (record.log, record.bytes, Some(record.last));
+        let log = HeldLog { id, file, bytes, through };
+        report.damage.extend(check_retained(record.first, log)?);
+    }
+    Ok(())
 }
 
 fn inspect_logs(

@@ -13,6 +13,7 @@ mod check;
 mod checkpoint;
 mod inspect;
 mod moment;
+mod pin;
 mod quarantine;
 mod queued_work;
 mod repair;

@@ -194,7 +194,7 @@ pub(crate) fn stats(engine: &Engine) -> Result<Stats> {
     let keyspaces = engine.keyspaces.load();
     let state = engine.state.lock();
     let version_set = state.version_set.clone();
-    let sealed = state.logs.sealed_bytes();
+    let sealed = state.logs.sealed_bytes() + state.logs.retained.bytes();
     drop(state);
     let mut space = engine.storage.space()?;
     let needed = space.live + sealed + engine.log.bytes();

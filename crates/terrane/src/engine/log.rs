@@ -7,21 +7,42 @@ mod writer;
 
 pub(crate) use writer::{Recorded, Writer};
 
-use super::log_file::{SealedLog, SpareLog};
+use super::log_file::{HeldLog, SealedLog, SpareLog};
 use super::{ConditionalWrites, Wait, Waits};
+use crate::entry::Seq;
 use crate::error::Result;
-use crate::storage::Storage;
+use crate::storage::{File, Storage};
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::{Mutex, MutexGuard, lock, try_lock};
+use crate::sync::{ArcSwap, Mutex, MutexGuard, lock, try_lock};
 use crate::version::Change;
 use crate::wal::{LogId, LogSync, LogWriter};
 use std::sync::Arc;
+
+/// The log that is appended to, as its readers know it.
+#[derive(Clone)]
+pub(crate) struct Tail {
+    pub id: LogId,
+    pub file: Arc<dyn File>,
+    /// The sequence number of its first batch; 0 if recovery resumed it.
+    pub first: Seq,
+}
+
+impl Tail {
+    /// Returns the log as one to be read.
+    pub fn held(self) -> HeldLog {
+        HeldLog { id: self.id, file: self.file, bytes: u64::MAX, through: None }
+    }
+}
 
 /// The log of a store.
 pub(crate) struct Log {
     writer: Mutex<Writer>,
     /// Bytes of records in the log that is appended to, for those who do not wait for its writer.
     bytes: AtomicU64,
+    /// The last sequence number that was appended.
+    last: AtomicU64,
+    /// The log that is appended to, for those who read it meanwhile.
+    tail: ArcSwap<Option<Tail>>,
     storage: Arc<dyn Storage>,
     /// Its syncs, and the last sequence that is durable.
     pub syncs: LogSync,
@@ -35,6 +56,8 @@ impl Log {
         Log {
             writer: Mutex::new(Writer::idle()),
             bytes: AtomicU64::new(0),
+            last: AtomicU64::new(0),
+            tail: ArcSwap::from_pointee(None),
             storage,
             syncs: LogSync::new(),
             conditional: ConditionalWrites::default(),
@@ -72,14 +95,32 @@ impl Log {
         self.bytes.load(Ordering::Relaxed)
     }
 
+    /// Returns the last sequence number that was appended, or read by recovery.
+    pub fn last(&self) -> Seq {
+        self.last.load(Ordering::Acquire).max(self.syncs.synced())
+    }
+
     fn count_bytes(&self, writer: &Writer) {
+        self.last.store(writer.last(), Ordering::Release);
         self.bytes.store(writer.bytes(), Ordering::Relaxed);
+    }
+
+    /// Returns the log that is appended to, if one is.
+    pub fn tail(&self) -> Option<Tail> {
+        Option::clone(&self.tail.load())
+    }
+
+    /// Shows readers the log that is appended to, whose batches start with `first`.
+    fn show_tail(&self, writer: &Writer, first: Seq) {
+        let tail = writer.held().map(|HeldLog { id, file, .. }| Tail { id, file, first });
+        self.tail.store(Arc::new(tail));
     }
 
     /// Starts to append as `appending` does.
     pub fn start(&self, appending: Writer) {
         let mut writer = self.writer();
         *writer = appending;
+        self.show_tail(&writer, 0);
         self.count_bytes(&writer);
     }
 
@@ -92,6 +133,7 @@ impl Log {
         reusable: bool,
     ) -> Option<SealedLog> {
         let sealed = writer.rotate(log, spare, reusable, self.syncs.synced());
+        self.show_tail(writer, writer.last() + 1);
         self.count_bytes(writer);
         sealed
     }
@@ -116,6 +158,7 @@ impl Log {
         let bytes = log.bytes() - before;
         writer.recorded(last, synced);
         self.count_bytes(writer);
+        self.syncs.watch.notify();
         Ok(Recorded { first, last, bytes, half_fills })
     }
 
@@ -145,6 +188,7 @@ impl Log {
         let synced = self.syncs.sync(&writer.appended(self.syncs.synced()));
         let ended = synced.and_then(|()| writer.end(self.syncs.synced()));
         writer.stop();
+        self.tail.store(Arc::new(None));
         ended
     }
 

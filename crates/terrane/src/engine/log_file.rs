@@ -16,11 +16,21 @@ pub(crate) struct SealedLog {
     pub last: Seq,
     /// Offset of the end of its records.
     pub bytes: u64,
+    /// Bytes that its file takes.
+    pub capacity: u64,
     /// Whether its file has the usual size, so that it can be recycled.
     pub reusable: bool,
     /// The mapping that it was written through. The job that retires the log unmaps it, since other writers would wait
     /// for a writer that did; only if too many are mapped, a writer does.
     pub mapped: WriteMapping,
+}
+
+impl SealedLog {
+    /// Returns the log as one to be read.
+    pub fn held(&self) -> HeldLog {
+        let (file, through) = (self.file.clone(), Some(self.last));
+        HeldLog { id: self.id, file, bytes: self.bytes, through }
+    }
 }
 
 /// A log file with the number of a log that no writer has started yet.
@@ -37,7 +47,7 @@ pub(crate) struct SpareLog {
 pub(crate) struct HeldLog {
     pub id: LogId,
     pub file: Arc<dyn File>,
-    /// Length when it was held.
+    /// Length when it was held; `u64::MAX` for all of the file.
     pub bytes: u64,
     /// Last sequence number, unless it is appended to.
     pub through: Option<Seq>,
@@ -67,7 +77,10 @@ impl File for HeldLog {
     }
 
     fn len(&self) -> Result<u64> {
-        Ok(self.bytes)
+        match self.bytes {
+            u64::MAX => self.file.len(),
+            bytes => Ok(bytes),
+        }
     }
 }
 

@@ -7,8 +7,11 @@
 //! 3. A spare's number is greater than that of every log in use, and spares are used in order: logs are in the order of
 //!    their numbers.
 //! 4. While a checkpoint or a check reads logs, those that retire are removed rather than recycled.
+//! 5. A log that retires may be retained for the change feed (`retained_logs`); its file follows these rules once it is
+//!    forgotten.
 
 use super::log_file::{HeldLog, SealedLog, SpareLog};
+use super::retained_logs::{FreedFile, RetainedFile, RetainedLogs, Retention};
 use crate::entry::Seq;
 use crate::memtable::Memtable;
 use crate::storage::FileId;
@@ -32,6 +35,28 @@ pub(crate) struct Retired {
     pub spares: Vec<SpareLog>,
     /// The files that no log gets.
     pub dropped: Vec<FileId>,
+    /// The logs that are retained, and forgotten.
+    retention: Retention,
+}
+
+/// Logs that an edit has retired or forgotten, to be dropped with no lock held.
+pub(crate) type Gone = (Vec<SealedLog>, Vec<RetainedFile>);
+
+/// Bounds and numbers by which logs retire.
+pub(crate) struct Retiring<'a> {
+    /// The sequence number with which the oldest live log starts.
+    pub first: Seq,
+    /// The last sequence number of logs that may retire.
+    pub through: Seq,
+    /// Bytes of files that retained logs may take.
+    pub feed_bytes: u64,
+    /// Whether their files may be recycled.
+    pub recycle: bool,
+    /// The size of files that are recycled.
+    pub usual_bytes: u64,
+    /// The salt of the store.
+    pub salt: u64,
+    pub ids: &'a Ids,
 }
 
 /// Logs that are read over a while. Until this is dropped, no log that retires is recycled.
@@ -46,6 +71,8 @@ pub(crate) struct HeldLogs {
 pub(crate) struct LogFiles {
     /// Full logs, the oldest first.
     sealed: Vec<SealedLog>,
+    /// Logs that are retained for the change feed, all before the full ones.
+    pub retained: RetainedLogs,
     /// Spare logs, in the order of their numbers.
     spares: Vec<SpareLog>,
     /// The size of the next log file.
@@ -130,9 +157,16 @@ impl LogFiles {
         sealed.chain(spares).map(FileId::log).collect()
     }
 
-    /// Removes the logs that an edit has retired. Returns them, to be dropped with no lock held.
-    pub fn remove_retired(&mut self, retired: &Retired) -> Vec<SealedLog> {
-        self.sealed.drain(..retired.logs).collect()
+    /// Removes the logs that an edit has retired, and retains what it says.
+    pub fn remove_retired(&mut self, retired: &mut Retired) -> Gone {
+        let forgotten = self.retained.apply(std::mem::take(&mut retired.retention));
+        (self.sealed.drain(..retired.logs).collect(), forgotten)
+    }
+
+    /// Returns the full log that has the batch `seq`, if one has it, where the oldest starts with `first`.
+    pub fn full_with(&self, seq: Seq, first: Seq) -> Option<HeldLog> {
+        let log = self.sealed.get(self.sealed.partition_point(|log| log.last < seq))?;
+        (seq >= first).then(|| log.held())
     }
 
     /// Returns the bytes of records in full logs.
@@ -143,12 +177,8 @@ impl LogFiles {
     /// Holds the live logs; the last is `current`, which is appended to. No edit may be under way: it might have chosen
     /// some of them to be recycled.
     pub fn hold(&self, current: Option<HeldLog>) -> HeldLogs {
-        let mut logs = Vec::new();
-        for SealedLog { id, file, bytes, last, .. } in &self.sealed {
-            let (file, through) = (file.clone(), Some(*last));
-            logs.push(HeldLog { id: *id, file, bytes: *bytes, through });
-        }
-        logs.extend(current);
+        let full = self.sealed.iter().map(SealedLog::held);
+        let logs = full.chain(current).collect();
         HeldLogs { logs, _hold: self.held.clone() }
     }
 
@@ -217,46 +247,48 @@ impl LogFiles {
     }
 
     /// Returns the logs whose entries are all in tables, where `unflushed` are the first sequence numbers of the
-    /// memtables that are in none. Adds the `changes` that retire these logs, in a store of this `salt`. Nothing takes
-    /// effect until the edit with these changes is durable.
+    /// memtables that are in none. Adds the `changes` that retire these logs. Nothing takes effect until the edit with
+    /// these changes is durable.
     pub fn retire(
         &mut self,
         unflushed: &[Seq],
-        salt: u64,
-        ids: &Ids,
-        usual_bytes: u64,
+        by: &Retiring<'_>,
         changes: &mut Vec<Change>,
     ) -> Retired {
         let first = unflushed.iter().copied().min().unwrap_or(Seq::MAX);
-        let mut retired = Retired {
-            logs: self.sealed.partition_point(|log| log.last < first),
-            ..Retired::default()
-        };
-        self.pins = self.sealed.get(retired.logs).map(|log| {
+        let retires = |log: &SealedLog| log.last < first && log.last <= by.through;
+        let logs = self.sealed.partition_point(retires);
+        self.pins = self.sealed.get(logs).map(|log| {
             (log.id.number, unflushed.iter().filter(|first| **first <= log.last).count())
         });
-        let Some(last) = retired.logs.checked_sub(1).and_then(|at| self.sealed.get(at)) else {
-            return retired;
+        let Some(last) = logs.checked_sub(1).and_then(|at| self.sealed.get(at)) else {
+            return Retired::default();
         };
         changes.push(Change::RetireLogs { below: last.id.number + 1, next: last.last + 1 });
-        let held = self.are_held();
-        for log in self.sealed.iter().take(retired.logs) {
-            if log.reusable && !held && self.spares.len() + retired.spares.len() < SPARES_MAX {
-                let number = ids.fresh();
-                changes.push(Change::OpenLog { number, file: log.file_number, salt });
-                let file = log.file.clone();
-                let (file_number, capacity) = (log.file_number, usual_bytes);
-                retired.spares.push(SpareLog { number, file_number, file, capacity });
-            } else {
-                retired.dropped.push(FileId::log(log.file_number));
+        self.retain(logs, by, changes)
+    }
+
+    /// Decides what becomes of the files of the oldest `logs`, which retire, and adds the `changes` that say so.
+    pub fn retain(&self, logs: usize, by: &Retiring<'_>, changes: &mut Vec<Change>) -> Retired {
+        let retiring = self.sealed.get(..logs).unwrap_or_default();
+        let (retention, freed) = self.retained.retain(retiring, by.first, by.feed_bytes, changes);
+        let mut retired = Retired { logs, retention, ..Retired::default() };
+        let recycle = by.recycle && !self.are_held();
+        for FreedFile { number: file_number, recycled } in freed {
+            match recycled {
+                Some(file) if recycle && self.spares.len() + retired.spares.len() < SPARES_MAX => {
+                    let (number, capacity) = (by.ids.fresh(), by.usual_bytes);
+                    changes.push(Change::OpenLog { number, file: file_number, salt: by.salt });
+                    retired.spares.push(SpareLog { number, file_number, file, capacity });
+                }
+                _ => retired.dropped.push(FileId::log(file_number)),
             }
         }
         retired
     }
 
-    /// Takes all full logs, which an edit has retired, to be dropped with no lock held.
-    pub fn take_sealed(&mut self) -> Vec<SealedLog> {
-        self.pins = None;
-        std::mem::take(&mut self.sealed)
+    /// Returns the number of full logs.
+    pub fn full(&self) -> usize {
+        self.sealed.len()
     }
 }

@@ -41,6 +41,7 @@ mod memtable_bytes;
 mod planner;
 mod ranges;
 mod recent_batches;
+mod retained_logs;
 mod snapshots;
 mod state;
 mod store_clock;
@@ -59,11 +60,12 @@ pub(crate) use log::{Log, Recorded, Writer};
 pub(crate) use log_file::{HeldLog, SealedLog, SpareLog};
 #[cfg(test)]
 pub(crate) use log_files::MAPPED_LOGS_MAX;
-pub(crate) use log_files::{HeldLogs, LogFiles, Retired};
+pub(crate) use log_files::{HeldLogs, LogFiles, Retired, Retiring};
 pub(crate) use memtable_bytes::MemtableBytes;
 pub(crate) use planner::{Begun, PendingReshape, Planner, RunningCompaction};
 pub(crate) use ranges::{RangeRequest, Stage};
 pub(crate) use recent_batches::{ConditionalWrites, RecentBatches};
+pub(crate) use retained_logs::RetainedFile;
 pub(crate) use snapshots::Snapshots;
 pub(crate) use state::State;
 pub(crate) use store_clock::StoreClock;
@@ -148,6 +150,7 @@ impl Engine {
         let ended = self.log.end(&mut writer);
         self.storage.close(self.log.syncs.synced());
         self.keyspaces.clear();
+        self.log.syncs.watch.notify();
         ended
     }
 

@@ -73,7 +73,7 @@ fn install_flush(engine: &Engine, edits: &EditLock<'_>, id: KeyspaceId) -> Resul
 
     let run = RunId(engine.ids.fresh());
     let mut changes = vec![Change::Flushed { keyspace: id, through: flush.through }];
-    let retired = retire_logs(engine, &mut state, &flush.memtable, &mut changes);
+    let mut retired = retire_logs(engine, &mut state, &flush.memtable, &mut changes);
     let version_set = state.version_set.clone();
     drop(state);
     let tables: Vec<_> =
@@ -102,7 +102,7 @@ fn install_flush(engine: &Engine, edits: &EditLock<'_>, id: KeyspaceId) -> Resul
     let mut state =
         committed.inspect_err(|_| requeue_flushes(&engine.state, &engine.background, id))?;
     state.flushes.installed(id, &flush);
-    let full = state.logs.remove_retired(&retired);
+    let full = state.logs.remove_retired(&mut retired);
     engine.keyspaces.show(&state, &keyspace, tree, Some(&flush.memtable));
     engine.memtables.free_sealed(flush.memtable.bytes() as u64);
     state.planner.queue(id);

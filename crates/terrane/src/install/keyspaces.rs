@@ -1,5 +1,6 @@
 //! Keyspaces are created, are dropped, and change their policy: one edit each.
 
+use crate::coding::checksum;
 use crate::engine::{Engine, KeyspaceInner, State, StoreState};
 use crate::error::{Closed, Error, Result};
 use crate::event::Event;
@@ -82,7 +83,8 @@ pub(crate) fn drop_keyspace(engine: &Engine, name: &str) -> Result<bool> {
     let Some(keyspace) = engine.keyspaces.get(id) else { return Ok(false) };
     let tree = keyspace.tree();
     let files: Vec<_> = tree.tables().map(|t| FileId::table(t.table().info().id.0)).collect();
-    drop(edits.apply(vec![Change::DropKeyspace { id }], &[], &files)?);
+    let lineage = begin_lineage_without(engine, id);
+    drop(edits.apply(vec![Change::DropKeyspace { id }, lineage], &[], &files)?);
     // No write is under way, whose entries would be added to the memory in use after they were
     // subtracted with their memtable.
     let writer = engine.log.writer();
@@ -101,6 +103,20 @@ pub(crate) fn drop_keyspace(engine: &Engine, name: &str) -> Result<bool> {
     engine.background.notify_work();
     engine.emit(|| Event::KeyspaceDropped { keyspace: id, name: name.to_owned() });
     Ok(true)
+}
+
+/// Returns the change that starts a lineage of the change feed: no batch says that a keyspace was removed, so that
+/// whoever follows the feed must read the store anew. Its number depends on all numbers that were drawn before.
+fn begin_lineage_without(engine: &Engine, id: KeyspaceId) -> Change {
+    // A lineage starts with what no power cut takes. Where nothing can be synced, that is less.
+    let _ = engine.sync();
+    let start = engine.log.syncs.synced();
+    let before = engine.state.lock().version_set.lineage;
+    let numbers = [u64::from(id.0), engine.ids.fresh(), start, before];
+    let bytes: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
+    // 0 is the lineage that the store was created with.
+    let lineage = checksum(&bytes, engine.storage.id().salt()).max(1);
+    Change::Lineage { lineage, start }
 }
 
 /// The policy of a keyspace: what of its stored options this release does not know, or would not

@@ -1,7 +1,7 @@
 //! Creation, replacement and retirement of log files; `engine/log_files.rs` has their state.
 
 use crate::engine::{
-    Background, EditLock, Engine, Retired, SealedLog, SpareLog, State, StoreState,
+    Background, EditLock, Engine, Retired, Retiring, SealedLog, SpareLog, State, StoreState,
 };
 use crate::entry::Seq;
 use crate::error::Result;
@@ -129,16 +129,25 @@ fn replace_logs(engine: &Engine, anew: bool) -> Result<bool> {
             return Err(e);
         }
     };
-    let Some((last, dropped)) = switch_logs(engine, small, log, spares) else { return Ok(false) };
+    let Some(last) = switch_logs(engine, small, log, spares) else { return Ok(false) };
+    // What is retained must not be a part of history that a power cut could take.
+    if engine.options.feed_bytes > 0 {
+        engine.sync()?;
+    }
     // No writer has sealed another meanwhile: there was no spare one to continue in.
-    let changes = vec![Change::RetireLogs { below: number, next: last + 1 }];
-    let mut state = edits.apply(changes, &[], &dropped)?;
-    let retired = state.logs.take_sealed();
+    let mut changes = vec![Change::RetireLogs { below: number, next: last + 1 }];
+    let state = engine.state.lock();
+    let by = Retiring { recycle: false, ..retiring(engine, &state) };
+    let mut retired = state.logs.retain(state.logs.full(), &by, &mut changes);
+    drop(state);
+    let mut state = edits.apply(changes, &[], &retired.dropped)?;
+    state.logs.forget_pins();
+    let gone = state.logs.remove_retired(&mut retired);
     drop(state);
     engine.log.syncs.advance(last);
     // The system may take its time to unmap them, so no lock is held.
-    drop(retired);
-    dropped.into_iter().for_each(|file| engine.jobs.mark_obsolete(file));
+    drop(gone);
+    retired.dropped.into_iter().for_each(|file| engine.jobs.mark_obsolete(file));
     Ok(true)
 }
 
@@ -158,13 +167,13 @@ fn open_small_log(
 }
 
 /// Continues in the log of `small`, and makes full logs of the one before and of all spare logs. Returns the last
-/// sequence number of the full logs, and their files; or `None` if a memtable needs them, or no write may follow.
+/// sequence number of the full logs; or `None` if a memtable needs them, or no write may follow.
 fn switch_logs(
     engine: &Engine,
     small: SpareLog,
     log: LogWriter,
     spares: Vec<SpareLog>,
-) -> Option<(Seq, Vec<FileId>)> {
+) -> Option<Seq> {
     let mut writer = engine.log.writer();
     let mut state = engine.state.lock();
     if engine.log.syncs.usable().is_err() {
@@ -186,13 +195,14 @@ fn switch_logs(
             file: spare.file,
             last,
             bytes: 0,
+            capacity: spare.capacity,
             reusable: spare.capacity == usual_bytes,
             mapped: WriteMapping::default(),
         });
     }
     state.logs.set_next_bytes(engine.options.log_bytes_after(small.capacity));
     let was_written = state.flushes.hold_any(&engine.keyspaces.load());
-    (!was_written).then(|| (last, state.logs.files()))
+    (!was_written).then_some(last)
 }
 
 /// Returns the logs whose entries are all in tables once `flushed` is in one, and adds the changes that
@@ -207,7 +217,21 @@ pub(crate) fn retire_logs(
         return Retired::default();
     }
     let unflushed = state.flushes.first_seqs(&engine.keyspaces.load(), flushed);
-    let usual_bytes = engine.options.wal_file_bytes;
-    let salt = engine.storage.id().salt();
-    state.logs.retire(&unflushed, salt, &engine.ids, usual_bytes, changes)
+    let by = retiring(engine, state);
+    state.logs.retire(&unflushed, &by, changes)
+}
+
+/// Returns the bounds and numbers by which logs retire now.
+fn retiring<'e>(engine: &'e Engine, state: &State) -> Retiring<'e> {
+    let feed_bytes = engine.options.feed_bytes;
+    Retiring {
+        first: state.version_set.log_start,
+        // What is retained must be durable. A log whose last batches are those of a dropped keyspace may not be yet.
+        through: if feed_bytes > 0 { engine.log.syncs.synced() } else { Seq::MAX },
+        feed_bytes,
+        recycle: true,
+        usual_bytes: engine.options.wal_file_bytes,
+        salt: engine.storage.id().salt(),
+        ids: &engine.ids,
+    }
 }

@@ -36,6 +36,7 @@ impl LiveLog {
             file: self.file,
             last: self.found.last,
             bytes: self.found.end,
+            capacity: self.len,
             reusable,
             mapped: WriteMapping::default(),
         }

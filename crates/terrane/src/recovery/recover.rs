@@ -18,7 +18,7 @@
 use super::live_log::LiveLog;
 use super::quarantine::quarantine;
 use crate::batch;
-use crate::engine::{Engine, Log, Snapshots, SpareLog, State, StoreState, Writer};
+use crate::engine::{Engine, Log, RetainedFile, Snapshots, SpareLog, State, StoreState, Writer};
 use crate::entry::Seq;
 use crate::error::{Closed, Result};
 use crate::event::Event;
@@ -68,6 +68,7 @@ pub(crate) fn recover(engine: &Engine, recovered: &Recovered) -> Result<()> {
         logs.push(LiveLog { record, len: file.len()?, file, found });
     }
     let done = replay.end()?;
+    resume_retained(engine, &version_set)?;
     let last = done.next - 1;
     engine.snapshots.show(last);
     show_replayed(engine, &memtables);
@@ -101,6 +102,20 @@ pub(crate) fn recover(engine: &Engine, recovered: &Recovered) -> Result<()> {
         }
         went_on => went_on,
     }
+}
+
+/// Opens the logs that are retained for the change feed.
+fn resume_retained(engine: &Engine, version_set: &VersionSet) -> Result<()> {
+    let (salt, usual_bytes) = (engine.storage.id().salt(), engine.options.wal_file_bytes);
+    let mut logs = Vec::new();
+    for &record in &version_set.retained {
+        let file = engine.storage.open(FileId::log(record.file))?;
+        let capacity = file.len()?;
+        let reusable = record.log.salt == salt && capacity == usual_bytes;
+        logs.push(RetainedFile { record, file, capacity, reusable });
+    }
+    engine.state.lock().logs.retained.resume(logs);
+    Ok(())
 }
 
 /// Leaves the logs as they are: nothing is appended to them, but a check or a checkpoint reads
@@ -257,6 +272,7 @@ fn remove_strays(engine: &Engine) -> Result<()> {
     named.extend(version_set.tables().iter().map(|info| FileId::table(info.id.0)));
     named.extend(version_set.logs.iter().map(|log| FileId::log(log.file)));
     named.extend(version_set.quarantine.iter().map(|kept| FileId::log(kept.file)));
+    named.extend(version_set.retained.iter().map(|log| FileId::log(log.file)));
     let orphans = engine.storage.orphans()?;
     named.extend(orphans.iter().filter_map(|orphan| FileId::parse(&orphan.file)));
     for file in engine.storage.files()? {

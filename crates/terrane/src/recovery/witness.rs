@@ -23,7 +23,9 @@ pub(crate) fn later_log(
     salts: &[u64],
     version_set: &VersionSet,
 ) -> Result<Option<LogId>> {
-    if let Some(own) = version_set.logs.iter().find(|log| log.file == number)
+    let live = version_set.logs.iter().map(|log| (log.file, log.id()));
+    let retained = version_set.retained.iter().map(|log| (log.file, log.log));
+    if let Some((_, own)) = live.chain(retained).find(|(file, _)| *file == number)
         && record::log_in(file, own.salt, own.number..=own.number)?.is_some()
     {
         return Ok(None);
@@ -44,6 +46,7 @@ pub(crate) fn check_log_numbers(storage: &dyn Storage, version_set: &VersionSet)
         orphans.iter().filter_map(|orphan| FileId::parse(&orphan.file)).collect();
     logs.retain(|id| id.kind == FileKind::Log);
     logs.extend(version_set.logs.iter().map(|log| FileId::log(log.file)));
+    logs.extend(version_set.retained.iter().map(|log| FileId::log(log.file)));
     sort_by(&mut logs, Ord::cmp);
     for id in logs {
         let file = storage.open(id)?;

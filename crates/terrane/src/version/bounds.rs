@@ -3,7 +3,7 @@
 //! Each number that a store draws is one more than another, so none that it writes comes near these
 //! bounds in any time there is. One that does was not written by it, and is damage.
 
-use super::{Change, Quarantine};
+use super::{Change, Quarantine, RetainedLog};
 use crate::entry::{MAX_SEQ, Seq};
 use crate::error::{Corruption, Result};
 
@@ -24,6 +24,9 @@ pub(super) fn check(change: &Change) -> Result<()> {
         Change::RetireLogs { below, next } => (&[*below], *next),
         Change::EndLog { number, through } => (&[*number], *through),
         Change::Quarantine(Quarantine { file, log, .. }) => (&[*file, log.number], 0),
+        Change::Lineage { start, .. } => (&[], *start),
+        Change::RetainLog(RetainedLog { log, file, last, .. }) => (&[log.number, *file], *last),
+        Change::ForgetLogs { below } => (&[*below], 0),
         Change::Remaining { number, plan, .. } => {
             let runs = plan.groups.iter().map(|group| group.destination.run.0);
             (&[*number, runs.max().unwrap_or(0)], 0)
@@ -80,11 +83,19 @@ mod tests {
             Change::OpenLog { number: n, file: 1, salt: 0 },
             Change::OpenLog { number: 2, file: n, salt: 0 },
             Change::RetireLogs { below: n, next: 1 },
+            retained(n, 1, 1),
+            retained(1, n, 1),
+            Change::ForgetLogs { below: n },
             kept(n, 1),
             kept(1, n),
             remaining(n, 1),
             remaining(1, n),
         ]
+    }
+
+    fn retained(number: u64, file: u64, last: Seq) -> Change {
+        let log = LogId { number, salt: 0 };
+        Change::RetainLog(RetainedLog { log, file, first: 1, last, bytes: 64 })
     }
 
     /// Likewise every change with a sequence in it.
@@ -96,6 +107,8 @@ mod tests {
             Change::Flushed { keyspace, through: sequence },
             Change::RetireLogs { below: 0, next: sequence },
             Change::EndLog { number: 1, through: sequence },
+            retained(1, 1, sequence),
+            Change::Lineage { lineage: 1, start: sequence },
         ]
     }
 

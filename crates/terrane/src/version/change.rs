@@ -131,6 +131,35 @@ pub enum Change {
         /// The number of the log file that holds it.
         file: u64,
     },
+    /// The change feed has another lineage from now on.
+    Lineage {
+        /// Its number; never 0.
+        lineage: u64,
+        /// The last batch that is no part of it.
+        start: Seq,
+    },
+    /// Retains a log for the change feed after tables have its entries.
+    RetainLog(RetainedLog),
+    /// Retained logs with numbers below this one are gone.
+    ForgetLogs {
+        /// The number of the oldest retained log that stays.
+        below: u64,
+    },
+}
+
+/// A log that tables have the entries of, and that is retained for the change feed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RetainedLog {
+    /// The log.
+    pub log: LogId,
+    /// The number of its file.
+    pub file: u64,
+    /// The sequence number of its first batch.
+    pub first: Seq,
+    /// The sequence number of its last batch.
+    pub last: Seq,
+    /// Offset of the end of its records.
+    pub bytes: u64,
 }
 
 /// Features of a store, a bit each. They add to those in the header of its manifest, which cannot

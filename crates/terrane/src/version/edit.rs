@@ -6,7 +6,7 @@
 
 use super::body::Body;
 use super::body::Unread::{self, Malformed};
-use super::change::{Change, Features, Quarantine};
+use super::change::{Change, Features, Quarantine, RetainedLog};
 use super::{plan, range_deletes};
 use crate::coding::{Decoder, put_bytes, put_varint};
 use crate::entry::left_out;
@@ -41,6 +41,9 @@ const QUARANTINE: u8 = 15;
 const DROP_QUARANTINE: u8 = 16;
 const RANGE_DELETES: u8 = 17;
 const KEYSPACE_FEATURES: u8 = 18;
+const LINEAGE: u8 = 19;
+const RETAIN_LOG: u8 = 20;
+const FORGET_LOGS: u8 = 21;
 /// The field of an added table with the entries that only snapshots kept.
 const KEPT: u64 = 2;
 /// The field of an added table with the number through which range deletes are applied to it.
@@ -94,7 +97,7 @@ impl Edit {
                 Err(_) if tag >= OPTIONAL => {}
                 Err(Unread::Change) => {
                     let found = format_args!("a change of kind {tag}");
-                    let known = format_args!("kinds up to {KEYSPACE_FEATURES}");
+                    let known = format_args!("kinds up to {FORGET_LOGS}");
                     return Err(Error::newer_format("manifest", found, known));
                 }
                 Err(Unread::LeftOut) => return Err(left_out()),
@@ -206,6 +209,22 @@ fn encode_change(change: &Change, out: &mut Vec<u8>) -> u8 {
             put_varint(out, u64::from(*features));
             KEYSPACE_FEATURES
         }
+        Change::Lineage { lineage, start } => {
+            out.extend_from_slice(&lineage.to_le_bytes());
+            put_varint(out, *start);
+            LINEAGE
+        }
+        Change::RetainLog(RetainedLog { log, file, first, last, bytes }) => {
+            for n in [log.number, *file, *first, *last, *bytes] {
+                put_varint(out, n);
+            }
+            out.extend_from_slice(&log.salt.to_le_bytes());
+            RETAIN_LOG
+        }
+        Change::ForgetLogs { below } => {
+            put_varint(out, *below);
+            FORGET_LOGS
+        }
     }
 }
 
@@ -249,8 +268,23 @@ fn decode_change(tag: u8, d: &mut Body<'_>) -> Result<Change, Unread> {
             keyspace: d.keyspace()?,
             features: d.varint().and_then(|n| u32::try_from(n).map_err(|_| Malformed))?,
         },
+        LINEAGE => Change::Lineage {
+            lineage: d.u64().and_then(|n| (n > 0).then_some(n).ok_or(Malformed))?,
+            start: d.varint()?,
+        },
+        RETAIN_LOG => Change::RetainLog(retained_log(d)?),
+        FORGET_LOGS => Change::ForgetLogs { below: d.varint()? },
         _ => return Err(Unread::Change),
     })
+}
+
+fn retained_log(d: &mut Body<'_>) -> Result<RetainedLog, Unread> {
+    let (number, file) = (d.varint()?, d.varint()?);
+    let (first, last, bytes) = (d.varint()?, d.varint()?, d.varint()?);
+    if first == 0 || first > last {
+        return Err(Malformed);
+    }
+    Ok(RetainedLog { log: LogId { number, salt: d.u64()? }, file, first, last, bytes })
 }
 
 fn level_change(d: &mut Body<'_>) -> Result<LevelChange, Unread> {

@@ -20,7 +20,7 @@ mod super_version;
 mod tree;
 mod version_set;
 
-pub use change::{Change, Features, Quarantine};
+pub use change::{Change, Features, Quarantine, RetainedLog};
 pub use edit::Edit;
 pub use filter_counters::{FilterCounters, FilterCounts};
 pub use ids::Ids;

@@ -1,7 +1,7 @@
 //! The version set: every edit applied. It is all durable state except tables and logs.
 
 use super::bounds;
-use super::change::{Change, Features, Quarantine};
+use super::change::{Change, Features, Quarantine, RetainedLog};
 use super::edit::Edit;
 use crate::coding::checksum;
 use crate::entry::Seq;
@@ -73,6 +73,12 @@ pub struct VersionSet {
     pub features: Features,
     /// Records discarded by recovery, oldest first.
     pub quarantine: Vec<Quarantine>,
+    /// Logs retained for the change feed, oldest first: what the live logs start with follows the last of them.
+    pub retained: Vec<RetainedLog>,
+    /// The lineage of the change feed, if it is not the one that the store was created with; otherwise 0.
+    pub lineage: u64,
+    /// The last batch that is no part of that lineage.
+    pub feed_start: Seq,
 }
 
 impl VersionSet {
@@ -186,6 +192,7 @@ impl VersionSet {
                 }
                 // A file serves one log at a time.
                 self.logs.retain(|log| log.file != file);
+                self.retained.retain(|log| log.file != file);
                 self.logs.push(LogRecord { number, file, salt, through: None });
             }
             Change::EndLog { number, through } => {
@@ -199,6 +206,20 @@ impl VersionSet {
                 self.logs.retain(|log| log.number >= below);
                 self.log_start = next;
             }
+            Change::Lineage { lineage, start } => {
+                (self.lineage, self.feed_start) = (lineage, start)
+            }
+            Change::RetainLog(log) => {
+                let before = self.retained.last();
+                if before.is_some_and(|last| last.last + 1 != log.first) {
+                    return Err(misfit(
+                        "retained logs in order",
+                        &format!("log {}", log.log.number),
+                    ));
+                }
+                self.retained.push(log);
+            }
+            Change::ForgetLogs { below } => self.retained.retain(|log| log.log.number >= below),
             Change::Features(Features { required, optional }) => {
                 self.features.required |= required;
                 self.features.optional |= optional;
@@ -251,6 +272,11 @@ impl VersionSet {
             changes.extend(through.map(|through| Change::EndLog { number, through }));
         }
         changes.extend(self.quarantine.iter().map(|remains| Change::Quarantine(*remains)));
+        changes.extend(self.retained.iter().map(|log| Change::RetainLog(*log)));
+        if self.lineage != 0 {
+            let (lineage, start) = (self.lineage, self.feed_start);
+            changes.push(Change::Lineage { lineage, start });
+        }
         Edit { changes }
     }
 
@@ -312,165 +338,4 @@ fn unknown(id: KeyspaceId) -> crate::Error {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use terrane_policy::{
-        Action, Destination, FilterBits, Group, Histogram, Kept, Prefixes, RunId, TableId,
-    };
-
-    fn table(id: u64, smallest: &str, largest: &str) -> TableInfo {
-        TableInfo {
-            id: TableId(id),
-            bytes: 100,
-            entries: 2,
-            tombstones: 0,
-            smallest: smallest.into(),
-            largest: largest.into(),
-            first_seq: id * 10,
-            last_seq: id * 10 + 1,
-            filter_bits: FilterBits::from_thousandths(9_500),
-            filter_bytes: 64,
-            kept: Some(Kept::default()),
-            cleared: 0,
-            expires_by: 0,
-            salt: 5,
-            histogram: Histogram::default(),
-            prefixes: Prefixes::default(),
-        }
-    }
-
-    fn remains(file: u64) -> Quarantine {
-        Quarantine { file, log: LogId { number: 6, salt: 9 }, offset: 64, bytes: 100 }
-    }
-
-    fn built() -> VersionSet {
-        let keyspace = KeyspaceId(0);
-        let mut version_set = VersionSet::default();
-        let add = |level, run, info| Change::AddTable { keyspace, level, run: RunId(run), info };
-        for changes in [
-            vec![
-                Change::CreateKeyspace {
-                    id: keyspace,
-                    name: "default".into(),
-                    policy: "{}".into(),
-                },
-                Change::OpenLog { number: 1, file: 1, salt: 9 },
-                Change::NextId(2),
-            ],
-            vec![add(0, 3, table(2, "a", "m")), Change::Flushed { keyspace, through: 21 }],
-            vec![add(0, 5, table(4, "c", "z")), Change::OpenLog { number: 6, file: 6, salt: 9 }],
-            vec![Change::RetireLogs { below: 6, next: 42 }, Change::NextId(9)],
-            vec![
-                Change::EndLog { number: 6, through: 50 },
-                Change::Quarantine(remains(7)),
-                Change::Quarantine(remains(8)),
-            ],
-            vec![Change::DropQuarantine { file: 7 }],
-        ] {
-            version_set.apply(&Edit { changes }).unwrap();
-        }
-        version_set
-    }
-
-    #[test]
-    fn a_snapshot_rebuilds_the_version_set() {
-        let version_set = built();
-        let mut again = VersionSet::default();
-        again.apply(&version_set.snapshot()).unwrap();
-        assert_eq!(again, version_set);
-        let log = LogRecord { number: 6, file: 6, salt: 9, through: Some(50) };
-        assert_eq!(version_set.logs, [log]);
-        assert_eq!(version_set.quarantine, [remains(8)]);
-        assert_eq!(version_set.log_start, 42);
-    }
-
-    #[test]
-    fn the_rest_of_a_compaction_is_dropped_with_it_or_its_keyspace() {
-        let mut version_set = built();
-        let mut apply = |changes: Vec<Change>| {
-            version_set.apply(&Edit { changes }).unwrap();
-            version_set.remaining.keys().copied().collect::<Vec<_>>()
-        };
-        let other = KeyspaceId(7);
-        let left = |keyspace, number, groups| {
-            let plan = Compaction::parallel(groups, "a test");
-            Change::Remaining { keyspace, number, plan }
-        };
-        let group = || {
-            let destination = Destination { level: 1, run: RunId(9) };
-            vec![Group::new(vec![TableId(2)], destination, Action::Move)]
-        };
-        let (name, policy) = ("other".to_owned(), "{}".to_owned());
-        apply(vec![Change::CreateKeyspace { id: other, name, policy }]);
-        let all = apply(vec![
-            left(KeyspaceId(0), 1, group()),
-            left(other, 2, group()),
-            left(KeyspaceId(0), 3, group()),
-        ]);
-        assert_eq!(all, [1, 2, 3]);
-        assert_eq!(apply(vec![left(KeyspaceId(0), 1, Vec::new())]), [2, 3]);
-        assert_eq!(apply(vec![Change::DropKeyspace { id: other }]), [3]);
-    }
-
-    fn create(id: u32, name: &str) -> Edit {
-        let (id, name, policy) = (KeyspaceId(id), name.to_owned(), "{}".to_owned());
-        Edit { changes: vec![Change::CreateKeyspace { id, name, policy }] }
-    }
-
-    #[test]
-    fn an_edit_shares_the_records_of_other_keyspaces() {
-        let mut version_set = VersionSet::default();
-        for n in 0..2000 {
-            version_set.apply(&create(n, &format!("keyspace {n}"))).unwrap();
-        }
-        let before = version_set.clone();
-        let keyspace = KeyspaceId(7);
-        version_set.apply(&create(2000, "one more")).unwrap();
-        version_set
-            .apply(&Edit { changes: vec![Change::Flushed { keyspace, through: 9 }] })
-            .unwrap();
-        // A record in a copied chunk has two owners.
-        let copied = before.keyspaces.values().filter(|record| Arc::strong_count(record) > 1);
-        assert!(copied.count() < 500);
-        assert_eq!((before.keyspaces.len(), version_set.keyspaces.len()), (2000, 2001));
-    }
-
-    #[test]
-    fn a_keyspace_is_found_by_its_name_until_it_is_dropped() {
-        let mut version_set = VersionSet::default();
-        for n in 0..300 {
-            version_set.apply(&create(n, &format!("keyspace {n}"))).unwrap();
-        }
-        for n in 0..300 {
-            let name = format!("keyspace {n}");
-            assert_eq!(version_set.find(&name), Some(KeyspaceId(n)));
-            let changes = vec![Change::DropKeyspace { id: KeyspaceId(n) }];
-            version_set.apply(&Edit { changes }).unwrap();
-            assert_eq!(version_set.find(&name), None);
-            version_set.apply(&create(1000 + n, &name)).unwrap();
-            assert_eq!(version_set.find(&name), Some(KeyspaceId(1000 + n)));
-        }
-    }
-
-    #[test]
-    fn features_add_up() {
-        let mut version_set = built();
-        for (required, optional) in [(1, 0), (2, 8), (0, 16)] {
-            let changes = vec![Change::Features(Features { required, optional })];
-            version_set.apply(&Edit { changes }).unwrap();
-        }
-        assert_eq!(version_set.features, Features { required: 3, optional: 24 });
-    }
-
-    #[test]
-    fn an_edit_that_does_not_fit_changes_nothing() {
-        let mut version_set = built();
-        let before = version_set.clone();
-        let keyspace = KeyspaceId(0);
-        let bad = Edit {
-            changes: vec![Change::NextId(99), Change::DropTable { keyspace, table: TableId(77) }],
-        };
-        assert!(version_set.apply(&bad).is_err());
-        assert_eq!(version_set, before);
-    }
-}
+mod tests;

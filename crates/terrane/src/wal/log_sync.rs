@@ -6,6 +6,7 @@
 //!    let the other succeed; so none is believed that started during one that failed.
 //! 3. A failed append or sync leaves the log in an unknown state, so the log is poisoned.
 
+use super::sync_watch::SyncWatch;
 use crate::entry::Seq;
 use crate::error::{Error, Result};
 use crate::storage::File;
@@ -29,6 +30,8 @@ pub(crate) struct LogSync {
     poisoned: ArcSwap<Option<Error>>,
     /// Whether a sync failed that may have taken what was not synced before.
     failed: AtomicBool,
+    /// Threads that wait for batches.
+    pub watch: SyncWatch,
 }
 
 impl LogSync {
@@ -38,6 +41,7 @@ impl LogSync {
             synced: AtomicU64::new(0),
             poisoned: ArcSwap::from_pointee(None),
             failed: AtomicBool::new(false),
+            watch: SyncWatch::default(),
         }
     }
 
@@ -49,6 +53,7 @@ impl LogSync {
     /// Says that every entry up to `through` is durable.
     pub fn advance(&self, through: Seq) {
         self.synced.fetch_max(through, Ordering::Release);
+        self.watch.notify();
     }
 
     /// Makes what was appended durable.
@@ -95,5 +100,6 @@ impl LogSync {
     /// Takes no more: an append or a sync failed.
     pub fn poison(&self, cause: &Error) {
         self.poisoned.store(Arc::new(Some(cause.clone())));
+        self.watch.notify();
     }
 }

@@ -6,18 +6,22 @@
 //!    After a crash it is whole or absent.
 //! 3. Every record says how far the log was known to be durable when it was written. After the last
 //!    one, a *claim* says so: a header without a payload.
-//! 4. A [`Replay`] reads what a crash left, and by those distinguishes a lost suffix from damage
+//! 4. The change feed reads logs while they are written ([`reader`]).
+//! 5. A [`Replay`] reads what a crash left, and by those distinguishes a lost suffix from damage
 //!    ([`recovery`]).
 
 mod log_sync;
+mod reader;
 pub mod record;
 pub mod recovery;
+mod sync_watch;
 #[cfg(test)]
 mod tests;
 mod window;
 mod writer;
 
 pub(crate) use log_sync::{Appended, LogSync};
+pub(crate) use reader::{Place, Records, read_records};
 pub use record::{batches, log_file_bytes, payload_bytes, record_bytes, scan};
 pub use recovery::{Apply, Replay, Replayed, ReplayedLog, write_again};
 pub use writer::{LogWriter, erase};

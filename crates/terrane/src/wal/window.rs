@@ -52,12 +52,19 @@ pub(super) struct Window<S> {
     /// The offset of `buffer` in the source.
     base: u64,
     buffer: Vec<u8>,
+    /// Bytes per read, unless more are asked for.
+    chunk: u64,
 }
 
 impl<S: Source> Window<S> {
     pub(super) fn over(source: S) -> Result<Self> {
+        Window::of_chunks(source, CHUNK)
+    }
+
+    /// Returns a window that reads `chunk` bytes at a time.
+    pub(super) fn of_chunks(source: S, chunk: u64) -> Result<Self> {
         let len = source.len()?;
-        Ok(Window { source, len, base: 0, buffer: Vec::new() })
+        Ok(Window { source, len, base: 0, buffer: Vec::new(), chunk })
     }
 
     /// The source's length, in bytes.
@@ -72,7 +79,7 @@ impl<S: Source> Window<S> {
             return Ok(None);
         };
         if offset < self.base || offset - self.base + n as u64 > self.buffer.len() as u64 {
-            self.slide(offset, left.min(CHUNK.max(n as u64)) as usize)?;
+            self.slide(offset, left.min(self.chunk.max(n as u64)) as usize)?;
         }
         let skip = (offset - self.base) as usize;
         Ok(self.buffer.get(skip..).and_then(|bytes| bytes.get(..n)))
@@ -83,7 +90,7 @@ impl<S: Source> Window<S> {
         while offset < self.len {
             if !(self.base..self.base + self.buffer.len() as u64).contains(&offset) {
                 offset = self.source.next_data(offset)?.max(offset).min(self.len);
-                self.slide(offset, (self.len - offset).min(CHUNK) as usize)?;
+                self.slide(offset, (self.len - offset).min(self.chunk) as usize)?;
             }
             let rest = self.buffer.get((offset - self.base) as usize..).unwrap_or_default();
             match rest.iter().position(|byte| *byte != 0) {

@@ -83,6 +83,8 @@ pub struct Manifest {
     pub keyspaces: BTreeMap<u64, Keyspace>,
     /// The file of each log, and the salt of its checksums.
     pub logs: BTreeMap<u64, (u64, u64)>,
+    /// Retained logs: the file of each, its first and last sequence, the length of its records, and the salt.
+    pub retained: BTreeMap<u64, ([u64; 4], u64)>,
     /// The last sequence that counts in a log that was ended.
     pub ends: BTreeMap<u64, u64>,
     /// Bytes of discarded records, by the number of their log file.
@@ -240,6 +242,7 @@ impl Manifest {
                 7 => {
                     let ([log, file], salt) = (body.varints(), u64_at(body.take(8), 0));
                     self.logs.retain(|_, (served, _)| *served != file);
+                    self.retained.retain(|_, ([served, ..], _)| *served != file);
                     self.logs.insert(log, (file, salt));
                 }
                 8 => {
@@ -284,6 +287,19 @@ impl Manifest {
                     let [keyspace, features] = body.varints();
                     self.keyspace(keyspace).features |= features;
                     assert!(matches!(self.keyspace(keyspace).features, 2 | 4), "one kind");
+                }
+                19 => {
+                    let (lineage, _start) = (u64_at(body.take(8), 0), body.varint());
+                    assert!(lineage > 0, "a lineage is not 0");
+                }
+                20 => {
+                    let log = body.varint();
+                    let (of, salt) = (body.varints(), u64_at(body.take(8), 0));
+                    self.retained.insert(log, (of, salt));
+                }
+                21 => {
+                    let log = body.varint();
+                    self.retained.retain(|number, _| *number >= log);
                 }
                 other => panic!("edit {other} is not in FORMAT.md"),
             }

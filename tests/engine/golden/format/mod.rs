@@ -128,6 +128,8 @@ pub struct Store {
     pub torn: usize,
     /// Files of logs that hold records of an earlier one.
     pub recycled: usize,
+    /// Logs that are retained for the change feed.
+    pub retained: usize,
 }
 
 /// The value of an entry of kind 4.
@@ -168,6 +170,17 @@ impl Store {
                 ));
             }
         }
+        let mut next = manifest.retained.values().next().map_or(0, |([_, first, ..], _)| *first);
+        for (number, ([file, first, last, length], salt)) in &manifest.retained {
+            let bytes = manifest.file(files, log::KIND, *file);
+            assert_eq!(next, *first, "retained logs leave no gap");
+            let records = &bytes[..*length as usize];
+            // Their entries are in tables.
+            log::read(&mut store, records, [*salt, *number], Some(*last), &mut next);
+            assert_eq!(next, last + 1, "a retained log is whole");
+            store.retained += 1;
+        }
+        assert!(next == 0 || next == manifest.log_start, "live logs follow the retained ones");
         let mut next = manifest.log_start;
         for (number, (file, salt)) in &manifest.logs {
             let bytes = manifest.file(files, log::KIND, *file);

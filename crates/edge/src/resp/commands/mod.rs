@@ -191,6 +191,11 @@ impl Command {
         }
     }
 
+    /// Whether the command changes the store.
+    pub fn writes(&self) -> bool {
+        matches!(self.run, Run::Write(_) | Run::Update(_) | Run::UpdateUnless(..))
+    }
+
     /// Whether the number of arguments is right.
     pub fn takes(&self, arguments: usize) -> bool {
         let least = self.arity.unsigned_abs();

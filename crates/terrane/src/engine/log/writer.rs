@@ -158,6 +158,7 @@ impl Writer {
             file: full.file().clone(),
             last,
             bytes: full.bytes(),
+            capacity: full.capacity(),
             reusable: std::mem::replace(&mut self.reusable, reusable),
             mapped: full.into_mapped(),
         })

@@ -44,6 +44,15 @@ fn sample() -> Edit {
     Edit {
         changes: vec![
             Change::NextId(77),
+            Change::Lineage { lineage: 1 << 63, start: 1 << 40 },
+            Change::RetainLog(RetainedLog {
+                log: LogId { number: 300, salt: 1 << 63 },
+                file: 301,
+                first: 5,
+                last: 1 << 40,
+                bytes: 1 << 30,
+            }),
+            Change::ForgetLogs { below: 300 },
             Change::CreateKeyspace { id: keyspace, name: "x".into(), policy: "{}".into() },
             Change::AddTable { keyspace, level: 1, run: RunId(8), info: info.clone() },
             Change::AddTable {
@@ -249,7 +258,7 @@ fn a_plan_of_a_later_release_is_refused_by_name() {
 #[test]
 fn a_table_of_a_level_that_no_tree_has_is_damage() {
     for (at, is_read) in [(0, true), (63, true), (64, false)] {
-        let change = match sample().changes.swap_remove(2) {
+        let change = match sample().changes.swap_remove(5) {
             Change::AddTable { keyspace, run, info, .. } => {
                 Change::AddTable { keyspace, level: at, run, info }
             }

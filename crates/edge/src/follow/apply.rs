@@ -1,0 +1,188 @@
+//! Lines of the source become batches of the own store.
+
+use super::Ended;
+use super::lines::{Key, Line, Op, Row};
+use super::record::Record;
+use crate::http::from_hex;
+use std::collections::HashMap;
+use std::ops::Bound;
+use terrane::keyspace::DEFAULT_KEYSPACE;
+use terrane::{Db, Durability, KeyRange, Keyspace, Operand, Result, WriteBatch};
+
+/// Bytes of rows that are one batch while a snapshot is loaded.
+const LOAD_BYTES: usize = 256 << 10;
+
+/// The place that a line reaches.
+pub(super) struct Progress {
+    /// The place after the line.
+    pub cursor: String,
+    /// The end of the source's feed, if the line names it.
+    pub newest: Option<String>,
+}
+
+/// Applies lines to a store.
+pub(super) struct Apply {
+    db: Db,
+    record: Record,
+    keyspaces: HashMap<String, Keyspace>,
+    /// The keyspace of rows, and those that are not written yet.
+    loading: String,
+    batch: WriteBatch,
+}
+
+/// Removes everything that is in a store.
+pub(super) fn empty(db: &Db) -> Result<()> {
+    for name in db.keyspaces() {
+        if name != DEFAULT_KEYSPACE {
+            db.drop_keyspace(&name)?;
+        }
+    }
+    db.default_keyspace().delete_range(.., Durability::Buffered).map(drop)
+}
+
+impl Apply {
+    pub fn new(db: &Db, record: Record) -> Self {
+        Apply {
+            db: db.clone(),
+            record,
+            keyspaces: HashMap::new(),
+            loading: DEFAULT_KEYSPACE.to_owned(),
+            batch: WriteBatch::new(),
+        }
+    }
+
+    pub fn record(&self) -> &Record {
+        &self.record
+    }
+
+    /// Applies a line of changes. Returns the place after it.
+    pub fn change(&mut self, line: &Line) -> std::result::Result<Progress, Ended> {
+        let (cursor, newest) = match line {
+            Line::Batch { cursor, ops } => {
+                let mut batch = WriteBatch::new();
+                for op in ops {
+                    self.add(op, &mut batch)?;
+                }
+                self.record.put_cursor(&mut batch, cursor)?;
+                self.db.write(batch, Durability::Buffered)?;
+                (cursor.clone(), None)
+            }
+            // What is between is nothing that a replica lacks: it follows everything.
+            Line::Progress { cursor, newest } => (cursor.clone(), Some(newest.clone())),
+            Line::Failed { error } if error.status == 410 => return Err(Ended::Gone),
+            Line::Failed { error } => return Err(Ended::Source(error.detail.clone())),
+            Line::Next { next } => {
+                return Err(Ended::Source(format!("the source stops at {next}")));
+            }
+            other => return Err(unexpected(other)),
+        };
+        Ok(Progress { cursor, newest })
+    }
+
+    /// Loads a line of a snapshot that is at `cursor`; returns whether it was the last.
+    pub fn row(&mut self, line: &Line, cursor: &str) -> std::result::Result<bool, Ended> {
+        match line {
+            Line::Keyspace { keyspace } => {
+                self.loading.clone_from(keyspace);
+                self.keyspace(keyspace)?;
+            }
+            Line::Row(Row { key, value, value_hex, expires }) => {
+                let key = match key {
+                    Key::Text { key } => key.clone().into_bytes(),
+                    Key::Hex { key_hex } => hex(key_hex)?,
+                };
+                let value = bytes(value.as_ref(), value_hex.as_ref(), "a value")?;
+                let keyspace = self.keyspace(&self.loading.clone())?;
+                match expires {
+                    Some(at) => self.batch.put_expiring_at(&keyspace, key, value, *at)?,
+                    None => self.batch.put(&keyspace, key, value)?,
+                }
+                if self.batch.bytes().len() >= LOAD_BYTES {
+                    let batch = std::mem::take(&mut self.batch);
+                    self.db.write(batch, Durability::Buffered)?;
+                }
+            }
+            Line::End { end: true } => {
+                let mut batch = std::mem::take(&mut self.batch);
+                self.record.put_cursor(&mut batch, cursor)?;
+                self.db.write(batch, Durability::Sync)?;
+                return Ok(true);
+            }
+            Line::Failed { error } => return Err(Ended::Source(error.detail.clone())),
+            other => return Err(unexpected(other)),
+        }
+        Ok(false)
+    }
+
+    fn keyspace(&mut self, name: &str) -> Result<Keyspace> {
+        if let Some(keyspace) = self.keyspaces.get(name) {
+            return Ok(keyspace.clone());
+        }
+        let keyspace = self.db.create_keyspace(name)?;
+        self.keyspaces.insert(name.to_owned(), keyspace.clone());
+        Ok(keyspace)
+    }
+
+    /// Adds an operation to a batch.
+    fn add(&mut self, op: &Op, batch: &mut WriteBatch) -> std::result::Result<(), Ended> {
+        let keyspace = self.keyspace(&op.keyspace)?;
+        let key = || bytes(op.key.as_ref(), op.key_hex.as_ref(), "a key");
+        match op.op.as_str() {
+            "put" => {
+                let value = bytes(op.value.as_ref(), op.value_hex.as_ref(), "a value")?;
+                match op.expires {
+                    Some(at) => batch.put_expiring_at(&keyspace, key()?, value, at)?,
+                    None => batch.put(&keyspace, key()?, value)?,
+                }
+            }
+            "delete" => batch.delete(&keyspace, key()?)?,
+            "delete-range" => {
+                let from = bytes(op.gte.as_ref(), op.gte_hex.as_ref(), "a start")?;
+                let to = match (&op.lt, &op.lt_hex) {
+                    (None, None) => Bound::Unbounded,
+                    (text, digits) => {
+                        Bound::Excluded(bytes(text.as_ref(), digits.as_ref(), "an end")?)
+                    }
+                };
+                let range = KeyRange { from: Bound::Included(from), to };
+                batch.delete_range(&keyspace, range)?;
+            }
+            "merge" => {
+                let custom;
+                let operand = match (op.add, op.min, op.max) {
+                    (Some(n), ..) => Operand::Add(n),
+                    (_, Some(n), _) => Operand::Min(n),
+                    (.., Some(n)) => Operand::Max(n),
+                    _ => {
+                        custom = bytes(op.operand.as_ref(), op.operand_hex.as_ref(), "an operand")?;
+                        Operand::Custom(&custom)
+                    }
+                };
+                batch.merge(&keyspace, key()?, operand)?;
+            }
+            other => return Err(Ended::Source(format!("an unknown operation {other}"))),
+        }
+        Ok(())
+    }
+}
+
+fn unexpected(line: &Line) -> Ended {
+    Ended::Source(format!("a line out of place: {line:?}"))
+}
+
+fn hex(digits: &str) -> std::result::Result<Vec<u8>, Ended> {
+    from_hex(digits.as_bytes()).ok_or_else(|| Ended::Source("digits that are none".to_owned()))
+}
+
+/// Returns the bytes of a member that is given as text or as hexadecimal digits.
+fn bytes(
+    text: Option<&String>,
+    digits: Option<&String>,
+    what: &str,
+) -> std::result::Result<Vec<u8>, Ended> {
+    match (text, digits) {
+        (Some(text), _) => Ok(text.clone().into_bytes()),
+        (None, Some(digits)) => hex(digits),
+        (None, None) => Err(Ended::Source(format!("an operation without {what}"))),
+    }
+}

@@ -1,0 +1,191 @@
+//! A read replica: follows the changes of another server into a store of its own.
+//!
+//! * `source` - the server that is followed: its address, and requests to it.
+//! * `lines` - lines of a stream, and what they say.
+//! * `apply` - lines become batches of the own store, each with the place after it.
+//! * `progress` - how far the replica is: what replies say, and what readiness and waits look at.
+//! * `record` - what the store remembers of its source.
+//!
+//! 1. A store without a place is emptied, and loads a snapshot of the source; the last batch of that has its cursor.
+//! 2. Then each batch of the changes is one batch here, with its cursor in a reserved keyspace. So a replica that is
+//!    killed at any moment, or loses power, has a place that fits its rows, and continues there.
+//! 3. A cursor that the source refuses takes the place away first. Then the store is emptied, as in step 1.
+//! 4. A connection that ends, or a source that is gone, is tried again, after ever longer pauses up to [`PAUSE_MAX`].
+
+mod apply;
+mod lines;
+mod progress;
+mod record;
+mod source;
+
+pub use progress::Replica;
+pub use record::{is_replica, promote};
+pub use source::Source;
+
+use apply::Apply;
+use lines::{Line, Lines};
+use record::Record;
+use std::sync::Arc;
+use std::time::Duration;
+use terrane::Db;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+/// The first pause before another connection.
+const PAUSE: Duration = Duration::from_millis(100);
+/// The longest pause.
+const PAUSE_MAX: Duration = Duration::from_secs(5);
+/// Seconds between two lines of progress.
+const PROGRESS: u64 = 1;
+/// Time without a line after which a connection counts as dead.
+const SILENCE: Duration = Duration::from_secs(20);
+
+/// Reason why a connection to the source ended.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Ended {
+    /// The source refuses the cursor.
+    #[error("the source no longer has the changes after the replica's place")]
+    Gone,
+    /// The source, or the way to it, failed.
+    #[error("{0}")]
+    Source(String),
+    /// The own store failed.
+    #[error(transparent)]
+    Store(#[from] terrane::Error),
+}
+
+/// Follows the source until the server stops.
+pub(crate) async fn run(
+    db: Db,
+    source: Source,
+    replica: Arc<Replica>,
+    stopping: CancellationToken,
+) {
+    let mut pause = PAUSE;
+    loop {
+        let ended = tokio::select! {
+            ended = follow(&db, &source, &replica) => ended,
+            () = stopping.cancelled() => return,
+        };
+        let Err(ended) = ended;
+        if replica.ended(&ended) {
+            pause = PAUSE;
+        }
+        tokio::select! {
+            () = sleep(pause) => {}
+            () = stopping.cancelled() => return,
+        }
+        pause = (pause * 2).min(PAUSE_MAX);
+    }
+}
+
+/// Follows the source until that fails.
+async fn follow(
+    db: &Db,
+    source: &Source,
+    replica: &Arc<Replica>,
+) -> Result<std::convert::Infallible, Ended> {
+    let (own, name) = (db.clone(), source.to_string());
+    let (record, cursor) = blocking(move || {
+        let record = Record::of(&own)?;
+        let cursor = record.cursor(&name)?;
+        Ok::<_, terrane::Error>((record, cursor))
+    })
+    .await?;
+    let cursor = match cursor {
+        Some(cursor) => cursor,
+        None => load(db, source, replica, &record).await?,
+    };
+    replica.applied(&cursor);
+    let target = format!("/v1/changes?since={cursor}&progress={PROGRESS}");
+    let mut lines = match source.get(&target).await? {
+        Ok(body) => Lines::new(body),
+        Err(410) => {
+            replica.lost();
+            forget(&record).await?;
+            return Err(Ended::Gone);
+        }
+        Err(status) => return Err(Ended::Source(format!("{source}{target} answers {status}"))),
+    };
+    let mut apply = Apply::new(db, record);
+    loop {
+        let line = next(&mut lines).await?;
+        let (applied, applier) = blocking(move || {
+            let applied = apply.change(&line);
+            (applied, apply)
+        })
+        .await;
+        apply = applier;
+        match applied {
+            Ok(progress) => replica.heard(&progress),
+            Err(e) => {
+                if matches!(e, Ended::Gone) {
+                    replica.lost();
+                    forget(apply.record()).await?;
+                }
+                return Err(e);
+            }
+        }
+    }
+}
+
+/// Empties the store and loads a snapshot. Returns the place after it.
+async fn load(
+    db: &Db,
+    source: &Source,
+    replica: &Arc<Replica>,
+    record: &Record,
+) -> Result<String, Ended> {
+    replica.lost();
+    let target = "/v1/snapshot";
+    let body = match source.get(target).await? {
+        Ok(body) => body,
+        Err(status) => return Err(Ended::Source(format!("{source}{target} answers {status}"))),
+    };
+    let mut lines = Lines::new(body);
+    let Line::Start { cursor } = next(&mut lines).await? else {
+        return Err(Ended::Source("the snapshot starts without a cursor".to_owned()));
+    };
+    let (db, source, record) = (db.clone(), source.to_string(), record.clone());
+    let mut apply = blocking(move || {
+        record.start(&source)?;
+        apply::empty(&db)?;
+        Ok::<_, terrane::Error>(Apply::new(&db, record))
+    })
+    .await?;
+    loop {
+        let line = next(&mut lines).await?;
+        let at = cursor.clone();
+        let (loaded, applier) = blocking(move || {
+            let loaded = apply.row(&line, &at);
+            (loaded, apply)
+        })
+        .await;
+        apply = applier;
+        if loaded? {
+            return Ok(cursor);
+        }
+    }
+}
+
+/// Takes the place of the rows away.
+async fn forget(record: &Record) -> Result<(), Ended> {
+    let record = record.clone();
+    Ok(blocking(move || record.forget_cursor()).await?)
+}
+
+/// Waits for a line.
+async fn next(lines: &mut Lines) -> Result<Line, Ended> {
+    match timeout(SILENCE, lines.next()).await {
+        Ok(line) => line,
+        Err(_) => Err(Ended::Source("the source says nothing".to_owned())),
+    }
+}
+
+/// Runs a call that may wait for the store.
+async fn blocking<T: Send + 'static>(call: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(call).await {
+        Ok(done) => done,
+        Err(e) => std::panic::resume_unwind(e.into_panic()),
+    }
+}

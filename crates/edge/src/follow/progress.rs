@@ -1,0 +1,152 @@
+//! The progress of a replica.
+//!
+//! 1. A line of progress names the end of the source's feed. Once the replica has applied everything before that end,
+//!    it was current at the time when the line arrived. Its lag is the time since then.
+//! 2. A replica whose rows are at no place, since a snapshot is being loaded, has no lag and is not ready.
+
+use super::Ended;
+use super::apply::Progress;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use terrane::{FeedCursor, Seq};
+use tokio::sync::watch;
+
+/// The state of a replica.
+pub struct Replica {
+    /// Lag beyond which the replica is not ready.
+    max_lag: Duration,
+    /// The last sequence number of the source that is applied; `None` while the rows are at no place.
+    applied: watch::Sender<Option<Seq>>,
+    now: Mutex<Now>,
+}
+
+#[derive(Default)]
+struct Now {
+    /// An end of the feed, and when it was named.
+    awaited: Option<(Seq, Instant)>,
+    /// The last time at which the replica was known to be current.
+    current: Option<Instant>,
+    /// The reason why the source was lost last, and whether lines arrived since the connection before.
+    ended: Option<String>,
+    has_heard: bool,
+}
+
+impl Replica {
+    /// Returns the state of a replica that has nothing yet, and is ready up to a lag of `max_lag`.
+    #[must_use]
+    pub fn new(max_lag: Duration) -> Self {
+        Replica { max_lag, applied: watch::Sender::new(None), now: Mutex::default() }
+    }
+
+    /// Returns the last sequence number of the source that is applied.
+    #[must_use]
+    pub fn sequence(&self) -> Option<Seq> {
+        *self.applied.borrow()
+    }
+
+    /// Waits until a sequence number of the source is applied.
+    pub(crate) async fn wait(&self, sequence: Seq) {
+        let mut applied = self.applied.subscribe();
+        // The sender lives as long as this.
+        let _ = applied.wait_for(|applied| applied.is_some_and(|seq| seq >= sequence)).await;
+    }
+
+    /// Returns the time since the replica was current; `None` if it has not been since it has rows.
+    #[must_use]
+    pub fn lag(&self) -> Option<Duration> {
+        self.sequence()?;
+        self.now().current.map(|current| current.elapsed())
+    }
+
+    /// Returns the reason why requests should not be sent here, if there is one.
+    #[must_use]
+    pub fn problem(&self) -> Option<String> {
+        let lag = self.lag();
+        let now = self.now();
+        let ended = now.ended.as_ref().map_or(String::new(), |why| format!("; last: {why}"));
+        match lag {
+            None => Some(format!("the replica has not caught up with its source{ended}")),
+            Some(lag) if lag > self.max_lag => {
+                let lag = lag.as_secs();
+                Some(format!("the replica is {lag} s behind its source{ended}"))
+            }
+            Some(_) => None,
+        }
+    }
+
+    /// Notes that everything through a cursor is applied.
+    pub(super) fn applied(&self, cursor: &str) {
+        let Ok(FeedCursor { sequence, .. }) = cursor.parse() else { return };
+        self.applied.send_replace(Some(sequence));
+        let mut now = self.now();
+        if let Some((_, named)) = now.awaited.filter(|(end, _)| *end <= sequence) {
+            now.current = Some(named);
+            now.awaited = None;
+        }
+    }
+
+    /// Notes a line that was applied.
+    pub(super) fn heard(&self, progress: &Progress) {
+        let mut now = self.now();
+        now.has_heard = true;
+        if let Some(FeedCursor { sequence, .. }) =
+            progress.newest.as_ref().and_then(|newest| newest.parse().ok())
+        {
+            now.awaited.get_or_insert((sequence, Instant::now()));
+        }
+        drop(now);
+        self.applied(&progress.cursor);
+    }
+
+    /// Notes that the rows are at no place.
+    pub(super) fn lost(&self) {
+        self.applied.send_replace(None);
+        let mut now = self.now();
+        (now.awaited, now.current) = (None, None);
+    }
+
+    /// Notes why the source was lost. Returns whether lines had arrived.
+    pub(super) fn ended(&self, why: &Ended) -> bool {
+        let mut now = self.now();
+        now.ended = Some(why.to_string());
+        now.awaited = None;
+        std::mem::take(&mut now.has_heard)
+    }
+
+    fn now(&self) -> MutexGuard<'_, Now> {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cursor(sequence: Seq) -> String {
+        format!("0123456789abcdef-{sequence}")
+    }
+
+    #[test]
+    fn a_replica_is_current_once_the_named_end_is_applied() {
+        let replica = Replica::new(Duration::MAX);
+        replica.applied(&cursor(3));
+        assert_eq!((replica.sequence(), replica.lag()), (Some(3), None));
+        replica.heard(&Progress { cursor: cursor(3), newest: Some(cursor(5)) });
+        // A later end does not move the one that is awaited.
+        replica.heard(&Progress { cursor: cursor(4), newest: Some(cursor(9)) });
+        assert!(replica.problem().unwrap().contains("not caught up"));
+        replica.heard(&Progress { cursor: cursor(5), newest: None });
+        assert!(replica.lag().is_some() && replica.problem().is_none());
+        replica.lost();
+        assert_eq!((replica.sequence(), replica.lag()), (None, None));
+    }
+
+    #[test]
+    fn a_lag_over_the_bound_is_a_problem_that_names_the_cause() {
+        let replica = Replica::new(Duration::ZERO);
+        replica.heard(&Progress { cursor: cursor(5), newest: Some(cursor(5)) });
+        assert!(replica.ended(&Ended::Source("no route".to_owned())));
+        while replica.lag().is_some_and(|lag| lag.is_zero()) {}
+        assert!(replica.problem().unwrap().ends_with("last: no route"));
+    }
+}

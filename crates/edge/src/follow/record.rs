@@ -1,0 +1,77 @@
+//! The record of a replica's source in its store, in a reserved keyspace: the source's address, and the place in its
+//! changes that the rows are at, if they are at one.
+
+use crate::Error;
+use terrane::{Db, Durability, Keyspace, Result, WriteBatch};
+
+/// The reserved keyspace.
+const NAME: &str = "replica";
+const SOURCE: &str = "source";
+const CURSOR: &str = "cursor";
+
+/// The record of a store.
+#[derive(Clone)]
+pub(super) struct Record(Keyspace);
+
+impl Record {
+    /// Returns the record of a store, which is created if there is none.
+    pub fn of(db: &Db) -> Result<Self> {
+        let keyspace = db.reserved_keyspace(NAME, true)?;
+        Ok(Record(keyspace.ok_or(terrane::Closed::Keyspace)?))
+    }
+
+    /// Returns the place of the rows; `None` if there is none, or if it is one of another source.
+    pub fn cursor(&self, source: &str) -> Result<Option<String>> {
+        if self.0.get(SOURCE)?.is_none_or(|of| of != source.as_bytes()) {
+            return Ok(None);
+        }
+        let cursor = self.0.get(CURSOR)?;
+        Ok(cursor.and_then(|cursor| String::from_utf8(cursor).ok()))
+    }
+
+    /// Adds the place after a batch to it.
+    pub fn put_cursor(&self, batch: &mut WriteBatch, cursor: &str) -> Result<()> {
+        batch.put(&self.0, CURSOR, cursor)
+    }
+
+    /// Takes the place away, before rows change that it does not fit.
+    pub fn forget_cursor(&self) -> Result<()> {
+        self.0.delete(CURSOR, Durability::Sync).map(drop)
+    }
+
+    /// Notes the source of rows that have no place yet.
+    pub fn start(&self, source: &str) -> Result<()> {
+        self.forget_cursor()?;
+        self.0.put(SOURCE, source, Durability::Sync).map(drop)
+    }
+}
+
+/// Returns the source of a store that is a replica.
+///
+/// # Errors
+/// A closed store, damage, or an I/O error.
+pub fn is_replica(db: &Db) -> Result<Option<String>> {
+    let Some(keyspace) = db.reserved_keyspace(NAME, false)? else { return Ok(None) };
+    let source = keyspace.get(SOURCE)?;
+    Ok(source.map(|source| String::from_utf8_lossy(&source).into_owned()))
+}
+
+/// Makes a replica a store of its own, with a lineage of its own. Returns whether it was one.
+///
+/// # Errors
+/// A replica that has not loaded a snapshot as a whole; a closed store, or an I/O error.
+pub fn promote(db: &Db) -> std::result::Result<bool, Error> {
+    let Some(source) = is_replica(db)? else { return Ok(false) };
+    let record = Record::of(db)?;
+    if record.0.get(CURSOR)?.is_none() {
+        return Err(Error::Malformed {
+            place: "--promote".to_owned(),
+            sentence: format!(
+                "expected a whole replica of {source}, found one whose snapshot did not arrive as a whole"
+            ),
+        });
+    }
+    db.begin_lineage()?;
+    record.0.delete_range(.., Durability::Sync)?;
+    Ok(true)
+}

@@ -1,0 +1,371 @@
+//! Changes: `GET /v1/changes` streams the batches after a cursor, as lines of JSON or, by `Accept`, as an event stream.
+//!
+//! 1. The place is `since`, or the `Last-Event-ID` of a client that connects again, or the end of the feed.
+//! 2. A line has the cursor after a batch and the operations in the keyspace and the range that are asked for. A batch
+//!    without one has no line.
+//! 3. A line of progress, with a cursor and the end of the feed, is the first, and follows every 15 seconds: a client
+//!    that filters continues from there and knows how far behind it is, and proxies see that the stream lives.
+//! 4. The last line is the cursor with which to continue, when the server stops or lacks the memory for a page, or an
+//!    error. A stream without a last line was cut; its client continues from the last cursor that it has.
+//! 5. A cursor from which the feed cannot continue is 410.
+
+use super::access;
+use super::keys::{HeldValue, hold};
+use super::problem::Problem;
+use super::rows::{self, NDJSON, bytes_entry};
+use super::target::Parameters;
+use crate::shared::Shared;
+use crate::tokens::{Grant, Role};
+use axum::Extension;
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderName, header};
+use axum::response::{IntoResponse, Response};
+use serde::ser::{SerializeMap, SerializeSeq};
+use serde::{Serialize, Serializer};
+use std::ops::Bound;
+use std::sync::Arc;
+use std::time::Duration;
+use terrane::{Change, ChangeBatch, Error, FeedCursor, KeyRange, Operand};
+use terrane_tokio::Changes;
+use tokio::sync::mpsc::{Sender, channel};
+use tokio::time::{Instant, timeout_at};
+
+/// Seconds between two lines of progress, unless the client asks for others.
+const PROGRESS: u64 = 15;
+/// The most seconds that it can ask for.
+const PROGRESS_MAX: u64 = 60;
+/// Media type of event streams.
+const EVENTS: &str = "text/event-stream";
+/// Header with the cursor of the last event that a client has.
+pub(super) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+
+/// Answers with the changes after a cursor.
+pub(crate) async fn get(
+    State(shared): State<Arc<Shared>>,
+    Extension(grant): Extension<Arc<Grant>>,
+    headers: HeaderMap,
+    mut parameters: Parameters,
+) -> Result<Response, Problem> {
+    let since = parameters.take("since");
+    let keyspace = parameters.take("keyspace").map(String::from_utf8);
+    let prefix = parameters.take("prefix");
+    let interval = parameters.take_number("progress")?.unwrap_or(PROGRESS);
+    parameters.finish("since, keyspace, prefix and progress")?;
+    if interval > PROGRESS_MAX {
+        let expected = format!("at most {PROGRESS_MAX}");
+        let found = interval.to_string();
+        return Err(Problem::malformed("the parameter progress", expected, found));
+    }
+    let expected = "a name in UTF-8";
+    let keyspace = keyspace
+        .transpose()
+        .map_err(|_| Problem::malformed("the parameter keyspace", expected, "other bytes"))?;
+    if keyspace.is_none() && prefix.is_some() {
+        return Err(Problem::malformed("the query", "keyspace with prefix", "prefix alone"));
+    }
+    let range = prefix.map_or_else(KeyRange::default, |prefix| KeyRange::prefix(&prefix));
+    match &keyspace {
+        Some(keyspace) => access::range(&grant, Role::Read, keyspace, &range)?,
+        None => access::store(&grant, Role::Read)?,
+    }
+    let last = headers.get(LAST_EVENT_ID).map(|id| id.as_bytes().to_vec());
+    let of = |e: Error| Problem::of(&e, &shared);
+    let since = match last.or(since) {
+        Some(text) => String::from_utf8_lossy(&text).parse::<FeedCursor>().map_err(of)?,
+        None => shared.db.inner().feed_cursor(),
+    };
+    let changes = shared.db.changes(since).map_err(of)?;
+    let accepted = headers.get_all(header::ACCEPT).iter();
+    let is_events = accepted.filter_map(|value| value.to_str().ok()).any(|v| v.contains(EVENTS));
+    let (pages, sent) = channel(1);
+    let format = Format { is_events };
+    let (filter, interval) = (Filter { keyspace, range }, Duration::from_secs(interval));
+    let stream = Stream { shared, grant, filter, format, interval, pages };
+    tokio::spawn(stream.run(changes, since));
+    let kind = if is_events { EVENTS } else { NDJSON };
+    let head = [(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, "no-store")];
+    Ok((head, Body::from_stream(super::range::Pages(sent))).into_response())
+}
+
+/// A stream of changes to one client.
+struct Stream {
+    shared: Arc<Shared>,
+    grant: Arc<Grant>,
+    filter: Filter,
+    format: Format,
+    /// Time between two lines of progress.
+    interval: Duration,
+    pages: Sender<Bytes>,
+}
+
+impl Stream {
+    /// Sends changes until the client is gone, the server stops, or the feed fails.
+    async fn run(self, mut changes: Changes, mut cursor: FeedCursor) {
+        let stopping = self.shared.stopping.clone();
+        let mut page = self.progress(cursor);
+        let mut progress_at = Instant::now() + self.interval;
+        while !self.grant.is_revoked() {
+            let Some(held) = self.held(page) else {
+                let _ = self.pages.send(self.format.next(cursor).into()).await;
+                return;
+            };
+            // The client is gone if it takes no page.
+            if self.pages.send(held).await.is_err() {
+                return;
+            }
+            page = Vec::new();
+            while page.is_empty() {
+                let next = tokio::select! {
+                    next = timeout_at(progress_at, changes.next_page()) => next,
+                    () = stopping.cancelled() => {
+                        let _ = self.pages.send(self.format.next(cursor).into()).await;
+                        return;
+                    }
+                    () = self.pages.closed() => return,
+                };
+                match next {
+                    // Another lineage is noticed by the next read.
+                    Err(_) => {}
+                    Ok(Ok(batches)) => {
+                        for batch in &batches {
+                            cursor = batch.cursor();
+                            self.filter.push(batch, &self.format, &mut page);
+                        }
+                    }
+                    Ok(Err(e)) => {
+                        let problem = Problem::of(&e, &self.shared);
+                        let _ = self.pages.send(self.format.error(&problem).into()).await;
+                        return;
+                    }
+                }
+                if Instant::now() >= progress_at {
+                    page.extend(self.progress(cursor));
+                    progress_at = Instant::now() + self.interval;
+                }
+            }
+        }
+    }
+
+    /// Returns a line of progress.
+    fn progress(&self, cursor: FeedCursor) -> Vec<u8> {
+        self.format.progress(cursor, self.shared.db.inner().feed_cursor())
+    }
+
+    /// Returns a page with the memory that it takes; `None` if too little is left.
+    fn held(&self, page: Vec<u8>) -> Option<Bytes> {
+        let held = hold(&self.shared, page.capacity()).ok()?;
+        Some(HeldValue::bytes(page, held))
+    }
+}
+
+/// The form of lines.
+struct Format {
+    is_events: bool,
+}
+
+impl Format {
+    /// Appends a line: `object` after the cursor `id`.
+    fn push(&self, id: FeedCursor, object: &impl Serialize, out: &mut Vec<u8>) {
+        if self.is_events {
+            out.extend_from_slice(format!("id: {id}\ndata: ").as_bytes());
+        }
+        rows::push(object, out);
+        if self.is_events {
+            out.push(b'\n');
+        }
+    }
+
+    /// Returns the line of progress to `cursor`, where the feed ends with `newest`.
+    fn progress(&self, cursor: FeedCursor, newest: FeedCursor) -> Vec<u8> {
+        if self.is_events {
+            // Without data it moves a client's last id, and is no event.
+            return format!("id: {cursor}\n\n").into_bytes();
+        }
+        let mut line = Vec::new();
+        let (cursor, newest) = (cursor.to_string(), newest.to_string());
+        rows::push(&Progress { cursor, newest }, &mut line);
+        line
+    }
+
+    /// Returns the last line of a stream that another request continues.
+    fn next(&self, cursor: FeedCursor) -> Vec<u8> {
+        if self.is_events {
+            return format!("id: {cursor}\n\n: the server stops\n\n").into_bytes();
+        }
+        let mut line = Vec::new();
+        rows::push(&Next { next: cursor.to_string() }, &mut line);
+        line
+    }
+
+    /// Returns the last line of a stream that failed.
+    fn error(&self, error: &Problem) -> Vec<u8> {
+        let mut line = Vec::new();
+        if self.is_events {
+            line.extend_from_slice(b"event: error\ndata: ");
+            rows::push(error, &mut line);
+            line.push(b'\n');
+        } else {
+            rows::push(&Failed { error }, &mut line);
+        }
+        line
+    }
+}
+
+#[derive(Serialize)]
+struct Progress {
+    cursor: String,
+    newest: String,
+}
+
+#[derive(Serialize)]
+struct Next {
+    next: String,
+}
+
+#[derive(Serialize)]
+struct Failed<'a> {
+    error: &'a Problem,
+}
+
+/// The operations that a client asks for.
+struct Filter {
+    keyspace: Option<String>,
+    range: KeyRange,
+}
+
+impl Filter {
+    /// Appends the line of a batch, unless none of its operations is asked for.
+    fn push(&self, batch: &ChangeBatch, format: &Format, out: &mut Vec<u8>) {
+        let ops = Ops { filter: self, batch };
+        if ops.all().next().is_some() {
+            format.push(batch.cursor(), &ops, out);
+        }
+    }
+
+    /// Whether an operation in a keyspace is asked for.
+    fn takes(&self, keyspace: &str, change: &Change<'_>) -> bool {
+        if self.keyspace.as_ref().is_some_and(|asked| asked != keyspace) {
+            return false;
+        }
+        match change {
+            Change::Put { key, .. } | Change::Merge { key, .. } | Change::Delete { key } => {
+                self.range.contains(key)
+            }
+            Change::DeleteRange { from, to } => !self.part(from, *to).is_empty(),
+            _ => true,
+        }
+    }
+
+    /// Returns the part of a deleted range that is asked for.
+    fn part(&self, from: &[u8], to: Option<&[u8]>) -> KeyRange {
+        let mut part = self.range.clone();
+        if let Bound::Unbounded = &part.from {
+            part.from = Bound::Included(from.to_vec());
+        }
+        if let Bound::Included(start) = &mut part.from
+            && start.as_slice() < from
+        {
+            *start = from.to_vec();
+        }
+        if let Some(to) = to {
+            // The end of a prefix is excluded.
+            let is_before = match &part.to {
+                Bound::Excluded(end) | Bound::Included(end) => to < end.as_slice(),
+                Bound::Unbounded => true,
+            };
+            if is_before {
+                part.to = Bound::Excluded(to.to_vec());
+            }
+        }
+        part
+    }
+}
+
+/// A batch as an object of JSON.
+struct Ops<'a> {
+    filter: &'a Filter,
+    batch: &'a ChangeBatch,
+}
+
+impl<'a> Ops<'a> {
+    fn all(&self) -> impl Iterator<Item = Op<'a>> {
+        let filter = self.filter;
+        let changes = self.batch.changes();
+        let asked = changes.filter(|(keyspace, change)| filter.takes(keyspace, change));
+        asked.map(|(keyspace, change)| Op { filter, keyspace, change })
+    }
+}
+
+impl Serialize for Ops<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_map(Some(2))?;
+        object.serialize_entry("cursor", &self.batch.cursor().to_string())?;
+        object.serialize_entry("ops", &OpList(self))?;
+        object.end()
+    }
+}
+
+struct OpList<'a>(&'a Ops<'a>);
+
+impl Serialize for OpList<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(None)?;
+        self.0.all().try_for_each(|op| list.serialize_element(&op))?;
+        list.end()
+    }
+}
+
+/// An operation, as `POST /v1/batch` takes it.
+struct Op<'a> {
+    filter: &'a Filter,
+    keyspace: &'a str,
+    change: Change<'a>,
+}
+
+impl Serialize for Op<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_map(None)?;
+        let name = match self.change {
+            Change::Put { .. } => "put",
+            Change::Merge { .. } => "merge",
+            Change::Delete { .. } => "delete",
+            _ => "delete-range",
+        };
+        object.serialize_entry("op", name)?;
+        object.serialize_entry("keyspace", self.keyspace)?;
+        match self.change {
+            Change::Put { key, value, expires } => {
+                bytes_entry(&mut object, "key", "key_hex", key)?;
+                bytes_entry(&mut object, "value", "value_hex", value)?;
+                if let Some(expires) = expires {
+                    object.serialize_entry("expires", &expires)?;
+                }
+            }
+            Change::Merge { key, operand } => {
+                bytes_entry(&mut object, "key", "key_hex", key)?;
+                match operand {
+                    Operand::Add(n) => object.serialize_entry("add", &n)?,
+                    Operand::Min(n) => object.serialize_entry("min", &n)?,
+                    Operand::Max(n) => object.serialize_entry("max", &n)?,
+                    Operand::Custom(bytes) => {
+                        bytes_entry(&mut object, "operand", "operand_hex", bytes)?;
+                    }
+                    _ => {}
+                }
+            }
+            Change::Delete { key } => bytes_entry(&mut object, "key", "key_hex", key)?,
+            Change::DeleteRange { from, to } => {
+                let part = self.filter.part(from, to);
+                if let Bound::Included(key) | Bound::Excluded(key) = &part.from {
+                    bytes_entry(&mut object, "gte", "gte_hex", key)?;
+                }
+                if let Bound::Included(key) | Bound::Excluded(key) = &part.to {
+                    bytes_entry(&mut object, "lt", "lt_hex", key)?;
+                }
+            }
+            _ => {}
+        }
+        object.end()
+    }
+}

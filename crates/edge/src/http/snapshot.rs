@@ -1,0 +1,138 @@
+//! The whole store at one durable moment: `GET /v1/snapshot`, for whoever follows the changes after it.
+//!
+//! 1. The first line is the cursor of the moment. What it shows is synced first.
+//! 2. Each keyspace is a line with its name, and then its rows, in order.
+//! 3. The last line is the end or an error. A stream without it was cut, and its reader starts anew. The moment is held
+//!    until then; a reader that takes nothing is disconnected.
+
+use super::access;
+use super::keys::{HeldValue, hold};
+use super::problem::Problem;
+use super::range::Pages;
+use super::rows::{self, Last, NDJSON, Row};
+use super::target::Parameters;
+use crate::shared::Shared;
+use crate::tokens::{Grant, Role};
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use std::sync::Arc;
+use terrane::{Cursor, Db, Error, FeedCursor, KeyRange, Snapshot};
+use tokio::sync::mpsc::channel;
+
+/// Bytes at which a page ends.
+const PAGE_BYTES: usize = 64 << 10;
+
+/// Answers with the rows of all keyspaces.
+pub(crate) async fn get(
+    State(shared): State<Arc<Shared>>,
+    Extension(grant): Extension<Arc<Grant>>,
+    parameters: Parameters,
+) -> Result<Response, Problem> {
+    parameters.finish("no parameters")?;
+    access::store(&grant, Role::Read)?;
+    let moment = shared.db.run(Moment::begin).await.map_err(|e| Problem::of(&e, &shared))?;
+    let (pages, sent) = channel(1);
+    tokio::spawn(async move {
+        let mut moment = moment;
+        loop {
+            let (page, next) = match shared.db.read(move |_| moment.page()).await {
+                Ok(read) => read,
+                Err(e) => (line(&Failed { error: &Problem::of(&e, &shared) }), None),
+            };
+            let Ok(held) = hold(&shared, page.capacity()) else {
+                let failed = line(&Failed { error: &Problem::no_memory() });
+                let _ = pages.send(failed.into()).await;
+                return;
+            };
+            // The client is gone if it takes no page.
+            if pages.send(HeldValue::bytes(page, held)).await.is_err() {
+                return;
+            }
+            match next {
+                Some(_) if shared.stopping.is_cancelled() || grant.is_revoked() => return,
+                Some(next) => moment = next,
+                None => return,
+            }
+        }
+    });
+    let kind = [(header::CONTENT_TYPE, NDJSON), (header::CACHE_CONTROL, "no-store")];
+    Ok((kind, Body::from_stream(Pages(sent))).into_response())
+}
+
+fn line(of: &impl Serialize) -> Vec<u8> {
+    let mut line = Vec::new();
+    rows::push(of, &mut line);
+    line
+}
+
+#[derive(Serialize)]
+struct Failed<'a> {
+    error: &'a Problem,
+}
+
+#[derive(Serialize)]
+struct Start {
+    cursor: String,
+}
+
+#[derive(Serialize)]
+struct Name<'a> {
+    keyspace: &'a str,
+}
+
+/// A moment of the store, as far as it is not sent.
+struct Moment {
+    db: Db,
+    snapshot: Snapshot,
+    /// The cursor, until it is sent.
+    start: Option<FeedCursor>,
+    /// Names of keyspaces that were not started; the last is next.
+    names: Vec<String>,
+    rows: Option<Cursor>,
+}
+
+impl Moment {
+    fn begin(db: &Db) -> Result<Self, Error> {
+        // The lineage is that before the snapshot: if a keyspace is removed meanwhile, the cursor is refused.
+        let before = db.feed_cursor();
+        let snapshot = db.snapshot();
+        db.sync()?;
+        let start = Some(FeedCursor { sequence: snapshot.sequence(), ..before });
+        let mut names = db.keyspaces();
+        names.reverse();
+        Ok(Moment { db: db.clone(), snapshot, start, names, rows: None })
+    }
+
+    /// Returns the next lines, and what is left after them.
+    fn page(mut self) -> Result<(Vec<u8>, Option<Self>), Error> {
+        let mut page = Vec::new();
+        if let Some(start) = self.start.take() {
+            rows::push(&Start { cursor: start.to_string() }, &mut page);
+        }
+        while page.len() < PAGE_BYTES {
+            if let Some(rows) = &mut self.rows {
+                let row = rows.next()?.map(|(key, value)| (key.to_vec(), value.to_vec()));
+                let Some((key, value)) = row else {
+                    self.rows = None;
+                    continue;
+                };
+                let (value, expires) = (Some(value.as_slice()), rows.expires_at());
+                rows::push(&Row { key: &key, value, expires, ..Row::default() }, &mut page);
+                continue;
+            }
+            let Some(name) = self.names.pop() else {
+                rows::push(&Last::End, &mut page);
+                return Ok((page, None));
+            };
+            // One that was removed since is left out: its removal ends the lineage of the cursor.
+            let Some(keyspace) = self.db.open_keyspace(&name)? else { continue };
+            rows::push(&Name { keyspace: &name }, &mut page);
+            self.rows = Some(self.snapshot.cursor(&keyspace, KeyRange::default())?);
+        }
+        Ok((page, Some(self)))
+    }
+}

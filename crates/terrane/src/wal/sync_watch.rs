@@ -1,0 +1,43 @@
+//! Threads that wait for batches to be written and to be durable.
+//!
+//! A writer looks whether anyone waits, and takes a lock only then. A waiter says that it waits before it looks at what
+//! was written, and a writer looks for waiters after it has said what it wrote; fences keep both in that order, so one
+//! of them sees the other.
+
+use crate::sync::atomic::{AtomicUsize, Ordering, fence};
+use crate::sync::{Condvar, Mutex, lock};
+use std::time::Duration;
+use terrane_platform::THREADS;
+use terrane_platform::threads::wait_at_most;
+
+/// The waiters of one store's log.
+#[derive(Default)]
+pub(crate) struct SyncWatch {
+    waiters: AtomicUsize,
+    turn: Mutex<()>,
+    changed: Condvar,
+}
+
+impl SyncWatch {
+    /// Wakes all waiters, after what they wait for may have changed.
+    #[inline]
+    pub fn notify(&self) {
+        if !THREADS {
+            return;
+        }
+        fence(Ordering::SeqCst);
+        if self.waiters.load(Ordering::Relaxed) > 0 {
+            drop(lock(&self.turn));
+            self.changed.notify_all();
+        }
+    }
+
+    /// Waits while `waits` returns `true`, `most` at most.
+    pub fn wait(&self, most: Duration, waits: impl Fn() -> bool) {
+        self.waiters.fetch_add(1, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        let guard = lock(&self.turn);
+        drop(wait_at_most(&self.changed, guard, most, |()| waits()));
+        self.waiters.fetch_sub(1, Ordering::Relaxed);
+    }
+}
