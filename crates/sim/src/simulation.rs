@@ -26,6 +26,8 @@ use crate::tree::Tree;
 use crate::writes::Stalled;
 use std::collections::{BTreeMap, VecDeque};
 use terrane_policy::event::Event;
+#[cfg(test)]
+use terrane_policy::Policy;
 use terrane_policy::{PolicyOptions, Shape};
 use terrane_workload::{Latencies, Operations, Phase};
 
@@ -201,6 +203,12 @@ impl Simulation {
     /// As [`Simulation::advance`].
     pub fn advance_until(&mut self, operations: u64, at: f64) -> Result<bool, SimulationError> {
         self.go(operations, nanos(at))
+    }
+
+    /// Puts another policy around the present one, to look at its plans.
+    #[cfg(test)]
+    pub(crate) fn watch_plans(&mut self, wrap: impl FnOnce(Box<dyn Policy>) -> Box<dyn Policy>) {
+        self.scheduler.wrap(wrap);
     }
 
     /// Gives the store another policy at this moment: compactions that have started continue to their ends.
