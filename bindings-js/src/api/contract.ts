@@ -290,6 +290,17 @@ export type EngineEventBody =
       /** Its last sequence number. */
       through: number;
     }
+  /**
+   * The bytes that a keyspace's live rows take, as they were when a memtable was sealed: only the simulator
+   * knows them.
+   */
+  | {
+      type: "live-bytes";
+      /** The keyspace. */
+      keyspace: string;
+      /** Bytes of the newest versions of all live keys. */
+      bytes: number;
+    }
   /** A memtable became a run of level 0. */
   | {
       type: "flushed";

@@ -21,13 +21,13 @@ use crate::memory::Memory;
 use crate::meter::{Grouped, Levels, Machine, Meters};
 use crate::report::{LevelReport, PhaseReport, Report, Window};
 use crate::schedule::Scheduler;
-use crate::trace::KEYSPACE;
+use crate::trace::{Header, KEYSPACE};
 use crate::tree::Tree;
 use crate::writes::Stalled;
 use std::collections::{BTreeMap, VecDeque};
-use terrane_policy::event::Event;
 #[cfg(test)]
 use terrane_policy::Policy;
+use terrane_policy::event::Event;
 use terrane_policy::{PolicyOptions, Shape};
 use terrane_workload::{Latencies, Operations, Phase};
 
@@ -177,6 +177,12 @@ impl Simulation {
     /// Passes every event from now on to a listener.
     pub fn listen(&mut self, listener: Listener) {
         self.listener = Some(listener);
+    }
+
+    /// Returns the first line of a trace of it.
+    #[must_use]
+    pub fn header(&self) -> Header<'_> {
+        Header::new(&self.config)
     }
 
     /// Runs to the end.
@@ -353,7 +359,7 @@ impl Simulation {
     /// Updates the meters after a change of the tree.
     pub(crate) fn observe(&mut self, now: Time) {
         let row_bytes = self.config.live_sizes().put();
-        let logical_bytes = self.live.count().saturating_mul(row_bytes);
+        let logical_bytes = self.live_bytes();
         let half_load = self.config.workload.load.saturating_mul(row_bytes) / 2;
         let grown = half_load.min(GROWN_BUFFERS * self.config.buffer_bytes).max(1);
         let tables = self.tree.len();
@@ -366,6 +372,11 @@ impl Simulation {
             merging: self.merging,
         };
         self.meters.set(now, levels, logical_bytes >= grown);
+    }
+
+    /// Bytes of the newest versions of all live keys.
+    pub(crate) fn live_bytes(&self) -> u64 {
+        self.live.count().saturating_mul(self.config.live_sizes().put())
     }
 
     /// Notifies the listener.

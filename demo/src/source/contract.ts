@@ -130,6 +130,7 @@ export const EVENTS: Record<string, Record<string, Shape>> = {
   "policy-changed": { keyspace: "keyspace", policy: "policy" },
   "policy-adjusted": { keyspace: "keyspace", policy: "policy", problems: { list: "text" } },
   "memtable-sealed": { keyspace: "keyspace", bytes: "number", through: "number" },
+  "live-bytes": { keyspace: "keyspace", bytes: "number" },
   flushed: {
     keyspace: "keyspace",
     run: "number",
