@@ -15,7 +15,14 @@ import { DEFAULTS } from "../src/source/settings.ts";
 import { backgroundAt } from "../src/timeline/background.ts";
 import type { RecordedEvent } from "../src/timeline/events.ts";
 import { bucketsOf } from "../src/timeline/facts.ts";
-import { logLine, nowSentence, reasonText } from "../src/views/words.ts";
+import { originText, policyText } from "../src/views/own-sentence.ts";
+import {
+  countedWaits,
+  logLine,
+  nowSentence,
+  reasonText,
+  waitedMicros,
+} from "../src/views/words.ts";
 import { simulate } from "./simulator.ts";
 
 const SETTINGS = { ...DEFAULTS, policy: "leveled", load: 30_000, operations: 30_000 } as const;
@@ -30,6 +37,7 @@ const term = {
   relation: ">=",
   right: { name: "capacity", of: "tree", value: 4 },
   unit: "bytes",
+  effect: { becomes: [4, 5] },
 };
 const observed = { updates: 1, pointReads: 2, rangeReads: 3, tableReads: { 4: 5 } };
 
@@ -69,6 +77,17 @@ const others = [
   { type: "group-abandoned", compaction: 1, group: 1 },
   { type: "shape", policy: { policy: "leveled" }, levels, capacities, facts },
   {
+    type: "shape",
+    release: "0.1.0",
+    name: "users",
+    policy: { policy: "leveled", sizeRatio: 4 },
+    levels,
+    capacities,
+    facts,
+    waits: { sync: { count: 1, micros: 5, microsMax: 5 } },
+  },
+  { type: "waits", waits: { sync: { count: 2, micros: 9, microsMax: 5 } } },
+  {
     type: "power-failed",
     unsyncedBytes: 1,
     discardedBytes: 2,
@@ -102,6 +121,10 @@ function show(events: readonly RecordedEvent[]): void {
   nowSentence(state, micros);
   backgroundAt(timeline, micros, 2).heldUp.map(({ reason }) => reasonText(reason));
   events.map(logLine);
+  countedWaits(state.waits ?? {});
+  waitedMicros(state, micros);
+  if (state.header !== null) originText(state.header);
+  if (state.policy !== null) policyText(state.policy);
 }
 
 /** The places of a value, as paths into it; of lists only the first element. */

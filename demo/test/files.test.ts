@@ -17,6 +17,7 @@ import {
   unusualParameters,
   withPolicy,
 } from "../src/source/settings.ts";
+import { originText, policyText } from "../src/views/own-sentence.ts";
 import type { Timeline } from "../src/timeline/timeline.ts";
 import { simulate, simulation } from "./simulator.ts";
 
@@ -41,6 +42,32 @@ test("a trace of the command line is opened, too", async () => {
   const lines = (JSON.parse(raw.events()) as object[]).map((event) => JSON.stringify(event));
   const opened = await openFile(file("trace", lines.join("\n")));
   expect(opened).toMatchObject({ type: "trace", events, problem: undefined });
+  // And so this page writes them: with the same names.
+  const written = writeEvents(events).trimEnd().split("\n");
+  expect(written.map((line) => JSON.parse(line) as unknown)).toEqual(
+    lines.map((line) => JSON.parse(line) as unknown),
+  );
+});
+
+test("a trace says of itself what it is a recording of, whatever was shown before", async () => {
+  const opened = await openFile(file("trace.ndjson", writeEvents(events)));
+  if (opened.type !== "trace") throw new Error();
+  const recording = new OpenedRecording({ ...DEFAULTS, policy: "spooky" }, opened.events);
+  expect(recording.settings).toMatchObject({ policy: "leveled", parameters: { sizeRatio: 5 } });
+  const { header, policy } = recording.timeline.end;
+  if (header === null || policy === null) throw new Error();
+  expect(policyText(policy)).toContain("leveled with size ratio 5");
+  expect(originText(header)).toMatch(
+    /^simulated by release \S+: 30,000 keys loaded, then 30,000 operations \(update by zipf\), of 1,024 bytes, 4 workers, a device of .*, seed 7$/,
+  );
+});
+
+test("a trace without a header says no more than its events do", async () => {
+  const opened = await openFile(file("trace", writeEvents(events.slice(1))));
+  if (opened.type !== "trace") throw new Error();
+  const recording = new OpenedRecording({ ...DEFAULTS, policy: "spooky" }, opened.events);
+  expect(recording.settings).toMatchObject({ policy: "unknown policy", parameters: {} });
+  expect(recording.timeline.end).toMatchObject({ header: null, policy: null });
 });
 
 test("a trace that is cut short is shown up to there", async () => {

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { decode, encode } from "../src/source/link.ts";
-import { DEFAULTS, type Settings } from "../src/source/settings.ts";
+import { CALM, CALM_FROM, DEFAULTS, type Settings } from "../src/source/settings.ts";
 
 test("a link brings back the recording, the moment and what is selected", () => {
   const settings: Settings = {
@@ -36,15 +36,28 @@ test("a link brings back the recording, the moment and what is selected", () => 
   expect(decode(`#${encode(linked)}`)).toEqual(linked);
 });
 
-test.each([
-  "",
-  "#",
-  "#v9&policy=leveled",
-  "#v1&",
-  "#v1&policy=nonsense&workload=constructor&device=toString",
-])("%s is the recording of a new visitor", (fragment) =>
-  expect(decode(fragment).settings).toEqual(DEFAULTS),
+test.each(["", "#", "#v9&policy=leveled"])(
+  "%s is the recording of a new visitor, who reads from its moment on",
+  (fragment) => {
+    expect(decode(fragment)).toEqual({
+      settings: CALM,
+      at: CALM_FROM,
+      plays: true,
+      reading: true,
+    });
+  },
 );
+
+test.each(["#v1&", "#v1&policy=nonsense&workload=constructor&device=toString"])(
+  "%s names no setting, and has those of links",
+  (fragment) => expect(decode(fragment).settings).toEqual(DEFAULTS),
+);
+
+test("a link keeps that time goes from decision to decision, and stands where it leads", () => {
+  const linked = decode(`#${encode({ settings: CALM, reading: true, at: 5 })}`);
+  expect(linked).toMatchObject({ settings: CALM, reading: true, at: 5 });
+  expect(linked.plays).toBeUndefined();
+});
 
 test("what a link says wrongly is left out, and the rest holds", () => {
   const { settings, at, rivals, from, zoom, axis, view, same } = decode(

@@ -51,7 +51,7 @@ test("buckets tile the key space, and their temperatures are shares of what was 
 /** Whether a table lies on both sides of a position. */
 const crosses = (axis: ReturnType<typeof keyAxis>, at: number) => (table: PlacedTable) => {
   const [from, to] = axis.span(table);
-  return from < at && at < to;
+  return from < at - 1e-9 && at + 1e-9 < to;
 };
 
 test("no table of the two levels lies on both sides of a cut that they share", () => {

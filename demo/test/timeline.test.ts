@@ -228,3 +228,55 @@ describe("a power failure amid merges", () => {
     expect(failed.at(micros + 1)).toEqual(end);
   });
 });
+
+test("space amplification is bytes over live bytes where those are known, and bounded elsewhere", () => {
+  const { end } = timeline;
+  // Every key was loaded, and none was deleted.
+  expect(end.liveBytes).toBe(SMALL.load * (SMALL.valueBytes + 16));
+  const known = amplificationOf(end);
+  expect(known.spaceIsBound).toBe(false);
+  expect(known.space).toBeCloseTo(treeBytes(end) / (end.liveBytes ?? 0), 9);
+  const bound = amplificationOf({ ...end, liveBytes: null });
+  expect(bound.spaceIsBound).toBe(true);
+  expect(bound.space).toBeGreaterThanOrEqual(known.space);
+});
+
+test("the bound of space amplification takes tombstones for keys that are gone", () => {
+  const table = (entries: number, tombstones: number) => ({ bytes: entries, entries, tombstones });
+  const levels = [[table(50, 50)], [table(100, 0)]].map((tables) => ({
+    runs: [{ id: 1, tables: tables.map((one) => ({ ...end(), ...one })) }],
+  }));
+  // Of the older run at most 50 entries are deleted.
+  expect(amplificationOf({ ...EMPTY, levels } as State).space).toBe(150 / 50);
+});
+
+const end = () => ({ smallest: new Uint8Array([1]), largest: new Uint8Array([9]) });
+
+test("a get meets the runs that have a table over its key", () => {
+  const table = (from: number, to: number) =>
+    ({
+      smallest: new Uint8Array([from]),
+      largest: new Uint8Array([to]),
+      bytes: 1,
+      entries: 1,
+      tombstones: 0,
+    }) as never;
+  const run = (...tables: never[]) => ({ id: 1, tables });
+  // The upper run has keys up to 3 only.
+  const levels = [{ runs: [run(table(0, 3))] }, { runs: [run(table(0, 3), table(4, 9))] }];
+  expect(amplificationOf({ ...EMPTY, levels } as State).read).toBeCloseTo((2 + 2 + 1) / 3);
+});
+
+test("of a stream that has ended nothing goes on", () => {
+  const merging = Array.from({ length: timeline.length }, (_, i) => i).find(
+    (count) => timeline.after(count).groups.length > 0,
+  );
+  const other = new Timeline();
+  other.append(timeline.events(0, merging ?? 0));
+  other.append([{ type: "stalled", micros: other.duration, reason: "level0" }]);
+  other.append([{ type: "detached", micros: other.duration + 5 }]);
+  const { end } = other;
+  expect(end).toMatchObject({ groups: [], compactions: [], stall: null, detached: true });
+  expect(other.history.works.every(({ to }) => to !== undefined)).toBe(true);
+  expect(other.history.waits.at(-1)).toMatchObject({ to: end.micros });
+});

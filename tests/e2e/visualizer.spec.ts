@@ -41,6 +41,30 @@ test("a stranger sees a tree move without doing anything", async ({ context, ori
   expect(errors).toEqual([]);
 });
 
+test("a new visitor reads decision by decision, and is told the first minute", async ({
+  context,
+  origin,
+}) => {
+  const page = await context.newPage();
+  await open(page, origin, "");
+  await expect(page.getByRole("combobox", { name: "speed" })).toHaveValue("0");
+  // A decision is held: the moment that is shown is the one at which it was made.
+  const decided = page.locator("section[aria-labelledby=why-title] header span");
+  await expect(async () => {
+    const [shown, at] = [await clock(page).innerText(), await decided.innerText()];
+    expect(at).toBe(`decided at ${shown}`);
+  }).toPass();
+  await page.getByRole("button", { name: "Start here" }).click();
+  const tour = page.getByRole("group", { name: "The first minute" });
+  await expect(tour).toContainText("1 of 5");
+  for (const words of ["a run", "a flush", "merged down", "moves down"]) {
+    await tour.getByRole("button", { name: "Next" }).click();
+    await expect(tour).toContainText(words);
+  }
+  await tour.getByRole("button", { name: "Watch it" }).click();
+  await expect(tour).toHaveCount(0);
+});
+
 test("the simulator is loaded once for all policies", async ({ context, origin }) => {
   const page = await context.newPage();
   const loaded: string[] = [];

@@ -49,6 +49,35 @@ export interface Quantity {
   value: number;
 }
 
+/** Consequence of a comparison for a decision. */
+export type Effect =
+  /** Data of the level goes down. */
+  | { leaves: number }
+  /** The level takes what is merged. */
+  | { enters: number }
+  /** The level cannot take what is merged, which goes deeper. */
+  | { passes: number }
+  /** Tables of the level are merged where they are. */
+  | { merges: number }
+  /** Data of the level stays there. */
+  | { stays: number }
+  /** The first level becomes the second, as it is. */
+  | { becomes: [number, number] }
+  /** A merge is due. */
+  | "due"
+  /** The waiting runs are admitted. */
+  | "admitted"
+  /** The run is merged with newer ones. */
+  | "taken"
+  /** Outputs are cut into parts. */
+  | "cut"
+  /** The bucket is split. */
+  | "split"
+  /** The bucket is joined with a neighbour. */
+  | "joined"
+  /** The design is chosen. */
+  | "chosen";
+
 /** A comparison of two quantities, which holds: `bytes of level 2 > its capacity`. */
 export interface Term {
   /** Left side of the comparison. */
@@ -59,6 +88,8 @@ export interface Term {
   right: Quantity;
   /** Unit of both sides. */
   unit: Unit;
+  /** Consequence for the decision. */
+  effect: Effect | null;
 }
 
 /** A named number or key. */
@@ -258,6 +289,17 @@ export type EngineEventBody =
       bytes: number;
       /** Its last sequence number. */
       through: number;
+    }
+  /**
+   * The bytes that a keyspace's live rows take, as they were when a memtable was sealed: only the simulator
+   * knows them.
+   */
+  | {
+      type: "live-bytes";
+      /** The keyspace. */
+      keyspace: string;
+      /** Bytes of the newest versions of all live keys. */
+      bytes: number;
     }
   /** A memtable became a run of level 0. */
   | {

@@ -3,6 +3,7 @@
 import type { EngineEventBody } from "./contract.ts";
 
 export type {
+  Effect,
   EngineEventBody,
   LevelChange,
   Observed,

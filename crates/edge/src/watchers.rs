@@ -9,6 +9,7 @@ use serde::Serialize;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use terrane::event::{Event, Listener, TraceLine};
+use terrane::stats::WriteWaits;
 use terrane::{Keyspace, KeyspaceId, Result};
 use terrane_policy::{Level, PolicyOptions, PolicyStatus};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -48,11 +49,25 @@ pub(crate) struct Watch {
 #[serde(tag = "type", rename = "shape")]
 struct Tree<'a> {
     micros: u64,
+    /// Release of the process.
+    release: &'static str,
     keyspace: KeyspaceId,
+    /// Name of the keyspace.
+    name: &'a str,
     policy: PolicyOptions,
     levels: &'a [Level],
     #[serde(flatten)]
     status: PolicyStatus,
+    /// Waits of writes since the store was opened.
+    waits: WriteWaits,
+}
+
+/// The waits of writes, where they have changed: events report only those for background work.
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "waits")]
+struct Waits {
+    micros: u64,
+    waits: WriteWaits,
 }
 
 impl Watchers {
@@ -78,7 +93,9 @@ impl Watchers {
             if now.queues.len() >= WATCHERS_MAX {
                 return None;
             }
-            let tree = Tree { micros, keyspace: id, policy, levels, status };
+            let (release, name) = (env!("CARGO_PKG_VERSION"), keyspace.name());
+            let (_, waits) = keyspace.write_waits();
+            let tree = Tree { micros, release, keyspace: id, name, policy, levels, status, waits };
             let mut first = message(&tree).to_vec();
             for event in now.begun.iter().filter(|event| keyspace_of(event) == Some(id)) {
                 first.extend_from_slice(&message(&TraceLine { micros, event }));
@@ -133,6 +150,14 @@ impl Now {
         };
         self.begun = begun.into_iter().filter(is_left).collect();
     }
+}
+
+/// Returns a message with the waits of writes to a keyspace's store, unless they are those `reported` last.
+pub(crate) fn waits_message(keyspace: &Keyspace, reported: &mut WriteWaits) -> Option<Bytes> {
+    let (micros, waits) = keyspace.write_waits();
+    let changed = waits != *reported;
+    *reported = waits;
+    changed.then(|| message(&Waits { micros, waits }))
 }
 
 /// A message of an event stream: a line of JSON.

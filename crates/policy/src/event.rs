@@ -71,6 +71,14 @@ pub enum Event {
         /// Its last sequence number.
         through: Seq,
     },
+    /// The bytes that a keyspace's live rows take, as they were when a memtable was sealed: only the simulator knows
+    /// them.
+    LiveBytes {
+        /// The keyspace.
+        keyspace: KeyspaceId,
+        /// Bytes of the newest versions of all live keys.
+        bytes: u64,
+    },
     /// A memtable became a run of level 0.
     Flushed {
         /// The keyspace.

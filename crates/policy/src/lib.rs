@@ -61,7 +61,7 @@ pub use validate::{validate, validate_flush, validate_plan, validate_reshape};
 // What a policy reads and proposes, so that a policy's author needs this crate only.
 #[doc(inline)]
 pub use terrane_types::{
-    Action, Compaction, Destination, EditError, FilterBits, FlushPlan, Group, Histogram,
+    Action, Compaction, Destination, EditError, Effect, FilterBits, FlushPlan, Group, Histogram,
     HistogramPoint, Kept, Level, LevelChange, MAX_LEVELS, Of, Order, Placed, Plan, PrefixBuilder,
     PrefixRule, PrefixSet, PrefixSplit, Prefixes, Quantity, Reason, Relation, Reshape, Run, RunId,
     RunTables, Shape, ShapeEdit, TableId, TableInfo, Tables, Term, Totals, Unit, apply, change,

@@ -9,14 +9,24 @@
 //!
 //! The same configuration gives the same results as the command, byte for byte.
 
+use serde::Serialize;
 use std::cell::RefCell;
 use std::rc::Rc;
 use terrane_policy::event::{Event, TraceLine};
+use terrane_sim::Header;
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 /// Events with their times.
 type Watched = RefCell<Vec<(u64, Event)>>;
+
+/// A line of a trace.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Line<'a> {
+    Header(Header<'a>),
+    Event(TraceLine<'a>),
+}
 
 /// A store under simulation.
 #[wasm_bindgen]
@@ -24,6 +34,8 @@ pub struct Simulation {
     simulation: terrane_sim::Simulation,
     /// Events since the last call of `events`, with their times; `None` if they are not watched.
     events: Option<Rc<Watched>>,
+    /// Whether the header was returned.
+    headed: bool,
 }
 
 #[wasm_bindgen]
@@ -43,7 +55,7 @@ impl Simulation {
                 events.borrow_mut().push((micros, event.clone()));
             }));
         }
-        Ok(Simulation { simulation, events })
+        Ok(Simulation { simulation, events, headed: false })
     }
 
     /// Runs at most this many operations, up to this virtual second. Returns whether there is more to
@@ -87,14 +99,18 @@ impl Simulation {
         Ok(serde_json::to_string(self.simulation.shape())?)
     }
 
-    /// The events since the last call, as a JSON array: those of the engine, with `micros`.
+    /// The lines of a trace since the last call, as a JSON array: its header, then events of the engine, with `micros`.
     ///
     /// # Errors
     /// None at present.
-    pub fn events(&self) -> Result<String, JsError> {
-        let events = self.events.as_ref().map(|events| events.take()).unwrap_or_default();
-        let lines = events.iter().map(|(micros, event)| TraceLine { micros: *micros, event });
-        Ok(serde_json::to_string(&lines.collect::<Vec<_>>())?)
+    pub fn events(&mut self) -> Result<String, JsError> {
+        let Some(events) = &self.events else { return Ok("[]".to_owned()) };
+        let events = events.take();
+        let header = (!self.headed).then(|| Line::Header(self.simulation.header()));
+        self.headed = true;
+        let line = |(micros, event)| Line::Event(TraceLine { micros, event });
+        let lines = events.iter().map(|(micros, event)| line((*micros, event)));
+        Ok(serde_json::to_string(&header.into_iter().chain(lines).collect::<Vec<_>>())?)
     }
 
     /// The steps of a point read at this moment, as JSON in the form of the store's traces, with the key.

@@ -67,3 +67,4 @@ pub use terrane_workload::{
     Arrivals, Choice, Clients, Distribution, KeyOrder, KeyPrefixes, Kind, Latencies, Latency, Mix,
     Operation, Operations, Phase, Workload, WorkloadPreset,
 };
+pub use trace::Header;

@@ -152,6 +152,22 @@ impl Scheduler {
         Ok(())
     }
 
+    /// Puts another policy around the present one.
+    #[cfg(test)]
+    pub(crate) fn wrap(&mut self, wrap: impl FnOnce(Box<dyn Policy>) -> Box<dyn Policy>) {
+        struct Absent;
+        impl Policy for Absent {
+            fn name(&self) -> &'static str {
+                "absent"
+            }
+
+            fn plan(&self, _: &PlanContext) -> Option<Plan> {
+                None
+            }
+        }
+        self.policy = wrap(std::mem::replace(&mut self.policy, Box::new(Absent)));
+    }
+
     /// Counts entries of a sealed memtable.
     pub(crate) fn updated(&mut self, entries: u64) {
         self.observed.updates += entries;

@@ -21,10 +21,12 @@ use crate::memory::Memory;
 use crate::meter::{Grouped, Levels, Machine, Meters};
 use crate::report::{LevelReport, PhaseReport, Report, Window};
 use crate::schedule::Scheduler;
-use crate::trace::KEYSPACE;
+use crate::trace::{Header, KEYSPACE};
 use crate::tree::Tree;
 use crate::writes::Stalled;
 use std::collections::{BTreeMap, VecDeque};
+#[cfg(test)]
+use terrane_policy::Policy;
 use terrane_policy::event::Event;
 use terrane_policy::{PolicyOptions, Shape};
 use terrane_workload::{Latencies, Operations, Phase};
@@ -177,6 +179,12 @@ impl Simulation {
         self.listener = Some(listener);
     }
 
+    /// Returns the first line of a trace of it.
+    #[must_use]
+    pub fn header(&self) -> Header<'_> {
+        Header::new(&self.config)
+    }
+
     /// Runs to the end.
     ///
     /// # Errors
@@ -201,6 +209,12 @@ impl Simulation {
     /// As [`Simulation::advance`].
     pub fn advance_until(&mut self, operations: u64, at: f64) -> Result<bool, SimulationError> {
         self.go(operations, nanos(at))
+    }
+
+    /// Puts another policy around the present one, to look at its plans.
+    #[cfg(test)]
+    pub(crate) fn watch_plans(&mut self, wrap: impl FnOnce(Box<dyn Policy>) -> Box<dyn Policy>) {
+        self.scheduler.wrap(wrap);
     }
 
     /// Gives the store another policy at this moment: compactions that have started continue to their ends.
@@ -345,7 +359,7 @@ impl Simulation {
     /// Updates the meters after a change of the tree.
     pub(crate) fn observe(&mut self, now: Time) {
         let row_bytes = self.config.live_sizes().put();
-        let logical_bytes = self.live.count().saturating_mul(row_bytes);
+        let logical_bytes = self.live_bytes();
         let half_load = self.config.workload.load.saturating_mul(row_bytes) / 2;
         let grown = half_load.min(GROWN_BUFFERS * self.config.buffer_bytes).max(1);
         let tables = self.tree.len();
@@ -358,6 +372,11 @@ impl Simulation {
             merging: self.merging,
         };
         self.meters.set(now, levels, logical_bytes >= grown);
+    }
+
+    /// Bytes of the newest versions of all live keys.
+    pub(crate) fn live_bytes(&self) -> u64 {
+        self.live.count().saturating_mul(self.config.live_sizes().put())
     }
 
     /// Notifies the listener.

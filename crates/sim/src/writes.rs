@@ -175,6 +175,8 @@ impl Simulation {
         self.logs.1 += 1;
         let through = self.memory.seq;
         self.emit(now, || Event::MemtableSealed { keyspace: KEYSPACE, bytes, through });
+        let bytes = self.live_bytes();
+        self.emit(now, || Event::LiveBytes { keyspace: KEYSPACE, bytes });
         self.dispatch(now)
     }
 }

@@ -64,7 +64,7 @@ pub use plan::{
 pub use prefix::{PrefixBuilder, PrefixRule, PrefixSet, PrefixSplit, Prefixes};
 #[doc(hidden)]
 pub use ratio::mul_div;
-pub use reason::{Of, Quantity, Reason, Relation, Term, Unit};
+pub use reason::{Effect, Of, Quantity, Reason, Relation, Term, Unit};
 pub use run::{Run, RunTables, Tables, tables_of};
 #[doc(hidden)]
 pub use sequence::{Place, Sequence};

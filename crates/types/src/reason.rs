@@ -44,6 +44,8 @@ pub struct Term {
     pub right: Quantity,
     /// Unit of both sides.
     pub unit: Unit,
+    /// Consequence for the decision.
+    pub effect: Option<Effect>,
 }
 
 impl Term {
@@ -53,8 +55,53 @@ impl Term {
     pub fn new(unit: Unit, left: Quantity, relation: Relation, right: Quantity) -> Self {
         let holds = relation.holds(left.value, right.value);
         let relation = if holds { relation } else { relation.opposite() };
-        Term { left, relation, right, unit }
+        Term { left, relation, right, unit, effect: None }
     }
+
+    /// Returns the term with its consequence.
+    #[must_use]
+    pub fn so(self, effect: Effect) -> Self {
+        Term { effect: Some(effect), ..self }
+    }
+
+    /// Whether the comparison that was asked for holds: a policy decides by this, so that a term is the very test
+    /// that decided.
+    #[must_use]
+    pub fn is(&self, asked: Relation) -> bool {
+        self.relation == asked
+    }
+}
+
+/// Consequence of a comparison for a decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Effect {
+    /// Data of the level goes down.
+    Leaves(LevelIndex),
+    /// The level takes what is merged.
+    Enters(LevelIndex),
+    /// The level cannot take what is merged, which goes deeper.
+    Passes(LevelIndex),
+    /// Tables of the level are merged where they are.
+    Merges(LevelIndex),
+    /// Data of the level stays there.
+    Stays(LevelIndex),
+    /// The first level becomes the second, as it is.
+    Becomes(LevelIndex, LevelIndex),
+    /// A merge is due.
+    Due,
+    /// The waiting runs are admitted.
+    Admitted,
+    /// The run is merged with newer ones.
+    Taken,
+    /// Outputs are cut into parts.
+    Cut,
+    /// The bucket is split.
+    Split,
+    /// The bucket is joined with a neighbour.
+    Joined,
+    /// The design is chosen.
+    Chosen,
 }
 
 /// A measured quantity.

@@ -4,6 +4,7 @@
  */
 
 import { bucketsOf, treeFact } from "../timeline/facts.ts";
+import { compareKeys } from "../timeline/key-order.ts";
 import { type PlacedLevel, type PlacedTable, type State, tablesOf } from "../timeline/state.ts";
 import type { Bands } from "./bands.ts";
 import type { KeyAxis } from "./key-axis.ts";
@@ -65,8 +66,8 @@ function bucketMarks({ facts }: State, axis: KeyAxis, width: number): BucketMark
   });
 }
 
-/** Keys without a table, from one to another. */
-type Gap = readonly [from: number, to: number];
+/** Keys without a table: after one key, and before another. */
+type Gap = readonly [after: Uint8Array, before: Uint8Array];
 
 /** Gaps of levels, which most events leave as they are, by axis. */
 const gaps = new WeakMap<KeyAxis, WeakMap<PlacedLevel, Gap[]>>();
@@ -77,11 +78,15 @@ function gapsOf(level: PlacedLevel, axis: KeyAxis): Gap[] {
   let found = known.get(level);
   if (found === undefined) {
     found = [];
-    const spans = tablesOf(level).map((table) => axis.span(table));
-    let end = Infinity;
-    for (const [from, to] of spans.sort(([a], [b]) => a - b)) {
-      if (from > end && from - end < CUT_WIDTH * axis.extent) found.push([end, from]);
-      end = end === Infinity ? to : Math.max(end, to);
+    const tables = tablesOf(level).sort((a, b) => compareKeys(a.smallest, b.smallest));
+    let last: PlacedTable | undefined;
+    for (const table of tables) {
+      // By keys: on an axis of bytes the tables of the largest level lie side by side.
+      if (last !== undefined && compareKeys(table.smallest, last.largest) > 0) {
+        const width = axis.span(table)[0] - axis.span(last)[1];
+        if (width < CUT_WIDTH * axis.extent) found.push([last.largest, table.smallest]);
+      }
+      if (last === undefined || compareKeys(table.largest, last.largest) > 0) last = table;
     }
     known.set(level, found);
   }
@@ -107,7 +112,7 @@ function cutMarks(
       // Some of many cuts fall together by chance.
       if (both.length * 2 >= Math.min(all.length, own.length)) {
         const [top, bottom] = [over.top, band.top + band.height];
-        for (const at of both) cuts.push({ x: at * width, top, bottom });
+        for (const key of both) cuts.push({ x: axis.position(key) * width, top, bottom });
       }
     }
     above = depth;
@@ -115,14 +120,15 @@ function cutMarks(
   return cuts;
 }
 
-/** The middles of places that lie in a gap of both lists. */
-function shared(a: readonly Gap[], b: readonly Gap[]): number[] {
-  const found: number[] = [];
+/** The keys that end gaps of both lists where those have keys in common. */
+function shared(a: readonly Gap[], b: readonly Gap[]): Uint8Array[] {
+  const found: Uint8Array[] = [];
   let [i, j] = [0, 0];
   for (let [one, other] = [a[i], b[j]]; one && other; [one, other] = [a[i], b[j]]) {
-    const [from, to] = [Math.max(one[0], other[0]), Math.min(one[1], other[1])];
-    if (from < to) found.push((from + to) / 2);
-    if (one[1] < other[1]) i += 1;
+    const after = compareKeys(one[0], other[0]) > 0 ? one[0] : other[0];
+    const before = compareKeys(one[1], other[1]) < 0 ? one[1] : other[1];
+    if (compareKeys(after, before) < 0) found.push(before);
+    if (compareKeys(one[1], other[1]) < 0) i += 1;
     else j += 1;
   }
   return found;

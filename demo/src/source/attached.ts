@@ -5,10 +5,16 @@ import { Timeline } from "../timeline/timeline.ts";
 import { readEvent } from "./event-log.ts";
 import type { ReadPath } from "./read-path.ts";
 import type { Recording, Status } from "./recording.ts";
-import { describe, type Settings } from "./settings.ts";
+import { type Settings, withPolicy } from "./settings.ts";
 
 /** Path of events, if only a machine and a port are given. */
 const PATH = "/events";
+
+/** Time between two looks of the page while no event comes, in milliseconds. */
+const TICK = 500;
+
+/** The sentence while a stream is not connected. */
+const LOST = "The connection is lost: this is the tree as it was last reported.";
 
 /** The address of an event stream: `localhost:4540` is enough. */
 export function addressOf(text: string): string {
@@ -49,7 +55,7 @@ export function attach(
 
 /** A recording that continues for as long as the process does. */
 export class AttachedRecording implements Recording {
-  readonly settings: Settings;
+  settings: Settings;
   readonly timeline: Timeline = new Timeline();
   status: Status = { at: "running", share: undefined };
   readonly ended: Promise<void>;
@@ -59,11 +65,13 @@ export class AttachedRecording implements Recording {
   #settle: () => void = () => undefined;
   /** The process's time at the recording's start, in microseconds. */
   #began = 0;
+  /** Time of this page at the last message, in milliseconds. */
+  #heard = 0;
+  /** Has the page look again while no event comes: what was a second ago moves on. */
+  readonly #ticking: ReturnType<typeof setInterval>;
 
   constructor(stream: EventSource, shape: ShapeEvent, settings: Settings, changed: () => void) {
-    const { policy } = shape.policy;
-    const known = describe(policy) === undefined ? {} : { policy };
-    this.settings = { ...settings, ...known, parameters: {} };
+    this.settings = withPolicy(settings, shape.policy);
     this.#stream = stream;
     this.#changed = changed;
     this.ended = new Promise((settle) => (this.#settle = settle));
@@ -76,10 +84,23 @@ export class AttachedRecording implements Recording {
         this.#end(`An event of the process cannot be read: ${(error as Error).message}.`);
       }
     };
+    this.#ticking = setInterval(() => this.status.at === "running" && changed(), TICK);
     // Where it tries again by itself, the tree comes again.
     stream.onerror = () => {
+      this.#detach();
       if (stream.readyState === EventSource.CLOSED) this.#end("The process sends no more events.");
+      else {
+        this.status = { at: "running", share: undefined, preparing: LOST };
+        changed();
+      }
     };
+  }
+
+  /** The time of the process now, by this page's clock. */
+  get now(): number {
+    const { duration, end } = this.timeline;
+    if (this.status.at !== "running" || end.detached) return duration;
+    return duration + (performance.now() - this.#heard) * 1000;
   }
 
   get closed(): Promise<void> {
@@ -87,6 +108,7 @@ export class AttachedRecording implements Recording {
   }
 
   stop(): void {
+    clearInterval(this.#ticking);
     this.#stream.close();
     this.#settle();
   }
@@ -102,10 +124,23 @@ export class AttachedRecording implements Recording {
     if (event.type === "shape") this.#began = event.micros - this.timeline.duration;
     const micros = Math.max(event.micros - this.#began, this.timeline.duration);
     this.timeline.append([{ ...event, micros }]);
+    this.#heard = performance.now();
+    if (event.type === "shape") this.status = { at: "running", share: undefined };
+    if (event.type === "shape" || event.type === "policy-changed")
+      this.settings = withPolicy(this.settings, event.policy);
     this.#changed();
   }
 
+  /** Notes that nothing is known from now on. */
+  #detach(): void {
+    if (!this.timeline.end.detached) {
+      this.timeline.append([{ type: "detached", micros: Math.round(this.now) }]);
+    }
+  }
+
   #end(error: string): void {
+    clearInterval(this.#ticking);
+    this.#detach();
     this.status = { at: "failed", error };
     this.#settle();
     this.#changed();

@@ -29,7 +29,33 @@ const RELATION: Shape = "text";
 
 const QUANTITY: Shape = { fields: { name: "text", of: OF, value: "number" } };
 
-const TERM: Shape = { fields: { left: QUANTITY, relation: RELATION, right: QUANTITY, unit: UNIT } };
+const EFFECT: Shape = {
+  either: [
+    { fields: { leaves: "level" } },
+    { fields: { enters: "level" } },
+    { fields: { passes: "level" } },
+    { fields: { merges: "level" } },
+    { fields: { stays: "level" } },
+    { fields: { becomes: { list: "level" } } },
+    { is: "due" },
+    { is: "admitted" },
+    { is: "taken" },
+    { is: "cut" },
+    { is: "split" },
+    { is: "joined" },
+    { is: "chosen" },
+  ],
+};
+
+const TERM: Shape = {
+  fields: {
+    left: QUANTITY,
+    relation: RELATION,
+    right: QUANTITY,
+    unit: UNIT,
+    effect: { either: [{ is: null }, EFFECT] },
+  },
+};
 
 const FACT: Shape = {
   either: [
@@ -104,6 +130,7 @@ export const EVENTS: Record<string, Record<string, Shape>> = {
   "policy-changed": { keyspace: "keyspace", policy: "policy" },
   "policy-adjusted": { keyspace: "keyspace", policy: "policy", problems: { list: "text" } },
   "memtable-sealed": { keyspace: "keyspace", bytes: "number", through: "number" },
+  "live-bytes": { keyspace: "keyspace", bytes: "number" },
   flushed: {
     keyspace: "keyspace",
     run: "number",

@@ -39,8 +39,22 @@ export function readEvent(line: string): RecordedEvent {
   return event;
 }
 
-/** A trace of events: a line of JSON for each. */
+/** Fields whose own fields are options, which have names in kebab case; all others are in snake case. */
+const OPTIONS: ReadonlySet<string> = new Set(["policy", "observed", "simulation"]);
+
+/** A trace of events: a line of JSON for each, with the names that the command line gives to fields. */
 export function writeEvents(events: readonly RecordedEvent[]): string {
-  const plain = (_: string, value: unknown) => (value instanceof Uint8Array ? [...value] : value);
-  return events.map((event) => `${JSON.stringify(event, plain)}\n`).join("");
+  return events.map((event) => `${JSON.stringify(spelled(event, "_"))}\n`).join("");
+}
+
+/** A value whose names are those of the command line. */
+function spelled(value: unknown, joint: "_" | "-"): unknown {
+  if (value instanceof Uint8Array) return [...value];
+  if (Array.isArray(value)) return value.map((one) => spelled(one, joint));
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).map(([name, field]) => {
+    const own = name.replace(/[A-Z]/g, (letter) => `${joint}${letter.toLowerCase()}`);
+    return [own, spelled(field, OPTIONS.has(name) ? "-" : joint)];
+  });
+  return Object.fromEntries(entries) as unknown;
 }

@@ -6,8 +6,39 @@ import { EVENTS, type Kind, MAX_LEVELS, RUN, STATUS, type Shape } from "./contra
 /** Levels, of which a tree has a bounded number. */
 const LEVELS = { list: { fields: { runs: { list: RUN } } }, atMost: MAX_LEVELS } as const;
 
+/** A simulation, as far as the page names it. */
+const SIMULATED: Shape = {
+  fields: {
+    seed: "number",
+    workers: "number",
+    bufferBytes: "number",
+    valueBytes: "number",
+    device: { fields: { readSpeed: "number", writeSpeed: "number" } },
+    workload: {
+      fields: {
+        load: "number",
+        phases: {
+          list: {
+            fields: {
+              operations: "number",
+              clients: {
+                list: {
+                  fields: { mix: "object", choice: { fields: { by: "text" } }, rate: "number" },
+                },
+              },
+            },
+          },
+        },
+      },
+    },
+  },
+};
+
 /** The events of this page, beside the engine's. */
 const PAGE_EVENTS: Record<string, Record<string, Shape>> = {
+  header: { release: "text", keyspace: "text", policy: "policy" },
+  waits: { waits: "object" },
+  detached: {},
   shape: { policy: "policy", levels: LEVELS, ...STATUS },
   "power-failed": {
     unsyncedBytes: "number",
@@ -18,6 +49,14 @@ const PAGE_EVENTS: Record<string, Record<string, Shape>> = {
     sealed: "number",
     ...STATUS,
   },
+};
+
+const WAITS: Shape = { fields: { count: "number", micros: "number", microsMax: "number" } };
+
+/** Fields that an event may lack, as it does in older traces. */
+const OPTIONAL: Record<string, Record<string, Shape>> = {
+  shape: { release: "text", name: "text", waits: "object" },
+  header: { simulation: { either: [{ is: null }, SIMULATED] } },
 };
 
 const FIELDS: Record<string, Record<string, Shape>> = { ...EVENTS, ...PAGE_EVENTS };
@@ -31,7 +70,10 @@ export function isEvent(value: unknown): value is RecordedEvent {
 export function wrongField(event: RecordedEvent): string | undefined {
   // Types of later releases are not known here, and change nothing.
   const shapes = Object.hasOwn(FIELDS, event.type) ? FIELDS[event.type] : undefined;
-  return shapes && wrong(event, shapes);
+  const optional = Object.entries(OPTIONAL[event.type] ?? {}).filter(([name]) => name in event);
+  const field = shapes && wrong(event, { ...shapes, ...Object.fromEntries(optional) });
+  if (field !== undefined || !("waits" in event)) return field;
+  return Object.values(event.waits ?? {}).every((one) => has(one, WAITS)) ? undefined : "waits";
 }
 
 function wrong(value: object, shapes: Record<string, Shape>): string | undefined {

@@ -4,6 +4,8 @@ import type { AxisBy } from "../layout/key-axis.ts";
 import type { Zoom } from "../layout/zoom.ts";
 import { fromHex, keyHex } from "./hex.ts";
 import {
+  CALM,
+  CALM_FROM,
   DEFAULTS,
   describe,
   DEVICES,
@@ -28,6 +30,10 @@ export interface Linked {
   /** Microseconds. */
   at?: number | undefined;
   speed?: number | undefined;
+  /** Whether time goes on from the moment: of a new visitor, who was not sent to see it. */
+  plays?: boolean | undefined;
+  /** Whether time goes from decision to decision. */
+  reading?: boolean | undefined;
   /** The part of the key space that is shown, if it is not all. */
   zoom?: Zoom | undefined;
   /** Measure of equal widths, if it is not equal bytes. */
@@ -59,6 +65,7 @@ export function encode({
   settings,
   at,
   speed,
+  reading,
   zoom,
   axis,
   view,
@@ -76,7 +83,8 @@ export function encode({
   const shown = zoom && `${rounded(zoom.from)},${rounded(zoom.to)}`;
   const key = read && keyHex(read);
   const shape = { zoom: shown, axis, view, same, sel: selected };
-  const places = { at, speed, ...shape, read: key, cmp, from };
+  const pace = reading === true ? "reading" : undefined;
+  const places = { at, speed, pace, ...shape, read: key, cmp, from };
   for (const [name, value] of Object.entries(places)) {
     if (value !== undefined) fields.set(name, String(value));
   }
@@ -86,7 +94,8 @@ export function encode({
 /** Decodes a fragment; settings that it lacks, or has wrongly, are those of a new visitor. */
 export function decode(fragment: string): Linked {
   const text = fragment.replace(/^#/, "");
-  if (!text.startsWith(`${VERSION}&`)) return { settings: DEFAULTS };
+  if (!text.startsWith(`${VERSION}&`))
+    return { settings: CALM, at: CALM_FROM, plays: true, reading: true };
   const fields = new URLSearchParams(text.slice(VERSION.length + 1));
   const policy = fields.get("policy") ?? "";
   const described = describe(policy);
@@ -105,6 +114,7 @@ export function decode(fragment: string): Linked {
     settings,
     at: number(fields.get("at"), 0, Number.MAX_SAFE_INTEGER),
     speed: nearestSpeed(Number(fields.get("speed") ?? Number.NaN)),
+    reading: fields.get("pace") === "reading" ? true : undefined,
     zoom: zoomOf(fields.get("zoom")),
     axis: fields.get("axis") === "keys" ? "keys" : undefined,
     view: oneOf({ text: true, compare: true }, fields.get("view")),

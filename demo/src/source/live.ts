@@ -4,6 +4,7 @@ import type { Db, EngineEvent, Event } from "terrane";
 import type { PowerFailedEvent } from "../timeline/events.ts";
 import { Timeline } from "../timeline/timeline.ts";
 import { engine } from "./engine.ts";
+import { headerOf } from "./header.ts";
 import { Power } from "./power.ts";
 import type { ReadPath, Wanted } from "./read-path.ts";
 import { readKey } from "./reading.ts";
@@ -57,6 +58,8 @@ export class LiveRecording implements Recording {
     { rival = 0, rows, takeover }: Options,
   ) {
     this.settings = settings;
+    const policy = livePolicy(takeover?.settings ?? settings);
+    this.timeline.append([headerOf("default", policy)]);
     this.#takeover = takeover;
     this.#writes = new Writes(settings, rows);
     this.#changed = changed;

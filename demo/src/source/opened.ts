@@ -10,7 +10,7 @@ import { isTraceLine, readEvent } from "./event-log.ts";
 import type { Write } from "./operations.ts";
 import type { ReadPath } from "./read-path.ts";
 import type { Recording, Status } from "./recording.ts";
-import { isLive, RANGES, type Settings } from "./settings.ts";
+import { isLive, RANGES, type Settings, UNKNOWN, withPolicy } from "./settings.ts";
 
 /** Content of a file. */
 export type Opened =
@@ -24,6 +24,8 @@ export interface ShownFile {
   problem: string | undefined;
   /** Whether it is a store: the visitor's own, or a copy of an exported one. */
   store?: "own" | "copy";
+  /** Whether it was recorded elsewhere, so that only itself says of what. */
+  elsewhere?: boolean;
 }
 
 /** The most bytes of a file of text: all of it is in memory. */
@@ -117,7 +119,9 @@ export class OpenedRecording implements Recording {
   readonly readsBack: boolean = false;
 
   constructor(settings: Settings, events: readonly RecordedEvent[]) {
-    this.settings = settings;
+    const named = events.find((event) => event.type === "header" || event.type === "shape");
+    const policy = named === undefined || !("policy" in named) ? UNKNOWN : named.policy;
+    this.settings = withPolicy(settings, policy);
     this.timeline.append(events);
   }
 

@@ -21,7 +21,7 @@ export function* operationsOf(settings: Settings): Generator<Operation> {
   const { load, operations, workload } = settings;
   const draw = random(settings.seed);
   const value = values(settings.valueBytes, draw);
-  const inOrder = workload === "ascending" || workload === "shifting";
+  const inOrder = ["ascending", "shifting", "hot"].includes(workload);
   const hex = (number: number, digits: number) => number.toString(16).padStart(digits, "0");
   const key = (number: number) =>
     (workload === "prefixes" ? hex(number % PREFIXES, 2) : "") +
@@ -40,6 +40,7 @@ export function* operationsOf(settings: Settings): Generator<Operation> {
       ascending: () => 1 + number / load,
       // The inverse of the law's cumulative distribution, for numbers between 0 and 1.
       zipf: () => draw() ** zipf,
+      hot: () => 1 - draw() ** zipf,
       shifting: () => (draw() < HOT ? (range + draw()) / RANGES : draw()),
     }[workload]();
     const at = key(Math.floor(chosen * load));

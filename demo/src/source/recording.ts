@@ -59,6 +59,8 @@ export interface Recording {
   readonly closed: Promise<void>;
   /** Whether it reads at any moment, not only at its end. */
   readonly readsBack: boolean;
+  /** Time of what it shows by this page's clock, in microseconds, where that goes on between events. */
+  readonly now?: number;
   /** The visitor's store that it shows, while that is open. */
   readonly store?: OpenStore | undefined;
   /** The store of its workload, while the visitor can write to it. */

@@ -12,6 +12,7 @@ export type Value = number | string | boolean;
 export const WORKLOADS = {
   uniform: "uniform updates",
   zipf: "skewed updates",
+  hot: "updates, most of late keys",
   shifting: "updates of shifting ranges",
   ascending: "ascending inserts",
   deletes: "updates and deletes",
@@ -20,7 +21,7 @@ export const WORKLOADS = {
 } as const;
 
 /** Those whose keys are loaded in order. */
-const ASCENDING: ReadonlySet<string> = new Set(["ascending", "shifting"]);
+const ASCENDING: ReadonlySet<string> = new Set(["ascending", "shifting", "hot"]);
 
 /** Prefixes of two bytes, of the workload that has some. */
 export const PREFIXES = 48;
@@ -61,7 +62,7 @@ export interface Settings {
   seed: number;
 }
 
-/** Settings of a new visitor. */
+/** Settings that a link does not name. */
 export const DEFAULTS: Settings = {
   policy: "spooky",
   parameters: {},
@@ -74,6 +75,22 @@ export const DEFAULTS: Settings = {
   device: "sata",
   seed: 7,
 };
+
+/**
+ * Settings of a new visitor: writes come no faster than the device can bring down, the last level fills, and where
+ * most writes go, levels stand higher.
+ */
+export const CALM: Settings = {
+  ...DEFAULTS,
+  parameters: { sizeRatio: 4 },
+  workload: "hot",
+  load: 400_000,
+  operations: 500_000,
+  rate: 20_000,
+};
+
+/** The moment at which a new visitor comes in, in microseconds: all is loaded, and updates begin. */
+export const CALM_FROM = 20_000_000;
 
 /** The ranges of the numbers among the settings. */
 export const RANGES = {
@@ -155,6 +172,9 @@ export function valueOf(settings: Settings, { name, value }: Parameter): Value {
   const preset = PRESETS[name] ?? value.value ?? "";
   return isLive(settings) && SIZES.has(name) ? Number(preset) / LIVE_SCALE : preset;
 }
+
+/** The policy of a trace that does not name it. */
+export const UNKNOWN = { policy: "unknown policy" } as unknown as PolicyOptions;
 
 /** The settings of a store that has this policy: all parameters are its own. */
 export function withPolicy(settings: Settings, { policy, ...parameters }: PolicyOptions): Settings {
@@ -264,6 +284,8 @@ function clientsOf({ workload }: Settings): object {
       return { mix: { update: 1 }, choice: { by: "uniform" } };
     case "zipf":
       return { mix: { update: 1 }, choice: { by: "zipf", exponent: 0.9, "move-every": 0 } };
+    case "hot":
+      return { mix: { update: 1 }, choice: { by: "latest", exponent: 0.6 } };
     case "shifting":
       return { mix: { update: 1 }, choice: { by: "shifting-ranges", from: 3, to: 12, step: 3 } };
     case "ascending":

@@ -9,6 +9,7 @@ import type { Db, EngineEvent, Event, StoreOptions } from "terrane";
 import type { ShapeEvent } from "../timeline/events.ts";
 import { Timeline } from "../timeline/timeline.ts";
 import type { ReadPath, Wanted } from "./read-path.ts";
+import { release } from "./header.ts";
 import { firstOf, readKey } from "./reading.ts";
 import type { OpenStore, Recording, Status } from "./recording.ts";
 import { livePolicy, type Settings, withPolicy } from "./settings.ts";
@@ -113,6 +114,8 @@ export class StoreRecording implements Recording {
       {
         type: "shape",
         micros: this.timeline.duration,
+        release,
+        name,
         policy,
         levels,
         capacities,

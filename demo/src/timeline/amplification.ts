@@ -1,52 +1,84 @@
 /** Cost of a tree by its content: in writes, in space, in reads. */
 
-import {
-  bytesOf,
-  type PlacedLevel,
-  runCount,
-  type State,
-  storeBytes,
-  writeAmplification,
-} from "./state.ts";
+import type { Table } from "terrane";
+import { compareKeys } from "./key-order.ts";
+import { search } from "./search.ts";
+import { type PlacedLevel, type State, storeBytes, writeAmplification } from "./state.ts";
 
 /** The three amplifications. */
 export interface Amplification {
   /** Bytes written to tables for each byte accepted. */
   write: number;
-  /**
-   * Bytes on disk divided by those of the largest run, which has about one version of each key: what the tree
-   * itself knows of how much is alive. 1 while there is no table.
-   */
+  /** Bytes on disk divided by those that are live. 1 while there is no table. */
   space: number;
-  /** Runs that a scan looks into, and a get where filters do not help. */
+  /** Whether that is only known to be at most so much: nobody counted what is live. */
+  spaceIsBound: boolean;
+  /** Runs that have a table over a key, on average: a get without filters asks them all, if no newer one has it. */
   read: number;
 }
 
 /** The amplifications of a moment. */
 export function amplificationOf(state: State): Amplification {
-  const largest = largestRun(state);
+  const { liveBytes } = state;
+  const live = liveBytes ?? leastLive(state);
+  const stored = storeBytes(state);
   return {
     write: writeAmplification(state),
-    space: largest === 0 ? 1 : storeBytes(state) / largest,
-    read: runCount(state),
+    space: live === 0 || stored === 0 ? 1 : stored / live,
+    spaceIsBound: liveBytes === null,
+    read: depthOf(state),
   };
 }
 
-/** Sizes of the largest runs of levels, which most events leave as they are. */
-const largestOf = new WeakMap<PlacedLevel, number>();
-
-/** The bytes of the largest run. */
-function largestRun({ levels }: State): number {
-  let most = 0;
-  for (const level of levels) {
-    let largest = largestOf.get(level);
-    if (largest === undefined) {
-      largest = Math.max(...level.runs.map(({ tables }) => bytesOf(tables)), 0);
-      largestOf.set(level, largest);
+/**
+ * Returns the bytes that are live at least: a run has no key twice, so all of its entries are live, in this version or
+ * in a newer one, but for as many as there are tombstones, its own and newer ones. Entries are taken as equally large.
+ */
+function leastLive({ levels }: State): number {
+  let [tombstones, most] = [0, 0];
+  for (const { runs } of levels) {
+    for (const { tables } of runs) {
+      let [entries, bytes] = [0, 0];
+      for (const table of tables) {
+        entries += table.entries;
+        bytes += table.bytes;
+        tombstones += table.tombstones;
+      }
+      if (entries > tombstones) most = Math.max(most, (bytes * (entries - tombstones)) / entries);
     }
-    most = Math.max(most, largest);
   }
   return most;
+}
+
+/** Keys at which the runs are counted. */
+const PROBES = 32;
+
+/** The depths of trees, which most events leave as they are. */
+const depths = new WeakMap<readonly PlacedLevel[], number>();
+
+/** Returns the number of runs with a table over a key, on average over keys that tables start with. */
+function depthOf({ levels }: State): number {
+  let depth = depths.get(levels);
+  if (depth === undefined) {
+    const runs = levels.flatMap((level) => level.runs.map(({ tables }) => tables));
+    const tables = runs.flat();
+    const step = Math.max(tables.length / PROBES, 1);
+    const probes = Array.from({ length: Math.min(tables.length, PROBES) }, (_, i) => {
+      return tables[Math.floor(i * step)]?.smallest ?? new Uint8Array();
+    });
+    const covering = (key: Uint8Array) => runs.filter((tables) => covers(tables, key)).length;
+    const sum = probes.reduce((sum, key) => sum + covering(key), 0);
+    depth = sum / Math.max(probes.length, 1);
+    depths.set(levels, depth);
+  }
+  return depth;
+}
+
+/** Whether a run has a table over a key. */
+function covers(tables: readonly Table[], key: Uint8Array): boolean {
+  const at = search(tables.length, (i) => compareKeys(tables[i]?.smallest ?? key, key) <= 0) - 1;
+  const table = tables[at];
+  return table !== undefined && compareKeys(table.largest, key) >= 0;
 }
 
 /** The shares of three corners of a triangle: the more of a cost, the nearer to its corner. */

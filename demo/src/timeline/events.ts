@@ -2,10 +2,64 @@
 
 import type { Capacity, EngineEvent, Fact, Level, PolicyOptions } from "terrane";
 
+/** First line of a trace: what it is a recording of. */
+export interface HeaderEvent {
+  type: "header";
+  micros: number;
+  release: string;
+  /** Name of the keyspace. */
+  keyspace: string;
+  policy: PolicyOptions;
+  /** The configuration, if it is a simulation. */
+  simulation?: Simulated | null;
+}
+
+/** A simulation, as far as a header's sentence names it. Names are those of `terrane simulate --config`. */
+export interface Simulated {
+  seed: number;
+  workers: number;
+  bufferBytes: number;
+  valueBytes: number;
+  device: { readSpeed: number; writeSpeed: number };
+  workload: {
+    load: number;
+    phases: readonly {
+      operations: number;
+      clients: readonly {
+        mix: Readonly<Record<string, number>>;
+        choice: { by: string };
+        rate: number;
+      }[];
+    }[];
+  };
+}
+
+/** Waits of writes since a store was opened, by their reason. */
+export type WaitsByReason = Readonly<
+  Record<string, { count: number; micros: number; microsMax: number }>
+>;
+
+/** What writes have waited for in a process, which events report only in part. */
+export interface WaitsEvent {
+  type: "waits";
+  micros: number;
+  waits: WaitsByReason;
+}
+
+/** A process reports no more: nothing is known of it from here on. */
+export interface DetachedEvent {
+  type: "detached";
+  micros: number;
+}
+
 /** A keyspace as a process has it to whose events this page is attached: they add to it. */
 export interface ShapeEvent {
   type: "shape";
   micros: number;
+  /** Release of the process, and the keyspace's name. */
+  release?: string;
+  name?: string;
+  waits?: WaitsByReason;
   policy: PolicyOptions;
   levels: readonly Level[];
   capacities: readonly Capacity[];
@@ -30,4 +84,5 @@ export interface PowerFailedEvent {
 }
 
 /** An event of a recording. */
-export type RecordedEvent = EngineEvent | ShapeEvent | PowerFailedEvent;
+export type RecordedEvent =
+  EngineEvent | HeaderEvent | ShapeEvent | WaitsEvent | DetachedEvent | PowerFailedEvent;

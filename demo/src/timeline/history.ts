@@ -128,8 +128,10 @@ export class History {
     const { micros } = event;
     switch (event.type) {
       case "merge-progress":
+      case "waits":
         return;
       case "shape":
+      case "detached":
       case "power-failed": {
         if (event.type === "power-failed") this.failures.push(micros);
         // What went on before is not heard of again.

@@ -22,8 +22,16 @@ type Of<T extends RecordedEvent["type"]> = Extract<RecordedEvent, { type: T }>;
 export function reduce(before: State, event: RecordedEvent): State {
   const state = { ...before, micros: event.micros };
   switch (event.type) {
+    case "header":
+      return { ...state, header: event, policy: event.policy };
     case "shape":
       return attached(event);
+    case "detached":
+      return detached(state);
+    case "waits":
+      return { ...state, waits: event.waits };
+    case "live-bytes":
+      return { ...state, liveBytes: event.bytes };
     case "power-failed":
       return recovered(state, event);
     case "memtable-sealed": {
@@ -82,14 +90,27 @@ export function reduce(before: State, event: RecordedEvent): State {
 /**
  * Returns the state of a process when this page is attached to it: nothing is known of its past.
  */
-function attached({ micros, policy, levels, capacities, facts }: Of<"shape">): State {
+function attached(event: Of<"shape">): State {
+  const { micros, policy, levels, capacities, facts, release, name, waits = null } = event;
   const placed = levels.map(({ runs }) => ({
     runs: runs.map(({ id, tables }) => ({
       id,
       tables: tables.map((table) => place(table, "merged", micros, 0, null)),
     })),
   }));
-  return { ...EMPTY, micros, policy, levels: placed, capacities, facts };
+  const header: State["header"] =
+    release === undefined || name === undefined
+      ? null
+      : { type: "header", micros, release, keyspace: name, policy };
+  return { ...EMPTY, micros, policy, header, waits, levels: placed, capacities, facts };
+}
+
+/** Returns the state of a process that reports no more: its tree is known as it was, and nothing goes on. */
+function detached(state: State): State {
+  const { stall, micros } = state;
+  const waited = stall === null ? 0 : micros - stall.since;
+  const stalledMicros = state.stalledMicros + waited;
+  return { ...state, groups: [], compactions: [], stall: null, stalledMicros, detached: true };
 }
 
 /** Returns the state after a power failure: tables that were there before are the same. */

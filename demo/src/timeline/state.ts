@@ -1,7 +1,7 @@
 /** The state of a run at one moment: what its events so far add up to. It is never changed in place. */
 
 import type { Capacity, Fact, PolicyOptions, StallReason, Table, Term } from "terrane";
-import type { PowerFailedEvent } from "./events.ts";
+import type { HeaderEvent, PowerFailedEvent, WaitsByReason } from "./events.ts";
 
 /** Way in which a table arrived. */
 export type Arrival = "flushed" | "merged" | "moved";
@@ -94,6 +94,14 @@ export interface State {
   capacities: readonly Capacity[];
   facts: readonly Fact[];
   policy: PolicyOptions | null;
+  /** The recording's header, if it has one. */
+  header: HeaderEvent | null;
+  /** Bytes of the newest versions of all live keys, where they are known. */
+  liveBytes: number | null;
+  /** Waits as the process itself counts them, where it reports them. */
+  waits: WaitsByReason | null;
+  /** Whether the process reports no more. */
+  detached: boolean;
   stall: { reason: StallReason; since: number } | null;
   /** The last power failure. */
   failure: PowerFailedEvent | null;
@@ -113,6 +121,10 @@ export const EMPTY: State = {
   capacities: [],
   facts: [],
   policy: null,
+  header: null,
+  liveBytes: null,
+  waits: null,
+  detached: false,
   stall: null,
   failure: null,
   stalledMicros: 0,

@@ -37,6 +37,16 @@ const STEP = 1000;
 /** More groups than these, installed within a second, are too many to follow: nothing glides. */
 const INSTALLS_MAX = 20;
 
+/** Time of the visitor from one decision to the next, in microseconds, where the speeds below allow it. */
+const APPROACH = 1.5e6;
+/** Seconds of a recording in a second of the visitor on the way. */
+const [SLOWEST, FASTEST] = [0.02, 4];
+
+/** Time for which a reason is held, in milliseconds: a sentence, and the comparisons beside it. */
+function readingTime(reason: string): number {
+  return 1200 + reason.split(" ").length * 150;
+}
+
 /** The player of one recording. */
 export class Player {
   settings: Settings = $state(DEFAULTS);
@@ -44,6 +54,8 @@ export class Player {
   shown = $state(0);
   playing = $state(false);
   speed: number = $state(0.5);
+  /** Whether time goes from decision to decision, and holds at each while it is read. */
+  reading: boolean = $state(false);
   selected: number | undefined = $state(undefined);
   /** The part of the key space that is shown. */
   zoom: Zoom = $state.raw(WHOLE);
@@ -77,10 +89,15 @@ export class Player {
   readonly #still = matchMedia("(prefers-reduced-motion: reduce)");
   #lastFrame = 0;
   #lastTold = 0;
+  /** Time of this page up to which a decision is held, and the speed up to the next one. */
+  #held = 0;
+  #toNext = 1;
   /** Resolves once there is something of the recording: until then rivals leave it the processors. */
   #begun: Promise<void> = Promise.resolve();
   /** The moment of a link, until the recording has come so far or the visitor goes elsewhere. */
   #linked: number | undefined;
+  /** Whether time goes on from the moment of the link. */
+  #playsFromThere = false;
   /** The key of a link, read at its moment. */
   #linkedRead: Uint8Array | undefined;
 
@@ -104,6 +121,7 @@ export class Player {
     this.#rows = undefined;
     this.settings = linked.settings;
     if (linked.speed !== undefined) this.speed = linked.speed;
+    this.reading = linked.reading ?? false;
     this.selected = linked.selected;
     this.zoom = linked.zoom ?? WHOLE;
     this.axisBy = linked.axis ?? "bytes";
@@ -118,7 +136,9 @@ export class Player {
     this.#linked = linked.at;
     this.#linkedRead = linked.read;
     this.reads.active = linked.read !== undefined;
-    this.playing = linked.at === undefined && !this.#still.matches;
+    const plays = !this.#still.matches;
+    this.playing = linked.at === undefined && plays;
+    this.#playsFromThere = linked.plays === true && plays;
   }
 
   /** Returns the state at the shown moment. */
@@ -129,7 +149,8 @@ export class Player {
 
   /** Workers that the recording is known to have. */
   get workers(): number {
-    return isLive(this.settings) || this.file !== undefined ? 0 : this.settings.workers;
+    if (this.file !== undefined) return this.state.header?.simulation?.workers ?? 0;
+    return isLive(this.settings) ? 0 : this.settings.workers;
   }
 
   /** Whether the recording's keys are numbers. */
@@ -159,7 +180,13 @@ export class Player {
   /** The length of the recording so far, in microseconds. */
   get duration(): number {
     void this.version;
-    return this.recording.timeline.duration;
+    return this.#end;
+  }
+
+  /** The end of what can be shown, which for a process goes on between its events. */
+  get #end(): number {
+    const { now = 0, timeline } = this.recording;
+    return Math.max(now, timeline.duration);
   }
 
   /** Shows an exported store or a trace, or has the engine write the rows of a file. */
@@ -172,8 +199,9 @@ export class Player {
       return;
     }
     if (opened.type === "trace") {
-      this.file = { name: opened.name, problem: opened.problem };
-      this.#show(new OpenedRecording(this.settings, opened.events));
+      this.#remember();
+      this.file = { name: opened.name, problem: opened.problem, elsewhere: true };
+      this.#show(new OpenedRecording($state.snapshot(this.settings) as Settings, opened.events));
       return;
     }
     this.file = { name: opened.name, problem: undefined };
@@ -199,7 +227,7 @@ export class Player {
   /** Opens a store on the engine. */
   #showStore(source: StoreSource, file: ShownFile): void {
     const settings = $state.snapshot(this.settings) as Settings;
-    if (this.file?.store === undefined) this.#before = settings;
+    this.#remember();
     this.stop();
     let told = settings;
     const changed = () => {
@@ -212,6 +240,7 @@ export class Player {
     this.selected = undefined;
     this.#rows = undefined;
     this.file = file;
+    this.reading = false;
     this.speed = 1;
     this.#show(recording);
   }
@@ -223,16 +252,24 @@ export class Player {
       this.#grown(),
     );
     this.selected = undefined;
-    this.file = { name: new URL(address).host, problem: undefined };
-    this.settings = recording.settings;
+    this.#remember();
+    this.file = { name: new URL(address).host, problem: undefined, elsewhere: true };
+    this.reading = false;
     this.speed = 1;
     this.#show(recording);
     this.seek(recording.timeline.duration);
   }
 
+  /** Remembers the settings, which are not those of what is shown instead. */
+  #remember(): void {
+    if (this.file?.store === undefined && this.file?.elsewhere === undefined)
+      this.#before = $state.snapshot(this.settings) as Settings;
+  }
+
   /** Leaves the file, or the process, for the workload that is chosen. */
   closeFile(): void {
-    const before = this.file?.store === undefined ? undefined : this.#before;
+    const other = this.file?.store !== undefined || this.file?.elsewhere === true;
+    const before = other ? this.#before : undefined;
     this.file = undefined;
     this.#rows = undefined;
     this.settings = before ?? { ...this.settings, ...sizesOf(this.settings) };
@@ -295,8 +332,8 @@ export class Player {
 
   /** Plays, from the start at the end of a recording, or pauses. */
   toggle(): void {
-    const { timeline, status } = this.recording;
-    if (!this.playing && status.at !== "running" && this.cursor === timeline.duration) this.seek(0);
+    const { status } = this.recording;
+    if (!this.playing && status.at !== "running" && this.cursor === this.#end) this.seek(0);
     this.#linked = undefined;
     this.playing = !this.playing;
   }
@@ -316,6 +353,7 @@ export class Player {
     return encode({
       settings,
       speed,
+      reading: this.reading,
       zoom: zoom === WHOLE ? undefined : zoom,
       axis: axisBy === "bytes" ? undefined : axisBy,
       view: view === "picture" ? undefined : view,
@@ -378,7 +416,7 @@ export class Player {
   /** Goes to a moment. */
   seek(micros: number): void {
     this.#linked = undefined;
-    this.cursor = Math.min(Math.max(micros, 0), this.recording.timeline.duration);
+    this.cursor = Math.min(Math.max(micros, 0), this.#end);
     this.reads.path = undefined;
     this.shown = this.cursor;
   }
@@ -400,7 +438,12 @@ export class Player {
   /** Microseconds of the recording in a millisecond of what glides and rises; 0 while nothing does. */
   get pace(): number {
     if (!this.playing || this.#still.matches) return 0;
-    return this.passing === undefined ? this.speed * 1000 : 0;
+    return this.passing === undefined ? this.#rate * 1000 : 0;
+  }
+
+  /** Seconds of the recording in a second of the visitor. */
+  get #rate(): number {
+    return this.reading ? this.#toNext : this.speed;
   }
 
   /**
@@ -408,7 +451,7 @@ export class Player {
    */
   get passing(): Installed | undefined {
     const { history } = this.recording.timeline;
-    const installed = history.installedIn(this.cursor - this.speed * 1e6, this.cursor);
+    const installed = history.installedIn(this.cursor - this.#rate * 1e6, this.cursor);
     return installed.merges + installed.moves > INSTALLS_MAX ? installed : undefined;
   }
 
@@ -429,14 +472,38 @@ export class Player {
       this.playing = micros !== undefined;
       return;
     }
-    this.cursor = Math.min(this.cursor + passed * 1000 * this.speed, timeline.duration);
-    if (this.cursor === timeline.duration && status.at !== "running") {
+    if (this.reading) {
+      this.#read(now, passed);
+      return;
+    }
+    this.cursor = Math.min(this.cursor + passed * 1000 * this.speed, this.#end);
+    if (this.cursor === this.#end && status.at !== "running") {
       this.playing = false;
       this.shown = this.cursor;
     } else if (now - this.#lastTold >= TELL) {
       this.#lastTold = now;
       this.shown = this.cursor;
     }
+  }
+
+  /** Advances to the next decision, and holds there for as long as its reason takes to read. */
+  #read(now: number, passed: number): void {
+    if (now < this.#held) return;
+    const { timeline, status } = this.recording;
+    const at = timeline.find("compaction-begun", timeline.countAt(this.cursor), 1);
+    const next = at === undefined ? undefined : timeline.event(at);
+    const until = next?.micros ?? this.#end;
+    if (this.#held !== 0) {
+      this.#held = 0;
+      this.#toNext = Math.min(Math.max((until - this.cursor) / APPROACH, SLOWEST), FASTEST);
+    }
+    this.cursor = Math.min(this.cursor + passed * 1000 * this.#toNext, until);
+    const isThere = this.cursor === until;
+    if (isThere && next?.type === "compaction-begun") this.#held = now + readingTime(next.reason);
+    if (isThere && next === undefined && status.at !== "running") this.playing = false;
+    if (!isThere && now - this.#lastTold < TELL) return;
+    this.#lastTold = now;
+    this.shown = this.cursor;
   }
 
   #start(takeover?: Takeover): void {
@@ -477,6 +544,7 @@ export class Player {
     if (linked === undefined || this.playing) return;
     this.seek(linked);
     if (this.cursor < linked && this.recording.status.at === "running") this.#linked = linked;
+    else if (this.#playsFromThere) this.playing = true;
     else if (this.#linkedRead !== undefined) {
       void this.read({ by: "key", key: this.#linkedRead, next: false }).then(() => {
         this.reads.finish();

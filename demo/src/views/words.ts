@@ -1,8 +1,8 @@
 /** A recording in words: what happens now, why, and what the engine did. */
 
-import type { Quantity, StallReason, Term } from "terrane";
-import type { PowerFailedEvent, RecordedEvent } from "../timeline/events.ts";
-import { bytes, count, plural, time } from "../format.ts";
+import type { Effect, Quantity, StallReason, Term } from "terrane";
+import type { PowerFailedEvent, RecordedEvent, WaitsByReason } from "../timeline/events.ts";
+import { bytes, count, inWords, plural, time } from "../format.ts";
 import type { Answer, Place, ReadPath } from "../source/read-path.ts";
 import { treeFact } from "../timeline/facts.ts";
 import { keyText } from "./keys.ts";
@@ -35,6 +35,7 @@ function failureText({ unsyncedBytes, lostWrites }: PowerFailedEvent): string {
 
 /** Returns a sentence about the present. */
 export function nowSentence(state: State, micros: number): string {
+  if (state.detached) return "Nothing more is reported: this is the tree as it was last.";
   if (state.failure !== null && micros - state.failure.micros < TOLD) {
     return `${failureText(state.failure)}.`;
   }
@@ -131,6 +132,28 @@ export function relationText(relation: Term["relation"]): string {
   return { "<": "<", "<=": "≤", ">=": "≥", ">": ">" }[relation];
 }
 
+/** The consequence of a comparison, as a policy draws it. */
+export function effectText(effect: Effect): string {
+  if (typeof effect === "string") return EFFECTS[effect];
+  if ("leaves" in effect) return `level ${effect.leaves} must go`;
+  if ("enters" in effect) return `so into level ${effect.enters}`;
+  if ("passes" in effect) return `so past level ${effect.passes}`;
+  if ("merges" in effect) return `level ${effect.merges} is merged`;
+  if ("stays" in effect) return `so within level ${effect.stays}`;
+  const [from, to] = effect.becomes;
+  return `level ${from} becomes level ${to}`;
+}
+
+const EFFECTS: Record<Extract<Effect, string>, string> = {
+  due: "a merge is due",
+  admitted: "these are admitted",
+  taken: "it is merged as well",
+  cut: "it is cut",
+  split: "it is split",
+  joined: "it is joined",
+  chosen: "it is chosen",
+};
+
 /** Returns the effect of an event, or nothing if it is not worth a line. */
 export function logLine(event: RecordedEvent): string | undefined {
   switch (event.type) {
@@ -154,6 +177,8 @@ export function logLine(event: RecordedEvent): string | undefined {
       return event.reason;
     case "decided":
       return event.reason;
+    case "detached":
+      return "the connection ended: what happens from here on is not known";
     case "power-failed":
       return `${failureText(event)}; the log had the rest`;
     case "plan-refused":
@@ -176,6 +201,51 @@ export function logLine(event: RecordedEvent): string | undefined {
 /** Returns the reason why writes wait. */
 export function reasonText(reason: StallReason): string {
   return Object.hasOwn(REASONS, reason) ? REASONS[reason] : reason.replaceAll("-", " ");
+}
+
+/** Reasons of waits, as a process counts them. */
+const WAIT_REASONS: Record<string, string> = {
+  memtables: "for memtables to be flushed",
+  memory: "for memory",
+  level0: "for level 0",
+  wal: "for the next file of the log",
+  rangeDeletes: "for range deletes to be applied",
+  group: "for other writes",
+  lock: "for a flush, a check or the like that was asked for",
+  sync: "for the log to be synced",
+  append: "for slow appends to the log",
+  compactionBytes: "for bytes that wait for compaction",
+  memtablesSlowdown: "briefly, as memtables came near their limit",
+  memorySlowdown: "briefly, as memory came near its limit",
+  level0Slowdown: "briefly, as level 0 came near its limit",
+  compactionBytesSlowdown: "briefly, as compaction debt came near its limit",
+};
+
+/** A wait of writes, as a process counts it. */
+export interface CountedWait {
+  reason: string;
+  count: number;
+  micros: number;
+  microsMax: number;
+}
+
+/** Returns the waits that a process counts, longest first. */
+export function countedWaits(waits: WaitsByReason): CountedWait[] {
+  const reason = (name: string) => WAIT_REASONS[name] ?? `for ${inWords(name)}`;
+  return Object.entries(waits)
+    .filter(([, { count }]) => count > 0)
+    .map(([name, wait]) => ({ reason: reason(name), ...wait }))
+    .sort((a, b) => b.micros - a.micros);
+}
+
+/** Returns the time for which writes have waited, in microseconds: as a process counts it, or by its events. */
+export function waitedMicros(state: State, micros: number): number {
+  const { waits, stall, stalledMicros } = state;
+  if (waits === null)
+    return stalledMicros + (stall === null ? 0 : Math.max(micros - stall.since, 0));
+  // Waits for another group include that group's own.
+  const counted = Object.entries(waits).filter(([name]) => name !== "group");
+  return counted.reduce((sum, [, wait]) => sum + wait.micros, 0);
 }
 
 const REASONS: Record<StallReason, string> = {

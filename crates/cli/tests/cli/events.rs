@@ -96,6 +96,9 @@ fn a_stream_has_the_tree_and_then_what_changes_it() {
     assert_eq!((&first["type"], tables_in(&first)), (&Value::from("shape"), before.clone()));
     assert_eq!(first["policy"]["policy"], "leveled");
     assert!(!first["capacities"].as_array().unwrap().is_empty());
+    assert_eq!(first["name"], "default");
+    assert_eq!(first["release"], env!("CARGO_PKG_VERSION"));
+    assert!(first["waits"]["sync"]["count"].is_u64());
 
     served.command("put c 3");
     served.command("compact");
@@ -166,6 +169,25 @@ fn what_is_no_address_or_no_origin_is_refused_with_one_that_is() {
     }
     for origin in ["example.org", "http://localhost:8080/", "http://", "*"] {
         refused("--allow-origin", origin, "for example: http://localhost:8080");
+    }
+}
+
+#[test]
+fn a_stream_reports_waits_that_are_no_events() {
+    let place = Place::new();
+    let mut served = Served::start(&place, &["--create"]);
+    let (_, mut stream) = served.get("/events", "");
+    let counted = |event: &Value| -> u64 {
+        let waits = event["waits"].as_object().unwrap().values();
+        waits.map(|wait| wait["count"].as_u64().unwrap()).sum()
+    };
+    let before = counted(&next(&mut stream));
+    served.command("put key value");
+    loop {
+        let event = next(&mut stream);
+        if event["type"] == "waits" && counted(&event) > before {
+            break;
+        }
     }
 }
 

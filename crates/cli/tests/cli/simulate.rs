@@ -59,6 +59,16 @@ fn a_trace_has_every_flush_and_compaction_in_time_order() {
     assert_eq!(report["flushes"], count("flushed"));
     assert_eq!(report["compactions"], count("compaction-begun"));
     assert_eq!(count("compaction-begun"), count("compaction-ended"));
+    assert!(count("live-bytes") > 0);
+
+    // The header says what is simulated, and repeats it.
+    let header = &lines[0];
+    assert_eq!((&header["type"], &header["keyspace"]), (&"header".into(), &"default".into()));
+    assert_eq!(header["release"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(header["policy"], header["simulation"]["policy"]);
+    place.file("c.json", &header["simulation"].to_string());
+    let again = place.run(&["simulate", "--config", "c.json", "--json"]).text();
+    assert_eq!(serde_json::from_str::<Value>(&again).unwrap(), report);
 }
 
 #[test]

@@ -2,8 +2,9 @@
 //! of the default keyspace.
 //!
 //! 1. The first message is the tree, those after it are its changes, each a line of JSON as in a trace.
-//! 2. Comments keep the stream open while nothing happens, and notice a client that is gone.
-//! 3. When the server stops, a comment is the last line.
+//! 2. Waits of writes, most of which are no events, follow within a second.
+//! 3. Comments keep the stream open while nothing happens, and notice a client that is gone.
+//! 4. When the server stops, a comment is the last line.
 
 use super::access;
 use super::keys::open;
@@ -11,7 +12,7 @@ use super::problem::Problem;
 use super::target::{Parameters, Target};
 use crate::shared::Shared;
 use crate::tokens::{Grant, Role};
-use crate::watchers::{Watch, Watchers};
+use crate::watchers::{Watch, Watchers, waits_message};
 use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
@@ -24,13 +25,16 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use terrane::keyspace::DEFAULT_KEYSPACE;
+use terrane::stats::WriteWaits;
 use terrane::{KeyRange, Keyspace};
 use tokio::sync::mpsc::Receiver;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-/// Time between two comments.
-const COMMENT_INTERVAL: Duration = Duration::from_secs(15);
+/// Time between two looks at the waits of writes.
+const WAITS_INTERVAL: Duration = Duration::from_secs(1);
+/// Looks between two comments.
+const LOOKS: u32 = 15;
 const COMMENT: &[u8] = b":\n\n";
 const LAST: &[u8] = b": the server stops\n\n";
 
@@ -70,12 +74,21 @@ pub(crate) fn stream(
         let detail = "there are as many watchers as can be";
         return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail));
     };
-    let mut comments = interval(COMMENT_INTERVAL);
-    comments.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    comments.reset();
+    let mut looks = interval(WAITS_INTERVAL);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    looks.reset();
     let stopping = Box::pin(stopping.clone().cancelled_owned());
     let stopping = Some(stopping);
-    let messages = Messages { first: Some(first), rest, comments, stopping, grant };
+    let messages = Messages {
+        first: Some(first),
+        rest,
+        keyspace: keyspace.clone(),
+        waits: WriteWaits::default(),
+        looks,
+        looked: 0,
+        stopping,
+        grant,
+    };
     let kind = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
     Ok((kind, Body::from_stream(messages)).into_response())
 }
@@ -84,7 +97,12 @@ pub(crate) fn stream(
 struct Messages {
     first: Option<Bytes>,
     rest: Receiver<Bytes>,
-    comments: Interval,
+    keyspace: Keyspace,
+    /// Waits of writes that were sent.
+    waits: WriteWaits,
+    looks: Interval,
+    /// Looks since the last message of its own.
+    looked: u32,
     /// End of the server; `None` after the last line.
     stopping: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
     grant: Option<Arc<Grant>>,
@@ -109,7 +127,15 @@ impl Stream for Messages {
             // A watcher that was too slow is dropped, and connects again.
             return Poll::Ready(message.map(Ok));
         }
-        ready!(self.comments.poll_tick(context));
-        Poll::Ready(Some(Ok(Bytes::from_static(COMMENT))))
+        loop {
+            ready!(self.looks.poll_tick(context));
+            let Messages { keyspace, waits, looked, .. } = &mut *self;
+            *looked += 1;
+            let changed = waits_message(keyspace, waits);
+            if changed.is_some() || *looked >= LOOKS {
+                *looked = 0;
+                return Poll::Ready(Some(Ok(changed.unwrap_or(Bytes::from_static(COMMENT)))));
+            }
+        }
     }
 }

@@ -24,7 +24,7 @@ use crate::toolkit::horizontal::{Counters, MergePolicy};
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
 use crate::toolkit::partition::options::Partitioning;
 use crate::toolkit::view::{Vertical, View};
-use terrane_types::{Compaction, Of, Plan, Quantity, Reason, Relation, Shape, Term, Unit};
+use terrane_types::{Compaction, Effect, Of, Plan, Quantity, Reason, Relation, Shape, Term, Unit};
 
 /// The policy of horizontal growth with leveling, and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,7 +106,7 @@ impl HorizontalLeveling {
         let reason = format!("{} in other levels become one of level {last}", count(runs, "run"));
         let (deepest, most) = (view.shape.deepest(), (1..=last).map(|l| view.runs(l).len()).max());
         let quantity = |name, value: usize| Quantity::new(name, value as u64);
-        let terms = vec![
+        let terms = [
             Term::new(
                 Unit::Count,
                 quantity("deepest-level", deepest),
@@ -120,6 +120,9 @@ impl HorizontalLeveling {
                 quantity("leveled", 1),
             ),
         ];
+        // Either suffices.
+        let terms = terms.into_iter().filter(|term| term.is(Relation::Greater));
+        let terms = terms.map(|term| term.so(Effect::Enters(last))).collect();
         let reason = Reason::new(reason, terms);
         let target = Target { bottom: true, ..view.new_run(last) };
         Some(Compaction::parallel(build_groups(below, target), reason).into())

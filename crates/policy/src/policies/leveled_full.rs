@@ -21,6 +21,7 @@ use crate::toolkit::filters::Filters;
 use crate::toolkit::format::{count, size};
 use crate::toolkit::group_builder::build_groups;
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
+use crate::toolkit::vertical::Repair;
 use crate::toolkit::view::{Vertical, View};
 use terrane_types::{Compaction, Plan, Reason, Shape};
 
@@ -95,16 +96,17 @@ impl LeveledFull {
 /// Step 3.
 fn merge(view: &View) -> Option<Plan> {
     let last = view.last();
-    let over = (1..last).rfind(|l| view.bytes(*l) > view.capacity(*l)).map(|l| l + 1);
-    let scattered = (1..=last).rfind(|l| view.runs(*l).len() > 1);
+    let over = (1..last).rfind(|l| !view.over(*l).is_empty()).map(|l| l + 1);
+    let scattered = (1..=last).rfind(|l| !view.scattered(*l).is_empty());
     let least = view.is_level0_due().then_some(1).max(over).max(scattered)?;
-    let q = (least..last).find(|q| view.down_to(0, *q) <= view.capacity(*q)).unwrap_or(last);
+    let (found, room) = view.find_room(0, least..last, &|_| None);
+    let q = found.unwrap_or(last);
 
     let mut coming = view.shape.between(0, q);
     coming.extend(view.older(q));
     let groups = build_groups(coming, view.leveled(q));
-    let Reason { text: cause, mut terms } = view.cause(least, over, scattered);
-    terms.extend(view.room_terms(0, least, q));
+    let Reason { text: cause, mut terms } = view.cause(least, over, scattered, view);
+    terms.extend(room);
     let reason = format!(
         "{cause}: all down to level {q}, {}, becomes its run, in {}",
         size(view.down_to(0, q)),

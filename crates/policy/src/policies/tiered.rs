@@ -28,7 +28,7 @@ use crate::toolkit::partition::options::Partitioning;
 use crate::toolkit::trivial_move::move_or_merge;
 use crate::toolkit::view::{Vertical, View};
 use terrane_types::{
-    Action, Compaction, Destination, Group, Plan, Quantity, Reason, Relation, Run, Shape, Term,
+    Action, Compaction, Effect, Destination, Group, Plan, Quantity, Reason, Relation, Run, Shape, Term,
     Unit, tables_of,
 };
 
@@ -109,9 +109,14 @@ impl Tiered {
         let in_place = is_last && leaving.len() > 1;
 
         let bytes = leaving.iter().map(Run::bytes).fold(0, u64::saturating_add);
-        let crowded =
-            leaving.len() as u64 >= self.size_ratio && (depth > 0 || view.is_level0_due());
-        let heavy = bytes >= capacity && !in_place;
+        let crowd = view.runs_term(depth, Relation::AtLeast, "size-ratio", self.size_ratio);
+        let crowd = (!has_grown && crowd.is(Relation::AtLeast)).then_some(crowd);
+        let crowded = crowd.is_some() && (depth > 0 || view.is_level0_due());
+        let have = if has_grown { "oldest-run" } else { "bytes" };
+        let (have, limit) =
+            (Quantity::level(have, depth, bytes), Quantity::level("capacity", depth, capacity));
+        let full = Term::new(Unit::Bytes, have, Relation::AtLeast, limit);
+        let heavy = full.is(Relation::AtLeast) && !in_place;
         if !(crowded || heavy) || !in_place && !self.has_room(view, depth + 1) {
             return None;
         }
@@ -171,15 +176,13 @@ impl Tiered {
         };
         let inputs = tables_of(leaving).map(|t| t.id).collect();
         let groups = vec![Group::new(inputs, destination, action)];
-        let have = if has_grown { "oldest-run" } else { "bytes" };
-        let (have, limit) =
-            (Quantity::level(have, depth, bytes), Quantity::level("capacity", depth, capacity));
-        let full = Term::new(Unit::Bytes, have, Relation::AtLeast, limit);
-        let terms = if has_grown {
-            vec![full]
-        } else {
-            vec![view.runs_term(depth, Relation::AtLeast, "size-ratio", self.size_ratio), full]
+        let effect_of = if in_place { Effect::Merges(depth) } else { Effect::Leaves(depth) };
+        let terms = match crowd.filter(|_| crowded) {
+            Some(crowd) if depth == 0 => [vec![crowd], view.level0_terms()].concat(),
+            Some(crowd) => vec![crowd],
+            None => vec![full],
         };
+        let terms = terms.into_iter().map(|term| term.so(effect_of)).collect();
         let reason = Reason::new(format!("{cause}: {effect}"), terms);
         Some(Compaction::parallel(groups, reason).into())
     }

@@ -18,11 +18,12 @@ use crate::context::PlanContext;
 use crate::policy::Policy;
 use crate::status::PolicyStatus;
 use crate::toolkit::filters::Filters;
-use crate::toolkit::format::{count, size};
+use crate::toolkit::format::count;
 use crate::toolkit::group_builder::build_groups;
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
+use crate::toolkit::vertical::Repair;
 use crate::toolkit::view::{Vertical, View};
-use terrane_types::{Compaction, Plan, Reason, Relation, Shape};
+use terrane_types::{Compaction, Effect, Plan, Reason, Relation, Shape, Term};
 
 /// The fully tiered policy and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,14 +86,12 @@ impl TieredFull {
     /// Steps 3 and 4.
     fn merge(&self, view: &View) -> Option<Plan> {
         let last = view.last();
-        let runs = |level: usize| view.runs(level).len() as u64;
+        let crowds = Crowds(view);
         // A last level of a single run at its capacity has been deepened.
-        let is_over = |l: &usize| runs(*l) > self.size_ratio || view.bytes(*l) > view.capacity(*l);
-        let over = (1..=last).rfind(is_over).map(|l| l + 1);
+        let over = (1..=last).rfind(|l| !crowds.over(*l).is_empty()).map(|l| l + 1);
         let least = view.is_level0_due().then_some(1).max(over)?;
-        let holds =
-            |q: &usize| view.down_to(0, *q) <= view.capacity(*q) && runs(*q) < self.size_ratio;
-        let found = (least..=last).find(holds);
+        let place = |level| Some(crowds.term(level, Relation::Less));
+        let (found, room) = view.find_room(0, least..=last, &place);
 
         let q = found.unwrap_or(last);
         let mut coming = view.shape.between(0, q);
@@ -103,34 +102,42 @@ impl TieredFull {
             view.leveled(q)
         };
         let groups = build_groups(coming, target);
-        let in_runs = |level: usize, relation: Relation| {
-            view.runs_term(level, relation, "size-ratio", self.size_ratio)
+        let Reason { text: cause, mut terms } = view.cause(least, over, None, &crowds);
+        // The last takes it all the same, as one run.
+        let merges = |term: Term| match term.effect {
+            Some(Effect::Passes(level)) if level == q => term.so(Effect::Merges(q)),
+            _ => term,
         };
-        let (cause, mut terms) = match over {
-            Some(below) => {
-                let level = below - 1;
-                let (bytes, have) = (view.bytes(level), count(view.runs(level).len(), "run"));
-                let cause = format!("level {level} has {have} with {}", size(bytes));
-                (
-                    cause,
-                    vec![
-                        in_runs(level, Relation::Greater),
-                        view.capacity_term(level, bytes, Relation::Greater),
-                    ],
-                )
-            }
-            None => {
-                (format!("level 0 has {}", count(view.runs(0).len(), "run")), view.level0_terms())
-            }
-        };
-        terms.extend(view.room_terms(0, least, q));
-        terms.extend((least..=q).map(|level| in_runs(level, Relation::Less)));
+        terms.extend(room.into_iter().map(merges));
         let effect = match found {
             Some(_) => format!("all above level {q} becomes a new run of it"),
             None => format!("no level holds it, so all becomes one run of level {q}"),
         };
         let reason = format!("{cause}: {effect}, in {}", count(groups.len(), "group"));
         Some(Compaction::parallel(groups, Reason::new(reason, terms)).into())
+    }
+}
+
+/// The comparisons of a tree whose levels have up to T runs.
+struct Crowds<'v, 'a>(&'v View<'a>);
+
+impl Crowds<'_, '_> {
+    /// The runs of a level, compared with T.
+    fn term(&self, level: usize, relation: Relation) -> Term {
+        self.0.runs_term(level, relation, "size-ratio", self.0.rule.size_ratio)
+    }
+}
+
+impl Repair for Crowds<'_, '_> {
+    fn over(&self, level: usize) -> Vec<Term> {
+        let mut terms = self.0.over(level);
+        let crowded = self.term(level, Relation::Greater);
+        terms.extend(crowded.is(Relation::Greater).then_some(crowded));
+        terms
+    }
+
+    fn scattered(&self, _: usize) -> Vec<Term> {
+        Vec::new()
     }
 }
 

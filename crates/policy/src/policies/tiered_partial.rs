@@ -22,7 +22,7 @@ use crate::status::{Capacity, PolicyStatus};
 use crate::toolkit::filters::Filters;
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
 use crate::toolkit::view::{Vertical, View, deepest};
-use terrane_types::{LevelChange, Plan, Quantity, Reason, Relation, Reshape, Shape, Term, Unit};
+use terrane_types::{Effect, LevelChange, Plan, Reason, Relation, Reshape, Shape, Term};
 
 /// The policy of tiering with partial compactions, and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +61,8 @@ impl Policy for TieredPartial {
             l0_compaction_trigger: self.size_ratio,
             dynamic_level_bytes: false,
         };
-        let view = View::new(rule, context);
+        let mut view = View::new(rule, context);
+        view.capacities = (1..=view.last()).map(|level| (level, self.capacity(level))).collect();
         view.merge_within_l0().or_else(|| {
             let score = |level| self.score(&view, level);
             // No level needs to be a single run.
@@ -69,9 +70,13 @@ impl Policy for TieredPartial {
                 0 => view.empty(0, view.new_run(1)),
                 _ if level == view.last() && view.runs(level).len() == 1 => self.deepen(&view),
                 _ if level < view.last() || self.fullness(&view, level) >= 1.0 => {
-                    view.send_down_tiered(level, self.terms(&view, level))
+                    let terms = self.terms(&view, level, Effect::Leaves(level));
+                    view.send_down_tiered(level, terms)
                 }
-                _ => view.merge_partly_in_place(level, self.terms(&view, level)),
+                _ => {
+                    let terms = self.terms(&view, level, Effect::Merges(level));
+                    view.merge_partly_in_place(level, terms)
+                }
             })
         })
     }
@@ -108,12 +113,13 @@ impl TieredPartial {
         view.staying(level) as f64 / self.capacity(level) as f64
     }
 
-    /// That a level is at its capacity, or else has too many runs.
-    fn terms(&self, view: &View, level: usize) -> Vec<Term> {
-        let bytes = Quantity::level("bytes", level, view.staying(level));
-        let capacity = Quantity::level("capacity", level, self.capacity(level));
-        let full = Term::new(Unit::Bytes, bytes, Relation::AtLeast, capacity);
-        vec![full, view.runs_term(level, Relation::Greater, "size-ratio", self.size_ratio)]
+    /// The comparisons that hold of those that make a level due: it is at its capacity, or has too many runs.
+    fn terms(&self, view: &View, level: usize, effect: Effect) -> Vec<Term> {
+        let (least, over) = (Relation::AtLeast, Relation::Greater);
+        let full = view.staying_term(level, least);
+        let crowded = view.runs_term(level, over, "size-ratio", self.size_ratio);
+        let due = [(full, least), (crowded, over)].into_iter().filter(|(term, asked)| term.is(*asked));
+        due.map(|(term, _)| term.so(effect)).collect()
     }
 
     /// Step 3, of a single run.
@@ -126,7 +132,7 @@ impl TieredPartial {
             "level {last}, the last, is one run at its capacity: it becomes level {}",
             last + 1
         );
-        let reason = Reason::new(reason, self.terms(view, last));
+        let reason = Reason::new(reason, self.terms(view, last, Effect::Becomes(last, last + 1)));
         Some(Reshape { change: LevelChange::Add(last), reason }.into())
     }
 }

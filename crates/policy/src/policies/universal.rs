@@ -24,7 +24,7 @@ use crate::toolkit::group_builder::{Target, build_groups};
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
 use crate::toolkit::partition::options::Partitioning;
 use terrane_types::{
-    Compaction, Destination, Of, Plan, Quantity, Reason, Relation, Run, Shape, Term, Unit,
+    Compaction, Destination, Effect, Of, Plan, Quantity, Reason, Relation, Run, Shape, Term, Unit,
 };
 
 /// The universal policy and its parameters.
@@ -71,7 +71,10 @@ impl Policy for Universal {
     fn plan(&self, context: &PlanContext) -> Option<Plan> {
         let PlanContext { shape, running, fresh, .. } = *context;
         let stack = stack(shape, running);
-        if (stack.len() as u64) < self.run_trigger {
+        let have = Quantity::new("runs", stack.len() as u64);
+        let trigger = Quantity::new("run-trigger", self.run_trigger);
+        let crowded = Term::new(Unit::Runs, have, Relation::AtLeast, trigger);
+        if !crowded.is(Relation::AtLeast) {
             return None;
         }
         let (block, reason) = (self.for_space(&stack))
@@ -97,9 +100,7 @@ impl Policy for Universal {
             coming.extend(component.run.tables());
         }
         let Reason { text, mut terms } = reason;
-        let have = Quantity::new("runs", stack.len() as u64);
-        let trigger = Quantity::new("run-trigger", self.run_trigger);
-        terms.insert(0, Term::new(Unit::Runs, have, Relation::AtLeast, trigger));
+        terms.insert(0, crowded.so(Effect::Due));
         let groups = build_groups(coming, target);
         Some(Compaction::parallel(groups, Reason::new(text, terms)).into())
     }
@@ -151,7 +152,12 @@ impl Universal {
         let (_, block) = stack.split_at_checked(first_free)?;
         let (oldest, newer) = block.split_last()?;
         let (above, limit) = (bytes(newer), percent(oldest.bytes, self.space_percent, 99));
-        if newer.is_empty() || above < limit || block.iter().any(|c| c.busy) {
+        let (have, limit) = (
+            Quantity::new("bytes-above-oldest", above),
+            Quantity::new("space-percent-of-oldest", limit),
+        );
+        let wasteful = Term::new(Unit::Bytes, have, Relation::AtLeast, limit);
+        if newer.is_empty() || !wasteful.is(Relation::AtLeast) || block.iter().any(|c| c.busy) {
             return None;
         }
         let reason = format!(
@@ -161,10 +167,7 @@ impl Universal {
             self.space_percent,
             size(oldest.bytes),
         );
-        let above = Quantity::new("bytes-above-oldest", above);
-        let limit = Quantity::new("space-percent-of-oldest", limit);
-        let terms = vec![Term::new(Unit::Bytes, above, Relation::AtLeast, limit)];
-        Some((block, Reason::new(reason, terms)))
+        Some((block, Reason::new(reason, vec![wasteful.so(Effect::Due)])))
     }
 
     /// Step 2.
@@ -185,9 +188,7 @@ impl Universal {
         let mut terms = Vec::new();
         for (at, run) in block.iter().enumerate() {
             if at > 0 {
-                let bytes = Quantity::item("run-bytes", start + at, run.bytes);
-                let limit = Quantity::new("newer-runs-and-ratio", self.with_ratio(newer));
-                terms.push(Term::new(Unit::Bytes, bytes, Relation::AtMost, limit));
+                terms.push(self.like_term(start + at, run, newer).so(Effect::Taken));
             }
             newer = newer.saturating_add(run.bytes);
         }
@@ -198,12 +199,19 @@ impl Universal {
     fn like_sized(&self, rest: &[Component]) -> usize {
         let mut sum = 0u64;
         let is_next = |c: &&Component| {
-            let fits = sum == 0 || c.bytes <= self.with_ratio(sum);
+            let fits = sum == 0 || self.like_term(0, c, sum).is(Relation::AtMost);
             sum = sum.saturating_add(c.bytes);
             fits && !c.busy
         };
         let most = usize::try_from(self.max_merge_width).unwrap_or(usize::MAX);
         rest.iter().take(most).take_while(is_next).count()
+    }
+
+    /// A run of the stack, compared with newer ones of `newer` bytes.
+    fn like_term(&self, at: usize, run: &Component, newer: u64) -> Term {
+        let bytes = Quantity::item("run-bytes", at, run.bytes);
+        let limit = Quantity::new("newer-runs-and-ratio", self.with_ratio(newer));
+        Term::new(Unit::Bytes, bytes, Relation::AtMost, limit)
     }
 
     /// Returns the bytes of the greatest run that is merged with newer ones of `newer` bytes.
@@ -214,7 +222,13 @@ impl Universal {
     /// Step 3.
     fn for_count<'s, 'a>(&self, stack: &'s [Component<'a>]) -> Option<Block<'s, 'a>> {
         let free = stack.iter().filter(|c| !c.busy).count() as u64;
-        let excess = free.checked_sub(self.run_trigger).filter(|n| *n > 0)?;
+        let (have, trigger) =
+            (Quantity::new("free-runs", free), Quantity::new("run-trigger", self.run_trigger));
+        let crowded = Term::new(Unit::Runs, have, Relation::Greater, trigger);
+        if !crowded.is(Relation::Greater) {
+            return None;
+        }
+        let excess = free.saturating_sub(self.run_trigger);
         let width = (excess + 1).min(self.max_merge_width.max(2));
         let segment = stack.split(|c| c.busy).find(|segment| segment.len() > 1)?;
         let width = usize::try_from(width).unwrap_or(usize::MAX).min(segment.len());
@@ -224,10 +238,7 @@ impl Universal {
             self.run_trigger,
             block.len(),
         );
-        let (free, trigger) =
-            (Quantity::new("free-runs", free), Quantity::new("run-trigger", self.run_trigger));
-        let terms = vec![Term::new(Unit::Runs, free, Relation::Greater, trigger)];
-        Some((block, Reason::new(reason, terms)))
+        Some((block, Reason::new(reason, vec![crowded.so(Effect::Due)])))
     }
 }
 

@@ -42,37 +42,36 @@ fn a_plan_of_tiering_says_what_is_full_and_what_becomes_of_it() {
         let terms = terms.iter().map(|term| (term.left.name, term.left.value, term.right.value));
         (text, terms.collect::<Vec<_>>())
     };
-    let of_level = |runs, bytes, capacity| vec![("runs", runs, 3), ("bytes", bytes, capacity)];
     for (sizes, tombstones, text, terms) in [
         (
             &[&[12, 12, 12][..]][..],
             0,
             "level 0 has 3 of 3 runs: all become one run of level 1",
-            of_level(3, 36, 36),
+            vec![("runs", 3, 3), ("waiting-runs", 3, 3), ("waiting-bytes", 36, 12)],
         ),
         (
             &[&[30, 10]],
             0,
             "level 0 has 40 B in 2 runs against a capacity of 36 B: all become one run of level 1",
-            of_level(2, 40, 36),
+            vec![("bytes", 40, 36)],
         ),
         (
             &[&[40]],
             0,
             "level 0 has 40 B in 1 run against a capacity of 36 B: its run moves to level 1",
-            of_level(1, 40, 36),
+            vec![("bytes", 40, 36)],
         ),
         (
             &[&[40]],
             40,
             "level 0 has 40 B in 1 run against a capacity of 36 B: all become one run of level 1",
-            of_level(1, 40, 36),
+            vec![("bytes", 40, 36)],
         ),
         (
             &[&[], &[5, 5, 5]],
             0,
             "level 1 has 3 of 3 runs: all become one run in place",
-            of_level(3, 15, 108),
+            vec![("runs", 3, 3)],
         ),
         (
             &[&[], &[5, 110]],

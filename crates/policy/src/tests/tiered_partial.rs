@@ -125,13 +125,13 @@ fn a_partial_tiering_plan_says_how_far_a_level_is_over_limits() {
         let Some(Plan::Compact(next)) = next else { panic!("{next:?}") };
         let told = next.reason.terms.iter().map(|term| (term.left, term.right));
         let level = &model.shape.levels()[1];
-        let expected = [
-            (Quantity::level("bytes", 1, level.bytes()), Quantity::level("capacity", 1, 16)),
-            (
-                Quantity::level("runs", 1, level.runs.len() as u64),
-                Quantity::new("size-ratio", POLICY.size_ratio),
-            ),
-        ];
+        let full = (Quantity::level("bytes", 1, level.bytes()), Quantity::level("capacity", 1, 16));
+        let crowded = [(
+            Quantity::level("runs", 1, level.runs.len() as u64),
+            Quantity::new("size-ratio", POLICY.size_ratio),
+        )];
+        let full = (level.bytes() >= 16).then_some(full);
+        let expected: Vec<_> = full.into_iter().chain(crowded).collect();
         assert_eq!(told.collect::<Vec<_>>(), expected);
     }
 }

@@ -10,7 +10,8 @@ use crate::policy::{Installed, Step};
 use crate::status::{Fact, PolicyStatus};
 use std::sync::Arc;
 use terrane_types::{
-    Group, Level, MAX_LEVELS, Of, Quantity, Relation, Run, Shape, TableInfo, Term, Unit, tables_of,
+    Effect, Group, Level, MAX_LEVELS, Of, Quantity, Relation, Run, Shape, TableInfo, Term, Unit,
+    tables_of,
 };
 
 /// The oldest runs of level 0, which go down together.
@@ -47,10 +48,11 @@ impl<'a> View<'a> {
                 return None;
             }
             bytes = bytes.saturating_add(run.bytes());
-            if bytes >= enough {
-                let have = Quantity::level("waiting-bytes", 0, bytes);
-                let enough = Quantity::new("three-quarters-of-level-base-bytes", enough);
-                let term = Term::new(Unit::Bytes, have, Relation::AtLeast, enough);
+            let have = Quantity::level("oldest-waiting-bytes", 0, bytes);
+            let enough = Quantity::new("three-quarters-of-level-base-bytes", enough);
+            let term = Term::new(Unit::Bytes, have, Relation::AtLeast, enough);
+            if term.is(Relation::AtLeast) {
+                let term = term.so(Effect::Admitted);
                 return Some(Admission { runs: runs.get(at..)?, bytes, term });
             }
         }

@@ -17,7 +17,7 @@ use super::group_builder::{Target, build_groups};
 use super::parameter::Choose;
 use super::view::View;
 use crate::status::{Capacity, Fact};
-use terrane_types::{Compaction, Group, Of, Plan, Quantity, Reason, Relation, Term, Unit};
+use terrane_types::{Compaction, Effect, Group, Of, Plan, Quantity, Reason, Relation, Term, Unit};
 
 /// Whether a level is one run or several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,16 +82,21 @@ impl Counters {
 
     /// Counts an admission; returns the level in which its cascade ends.
     pub(crate) fn admit(&mut self) -> usize {
+        self.cascade().0
+    }
+
+    /// Counts an admission; returns the level in which its cascade ends, and the comparisons that decide that.
+    pub(crate) fn cascade(&mut self) -> (usize, Vec<Term>) {
         match self.merge {
-            MergePolicy::Leveling => self.admit_leveled(),
-            MergePolicy::Tiering => self.admit_tiered(),
+            MergePolicy::Leveling => self.cascade_leveled(),
+            MergePolicy::Tiering => self.cascade_tiered(),
         }
     }
 
     /// The next admission: one merge, of as much as its cascade takes.
     pub(crate) fn plan(&self, view: &View, admission: Admission) -> Plan {
         let mut after = self.clone();
-        let level = after.admit();
+        let (level, cascade) = after.cascade();
         let groups = self.merge.groups(view, &admission, level);
         let reason = format!(
             "{} are admitted: their cascade ends in level {level}, whose counter is {}, in {}",
@@ -100,32 +105,8 @@ impl Counters {
             count(groups.len(), "group"),
         );
         let mut terms = vec![admission.term];
-        terms.extend(self.terms(level));
+        terms.extend(cascade);
         Compaction::parallel(groups, Reason::new(reason, terms)).into()
-    }
-
-    /// The comparisons that make the next admission's cascade end in `level`.
-    pub(crate) fn terms(&self, level: usize) -> Vec<Term> {
-        let mut slack = self.slack;
-        let mut terms = Vec::new();
-        let levels =
-            (1..).zip(&self.counts).zip(self.counts.iter().skip(1).map(Some).chain([None]));
-        for ((at, count), below) in levels.take(level) {
-            let counter = |count| Quantity::level("counter", at, count);
-            let (counter, relation, limit) = match (self.merge, below) {
-                (MergePolicy::Tiering, _) => {
-                    (counter(count.saturating_sub(1)), Relation::AtMost, Quantity::new("spent", 0))
-                }
-                (MergePolicy::Leveling, Some(below)) => {
-                    let limit = Quantity::level("counter", at + 1, below.saturating_add(slack));
-                    (counter(count.saturating_add(1)), Relation::Greater, limit)
-                }
-                (MergePolicy::Leveling, None) => break,
-            };
-            terms.push(Term::new(Unit::Count, counter, relation, limit));
-            slack = 0;
-        }
-        terms
     }
 
     /// Returns the counters, as a policy reports them.
@@ -147,41 +128,58 @@ impl Counters {
         capacities
     }
 
-    fn admit_leveled(&mut self) -> usize {
+    fn cascade_leveled(&mut self) -> (usize, Vec<Term>) {
         let mut slack = self.slack;
         let mut arrivals = self.counts.iter_mut().peekable();
-        let mut ends = 0;
+        let (mut ends, mut terms) = (0, Vec::new());
         while let Some(count) = arrivals.next() {
             *count = count.saturating_add(1);
             ends += 1;
-            match arrivals.peek() {
-                Some(below) if *count > below.saturating_add(slack) => *count = 0,
-                _ => break,
+            let Some(below) = arrivals.peek().map(|below| **below) else { break };
+            let limit = match slack {
+                0 => Quantity::level("counter", ends + 1, below),
+                _ => Quantity::level("counter-and-slack", ends + 1, below.saturating_add(slack)),
+            };
+            let due = counted(ends, *count, Relation::Greater, limit);
+            if !due.is(Relation::Greater) {
+                terms.push(due.so(Effect::Enters(ends)));
+                break;
             }
+            terms.push(due.so(Effect::Passes(ends)));
+            *count = 0;
             slack = 0;
         }
-        ends
+        (ends, terms)
     }
 
-    fn admit_tiered(&mut self) -> usize {
-        let mut ends = 0;
-        let mut left = 0;
+    fn cascade_tiered(&mut self) -> (usize, Vec<Term>) {
+        let last = self.counts.len();
+        let (mut ends, mut left, mut terms) = (0, 0, Vec::new());
         for count in &mut self.counts {
             *count = count.saturating_sub(1);
             ends += 1;
             left = *count;
+            let due = counted(ends, left, Relation::AtMost, Quantity::new("spent", 0));
+            let goes_on = due.is(Relation::AtMost) && ends < last;
+            terms.push(due.so(if goes_on { Effect::Passes(ends) } else { Effect::Enters(ends) }));
             if left > 0 {
                 break;
             }
         }
         self.counts.iter_mut().take(ends).for_each(|count| *count = left);
-        ends
+        (ends, terms)
     }
 
     /// Whether tiering has counted down to the end.
     pub(crate) fn are_spent(&self) -> bool {
         self.merge == MergePolicy::Tiering && self.counts.iter().all(|count| *count == 0)
     }
+}
+
+/// Compares a level's counter, with the admission that it counts.
+fn counted(level: usize, count: u64, relation: Relation, limit: Quantity) -> Term {
+    let counter = Quantity::level("counter-with-this-admission", level, count);
+    Term::new(Unit::Count, counter, relation, limit)
 }
 
 #[cfg(test)]
@@ -197,18 +195,24 @@ mod tests {
             Fact::Number { name, of, value, unit }
         };
         assert_eq!(leveling.facts(), [(1, 6), (2, 5), (3, 2)].map(value));
-        let compared = |terms: Vec<Term>| -> Vec<_> {
-            terms.iter().map(|term| (term.left, term.relation, term.right)).collect()
+        let counted = |level, value| Quantity::level("counter-with-this-admission", level, value);
+        let compared = |mut counters: Counters| {
+            let (ends, terms) = counters.cascade();
+            let terms: Vec<_> =
+                terms.iter().map(|t| (t.left, t.relation, t.right, t.effect)).collect();
+            (ends, terms, counters.counts)
         };
-        let (first, second) = (
-            (counter(1, 7), Relation::Greater, counter(2, 6)),
-            (counter(2, 6), Relation::Greater, counter(3, 2)),
-        );
-        assert_eq!(compared(leveling.terms(1)), [first]);
-        assert_eq!(compared(leveling.terms(2)), [first, second]);
-        assert_eq!(compared(leveling.terms(3)), [first, second], "nothing is below the last");
+        let slack = Quantity::level("counter-and-slack", 2, 6);
+        let first = (counted(1, 7), Relation::Greater, slack, Some(Effect::Passes(1)));
+        let second = (counted(2, 6), Relation::Greater, counter(3, 2), Some(Effect::Passes(2)));
+        assert_eq!(compared(leveling), (3, vec![first, second], vec![0, 0, 3]));
+        let stays = Counters { merge: MergePolicy::Leveling, slack: 0, counts: vec![1, 2] };
+        let only = (counted(1, 2), Relation::AtMost, counter(2, 2), Some(Effect::Enters(1)));
+        assert_eq!(compared(stays), (1, vec![only], vec![2, 2]));
         let tiering = Counters { merge: MergePolicy::Tiering, slack: 0, counts: vec![1, 3] };
         let spent = Quantity::new("spent", 0);
-        assert_eq!(compared(tiering.terms(1)), [(counter(1, 0), Relation::AtMost, spent)]);
+        let first = (counted(1, 0), Relation::AtMost, spent, Some(Effect::Passes(1)));
+        let second = (counted(2, 2), Relation::Greater, spent, Some(Effect::Enters(2)));
+        assert_eq!(compared(tiering), (2, vec![first, second], vec![2, 2]));
     }
 }

@@ -15,7 +15,7 @@ use crate::context::PlanContext;
 use crate::policy::Installed;
 use crate::status::PolicyStatus;
 use terrane_types::{
-    Compaction, Destination, Of, Plan, Quantity, Reason, Relation, Shape, Term, Unit,
+    Compaction, Destination, Effect, Of, Plan, Quantity, Reason, Relation, Shape, Term, Unit,
 };
 
 /// Merges of a stack policy, by its number of components.
@@ -54,18 +54,22 @@ impl Stack {
     /// Step 2.
     fn trim(&self, view: &View) -> Option<Plan> {
         let runs = view.below_level0().len();
-        let excess = (runs as u64).checked_sub(self.components).filter(|excess| *excess > 0)?;
+        let (have, limit) = (
+            Quantity::new("runs-below-level-0", runs as u64),
+            Quantity::new("components", self.components),
+        );
+        let high = Term::new(Unit::Runs, have, Relation::Greater, limit);
+        if !high.is(Relation::Greater) {
+            return None;
+        }
+        let excess = (runs as u64).saturating_sub(self.components);
         let reason = format!(
             "the stack has {}, {excess} more than it may: all from component {} on is merged",
             count(runs, "component"),
             self.components - 1,
         );
-        let (have, limit) = (
-            Quantity::new("components", runs as u64),
-            Quantity::new("components", self.components),
-        );
-        let terms = vec![Term::new(Unit::Runs, have, Relation::Greater, limit)];
-        Some(self.merge(view, self.components - 1, None, Reason::new(reason, terms)))
+        let reason = Reason::new(reason, vec![high.so(Effect::Due)]);
+        Some(self.merge(view, self.components - 1, None, reason))
     }
 
     /// Step 1.

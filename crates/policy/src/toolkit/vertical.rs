@@ -6,8 +6,8 @@ use super::pick::{Candidates, Pick, pick};
 use super::trivial_move::move_or_merge;
 use super::view::View;
 use terrane_types::{
-    Compaction, Destination, Group, LevelChange, Plan, Reason, Relation, Reshape, Run, TableInfo,
-    Term, inputs_of, sort_by, tables_of,
+    Compaction, Destination, Effect, Group, LevelChange, Plan, Quantity, Reason, Relation, Reshape,
+    Run, TableInfo, Term, Unit, inputs_of, sort_by, tables_of,
 };
 
 /// At least this many runs may wait in level 0 while they hold less than B bytes.
@@ -16,31 +16,57 @@ const LIGHT_RUNS: u64 = 4;
 /// In a merge within level 0, a run may be this many times as large as all newer ones together.
 const GROWTH: u64 = 4;
 
+/// The comparisons by which a level of the tree needs a repair. Each returned one holds.
+pub(crate) trait Repair {
+    /// Those by which the level is over its limits.
+    fn over(&self, level: usize) -> Vec<Term>;
+    /// Those by which its runs must become one.
+    fn scattered(&self, level: usize) -> Vec<Term>;
+}
+
+/// Of a leveled tree.
+impl Repair for View<'_> {
+    fn over(&self, level: usize) -> Vec<Term> {
+        let term = self.capacity_term(level, self.bytes(level), Relation::Greater);
+        term.is(Relation::Greater).then_some(term).into_iter().collect()
+    }
+
+    fn scattered(&self, level: usize) -> Vec<Term> {
+        let term = self.one_run_term(level);
+        term.is(Relation::Greater).then_some(term).into_iter().collect()
+    }
+}
+
 impl View<'_> {
     /// Whether the waiting runs of level 0 are due: there are enough of them, with B bytes.
     pub(crate) fn is_level0_due(&self) -> bool {
-        self.waiting_runs >= self.rule.l0_compaction_trigger && !self.is_light()
-    }
-
-    fn is_light(&self) -> bool {
-        self.waiting_bytes < self.rule.level_base_bytes
+        let enough = Relation::AtLeast;
+        self.level0_runs_term().is(enough) && self.level0_bytes_term().is(enough)
     }
 
     /// Merges tiny flushes within level 0, since each merge into the next level may rewrite much of
     /// that level.
     pub(crate) fn merge_within_l0(&self) -> Option<Plan> {
-        if !self.is_light() {
+        let light = self.level0_bytes_term();
+        if light.is(Relation::AtLeast) {
             return None;
         }
-        self.merge_in_level0(&format!("less than {} in them", size(self.rule.level_base_bytes)))
+        let why = format!("less than {} in them", size(self.rule.level_base_bytes));
+        self.merge_in_level0(&why, vec![light.so(Effect::Stays(0))])
     }
 
-    /// If enough runs wait in level 0, merges the newest two, and each older one while it is at most
+    /// If enough runs wait in level 0, for the reason of these terms, merges the newest two, and each older one while it is at most
     /// [`GROWTH`] times as large as those taken. So runs grow by a factor before they are merged again.
-    pub(crate) fn merge_in_level0(&self, why: &str) -> Option<Plan> {
-        if self.waiting_runs < self.rule.l0_compaction_trigger.max(LIGHT_RUNS) {
+    pub(crate) fn merge_in_level0(&self, why: &str, mut terms: Vec<Term>) -> Option<Plan> {
+        let enough = match self.rule.l0_compaction_trigger {
+            trigger @ LIGHT_RUNS.. => Quantity::new("l0-compaction-trigger", trigger),
+            _ => Quantity::new("least-light-runs", LIGHT_RUNS),
+        };
+        let crowded = self.waiting_term(enough);
+        if !crowded.is(Relation::AtLeast) {
             return None;
         }
+        terms.insert(0, crowded.so(Effect::Merges(0)));
         let runs = self.runs(0);
         let (mut sum, mut taken) = (0u64, 0);
         for run in runs {
@@ -51,7 +77,7 @@ impl View<'_> {
             sum = sum.saturating_add(run.bytes());
             taken += 1;
         }
-        self.merge_runs(runs.get(..taken)?, why)
+        self.merge_runs(runs.get(..taken)?, why, terms)
     }
 
     /// Merges the newest neighbours of similar size in level 0, if there are enough, while writes
@@ -59,23 +85,32 @@ impl View<'_> {
     /// size, it would absorb everything that is written, as it has no capacity.
     pub(crate) fn merge_alike_in_level0(&self, why: &str) -> Option<Plan> {
         let width = usize::try_from(self.rule.l0_compaction_trigger.max(LIGHT_RUNS)).ok()?;
-        let alike = self.runs(0).windows(width).find(|runs| {
+        let alike = self.runs(0).windows(width).find_map(|runs| {
             let sizes = || runs.iter().map(Run::bytes);
             let (least, most) = (sizes().min().unwrap_or(0), sizes().max().unwrap_or(0));
+            let most = Quantity::level("largest-of-these-runs", 0, most);
+            let limit = Quantity::level("twice-the-smallest", 0, least.saturating_mul(2));
+            let alike = Term::new(Unit::Bytes, most, Relation::AtMost, limit);
             let held = runs.iter().any(|run| self.is_any_held_of(0, run));
-            !held && most <= least.saturating_mul(2)
+            (!held && alike.is(Relation::AtMost)).then_some((runs, alike.so(Effect::Merges(0))))
         });
-        self.merge_runs(alike?, why)
+        let (runs, alike) = alike?;
+        self.merge_runs(runs, why, vec![alike])
     }
 
     /// Merges within level 0, one merge at a time, while its due runs wait for a running plan and writes
     /// are about to stall.
     pub(crate) fn merge_while_waiting(&self) -> Option<Plan> {
         let merges = self.running.groups().any(|g| g.destination.level == 0);
-        if merges || !self.is_level0_due() || !self.nears_stop() {
+        let near = self.near_stop_term();
+        if merges || !self.is_level0_due() || !near.is(Relation::AtLeast) {
             return None;
         }
-        self.merge_alike_in_level0("a merge below keeps them waiting")
+        let mut plan = self.merge_alike_in_level0("a merge below keeps them waiting")?;
+        if let Plan::Compact(plan) = &mut plan {
+            plan.reason.terms.insert(0, near.so(Effect::Merges(0)));
+        }
+        Some(plan)
     }
 
     /// Plans merges in level 0 for policies that admit: of tiny flushes, and of runs of similar size
@@ -85,8 +120,8 @@ impl View<'_> {
             .or_else(|| if self.is_idle() { None } else { self.merge_while_waiting() })
     }
 
-    /// Merges neighbours of level 0 into the newest of them; what waits there is light, or due.
-    fn merge_runs(&self, block: &[Run], why: &str) -> Option<Plan> {
+    /// Merges neighbours of level 0 into the newest of them.
+    fn merge_runs(&self, block: &[Run], why: &str, terms: Vec<Term>) -> Option<Plan> {
         if block.len() < 2 {
             return None;
         }
@@ -96,40 +131,46 @@ impl View<'_> {
             count(self.runs(0).len(), "run"),
             block.len(),
         );
-        let reason = Reason::new(reason, self.level0_terms());
+        let reason = Reason::new(reason, terms);
         let inputs = tables_of(block).map(|t| t.id).collect();
         let groups = vec![Group::new(inputs, destination, self.merge())];
         Some(Compaction::parallel(groups, reason).into())
     }
 
-    /// Returns the reason for merging everything down to at least `least`: the level above it, `over`
-    /// less one, has too much, or it is `scattered` over several runs, or level 0 is due. `least` is the
-    /// greatest of these.
+    /// Returns the reason for merging everything down to at least `least`, the greatest of these: the level below one
+    /// that is `over` its limits, one that is `scattered` over several runs, and 1 if level 0 is due.
     pub(crate) fn cause(
         &self,
         least: usize,
         over: Option<usize>,
         scattered: Option<usize>,
+        repair: &dyn Repair,
     ) -> Reason {
-        match (over, scattered) {
-            (Some(below), _) if least == below => {
-                let level = below - 1;
-                let (have, limit) = (self.bytes(level), self.capacity(level));
-                let text = format!("level {level} has {} over {}", size(have), size(limit));
-                Reason::new(text, vec![self.capacity_term(level, have, Relation::Greater)])
-            }
-            (_, Some(level)) => {
-                let text = format!("level {level} has {} runs, not one", self.runs(level).len());
-                Reason::new(text, vec![self.one_run_term(level)])
-            }
-            _ => {
-                let text = format!("level 0 has {}", count(self.runs(0).len(), "run"));
-                Reason::new(text, self.level0_terms())
-            }
-        }
+        let (text, terms) = if over == Some(least) {
+            let level = least - 1;
+            let terms = repair.over(level).into_iter().map(|term| term.so(Effect::Leaves(level)));
+            (self.over_text(level), terms.collect())
+        } else if scattered == Some(least) {
+            let terms = repair.scattered(least).into_iter();
+            let text = format!("level {least} has {} runs, not one", self.runs(least).len());
+            (text, terms.map(|term| term.so(Effect::Merges(least))).collect())
+        } else {
+            (format!("level 0 has {}", count(self.runs(0).len(), "run")), self.level0_terms())
+        };
+        Reason::new(text, terms)
     }
 
-    fn one_run_term(&self, level: usize) -> Term {
+    /// Describes what a level over its limits has.
+    pub(crate) fn over_text(&self, level: usize) -> String {
+        let (have, limit) = (self.bytes(level), self.capacity(level));
+        if have > limit {
+            return format!("level {level} has {} over {}", size(have), size(limit));
+        }
+        let runs = count(self.runs(level).len(), "run");
+        format!("level {level} has {runs} over {}", self.rule.size_ratio)
+    }
+
+    pub(crate) fn one_run_term(&self, level: usize) -> Term {
         self.runs_term(level, Relation::Greater, "leveled", 1)
     }
 
@@ -180,8 +221,8 @@ impl View<'_> {
             self.runs(level).len(),
             count(groups.len(), "group"),
         );
-        let reason = Reason::new(reason, vec![self.one_run_term(level)]);
-        Some(Compaction::parallel(groups, reason).into())
+        let term = self.one_run_term(level).so(Effect::Merges(level));
+        Some(Compaction::parallel(groups, Reason::new(reason, vec![term])).into())
     }
 
     /// Merges all tables of a level that is due into the next: into its run, or into a new one.
@@ -210,8 +251,13 @@ impl View<'_> {
         let terms = if level == 0 {
             self.level0_terms()
         } else {
-            let runs = self.runs_term(level, Relation::AtLeast, "size-ratio", self.rule.size_ratio);
-            vec![runs, self.capacity_term(level, self.staying(level), Relation::Greater)]
+            // Either makes it due.
+            let (least, over) = (Relation::AtLeast, Relation::Greater);
+            let runs = self.runs_term(level, least, "size-ratio", self.rule.size_ratio);
+            let full = self.staying_term(level, over);
+            let due =
+                [(runs, least), (full, over)].into_iter().filter(|(term, asked)| term.is(*asked));
+            due.map(|(term, _)| term.so(Effect::Leaves(level))).collect()
         };
         let reason = Reason::new(reason, terms);
         Some(Compaction::parallel(groups, reason).into())
@@ -221,8 +267,9 @@ impl View<'_> {
     pub(crate) fn deepen(&self) -> Option<Plan> {
         let last = self.last();
         let (bytes, capacity) = (self.bytes(last), self.capacity(last));
-        let shifts = self.running.writes_from(last);
-        if self.runs(last).len() != 1 || bytes < capacity || self.is_any_held(last) || shifts {
+        let full = self.capacity_term(last, bytes, Relation::AtLeast);
+        let is_whole = self.runs(last).len() == 1 && !self.is_any_held(last);
+        if !is_whole || !full.is(Relation::AtLeast) || self.running.writes_from(last) {
             return None;
         }
         let reason = format!(
@@ -231,8 +278,7 @@ impl View<'_> {
             size(capacity),
             last + 1,
         );
-        let terms = vec![self.capacity_term(last, bytes, Relation::AtLeast)];
-        let reason = Reason::new(reason, terms);
+        let reason = Reason::new(reason, vec![full.so(Effect::Becomes(last, last + 1))]);
         Some(Reshape { change: LevelChange::Add(last), reason }.into())
     }
 
@@ -268,19 +314,27 @@ impl View<'_> {
         } else {
             self.merge()
         };
+        let scattered = self.one_run_term(level);
+        let (cause, term) = if scattered.is(Relation::Greater) {
+            (format!("level {level} has {} runs, not one", self.runs(level).len()), scattered)
+        } else {
+            let (all, staying) = (self.bytes(level), self.staying(level));
+            let (staying, limit) = (size(staying), size(self.capacity(level)));
+            let have = match self.leaving_bytes(level) {
+                0 => format!("{staying}"),
+                leaving => {
+                    format!("{}, without {} on the way down {staying},", size(all), size(leaving))
+                }
+            };
+            let cause = format!("level {level} has {have} over {limit}");
+            (cause, self.staying_term(level, Relation::Greater))
+        };
         let reason = format!(
-            "level {level} has {} over {}: {} goes down, overlapping {}",
-            size(self.staying(level)),
-            size(self.capacity(level)),
+            "{cause}: {} goes down, overlapping {}",
             table.id,
             count(overlaps.len(), "table"),
         );
-        let terms = if self.runs(level).len() > 1 {
-            vec![self.one_run_term(level)]
-        } else {
-            vec![self.capacity_term(level, self.staying(level), Relation::Greater)]
-        };
-        let reason = Reason::new(reason, terms);
+        let reason = Reason::new(reason, vec![term.so(Effect::Leaves(level))]);
         let mut inputs = vec![table.id];
         inputs.extend(overlaps.iter().map(|t| t.id));
         let destination = self.run_of(level + 1);

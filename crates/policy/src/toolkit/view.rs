@@ -8,8 +8,8 @@ use super::group_builder::Target;
 use crate::context::{PlanContext, Running};
 use crate::status::Capacity;
 use terrane_types::{
-    Action, Destination, Level, Placed, Quantity, Relation, Run, RunId, Shape, TableId, Tables,
-    Term, Unit, VecSet, tables_of,
+    Action, Destination, Effect, Level, Placed, Quantity, Relation, Run, RunId, Shape, TableId,
+    Tables, Term, Unit, VecSet, tables_of,
 };
 
 /// The parameters that the vertical policies share.
@@ -140,7 +140,7 @@ impl<'a> View<'a> {
 
     /// Whether level 0 has at least three quarters of the runs at which writes stall.
     pub(crate) fn nears_stop(&self) -> bool {
-        self.runs(0).len().saturating_mul(4) >= self.l0_stop_trigger.saturating_mul(3)
+        self.near_stop_term().is(Relation::AtLeast)
     }
 
     /// L.
@@ -164,7 +164,12 @@ impl<'a> View<'a> {
 
     /// Bytes of a level that no running group takes further down.
     pub(crate) fn staying(&self, level: usize) -> u64 {
-        self.bytes(level).saturating_sub(self.leaving.get(level).copied().unwrap_or(0))
+        self.bytes(level).saturating_sub(self.leaving_bytes(level))
+    }
+
+    /// Bytes of a level that running groups take further down.
+    pub(crate) fn leaving_bytes(&self, level: usize) -> u64 {
+        self.leaving.get(level).copied().unwrap_or(0)
     }
 
     /// The runs of a level, newest first.
@@ -276,26 +281,69 @@ impl<'a> View<'a> {
         Term::new(Unit::Bytes, bytes, relation, capacity)
     }
 
-    /// The terms by which a merge of `from` and what is below finds its level: the first from `least` to
-    /// `found` that has room for all above and in it, if one has.
-    pub(crate) fn room_terms(&self, from: usize, least: usize, found: usize) -> Vec<Term> {
-        let room = |level: usize| {
-            let bytes = Quantity::levels("bytes", from, level, self.down_to(from, level));
-            let capacity = Quantity::level("capacity", level, self.capacity(level));
-            Term::new(Unit::Bytes, bytes, Relation::AtMost, capacity)
-        };
-        (least..=found).map(room).collect()
+    /// The bytes of a level that no running group takes further down, compared with its capacity.
+    pub(crate) fn staying_term(&self, level: usize, relation: Relation) -> Term {
+        let (all, staying) = (self.bytes(level), self.staying(level));
+        let name = if staying == all { "bytes" } else { "staying-bytes" };
+        let bytes = Quantity::level(name, level, staying);
+        let capacity = Quantity::level("capacity", level, self.capacity(level));
+        Term::new(Unit::Bytes, bytes, relation, capacity)
     }
 
-    /// The terms by which level 0 is due.
-    pub(crate) fn level0_terms(&self) -> Vec<Term> {
+    /// The first level from `least` that takes all of the levels from `from` to it, with the comparisons that decide
+    /// that: a level takes them if they are within its capacity, and if `place`, where a level has one, holds.
+    pub(crate) fn find_room(
+        &self,
+        from: usize,
+        levels: impl Iterator<Item = usize>,
+        place: &dyn Fn(usize) -> Option<Term>,
+    ) -> (Option<usize>, Vec<Term>) {
+        let fits = |term: &Term| term.is(Relation::AtMost) || term.is(Relation::Less);
+        let mut terms = Vec::new();
+        for level in levels {
+            let bytes = Quantity::levels("bytes", from, level, self.down_to(from, level));
+            let capacity = Quantity::level("capacity", level, self.capacity(level));
+            let room = Term::new(Unit::Bytes, bytes, Relation::AtMost, capacity);
+            let asked = [Some(room), place(level)].into_iter().flatten();
+            if asked.clone().all(|term| fits(&term)) {
+                terms.extend(asked.map(|term| term.so(Effect::Enters(level))));
+                return (Some(level), terms);
+            }
+            let against = asked.filter(|term| !fits(term));
+            terms.extend(against.map(|term| term.so(Effect::Passes(level))));
+        }
+        (None, terms)
+    }
+
+    /// The waiting runs of level 0, compared with the trigger.
+    pub(crate) fn level0_runs_term(&self) -> Term {
+        let trigger = self.rule.l0_compaction_trigger;
+        self.waiting_term(Quantity::new("l0-compaction-trigger", trigger))
+    }
+
+    pub(crate) fn waiting_term(&self, limit: Quantity) -> Term {
         let runs = Quantity::level("waiting-runs", 0, self.waiting_runs);
-        let trigger = Quantity::new("l0-compaction-trigger", self.rule.l0_compaction_trigger);
+        Term::new(Unit::Runs, runs, Relation::AtLeast, limit)
+    }
+
+    /// Their bytes, compared with B.
+    pub(crate) fn level0_bytes_term(&self) -> Term {
         let bytes = Quantity::level("waiting-bytes", 0, self.waiting_bytes);
         let base = Quantity::new("level-base-bytes", self.rule.level_base_bytes);
-        vec![
-            Term::new(Unit::Runs, runs, Relation::AtLeast, trigger),
-            Term::new(Unit::Bytes, bytes, Relation::AtLeast, base),
-        ]
+        Term::new(Unit::Bytes, bytes, Relation::AtLeast, base)
+    }
+
+    /// The comparisons by which level 0 is due.
+    pub(crate) fn level0_terms(&self) -> Vec<Term> {
+        let both = [self.level0_runs_term(), self.level0_bytes_term()];
+        both.map(|term| term.so(Effect::Leaves(0))).to_vec()
+    }
+
+    /// The runs of level 0, compared with three quarters of those at which writes stall.
+    pub(crate) fn near_stop_term(&self) -> Term {
+        let runs = Quantity::level("runs", 0, self.runs(0).len() as u64);
+        let most = (self.l0_stop_trigger as u64).saturating_mul(3).div_ceil(4);
+        let limit = Quantity::new("three-quarters-of-l0-stop-trigger", most);
+        Term::new(Unit::Runs, runs, Relation::AtLeast, limit)
     }
 }

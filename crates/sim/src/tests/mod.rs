@@ -11,6 +11,7 @@ mod machine;
 mod models;
 mod pending;
 mod reads;
+mod reasons;
 mod tuning;
 mod workloads;
 

@@ -1,7 +1,7 @@
 //! A moment between two events: the state that they change.
 
 use crate::db::Keyspace;
-use crate::engine::Engine;
+use crate::engine::{Engine, WriteWaits};
 use crate::error::{Closed, Result};
 use crate::keyspace::KeyspaceId;
 use crate::sync::lock;
@@ -48,5 +48,13 @@ impl Keyspace {
     /// A keyspace that was dropped.
     pub fn with_events_paused<T>(&self, look: impl FnOnce(Moment) -> T) -> Result<T> {
         with_events_paused(&self.db.inner.engine, self.id(), look)
+    }
+
+    /// Returns the waits of writes to the store since it was opened, and the time of events, in microseconds. Takes
+    /// no lock.
+    #[must_use]
+    pub fn write_waits(&self) -> (u64, WriteWaits) {
+        let engine = &self.db.inner.engine;
+        (engine.jobs.events.micros(), engine.counters.waits.stats())
     }
 }

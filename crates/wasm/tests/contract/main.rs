@@ -40,11 +40,12 @@ const MORE_FILES: [&str; 2] =
     ["crates/terrane/src/admin/check.rs", "crates/terrane/src/storage/mod.rs"];
 
 /// The types of events, each after those that it names.
-const EVENTS: [&str; 16] = [
+const EVENTS: [&str; 17] = [
     "Of",
     "Unit",
     "Relation",
     "Quantity",
+    "Effect",
     "Term",
     "Fact",
     "Capacity",

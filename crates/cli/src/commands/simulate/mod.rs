@@ -11,12 +11,13 @@ use crate::interrupt;
 use crate::meter::Meter;
 use crate::output::Output;
 use args::{CONFIG, ChosenPolicy};
+use serde::Serialize;
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use terrane_policy::PolicyOptions;
-use terrane_policy::event::{Event, TraceLine};
+use terrane_policy::event::TraceLine;
 use terrane_sim::{
     Config, Figures, KeyPrefixes, Kind, Latency, Phase, Report, Simulation, SimulationError,
     Workload,
@@ -33,13 +34,16 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     let trace = args.trace.as_ref().map(|path| {
         let shown = path.display().to_string();
         let file = File::create(path).map_err(|e| Failure::io(&format!("create {shown}"), &e))?;
-        Ok::<_, Failure>((Arc::new(Mutex::new(Trace::new(file))), shown))
+        let mut trace = Trace::new(file);
+        trace.write(&simulation.header());
+        Ok::<_, Failure>((Arc::new(Mutex::new(trace)), shown))
     });
     let trace = trace.transpose()?;
     if let Some((trace, _)) = &trace {
         let trace = Arc::clone(trace);
         simulation.listen(Box::new(move |micros, event| {
-            trace.lock().unwrap_or_else(PoisonError::into_inner).write(micros, event);
+            let line = TraceLine { micros, event };
+            trace.lock().unwrap_or_else(PoisonError::into_inner).write(&line);
         }));
     }
     let report = advance(&mut simulation)?;
@@ -203,9 +207,9 @@ impl Trace {
         Trace { file: BufWriter::new(file), failed: None }
     }
 
-    fn write(&mut self, micros: u64, event: &Event) {
+    fn write(&mut self, line: &impl Serialize) {
         if self.failed.is_none() {
-            let line = serde_json::to_string(&TraceLine { micros, event }).unwrap_or_default();
+            let line = serde_json::to_string(line).unwrap_or_default();
             self.failed = writeln!(self.file, "{line}").err();
         }
     }

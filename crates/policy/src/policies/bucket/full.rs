@@ -16,7 +16,11 @@ pub(super) struct Full<'a> {
 
 impl<'a> Full<'a> {
     /// All of them, those to be merged first at the front.
-    pub(super) fn find(view: &View<'a>, trigger: u64, most_runs: usize) -> Vec<Self> {
+    pub(super) fn find(
+        view: &View<'a>,
+        is_deep: &dyn Fn(usize) -> bool,
+        most_runs: usize,
+    ) -> Vec<Self> {
         // Runs that overlap little are never many over one key, and stall no write, but reads pass them.
         let oldest = view.runs(0).last().filter(|_| view.runs(0).len() >= most_runs);
         let is_old = |full: &Full| {
@@ -31,7 +35,7 @@ impl<'a> Full<'a> {
                 let below = below.into_iter().flatten().collect();
                 Full { depth: depth(&tables), tables, below }
             })
-            .filter(|full| full.depth as u64 >= trigger || is_old(full))
+            .filter(|full| is_deep(full.depth) || is_old(full))
             .collect();
         let input = |full: &Full| bytes(&full.tables).saturating_add(bytes(&full.below));
         sort_by(&mut all, |a, b| (b.depth, input(a)).cmp(&(a.depth, input(b))));

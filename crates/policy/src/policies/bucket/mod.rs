@@ -37,7 +37,7 @@ use buckets::{Bucket, Buckets};
 use full::Full;
 use std::sync::Arc;
 use terrane_types::{
-    Action, Compaction, FlushPlan, Group, Of, Plan, Quantity, Reason, Relation, Shape, TableInfo,
+    Action, Compaction, Effect, FlushPlan, Group, Of, Plan, Quantity, Reason, Relation, Shape, TableInfo,
     Term, Unit, key_range, sort_by, tables_of,
 };
 
@@ -120,9 +120,9 @@ impl Policy for BucketLsm {
             return scattered;
         }
         let buckets = Buckets::read(context.state);
-        // Below the depth at which writes stall.
-        let trigger = self.l0_compaction_trigger.min(context.l0_stop_trigger as u64 * 3 / 4).max(1);
-        let full = Full::find(&view, trigger, context.l0_stop_trigger);
+        let Quantity { value: trigger, .. } = self.depth_trigger(context);
+        let is_deep = |depth| self.depth_term(depth, context).is(Relation::AtLeast);
+        let full = Full::find(&view, &is_deep, context.l0_stop_trigger);
         let due_at = |full: &Full| (full.depth as f64 / trigger as f64).max(1.0);
         let mut due = vec![(0, full.first().map_or(0.0, due_at))];
         due.extend((1..=view.last()).map(|level| (level, view.score(level))));
@@ -131,7 +131,7 @@ impl Policy for BucketLsm {
         let mut waits = false;
         due.into_iter().find_map(|(level, _)| {
             let plan = match level {
-                0 => full.iter().find_map(|full| self.empty(&view, &buckets, full)),
+                0 => full.iter().find_map(|full| self.empty(&view, context, &buckets, full)),
                 1 if waits => None,
                 _ if self.dynamic_level_bytes && level == view.last() => view.deepen(),
                 _ => view.send_down(level, Pick::LeastOverlap, 0, None),
@@ -161,6 +161,7 @@ impl Policy for BucketLsm {
             format!("the flush is cut at the boundaries of {}", count(cuts.len() + 1, "bucket"));
         let parts = Quantity::new("buckets", cuts.len() as u64 + 1);
         let term = Term::new(Unit::Count, parts, Relation::Greater, Quantity::new("one", 1));
+        let term = term.so(Effect::Cut);
         FlushPlan { cuts, reason: Reason::new(text, vec![term]), ..FlushPlan::default() }
     }
 
@@ -221,6 +222,21 @@ impl BucketLsm {
         }
     }
 
+    /// The tables over one key at which level 0 goes down: below the depth at which writes stall.
+    fn depth_trigger(&self, context: &PlanContext) -> Quantity {
+        let near = (context.l0_stop_trigger as u64 * 3 / 4).max(1);
+        match self.l0_compaction_trigger {
+            trigger if trigger <= near => Quantity::new("l0-compaction-trigger", trigger.max(1)),
+            _ => Quantity::new("three-quarters-of-l0-stop-trigger", near),
+        }
+    }
+
+    /// The most tables of a bucket over one key, compared with that.
+    fn depth_term(&self, depth: usize, context: &PlanContext) -> Term {
+        let have = Quantity::level("bucket-depth", 0, depth as u64);
+        Term::new(Unit::Tables, have, Relation::AtLeast, self.depth_trigger(context))
+    }
+
     /// The number of buckets that may be, of `configured` at first.
     fn most(&self, configured: u64) -> u64 {
         configured.saturating_mul(GROWTH).min(MOST)
@@ -253,7 +269,13 @@ impl BucketLsm {
     }
 
     /// Step 2, unless a running plan holds some of the tables.
-    fn empty(&self, view: &View<'_>, buckets: &Buckets, full: &Full<'_>) -> Option<Plan> {
+    fn empty(
+        &self,
+        view: &View<'_>,
+        context: &PlanContext,
+        buckets: &Buckets,
+        full: &Full<'_>,
+    ) -> Option<Plan> {
         let mut all = full.tables.clone();
         all.extend(full.below.iter().copied());
         if all.iter().any(|table| view.holds(&table.id)) {
@@ -279,15 +301,15 @@ impl BucketLsm {
             count(full.below.len(), "table"),
             size(bytes(&full.below)),
         );
-        let have = Quantity::level("bucket-depth", 0, full.depth as u64);
-        let trigger = Quantity::new("l0-compaction-trigger", self.l0_compaction_trigger);
-        let term = if full.depth as u64 >= self.l0_compaction_trigger {
-            Term::new(Unit::Tables, have, Relation::AtLeast, trigger)
+        let deep = self.depth_term(full.depth, context);
+        let term = if deep.is(Relation::AtLeast) {
+            deep
         } else {
-            // The runs of level 0 are too many, or the trigger is beyond the depth at which writes stall.
+            let stop = Quantity::new("l0-stop-trigger", context.l0_stop_trigger as u64);
             let runs = Quantity::level("runs", 0, view.runs(0).len() as u64);
-            Term::new(Unit::Runs, runs, Relation::Greater, Quantity::new("none", 0))
+            Term::new(Unit::Runs, runs, Relation::AtLeast, stop)
         };
+        let term = term.so(Effect::Leaves(0));
         let inputs = all.iter().map(|table| table.id).collect();
         let groups = vec![Group::new(inputs, view.run_of(1), action)];
         Some(Compaction::parallel(groups, Reason::new(text, vec![term])).into())
@@ -338,33 +360,33 @@ impl BucketLsm {
             (self.split_percent.saturating_mul(10), self.join_percent.saturating_mul(10));
         let have = Quantity::item("bucket-temperature", at, temperature);
         let present = buckets.all.len() as u64;
-        if temperature > split {
+        let hot = Quantity::new("split-percent", split);
+        let hot = Term::new(Unit::Thousandths, have, Relation::Greater, hot);
+        if hot.is(Relation::Greater) {
             let has_split = present < self.most(buckets.configured) && buckets.split(at);
-            let term = |limit| Term::new(Unit::Thousandths, have, Relation::Greater, limit);
-            let term = term(Quantity::new("split-percent", split));
             let text =
                 format!("bucket {at} has {} of the volume: it is split", size(bucket.volume()));
-            let reason = Reason::new(text, vec![term]);
+            let reason = Reason::new(text, vec![hot.so(Effect::Split)]);
             return has_split.then(|| Decision {
                 name: "bucket-split",
                 reason,
                 facts: facts.into(),
             });
         }
-        let other = buckets.neighbour(at).filter(|_| temperature <= join)?;
+        let cold = Quantity::new("join-percent", join);
+        let cold = Term::new(Unit::Thousandths, have, Relation::AtMost, cold);
+        let other = buckets.neighbour(at).filter(|_| cold.is(Relation::AtMost))?;
         let beside = buckets.all.get(other)?.volume();
         let both = buckets.temperature(bucket.volume().saturating_add(beside), shares);
         if present <= self.min_buckets || !self.join_hot && both > split {
             return None;
         }
         buckets.join(at.min(other));
-        let limit = Quantity::new("join-percent", join);
-        let term = Term::new(Unit::Thousandths, have, Relation::AtMost, limit);
         let text = format!(
             "bucket {at} has {} of the volume: it is joined with bucket {other}, the colder neighbour",
             size(bucket.volume()),
         );
-        let reason = Reason::new(text, vec![term]);
+        let reason = Reason::new(text, vec![cold.so(Effect::Joined)]);
         Some(Decision { name: "bucket-joined", reason, facts: facts.into() })
     }
 

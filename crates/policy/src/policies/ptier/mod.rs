@@ -33,7 +33,7 @@ use crate::toolkit::view::{Vertical, View, deepest};
 use places::{Ages, Item, Next, send_down};
 use std::sync::Arc;
 use terrane_types::{
-    Action, Compaction, Destination, Group, LevelChange, Order, Plan, PrefixRule, PrefixSplit,
+    Action, Compaction, Destination, Effect, Group, LevelChange, Order, Plan, PrefixRule, PrefixSplit,
     Quantity, Reason, Relation, Reshape, Shape, TableId, TableInfo, Term, Unit, sort_by,
 };
 
@@ -90,12 +90,13 @@ impl Policy for PTier {
     }
 
     fn plan(&self, context: &PlanContext) -> Option<Plan> {
-        let view = View::new(self.rule(), context);
+        let mut view = View::new(self.rule(), context);
+        view.capacities = (1..=view.last()).map(|level| (level, self.capacity(level))).collect();
         let urgent = if view.nears_stop() { self.empty_level0(&view) } else { None };
         let mut due = Vec::new();
         for level in 1..=view.last() {
             let (have, limit) = (view.staying(level), self.capacity(level));
-            if have > limit {
+            if view.staying_term(level, Relation::Greater).is(Relation::Greater) {
                 due.push((level, have as f64 / limit.max(1) as f64));
             }
         }
@@ -158,11 +159,13 @@ impl PTier {
 
     /// Step 2, one plan at a time.
     fn empty_level0(&self, view: &View<'_>) -> Option<Plan> {
-        let waiting = view.waiting_runs;
-        let is_due =
-            waiting >= self.l0_compaction_trigger.max(1) || waiting > 0 && view.nears_stop();
+        let trigger = Quantity::new("l0-compaction-trigger", self.l0_compaction_trigger.max(1));
+        let (enough, near) = (view.waiting_term(trigger), view.near_stop_term());
+        let is_near = view.waiting_runs > 0 && near.is(Relation::AtLeast);
+        let term = [(enough, enough.is(Relation::AtLeast)), (near, is_near)];
+        let term = term.into_iter().find(|(_, is_due)| *is_due).map(|(term, _)| term)?;
         let into_level1 = view.running.groups().any(|group| group.destination.level == 1);
-        if !is_due || into_level1 || view.is_any_held(0) {
+        if into_level1 || view.is_any_held(0) {
             return None;
         }
         let next = Next::of(view, 1);
@@ -177,10 +180,8 @@ impl PTier {
             let place = next.place(&[], &merged);
             Group::new(merged.ids(), next.destination(place), self.merge())
         });
-        let runs = Quantity::level("waiting-runs", 0, waiting);
-        let trigger = Quantity::new("l0-compaction-trigger", self.l0_compaction_trigger);
-        let term = Term::new(Unit::Runs, runs, Relation::AtLeast, trigger);
-        Some(Compaction::parallel(groups.collect(), Reason::new(reason, vec![term])).into())
+        let reason = Reason::new(reason, vec![term.so(Effect::Leaves(0))]);
+        Some(Compaction::parallel(groups.collect(), reason).into())
     }
 
     /// Step 3.
@@ -214,7 +215,7 @@ impl PTier {
             count(moved, "table"),
             level + 1,
         );
-        let reason = Reason::new(reason, vec![self.over(view, level)]);
+        let reason = Reason::new(reason, vec![over(view, level, Effect::Leaves(level))]);
         Some(Compaction { groups, order: Order::Parallel, reason }.into())
     }
 
@@ -226,10 +227,10 @@ impl PTier {
         }
         let reason = format!(
             "level {last}, the deepest, has {}: it becomes level {}",
-            size(view.bytes(last)),
+            size(view.staying(last)),
             last + 1
         );
-        let reason = Reason::new(reason, vec![self.over(view, last)]);
+        let reason = Reason::new(reason, vec![over(view, last, Effect::Becomes(last, last + 1))]);
         Some(Reshape { change: LevelChange::Add(last), reason }.into())
     }
 
@@ -240,10 +241,18 @@ impl PTier {
             return None;
         }
         let reads = context.observed.table_reads.iter();
-        let mut read: Vec<_> = reads.filter(|(_, reads)| **reads > self.read_limit).collect();
+        let is_hot = |reads: u64| self.reads_term(reads).is(Relation::Greater);
+        let mut read: Vec<_> = reads.filter(|(_, reads)| is_hot(**reads)).collect();
         sort_by(&mut read, |(a, x), (b, y)| (y, a).cmp(&(x, b)));
         let ages = Ages::of(view.runs(level));
         read.into_iter().find_map(|(id, reads)| self.merge_one_read(view, &ages, *id, *reads))
+    }
+
+    /// The reads of a table, compared with those after which it is merged.
+    fn reads_term(&self, reads: u64) -> Term {
+        let have = Quantity::new("table-reads", reads);
+        let limit = Quantity::new("read-limit", self.read_limit);
+        Term::new(Unit::Operations, have, Relation::Greater, limit)
     }
 
     /// Merges a table of the deepest level with those that it overlaps there, if there are any.
@@ -269,20 +278,16 @@ impl PTier {
             count(tables.len(), "table"),
             size(bytes(&tables)),
         );
-        let have = Quantity::new("table-reads", reads);
-        let limit = Quantity::new("read-limit", self.read_limit);
-        let term = Term::new(Unit::Operations, have, Relation::Greater, limit);
+        let term = self.reads_term(reads).so(Effect::Merges(level));
         let run = ages.run(set.age())?;
         let group = Group::new(set.ids(), Destination { level, run }, self.merge());
         Some(Compaction::parallel(vec![group], Reason::new(reason, vec![term])).into())
     }
+}
 
-    /// That a level is over its capacity.
-    fn over(&self, view: &View<'_>, level: usize) -> Term {
-        let have = Quantity::level("bytes", level, view.staying(level));
-        let limit = Quantity::level("capacity", level, self.capacity(level));
-        Term::new(Unit::Bytes, have, Relation::Greater, limit)
-    }
+/// The comparison by which a level is over its capacity.
+fn over(view: &View<'_>, level: usize, effect: Effect) -> Term {
+    view.staying_term(level, Relation::Greater).so(effect)
 }
 
 /// The longest prefix, in bytes.

@@ -9,7 +9,7 @@
 
 use super::tree::Tree;
 use crate::toolkit::format::size;
-use terrane_types::{LevelChange, Plan, Quantity, Reason, Relation, Reshape, Term, Unit};
+use terrane_types::{Effect, LevelChange, Plan, Quantity, Reason, Relation, Reshape, Term, Unit};
 
 impl Tree<'_> {
     pub(super) fn change_levels(&self) -> Option<Plan> {
@@ -22,7 +22,10 @@ impl Tree<'_> {
         let limit = limit / self.view.rule.size_ratio.max(1);
         let is_clear = (self.divided.min(above)..self.last).all(|level| self.runs(level) == 0);
         let shifts = self.view.running.writes_from(above);
-        if bytes >= limit || !is_clear || shifts {
+        let have = Quantity::level("bytes", self.last, bytes);
+        let most = Quantity::new("capacity-over-size-ratio", limit);
+        let small = Term::new(Unit::Bytes, have, Relation::Less, most);
+        if !small.is(Relation::Less) || !is_clear || shifts {
             return None;
         }
         let reason = format!(
@@ -31,10 +34,7 @@ impl Tree<'_> {
             size(bytes),
             size(limit),
         );
-        let bytes = Quantity::level("bytes", self.last, bytes);
-        let limit = Quantity::new("capacity-over-size-ratio", limit);
-        let terms = vec![Term::new(Unit::Bytes, bytes, Relation::Less, limit)];
-        let reason = Reason::new(reason, terms);
+        let reason = Reason::new(reason, vec![small.so(Effect::Becomes(self.last, above))]);
         Some(Reshape { change: LevelChange::Drop(above), reason }.into())
     }
 }

@@ -11,7 +11,10 @@
 use super::files::within;
 use super::tree::Tree;
 use crate::toolkit::format::{count, size};
-use terrane_types::{Action, Compaction, Destination, Group, Order, Plan, Relation};
+use crate::toolkit::vertical::Repair;
+use terrane_types::{
+    Action, Compaction, Destination, Effect, Group, Order, Plan, Reason, Relation,
+};
 
 impl Tree<'_> {
     pub(super) fn partition(&self) -> Option<Plan> {
@@ -19,23 +22,48 @@ impl Tree<'_> {
         if divided == last || self.is_lower_busy() {
             return None;
         }
-        let (have, capacity) = (self.view.bytes(divided), self.view.capacity(divided));
-        let crowded = !self.is_leveled(divided) && self.runs(divided) >= self.view.rule.size_ratio;
         let below = divided + 1;
-        let full = (have >= capacity || crowded).then_some(below);
+        let due = self.due();
         // A level that is over its limits has no room, so that z is below it.
         let over = (below..last).rfind(|l| self.is_over(*l));
         let scattered = (below..=last).rfind(|l| self.is_scattered(*l));
+        let full = due.as_ref().map(|_| below);
         let least = full.max(over).max(scattered)?;
-        let level = (least..last).find(|z| self.holds(divided, *z)).unwrap_or(last);
+        let (found, room) = self.find_room(divided, least..last);
+        let level = found.unwrap_or(last);
 
-        let cause =
-            format!("level {divided} has {} against a capacity of {}", size(have), size(capacity));
+        let Reason { text: cause, mut terms } = match due {
+            Some(due) if full == Some(least) => due,
+            _ if over == Some(least) => {
+                let terms = self.over(least).into_iter();
+                let terms = terms.map(|term| term.so(Effect::Leaves(least))).collect();
+                Reason::new(self.view.over_text(least), terms)
+            }
+            _ => self.view.cause(least, None, scattered, self),
+        };
+        terms.extend(room);
         let mut plan = self.divide(level, &cause).or_else(|| self.merge(level, &cause))?;
-        let terms = &mut plan.reason.terms;
-        terms.push(self.view.capacity_term(divided, have, Relation::AtLeast));
-        terms.extend(self.view.room_terms(divided, below, level));
+        plan.reason.terms = terms;
         self.are_free(&plan.groups).then_some(plan.into())
+    }
+
+    /// Returns the reason for which X is due, if it is.
+    fn due(&self) -> Option<Reason> {
+        let level = self.divided;
+        let have = self.view.bytes(level);
+        let full = self.view.capacity_term(level, have, Relation::AtLeast);
+        if full.is(Relation::AtLeast) {
+            let capacity = size(self.view.capacity(level));
+            let text = format!("level {level} has {} against a capacity of {capacity}", size(have));
+            return Some(Reason::new(text, vec![full.so(Effect::Leaves(level))]));
+        }
+        let crowded = self.crowd_term(level, Relation::AtLeast);
+        let is_crowded = !self.is_leveled(level) && crowded.is(Relation::AtLeast);
+        is_crowded.then(|| {
+            let (runs, most) = (count(self.view.runs(level).len(), "run"), self.view.rule.size_ratio);
+            let text = format!("level {level} has {runs} of {most}");
+            Reason::new(text, vec![crowded.so(Effect::Leaves(level))])
+        })
     }
 
     /// Step 3.

@@ -2,8 +2,10 @@
 
 use super::Spooky;
 use crate::context::PlanContext;
+use crate::toolkit::vertical::Repair;
 use crate::toolkit::view::View;
-use terrane_types::{Group, Plan, TableId, inputs_of};
+use std::ops::Range;
+use terrane_types::{Group, Plan, Relation, TableId, Term, inputs_of};
 
 /// The state of one planner call.
 pub(super) struct Tree<'a> {
@@ -34,25 +36,33 @@ impl<'a> Tree<'a> {
         level >= self.first_leveled
     }
 
-    /// Whether `level` has room for levels `from` to `level`; as a new run, if it is tiered.
+    /// The first of these levels that has room for levels `from` to it, as a new run if it is tiered, with the
+    /// comparisons.
+    pub fn find_room(&self, from: usize, levels: Range<usize>) -> (Option<usize>, Vec<Term>) {
+        self.view.find_room(from, levels, &|level| {
+            (!self.is_leveled(level)).then(|| self.crowd_term(level, Relation::Less))
+        })
+    }
+
+    /// Whether `level` has room for levels `from` to `level`.
     pub fn holds(&self, from: usize, level: usize) -> bool {
-        let has_place = self.is_leveled(level) || self.runs(level) < self.view.rule.size_ratio;
-        self.view.down_to(from, level) <= self.view.capacity(level) && has_place
+        self.find_room(from, level..level + 1).0.is_some()
+    }
+
+    /// The runs of a level, compared with T.
+    pub fn crowd_term(&self, level: usize, relation: Relation) -> Term {
+        self.view.runs_term(level, relation, "size-ratio", self.view.rule.size_ratio)
     }
 
     /// Whether a level above L is over its limits.
     pub fn is_over(&self, level: usize) -> bool {
-        let crowded = !self.is_leveled(level) && self.runs(level) > self.view.rule.size_ratio;
-        self.view.bytes(level) > self.view.capacity(level) || crowded
+        !self.over(level).is_empty()
     }
 
     /// Whether a level has several runs and must have one: a leveled one, or L at its capacity or
     /// with more than T runs.
     pub fn is_scattered(&self, level: usize) -> bool {
-        let full = self.view.bytes(level) >= self.view.capacity(level);
-        let crowded = self.runs(level) > self.view.rule.size_ratio;
-        let must = self.is_leveled(level) || level == self.last && (full || crowded);
-        must && self.runs(level) > 1
+        !self.scattered(level).is_empty()
     }
 
     /// Whether a partitioned or a dividing merge runs: anything that writes into X or below.
@@ -92,5 +102,30 @@ impl<'a> Tree<'a> {
     /// Whether no running group reads the inputs of these groups.
     pub fn are_free(&self, groups: &[Group]) -> bool {
         !inputs_of(groups).any(|id| self.view.holds(id))
+    }
+}
+
+impl Repair for Tree<'_> {
+    fn over(&self, level: usize) -> Vec<Term> {
+        let full = self.view.capacity_term(level, self.view.bytes(level), Relation::Greater);
+        let crowded = self.crowd_term(level, Relation::Greater);
+        let full = full.is(Relation::Greater).then_some(full);
+        let crowded = crowded.is(Relation::Greater).then_some(crowded);
+        full.into_iter().chain(crowded.filter(|_| !self.is_leveled(level))).collect()
+    }
+
+    fn scattered(&self, level: usize) -> Vec<Term> {
+        let several = self.view.one_run_term(level);
+        if !several.is(Relation::Greater) {
+            return Vec::new();
+        }
+        if self.is_leveled(level) {
+            return vec![several];
+        }
+        let full = self.view.capacity_term(level, self.view.bytes(level), Relation::AtLeast);
+        let crowded = self.crowd_term(level, Relation::Greater);
+        let full = full.is(Relation::AtLeast).then_some(full);
+        let must = full.or(crowded.is(Relation::Greater).then_some(crowded));
+        must.filter(|_| level == self.last).map_or_else(Vec::new, |must| vec![several, must])
     }
 }

@@ -14,7 +14,8 @@ impl Tree<'_> {
         let over = (1..self.divided).rfind(|l| self.is_over(*l)).map(|l| l + 1);
         let scattered = (1..=self.divided).rfind(|l| self.is_scattered(*l));
         let least = self.view.is_level0_due().then_some(1).max(over).max(scattered)?;
-        let level = (least..self.divided).find(|q| self.holds(0, *q)).unwrap_or(self.divided);
+        let (found, room) = self.find_room(0, least..self.divided);
+        let level = found.unwrap_or(self.divided);
         let divides = level == self.divided;
         if divides && self.is_lower_busy() {
             return None;
@@ -24,8 +25,9 @@ impl Tree<'_> {
         if groups.is_empty() || !self.are_free(&groups) {
             return None;
         }
-        let Reason { text: cause, mut terms } = self.view.cause(least, over, scattered);
-        terms.extend(self.view.room_terms(0, least, level));
+        let Reason { text: cause, mut terms } =
+            self.view.cause(least, over, scattered, self);
+        terms.extend(room);
         let effect = if divides && level < self.last {
             format!("is cut at {} of level {}", count(self.boundaries().len(), "key"), self.last)
         } else {

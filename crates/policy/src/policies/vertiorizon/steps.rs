@@ -9,7 +9,7 @@ use crate::toolkit::pick::Pick;
 use crate::toolkit::view::View;
 use std::cmp::Ordering;
 use terrane_types::{
-    Compaction, Level, LevelChange, Plan, Quantity, Reason, Relation, Reshape, Shape, Term, Unit,
+    Compaction, Effect, Level, LevelChange, Plan, Quantity, Reason, Relation, Reshape, Shape, Term, Unit,
 };
 
 impl Vertiorizon {
@@ -20,13 +20,6 @@ impl Vertiorizon {
         }
         let (vertical, levels) = (memory.vertical, memory.levels());
         let wanted = levels + 1;
-        let terms = |relation| {
-            let (at, wanted) = (
-                Quantity::new("v1-level", vertical as u64),
-                Quantity::new("levels", levels as u64),
-            );
-            vec![Term::new(Unit::Count, at, relation, wanted)]
-        };
         if !memory.counted {
             let reason = format!(
                 "levels 1 to {} are of another policy: they go into level {vertical}",
@@ -35,17 +28,24 @@ impl Vertiorizon {
             let coming = view.shape.between(1, vertical);
             if !coming.is_empty() {
                 let target = self.vertical_merge().target(view, vertical);
-                let reason = Reason::new(reason, terms(Relation::Greater));
+                let bytes = view.down_to(1, vertical - 1);
+                let there = Quantity::levels("bytes", 1, vertical - 1, bytes);
+                let none = Quantity::new("none", 0);
+                let term = Term::new(Unit::Bytes, there, Relation::Greater, none);
+                let reason = Reason::new(reason, vec![term.so(Effect::Enters(vertical))]);
                 return Some(Compaction::parallel(build_groups(coming, target), reason).into());
             }
         }
-        let change = match vertical.cmp(&wanted) {
+        let (change, relation, effect) = match vertical.cmp(&wanted) {
             Ordering::Equal => return None,
-            Ordering::Less => LevelChange::Add(1),
-            Ordering::Greater => LevelChange::Drop(1),
+            Ordering::Less => (LevelChange::Add(1), Relation::Less, Effect::Becomes(1, 2)),
+            Ordering::Greater => (LevelChange::Drop(1), Relation::Greater, Effect::Becomes(2, 1)),
         };
+        let at = Quantity::new("v1-level", vertical as u64);
+        let below = Quantity::new("level-below-the-horizontal-part", wanted as u64);
+        let term = Term::new(Unit::Count, at, relation, below);
         let text = format!("the horizontal part is to have {}: {change}", count(levels, "level"));
-        let reason = Reason::new(text, terms(Relation::Greater));
+        let reason = Reason::new(text, vec![term.so(effect)]);
         Some(Reshape { change, reason }.into())
     }
 
@@ -54,10 +54,10 @@ impl Vertiorizon {
         let v1 = memory.vertical;
         let admission = view.admission_above(v1)?;
         let mut counters = memory.counters.clone();
-        let level = counters.admit();
+        let (level, cascade) = counters.cascade();
         let (limit, have) =
             (self.horizontal_capacity(memory), self.after(view.shape, memory, admission.bytes));
-        if !self.is_drained_by(have, memory, &counters) {
+        let Some(drain) = self.drained_by(have, memory, &counters) else {
             let groups = counters.merge.groups(view, &admission, level);
             let reason = format!(
                 "{} are admitted: their cascade ends in level {level}, in {}",
@@ -65,31 +65,26 @@ impl Vertiorizon {
                 count(groups.len(), "group"),
             );
             let mut terms = vec![admission.term];
-            terms.extend(memory.counters.terms(level));
+            terms.extend(cascade);
             return Some(Compaction::parallel(groups, Reason::new(reason, terms)).into());
-        }
+        };
         // It waits while V1 goes down, or the groups that do so read what it would merge.
         let (bytes, capacity) = (view.bytes(v1), self.v1_capacity(memory));
         if !self.backbone && bytes > capacity || view.is_any_held(v1) {
             return None;
         }
         let groups = self.vertical_merge().groups(view, &admission, v1);
+        let cause = match drain.unit {
+            Unit::Bytes => "to half a buffer",
+            _ => "and its counters are spent",
+        };
         let reason = format!(
-            "the horizontal part and an admission hold {} against a limit of {}: \
-             all goes into level {v1}, in {}",
+            "the horizontal part and an admission hold {} of {}, {cause}: all goes into level {v1}, in {}",
             size(have),
             size(limit),
             count(groups.len(), "group"),
         );
-        let terms = vec![
-            admission.term,
-            Term::new(
-                Unit::Bytes,
-                Quantity::levels("bytes-after", 1, v1 - 1, have),
-                Relation::AtLeast,
-                Quantity::levels("horizontal-capacity", 1, v1 - 1, limit),
-            ),
-        ];
+        let terms = vec![admission.term, drain.so(Effect::Enters(v1))];
         Some(Compaction::parallel(groups, Reason::new(reason, terms)).into())
     }
 
@@ -99,12 +94,21 @@ impl Vertiorizon {
         part.fold(admitted, u64::saturating_add)
     }
 
-    /// Whether an admission that leaves this many bytes and these counters is a drain: at n buffers, to
-    /// the nearest buffer, or when tiering has counted down.
-    fn is_drained_by(&self, bytes: u64, memory: &Memory, counters: &Counters) -> bool {
-        let full =
-            bytes.saturating_add(self.level_base_bytes / 2) >= self.horizontal_capacity(memory);
-        full || counters.are_spent()
+    /// Returns the comparison by which an admission that leaves this many bytes and these counters is a drain: at n
+    /// buffers, to the nearest buffer, or when tiering has counted down.
+    fn drained_by(&self, bytes: u64, memory: &Memory, counters: &Counters) -> Option<Term> {
+        let levels = memory.vertical.saturating_sub(1);
+        let have = Quantity::levels("bytes-with-this-admission", 1, levels, bytes);
+        let limit = self.horizontal_capacity(memory).saturating_sub(self.level_base_bytes / 2);
+        let limit = Quantity::new("horizontal-capacity-less-half-a-buffer", limit);
+        let full = Term::new(Unit::Bytes, have, Relation::AtLeast, limit);
+        if full.is(Relation::AtLeast) {
+            return Some(full);
+        }
+        let left = counters.counts.iter().copied().max().unwrap_or(0);
+        let left = Quantity::levels("greatest-counter-with-this-admission", 1, levels, left);
+        let spent = Term::new(Unit::Count, left, Relation::AtMost, Quantity::new("spent", 0));
+        counters.are_spent().then_some(spent)
     }
 
     /// Step 3, and the second of step 6.
@@ -123,15 +127,16 @@ impl Vertiorizon {
         if below >= workers.saturating_sub(1).max(1) {
             return None;
         }
-        if view.staying(v1) > self.v1_capacity(memory) {
-            let term = view.capacity_term(v1, view.staying(v1), Relation::Greater);
+        let over = view.staying_term(v1, Relation::Greater).so(Effect::Leaves(v1));
+        if over.is(Relation::Greater) {
             return match self.vertical_merge_policy {
                 MergePolicy::Leveling => view.send_down(v1, Pick::LeastOverlap, 0, None),
-                MergePolicy::Tiering => view.send_down_tiered(v1, vec![term]),
+                MergePolicy::Tiering => view.send_down_tiered(v1, vec![over]),
             };
         }
-        let crowded = view.runs(v2).len() as u64 > self.size_ratio;
-        let terms = || vec![view.runs_term(v2, Relation::Greater, "size-ratio", self.size_ratio)];
-        (crowded && !self.is_leveled()).then(|| view.merge_partly_in_place(v2, terms()))?
+        let crowded = view.runs_term(v2, Relation::Greater, "size-ratio", self.size_ratio);
+        let is_due = crowded.is(Relation::Greater) && !self.is_leveled();
+        let terms = || vec![crowded.so(Effect::Merges(v2))];
+        is_due.then(|| view.merge_partly_in_place(v2, terms()))?
     }
 }

@@ -18,7 +18,7 @@ use super::memory::Operations;
 use crate::status::{Decision, Fact};
 use crate::toolkit::format::count;
 use crate::toolkit::horizontal::{Counters, MergePolicy};
-use terrane_types::{Of, Quantity, Reason, Relation, Term, Unit};
+use terrane_types::{Effect, Of, Quantity, Reason, Relation, Term, Unit};
 
 /// Rehearsals are no longer than this: shares hardly depend on n by then.
 const LONGEST: u64 = 4096;
@@ -184,6 +184,7 @@ impl Tuned {
         let others = self.designs.iter().filter(|design| **design != self.chosen);
         let compared = |design: &Design| {
             Term::new(Unit::Thousandths, cost, Relation::AtMost, design.quantity())
+                .so(Effect::Chosen)
         };
         let fact = |name, value| Fact::Number { name, of: Of::Tree, value, unit: Unit::Count };
         let [updates, points, ranges] = operations;

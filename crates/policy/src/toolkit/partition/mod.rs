@@ -29,8 +29,8 @@ pub(crate) use halving::{Cell, Points, halve, join};
 use options::{Partitioner, Partitioning};
 use std::sync::Arc;
 use terrane_types::{
-    Action, Compaction, Destination, FlushPlan, Group, Order, Quantity, Reason, Relation, Run,
-    Shape, TableIdSet, TableInfo, Term, Unit, key_range, mul_div,
+    Action, Compaction, Destination, Effect, FlushPlan, Group, Order, Quantity, Reason, Relation,
+    Run, Shape, TableIdSet, TableInfo, Term, Unit, key_range, mul_div,
 };
 
 /// Outputs are cut by a partitioner.
@@ -249,12 +249,6 @@ impl Refine for Partitioned {
                 count(points, "point"),
                 size(error),
             );
-            let points = Quantity::new("histogram-points", points as u64);
-            let partitions = Quantity::new("partitions", partitions as u64);
-            plan.reason.terms.push(Term::new(Unit::Count, points, Relation::AtLeast, partitions));
-            let error = Quantity::new("estimate-error", error);
-            let limit = Quantity::new("target-file-bytes", self.target_file_bytes);
-            plan.reason.terms.push(Term::new(Unit::Bytes, error, Relation::AtMost, limit));
         }
         plan.groups = groups;
     }
@@ -290,7 +284,8 @@ impl Refine for Partitioned {
         );
         let have = Quantity::new("bytes", sealed.bytes);
         let limit = Quantity::new("two-floors", floor.saturating_mul(2));
-        let terms = vec![Term::new(Unit::Bytes, have, Relation::AtLeast, limit)];
+        let term = Term::new(Unit::Bytes, have, Relation::AtLeast, limit);
+        let terms = vec![term.so(Effect::Cut)];
         plan.reason = Reason::new(text, terms);
     }
 

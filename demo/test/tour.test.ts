@@ -1,0 +1,38 @@
+/** What a new visitor sees: a recording without waits, and the first minute through it. */
+
+import { expect, test } from "vitest";
+import { CALM, CALM_FROM, DEFAULTS } from "../src/source/settings.ts";
+import { tableOf } from "../src/timeline/state.ts";
+import { Timeline } from "../src/timeline/timeline.ts";
+import { tourOf } from "../src/views/tour.ts";
+import { simulate } from "./simulator.ts";
+
+const { timeline } = simulate(CALM);
+
+test("a new visitor's writes never wait, and the last level fills", () => {
+  expect(timeline.history.waits).toEqual([]);
+  const last = timeline.history.samples.at(-1)?.fullness ?? [];
+  const depth = last.length - 1;
+  const half = timeline.history.sampleAt(CALM_FROM / 2)?.fullness[depth] ?? 0;
+  expect(last[depth]).toBeGreaterThan(1.5 * half);
+  expect(last[depth]).toBeGreaterThan(0.7);
+});
+
+test("each sentence of the first minute has its moment, with its table in the tree", () => {
+  const stops = tourOf(timeline);
+  expect(stops).toHaveLength(5);
+  for (const { sentence, at } of stops) {
+    if (at === undefined) throw new Error(sentence);
+    const state = timeline.at(at.micros);
+    if (at.table !== undefined) expect(tableOf(state, at.table)).toBeDefined();
+  }
+  const merge = stops[3]?.at;
+  expect(timeline.at(merge?.micros ?? 0).groups.length).toBeGreaterThan(0);
+});
+
+test("a recording that has nothing yet has no moments, and one without moves says so", () => {
+  expect(tourOf(new Timeline()).every(({ at }) => at === undefined)).toBe(true);
+  const uniform = { ...DEFAULTS, load: 20_000, operations: 20_000 } as const;
+  const other = simulate({ ...uniform, policy: "tiered-full", workload: "uniform" });
+  expect(tourOf(other.timeline).filter(({ at }) => at !== undefined).length).toBeLessThan(5);
+});
