@@ -79,7 +79,7 @@ impl Store {
         reverse: bool,
         limit: f64,
     ) -> napi::Result<Promise<'env>> {
-        self.steps_apart(env, |session| session.clear(0, within, reverse, limit, false))
+        self.steps_apart(env, |session| session.clear(0, within, reverse, limit, false, None))
     }
 
     /// Compacts an encoded range into one run.
