@@ -54,13 +54,20 @@ function unordered(calls: readonly Call[], slack: number): string[] {
     add(value, start, end ?? Infinity);
     if (kind === "swap" && end !== null) add(expected ?? null, start, end);
   }
-  const all = [...clusters.values()];
-  return all.flatMap((one, at) =>
-    all
-      .slice(at + 1)
-      .filter((other) => one.end < other.start && other.end < one.start)
-      .map((other) => `no order of ${JSON.stringify(one)} and ${JSON.stringify(other)}`),
-  );
+  const all = [...clusters.values()].sort((one, other) => one.end - other.end);
+  const found: string[] = [];
+  let latest = -Infinity;
+  for (const [at, one] of all.entries()) {
+    // Else no earlier cluster has a call that starts after this one's first end.
+    if (latest > one.end) {
+      for (const other of all.slice(0, at)) {
+        if (one.end >= other.start || other.end >= one.start) continue;
+        found.push(`no order of ${JSON.stringify(other)} and ${JSON.stringify(one)}`);
+      }
+    }
+    latest = Math.max(latest, one.start);
+  }
+  return found;
 }
 
 function replacedTwice(calls: readonly Call[]): string[] {
