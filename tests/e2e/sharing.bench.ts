@@ -25,7 +25,7 @@ function median(numbers: number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? NaN;
 }
 
-/** Opens the store in a page, where it takes values of so many megabytes. */
+/** Opens the store in a page, and puts `megabytes` of values into it. */
 async function opened(page: Page, name: string, megabytes = 0): Promise<void> {
   await page.evaluate(
     async ({ name, megabytes }) => {

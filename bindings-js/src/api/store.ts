@@ -5,6 +5,7 @@
 
 import type { Decoded, Encodable, Encoding, Entry, RangeOptions, Row, Rows } from "./data.ts";
 import type { Event } from "./events.ts";
+import type { CallOptions, Iteration, Mode, Result } from "./mode.ts";
 import type {
   CheckpointOptions,
   ClearOptions,
@@ -24,19 +25,7 @@ import type { Policy, PolicyOptions } from "./policies.ts";
 import type { CheckReport, Level, Stats } from "./stats.ts";
 import type { Trace } from "./trace.ts";
 
-/** Whether methods return promises. */
-export type Mode = "sync" | "async";
-
-/** Result of a method. */
-export type Result<M extends Mode, T> = M extends "async" ? Promise<T> : T;
-
-/** Result of an iteration. */
-export type Iteration<M extends Mode, T> = M extends "async"
-  ? AsyncGenerator<T, void, undefined>
-  : Generator<T, void, undefined>;
-
-/** A method's options; where methods return promises, each also takes a signal. */
-export type CallOptions<M extends Mode, O = object> = M extends "async" ? O & WaitOptions : O;
+export type { CallOptions, Iteration, Mode, Result };
 
 /**
  * The operand of a merge: a number to add (`add`), an upper bound (`min` keeps the lesser of the value and the number),

@@ -2,7 +2,8 @@
 //!
 //! 1. A client starts a watch, and asks for its next change. Without a question a watch collects.
 //! 2. The ranges of all watches are cut at their bounds into segments, each with the watches that cover it. A written
-//!    key is in one segment, which a binary search finds, or is that of the key before.
+//!    key is in one segment, that of the key before or one that a binary search finds: among the heads of all segments,
+//!    which are numbers, and then among the few whose first keys start alike.
 //! 3. A watch collects the keys of several batches. Beyond [`KEYS`] or [`KEY_BYTES`] it forgets them, and collects
 //!    only the sequence number. A range delete has no keys.
 //! 4. Once a turn, the client takes the changes of the watches that it has asked about. A client whose turns do not
@@ -35,8 +36,7 @@ pub(crate) type WatchId = (u32, u32);
 #[derive(Default)]
 struct Table {
     watches: Vec<Watch>,
-    /// The segments, in the order of keyspaces and keys.
-    segments: Vec<Segment>,
+    segments: Segments,
     clients: u32,
     wakers: Vec<(u32, Waker)>,
 }
@@ -51,6 +51,14 @@ struct Watch {
     /// The sequence number of the latest change.
     sequence: Option<Seq>,
     changed: Changed,
+}
+
+/// The segments, in the order of keyspaces and keys.
+#[derive(Default)]
+struct Segments {
+    all: Vec<Segment>,
+    /// The keyspace of each, and the head of its first key.
+    heads: Vec<(KeyspaceId, u64)>,
 }
 
 /// The keys from one on, up to the next segment.
@@ -226,8 +234,9 @@ impl Watches {
                 | Operation::PutExpiring(key, _)
                 | Operation::Merge(key, _)
                 | Operation::Delete(key) => {
-                    at = segment_of(segments, at, keyspace, key);
-                    let covering = segments.get(at).filter(|segment| segment.keyspace == keyspace);
+                    at = segments.place(at, keyspace, key);
+                    let covering =
+                        segments.all.get(at).filter(|segment| segment.keyspace == keyspace);
                     for &watch in covering.map_or(&[][..], |segment| &segment.watches) {
                         if let Some(watch) = watches.get_mut(watch) {
                             watch.change(sequence, &mut waiting);
@@ -236,8 +245,8 @@ impl Watches {
                     }
                 }
                 Operation::DeleteRange(from, to) => {
-                    at = segment_of(segments, at, keyspace, from);
-                    let reached = segments.get(at..).unwrap_or_default().iter();
+                    at = segments.place(at, keyspace, from);
+                    let reached = segments.all.get(at..).unwrap_or_default().iter();
                     let within = reached.enumerate().take_while(|(n, segment)| {
                         let starts_before = to.is_none_or(|to| segment.from.as_slice() < to);
                         segment.keyspace == keyspace && (*n == 0 || starts_before)
@@ -254,7 +263,7 @@ impl Watches {
     pub(crate) fn dropped(&self, keyspace: KeyspaceId, sequence: Seq) {
         let mut table = self.table();
         let Table { watches, segments, .. } = &mut *table;
-        let all = segments.iter().filter(|segment| segment.keyspace == keyspace);
+        let all = segments.all.iter().filter(|segment| segment.keyspace == keyspace);
         let mut waiting = Vec::new();
         sum(watches, all.flat_map(|segment| &segment.watches), sequence, &mut waiting);
         wake(table, &waiting);
@@ -295,7 +304,8 @@ impl Watches {
                 }
             }
         }
-        table.segments = segments;
+        let heads = segments.iter().map(|segment| (segment.keyspace, head(&segment.from)));
+        table.segments = Segments { heads: heads.collect(), all: segments };
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
@@ -303,16 +313,39 @@ impl Watches {
     }
 }
 
-/// Returns the place of the last segment that starts at or before a key: `at`, where it is that of the key before, or
-/// by a binary search.
-fn segment_of(segments: &[Segment], at: usize, keyspace: KeyspaceId, key: &[u8]) -> usize {
-    let reaches =
-        |segment: &Segment| (segment.keyspace, segment.from.as_slice()) <= (keyspace, key);
-    let is_here = segments.get(at).is_some_and(reaches);
-    if is_here && !segments.get(at + 1).is_some_and(reaches) {
-        return at;
+impl Segments {
+    /// Returns the place of the last segment that starts at or before a key: `at`, where it is that of the key before,
+    /// or by a search.
+    fn place(&self, at: usize, keyspace: KeyspaceId, key: &[u8]) -> usize {
+        let target = (keyspace, head(key));
+        let starts = |n: usize| {
+            let head = self.heads.get(n);
+            head.is_some_and(|&head| head < target || head == target && self.starts(n, key))
+        };
+        if starts(at) && !starts(at + 1) {
+            return at;
+        }
+        let first = self.heads.partition_point(|&head| head < target);
+        let alike = self.heads.get(first..).unwrap_or_default();
+        let alike = first..first + alike.partition_point(|&head| head == target);
+        let before = self.all.get(alike).unwrap_or_default();
+        let before = before.partition_point(|segment| segment.from.as_slice() <= key);
+        (first + before).saturating_sub(1)
     }
-    segments.partition_point(reaches).saturating_sub(1)
+
+    /// Whether a segment starts at or before a key of its keyspace.
+    fn starts(&self, n: usize, key: &[u8]) -> bool {
+        self.all.get(n).is_some_and(|segment| segment.from.as_slice() <= key)
+    }
+}
+
+/// Returns the first eight bytes of a key as a number, which orders keys that do not start alike.
+fn head(key: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    for (byte, of_key) in bytes.iter_mut().zip(key) {
+        *byte = *of_key;
+    }
+    u64::from_be_bytes(bytes)
 }
 
 /// Wakes clients, once the table is unlocked: a waker may take changes.
@@ -385,8 +418,12 @@ mod tests {
             KeyRange { from: bound("b"), to: bound("d") },
             KeyRange { from: bound("c"), to: Bound::Unbounded },
             KeyRange { from: Bound::Unbounded, to: Bound::Excluded(b"b".to_vec()) },
+            // Bounds that start alike.
+            KeyRange { from: bound("cccccccc1"), to: bound("cccccccc2") },
+            KeyRange { from: bound("cccccccc2"), to: Bound::Excluded(b"cccccccc4".to_vec()) },
         ];
-        for key in ["", "a", "b", "bb", "c", "d", "d\0", "e"] {
+        let alike = ["cccccccc", "cccccccc1", "cccccccc2", "cccccccc3", "cccccccc4", "cccccccd"];
+        for key in ["", "a", "b", "bb", "c", "d", "d\0", "e"].into_iter().chain(alike) {
             let watches = watches(&ranges);
             watches.wrote(&batch(KEYSPACE, &["z", "a", key]), 7);
             // The same, one by one.
