@@ -5,6 +5,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { TerraneLevel } from "../../bindings-js/level/node.js";
+import { folder } from "./folder.js";
 
 const SUITE = fileURLToPath(
   new URL("../../bindings-js/level/test/suite.js", import.meta.url),
@@ -32,3 +34,65 @@ for (const [where, expected] of Object.entries(ASSERTIONS)) {
     assert.deepEqual(counts, [expected, expected]);
   });
 }
+
+test("a CommonJS program opens a database", async () => {
+  const program = fileURLToPath(
+    new URL("../../bindings-js/level/examples/main-process.cjs", import.meta.url),
+  );
+  const child = spawn(process.execPath, [program, folder()], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let printed = "";
+  child.stdout.setEncoding("utf8").on("data", (text) => (printed += text));
+  const [code] = await once(child, "close");
+  assert.deepEqual([code, printed.trim()], [0, '[["a",{"text":"hello"}]]']);
+});
+
+test("a signal ends an iterator's wait", async () => {
+  const db = new TerraneLevel(`${folder()}/store`);
+  await db.batch(["a", "b"].map((key) => ({ type: "put", key, value: key })));
+  const aborter = new AbortController();
+  const iterator = db.iterator({ signal: aborter.signal });
+  const pending = iterator.nextv(10);
+  aborter.abort(new Error("enough"));
+  await assert.rejects(pending, { name: "AbortError", code: "LEVEL_ABORTED" });
+  await iterator.close();
+  assert.deepEqual(await db.keys({ signal: new AbortController().signal }).all(), ["a", "b"]);
+  await db.close();
+});
+
+test("text that is not well-formed is as in every Level", async () => {
+  const db = new TerraneLevel(`${folder()}/store`);
+  await db.put("a\ud800", "b\udfff");
+  assert.equal(await db.get("a\ufffd"), "b\ufffd");
+  await db.put("bytes", Uint8Array.of(0x61, 0xff), { valueEncoding: "view" });
+  assert.equal(await db.get("bytes"), "a\ufffd");
+  assert.equal(db.getSync("bytes"), "a\ufffd");
+  assert.deepEqual(await db.getMany(["bytes", "none"]), ["a\ufffd", undefined]);
+  assert.deepEqual(await db.values({ gte: "b" }).all(), ["a\ufffd"]);
+  await db.close();
+});
+
+test("iterators read on from wherever they are", async () => {
+  const db = new TerraneLevel(`${folder()}/store`);
+  const keys = Array.from({ length: 3000 }, (_, n) => String(n).padStart(5, "0"));
+  await db.batch(keys.map((key) => ({ type: "put", key, value: key })));
+  for (const reverse of [false, true]) {
+    const expected = reverse ? keys.toReversed() : keys;
+    const found = [];
+    for await (const key of db.keys({ reverse })) found.push(key);
+    assert.deepEqual(found, expected);
+    const iterator = db.keys({ reverse });
+    const mixed = [await iterator.next(), ...(await iterator.nextv(5)), await iterator.next()];
+    for (let n = 0; n < 30; n++) mixed.push(await iterator.next());
+    mixed.push(...(await iterator.nextv(500)), await iterator.next());
+    assert.deepEqual(mixed, expected.slice(0, mixed.length));
+    // While a page is being read ahead.
+    iterator.seek("01000");
+    assert.equal(await iterator.next(), "01000");
+    iterator.seek("02000");
+    assert.deepEqual(await iterator.nextv(1), ["02000"]);
+    await iterator.close();
+  }
+  await db.close();
+});

@@ -51,7 +51,14 @@ function decode(list: ByteList, encoding: "utf8" | "binary"): (Content | undefin
   try {
     return list.decode(encoding);
   } catch {
-    const each = list.decode("binary");
-    return each.map((bytes) => bytes && lenient.decode(bytes));
+    return list.decode("binary").map((bytes) => decodeLeniently(bytes, encoding));
   }
+}
+
+/** Decodes bytes, of which those that are not UTF-8 become U+FFFD. */
+export function decodeLeniently(
+  bytes: Uint8Array | undefined,
+  encoding: "utf8" | "binary",
+): Content | undefined {
+  return bytes && encoding === "utf8" ? lenient.decode(bytes) : bytes;
 }

@@ -9,8 +9,12 @@
 
 import type { Store } from "../../wasm/terrane.js";
 import { append } from "../client/outbox.ts";
-import type { Encoding } from "../api/data.ts";
-import { ClosedError, EngineError, type TerraneError } from "../api/errors.ts";
+import {
+  ClosedError,
+  EngineError,
+  InvalidArgumentError,
+  type TerraneError,
+} from "../api/errors.ts";
 import { Encoder } from "../codec/encoder.ts";
 import { encodeRange } from "../codec/span.ts";
 import type { AddonStore } from "./addon.ts";
@@ -18,6 +22,7 @@ import { destroyFiles } from "./copies.ts";
 import { Gets } from "./gets.ts";
 import {
   type Content,
+  decodeLeniently,
   decodeList,
   type LevelRange,
   wellFormed,
@@ -109,8 +114,15 @@ export class LevelStore {
   }
 
   /** Returns the value of a key at once. */
-  getSync(key: Content, encoding: Encoding, snapshot = 0): unknown {
-    return this.#gets.get(0, snapshot, wellFormed(key), encoding);
+  getSync(key: Content, encoding: "utf8" | "binary", snapshot = 0): Content | undefined {
+    const text = wellFormed(key);
+    try {
+      return this.#gets.get(0, snapshot, text, encoding);
+    } catch (error) {
+      if (!(error instanceof InvalidArgumentError)) throw error;
+      // What is wrong with the key is wrong here as well.
+      return decodeLeniently(this.#gets.get(0, snapshot, text, "binary"), encoding);
+    }
   }
 
   /** Returns the value of a key. */
