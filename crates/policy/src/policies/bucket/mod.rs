@@ -37,8 +37,8 @@ use buckets::{Bucket, Buckets};
 use full::Full;
 use std::sync::Arc;
 use terrane_types::{
-    Action, Compaction, Effect, FlushPlan, Group, Of, Plan, Quantity, Reason, Relation, Shape, TableInfo,
-    Term, Unit, key_range, sort_by, tables_of,
+    Action, Compaction, Effect, FlushPlan, Group, Of, Plan, Quantity, Reason, Relation, Shape,
+    TableInfo, Term, Unit, key_range, sort_by, tables_of,
 };
 
 /// There may be this many times as many buckets as at first, but at most [`MOST`].
