@@ -96,7 +96,7 @@ export class Player {
   #begun: Promise<void> = Promise.resolve();
   /** The moment of a link, until the recording has come so far or the visitor goes elsewhere. */
   #linked: number | undefined;
-  /** Whether time goes on from the moment of the link. */
+  /** Whether the recording plays from the moment of the link. */
   #playsFromThere = false;
   /** The key of a link, read at its moment. */
   #linkedRead: Uint8Array | undefined;
@@ -183,7 +183,7 @@ export class Player {
     return this.#end;
   }
 
-  /** The end of what can be shown, which for a process goes on between its events. */
+  /** The end of what can be shown, which for a process continues between its events. */
   get #end(): number {
     const { now = 0, timeline } = this.recording;
     return Math.max(now, timeline.duration);

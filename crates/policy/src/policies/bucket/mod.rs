@@ -222,21 +222,6 @@ impl BucketLsm {
         }
     }
 
-    /// The tables over one key at which level 0 goes down: below the depth at which writes stall.
-    fn depth_trigger(&self, context: &PlanContext) -> Quantity {
-        let near = (context.l0_stop_trigger as u64 * 3 / 4).max(1);
-        match self.l0_compaction_trigger {
-            trigger if trigger <= near => Quantity::new("l0-compaction-trigger", trigger.max(1)),
-            _ => Quantity::new("three-quarters-of-l0-stop-trigger", near),
-        }
-    }
-
-    /// The most tables of a bucket over one key, compared with that.
-    fn depth_term(&self, depth: usize, context: &PlanContext) -> Term {
-        let have = Quantity::level("bucket-depth", 0, depth as u64);
-        Term::new(Unit::Tables, have, Relation::AtLeast, self.depth_trigger(context))
-    }
-
     /// The number of buckets that may be, of `configured` at first.
     fn most(&self, configured: u64) -> u64 {
         configured.saturating_mul(GROWTH).min(MOST)
