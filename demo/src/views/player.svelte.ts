@@ -18,12 +18,14 @@ import {
 } from "../source/recording.ts";
 import { removeRemains } from "../source/live.ts";
 import { DEFAULTS, isLive, RIVALS_MAX, type Settings, sizesOf } from "../source/settings.ts";
-import { decode, encode, OWN_STORE, type SameBy, type View } from "../source/link.ts";
+import { decode, OWN_STORE, type SameBy, type View } from "../source/link.ts";
 import { StoreRecording, type StoreSource } from "../source/store-recording.ts";
 import type { Installed } from "../timeline/history.ts";
 import type { State } from "../timeline/state.ts";
 import { areNumbers } from "./keys.ts";
 import { paced, TELL } from "./paced.ts";
+import { linkOf } from "./link-of.ts";
+import { ReadingPace } from "./reading-pace.ts";
 import { Reads } from "./reads.svelte.ts";
 
 type PolicyName = Settings["policy"];
@@ -36,16 +38,6 @@ const STEP = 1000;
 
 /** More groups than these, installed within a second, are too many to follow: nothing glides. */
 const INSTALLS_MAX = 20;
-
-/** Time of the visitor from one decision to the next, in microseconds, where the speeds below allow it. */
-const APPROACH = 1.5e6;
-/** Seconds of a recording in a second of the visitor on the way. */
-const [SLOWEST, FASTEST] = [0.02, 4];
-
-/** Time for which a reason is held, in milliseconds: a sentence, and the comparisons beside it. */
-function readingTime(reason: string): number {
-  return 1200 + reason.split(" ").length * 150;
-}
 
 /** The player of one recording. */
 export class Player {
@@ -89,9 +81,7 @@ export class Player {
   readonly #still = matchMedia("(prefers-reduced-motion: reduce)");
   #lastFrame = 0;
   #lastTold = 0;
-  /** Time of this page up to which a decision is held, and the speed up to the next one. */
-  #held = 0;
-  #toNext = 1;
+  readonly #pace = new ReadingPace();
   /** Resolves once there is something of the recording: until then rivals leave it the processors. */
   #begun: Promise<void> = Promise.resolve();
   /** The moment of a link, until the recording has come so far or the visitor goes elsewhere. */
@@ -348,22 +338,7 @@ export class Player {
 
   /** The link to what is shown. */
   link(): string {
-    const { settings, speed, selected, cursor, zoom, axisBy, view, sameBy } = this;
-    const read = this.reads.active ? this.reads.path?.key : undefined;
-    return encode({
-      settings,
-      speed,
-      reading: this.reading,
-      zoom: zoom === WHOLE ? undefined : zoom,
-      axis: axisBy === "bytes" ? undefined : axisBy,
-      view: view === "picture" ? undefined : view,
-      same: sameBy === "bytes" ? undefined : sameBy,
-      selected,
-      at: Math.round(cursor),
-      read,
-      rivals: this.#chosen,
-      from: this.takeover?.at,
-    });
+    return linkOf(this, this.#chosen);
   }
 
   /** Compares with other policies: from the start, or from the moment on. */
@@ -443,7 +418,7 @@ export class Player {
 
   /** Seconds of the recording in a second of the visitor. */
   get #rate(): number {
-    return this.reading ? this.#toNext : this.speed;
+    return this.reading ? this.#pace.speed : this.speed;
   }
 
   /**
@@ -486,22 +461,14 @@ export class Player {
     }
   }
 
-  /** Advances to the next decision, and holds there for as long as its reason takes to read. */
+  /** Advances at the pace of reading. */
   #read(now: number, passed: number): void {
-    if (now < this.#held) return;
     const { timeline, status } = this.recording;
-    const at = timeline.find("compaction-begun", timeline.countAt(this.cursor), 1);
-    const next = at === undefined ? undefined : timeline.event(at);
-    const until = next?.micros ?? this.#end;
-    if (this.#held !== 0) {
-      this.#held = 0;
-      this.#toNext = Math.min(Math.max((until - this.cursor) / APPROACH, SLOWEST), FASTEST);
-    }
-    this.cursor = Math.min(this.cursor + passed * 1000 * this.#toNext, until);
-    const isThere = this.cursor === until;
-    if (isThere && next?.type === "compaction-begun") this.#held = now + readingTime(next.reason);
-    if (isThere && next === undefined && status.at !== "running") this.playing = false;
-    if (!isThere && now - this.#lastTold < TELL) return;
+    const step = this.#pace.step(timeline, this.cursor, this.#end, now, passed);
+    if (step === undefined) return;
+    this.cursor = step.cursor;
+    if (step.arrived && step.last && status.at !== "running") this.playing = false;
+    if (!step.arrived && now - this.#lastTold < TELL) return;
     this.#lastTold = now;
     this.shown = this.cursor;
   }
