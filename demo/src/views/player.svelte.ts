@@ -17,7 +17,7 @@ import {
   type Takeover,
 } from "../source/recording.ts";
 import { removeRemains } from "../source/live.ts";
-import { DEFAULTS, isLive, RIVALS_MAX, type Settings, sizesOf } from "../source/settings.ts";
+import { DEFAULTS, isLive, type Settings, sizesOf } from "../source/settings.ts";
 import { decode, OWN_STORE, type SameBy, type View } from "../source/link.ts";
 import { StoreRecording, type StoreSource } from "../source/store-recording.ts";
 import type { Installed } from "../timeline/history.ts";
@@ -27,11 +27,9 @@ import { paced, TELL } from "./paced.ts";
 import { linkOf } from "./link-of.ts";
 import { ReadingPace } from "./reading-pace.ts";
 import { Reads } from "./reads.svelte.ts";
+import { startRivals } from "./rivals.ts";
 
 type PolicyName = Settings["policy"];
-
-/** Policies that a recording is compared with unless others are chosen, best known first. */
-const RIVALS = ["leveled", "tiered", "leveled-full"] as const;
 
 /** Time for which a decision is shown without motion, in milliseconds. */
 const STEP = 1000;
@@ -492,16 +490,10 @@ export class Player {
     const { settings, ended } = this.recording;
     for (const rival of this.rivals) rival.stop();
     const gone = this.rivals.map(({ closed }) => closed);
-    let last: Promise<void> = Promise.all([ended, ...gone]).then(() => undefined);
+    const last = Promise.all([ended, ...gone]).then(() => undefined);
     this.takeover = takeover;
-    const names = this.#chosen ?? RIVALS.filter((name) => name !== settings.policy);
-    this.rivals = names.slice(0, RIVALS_MAX).map((policy, i) => {
-      const own = { ...settings, policy, parameters: {} };
-      const options = { rival: i + 1, rows: this.#rows, takeover, begin: this.#begun };
-      const rival = start(own, () => this.#grown(), last, options);
-      last = rival.ended;
-      return rival;
-    });
+    const options = { rows: this.#rows, takeover, begin: this.#begun };
+    this.rivals = startRivals(settings, this.#chosen, () => this.#grown(), last, options);
   }
 
   /** Notes that a recording has grown. */
