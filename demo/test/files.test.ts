@@ -57,9 +57,9 @@ test("a trace says of itself what it is a recording of, whatever was shown befor
   const { header, policy } = recording.timeline.end;
   if (header === null || policy === null) throw new Error();
   expect(policyText(policy)).toContain("leveled with size ratio 5");
-  expect(originText(header)).toMatch(
-    /^simulated by release \S+: 30,000 keys loaded, then 30,000 operations \(update by zipf\), of 1,024 bytes, 4 workers, a device of .*, seed 7$/,
-  );
+  const text = originText(header);
+  expect(text).toMatch(/^simulated by release \S+: 30,000 keys loaded, then 30,000 operations/);
+  expect(text).toMatch(/\(update by zipf\), of 1,024 bytes, 4 workers, a device of .*, seed 7$/);
 });
 
 test("a trace without a header says no more than its events do", async () => {

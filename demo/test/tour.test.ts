@@ -1,4 +1,4 @@
-/** What a new visitor sees: a recording without waits, and the first minute through it. */
+/** The recording of a new visitor, which has no waits, and the first minute through it. */
 
 import { expect, test } from "vitest";
 import { CALM, CALM_FROM, DEFAULTS } from "../src/source/settings.ts";

@@ -67,7 +67,7 @@ export class AttachedRecording implements Recording {
   #began = 0;
   /** Time of this page at the last message, in milliseconds. */
   #heard = 0;
-  /** Has the page look again while no event comes: what was a second ago moves on. */
+  /** Timer of looks while no event arrives: rates are those of the last second. */
   readonly #ticking: ReturnType<typeof setInterval>;
 
   constructor(stream: EventSource, shape: ShapeEvent, settings: Settings, changed: () => void) {

@@ -30,7 +30,7 @@ export interface Linked {
   /** Microseconds. */
   at?: number | undefined;
   speed?: number | undefined;
-  /** Whether time goes on from the moment: of a new visitor, who was not sent to see it. */
+  /** Whether the recording plays from the moment: for a new visitor, who was not sent to see it. */
   plays?: boolean | undefined;
   /** Whether time goes from decision to decision. */
   reading?: boolean | undefined;

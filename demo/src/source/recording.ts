@@ -59,7 +59,7 @@ export interface Recording {
   readonly closed: Promise<void>;
   /** Whether it reads at any moment, not only at its end. */
   readonly readsBack: boolean;
-  /** Time of what it shows by this page's clock, in microseconds, where that goes on between events. */
+  /** Time of what it shows by this page's clock, in microseconds, where that continues between events. */
   readonly now?: number;
   /** The visitor's store that it shows, while that is open. */
   readonly store?: OpenStore | undefined;

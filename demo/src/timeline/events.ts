@@ -39,7 +39,7 @@ export type WaitsByReason = Readonly<
   Record<string, { count: number; micros: number; microsMax: number }>
 >;
 
-/** What writes have waited for in a process, which events report only in part. */
+/** Waits of writes in a process, which events report only in part. */
 export interface WaitsEvent {
   type: "waits";
   micros: number;

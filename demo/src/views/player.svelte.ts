@@ -17,35 +17,25 @@ import {
   type Takeover,
 } from "../source/recording.ts";
 import { removeRemains } from "../source/live.ts";
-import { DEFAULTS, isLive, RIVALS_MAX, type Settings, sizesOf } from "../source/settings.ts";
-import { decode, encode, OWN_STORE, type SameBy, type View } from "../source/link.ts";
+import { DEFAULTS, isLive, type Settings, sizesOf } from "../source/settings.ts";
+import { decode, OWN_STORE, type SameBy, type View } from "../source/link.ts";
 import { StoreRecording, type StoreSource } from "../source/store-recording.ts";
 import type { Installed } from "../timeline/history.ts";
 import type { State } from "../timeline/state.ts";
 import { areNumbers } from "./keys.ts";
 import { paced, TELL } from "./paced.ts";
+import { linkOf } from "./link-of.ts";
+import { ReadingPace } from "./reading-pace.ts";
 import { Reads } from "./reads.svelte.ts";
+import { startRivals } from "./rivals.ts";
 
 type PolicyName = Settings["policy"];
-
-/** Policies that a recording is compared with unless others are chosen, best known first. */
-const RIVALS = ["leveled", "tiered", "leveled-full"] as const;
 
 /** Time for which a decision is shown without motion, in milliseconds. */
 const STEP = 1000;
 
 /** More groups than these, installed within a second, are too many to follow: nothing glides. */
 const INSTALLS_MAX = 20;
-
-/** Time of the visitor from one decision to the next, in microseconds, where the speeds below allow it. */
-const APPROACH = 1.5e6;
-/** Seconds of a recording in a second of the visitor on the way. */
-const [SLOWEST, FASTEST] = [0.02, 4];
-
-/** Time for which a reason is held, in milliseconds: a sentence, and the comparisons beside it. */
-function readingTime(reason: string): number {
-  return 1200 + reason.split(" ").length * 150;
-}
 
 /** The player of one recording. */
 export class Player {
@@ -89,14 +79,12 @@ export class Player {
   readonly #still = matchMedia("(prefers-reduced-motion: reduce)");
   #lastFrame = 0;
   #lastTold = 0;
-  /** Time of this page up to which a decision is held, and the speed up to the next one. */
-  #held = 0;
-  #toNext = 1;
+  readonly #pace = new ReadingPace();
   /** Resolves once there is something of the recording: until then rivals leave it the processors. */
   #begun: Promise<void> = Promise.resolve();
   /** The moment of a link, until the recording has come so far or the visitor goes elsewhere. */
   #linked: number | undefined;
-  /** Whether time goes on from the moment of the link. */
+  /** Whether the recording plays from the moment of the link. */
   #playsFromThere = false;
   /** The key of a link, read at its moment. */
   #linkedRead: Uint8Array | undefined;
@@ -183,7 +171,7 @@ export class Player {
     return this.#end;
   }
 
-  /** The end of what can be shown, which for a process goes on between its events. */
+  /** The end of what can be shown, which for a process continues between its events. */
   get #end(): number {
     const { now = 0, timeline } = this.recording;
     return Math.max(now, timeline.duration);
@@ -348,22 +336,7 @@ export class Player {
 
   /** The link to what is shown. */
   link(): string {
-    const { settings, speed, selected, cursor, zoom, axisBy, view, sameBy } = this;
-    const read = this.reads.active ? this.reads.path?.key : undefined;
-    return encode({
-      settings,
-      speed,
-      reading: this.reading,
-      zoom: zoom === WHOLE ? undefined : zoom,
-      axis: axisBy === "bytes" ? undefined : axisBy,
-      view: view === "picture" ? undefined : view,
-      same: sameBy === "bytes" ? undefined : sameBy,
-      selected,
-      at: Math.round(cursor),
-      read,
-      rivals: this.#chosen,
-      from: this.takeover?.at,
-    });
+    return linkOf(this, this.#chosen);
   }
 
   /** Compares with other policies: from the start, or from the moment on. */
@@ -443,7 +416,7 @@ export class Player {
 
   /** Seconds of the recording in a second of the visitor. */
   get #rate(): number {
-    return this.reading ? this.#toNext : this.speed;
+    return this.reading ? this.#pace.speed : this.speed;
   }
 
   /**
@@ -486,22 +459,14 @@ export class Player {
     }
   }
 
-  /** Advances to the next decision, and holds there for as long as its reason takes to read. */
+  /** Advances at the pace of reading. */
   #read(now: number, passed: number): void {
-    if (now < this.#held) return;
     const { timeline, status } = this.recording;
-    const at = timeline.find("compaction-begun", timeline.countAt(this.cursor), 1);
-    const next = at === undefined ? undefined : timeline.event(at);
-    const until = next?.micros ?? this.#end;
-    if (this.#held !== 0) {
-      this.#held = 0;
-      this.#toNext = Math.min(Math.max((until - this.cursor) / APPROACH, SLOWEST), FASTEST);
-    }
-    this.cursor = Math.min(this.cursor + passed * 1000 * this.#toNext, until);
-    const isThere = this.cursor === until;
-    if (isThere && next?.type === "compaction-begun") this.#held = now + readingTime(next.reason);
-    if (isThere && next === undefined && status.at !== "running") this.playing = false;
-    if (!isThere && now - this.#lastTold < TELL) return;
+    const step = this.#pace.step(timeline, this.cursor, this.#end, now, passed);
+    if (step === undefined) return;
+    this.cursor = step.cursor;
+    if (step.arrived && step.last && status.at !== "running") this.playing = false;
+    if (!step.arrived && now - this.#lastTold < TELL) return;
     this.#lastTold = now;
     this.shown = this.cursor;
   }
@@ -525,16 +490,10 @@ export class Player {
     const { settings, ended } = this.recording;
     for (const rival of this.rivals) rival.stop();
     const gone = this.rivals.map(({ closed }) => closed);
-    let last: Promise<void> = Promise.all([ended, ...gone]).then(() => undefined);
+    const last = Promise.all([ended, ...gone]).then(() => undefined);
     this.takeover = takeover;
-    const names = this.#chosen ?? RIVALS.filter((name) => name !== settings.policy);
-    this.rivals = names.slice(0, RIVALS_MAX).map((policy, i) => {
-      const own = { ...settings, policy, parameters: {} };
-      const options = { rival: i + 1, rows: this.#rows, takeover, begin: this.#begun };
-      const rival = start(own, () => this.#grown(), last, options);
-      last = rival.ended;
-      return rival;
-    });
+    const options = { rows: this.#rows, takeover, begin: this.#begun };
+    this.rivals = startRivals(settings, this.#chosen, () => this.#grown(), last, options);
   }
 
   /** Notes that a recording has grown. */

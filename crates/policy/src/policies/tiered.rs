@@ -28,8 +28,8 @@ use crate::toolkit::partition::options::Partitioning;
 use crate::toolkit::trivial_move::move_or_merge;
 use crate::toolkit::view::{Vertical, View};
 use terrane_types::{
-    Action, Compaction, Effect, Destination, Group, Plan, Quantity, Reason, Relation, Run, Shape, Term,
-    Unit, tables_of,
+    Action, Compaction, Destination, Effect, Group, Plan, Quantity, Reason, Relation, Run, Shape,
+    Term, Unit, tables_of,
 };
 
 /// The tiered policy and its parameters.

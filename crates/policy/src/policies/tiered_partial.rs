@@ -118,7 +118,8 @@ impl TieredPartial {
         let (least, over) = (Relation::AtLeast, Relation::Greater);
         let full = view.staying_term(level, least);
         let crowded = view.runs_term(level, over, "size-ratio", self.size_ratio);
-        let due = [(full, least), (crowded, over)].into_iter().filter(|(term, asked)| term.is(*asked));
+        let due =
+            [(full, least), (crowded, over)].into_iter().filter(|(term, asked)| term.is(*asked));
         due.map(|(term, _)| term.so(effect)).collect()
     }
 

@@ -24,7 +24,7 @@ pub(crate) trait Repair {
     fn scattered(&self, level: usize) -> Vec<Term>;
 }
 
-/// Of a leveled tree.
+/// The repairs of a leveled tree.
 impl Repair for View<'_> {
     fn over(&self, level: usize) -> Vec<Term> {
         let term = self.capacity_term(level, self.bytes(level), Relation::Greater);
@@ -55,8 +55,9 @@ impl View<'_> {
         self.merge_in_level0(&why, vec![light.so(Effect::Stays(0))])
     }
 
-    /// If enough runs wait in level 0, for the reason of these terms, merges the newest two, and each older one while it is at most
-    /// [`GROWTH`] times as large as those taken. So runs grow by a factor before they are merged again.
+    /// If enough runs wait in level 0, merges the newest two there for the reason of these terms, and each older one
+    /// while it is at most [`GROWTH`] times as large as those taken. So runs grow by a factor before they are merged
+    /// again.
     pub(crate) fn merge_in_level0(&self, why: &str, mut terms: Vec<Term>) -> Option<Plan> {
         let enough = match self.rule.l0_compaction_trigger {
             trigger @ LIGHT_RUNS.. => Quantity::new("l0-compaction-trigger", trigger),

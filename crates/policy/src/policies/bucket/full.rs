@@ -1,9 +1,11 @@
 //! Level 0 under buckets: which of its tables overlap, and are enough to be merged.
 
+use super::BucketLsm;
+use crate::context::PlanContext;
 use crate::toolkit::group_builder::{bytes, components};
 use crate::toolkit::view::View;
 use std::sync::Arc;
-use terrane_types::{TableInfo, depth, key_range, sort_by};
+use terrane_types::{Quantity, Relation, TableInfo, Term, Unit, depth, key_range, sort_by};
 
 /// Tables of level 0 that overlap, enough of them to be merged.
 pub(super) struct Full<'a> {
@@ -40,5 +42,22 @@ impl<'a> Full<'a> {
         let input = |full: &Full| bytes(&full.tables).saturating_add(bytes(&full.below));
         sort_by(&mut all, |a, b| (b.depth, input(a)).cmp(&(a.depth, input(b))));
         all
+    }
+}
+
+impl BucketLsm {
+    /// The tables over one key at which level 0 goes down: below the depth at which writes stall.
+    pub(super) fn depth_trigger(&self, context: &PlanContext) -> Quantity {
+        let near = (context.l0_stop_trigger as u64 * 3 / 4).max(1);
+        match self.l0_compaction_trigger {
+            trigger if trigger <= near => Quantity::new("l0-compaction-trigger", trigger.max(1)),
+            _ => Quantity::new("three-quarters-of-l0-stop-trigger", near),
+        }
+    }
+
+    /// The most tables of a bucket over one key, compared with that.
+    pub(super) fn depth_term(&self, depth: usize, context: &PlanContext) -> Term {
+        let have = Quantity::level("bucket-depth", 0, depth as u64);
+        Term::new(Unit::Tables, have, Relation::AtLeast, self.depth_trigger(context))
     }
 }

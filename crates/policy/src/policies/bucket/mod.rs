@@ -37,8 +37,8 @@ use buckets::{Bucket, Buckets};
 use full::Full;
 use std::sync::Arc;
 use terrane_types::{
-    Action, Compaction, Effect, FlushPlan, Group, Of, Plan, Quantity, Reason, Relation, Shape, TableInfo,
-    Term, Unit, key_range, sort_by, tables_of,
+    Action, Compaction, Effect, FlushPlan, Group, Of, Plan, Quantity, Reason, Relation, Shape,
+    TableInfo, Term, Unit, key_range, sort_by, tables_of,
 };
 
 /// There may be this many times as many buckets as at first, but at most [`MOST`].
@@ -220,21 +220,6 @@ impl BucketLsm {
             l0_compaction_trigger: self.l0_compaction_trigger,
             dynamic_level_bytes: self.dynamic_level_bytes,
         }
-    }
-
-    /// The tables over one key at which level 0 goes down: below the depth at which writes stall.
-    fn depth_trigger(&self, context: &PlanContext) -> Quantity {
-        let near = (context.l0_stop_trigger as u64 * 3 / 4).max(1);
-        match self.l0_compaction_trigger {
-            trigger if trigger <= near => Quantity::new("l0-compaction-trigger", trigger.max(1)),
-            _ => Quantity::new("three-quarters-of-l0-stop-trigger", near),
-        }
-    }
-
-    /// The most tables of a bucket over one key, compared with that.
-    fn depth_term(&self, depth: usize, context: &PlanContext) -> Term {
-        let have = Quantity::level("bucket-depth", 0, depth as u64);
-        Term::new(Unit::Tables, have, Relation::AtLeast, self.depth_trigger(context))
     }
 
     /// The number of buckets that may be, of `configured` at first.

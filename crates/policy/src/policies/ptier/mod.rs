@@ -33,8 +33,9 @@ use crate::toolkit::view::{Vertical, View, deepest};
 use places::{Ages, Item, Next, send_down};
 use std::sync::Arc;
 use terrane_types::{
-    Action, Compaction, Destination, Effect, Group, LevelChange, Order, Plan, PrefixRule, PrefixSplit,
-    Quantity, Reason, Relation, Reshape, Shape, TableId, TableInfo, Term, Unit, sort_by,
+    Action, Compaction, Destination, Effect, Group, LevelChange, Order, Plan, PrefixRule,
+    PrefixSplit, Quantity, Reason, Relation, Reshape, Shape, TableId, TableInfo, Term, Unit,
+    sort_by,
 };
 
 /// The policy of PTierDB, and its parameters.

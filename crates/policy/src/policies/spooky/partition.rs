@@ -60,7 +60,8 @@ impl Tree<'_> {
         let crowded = self.crowd_term(level, Relation::AtLeast);
         let is_crowded = !self.is_leveled(level) && crowded.is(Relation::AtLeast);
         is_crowded.then(|| {
-            let (runs, most) = (count(self.view.runs(level).len(), "run"), self.view.rule.size_ratio);
+            let (runs, most) =
+                (count(self.view.runs(level).len(), "run"), self.view.rule.size_ratio);
             let text = format!("level {level} has {runs} of {most}");
             Reason::new(text, vec![crowded.so(Effect::Leaves(level))])
         })

@@ -25,8 +25,7 @@ impl Tree<'_> {
         if groups.is_empty() || !self.are_free(&groups) {
             return None;
         }
-        let Reason { text: cause, mut terms } =
-            self.view.cause(least, over, scattered, self);
+        let Reason { text: cause, mut terms } = self.view.cause(least, over, scattered, self);
         terms.extend(room);
         let effect = if divides && level < self.last {
             format!("is cut at {} of level {}", count(self.boundaries().len(), "key"), self.last)

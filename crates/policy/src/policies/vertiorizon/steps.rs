@@ -9,7 +9,8 @@ use crate::toolkit::pick::Pick;
 use crate::toolkit::view::View;
 use std::cmp::Ordering;
 use terrane_types::{
-    Compaction, Effect, Level, LevelChange, Plan, Quantity, Reason, Relation, Reshape, Shape, Term, Unit,
+    Compaction, Effect, Level, LevelChange, Plan, Quantity, Reason, Relation, Reshape, Shape, Term,
+    Unit,
 };
 
 impl Vertiorizon {

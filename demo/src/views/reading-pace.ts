@@ -1,0 +1,52 @@
+/** The pace of reading: time runs from decision to decision, and holds at each while its reason is read. */
+
+import type { Timeline } from "../timeline/timeline.ts";
+
+/** Time of the visitor from one decision to the next, in microseconds, where the speeds below allow it. */
+const APPROACH = 1.5e6;
+/** Seconds of a recording in a second of the visitor on the way. */
+const [SLOWEST, FASTEST] = [0.02, 4];
+
+/** Time for which a reason is held, in milliseconds: a sentence, and the comparisons beside it. */
+function readingTime(reason: string): number {
+  return 1200 + reason.split(" ").length * 150;
+}
+
+/** A step of time. */
+export interface Step {
+  cursor: number;
+  /** Whether the cursor has arrived: at a decision, or at the end. */
+  arrived: boolean;
+  /** Whether no decision follows. */
+  last: boolean;
+}
+
+/** Moves through a recording. Times of the page are in milliseconds, those of recordings in microseconds. */
+export class ReadingPace {
+  /** Seconds of the recording in a second of the visitor, up to the next decision. */
+  speed = 1;
+  #heldUntil = 0;
+
+  /** Returns the step of a frame, or undefined while a decision is held. */
+  step(
+    timeline: Timeline,
+    cursor: number,
+    end: number,
+    now: number,
+    passed: number,
+  ): Step | undefined {
+    if (now < this.#heldUntil) return undefined;
+    const at = timeline.find("compaction-begun", timeline.countAt(cursor), 1);
+    const next = at === undefined ? undefined : timeline.event(at);
+    const until = next?.micros ?? end;
+    if (this.#heldUntil !== 0) {
+      this.#heldUntil = 0;
+      this.speed = Math.min(Math.max((until - cursor) / APPROACH, SLOWEST), FASTEST);
+    }
+    const to = Math.min(cursor + passed * 1000 * this.speed, until);
+    const arrived = to === until;
+    if (arrived && next?.type === "compaction-begun")
+      this.#heldUntil = now + readingTime(next.reason);
+    return { cursor: to, arrived, last: next === undefined };
+  }
+}

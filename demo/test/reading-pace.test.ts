@@ -1,0 +1,39 @@
+/** The pace of reading: each decision is held, and none is passed over. */
+
+import { expect, test } from "vitest";
+import type { RecordedEvent } from "../src/timeline/events.ts";
+import { Timeline } from "../src/timeline/timeline.ts";
+import { ReadingPace } from "../src/views/reading-pace.ts";
+
+test("time stops at each decision for as long as its reason takes to read", () => {
+  const timeline = new Timeline();
+  const reasons = ["short", "a reason of many more words than the other one"];
+  const decided = reasons.map((reason, i) => {
+    return {
+      type: "compaction-begun",
+      micros: (i + 1) * 3e6,
+      compaction: i,
+      groups: 1,
+      reason,
+      terms: [],
+    };
+  });
+  timeline.append([
+    ...decided,
+    { type: "compaction-ended", micros: 7e6 },
+  ] as unknown as RecordedEvent[]);
+  const pace = new ReadingPace();
+  const held = new Map<number, number>();
+  let cursor = 0;
+  let now = 1;
+  for (; cursor < 7e6; now += 100) {
+    const step = pace.step(timeline, cursor, 7e6, now, 100);
+    if (step === undefined) held.set(cursor, (held.get(cursor) ?? 0) + 1);
+    else cursor = step.cursor;
+    expect(now).toBeLessThan(60_000);
+  }
+  expect([...held.keys()]).toEqual([3e6, 6e6]);
+  const [first = 0, second = 0] = held.values();
+  expect(first).toBeGreaterThan(10);
+  expect(second).toBeGreaterThan(first);
+});
