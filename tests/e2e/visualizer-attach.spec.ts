@@ -52,25 +52,6 @@ test("a process is seen as it works, from the tree that it has", async ({
   await expect(page.getByRole("combobox", { name: "Policy" })).toHaveValue("tiered");
 });
 
-test("waits of a process are its own, and nothing goes on once it is gone", async ({
-  context,
-  origin,
-  shell,
-}) => {
-  const { address, command } = await shell("--allow-origin", "localhost");
-  const page = await context.newPage();
-  await open(page, origin, "policy=tiered");
-  await attach(page, address);
-  await expect(page.locator(".opened")).toContainText(new URL(address).host);
-  command("put key value");
-  const waits = page.locator("section[aria-labelledby=background-title] table").nth(1);
-  await expect(waits).toContainText("for the log to be synced");
-  await expect(page.locator(".transport")).toContainText("live");
-  command("exit");
-  await expect(page.locator("h1")).toContainText("Nothing more is reported");
-  await expect(page.locator(".transport")).not.toContainText("live");
-});
-
 test("a server is seen while it is written to", async ({ context, origin, serve }) => {
   const address = await serve("--allow-origin", "localhost");
   const put = async (round: number): Promise<void> => {
