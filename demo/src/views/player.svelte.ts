@@ -22,6 +22,7 @@ import { decode, OWN_STORE, type SameBy, type View } from "../source/link.ts";
 import { StoreRecording, type StoreSource } from "../source/store-recording.ts";
 import type { Installed } from "../timeline/history.ts";
 import type { State } from "../timeline/state.ts";
+import { changePolicy } from "./change-policy.ts";
 import { areNumbers } from "./keys.ts";
 import { paced, TELL } from "./paced.ts";
 import { linkOf } from "./link-of.ts";
@@ -281,7 +282,7 @@ export class Player {
   change(changes: Partial<Settings>): void {
     const before = this.settings;
     if (this.store !== undefined) {
-      this.#changePolicy(this.store, { ...before, ...changes });
+      changePolicy(this, this.store, { ...before, ...changes });
       return;
     }
     const settings = { ...before, ...changes };
@@ -296,25 +297,6 @@ export class Player {
     this.settings = settings;
     this.selected = undefined;
     this.#start();
-    this.playing = true;
-  }
-
-  #changePolicy(store: OpenStore, settings: Settings): void {
-    if (settings.policy !== this.settings.policy) {
-      settings.parameters = store.parametersOf(settings.policy);
-    }
-    this.settings = settings;
-    const tell = (problem: string | undefined) => {
-      if (this.store === store && this.file !== undefined) this.file = { ...this.file, problem };
-    };
-    store.setPolicy(settings).then(
-      () => tell(undefined),
-      (error: unknown) => {
-        // The store has the policy that it had.
-        if (this.store === store) this.settings = this.recording.settings;
-        tell(error instanceof Error ? error.message : String(error));
-      },
-    );
     this.playing = true;
   }
 

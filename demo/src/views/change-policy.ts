@@ -1,0 +1,27 @@
+/** Changing the policy of a store that is shown. */
+
+import type { OpenStore } from "../source/recording.ts";
+import type { Settings } from "../source/settings.ts";
+import type { Player } from "./player.svelte.ts";
+
+/** Gives the store that a player shows the policy of these settings, and plays on. */
+export function changePolicy(player: Player, store: OpenStore, settings: Settings): void {
+  if (settings.policy !== player.settings.policy) {
+    settings.parameters = store.parametersOf(settings.policy);
+  }
+  player.settings = settings;
+  const tell = (problem: string | undefined) => {
+    if (player.store === store && player.file !== undefined) {
+      player.file = { ...player.file, problem };
+    }
+  };
+  store.setPolicy(settings).then(
+    () => tell(undefined),
+    (error: unknown) => {
+      // The store has the policy that it had.
+      if (player.store === store) player.settings = player.recording.settings;
+      tell(error instanceof Error ? error.message : String(error));
+    },
+  );
+  player.playing = true;
+}
