@@ -356,9 +356,13 @@ test("transactions and live queries go on under another leader", async ({ storeP
     let go = () => {};
     const gate = new Promise<void>((open) => (go = open));
     const runs = { transaction: 0, query: 0 };
+    let left = 2;
+    let haveRead = () => {};
+    const bothRead = new Promise<void>((done) => (haveRead = () => void (--left === 0 && done())));
     const transacted = db.transact(async (transaction) => {
       runs.transaction++;
       const before = Number(await transaction.get("n"));
+      haveRead();
       await gate;
       // At a snapshot that has ended.
       await transaction.get("other");
@@ -367,12 +371,12 @@ test("transactions and live queries go on under another leader", async ({ storeP
     const results = db.live(async (reader) => {
       runs.query++;
       const before = await reader.get("n");
+      haveRead();
       await gate;
       return [before, await reader.get("n")];
     });
     const first = results.next();
-    // Both have read.
-    await db.get("n");
+    await bothRead;
     Object.assign(window, { go, runs, transacted, first });
   });
   await leader.close();
@@ -625,4 +629,37 @@ test("what another tab has open is neither destroyed nor imported", async ({ sto
   }
   await leader.evaluate(() => window.db.put("k", "v"));
   expect(await follower.evaluate(() => window.db.get("k"))).toBe("v");
+});
+
+test("a store is not destroyed between two leaders", async ({ storePage }) => {
+  const [leader, follower, other] = [await storePage(), await storePage(), await storePage()];
+  await opened(leader, "between");
+  await opened(follower, "between");
+  const destroyed = other.evaluate(() =>
+    window.failure(() => window.terrane.destroy("between", { timeout: 3000 })),
+  );
+  const isWaiting = async () => {
+    const { pending = [] } = await navigator.locks.query();
+    return pending.some(({ name }) => name === "terrane:between");
+  };
+  await expect.poll(() => leader.evaluate(isWaiting)).toBe(true);
+  await leader.evaluate(() => window.db.close());
+  await follower.evaluate(() => window.db.put("k", "v"));
+  expect((await destroyed)?.code).toBe("busy");
+  expect(await follower.evaluate(() => window.db.get("k"))).toBe("v");
+  await follower.evaluate(() => window.db.close());
+  await other.evaluate(() => window.terrane.destroy("between"));
+  expect(await other.evaluate(() => window.terrane.exists("between"))).toBe(false);
+});
+
+test("an opening that fails leaves no store", async ({ storePage }) => {
+  const page = await storePage();
+  const found = await page.evaluate(async () => {
+    const { exists, open } = window.terrane;
+    const given = { policy: "tiered", sizeRatio: 1 } as const;
+    const refused = await window.failure(() => open("none", { policy: given }));
+    const missing = await window.failure(() => open("none", { wasm: "/none.wasm" }));
+    return [refused?.code, missing !== undefined, await exists("none")];
+  });
+  expect(found).toEqual(["invalid-argument", true, false]);
 });

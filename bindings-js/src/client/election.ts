@@ -128,7 +128,7 @@ export class Election {
 
   /** Asks for the worker, and waits for the lead lock; returns whether this client got it. */
   async #start(first: boolean, signal: AbortSignal): Promise<boolean> {
-    this.#leaveLock ??= await holdLock(clientLock(this.#id));
+    this.#leaveLock ??= await holdLock(clientLock(this.#request.name, this.#id));
     if (this.#channel === undefined) {
       this.#channel = new BroadcastChannel(storeChannel(this.#request.name));
       this.#channel.onmessage = ({ data }) => this.#receive(parseAnnouncement(data));

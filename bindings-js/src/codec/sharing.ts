@@ -15,6 +15,9 @@
 /** Version of everything that clients and workers of different pages exchange. */
 export const PROTOCOL = 1;
 
+/** The length of a client's lock without the store: its id is a UUID. */
+const CLIENT_LENGTH = "terrane-client:".length + 36;
+
 /** A worker that has the store open for all clients. */
 export interface Leader {
   id: string;
@@ -83,7 +86,12 @@ export function leadLock(store: string): string {
   return `terrane-lead:${store}`;
 }
 
-/** The name of the lock that a client has. */
-export function clientLock(client: string): string {
-  return `terrane-client:${client}`;
+/** The name of the lock that a client of a store has. */
+export function clientLock(store: string, client: string): string {
+  return `terrane-client:${client}:${store}`;
+}
+
+/** Whether a lock is that of a client of a store. */
+export function isClientLock(lock: string, store: string): boolean {
+  return lock.startsWith("terrane-client:") && lock.slice(CLIENT_LENGTH) === `:${store}`;
 }

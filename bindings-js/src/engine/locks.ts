@@ -6,8 +6,12 @@
 import { isDomException } from "../shared/root-directory.ts";
 import { BusyError, UnavailableError } from "../api/errors.ts";
 import { holderLock, storeLock, type StoreRequest } from "../codec/protocol.ts";
+import { isClientLock } from "../codec/sharing.ts";
 import { describeHolder } from "../shared/holder.ts";
 import { holdLock } from "../shared/hold-lock.ts";
+
+/** The time that clients without a leader have before they are looked for again, in milliseconds. */
+const CLIENTS_DELAY = 100;
 
 /** A store's locks, acquired. */
 export interface HeldLocks {
@@ -18,9 +22,32 @@ export interface HeldLocks {
 
 /**
  * Acquires a store's locks; after the timeout, fails with who has them. It fails at once if the signal is
- * aborted.
+ * aborted. Whoever shares the store with nobody also waits for its clients, which have no leader for a moment
+ * while one follows another.
  */
 export async function acquireLocks(store: StoreRequest, signal?: AbortSignal): Promise<HeldLocks> {
+  const end = performance.now() + store.timeout;
+  for (;;) {
+    const timeout = Math.max(0, end - performance.now());
+    const held = await acquireWithin({ ...store, timeout }, signal);
+    if (store.leader !== undefined || !(await hasClients(store.name))) return held;
+    held.release();
+    if (performance.now() >= end) {
+      throw new BusyError(await describeHolder(store.name, store.client));
+    }
+    await new Promise((passed) => setTimeout(passed, CLIENTS_DELAY));
+    signal?.throwIfAborted();
+  }
+}
+
+/** Whether pages or workers share a store. */
+async function hasClients(store: string): Promise<boolean> {
+  // Where the query fails, nothing is known.
+  const { held = [] } = await navigator.locks.query().catch(() => ({ held: [] }));
+  return held.some(({ name = "" }) => isClientLock(name, store));
+}
+
+async function acquireWithin(store: StoreRequest, signal?: AbortSignal): Promise<HeldLocks> {
   const { name, page, client, timeout, leader } = store;
   const lockName = storeLock(name);
   // A free lock is acquired however short the timeout: granting it takes time.

@@ -1,6 +1,6 @@
 /** A store's files on the origin private file system, as a worker holds them. */
 
-import { directoryOf, openFile, retryWhileBusy } from "./directory.ts";
+import { directoryOf, openFile, removeDirectory, retryWhileBusy } from "./directory.ts";
 import { isDomException, noStore } from "../shared/root-directory.ts";
 import { NotFoundError } from "../api/errors.ts";
 import { acquireLocks, type HeldLocks } from "./locks.ts";
@@ -26,6 +26,7 @@ export class OpfsFiles {
   readonly directory: FileSystemDirectoryHandle;
   readonly handles: FileSystemSyncAccessHandle[];
   readonly #release: () => void;
+  readonly #wasEmpty: boolean;
 
   private constructor(
     locks: HeldLocks,
@@ -36,6 +37,7 @@ export class OpfsFiles {
     this.#release = locks.release;
     this.directory = directory;
     this.handles = handles;
+    this.#wasEmpty = this.isEmpty;
   }
 
   /** Acquires them all, unless the signal is aborted first; if that fails, releases them again. */
@@ -84,9 +86,17 @@ export class OpfsFiles {
 
   /** Releases everything: `users`, the files if they still exist, and the locks. */
   async release(...users: FileUser[]): Promise<void> {
-    const released = this.free(...users, { free: () => close(this.handles) }).finally(
-      this.#release,
-    );
+    await this.#end(this.free(...users, { free: () => close(this.handles) }));
+  }
+
+  /** Releases everything, and removes the files if they were empty when they were acquired. */
+  async discard(request: StoreRequest, ...users: FileUser[]): Promise<void> {
+    const freed = this.free(...users, { free: () => close(this.handles) });
+    await this.#end(this.#wasEmpty ? freed.then(() => removeDirectory(request)) : freed);
+  }
+
+  async #end(freed: Promise<void>): Promise<void> {
+    const released = freed.finally(this.#release);
     releasing.add(released);
     await released.finally(() => releasing.delete(released));
   }

@@ -26,7 +26,7 @@ export interface OpenedStore {
   files: OpfsFiles | undefined;
 }
 
-/** Acquires the files and opens the store; if that fails, releases everything. */
+/** Acquires the files and opens the store; if that fails, releases everything, and leaves no empty files. */
 export async function openStore(
   request: OpenRequest,
   loading: Promise<Module>,
@@ -59,7 +59,7 @@ export async function openStore(
     await files?.removeLeftovers();
     return { module, store, files };
   } catch (error) {
-    await files?.release(...opened);
+    await files?.discard(request, ...opened);
     throw error;
   }
 }

@@ -36,6 +36,7 @@ interface Member {
 
 export class Membership {
   readonly #server: Server;
+  readonly #store: string;
   readonly #leader: Leader;
   readonly #channel: BroadcastChannel;
   readonly #members: Map<string, Member> = new Map();
@@ -50,6 +51,7 @@ export class Membership {
   /** Serves the clients of a store from now on. */
   constructor(server: Server, store: string, leader: Leader) {
     this.#server = server;
+    this.#store = store;
     this.#leader = leader;
     this.#channel = new BroadcastChannel(storeChannel(store));
     this.#channel.onmessage = ({ data }) => {
@@ -105,7 +107,7 @@ export class Membership {
       if (!signal.aborted) this.#remove(id);
     };
     // It is rejected when the store is closed.
-    navigator.locks.request(clientLock(id), { signal }, gone).catch(() => undefined);
+    navigator.locks.request(clientLock(this.#store, id), { signal }, gone).catch(() => undefined);
   }
 
   #remove(id: string): void {

@@ -10,7 +10,7 @@
 //! 2. Then each batch of the changes is one batch here, with its cursor in a reserved keyspace. So a replica that is
 //!    killed at any moment, or loses power, has a place that fits its rows, and continues there.
 //! 3. A cursor that the source refuses takes the place away first. Then the store is emptied, as in step 1.
-//! 4. A connection that ends, or a source that is gone, is tried again, after ever longer pauses up to [`PAUSE_MAX`].
+//! 4. A connection that ends, or a source that is gone, is tried again, after ever longer pauses of at most five seconds.
 
 mod apply;
 mod lines;

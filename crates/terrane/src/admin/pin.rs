@@ -19,8 +19,8 @@ pub(super) struct Pin {
     pub tables: Vec<Arc<LiveTable>>,
     /// Its live logs, as far as they went.
     pub logs: HeldLogs,
-    /// Its version set, as a copy has it: with logs in files named after their numbers, without what is retained or discarded,
-    /// and with the lineage of the copy's own id.
+    /// Its version set, as a copy has it: with logs in files named after their numbers, without retained logs or
+    /// discarded writes, and with the lineage of the copy's own id.
     pub version_set: VersionSet,
     /// The last batch in it.
     pub last: Seq,
