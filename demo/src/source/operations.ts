@@ -40,7 +40,8 @@ export function* operationsOf(settings: Settings): Generator<Operation> {
       ascending: () => 1 + number / load,
       // The inverse of the law's cumulative distribution, for numbers between 0 and 1.
       zipf: () => draw() ** zipf,
-      hot: () => 1 - draw() ** zipf,
+      // The same from the last key down: the least number would be the key after it.
+      hot: () => 1 - Math.max(draw() ** zipf, 1 / load),
       shifting: () => (draw() < HOT ? (range + draw()) / RANGES : draw()),
     }[workload]();
     const at = key(Math.floor(chosen * load));
