@@ -2,7 +2,7 @@
 //!
 //! 1. A line of progress names the end of the source's feed. Once the replica has applied everything before that end,
 //!    it was current at the time when the line arrived. Its lag is the time since then.
-//! 2. A replica whose rows are at no place, since a snapshot is being loaded, has no lag and is not ready.
+//! 2. While a snapshot is loaded, the rows have no cursor: the replica has no lag and is not ready.
 
 use super::Ended;
 use super::apply::Progress;
@@ -15,7 +15,7 @@ use tokio::sync::watch;
 pub struct Replica {
     /// Lag beyond which the replica is not ready.
     max_lag: Duration,
-    /// The last sequence number of the source that is applied; `None` while the rows are at no place.
+    /// The last sequence number of the source that is applied; `None` while the rows have no cursor.
     applied: watch::Sender<Option<Seq>>,
     now: Mutex<Now>,
 }
@@ -26,13 +26,13 @@ struct Now {
     awaited: Option<(Seq, Instant)>,
     /// The last time at which the replica was known to be current.
     current: Option<Instant>,
-    /// The reason why the source was lost last, and whether lines arrived since the connection before.
+    /// The reason why the last connection ended, and whether lines arrived over it.
     ended: Option<String>,
     has_heard: bool,
 }
 
 impl Replica {
-    /// Returns the state of a replica that has nothing yet, and is ready up to a lag of `max_lag`.
+    /// Returns the state of a replica without rows, which is ready up to a lag of `max_lag`.
     #[must_use]
     pub fn new(max_lag: Duration) -> Self {
         Replica { max_lag, applied: watch::Sender::new(None), now: Mutex::default() }
@@ -51,14 +51,14 @@ impl Replica {
         let _ = applied.wait_for(|applied| applied.is_some_and(|seq| seq >= sequence)).await;
     }
 
-    /// Returns the time since the replica was current; `None` if it has not been since it has rows.
+    /// Returns the time since the replica was current; `None` if it was not current yet with the present rows.
     #[must_use]
     pub fn lag(&self) -> Option<Duration> {
         self.sequence()?;
         self.now().current.map(|current| current.elapsed())
     }
 
-    /// Returns the reason why requests should not be sent here, if there is one.
+    /// Returns the reason why the replica is not ready, if there is one.
     #[must_use]
     pub fn problem(&self) -> Option<String> {
         let lag = self.lag();
@@ -98,14 +98,14 @@ impl Replica {
         self.applied(&progress.cursor);
     }
 
-    /// Notes that the rows are at no place.
+    /// Notes that the rows have no cursor.
     pub(super) fn lost(&self) {
         self.applied.send_replace(None);
         let mut now = self.now();
         (now.awaited, now.current) = (None, None);
     }
 
-    /// Notes why the source was lost. Returns whether lines had arrived.
+    /// Notes why the connection ended. Returns whether lines had arrived over it.
     pub(super) fn ended(&self, why: &Ended) -> bool {
         let mut now = self.now();
         now.ended = Some(why.to_string());

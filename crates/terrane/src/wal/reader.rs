@@ -1,10 +1,10 @@
-//! Reading of a log that may be appended to meanwhile, from any batch on.
+//! Reads a log from any batch on, also while it is appended to.
 //!
-//! 1. The first read walks from the start of the log to the record with the wanted batch; later ones continue behind
+//! 1. The first read scans from the start of the log to the record with the wanted batch; later ones continue after
 //!    the last record that was read.
-//! 2. Only records whose batches are known to be durable are read, so each of them is whole. A record that fails its
-//!    checksums lies in a file that belongs to another log meanwhile, or is damaged: the caller knows which.
-//! 3. A read ends after about as many bytes as it was asked for, at the end of a record.
+//! 2. Only records whose batches are known to be durable are read, so each of them is whole. If a record fails its
+//!    checksums, its file was recycled for another log, or it is damaged: the caller knows which.
+//! 3. A read ends at the end of a record, after about `bytes` bytes.
 
 use super::LogId;
 use super::record::{HEADER_BYTES, batches, read, record_bytes};
