@@ -1,4 +1,4 @@
-/** Opening stores by name, in a page or in a worker that it starts; and calls whose code is loaded with the first. */
+/** Opening stores by name in a page, and calls whose code is loaded when the first of them is made. */
 
 import type { Encoding } from "../api/data.ts";
 import type { StoreOptions } from "../api/options.ts";
