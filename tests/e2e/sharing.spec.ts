@@ -603,7 +603,7 @@ test("a leader that does not answer is named, and no call hangs", async ({ store
   await expect.poll(() => follower.evaluate(() => window.db.get("k"))).toBe("v");
 });
 
-test("what another tab has open is neither destroyed nor imported", async ({ storePage }) => {
+test("another tab's open store is neither destroyed nor imported", async ({ storePage }) => {
   const [leader, follower, other] = [await storePage(), await storePage(), await storePage()];
   await opened(leader, "kept");
   await opened(follower, "kept");

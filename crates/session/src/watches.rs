@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn a_waker_is_called_once_for_a_change_that_was_asked_for() {
+    fn a_waker_is_called_once_for_a_requested_change() {
         let watches = Arc::new(watches(&[KeyRange::default()]));
         let taken = Arc::new(Mutex::new(Vec::new()));
         let (of, into) = (watches.clone(), taken.clone());

@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_package_says_for_which_platform_it_is() {
+    fn a_package_names_its_platform() {
         let package = Platform::LinuxArm64Musl.package("1.2.3");
         for part in [
             r#""name": "terrane-node-linux-arm64-musl""#,
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_addon_is_refused() {
+    fn a_file_that_is_no_addon_is_refused() {
         assert!(check(b"text").is_err());
         // A program, which exports nothing to Node.
         let program = fs::read(std::env::current_exe().unwrap()).unwrap();

@@ -10,11 +10,11 @@ import { type Settings, withPolicy } from "./settings.ts";
 /** Path of events, if only a machine and a port are given. */
 const PATH = "/events";
 
-/** Time between two looks of the page while no event comes, in milliseconds. */
+/** Time between two updates of the page while no event arrives, in milliseconds. */
 const TICK = 500;
 
 /** The sentence while a stream is not connected. */
-const LOST = "The connection is lost: this is the tree as it was last reported.";
+const LOST = "The connection is lost. This is the tree as last reported.";
 
 /** The address of an event stream: `localhost:4540` is enough. */
 export function addressOf(text: string): string {
@@ -67,7 +67,7 @@ export class AttachedRecording implements Recording {
   #began = 0;
   /** Time of this page at the last message, in milliseconds. */
   #heard = 0;
-  /** Timer of looks while no event arrives: rates are those of the last second. */
+  /** Timer of updates while no event arrives, since rates are those of the last second. */
   readonly #ticking: ReturnType<typeof setInterval>;
 
   constructor(stream: EventSource, shape: ShapeEvent, settings: Settings, changed: () => void) {
@@ -131,7 +131,7 @@ export class AttachedRecording implements Recording {
     this.#changed();
   }
 
-  /** Notes that nothing is known from now on. */
+  /** Notes that the process reports no more. */
   #detach(): void {
     if (!this.timeline.end.detached) {
       this.timeline.append([{ type: "detached", micros: Math.round(this.now) }]);

@@ -11,7 +11,7 @@ export interface Amplification {
   write: number;
   /** Bytes on disk divided by those that are live. 1 while there is no table. */
   space: number;
-  /** Whether `space` is an upper bound: nobody counted what is live. */
+  /** Whether `space` is an upper bound, since the live bytes are unknown. */
   spaceIsBound: boolean;
   /** Runs that have a table over a key, on average: a get without filters asks them all, if no newer one has it. */
   read: number;

@@ -82,7 +82,7 @@ fn a_subscriber_has_every_batch_with_its_cursor() {
 }
 
 #[test]
-fn a_filter_leaves_what_is_asked_for() {
+fn a_filter_passes_only_requested_operations() {
     let served = served();
     let query = "?keyspace=users&prefix=b";
     let mut changes = Lines::open(&served, query, "");
@@ -126,7 +126,7 @@ fn an_event_stream_has_ids_and_resumes_by_them() {
 }
 
 #[test]
-fn a_cursor_from_which_nothing_follows_is_gone() {
+fn a_cursor_that_the_feed_refuses_is_gone() {
     let served = served();
     served.put("/v1/default/keys/a", "1");
     served.shared.db.inner().sync().unwrap();

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn batches_are_read_from_any_of_them_on() {
+    fn reads_start_at_any_batch() {
         let (file, start) = log();
         let all = read_records(&*file, start, 5, 8, usize::MAX).unwrap();
         assert_eq!((numbers(&all), &all.lost), (vec![5, 6, 7, 8], &None));
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_with_another_log_has_nothing() {
+    fn a_file_of_another_log_has_no_batches() {
         let (file, start) = log();
         let other = Place { log: LogId { number: 4, ..start.log }, ..start };
         let read = read_records(&*file, other, 5, 8, usize::MAX).unwrap();
