@@ -1,4 +1,4 @@
-/** The words of this page that only readers of papers know, each in a sentence. */
+/** Technical terms of this page, each with a definition. */
 
 export const GLOSSARY = {
   table: "A file of sorted keys. It never changes; a merge replaces it.",

@@ -5,7 +5,7 @@ import type { Timeline } from "../timeline/timeline.ts";
 /** A sentence of the tour. */
 export interface Stop {
   sentence: string;
-  /** Its moment, in microseconds, and the table to look at; undefined if the recording has no such moment so far. */
+  /** Moment in microseconds, and the table to look at; undefined if the recording has no such moment so far. */
   at: { micros: number; table: number | undefined } | undefined;
 }
 
