@@ -212,7 +212,7 @@ test("without the record of writes they take effect twice", async ({ storePage }
 });
 
 /**
- * Has a follower make calls that get no answer, then runs `after` in the tab that leads, ends its worker, and returns
+ * Makes calls of a follower that get no answer, then runs `after` in the tab that leads, ends its worker, and returns
  * the answers.
  */
 async function unanswered<T>(
@@ -295,7 +295,7 @@ test("a clear goes on where the last leader stopped", async ({ storePage }) => {
     const cleared = window.db.clear({ limit: 3500 });
     Object.assign(window, { cleared });
   });
-  // The first step has deleted some.
+  // The first step has deleted some keys.
   await expect.poll(() => leader.evaluate(() => window.db.has("10000"))).toBe(false);
   expect(await leader.evaluate(() => window.db.has("13499"))).toBe(true);
   await leader.close();
@@ -360,7 +360,7 @@ test("transactions and live queries go on under another leader", async ({ storeP
       runs.transaction++;
       const before = Number(await transaction.get("n"));
       await gate;
-      // At a snapshot that has ended.
+      // The read is at a snapshot that has ended.
       await transaction.get("other");
       transaction.put("n", `${before + 1}`);
     });
@@ -464,7 +464,7 @@ for (const [code, fault] of FAULTS) {
     const codes = await Promise.all(failed);
     expect(codes[0]).toBe(code);
     expect(codes.filter((found) => found !== code && found !== undefined)).toEqual([]);
-    // None calls anything.
+    // No tab makes a call.
     const roles = () => Promise.all(tabs.map((tab) => tab.evaluate(() => window.db.role)));
     await expect.poll(roles).toContain("leader");
     for (const [at, tab] of tabs.entries()) {
