@@ -66,7 +66,7 @@ export class AttachedRecording implements Recording {
   /** The process's time at the recording's start, in microseconds. */
   #began = 0;
   /** Time of this page at the last message, in milliseconds. */
-  #heard = 0;
+  #lastMessage = 0;
   /** Timer of updates while no event arrives, since rates are those of the last second. */
   readonly #ticking: ReturnType<typeof setInterval>;
 
@@ -75,17 +75,17 @@ export class AttachedRecording implements Recording {
     this.#stream = stream;
     this.#changed = changed;
     this.ended = new Promise((settle) => (this.#settle = settle));
-    this.#hear(shape);
+    this.#receive(shape);
     stream.onmessage = ({ data }: MessageEvent<string>) => {
       try {
-        this.#hear(readEvent(data));
+        this.#receive(readEvent(data));
       } catch (error) {
         stream.close();
         this.#end(`An event of the process cannot be read: ${(error as Error).message}.`);
       }
     };
     this.#ticking = setInterval(() => this.status.at === "running" && changed(), TICK);
-    // Where it tries again by itself, the tree comes again.
+    // If the stream connects again by itself, the process sends the tree again.
     stream.onerror = () => {
       this.#detach();
       if (stream.readyState === EventSource.CLOSED) this.#end("The process sends no more events.");
@@ -100,7 +100,7 @@ export class AttachedRecording implements Recording {
   get now(): number {
     const { duration, end } = this.timeline;
     if (this.status.at !== "running" || end.detached) return duration;
-    return duration + (performance.now() - this.#heard) * 1000;
+    return duration + (performance.now() - this.#lastMessage) * 1000;
   }
 
   get closed(): Promise<void> {
@@ -114,17 +114,15 @@ export class AttachedRecording implements Recording {
   }
 
   read(): Promise<ReadPath> {
-    return Promise.reject(
-      new Error("Events tell what happens to tables, and have no keys to read."),
-    );
+    return Promise.reject(new Error("Events report changes of tables, and have no keys to read."));
   }
 
-  #hear(event: RecordedEvent): void {
+  #receive(event: RecordedEvent): void {
     // Another process may have started to count anew.
     if (event.type === "shape") this.#began = event.micros - this.timeline.duration;
     const micros = Math.max(event.micros - this.#began, this.timeline.duration);
     this.timeline.append([{ ...event, micros }]);
-    this.#heard = performance.now();
+    this.#lastMessage = performance.now();
     if (event.type === "shape") this.status = { at: "running", share: undefined };
     if (event.type === "shape" || event.type === "policy-changed")
       this.settings = withPolicy(this.settings, event.policy);

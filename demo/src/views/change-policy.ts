@@ -10,17 +10,17 @@ export function changePolicy(player: Player, store: OpenStore, settings: Setting
     settings.parameters = store.parametersOf(settings.policy);
   }
   player.settings = settings;
-  const tell = (problem: string | undefined) => {
+  const report = (problem: string | undefined) => {
     if (player.store === store && player.file !== undefined) {
       player.file = { ...player.file, problem };
     }
   };
   store.setPolicy(settings).then(
-    () => tell(undefined),
+    () => report(undefined),
     (error: unknown) => {
       // The store has kept its policy.
       if (player.store === store) player.settings = player.recording.settings;
-      tell(error instanceof Error ? error.message : String(error));
+      report(error instanceof Error ? error.message : String(error));
     },
   );
   player.playing = true;

@@ -102,7 +102,7 @@ async fn follow(
     let mut lines = match source.get(&target).await? {
         Ok(body) => Lines::new(body),
         Err(410) => {
-            replica.lost();
+            replica.cursor_lost();
             forget(&record).await?;
             return Err(Ended::Gone);
         }
@@ -118,10 +118,10 @@ async fn follow(
         .await;
         apply = applier;
         match applied {
-            Ok(progress) => replica.heard(&progress),
+            Ok(progress) => replica.progressed(&progress),
             Err(e) => {
                 if matches!(e, Ended::Gone) {
-                    replica.lost();
+                    replica.cursor_lost();
                     forget(apply.record()).await?;
                 }
                 return Err(e);
@@ -137,7 +137,7 @@ async fn load(
     replica: &Arc<Replica>,
     record: &Record,
 ) -> Result<String, Ended> {
-    replica.lost();
+    replica.cursor_lost();
     let target = "/v1/snapshot";
     let body = match source.get(target).await? {
         Ok(body) => body,

@@ -28,7 +28,7 @@ struct Now {
     current: Option<Instant>,
     /// The reason why the last connection ended, and whether lines arrived over it.
     ended: Option<String>,
-    has_heard: bool,
+    has_lines: bool,
 }
 
 impl Replica {
@@ -86,9 +86,9 @@ impl Replica {
     }
 
     /// Notes a line that was applied.
-    pub(super) fn heard(&self, progress: &Progress) {
+    pub(super) fn progressed(&self, progress: &Progress) {
         let mut now = self.now();
-        now.has_heard = true;
+        now.has_lines = true;
         if let Some(FeedCursor { sequence, .. }) =
             progress.newest.as_ref().and_then(|newest| newest.parse().ok())
         {
@@ -99,7 +99,7 @@ impl Replica {
     }
 
     /// Notes that the rows have no cursor.
-    pub(super) fn lost(&self) {
+    pub(super) fn cursor_lost(&self) {
         self.applied.send_replace(None);
         let mut now = self.now();
         (now.awaited, now.current) = (None, None);
@@ -110,7 +110,7 @@ impl Replica {
         let mut now = self.now();
         now.ended = Some(why.to_string());
         now.awaited = None;
-        std::mem::take(&mut now.has_heard)
+        std::mem::take(&mut now.has_lines)
     }
 
     fn now(&self) -> MutexGuard<'_, Now> {
@@ -131,20 +131,20 @@ mod tests {
         let replica = Replica::new(Duration::MAX);
         replica.applied(&cursor(3));
         assert_eq!((replica.sequence(), replica.lag()), (Some(3), None));
-        replica.heard(&Progress { cursor: cursor(3), newest: Some(cursor(5)) });
+        replica.progressed(&Progress { cursor: cursor(3), newest: Some(cursor(5)) });
         // A later end does not move the one that is awaited.
-        replica.heard(&Progress { cursor: cursor(4), newest: Some(cursor(9)) });
+        replica.progressed(&Progress { cursor: cursor(4), newest: Some(cursor(9)) });
         assert!(replica.problem().unwrap().contains("not caught up"));
-        replica.heard(&Progress { cursor: cursor(5), newest: None });
+        replica.progressed(&Progress { cursor: cursor(5), newest: None });
         assert!(replica.lag().is_some() && replica.problem().is_none());
-        replica.lost();
+        replica.cursor_lost();
         assert_eq!((replica.sequence(), replica.lag()), (None, None));
     }
 
     #[test]
     fn a_lag_over_the_bound_is_a_problem_that_names_the_cause() {
         let replica = Replica::new(Duration::ZERO);
-        replica.heard(&Progress { cursor: cursor(5), newest: Some(cursor(5)) });
+        replica.progressed(&Progress { cursor: cursor(5), newest: Some(cursor(5)) });
         assert!(replica.ended(&Ended::Source("no route".to_owned())));
         while replica.lag().is_some_and(|lag| lag.is_zero()) {}
         assert!(replica.problem().unwrap().ends_with("last: no route"));
