@@ -1,4 +1,4 @@
-/** One turn of one store, in a process of its own: prints its figures as JSON. */
+/** One run of one store, in a process of its own: prints its figures as JSON. */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

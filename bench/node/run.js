@@ -1,7 +1,7 @@
 /**
  * Compares stores for Node on this machine.
  *
- * 1. Each store has a turn in each round, in a process of its own with an empty store; the order changes.
+ * 1. Each store runs once in each round, in a process of its own with an empty store; the order changes.
  * 2. A figure is the median of the rounds, with its share of that of the store that `--beside` names. `--by cpu`
  *    counts a second of the processor's time instead of the clock's, which a busy machine does not change.
  */

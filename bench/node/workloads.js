@@ -5,12 +5,12 @@
 
 import assert from "node:assert/strict";
 
-/** The rows of a batch, and the keys or rows of one read of several. */
+/** The rows of a batch, and the keys or rows of a read of several. */
 const BATCH = 1000;
 const MANY = 100;
 /** Half of a value's bytes are random, the rest zeros. */
 const VALUE_BYTES = 100;
-/** Gets that are on their way at once. */
+/** Gets that are in flight at once. */
 const AT_ONCE = 100;
 
 /** A generator of numbers below 2^32, the same for all stores. */
@@ -24,7 +24,7 @@ function xorshift(seed) {
   };
 }
 
-/** Rows by their number, whose keys are spread evenly; those of odd numbers are missing. */
+/** Rows by number, with evenly spread keys; rows with odd numbers are missing. */
 class Rows {
   constructor(count, seed) {
     this.count = count;
@@ -34,7 +34,7 @@ class Rows {
     this.bytes = bytes;
   }
 
-  /** Returns the key of a row. An odd factor makes numbers of 32 bits others, each once. */
+  /** Returns the key of a row. Multiplication by an odd factor permutes the numbers of 32 bits. */
   key(number) {
     const spread = Math.imul(number, 0x9e3779b1) >>> 0;
     return `${spread.toString(16).padStart(8, "0")}${number.toString(16).padStart(8, "0")}`;
@@ -47,7 +47,7 @@ class Rows {
     return value;
   }
 
-  /** Returns the number of a row that is there. */
+  /** Returns the number of a row that exists. */
   any() {
     return 2 * (this.next() % this.count);
   }
@@ -58,7 +58,7 @@ const checkValue = (value, number, rows) => {
   assert.equal(value[0], rows.bytes[number & 0xffff]);
 };
 
-/** Each does `count` operations on a store; absent where the store has not got the call. */
+/** Workloads, each of `count` operations on a store; absent where the store lacks the call. */
 const WORKLOADS = {
   "load, batches of 1000": {
     needs: "batch",
@@ -163,7 +163,7 @@ const WORKLOADS = {
     share: 1,
     async run(store, rows, count) {
       for (let at = 0; at < count; at += MANY) {
-        // One near the end has fewer.
+        // A scan near the end has fewer rows.
         const found = await store.scan(rows.key(rows.any()), MANY);
         assert.ok(found > 0 && found <= MANY);
       }
@@ -204,7 +204,7 @@ export async function measure(store, count, seed, only) {
     const { user, system } = process.cpuUsage(before);
     figures[name] = {
       wall: operations / seconds,
-      // Of all threads, also those that compact.
+      // The processor's time is that of all threads, also those that compact.
       cpu: operations / ((user + system) / 1e6),
     };
   }

@@ -1,4 +1,4 @@
-/** A store of `terrane` as the database uses it: what `terrane-node/level` is elsewhere. */
+/** A store of `terrane` with the interface of a store of `terrane-node/level`. */
 
 /** Keys and values are bytes: Level encodes them. */
 const BINARY = { keyEncoding: "binary", valueEncoding: "binary" };

@@ -106,7 +106,7 @@ class Iterator extends AbstractIterator {
     }
   }
 
-  // No promise where the row is there: what calls it awaits it, and a promise would take longer.
+  // Without a promise for a row that was read ahead: the caller awaits the result, and a promise would take longer.
   _next() {
     if (this.#failed !== undefined) throw this.#failed;
     if (this.#outside) return undefined;
@@ -138,7 +138,7 @@ async function abortable(signal, result) {
     abort = () => reject(new AbortError(signal.reason));
     signal.addEventListener("abort", abort, { once: true });
   });
-  // Nobody waits for it then.
+  // If the signal aborts, nobody handles its error.
   Promise.resolve(result).catch(() => undefined);
   try {
     return await Promise.race([aborted, result]);
@@ -160,8 +160,8 @@ class AbortError extends Error {
 }
 
 /**
- * Returns the class of databases over the stores that `open` opens. `formats` are those in which the stores take keys
- * and values as they are; `getSync` says whether they have it.
+ * Returns the class of databases over the stores that `open` opens. `formats` are the formats of keys and values that
+ * the stores accept unchanged; `getSync` says whether they have that method.
  */
 export function levelOf({ destroy, formats, getSync, open }) {
   return class TerraneLevel extends AbstractLevel {

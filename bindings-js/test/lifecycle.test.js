@@ -269,7 +269,7 @@ test("after a worker's death another starts, but only once unused", async () => 
   await settle();
   assert.equal(db.role, "leader");
   assert.deepEqual(started[1].operations, ["open", "ended"]);
-  // Its worker dies again before a call: it may do so for ever.
+  // A worker that dies again before a call could do so for ever, so it is not replaced.
   die("alive");
   while (db.role !== "none") await settle();
   await settle();

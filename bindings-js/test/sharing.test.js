@@ -78,7 +78,7 @@ test("a follower starts no worker, and its options apply", async () => {
   leader.end();
 });
 
-test("calls without an answer are sent to the next leader, numbered", async () => {
+test("calls without an answer go to the next leader, numbered", async () => {
   const answers = ({ op }) => (op === "write" ? undefined : { value: null });
   const leader = new Leader("next", answers);
   const { started, worker } = workers(emptyStore);

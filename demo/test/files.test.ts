@@ -49,7 +49,7 @@ test("a trace of the command line is opened, too", async () => {
   );
 });
 
-test("a trace says of itself what it is a recording of, whatever was shown before", async () => {
+test("a trace is described by its header alone", async () => {
   const opened = await openFile(file("trace.ndjson", writeEvents(events)));
   if (opened.type !== "trace") throw new Error();
   const recording = new OpenedRecording({ ...DEFAULTS, policy: "spooky" }, opened.events);
@@ -62,7 +62,7 @@ test("a trace says of itself what it is a recording of, whatever was shown befor
   expect(text).toMatch(/\(update by zipf\), of 1,024 bytes, 4 workers, a device of .*, seed 7$/);
 });
 
-test("a trace without a header says no more than its events do", async () => {
+test("a trace without a header is described by its events", async () => {
   const opened = await openFile(file("trace", writeEvents(events.slice(1))));
   if (opened.type !== "trace") throw new Error();
   const recording = new OpenedRecording({ ...DEFAULTS, policy: "spooky" }, opened.events);

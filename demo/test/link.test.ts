@@ -53,7 +53,7 @@ test.each(["#v1&", "#v1&policy=nonsense&workload=constructor&device=toString"])(
   (fragment) => expect(decode(fragment).settings).toEqual(DEFAULTS),
 );
 
-test("a link keeps that time goes from decision to decision, and stands where it leads", () => {
+test("a link keeps the pace of reading, and stops at its moment", () => {
   const linked = decode(`#${encode({ settings: CALM, reading: true, at: 5 })}`);
   expect(linked).toMatchObject({ settings: CALM, reading: true, at: 5 });
   expect(linked.plays).toBeUndefined();

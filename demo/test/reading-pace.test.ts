@@ -5,7 +5,7 @@ import type { RecordedEvent } from "../src/timeline/events.ts";
 import { Timeline } from "../src/timeline/timeline.ts";
 import { ReadingPace } from "../src/views/reading-pace.ts";
 
-test("time stops at each decision for as long as its reason takes to read", () => {
+test("time stops at each decision while its reason is read", () => {
   const timeline = new Timeline();
   const reasons = ["short", "a reason of many more words than the other one"];
   const decided = reasons.map((reason, i) => {

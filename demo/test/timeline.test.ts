@@ -229,7 +229,7 @@ describe("a power failure amid merges", () => {
   });
 });
 
-test("space amplification is bytes over live bytes where those are known, and bounded elsewhere", () => {
+test("space amplification is exact with live bytes, else a bound", () => {
   const { end } = timeline;
   // Every key was loaded, and none was deleted.
   expect(end.liveBytes).toBe(SMALL.load * (SMALL.valueBytes + 16));
@@ -241,7 +241,7 @@ test("space amplification is bytes over live bytes where those are known, and bo
   expect(bound.space).toBeGreaterThanOrEqual(known.space);
 });
 
-test("the bound of space amplification takes tombstones for keys that are gone", () => {
+test("the bound of space amplification counts tombstones", () => {
   const table = (entries: number, tombstones: number) => ({ bytes: entries, entries, tombstones });
   const levels = [[table(50, 50)], [table(100, 0)]].map((tables) => ({
     runs: [{ id: 1, tables: tables.map((one) => ({ ...end(), ...one })) }],
@@ -267,7 +267,7 @@ test("a get meets the runs that have a table over its key", () => {
   expect(amplificationOf({ ...EMPTY, levels } as State).read).toBeCloseTo((2 + 2 + 1) / 3);
 });
 
-test("of a stream that has ended nothing goes on", () => {
+test("nothing runs in the state of an ended stream", () => {
   const merging = Array.from({ length: timeline.length }, (_, i) => i).find(
     (count) => timeline.after(count).groups.length > 0,
   );

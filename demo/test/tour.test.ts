@@ -18,7 +18,7 @@ test("a new visitor's writes never wait, and the last level fills", () => {
   expect(last[depth]).toBeGreaterThan(0.7);
 });
 
-test("each sentence of the first minute has its moment, with its table in the tree", () => {
+test("each sentence of the first minute has a moment and a table", () => {
   const stops = tourOf(timeline);
   expect(stops).toHaveLength(5);
   for (const { sentence, at } of stops) {
@@ -30,7 +30,7 @@ test("each sentence of the first minute has its moment, with its table in the tr
   expect(timeline.at(merge?.micros ?? 0).groups.length).toBeGreaterThan(0);
 });
 
-test("a recording that has nothing yet has no moments, and one without moves says so", () => {
+test("a recording without moves has no moment for them", () => {
   expect(tourOf(new Timeline()).every(({ at }) => at === undefined)).toBe(true);
   const uniform = { ...DEFAULTS, load: 20_000, operations: 20_000 } as const;
   const other = simulate({ ...uniform, policy: "tiered-full", workload: "uniform" });

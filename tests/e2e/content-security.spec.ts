@@ -3,7 +3,7 @@
 import { expect, test } from "./fixtures.ts";
 import { restricted } from "./server.ts";
 
-/** The least that works. */
+/** The strictest policy that works. */
 const LEAST = ["script-src 'self' 'wasm-unsafe-eval'", "worker-src 'self'", "connect-src 'self'"];
 
 for (const [what, sources, outcome] of [

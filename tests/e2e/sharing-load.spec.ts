@@ -58,7 +58,7 @@ async function start(page: Page, tab: number): Promise<void> {
       log?.close();
       log = undefined;
     });
-    // A page that comes out of the cache continues.
+    // A page that is restored from the cache continues.
     addEventListener("pageshow", () => {
       log ??= new BroadcastChannel("log");
       for (const call of unsent.splice(0)) log.postMessage(call);
@@ -300,14 +300,14 @@ test("every call ends, and no write is lost or takes effect twice", async ({
       await start(page, tabs++);
     },
     endWorker: (page) => page.evaluate("endWorker()"),
-    // Out of the cache, if the browser has put it there.
+    // The page returns from the cache, if the browser has put it there.
     back: async (page) => {
       await page.goto(`${origin}/pages/blank.html`);
       await page.goBack({ waitUntil: "commit" });
       await page.waitForFunction(() => "terrane" in window);
       if (!(await page.evaluate(() => "load" in window))) await start(page, tabs++);
     },
-    // As Chromium has it happen to hidden tabs, which its headless mode has none of.
+    // Chromium freezes hidden tabs, which its headless mode does not have.
     freeze: async (page) => {
       const happen = (type: string) =>
         page.evaluate((type) => document.dispatchEvent(new Event(type)), type);
@@ -344,7 +344,7 @@ test("every call ends, and no write is lost or takes effect twice", async ({
   for (let change = 0; change < CHANGES; change++) {
     const leader = await progress(pages);
     const name = names[Math.floor(random() * names.length)] as string;
-    // Now and then it happens to a tab that follows.
+    // Now and then the change is made to a tab that follows.
     const at = random() < 0.2 && name !== "hide" ? (leader + 1) % TABS : leader;
     const page = pages[at] as Page;
     console.log(`change ${change}: ${name} of ${at === leader ? "the leader" : "a follower"}`);

@@ -8,7 +8,7 @@
  * 2. The rate of calls in a page that follows and in the one that leads, and that of IndexedDB in the first: gets that
  *    are awaited, 64 gets at a time, batches and scans. The three take turns.
  *
- * `TERRANE_SHARING_ROUNDS` is the number of turns, of which medians are printed.
+ * `TERRANE_SHARING_ROUNDS` is the number of rounds, whose medians are printed.
  */
 
 import { expect, openStorePage, type Page, test } from "./fixtures.ts";
@@ -44,7 +44,7 @@ async function opened(page: Page, name: string, megabytes = 0): Promise<void> {
   );
 }
 
-/** Gets keys without a pause, and notes when each answer has come. */
+/** Gets keys without a pause, and notes the time of each answer. */
 async function follow(page: Page): Promise<void> {
   await page.evaluate(() => {
     const answers: number[] = [];
@@ -203,7 +203,7 @@ test("calls", async ({ storePage }) => {
     page.evaluate(({ of, kind }) => rates[of][kind](), { of, kind });
   for (const kind of KINDS) {
     const found: Record<string, number[]> = { leader: [], follower: [], IndexedDB: [] };
-    // One more, whose rates do not count.
+    // The first round warms up, and its rates do not count.
     for (let round = 0; round <= ROUNDS; round++) {
       // Only a page in front is not slowed down.
       await leader.bringToFront();

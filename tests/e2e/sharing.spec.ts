@@ -212,7 +212,7 @@ test("without the record of writes they take effect twice", async ({ storePage }
 });
 
 /**
- * Has a follower make calls that get no answer, then runs `after` in the tab that leads, ends its worker, and returns
+ * Makes calls of a follower that get no answer, then runs `after` in the tab that leads, ends its worker, and returns
  * the answers.
  */
 async function unanswered<T>(
@@ -295,7 +295,7 @@ test("a clear goes on where the last leader stopped", async ({ storePage }) => {
     const cleared = window.db.clear({ limit: 3500 });
     Object.assign(window, { cleared });
   });
-  // The first step has deleted some.
+  // The first step has deleted some keys.
   await expect.poll(() => leader.evaluate(() => window.db.has("10000"))).toBe(false);
   expect(await leader.evaluate(() => window.db.has("13499"))).toBe(true);
   await leader.close();
@@ -364,7 +364,7 @@ test("transactions and live queries go on under another leader", async ({ storeP
       const before = Number(await transaction.get("n"));
       haveRead();
       await gate;
-      // At a snapshot that has ended.
+      // The read is at a snapshot that has ended.
       await transaction.get("other");
       transaction.put("n", `${before + 1}`);
     });
@@ -468,7 +468,7 @@ for (const [code, fault] of FAULTS) {
     const codes = await Promise.all(failed);
     expect(codes[0]).toBe(code);
     expect(codes.filter((found) => found !== code && found !== undefined)).toEqual([]);
-    // None calls anything.
+    // No tab makes a call.
     const roles = () => Promise.all(tabs.map((tab) => tab.evaluate(() => window.db.role)));
     await expect.poll(roles).toContain("leader");
     for (const [at, tab] of tabs.entries()) {
@@ -607,7 +607,7 @@ test("a leader that does not answer is named, and no call hangs", async ({ store
   await expect.poll(() => follower.evaluate(() => window.db.get("k"))).toBe("v");
 });
 
-test("what another tab has open is neither destroyed nor imported", async ({ storePage }) => {
+test("another tab's open store is neither destroyed nor imported", async ({ storePage }) => {
   const [leader, follower, other] = [await storePage(), await storePage(), await storePage()];
   await opened(leader, "kept");
   await opened(follower, "kept");

@@ -30,7 +30,7 @@ test("a process is seen as it works, from the tree that it has", async ({
   await open(page, origin, "policy=tiered");
   await attach(page, address);
   await expect(page.locator(".opened")).toContainText(new URL(address).host);
-  // Its own sentence, and none of the simulation that was shown before.
+  // The sentence is the process's own, and not that of the simulation that was shown before.
   const sentence = page.locator(".sentence");
   await expect(sentence).toContainText("under leveled with");
   await expect(sentence).toContainText("keyspace default, release");

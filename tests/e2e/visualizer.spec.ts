@@ -41,10 +41,7 @@ test("a stranger sees a tree move without doing anything", async ({ context, ori
   expect(errors).toEqual([]);
 });
 
-test("a new visitor reads decision by decision, and is told the first minute", async ({
-  context,
-  origin,
-}) => {
+test("a new visitor is offered the first minute", async ({ context, origin }) => {
   const page = await context.newPage();
   await open(page, origin, "");
   await expect(page.getByRole("combobox", { name: "speed" })).toHaveValue("0");

@@ -64,7 +64,7 @@ test("an error names the platform and package of a missing addon", async () => {
 });
 
 for (const [name, { open }] of Object.entries(ENTRIES)) {
-  test(`what is too long takes no memory, ${name}`, async () => {
+  test(`keys and values over the limits take no memory, ${name}`, async () => {
     const db = await open(`${folder()}/store`);
     const long = "x".repeat(65_536);
     const refused = { code: "invalid-argument" };
@@ -159,7 +159,7 @@ test("destroying by a link takes the store with the link", async () => {
   assert.deepEqual(readdirSync(at), ["dangling"]);
 });
 
-test("a closed store refuses calls, and what was on its way ends", async () => {
+test("a closed store refuses calls, and pending ones finish", async () => {
   const store = await LevelStore.open(`${folder()}/store`, {});
   const rows = store.iterator({
     range: {},

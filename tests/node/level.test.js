@@ -61,7 +61,7 @@ test("a signal ends an iterator's wait", async () => {
   await db.close();
 });
 
-test("text that is not well-formed is as in every Level", async () => {
+test("text that is not well-formed is changed as by any Level", async () => {
   const db = new TerraneLevel(`${folder()}/store`);
   await db.put("a\ud800", "b\udfff");
   assert.equal(await db.get("a\ufffd"), "b\ufffd");
@@ -73,7 +73,7 @@ test("text that is not well-formed is as in every Level", async () => {
   await db.close();
 });
 
-test("iterators read on from wherever they are", async () => {
+test("iterators continue from any position", async () => {
   const db = new TerraneLevel(`${folder()}/store`);
   const keys = Array.from({ length: 3000 }, (_, n) => String(n).padStart(5, "0"));
   await db.batch(keys.map((key) => ({ type: "put", key, value: key })));

@@ -5,7 +5,7 @@ use crate::workload::{KEYSPACES, Merge};
 use std::sync::Arc;
 use terrane::{Change, CursorProblem, Db, Error, ErrorKind, FeedCursor, Operand, Result};
 
-/// Whether the feed does not go back to a cursor any longer.
+/// Whether a cursor is too old for the feed.
 fn is_too_old(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Cursor(refused) if refused.problem == CursorProblem::TooOld)
 }
@@ -29,7 +29,7 @@ impl Follower {
     /// Deals with the batches that are durable; `states[n]` is the state after n batches.
     ///
     /// # Errors
-    /// Those of reading the logs.
+    /// Errors of reading the logs.
     ///
     /// # Panics
     /// If a batch is missing, doubled, out of order or another one than was written.

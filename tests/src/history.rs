@@ -81,7 +81,7 @@ impl History {
     /// Lets the subscriber deal with the batches that are durable.
     ///
     /// # Errors
-    /// Those of reading the logs.
+    /// Errors of reading the logs.
     pub fn follow(&mut self, db: &Db) -> Result<()> {
         self.follower.follow(db, &self.states)
     }

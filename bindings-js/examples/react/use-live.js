@@ -11,7 +11,7 @@
 import { useCallback, useMemo, useSyncExternalStore } from "react";
 
 export function useLive(db, query) {
-  // Of this query: the result of another one is not shown in between.
+  // The result belongs to this query: that of another query is not shown meanwhile.
   const result = useMemo(() => ({ current: undefined }), [db, query]);
   const subscribe = useCallback(
     (changed) => {

@@ -51,11 +51,11 @@ export interface Quantity {
 
 /** Consequence of a comparison for a decision. */
 export type Effect =
-  /** Data of the level goes down. */
+  /** Data of the level moves down. */
   | { leaves: number }
   /** The level takes what is merged. */
   | { enters: number }
-  /** The level cannot take what is merged, which goes deeper. */
+  /** The level cannot take what is merged, which moves deeper. */
   | { passes: number }
   /** Tables of the level are merged where they are. */
   | { merges: number }

@@ -6,7 +6,7 @@ import type { Arguments, Method, Operation, Returned } from "../codec/protocol.t
 export interface Resource {
   /** Makes the worker release it. */
   release(): void;
-  /** The worker has released it by itself. */
+  /** Notes that the worker has released it by itself. */
   forget(): void;
 }
 

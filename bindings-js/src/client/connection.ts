@@ -6,8 +6,8 @@
  *    store; a worker that is still opening it is ended. Later calls wait. When the page resumes, the connection
  *    looks for a worker, or starts a new one, and the calls are sent once that has opened the store.
  * 2. If the store cannot be opened again, the waiting calls fail with the reason, and the next call tries again. When
- *    the engine fails, this page's worker is replaced at once, since no other page could; the second time, by the next
- *    call.
+ *    the engine fails, this page's worker is replaced at once, since no other page could replace it. If no call came
+ *    before it fails again, the next call replaces it.
  * 3. A new worker is given the keyspaces, by the engine's ids, and the listeners. Snapshots and
  *    iterations end with the previous worker; the new one gets the reason.
  * 4. When the worker of another page leaves, the calls without a reply are sent to the next. When this page's own
@@ -95,7 +95,7 @@ export class Connection {
     void this.#connect(true);
   }
 
-  /** Whether the store is only read. */
+  /** Whether the store is open for reading only. */
   get readOnly(): boolean {
     return this.#request.readOnly ?? false;
   }

@@ -1,4 +1,4 @@
-/** Conditions for a store in a page or worker. */
+/** Checks that this page or worker can have a store. */
 
 import { later } from "#load";
 

@@ -1,10 +1,10 @@
 /**
- * The numbers of this client's writes to the worker of another page, by which each takes effect once.
+ * Numbers of this client's writes to the worker of another page, which let each take effect once.
  *
  * 1. A write gets its number when it is first sent, and keeps it when it is sent again. Calls that share an operation
  *    have successive numbers.
- * 2. After some calls nothing is sent until they are answered: the worker records that a conditional write took effect,
- *    but not that it was refused, and only of the last write how far it has come.
+ * 2. After some calls nothing is sent until they are answered. The worker records that a conditional write took effect,
+ *    but not that it was refused, and it records the progress of the last write only.
  */
 
 import type { Method, Numbered, Operation } from "../codec/protocol.ts";
@@ -32,7 +32,7 @@ export class Numbers {
     return this.#pending.size > 0;
   }
 
-  /** The calls without an answer are sent again, from the first on. */
+  /** Prepares for sending the calls without an answer again, from the first on. */
   restart(): void {
     this.#last = undefined;
   }

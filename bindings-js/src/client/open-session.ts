@@ -32,7 +32,7 @@ export async function openSession(
       connection.users -= 1;
       if (signal?.aborted && connection.users === 0) connection.end(abortError(signal));
       if (signal?.aborted || shared === undefined) throw error;
-      // It was opened with other options: these may succeed.
+      // It failed with other options; these may succeed.
       continue;
     }
     const session = toSession(connection);
@@ -42,7 +42,7 @@ export async function openSession(
   }
 }
 
-/** Throws if an opening asks for what the connection of another opening in this page is not. */
+/** Throws if an opening's options contradict the connection of another opening in this page. */
 function checkFits(connection: Connection, { readOnly = false }: OpenRequest, isShared: boolean) {
   const as = (is: boolean) => `${is}, as which the store is open here`;
   const { isShared: wasShared, readOnly: wasReadOnly } = connection;

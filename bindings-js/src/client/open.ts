@@ -1,4 +1,4 @@
-/** Opening stores by name, in a page or in a worker that it starts; and calls whose code is loaded with the first. */
+/** Opening stores by name in a page, and calls whose code is loaded when the first of them is made. */
 
 import type { Encoding } from "../api/data.ts";
 import type { StoreOptions } from "../api/options.ts";
@@ -29,7 +29,7 @@ export interface OpenOptions<
 /**
  * Opens the store of that name in the origin private file system. All pages and workers of the origin share it, unless
  * one opens it as `exclusive`: the worker of one of them has it, whose memory, timer and worker options apply. When
- * that page goes away, another takes over. Shared workers and service workers can open a store that a page has open.
+ * that page is gone, another takes over. Shared workers and service workers can open a store that a page has open.
  */
 export async function open<K extends Encoding = "utf8", V extends Encoding = "utf8">(
   name: string,

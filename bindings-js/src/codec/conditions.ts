@@ -53,7 +53,7 @@ type Fields = RangeOptions<Encoding> & {
   unchangedSince?: unknown;
 };
 
-/** Encodes conditions on keyspace `own`, or on those that they name; returns the encodings of each, too. */
+/** Encodes conditions on keyspace `own`, or on those that they name. Also returns the encodings of each. */
 export function encodeConditions<M extends Mode>(
   conditions: Iterable<Condition<M, Encoding, Encoding>>,
   own: Named,

@@ -121,7 +121,7 @@ export class Encoder {
     const at = this.#length++;
     this.#bytes[at] = key === undefined ? 0 : kind;
     if (key === undefined) return;
-    // The first key behind the longest ones is too long, but what it bounds can be said by the key before it.
+    // The first key behind the longest ones is too long; the key before it expresses the same bound.
     if (key.length > MAX_KEY_BYTES) this.#bytes[at] = 3 - kind;
     this.key(key.subarray(0, MAX_KEY_BYTES));
   }

@@ -93,7 +93,7 @@ export function unknown(what: string, name: string, lists: object[]): InvalidArg
   return invalid(what, known.join(", "), name);
 }
 
-/** Throws for a field that is in none of the lists: without a mistyped bound, a range would be all keys. */
+/** Throws for a field that is in none of the lists: if a mistyped bound were ignored, a range would be all keys. */
 export function checkFields(what: string, given: object, ...lists: object[]): void {
   for (const name in given) {
     if (!lists.some((list) => name in list)) throw unknown(what, name, lists);

@@ -35,9 +35,9 @@ export async function openFile(file: FileSystemFileHandle): Promise<FileSystemSy
 
 /**
  * Keeps a worker that has ended from writing. Chromium freezes a worker amid its code when the page enters the
- * back/forward cache, and runs that code on once it has ended the worker with the cached page: a write then crashes the
- * process, which other pages share. The state of a `FileReader` without a task changes when its worker ends, and no
- * other code runs between that look and the write.
+ * back/forward cache, and continues that code after it has ended the worker with the cached page. A write then crashes
+ * the process, which other pages share. The state of a `FileReader` without a task changes when its worker ends, and no
+ * other code runs between that check and the write.
  */
 function guarded(handle: FileSystemSyncAccessHandle): FileSystemSyncAccessHandle {
   const files = FileSystemSyncAccessHandle.prototype;

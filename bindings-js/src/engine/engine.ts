@@ -77,7 +77,7 @@ export class Engine {
   readonly #views: Set<Store> = new Set();
   /** The number of clients. */
   clients: number = 1;
-  /** Whether it ends once its log takes no more writes, so that the page that started the worker opens it again. */
+  /** Whether it fails once its log accepts no more writes, so that the page that started the worker opens it again. */
   reopens: boolean = false;
   /** Called at each turn, before background jobs. */
   onTurn: () => void = () => undefined;
@@ -104,7 +104,7 @@ export class Engine {
     }
     this.#turns.port1.onmessage = () => this.#takeTurn();
     unref(this.#turns.port1);
-    // Other threads may write what is watched here.
+    // Other threads may write to watched ranges.
     if (IN_BACKGROUND) (store as Store & Waking).wake(() => this.closed || this.scheduleTurn());
   }
 
@@ -184,7 +184,7 @@ export class Engine {
       return this.module.call(() => body(view));
     } catch (error) {
       if (error instanceof EngineError) this.#end(error);
-      // Only a sync shows whether the log still takes writes.
+      // Only a sync shows whether the log still accepts writes.
       else if (error instanceof IoError || error instanceof QuotaError) this.#syncSoon();
       throw error;
     }

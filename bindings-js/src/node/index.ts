@@ -33,7 +33,7 @@ class ThreadSession extends Session {
 
 /**
  * Opens the store at that path. One process at a time can hold a store; another gets a `BusyError` with the id of the
- * process that has it. All openings in a process share the store, and the options of the first one apply.
+ * process that has it. All openings in a process share the store: memory and timer options are those of the first one.
  */
 export async function open<K extends Encoding = "utf8", V extends Encoding = "utf8">(
   path: string | URL,

@@ -55,7 +55,7 @@ function decode(list: ByteList, encoding: "utf8" | "binary"): (Content | undefin
   }
 }
 
-/** Decodes bytes, of which those that are not UTF-8 become U+FFFD. */
+/** Decodes bytes; sequences that are not UTF-8 become U+FFFD. */
 export function decodeLeniently(
   bytes: Uint8Array | undefined,
   encoding: "utf8" | "binary",

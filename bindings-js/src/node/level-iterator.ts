@@ -1,10 +1,10 @@
 /**
  * An iterator of `terrane-level`, which reads pages of rows.
  *
- * 1. The first page is small, since many iterators are left after a few rows; each is larger than the one before. An
- *    iterator with a low limit reads all its rows at once.
- * 2. From the second on, the page after it is read while its rows are taken.
- * 3. The addon reads one page of an iterator at a time: a page that is not wanted any longer is waited for.
+ * 1. The first page is small, since many iterators are left after a few rows. Each later page is larger than the one
+ *    before. An iterator with a low limit reads all its rows at once.
+ * 2. From the second page on, the next one is read while the rows of a page are taken.
+ * 3. The addon reads one page of an iterator at a time, so a page that is no longer wanted is awaited.
  */
 
 import type { Scan, Store } from "../../wasm/terrane.js";

@@ -120,7 +120,7 @@ export class LevelStore {
       return this.#gets.get(0, snapshot, text, encoding);
     } catch (error) {
       if (!(error instanceof InvalidArgumentError)) throw error;
-      // What is wrong with the key is wrong here as well.
+      // The value is not UTF-8. Or the key is refused, and then this call fails as well.
       return decodeLeniently(this.#gets.get(0, snapshot, text, "binary"), encoding);
     }
   }

@@ -58,7 +58,7 @@ export class Module {
   }
 }
 
-/** Returns what the addon has thrown as an error of this package. */
+/** Converts an error of the addon into an error of this package. */
 export function thrown(error: unknown): TerraneError {
   if (isEncodedError(error)) return toError(error);
   return new EngineError(`the engine could not be called: ${error}`, { cause: error });

@@ -61,7 +61,7 @@ export class Keyspace<M extends Mode, K extends Encoding = "utf8", V extends Enc
       (given: PutOptions & Encodings<KE, VE>) => {
         const sync = toDurability(given, this.#durability) === "sync";
         const expiresAt = toExpiry(given, now());
-        // Not within the batch: an encoding may call the store.
+        // Before the batch is filled, since an encoding may call the store.
         const bytes = this.key(key, given);
         const content = toBytes("value", value, this.valueEncoding(given));
         return port.write(sync, (batch) => batch.put(keyspace, bytes, content, expiresAt), false);

@@ -4,8 +4,8 @@
  * 1. A query reads a snapshot, which notes the ranges.
  * 2. A watch of these starts, and a batch without operations asks whether they have changed since the snapshot. So no
  *    change is missed.
- * 3. If they have, the query runs again; otherwise once the watch has a change. It also does if its snapshot has ended
- *    with the worker.
+ * 3. If they have changed, the query runs again; otherwise it does once the watch has a change. It also runs again if
+ *    its snapshot ended with the worker.
  */
 
 import type { Encoding } from "../api/data.ts";

@@ -43,7 +43,7 @@ export class Snapshot<M extends Mode, K extends Encoding = "utf8", V extends Enc
   }
 }
 
-/** Whether a read failed since its snapshot ended with the worker: what it belongs to can be done again. */
+/** Whether a read failed because its snapshot ended with the worker, so that its query can run again. */
 export function isSnapshotEnded(error: unknown): boolean {
   return error instanceof ClosedError && error.message.startsWith("the snapshot ended");
 }

@@ -3,8 +3,8 @@
  * changed since.
  *
  * 1. Each lookup records its key, and each iteration the range that it has looked at so far.
- * 2. The batch has a condition for each of these. If one does not hold, the body runs again on a new snapshot; also if
- *    the snapshot has ended with its worker.
+ * 2. The batch has a condition for each of these. If one does not hold, or the snapshot ended with its worker, the body
+ *    runs again on a new snapshot.
  * 3. Keys are texts with a character for each byte here: they compare as the bytes do, and a map finds them.
  */
 
@@ -401,7 +401,7 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
     return { keyspace: this.#scope.keyspace, from: toText(from), to: to && toText(to) };
   }
 
-  /** Runs a call on the keyspace, which may not have opened. */
+  /** Runs a call on the keyspace, which may have failed to open. */
   #run = <T>(start: () => Result<M, T>): Result<M, T> =>
     this.#scope.port.run(this.#scope.opened, () => ({}), start);
 

@@ -25,7 +25,7 @@ export class Dispatcher {
   readonly #snapshots: Set<unknown> = new Set();
   readonly #exports: Set<string> = new Set();
   readonly watches: Watches;
-  /** The reason why what the client had of the previous worker ended. */
+  /** The reason why the client's snapshots and iterations ended with the previous worker. */
   #why: string | undefined;
 
   /** `client` is the client's id; undefined if it is the only one. */
@@ -55,7 +55,7 @@ export class Dispatcher {
     try {
       return this.#perform(request);
     } catch (error) {
-      // It is not among those of this worker.
+      // The snapshot may be one of the previous worker.
       if (!(error instanceof ClosedError && error.message === SNAPSHOT_CLOSED)) throw error;
       throw this.#why === undefined ? error : new ClosedError(`the snapshot ended: ${this.#why}`);
     }

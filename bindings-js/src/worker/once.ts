@@ -1,9 +1,10 @@
 /**
  * Writes of a client that take effect once, however often they are sent.
  *
- * 1. A batch is written together with the record of its client (records.ts); what is recorded is not written again.
- * 2. A clear records with each of its batches how much it has deleted. Sent again, it deletes the rest.
- * 3. A drop first records the engine's id of the keyspace. Sent again, it drops that one, and no other of that name.
+ * 1. A batch is written together with the record of its client (records.ts); a recorded batch is not written again.
+ * 2. A clear records with each of its batches the number of keys deleted. Sent again, it deletes the rest.
+ * 3. A drop first records the engine's id of the keyspace. Sent again, it drops that keyspace, and no other of its
+ *    name.
  * 4. A policy is recorded once it is set. If the worker dies in between, it is set again.
  */
 
@@ -37,7 +38,7 @@ export class WritesOnce {
     this.#view = view;
   }
 
-  /** The client is gone. */
+  /** Notes that the client is gone. */
   end(): void {
     this.#ended = true;
   }
@@ -114,7 +115,7 @@ export class WritesOnce {
     const names = JSON.parse(this.#invoke("keyspaces", []) as string) as [number, string][];
     const [named = 0] = names.find(([, other]) => other === name) ?? [];
     const id = record.begun(number) || named;
-    // There is none, or it is the default one: an error.
+    // The engine refuses a keyspace that does not exist, and the default one.
     if (id === 0) return this.#invoke("drop_keyspace", [name]);
     this.#note(record, number, id, true);
     this.#engine.sync();
@@ -123,7 +124,7 @@ export class WritesOnce {
     return true;
   }
 
-  /** Sets a policy; one is also set by opening a keyspace with it, which is opened anyhow. */
+  /** Sets a policy, by itself or by opening a keyspace. A keyspace whose policy was set is opened without it. */
   #setPolicy(record: Record, method: Method, args: readonly unknown[], number: number): unknown {
     const isSet = record.has(number);
     if (isSet && method === "set_policy") return record.result();
@@ -132,7 +133,7 @@ export class WritesOnce {
     return outcome;
   }
 
-  /** Records how far a call has come, apart from what it does. */
+  /** Records the progress of a call in a batch of its own. */
   #note(record: Record, number: number, result: number, isPart: boolean = false): void {
     this.#engine.write(record.with(new Uint8Array(), number, result, isPart), this.#view);
     record.wrote(number, result, isPart);

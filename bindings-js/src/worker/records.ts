@@ -2,14 +2,15 @@
  * The writes of one client that took effect, so that each does so once, however often it is sent.
  *
  * 1. A client numbers its writes, and sends those that were not answered again to the next worker.
- * 2. With each write, its batch puts the record of its client: the number of the last write, those that failed or did
- *    not end and were not answered yet, and what the last has come to. A crash takes both or none.
+ * 2. The batch of each write puts the record of its client: the number of the last write, the numbers of unanswered
+ *    writes that failed or did not end, and the result of the last write. A crash loses both or none.
  * 3. A write whose number is recorded is not written again. Its answer is the store's last sequence number, and waits
  *    for a sync, since the previous worker may have written without one.
  * 4. A write that failed, and a conditional one that was refused, had no effect: sent again, they are tried again.
- *    (After a conditional write its client sends no other until it is answered: the record says which of both it was.)
+ *    (After a conditional write its client sends no other until it is answered, so that the record shows which of the
+ *    two it was.)
  *
- * A record is deleted once its client's lock is free: nobody sends its writes again.
+ * A record is deleted once its client's lock is free, since nobody sends its writes again then.
  */
 
 import type { Store } from "../../wasm/terrane.js";
@@ -30,9 +31,9 @@ export class Record {
   readonly #client: string;
   /** The last write that took effect. */
   #last: number;
-  /** Writes that did not, or only in part. */
+  /** Earlier writes that did not take effect, or only in part. */
   readonly #failed: Set<number> = new Set();
-  /** The outcome of the last write, or of its part, if its answer has more than that it took effect; else 0. */
+  /** Result of the last write, or of the part that took effect: a number of keys, or a keyspace's id; else 0. */
   #result: number;
 
   /** Reads the record of a client. */
@@ -57,13 +58,13 @@ export class Record {
     return this.#last < number;
   }
 
-  /** Returns what the last write has come to so far, if it is this one. */
+  /** Returns the result so far of a write, if it is the last one; else 0. */
   begun(number: number): number {
     return number === this.#last ? this.#result : 0;
   }
 
   /**
-   * Returns a batch with the record of its writes, of which `number` is the last; `isPart` if it has more to do.
+   * Returns a batch with the record of its writes, of which `number` is the last; `isPart` if that takes more batches.
    * The record's last eight bytes are `result`.
    */
   with(batch: Uint8Array, number: number, result: number = 0, isPart: boolean = false): Uint8Array {
@@ -75,7 +76,7 @@ export class Record {
     return joined(batch, operation(PUT, this.#client), varint(numbers.length), numbers);
   }
 
-  /** A write took effect; in part if `isPart`. */
+  /** Notes that a write took effect, in part if `isPart`. */
   wrote(number: number, result: number = 0, isPart: boolean = false): void {
     if (number >= this.#last) this.#result = result;
     this.#last = Math.max(number, this.#last);
@@ -83,23 +84,23 @@ export class Record {
     else this.#failed.delete(number);
   }
 
-  /** A write did not take effect. */
+  /** Notes that a write did not take effect. */
   failed(number: number): void {
     if (!this.has(number)) this.#failed.add(number);
   }
 
-  /** The writes before this one are answered. */
+  /** Notes that the writes before this one are answered. */
   answered(oldest: number): void {
     for (const number of this.#failed) if (number < oldest) this.#failed.delete(number);
   }
 
-  /** Returns what the last write has come to, which is durable then. */
+  /** Syncs, and returns the result of the last write. */
   result(): number {
     this.#engine.sync();
     return this.#result;
   }
 
-  /** Returns the answer to a batch that took effect earlier: the last sequence number, of durable writes. */
+  /** Syncs, and returns the answer to a batch that took effect earlier: the last sequence number. */
   sequence(): number {
     this.#engine.sync();
     const stats = JSON.parse(this.#engine.stats()) as { last_sequence: number };

@@ -151,8 +151,8 @@ fn check_role(db: &terrane::Db, source: Option<&Source>) -> Result<(), Error> {
         (Some(of), None) => Err(Error::Malformed {
             place: "the store".to_owned(),
             sentence: format!(
-                "expected one of its own, found a replica of {of}; go on with --follow {of}, or make \
-                 it one with --promote"
+                "expected one of its own, found a replica of {of}; continue with --follow {of}, or \
+                 promote it with --promote"
             ),
         }),
         (None, Some(_)) if db.latest_sequence() > 0 => Err(Error::Malformed {

@@ -1,5 +1,4 @@
-//! Calls of a store in Node's pool of threads. The state that they read is that of the call; writes that overlap have
-//! no order.
+//! Calls of a store in Node's pool of threads. A read sees the state at its call; writes that overlap have no order.
 
 use crate::guard::guard;
 use crate::store::{OpenOptions, Store};
@@ -10,13 +9,13 @@ use std::time::Duration;
 use terrane::Result;
 use terrane_session::{End, Reads, Session};
 
-/// Longest rest of a step that waits for jobs: they run on threads of the engine.
+/// Longest pause of a step that waits for jobs, which run on threads of the engine.
 const REST: Duration = Duration::from_millis(1);
 
 #[napi]
 impl Store {
-    /// Opens the store at a path, or shares it with this process's other openings of it, whose options apply then.
-    /// Errors, of promises and of other methods, are `{ code, message }`.
+    /// Opens the store at a path, or shares it with this process's other openings, whose options then apply. Errors of
+    /// promises and of other methods are `{ code, message }`.
     #[napi(js_name = "open")]
     pub fn open(env: &Env, options: OpenOptions) -> napi::Result<Promise<'_>> {
         work::start(env, move || {
@@ -39,7 +38,7 @@ impl Store {
         work::start(env, move || write.commit(sync).map(Answer::Number))
     }
 
-    /// Resolves to the values of encoded keys, as a list.
+    /// Looks up encoded keys. Resolves to the list of their values.
     ///
     /// # Errors
     /// A closed store, a released snapshot; damage or an I/O error rejects the promise.
@@ -53,7 +52,7 @@ impl Store {
         self.read_apart(env, snapshot, keys, Reads::get_many)
     }
 
-    /// Resolves to a byte for each of the encoded keys, 1 if it has a value.
+    /// Looks up encoded keys. Resolves to a byte for each, 1 if it has a value.
     ///
     /// # Errors
     /// As for `get_many_apart`.

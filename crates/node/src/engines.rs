@@ -1,10 +1,10 @@
 //! The stores that are open in this process, each once: all openings of one path share an engine, from whatever
 //! thread, and the last of them closes it.
 //!
-//! 1. A path is known by the file or directory that it leads to: links are followed, and one that was moved while it
-//!    is open is not what is found at its old path.
-//! 2. The list stays locked while a store is opened or closed, so that an opening neither meets one that is about to
-//!    close, nor the lock of this process.
+//! 1. A store is identified by the file or directory that its path leads to, through links. A store that is moved
+//!    while it is open stays the same, and a store at its old path is another.
+//! 2. The list stays locked while a store is opened or closed, so that an opening meets neither a store that is about
+//!    to close nor the lock of this process.
 
 use crate::listeners::{Emit, Listeners};
 use crate::place::{Layout, Place};
@@ -17,10 +17,10 @@ use terrane_session::Session;
 /// The file or directory of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Identity {
-    /// Its device and its number there.
+    /// Device, and number of the file on it.
     #[cfg(unix)]
     Inode(u64, u64),
-    /// Its path without links, where the system has no such numbers.
+    /// Path without links, where the system has no such numbers.
     #[cfg(not(unix))]
     Path(std::path::PathBuf),
 }
@@ -88,7 +88,7 @@ impl Opened {
             return start().map(|engine| opened(engine, None, false));
         };
         let mut all = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        // What does not exist is not open.
+        // A path that does not exist has no open store.
         let found = Identity::of(path).ok();
         if let Some(entry) = all.iter_mut().find(|entry| Some(&entry.identity) == found.as_ref()) {
             if entry.layout != *layout {
@@ -129,7 +129,7 @@ impl Opened {
         }
     }
 
-    /// Moves this opening into another value, and leaves a closed one.
+    /// Moves this opening into another value, and leaves a closed opening.
     pub(crate) fn take(&mut self) -> Opened {
         let (engine, identity) = (self.engine.take(), self.identity.take());
         Opened { number: self.number, engine, identity, shared: self.shared }

@@ -1,5 +1,5 @@
-//! Errors as JavaScript gets them: an object with a code and a message. A panic is one as well: it must neither end the
-//! process nor cross the frames of JavaScript.
+//! Errors as JavaScript gets them: objects with a code and a message. A panic becomes such an error, since it must
+//! neither end the process nor cross the frames of JavaScript.
 
 use napi::bindgen_prelude::Object;
 use napi::{Env, JsValue, Status};
@@ -40,7 +40,7 @@ pub(crate) fn guard<T>(env: &Env, body: impl FnOnce() -> Result<T>) -> napi::Res
     guard_failure(env, || body().map_err(Failure::from))
 }
 
-/// Runs `body`, whose error may be none of the engine's.
+/// Runs `body`, whose error need not be one of the engine's.
 pub(crate) fn guard_failure<T>(
     env: &Env,
     body: impl FnOnce() -> std::result::Result<T, Failure>,
@@ -48,7 +48,7 @@ pub(crate) fn guard_failure<T>(
     caught(body).map_err(|failure| throw(env, &failure))
 }
 
-/// Runs `body`, and returns what it panics with as a failure.
+/// Runs `body`, and returns a panic as a failure.
 pub(crate) fn caught<T>(
     body: impl FnOnce() -> std::result::Result<T, Failure>,
 ) -> std::result::Result<T, Failure> {

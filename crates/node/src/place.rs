@@ -100,7 +100,7 @@ pub fn destroy(env: &Env, path: String) -> napi::Result<Promise<'_>> {
     work::start(env, move || destroy_at(Path::new(&path)).map(|()| Answer::Nothing))
 }
 
-/// Deletes what a path leads to, and then the path itself if it is a link.
+/// Deletes the store that a path leads to, and then the path itself if it is a link.
 fn destroy_at(path: &Path) -> Result<()> {
     let failed = |why| Error::io("remove", &path.display().to_string(), 0, why);
     if fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) {

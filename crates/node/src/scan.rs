@@ -85,8 +85,8 @@ impl Scan {
         Uint8ArraySlice::copy_from(env, rows)
     }
 
-    /// Returns rows as `rows` does, by Node's pool of threads: fewer where they take `bytes` bytes or more.
-    /// Until its promise is settled, nothing else may be asked of the scan.
+    /// Reads rows as `rows` does, in Node's pool of threads: fewer where they take `bytes` bytes or more. No other
+    /// call of the scan may be made until the promise is settled.
     ///
     /// # Errors
     /// A scan that is freed, or that another thread has; damage or an I/O error rejects the promise.

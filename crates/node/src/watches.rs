@@ -38,8 +38,8 @@ impl Store {
         })
     }
 
-    /// Sets the function that is called when there are changes to take, which other threads may have made. It does not
-    /// keep a process alive.
+    /// Sets the function that is called when there are changes to take, also those of other threads. It does not keep
+    /// a process alive.
     ///
     /// # Errors
     /// A closed store; Node refuses the function.
@@ -48,7 +48,7 @@ impl Store {
         let wake = wake.build_threadsafe_function().weak::<true>().build()?;
         guard(env, || {
             self.session()?.set_waker(Some(Arc::new(move || {
-                // A thread that ends takes no more of them.
+                // A thread that ends takes no more calls.
                 let _ = wake.call((), ThreadsafeFunctionCallMode::NonBlocking);
             })));
             Ok(())

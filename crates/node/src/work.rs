@@ -1,4 +1,4 @@
-//! Calls that run in Node's pool of threads, whose promises JavaScript gets. A promise is rejected by what a call in
+//! Calls that run in Node's pool of threads and return promises. A promise is rejected with the error that a call in
 //! JavaScript's own thread would throw.
 
 use crate::guard::{Failure, caught, object};
@@ -25,8 +25,8 @@ pub(crate) type Promise<'env> = PromiseRaw<'env, Settled<'env>>;
 /// A call that has yet to run.
 struct Work(Option<Box<dyn FnOnce() -> Result<Answer> + Send>>);
 
-/// Queues a call; returns its promise. (napi's `AsyncTask` would borrow the object whose method returns it until the
-/// promise is settled.)
+/// Queues a call; returns its promise. (napi's `AsyncTask` would borrow the object that returns it until the promise is
+/// settled.)
 pub(crate) fn start<'env>(
     env: &'env Env,
     body: impl FnOnce() -> Result<Answer> + Send + 'static,

@@ -1,4 +1,5 @@
-//! Calls of a session that run on another thread than the session's: they have what they need, whatever becomes of it.
+//! Calls of a session that run on another thread. They own everything they use, so that the session can be closed
+//! meanwhile.
 
 use crate::session::{found_of, values_of};
 use crate::writer::Writer;

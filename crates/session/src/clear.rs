@@ -8,7 +8,7 @@
 //! 3. Where the condition does not hold, the step deletes those keys that have not been written since, one by one.
 //!
 //! Each of these batches can record for the client how many keys are deleted with it. Without a limit the keys are then
-//! counted first: their number would be lost with the process.
+//! counted first, since a count after the delete would be lost with the process.
 
 use crate::codec::{self, range};
 use crate::scan::Scan;
@@ -65,7 +65,7 @@ impl Session {
     }
 }
 
-/// The record that a client keeps of a clear, if it does.
+/// The record that a client keeps of a clear.
 struct Record {
     encoded: Option<Vec<u8>>,
     keyspaces: VecMap<u32, Keyspace>,

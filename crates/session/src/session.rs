@@ -65,7 +65,7 @@ impl Session {
         Ok(Write::new(self.writer.clone(), batch(encoded, &self.keyspaces)?))
     }
 
-    /// Returns what another thread may read from a keyspace: a snapshot, or the state as it is now.
+    /// Returns reads of a keyspace for another thread, at a snapshot or in the present state.
     ///
     /// # Errors
     /// A dropped keyspace, a released snapshot.
@@ -352,7 +352,7 @@ impl Session {
     }
 }
 
-/// Returns the values of encoded keys, as a list, by the lookup of their number.
+/// Returns the list of the values of encoded keys; `lookup` starts a lookup of their number.
 pub(crate) fn values_of<'a>(
     keys: &[u8],
     lookup: impl FnOnce(usize) -> Result<Lookup<'a>>,
@@ -364,7 +364,7 @@ pub(crate) fn values_of<'a>(
     Ok(list)
 }
 
-/// Returns for each of the encoded keys a byte, 1 if it has a value, by the lookup of their number.
+/// Returns a byte for each of the encoded keys, 1 if it has a value; `lookup` starts a lookup of their number.
 pub(crate) fn found_of<'a>(
     keys: &[u8],
     lookup: impl FnOnce(usize) -> Result<Lookup<'a>>,
@@ -378,7 +378,7 @@ pub(crate) fn found_of<'a>(
     Ok(found)
 }
 
-/// Looks encoded keys up at one moment, each by `each`.
+/// Looks up encoded keys at one moment, each by `each`.
 fn look_up<'a>(
     keys: &[u8],
     lookup: impl FnOnce(usize) -> Result<Lookup<'a>>,

@@ -1,9 +1,9 @@
 //! Watches: which keys of some ranges have changed.
 //!
-//! 1. A client starts a watch, and asks for its next change. Without a question a watch collects.
+//! 1. A client starts a watch, and asks for its next change. Until it asks, the watch collects changes.
 //! 2. The ranges of all watches are cut at their bounds into segments, each with the watches that cover it. A written
-//!    key is in one segment, that of the key before or one that a binary search finds: among the heads of all segments,
-//!    which are numbers, and then among the few whose first keys start alike.
+//!    key is in one segment: that of the key before, or one that a binary search finds among the heads of all segments,
+//!    which are numbers, and then among the few segments whose first keys share a head.
 //! 3. A watch collects the keys of several batches. Beyond [`KEYS`] or [`KEY_BYTES`] it forgets them, and collects
 //!    only the sequence number. A range delete has no keys.
 //! 4. Once a turn, the client takes the changes of the watches that it has asked about. A client whose turns do not
@@ -145,7 +145,7 @@ impl Changed {
 }
 
 impl Watches {
-    /// Whether there are any; without them a write does no more than ask.
+    /// Returns `true` if there are watches; a write checks nothing else without them.
     pub(crate) fn any(&self) -> bool {
         self.any.load(Ordering::Relaxed)
     }
@@ -164,14 +164,15 @@ impl Watches {
         table.wakers.extend(waker.map(|waker| (client, waker)));
     }
 
-    /// Asks for the next change of a watch that exists; returns whether it does.
+    /// Asks for the next change of a watch. Returns `false` if there is no such watch.
     pub(crate) fn ask(&self, id: WatchId) -> bool {
         let mut table = self.table();
         let found = table.watches.iter_mut().find(|watch| watch.id == id);
         found.map(|watch| watch.asked = true).is_some()
     }
 
-    /// Starts a watch. With the sequence number `since` it has changed at once, without keys, and that is asked for.
+    /// Starts a watch. With the sequence number `since` it has a change at once, without keys, and the client has asked
+    /// for it.
     pub(crate) fn add(
         &self,
         id: WatchId,
@@ -221,8 +222,8 @@ impl Watches {
         out
     }
 
-    /// Notes what a batch has changed, once it is committed under a sequence number: a client that read at an earlier
-    /// change would not see it.
+    /// Notes the changes of a batch, once it is committed under a sequence number: a client that reads before would not
+    /// see it.
     pub(crate) fn wrote(&self, batch: &WriteBatch, sequence: Seq) {
         let mut table = self.table();
         let Table { watches, segments, .. } = &mut *table;
@@ -339,7 +340,7 @@ impl Segments {
     }
 }
 
-/// Returns the first eight bytes of a key as a number, which orders keys that do not start alike.
+/// Returns the first eight bytes of a key as a number. Keys with different heads are ordered by them.
 fn head(key: &[u8]) -> u64 {
     let mut bytes = [0; 8];
     for (byte, of_key) in bytes.iter_mut().zip(key) {
@@ -358,7 +359,7 @@ fn wake(table: MutexGuard<'_, Table>, waiting: &[u32]) {
     }
 }
 
-/// Changes watches by something that has no keys.
+/// Adds a change without keys to watches.
 fn sum<'a>(
     watches: &mut [Watch],
     changed: impl Iterator<Item = &'a usize>,
@@ -397,7 +398,7 @@ mod tests {
         watches
     }
 
-    /// The numbers of the watches that have changed; nothing has more than 255 bytes here.
+    /// Returns the numbers of the watches that have changed; no encoded change here has more than 255 bytes.
     fn changed(watches: &Watches) -> Vec<u8> {
         let bytes = watches.take(1);
         let mut numbers = Vec::new();
@@ -468,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn a_waker_is_called_once_for_a_change_that_was_asked_for() {
+    fn a_waker_is_called_once_for_a_requested_change() {
         let watches = Arc::new(watches(&[KeyRange::default()]));
         let taken = Arc::new(Mutex::new(Vec::new()));
         let (of, into) = (watches.clone(), taken.clone());

@@ -20,7 +20,7 @@ pub struct Header<'a> {
     pub keyspace: &'static str,
     /// Policy at the start.
     pub policy: &'a PolicyOptions,
-    /// Configuration of the simulation: with it, `terrane simulate --config` repeats the trace.
+    /// Configuration of the simulation, with which `terrane simulate --config` repeats the trace.
     pub simulation: &'a Config,
 }
 

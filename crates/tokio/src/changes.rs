@@ -1,7 +1,7 @@
 //! The change feed as a stream.
 //!
-//! 1. One thread waits for durable batches as long as somebody subscribes, and wakes all subscribers ([`Feed`]).
-//! 2. A subscriber that is awake reads a page of batches on a blocking thread. One that is asleep has none.
+//! 1. One thread waits for durable batches while there are subscribers, and wakes all of them ([`Feed`]).
+//! 2. A subscriber that was woken reads a page of batches on a blocking thread. One that sleeps uses no thread.
 
 use crate::db::Readers;
 use futures_core::Stream;
@@ -17,7 +17,7 @@ use tokio::sync::watch::{Receiver, Sender, channel};
 
 /// Bytes of batches at which a page ends.
 const PAGE_BYTES: usize = 64 << 10;
-/// Time after which the thread looks whether anybody subscribes, and for another lineage.
+/// Time after which the thread checks for subscribers and for another lineage.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// The end of the feed, or the reason why there is none.
@@ -28,7 +28,7 @@ type End = Result<FeedCursor>;
 pub(crate) struct Feed(Arc<Mutex<Weak<Receiver<End>>>>);
 
 impl Feed {
-    /// Returns what says how far the feed goes. Starts the thread if there is none.
+    /// Returns a receiver of the end of the feed. Starts the thread if there is none.
     ///
     /// # Errors
     /// A thread that cannot be started.
@@ -52,14 +52,14 @@ impl Feed {
     }
 }
 
-/// Says how far the feed goes until nobody listens.
+/// Sends the end of the feed to subscribers until there are none.
 fn wake(watch: &FeedWatch, mut now: FeedCursor, end: &Sender<End>) {
     while !end.is_closed() {
         match watch.wait(now, LOOK) {
             Ok(later) if later == now => {}
             Ok(later) => {
                 now = later;
-                // Nobody listens any longer if it fails.
+                // It fails only if there are no subscribers, which ends the loop.
                 let _ = end.send(Ok(later));
             }
             Err(e) => {
@@ -106,8 +106,8 @@ impl Changes {
         Ok(Changes { state: State::Idle(Box::new(subscriber)), ready: VecDeque::new() })
     }
 
-    /// Waits for durable batches, and returns about 64 KiB of them. May be dropped while it waits: no batch is lost.
-    /// Returns none after an error.
+    /// Waits for durable batches, and returns about 64 KiB of them, or none after an error. The future may be dropped
+    /// while it waits: no batch is lost.
     ///
     /// # Errors
     /// The errors of [`terrane::Changes::try_next`].
@@ -148,7 +148,7 @@ impl Subscriber {
                 Ok(end) => end.lineage != before.lineage || end.sequence > before.sequence,
                 Err(_) => true,
             };
-            // The thread ends with an error, which stays in its place.
+            // After an error the thread has ended, and the error stays in the channel.
             if let Ok(end) = self.end.wait_for(is_later).await {
                 end.clone()?;
             }

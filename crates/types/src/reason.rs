@@ -76,11 +76,11 @@ impl Term {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Effect {
-    /// Data of the level goes down.
+    /// Data of the level moves down.
     Leaves(LevelIndex),
     /// The level takes what is merged.
     Enters(LevelIndex),
-    /// The level cannot take what is merged, which goes deeper.
+    /// The level cannot take what is merged, which moves deeper.
     Passes(LevelIndex),
     /// Tables of the level are merged where they are.
     Merges(LevelIndex),

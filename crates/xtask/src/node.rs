@@ -32,11 +32,11 @@ pub const BUNDLERS: [Packages; 7] = [
 pub const CLIENTS: Packages = Packages { folder: "tests/clients" };
 /// The comparison with other stores in a browser.
 pub const COMPARISON: Packages = Packages { folder: "bench/browser" };
-/// The runtimes for JavaScript, in each of which the packages run.
+/// The runtimes for JavaScript in which tests run the packages.
 pub const RUNTIMES: Packages = Packages { folder: "tests/runtimes" };
 /// The comparison with other stores in Node, which is installed only for it: one of them is compiled.
 pub const NODE_COMPARISON: Packages = Packages { folder: "bench/node" };
-/// All of them but the last, what others depend on first.
+/// All packages but `NODE_COMPARISON`, dependencies first.
 pub const PACKAGES: [Packages; 15] = [
     BINDINGS,
     LEVEL,

@@ -3,7 +3,7 @@
 //! 1. cargo-zigbuild builds the addon, since its linker has the libraries of each platform, and of old ones of glibc.
 //! 2. The addon must have the name by which Node loads it, import no function of Node by name (it looks them up),
 //!    and need no later glibc than [`GLIBC_MAX`].
-//! 3. The package has the addon and says for which system, processor and C library it is.
+//! 3. The package has the addon, and names its system, processor and C library.
 
 use crate::progress;
 use crate::workspace::Workspace;
@@ -15,7 +15,7 @@ use std::fs;
 /// The latest release of glibc 2 that an addon may need: that of Debian 10 and RHEL 8.
 const GLIBC_MAX: u32 = 28;
 
-/// Name that the addon exports, which Node calls. One that does not say its version is of N-API 8.
+/// Name of the export that Node calls. An addon that does not report its version is one of N-API 8.
 const EXPORT: &str = "napi_register_module_v1";
 
 /// A platform, by the name of its package.
@@ -95,7 +95,7 @@ impl Platform {
 /// Builds the package of a platform in `target/node/packages`, with an addon of at most `bytes`.
 ///
 /// # Errors
-/// cargo-zigbuild or a toolchain is missing, or the addon is not as it must be.
+/// cargo-zigbuild or a toolchain is missing, or the addon is refused.
 pub fn build(workspace: &Workspace, platform: Platform, bytes: u64) -> Result<()> {
     let (name, triple) = (platform.name(), platform.triple());
     let glibc = if platform.has_glibc() { format!(".2.{GLIBC_MAX}") } else { String::new() };
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_package_says_for_which_platform_it_is() {
+    fn a_package_names_its_platform() {
         let package = Platform::LinuxArm64Musl.package("1.2.3");
         for part in [
             r#""name": "terrane-node-linux-arm64-musl""#,
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_addon_is_refused() {
+    fn a_file_that_is_no_addon_is_refused() {
         assert!(check(b"text").is_err());
         // A program, which exports nothing to Node.
         let program = fs::read(std::env::current_exe().unwrap()).unwrap();

@@ -10,11 +10,11 @@ import { type Settings, withPolicy } from "./settings.ts";
 /** Path of events, if only a machine and a port are given. */
 const PATH = "/events";
 
-/** Time between two looks of the page while no event comes, in milliseconds. */
+/** Time between two updates of the page while no event arrives, in milliseconds. */
 const TICK = 500;
 
 /** The sentence while a stream is not connected. */
-const LOST = "The connection is lost: this is the tree as it was last reported.";
+const LOST = "The connection is lost. This is the tree as last reported.";
 
 /** The address of an event stream: `localhost:4540` is enough. */
 export function addressOf(text: string): string {
@@ -66,8 +66,8 @@ export class AttachedRecording implements Recording {
   /** The process's time at the recording's start, in microseconds. */
   #began = 0;
   /** Time of this page at the last message, in milliseconds. */
-  #heard = 0;
-  /** Timer of looks while no event arrives: rates are those of the last second. */
+  #lastMessage = 0;
+  /** Timer of updates while no event arrives, since rates are those of the last second. */
   readonly #ticking: ReturnType<typeof setInterval>;
 
   constructor(stream: EventSource, shape: ShapeEvent, settings: Settings, changed: () => void) {
@@ -75,17 +75,17 @@ export class AttachedRecording implements Recording {
     this.#stream = stream;
     this.#changed = changed;
     this.ended = new Promise((settle) => (this.#settle = settle));
-    this.#hear(shape);
+    this.#receive(shape);
     stream.onmessage = ({ data }: MessageEvent<string>) => {
       try {
-        this.#hear(readEvent(data));
+        this.#receive(readEvent(data));
       } catch (error) {
         stream.close();
         this.#end(`An event of the process cannot be read: ${(error as Error).message}.`);
       }
     };
     this.#ticking = setInterval(() => this.status.at === "running" && changed(), TICK);
-    // Where it tries again by itself, the tree comes again.
+    // If the stream connects again by itself, the process sends the tree again.
     stream.onerror = () => {
       this.#detach();
       if (stream.readyState === EventSource.CLOSED) this.#end("The process sends no more events.");
@@ -100,7 +100,7 @@ export class AttachedRecording implements Recording {
   get now(): number {
     const { duration, end } = this.timeline;
     if (this.status.at !== "running" || end.detached) return duration;
-    return duration + (performance.now() - this.#heard) * 1000;
+    return duration + (performance.now() - this.#lastMessage) * 1000;
   }
 
   get closed(): Promise<void> {
@@ -114,24 +114,22 @@ export class AttachedRecording implements Recording {
   }
 
   read(): Promise<ReadPath> {
-    return Promise.reject(
-      new Error("Events tell what happens to tables, and have no keys to read."),
-    );
+    return Promise.reject(new Error("Events report changes of tables, and have no keys to read."));
   }
 
-  #hear(event: RecordedEvent): void {
+  #receive(event: RecordedEvent): void {
     // Another process may have started to count anew.
     if (event.type === "shape") this.#began = event.micros - this.timeline.duration;
     const micros = Math.max(event.micros - this.#began, this.timeline.duration);
     this.timeline.append([{ ...event, micros }]);
-    this.#heard = performance.now();
+    this.#lastMessage = performance.now();
     if (event.type === "shape") this.status = { at: "running", share: undefined };
     if (event.type === "shape" || event.type === "policy-changed")
       this.settings = withPolicy(this.settings, event.policy);
     this.#changed();
   }
 
-  /** Notes that nothing is known from now on. */
+  /** Notes that the process reports no more. */
   #detach(): void {
     if (!this.timeline.end.detached) {
       this.timeline.append([{ type: "detached", micros: Math.round(this.now) }]);

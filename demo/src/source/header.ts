@@ -1,4 +1,4 @@
-/** Headers of what this page records itself. */
+/** Headers of recordings that this page makes. */
 
 import type { PolicyOptions } from "terrane";
 import { version } from "../../../bindings-js/package.json";

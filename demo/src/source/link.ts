@@ -30,9 +30,9 @@ export interface Linked {
   /** Microseconds. */
   at?: number | undefined;
   speed?: number | undefined;
-  /** Whether the recording plays from the moment: for a new visitor, who was not sent to see it. */
+  /** Whether the recording plays from the moment, as it does for a new visitor. */
   plays?: boolean | undefined;
-  /** Whether time goes from decision to decision. */
+  /** Whether time moves from decision to decision. */
   reading?: boolean | undefined;
   /** The part of the key space that is shown, if it is not all. */
   zoom?: Zoom | undefined;

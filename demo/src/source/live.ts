@@ -69,7 +69,7 @@ export class LiveRecording implements Recording {
     this.#power = fails ? new Power() : undefined;
     this.ended = new Promise((ended) => (this.#end = ended));
     const failed = (error: unknown) => {
-      this.#tell({ at: "failed", error: error instanceof Error ? error.message : String(error) });
+      this.#report({ at: "failed", error: error instanceof Error ? error.message : String(error) });
     };
     this.closed = after
       .then(() => this.#run(rival > 0))
@@ -166,7 +166,7 @@ export class LiveRecording implements Recording {
     if (until.aborted) return;
     await db.flush();
     await this.#quiet(until);
-    if (!this.#failing.signal.aborted) this.#tell({ at: "ended" });
+    if (!this.#failing.signal.aborted) this.#report({ at: "ended" });
   }
 
   /** Shows what a store has after a power failure; returns what happens to it from then on. */
@@ -188,7 +188,7 @@ export class LiveRecording implements Recording {
       facts,
     };
     this.timeline.append([event]);
-    this.#tell({ at: "running", share: this.#writes.share });
+    this.#report({ at: "running", share: this.#writes.share });
     return events;
   }
 
@@ -227,9 +227,9 @@ export class LiveRecording implements Recording {
   /** Continues after a write by hand, until the engine has nothing left to do again. */
   async #goOn(): Promise<void> {
     const until = AbortSignal.any([this.#stopped.signal, this.#failing.signal]);
-    this.#tell({ at: "running", share: undefined });
+    this.#report({ at: "running", share: undefined });
     await this.#quiet(until);
-    if (!until.aborted) this.#tell({ at: "ended" });
+    if (!until.aborted) this.#report({ at: "ended" });
   }
 
   /** Waits until the engine has nothing left to do. */
@@ -242,7 +242,7 @@ export class LiveRecording implements Recording {
     }
   }
 
-  #tell(status: Status): void {
+  #report(status: Status): void {
     this.status = status;
     this.#changed();
     if (status.at !== "running") this.#end();

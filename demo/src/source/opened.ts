@@ -24,7 +24,7 @@ export interface ShownFile {
   problem: string | undefined;
   /** Whether it is a store: the visitor's own, or a copy of an exported one. */
   store?: "own" | "copy";
-  /** Whether it was recorded elsewhere, so that only itself says of what. */
+  /** Whether it was recorded elsewhere, so that only its header describes it. */
   elsewhere?: boolean;
 }
 

@@ -77,8 +77,8 @@ export const DEFAULTS: Settings = {
 };
 
 /**
- * Settings of a new visitor: writes come no faster than the device can bring down, the last level fills, and where
- * most writes go, levels stand higher.
+ * Settings of a new visitor: writes arrive no faster than the device can merge them down, the last level fills, and
+ * levels are taller at the keys that most writes are to.
  */
 export const CALM: Settings = {
   ...DEFAULTS,
@@ -89,7 +89,7 @@ export const CALM: Settings = {
   rate: 20_000,
 };
 
-/** The moment at which a new visitor comes in, in microseconds: all is loaded, and updates begin. */
+/** The moment that a new visitor sees first, in microseconds: all keys are loaded, and updates start. */
 export const CALM_FROM = 20_000_000;
 
 /** The ranges of the numbers among the settings. */

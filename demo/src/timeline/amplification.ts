@@ -11,9 +11,9 @@ export interface Amplification {
   write: number;
   /** Bytes on disk divided by those that are live. 1 while there is no table. */
   space: number;
-  /** Whether `space` is an upper bound: nobody counted what is live. */
+  /** Whether `space` is an upper bound, since the live bytes are unknown. */
   spaceIsBound: boolean;
-  /** Runs that have a table over a key, on average: a get without filters asks them all, if no newer one has it. */
+  /** Runs that have a table over a key, on average. A get without filters reads them until one has its key. */
   read: number;
 }
 
@@ -31,8 +31,8 @@ export function amplificationOf(state: State): Amplification {
 }
 
 /**
- * Returns the bytes that are live at least: a run has no key twice, so all of its entries are live, in this version or
- * in a newer one, but for as many as there are tombstones, its own and newer ones. Entries are taken as equally large.
+ * Returns a lower bound of the live bytes. A run has no key twice, so all of its keys are live, in this version or in a
+ * newer one, except at most as many as it and newer runs have tombstones. Entries are assumed to be equally large.
  */
 function leastLive({ levels }: State): number {
   let [tombstones, most] = [0, 0];
@@ -53,7 +53,7 @@ function leastLive({ levels }: State): number {
 /** Keys at which the runs are counted. */
 const PROBES = 32;
 
-/** The depths of trees, which most events leave as they are. */
+/** The depths of trees, which most events do not change. */
 const depths = new WeakMap<readonly PlacedLevel[], number>();
 
 /** Returns the number of runs with a table over a key, on average over keys that tables start with. */

@@ -2,7 +2,7 @@
 
 import type { Capacity, EngineEvent, Fact, Level, PolicyOptions } from "terrane";
 
-/** First line of a trace: what it is a recording of. */
+/** First line of a trace, which describes the recording. */
 export interface HeaderEvent {
   type: "header";
   micros: number;
@@ -34,7 +34,7 @@ export interface Simulated {
   };
 }
 
-/** Waits of writes since a store was opened, by their reason. */
+/** Waits of writes since a store was opened, by reason. */
 export type WaitsByReason = Readonly<
   Record<string, { count: number; micros: number; microsMax: number }>
 >;
@@ -46,7 +46,7 @@ export interface WaitsEvent {
   waits: WaitsByReason;
 }
 
-/** A process reports no more: nothing is known of it from here on. */
+/** End of the reports of a process. */
 export interface DetachedEvent {
   type: "detached";
   micros: number;

@@ -105,7 +105,7 @@ function attached(event: Of<"shape">): State {
   return { ...EMPTY, micros, policy, header, waits, levels: placed, capacities, facts };
 }
 
-/** Returns the state of a process that reports no more: its tree is known as it was, and nothing is at work. */
+/** Returns the state of a process after its last report: the tree of that moment, with nothing at work. */
 function detached(state: State): State {
   const { stall, micros } = state;
   const waited = stall === null ? 0 : micros - stall.since;

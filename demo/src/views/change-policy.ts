@@ -4,23 +4,23 @@ import type { OpenStore } from "../source/recording.ts";
 import type { Settings } from "../source/settings.ts";
 import type { Player } from "./player.svelte.ts";
 
-/** Gives the store that a player shows the policy of these settings, and plays on. */
+/** Sets the policy of the store that a player shows to that of these settings, and continues to play. */
 export function changePolicy(player: Player, store: OpenStore, settings: Settings): void {
   if (settings.policy !== player.settings.policy) {
     settings.parameters = store.parametersOf(settings.policy);
   }
   player.settings = settings;
-  const tell = (problem: string | undefined) => {
+  const report = (problem: string | undefined) => {
     if (player.store === store && player.file !== undefined) {
       player.file = { ...player.file, problem };
     }
   };
   store.setPolicy(settings).then(
-    () => tell(undefined),
+    () => report(undefined),
     (error: unknown) => {
-      // The store has the policy that it had.
+      // The store has kept its policy.
       if (player.store === store) player.settings = player.recording.settings;
-      tell(error instanceof Error ? error.message : String(error));
+      report(error instanceof Error ? error.message : String(error));
     },
   );
   player.playing = true;

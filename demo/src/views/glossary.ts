@@ -1,19 +1,18 @@
-/** The words of this page that only readers of papers know, each in a sentence. */
+/** Technical terms of this page, each with a definition. */
 
 export const GLOSSARY = {
-  table: "A file of sorted keys. It is never changed: a merge replaces it.",
-  run: "Tables side by side, in key order: no key is in two of them. A read looks into each run.",
-  level: "Runs of about the same age. The deeper, the older and the larger.",
-  flush: "Memory that is full becomes a new run of level 0.",
+  table: "A file of sorted keys. It never changes; a merge replaces it.",
+  run: "Tables in key order, with no key in two of them. A read looks into each run.",
+  level: "Runs of about the same age. Deeper levels are older and larger.",
+  flush: "A full memtable is written as a new run of level 0.",
   merge:
-    "Tables that overlap are read and written as one run: of each key the newest version is kept.",
-  move: "A table that overlaps nothing below goes there as it is: nothing is rewritten.",
-  group:
-    "Tables of a compaction that are merged, or moved, together: one job, in effect as a whole.",
-  compaction: "What the policy decides at once: groups of tables that go down.",
-  admission: "Runs of level 0, about a buffer together, that go down in one plan.",
+    "Tables that overlap are read and written as one run, with the newest version of each key.",
+  move: "A table that overlaps nothing in the level below becomes part of it, without being rewritten.",
+  group: "Tables of a compaction that one job merges or moves. They change level all at once.",
+  compaction: "One decision of the policy: groups of tables that move down.",
+  admission: "Runs of level 0, about a buffer together, that one plan moves down.",
   "dividing merge":
-    "A merge whose outputs are cut where the largest level is, so that later merges share these cuts.",
+    "A merge whose outputs are cut at the same keys as the largest level, so that later merges share the cuts.",
   "held twice": "Bytes that are on disk as inputs and as outputs, until the merge is done.",
   "brought down": "Bytes that were read in a higher level than the one they were written to.",
   tombstone: "An entry that says that its key is deleted, until older versions of it are gone.",

@@ -1,11 +1,11 @@
-/** The sentence of a recording from elsewhere: only what it says of itself. */
+/** The sentence of a recording from elsewhere, made of its header alone. */
 
 import type { PolicyOptions } from "terrane";
 import { bytes, count } from "../format.ts";
 import { type Settings, unusualParameters } from "../source/settings.ts";
 import type { HeaderEvent, Simulated } from "../timeline/events.ts";
 
-/** Parameters that are named; others stand in the list of all. */
+/** The most parameters that the sentence names. */
 const NAMED = 3;
 
 /** The policy with the parameters that differ from the engine's defaults. */

@@ -45,7 +45,7 @@ export class Player {
   shown = $state(0);
   playing = $state(false);
   speed: number = $state(0.5);
-  /** Whether time goes from decision to decision, and holds at each while it is read. */
+  /** Whether time moves from decision to decision, and holds at each while it is read. */
   reading: boolean = $state(false);
   selected: number | undefined = $state(undefined);
   /** The part of the key space that is shown. */
@@ -249,7 +249,7 @@ export class Player {
     this.seek(recording.timeline.duration);
   }
 
-  /** Remembers the settings, which are not those of what is shown instead. */
+  /** Remembers the settings while another recording is shown. */
   #remember(): void {
     if (this.file?.store === undefined && this.file?.elsewhere === undefined)
       this.#before = $state.snapshot(this.settings) as Settings;

@@ -5,7 +5,7 @@ import type { Timeline } from "../timeline/timeline.ts";
 /** A sentence of the tour. */
 export interface Stop {
   sentence: string;
-  /** Its moment, in microseconds, and the table to look at; undefined if the recording has no such moment so far. */
+  /** Moment in microseconds, and the table to look at; undefined if the recording has no such moment so far. */
   at: { micros: number; table: number | undefined } | undefined;
 }
 
@@ -15,27 +15,26 @@ export function tourOf(timeline: Timeline): Stop[] {
   return [
     {
       sentence:
-        "A table is a file of sorted keys: as wide as its keys, and of as much area as it has bytes.",
+        "A table is a file of sorted keys. Its width shows its keys, and its area its bytes.",
       at: found.table,
     },
     {
       sentence:
-        "Tables side by side are a run; a level has one run or several, and newer ones lie above.",
+        "Tables side by side are a run. A level has one run or several, with newer runs above.",
       at: found.run,
     },
     {
       sentence:
-        "Writes gather in memory. Once that is full, a flush makes it a new run of level 0.",
+        "Writes gather in a memtable. Once it is full, a flush writes it as a new run of level 0.",
       at: found.flush,
     },
     {
       sentence:
-        "A level that is full is merged down: red is being read, hatched is read and still on disk.",
+        "A full level is merged down. Red tables are being read; hatched ones are read and still on disk.",
       at: found.merge,
     },
     {
-      sentence:
-        "A table with nothing to merge with moves down as it is: no byte of it is rewritten.",
+      sentence: "A table that overlaps nothing below moves down without being rewritten.",
       at: found.move,
     },
   ];

@@ -35,7 +35,7 @@ function failureText({ unsyncedBytes, lostWrites }: PowerFailedEvent): string {
 
 /** Returns a sentence about the present. */
 export function nowSentence(state: State, micros: number): string {
-  if (state.detached) return "Nothing more is reported: this is the tree as it was last.";
+  if (state.detached) return "The connection ended. This is the tree as last reported.";
   if (state.failure !== null && micros - state.failure.micros < TOLD) {
     return `${failureText(state.failure)}.`;
   }
@@ -135,7 +135,7 @@ export function relationText(relation: Term["relation"]): string {
 /** The consequence of a comparison, as a policy draws it. */
 export function effectText(effect: Effect): string {
   if (typeof effect === "string") return EFFECTS[effect];
-  if ("leaves" in effect) return `level ${effect.leaves} must go`;
+  if ("leaves" in effect) return `level ${effect.leaves} moves down`;
   if ("enters" in effect) return `so into level ${effect.enters}`;
   if ("passes" in effect) return `so past level ${effect.passes}`;
   if ("merges" in effect) return `level ${effect.merges} is merged`;
@@ -178,7 +178,7 @@ export function logLine(event: RecordedEvent): string | undefined {
     case "decided":
       return event.reason;
     case "detached":
-      return "the connection ended: what happens from here on is not known";
+      return "the connection ended: later events are unknown";
     case "power-failed":
       return `${failureText(event)}; the log had the rest`;
     case "plan-refused":
@@ -186,7 +186,7 @@ export function logLine(event: RecordedEvent): string | undefined {
     case "policy-changed":
       return `the policy is now ${event.policy.policy}`;
     case "policy-state-refused":
-      return `what the policy remembered was refused: ${bytes(event.bytes)}`;
+      return `the policy's state was refused: ${bytes(event.bytes)}`;
     case "job-failed":
       return `a job failed: ${event.error}`;
     case "stalled":
@@ -211,7 +211,7 @@ const WAIT_REASONS: Record<string, string> = {
   wal: "for the next file of the log",
   rangeDeletes: "for range deletes to be applied",
   group: "for other writes",
-  lock: "for a flush, a check or the like that was asked for",
+  lock: "for a requested flush, check or copy",
   sync: "for the log to be synced",
   append: "for slow appends to the log",
   compactionBytes: "for bytes that wait for compaction",

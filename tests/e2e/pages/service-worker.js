@@ -10,7 +10,7 @@ const calls = {
     return db.role;
   },
   get: () => db.get("k"),
-  // What a page loads when it is first used; a service worker cannot.
+  // A page loads this code when it is first used; a service worker cannot.
   transact: () => db.transact(async (tx) => tx.put("tx", await tx.get("k"))),
   stats: async () => (await db.stats()).clients,
   put: async () => typeof (await db.put("sw", "v")),

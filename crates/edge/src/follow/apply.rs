@@ -1,4 +1,4 @@
-//! Lines of the source become batches of the own store.
+//! Turns lines of the source into batches of the replica's store.
 
 use super::Ended;
 use super::lines::{Key, Line, Op, Row};
@@ -9,10 +9,10 @@ use std::ops::Bound;
 use terrane::keyspace::DEFAULT_KEYSPACE;
 use terrane::{Db, Durability, KeyRange, Keyspace, Operand, Result, WriteBatch};
 
-/// Bytes of rows that are one batch while a snapshot is loaded.
+/// Bytes of rows in a batch while a snapshot is loaded.
 const LOAD_BYTES: usize = 256 << 10;
 
-/// The place that a line reaches.
+/// Progress that a line makes.
 pub(super) struct Progress {
     /// The place after the line.
     pub cursor: String,
@@ -25,12 +25,12 @@ pub(super) struct Apply {
     db: Db,
     record: Record,
     keyspaces: HashMap<String, Keyspace>,
-    /// The keyspace of rows, and those that are not written yet.
+    /// The keyspace of the rows of `batch`, which are not written yet.
     loading: String,
     batch: WriteBatch,
 }
 
-/// Removes everything that is in a store.
+/// Removes everything in a store.
 pub(super) fn empty(db: &Db) -> Result<()> {
     for name in db.keyspaces() {
         if name != DEFAULT_KEYSPACE {
@@ -67,7 +67,7 @@ impl Apply {
                 self.db.write(batch, Durability::Buffered)?;
                 (cursor.clone(), None)
             }
-            // What is between is nothing that a replica lacks: it follows everything.
+            // A replica follows everything, so it lacks no batch before that cursor.
             Line::Progress { cursor, newest } => (cursor.clone(), Some(newest.clone())),
             Line::Failed { error } if error.status == 410 => return Err(Ended::Gone),
             Line::Failed { error } => return Err(Ended::Source(error.detail.clone())),
@@ -160,18 +160,20 @@ impl Apply {
                 };
                 batch.merge(&keyspace, key()?, operand)?;
             }
-            other => return Err(Ended::Source(format!("an unknown operation {other}"))),
+            other => return Err(Ended::Source(format!("expected an operation, found {other}"))),
         }
         Ok(())
     }
 }
 
 fn unexpected(line: &Line) -> Ended {
-    Ended::Source(format!("a line out of place: {line:?}"))
+    Ended::Source(format!("found a line out of place: {line:?}"))
 }
 
 fn hex(digits: &str) -> std::result::Result<Vec<u8>, Ended> {
-    from_hex(digits.as_bytes()).ok_or_else(|| Ended::Source("digits that are none".to_owned()))
+    from_hex(digits.as_bytes()).ok_or_else(|| {
+        Ended::Source("expected pairs of hexadecimal digits, found others".to_owned())
+    })
 }
 
 /// Returns the bytes of a member that is given as text or as hexadecimal digits.
@@ -183,6 +185,6 @@ fn bytes(
     match (text, digits) {
         (Some(text), _) => Ok(text.clone().into_bytes()),
         (None, Some(digits)) => hex(digits),
-        (None, None) => Err(Ended::Source(format!("an operation without {what}"))),
+        (None, None) => Err(Ended::Source(format!("expected {what}, found none"))),
     }
 }

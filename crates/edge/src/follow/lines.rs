@@ -6,7 +6,7 @@ use hyper::body::Incoming;
 use serde::Deserialize;
 use terrane::Millis;
 
-/// The longest line: a batch of the engine, in hexadecimal digits with their names.
+/// Bytes of the longest line: a batch of the engine in hexadecimal digits, with the names of its members.
 const LINE_BYTES_MAX: usize = 1 << 30;
 
 /// A line.
@@ -15,13 +15,13 @@ const LINE_BYTES_MAX: usize = 1 << 30;
 pub(super) enum Line {
     /// A batch.
     Batch { cursor: String, ops: Vec<Op> },
-    /// Progress of the feed to a cursor; its end.
+    /// Progress of the feed to a cursor, and the end of the feed.
     Progress { cursor: String, newest: String },
     /// The start of a snapshot.
     Start { cursor: String },
     /// A failed feed.
     Failed { error: Problem },
-    /// The place with which to continue.
+    /// The cursor from which another request continues.
     Next { next: String },
     /// The end of a snapshot.
     End { end: bool },
@@ -93,7 +93,7 @@ impl Lines {
     /// Returns the next line.
     ///
     /// # Errors
-    /// A body that ended or is no line.
+    /// A body that ends within a line, or a line that is malformed.
     pub async fn next(&mut self) -> Result<Line, Ended> {
         loop {
             let rest = self.bytes.get(self.searched..).unwrap_or_default();
@@ -102,15 +102,16 @@ impl Lines {
                 let line = self.bytes.get(self.at..end).unwrap_or_default();
                 let parsed = serde_json::from_slice(line);
                 (self.at, self.searched) = (end + 1, end + 1);
-                return parsed.map_err(|e| Ended::Source(format!("a line that is none: {e}")));
+                return parsed.map_err(|e| Ended::Source(format!("found a malformed line: {e}")));
             }
             self.bytes.drain(..self.at);
             (self.at, self.searched) = (0, self.bytes.len());
             if self.bytes.len() > LINE_BYTES_MAX {
-                return Err(Ended::Source("a line over 1 GiB".to_owned()));
+                return Err(Ended::Source("found a line over 1 GiB".to_owned()));
             }
             let frame = self.body.frame().await;
-            let frame = frame.ok_or_else(|| Ended::Source("the stream was cut".to_owned()))?;
+            let frame = frame
+                .ok_or_else(|| Ended::Source("the stream ended without a last line".to_owned()))?;
             let frame = frame.map_err(|e| Ended::Source(e.to_string()))?;
             if let Some(data) = frame.data_ref() {
                 self.bytes.extend_from_slice(data);

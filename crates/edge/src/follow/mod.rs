@@ -1,16 +1,17 @@
 //! A read replica: follows the changes of another server into a store of its own.
 //!
 //! * `source` - the server that is followed: its address, and requests to it.
-//! * `lines` - lines of a stream, and what they say.
-//! * `apply` - lines become batches of the own store, each with the place after it.
-//! * `progress` - how far the replica is: what replies say, and what readiness and waits look at.
-//! * `record` - what the store remembers of its source.
+//! * `lines` - parsing of the lines of a stream.
+//! * `apply` - writing of lines into the replica's store, each with the cursor after it.
+//! * `progress` - the state of the replica, for replies, readiness and waits.
+//! * `record` - the record of the source in the replica's store.
 //!
-//! 1. A store without a place is emptied, and loads a snapshot of the source; the last batch of that has its cursor.
+//! 1. A store without a cursor is emptied, and loads a snapshot of the source. The last batch of the snapshot has its
+//!    cursor.
 //! 2. Then each batch of the changes is one batch here, with its cursor in a reserved keyspace. So a replica that is
-//!    killed at any moment, or loses power, has a place that fits its rows, and continues there.
-//! 3. A cursor that the source refuses takes the place away first. Then the store is emptied, as in step 1.
-//! 4. A connection that ends, or a source that is gone, is tried again, after ever longer pauses of at most five seconds.
+//!    killed at any moment, or loses power, has a cursor that fits its rows, and continues there.
+//! 3. If the source refuses the cursor, the cursor is deleted first. Then the store is emptied, as in step 1.
+//! 4. If the connection fails, it is tried again after pauses that double up to five seconds.
 
 mod apply;
 mod lines;
@@ -44,12 +45,12 @@ const SILENCE: Duration = Duration::from_secs(20);
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Ended {
     /// The source refuses the cursor.
-    #[error("the source no longer has the changes after the replica's place")]
+    #[error("the source no longer has the changes after the replica's cursor")]
     Gone,
-    /// The source, or the way to it, failed.
+    /// The source failed, or the connection to it.
     #[error("{0}")]
     Source(String),
-    /// The own store failed.
+    /// The replica's store failed.
     #[error(transparent)]
     Store(#[from] terrane::Error),
 }
@@ -79,7 +80,7 @@ pub(crate) async fn run(
     }
 }
 
-/// Follows the source until that fails.
+/// Follows the source until an error.
 async fn follow(
     db: &Db,
     source: &Source,
@@ -101,7 +102,7 @@ async fn follow(
     let mut lines = match source.get(&target).await? {
         Ok(body) => Lines::new(body),
         Err(410) => {
-            replica.lost();
+            replica.cursor_lost();
             forget(&record).await?;
             return Err(Ended::Gone);
         }
@@ -117,10 +118,10 @@ async fn follow(
         .await;
         apply = applier;
         match applied {
-            Ok(progress) => replica.heard(&progress),
+            Ok(progress) => replica.progressed(&progress),
             Err(e) => {
                 if matches!(e, Ended::Gone) {
-                    replica.lost();
+                    replica.cursor_lost();
                     forget(apply.record()).await?;
                 }
                 return Err(e);
@@ -129,14 +130,14 @@ async fn follow(
     }
 }
 
-/// Empties the store and loads a snapshot. Returns the place after it.
+/// Empties the store and loads a snapshot. Returns the snapshot's cursor.
 async fn load(
     db: &Db,
     source: &Source,
     replica: &Arc<Replica>,
     record: &Record,
 ) -> Result<String, Ended> {
-    replica.lost();
+    replica.cursor_lost();
     let target = "/v1/snapshot";
     let body = match source.get(target).await? {
         Ok(body) => body,
@@ -168,7 +169,7 @@ async fn load(
     }
 }
 
-/// Takes the place of the rows away.
+/// Deletes the cursor of the rows.
 async fn forget(record: &Record) -> Result<(), Ended> {
     let record = record.clone();
     Ok(blocking(move || record.forget_cursor()).await?)
@@ -178,7 +179,7 @@ async fn forget(record: &Record) -> Result<(), Ended> {
 async fn next(lines: &mut Lines) -> Result<Line, Ended> {
     match timeout(SILENCE, lines.next()).await {
         Ok(line) => line,
-        Err(_) => Err(Ended::Source("the source says nothing".to_owned())),
+        Err(_) => Err(Ended::Source("the source sent no line within 20 seconds".to_owned())),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! 1. A line of progress names the end of the source's feed. Once the replica has applied everything before that end,
 //!    it was current at the time when the line arrived. Its lag is the time since then.
-//! 2. A replica whose rows are at no place, since a snapshot is being loaded, has no lag and is not ready.
+//! 2. While a snapshot is loaded, the rows have no cursor: the replica has no lag and is not ready.
 
 use super::Ended;
 use super::apply::Progress;
@@ -15,7 +15,7 @@ use tokio::sync::watch;
 pub struct Replica {
     /// Lag beyond which the replica is not ready.
     max_lag: Duration,
-    /// The last sequence number of the source that is applied; `None` while the rows are at no place.
+    /// The last sequence number of the source that is applied; `None` while the rows have no cursor.
     applied: watch::Sender<Option<Seq>>,
     now: Mutex<Now>,
 }
@@ -26,13 +26,13 @@ struct Now {
     awaited: Option<(Seq, Instant)>,
     /// The last time at which the replica was known to be current.
     current: Option<Instant>,
-    /// The reason why the source was lost last, and whether lines arrived since the connection before.
+    /// The reason why the last connection ended, and whether lines arrived over it.
     ended: Option<String>,
-    has_heard: bool,
+    has_lines: bool,
 }
 
 impl Replica {
-    /// Returns the state of a replica that has nothing yet, and is ready up to a lag of `max_lag`.
+    /// Returns the state of a replica without rows, which is ready up to a lag of `max_lag`.
     #[must_use]
     pub fn new(max_lag: Duration) -> Self {
         Replica { max_lag, applied: watch::Sender::new(None), now: Mutex::default() }
@@ -51,14 +51,14 @@ impl Replica {
         let _ = applied.wait_for(|applied| applied.is_some_and(|seq| seq >= sequence)).await;
     }
 
-    /// Returns the time since the replica was current; `None` if it has not been since it has rows.
+    /// Returns the time since the replica was current; `None` if it was not current yet with the present rows.
     #[must_use]
     pub fn lag(&self) -> Option<Duration> {
         self.sequence()?;
         self.now().current.map(|current| current.elapsed())
     }
 
-    /// Returns the reason why requests should not be sent here, if there is one.
+    /// Returns the reason why the replica is not ready, if there is one.
     #[must_use]
     pub fn problem(&self) -> Option<String> {
         let lag = self.lag();
@@ -86,9 +86,9 @@ impl Replica {
     }
 
     /// Notes a line that was applied.
-    pub(super) fn heard(&self, progress: &Progress) {
+    pub(super) fn progressed(&self, progress: &Progress) {
         let mut now = self.now();
-        now.has_heard = true;
+        now.has_lines = true;
         if let Some(FeedCursor { sequence, .. }) =
             progress.newest.as_ref().and_then(|newest| newest.parse().ok())
         {
@@ -98,19 +98,19 @@ impl Replica {
         self.applied(&progress.cursor);
     }
 
-    /// Notes that the rows are at no place.
-    pub(super) fn lost(&self) {
+    /// Notes that the rows have no cursor.
+    pub(super) fn cursor_lost(&self) {
         self.applied.send_replace(None);
         let mut now = self.now();
         (now.awaited, now.current) = (None, None);
     }
 
-    /// Notes why the source was lost. Returns whether lines had arrived.
+    /// Notes why the connection ended. Returns whether lines had arrived over it.
     pub(super) fn ended(&self, why: &Ended) -> bool {
         let mut now = self.now();
         now.ended = Some(why.to_string());
         now.awaited = None;
-        std::mem::take(&mut now.has_heard)
+        std::mem::take(&mut now.has_lines)
     }
 
     fn now(&self) -> MutexGuard<'_, Now> {
@@ -131,20 +131,20 @@ mod tests {
         let replica = Replica::new(Duration::MAX);
         replica.applied(&cursor(3));
         assert_eq!((replica.sequence(), replica.lag()), (Some(3), None));
-        replica.heard(&Progress { cursor: cursor(3), newest: Some(cursor(5)) });
+        replica.progressed(&Progress { cursor: cursor(3), newest: Some(cursor(5)) });
         // A later end does not move the one that is awaited.
-        replica.heard(&Progress { cursor: cursor(4), newest: Some(cursor(9)) });
+        replica.progressed(&Progress { cursor: cursor(4), newest: Some(cursor(9)) });
         assert!(replica.problem().unwrap().contains("not caught up"));
-        replica.heard(&Progress { cursor: cursor(5), newest: None });
+        replica.progressed(&Progress { cursor: cursor(5), newest: None });
         assert!(replica.lag().is_some() && replica.problem().is_none());
-        replica.lost();
+        replica.cursor_lost();
         assert_eq!((replica.sequence(), replica.lag()), (None, None));
     }
 
     #[test]
     fn a_lag_over_the_bound_is_a_problem_that_names_the_cause() {
         let replica = Replica::new(Duration::ZERO);
-        replica.heard(&Progress { cursor: cursor(5), newest: Some(cursor(5)) });
+        replica.progressed(&Progress { cursor: cursor(5), newest: Some(cursor(5)) });
         assert!(replica.ended(&Ended::Source("no route".to_owned())));
         while replica.lag().is_some_and(|lag| lag.is_zero()) {}
         assert!(replica.problem().unwrap().ends_with("last: no route"));

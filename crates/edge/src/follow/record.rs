@@ -1,5 +1,5 @@
-//! The record of a replica's source in its store, in a reserved keyspace: the source's address, and the place in its
-//! changes that the rows are at, if they are at one.
+//! The record of a replica's source, in a reserved keyspace of its store: the source's address, and the cursor of the
+//! rows, if they have one.
 
 use crate::Error;
 use terrane::{Db, Durability, Keyspace, Result, WriteBatch};
@@ -20,7 +20,7 @@ impl Record {
         Ok(Record(keyspace.ok_or(terrane::Closed::Keyspace)?))
     }
 
-    /// Returns the place of the rows; `None` if there is none, or if it is one of another source.
+    /// Returns the cursor of the rows; `None` if there is none, or if it is one of another source.
     pub fn cursor(&self, source: &str) -> Result<Option<String>> {
         if self.0.get(SOURCE)?.is_none_or(|of| of != source.as_bytes()) {
             return Ok(None);
@@ -29,17 +29,17 @@ impl Record {
         Ok(cursor.and_then(|cursor| String::from_utf8(cursor).ok()))
     }
 
-    /// Adds the place after a batch to it.
+    /// Adds the cursor after a batch to the batch.
     pub fn put_cursor(&self, batch: &mut WriteBatch, cursor: &str) -> Result<()> {
         batch.put(&self.0, CURSOR, cursor)
     }
 
-    /// Takes the place away, before rows change that it does not fit.
+    /// Deletes the cursor, before the rows stop fitting it.
     pub fn forget_cursor(&self) -> Result<()> {
         self.0.delete(CURSOR, Durability::Sync).map(drop)
     }
 
-    /// Notes the source of rows that have no place yet.
+    /// Notes the source of rows that have no cursor yet.
     pub fn start(&self, source: &str) -> Result<()> {
         self.forget_cursor()?;
         self.0.put(SOURCE, source, Durability::Sync).map(drop)
@@ -56,7 +56,7 @@ pub fn is_replica(db: &Db) -> Result<Option<String>> {
     Ok(source.map(|source| String::from_utf8_lossy(&source).into_owned()))
 }
 
-/// Makes a replica a store of its own, with a lineage of its own. Returns whether it was one.
+/// Turns a replica into a store of its own, with a lineage of its own. Returns whether it was a replica.
 ///
 /// # Errors
 /// A replica that has not loaded a snapshot as a whole; a closed store, or an I/O error.
@@ -67,7 +67,7 @@ pub fn promote(db: &Db) -> std::result::Result<bool, Error> {
         return Err(Error::Malformed {
             place: "--promote".to_owned(),
             sentence: format!(
-                "expected a whole replica of {source}, found one whose snapshot did not arrive as a whole"
+                "expected a complete replica of {source}, found one whose snapshot did not arrive completely"
             ),
         });
     }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// Time for a connection and the head of a reply.
+/// Longest wait for a connection, and for the head of a reply.
 const HEAD_TIME: Duration = Duration::from_secs(10);
 
 /// A server that a replica follows.
@@ -33,7 +33,7 @@ impl Source {
     /// Parses an address such as `http://10.0.0.7:4540`, with the token for requests to it.
     ///
     /// # Errors
-    /// A sentence about an address that is none, or of another scheme.
+    /// A malformed address, or one of another scheme.
     pub fn parse(url: &str, token: Option<String>) -> Result<Self, Error> {
         let malformed = || Error::Malformed {
             place: "--follow".to_owned(),

@@ -1,12 +1,12 @@
 //! Changes: `GET /v1/changes` streams the batches after a cursor, as lines of JSON or, by `Accept`, as an event stream.
 //!
-//! 1. The place is `since`, or the `Last-Event-ID` of a client that connects again, or the end of the feed.
-//! 2. A line has the cursor after a batch and the operations in the keyspace and the range that are asked for. A batch
-//!    without one has no line.
-//! 3. A line of progress, with a cursor and the end of the feed, is the first, and follows every 15 seconds: a client
-//!    that filters continues from there and knows how far behind it is, and proxies see that the stream lives.
-//! 4. The last line is the cursor with which to continue, when the server stops or lacks the memory for a page, or an
-//!    error. A stream without a last line was cut; its client continues from the last cursor that it has.
+//! 1. The stream starts at `since`, at the `Last-Event-ID` of a client that connects again, or at the end of the feed.
+//! 2. A line has the cursor after a batch, and its operations in the requested keyspace and range. A batch without
+//!    such operations has no line.
+//! 3. A line of progress, with a cursor and the end of the feed, is the first, and follows every 15 seconds. A client
+//!    that filters continues from its cursor and computes its lag, and proxies keep the connection open.
+//! 4. The last line is an error or, when the server stops or lacks the memory for a page, the cursor from which
+//!    another request continues. A stream without a last line was cut; its client continues from its last cursor.
 //! 5. A cursor from which the feed cannot continue is 410.
 
 use super::access;
@@ -33,7 +33,7 @@ use tokio::time::{Instant, timeout_at};
 
 /// Seconds between two lines of progress, unless the client asks for others.
 const PROGRESS: u64 = 15;
-/// The most seconds that it can ask for.
+/// The most seconds that a client can ask for.
 const PROGRESS_MAX: u64 = 60;
 /// Media type of event streams.
 const EVENTS: &str = "text/event-stream";
@@ -110,7 +110,7 @@ impl Stream {
                 let _ = self.pages.send(self.format.next(cursor).into()).await;
                 return;
             };
-            // The client is gone if it takes no page.
+            // A page that cannot be sent means that the client is gone.
             if self.pages.send(held).await.is_err() {
                 return;
             }

@@ -1,8 +1,8 @@
 //! Events: `GET /v1/KEYSPACE/events` streams the engine's events of a keyspace for the visualizer, and `/events` those
 //! of the default keyspace.
 //!
-//! 1. The first message is the tree, those after it are its changes, each a line of JSON as in a trace.
-//! 2. Waits of writes, most of which are no events, follow within a second.
+//! 1. The first message is the tree, and later ones are its changes, each a line of JSON as in a trace.
+//! 2. Waits of writes follow within a second; most of them are no events.
 //! 3. Comments keep the stream open while nothing happens, and notice a client that is gone.
 //! 4. When the server stops, a comment is the last line.
 

@@ -1,9 +1,9 @@
 //! Sequence numbers of requests and replies, and what a read replica refuses.
 //!
-//! 1. A replica refuses writes, and everything while its rows are at no place.
-//! 2. A request with `Terrane-Min-Sequence` waits until the store has that batch: on a replica, its source's batch.
+//! 1. A replica refuses writes, and everything while its rows have no cursor.
+//! 2. A request with `Terrane-Min-Sequence` waits until the store has that batch, on a replica its source's batch.
 //! 3. A reply has `Terrane-Sequence`, the last batch that the store had when the reply was made. A client that sends
-//!    the greatest one that it has seen with each read never reads an older state, wherever it reads.
+//!    the greatest number that it has seen with each read never reads an older state, from any server.
 
 use super::problem::Problem;
 use crate::shared::Shared;
@@ -16,16 +16,16 @@ use std::time::Duration;
 use terrane::Seq;
 use tokio::time::{sleep, timeout};
 
-/// Header with the last batch of a reply's store.
+/// Header with the last batch of the store that replies.
 pub(super) const SEQUENCE: HeaderName = HeaderName::from_static("terrane-sequence");
 /// Header with the batch that a request waits for.
 pub(super) const MIN_SEQUENCE: HeaderName = HeaderName::from_static("terrane-min-sequence");
 /// The longest wait.
 const WAIT: Duration = Duration::from_secs(10);
-/// Time between two looks at a store that is no replica: its batches are there at once, or after a restart never.
+/// Time between two looks at a store that is no replica. A batch that it does not have may have been lost by a crash.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Checks a request's numbers and its server's, and numbers the reply.
+/// Refuses or delays a request by its numbers, and adds the number of the reply.
 pub(crate) async fn check(
     State(shared): State<Arc<Shared>>,
     request: Request,

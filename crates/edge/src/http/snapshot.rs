@@ -1,9 +1,10 @@
-//! The whole store at one durable moment: `GET /v1/snapshot`, for whoever follows the changes after it.
+//! The whole store at one durable moment: `GET /v1/snapshot`, for replicas and other clients that follow the changes
+//! after it.
 //!
-//! 1. The first line is the cursor of the moment. What it shows is synced first.
+//! 1. The first line is the cursor of the moment, whose writes are synced first.
 //! 2. Each keyspace is a line with its name, and then its rows, in order.
-//! 3. The last line is the end or an error. A stream without it was cut, and its reader starts anew. The moment is held
-//!    until then; a reader that takes nothing is disconnected.
+//! 3. The last line is the end or an error. A stream without it was cut, and its reader starts anew. The snapshot is
+//!    held until then; a reader that takes nothing is disconnected.
 
 use super::access;
 use super::keys::{HeldValue, hold};
@@ -48,7 +49,7 @@ pub(crate) async fn get(
                 let _ = pages.send(failed.into()).await;
                 return;
             };
-            // The client is gone if it takes no page.
+            // A page that cannot be sent means that the client is gone.
             if pages.send(HeldValue::bytes(page, held)).await.is_err() {
                 return;
             }
@@ -84,20 +85,20 @@ struct Name<'a> {
     keyspace: &'a str,
 }
 
-/// A moment of the store, as far as it is not sent.
+/// The part of a snapshot that is not sent yet.
 struct Moment {
     db: Db,
     snapshot: Snapshot,
     /// The cursor, until it is sent.
     start: Option<FeedCursor>,
-    /// Names of keyspaces that were not started; the last is next.
+    /// Names of keyspaces that are not sent yet; the last is next.
     names: Vec<String>,
     rows: Option<Cursor>,
 }
 
 impl Moment {
     fn begin(db: &Db) -> Result<Self, Error> {
-        // The lineage is that before the snapshot: if a keyspace is removed meanwhile, the cursor is refused.
+        // The lineage from before the snapshot: if a keyspace is removed meanwhile, the cursor is refused.
         let before = db.feed_cursor();
         let snapshot = db.snapshot();
         db.sync()?;
@@ -128,7 +129,7 @@ impl Moment {
                 rows::push(&Last::End, &mut page);
                 return Ok((page, None));
             };
-            // One that was removed since is left out: its removal ends the lineage of the cursor.
+            // A keyspace that was removed since is left out; its removal has ended the lineage of the cursor.
             let Some(keyspace) = self.db.open_keyspace(&name)? else { continue };
             rows::push(&Name { keyspace: &name }, &mut page);
             self.rows = Some(self.snapshot.cursor(&keyspace, KeyRange::default())?);

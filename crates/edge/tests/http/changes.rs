@@ -74,7 +74,7 @@ fn a_subscriber_has_every_batch_with_its_cursor() {
         {"op": "delete-range", "keyspace": "default", "gte": "b"},
     ]);
     assert_eq!(second["ops"], ops);
-    // Another starts where the first one was.
+    // Another stream starts at the cursor of the first one.
     let since = first["cursor"].as_str().unwrap();
     let mut again = Lines::open(&served, &format!("?since={since}"), "");
     assert_eq!(again.next(), json!({ "cursor": since, "newest": cursor(&served) }));
@@ -82,7 +82,7 @@ fn a_subscriber_has_every_batch_with_its_cursor() {
 }
 
 #[test]
-fn a_filter_leaves_what_is_asked_for() {
+fn a_filter_passes_only_requested_operations() {
     let served = served();
     let query = "?keyspace=users&prefix=b";
     let mut changes = Lines::open(&served, query, "");
@@ -115,7 +115,7 @@ fn an_event_stream_has_ids_and_resumes_by_them() {
     let data = events.text().unwrap();
     assert!(data.starts_with("data: {\"cursor\":"), "{data}");
     assert_eq!(events.text().unwrap(), "");
-    // The id of the last event counts, and not the place at which the page began.
+    // The id of the last event takes precedence over `since`.
     served.put("/v1/default/keys/b", "2");
     let headers = format!("{accept}Last-Event-ID: {}\r\n", id.strip_prefix("id: ").unwrap());
     let mut again = Lines::open(&served, &format!("?since={start}"), &headers);
@@ -126,7 +126,7 @@ fn an_event_stream_has_ids_and_resumes_by_them() {
 }
 
 #[test]
-fn a_cursor_from_which_nothing_follows_is_gone() {
+fn a_cursor_that_the_feed_refuses_is_gone() {
     let served = served();
     served.put("/v1/default/keys/a", "1");
     served.shared.db.inner().sync().unwrap();
@@ -141,7 +141,7 @@ fn a_cursor_from_which_nothing_follows_is_gone() {
     served.get("/v1/changes?since=1").is_problem(400, "malformed-request", &["for example"]);
     served.get("/v1/changes?prefix=a").is_problem(400, "malformed-request", &["keyspace"]);
     served.get("/v1/changes?limit=1").is_problem(400, "malformed-request", &["since"]);
-    // The way out: a range of a durable moment, and the changes after it.
+    // A range of a durable moment, and the changes after it, replace the lost ones.
     let range = served.get(&format!("/v1/default/range?at={now}"));
     assert_eq!((range.status, range.header("terrane-cursor")), (200, Some(now.as_str())));
     let refused = served.get(&format!("/v1/default/range?at={other}"));

@@ -1,4 +1,4 @@
-//! A replica has the rows of its source: after a snapshot, after changes, and wherever it was cut.
+//! A replica has the rows of its source after a snapshot, after changes and after a power cut at any point.
 
 use crate::client::Reply;
 use crate::served::Served;
@@ -34,7 +34,7 @@ pub fn replica(source: &Served) -> Served {
     replica_on(source, Db::open_storage(storage, Options::small(), executor).unwrap())
 }
 
-/// Reads from a replica what it has once it has all of its source's batches.
+/// Reads from a replica once it has all batches of its source.
 pub fn get(source: &Served, replica: &Served, path: &str) -> Reply {
     let last = source.shared.db.inner().latest_sequence();
     loop {

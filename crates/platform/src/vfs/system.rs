@@ -71,8 +71,8 @@ pub(super) fn lacks_descriptors(error: &io::Error) -> bool {
     }
 }
 
-/// The id of the process that has locked a file; `None` where the system does not say, or for a process that is not
-/// visible here.
+/// Returns the id of the process that has locked a file; `None` where the system does not report it, or for a process
+/// that is not visible here.
 pub(super) fn holder_of(file: &fs::File) -> Option<u32> {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {

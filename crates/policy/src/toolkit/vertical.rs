@@ -18,9 +18,9 @@ const GROWTH: u64 = 4;
 
 /// The comparisons by which a level of the tree needs a repair. Each returned one holds.
 pub(crate) trait Repair {
-    /// Those by which the level is over its limits.
+    /// Comparisons by which the level is over its limits.
     fn over(&self, level: usize) -> Vec<Term>;
-    /// Those by which its runs must become one.
+    /// Comparisons by which the runs of the level must become one.
     fn scattered(&self, level: usize) -> Vec<Term>;
 }
 

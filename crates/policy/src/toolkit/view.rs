@@ -326,7 +326,7 @@ impl<'a> View<'a> {
         Term::new(Unit::Runs, runs, Relation::AtLeast, limit)
     }
 
-    /// Their bytes, compared with B.
+    /// The bytes of the waiting runs, compared with B.
     pub(crate) fn level0_bytes_term(&self) -> Term {
         let bytes = Quantity::level("waiting-bytes", 0, self.waiting_bytes);
         let base = Quantity::new("level-base-bytes", self.rule.level_base_bytes);

@@ -323,7 +323,7 @@ fn watched() -> Vec<PolicyOptions> {
 }
 
 #[test]
-fn each_term_of_each_plan_is_what_decided_it() {
+fn each_term_of_each_plan_decided_it() {
     let seen = Arc::<Mutex<BTreeMap<String, u64>>>::default();
     let mix = Mix { update: 0.6, delete: 0.1, insert: 0.2, read: 0.1, ..Mix::default() };
     for options in watched() {

@@ -8,7 +8,7 @@
 //! 3. The logs that are live by then, record by record: a step for each that is sealed, one for the
 //!    rest, while nothing is appended. So each is read when it has all that a later one builds on.
 //!    Until the end no log file is recycled. If a sync fails meanwhile, the logs are read again: records that
-//!    were not synced before may be gone. Before them those that are retained for the change feed, a step for each.
+//!    were not synced before may be gone. Logs retained for the change feed are read before them, a step for each.
 
 use crate::db::Db;
 use crate::engine::{HeldLog, HeldLogs, Log, SpareLog, StoreState};

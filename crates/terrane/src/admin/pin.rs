@@ -1,8 +1,8 @@
-//! A pin: everything that the store is made of at one moment, kept for whoever copies it.
+//! A pin: the tables, logs and version set of the store at one moment, kept for copies of it.
 //!
-//! 1. Sync the logs. Then, while no edit and no write is under way, note how far the logs go and what the version set
-//!    says, and hold every table and log. This is the moment that the pin shows.
-//! 2. As long as it lives, no table of it is removed, and no log file recycled.
+//! 1. Sync the logs. Then, while no edit and no write is under way, copy the version set and the lengths of the logs,
+//!    and hold every table and log. This is the moment that the pin shows.
+//! 2. While the pin exists, none of its tables is removed, and none of its log files recycled.
 
 use crate::db::Db;
 use crate::engine::{HeldLog, HeldLogs};
@@ -15,14 +15,14 @@ use std::sync::Arc;
 
 /// The store at one moment.
 pub(super) struct Pin {
-    /// Its tables.
+    /// Tables.
     pub tables: Vec<Arc<LiveTable>>,
-    /// Its live logs, as far as they went.
+    /// Live logs, with their lengths at that moment.
     pub logs: HeldLogs,
-    /// Its version set, as a copy has it: with logs in files named after their numbers, without retained logs or
-    /// discarded writes, and with the lineage of the copy's own id.
+    /// Version set of a copy: logs are in files named after their numbers, nothing is retained or quarantined, and the
+    /// lineage is that of the copy's own id.
     pub version_set: VersionSet,
-    /// The last batch in it.
+    /// Sequence number of the last batch.
     pub last: Seq,
 }
 
@@ -51,7 +51,7 @@ impl Pin {
         Ok(Pin { tables, logs, version_set, last: writer.last() })
     }
 
-    /// Returns the files that a copy has.
+    /// Returns the files of a copy.
     pub fn files(&self) -> Vec<FileId> {
         let logs = self.version_set.logs.iter().map(|log| FileId::log(log.number));
         logs.chain(self.tables.iter().map(|live| FileId::table(live.table().info().id.0))).collect()

@@ -18,7 +18,7 @@ use crate::version::Change;
 use crate::wal::{LogId, LogSync, LogWriter};
 use std::sync::Arc;
 
-/// The log that is appended to, as its readers know it.
+/// The log that is appended to, for its readers.
 #[derive(Clone)]
 pub(crate) struct Tail {
     pub id: LogId,
@@ -28,7 +28,7 @@ pub(crate) struct Tail {
 }
 
 impl Tail {
-    /// Returns the log as one to be read.
+    /// Returns the log for readers.
     pub fn held(self) -> HeldLog {
         HeldLog { id: self.id, file: self.file, bytes: u64::MAX, through: None }
     }
@@ -41,7 +41,7 @@ pub(crate) struct Log {
     bytes: AtomicU64,
     /// The last sequence number that was appended.
     last: AtomicU64,
-    /// The log that is appended to, for those who read it meanwhile.
+    /// The log that is appended to, for readers.
     tail: ArcSwap<Option<Tail>>,
     storage: Arc<dyn Storage>,
     /// Its syncs, and the last sequence that is durable.
@@ -110,7 +110,7 @@ impl Log {
         Option::clone(&self.tail.load())
     }
 
-    /// Shows readers the log that is appended to, whose batches start with `first`.
+    /// Publishes the log that is appended to, whose batches start with `first`, to readers.
     fn show_tail(&self, writer: &Writer, first: Seq) {
         let tail = writer.held().map(|HeldLog { id, file, .. }| Tail { id, file, first });
         self.tail.store(Arc::new(tail));

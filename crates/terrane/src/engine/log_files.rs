@@ -157,7 +157,7 @@ impl LogFiles {
         sealed.chain(spares).map(FileId::log).collect()
     }
 
-    /// Removes the logs that an edit has retired, and retains what it says.
+    /// Removes the logs that an edit has retired, and retains those that it names.
     pub fn remove_retired(&mut self, retired: &mut Retired) -> Gone {
         let forgotten = self.retained.apply(std::mem::take(&mut retired.retention));
         (self.sealed.drain(..retired.logs).collect(), forgotten)

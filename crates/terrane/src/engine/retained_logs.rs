@@ -1,11 +1,11 @@
 //! Logs that are retained for the change feed: tables have their entries, and no recovery reads them.
 //!
-//! 1. A log that retires is retained if it has a record and the options allow for any. The oldest ones are forgotten
-//!    until the files of the others fit into `feed_bytes`.
-//! 2. What is retained is the end of what has retired, without a gap: the live logs follow it.
-//! 3. The edit that retires a log retains or forgets it as well. So a reopened store has the same logs.
-//! 4. A forgotten log's file is recycled or removed as that of a log which retires without being retained. A reader
-//!    that is still in it finds records of another log, whose checksums fail (durability rule 5).
+//! 1. A log that retires is retained if it has a record and `feed_bytes` is not 0. The oldest logs are forgotten until
+//!    the files of the others fit into `feed_bytes`.
+//! 2. The retained logs are the last ones that have retired, without a gap, and the live logs follow them.
+//! 3. The edit that retires a log also retains or forgets it. So a reopened store has the same logs.
+//! 4. The file of a forgotten log is recycled or removed like that of a log that is not retained. A reader that is
+//!    still in the file finds records of another log, whose checksums fail (durability rule 5).
 
 use super::log_file::{HeldLog, SealedLog};
 use crate::entry::Seq;
@@ -25,7 +25,7 @@ pub(crate) struct RetainedFile {
 }
 
 impl RetainedFile {
-    /// Returns the log as one to be read.
+    /// Returns the log for readers.
     fn held(&self) -> HeldLog {
         let RetainedLog { log, last, bytes, .. } = self.record;
         HeldLog { id: log, file: self.file.clone(), bytes, through: Some(last) }
@@ -68,7 +68,7 @@ impl RetainedLogs {
         (log.record.first <= seq).then(|| log.held())
     }
 
-    /// Returns all of them, and the number of the first batch in each.
+    /// Returns all retained logs, with the sequence number of the first batch in each.
     pub fn all(&self) -> impl Iterator<Item = (Seq, HeldLog)> {
         self.0.iter().map(|log| (log.record.first, log.held()))
     }
@@ -119,7 +119,7 @@ impl RetainedLogs {
         (Retention { forgotten, added }, freed)
     }
 
-    /// Takes over what an edit has decided. Returns the forgotten logs, to be dropped with no lock held.
+    /// Installs the decision of an edit. Returns the forgotten logs, which the caller drops with no lock held.
     pub fn apply(&mut self, retention: Retention) -> Vec<RetainedFile> {
         let forgotten = self.0.drain(..retention.forgotten).collect();
         self.0.extend(retention.added);
@@ -173,7 +173,7 @@ mod tests {
         let mut logs = RetainedLogs::default();
         assert_eq!(retire(&mut logs, &[sealed(1, 4), sealed(2, 9)], 1, 200), (vec![1, 5], vec![]));
         assert_eq!(retire(&mut logs, &[sealed(3, 11)], 10, 200), (vec![5, 10], vec![1]));
-        // An empty log takes no place.
+        // An empty log is not retained.
         assert_eq!(retire(&mut logs, &[sealed(4, 11)], 12, 200), (vec![5, 10], vec![4]));
         let three = [sealed(5, 12), sealed(6, 13), sealed(7, 14)];
         assert_eq!(retire(&mut logs, &three, 12, 200), (vec![13, 14], vec![2, 3, 5]));

@@ -3,9 +3,9 @@
 //! Each read of the logs:
 //! 1. Under the state's lock check that the cursor is still valid, and find the log with the next batch: a retained
 //!    one, a full one, or the one that is appended to.
-//! 2. Read some batches of it, without a lock. They are whole: only what is durable is read.
-//! 3. If a record cannot be read, look again: its log may have been forgotten meanwhile, and its file be that of
-//!    another. A log that is still there is damaged.
+//! 2. Read some batches of it, without a lock. They are whole, since only durable batches are read.
+//! 3. If a record cannot be read, look again. The log may have been forgotten meanwhile, and its file recycled. A log
+//!    that is still there is damaged.
 //!
 //! Between two reads nothing is held: no file, no lock, and no space.
 
@@ -21,7 +21,7 @@ use std::time::Duration;
 
 /// Bytes of batches that a subscriber reads at once, unless one is longer.
 const READ_BYTES: usize = 64 << 10;
-/// Time after which a subscriber that waits looks whether its lineage has ended.
+/// Time after which a waiting subscriber checks whether its lineage has ended.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// The batches of a store after a [`FeedCursor`], oldest first.
@@ -40,12 +40,12 @@ pub struct Changes {
 }
 
 impl Db {
-    /// Returns the batches after `since`, as they become durable: first those that are in the logs, then those that are
-    /// written meanwhile. A batch is returned once it is durable; while a subscriber waits, that is within 50 ms.
+    /// Returns the batches after `since`: first those in the logs, then those that are written meanwhile. Each is
+    /// returned once it is durable; while a subscriber waits, batches become durable within 50 ms.
     ///
-    /// [`Options::feed_bytes`](field@crate::Options::feed_bytes) bounds how far back the feed goes. What compactions
-    /// remove, and keyspaces that are created without a batch, are not in it; a keyspace that is removed starts another
-    /// [`Lineage`].
+    /// [`Options::feed_bytes`](field@crate::Options::feed_bytes) bounds how far back the feed reaches. Removals by
+    /// compactions, and keyspaces that are created without a batch, are not in it. The removal of a keyspace starts
+    /// another [`Lineage`].
     ///
     /// ```
     /// # fn main() -> terrane::Result<()> {
@@ -92,8 +92,8 @@ impl Changes {
     /// Returns the next batch, or `None` if it is not durable yet.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Cursor`] if the feed does not go back to the next batch any longer, or the store has another
-    /// lineage; damage, an I/O error, a closed store.
+    /// [`crate::ErrorKind::Cursor`] if the feed no longer has the next batch, or the store has another lineage; damage,
+    /// an I/O error, a closed store.
     pub fn try_next(&mut self) -> Result<Option<ChangeBatch>> {
         if self.ready.is_empty() {
             self.read()?;
@@ -164,7 +164,7 @@ impl Changes {
             let tail = engine.log.tail();
             drop(state);
             match tail {
-                // The log before it is full, and is not among the full ones yet.
+                // The previous log is full, and is not listed among the full ones yet.
                 Some(tail) if tail.first > self.next => drop(engine.log.writer()),
                 Some(tail) => return Ok(Some(tail.held())),
                 None => return Ok(None),

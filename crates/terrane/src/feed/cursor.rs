@@ -6,15 +6,15 @@ use std::fmt;
 use std::str::FromStr;
 
 /// The history that sequence numbers count: a number drawn at random when a store is created. A checkpoint has its
-/// own, and [`Db::begin_lineage`](crate::Db::begin_lineage) and the removal of a keyspace begin another.
+/// own, and [`Db::begin_lineage`](crate::Db::begin_lineage) and the removal of a keyspace start another.
 ///
-/// Its text is 16 hexadecimal digits.
+/// As text it is 16 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Lineage(pub(super) u64);
 
 /// A place in the change feed: a lineage, and the sequence number of the last batch before the place.
 ///
-/// Its text is the lineage's, a dash, and the sequence number: `9f86d081884c7d65-17`.
+/// As text it is the lineage, a dash, and the sequence number: `9f86d081884c7d65-17`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FeedCursor {
     /// The lineage.

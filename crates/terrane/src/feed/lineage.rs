@@ -1,9 +1,9 @@
 //! Lineages, and the cursors from which the feed of a store can continue.
 //!
-//! 1. A store is born with a lineage: its salt, which is drawn at random with its id. A checkpoint is another store
-//!    with another id, so it has another lineage. A copy of the files has the same one.
-//! 2. An edit may give the store another lineage, and says from which batch on. A keyspace's removal does: it is in no
-//!    batch, so whoever follows must read the store anew. So does [`Db::begin_lineage`].
+//! 1. A store is created with a lineage: its salt, which is drawn at random with its id. A checkpoint is another store
+//!    with another id, so it has another lineage. A copy of the files has the same lineage.
+//! 2. An edit may start another lineage, and names the last batch before it. The removal of a keyspace starts one,
+//!    since it is in no batch and subscribers must read the store anew. So does [`Db::begin_lineage`].
 //! 3. A cursor is valid if it has the store's lineage, the batch after it is in a log or not written yet, and the batch
 //!    of its sequence number is written.
 
@@ -64,7 +64,7 @@ impl Db {
         FeedCursor { lineage: of(engine, &state), sequence: oldest(&state) }
     }
 
-    /// Starts a lineage of the change feed, as after a restore to an earlier moment: every cursor from before is
+    /// Starts a lineage of the change feed, for instance after a restore to an earlier moment. Every earlier cursor is
     /// refused. Returns the first cursor of the lineage.
     ///
     /// # Errors
@@ -74,7 +74,7 @@ impl Db {
         engine.state.writable()?;
         engine.sync()?;
         let edits = engine.state.lock_edits()?;
-        // A salt of 0 would be the store's own again.
+        // 0 stands for the lineage that the store was created with.
         let lineage = StoreId::random()?.salt().max(1);
         let start = engine.log.syncs.synced();
         drop(edits.apply(vec![Change::Lineage { lineage, start }], &[], &[])?);

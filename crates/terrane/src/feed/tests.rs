@@ -112,7 +112,7 @@ fn every_durable_batch_is_read_once_and_in_order() {
 }
 
 #[test]
-fn what_is_not_durable_is_not_shown() {
+fn batches_that_are_not_durable_are_hidden() {
     let db = Place::directory().open(options(0));
     let mut changes = db.changes(db.feed_cursor()).unwrap();
     put(&db, 0);
@@ -266,7 +266,7 @@ fn operations_are_whole_and_reserved_keyspaces_are_hidden() {
 }
 
 #[test]
-fn a_waiting_subscriber_has_buffered_writes_synced() {
+fn buffered_writes_are_synced_for_a_waiting_subscriber() {
     let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
     // Nothing else syncs.
     let options = Options { sync_interval: Duration::from_secs(1 << 30), ..options(0) };

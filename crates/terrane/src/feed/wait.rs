@@ -1,7 +1,7 @@
 //! Waits for durable batches.
 //!
 //! 1. A waiter sleeps until a batch is appended.
-//! 2. Then it gives others [`DELAY`] to write more, or to sync, and syncs itself if nobody has. One sync serves all
+//! 2. Then it waits [`DELAY`] for further writes or a sync, and syncs itself if nobody has. One sync serves all
 //!    waiters.
 
 use super::cursor::FeedCursor;
@@ -15,7 +15,7 @@ use std::time::Duration;
 use terrane_platform::THREADS;
 use terrane_platform::threads::Instant;
 
-/// Time from the append of a batch that is waited for until it is synced: half of the 50 ms that are promised.
+/// Time from the append of an awaited batch to its sync: half of the promised 50 ms.
 const DELAY: Duration = Duration::from_millis(25);
 
 /// Waits for the batches of a store without keeping it open.
@@ -33,8 +33,8 @@ impl Db {
 }
 
 impl FeedWatch {
-    /// Waits for a durable batch after `after`, `most` at most. Returns the place after the last durable batch, which
-    /// may be `after`, or of another lineage.
+    /// Waits for a durable batch after `after`, for at most `most`. Returns the place after the last durable batch,
+    /// which may be `after`, or of another lineage.
     ///
     /// # Errors
     /// A closed store; a sync that failed.
@@ -45,7 +45,7 @@ impl FeedWatch {
     }
 }
 
-/// Waits for a durable batch after `after`, `most` at most; returns the last durable sequence number.
+/// Waits for a durable batch after `after`, for at most `most`; returns the last durable sequence number.
 pub(super) fn wait(engine: &Engine, after: Seq, most: Duration) -> Result<Seq> {
     let log = &engine.log;
     let is_open = || engine.state.lock_open().is_ok();

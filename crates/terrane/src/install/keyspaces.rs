@@ -105,8 +105,8 @@ pub(crate) fn drop_keyspace(engine: &Engine, name: &str) -> Result<bool> {
     Ok(true)
 }
 
-/// Returns the change that starts a lineage of the change feed: no batch says that a keyspace was removed, so that
-/// whoever follows the feed must read the store anew. Its number depends on all numbers that were drawn before.
+/// Returns the change that starts a lineage of the change feed. The removal of a keyspace is in no batch, so that
+/// subscribers must read the store anew. The lineage is derived from the one before and from a new id.
 fn begin_lineage_without(engine: &Engine, id: KeyspaceId) -> Change {
     // A lineage starts with what no power cut takes. Where nothing can be synced, that is less.
     let _ = engine.sync();

@@ -130,7 +130,7 @@ fn replace_logs(engine: &Engine, anew: bool) -> Result<bool> {
         }
     };
     let Some(last) = switch_logs(engine, small, log, spares) else { return Ok(false) };
-    // What is retained must not be a part of history that a power cut could take.
+    // A retained batch must not be one that a power cut could undo.
     if engine.options.feed_bytes > 0 {
         engine.sync()?;
     }
@@ -226,7 +226,7 @@ fn retiring<'e>(engine: &'e Engine, state: &State) -> Retiring<'e> {
     let feed_bytes = engine.options.feed_bytes;
     Retiring {
         first: state.version_set.log_start,
-        // What is retained must be durable. A log whose last batches are those of a dropped keyspace may not be yet.
+        // A retained log must be durable. One whose last batches are those of a dropped keyspace may not be yet.
         through: if feed_bytes > 0 { engine.log.syncs.synced() } else { Seq::MAX },
         feed_bytes,
         recycle: true,

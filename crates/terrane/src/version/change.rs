@@ -131,23 +131,23 @@ pub enum Change {
         /// The number of the log file that holds it.
         file: u64,
     },
-    /// The change feed has another lineage from now on.
+    /// Starts a lineage of the change feed.
     Lineage {
-        /// Its number; never 0.
+        /// Number of the lineage; never 0.
         lineage: u64,
-        /// The last batch that is no part of it.
+        /// Sequence number of the last batch before the lineage.
         start: Seq,
     },
     /// Retains a log for the change feed after tables have its entries.
     RetainLog(RetainedLog),
-    /// Retained logs with numbers below this one are gone.
+    /// Forgets retained logs.
     ForgetLogs {
         /// The number of the oldest retained log that stays.
         below: u64,
     },
 }
 
-/// A log that tables have the entries of, and that is retained for the change feed.
+/// A log that is retained for the change feed; tables have its entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetainedLog {
     /// The log.
@@ -158,7 +158,7 @@ pub struct RetainedLog {
     pub first: Seq,
     /// The sequence number of its last batch.
     pub last: Seq,
-    /// Offset of the end of its records.
+    /// Offset at which its records end.
     pub bytes: u64,
 }
 

@@ -73,11 +73,11 @@ pub struct VersionSet {
     pub features: Features,
     /// Records discarded by recovery, oldest first.
     pub quarantine: Vec<Quarantine>,
-    /// Logs retained for the change feed, oldest first: what the live logs start with follows the last of them.
+    /// Logs retained for the change feed, oldest first; the live logs follow the last of them.
     pub retained: Vec<RetainedLog>,
     /// The lineage of the change feed, if it is not the one that the store was created with; otherwise 0.
     pub lineage: u64,
-    /// The last batch that is no part of that lineage.
+    /// Sequence number of the last batch before that lineage.
     pub feed_start: Seq,
 }
 

@@ -1,10 +1,10 @@
-//! Reading of a log that may be appended to meanwhile, from any batch on.
+//! Reads a log from any batch on, also while it is appended to.
 //!
-//! 1. The first read walks from the start of the log to the record with the wanted batch; later ones continue behind
+//! 1. The first read scans from the start of the log to the record with the wanted batch; later ones continue after
 //!    the last record that was read.
-//! 2. Only records whose batches are known to be durable are read, so each of them is whole. A record that fails its
-//!    checksums lies in a file that belongs to another log meanwhile, or is damaged: the caller knows which.
-//! 3. A read ends after about as many bytes as it was asked for, at the end of a record.
+//! 2. Only records whose batches are known to be durable are read, so each of them is whole. If a record fails its
+//!    checksums, its file was recycled for another log, or it is damaged: the caller knows which.
+//! 3. A read ends at the end of a record, after about `bytes` bytes.
 
 use super::LogId;
 use super::record::{HEADER_BYTES, batches, read, record_bytes};
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn batches_are_read_from_any_of_them_on() {
+    fn reads_start_at_any_batch() {
         let (file, start) = log();
         let all = read_records(&*file, start, 5, 8, usize::MAX).unwrap();
         assert_eq!((numbers(&all), &all.lost), (vec![5, 6, 7, 8], &None));
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_with_another_log_has_nothing() {
+    fn a_file_of_another_log_has_no_batches() {
         let (file, start) = log();
         let other = Place { log: LogId { number: 4, ..start.log }, ..start };
         let read = read_records(&*file, other, 5, 8, usize::MAX).unwrap();

@@ -1,8 +1,8 @@
 //! Threads that wait for batches to be written and to be durable.
 //!
-//! A writer looks whether anyone waits, and takes a lock only then. A waiter says that it waits before it looks at what
-//! was written, and a writer looks for waiters after it has said what it wrote; fences keep both in that order, so one
-//! of them sees the other.
+//! A writer takes a lock only if somebody waits. A waiter registers before it checks the last sequence number, and a
+//! writer checks for waiters after it has stored that number. Fences keep both in that order, so that one of them sees
+//! the other.
 
 use crate::sync::atomic::{AtomicUsize, Ordering, fence};
 use crate::sync::{Condvar, Mutex, lock};
@@ -19,7 +19,7 @@ pub(crate) struct SyncWatch {
 }
 
 impl SyncWatch {
-    /// Wakes all waiters, after what they wait for may have changed.
+    /// Wakes all waiters, so that they check their condition again.
     #[inline]
     pub fn notify(&self) {
         if !THREADS {
@@ -32,7 +32,7 @@ impl SyncWatch {
         }
     }
 
-    /// Waits while `waits` returns `true`, `most` at most.
+    /// Waits while `waits` returns `true`, for at most `most`.
     pub fn wait(&self, most: Duration, waits: impl Fn() -> bool) {
         self.waiters.fetch_add(1, Ordering::Relaxed);
         fence(Ordering::SeqCst);

@@ -46,7 +46,7 @@ impl<'a> Full<'a> {
 }
 
 impl BucketLsm {
-    /// The tables over one key at which level 0 goes down: below the depth at which writes stall.
+    /// The number of tables over one key at which level 0 is merged, below the one at which writes stall.
     pub(super) fn depth_trigger(&self, context: &PlanContext) -> Quantity {
         let near = (context.l0_stop_trigger as u64 * 3 / 4).max(1);
         match self.l0_compaction_trigger {
