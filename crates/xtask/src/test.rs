@@ -18,7 +18,6 @@ use crate::{addon, api, demo, failures, foreign, stress, tidy, wasm};
 use anyhow::Result;
 use clap::ValueEnum;
 use std::fs;
-use std::io;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
@@ -414,14 +413,7 @@ fn command_line(run: &Run) -> Result<PathBuf> {
 /// `npm test` without its build, which would take the package from under the steps that use it.
 fn package_tests(run: &Run) -> Result<String> {
     let output = run.npm(BINDINGS, &["run", "check"])?;
-    let folder = run.workspace.path(BINDINGS.folder);
-    // By name: the packages beside it have suites of their own, which need the addon.
-    let files = fs::read_dir(folder.join("test"))?.map(|file| Ok(file?.path()));
-    let mut tests: Vec<PathBuf> = files.collect::<io::Result<_>>()?;
-    tests.retain(|path| path.to_string_lossy().ends_with(".test.js"));
-    let mut command = run.workspace.command("node");
-    command.args(NODE_TESTS).args(tests).current_dir(folder);
-    Ok(output + &run.with(&[], "node --test in bindings-js", command)?)
+    Ok(output + &run.npm(BINDINGS, &["run", "test:built"])?)
 }
 
 fn addon_tests(run: &Run) -> Result<String> {
