@@ -7,7 +7,7 @@
 //! * `opening` - the options of an opening.
 //! * `scan` - scans, which return their entries in pages.
 //! * `clear` - clearing of ranges, which counts what it deletes.
-//! * `watches`, `writer` - which keys have changed, of what all openings write.
+//! * `watches`, `segments`, `writer` - which keys have changed, of what all openings write.
 //! * `steps` - long calls, step by step.
 //! * `copy` - copies of a store into another storage or into memory.
 //! * `codec` - keys, values, ranges and batches as they are exchanged with JavaScript.
@@ -21,6 +21,7 @@ mod copy;
 mod failure;
 mod opening;
 mod scan;
+mod segments;
 mod session;
 mod steps;
 mod trace;

@@ -11,6 +11,7 @@
 //!    about.
 
 use crate::codec::ByteList;
+use crate::segments::{Segment, Segments};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use terrane::batch::Operation;
@@ -51,22 +52,6 @@ struct Watch {
     /// The sequence number of the latest change.
     sequence: Option<Seq>,
     changed: Changed,
-}
-
-/// The segments, in the order of keyspaces and keys.
-#[derive(Default)]
-struct Segments {
-    all: Vec<Segment>,
-    /// The keyspace of each, and the head of its first key.
-    heads: Vec<(KeyspaceId, u64)>,
-}
-
-/// The keys from one on, up to the next segment.
-struct Segment {
-    keyspace: KeyspaceId,
-    from: Vec<u8>,
-    /// The places of the watches that cover it.
-    watches: Vec<usize>,
 }
 
 /// The keys of a change, with repetitions.
@@ -305,48 +290,12 @@ impl Watches {
                 }
             }
         }
-        let heads = segments.iter().map(|segment| (segment.keyspace, head(&segment.from)));
-        table.segments = Segments { heads: heads.collect(), all: segments };
+        table.segments = Segments::new(segments);
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-impl Segments {
-    /// Returns the place of the last segment that starts at or before a key: `at`, where it is that of the key before,
-    /// or by a search.
-    fn place(&self, at: usize, keyspace: KeyspaceId, key: &[u8]) -> usize {
-        let target = (keyspace, head(key));
-        let starts = |n: usize| {
-            let head = self.heads.get(n);
-            head.is_some_and(|&head| head < target || head == target && self.starts(n, key))
-        };
-        if starts(at) && !starts(at + 1) {
-            return at;
-        }
-        let first = self.heads.partition_point(|&head| head < target);
-        let alike = self.heads.get(first..).unwrap_or_default();
-        let alike = first..first + alike.partition_point(|&head| head == target);
-        let before = self.all.get(alike).unwrap_or_default();
-        let before = before.partition_point(|segment| segment.from.as_slice() <= key);
-        (first + before).saturating_sub(1)
-    }
-
-    /// Whether a segment starts at or before a key of its keyspace.
-    fn starts(&self, n: usize, key: &[u8]) -> bool {
-        self.all.get(n).is_some_and(|segment| segment.from.as_slice() <= key)
-    }
-}
-
-/// Returns the first eight bytes of a key as a number. Keys with different heads are ordered by them.
-fn head(key: &[u8]) -> u64 {
-    let mut bytes = [0; 8];
-    for (byte, of_key) in bytes.iter_mut().zip(key) {
-        *byte = *of_key;
-    }
-    u64::from_be_bytes(bytes)
 }
 
 /// Wakes clients, once the table is unlocked: a waker may take changes.

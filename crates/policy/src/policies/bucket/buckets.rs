@@ -8,7 +8,7 @@
 //! each flush, the oldest first, and its medians, u32 of them; a key is its u16 length and its bytes. All
 //! numbers are little-endian.
 
-use terrane_types::{mul_div, sort_by};
+use terrane_types::{TableInfo, mul_div, sort_by};
 
 /// Buckets, in key order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -237,6 +237,13 @@ fn decode(state: &mut &[u8]) -> Option<Buckets> {
         all.push(Bucket { boundary, volumes, medians });
     }
     state.is_empty().then_some(Buckets { configured, flushes, all })
+}
+
+/// The key up to which a table has half of its bytes, as its histogram says.
+pub(super) fn median(table: &TableInfo) -> Option<&[u8]> {
+    let all = table.histogram.last()?.bytes;
+    let half = table.histogram.iter().find(|point| point.bytes >= all / 2)?;
+    Some(&half.key)
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ use crate::toolkit::parameter::{Conflict, Described, ParameterRef, prose};
 use crate::toolkit::pick::Pick;
 use crate::toolkit::trivial_move::move_or_merge;
 use crate::toolkit::view::{Vertical, View};
-use buckets::{Bucket, Buckets};
+use buckets::{Bucket, Buckets, median};
 use full::Full;
 use std::sync::Arc;
 use terrane_types::{
@@ -395,13 +395,6 @@ impl BucketLsm {
             },
         ]
     }
-}
-
-/// The key up to which a table has half of its bytes, as its histogram says.
-fn median(table: &TableInfo) -> Option<&[u8]> {
-    let all = table.histogram.last()?.bytes;
-    let half = table.histogram.iter().find(|point| point.bytes >= all / 2)?;
-    Some(&half.key)
 }
 
 impl Described for BucketLsm {
