@@ -6,7 +6,7 @@
 //!    After a crash it is whole or absent.
 //! 3. Every record says how far the log was known to be durable when it was written. After the last
 //!    one, a *claim* says so: a header without a payload.
-//! 4. The change feed reads logs while they are written ([`reader`]).
+//! 4. The change feed reads logs while they are written (`reader`).
 //! 5. A [`Replay`] reads what a crash left, and by those distinguishes a lost suffix from damage
 //!    ([`recovery`]).
 
