@@ -91,6 +91,7 @@ fn leftovers(rig: &Rig) -> terrane::Result<String> {
     let tables = version_set.tables();
     let named = tables.iter().map(|table| FileId::table(table.id.0));
     let named = named.chain(version_set.logs.iter().map(|log| FileId::log(log.file)));
+    let named = named.chain(version_set.retained.iter().map(|log| FileId::log(log.file)));
     let named: Vec<_> =
         named.chain(version_set.quarantine.iter().map(|kept| FileId::log(kept.file))).collect();
     files.retain(|file| !named.contains(file));

@@ -46,6 +46,8 @@ pub enum Structure {
         /// The number of records from this one on.
         records: usize,
     },
+    /// A record of a log that is retained for the change feed.
+    Retained,
 }
 
 /// A range of bytes that matter.
@@ -136,6 +138,15 @@ impl Image {
         for info in version_set.tables() {
             let pieces = &places[&FileId::table(info.id.0)];
             locate(pieces, 0..info.bytes, Structure::Table, &mut parts);
+        }
+        for retained in &version_set.retained {
+            let pieces = &places[&FileId::log(retained.file)];
+            let bytes = self.bytes(pieces);
+            for record in wal::scan(&bytes, retained.log).expect("bytes in memory") {
+                let header = wal::record::HEADER_BYTES as u64;
+                let end = record.offset + header + record.header.payload_bytes as u64;
+                locate(pieces, record.offset..end, Structure::Retained, &mut parts);
+            }
         }
         self.logs(&version_set, scanned.inherited.synced, &places, &mut parts);
         parts
