@@ -1,4 +1,13 @@
-import type { AbstractDatabaseOptions, AbstractLevel, AbstractOpenOptions } from "abstract-level";
+import {
+  type AbstractBatchOperation,
+  type AbstractBatchOptions,
+  type AbstractChainedBatch,
+  type AbstractDatabaseOptions,
+  type AbstractDelOptions,
+  AbstractLevel,
+  type AbstractOpenOptions,
+  type AbstractPutOptions,
+} from "abstract-level";
 
 /** Options of a database; what is not Level's is passed to the store. */
 export interface TerraneLevelOptions<K, V> extends AbstractDatabaseOptions<K, V> {
@@ -28,6 +37,15 @@ export interface WriteOptions {
   sync?: boolean | undefined;
 }
 
+/** Options of a put. */
+export interface PutOptions<K, V> extends AbstractPutOptions<K, V>, WriteOptions {}
+
+/** Options of a deletion. */
+export interface DelOptions<K> extends AbstractDelOptions<K>, WriteOptions {}
+
+/** Options of a batch. */
+export interface BatchOptions<K, V> extends AbstractBatchOptions<K, V>, WriteOptions {}
+
 /** A Level database on a store of terrane. */
 export class TerraneLevel<K = string, V = string> extends AbstractLevel<Uint8Array | string, K, V> {
   /** Opens the database at a location: a store's name in a browser, and a path elsewhere. */
@@ -40,6 +58,19 @@ export class TerraneLevel<K = string, V = string> extends AbstractLevel<Uint8Arr
   get location(): string;
 
   open(options?: AbstractOpenOptions): Promise<void>;
+
+  put(key: K, value: V): Promise<void>;
+  put<KE = K, VE = V>(key: KE, value: VE, options: PutOptions<KE, VE>): Promise<void>;
+
+  del(key: K): Promise<void>;
+  del<KE = K>(key: KE, options: DelOptions<KE>): Promise<void>;
+
+  batch(operations: Array<AbstractBatchOperation<typeof this, K, V>>): Promise<void>;
+  batch<KE = K, VE = V>(
+    operations: Array<AbstractBatchOperation<typeof this, KE, VE>>,
+    options: BatchOptions<KE, VE>,
+  ): Promise<void>;
+  batch(): AbstractChainedBatch<typeof this, K, V>;
 
   /** Estimates the bytes that the entries from one key up to another take in tables. */
   approximateSize(start: K, end: K, options?: { keyEncoding?: string }): Promise<number>;

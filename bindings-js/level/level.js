@@ -231,7 +231,10 @@ export function levelOf({ destroy, formats, getSync, open }) {
       return this.#store.get(key, encodingOf(valueEncoding), numberOf(snapshot));
     }
 
-    _getSync(key, { valueEncoding, snapshot }) {
+    _getSync(key, options) {
+      // It says that this is not supported.
+      if (!getSync) return super._getSync(key, options);
+      const { valueEncoding, snapshot } = options;
       return this.#store.getSync(key, encodingOf(valueEncoding), numberOf(snapshot));
     }
 
@@ -294,15 +297,19 @@ export function levelOf({ destroy, formats, getSync, open }) {
 
     /** Estimates the bytes that the entries from one key up to another take in tables. */
     async approximateSize(start, end, options = {}) {
-      return this.#store.approximateSize(this.#between(start, end, options));
+      const range = await this.#between(start, end, options);
+      return this.#store.approximateSize(range);
     }
 
     /** Compacts the entries from one key up to another. */
     async compactRange(start, end, options = {}) {
-      await this.#store.compactRange(this.#between(start, end, options));
+      const range = await this.#between(start, end, options);
+      await this.#store.compactRange(range);
     }
 
-    #between(start, end, { keyEncoding }) {
+    /** Returns the range from one key up to another, once the database is open. */
+    async #between(start, end, { keyEncoding }) {
+      if (this.status === "opening") await this.open({ passive: true });
       if (this.status !== "open") throw notOpen();
       const encoding = this.keyEncoding(keyEncoding);
       return { gte: encoding.encode(start), lte: encoding.encode(end) };

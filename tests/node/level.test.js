@@ -96,3 +96,16 @@ test("iterators continue from any position", async () => {
   }
   await db.close();
 });
+
+test("sizes and compactions wait for the opening", async () => {
+  const db = new TerraneLevel(`${folder()}/store`);
+  assert.equal(db.status, "opening");
+  assert.equal(await db.approximateSize("a", "z"), 0);
+  await db.close();
+  const again = new TerraneLevel(db.location);
+  await again.compactRange("a", "z");
+  await again.close();
+  for (const call of ["approximateSize", "compactRange"]) {
+    await assert.rejects(again[call]("a", "z"), { code: "LEVEL_DATABASE_NOT_OPEN" });
+  }
+});
