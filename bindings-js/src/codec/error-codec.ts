@@ -21,7 +21,7 @@ export class LeftOutError extends InvalidArgumentError {
   readonly what: string;
 
   constructor(what: string, options: ErrorOptions = {}) {
-    const where = 'the page that leads must open the store with policies: "all"';
+    const where = 'open the store with policies: "all"';
     super(`only the build with all policies has ${what}: ${where}`, options);
     this.what = what;
   }
