@@ -70,7 +70,9 @@ test("an exported store is shown as it is, and is gone when it is closed", async
   await expect(page.locator(".transport")).toContainText("live");
   await expect(page.getByRole("combobox", { name: "Policy" })).toHaveValue("tiered");
   await expect(page.locator(".sentence")).toContainText("with size ratio 7");
-  await expect(page.locator(".strata .names")).toContainText(/1 table 1 of 7 runs|2 tables 2 of 7 runs/);
+  await expect(page.locator(".strata .names")).toContainText(
+    /1 table 1 of 7 runs|2 tables 2 of 7 runs/,
+  );
   await page.keyboard.press("t");
   const tables = page.locator(".tables tbody tr");
   const there = await own.evaluate(async () => {
