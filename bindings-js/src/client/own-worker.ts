@@ -8,6 +8,7 @@
 import { EngineError, UnavailableError } from "../api/errors.ts";
 import type { Reply, Request } from "../codec/protocol.ts";
 import { invalid } from "../codec/validate.ts";
+import { heldLocks } from "../shared/hold-lock.ts";
 import type { Receiver, Sender } from "./line.ts";
 
 /** The most milliseconds for which replies of a worker that has ended are on their way. */
@@ -60,8 +61,7 @@ export class OwnWorker implements Sender {
     };
     try {
       // After its storage was cleared, an origin's new workers do not share locks with old pages.
-      const { held = [] } = await navigator.locks.query();
-      if (!held.some(({ name }) => name === lock)) return;
+      if (!(await heldLocks()).includes(lock)) return;
       await navigator.locks.request(lock, { signal }, died);
     } catch {
       // The worker is no longer watched, or the browser has no locks.

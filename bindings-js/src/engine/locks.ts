@@ -8,7 +8,7 @@ import { BusyError, UnavailableError } from "../api/errors.ts";
 import { holderLock, storeLock, type StoreRequest } from "../codec/protocol.ts";
 import { isClientLock } from "../codec/sharing.ts";
 import { describeHolder } from "../shared/holder.ts";
-import { holdLock } from "../shared/hold-lock.ts";
+import { heldLocks, holdLock } from "../shared/hold-lock.ts";
 
 /** The time that clients without a leader have before they are looked for again, in milliseconds. */
 const CLIENTS_DELAY = 100;
@@ -42,9 +42,7 @@ export async function acquireLocks(store: StoreRequest, signal?: AbortSignal): P
 
 /** Whether pages or workers share a store. */
 async function hasClients(store: string): Promise<boolean> {
-  // Where the query fails, nothing is known.
-  const { held = [] } = await navigator.locks.query().catch(() => ({ held: [] }));
-  return held.some(({ name = "" }) => isClientLock(name, store));
+  return (await heldLocks()).some((lock) => isClientLock(lock, store));
 }
 
 async function acquireWithin(store: StoreRequest, signal?: AbortSignal): Promise<HeldLocks> {

@@ -7,7 +7,7 @@ import type { StoreOptions } from "../api/options.ts";
 import { checked, STORE } from "../codec/options.ts";
 import type { OpenRequest } from "../codec/protocol.ts";
 import { toRequest } from "../codec/requests.ts";
-import { check, checkBoolean, oneOf } from "../codec/validate.ts";
+import { checkBoolean, oneOf } from "../codec/validate.ts";
 
 /** The form of a store on files: a directory with a file for each table, or one file. */
 export type Layout = "directory" | "file";
@@ -42,7 +42,8 @@ const BROWSER = ["exclusive", "wasm", "worker"];
 /** Throws, by its name, if there is an option that only a browser has. */
 export function refuseBrowserOptions(options: object): void {
   for (const name of BROWSER) {
-    if (!Object.hasOwn(options, name)) continue;
+    // What is no object is refused with the others.
+    if (!Object.hasOwn(Object(options), name)) continue;
     throw new InvalidArgumentError(
       `options: expected options of a store in Node, found ${name}, which only a browser has`,
     );
@@ -54,7 +55,6 @@ export function toNodeRequest<K extends Encoding, V extends Encoding>(
   path: string | URL,
   options: NodeOptions<K, V>,
 ): NodeRequest {
-  check("options", options, typeof options === "object" && options !== null, "an object");
   refuseBrowserOptions(options);
   checked(options, OPTIONS);
   const { storage = "files", layout = "directory", readOnly = false, ...others } = options;

@@ -1,4 +1,4 @@
-/** Web Locks that are held until they are released. */
+/** Web Locks: holding one until it is released, and looking which are held. */
 
 /** Acquires a lock; the returned function releases it. */
 export function holdLock(name: string, options: LockOptions = {}): Promise<() => void> {
@@ -9,4 +9,10 @@ export function holdLock(name: string, options: LockOptions = {}): Promise<() =>
     };
     navigator.locks.request(name, options, granted).catch(reject);
   });
+}
+
+/** Returns the names of the locks that are held in this origin. Where the query fails, nothing is known of any. */
+export async function heldLocks(): Promise<string[]> {
+  const { held = [] } = await navigator.locks.query().catch(() => ({ held: [] as LockInfo[] }));
+  return held.map(({ name = "" }) => name);
 }

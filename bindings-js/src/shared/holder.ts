@@ -1,12 +1,12 @@
 /** The holder of a store, for the errors of others. */
 
 import { type LockHolder, parseHolder } from "../codec/protocol.ts";
+import { heldLocks } from "./hold-lock.ts";
 
 /** Returns who holds a store; undefined if nobody is known to. */
 export async function findHolder(name: string): Promise<LockHolder | undefined> {
-  // Where the query fails, nothing is known.
-  const { held = [] } = await navigator.locks.query().catch(() => ({ held: [] }));
-  return held.map((lock) => parseHolder(lock.name)).find((found) => found?.name === name);
+  const held = await heldLocks();
+  return held.map(parseHolder).find((found) => found?.name === name);
 }
 
 /** Describes who holds a store, for a client. */
