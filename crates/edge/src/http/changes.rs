@@ -12,7 +12,7 @@
 use super::access;
 use super::keys::{HeldValue, hold};
 use super::problem::Problem;
-use super::rows::{self, NDJSON, bytes_entry};
+use super::rows::{self, Failed, NDJSON, bytes_entry};
 use super::target::Parameters;
 use crate::shared::Shared;
 use crate::tokens::{Grant, Role};
@@ -23,7 +23,6 @@ use axum::http::{HeaderMap, HeaderName, header};
 use axum::response::{IntoResponse, Response};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
-use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Duration;
 use terrane::{Change, ChangeBatch, Error, FeedCursor, KeyRange, Operand};
@@ -80,7 +79,9 @@ pub(crate) async fn get(
     let is_events = accepted.filter_map(|value| value.to_str().ok()).any(|v| v.contains(EVENTS));
     let (pages, sent) = channel(1);
     let format = Format { is_events };
-    let (filter, interval) = (Filter { keyspace, range }, Duration::from_secs(interval));
+    // No prefix is an empty range.
+    let (from, to) = range.half_open().unwrap_or_default();
+    let (filter, interval) = (Filter { keyspace, from, to }, Duration::from_secs(interval));
     let stream = Stream { shared, grant, filter, format, interval, pages };
     tokio::spawn(stream.run(changes, since));
     let kind = if is_events { EVENTS } else { NDJSON };
@@ -182,10 +183,7 @@ impl Format {
             // Without data it moves a client's last id, and is no event.
             return format!("id: {cursor}\n\n").into_bytes();
         }
-        let mut line = Vec::new();
-        let (cursor, newest) = (cursor.to_string(), newest.to_string());
-        rows::push(&Progress { cursor, newest }, &mut line);
-        line
+        rows::line(&Progress { cursor: cursor.to_string(), newest: newest.to_string() })
     }
 
     /// Returns the last line of a stream that another request continues.
@@ -193,22 +191,15 @@ impl Format {
         if self.is_events {
             return format!("id: {cursor}\n\n: the server stops\n\n").into_bytes();
         }
-        let mut line = Vec::new();
-        rows::push(&Next { next: cursor.to_string() }, &mut line);
-        line
+        rows::line(&Next { next: cursor.to_string() })
     }
 
     /// Returns the last line of a stream that failed.
     fn error(&self, error: &Problem) -> Vec<u8> {
-        let mut line = Vec::new();
-        if self.is_events {
-            line.extend_from_slice(b"event: error\ndata: ");
-            rows::push(error, &mut line);
-            line.push(b'\n');
-        } else {
-            rows::push(&Failed { error }, &mut line);
+        if !self.is_events {
+            return rows::line(&Failed { error });
         }
-        line
+        [b"event: error\ndata: ".as_slice(), &rows::line(error), b"\n"].concat()
     }
 }
 
@@ -223,15 +214,12 @@ struct Next {
     next: String,
 }
 
-#[derive(Serialize)]
-struct Failed<'a> {
-    error: &'a Problem,
-}
-
 /// The operations that a client asks for.
 struct Filter {
     keyspace: Option<String>,
-    range: KeyRange,
+    /// The first key of the range, and the key before which it ends, if it has an end.
+    from: Vec<u8>,
+    to: Option<Vec<u8>>,
 }
 
 impl Filter {
@@ -250,35 +238,20 @@ impl Filter {
         }
         match change {
             Change::Put { key, .. } | Change::Merge { key, .. } | Change::Delete { key } => {
-                self.range.contains(key)
+                *key >= self.from.as_slice() && self.to.as_deref().is_none_or(|to| *key < to)
             }
-            Change::DeleteRange { from, to } => !self.part(from, *to).is_empty(),
+            Change::DeleteRange { from, to } => {
+                let (from, to) = self.part(from, *to);
+                to.is_none_or(|to| from < to)
+            }
             _ => true,
         }
     }
 
-    /// Returns the part of a deleted range that is asked for.
-    fn part(&self, from: &[u8], to: Option<&[u8]>) -> KeyRange {
-        let mut part = self.range.clone();
-        if let Bound::Unbounded = &part.from {
-            part.from = Bound::Included(from.to_vec());
-        }
-        if let Bound::Included(start) = &mut part.from
-            && start.as_slice() < from
-        {
-            *start = from.to_vec();
-        }
-        if let Some(to) = to {
-            // The end of a prefix is excluded.
-            let is_before = match &part.to {
-                Bound::Excluded(end) | Bound::Included(end) => to < end.as_slice(),
-                Bound::Unbounded => true,
-            };
-            if is_before {
-                part.to = Bound::Excluded(to.to_vec());
-            }
-        }
-        part
+    /// Returns the part of a deleted range that is asked for: its first key, and the key before which it ends.
+    fn part<'a>(&'a self, from: &'a [u8], to: Option<&'a [u8]>) -> (&'a [u8], Option<&'a [u8]>) {
+        let ends = to.into_iter().chain(self.to.as_deref());
+        (from.max(&self.from), ends.min())
     }
 }
 
@@ -316,7 +289,7 @@ impl Serialize for OpList<'_> {
     }
 }
 
-/// An operation, as `POST /v1/batch` takes it.
+/// An operation in the form that `POST /v1/batch` takes, and merges.
 struct Op<'a> {
     filter: &'a Filter,
     keyspace: &'a str,
@@ -356,12 +329,10 @@ impl Serialize for Op<'_> {
             }
             Change::Delete { key } => bytes_entry(&mut object, "key", "key_hex", key)?,
             Change::DeleteRange { from, to } => {
-                let part = self.filter.part(from, to);
-                if let Bound::Included(key) | Bound::Excluded(key) = &part.from {
-                    bytes_entry(&mut object, "gte", "gte_hex", key)?;
-                }
-                if let Bound::Included(key) | Bound::Excluded(key) = &part.to {
-                    bytes_entry(&mut object, "lt", "lt_hex", key)?;
+                let (from, to) = self.filter.part(from, to);
+                bytes_entry(&mut object, "gte", "gte_hex", from)?;
+                if let Some(to) = to {
+                    bytes_entry(&mut object, "lt", "lt_hex", to)?;
                 }
             }
             _ => {}

@@ -1,5 +1,6 @@
 //! Rows as lines of JSON, as `terrane scan --json` prints them: bytes that are not UTF-8 have `_hex` after their name.
 
+use super::problem::Problem;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -72,6 +73,19 @@ pub(crate) fn push(line: &impl Serialize, out: &mut Vec<u8>) {
     // Neither rows nor writes to memory can fail.
     let _ = serde_json::to_writer(&mut *out, line);
     out.push(b'\n');
+}
+
+/// Returns a line.
+pub(crate) fn line(of: &impl Serialize) -> Vec<u8> {
+    let mut line = Vec::new();
+    push(of, &mut line);
+    line
+}
+
+/// The last line of a stream that failed.
+#[derive(serde::Serialize)]
+pub(crate) struct Failed<'a> {
+    pub error: &'a Problem,
 }
 
 fn to_hex(bytes: &[u8]) -> String {

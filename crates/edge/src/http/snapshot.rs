@@ -10,7 +10,7 @@ use super::access;
 use super::keys::{HeldValue, hold};
 use super::problem::Problem;
 use super::range::Pages;
-use super::rows::{self, Last, NDJSON, Row};
+use super::rows::{self, Failed, Last, NDJSON, Row};
 use super::target::Parameters;
 use crate::shared::Shared;
 use crate::tokens::{Grant, Role};
@@ -42,10 +42,10 @@ pub(crate) async fn get(
         loop {
             let (page, next) = match shared.db.read(move |_| moment.page()).await {
                 Ok(read) => read,
-                Err(e) => (line(&Failed { error: &Problem::of(&e, &shared) }), None),
+                Err(e) => (rows::line(&Failed { error: &Problem::of(&e, &shared) }), None),
             };
             let Ok(held) = hold(&shared, page.capacity()) else {
-                let failed = line(&Failed { error: &Problem::no_memory() });
+                let failed = rows::line(&Failed { error: &Problem::no_memory() });
                 let _ = pages.send(failed.into()).await;
                 return;
             };
@@ -62,17 +62,6 @@ pub(crate) async fn get(
     });
     let kind = [(header::CONTENT_TYPE, NDJSON), (header::CACHE_CONTROL, "no-store")];
     Ok((kind, Body::from_stream(Pages(sent))).into_response())
-}
-
-fn line(of: &impl Serialize) -> Vec<u8> {
-    let mut line = Vec::new();
-    rows::push(of, &mut line);
-    line
-}
-
-#[derive(Serialize)]
-struct Failed<'a> {
-    error: &'a Problem,
 }
 
 #[derive(Serialize)]
