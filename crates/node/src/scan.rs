@@ -109,10 +109,12 @@ impl Scan {
         let state = self.0.clone();
         let mut scan = guard(env, || {
             let mut state = lock(&state);
-            state.idle()?;
             match std::mem::replace(&mut *state, State::Away) {
                 State::Idle(scan) => Ok(scan),
-                State::Away | State::Freed => Err(Closed::Store.into()),
+                taken => {
+                    *state = taken;
+                    Err(terrane::Error::from(Closed::Store))
+                }
             }
         })?;
         work::start(env, move || {
