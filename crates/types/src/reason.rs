@@ -70,6 +70,12 @@ impl Term {
     pub fn is(&self, asked: Relation) -> bool {
         self.relation == asked
     }
+
+    /// Returns the term if the comparison that was asked for holds.
+    #[must_use]
+    pub fn only_if(self, asked: Relation) -> Option<Self> {
+        self.is(asked).then_some(self)
+    }
 }
 
 /// Consequence of a comparison for a decision.

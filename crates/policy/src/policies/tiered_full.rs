@@ -131,8 +131,7 @@ impl Crowds<'_, '_> {
 impl Repair for Crowds<'_, '_> {
     fn over(&self, level: usize) -> Vec<Term> {
         let mut terms = self.0.over(level);
-        let crowded = self.term(level, Relation::Greater);
-        terms.extend(crowded.is(Relation::Greater).then_some(crowded));
+        terms.extend(self.term(level, Relation::Greater).only_if(Relation::Greater));
         terms
     }
 

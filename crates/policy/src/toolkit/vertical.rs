@@ -28,12 +28,12 @@ pub(crate) trait Repair {
 impl Repair for View<'_> {
     fn over(&self, level: usize) -> Vec<Term> {
         let term = self.capacity_term(level, self.bytes(level), Relation::Greater);
-        term.is(Relation::Greater).then_some(term).into_iter().collect()
+        term.only_if(Relation::Greater).into_iter().collect()
     }
 
     fn scattered(&self, level: usize) -> Vec<Term> {
         let term = self.one_run_term(level);
-        term.is(Relation::Greater).then_some(term).into_iter().collect()
+        term.only_if(Relation::Greater).into_iter().collect()
     }
 }
 
@@ -153,8 +153,7 @@ impl View<'_> {
             (self.over_text(level), terms.collect())
         } else if scattered == Some(least) {
             let terms = repair.scattered(least).into_iter();
-            let text = format!("level {least} has {} runs, not one", self.runs(least).len());
-            (text, terms.map(|term| term.so(Effect::Merges(least))).collect())
+            (self.scattered_text(least), terms.map(|term| term.so(Effect::Merges(least))).collect())
         } else {
             (format!("level 0 has {}", count(self.runs(0).len(), "run")), self.level0_terms())
         };
@@ -169,6 +168,11 @@ impl View<'_> {
         }
         let runs = count(self.runs(level).len(), "run");
         format!("level {level} has {runs} over {}", self.rule.size_ratio)
+    }
+
+    /// Describes a level whose runs must become one.
+    fn scattered_text(&self, level: usize) -> String {
+        format!("level {level} has {} runs, not one", self.runs(level).len())
     }
 
     pub(crate) fn one_run_term(&self, level: usize) -> Term {
@@ -217,11 +221,8 @@ impl View<'_> {
             return None;
         }
         let groups = build_groups(self.older(level).collect(), self.leveled(level));
-        let reason = format!(
-            "level {level} has {} runs, not one: {} unite them",
-            self.runs(level).len(),
-            count(groups.len(), "group"),
-        );
+        let scattered = self.scattered_text(level);
+        let reason = format!("{scattered}: {} unite them", count(groups.len(), "group"));
         let term = self.one_run_term(level).so(Effect::Merges(level));
         Some(Compaction::parallel(groups, Reason::new(reason, vec![term])).into())
     }
@@ -317,7 +318,7 @@ impl View<'_> {
         };
         let scattered = self.one_run_term(level);
         let (cause, term) = if scattered.is(Relation::Greater) {
-            (format!("level {level} has {} runs, not one", self.runs(level).len()), scattered)
+            (self.scattered_text(level), scattered)
         } else {
             let (all, staying) = (self.bytes(level), self.staying(level));
             let (staying, limit) = (size(staying), size(self.capacity(level)));

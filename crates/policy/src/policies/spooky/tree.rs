@@ -107,11 +107,11 @@ impl<'a> Tree<'a> {
 
 impl Repair for Tree<'_> {
     fn over(&self, level: usize) -> Vec<Term> {
-        let full = self.view.capacity_term(level, self.view.bytes(level), Relation::Greater);
-        let crowded = self.crowd_term(level, Relation::Greater);
-        let full = full.is(Relation::Greater).then_some(full);
-        let crowded = crowded.is(Relation::Greater).then_some(crowded);
-        full.into_iter().chain(crowded.filter(|_| !self.is_leveled(level))).collect()
+        let mut terms = self.view.over(level);
+        if !self.is_leveled(level) {
+            terms.extend(self.crowd_term(level, Relation::Greater).only_if(Relation::Greater));
+        }
+        terms
     }
 
     fn scattered(&self, level: usize) -> Vec<Term> {
@@ -124,8 +124,7 @@ impl Repair for Tree<'_> {
         }
         let full = self.view.capacity_term(level, self.view.bytes(level), Relation::AtLeast);
         let crowded = self.crowd_term(level, Relation::Greater);
-        let full = full.is(Relation::AtLeast).then_some(full);
-        let must = full.or(crowded.is(Relation::Greater).then_some(crowded));
+        let must = full.only_if(Relation::AtLeast).or(crowded.only_if(Relation::Greater));
         must.filter(|_| level == self.last).map_or_else(Vec::new, |must| vec![several, must])
     }
 }
