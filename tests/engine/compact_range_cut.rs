@@ -4,11 +4,10 @@
 //! range can be compacted again to the end, and no unreferenced file is left.
 
 use std::sync::{Arc, Mutex};
-use terrane::storage::FileId;
 use terrane::storage::vfs::fault::{SECTORS, Survivors};
 use terrane::version::VersionSet;
 use terrane::{Db, Durability, Event, KeyRange, Keyspace, Options};
-use terrane_tests::fixtures::{Kind, Rig, drawn};
+use terrane_tests::fixtures::{Kind, Rig, drawn, named_files};
 use terrane_tests::full;
 use terrane_tests::history::{History, check, shown};
 use terrane_tests::workload::{Step, workload, write_batch};
@@ -88,12 +87,7 @@ fn leftovers(rig: &Rig) -> terrane::Result<String> {
     let recovered = storage.recover()?.unwrap_or_default();
     let version_set = VersionSet::replay(&recovered.edits)?;
     let mut files = storage.files()?;
-    let tables = version_set.tables();
-    let named = tables.iter().map(|table| FileId::table(table.id.0));
-    let named = named.chain(version_set.logs.iter().map(|log| FileId::log(log.file)));
-    let named = named.chain(version_set.retained.iter().map(|log| FileId::log(log.file)));
-    let named: Vec<_> =
-        named.chain(version_set.quarantine.iter().map(|kept| FileId::log(kept.file))).collect();
+    let named = named_files(&version_set);
     files.retain(|file| !named.contains(file));
     let begun: Vec<_> = version_set.remaining.keys().collect();
     let nothing = files.is_empty() && begun.is_empty();

@@ -1,12 +1,13 @@
 //! The kinds of storage, each over a file system that can lose power, fail, fill up or corrupt data.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use terrane::executor::{Executor, SeededExecutor, ThreadExecutor};
 use terrane::storage::vfs::{FaultVfs, MemoryVfs, NativeVfs, Vfs};
 use terrane::storage::volume::VolumeOptions;
-use terrane::storage::{Directory, File, Storage, Volume};
+use terrane::storage::{Directory, File, FileId, Storage, Volume};
 use terrane::table::{Compression, TableOptions};
+use terrane::version::VersionSet;
 use terrane::{Db, Options, Result};
 use terrane_policy::{
     Adversarial, FilterBits, LazyLeveled, Leveled, LeveledFull, PTier, PolicyOptions, Spooky,
@@ -332,4 +333,14 @@ pub fn partitioned_policies(level_base_bytes: u64, target_file_bytes: u64) -> Ve
     let whole = options.map(|options| format!(r#"{{"policy": {options}}}"#));
     let parsed = whole.iter().map(|options| options.parse::<PolicyOptions>().expect("options"));
     parsed.map(|options| options.sized(level_base_bytes, target_file_bytes)).collect()
+}
+
+/// Returns the files that a manifest names.
+#[must_use]
+pub fn named_files(version_set: &VersionSet) -> BTreeSet<FileId> {
+    let tables = version_set.tables().into_iter().map(|info| FileId::table(info.id.0));
+    let logs = version_set.logs.iter().map(|log| log.file);
+    let logs = logs.chain(version_set.quarantine.iter().map(|kept| kept.file));
+    let logs = logs.chain(version_set.retained.iter().map(|log| log.file));
+    tables.chain(logs.map(FileId::log)).collect()
 }

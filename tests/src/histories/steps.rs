@@ -2,7 +2,7 @@
 
 use super::model::{DEFAULT, Operation, Rows, Shown, differ};
 use super::{Run, Verdict, draw, shown};
-use crate::fixtures::{Kind, Rig};
+use crate::fixtures::{Kind, Rig, named_files};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 use terrane::storage::FileId;
@@ -381,11 +381,7 @@ impl Run {
         let reading = self.rig.reading()?;
         let recovered = reading.recover()?.unwrap_or_default();
         let version_set = VersionSet::replay(&recovered.edits)?;
-        let mut named: BTreeSet<FileId> = BTreeSet::new();
-        named.extend(version_set.tables().iter().map(|info| FileId::table(info.id.0)));
-        named.extend(version_set.logs.iter().map(|log| FileId::log(log.file)));
-        named.extend(version_set.quarantine.iter().map(|kept| FileId::log(kept.file)));
-        named.extend(version_set.retained.iter().map(|log| FileId::log(log.file)));
+        let named = named_files(&version_set);
         let mut there: BTreeSet<FileId> = BTreeSet::new();
         if let Some(storage) = &self.storage {
             there.extend(storage.files()?);

@@ -270,9 +270,8 @@ fn remove_strays(engine: &Engine) -> Result<()> {
     let version_set = engine.state.lock().version_set.clone();
     let mut named: VecSet<FileId> = VecSet::default();
     named.extend(version_set.tables().iter().map(|info| FileId::table(info.id.0)));
-    named.extend(version_set.logs.iter().map(|log| FileId::log(log.file)));
+    named.extend(version_set.log_files());
     named.extend(version_set.quarantine.iter().map(|kept| FileId::log(kept.file)));
-    named.extend(version_set.retained.iter().map(|log| FileId::log(log.file)));
     let orphans = engine.storage.orphans()?;
     named.extend(orphans.iter().filter_map(|orphan| FileId::parse(&orphan.file)));
     for file in engine.storage.files()? {

@@ -45,8 +45,7 @@ pub(crate) fn check_log_numbers(storage: &dyn Storage, version_set: &VersionSet)
     let mut logs: Vec<_> =
         orphans.iter().filter_map(|orphan| FileId::parse(&orphan.file)).collect();
     logs.retain(|id| id.kind == FileKind::Log);
-    logs.extend(version_set.logs.iter().map(|log| FileId::log(log.file)));
-    logs.extend(version_set.retained.iter().map(|log| FileId::log(log.file)));
+    logs.extend(version_set.log_files());
     sort_by(&mut logs, Ord::cmp);
     for id in logs {
         let file = storage.open(id)?;

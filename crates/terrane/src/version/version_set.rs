@@ -7,6 +7,7 @@ use crate::coding::checksum;
 use crate::entry::Seq;
 use crate::error::{Corruption, Result};
 use crate::keyspace::KeyspaceId;
+use crate::storage::FileId;
 use crate::vec_map::VecMap;
 use crate::wal::LogId;
 use std::sync::Arc;
@@ -299,6 +300,12 @@ impl VersionSet {
             tables.extend(record.shape.between(0, record.shape.levels().len()));
         }
         tables
+    }
+
+    /// The files of live and retained logs.
+    pub fn log_files(&self) -> impl Iterator<Item = FileId> {
+        let live = self.logs.iter().map(|log| log.file);
+        live.chain(self.retained.iter().map(|log| log.file)).map(FileId::log)
     }
 
     /// The greatest sequence that tables hold: the log was synced through it before.
