@@ -32,6 +32,7 @@ class Rows {
     const bytes = new Uint8Array(VALUE_BYTES + (1 << 16));
     for (let at = 0; at < bytes.length; at++) bytes[at] = this.next();
     this.bytes = bytes;
+    this.updates = 0;
   }
 
   /** Returns the key of a row. Multiplication by an odd factor permutes the numbers of 32 bits. */
@@ -44,6 +45,13 @@ class Rows {
     const value = new Uint8Array(VALUE_BYTES);
     const at = number & 0xffff;
     value.set(this.bytes.subarray(at, at + VALUE_BYTES / 2));
+    return value;
+  }
+
+  /** Returns a value that the row has not had: SQLite writes nothing where a row stays as it is. */
+  newValue(number) {
+    const value = this.value(number);
+    new DataView(value.buffer).setUint32(VALUE_BYTES / 2 - 4, ++this.updates);
     return value;
   }
 
@@ -80,7 +88,7 @@ const WORKLOADS = {
     async run(store, rows, count) {
       for (let at = 0; at < count; at++) {
         const number = rows.any();
-        await store.put(rows.key(number), rows.value(number));
+        await store.put(rows.key(number), rows.newValue(number));
       }
     },
   },
@@ -92,7 +100,7 @@ const WORKLOADS = {
         await Promise.all(
           Array.from({ length: AT_ONCE }, () => {
             const number = rows.any();
-            return store.put(rows.key(number), rows.value(number));
+            return store.put(rows.key(number), rows.newValue(number));
           }),
         );
       }
@@ -104,7 +112,7 @@ const WORKLOADS = {
     async run(store, rows, count) {
       for (let at = 0; at < count; at++) {
         const number = rows.any();
-        await store.putDurable(rows.key(number), rows.value(number));
+        await store.putDurable(rows.key(number), rows.newValue(number));
       }
     },
   },
