@@ -52,6 +52,17 @@ test("equal widths hold equal bytes of the largest level", () => {
   }
 });
 
+test("with one scale, a byte is as tall in each level, and levels fit", () => {
+  const { levels, writing } = bandsOf(timeline.keyFrames(), HEIGHT, { scaleBy: "tree" });
+  expect(levels.length).toBeGreaterThan(2);
+  expect(new Set(levels.map(({ scale }) => scale)).size).toBe(1);
+  expect(writing.top).toBeCloseTo(bands.writing.top);
+  const most = Math.max(...levels.map(({ height }) => height));
+  expect(levels.at(-1)?.height).toBe(most);
+  // The smallest levels take no more than what a name needs.
+  expect(levels[0]?.height).toBeLessThan(bands.levels[0]?.height ?? 0);
+});
+
 /** Expects that the areas of tables, where they can be seen to be, are their bytes. */
 function expectAreasAreBytes(rows: ReturnType<typeof layOut>["rows"]): void {
   const scales = bands.levels.map(({ scale }) => scale);

@@ -26,6 +26,7 @@ test("a link brings back the recording, the moment and what is selected", () => 
     speed: 0.25,
     zoom,
     axis: "keys" as const,
+    scale: "tree" as const,
     view: "compare" as const,
     same: "seconds" as const,
     selected: 12,
@@ -36,7 +37,7 @@ test("a link brings back the recording, the moment and what is selected", () => 
   expect(decode(`#${encode(linked)}`)).toEqual(linked);
 });
 
-test.each(["", "#", "#v9&policy=leveled"])(
+test.each(["", "#"])(
   "%s is the recording of a new visitor, who reads from its moment on",
   (fragment) => {
     expect(decode(fragment)).toEqual({
@@ -47,6 +48,12 @@ test.each(["", "#", "#v9&policy=leveled"])(
     });
   },
 );
+
+test("a link of another form says so, and shows the recording of a new visitor", () => {
+  const { settings, problem } = decode("#v9&policy=leveled");
+  expect(settings).toEqual(CALM);
+  expect(problem).toBe("This page shows links of the form v1; this one has v9.");
+});
 
 test.each(["#v1&", "#v1&policy=nonsense&workload=constructor&device=toString"])(
   "%s names no setting, and has those of links",
@@ -59,17 +66,19 @@ test("a link keeps the pace of reading, and stops at its moment", () => {
   expect(linked.plays).toBeUndefined();
 });
 
-test("what a link says wrongly is left out, and the rest holds", () => {
-  const { settings, at, rivals, from, zoom, axis, view, same } = decode(
-    "#v1&policy=leveled&workers=0&load=1e99&seed=x&p.sizeRatio=1&p.pick=oldest&p.none=3&at=-5" +
-      "&cmp=none,tiered,leveled,bucket&from=1.5&zoom=0.5,0.4&axis=bytes&view=toString&same=bytes",
+test("what a link says wrongly is named and left out, and the rest holds", () => {
+  const { settings, at, rivals, from, zoom, axis, view, same, problem } = decode(
+    "#v1&policy=leveled&workers=0&load=1e99&p.none=3&p.pick=oldest&at=-5&cmp=none,tiered" +
+      "&from=1.5&zoom=0.5,0.4&axis=bytes&view=toString&same=bytes",
   );
   expect(settings).toEqual({ ...DEFAULTS, policy: "leveled", parameters: { pick: "oldest" } });
-  expect(at).toBeUndefined();
-  expect(rivals).toEqual(["tiered", "leveled"]);
-  expect(from).toBeUndefined();
-  expect(zoom).toBeUndefined();
-  expect(axis).toBeUndefined();
-  expect(view).toBeUndefined();
-  expect(same).toBeUndefined();
+  expect([axis, same]).toEqual(["bytes", "bytes"]);
+  expect([at, rivals, from, zoom, view]).toEqual(Array(5).fill(undefined));
+  expect(problem).toBe(
+    "This link is shown without what this page cannot read in it: workers=0, load=1e99, p.none=3, and 5 more.",
+  );
+});
+
+test("a link without mistakes has no problem", () => {
+  expect(decode(`#${encode({ settings: CALM, reading: true, at: 5 })}`).problem).toBeUndefined();
 });

@@ -96,7 +96,8 @@ function has(value: unknown, shape: Shape): boolean {
 function isOf(value: unknown, kind: Kind): boolean {
   switch (kind) {
     case "number":
-      return Number.isFinite(value) && (value as number) >= 0;
+      // Sums of numbers that are larger are not exact, and of the largest not finite.
+      return typeof value === "number" && value >= 0 && value <= Number.MAX_SAFE_INTEGER;
     case "level":
       return Number.isInteger(value) && isOf(value, "number") && (value as number) < MAX_LEVELS;
     case "text":

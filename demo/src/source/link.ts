@@ -1,5 +1,6 @@
 /** A link to a moment of a recording: all that is needed to see it again, in the fragment of the address. */
 
+import type { ScaleBy } from "../layout/bands.ts";
 import type { AxisBy } from "../layout/key-axis.ts";
 import type { Zoom } from "../layout/zoom.ts";
 import { fromHex, keyHex } from "./hex.ts";
@@ -38,6 +39,8 @@ export interface Linked {
   zoom?: Zoom | undefined;
   /** Measure of equal widths, if it is not equal bytes. */
   axis?: AxisBy | undefined;
+  /** Scales of levels, if each has not its own. */
+  scale?: ScaleBy | undefined;
   /** View of the tree, if it is not a picture. */
   view?: View | undefined;
   /** By what the moments of others are found, if it is not by bytes. */
@@ -49,6 +52,8 @@ export interface Linked {
   /** The policies of rivals, and the moment at which they take over the tree of the recording. */
   rivals?: readonly Settings["policy"][] | undefined;
   from?: number | undefined;
+  /** What the link says that this page cannot show. */
+  problem?: string | undefined;
 }
 
 /** The least part of the key space that a link shows. */
@@ -68,6 +73,7 @@ export function encode({
   reading,
   zoom,
   axis,
+  scale,
   view,
   same,
   selected,
@@ -82,7 +88,7 @@ export function encode({
   const cmp = rivals?.join(",");
   const shown = zoom && `${rounded(zoom.from)},${rounded(zoom.to)}`;
   const key = read && keyHex(read);
-  const shape = { zoom: shown, axis, view, same, sel: selected };
+  const shape = { zoom: shown, axis, scale, view, same, sel: selected };
   const pace = reading === true ? "reading" : undefined;
   const places = { at, speed, pace, ...shape, read: key, cmp, from };
   for (const [name, value] of Object.entries(places)) {
@@ -94,45 +100,86 @@ export function encode({
 /** Decodes a fragment; settings that it lacks, or has wrongly, are those of a new visitor. */
 export function decode(fragment: string): Linked {
   const text = fragment.replace(/^#/, "");
-  if (!text.startsWith(`${VERSION}&`))
-    return { settings: CALM, at: CALM_FROM, plays: true, reading: true };
-  const fields = new URLSearchParams(text.slice(VERSION.length + 1));
-  const policy = fields.get("policy") ?? "";
-  const described = describe(policy);
+  if (!text.startsWith(`${VERSION}&`)) {
+    const form = /^v\d+(?=&)/.exec(text)?.[0];
+    const problem = form && `This page shows links of the form ${VERSION}; this one has ${form}.`;
+    return { settings: CALM, at: CALM_FROM, plays: true, reading: true, problem };
+  }
+  const fields = new Fields(text.slice(VERSION.length + 1));
+  const policy = fields.take("policy", policyOf) ?? DEFAULTS.policy;
   const settings: Settings = {
     ...DEFAULTS,
-    ...(described === undefined ? {} : { policy: policy as Settings["policy"] }),
-    workload: oneOf(WORKLOADS, fields.get("workload")) ?? DEFAULTS.workload,
-    device: oneOf(DEVICES, fields.get("device")) ?? DEFAULTS.device,
-    parameters: parametersOf(described?.parameters ?? [], fields),
+    policy,
+    workload: fields.take("workload", among(WORKLOADS)) ?? DEFAULTS.workload,
+    device: fields.take("device", among(DEVICES)) ?? DEFAULTS.device,
+    parameters: parametersOf(describe(policy)?.parameters ?? [], fields),
   };
   for (const [name, { least, most }] of Object.entries(RANGES)) {
-    const value = number(fields.get(name), least, most);
+    const value = fields.take(name, whole(least, most));
     if (value !== undefined) settings[name as keyof typeof RANGES] = value;
   }
-  return {
+  const linked: Linked = {
     settings,
-    at: number(fields.get("at"), 0, Number.MAX_SAFE_INTEGER),
-    speed: nearestSpeed(Number(fields.get("speed") ?? Number.NaN)),
-    reading: fields.get("pace") === "reading" ? true : undefined,
-    zoom: zoomOf(fields.get("zoom")),
-    axis: fields.get("axis") === "keys" ? "keys" : undefined,
-    view: oneOf({ text: true, compare: true }, fields.get("view")),
-    same: fields.get("same") === "seconds" ? "seconds" : undefined,
-    selected: number(fields.get("sel"), 0, Number.MAX_SAFE_INTEGER),
-    read: keyOf(fields.get("read")),
-    rivals: rivalsOf(fields.get("cmp")),
-    from: number(fields.get("from"), 0, Number.MAX_SAFE_INTEGER),
+    at: fields.take("at", whole(0)),
+    speed: fields.take("speed", (text) => nearestSpeed(Number(text))),
+    reading: fields.take("pace", among({ reading: true })) && true,
+    zoom: fields.take("zoom", zoomOf),
+    axis: fields.take("axis", among<AxisBy>({ bytes: true, keys: true })),
+    scale: fields.take("scale", among<ScaleBy>({ level: true, tree: true })),
+    view: fields.take("view", among<View>({ picture: true, text: true, compare: true })),
+    same: fields.take("same", among<SameBy>({ bytes: true, seconds: true })),
+    selected: fields.take("sel", whole(0)),
+    read: fields.take("read", (text) => (text === "" ? undefined : fromHex(text))),
+    rivals: fields.take("cmp", rivalsOf),
+    from: fields.take("from", whole(0)),
+  };
+  return { ...linked, problem: fields.problem() };
+}
+
+/** The fields of a link, and those of them that nothing could be read from. */
+class Fields {
+  readonly #texts: URLSearchParams;
+  readonly #left: Set<string>;
+
+  constructor(text: string) {
+    this.#texts = new URLSearchParams(text);
+    this.#left = new Set(this.#texts.keys());
+  }
+
+  /** Returns what is read from a field, or undefined if it is not there or cannot be read. */
+  take<T>(name: string, read: (text: string) => T | undefined): T | undefined {
+    const text = this.#texts.get(name);
+    const value = text === null ? undefined : read(text);
+    if (value !== undefined) this.#left.delete(name);
+    return value;
+  }
+
+  /** Names the fields that were not taken. */
+  problem(): string | undefined {
+    if (this.#left.size === 0) return undefined;
+    const fields = [...this.#left].map((name) => `${name}=${this.#texts.get(name) ?? ""}`);
+    const named = fields.slice(0, 3).map((field) => field.slice(0, 40));
+    const more = fields.length > named.length ? `, and ${fields.length - named.length} more` : "";
+    return `This link is shown without what this page cannot read in it: ${named.join(", ")}${more}.`;
+  }
+}
+
+/** Reads one of several names. */
+function among<Name extends string>(names: Record<Name, unknown>) {
+  return (text: string): Name | undefined =>
+    Object.hasOwn(names, text) ? (text as Name) : undefined;
+}
+
+/** Reads a whole number of a range. */
+function whole(least: number, most: number = Number.MAX_SAFE_INTEGER) {
+  return (text: string): number | undefined => {
+    const value = text.trim() === "" ? Number.NaN : Number(text);
+    return Number.isInteger(value) && value >= least && value <= most ? value : undefined;
   };
 }
 
-function oneOf<T extends object>(choices: T, name: string | null): keyof T | undefined {
-  return name !== null && Object.hasOwn(choices, name) ? (name as keyof T) : undefined;
-}
-
-function number(text: string | null, least: number, most: number): number | undefined {
-  const value = text === null || text.trim() === "" ? Number.NaN : Number(text);
-  return Number.isInteger(value) && value >= least && value <= most ? value : undefined;
+function policyOf(text: string): Settings["policy"] | undefined {
+  return describe(text) && (text as Settings["policy"]);
 }
 
 /** To a ten-thousandth of all keys: less than a pixel. */
@@ -140,18 +187,16 @@ function rounded(position: number): number {
   return Math.round(position * 1e4) / 1e4;
 }
 
-function zoomOf(text: string | null): Zoom | undefined {
-  const [from = Number.NaN, to = Number.NaN] = (text ?? "").split(",").map(Number);
+function zoomOf(text: string): Zoom | undefined {
+  const [from = Number.NaN, to = Number.NaN] = text.split(",").map(Number);
   return from >= 0 && to <= 1 && to - from >= ZOOM_LEAST ? { from, to } : undefined;
 }
 
-function keyOf(digits: string | null): Uint8Array | undefined {
-  return digits === null || digits === "" ? undefined : fromHex(digits);
-}
-
-function rivalsOf(names: string | null): Linked["rivals"] {
-  const known = (names ?? "").split(",").filter((name) => describe(name) !== undefined);
-  return known.length === 0 ? undefined : (known.slice(0, RIVALS_MAX) as Settings["policy"][]);
+/** Reads the names of policies, unless one of them is unknown or they are too many. */
+function rivalsOf(text: string): Linked["rivals"] {
+  const names = text.split(",");
+  const known = names.flatMap((name) => policyOf(name) ?? []);
+  return known.length === names.length && known.length <= RIVALS_MAX ? known : undefined;
 }
 
 function nearestSpeed(speed: number): number | undefined {
@@ -160,21 +205,23 @@ function nearestSpeed(speed: number): number | undefined {
   return SPEEDS.toSorted((a, b) => distance(a) - distance(b))[0];
 }
 
-function parametersOf(
-  described: readonly Parameter[],
-  fields: URLSearchParams,
-): Settings["parameters"] {
+function parametersOf(described: readonly Parameter[], fields: Fields): Settings["parameters"] {
   const found: Record<string, Value> = {};
   for (const { name, value } of described) {
-    const text = fields.get(`p.${name}`);
-    if (text === null) continue;
-    if (value.kind === "switch") found[name] = text === "true";
-    else if (value.kind === "choice") {
-      if (value.among?.includes(text)) found[name] = text;
-    } else if (value.kind === "number") {
-      const parsed = number(text, value.least ?? 0, value.most ?? Number.MAX_SAFE_INTEGER);
-      if (parsed !== undefined) found[name] = parsed;
-    } else found[name] = text;
+    const read = (text: string): Value | undefined => {
+      switch (value.kind) {
+        case "switch":
+          return text === "true" || (text === "false" ? false : undefined);
+        case "choice":
+          return value.among?.includes(text) ? text : undefined;
+        case "number":
+          return whole(value.least ?? 0, value.most)(text);
+        default:
+          return text;
+      }
+    };
+    const given = fields.take(`p.${name}`, read);
+    if (given !== undefined) found[name] = given;
   }
   return found;
 }

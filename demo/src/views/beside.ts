@@ -19,7 +19,7 @@ export class BandsByRecording {
     const known = knownOf(recording);
     const found = this.#found.get(recording);
     if (found?.known === known && found.height === height) return found.bands;
-    const bands = bandsOf(recording.timeline.keyFrames(), height, small);
+    const bands = bandsOf(recording.timeline.keyFrames(), height, { small });
     this.#found.set(recording, { known, height, bands });
     return bands;
   }

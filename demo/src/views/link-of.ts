@@ -7,7 +7,8 @@ import type { Player } from "./player.svelte.ts";
 
 /** Returns the link to what is shown, with the rivals that were `chosen`. */
 export function linkOf(player: Player, chosen: readonly Settings["policy"][] | undefined): string {
-  const { settings, speed, reading, selected, cursor, zoom, axisBy, view, sameBy } = player;
+  const { settings, speed, reading, selected, cursor, zoom, axisBy, scaleBy, view, sameBy } =
+    player;
   const read = player.reads.active ? player.reads.path?.key : undefined;
   return encode({
     settings,
@@ -15,6 +16,7 @@ export function linkOf(player: Player, chosen: readonly Settings["policy"][] | u
     reading,
     zoom: zoom === WHOLE ? undefined : zoom,
     axis: axisBy === "bytes" ? undefined : axisBy,
+    scale: scaleBy === "level" ? undefined : scaleBy,
     view: view === "picture" ? undefined : view,
     same: sameBy === "bytes" ? undefined : sameBy,
     selected,

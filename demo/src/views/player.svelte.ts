@@ -1,6 +1,7 @@
 /** The recording that is shown, its rivals, and the moment at which they are shown. */
 
 import type { Picture } from "../canvas/picture.ts";
+import type { ScaleBy } from "../layout/bands.ts";
 import type { AxisBy } from "../layout/key-axis.ts";
 import { WHOLE, type Zoom } from "../layout/zoom.ts";
 import { addressOf, attach } from "../source/attached.ts";
@@ -52,9 +53,13 @@ export class Player {
   zoom: Zoom = $state.raw(WHOLE);
   /** Measure of the picture's equal widths. */
   axisBy: AxisBy = $state("bytes");
+  /** Scales of levels. */
+  scaleBy: ScaleBy = $state("level");
   /** View of the tree, and the rule by which moments of others beside it are found. */
   view: View = $state("picture");
   sameBy: SameBy = $state("bytes");
+  /** What the link says that cannot be shown. */
+  linkProblem: string | undefined = $state(undefined);
   /** Grows with the recording. */
   version = $state(0);
   recording: Recording = $state.raw(undefined as never);
@@ -114,6 +119,7 @@ export class Player {
     this.selected = linked.selected;
     this.zoom = linked.zoom ?? WHOLE;
     this.axisBy = linked.axis ?? "bytes";
+    this.scaleBy = linked.scale ?? "level";
     this.view = linked.view ?? "picture";
     this.sameBy = linked.same ?? "bytes";
     this.#chosen = linked.rivals;
@@ -122,6 +128,7 @@ export class Player {
     this.#start(
       from === undefined ? undefined : { settings: linked.settings, at: from, accepted: 0 },
     );
+    this.linkProblem = linked.problem;
     this.#linked = linked.at;
     this.#linkedRead = linked.read;
     this.reads.active = linked.read !== undefined;
@@ -268,6 +275,7 @@ export class Player {
 
   /** Shows a recording of other origin, without rivals. */
   #show(recording: Recording): void {
+    this.linkProblem = undefined;
     this.stop();
     this.recording = recording;
     this.zoom = WHOLE;
