@@ -19,6 +19,10 @@ test("policies are compared side by side, at the same bytes accepted or the same
   const [, , written = "", space = "", runs = ""] = await row.locator("th, td").allInnerTexts();
   const figures = () => trees.nth(1).locator("dd").allInnerTexts();
   expect((await figures()).join(" ")).toMatch(new RegExp(`^${written}.* ${space}.* ${runs}\\b`));
+  // Each says what it does, and why, as the page does of the recording.
+  await expect(trees.first().locator(".now")).toHaveText(await page.locator("h1").innerText());
+  for (const why of await trees.locator(".why").all()) await expect(why).toHaveText(/\.$/);
+  await expect(trees.nth(2).locator(".axis span")).toHaveCount(5);
   // A key is pointed at in all of them.
   await trees
     .first()

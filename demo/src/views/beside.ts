@@ -11,16 +11,16 @@ export function knownOf({ timeline, status }: Recording): number {
   return status.at === "running" ? Math.ceil(Math.log2(timeline.length + 1)) : Infinity;
 }
 
-/** The bands of recordings, as long as no more is known of them and their height stays. */
+/** The bands of recordings, as long as no more is known of them and they are drawn alike. */
 export class BandsByRecording {
-  readonly #found = new WeakMap<Recording, { known: number; height: number; bands: Bands }>();
+  readonly #found = new WeakMap<Recording, { drawn: string; bands: Bands }>();
 
-  of(recording: Recording, height: number, small: boolean): Bands {
-    const known = knownOf(recording);
+  of(recording: Recording, height: number, options: Parameters<typeof bandsOf>[2]): Bands {
+    const drawn = JSON.stringify([knownOf(recording), height, options]);
     const found = this.#found.get(recording);
-    if (found?.known === known && found.height === height) return found.bands;
-    const bands = bandsOf(recording.timeline.keyFrames(), height, { small });
-    this.#found.set(recording, { known, height, bands });
+    if (found?.drawn === drawn) return found.bands;
+    const bands = bandsOf(recording.timeline.keyFrames(), height, options);
+    this.#found.set(recording, { drawn, bands });
     return bands;
   }
 }
