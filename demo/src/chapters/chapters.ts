@@ -25,6 +25,8 @@ import { placesOfDeletedKey } from "./engine.ts";
 export interface Prediction {
   name: string;
   measure: () => Promise<Measured>;
+  /** The recording that is measured, if it is a simulation. */
+  settings?: Settings;
 }
 
 /** A chapter. */
@@ -65,6 +67,15 @@ const SMALL =
 
 /** More writes than one worker can merge. */
 const BUSY: Partial<Settings> = { rate: 100_000, operations: 400_000, device: "nvme", workers: 8 };
+/** The same, most of them of late keys, for as long as buckets need to settle. */
+const HOT: Partial<Settings> = {
+  ...BUSY,
+  operations: 1_000_000,
+  workload: "hot",
+  policy: "bucket",
+};
+/** Least bytes of a part at flushes, so that these are cut, too. */
+const FLUSH_FLOOR = 1 << 18;
 /** Buckets that stay as they are. */
 const FIXED = { splitPercent: 100_000, joinPercent: 0, buckets: 8, minBuckets: 8 };
 
@@ -165,9 +176,9 @@ export const CHAPTERS: readonly Chapter[] = [
       unit: "written per byte",
       digits: 1,
       predictions: [
-        { name: "leveled-full", measure: simulated({ policy: "leveled-full" }, writing) },
-        { name: "lazy-leveled", measure: simulated({ policy: "lazy-leveled" }, writing) },
-        { name: "tiered-full", measure: simulated({ policy: "tiered-full" }, writing) },
+        { name: "leveled-full", ...simulated({ policy: "leveled-full" }, writing) },
+        { name: "lazy-leveled", ...simulated({ policy: "lazy-leveled" }, writing) },
+        { name: "tiered-full", ...simulated({ policy: "tiered-full" }, writing) },
       ],
       after:
         "The order is the model's. The figures differ from it: a flush counts as a write here, " +
@@ -198,25 +209,35 @@ export const CHAPTERS: readonly Chapter[] = [
     lesson: "Tables cut at the same keys never chain: agree on the cuts beforehand.",
     question: {
       ask:
-        "Universal compaction of uniform updates, simulated: once with tables cut by size, once " +
-        "by halving the whole key space, at flushes too. How many independent groups does a " +
-        "compaction have on average?",
+        "Universal compaction of uniform updates, simulated: with tables cut by size, by halving " +
+        "each run by its own keys, and by halving the whole key space; the latter two at flushes, " +
+        "too. How many independent groups does a compaction have on average?",
       unit: "groups",
       digits: 1,
       predictions: [
         {
           name: "cut by size",
-          measure: simulated(
+          ...simulated(
             { policy: "universal", parameters: { partitioner: "size" } },
             groupsPerCompaction,
           ),
         },
         {
-          name: "global-range",
-          measure: simulated(
+          name: "local-range",
+          ...simulated(
             {
               policy: "universal",
-              parameters: { partitioner: "global-range", flushFloorBytes: 1 << 18 },
+              parameters: { partitioner: "local-range", flushFloorBytes: FLUSH_FLOOR },
+            },
+            groupsPerCompaction,
+          ),
+        },
+        {
+          name: "global-range",
+          ...simulated(
+            {
+              policy: "universal",
+              parameters: { partitioner: "global-range", flushFloorBytes: FLUSH_FLOOR },
             },
             groupsPerCompaction,
           ),
@@ -224,12 +245,17 @@ export const CHAPTERS: readonly Chapter[] = [
       ],
       after:
         "Groups are the work that workers can share. With tables cut by size, a second worker has " +
-        "nothing to do; with common cuts each worker finds a group, and a group of one table " +
-        "moves without being rewritten.",
+        "nothing to do; halves of each run's own keys agree by chance, those of the key space " +
+        "always. A group of one table would move without being rewritten; uniform updates leave " +
+        "none, since each flush has keys in every part.",
       scale: SMALL,
       vary: {
-        say: "local-range: each run is halved by its own keys",
-        settings: { policy: "universal", parameters: { partitioner: "local-range" } },
+        say: "ascending keys: no two tables overlap, and all of them move",
+        settings: {
+          policy: "universal",
+          workload: "ascending",
+          parameters: { partitioner: "global-range", flushFloorBytes: FLUSH_FLOOR },
+        },
       },
     },
     reference:
@@ -261,14 +287,14 @@ export const CHAPTERS: readonly Chapter[] = [
       unit: "written per byte",
       digits: 1,
       predictions: [
-        { name: "leveled-full", measure: simulated({ policy: "leveled-full" }, writing) },
+        { name: "leveled-full", ...simulated({ policy: "leveled-full" }, writing) },
         {
           name: "horizontal-leveling",
-          measure: simulated({ policy: "horizontal-leveling" }, writing),
+          ...simulated({ policy: "horizontal-leveling" }, writing),
         },
         {
           name: "horizontal-tiering",
-          measure: simulated({ policy: "horizontal-tiering" }, writing),
+          ...simulated({ policy: "horizontal-tiering" }, writing),
         },
       ],
       after:
@@ -309,14 +335,16 @@ export const CHAPTERS: readonly Chapter[] = [
       unit: "× live data",
       digits: 2,
       predictions: [
-        { name: "leveled-full", measure: simulated({ policy: "leveled-full" }, peakSpace) },
-        { name: "leveled", measure: simulated({ policy: "leveled" }, peakSpace) },
-        { name: "spooky", measure: simulated({ policy: "spooky" }, peakSpace) },
+        { name: "leveled-full", ...simulated({ policy: "leveled-full" }, peakSpace) },
+        { name: "leveled", ...simulated({ policy: "leveled" }, peakSpace) },
+        { name: "spooky", ...simulated({ policy: "spooky" }, peakSpace) },
       ],
       after:
         "Open the Spooky recording and step with k to a merge into the largest level: the inputs " +
         "of its groups are freed one by one, from left to right. A dividing merge has cut the " +
-        "level marked X for them.",
+        "level marked X for them. In the example partial merges hold least, one small merge after " +
+        "the other. Here leveled holds more than Spooky: its four workers merge at once, and each " +
+        "of its levels holds older versions of the same keys.",
       scale: SMALL,
       vary: {
         say: "X one level higher: three levels below it share its cuts",
@@ -351,10 +379,10 @@ export const CHAPTERS: readonly Chapter[] = [
       predictions: [
         {
           name: "leveled",
-          measure: simulated({ policy: "leveled", workload: "prefixes" }, writing),
+          ...simulated({ policy: "leveled", workload: "prefixes" }, writing),
         },
-        { name: "tiered", measure: simulated({ policy: "tiered", workload: "prefixes" }, writing) },
-        { name: "ptier", measure: simulated({ policy: "ptier", workload: "prefixes" }, writing) },
+        { name: "tiered", ...simulated({ policy: "tiered", workload: "prefixes" }, writing) },
+        { name: "ptier", ...simulated({ policy: "ptier", workload: "prefixes" }, writing) },
       ],
       after:
         "PTierDB writes about as little as tiering, and also gains tables of a single prefix: " +
@@ -387,38 +415,33 @@ export const CHAPTERS: readonly Chapter[] = [
     lesson: "Cut where the writes are, not where the keys are.",
     question: {
       ask:
-        "100,000 writes a second with eight workers on a fast device, simulated: first with keys " +
-        "spread evenly, then with nine of ten in a range that shifts. For how many seconds do " +
+        "100,000 writes a second with eight workers on a fast device, simulated: first 400,000 of " +
+        "keys spread evenly, then 1,000,000, most of them of late keys. For how many seconds do " +
         "writes wait in all?",
       unit: "seconds",
       digits: 1,
       predictions: [
-        { name: "leveled, even", measure: simulated({ ...BUSY, policy: "leveled" }, waiting) },
-        { name: "bucket, even", measure: simulated({ ...BUSY, policy: "bucket" }, waiting) },
+        { name: "leveled, even", ...simulated({ ...BUSY, policy: "leveled" }, waiting) },
+        { name: "bucket, even", ...simulated({ ...BUSY, policy: "bucket" }, waiting) },
         {
-          name: "fixed buckets, shifting",
-          measure: simulated(
-            { ...BUSY, policy: "bucket", workload: "shifting", parameters: FIXED },
-            waiting,
-          ),
+          name: "fixed buckets, late keys",
+          ...simulated({ ...HOT, parameters: FIXED }, waiting),
         },
-        {
-          name: "bucket, shifting",
-          measure: simulated({ ...BUSY, policy: "bucket", workload: "shifting" }, waiting),
-        },
+        { name: "bucket, late keys", ...simulated(HOT, waiting) },
       ],
       after:
         "With even keys each worker has a bucket of its own, and the stalls behind the one merge " +
-        "of level 0 nearly vanish. A shifting range is harder: a split affects only later " +
-        "flushes. Open the last recording: a bar rises over the rule at 2 and its bucket is " +
-        "split, and the cold buckets that the range leaves behind are joined.",
+        "of level 0 nearly vanish. Late keys all fall into one of eight buckets. Open the last " +
+        "recording: cold buckets are joined, the hot one rises over the rule at 2 and is split " +
+        "again and again; a split affects only later flushes, so writes wait until none is above " +
+        "the rule, and hardly ever from then on.",
       scale:
-        "The settings are chosen to make the bottleneck plain within seconds: 400,000 updates of " +
-        "100,000 keys with values of 1 KiB, memtables and tables of 4 MiB. A bucket has few tables, " +
-        "and ranges shift within a few flushes; in a large store both take longer.",
+        "The settings are chosen to make the bottleneck plain within seconds: updates of 100,000 keys " +
+        "with values of 1 KiB, memtables and tables of 4 MiB. A bucket has few tables, and settles " +
+        "within a few flushes; in a large store both take longer.",
       vary: {
-        say: "two workers: there are as many buckets as workers",
-        settings: { ...BUSY, policy: "bucket", workload: "shifting", workers: 2 },
+        say: "a hot range that shifts: splits come late again and again",
+        settings: { ...BUSY, policy: "bucket", workload: "shifting" },
       },
     },
     reference:

@@ -24,18 +24,21 @@ export function linkTo(changes: Partial<Settings>): string {
   return encode({ settings: sized(changes) });
 }
 
-/** Simulates, and measures the whole recording. */
+/** Returns a prediction about a simulation, which is measured as a whole. */
 export function simulated(
   changes: Partial<Settings>,
   measure: (timeline: Timeline, settings: Settings) => number,
-): () => Promise<Measured> {
+): { settings: Settings; measure: () => Promise<Measured> } {
   const settings = sized(changes);
-  return async () => {
-    const recording = start(settings, () => undefined, Promise.resolve());
-    await recording.ended;
-    const { timeline, status } = recording;
-    if (status.at === "failed") throw new Error(status.error);
-    return { value: measure(timeline, settings), link: encode({ settings }) };
+  return {
+    settings,
+    async measure() {
+      const recording = start(settings, () => undefined, Promise.resolve());
+      await recording.ended;
+      const { timeline, status } = recording;
+      if (status.at === "failed") throw new Error(status.error);
+      return { value: measure(timeline, settings), link: encode({ settings }) };
+    },
   };
 }
 

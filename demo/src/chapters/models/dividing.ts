@@ -51,8 +51,13 @@ export function total(groups: readonly MergeGroup[]): number {
   return groups.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** Returns the merge once `written` MiB were written. */
+/** Returns the merge once `written` MiB were written. After the last of them, its outputs alone are left. */
 export function momentOf(groups: readonly MergeGroup[], written: number): Moment {
+  const all = total(groups);
+  if (written > all) {
+    const group = groups.length - 1;
+    return { group, written: groups[group]?.bytes ?? 0, used: LARGEST };
+  }
   let [before, used] = [0, UPPER + LARGEST];
   for (const [i, group] of groups.entries()) {
     // A group that is whole frees its inputs when the next one starts.

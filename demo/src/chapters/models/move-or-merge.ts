@@ -13,6 +13,7 @@ export const TABLES: readonly AgedTable[] = [
   { name: "t2", age: 2, prefixes: ["b"] },
   { name: "t3", age: 3, prefixes: ["a", "c"] },
   { name: "t4", age: 4, prefixes: ["a", "d"] },
+  { name: "t5", age: 5, prefixes: ["d"] },
 ];
 
 /** The tables that the paper's rule merges: those with a prefix that three or more have. */

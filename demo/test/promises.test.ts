@@ -1,0 +1,130 @@
+/** What the chapters say of their measurements, against the recordings that they measure. */
+
+import { expect, test } from "vitest";
+import { chapterOf } from "../src/chapters/chapters.ts";
+import { groupsPerCompaction, peakSpace, waiting, writing } from "../src/chapters/measure.ts";
+import * as dividing from "../src/chapters/models/dividing.ts";
+import { byRule, closed, TABLES } from "../src/chapters/models/move-or-merge.ts";
+import type { Settings } from "../src/source/settings.ts";
+import { bucketsOf } from "../src/timeline/facts.ts";
+import type { Timeline } from "../src/timeline/timeline.ts";
+import { simulate } from "./simulator.ts";
+
+const recorded = new Map<Settings, Timeline>();
+
+/** The settings of a chapter's prediction. */
+function settingsOf(chapter: string, name: string): Settings {
+  const { predictions } = chapterOf(chapter)?.question ?? { predictions: [] };
+  const settings = predictions.find((prediction) => prediction.name === name)?.settings;
+  if (settings === undefined) throw new Error(`${chapter} predicts nothing of ${name}`);
+  return settings;
+}
+
+/** The recording of a chapter's prediction. */
+function recording(chapter: string, name: string): Timeline {
+  const settings = settingsOf(chapter, name);
+  const timeline = recorded.get(settings) ?? simulate(settings).timeline;
+  recorded.set(settings, timeline);
+  return timeline;
+}
+
+/** Tables that were moved, and groups that were merged. */
+function movedAndMerged(timeline: Timeline): { moved: number; merged: number } {
+  let [moved, merged] = [0, 0];
+  for (const event of timeline.events(0, timeline.length)) {
+    if (event.type !== "group-installed") continue;
+    if (event.moved) moved += event.outputs.length;
+    else merged += 1;
+  }
+  return { moved, merged };
+}
+
+/** The highest temperature of a bucket at a share of a recording. */
+function hottest(timeline: Timeline, share: number): number {
+  const { facts } = timeline.at(timeline.duration * share);
+  return Math.max(...bucketsOf(facts).map(({ temperature }) => temperature));
+}
+
+test("leveling writes more than lazy leveling, and that more than tiering", () => {
+  const [full, lazy, tiered] = ["leveled-full", "lazy-leveled", "tiered-full"].map((name) =>
+    writing(recording("levels", name)),
+  );
+  expect(full).toBeGreaterThan(lazy ?? 0);
+  expect(lazy).toBeGreaterThan(tiered ?? 0);
+});
+
+test("the more partitions agree, the more groups there are", () => {
+  const [size, local, global] = ["cut by size", "local-range", "global-range"].map((name) =>
+    groupsPerCompaction(recording("partitions", name)),
+  );
+  expect(size).toBeLessThan(1.5);
+  expect(local).toBeGreaterThan(3 * (size ?? 0));
+  expect(global).toBeGreaterThan(1.3 * (local ?? 0));
+});
+
+test("uniform updates leave no group of one table, ascending keys no other", () => {
+  expect(movedAndMerged(recording("partitions", "global-range")).moved).toBe(0);
+  const varied = chapterOf("partitions")?.question.vary?.settings;
+  const settings = { ...settingsOf("partitions", "global-range"), ...varied };
+  const ascending = movedAndMerged(simulate(settings).timeline);
+  expect(ascending.moved).toBeGreaterThan(0);
+  expect(ascending.merged).toBe(0);
+});
+
+test("counted admissions write less than leveling", () => {
+  const full = writing(recording("horizontal", "leveled-full"));
+  for (const name of ["horizontal-leveling", "horizontal-tiering"])
+    expect(writing(recording("horizontal", name))).toBeLessThan(full);
+});
+
+test("Spooky holds least in the measurement, partial merges in the example", () => {
+  const [full = 0, partial = 0, spooky = 0] = ["leveled-full", "leveled", "spooky"].map((name) =>
+    peakSpace(recording("spooky", name), settingsOf("spooky", name)),
+  );
+  expect(full).toBeGreaterThan(partial);
+  expect(partial).toBeGreaterThan(spooky);
+  const peaks = (["partial", "spooky", "full"] as const).map((way) =>
+    dividing.peak(dividing.groupsOf(way)),
+  );
+  expect(peaks).toEqual(peaks.toSorted((a, b) => a - b));
+  // Fewer merges at once hold less.
+  const settings = { ...settingsOf("spooky", "leveled"), workers: 1 };
+  expect(peakSpace(simulate(settings).timeline, settings)).toBeLessThan(partial);
+});
+
+test("each way of merging ends with the live data alone", () => {
+  for (const way of ["full", "partial", "spooky"] as const) {
+    const groups = dividing.groupsOf(way);
+    const end = dividing.momentOf(groups, dividing.total(groups) + 0.5);
+    expect(end.used).toBe(dividing.LARGEST);
+  }
+});
+
+test("PTierDB moves tables, in the example and in the measurement", () => {
+  const merged = closed(TABLES, byRule(TABLES));
+  expect(TABLES.filter(({ name }) => !merged.has(name)).map(({ name }) => name)).toEqual(["t5"]);
+  expect(movedAndMerged(recording("ptier", "ptier")).moved).toBeGreaterThan(0);
+  const [leveled, tiered, ptier] = ["leveled", "tiered", "ptier"].map((name) =>
+    writing(recording("ptier", name)),
+  );
+  expect(ptier).toBeLessThan(leveled ?? 0);
+  expect(ptier).toBeLessThan(1.5 * (tiered ?? 0));
+});
+
+test("buckets are split until none is too hot, and writes wait no more", () => {
+  const timeline = recording("bucket", "bucket, late keys");
+  expect(hottest(timeline, 0.2)).toBeGreaterThan(2);
+  for (const share of [0.8, 0.9, 1]) expect(hottest(timeline, share)).toBeLessThan(2.1);
+  const waited = (share: number) => timeline.at(timeline.duration * share).stalledMicros;
+  expect(waited(0.4)).toBeGreaterThan(0);
+  expect(waited(1)).toBe(waited(0.8));
+  const fixed = recording("bucket", "fixed buckets, late keys");
+  expect(waiting(fixed)).toBeGreaterThan(2 * waiting(timeline));
+});
+
+test("with even keys, buckets wait for a fraction of what leveling waits", () => {
+  const [leveled = 0, bucket] = ["leveled, even", "bucket, even"].map((name) =>
+    waiting(recording("bucket", name)),
+  );
+  expect(bucket).toBeLessThan(leveled / 4);
+});
