@@ -16,6 +16,7 @@ import "./styles/overlays.css";
 import "./styles/chapters.css";
 import "./styles/crash.css";
 import "./styles/questions.css";
+import "./styles/sheet.css";
 import "./styles/narrow.css";
 import { simulatorModule } from "./source/simulator-module.ts";
 import { fontsLoaded } from "./views/fonts.ts";

@@ -196,6 +196,37 @@ test("a question that was measured is measured again where its link leads, and o
   expect(await figures(other)).toEqual(measured);
 });
 
+test("guesses are scored, and chapters whose questions were measured are remembered", async ({
+  context,
+  origin,
+}) => {
+  const page = await context.newPage();
+  await page.goto(`${origin}/demo/#ch=basics`);
+  await predict(page, "3");
+  const result = page.locator(".question .result p");
+  await expect(result).toHaveCount(3);
+  await expect(result.first()).toContainText("Guesses within a quarter");
+  const measured = page.locator(".chapters nav a", { hasText: "measured" });
+  await expect(measured).toHaveText(["LSM trees, measured"]);
+  await page.reload();
+  await expect(measured).toHaveText(["LSM trees, measured"]);
+});
+
+test("all questions are on one sheet, which prints without the rest", async ({
+  context,
+  origin,
+}) => {
+  const page = await context.newPage();
+  await page.goto(`${origin}/demo/#ch=basics`);
+  await page.getByRole("link", { name: "All questions, to print" }).click();
+  await expect(page.locator(".sheet li")).toHaveCount(CHAPTERS.length);
+  await page.emulateMedia({ media: "print" });
+  await expect(page.locator(".chapters nav")).toBeHidden();
+  await expect(page.locator(".sheet li").last()).toBeVisible();
+  const results = await new AxeBuilder({ page }).analyze();
+  expect(results.violations).toEqual([]);
+});
+
 test("a crash loses the writes after the last sync, and no others", async ({ context, origin }) => {
   const page = await context.newPage();
   await page.goto(`${origin}/demo/#ch=crash`);

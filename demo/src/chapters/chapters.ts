@@ -47,6 +47,8 @@ export interface Chapter {
     unit: string;
     digits: number;
     predictions: Prediction[];
+    /** The usual misconception, for guesses that are off. */
+    hint: string;
     /** Points to look at in the result. */
     after: string;
     /** Choice of the settings, and so the reach of the figures. */
@@ -106,6 +108,9 @@ export const CHAPTERS: readonly Chapter[] = [
         { name: "tombstone in the memtable", measure: placesOfDeletedKey(false) },
         { name: "tombstone flushed", measure: placesOfDeletedKey(true) },
       ],
+      hint:
+        "Who expects more places thinks that a get collects all versions and takes the newest. It asks the " +
+        "newest place first, and stops at the first version that it finds, be it a tombstone.",
       after:
         "In memory, the tombstone is the first place asked, and the last. Once it is flushed, the " +
         "empty memtable is asked before it. The older versions stay on disk, unread, until a " +
@@ -143,6 +148,9 @@ export const CHAPTERS: readonly Chapter[] = [
         { name: "each is synced", measure: survivors(() => true) },
         { name: "none is synced", measure: survivors(() => false) },
       ],
+      hint:
+        "Who expects one key for the sixth thinks that a sync is of one write. It is of a file: of the log, with " +
+        "all writes before.",
       after:
         "The sync of the sixth put covers the five before it: they are in the same log. The last " +
         "four were only buffered. Recovery reads the log up to the first record that is not " +
@@ -180,6 +188,9 @@ export const CHAPTERS: readonly Chapter[] = [
         { name: "lazy-leveled", ...simulated({ policy: "lazy-leveled" }, writing) },
         { name: "tiered-full", ...simulated({ policy: "tiered-full" }, writing) },
       ],
+      hint:
+        "Who orders by the number of runs thinks that a run costs a write. A run costs reads; what costs writes " +
+        "is each merge that a run is spared.",
       after:
         "The order is the model's. The figures differ from it: a flush counts as a write here, " +
         "and a small tree is never full in all of its levels.",
@@ -243,6 +254,9 @@ export const CHAPTERS: readonly Chapter[] = [
           ),
         },
       ],
+      hint:
+        "Who expects many groups of tables cut by size looks at two tables, which overlap few others. But groups " +
+        "chain: one table on each border joins what lies on both sides.",
       after:
         "Groups are the work that workers can share. With tables cut by size, a second worker has " +
         "nothing to do; halves of each run's own keys agree by chance, those of the key space " +
@@ -297,6 +311,9 @@ export const CHAPTERS: readonly Chapter[] = [
           ...simulated({ policy: "horizontal-tiering" }, writing),
         },
       ],
+      hint:
+        "Who expects leveling to write least looks at one merge, which is small. But it merges after each " +
+        "admission, and each time rewrites what the level holds already.",
       after:
         "Counting admissions writes less: its merges are large, and few and far between. Open the " +
         "recordings: the counters stand beside their levels, and the disk holds up to three times " +
@@ -339,6 +356,9 @@ export const CHAPTERS: readonly Chapter[] = [
         { name: "leveled", ...simulated({ policy: "leveled" }, peakSpace) },
         { name: "spooky", ...simulated({ policy: "spooky" }, peakSpace) },
       ],
+      hint:
+        "Who gives the full merge 1.25 adds its inputs, and forgets its outputs. Until these are safe, both are " +
+        "on disk.",
       after:
         "Open the Spooky recording and step with k to a merge into the largest level: the inputs " +
         "of its groups are freed one by one, from left to right. A dividing merge has cut the " +
@@ -384,6 +404,9 @@ export const CHAPTERS: readonly Chapter[] = [
         { name: "tiered", ...simulated({ policy: "tiered", workload: "prefixes" }, writing) },
         { name: "ptier", ...simulated({ policy: "ptier", workload: "prefixes" }, writing) },
       ],
+      hint:
+        "Who expects PTierDB to write less than tiering takes a move for a saving against it. Both write most " +
+        "entries once a level; what moves save is rewriting, as leveling does it.",
       after:
         "PTierDB writes about as little as tiering, and also gains tables of a single prefix: " +
         "look for the solid caps in the deeper levels.",
@@ -429,6 +452,9 @@ export const CHAPTERS: readonly Chapter[] = [
         },
         { name: "bucket, late keys", ...simulated(HOT, waiting) },
       ],
+      hint:
+        "Who expects fixed buckets to help divides the keys. The writes are what waits, and all of them fall into " +
+        "one bucket, which one worker merges.",
       after:
         "With even keys each worker has a bucket of its own, and the stalls behind the one merge " +
         "of level 0 nearly vanish. Late keys all fall into one of eight buckets. Open the last " +
