@@ -9,6 +9,7 @@ import type { Bytes, Decoded, Encoding } from "../api/data.ts";
 import type { TerraneError } from "../api/errors.ts";
 import { ByteList } from "../codec/byte-list.ts";
 import { encodeKey } from "../codec/bytes.ts";
+import { decodeList } from "../codec/decode-list.ts";
 import { Encoder, MAX_BATCH_BYTES } from "../codec/encoder.ts";
 import { decodeError } from "../codec/error-codec.ts";
 import type { Operation, Outcome } from "../codec/protocol.ts";
@@ -102,7 +103,7 @@ export class Outbox {
     const values = isOwn ? new ByteList(valueOf(found, at) as Uint8Array) : found;
     const start = isOwn ? 0 : first;
     const keyAt = (index: number) => encodeKey(keys[index - start] as Bytes);
-    return values.decode(encoding, start, start + keys.length, keyAt);
+    return decodeList(values, encoding, start, start + keys.length, keyAt);
   }
 
   /** Removes and returns all calls. */
