@@ -1,11 +1,11 @@
 /** Options and arguments, validated and turned into requests. */
 
-import type { Bytes, Codec, Encoding } from "../api/data.ts";
+import type { Bytes, Codec, Encoding, RangeFields } from "../api/data.ts";
 import type {
   Durability,
   Encodings,
-  EntriesOptions,
   ExpiryOptions,
+  IterationOptions,
   KeyspaceOptions,
   StoreOptions,
   WriteOptions,
@@ -196,7 +196,7 @@ interface Scanned {
 /** The entries that an iteration returns. */
 export function toScan(
   { keyspace, snapshot, keyEncoding }: Scanned,
-  options: EntriesOptions<Encoding, Encoding>,
+  options: RangeFields<Encoding> & IterationOptions<Encoding, Encoding>,
 ): ScanRequest {
   const { reverse = false, limit = Infinity } = options;
   const valid = limit === Infinity || (Number.isSafeInteger(limit) && limit >= 0);
