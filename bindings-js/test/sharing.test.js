@@ -1,7 +1,7 @@
 /** Followers and changes of leader, with a stub for the worker of another page. */
 
 import assert from "node:assert/strict";
-import { beforeEach, test } from "node:test";
+import { beforeEach, mock, test } from "node:test";
 import { die, dispatch, document, emptyStore, locks, settle, workers } from "./page.js";
 const { BusyError, ClosedError, open, UnavailableError } = await import("../dist/index.js");
 
@@ -264,10 +264,41 @@ test("a suspended follower that waits for a write keeps its lock", async () => {
   leader.end();
 });
 
+/** Opens a store, lets time pass, and returns the error by then. */
+async function failedWithin(milliseconds, name, timeout) {
+  // With what is loaded later, which takes another time.
+  await import("../dist/whole.js");
+  mock.timers.enable({ apis: ["setTimeout"] });
+  const aborter = new AbortController();
+  let failure;
+  open(name, { timeout, signal: aborter.signal }).catch((error) => (failure ??= error));
+  await settle();
+  mock.timers.tick(milliseconds);
+  await settle();
+  const found = failure;
+  aborter.abort();
+  mock.timers.reset();
+  return found;
+}
+
 test("without a page to follow, a worker that cannot lead says so", async () => {
   globalThis.SharedWorkerGlobalScope = class {};
-  await assert.rejects(open("nobody", { timeout: 10 }), UnavailableError);
+  assert.ok((await failedWithin(10, "nobody", 10)) instanceof UnavailableError);
   delete globalThis.SharedWorkerGlobalScope;
+});
+
+test("a short timeout is kept unless a page may yet answer", async () => {
+  const holder = { name: "kept", page: "https://other", client: "other", since: "noon" };
+  const hold = (more) => locks.hold(`terrane-holder:${JSON.stringify({ ...holder, ...more })}`);
+  // Another page waits for it, and leads once it gets it.
+  locks.hold("terrane-lead:kept");
+  const alone = hold({});
+  const failure = await failedWithin(10, "kept", 10);
+  assert.ok(failure instanceof BusyError);
+  assert.match(failure.message, /https:\/\/other, since noon/);
+  locks.free(alone);
+  hold({ leader: "leader" });
+  assert.equal(await failedWithin(10, "kept", 10), undefined);
 });
 
 test("a page lets another lead if its worker agrees", async () => {

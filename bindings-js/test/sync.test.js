@@ -52,6 +52,11 @@ test("keys are found, ranges have ends, and a range is cleared", async (context)
   await checkQuestions(await store(context));
 });
 
+test("a copy to another name takes a browser", { skip: native }, async (context) => {
+  const db = await store(context);
+  await assert.rejects(db.checkpoint("copy"), { code: "unavailable", message: /terrane-node/ });
+});
+
 test("a mistaken question names what is wrong", async (context) => {
   const db = await store(context);
   db.put("k", "v");

@@ -142,7 +142,7 @@ export interface StoreOptions<K extends Encoding = "utf8", V extends Encoding = 
   syncInterval?: number | undefined;
   /**
    * How long to wait while another tab, or a page that is being closed, holds the store, in
-   * milliseconds. Default: 5000.
+   * milliseconds. A page that shares it has at least a second to answer. Default: 5000.
    */
   timeout?: number | undefined;
   /**

@@ -19,6 +19,7 @@ import type { Role } from "../api/events.ts";
 import type { Leaves, OpenRequest, Operation } from "../codec/protocol.ts";
 import type { Leader } from "../codec/sharing.ts";
 import { ignoreResult } from "../shared/abort.ts";
+import { delay } from "../shared/delay.ts";
 import { Listeners } from "../shared/events.ts";
 import type { OpenedKeyspace } from "../store/port.ts";
 import { Election, isVisible } from "./election.ts";
@@ -187,7 +188,7 @@ export class Connection {
         if (this.#attempt !== attempt) return;
         if (leader === undefined) await this.#lead();
         else if (!(await this.#follow(leader))) {
-          await new Promise((passed) => setTimeout(passed, GONE_DELAY));
+          await delay(GONE_DELAY);
           continue;
         }
         await this.#endReleasing();
@@ -352,7 +353,7 @@ export class Connection {
   async #lastReplies(): Promise<void> {
     if (this.#releasing === undefined) return;
     const { released } = this.#releasing;
-    await Promise.race([released, new Promise((passed) => setTimeout(passed, LAST_REPLIES))]);
+    await Promise.race([released, delay(LAST_REPLIES)]);
   }
 
   /** Gives a new worker the keyspaces and listeners of the previous one. */

@@ -51,12 +51,16 @@ export class Outbox {
   #calls: Call[] = [];
   #group: Group | undefined;
   #scheduled = false;
-  /** Reason why no more calls are accepted. */
   #closed: TerraneError | undefined;
 
   /** `flush` is called at the end of a turn in which calls were added. */
   constructor(flush: () => void) {
     this.#flush = flush;
+  }
+
+  /** Returns the reason why no more calls are accepted; undefined while they are. */
+  get closed(): TerraneError | undefined {
+    return this.#closed;
   }
 
   get isEmpty(): boolean {

@@ -23,6 +23,7 @@ import { taken } from "../codec/validate.ts";
 import { later } from "#load";
 import { toStoreRequest } from "#store-request";
 import { abortable, ignoreResult } from "../shared/abort.ts";
+import { delay } from "../shared/delay.ts";
 import type { Listener } from "../shared/events.ts";
 import type {
   ExportedFile,
@@ -122,7 +123,7 @@ export class Session implements Caller, Port<"async"> {
   }
 
   pause(milliseconds: number): Promise<void> {
-    return new Promise((resolve) => setTimeout(resolve, milliseconds));
+    return delay(milliseconds);
   }
 
   /** Sends an operation; resolves to the value of its reply. */
@@ -207,8 +208,10 @@ export class Session implements Caller, Port<"async"> {
 
   snapshot(): HeldSnapshot {
     const connection = this.#connection;
+    const closed = this.#closed ?? connection.outbox.closed;
+    if (closed !== undefined) throw closed;
     const snapshot = connection.number();
-    // If the store is closed, the first read fails and says so.
+    // If it fails, the first read does so as well.
     ignoreResult(this.invoke("snapshot", snapshot));
     const { release } = this.hold({ op: "call", method: "release", args: [snapshot] });
     const forgotten = () => {

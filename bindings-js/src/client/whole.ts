@@ -8,9 +8,20 @@ import * as stores from "../shared/stores.ts";
 import * as store from "../store/later.ts";
 import * as administration from "./administration.ts";
 import { provide } from "./load.ts";
+import * as elections from "./no-leader.ts";
+import * as starts from "./not-started.ts";
 import * as elsewhere from "./start-elsewhere.ts";
 import * as threads from "./threads.ts";
 
 export * from "./index.ts";
 
-provide({ ...environment, ...stores, ...store, ...administration, ...elsewhere, ...threads });
+provide({
+  ...environment,
+  ...stores,
+  ...store,
+  ...administration,
+  ...elections,
+  ...starts,
+  ...elsewhere,
+  ...threads,
+});
