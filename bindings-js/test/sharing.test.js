@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { beforeEach, mock, test } from "node:test";
-import { die, dispatch, document, emptyStore, locks, settle, workers } from "./page.js";
+import { busy, die, dispatch, document, emptyStore, locks, settle, workers } from "./page.js";
 const { BusyError, ClosedError, open, UnavailableError } = await import("../dist/index.js");
 
 beforeEach(() => locks.clear());
@@ -212,6 +212,38 @@ test("a newer release's leader is not followed", async () => {
   const leader = new Leader("newer", emptyStore, 2);
   const { worker } = workers(emptyStore);
   await assert.rejects(open("newer", { worker }), { code: "busy", message: /reload this page/ });
+  leader.end();
+});
+
+test("a leader whose lock is not seen cannot be followed", async () => {
+  const leader = new Leader("apart");
+  die(leader.id);
+  const { worker } = workers(emptyStore);
+  await assert.rejects(open("apart", { worker }), {
+    code: "unavailable",
+    message: /storage was cleared while this page was open: reload it/,
+  });
+  leader.end();
+});
+
+test("a page that leads without the lead lock is followed", async () => {
+  const leader = new Leader("without");
+  die(leader.lead);
+  // The store is busy once the page has been heard.
+  const heard = new BroadcastChannel("terrane:without");
+  const { started, worker } = workers((request, stub) => {
+    heard.onmessage = async () => {
+      await settle();
+      stub.send({ id: request.id, ...busy(request) });
+    };
+    leader.announce();
+    return undefined;
+  });
+  const db = await open("without", { worker });
+  heard.close();
+  assert.equal(db.role, "follower");
+  assert.ok(started[0].terminated);
+  await db.close();
   leader.end();
 });
 

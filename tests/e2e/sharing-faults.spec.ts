@@ -1,6 +1,7 @@
-/** Faults of the worker that serves several tabs. */
+/** Faults of the worker that serves several tabs, and storage that is cleared underneath them. */
 
-import { expect, test } from "./fixtures.ts";
+import { CLEARING_RETRIES, expect, test } from "./fixtures.ts";
+import { CLEARING } from "./server.ts";
 import { opened } from "./tabs.ts";
 
 /** A tab with a call in flight. */
@@ -84,3 +85,61 @@ for (const [code, fault] of FAULTS) {
     }
   });
 }
+
+test.describe(() => {
+  test.describe.configure({ retries: CLEARING_RETRIES });
+
+  test("cleared storage fails calls in every tab, and a new store works", async ({ storePage }) => {
+    const tabs = [await storePage(), await storePage(), await storePage(), await storePage()];
+    for (const [at, tab] of tabs.entries()) {
+      await opened(tab, "cleared");
+      await tab.evaluate(async (at) => {
+        const { db } = window;
+        await db.put(`${at}`, "v", { durability: "sync" });
+        // A call in flight.
+        const failed = window.failure(() => db.watch({ prefix: "none" }).next());
+        Object.assign(window, { failed });
+        await db.get("other");
+      }, at);
+    }
+    await tabs[1]!.evaluate((path) => fetch(path), CLEARING);
+    const codes = await Promise.all(
+      tabs.map((tab) =>
+        tab.evaluate(async () => {
+          const { db } = window;
+          // The browser leaves open files as they are; the store looks for them now and then.
+          const later = await window.failure(async () => {
+            for (;;) await db.put("k", "lost", { durability: "sync" });
+          });
+          const inFlight = await (window as unknown as Failing).failed;
+          return [inFlight?.code, later?.code];
+        }),
+      ),
+    );
+    expect(codes).toEqual(tabs.map(() => ["not-found", "not-found"]));
+    await Promise.all(tabs.map((tab) => tab.evaluate(() => window.db.close())));
+    // Pages that were open when the storage was cleared may have no locks in common with later workers.
+    const reopened = await Promise.all(
+      tabs.map((tab) =>
+        tab.evaluate(async () => {
+          const failure = await window.failure(async () => {
+            window.db = await window.terrane.open("cleared");
+          });
+          return failure?.code;
+        }),
+      ),
+    );
+    expect(reopened).toContain(undefined);
+    expect(reopened.filter((code) => code !== undefined && code !== "unavailable")).toEqual([]);
+    for (const [at, tab] of tabs.entries()) {
+      if (reopened[at] !== undefined) {
+        await tab.reload();
+        await tab.waitForFunction(() => "terrane" in window);
+        await opened(tab, "cleared");
+      }
+      await tab.evaluate((at) => window.db.put(`${at}`, "new", { durability: "sync" }), at);
+    }
+    const values = await tabs[0]!.evaluate(() => window.db.getMany(["0", "1", "2", "3", "k"]));
+    expect(values).toEqual(["new", "new", "new", "new", undefined]);
+  });
+});

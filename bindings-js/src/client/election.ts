@@ -67,6 +67,8 @@ export class Election {
   /** Releases the lead lock. */
   #resign: (() => void) | undefined;
   #search: Search | undefined;
+  /** The last worker that announced itself. */
+  heard: Leader | undefined;
 
   constructor(request: OpenRequest, onLeader: () => void) {
     this.#request = request;
@@ -85,6 +87,7 @@ export class Election {
   async seek(first: boolean): Promise<Leader | undefined> {
     const stop = new AbortController();
     const { signal } = stop;
+    this.heard = undefined;
     try {
       return await new Promise<Leader | undefined>((found, fail) => {
         this.#search = { found, fail };
@@ -146,6 +149,7 @@ export class Election {
       const found = `store "${name}" is open in a page with a newer release: reload this page`;
       this.#search?.fail(new BusyError(found));
     } else if (message.protocol === PROTOCOL) {
+      this.heard = message.leads;
       if (this.#search === undefined) this.#onLeader();
       else this.#search.found(message.leads);
     }
