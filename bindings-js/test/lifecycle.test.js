@@ -230,7 +230,7 @@ test("a second opening applies its own policy", async () => {
   const db = await open("second", { worker });
   await assert.rejects(open("second", { worker, errorIfExists: true }), {
     code: "invalid-argument",
-    message: 'expected no store named "second" yet, found one',
+    message: 'place of a new store: expected no store there yet, found one in "second"',
   });
   const other = await open("second", { worker, policy: "tiered" });
   assert.ok(started[0].operations.includes("set_policy"));

@@ -512,6 +512,10 @@ test(
       () => lean.setPolicy({ policy: "lazy-leveled", size_ratio: 4, levelBaseByte: 9 }),
       /: expected `sizeRatio`, `levelBaseBytes`, .*, found unknown parameter `size_ratio`$/,
     );
+    assert.throws(
+      () => lean.setPolicy({ policy: "leveled", sizeRatio: "4" }),
+      /expected a whole number from 2 to 64, found leveled: `sizeRatio` is "4"$/,
+    );
     const monkey = { policy: "leveled", filters: "monkey" };
     assert.throws(
       () => lean.setPolicy(monkey),

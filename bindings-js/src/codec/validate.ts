@@ -9,7 +9,9 @@ export function invalid(what: string, expected: string, found: unknown): Invalid
 
 /** The error for the name of a new store that another one has. */
 export function taken(name: string): InvalidArgumentError {
-  return new InvalidArgumentError(`expected no store named ${describe(name)} yet, found one`);
+  // In the engine's words.
+  const expected = "place of a new store: expected no store there yet";
+  return new InvalidArgumentError(`${expected}, found one in ${describe(name)}`);
 }
 
 /** Returns the argument, or throws if it is not `valid`. */
