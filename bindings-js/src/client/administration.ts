@@ -3,6 +3,7 @@
 import { AbortError } from "../api/errors.ts";
 import { checked, TIMEOUT, WAIT, WASM } from "../codec/options.ts";
 import { toRequest } from "../codec/requests.ts";
+import { toModule } from "../codec/wasm-module.ts";
 import { toStoreRequest } from "#store-request";
 import { abortable, abortError } from "../shared/abort.ts";
 import { type ImportSink, pipeImport } from "../shared/streams.ts";
@@ -30,6 +31,7 @@ export async function importStore(
   options: Pick<OpenOptions, "signal" | "timeout" | "wasm" | "worker"> = {},
 ): Promise<void> {
   const request = toRequest(name, checked(options, TIMEOUT, WASM, WAIT, WORKER));
+  request.wasm = toModule(options.wasm);
   checkNotOpen(name);
   await checkHere("opfs", options.worker);
   const { signal } = options;

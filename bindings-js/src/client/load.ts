@@ -5,6 +5,8 @@ import type { Later } from "../store/port.ts";
 
 /** All exports of these parts. */
 type Parts = Later &
+  typeof import("../codec/new-store.ts") &
+  typeof import("../codec/wasm-module.ts") &
   typeof import("../shared/environment.ts") &
   typeof import("../shared/stores.ts") &
   typeof import("./administration.ts") &

@@ -19,7 +19,6 @@ import type {
   Returned,
   ScanRequest,
 } from "../codec/protocol.ts";
-import { taken } from "../codec/validate.ts";
 import { later } from "#load";
 import { toStoreRequest } from "#store-request";
 import { abortable, ignoreResult } from "../shared/abort.ts";
@@ -56,7 +55,7 @@ export class Session implements Caller, Port<"async"> {
   /** Applies the options of this opening to a store that is already open. */
   async share({ name, errorIfExists, policy }: OpenRequest): Promise<void> {
     try {
-      if (errorIfExists) throw taken(name);
+      if (errorIfExists) throw (await later()).taken(name);
       if (policy !== undefined) await this.invoke("set_policy", 0, policy);
     } catch (error) {
       await this.close();

@@ -3,6 +3,8 @@
  * load code later.
  */
 
+import * as newStore from "../codec/new-store.ts";
+import * as wasmModule from "../codec/wasm-module.ts";
 import * as environment from "../shared/environment.ts";
 import * as stores from "../shared/stores.ts";
 import * as store from "../store/later.ts";
@@ -16,6 +18,8 @@ import * as threads from "./threads.ts";
 export * from "./index.ts";
 
 provide({
+  ...newStore,
+  ...wasmModule,
   ...environment,
   ...stores,
   ...store,

@@ -9,7 +9,7 @@ import { AbortError, IoError, NotFoundError } from "../api/errors.ts";
 import { LeftOutError } from "../codec/error-codec.ts";
 import { toError } from "../codec/thrown.ts";
 import type { Exported, OpenRequest, StoreRequest } from "../codec/protocol.ts";
-import { noStoreIn, taken } from "../codec/validate.ts";
+import { noStoreIn, taken } from "../codec/new-store.ts";
 import { openFile, removeDirectory, retryWhileBusy } from "./directory.ts";
 import type { Engine } from "./engine.ts";
 import { Module } from "./module.ts";
