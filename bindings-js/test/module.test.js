@@ -38,7 +38,9 @@ test("a module that is something else is named with its URL", async () => {
     ["/cut", "no content type: CompileError: .*"],
   ]) {
     const url = `${origin}${path}`;
-    const message = `^the engine could not be loaded: expected a WebAssembly module at ${url}, found ${found}; see "Bundlers" in the README of terrane$`;
+    const expected = `expected a WebAssembly module at ${url}, found ${found}`;
+    const help = 'see "Bundlers" in the README of terrane';
+    const message = `^the engine could not be loaded: ${expected}; ${help}$`;
     await assert.rejects(open("m", { ...here, wasm: url }), {
       name: "UnavailableError",
       message: new RegExp(message),

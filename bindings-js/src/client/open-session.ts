@@ -43,7 +43,7 @@ export async function openSession(
   }
 }
 
-/** Throws if this page has the store open, which would wait for itself in vain. */
+/** Throws if this page has the store open: waiting for itself would end with the timeout. */
 export function checkNotOpen(name: string): void {
   const isOpen = find({ name, storage: "opfs" }) !== undefined;
   if (isOpen) throw new BusyError(`store "${name}" is open in this page; close it first`);

@@ -78,7 +78,7 @@ impl KeyspaceSegments {
         if last != Some(&target) {
             return behind.saturating_sub(1);
         }
-        // Segments that start alike are told apart by their whole keys.
+        // Segments that start alike differ in their whole keys.
         let first = self.heads.partition_point(|&head| head < target);
         let alike = self.all.get(first..behind).unwrap_or_default();
         let before = alike.partition_point(|segment| segment.from.as_slice() <= key);

@@ -2,8 +2,8 @@
 //!
 //! 1. A client starts a watch, and asks for its next change. Until it asks, the watch collects changes.
 //! 2. The ranges of all watches are cut at their bounds into segments, each with the watches that cover it. A written
-//!    key is in one segment: that of the key before, or one that a binary search finds among the heads of its keyspace's
-//!    segments, which are numbers, and then among the few segments whose first keys share a head.
+//!    key is in one segment: that of the key before, or one that a binary search finds among the heads of the segments
+//!    of its keyspace, which are numbers, and then among the few segments whose first keys share a head.
 //! 3. A watch collects the keys of several batches. Beyond [`KEYS`] or [`KEY_BYTES`] it forgets them, and collects
 //!    only the sequence number. A range delete has no keys.
 //! 4. Once a turn, the client takes the changes of the watches that it has asked about. A client whose turns do not
