@@ -2,7 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { load } from "./source.js";
 
-const { ByteList, InvalidArgumentError } = await load("api/errors.ts", "codec/byte-list.ts");
+const { ByteList, decodeList, InvalidArgumentError } = await load(
+  "api/errors.ts",
+  "codec/byte-list.ts",
+  "codec/decode-list.ts",
+);
 
 const encoder = new TextEncoder();
 
@@ -23,10 +27,10 @@ test("texts and bytes decode, whatever is next to them", () => {
   for (let count = 0; count <= words.length; count++) {
     const some = words.slice(0, count);
     const strings = new ByteList(list(texts(...some)));
-    assert.deepEqual(strings.decode("utf8"), some);
-    const decoded = strings
-      .decode("binary")
-      .map((bytes) => bytes && new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes));
+    assert.deepEqual(decodeList(strings, "utf8"), some);
+    const decoded = decodeList(strings, "binary").map(
+      (bytes) => bytes && new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes),
+    );
     assert.deepEqual(decoded, some);
   }
 });
@@ -35,13 +39,13 @@ test("a part of a list decodes alone, and a list after another", () => {
   const first = list(texts("a", "b", "c", "d"), 3);
   const bytes = new Uint8Array(Buffer.concat([first, list(texts("e"))]));
   const strings = new ByteList(bytes, 3);
-  assert.deepEqual(strings.decode("utf8", 1, 3), ["b", "c"]);
-  assert.deepEqual(new ByteList(bytes, strings.end).decode("utf8"), ["e"]);
+  assert.deepEqual(decodeList(strings, "utf8", 1, 3), ["b", "c"]);
+  assert.deepEqual(decodeList(new ByteList(bytes, strings.end), "utf8"), ["e"]);
 });
 
 test("keeping one byte string alive keeps few others", () => {
   const strings = new ByteList(list(Array.from({ length: 1000 }, () => new Uint8Array(1000))));
-  for (const bytes of strings.decode("binary")) {
+  for (const bytes of decodeList(strings, "binary")) {
     assert.equal(bytes.length, 1000);
     assert.ok(bytes.buffer.byteLength <= 16 << 10);
   }
@@ -49,7 +53,7 @@ test("keeping one byte string alive keeps few others", () => {
 
 test("a string that is not UTF-8 fails, the others decode", () => {
   const strings = new ByteList(list([...texts("a"), new Uint8Array([0xff]), ...texts("b")]));
-  assert.throws(() => strings.decode("utf8"), InvalidArgumentError);
-  assert.deepEqual(strings.decode("utf8", 0, 1), ["a"]);
-  assert.deepEqual(strings.decode("utf8", 2, 3), ["b"]);
+  assert.throws(() => decodeList(strings, "utf8"), InvalidArgumentError);
+  assert.deepEqual(decodeList(strings, "utf8", 0, 1), ["a"]);
+  assert.deepEqual(decodeList(strings, "utf8", 2, 3), ["b"]);
 });

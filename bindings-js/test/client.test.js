@@ -21,7 +21,7 @@ test("a worker that cannot be started fails with a typed error", async () => {
   for (const call of [open, (name, options) => importStore(name, new Blob([]), options)]) {
     await assert.rejects(call("start", { worker: failing }), {
       code: "unavailable",
-      message: /could not be started.*another origin/,
+      message: /worker could not be loaded.*another origin.*"Bundlers"/,
     });
     await assert.rejects(call("start", { worker: () => undefined }), { code: "invalid-argument" });
   }

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { busy, die, document, dispatch, locks, mute, settle, emptyStore, workers } from "./page.js";
-const { BusyError, ClosedError, EngineError, open } = await import("../dist/index.js");
+const { BusyError, ClosedError, destroy, EngineError, importStore, open } =
+  await import("../dist/index.js");
 
 beforeEach(() => {
   locks.clear();
@@ -199,12 +200,37 @@ test("openings of one page share a worker until the last close", async () => {
   await three.close();
 });
 
+test("a page's own open store is refused at once", async () => {
+  const { started, worker } = workers(emptyStore);
+  const db = await open("own", { worker });
+  const refused = { code: "busy", message: 'store "own" is open in this page; close it first' };
+  await assert.rejects(destroy("own", { worker }), refused);
+  await assert.rejects(importStore("own", new Blob([]), { worker }), refused);
+  assert.equal(started.length, 1);
+  await db.close();
+  await destroy("own", { worker });
+  assert.deepEqual(started[1].operations, ["destroy"]);
+});
+
+test("a closed store has no snapshots and no transactions", async () => {
+  const { worker } = workers(emptyStore);
+  const [db, other] = [await open("closed", { worker }), await open("closed", { worker })];
+  await db.close();
+  assert.throws(() => db.snapshot(), ClosedError);
+  await assert.rejects(
+    db.transact(async () => "done"),
+    ClosedError,
+  );
+  await other.transact(async () => "done");
+  await other.close();
+});
+
 test("a second opening applies its own policy", async () => {
   const { started, worker } = workers(emptyStore);
   const db = await open("second", { worker });
   await assert.rejects(open("second", { worker, errorIfExists: true }), {
     code: "invalid-argument",
-    message: 'expected no store named "second" yet, found one',
+    message: 'place of a new store: expected no store there yet, found one in "second"',
   });
   const other = await open("second", { worker, policy: "tiered" });
   assert.ok(started[0].operations.includes("set_policy"));

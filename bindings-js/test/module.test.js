@@ -38,19 +38,21 @@ test("a module that is something else is named with its URL", async () => {
     ["/cut", "no content type: CompileError: .*"],
   ]) {
     const url = `${origin}${path}`;
-    const message = `^the engine could not be loaded: expected a WebAssembly module at ${url}, found ${found}$`;
+    const expected = `expected a WebAssembly module at ${url}, found ${found}`;
+    const help = 'see "Bundlers" in the README of terrane';
+    const message = `^the engine could not be loaded: ${expected}; ${help}$`;
     await assert.rejects(open("m", { ...here, wasm: url }), {
-      name: "EngineError",
+      name: "UnavailableError",
       message: new RegExp(message),
     });
   }
   const url = `${origin}/another.wasm`;
   await assert.rejects(open("m", { ...here, wasm: url }), {
-    name: "EngineError",
-    message: new RegExp(`^the engine could not be loaded: .*, in ${url}$`),
+    name: "UnavailableError",
+    message: new RegExp(`^the engine could not be loaded: .*, in ${url}; see`),
   });
   await assert.rejects(open("m", { ...here, wasm: new URL("none.wasm", file) }), {
-    name: "EngineError",
+    name: "UnavailableError",
     message: /expected a WebAssembly module at file:.*none.wasm, found nothing: Error: ENOENT/,
   });
 });

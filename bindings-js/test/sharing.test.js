@@ -1,8 +1,8 @@
 /** Followers and changes of leader, with a stub for the worker of another page. */
 
 import assert from "node:assert/strict";
-import { beforeEach, test } from "node:test";
-import { die, dispatch, document, emptyStore, locks, settle, workers } from "./page.js";
+import { beforeEach, mock, test } from "node:test";
+import { busy, die, dispatch, document, emptyStore, locks, settle, workers } from "./page.js";
 const { BusyError, ClosedError, open, UnavailableError } = await import("../dist/index.js");
 
 beforeEach(() => locks.clear());
@@ -215,6 +215,38 @@ test("a newer release's leader is not followed", async () => {
   leader.end();
 });
 
+test("a leader whose lock is not seen cannot be followed", async () => {
+  const leader = new Leader("apart");
+  die(leader.id);
+  const { worker } = workers(emptyStore);
+  await assert.rejects(open("apart", { worker }), {
+    code: "unavailable",
+    message: /storage was cleared while this page was open: reload it/,
+  });
+  leader.end();
+});
+
+test("a page that leads without the lead lock is followed", async () => {
+  const leader = new Leader("without");
+  die(leader.lead);
+  // The store is busy once the page has been heard.
+  const heard = new BroadcastChannel("terrane:without");
+  const { started, worker } = workers((request, stub) => {
+    heard.onmessage = async () => {
+      await settle();
+      stub.send({ id: request.id, ...busy(request) });
+    };
+    leader.announce();
+    return undefined;
+  });
+  const db = await open("without", { worker });
+  heard.close();
+  assert.equal(db.role, "follower");
+  assert.ok(started[0].terminated);
+  await db.close();
+  leader.end();
+});
+
 test("messages that cannot be understood are ignored", async () => {
   const leader = new Leader("noise");
   const { worker } = workers(emptyStore);
@@ -264,10 +296,41 @@ test("a suspended follower that waits for a write keeps its lock", async () => {
   leader.end();
 });
 
+/** Opens a store, lets time pass, and returns the error by then. */
+async function failedWithin(milliseconds, name, timeout) {
+  // With what is loaded later, which takes another time.
+  await import("../dist/whole.js");
+  mock.timers.enable({ apis: ["setTimeout"] });
+  const aborter = new AbortController();
+  let failure;
+  open(name, { timeout, signal: aborter.signal }).catch((error) => (failure ??= error));
+  await settle();
+  mock.timers.tick(milliseconds);
+  await settle();
+  const found = failure;
+  aborter.abort();
+  mock.timers.reset();
+  return found;
+}
+
 test("without a page to follow, a worker that cannot lead says so", async () => {
   globalThis.SharedWorkerGlobalScope = class {};
-  await assert.rejects(open("nobody", { timeout: 10 }), UnavailableError);
+  assert.ok((await failedWithin(10, "nobody", 10)) instanceof UnavailableError);
   delete globalThis.SharedWorkerGlobalScope;
+});
+
+test("a short timeout is kept unless a page may yet answer", async () => {
+  const holder = { name: "kept", page: "https://other", client: "other", since: "noon" };
+  const hold = (more) => locks.hold(`terrane-holder:${JSON.stringify({ ...holder, ...more })}`);
+  // Another page waits for it, and leads once it gets it.
+  locks.hold("terrane-lead:kept");
+  const alone = hold({});
+  const failure = await failedWithin(10, "kept", 10);
+  assert.ok(failure instanceof BusyError);
+  assert.match(failure.message, /https:\/\/other, since noon/);
+  locks.free(alone);
+  hold({ leader: "leader" });
+  assert.equal(await failedWithin(10, "kept", 10), undefined);
 });
 
 test("a page lets another lead if its worker agrees", async () => {

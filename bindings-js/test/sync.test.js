@@ -52,6 +52,11 @@ test("keys are found, ranges have ends, and a range is cleared", async (context)
   await checkQuestions(await store(context));
 });
 
+test("a copy to another name takes a browser", { skip: native }, async (context) => {
+  const db = await store(context);
+  await assert.rejects(db.checkpoint("copy"), { code: "unavailable", message: /terrane-node/ });
+});
+
 test("a mistaken question names what is wrong", async (context) => {
   const db = await store(context);
   db.put("k", "v");
@@ -506,6 +511,10 @@ test(
     assert.throws(
       () => lean.setPolicy({ policy: "lazy-leveled", size_ratio: 4, levelBaseByte: 9 }),
       /: expected `sizeRatio`, `levelBaseBytes`, .*, found unknown parameter `size_ratio`$/,
+    );
+    assert.throws(
+      () => lean.setPolicy({ policy: "leveled", sizeRatio: "4" }),
+      /expected a whole number from 2 to 64, found leveled: `sizeRatio` is "4"$/,
     );
     const monkey = { policy: "leveled", filters: "monkey" };
     assert.throws(

@@ -161,18 +161,28 @@ test("a module that cannot be loaded fails the opening", async ({ origin, storeP
     const noWorker = await window.failure(() =>
       open("unloaded", { worker: () => new Worker("/nowhere.js", { type: "module" }) }),
     );
+    const noScript = await window.failure(() =>
+      open("unloaded", { worker: () => new Worker("/pages/store.html", { type: "module" }) }),
+    );
     const after = await window.failure(() => open("unloaded", { timeout: 0 }));
-    return { noModule, page, noWorker, after };
+    return { noModule, page, noWorker, noScript, after };
   });
-  expect(failures.noModule?.code).toBe("engine");
+  const { noModule, page: html, noWorker, noScript } = failures;
+  for (const failure of [noModule, html, noWorker, noScript]) {
+    expect(failure?.code).toBe("unavailable");
+    expect(failure?.message).toMatch(/; see "Bundlers" in the README of terrane$/);
+  }
   const expected = "the engine could not be loaded: expected a WebAssembly module at";
-  expect(failures.noModule?.message).toBe(
-    `${expected} ${origin}/nowhere.wasm, found 404 Not Found`,
-  );
+  expect(noModule?.message).toContain(`${expected} ${origin}/nowhere.wasm, found 404 Not Found;`);
   // As servers of one-page applications answer.
-  const html = `${expected} ${origin}/pages/store.html, found text/html; charset=utf-8: CompileError:`;
-  expect(failures.page?.message).toContain(html);
-  expect(failures.noWorker?.code).toBe("engine");
+  const found = "found text/html; charset=utf-8";
+  expect(html?.message).toContain(
+    `${expected} ${origin}/pages/store.html, ${found}: CompileError:`,
+  );
+  const started = "the store's worker could not be loaded:";
+  const missing = `${started} ${origin}/nowhere.js: expected a script, found 404 Not Found;`;
+  expect(noWorker?.message).toContain(missing);
+  expect(noScript?.message).toContain(`${started} ${origin}/pages/store.html: `);
   expect(failures.after).toBeUndefined();
 });
 

@@ -183,6 +183,7 @@ test("a failed import leaves nothing; none replaces a store", async ({ storePage
     };
     const failures = {
       taken: await window.failure(() => importStore("there", whole)),
+      exists: await window.failure(() => open("there", { errorIfExists: true })),
       noise: await window.failure(() => importStore("noise", new Blob(["x".repeat(100_000)]))),
       empty: await window.failure(() => importStore("empty", new Blob([]))),
       cut: await window.failure(() => importStore("cut", whole.slice(0, 100_000))),
@@ -206,6 +207,7 @@ test("a failed import leaves nothing; none replaces a store", async ({ storePage
   );
   expect(codes).toEqual({
     taken: "invalid-argument",
+    exists: "invalid-argument",
     noise: "invalid-argument",
     empty: "invalid-argument",
     cut: "corrupt",
@@ -213,9 +215,10 @@ test("a failed import leaves nothing; none replaces a store", async ({ storePage
     early: "aborted",
     source: "invalid-argument",
   });
-  const { taken, noise, empty } = found.failures;
+  const { taken, exists, noise, empty } = found.failures;
+  expect(exists?.message).toBe(taken?.message);
   expect([taken, noise, empty].map((failure) => failure?.message)).toEqual([
-    'expected no store named "there" yet, found one',
+    'place of a new store: expected no store there yet, found one in "there"',
     "source: expected an exported store's bytes, found others",
     "source: expected an exported store's bytes, found none",
   ]);

@@ -66,7 +66,7 @@ test("where the build with all policies cannot be loaded, the error names policy
     [stored, "binomial"],
     [given, "minlatency"],
   ] as const) {
-    expect(failure?.code).toBe("engine");
+    expect(failure?.code).toBe("unavailable");
     expect(failure?.message).toContain(policy);
     expect(failure?.message).toContain("terrane_");
   }

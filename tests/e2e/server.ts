@@ -24,6 +24,9 @@ const roots: Record<string, string> = {
  */
 export const ISOLATED = "/isolated";
 
+/** Path whose response makes the browser clear the origin's storage. */
+export const CLEARING = "/clearing";
+
 /** Returns the path of a page that is served under a content security policy, with all that it loads. */
 export function restricted(policy: string, path: string): string {
   return `/restricted/${encodeURIComponent(policy)}/${path}`;
@@ -53,6 +56,10 @@ export async function serve(compress: boolean = false): Promise<{ server: Server
   const compressed = new Map<string, Promise<Buffer>>();
   const server = createServer(async (request, response) => {
     const { pathname } = new URL(request.url ?? "/", "http://localhost");
+    if (pathname === CLEARING) {
+      response.writeHead(204, { "clear-site-data": '"storage"' }).end();
+      return;
+    }
     const isolated = pathname.startsWith(ISOLATED);
     const [prefix = "", policy] = RESTRICTED.exec(pathname) ?? [];
     const path = await resolve(pathname.slice(isolated ? ISOLATED.length : prefix.length));

@@ -241,6 +241,7 @@ test("invalid arguments are named, and the call has no effect", async ({ storePa
       reverse: await window.failure(async () => loose["keys"]?.({ reverse: "yes" })),
       best: await window.failure(() => db.setPolicy("best" as "tiered")),
       copy: await window.failure(() => db.checkpoint("a/b")),
+      // @ts-expect-error One lower bound.
       bounds: await window.failure(async () => db.entries({ gt: "a", gte: "a" })),
       limit: await window.failure(async () => db.entries({ limit: -1 })),
       notText: await window.failure(async () => {

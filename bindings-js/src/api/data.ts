@@ -48,8 +48,8 @@ export type Row<R extends Rows, K extends Encoding, V extends Encoding> = R exte
 
 export { MAX_KEY_BYTES, MAX_VALUE_BYTES } from "./limits.ts";
 
-/** A range: a prefix, or bounds, at most one of `gte` and `gt`, and at most one of `lte` and `lt`. */
-export interface RangeOptions<K extends Encoding = "utf8"> {
+/** The fields of ranges. */
+export interface RangeFields<K extends Encoding = "utf8"> {
   /** Start of all keys of the range, as bytes; excludes bounds. */
   prefix?: Encodable<K> | undefined;
   /** The lower bound, inclusive. */
@@ -61,3 +61,16 @@ export interface RangeOptions<K extends Encoding = "utf8"> {
   /** The upper bound, exclusive. */
   lt?: Encodable<K> | undefined;
 }
+
+/** A range with some of the fields, and none of the others. */
+export type RangeOf<K extends Encoding, F extends keyof RangeFields> = Pick<RangeFields<K>, F> & {
+  [G in Exclude<keyof RangeFields, F>]?: undefined;
+};
+
+/** A range: a prefix, or bounds, at most one of `gte` and `gt`, and at most one of `lte` and `lt`. */
+export type RangeOptions<K extends Encoding = "utf8"> =
+  | RangeOf<K, "prefix">
+  | RangeOf<K, "gte" | "lte">
+  | RangeOf<K, "gte" | "lt">
+  | RangeOf<K, "gt" | "lte">
+  | RangeOf<K, "gt" | "lt">;

@@ -19,7 +19,10 @@ export class BusyError extends TerraneError {
   readonly code = "busy";
 }
 
-/** No private file system is available: an old browser, private mode, a sandboxed frame, or no HTTPS. */
+/**
+ * No store can be opened here: there is no private file system (an old browser, private mode, a sandboxed frame, no
+ * HTTPS), or a file of this package could not be loaded.
+ */
 export class UnavailableError extends TerraneError {
   override readonly name = "UnavailableError";
   readonly code = "unavailable";

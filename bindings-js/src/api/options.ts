@@ -53,9 +53,8 @@ export interface KeyOptions<K extends Encoding> {
   keyEncoding?: K | undefined;
 }
 
-/** Options of an iteration. */
-export interface EntriesOptions<K extends Encoding, V extends Encoding>
-  extends RangeOptions<K>, ReadOptions<V> {
+/** Options of an iteration besides its range. */
+export interface IterationOptions<K extends Encoding, V extends Encoding> extends ReadOptions<V> {
   /** Encoding of returned keys, and of the range. Default: the keyspace's encoding. */
   keyEncoding?: K | undefined;
   /** Iterates from the last key to the first. Default: false. */
@@ -63,6 +62,10 @@ export interface EntriesOptions<K extends Encoding, V extends Encoding>
   /** The maximum number of entries. Default: unlimited. */
   limit?: number | undefined;
 }
+
+/** Options of an iteration. */
+export type EntriesOptions<K extends Encoding, V extends Encoding> = RangeOptions<K> &
+  IterationOptions<K, V>;
 
 /** The encodings of a store or a keyspace. */
 export interface Encodings<K extends Encoding, V extends Encoding> {
@@ -72,26 +75,34 @@ export interface Encodings<K extends Encoding, V extends Encoding> {
   valueEncoding?: V | undefined;
 }
 
-/** Options of a cursor. */
-export interface CursorOptions<K extends Encoding, V extends Encoding, R extends Rows>
-  extends RangeOptions<K>, Encodings<K, V> {
-  /** Parts of entries that the cursor returns. Default: "entries". */
+/** Parts of entries that a cursor returns. */
+export interface RowsOptions<R extends Rows> {
+  /** Default: "entries". */
   rows?: R | undefined;
 }
 
-/** Options of a watch. */
-export interface WatchOptions<K extends Encoding> extends RangeOptions<K>, WaitOptions {
-  /** Encoding of returned keys. Default: the keyspace's encoding. */
-  keyEncoding?: K | undefined;
-}
+/** Options of a cursor. */
+export type CursorOptions<
+  K extends Encoding,
+  V extends Encoding,
+  R extends Rows,
+> = RangeOptions<K> & Encodings<K, V> & RowsOptions<R>;
 
-/** Options of a clear. */
-export interface ClearOptions<K extends Encoding = "utf8"> extends RangeOptions<K>, WriteOptions {
+/** Options of a watch; returned keys have the encoding too. */
+export type WatchOptions<K extends Encoding> = RangeOptions<K> & KeyOptions<K> & WaitOptions;
+
+/** Bound of a clear. */
+export interface LimitOptions {
   /** The maximum number of entries to delete. Default: unlimited. */
   limit?: number | undefined;
   /** With a limit, deletes the last entries instead of the first. Default: false. */
   reverse?: boolean | undefined;
 }
+
+/** Options of a clear. */
+export type ClearOptions<K extends Encoding = "utf8"> = RangeOptions<K> &
+  LimitOptions &
+  WriteOptions;
 
 /** Options of a keyspace. */
 export interface KeyspaceOptions<K extends Encoding, V extends Encoding> extends Encodings<K, V> {
@@ -131,7 +142,7 @@ export interface StoreOptions<K extends Encoding = "utf8", V extends Encoding = 
   syncInterval?: number | undefined;
   /**
    * How long to wait while another tab, or a page that is being closed, holds the store, in
-   * milliseconds. Default: 5000.
+   * milliseconds. A page that shares it has at least a second to answer. Default: 5000.
    */
   timeout?: number | undefined;
   /**

@@ -3,12 +3,14 @@
 import { AbortError } from "../api/errors.ts";
 import { checked, TIMEOUT, WAIT, WASM } from "../codec/options.ts";
 import { toRequest } from "../codec/requests.ts";
+import { toModule } from "../codec/wasm-module.ts";
 import { toStoreRequest } from "#store-request";
 import { abortable, abortError } from "../shared/abort.ts";
 import { type ImportSink, pipeImport } from "../shared/streams.ts";
 import { checkHere } from "./here.ts";
 import { Line } from "./line.ts";
 import type { OpenOptions } from "./open.ts";
+import { checkNotOpen } from "./open-session.ts";
 import { OwnWorker } from "./own-worker.ts";
 import { watchPage } from "./page-lifecycle.ts";
 import { starting } from "./start-worker.ts";
@@ -29,6 +31,8 @@ export async function importStore(
   options: Pick<OpenOptions, "signal" | "timeout" | "wasm" | "worker"> = {},
 ): Promise<void> {
   const request = toRequest(name, checked(options, TIMEOUT, WASM, WAIT, WORKER));
+  request.wasm = toModule(options.wasm);
+  checkNotOpen(name);
   await checkHere("opfs", options.worker);
   const { signal } = options;
   const worker = await starting(false, options.worker);
@@ -83,6 +87,7 @@ export async function destroy(
   options: Pick<OpenOptions, "timeout" | "worker"> = {},
 ): Promise<void> {
   const request = toStoreRequest(name, checked(options, TIMEOUT, WORKER).timeout);
+  checkNotOpen(name);
   await checkHere("opfs", options.worker);
   const worker = await starting(false, options.worker);
   const line = new Line((receiver) => new OwnWorker(worker, receiver));

@@ -14,12 +14,20 @@
  *    worker leaves to let another page lead, it serves what was sent before, and later calls wait.
  */
 
-import { ClosedError, EngineError, type TerraneError } from "../api/errors.ts";
+import {
+  BusyError,
+  ClosedError,
+  EngineError,
+  type TerraneError,
+  UnavailableError,
+} from "../api/errors.ts";
 import type { Role } from "../api/events.ts";
 import type { Leaves, OpenRequest, Operation } from "../codec/protocol.ts";
 import type { Leader } from "../codec/sharing.ts";
 import { ignoreResult } from "../shared/abort.ts";
+import { delay } from "../shared/delay.ts";
 import { Listeners } from "../shared/events.ts";
+import { heldLocks } from "../shared/hold-lock.ts";
 import type { OpenedKeyspace } from "../store/port.ts";
 import { Election, isVisible } from "./election.ts";
 import { LeaderWorker } from "./leader-worker.ts";
@@ -31,6 +39,9 @@ import { watchPage } from "./page-lifecycle.ts";
 
 /** The wait after a worker that announced itself turned out to be gone, in milliseconds. */
 const GONE_DELAY = 100;
+/** The number of times after which a worker that seems gone and still announces itself cannot be reached. */
+const GONE_MAX = 10;
+const CLEARED = "the origin's storage was cleared while this page was open: reload it";
 
 /** A worker that was asked to release the store; `released` resolves once it has. */
 interface Releasing {
@@ -181,18 +192,24 @@ export class Connection {
     this.#attempt = attempt;
     // Usually it released the store long ago.
     await this.#lastReplies();
+    const gone: string[] = [];
     try {
       while (this.#attempt === attempt) {
-        const leader = await this.#election?.seek(first);
+        let leader = await this.#election?.seek(first);
         if (this.#attempt !== attempt) return;
-        if (leader === undefined) await this.#lead();
-        else if (!(await this.#follow(leader))) {
-          await new Promise((passed) => setTimeout(passed, GONE_DELAY));
-          continue;
-        }
-        await this.#endReleasing();
-        break;
+        leader ??= await this.#lead();
+        if (leader === undefined) break;
+        if (this.#attempt !== attempt) return;
+        const isSeen = (await heldLocks()).includes(leader.lock);
+        if (this.#attempt !== attempt) return;
+        if (isSeen && (await this.#follow(leader))) break;
+        gone.push(leader.id);
+        const isThere = gone.filter((id) => id === leader.id).length > GONE_MAX;
+        // Pages do not share locks with workers that start after the origin's storage was cleared.
+        if (isThere) throw new UnavailableError(CLEARED);
+        await delay(GONE_DELAY);
       }
+      await this.#endReleasing();
       if (this.#attempt !== attempt) return;
       if (this.#line?.ended !== undefined) throw this.#line.ended;
     } catch (error) {
@@ -203,8 +220,8 @@ export class Connection {
     this.#opened();
   }
 
-  /** Starts a worker of this client, which opens the store. */
-  async #lead(): Promise<void> {
+  /** Starts a worker of this client, which opens the store. Returns the worker of another page that has it instead. */
+  async #lead(): Promise<Leader | undefined> {
     const line: Line = new Line(
       (receiver) => (this.#own = new OwnWorker(this.#start, receiver)),
       this.#owner(
@@ -220,9 +237,13 @@ export class Connection {
     try {
       const lock = await line.call({ op: "open", ...this.#request, leader, sharing });
       if (lock !== undefined) void own?.watch(lock as string);
+      return undefined;
     } catch (error) {
       line.end(error as TerraneError);
-      throw error;
+      // A page whose locks are apart leads without this page's lead lock.
+      if (!(error instanceof BusyError) || election?.heard === undefined) throw error;
+      election.resign();
+      return election.heard;
     }
   }
 
@@ -352,7 +373,7 @@ export class Connection {
   async #lastReplies(): Promise<void> {
     if (this.#releasing === undefined) return;
     const { released } = this.#releasing;
-    await Promise.race([released, new Promise((passed) => setTimeout(passed, LAST_REPLIES))]);
+    await Promise.race([released, delay(LAST_REPLIES)]);
   }
 
   /** Gives a new worker the keyspaces and listeners of the previous one. */

@@ -19,7 +19,7 @@
  *    worker releases what it holds for the client, and deletes its record.
  */
 
-import { BusyError, type TerraneError, UnavailableError } from "../api/errors.ts";
+import { BusyError, type TerraneError } from "../api/errors.ts";
 import type { OpenRequest } from "../codec/protocol.ts";
 import {
   type Announcement,
@@ -30,9 +30,9 @@ import {
   PROTOCOL,
   storeChannel,
 } from "../codec/sharing.ts";
-import { describeHolder, findHolder } from "../shared/holder.ts";
+import { later } from "#load";
+import { delay } from "../shared/delay.ts";
 import { holdLock } from "../shared/hold-lock.ts";
-import { ANSWER_TIME } from "./leader-worker.ts";
 
 /** The time that clients with hidden pages leave to others, in milliseconds. */
 const OTHERS_FIRST = 250;
@@ -67,6 +67,8 @@ export class Election {
   /** Releases the lead lock. */
   #resign: (() => void) | undefined;
   #search: Search | undefined;
+  /** The last worker that announced itself. */
+  heard: Leader | undefined;
 
   constructor(request: OpenRequest, onLeader: () => void) {
     this.#request = request;
@@ -85,15 +87,11 @@ export class Election {
   async seek(first: boolean): Promise<Leader | undefined> {
     const stop = new AbortController();
     const { signal } = stop;
+    this.heard = undefined;
     try {
       return await new Promise<Leader | undefined>((found, fail) => {
         this.#search = { found, fail };
-        const { timeout } = this.#request;
-        const timer = setTimeout(
-          () => void this.#timedOut().then(fail),
-          Math.max(timeout, ANSWER_TIME),
-        );
-        signal.addEventListener("abort", () => clearTimeout(timer));
+        void this.#timedOut(signal).then((error) => error && fail(error), fail);
         void this.#start(first, signal).then((leads) => leads && found(undefined), fail);
       });
     } finally {
@@ -135,7 +133,7 @@ export class Election {
     }
     this.#post({ protocol: PROTOCOL, seeks: this.#id });
     if (!this.#mayLead) return false;
-    if (!first) await new Promise((passed) => setTimeout(passed, OTHERS_FIRST));
+    if (!first) await delay(OTHERS_FIRST, signal);
     if (signal.aborted) return false;
     const release = await holdLock(leadLock(this.#request.name), { signal }).catch(() => undefined);
     // A worker may have announced itself meanwhile.
@@ -151,6 +149,7 @@ export class Election {
       const found = `store "${name}" is open in a page with a newer release: reload this page`;
       this.#search?.fail(new BusyError(found));
     } else if (message.protocol === PROTOCOL) {
+      this.heard = message.leads;
       if (this.#search === undefined) this.#onLeader();
       else this.#search.found(message.leads);
     }
@@ -160,13 +159,11 @@ export class Election {
     this.#channel?.postMessage(message);
   }
 
-  async #timedOut(): Promise<TerraneError> {
-    const { name, client } = this.#request;
-    if (!this.#mayLead && (await findHolder(name)) === undefined) {
-      return new UnavailableError(
-        `no page has store "${name}" open, and a worker of this kind cannot`,
-      );
-    }
-    return new BusyError(await describeHolder(name, client));
+  /** Waits for the timeout of a search; returns its error, or undefined if it has ended. */
+  async #timedOut(signal: AbortSignal): Promise<TerraneError | undefined> {
+    await delay(this.#request.timeout, signal);
+    if (signal.aborted) return undefined;
+    const { noLeader } = await later();
+    return noLeader(this.#request, this.#mayLead, signal);
   }
 }

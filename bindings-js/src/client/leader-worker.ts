@@ -13,7 +13,7 @@ import { type Leader, lineChannel, parseMessage } from "../codec/sharing.ts";
 import type { Receiver, Sender } from "./line.ts";
 
 /** The least time in which a worker that serves others as well can be expected to answer, in milliseconds. */
-export const ANSWER_TIME = 1000;
+const ANSWER_TIME = 1000;
 /** The number of questions that may stay unanswered. */
 const QUESTIONS = 4;
 
@@ -63,7 +63,7 @@ export class LeaderWorker implements Sender {
   waits(any: boolean): void {
     clearInterval(this.#timer);
     this.#unanswered = 0;
-    if (any) this.#timer = setInterval(() => this.#ask(), this.#timeout / QUESTIONS);
+    if (any) this.#timer = setInterval(() => this.#ask(), this.#timeout / (QUESTIONS + 1));
   }
 
   end(): void {

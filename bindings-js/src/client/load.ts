@@ -1,13 +1,17 @@
 /** The parts of the client that are loaded when they are first used, with whole.ts. */
 
-import { UnavailableError } from "../api/errors.ts";
+import { notLoaded } from "../shared/not-loaded.ts";
 import type { Later } from "../store/port.ts";
 
 /** All exports of these parts. */
 type Parts = Later &
+  typeof import("../codec/new-store.ts") &
+  typeof import("../codec/wasm-module.ts") &
   typeof import("../shared/environment.ts") &
   typeof import("../shared/stores.ts") &
   typeof import("./administration.ts") &
+  typeof import("./no-leader.ts") &
+  typeof import("./not-started.ts") &
   typeof import("./start-elsewhere.ts") &
   typeof import("./threads.ts");
 
@@ -23,8 +27,8 @@ export async function later(): Promise<Parts> {
   try {
     if (parts === undefined) await import("./whole.ts");
   } catch (cause) {
-    const message = `its code could not be loaded; service workers import "terrane/whole": ${cause}`;
-    throw new UnavailableError(message, { cause });
+    const what = 'a part of the client, which service workers import with it as "terrane/whole",';
+    throw notLoaded(what, cause, cause);
   }
   return parts as unknown as Parts;
 }

@@ -3,6 +3,7 @@
  * share a connection, which the last one closes.
  */
 
+import { BusyError } from "../api/errors.ts";
 import type { OpenRequest } from "../codec/protocol.ts";
 import { check } from "../codec/validate.ts";
 import { abortable, abortError } from "../shared/abort.ts";
@@ -42,6 +43,12 @@ export async function openSession(
   }
 }
 
+/** Throws if this page has the store open: waiting for itself would end with the timeout. */
+export function checkNotOpen(name: string): void {
+  const isOpen = find({ name, storage: "opfs" }) !== undefined;
+  if (isOpen) throw new BusyError(`store "${name}" is open in this page; close it first`);
+}
+
 /** Throws if an opening's options contradict the connection of another opening in this page. */
 function checkFits(connection: Connection, { readOnly = false }: OpenRequest, isShared: boolean) {
   const as = (is: boolean) => `${is}, as which the store is open here`;
@@ -51,7 +58,7 @@ function checkFits(connection: Connection, { readOnly = false }: OpenRequest, is
 }
 
 /** Finds a connection that is not about to be closed. */
-function find({ storage, name }: OpenRequest): Connection | undefined {
+function find({ storage, name }: Pick<OpenRequest, "name" | "storage">): Connection | undefined {
   const found = storage === "opfs" ? connections.get(name) : undefined;
   return found?.users === 0 ? undefined : found;
 }

@@ -36,6 +36,7 @@ export async function open<K extends Encoding = "utf8", V extends Encoding = "ut
   options: OpenOptions<K, V> = {},
 ): Promise<Db<K, V>> {
   const request = toRequest(name, checked(options, STORE, OPEN));
+  if (options.wasm !== undefined) request.wasm = (await later()).toModule(options.wasm);
   const defaults = toDefaults(options);
   const isShared = !checkBoolean("exclusive", options.exclusive ?? false);
   const mayLead = canLead();

@@ -9,6 +9,7 @@ import type { Bytes, Decoded, Encoding } from "../api/data.ts";
 import type { TerraneError } from "../api/errors.ts";
 import { ByteList } from "../codec/byte-list.ts";
 import { encodeKey } from "../codec/bytes.ts";
+import { decodeList } from "../codec/decode-list.ts";
 import { Encoder, MAX_BATCH_BYTES } from "../codec/encoder.ts";
 import { decodeError } from "../codec/error-codec.ts";
 import type { Operation, Outcome } from "../codec/protocol.ts";
@@ -50,12 +51,16 @@ export class Outbox {
   #calls: Call[] = [];
   #group: Group | undefined;
   #scheduled = false;
-  /** Reason why no more calls are accepted. */
   #closed: TerraneError | undefined;
 
   /** `flush` is called at the end of a turn in which calls were added. */
   constructor(flush: () => void) {
     this.#flush = flush;
+  }
+
+  /** Returns the reason why no more calls are accepted; undefined while they are. */
+  get closed(): TerraneError | undefined {
+    return this.#closed;
   }
 
   get isEmpty(): boolean {
@@ -102,7 +107,7 @@ export class Outbox {
     const values = isOwn ? new ByteList(valueOf(found, at) as Uint8Array) : found;
     const start = isOwn ? 0 : first;
     const keyAt = (index: number) => encodeKey(keys[index - start] as Bytes);
-    return values.decode(encoding, start, start + keys.length, keyAt);
+    return decodeList(values, encoding, start, start + keys.length, keyAt);
   }
 
   /** Removes and returns all calls. */

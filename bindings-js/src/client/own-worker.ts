@@ -5,10 +5,13 @@
  * means that the worker died.
  */
 
-import { EngineError, UnavailableError } from "../api/errors.ts";
+import { EngineError } from "../api/errors.ts";
 import type { Reply, Request } from "../codec/protocol.ts";
 import { invalid } from "../codec/validate.ts";
+import { later } from "#load";
+import { delay } from "../shared/delay.ts";
 import { heldLocks } from "../shared/hold-lock.ts";
+import { notLoaded } from "../shared/not-loaded.ts";
 import type { Receiver, Sender } from "./line.ts";
 
 /** The most milliseconds for which replies of a worker that has ended are on their way. */
@@ -19,18 +22,20 @@ export class OwnWorker implements Sender {
   readonly #receiver: Receiver;
   readonly #lifeline: AbortController = new AbortController();
 
+  /** Whether the worker has sent a message: its script has started. */
+  #started = false;
+
   /** Starts the worker, or throws. */
   constructor(start: () => Worker, receiver: Receiver) {
     this.#receiver = receiver;
     const worker = startWith(start);
     this.#worker = worker;
-    worker.onmessage = (event: MessageEvent<Reply[]>) => receiver.receive(event.data);
-    worker.onmessageerror = () => receiver.fail(new EngineError("a reply could not be read"));
-    worker.onerror = (event) => {
-      const cause: unknown = event.error;
-      const what = event.message || "its script could not be loaded";
-      receiver.fail(new EngineError(`the store's worker failed: ${what}`, { cause }));
+    worker.onmessage = ({ data }: MessageEvent<Reply[]>) => {
+      this.#started = true;
+      receiver.receive(data);
     };
+    worker.onmessageerror = () => receiver.fail(new EngineError("a reply could not be read"));
+    worker.onerror = (event) => void this.#failed(start, event);
   }
 
   post(requests: readonly Request[], buffers: ArrayBuffer[]): void {
@@ -47,15 +52,23 @@ export class OwnWorker implements Sender {
     this.#worker.terminate();
   }
 
+  async #failed(start: () => Worker, event: ErrorEvent): Promise<void> {
+    const { error: cause, message } = event;
+    const failure = this.#started
+      ? new EngineError(`the store's worker failed: ${message}`, { cause })
+      : await later().then(
+          ({ notStarted }) => notStarted(start, event),
+          (error) => error,
+        );
+    this.#receiver.fail(failure);
+  }
+
   /** Fails the pending calls when the worker that holds this lock dies. */
   async watch(lock: string): Promise<void> {
     const { signal } = this.#lifeline;
     const died = async () => {
       // A worker that has closed its store releases the lock as well, which may be seen before its last reply.
-      await new Promise((passed) => {
-        setTimeout(passed, LAST_REPLIES);
-        signal.addEventListener("abort", passed);
-      });
+      await delay(LAST_REPLIES, signal);
       if (signal.aborted) return;
       this.#receiver.fail(new EngineError("the store's worker ended unexpectedly"));
     };
@@ -79,8 +92,7 @@ function startWith(start: () => Worker): Worker {
   try {
     worker = start();
   } catch (cause) {
-    const message = `the store's worker could not be started: ${cause}`;
-    throw new UnavailableError(message, { cause });
+    throw notLoaded("the store's worker", cause, cause);
   }
   if (typeof worker?.postMessage === "function") return worker;
   throw invalid("worker", "a function that returns a Worker", worker);

@@ -19,10 +19,10 @@ import type {
   Returned,
   ScanRequest,
 } from "../codec/protocol.ts";
-import { taken } from "../codec/validate.ts";
 import { later } from "#load";
 import { toStoreRequest } from "#store-request";
 import { abortable, ignoreResult } from "../shared/abort.ts";
+import { delay } from "../shared/delay.ts";
 import type { Listener } from "../shared/events.ts";
 import type {
   ExportedFile,
@@ -55,7 +55,7 @@ export class Session implements Caller, Port<"async"> {
   /** Applies the options of this opening to a store that is already open. */
   async share({ name, errorIfExists, policy }: OpenRequest): Promise<void> {
     try {
-      if (errorIfExists) throw taken(name);
+      if (errorIfExists) throw (await later()).taken(name);
       if (policy !== undefined) await this.invoke("set_policy", 0, policy);
     } catch (error) {
       await this.close();
@@ -122,7 +122,7 @@ export class Session implements Caller, Port<"async"> {
   }
 
   pause(milliseconds: number): Promise<void> {
-    return new Promise((resolve) => setTimeout(resolve, milliseconds));
+    return delay(milliseconds);
   }
 
   /** Sends an operation; resolves to the value of its reply. */
@@ -207,8 +207,10 @@ export class Session implements Caller, Port<"async"> {
 
   snapshot(): HeldSnapshot {
     const connection = this.#connection;
+    const closed = this.#closed ?? connection.outbox.closed;
+    if (closed !== undefined) throw closed;
     const snapshot = connection.number();
-    // If the store is closed, the first read fails and says so.
+    // If it fails, the first read does so as well.
     ignoreResult(this.invoke("snapshot", snapshot));
     const { release } = this.hold({ op: "call", method: "release", args: [snapshot] });
     const forgotten = () => {

@@ -7,7 +7,7 @@
  * - Sequence numbers and times are doubles, little-endian.
  */
 
-import type { Decoded, Encoding, RangeOptions } from "../api/data.ts";
+import type { Decoded, Encoding, RangeFields } from "../api/data.ts";
 import type { Condition, Mode, Versioned } from "../api/store.ts";
 import { decode } from "./bytes.ts";
 import { Encoder } from "./encoder.ts";
@@ -44,7 +44,7 @@ const ON_RANGE = { keyspace: 0, unchangedSince: 0 };
 const ON_KEY = { keyspace: 0, key: 0, exists: 0, sequence: 0, value: 0 };
 
 /** All fields of conditions. */
-type Fields = RangeOptions<Encoding> & {
+type Fields = RangeFields<Encoding> & {
   keyspace?: unknown;
   key?: unknown;
   exists?: unknown;

@@ -7,6 +7,7 @@
 import type { Encoding } from "../api/data.ts";
 import { type Conflict, ConflictError } from "../api/errors.ts";
 import { ByteList } from "./byte-list.ts";
+import { decodeList } from "./decode-list.ts";
 import { decode } from "./bytes.ts";
 import type { Encodings } from "./conditions.ts";
 
@@ -19,8 +20,8 @@ export function decodeConflicts(bytes: Uint8Array, encodings: readonly Encodings
   const count = view.getUint32(DOUBLE, true);
   const listsAt = DOUBLE + NUMBER + 3 * DOUBLE * count;
   const keys = new ByteList(bytes, listsAt);
-  const values = new ByteList(bytes, keys.end).decode("binary");
-  const conflicts = keys.decode("binary").map((key, i): Conflict => {
+  const values = decodeList(new ByteList(bytes, keys.end), "binary");
+  const conflicts = decodeList(keys, "binary").map((key, i): Conflict => {
     const at = DOUBLE + NUMBER + 3 * DOUBLE * i;
     const condition = view.getFloat64(at, true);
     const sequence = view.getFloat64(at + DOUBLE, true) || undefined;

@@ -3,20 +3,19 @@
  * option would go unnoticed.
  */
 
-import type { Encoding, RangeOptions } from "../api/data.ts";
+import type { Encoding, RangeOptions, Rows } from "../api/data.ts";
 import type {
   CheckpointOptions,
-  ClearOptions,
-  CursorOptions,
   Encodings,
-  EntriesOptions,
   ExpiryOptions,
+  IterationOptions,
   KeyOptions,
   KeyspaceOptions,
+  LimitOptions,
   ReadOptions,
+  RowsOptions,
   StoreOptions,
   WaitOptions,
-  WatchOptions,
   WriteOptions,
 } from "../api/options.ts";
 import type { InvalidArgumentError } from "../api/errors.ts";
@@ -40,18 +39,10 @@ export const RANGE: Names<RangeOptions> = {
   lt: 0,
 };
 export const ENCODINGS: Names<Encodings<Encoding, Encoding>> = { keyEncoding: 0, valueEncoding: 0 };
-export const REVERSE: Names<Pick<EntriesOptions<Encoding, Encoding>, "reverse">> = { reverse: 0 };
-/** Options of cursors besides a range and encodings. */
-export const ROWS: Names<Pick<CursorOptions<Encoding, Encoding, "entries">, "rows">> = { rows: 0 };
-/** Options of a watch besides a range. */
-export const WATCH: Names<Omit<WatchOptions<Encoding>, keyof RangeOptions>> = {
-  keyEncoding: 0,
-  signal: 0,
-};
-/** Options of a clear besides a range and a write's. */
-export const CLEAR: Names<Pick<ClearOptions, "limit" | "reverse">> = { limit: 0, reverse: 0 };
-/** Options of iterations besides a range. */
-export const ENTRIES: Names<Omit<EntriesOptions<Encoding, Encoding>, keyof RangeOptions>> = {
+export const REVERSE: Names<Pick<LimitOptions, "reverse">> = { reverse: 0 };
+export const ROWS: Names<RowsOptions<Rows>> = { rows: 0 };
+export const LIMIT: Names<LimitOptions> = { limit: 0, reverse: 0 };
+export const ITERATION: Names<IterationOptions<Encoding, Encoding>> = {
   keyEncoding: 0,
   valueEncoding: 0,
   reverse: 0,

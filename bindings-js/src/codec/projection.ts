@@ -4,6 +4,7 @@
 
 import type { Decoded, Encoding, Entry, Row, Rows } from "../api/data.ts";
 import { ByteList } from "./byte-list.ts";
+import { decodeList } from "./decode-list.ts";
 import { check } from "./validate.ts";
 
 /** The size of a page in bytes: the first is small, so that it arrives soon. */
@@ -28,7 +29,7 @@ export function single<E extends Encoding>(
     values: column === "values",
     decode(page) {
       const list = new ByteList(page);
-      return rows(list.size, (from, to) => list.decode(encoding, from, to) as Decoded<E>[]);
+      return rows(list.size, (from, to) => decodeList(list, encoding, from, to) as Decoded<E>[]);
     },
   };
 }
@@ -45,11 +46,14 @@ export function pairs<K extends Encoding, V extends Encoding>(
       const keyList = new ByteList(page);
       const valueList = new ByteList(page, keyList.end);
       return rows(keyList.size, (from, to) => {
-        const keys = keyList.decode(keyEncoding, from, to) as Decoded<K>[];
-        const values = valueList.decode(valueEncoding, from, to, (at) => {
-          const [key] = keyList.decode("binary", at, at + 1);
-          return key as Uint8Array;
-        }) as Decoded<V>[];
+        const keys = decodeList(keyList, keyEncoding, from, to) as Decoded<K>[];
+        const values = decodeList(
+          valueList,
+          valueEncoding,
+          from,
+          to,
+          (at) => keyList.at(at) as Uint8Array,
+        ) as Decoded<V>[];
         return keys.map((key, at) => [key, values[at] as Decoded<V>]);
       });
     },

@@ -1,11 +1,11 @@
 /** Options and arguments, validated and turned into requests. */
 
-import type { Bytes, Codec, Encoding } from "../api/data.ts";
+import type { Bytes, Codec, Encoding, RangeFields } from "../api/data.ts";
 import type {
   Durability,
   Encodings,
-  EntriesOptions,
   ExpiryOptions,
+  IterationOptions,
   KeyspaceOptions,
   StoreOptions,
   WriteOptions,
@@ -22,7 +22,6 @@ import {
   checkName,
   checkNumber,
   checkTime,
-  invalid,
   isTagged,
   oneOf,
 } from "./validate.ts";
@@ -70,12 +69,12 @@ export function toExpiry({ ttl, expiresAt }: ExpiryOptions, start: number): numb
   return Math.ceil(time);
 }
 
-/** The options as the engine's thread gets them. */
+/** The options as the engine's thread gets them, but for the module. */
 export function toRequest<K extends Encoding, V extends Encoding>(
   name: string,
   options: StoreOptions<K, V>,
 ): OpenRequest {
-  const { storage = "opfs", create = true, errorIfExists = false, wasm } = options;
+  const { storage = "opfs", create = true, errorIfExists = false } = options;
   const policy = options.policy === undefined ? undefined : toPolicy(options.policy);
   const policies = oneOf("policies", options.policies ?? "needed", "needed", "all");
   return {
@@ -84,7 +83,7 @@ export function toRequest<K extends Encoding, V extends Encoding>(
     create: checkBoolean("create", create),
     syncInterval: checkTime("syncInterval", options.syncInterval ?? 1000),
     build: policies === "all" || needsAll(options.policy) ? "all" : "lean",
-    wasm: toModule(wasm),
+    wasm: undefined,
     threads: { count: 0, reason: "the engine runs in the calling worker" },
     keepPolicy: false,
     errorIfExists: checkBoolean("errorIfExists", errorIfExists),
@@ -196,7 +195,7 @@ interface Scanned {
 /** The entries that an iteration returns. */
 export function toScan(
   { keyspace, snapshot, keyEncoding }: Scanned,
-  options: EntriesOptions<Encoding, Encoding>,
+  options: RangeFields<Encoding> & IterationOptions<Encoding, Encoding>,
 ): ScanRequest {
   const { reverse = false, limit = Infinity } = options;
   const valid = limit === Infinity || (Number.isSafeInteger(limit) && limit >= 0);
@@ -207,19 +206,6 @@ export function toScan(
     reverse: checkBoolean("reverse", reverse),
     limit: check("limit", limit, valid, "an integer of at least 0"),
   };
-}
-
-/** The module, or its absolute URL. */
-function toModule(wasm: StoreOptions["wasm"]): string | WebAssembly.Module | undefined {
-  if (wasm === undefined || isTagged<WebAssembly.Module>(wasm, "WebAssembly.Module")) return wasm;
-  try {
-    if (typeof wasm === "string" || isTagged(wasm, "URL")) {
-      return new URL(wasm, globalThis.location?.href).href;
-    }
-  } catch {
-    // Reported below.
-  }
-  throw invalid("wasm", "a URL or a WebAssembly.Module", wasm);
 }
 
 function checkBytes(what: string, bytes: number | undefined, min: number): number | undefined {

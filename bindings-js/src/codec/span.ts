@@ -1,13 +1,13 @@
 /** Ranges: the keys between two bounds, or those with a prefix. */
 
-import { type Encodable, type Encoding, MAX_KEY_BYTES, type RangeOptions } from "../api/data.ts";
+import { type Encodable, type Encoding, MAX_KEY_BYTES, type RangeFields } from "../api/data.ts";
 import { InvalidArgumentError } from "../api/errors.ts";
 import { encodeBytes } from "./bytes.ts";
 import { encodeSpan, type Span } from "./encoder.ts";
 import { toBytes } from "./encodings.ts";
 
 /** Returns the keys of a range; a prefix stands alone. */
-export function toSpan<K extends Encoding>(range: RangeOptions<K>, encoding: K): Span {
+export function toSpan<K extends Encoding>(range: RangeFields<K>, encoding: K): Span {
   const encode = (what: string, key: Encodable<K>) =>
     encodeBytes(what, toBytes(what, key, encoding), MAX_KEY_BYTES);
   // Bounds are not chosen by `??`: a key that is null is a mistake rather than an omitted bound.
@@ -26,7 +26,7 @@ export function toSpan<K extends Encoding>(range: RangeOptions<K>, encoding: K):
 
 /** Encodes a range that is given by its options. */
 export function encodeRange<K extends Encoding>(
-  range: RangeOptions<K>,
+  range: RangeFields<K>,
   encoding: K,
 ): Uint8Array<ArrayBuffer> {
   return encodeSpan(toSpan(range, encoding));

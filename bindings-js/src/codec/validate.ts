@@ -7,11 +7,6 @@ export function invalid(what: string, expected: string, found: unknown): Invalid
   return new InvalidArgumentError(`${what}: expected ${expected}, found ${describe(found)}`);
 }
 
-/** The error for the name of a new store that another one has. */
-export function taken(name: string): InvalidArgumentError {
-  return new InvalidArgumentError(`expected no store named ${describe(name)} yet, found one`);
-}
-
 /** Returns the argument, or throws if it is not `valid`. */
 export function check<T>(what: string, value: T, valid: boolean, expected: string): T {
   if (valid) return value;
@@ -69,12 +64,6 @@ function describe(value: unknown): string {
   if (typeof value !== "object" || value === null) return String(value);
   const name = value.constructor?.name || "an object";
   return value instanceof Uint8Array && !isBytes(value) ? `a Proxy of ${name}` : name;
-}
-
-/** Returns the error of an import whose `bytes` of a file hold no store. */
-export function noStoreIn(bytes: number): InvalidArgumentError {
-  const found = bytes > 0 ? "others" : "none";
-  return new InvalidArgumentError(`source: expected an exported store's bytes, found ${found}`);
 }
 
 /** Throws if a name does not have the `expected` form. */

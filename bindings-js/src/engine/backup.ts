@@ -9,7 +9,7 @@ import { AbortError, IoError, NotFoundError } from "../api/errors.ts";
 import { LeftOutError } from "../codec/error-codec.ts";
 import { toError } from "../codec/thrown.ts";
 import type { Exported, OpenRequest, StoreRequest } from "../codec/protocol.ts";
-import { noStoreIn, taken } from "../codec/validate.ts";
+import { noStoreIn, taken } from "../codec/new-store.ts";
 import { openFile, removeDirectory, retryWhileBusy } from "./directory.ts";
 import type { Engine } from "./engine.ts";
 import { Module } from "./module.ts";
@@ -35,7 +35,7 @@ export async function checkpoint(engine: Engine, target: StoreRequest): Promise<
 
 function copyTo(engine: Engine, target: StoreRequest, files: OpfsFiles): StartedTask<void> {
   const isNew = files.isEmpty;
-  return startCopy(engine, files.handles, async (copied, user) => {
+  return startCopy(engine, target.name, files.handles, async (copied, user) => {
     await files.release(user);
     if (!copied && isNew) await removeDirectory(target).catch(toError);
   });
@@ -53,7 +53,7 @@ export async function exportFile(engine: Engine): Promise<StartedTask<Exported>>
   const file = `export-${nextFile++}`;
   const handle = await files.directory.getFileHandle(file, { create: true });
   const access = await openFile(handle);
-  const { end } = startCopy(engine, [access], async (copied, user) => {
+  const { end } = startCopy(engine, file, [access], async (copied, user) => {
     await files.free(user, { free: () => access.close() });
     if (!copied) await files.directory.removeEntry(file).catch(toError);
   });
@@ -66,6 +66,7 @@ export async function exportFile(engine: Engine): Promise<StartedTask<Exported>>
  */
 function startCopy(
   engine: Engine,
+  name: string,
   handles: FileSystemSyncAccessHandle[],
   finish: (copied: boolean, user: FileUser) => Promise<void>,
 ): StartedTask<void> {
@@ -73,7 +74,7 @@ function startCopy(
     let copied = false;
     let steps: Steps | undefined;
     try {
-      steps = engine.call((store) => store.checkpoint(handles));
+      steps = engine.call((store) => store.checkpoint(JSON.stringify(name), handles));
       await runSteps(engine, steps);
       copied = true;
     } finally {
@@ -190,8 +191,9 @@ export class Import implements StepRunner {
 
   #importFile(): Steps {
     const { glue } = this.#module;
+    const name = JSON.stringify(this.#request.name);
     try {
-      return this.#module.call(() => glue.import_file(this.#file, this.#files.handles));
+      return this.#module.call(() => glue.import_file(name, this.#file, this.#files.handles));
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
       throw noStoreIn(this.#length);

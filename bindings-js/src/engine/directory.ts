@@ -2,6 +2,7 @@
 
 import { ClosedError, NotFoundError, UnavailableError } from "../api/errors.ts";
 import type { StoreRequest } from "../codec/protocol.ts";
+import { delay } from "../shared/delay.ts";
 import { isDomException, noStore, rootDirectory } from "../shared/root-directory.ts";
 
 /** The delay between attempts in milliseconds: doubled each time, up to the maximum. */
@@ -70,7 +71,7 @@ export async function retryWhileBusy<T>(
   signal?: AbortSignal,
 ): Promise<T> {
   const end = performance.now() + timeout;
-  for (let delay = FIRST_DELAY; ; delay = Math.min(2 * delay, MAX_DELAY)) {
+  for (let pause = FIRST_DELAY; ; pause = Math.min(2 * pause, MAX_DELAY)) {
     signal?.throwIfAborted();
     try {
       return await attempt();
@@ -80,6 +81,6 @@ export async function retryWhileBusy<T>(
         isDomException(error, "InvalidStateError");
       if (!isBusy || performance.now() >= end) throw error;
     }
-    await new Promise((resolve) => setTimeout(resolve, delay));
+    await delay(pause, signal);
   }
 }

@@ -7,6 +7,7 @@ import { isDomException } from "../shared/root-directory.ts";
 import { BusyError, UnavailableError } from "../api/errors.ts";
 import { holderLock, storeLock, type StoreRequest } from "../codec/protocol.ts";
 import { isClientLock } from "../codec/sharing.ts";
+import { delay } from "../shared/delay.ts";
 import { describeHolder } from "../shared/holder.ts";
 import { heldLocks, holdLock } from "../shared/hold-lock.ts";
 
@@ -26,6 +27,12 @@ export interface HeldLocks {
  * while one follows another.
  */
 export async function acquireLocks(store: StoreRequest, signal?: AbortSignal): Promise<HeldLocks> {
+  // Node has no `navigator`, or one without files.
+  const found = globalThis.navigator as Partial<typeof navigator> | undefined;
+  if (found?.locks === undefined || found.storage?.getDirectory === undefined) {
+    const elsewhere = "in Node, terrane-node has stores on files";
+    throw new UnavailableError(`there is no private file system here for a store; ${elsewhere}`);
+  }
   const end = performance.now() + store.timeout;
   for (;;) {
     const timeout = Math.max(0, end - performance.now());
@@ -35,7 +42,7 @@ export async function acquireLocks(store: StoreRequest, signal?: AbortSignal): P
     if (performance.now() >= end) {
       throw new BusyError(await describeHolder(store.name, store.client));
     }
-    await new Promise((passed) => setTimeout(passed, CLIENTS_DELAY));
+    await delay(CLIENTS_DELAY, signal);
     signal?.throwIfAborted();
   }
 }

@@ -9,6 +9,7 @@ import createGlue from "../../wasm/glue.js";
 import { EngineError } from "../api/errors.ts";
 import { isEncodedError, toError } from "../codec/thrown.ts";
 import type { Build } from "../codec/protocol.ts";
+import { notLoaded } from "../shared/not-loaded.ts";
 
 /** Exports of the JavaScript beside a build. */
 type Glue = ReturnType<typeof createGlue>;
@@ -58,7 +59,7 @@ export class Module {
       const why = cause instanceof Error ? cause.message : String(cause);
       // A module of another release compiles, but does not fit.
       const at = why.includes(String(source)) ? "" : `, in ${source}`;
-      throw new EngineError(`${which} could not be loaded: ${why}${at}`, { cause });
+      throw notLoaded(which, `${why}${at}`, cause);
     }
     if (loaded.#trapped !== undefined) throw loaded.#trapped;
     return loaded;

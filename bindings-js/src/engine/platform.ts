@@ -44,6 +44,7 @@ export async function openStore(
     const { Store } = module.glue;
     const store = module.call(() =>
       Store.open(
+        JSON.stringify(request.name),
         handles,
         create,
         errorIfExists,

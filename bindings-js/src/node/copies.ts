@@ -11,7 +11,7 @@ import { join } from "node:path";
 import type { Steps } from "../../wasm/terrane.js";
 import { AbortError, NotFoundError } from "../api/errors.ts";
 import type { Exported, OpenRequest, StoreRequest } from "../codec/protocol.ts";
-import { noStoreIn, taken } from "../codec/validate.ts";
+import { noStoreIn, taken } from "../codec/new-store.ts";
 import type { Engine } from "../engine/engine.ts";
 import { runSteps, StartedTask, type StepRunner } from "../engine/tasks.ts";
 import type { AddonStore } from "./addon.ts";

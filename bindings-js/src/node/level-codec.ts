@@ -1,6 +1,7 @@
 /** Keys and values as Level has them: text or bytes. Text that is not well-formed is changed, as by every Level. */
 
 import { ByteList } from "../codec/byte-list.ts";
+import { decodeList as decodeStrictly } from "../codec/decode-list.ts";
 
 /** A key or a value. */
 export type Content = string | Uint8Array;
@@ -49,9 +50,9 @@ export function decodePage(
 
 function decode(list: ByteList, encoding: "utf8" | "binary"): (Content | undefined)[] {
   try {
-    return list.decode(encoding);
+    return decodeStrictly(list, encoding);
   } catch {
-    return list.decode("binary").map((bytes) => decodeLeniently(bytes, encoding));
+    return decodeStrictly(list, "binary").map((bytes) => decodeLeniently(bytes, encoding));
   }
 }
 

@@ -27,7 +27,7 @@ import { decodeOutcome, encodeConditions } from "../codec/conditions.ts";
 import { Encoder, MAX_BATCH_BYTES } from "../codec/encoder.ts";
 import { toBytes } from "../codec/encodings.ts";
 import { checkOperand, toMerge } from "../codec/operand.ts";
-import { BATCH, CLEAR, ENCODINGS, EXPIRY, KEY, RANGE, WRITE } from "../codec/options.ts";
+import { BATCH, ENCODINGS, EXPIRY, KEY, LIMIT, RANGE, WRITE } from "../codec/options.ts";
 import { now, toDurability, toExpiry, toPolicy, toScan } from "../codec/requests.ts";
 import { toSpan } from "../codec/span.ts";
 import { checkLength } from "../codec/validate.ts";
@@ -134,7 +134,7 @@ export class Keyspace<M extends Mode, K extends Encoding = "utf8", V extends Enc
 
   clear(options?: CallOptions<M, ClearOptions<K>>): Result<M, number> {
     const { port, keyspace } = this.scope;
-    return this.call(options, [RANGE, CLEAR, WRITE], (given: ClearOptions<K>) => {
+    return this.call(options, [RANGE, LIMIT, WRITE], (given: ClearOptions<K>) => {
       const { range, reverse, limit } = toScan(this.scope, given);
       const sync = toDurability(given, this.#durability) === "sync";
       return port.map(port.invoke("clear", keyspace, range, reverse, limit, sync), Number);

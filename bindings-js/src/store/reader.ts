@@ -6,6 +6,7 @@ import type {
   Encodable,
   Encoding,
   Entry,
+  RangeFields,
   RangeOptions,
   Row,
   Rows,
@@ -14,6 +15,7 @@ import type {
   CursorOptions,
   Encodings,
   EntriesOptions,
+  IterationOptions,
   KeyOptions,
   ReadOptions,
   WaitOptions,
@@ -31,7 +33,7 @@ import type { Trace } from "../api/trace.ts";
 import { encodeKey } from "../codec/bytes.ts";
 import { decodeVersioned } from "../codec/conditions.ts";
 import { toBytes } from "../codec/encodings.ts";
-import { checked, ENCODINGS, ENTRIES, KEY, RANGE, REVERSE, ROWS } from "../codec/options.ts";
+import { checked, ENCODINGS, ITERATION, KEY, RANGE, REVERSE, ROWS } from "../codec/options.ts";
 import { pairs, type Projection, projectionOf, single } from "../codec/projection.ts";
 import type { Arguments, JsonMethod, ScanRequest } from "../codec/protocol.ts";
 import { toEncoding, toEncodings, toKeys, toScan } from "../codec/requests.ts";
@@ -280,7 +282,12 @@ export class Reader<
     project: (options: O) => Projection<T>,
   ): Iteration<M, T> {
     const { port, opened } = this.scope;
-    const given = checked(options === undefined ? ({} as O) : options, RANGE, ENTRIES, port.waits);
+    const given = checked(
+      options === undefined ? ({} as O) : options,
+      RANGE,
+      ITERATION,
+      port.waits,
+    );
     const { signal } = given as WaitOptions;
     // `this` keeps its snapshot alive for as long as the iteration runs.
     const run = <R>(start: () => Result<M, R>): Result<M, R> =>
@@ -288,7 +295,7 @@ export class Reader<
     return port.iterate(this.#scan(given), project(given), run);
   }
 
-  #scan(options: EntriesOptions<Encoding, Encoding>): ScanRequest {
+  #scan(options: RangeFields<Encoding> & IterationOptions<Encoding, Encoding>): ScanRequest {
     const request = toScan(this.scope, options);
     this.scope.reads?.add(request.keyspace, request.range);
     return request;

@@ -15,6 +15,7 @@ import {
   type Entry,
   MAX_KEY_BYTES,
   MAX_VALUE_BYTES,
+  type RangeFields,
   type RangeOptions,
 } from "../api/data.ts";
 import { ClosedError, ConflictError } from "../api/errors.ts";
@@ -27,7 +28,7 @@ import { Encoder, encodeSpan, MAX_BATCH_BYTES, MAX_EXPIRING_BYTES } from "../cod
 import { toBytes } from "../codec/encodings.ts";
 import { merged } from "../codec/merged.ts";
 import { checkOperand, type Merge, toMerge } from "../codec/operand.ts";
-import { checked, ENTRIES, EXPIRY, RANGE, READ } from "../codec/options.ts";
+import { checked, ITERATION, EXPIRY, RANGE, READ } from "../codec/options.ts";
 import { pairs } from "../codec/projection.ts";
 import { now, toEncoding, toEncodings, toExpiry, toScan } from "../codec/requests.ts";
 import { toSpan } from "../codec/span.ts";
@@ -310,7 +311,7 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
   ): Iteration<M, Entry<KE, VE>> {
     this.#checkOpen();
     const { keyEncoding, valueEncoding } = toEncodings<KE, VE>(
-      checked(options, RANGE, ENTRIES),
+      checked(options, RANGE, ITERATION),
       this.#scope,
     );
     const { port, keyspace } = this.#scope;
@@ -396,7 +397,7 @@ class Transaction<M extends Mode, K extends Encoding, V extends Encoding> implem
   }
 
   /** Returns the keys of a range, by default in the keyspace's encoding. */
-  #span(range: RangeOptions<Encoding>, encoding: Encoding = this.#scope.keyEncoding): Span {
+  #span(range: RangeFields<Encoding>, encoding: Encoding = this.#scope.keyEncoding): Span {
     const { from, to } = toSpan(range, encoding);
     return { keyspace: this.#scope.keyspace, from: toText(from), to: to && toText(to) };
   }

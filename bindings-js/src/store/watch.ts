@@ -5,8 +5,9 @@ import { ClosedError } from "../api/errors.ts";
 import type { WatchOptions } from "../api/options.ts";
 import type { Change, Mode } from "../api/store.ts";
 import { ByteList } from "../codec/byte-list.ts";
+import { decodeList } from "../codec/decode-list.ts";
 import { Encoder } from "../codec/encoder.ts";
-import { checked, RANGE, WATCH } from "../codec/options.ts";
+import { checked, KEY, RANGE, WAIT } from "../codec/options.ts";
 import type { Changed } from "../codec/protocol.ts";
 import { toEncoding } from "../codec/requests.ts";
 import { encodeRange } from "../codec/span.ts";
@@ -20,7 +21,7 @@ export function watch<M extends Mode, K extends Encoding>(
   { port, keyspace, opened, keyEncoding }: Scope<M, Encoding, Encoding>,
   options: WatchOptions<K>,
 ): AsyncGenerator<Change<K>, void, undefined> {
-  const { signal, keyEncoding: given, ...range } = checked(options, RANGE, WATCH);
+  const { signal, keyEncoding: given, ...range } = checked(options, RANGE, KEY, WAIT);
   const encoding = toEncoding("keyEncoding", given ?? (keyEncoding as K));
   const ranges = new Encoder();
   ranges.numbered(keyspace, encodeRange(range, encoding));
@@ -42,7 +43,7 @@ async function* changes<K extends Encoding>(
       const changed = await nextChange(held, opened, signal);
       if (changed === undefined) return;
       const { sequence, bytes } = changed;
-      const keys = bytes && (new ByteList(bytes).decode(encoding) as Change<K>["keys"]);
+      const keys = bytes && (decodeList(new ByteList(bytes), encoding) as Change<K>["keys"]);
       yield { sequence, keys };
     }
   } finally {

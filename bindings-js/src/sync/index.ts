@@ -9,6 +9,7 @@ import type { StoreOptions } from "../api/options.ts";
 import { toError, wrapErrors } from "../codec/thrown.ts";
 import { checked, STORE, TIMEOUT, WAIT, WASM } from "../codec/options.ts";
 import { toDefaults, toRequest } from "../codec/requests.ts";
+import { toModule } from "../codec/wasm-module.ts";
 import { toStoreRequest } from "#store-request";
 import { Import } from "../engine/backup.ts";
 import { destroyFiles } from "../engine/destroy.ts";
@@ -29,6 +30,7 @@ export async function open<K extends Encoding = "utf8", V extends Encoding = "ut
   options: StoreOptions<K, V> = {},
 ): Promise<Db<K, V>> {
   const request = toRequest(name, checked(options, STORE));
+  request.wasm = toModule(options.wasm);
   const defaults = toDefaults(options);
   if (request.storage === "opfs") checkWorker();
   const { signal } = options;
@@ -53,6 +55,7 @@ export async function importStore(
   options: Pick<StoreOptions, "signal" | "timeout" | "wasm"> = {},
 ): Promise<void> {
   const request = toRequest(name, checked(options, TIMEOUT, WASM, WAIT));
+  request.wasm = toModule(options.wasm);
   checkWorker();
   await wrapErrors(async () =>
     pipeImport(source, await Import.start(request, options.signal), options.signal),

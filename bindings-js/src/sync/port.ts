@@ -6,6 +6,7 @@ import { ClosedError, type TerraneError } from "../api/errors.ts";
 import type { WaitOptions } from "../api/options.ts";
 import { ByteList } from "../codec/byte-list.ts";
 import { encodeKey } from "../codec/bytes.ts";
+import { decodeList } from "../codec/decode-list.ts";
 import { Encoder, MAX_BATCH_BYTES } from "../codec/encoder.ts";
 import { wrapErrors } from "../codec/thrown.ts";
 import { FIRST_PAGE_BYTES, PAGE_BYTES, type Projection } from "../codec/projection.ts";
@@ -151,7 +152,7 @@ export class EnginePort implements Port<"sync"> {
   ): (Decoded<E> | undefined)[] {
     const bytes = toKeys(keys);
     const values = this.#engine.call((store) => store.get_many(keyspace, snapshot, bytes));
-    return new ByteList(values).decode(encoding, 0, keys.length, (at) =>
+    return decodeList(new ByteList(values), encoding, 0, keys.length, (at) =>
       encodeKey(keys[at] as Bytes),
     );
   }

@@ -120,7 +120,8 @@ export function recordedClients(engine: Engine): string[] {
     try {
       while (!scan.done) {
         const page = engine.call(() => scan.page(PAGE_BYTES, true, false));
-        clients.push(...(new ByteList(page).decode("utf8") as string[]));
+        const list = new ByteList(page);
+        for (let at = 0; at < list.size; at++) clients.push(new TextDecoder().decode(list.at(at)));
       }
     } finally {
       engine.module.release(scan);
@@ -147,7 +148,7 @@ function read(engine: Engine, view: Store | undefined, client: string): Uint8Arr
   const id = new TextEncoder().encode(client);
   const keys = joined(new Uint8Array(Uint32Array.of(id.length).buffer), id);
   const list = engine.call((store) => store.get_many(RECORDS, 0, keys), view);
-  return new ByteList(list).decode("binary")[0];
+  return new ByteList(list).at(0);
 }
 
 /**

@@ -66,6 +66,7 @@ export class Membership {
   }
 
   #announce(): void {
+    if (this.#closed.signal.aborted) return;
     this.#channel.postMessage({ protocol: PROTOCOL, leads: this.#leader } satisfies Announcement);
   }
 
@@ -75,7 +76,11 @@ export class Membership {
       this.#isForced = true;
       this.#askToClose("seeks" in message ? message.seeks : message.joins);
     } else if ("seeks" in message) {
-      this.#announce();
+      // A store whose files are gone is not announced: whoever asks may create another.
+      void this.#server.engine.verify().then(
+        () => this.#announce(),
+        () => undefined,
+      );
     } else if (message.leader === this.#leader.id) {
       this.#join(message.joins, message.visible, message.mayLead);
     }

@@ -429,12 +429,9 @@ impl Store {
             Some(place) => place.open(options),
             None => place::open_in_memory(options),
         })?;
-        if opened.shared && opening.error_if_exists {
-            return Err(Error::invalid(
-                "store",
-                "none, since errorIfExists is set",
-                "one that is open",
-            ));
+        if let Some(place) = place.filter(|_| opened.shared && opening.error_if_exists) {
+            let found = format_args!("one in {}", place.path.display());
+            return Err(Error::invalid("place of a new store", "no store there yet", found));
         }
         let session = opening.session(opened.session()?)?;
         Ok(Store { session: Some(session), opened, value: Vec::new() })

@@ -2,9 +2,9 @@
 //! meanwhile.
 
 use crate::session::{found_of, values_of};
-use crate::writer::Writer;
+use crate::writer::{Uncommitted, Writer};
 use std::sync::Arc;
-use terrane::{Durability, Keyspace, Result, Snapshot, WriteBatch};
+use terrane::{Durability, Keyspace, Result, Snapshot};
 
 /// Reads of a keyspace at one moment.
 pub struct Reads {
@@ -37,11 +37,11 @@ impl Reads {
 /// A batch that has yet to be committed.
 pub struct Write {
     writer: Writer,
-    batch: WriteBatch,
+    batch: Uncommitted,
 }
 
 impl Write {
-    pub(crate) fn new(writer: Writer, batch: WriteBatch) -> Self {
+    pub(crate) fn new(writer: Writer, batch: Uncommitted) -> Self {
         Write { writer, batch }
     }
 

@@ -78,7 +78,7 @@ impl Record {
         if let Some(number) = encoded.last_chunk_mut() {
             *number = u64::from_le_bytes(*number).saturating_add(deleted).to_le_bytes();
         }
-        codec::batch(encoded, &self.keyspaces)
+        codec::batch(encoded, &self.keyspaces, None)
     }
 }
 
@@ -98,7 +98,7 @@ fn clear_all(
     if counted > 0 {
         let mut batch = record.batch(counted)?;
         batch.delete_range(keyspace, range)?;
-        writer.write(batch, durability)?;
+        writer.write(writer.uncommitted(batch), durability)?;
     }
     Ok(Steps::new(move || {
         counted += u64::from(rows.count(COUNTED)?);
@@ -149,7 +149,8 @@ impl Clear {
         let unchanged = self.snapshot.unchanged(&self.keyspace, range.clone());
         let mut batch = self.record.batch(self.deleted)?;
         batch.delete_range(&self.keyspace, range)?;
-        match self.writer.write_if(vec![unchanged], batch, Durability::Buffered)? {
+        let write = self.writer.uncommitted(batch);
+        match self.writer.write_if(vec![unchanged], write, Durability::Buffered)? {
             Outcome::Written(_) => Ok(()),
             Outcome::Refused(_) => self.delete_unwritten(keys),
         }
@@ -175,7 +176,8 @@ impl Clear {
                 return Ok(());
             }
             // Another thread may have written meanwhile.
-            let written = self.writer.write_if(conditions, batch, Durability::Buffered)?;
+            let write = self.writer.uncommitted(batch);
+            let written = self.writer.write_if(conditions, write, Durability::Buffered)?;
             if matches!(written, Outcome::Written(_)) {
                 return Ok(());
             }

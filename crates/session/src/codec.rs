@@ -17,6 +17,7 @@
 //!   list of the keys and one of the values. A value with its version is its sequence number (a double), then its
 //!   bytes.
 
+use crate::written::Written;
 use std::ops::Bound;
 use std::sync::Arc;
 use terrane::coding::Decoder;
@@ -130,12 +131,20 @@ pub fn ranges(
     Ok(ranges)
 }
 
-/// Decodes a batch, and replaces the caller's numbers of keyspaces by the engine's ids.
-pub fn batch(bytes: Vec<u8>, keyspaces: &VecMap<u32, Keyspace>) -> Result<WriteBatch> {
-    let id = |number: KeyspaceId| {
-        keyspaces.get(&number.0).map(Keyspace::id).ok_or_else(|| Closed::Keyspace.into())
-    };
-    WriteBatch::from_encoded_for(bytes, id)
+/// Decodes a batch, and replaces the caller's numbers of keyspaces by the engine's ids. Adds what it changes to
+/// `written`.
+pub fn batch(
+    bytes: Vec<u8>,
+    keyspaces: &VecMap<u32, Keyspace>,
+    mut written: Option<&mut Written>,
+) -> Result<WriteBatch> {
+    WriteBatch::from_encoded_for(bytes, |number, operation| {
+        let id = keyspaces.get(&number.0).map(Keyspace::id).ok_or(Closed::Keyspace)?;
+        if let Some(written) = &mut written {
+            written.push(id, operation);
+        }
+        Ok(id)
+    })
 }
 
 /// Decodes conditions.

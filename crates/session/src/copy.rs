@@ -15,12 +15,11 @@ pub fn memory_file() -> Result<Arc<dyn File>> {
     MemoryVfs::new().create("memory")
 }
 
-/// Opens the volume on backing files, which has the id if it is created.
+/// Opens the volume on backing files, which has the id if it is created. Messages have the name.
 ///
 /// # Errors
 /// Damage, a store of a later release, an I/O error.
-pub fn volume_over(backings: Vec<Arc<dyn File>>, new_id: StoreId) -> Result<Volume> {
-    let name = "the store".to_owned();
+pub fn volume_over(name: String, backings: Vec<Arc<dyn File>>, new_id: StoreId) -> Result<Volume> {
     Volume::open(backings, VolumeOptions { name, new_id, ..Default::default() })
 }
 
@@ -30,7 +29,7 @@ pub fn volume_over(backings: Vec<Arc<dyn File>>, new_id: StoreId) -> Result<Volu
 /// A closed store; not enough memory, damage and I/O errors are returned by a step.
 pub fn copy_to_bytes(db: &Db, new_id: StoreId) -> Result<Steps> {
     let file = memory_file()?;
-    let target = volume_over(vec![file.clone()], new_id)?;
+    let target = volume_over("the copy".to_owned(), vec![file.clone()], new_id)?;
     start(db, Box::new(target), Some(file))
 }
 

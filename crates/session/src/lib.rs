@@ -7,7 +7,7 @@
 //! * `opening` - the options of an opening.
 //! * `scan` - scans, which return their entries in pages.
 //! * `clear` - clearing of ranges, which counts what it deletes.
-//! * `watches`, `segments`, `writer` - which keys have changed, of what all openings write.
+//! * `watches`, `segments`, `writer`, `written` - which keys have changed, of what all openings write.
 //! * `steps` - long calls, step by step.
 //! * `copy` - copies of a store into another storage or into memory.
 //! * `codec` - keys, values, ranges and batches as they are exchanged with JavaScript.
@@ -28,6 +28,7 @@ mod trace;
 mod tree;
 mod watches;
 mod writer;
+mod written;
 
 pub use apart::{Reads, Write};
 pub use copy::{copy, copy_to_bytes, memory_file, volume_over};

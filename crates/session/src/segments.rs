@@ -2,59 +2,113 @@
 
 use terrane::KeyspaceId;
 
-/// Segments, in the order of keyspaces and keys.
+/// The segments of all keyspaces that have watches.
 #[derive(Default)]
 pub(crate) struct Segments {
-    pub(crate) all: Vec<Segment>,
-    /// The keyspace of each, and the head of its first key.
-    heads: Vec<(KeyspaceId, u64)>,
+    keyspaces: Vec<(KeyspaceId, KeyspaceSegments)>,
+}
+
+/// The segments of a keyspace, in their order. The first starts with the first key.
+#[derive(Default)]
+pub(crate) struct KeyspaceSegments {
+    /// The head of the first key of each.
+    heads: Vec<u64>,
+    all: Vec<Segment>,
 }
 
 /// The keys from one on, up to the next segment.
-pub(crate) struct Segment {
-    pub(crate) keyspace: KeyspaceId,
-    pub(crate) from: Vec<u8>,
+struct Segment {
+    from: Vec<u8>,
     /// The places of the watches that cover it.
-    pub(crate) watches: Vec<usize>,
+    watches: Vec<usize>,
 }
 
+/// A range of a watch: the watch's place, its keyspace, its first key, and the first key behind it.
+pub(crate) type Covered<'a> = (usize, KeyspaceId, &'a [u8], Option<&'a [u8]>);
+
 impl Segments {
-    /// Returns segments that are in their order.
-    pub(crate) fn new(all: Vec<Segment>) -> Self {
-        let heads = all.iter().map(|segment| (segment.keyspace, head(&segment.from)));
-        Segments { heads: heads.collect(), all }
+    /// Cuts ranges at their bounds.
+    pub(crate) fn new(ranges: &[Covered<'_>]) -> Self {
+        let mut ids: Vec<_> = ranges.iter().map(|(_, keyspace, ..)| *keyspace).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let of = |id: KeyspaceId| {
+            let within = ranges.iter().filter(move |(_, keyspace, ..)| *keyspace == id);
+            (id, KeyspaceSegments::new(within.map(|&(watch, _, from, to)| (watch, from, to))))
+        };
+        Segments { keyspaces: ids.into_iter().map(of).collect() }
     }
 
-    /// Returns the place of the last segment that starts at or before a key: `at`, where it is that of the key before,
-    /// or by a search.
-    pub(crate) fn place(&self, at: usize, keyspace: KeyspaceId, key: &[u8]) -> usize {
-        let target = (keyspace, head(key));
-        let starts = |n: usize| {
-            let head = self.heads.get(n);
-            head.is_some_and(|&head| head < target || head == target && self.starts(n, key))
-        };
-        if starts(at) && !starts(at + 1) {
+    /// Returns the segments of a keyspace, if it has watches.
+    pub(crate) fn of(&self, keyspace: KeyspaceId) -> Option<&KeyspaceSegments> {
+        self.keyspaces.iter().find(|(id, _)| *id == keyspace).map(|(_, segments)| segments)
+    }
+}
+
+impl KeyspaceSegments {
+    fn new<'a>(ranges: impl Iterator<Item = (usize, &'a [u8], Option<&'a [u8]>)> + Clone) -> Self {
+        let ends = ranges.clone().filter_map(|(_, _, to)| to);
+        let starts = ranges.clone().map(|(_, from, _)| from);
+        let mut bounds: Vec<&[u8]> = starts.chain(ends).chain([&[][..]]).collect();
+        bounds.sort_unstable();
+        bounds.dedup();
+        let segment = |from: &[u8]| Segment { from: from.to_vec(), watches: Vec::new() };
+        let mut all: Vec<_> = bounds.iter().map(|from| segment(from)).collect();
+        for (watch, from, to) in ranges {
+            let reached = all.iter_mut().skip_while(|segment| segment.from.as_slice() < from);
+            for segment in reached.take_while(|segment| to.is_none_or(|to| *segment.from < *to)) {
+                // Ranges of one watch may overlap.
+                if segment.watches.last() != Some(&watch) {
+                    segment.watches.push(watch);
+                }
+            }
+        }
+        KeyspaceSegments { heads: bounds.into_iter().map(head).collect(), all }
+    }
+
+    /// Returns the place of the segment of a key: `at`, where it is that of the key before, or by a search.
+    pub(crate) fn place(&self, at: usize, key: &[u8]) -> usize {
+        let target = head(key);
+        let is_at = self.heads.get(at).is_some_and(|&head| head < target);
+        if is_at && self.heads.get(at + 1).is_none_or(|&head| head > target) {
             return at;
         }
+        let behind = self.heads.partition_point(|&head| head <= target);
+        let last = behind.checked_sub(1).and_then(|last| self.heads.get(last));
+        if last != Some(&target) {
+            return behind.saturating_sub(1);
+        }
+        // Segments that start alike differ in their whole keys.
         let first = self.heads.partition_point(|&head| head < target);
-        let alike = self.heads.get(first..).unwrap_or_default();
-        let alike = first..first + alike.partition_point(|&head| head == target);
-        let before = self.all.get(alike).unwrap_or_default();
-        let before = before.partition_point(|segment| segment.from.as_slice() <= key);
+        let alike = self.all.get(first..behind).unwrap_or_default();
+        let before = alike.partition_point(|segment| segment.from.as_slice() <= key);
         (first + before).saturating_sub(1)
     }
 
-    /// Whether a segment starts at or before a key of its keyspace.
-    fn starts(&self, n: usize, key: &[u8]) -> bool {
-        self.all.get(n).is_some_and(|segment| segment.from.as_slice() <= key)
+    /// Returns the watches that cover a segment.
+    pub(crate) fn watches(&self, at: usize) -> &[usize] {
+        self.all.get(at).map_or(&[], |segment| &segment.watches)
+    }
+
+    /// Returns the watches that cover any key of a range, some more than once.
+    pub(crate) fn touched(&self, from: &[u8], to: Option<&[u8]>) -> impl Iterator<Item = usize> {
+        let reached = self.all.get(self.place(0, from)..).unwrap_or_default().iter().enumerate();
+        let within = reached
+            .take_while(move |(n, segment)| *n == 0 || to.is_none_or(|to| *segment.from < *to));
+        within.flat_map(|(_, segment)| &segment.watches).copied()
     }
 }
 
 /// Returns the first eight bytes of a key as a number. Keys with different heads are ordered by them.
 fn head(key: &[u8]) -> u64 {
     let mut bytes = [0; 8];
-    for (byte, of_key) in bytes.iter_mut().zip(key) {
-        *byte = *of_key;
+    match key.first_chunk() {
+        Some(first) => bytes = *first,
+        None => {
+            for (byte, of_key) in bytes.iter_mut().zip(key) {
+                *byte = *of_key;
+            }
+        }
     }
     u64::from_be_bytes(bytes)
 }

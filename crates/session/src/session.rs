@@ -2,7 +2,7 @@
 //! reply has arrived; 0 is the default keyspace, and no snapshot.
 
 use crate::apart::{Reads, Write};
-use crate::codec::{self, ByteList, ByteStrings, batch, range};
+use crate::codec::{self, ByteList, ByteStrings, range};
 use crate::scan::Scan;
 use crate::steps::Steps;
 use crate::tree::{policy, set_policy};
@@ -53,7 +53,7 @@ impl Session {
     /// # Errors
     /// A malformed batch, an I/O error.
     pub fn write(&self, encoded: Vec<u8>) -> Result<f64> {
-        let batch = batch(encoded, &self.keyspaces)?;
+        let batch = self.writer.decode(encoded, &self.keyspaces)?;
         self.writer.write(batch, Durability::Buffered).map(|sequence| sequence as f64)
     }
 
@@ -62,7 +62,8 @@ impl Session {
     /// # Errors
     /// A malformed batch, a dropped keyspace.
     pub fn write_apart(&self, encoded: Vec<u8>) -> Result<Write> {
-        Ok(Write::new(self.writer.clone(), batch(encoded, &self.keyspaces)?))
+        let batch = self.writer.decode(encoded, &self.keyspaces)?;
+        Ok(Write::new(self.writer.clone(), batch))
     }
 
     /// Returns reads of a keyspace for another thread, at a snapshot or in the present state.
@@ -85,7 +86,7 @@ impl Session {
     /// Malformed conditions or a malformed batch, a dropped keyspace, a released snapshot, an I/O error.
     pub fn write_if(&self, conditions: &[u8], encoded: Vec<u8>, sync: bool) -> Result<Vec<u8>> {
         let durability = if sync { Durability::Sync } else { Durability::Buffered };
-        let batch = batch(encoded, &self.keyspaces)?;
+        let batch = self.writer.decode(encoded, &self.keyspaces)?;
         let conditions = codec::conditions(conditions, &self.keyspaces, &self.snapshots)?;
         self.writer.write_if(conditions, batch, durability).map(codec::outcome)
     }

@@ -2,8 +2,8 @@
 //!
 //! 1. A client starts a watch, and asks for its next change. Until it asks, the watch collects changes.
 //! 2. The ranges of all watches are cut at their bounds into segments, each with the watches that cover it. A written
-//!    key is in one segment: that of the key before, or one that a binary search finds among the heads of all segments,
-//!    which are numbers, and then among the few segments whose first keys share a head.
+//!    key is in one segment: that of the key before, or one that a binary search finds among the heads of the segments
+//!    of its keyspace, which are numbers, and then among the few segments whose first keys share a head.
 //! 3. A watch collects the keys of several batches. Beyond [`KEYS`] or [`KEY_BYTES`] it forgets them, and collects
 //!    only the sequence number. A range delete has no keys.
 //! 4. Once a turn, the client takes the changes of the watches that it has asked about. A client whose turns do not
@@ -11,11 +11,11 @@
 //!    about.
 
 use crate::codec::ByteList;
-use crate::segments::{Segment, Segments};
+use crate::segments::{Covered, Segments};
+use crate::written::Written;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use terrane::batch::Operation;
-use terrane::{KeyRange, KeyspaceId, Seq, WriteBatch};
+use terrane::{KeyRange, KeyspaceId, Seq};
 
 /// The most keys of a change, and the most bytes of these keys.
 const KEYS: usize = 1000;
@@ -209,38 +209,29 @@ impl Watches {
 
     /// Notes the changes of a batch, once it is committed under a sequence number: a client that reads before would not
     /// see it.
-    pub(crate) fn wrote(&self, batch: &WriteBatch, sequence: Seq) {
+    pub(crate) fn wrote(&self, written: &Written, sequence: Seq) {
         let mut table = self.table();
         let Table { watches, segments, .. } = &mut *table;
         let mut waiting = Vec::new();
+        let mut of = None;
         let mut at = 0;
-        for (keyspace, operation) in batch.iter().map_while(Result::ok) {
-            match operation {
-                Operation::Put(key, _)
-                | Operation::PutExpiring(key, _)
-                | Operation::Merge(key, _)
-                | Operation::Delete(key) => {
-                    at = segments.place(at, keyspace, key);
-                    let covering =
-                        segments.all.get(at).filter(|segment| segment.keyspace == keyspace);
-                    for &watch in covering.map_or(&[][..], |segment| &segment.watches) {
-                        if let Some(watch) = watches.get_mut(watch) {
-                            watch.change(sequence, &mut waiting);
-                            watch.changed.push(key);
-                        }
-                    }
-                }
-                Operation::DeleteRange(from, to) => {
-                    at = segments.place(at, keyspace, from);
-                    let reached = segments.all.get(at..).unwrap_or_default().iter();
-                    let within = reached.enumerate().take_while(|(n, segment)| {
-                        let starts_before = to.is_none_or(|to| segment.from.as_slice() < to);
-                        segment.keyspace == keyspace && (*n == 0 || starts_before)
-                    });
-                    let changed = within.flat_map(|(_, segment)| &segment.watches);
-                    sum(watches, changed, sequence, &mut waiting);
+        for (keyspace, key) in written.keys() {
+            if of.is_none_or(|(id, _)| id != keyspace) {
+                of = Some((keyspace, segments.of(keyspace)));
+                at = 0;
+            }
+            let Some((_, Some(segments))) = of else { continue };
+            at = segments.place(at, key);
+            for &watch in segments.watches(at) {
+                if let Some(watch) = watches.get_mut(watch) {
+                    watch.change(sequence, &mut waiting);
+                    watch.changed.push(key);
                 }
             }
+        }
+        for (keyspace, from, to) in &written.ranges {
+            let Some(segments) = segments.of(*keyspace) else { continue };
+            sum(watches, segments.touched(from, to.as_deref()), sequence, &mut waiting);
         }
         wake(table, &waiting);
     }
@@ -249,48 +240,32 @@ impl Watches {
     pub(crate) fn dropped(&self, keyspace: KeyspaceId, sequence: Seq) {
         let mut table = self.table();
         let Table { watches, segments, .. } = &mut *table;
-        let all = segments.all.iter().filter(|segment| segment.keyspace == keyspace);
         let mut waiting = Vec::new();
-        sum(watches, all.flat_map(|segment| &segment.watches), sequence, &mut waiting);
+        if let Some(segments) = segments.of(keyspace) {
+            sum(watches, segments.touched(&[], None), sequence, &mut waiting);
+        }
+        wake(table, &waiting);
+    }
+
+    /// Notes a batch of which nothing else is known: every watch may have changed.
+    pub(crate) fn wrote_unknown(&self, sequence: Seq) {
+        let mut table = self.table();
+        let all = 0..table.watches.len();
+        let mut waiting = Vec::new();
+        sum(&mut table.watches, all, sequence, &mut waiting);
         wake(table, &waiting);
     }
 
     /// Cuts the ranges of all watches into segments.
     fn cut(&self, table: &mut Table) {
         self.any.store(!table.watches.is_empty(), Ordering::Relaxed);
-        let ranges = || {
-            let of = |(at, watch)| {
-                let Watch { ranges, .. }: &Watch = watch;
-                ranges.iter().map(move |(keyspace, from, to)| (at, *keyspace, from, to))
-            };
-            table.watches.iter().enumerate().flat_map(of)
-        };
-        let mut bounds: Vec<(KeyspaceId, Vec<u8>)> = Vec::new();
-        for (_, keyspace, from, to) in ranges() {
-            // From the first key on, so that every key of the keyspace is in a segment of it.
-            bounds.push((keyspace, Vec::new()));
-            bounds.push((keyspace, from.clone()));
-            bounds.extend(to.clone().map(|to| (keyspace, to)));
-        }
-        bounds.sort_unstable();
-        bounds.dedup();
-        let segment = |(keyspace, from)| Segment { keyspace, from, watches: Vec::new() };
-        let mut segments: Vec<_> = bounds.into_iter().map(segment).collect();
-        for (at, keyspace, from, to) in ranges() {
-            let first = segments
-                .partition_point(|segment| (segment.keyspace, &segment.from) < (keyspace, from));
-            for segment in segments.get_mut(first..).unwrap_or_default() {
-                let is_inside = to.as_ref().is_none_or(|to| segment.from < *to);
-                if segment.keyspace != keyspace || !is_inside {
-                    break;
-                }
-                // Ranges of one watch may overlap.
-                if segment.watches.last() != Some(&at) {
-                    segment.watches.push(at);
-                }
+        let mut ranges: Vec<Covered<'_>> = Vec::new();
+        for (at, watch) in table.watches.iter().enumerate() {
+            for (keyspace, from, to) in &watch.ranges {
+                ranges.push((at, *keyspace, from, to.as_deref()));
             }
         }
-        table.segments = Segments::new(segments);
+        table.segments = Segments::new(&ranges);
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
@@ -309,13 +284,13 @@ fn wake(table: MutexGuard<'_, Table>, waiting: &[u32]) {
 }
 
 /// Adds a change without keys to watches.
-fn sum<'a>(
+fn sum(
     watches: &mut [Watch],
-    changed: impl Iterator<Item = &'a usize>,
+    changed: impl Iterator<Item = usize>,
     sequence: Seq,
     waiting: &mut Vec<u32>,
 ) {
-    for &watch in changed {
+    for watch in changed {
         if let Some(watch) = watches.get_mut(watch) {
             watch.change(sequence, waiting);
             watch.changed.forget();
@@ -327,15 +302,16 @@ fn sum<'a>(
 mod tests {
     use super::*;
     use std::ops::Bound;
+    use terrane::WriteBatch;
 
     const KEYSPACE: KeyspaceId = KeyspaceId(3);
 
-    fn batch(keyspace: KeyspaceId, keys: &[&str]) -> WriteBatch {
+    fn written(keyspace: KeyspaceId, keys: &[&str]) -> Written {
         let mut batch = WriteBatch::new();
         for key in keys {
             batch.put(keyspace, key, "value").unwrap();
         }
-        batch
+        Written::by(&batch)
     }
 
     fn watches(ranges: &[KeyRange]) -> Watches {
@@ -375,7 +351,7 @@ mod tests {
         let alike = ["cccccccc", "cccccccc1", "cccccccc2", "cccccccc3", "cccccccc4", "cccccccd"];
         for key in ["", "a", "b", "bb", "c", "d", "d\0", "e"].into_iter().chain(alike) {
             let watches = watches(&ranges);
-            watches.wrote(&batch(KEYSPACE, &["z", "a", key]), 7);
+            watches.wrote(&written(KEYSPACE, &["z", "a", key]), 7);
             // The same, one by one.
             let covers = |range: &KeyRange| {
                 let half_open = range.half_open();
@@ -396,10 +372,10 @@ mod tests {
     fn a_batch_of_another_keyspace_changes_nothing() {
         let watches = watches(&[KeyRange::default()]);
         for other in [2, 4] {
-            watches.wrote(&batch(KeyspaceId(other), &["", "k"]), 1);
+            watches.wrote(&written(KeyspaceId(other), &["", "k"]), 1);
         }
         assert!(changed(&watches).is_empty());
-        watches.wrote(&batch(KEYSPACE, &["k"]), 2);
+        watches.wrote(&written(KEYSPACE, &["k"]), 2);
         assert_eq!(changed(&watches), [0]);
     }
 
@@ -412,9 +388,24 @@ mod tests {
             let watches = watches(&[prefix("a"), prefix("b")]);
             let mut batch = WriteBatch::new();
             batch.delete_range(KEYSPACE, from..to).unwrap();
-            watches.wrote(&batch, 1);
+            watches.wrote(&Written::by(&batch), 1);
             assert_eq!(changed(&watches), expected, "{from} to {to}");
         }
+    }
+
+    #[test]
+    fn a_batch_that_is_not_known_changes_every_watch() {
+        let watches = watches(&[KeyRange::prefix("a"), KeyRange::prefix("b")]);
+        watches.wrote(&written(KEYSPACE, &["a"]), 1);
+        watches.wrote_unknown(2);
+        let mut expected = Vec::new();
+        for number in [0_u32, 1] {
+            expected.extend_from_slice(&number.to_le_bytes());
+            expected.extend_from_slice(&2_f64.to_le_bytes());
+            // No keys, and an empty list.
+            expected.extend_from_slice(&[0; 5]);
+        }
+        assert_eq!(watches.take(1), expected);
     }
 
     #[test]
@@ -425,10 +416,10 @@ mod tests {
         watches.set_waker(1, Some(Arc::new(move || into.lock().unwrap().push(of.take(1).len()))));
         let other = Arc::new(|| panic!("another client has asked for nothing"));
         watches.set_waker(2, Some(other));
-        watches.wrote(&batch(KEYSPACE, &["k"]), 1);
+        watches.wrote(&written(KEYSPACE, &["k"]), 1);
         assert_eq!(taken.lock().unwrap().len(), 1);
         // Not asked for.
-        watches.wrote(&batch(KEYSPACE, &["k"]), 2);
+        watches.wrote(&written(KEYSPACE, &["k"]), 2);
         assert!(watches.ask((1, 0)));
         watches.set_waker(1, None);
         watches.dropped(KEYSPACE, 3);
@@ -439,10 +430,10 @@ mod tests {
     #[test]
     fn a_change_waits_until_its_client_asks_for_it() {
         let watches = watches(&[KeyRange::default()]);
-        watches.wrote(&batch(KEYSPACE, &["k"]), 1);
+        watches.wrote(&written(KEYSPACE, &["k"]), 1);
         assert!(watches.take(2).is_empty(), "another client");
         assert_eq!(changed(&watches), [0]);
-        watches.wrote(&batch(KEYSPACE, &["k"]), 2);
+        watches.wrote(&written(KEYSPACE, &["k"]), 2);
         assert!(changed(&watches).is_empty());
         assert!(watches.ask((1, 0)));
         assert_eq!(changed(&watches), [0]);

@@ -1,8 +1,17 @@
 //! The commits of all openings of a store, which their watches hear of.
 
+use crate::codec;
 use crate::watches::Watches;
+use crate::written::Written;
 use std::sync::Arc;
-use terrane::{Condition, Db, Durability, Outcome, Result, WriteBatch};
+use terrane::vec_map::VecMap;
+use terrane::{Condition, Db, Durability, Keyspace, Outcome, Result, WriteBatch};
+
+/// A batch that has yet to be committed, and what it changes if there are watches.
+pub(crate) struct Uncommitted {
+    batch: WriteBatch,
+    written: Option<Written>,
+}
 
 /// A store, and the watches of all its openings.
 #[derive(Clone)]
@@ -24,14 +33,28 @@ impl Writer {
         &self.watches
     }
 
+    /// Decodes a batch with the caller's numbers of keyspaces.
+    pub(crate) fn decode(
+        &self,
+        encoded: Vec<u8>,
+        keyspaces: &VecMap<u32, Keyspace>,
+    ) -> Result<Uncommitted> {
+        let mut written = self.watches.any().then(Written::default);
+        let batch = codec::batch(encoded, keyspaces, written.as_mut())?;
+        Ok(Uncommitted { batch, written })
+    }
+
+    /// Returns a batch with what it changes.
+    pub(crate) fn uncommitted(&self, batch: WriteBatch) -> Uncommitted {
+        let written = self.watches.any().then(|| Written::by(&batch));
+        Uncommitted { batch, written }
+    }
+
     /// Commits a batch; returns its sequence number.
-    pub(crate) fn write(&self, batch: WriteBatch, durability: Durability) -> Result<u64> {
-        if !self.watches.any() {
-            return self.db.write(batch, durability);
-        }
-        let copy = batch.clone();
+    pub(crate) fn write(&self, write: Uncommitted, durability: Durability) -> Result<u64> {
+        let Uncommitted { batch, written } = write;
         let sequence = self.db.write(batch, durability)?;
-        self.watches.wrote(&copy, sequence);
+        self.report(written, sequence);
         Ok(sequence)
     }
 
@@ -39,18 +62,25 @@ impl Writer {
     pub(crate) fn write_if(
         &self,
         conditions: Vec<Condition<'_>>,
-        batch: WriteBatch,
+        write: Uncommitted,
         durability: Durability,
     ) -> Result<Outcome> {
-        if !self.watches.any() {
-            return self.db.write_if(conditions, batch, durability);
-        }
-        let copy = batch.clone();
+        let Uncommitted { batch, written } = write;
         let outcome = self.db.write_if(conditions, batch, durability)?;
         if let Outcome::Written(sequence) = outcome {
-            self.watches.wrote(&copy, sequence);
+            self.report(written, sequence);
         }
         Ok(outcome)
+    }
+
+    /// Reports a batch that is committed to the watches.
+    fn report(&self, written: Option<Written>, sequence: u64) {
+        match written {
+            Some(written) => self.watches.wrote(&written, sequence),
+            // The first watch started after the batch was decoded, on another thread.
+            None if self.watches.any() => self.watches.wrote_unknown(sequence),
+            None => {}
+        }
     }
 
     /// Drops a keyspace, which changes all of its keys.

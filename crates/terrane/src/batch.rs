@@ -226,18 +226,18 @@ impl WriteBatch {
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] where the bytes are no batch, or an entry is over its limit.
     pub fn from_encoded(bytes: Vec<u8>) -> Result<Self> {
-        WriteBatch::from_encoded_for(bytes, Ok)
+        WriteBatch::from_encoded_for(bytes, |keyspace, _| Ok(keyspace))
     }
 
-    /// Takes over a batch as [`WriteBatch::from_encoded`] does, with `id` of each keyspace that the bytes name in its
-    /// place.
+    /// Takes over a batch as [`WriteBatch::from_encoded`] does, with the keyspace that `id` returns for each operation
+    /// in place of the one that the bytes name.
     ///
     /// # Errors
     /// The errors of [`WriteBatch::from_encoded`] and of `id`.
     #[doc(hidden)]
     pub fn from_encoded_for(
         bytes: Vec<u8>,
-        id: impl Fn(KeyspaceId) -> Result<KeyspaceId>,
+        mut id: impl FnMut(KeyspaceId, Operation<'_>) -> Result<KeyspaceId>,
     ) -> Result<Self> {
         let refuse = |found: String| {
             Error::invalid(
@@ -260,7 +260,7 @@ impl WriteBatch {
                 Some(kind) if kind == Kind::Merge as u8 => left_out(),
                 _ => refuse(damage.to_string()),
             })?;
-            let keyspace = id(named)?;
+            let keyspace = id(named, operation)?;
             if !copies && keyspace != named {
                 copies = true;
                 batch.bytes.extend_from_slice(bytes.get(..at).unwrap_or_default());

@@ -64,6 +64,15 @@ impl Term {
         Term { effect: Some(effect), ..self }
     }
 
+    /// Returns terms with one consequence.
+    #[must_use]
+    pub fn all_so(mut terms: Vec<Self>, effect: Effect) -> Vec<Self> {
+        for term in &mut terms {
+            term.effect = Some(effect);
+        }
+        terms
+    }
+
     /// Whether the comparison that was asked for holds: a policy decides by this, so that a term is the very test
     /// that decided.
     #[must_use]

@@ -41,7 +41,7 @@ const REUSED_BYTES: usize = 1 << 20;
 
 #[wasm_bindgen]
 impl Store {
-    /// Opens the store on these handles, in the order of the volume's backing files, or creates it if
+    /// Opens the store of that name on these handles, in the order of the volume's backing files, or creates it if
     /// they are empty; without handles, opens a store in memory. Options that are left out have the
     /// browser's defaults. The policy is that of keyspaces created later and, unless `keep_policy`,
     /// of the default keyspace from now on.
@@ -50,6 +50,7 @@ impl Store {
     /// The errors of all methods are `{ code, message }`.
     #[allow(clippy::too_many_arguments)] // an object of them would cost a lookup by name for each
     pub fn open(
+        name: String,
         handles: Vec<FileSystemSyncAccessHandle>,
         create: bool,
         error_if_exists: bool,
@@ -60,6 +61,7 @@ impl Store {
         policy: Option<String>,
     ) -> Result<Store, JsValue> {
         to_js(open(
+            name,
             handles,
             &Opening {
                 create,
@@ -336,13 +338,17 @@ impl Store {
         to_js(self.session.check().map(Steps))
     }
 
-    /// Starts to copy the store, as it is now, to these handles, where there must be none. One handle
-    /// makes a volume with a single file.
+    /// Starts to copy the store, as it is now, to these handles of a store of that name, which there must not be. One
+    /// handle makes a volume with a single file.
     ///
     /// # Errors
     /// A store at the target, an I/O error.
-    pub fn checkpoint(&self, handles: Vec<FileSystemSyncAccessHandle>) -> Result<Steps, JsValue> {
-        to_js(volume::copy(self.session.db(), handles))
+    pub fn checkpoint(
+        &self,
+        name: String,
+        handles: Vec<FileSystemSyncAccessHandle>,
+    ) -> Result<Steps, JsValue> {
+        to_js(volume::copy(self.session.db(), name, handles))
     }
 
     /// Starts to export the store, as it is now; returns the bytes of a volume with a single file.
@@ -389,11 +395,15 @@ impl Store {
     }
 }
 
-fn open(handles: Vec<FileSystemSyncAccessHandle>, opening: &Opening) -> Result<Store> {
+fn open(
+    name: String,
+    handles: Vec<FileSystemSyncAccessHandle>,
+    opening: &Opening,
+) -> Result<Store> {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let mut options = opening.options(Options::small())?;
     options.wall_clock = Some(Arc::new(|| Date::now() as Millis));
-    let volume = Arc::new(volume::volume(handles)?);
+    let volume = Arc::new(volume::volume(name, handles)?);
     let session = opening.session(Session::new(Db::open_storage(volume, options, executor())?))?;
     Ok(Store::over(number, session))
 }

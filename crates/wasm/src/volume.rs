@@ -19,17 +19,17 @@ use web_sys::FileSystemSyncAccessHandle;
 /// The names of the backing files, for error messages.
 const BACKINGS: [&str; 3] = ["manifest", "log", "data"];
 
-/// Opens the volume on these handles, in the order of its backing files; without handles, in memory.
-pub(crate) fn volume(handles: Vec<FileSystemSyncAccessHandle>) -> Result<Volume> {
+/// Opens the volume of that name on these handles, in the order of its backing files; without handles, in memory.
+pub(crate) fn volume(name: String, handles: Vec<FileSystemSyncAccessHandle>) -> Result<Volume> {
     if handles.is_empty() {
-        return volume_over(vec![memory_file()?], new_id()?);
+        return volume_over(name, vec![memory_file()?], new_id()?);
     }
     let names = BACKINGS.into_iter().chain(std::iter::repeat("data"));
     let backings = handles.into_iter().zip(names).map(|(handle, name)| {
         let file: Arc<dyn File> = Arc::new(OpfsFile::new(name.to_owned(), handle));
         file
     });
-    volume_over(backings.collect(), new_id()?)
+    volume_over(name, backings.collect(), new_id()?)
 }
 
 /// A random id for a store that may be created.
@@ -66,24 +66,30 @@ pub(crate) fn bytes(db: &Db) -> Result<Steps> {
     terrane_session::copy_to_bytes(db, new_id()?).map(Steps)
 }
 
-/// Starts to copy the store, as it is now, to handles of a volume without one.
-pub(crate) fn copy(db: &Db, target: Vec<FileSystemSyncAccessHandle>) -> Result<Steps> {
-    terrane_session::copy(db, volume(target)?).map(Steps)
+/// Starts to copy the store, as it is now, to handles of a volume of that name without one.
+pub(crate) fn copy(
+    db: &Db,
+    name: String,
+    target: Vec<FileSystemSyncAccessHandle>,
+) -> Result<Steps> {
+    terrane_session::copy(db, volume(name, target)?).map(Steps)
 }
 
-/// Starts to copy the store in the file `source` to the handles `target`, where there must be none.
+/// Starts to copy the store in the file `source` to the handles `target` of a store of that name, which there must not
+/// be.
 ///
 /// # Errors
 /// A file without a store, damage in it, a store at the target; an I/O error is returned by a step.
 #[wasm_bindgen]
 pub fn import_file(
+    name: String,
     source: FileSystemSyncAccessHandle,
     target: Vec<FileSystemSyncAccessHandle>,
 ) -> Result<Steps, JsValue> {
     to_js((|| {
         let options = Options::small().create(false);
-        let storage = Arc::new(volume(vec![source])?);
+        let storage = Arc::new(volume("the file".to_owned(), vec![source])?);
         let db = Db::open_storage(storage, options, Arc::new(SliceExecutor::default()))?;
-        copy(&db, target)
+        copy(&db, name, target)
     })())
 }

@@ -9,8 +9,8 @@ async function run() {
     const value = await db.get("k");
     await db.close();
     return value;
-  } catch ({ name }) {
-    return name;
+  } catch ({ name, message }) {
+    return `${name}: ${message}`;
   }
 }
 

@@ -227,7 +227,9 @@ fn read(
         };
         if !take(&mut tuned.slot, given) {
             let expected = match &tuned.slot {
-                ValueRef::Number { least, most, .. } => format!("{least} to {most}"),
+                ValueRef::Number { least, most, .. } => {
+                    format!("a whole number from {least} to {most}")
+                }
                 ValueRef::Switch(_) => "true or false".to_owned(),
                 ValueRef::Choice(value) => joined(value.among(), " or "),
                 ValueRef::Key(_) => "pairs of hexadecimal digits".to_owned(),

@@ -117,8 +117,14 @@ fn a_parameter_outside_its_range_is_refused_with_the_range() {
 #[test]
 fn a_value_of_the_wrong_kind_is_refused_with_what_was_expected() {
     for (given, why) in [
-        (r#""size-ratio": "ten""#, "leveled: `size-ratio` is \"ten\", expected 2 to 64"),
-        (r#""size-ratio": 4.5"#, "leveled: `size-ratio` is 4.5, expected 2 to 64"),
+        (
+            r#""size-ratio": "ten""#,
+            "leveled: `size-ratio` is \"ten\", expected a whole number from 2 to 64",
+        ),
+        (
+            r#""size-ratio": 4.5"#,
+            "leveled: `size-ratio` is 4.5, expected a whole number from 2 to 64",
+        ),
         (
             r#""dynamic-level-bytes": 1"#,
             "leveled: `dynamic-level-bytes` is 1, expected true or false",

@@ -149,11 +149,10 @@ impl View<'_> {
     ) -> Reason {
         let (text, terms) = if over == Some(least) {
             let level = least - 1;
-            let terms = repair.over(level).into_iter().map(|term| term.so(Effect::Leaves(level)));
-            (self.over_text(level), terms.collect())
+            (self.over_text(level), Term::all_so(repair.over(level), Effect::Leaves(level)))
         } else if scattered == Some(least) {
-            let terms = repair.scattered(least).into_iter();
-            (self.scattered_text(least), terms.map(|term| term.so(Effect::Merges(least))).collect())
+            let terms = Term::all_so(repair.scattered(least), Effect::Merges(least));
+            (self.scattered_text(least), terms)
         } else {
             (format!("level 0 has {}", count(self.runs(0).len(), "run")), self.level0_terms())
         };
@@ -257,9 +256,10 @@ impl View<'_> {
             let (least, over) = (Relation::AtLeast, Relation::Greater);
             let runs = self.runs_term(level, least, "size-ratio", self.rule.size_ratio);
             let full = self.staying_term(level, over);
-            let due =
-                [(runs, least), (full, over)].into_iter().filter(|(term, asked)| term.is(*asked));
-            due.map(|(term, _)| term.so(Effect::Leaves(level))).collect()
+            let mut due = Vec::new();
+            due.extend(runs.only_if(least));
+            due.extend(full.only_if(over));
+            Term::all_so(due, Effect::Leaves(level))
         };
         let reason = Reason::new(reason, terms);
         Some(Compaction::parallel(groups, reason).into())

@@ -304,13 +304,14 @@ impl<'a> View<'a> {
             let bytes = Quantity::levels("bytes", from, level, self.down_to(from, level));
             let capacity = Quantity::level("capacity", level, self.capacity(level));
             let room = Term::new(Unit::Bytes, bytes, Relation::AtMost, capacity);
-            let asked = [Some(room), place(level)].into_iter().flatten();
-            if asked.clone().all(|term| fits(&term)) {
-                terms.extend(asked.map(|term| term.so(Effect::Enters(level))));
+            let mut asked = vec![room];
+            asked.extend(place(level));
+            if asked.iter().all(fits) {
+                terms.append(&mut Term::all_so(asked, Effect::Enters(level)));
                 return (Some(level), terms);
             }
-            let against = asked.filter(|term| !fits(term));
-            terms.extend(against.map(|term| term.so(Effect::Passes(level))));
+            asked.retain(|term| !fits(term));
+            terms.append(&mut Term::all_so(asked, Effect::Passes(level)));
         }
         (None, terms)
     }

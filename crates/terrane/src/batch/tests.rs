@@ -219,7 +219,7 @@ fn a_batch_is_read_for_other_keyspace_ids_and_keeps_its_order() {
     encoded.put(KeyspaceId(0), b"a", b"1").unwrap();
     encoded.put(KeyspaceId(1), b"a", b"2").unwrap();
     encoded.delete(KeyspaceId(0), b"b").unwrap();
-    let id = |named: KeyspaceId| match named.0 {
+    let id = |named: KeyspaceId, _: Operation<'_>| match named.0 {
         0 => Ok(KeyspaceId(0)),
         1 => Ok(KeyspaceId(300)),
         _ => Err(Closed::Keyspace.into()),
@@ -231,7 +231,7 @@ fn a_batch_is_read_for_other_keyspace_ids_and_keeps_its_order() {
     expected.delete(KeyspaceId(0), b"b").unwrap();
     assert_eq!(batch, expected);
 
-    let up = |named: KeyspaceId| Ok(KeyspaceId(named.0 + 1));
+    let up = |named: KeyspaceId, _: Operation<'_>| Ok(KeyspaceId(named.0 + 1));
     let all = WriteBatch::from_encoded_for(encoded.bytes().to_vec(), up).unwrap();
     let ids = all.iter().map(|entry| entry.unwrap().0.0);
     assert_eq!(ids.collect::<Vec<_>>(), [1, 2, 1]);

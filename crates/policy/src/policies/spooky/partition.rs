@@ -13,7 +13,7 @@ use super::tree::Tree;
 use crate::toolkit::format::{count, size};
 use crate::toolkit::vertical::Repair;
 use terrane_types::{
-    Action, Compaction, Destination, Effect, Group, Order, Plan, Reason, Relation,
+    Action, Compaction, Destination, Effect, Group, Order, Plan, Reason, Relation, Term,
 };
 
 impl Tree<'_> {
@@ -35,8 +35,7 @@ impl Tree<'_> {
         let Reason { text: cause, mut terms } = match due {
             Some(due) if full == Some(least) => due,
             _ if over == Some(least) => {
-                let terms = self.over(least).into_iter();
-                let terms = terms.map(|term| term.so(Effect::Leaves(least))).collect();
+                let terms = Term::all_so(self.over(least), Effect::Leaves(least));
                 Reason::new(self.view.over_text(least), terms)
             }
             _ => self.view.cause(least, None, scattered, self),
