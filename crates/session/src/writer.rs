@@ -2,7 +2,7 @@
 
 use crate::watches::Watches;
 use std::sync::Arc;
-use terrane::{Condition, Db, Durability, Outcome, Result, WriteBatch};
+use terrane::{Condition, Db, Durability, Outcome, Result, TryWrite, WriteBatch};
 
 /// A store, and the watches of all its openings.
 #[derive(Clone)]
@@ -33,6 +33,16 @@ impl Writer {
         let sequence = self.db.write(batch, durability)?;
         self.watches.wrote(&copy, sequence);
         Ok(sequence)
+    }
+
+    /// Commits a batch, buffered, if that waits for nothing. Returns its sequence number if it is committed.
+    pub(crate) fn try_write(&self, batch: WriteBatch) -> Result<Option<u64>> {
+        let copy = self.watches.any().then(|| batch.clone());
+        let TryWrite::Written(sequence) = self.db.try_write(batch)? else { return Ok(None) };
+        if let Some(copy) = copy {
+            self.watches.wrote(&copy, sequence);
+        }
+        Ok(Some(sequence))
     }
 
     /// Commits a batch if conditions hold.
