@@ -21,7 +21,7 @@ const KEYS = 20_000;
 /** The growth of the peak of memory that is none. */
 const GROWTH_MAX = 1.25;
 
-/** Works until it is told to stop; posts the increments that it made. */
+/** Works until a message arrives; posts the increments that it made. */
 const WORK = `
 const db = await open(path);
 const made = Array(${COUNTERS}).fill(0);

@@ -1,4 +1,4 @@
-/** What tape uses of Node's globals, in a page. The usual substitute runs callbacks by timers, which pages delay. */
+/** Globals of Node that tape uses, for a page. The usual substitute runs callbacks by timers, which pages delay. */
 
 globalThis.__dirname = "/";
 globalThis.process = {

@@ -16,7 +16,7 @@ function* jumping(sublevels, times) {
   for (let n = 0; n < times; n++) yield [sublevels[(n * 17) % SUBLEVELS], n];
 }
 
-/** What is measured: each returns its number of rows. */
+/** Workloads; each returns its number of rows. */
 const WORKLOADS = {
   async "batch of 100 in a sublevel"(db, sublevels) {
     for (let from = 0; from < ROWS; from += MANY) {

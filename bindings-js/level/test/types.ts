@@ -1,4 +1,4 @@
-/** What the types accept; it is compiled, and never run. */
+/** Calls that the types accept; this is compiled, and never run. */
 
 import { TerraneLevel } from "../index.js";
 

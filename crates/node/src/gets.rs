@@ -1,5 +1,5 @@
-//! Gets. One of a single key reads the key from its caller's memory and writes the value there, so that no object is made
-//! for either.
+//! Gets. One of a single key reads the key from its caller's memory and writes the value there, so that no object is
+//! made for either.
 
 use crate::guard::guard;
 use crate::store::{Store, bytes};

@@ -126,8 +126,8 @@ impl Scan {
         Ok(page.encode())
     }
 
-    /// Moves to `seek` if it is a key, then returns the next rows. There are fewer than wanted at the end of the range, or
-    /// where they take as many bytes. The limit of a scan does not apply.
+    /// Moves to `seek` if it is a key, then returns the next rows. There are fewer than wanted at the end of the range,
+    /// or where they take as many bytes. The limit of a scan does not apply.
     ///
     /// # Errors
     /// Damage or an I/O error; the scan is at its end then.

@@ -92,8 +92,8 @@ impl MvccCursor {
         self.expires_at
     }
 
-    /// Sets whether a step fails, with [`WouldRead`](ErrorKind::WouldRead), rather than read a file. The first step, and
-    /// one after a seek, can be tried again then; otherwise the cursor is at its end.
+    /// Sets whether a step fails, with [`WouldRead`](ErrorKind::WouldRead), rather than read a file. The first step,
+    /// and one after a seek, can be tried again then; otherwise the cursor is at its end.
     pub fn set_only_cached(&mut self, only_cached: bool) {
         self.merge.set_only_cached(only_cached);
     }
