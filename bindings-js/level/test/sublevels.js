@@ -114,7 +114,7 @@ export async function measure(name, location) {
   const db = new Database(location);
   await db.open();
   const sublevels = Array.from({ length: SUBLEVELS }, (_, n) =>
-    db.sublevel(`sublevel ${n}`, { valueEncoding: "json" }),
+    db.sublevel(`sublevel-${n}`, { valueEncoding: "json" }),
   );
   const rates = {};
   for (const [workload, run] of Object.entries(WORKLOADS)) {
