@@ -33,10 +33,6 @@ pub enum Platform {
     LinuxX64,
     /// Linux with musl, Intel and AMD
     LinuxX64Musl,
-    /// Windows, ARM
-    Win32Arm64,
-    /// Windows, Intel and AMD
-    Win32X64,
 }
 
 impl Platform {
@@ -54,8 +50,6 @@ impl Platform {
             Platform::LinuxArm64Musl => "aarch64-unknown-linux-musl",
             Platform::LinuxX64 => "x86_64-unknown-linux-gnu",
             Platform::LinuxX64Musl => "x86_64-unknown-linux-musl",
-            Platform::Win32Arm64 => "aarch64-pc-windows-gnullvm",
-            Platform::Win32X64 => "x86_64-pc-windows-gnu",
         }
     }
 
@@ -67,7 +61,6 @@ impl Platform {
     fn file(self) -> &'static str {
         match self {
             Platform::DarwinArm64 | Platform::DarwinX64 => "libterrane_node.dylib",
-            Platform::Win32Arm64 | Platform::Win32X64 => "terrane_node.dll",
             _ => "libterrane_node.so",
         }
     }
@@ -179,8 +172,6 @@ mod tests {
         }
         assert!(Platform::LinuxX64.package("1.2.3").contains(r#""libc": ["glibc"]"#));
         assert!(!Platform::DarwinX64.package("1.2.3").contains("libc"));
-        let windows = Platform::Win32X64.package("1.2.3");
-        assert!(windows.contains(r#""os": ["win32"]"#) && !windows.contains("libc"), "{windows}");
     }
 
     #[test]
