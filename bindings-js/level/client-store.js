@@ -4,11 +4,20 @@
 const BINARY = { keyEncoding: "binary", valueEncoding: "binary" };
 const BINARY_VALUE = { valueEncoding: "binary" };
 
-/** The rows of a cursor. */
-class ClientIterator {
+/** A cursor returns fewer rows than it was asked for at the end, or where they take as many bytes as this. */
+const ROWS_BYTES = 64 << 20;
+/** The most bytes of a row besides its key and value. */
+const ROW_OVERHEAD = 16;
+
+const sizeOf = ([key, value]) => (key?.length ?? 0) + (value?.length ?? 0) + ROW_OVERHEAD;
+
+/** A scan, read in pages. */
+class ClientScan {
   #cursor;
   #back;
   #only;
+  /** The mean size of the rows of the last page. */
+  #rowBytes = 0;
 
   constructor(reader, { range, reverse, keys, values }) {
     this.#back = reverse;
@@ -20,23 +29,28 @@ class ClientIterator {
     });
   }
 
-  async next() {
-    const [row] = await this.nextMany(1);
-    return row;
+  /** Reads the next rows, at most `count` and some `bytes` of them. */
+  async read(count, bytes) {
+    const size = Math.max(1, Math.min(count, Math.floor(bytes / this.#rowBytes)));
+    const found = await (this.#back ? this.#cursor.prev(size) : this.#cursor.next(size));
+    const rows = this.#only === undefined ? found : found.map((row) => this.#rowOf(row));
+    if (rows.length === 0) return { rows, isLast: true };
+    const read = rows.reduce((sum, row) => sum + sizeOf(row), 0);
+    this.#rowBytes = read / rows.length;
+    return { rows, isLast: rows.length < size && read < ROWS_BYTES };
   }
 
-  async nextMany(count) {
-    const rows = await (this.#back ? this.#cursor.prev(count) : this.#cursor.next(count));
-    if (this.#only === undefined) return rows;
-    return rows.map((row) => (this.#only === "keys" ? [row, undefined] : [undefined, row]));
-  }
-
+  /** Moves to a key. */
   seek(key) {
     this.#cursor.seek(key);
   }
 
   close() {
     this.#cursor.close();
+  }
+
+  #rowOf(content) {
+    return this.#only === "keys" ? [content, undefined] : [undefined, content];
   }
 }
 
@@ -85,8 +99,8 @@ export class ClientStore {
     this.#snapshots.delete(snapshot);
   }
 
-  iterator(request) {
-    return new ClientIterator(this.#reader(request.snapshot), request);
+  scan(request) {
+    return new ClientScan(this.#reader(request.snapshot), request);
   }
 
   async approximateSize(range) {

@@ -46,6 +46,12 @@ export interface DelOptions<K> extends AbstractDelOptions<K>, WriteOptions {}
 /** Options of a batch. */
 export interface BatchOptions<K, V> extends AbstractBatchOptions<K, V>, WriteOptions {}
 
+/** A batch to which operations are added one by one. */
+export interface ChainedBatch<TDatabase, K, V> extends AbstractChainedBatch<TDatabase, K, V> {
+  write(): Promise<void>;
+  write(options: WriteOptions): Promise<void>;
+}
+
 /** A Level database on a store of terrane. */
 export class TerraneLevel<K = string, V = string> extends AbstractLevel<Uint8Array | string, K, V> {
   /** Opens the database at a location: a store's name in a browser, and a path elsewhere. */
@@ -70,7 +76,7 @@ export class TerraneLevel<K = string, V = string> extends AbstractLevel<Uint8Arr
     operations: Array<AbstractBatchOperation<typeof this, KE, VE>>,
     options: BatchOptions<KE, VE>,
   ): Promise<void>;
-  batch(): AbstractChainedBatch<typeof this, K, V>;
+  batch(): ChainedBatch<typeof this, K, V>;
 
   /** Estimates the bytes that the entries from one key up to another take in tables. */
   approximateSize(start: K, end: K, options?: { keyEncoding?: string }): Promise<number>;

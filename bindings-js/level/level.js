@@ -1,6 +1,7 @@
 /** A Level database over a store, whichever package opens it. */
 
 import { AbstractIterator, AbstractLevel, AbstractSnapshot } from "abstract-level";
+import { Pages } from "./pages.js";
 
 /** The options that are passed to the store; users may give others, for hooks of theirs. */
 const OF_STORE = [
@@ -81,7 +82,7 @@ class Snapshot extends AbstractSnapshot {
 const numberOf = (snapshot) => snapshot?.number ?? 0;
 
 class Iterator extends AbstractIterator {
-  #rows;
+  #pages;
   #failed;
   #range;
   #signal;
@@ -94,13 +95,14 @@ class Iterator extends AbstractIterator {
     const { keys, keyEncoding, reverse, snapshot, values, valueEncoding } = options;
     try {
       // At once: what is written from now on is not part of it.
-      this.#rows = store.iterator({
+      const scan = store.scan({
         range: this.#range,
         reverse,
         keys: keys === false ? undefined : encodingOf(keyEncoding),
         values: values === false ? undefined : encodingOf(valueEncoding),
         snapshot: numberOf(snapshot),
       });
+      this.#pages = new Pages(scan);
     } catch (error) {
       this.#failed = error;
     }
@@ -110,24 +112,24 @@ class Iterator extends AbstractIterator {
   _next() {
     if (this.#failed !== undefined) throw this.#failed;
     if (this.#outside) return undefined;
-    const row = this.#rows.next(this.limit - this.count);
+    const row = this.#pages.next(this.limit - this.count);
     return this.#signal === undefined ? row : abortable(this.#signal, row);
   }
 
   async _nextv(size) {
     if (this.#failed !== undefined) throw this.#failed;
     if (this.#outside) return [];
-    const rows = this.#rows.nextMany(size);
+    const rows = this.#pages.nextMany(size);
     return this.#signal === undefined ? rows : abortable(this.#signal, rows);
   }
 
   _seek(target) {
     this.#outside = !contains(this.#range, target);
-    if (!this.#outside) this.#rows?.seek(target);
+    if (!this.#outside) this.#pages?.seek(target);
   }
 
   async _close() {
-    this.#rows?.close();
+    this.#pages?.close();
   }
 }
 
@@ -271,19 +273,19 @@ export function levelOf({ destroy, formats, getSync, open }) {
       // The keys are those of the snapshot.
       const keys = encodingOf(options.keyEncoding);
       const number = numberOf(snapshot);
-      const rows = this.#store.iterator({ range, reverse, keys, snapshot: number });
+      const pages = new Pages(this.#store.scan({ range, reverse, keys, snapshot: number }));
       try {
         for (let left = most; left > 0;) {
-          const found = await rows.nextMany(Math.min(left, CLEARED_ROWS));
-          if (found.length === 0) return;
-          left -= found.length;
+          const rows = await pages.nextMany(Math.min(left, CLEARED_ROWS));
+          if (rows.length === 0) return;
+          left -= rows.length;
           await this.#store.write(
-            found.map(([key]) => ({ type: "del", key })),
+            rows.map(([key]) => ({ type: "del", key })),
             false,
           );
         }
       } finally {
-        rows.close();
+        pages.close();
       }
     }
 
@@ -323,10 +325,12 @@ function notOpen() {
 
 /** An error of an opening, in the words by which users of Level know it. */
 function described(error, location) {
-  const { code, message } = error;
+  const { message } = error;
+  let { code } = error;
   let why;
   if (code === "not-found") why = `${location} does not exist, and createIfMissing is false`;
   else if (/expected no store/.test(message)) why = `${location} exists, and errorIfExists is true`;
+  else if (code === "busy") [why, code] = [`${location} is locked`, "LEVEL_LOCKED"];
   else return error;
   return Object.assign(new Error(`${why}: ${message}`, { cause: error }), { code });
 }

@@ -10,6 +10,7 @@ const packages = ["packages.spec.ts", "data-set.spec.ts"];
  */
 const onceIsEnough = [
   "examples.spec.ts",
+  "level.spec.ts",
   "policies.spec.ts",
   "visualizer.spec.ts",
   "visualizer-attach.spec.ts",
@@ -49,6 +50,8 @@ export default defineConfig({
     { name: "listening", testMatch: "listening.bench.ts" },
     { name: "watching", testMatch: "watching.bench.ts" },
     { name: "sharing", testMatch: "sharing.bench.ts" },
+    { name: "level", testMatch: "level.bench.ts" },
+    { name: "level-firefox", testMatch: "level.bench.ts", use: { browserName: "firefox" } },
     { name: "load", testMatch: "load.bench.ts" },
     { name: "load-firefox", testMatch: "load.bench.ts", use: { browserName: "firefox" } },
     { name: "owner", testMatch: "owner.bench.ts" },

@@ -24,14 +24,23 @@ const { destroy, LevelStore } = await import(bundle("level.js"));
 const { open } = synchronous;
 const ENTRIES = { asynchronous, synchronous };
 
-/** Copies the package to a folder, as a release. */
-function copyPackage(version) {
+const PACKAGE = JSON.parse(
+  readFileSync(new URL("../../bindings-js/node/package.json", import.meta.url), "utf8"),
+);
+
+/** Copies the package into an application, as if it were of another release. */
+function copyPackage(version = PACKAGE.version) {
   const at = folder();
   mkdirSync(`${at}/dist`);
-  for (const file of ["index.js", "level.js", "sync.js", "worker.js", "terrane.node"]) {
-    copyFileSync(fileURLToPath(bundle(file)), `${at}/dist/${file}`);
+  for (const file of ["index.js", "level.js", "sync.js", "worker.js"]) {
+    const source = readFileSync(new URL(bundle(file)), "utf8");
+    const quoted = JSON.stringify(PACKAGE.version);
+    // What runs in another thread has the addon, and with it the release.
+    assert.equal(source.includes(quoted), file !== "index.js", file);
+    writeFileSync(`${at}/dist/${file}`, source.replace(quoted, JSON.stringify(version)));
   }
-  const description = { name: "terrane-node", version, type: "module" };
+  copyFileSync(fileURLToPath(bundle("terrane.node")), `${at}/dist/terrane.node`);
+  const description = { name: "application", version: "7.7.7", type: "module" };
   writeFileSync(`${at}/package.json`, JSON.stringify(description));
   return at;
 }
@@ -54,7 +63,7 @@ test("an addon of another release is refused, and both are named", async () => {
 });
 
 test("an error names the platform and package of a missing addon", async () => {
-  const at = copyPackage("1.0.0");
+  const at = copyPackage();
   rmSync(`${at}/dist/terrane.node`);
   const platform = `${process.platform}-${process.arch}`;
   for (const entry of ["index.js", "sync.js"]) {
@@ -75,7 +84,11 @@ for (const [name, { open }] of Object.entries(ENTRIES)) {
     await rejected(() => db.getMany(["a", long]));
     await rejected(() => db.put("k", value, { valueEncoding: "binary" }));
     const most = "y".repeat(60 << 20);
-    const batch = ["a", "b", "c"].map((key) => ({ type: "put", key, value: most }));
+    const batch = ["a", "b", "c"].map((key) => ({
+      type: "put",
+      key,
+      value: most,
+    }));
     await rejected(() => db.batch(batch));
     assert.equal(await db.count(), 0);
     await db.put("x".repeat(65_535), "longest");
@@ -94,7 +107,10 @@ for (const [name, { open }] of Object.entries(ENTRIES)) {
     bytes.fill(0xaa, 100, 400);
     writeFileSync(`${path}/${table}`, bytes);
     const again = await open(path, { create: false });
-    const failed = { code: "corrupt", message: /\.sst is damaged at byte \d+: expected/ };
+    const failed = {
+      code: "corrupt",
+      message: /\.sst is damaged at byte \d+: expected/,
+    };
     await assert.rejects(async () => {
       for (let n = 0; n < 1000; n++) await again.get(`key ${n}`);
     }, failed);
@@ -161,14 +177,17 @@ test("destroying by a link takes the store with the link", async () => {
 
 test("a closed store refuses calls, and pending ones finish", async () => {
   const store = await LevelStore.open(`${folder()}/store`, {});
-  const rows = store.iterator({
+  const rows = store.scan({
     range: {},
     reverse: false,
     keys: "utf8",
     values: "utf8",
     snapshot: 0,
   });
-  const pending = [store.write([{ type: "put", key: "a", value: "b" }], true), store.get("a", "utf8")];
+  const pending = [
+    store.write([{ type: "put", key: "a", value: "b" }], true),
+    store.get("a", "utf8"),
+  ];
   await store.close();
   await Promise.all(pending);
   rows.close();
@@ -176,7 +195,7 @@ test("a closed store refuses calls, and pending ones finish", async () => {
   await assert.rejects(store.get("a", "utf8"), closed);
   await assert.rejects(store.write([{ type: "del", key: "a" }], false), closed);
   await assert.rejects(store.clear({}, false, Infinity), closed);
-  await assert.rejects(rows.nextMany(1), closed);
+  await assert.rejects(rows.read(1, 1), closed);
   assert.throws(() => store.getSync("a", "utf8"), closed);
   assert.throws(() => store.snapshot(), closed);
   store.release(1);
@@ -190,7 +209,7 @@ test("a process may exit while calls are on their way", async () => {
     await store.write([{ type: "put", key: "a", value: "1" }], false);
     for (let n = 0; n < 100; n++) {
       store.get("a", "utf8");
-      store.iterator(request).nextMany(1000);
+      store.scan(request).read(1000, 1 << 20);
       store.write([{ type: "put", key: "k" + n, value: "v" }], true);
     }
     process.exit(0);`;

@@ -235,6 +235,29 @@ for (const [name, { destroy, importStore, open }] of Object.entries({
     assert.ok(!existsSync(`${at}/none`));
   });
 
+  test(`a new store gets the folders that it needs, ${name}`, async () => {
+    const at = folder();
+    for (const layout of ["directory", "file"]) {
+      const path = `${at}/of ${layout}/inside/store`;
+      const db = await open(path, { layout });
+      await db.put("a", "1");
+      await db.checkpoint(`${at}/copy of ${layout}/inside/store`);
+      const file = await bytesOf(await db.export());
+      await db.close();
+      await importStore(`${at}/imported ${layout}/inside/store`, file, {
+        layout,
+      });
+      for (const copy of ["copy of", "imported"]) {
+        const copied = await open(`${at}/${copy} ${layout}/inside/store`, {
+          layout,
+          create: false,
+        });
+        assert.equal(await copied.get("a"), "1");
+        await copied.close();
+      }
+    }
+  });
+
   test(`a store that is only read takes no writes, ${name}`, async (context) => {
     const path = `${folder()}/store`;
     const db = await open(path);
@@ -242,7 +265,22 @@ for (const [name, { destroy, importStore, open }] of Object.entries({
     await db.close();
     const reader = await open(path, { readOnly: true });
     assert.equal(await reader.get("a"), "1");
-    await assert.rejects(async () => reader.put("a", "2"), /opened read-only/);
+    const refused = { code: "read-only", message: /opened read-only/ };
+    await assert.rejects(async () => reader.put("a", "2"), refused);
+    await assert.rejects(
+      async () => reader.batch([{ type: "delete", key: "a" }]),
+      refused,
+    );
+    await assert.rejects(async () => reader.clear(), refused);
     await reader.close();
   });
 }
+
+test("what only an origin has is refused by name", async () => {
+  const db = await open("a", { storage: "memory" });
+  for (const call of ["estimate", "persist"]) {
+    const message = `${call}: expected a page, whose origin has a quota, found Node`;
+    await assert.rejects(db[call](), { code: "unavailable", message });
+  }
+  await db.close();
+});

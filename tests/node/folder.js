@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Worker } from "node:worker_threads";
 
 /** The address of a bundle of the package. */
 export const bundle = (name) =>
@@ -34,9 +35,16 @@ export async function run(source, ...args) {
   let printed = "";
   child.stdout.on("data", (text) => (printed += text));
   const [code] = await ended;
-  if (code !== 0)
-    throw new Error(
-      `expected the exit code 0, found ${code}, after: ${printed}`,
-    );
+  if (code !== 0) throw new Error(`expected the exit code 0, found ${code}, after: ${printed}`);
   return printed.trim();
+}
+
+/** Starts a thread with a module as text, which may use `open` of the package, `path` and `parentPort`. */
+export function startThread(path, source) {
+  const head = `import { open } from ${JSON.stringify(bundle("sync.js"))};
+import { parentPort } from "node:worker_threads";
+const path = ${JSON.stringify(path)};
+`;
+  const url = new URL(`data:text/javascript,${encodeURIComponent(head + source)}`);
+  return new Worker(url);
 }

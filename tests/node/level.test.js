@@ -6,11 +6,22 @@ import { once } from "node:events";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { TerraneLevel } from "../../bindings-js/level/node.js";
-import { folder } from "./folder.js";
+import { bundle, folder, start } from "./folder.js";
 
-const SUITE = fileURLToPath(
-  new URL("../../bindings-js/level/test/suite.js", import.meta.url),
-);
+const inLevel = (path) =>
+  fileURLToPath(new URL(`../../bindings-js/level/${path}`, import.meta.url));
+
+/** Runs a program to its end; returns what it printed, or throws. */
+async function runProgram(program, ...args) {
+  const child = spawn(program, args, { stdio: ["ignore", "pipe", "inherit"] });
+  let printed = "";
+  child.stdout.setEncoding("utf8").on("data", (text) => (printed += text));
+  const [code] = await once(child, "close");
+  assert.equal(code, 0, printed);
+  return printed;
+}
+
+const SUITE = inLevel("test/suite.js");
 
 /** The number of assertions of abstract-level 3.1.1, by what the database supports. */
 const ASSERTIONS = { directory: 5168, file: 5168, memory: 5156 };
@@ -27,25 +38,115 @@ for (const [where, expected] of Object.entries(ASSERTIONS)) {
     const [code] = await once(child, "close");
     const failed = printed.match(/^(#.*\n)?not ok .*$/gm) ?? [];
     assert.deepEqual([code, failed], [0, []]);
-    const counts = /^# tests (\d+)\n# pass +(\d+)$/m
-      .exec(printed)
-      ?.slice(1)
-      .map(Number);
+    const counts = /^# tests (\d+)\n# pass +(\d+)$/m.exec(printed)?.slice(1).map(Number);
     assert.deepEqual(counts, [expected, expected]);
   });
 }
 
-test("a CommonJS program opens a database", async () => {
-  const program = fileURLToPath(
-    new URL("../../bindings-js/level/examples/main-process.cjs", import.meta.url),
+test("a database in use by another process is locked", async () => {
+  const path = `${folder()}/store`;
+  const { child, ended } = start(
+    `import { LevelStore } from ${JSON.stringify(bundle("level.js"))};
+    await LevelStore.open(process.argv[1], {});
+    console.log("open");
+    setInterval(() => undefined, 1000);`,
+    path,
   );
-  const child = spawn(process.execPath, [program, folder()], {
-    stdio: ["ignore", "pipe", "inherit"],
+  await once(child.stdout, "data");
+  const db = new TerraneLevel(path, { timeout: 0 });
+  await assert.rejects(db.open(), (error) => {
+    const codes = [error.code, error.cause.code, error.cause.cause.code];
+    assert.deepEqual(codes, ["LEVEL_DATABASE_NOT_OPEN", "LEVEL_LOCKED", "busy"]);
+    assert.match(error.cause.message, new RegExp(`is locked: .* process ${child.pid}`));
+    return true;
   });
-  let printed = "";
-  child.stdout.setEncoding("utf8").on("data", (text) => (printed += text));
-  const [code] = await once(child, "close");
-  assert.deepEqual([code, printed.trim()], [0, '[["a",{"text":"hello"}]]']);
+  child.kill();
+  await ended;
+  await db.open();
+  await db.close();
+});
+
+/** The most calls of a loop that should have ended before. */
+const CALLS_MAX = 1_000_000;
+
+test("timers have their turn while a loop awaits calls", async () => {
+  const db = new TerraneLevel(`${folder()}/store`);
+  await db.put("a", "1");
+  for (const call of [() => db.get("a"), () => db.put("a", "1"), () => db.del("b")]) {
+    let isDue = false;
+    setTimeout(() => (isDue = true), 0);
+    let calls = 0;
+    for (; !isDue && calls < CALLS_MAX; calls++) await call();
+    assert.ok(calls < CALLS_MAX);
+  }
+  await db.close();
+});
+
+test("values that only files have are read", async () => {
+  const path = `${folder()}/store`;
+  const rows = Array.from({ length: 200 }, (_, n) => [`key ${n}`, `value ${n}`.repeat(100)]);
+  const db = new TerraneLevel(path);
+  await db.batch(rows.map(([key, value]) => ({ type: "put", key, value })));
+  await db.compactRange("a", "z");
+  await db.close();
+  await db.open();
+  for (const [key, value] of rows) assert.equal(await db.get(key), value);
+  await db.close();
+  await db.open();
+  const found = await Promise.all(rows.map(([key]) => db.get(key)));
+  assert.deepEqual(
+    found,
+    rows.map(([, value]) => value),
+  );
+  const sorted = rows.toSorted(([one], [other]) => (one < other ? -1 : 1));
+  for (const reverse of [false, true]) {
+    const expected = reverse ? sorted.toReversed() : sorted;
+    for (const limit of [1, 20, 100, 199, 1000]) {
+      await db.close();
+      await db.open();
+      // Some of them are in the cache then.
+      await db.get("key 120");
+      assert.deepEqual(await db.iterator({ reverse, limit }).all(), expected.slice(0, limit));
+      await db.close();
+      await db.open();
+      const awaited = [];
+      for await (const row of db.iterator({ reverse, limit })) awaited.push(row);
+      assert.deepEqual(awaited, expected.slice(0, limit));
+    }
+  }
+  await db.close();
+});
+
+test("writes of one turn take effect in their order", async () => {
+  const db = new TerraneLevel(`${folder()}/store`);
+  const big = "x".repeat(100_000);
+  for (let round = 0; round < 20; round++) {
+    const values = Array.from({ length: 30 }, (_, n) => (n % 7 === 3 ? big + n : `${round}.${n}`));
+    const puts = values.map((value, n) => db.put("key", value, { sync: n % 5 === 4 }));
+    const deleted = round % 2 === 1 ? db.del("key") : undefined;
+    await Promise.all([...puts, deleted]);
+    assert.equal(await db.get("key"), deleted === undefined ? values.at(-1) : undefined);
+  }
+  await db.close();
+});
+
+const EXAMPLES = {
+  "from-level.js": "2026-01 hello\n2026-02 again",
+  "main-process.cjs": '[["a",{"text":"hello"}]]',
+};
+
+for (const [name, expected] of Object.entries(EXAMPLES)) {
+  test(`the example ${name} runs`, async () => {
+    const printed = await runProgram(process.execPath, inLevel(`examples/${name}`), folder());
+    assert.equal(printed.trim(), expected);
+  });
+}
+
+test("types accept what applications of Level write", async () => {
+  const options = "--noEmit --strict --target es2022 --module nodenext --lib es2024,esnext.disposable";
+  const types = ["--types", "node", "--typeRoots", inLevel("../node_modules/@types")];
+  const args = [...options.split(" "), ...types, inLevel("test/types.ts")];
+  assert.equal(await runProgram(inLevel("../node_modules/.bin/tsc"), ...args), "");
 });
 
 test("a signal ends an iterator's wait", async () => {
@@ -106,6 +207,8 @@ test("sizes and compactions wait for the opening", async () => {
   await again.compactRange("a", "z");
   await again.close();
   for (const call of ["approximateSize", "compactRange"]) {
-    await assert.rejects(again[call]("a", "z"), { code: "LEVEL_DATABASE_NOT_OPEN" });
+    await assert.rejects(again[call]("a", "z"), {
+      code: "LEVEL_DATABASE_NOT_OPEN",
+    });
   }
 });

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
 import { Worker } from "node:worker_threads";
-import { bundle, folder, run } from "./folder.js";
+import { bundle, folder, run, startThread } from "./folder.js";
 
 const SOURCE = `
 import { readdirSync } from "node:fs";
@@ -41,16 +41,6 @@ test("closed stores leave no thread and no descriptor", { timeout: 600_000 }, as
   const addresses = JSON.stringify(["index.js", "sync.js"].map(bundle));
   assert.equal(await run(SOURCE, addresses, folder()), "42");
 });
-
-/** Starts a thread with a module as text, which may use `open` of the package, `path` and `parentPort`. */
-function startThread(path, source) {
-  const head = `import { open } from ${JSON.stringify(bundle("sync.js"))};
-import { parentPort } from "node:worker_threads";
-const path = ${JSON.stringify(path)};
-`;
-  const url = new URL(`data:text/javascript,${encodeURIComponent(head + source)}`);
-  return new Worker(url);
-}
 
 for (const entry of ["index.js", "sync.js"]) {
   test(`a watch learns of another thread's write, ${entry}`, async () => {
@@ -141,9 +131,9 @@ const store = await LevelStore.open(${JSON.stringify(path)}, {});
 const request = { range: {}, reverse: false, keys: "utf8", values: "utf8", snapshot: 0 };
 parentPort.postMessage("open");
 for (let n = 0; ; n++) {
-  const rows = store.iterator(request);
+  const rows = store.scan(request);
   const calls = [store.write([{ type: "put", key: "k" + n, value: "v" }], n % 10 === 0)];
-  calls.push(rows.nextMany(1000), store.get("k0", "utf8"), store.hasMany(["k1"]));
+  calls.push(rows.read(1000, 1 << 20), store.get("k0", "utf8"), store.hasMany(["k1"]));
   store.snapshot();
   await Promise.all(calls);
 }`;

@@ -10,4 +10,5 @@ export type EngineErrorCode =
   | "left-out"
   | "newer-format"
   | "not-found"
-  | "quota";
+  | "quota"
+  | "read-only";

@@ -89,6 +89,12 @@ export class IoError extends TerraneError {
   readonly code = "io";
 }
 
+/** The store was opened read-only, or lies on a file system that is. */
+export class ReadOnlyError extends TerraneError {
+  override readonly name = "ReadOnlyError";
+  readonly code = "read-only";
+}
+
 /** The engine crashed. Acknowledged writes are safe; open the store again. */
 export class EngineError extends TerraneError {
   override readonly name = "EngineError";

@@ -46,8 +46,9 @@ function slicer<E extends Encoding>(
     const small = bytes.buffer.byteLength <= SHARED_BYTES;
     const buffer = small ? bytes.buffer : bytes.slice(start, end).buffer;
     const base = small ? bytes.byteOffset : -start;
-    return (from, to, index) =>
-      decode(new Uint8Array(buffer, base + from, to - from), encoding, () => keyAt(index));
+    const view = (from: number, to: number) => new Uint8Array(buffer, base + from, to - from);
+    if (encoding === "binary") return view as (from: number, to: number) => Decoded<E>;
+    return (from, to, index) => decode(view(from, to), encoding, () => keyAt(index));
   }
   const text = encoding === "utf8" ? ascii(bytes.subarray(start, end)) : undefined;
   if (text === undefined) {

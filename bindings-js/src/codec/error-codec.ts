@@ -12,6 +12,7 @@ import {
   NewerFormatError,
   NotFoundError,
   QuotaError,
+  ReadOnlyError,
   type TerraneError,
   UnavailableError,
 } from "../api/errors.ts";
@@ -39,6 +40,7 @@ const classes = {
   "newer-format": NewerFormatError,
   "left-out": LeftOutError,
   io: IoError,
+  "read-only": ReadOnlyError,
   engine: EngineError,
 } satisfies Record<EncodedError["code"], unknown>;
 

@@ -3,6 +3,7 @@
 import { createRequire } from "node:module";
 import type { Scan, Steps } from "../../wasm/terrane.js";
 import { UnavailableError } from "../api/errors.ts";
+import { RELEASE } from "./release.ts";
 
 /** The options of an opening. */
 export interface AddonOptions {
@@ -23,6 +24,10 @@ export interface AddonOptions {
 export interface AddonStore {
   /** Looks up the key in the first bytes of `memory`; returns its value's length, or -1 if there is none. */
   get(keyspace: number, snapshot: number, memory: Uint8Array, length: number): number;
+  /** Looks up a key as `get` does, or returns -2 if a file has to be read for it. */
+  try_get(keyspace: number, snapshot: number, memory: Uint8Array, length: number): number;
+  /** Writes a batch if that waits for nothing; returns its sequence number if it is written. */
+  try_write(batch: Uint8Array): number | null;
   /** Writes a value that found no room into `memory`. */
   take(memory: Uint8Array): void;
   /** Starts to copy the store to a path. */
@@ -38,6 +43,15 @@ export interface AddonStore {
 
 /** A scan; methods that a browser's scan has as well are declared there. */
 export interface AddonScan {
+  /** Returns rows as far as no file has to be read, or null if one has to be for the first. */
+  try_rows(
+    seek: Uint8Array | undefined,
+    count: number,
+    bytes: number,
+    back: boolean,
+    keys: boolean,
+    values: boolean,
+  ): Uint8Array | null;
   /** Reads rows in Node's pool of threads; nothing else may be asked of the scan meanwhile. */
   rows_apart(
     seek: Uint8Array | undefined,
@@ -61,8 +75,9 @@ export interface Addon {
   destroy(path: string): Promise<unknown>;
 }
 
+const NAME = "terrane-node";
+
 const require = createRequire(import.meta.url);
-const OWN = require("../package.json") as { name: string; version: string };
 
 /** Loads the addon of this platform. */
 export function loadAddon(): Addon {
@@ -71,12 +86,12 @@ export function loadAddon(): Addon {
   try {
     addon = require(findAddon(platform)) as Addon;
   } catch (cause) {
-    const message = `${OWN.name} has no addon for ${platform}: expected the package ${OWN.name}-${platform}: ${cause}`;
+    const message = `${NAME} has no addon for ${platform}: expected the package ${NAME}-${platform}: ${cause}`;
     throw new UnavailableError(message, { cause });
   }
   const found = addon.version();
-  if (found === OWN.version) return addon;
-  const message = `${OWN.name} ${OWN.version} needs its own addon, found that of ${found}`;
+  if (found === RELEASE) return addon;
+  const message = `${NAME} ${RELEASE} needs its own addon, found that of ${found}`;
   throw new UnavailableError(message);
 }
 
@@ -85,7 +100,7 @@ function findAddon(platform: string): string {
   try {
     return require.resolve("./terrane.node");
   } catch {
-    return `${OWN.name}-${platform}`;
+    return `${NAME}-${platform}`;
   }
 }
 

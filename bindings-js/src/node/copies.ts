@@ -4,10 +4,10 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { closeSync, existsSync, openSync, rmSync, writeSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, rmSync, writeSync } from "node:fs";
 import { unlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Steps } from "../../wasm/terrane.js";
 import { AbortError, NotFoundError } from "../api/errors.ts";
 import type { Exported, OpenRequest, StoreRequest } from "../codec/protocol.ts";
@@ -89,6 +89,8 @@ export class Import implements StepRunner {
     this.#module = module;
     this.#request = request;
     this.#path = `${request.name}.import-${randomUUID()}`;
+    // As for a store that is opened, the folders that it needs are made.
+    mkdirSync(dirname(this.#path), { recursive: true });
     this.#file = openSync(this.#path, "wx");
   }
 

@@ -6,11 +6,20 @@ import type { Store } from "../../wasm/terrane.js";
 import type { AddonStore } from "./addon.ts";
 import type { Module } from "./module.ts";
 
+/** In place of a value for which a file has to be read. */
+export const UNREAD: unique symbol = Symbol("unread");
+
+/** In place of a value's length: a file has to be read. */
+const WOULD_READ = -2;
+
 /** The owner of a store, which calls the addon. */
 interface Caller {
   readonly module: Module;
   call<T>(body: (store: Store) => T): T;
 }
+
+/** A value in memory of the module; undefined if there is none. */
+type Found = Uint8Array<ArrayBuffer> | undefined;
 
 /** Gets of one store. */
 export class Gets {
@@ -27,6 +36,24 @@ export class Gets {
     key: Bytes,
     encoding: E,
   ): Decoded<E> | undefined {
+    const found = this.#find("get", keyspace, snapshot, key) as Found;
+    if (found === undefined) return undefined;
+    // Decoding makes a copy; bytes have to be copied.
+    const isText = encoding === "utf8" || encoding === "json";
+    return decode(isText ? found : found.slice(), encoding, () => encodeKey(key));
+  }
+
+  /** Returns the value of a key, if no file has to be read for it, in memory that the next get uses again. */
+  tryGet(keyspace: number, snapshot: number, key: Bytes): Found | typeof UNREAD {
+    return this.#find("try_get", keyspace, snapshot, key);
+  }
+
+  #find(
+    how: "get" | "try_get",
+    keyspace: number,
+    snapshot: number,
+    key: Bytes,
+  ): Found | typeof UNREAD {
     const { module } = this.#engine;
     const text = toContent("key", key);
     // The most that encoding may write, for text more than the longest key.
@@ -34,14 +61,11 @@ export class Gets {
     const size = encodeInto("key", text, MAX_KEY_BYTES, memory, 0);
     const length = this.#engine.call((store) => {
       const addon = store as unknown as AddonStore;
-      const length = addon.get(keyspace, snapshot, memory, size);
+      const length = addon[how](keyspace, snapshot, memory, size);
       if (length > memory.length) addon.take((memory = module.memory(length)));
       return length;
     });
-    if (length < 0) return undefined;
-    // Decoding makes a copy; bytes have to be copied.
-    const isText = encoding === "utf8" || encoding === "json";
-    const value = isText ? memory.subarray(0, length) : memory.slice(0, length);
-    return decode(value, encoding, () => encodeKey(key));
+    if (length === WOULD_READ) return UNREAD;
+    return length < 0 ? undefined : memory.subarray(0, length);
   }
 }

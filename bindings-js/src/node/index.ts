@@ -3,6 +3,7 @@
 
 import { openAsBlob } from "node:fs";
 import type { Encoding } from "../api/data.ts";
+import { UnavailableError } from "../api/errors.ts";
 import { Db as ClientDb } from "../client/db.ts";
 import { Line } from "../client/line.ts";
 import { OwnWorker } from "../client/own-worker.ts";
@@ -31,6 +32,21 @@ class ThreadSession extends Session {
   }
 }
 
+/** A store of a process, whose files are not those of an origin. */
+class NodeDb<K extends Encoding, V extends Encoding> extends ClientDb<K, V> {
+  override estimate(): Promise<never> {
+    return Promise.reject(onlyInPages("estimate"));
+  }
+
+  override persist(): Promise<never> {
+    return Promise.reject(onlyInPages("persist"));
+  }
+}
+
+function onlyInPages(call: string): UnavailableError {
+  return new UnavailableError(`${call}: expected a page, whose origin has a quota, found Node`);
+}
+
 /**
  * Opens the store at that path. One process at a time can hold a store; another gets a `BusyError` with the id of the
  * process that has it. All openings in a process share the store: memory and timer options are those of the first one.
@@ -48,7 +64,7 @@ export async function open<K extends Encoding = "utf8", V extends Encoding = "ut
     options.signal,
     (connection) => new ThreadSession(connection),
   );
-  return new ClientDb(request.name, session, defaults);
+  return new NodeDb(request.name, session, defaults);
 }
 
 /**

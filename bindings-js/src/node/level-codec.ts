@@ -6,6 +6,9 @@ import { decodeList as decodeStrictly } from "../codec/decode-list.ts";
 /** A key or a value. */
 export type Content = string | Uint8Array;
 
+/** A key and its value, as far as they were asked for. */
+export type Row = [key: Content | undefined, value: Content | undefined];
+
 /** The bounds of a range, at most one at each end. */
 export interface LevelRange {
   gt?: Content;
@@ -13,6 +16,8 @@ export interface LevelRange {
   lt?: Content;
   lte?: Content;
 }
+
+const BOUNDS = ["gt", "gte", "lt", "lte"] as const;
 
 const lenient = new TextDecoder("utf-8", { ignoreBOM: true });
 
@@ -23,9 +28,12 @@ export function wellFormed(content: Content): Content {
 
 /** Returns a range with bounds that are well-formed. */
 export function wellFormedRange(range: LevelRange): LevelRange {
-  return Object.fromEntries(
-    Object.entries(range).map(([name, bound]) => [name, wellFormed(bound as Content)]),
-  );
+  const found: LevelRange = {};
+  for (const name of BOUNDS) {
+    const bound = range[name];
+    if (bound !== undefined) found[name] = wellFormed(bound);
+  }
+  return found;
 }
 
 /** Decodes a list of byte strings; what is missing is undefined. */
@@ -37,15 +45,20 @@ export function decodeList(
   return decode(new ByteList(bytes, at), encoding);
 }
 
-/** Decodes the keys and the values of a page, as far as it has them. */
-export function decodePage(
+/** Decodes the rows of a page, which has their keys or values or both. */
+export function decodeRows(
   page: Uint8Array,
   keys: "utf8" | "binary" | undefined,
   values: "utf8" | "binary" | undefined,
-): [keys: (Content | undefined)[] | undefined, values: (Content | undefined)[] | undefined] {
+): Row[] {
   const first = new ByteList(page);
-  if (keys === undefined) return [undefined, values && decode(first, values)];
-  return [decode(first, keys), values && decodeList(page, values, first.end)];
+  if (keys === undefined) {
+    return values === undefined ? [] : decode(first, values).map((value) => [undefined, value]);
+  }
+  const found = decode(first, keys);
+  if (values === undefined) return found.map((key) => [key, undefined]);
+  const valueList = decodeList(page, values, first.end);
+  return found.map((key, at) => [key, valueList[at]]);
 }
 
 function decode(list: ByteList, encoding: "utf8" | "binary"): (Content | undefined)[] {
@@ -56,10 +69,15 @@ function decode(list: ByteList, encoding: "utf8" | "binary"): (Content | undefin
   }
 }
 
-/** Decodes bytes; sequences that are not UTF-8 become U+FFFD. */
+/** Decodes bytes; as text, sequences that are not UTF-8 become U+FFFD. */
 export function decodeLeniently(
   bytes: Uint8Array | undefined,
   encoding: "utf8" | "binary",
 ): Content | undefined {
-  return bytes && encoding === "utf8" ? lenient.decode(bytes) : bytes;
+  return encoding === "utf8" ? decodeText(bytes) : bytes;
+}
+
+/** Decodes text. */
+export function decodeText(bytes: Uint8Array | undefined): string | undefined {
+  return bytes && lenient.decode(bytes);
 }

@@ -1,10 +1,13 @@
 /**
  * A store as `terrane-level` uses it: reads and writes run in Node's pool of threads, without a thread of their own.
  *
- * 1. Gets of one turn of the event loop become one lookup, which sees the store as it was then.
- * 2. Writes of one turn become one batch. Batches are written one after the other, so that writes keep their order;
- *    those that are added meanwhile join the next.
- * 3. An iterator reads pages (level-iterator.ts).
+ * 1. A get whose value is in memory, a small page of a scan that is, and the first write of a turn of the event loop,
+ *    if it is small, buffered and waits for nothing, run at once in the calling thread: that takes less time than
+ *    handing them over. After some of them in a row one goes to the pool, so that timers and sockets get a turn.
+ * 2. Other gets of one turn become one lookup, which sees the store as it was then.
+ * 3. Other writes of one turn become one batch. Batches are written one after the other, so that writes keep their
+ *    order; those that are added meanwhile join the next.
+ * 4. A scan is read in pages (level-scan.ts).
  */
 
 import type { Store } from "../../wasm/terrane.js";
@@ -19,25 +22,32 @@ import { Encoder } from "../codec/encoder.ts";
 import { encodeRange } from "../codec/span.ts";
 import type { AddonStore } from "./addon.ts";
 import { destroyFiles } from "./copies.ts";
-import { Gets } from "./gets.ts";
+import { Gets, UNREAD } from "./gets.ts";
 import {
   type Content,
   decodeLeniently,
   decodeList,
+  decodeText,
   type LevelRange,
   wellFormed,
   wellFormedRange,
 } from "./level-codec.ts";
-import { type IteratorRequest, LevelIterator } from "./level-iterator.ts";
+import { LevelScan, type ScanRequest } from "./level-scan.ts";
 import { Module, thrown } from "./module.ts";
 import { type NodeOptions, toNodeRequest } from "./options.ts";
 import { openStore } from "./platform.ts";
 import { toStoreRequest } from "./store-request.ts";
 
-export { LevelIterator, type IteratorRequest };
+export { LevelScan, type ScanRequest };
 
 /** The size in bytes at which a lookup accepts no more keys, and a batch no more writes. */
 const GROUP_BYTES = 1 << 20;
+
+/** The calls in a row that may run at once, and the size in bytes of the largest batch that may. */
+const AT_ONCE_MAX = 64;
+const AT_ONCE_BYTES = 16 << 10;
+
+const RESOLVED = Promise.resolve();
 
 /** A write of a batch. */
 export interface LevelOperation {
@@ -50,14 +60,15 @@ export interface LevelOperation {
 class Group<T> {
   /** The kind of its calls: those of one kind can join. */
   readonly kind: string;
-  readonly encoder: Encoder = new Encoder();
+  readonly encoder: Encoder;
   /** The number of keys. */
   size = 0;
   readonly done: Promise<T>;
   readonly settle: (done: Promise<T>) => void;
 
-  constructor(kind: string) {
+  constructor(kind: string, encoder: Encoder = new Encoder()) {
     this.kind = kind;
+    this.encoder = encoder;
     let settle: ((done: Promise<T>) => void) | undefined;
     this.done = new Promise((resolve) => (settle = resolve));
     this.settle = settle!;
@@ -80,6 +91,12 @@ export class LevelStore {
   readonly #batches: Group<unknown>[] = [];
   #writing: Promise<void> | undefined;
   #nextSnapshot = 1;
+  /** The number of calls that ran at once since one went to the pool. */
+  #atOnce = 0;
+  /** Whether a write of this turn ran at once. */
+  #hasWritten = false;
+  /** The encoder of such a write, for the next. */
+  #spare: Encoder | undefined;
 
   private constructor(module: Module, store: Store) {
     this.module = module;
@@ -113,6 +130,14 @@ export class LevelStore {
     }
   }
 
+  /** Whether something that takes as long as `calls` calls may run in this thread, which has others to serve. */
+  mayRunAtOnce(calls = 1): boolean {
+    this.#atOnce += calls;
+    if (this.#atOnce < AT_ONCE_MAX) return true;
+    this.#atOnce = 0;
+    return false;
+  }
+
   /** Returns the value of a key at once. */
   getSync(key: Content, encoding: "utf8" | "binary", snapshot = 0): Content | undefined {
     const text = wellFormed(key);
@@ -125,21 +150,20 @@ export class LevelStore {
     }
   }
 
-  /** Returns the value of a key. */
-  async get(key: Content, encoding: "utf8" | "binary", snapshot = 0): Promise<unknown> {
-    const kind = `${encoding} ${snapshot}`;
-    let group = this.#lookup;
-    if (group?.accepts(kind) !== true) {
-      const opened = new Group<unknown[]>(kind);
-      group = this.#lookup = opened;
-      queueMicrotask(() => {
-        if (this.#lookup === opened) this.#lookup = undefined;
-        opened.settle(this.#getMany(opened.encoder.bytes(), encoding, snapshot));
-      });
+  /** Returns the value of a key, or a promise of it. */
+  get(
+    key: Content,
+    encoding: "utf8" | "binary",
+    snapshot = 0,
+  ): Promise<unknown> | Content | undefined {
+    try {
+      if (!this.mayRunAtOnce()) return this.#join(key, encoding, snapshot);
+      const value = this.#gets.tryGet(0, snapshot, wellFormed(key));
+      if (value === UNREAD) return this.#join(key, encoding, snapshot);
+      return encoding === "utf8" ? decodeText(value) : value?.slice();
+    } catch (error) {
+      return Promise.reject(error);
     }
-    append(group.encoder, (encoder) => encoder.key(wellFormed(key)));
-    const at = group.size++;
-    return (await group.done)[at];
   }
 
   /** Returns the values of keys. */
@@ -157,25 +181,13 @@ export class LevelStore {
     return Array.from(await this.later((store) => store.has_many_apart(snapshot, bytes)), Boolean);
   }
 
-  /** Writes all operations or none. */
-  async write(operations: readonly LevelOperation[], sync: boolean): Promise<void> {
-    const fill = (encoder: Encoder) => {
-      for (const { type, key, value } of operations) {
-        if (type === "del") encoder.delete(0, wellFormed(key));
-        else encoder.put(0, wellFormed(key), wellFormed(value!));
-      }
-    };
-    const kind = sync ? "sync" : "buffered";
-    let group = this.#batches.at(-1);
-    if (group?.accepts(kind) === true) {
-      append(group.encoder, fill);
-    } else {
-      group = new Group(kind);
-      append(group.encoder, fill);
-      this.#batches.push(group);
-      this.#writing ??= this.#writeAll();
+  /** Writes all operations or none; returns a promise unless that is done. */
+  write(operations: readonly LevelOperation[], sync: boolean): Promise<unknown> | undefined {
+    try {
+      return this.#write(operations, sync);
+    } catch (error) {
+      return Promise.reject(error);
     }
-    await group.done;
   }
 
   /** Deletes the keys of a range, the first `limit` or the last. */
@@ -197,9 +209,9 @@ export class LevelStore {
     if (this.#failure === undefined) this.call((store) => store.release(snapshot));
   }
 
-  /** Starts an iterator, which shows the store as it is now. */
-  iterator(request: IteratorRequest): LevelIterator {
-    return new LevelIterator(this, request);
+  /** Starts a scan, which shows the store as it is now. */
+  scan(request: ScanRequest): LevelScan {
+    return new LevelScan(this, request);
   }
 
   /** Estimates the bytes that a range takes in tables. */
@@ -230,6 +242,64 @@ export class LevelStore {
     const list = await this.later((store) => store.get_many_apart(snapshot, keys));
     return decodeList(list, encoding);
   }
+
+  /** Adds a get to the lookup of this turn. */
+  async #join(key: Content, encoding: "utf8" | "binary", snapshot: number): Promise<unknown> {
+    const kind = `${encoding} ${snapshot}`;
+    let group = this.#lookup;
+    if (group?.accepts(kind) !== true) {
+      const opened = new Group<unknown[]>(kind);
+      group = this.#lookup = opened;
+      queueMicrotask(() => {
+        if (this.#lookup === opened) this.#lookup = undefined;
+        opened.settle(this.#getMany(opened.encoder.bytes(), encoding, snapshot));
+      });
+    }
+    append(group.encoder, (encoder) => encoder.key(wellFormed(key)));
+    const at = group.size++;
+    return (await group.done)[at];
+  }
+
+  #write(operations: readonly LevelOperation[], sync: boolean): Promise<unknown> | undefined {
+    const fill = (encoder: Encoder) => {
+      for (const { type, key, value } of operations) {
+        if (type === "del") encoder.delete(0, wellFormed(key));
+        else encoder.put(0, wellFormed(key), wellFormed(value!));
+      }
+    };
+    const kind = sync ? "sync" : "buffered";
+    const last = this.#batches.at(-1);
+    if (last?.accepts(kind) === true) {
+      append(last.encoder, fill);
+      return last.done;
+    }
+    const encoder = this.#spare ?? new Encoder();
+    this.#spare = undefined;
+    append(encoder, fill);
+    if (!sync && this.#isWritten(encoder)) {
+      encoder.truncate(0);
+      this.#spare = encoder;
+      return undefined;
+    }
+    const group = new Group<unknown>(kind, encoder);
+    this.#batches.push(group);
+    this.#writing ??= this.#writeAll();
+    return group.done;
+  }
+
+  /** Writes the first batch of a turn at once, if it is small and waits for nothing; returns whether it did. */
+  #isWritten(encoder: Encoder): boolean {
+    if (this.#writing !== undefined || this.#hasWritten) return false;
+    if (encoder.length > AT_ONCE_BYTES || !this.mayRunAtOnce()) return false;
+    if (this.call((store) => store.try_write(encoder.bytes())) === null) return false;
+    this.#hasWritten = true;
+    void RESOLVED.then(this.#endTurn);
+    return true;
+  }
+
+  readonly #endTurn = (): void => {
+    this.#hasWritten = false;
+  };
 
   async #writeAll(): Promise<void> {
     // The calls of this turn join.

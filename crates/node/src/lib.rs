@@ -2,6 +2,7 @@
 //! `terrane-session`.
 //!
 //! * `store` - an opening of a store: writes, reads, snapshots.
+//! * `gets` - gets of it.
 //! * `tree` - its keyspaces' trees: shape, policy, sizes, compaction.
 //! * `watches` - watches of ranges.
 //! * `apart` - calls of it in Node's pool of threads.
@@ -18,6 +19,7 @@
 
 mod apart;
 mod engines;
+mod gets;
 mod guard;
 mod listeners;
 mod place;

@@ -7,7 +7,7 @@ use napi::bindgen_prelude::Uint8ArraySlice;
 use napi_derive::napi;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use terrane::{Closed, Result};
-use terrane_session::ROWS_BYTES;
+use terrane_session::{ROWS_BYTES, Wanted};
 
 /// A scan of a range, which shows the store as it was when the scan started. Free it when done.
 #[napi]
@@ -80,9 +80,38 @@ impl Scan {
     ) -> napi::Result<Uint8ArraySlice<'env>> {
         let rows = guard(env, || {
             let seek = seek.map(<[u8]>::to_vec);
-            self.with(|scan| scan.rows(seek, count, ROWS_BYTES, back, keys, values))
+            let wanted = Wanted { count, bytes: ROWS_BYTES, back, keys, values };
+            self.with(|scan| scan.rows(seek, wanted))
         })?;
         Uint8ArraySlice::copy_from(env, rows)
+    }
+
+    /// Returns rows as `rows` does, as far as no file has to be read, and fewer where they take `bytes` bytes or more;
+    /// null if a file has to be read for the first.
+    ///
+    /// # Errors
+    /// As for `rows`.
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "JavaScript's arguments, without an object for each call"
+    )]
+    #[napi(js_name = "try_rows")]
+    pub fn try_rows<'env>(
+        &self,
+        env: &'env Env,
+        seek: Option<&[u8]>,
+        count: u32,
+        bytes: u32,
+        back: bool,
+        keys: bool,
+        values: bool,
+    ) -> napi::Result<Option<Uint8ArraySlice<'env>>> {
+        let rows = guard(env, || {
+            let wanted = Wanted { count, bytes: bytes as usize, back, keys, values };
+            let seek = seek.map(<[u8]>::to_vec);
+            self.with(|scan| scan.try_rows(seek, wanted))
+        })?;
+        rows.map(|rows| Uint8ArraySlice::copy_from(env, rows)).transpose()
     }
 
     /// Reads rows as `rows` does, in Node's pool of threads: fewer where they take `bytes` bytes or more. No other
@@ -106,6 +135,7 @@ impl Scan {
         values: bool,
     ) -> napi::Result<Promise<'env>> {
         let seek = seek.map(<[u8]>::to_vec);
+        let wanted = Wanted { count, bytes: bytes as usize, back, keys, values };
         let state = self.0.clone();
         let mut scan = guard(env, || {
             let mut state = lock(&state);
@@ -118,7 +148,7 @@ impl Scan {
             }
         })?;
         work::start(env, move || {
-            let rows = scan.rows(seek, count, bytes as usize, back, keys, values);
+            let rows = scan.rows(seek, wanted);
             let mut state = lock(&state);
             if let State::Away = *state {
                 *state = State::Idle(scan);

@@ -14,9 +14,6 @@ use terrane::{Closed, Error, Options, Result};
 use terrane_session::{Opening, Session};
 use terrane_types::json;
 
-/// A value's buffer is reused up to this size.
-const REUSED_BYTES: usize = 1 << 20;
-
 /// An open store.
 #[napi]
 pub struct Store {
@@ -24,7 +21,7 @@ pub struct Store {
     session: Option<Session>,
     opened: Opened,
     /// Value of the last get, if its caller's memory was too small for it.
-    value: Vec<u8>,
+    pub(crate) value: Vec<u8>,
 }
 
 /// The options of an opening.
@@ -64,6 +61,16 @@ impl Store {
         guard(env, || self.session()?.write(encoded.to_vec()))
     }
 
+    /// Commits an encoded batch as `write` does, if that waits for nothing. Returns its sequence number if it is
+    /// committed.
+    ///
+    /// # Errors
+    /// A malformed batch, an I/O error.
+    #[napi(js_name = "try_write")]
+    pub fn try_write(&self, env: &Env, encoded: &[u8]) -> napi::Result<Option<f64>> {
+        guard(env, || self.session()?.try_write(encoded.to_vec()))
+    }
+
     /// Commits an encoded batch if encoded conditions hold, and makes it durable if `sync`. Returns the encoded
     /// outcome.
     ///
@@ -78,64 +85,6 @@ impl Store {
         sync: bool,
     ) -> napi::Result<Uint8ArraySlice<'env>> {
         bytes(env, || self.session()?.write_if(conditions, encoded.to_vec(), sync))
-    }
-
-    /// Returns the encoded value of a key with its version; no bytes if the key does not exist.
-    ///
-    /// # Errors
-    /// Damage or an I/O error.
-    #[napi(js_name = "get_versioned")]
-    pub fn get_versioned<'env>(
-        &self,
-        env: &'env Env,
-        keyspace: u32,
-        snapshot: u32,
-        key: &[u8],
-    ) -> napi::Result<Uint8ArraySlice<'env>> {
-        bytes(env, || self.session()?.get_versioned(keyspace, snapshot, key))
-    }
-
-    /// Looks up a key, the first `length` bytes of `memory`. Writes the value into `memory` if there is room, and keeps
-    /// it otherwise, for [`Store::take`]. Returns the value's length, or -1 if the key does not exist.
-    ///
-    /// # Errors
-    /// Damage or an I/O error.
-    #[napi]
-    pub fn get(
-        &mut self,
-        env: &Env,
-        keyspace: u32,
-        snapshot: u32,
-        mut memory: Uint8ArraySlice<'_>,
-        length: u32,
-    ) -> napi::Result<f64> {
-        // SAFETY: only this thread's JavaScript has the memory, and it waits for this call.
-        let memory = unsafe { memory.as_mut() };
-        guard(env, || {
-            let key = memory.get(..length as usize).ok_or_else(|| {
-                Error::invalid("key", "at most the size of its memory", format!("{length} bytes"))
-            })?;
-            let mut value = std::mem::take(&mut self.value);
-            value.clear();
-            value.shrink_to(REUSED_BYTES);
-            let found = self.session()?.get_into(keyspace, snapshot, key, &mut value)?;
-            if let Some(room) = memory.get_mut(..value.len()) {
-                room.copy_from_slice(&value);
-            }
-            let length = value.len() as f64;
-            self.value = value;
-            Ok(if found { length } else { -1.0 })
-        })
-    }
-
-    /// Writes the value of the last get to the front of `memory`, as far as there is room, and forgets it.
-    #[napi]
-    pub fn take(&mut self, mut memory: Uint8ArraySlice<'_>) {
-        // SAFETY: only this thread's JavaScript has the memory, and it waits for this call.
-        let memory = unsafe { memory.as_mut() };
-        for (to, from) in memory.iter_mut().zip(std::mem::take(&mut self.value)) {
-            *to = from;
-        }
     }
 
     /// Traces a get; returns its steps as JSON.
@@ -167,36 +116,6 @@ impl Store {
         reverse: bool,
     ) -> napi::Result<String> {
         self.json(env, |session| session.trace_scan(keyspace, snapshot, within, reverse))
-    }
-
-    /// Returns the values of encoded keys, as a list.
-    ///
-    /// # Errors
-    /// Damage or an I/O error.
-    #[napi(js_name = "get_many")]
-    pub fn get_many<'env>(
-        &self,
-        env: &'env Env,
-        keyspace: u32,
-        snapshot: u32,
-        keys: &[u8],
-    ) -> napi::Result<Uint8ArraySlice<'env>> {
-        bytes(env, || self.session()?.get_many(keyspace, snapshot, keys))
-    }
-
-    /// Returns for each of the encoded keys a byte, 1 if it has a value.
-    ///
-    /// # Errors
-    /// Damage or an I/O error.
-    #[napi(js_name = "has_many")]
-    pub fn has_many<'env>(
-        &self,
-        env: &'env Env,
-        keyspace: u32,
-        snapshot: u32,
-        keys: &[u8],
-    ) -> napi::Result<Uint8ArraySlice<'env>> {
-        bytes(env, || self.session()?.has_many(keyspace, snapshot, keys))
     }
 
     /// Starts a scan of at most `limit` entries of an encoded range.

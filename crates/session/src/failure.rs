@@ -1,5 +1,6 @@
 //! Errors as JavaScript sees them: a code and a message.
 
+use std::io;
 use terrane::{Error, ErrorKind};
 
 /// Returns the message of an error; for a policy that this build lacks, only what it lacks: the npm packages have the
@@ -31,6 +32,7 @@ pub fn code(error: &Error) -> &'static str {
         ErrorKind::LeftOut(_) => "left-out",
         ErrorKind::Poisoned(cause) => code(cause),
         ErrorKind::Closed(_) => "closed",
+        _ if error.io_kind() == Some(io::ErrorKind::ReadOnlyFilesystem) => "read-only",
         _ => "io",
     }
 }
@@ -49,5 +51,11 @@ mod tests {
         assert_eq!(code(&full), "quota");
         assert_eq!(code(&Error::poisoned(&full)), "quota");
         assert_eq!(code(&Closed::Store.into()), "closed");
+    }
+
+    #[test]
+    fn a_write_to_a_read_only_store_has_its_own_code() {
+        assert_eq!(code(&Error::read_only("write to", "a")), "read-only");
+        assert_eq!(code(&Error::io("write to", "a", 0, io::ErrorKind::Other.into())), "io");
     }
 }

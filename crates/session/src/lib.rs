@@ -34,7 +34,7 @@ pub use apart::{Reads, Write};
 pub use copy::{copy, copy_to_bytes, memory_file, volume_over};
 pub use failure::{NOT_FOUND, code, message, no_keyspace};
 pub use opening::Opening;
-pub use scan::{ROWS_BYTES, Scan};
+pub use scan::{ROWS_BYTES, Scan, Wanted};
 pub use session::Session;
 pub use steps::{End, Steps};
 pub use trace::line;

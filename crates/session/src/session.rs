@@ -11,7 +11,7 @@ use crate::writer::Writer;
 use std::sync::Arc;
 use terrane::trace::Trace;
 use terrane::vec_map::VecMap;
-use terrane::{Closed, Db, Durability, Keyspace, KeyspaceId, Lookup, Result, Snapshot};
+use terrane::{Closed, Db, Durability, Keyspace, KeyspaceId, Lookup, Result, Snapshot, TryGet};
 
 /// An opening of a store, with its own tables of keyspaces and snapshots.
 pub struct Session {
@@ -55,6 +55,16 @@ impl Session {
     pub fn write(&self, encoded: Vec<u8>) -> Result<f64> {
         let batch = self.writer.decode(encoded, &self.keyspaces)?;
         self.writer.write(batch, Durability::Buffered).map(|sequence| sequence as f64)
+    }
+
+    /// Commits an encoded batch as `write` does, if that waits for nothing. Returns its sequence number if it is
+    /// committed.
+    ///
+    /// # Errors
+    /// A malformed batch, an I/O error.
+    pub fn try_write(&self, encoded: Vec<u8>) -> Result<Option<f64>> {
+        let written = self.writer.try_write(self.writer.decode(encoded, &self.keyspaces)?)?;
+        Ok(written.map(|sequence| sequence as f64))
     }
 
     /// Decodes a batch that another thread may commit.
@@ -111,6 +121,14 @@ impl Session {
         out: &mut Vec<u8>,
     ) -> Result<bool> {
         self.lookup(keyspace, snapshot, 1)?.get_into(key, out)
+    }
+
+    /// Returns the value of a key if no file has to be read for it.
+    ///
+    /// # Errors
+    /// Damage.
+    pub fn try_get(&self, keyspace: u32, snapshot: u32, key: &[u8]) -> Result<TryGet> {
+        self.lookup(keyspace, snapshot, 1)?.try_get(key)
     }
 
     /// Traces a get.

@@ -5,7 +5,7 @@ use crate::watches::Watches;
 use crate::written::Written;
 use std::sync::Arc;
 use terrane::vec_map::VecMap;
-use terrane::{Condition, Db, Durability, Keyspace, Outcome, Result, WriteBatch};
+use terrane::{Condition, Db, Durability, Keyspace, Outcome, Result, TryWrite, WriteBatch};
 
 /// A batch that has yet to be committed, and what it changes if there are watches.
 pub(crate) struct Uncommitted {
@@ -56,6 +56,14 @@ impl Writer {
         let sequence = self.db.write(batch, durability)?;
         self.report(written, sequence);
         Ok(sequence)
+    }
+
+    /// Commits a batch, buffered, if that waits for nothing. Returns its sequence number if it is committed.
+    pub(crate) fn try_write(&self, write: Uncommitted) -> Result<Option<u64>> {
+        let Uncommitted { batch, written } = write;
+        let TryWrite::Written(sequence) = self.db.try_write(batch)? else { return Ok(None) };
+        self.report(written, sequence);
+        Ok(Some(sequence))
     }
 
     /// Commits a batch if conditions hold.

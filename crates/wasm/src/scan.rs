@@ -1,7 +1,7 @@
 //! Scans, which return their entries in pages.
 
 use crate::to_js;
-use terrane_session::ROWS_BYTES;
+use terrane_session::{ROWS_BYTES, Wanted};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -33,7 +33,7 @@ impl Scan {
         keys: bool,
         values: bool,
     ) -> Result<Vec<u8>, JsValue> {
-        to_js(self.0.rows(seek, count, ROWS_BYTES, back, keys, values))
+        to_js(self.0.rows(seek, Wanted { count, bytes: ROWS_BYTES, back, keys, values }))
     }
 
     /// Counts the next entries, at most `entries` of them.

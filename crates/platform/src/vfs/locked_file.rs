@@ -3,6 +3,7 @@
 //! Closing it lets others have it while handles to it still exist: every later call on them fails.
 
 use crate::vfs::descriptor_table::{Descriptor, DescriptorTable};
+use crate::vfs::native::create_directory;
 use crate::vfs::native_file::NativeFile;
 #[cfg(target_os = "linux")]
 use crate::vfs::read_mapping::ReadMapping;
@@ -16,7 +17,7 @@ use terrane_table::error::{Closed, Error, Result};
 use terrane_table::file::File;
 
 /// Opens the file `path` and locks it for this process until it is closed or its last handle
-/// dropped. Creates a missing file if `create` is set.
+/// dropped. Creates a missing file, and the directories that it needs, if `create` is set.
 ///
 /// # Errors
 /// [`NoStore`](terrane_table::error::ErrorKind::NoStore) if it is missing and not to be created,
@@ -31,9 +32,13 @@ pub fn open_locked(path: &Path, create: bool) -> Result<Arc<dyn File>> {
     let descriptor = match descriptors.open(path.to_owned(), &options) {
         Err(e) if e.kind() == ErrorKind::NotFound && create => {
             let refuse = |e| Error::io("create", &name, 0, e);
+            let directory = directory_of(path);
+            directory
+                .map_or(Ok(()), |directory| create_directory(directory, &sync_directory))
+                .map_err(refuse)?;
             let created = descriptors.open(path.to_owned(), options.create_new(true));
             let descriptor = created.map_err(refuse)?;
-            directory_of(path).map_or(Ok(()), sync_directory).map_err(refuse)?;
+            directory.map_or(Ok(()), sync_directory).map_err(refuse)?;
             descriptor
         }
         Err(e) if e.kind() == ErrorKind::NotFound => {

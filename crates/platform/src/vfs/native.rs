@@ -268,7 +268,10 @@ fn measured(entries: impl Iterator<Item = io::Result<fs::DirEntry>>) -> io::Resu
 
 /// Creates a directory and its parents. Each name is made durable, by `sync` of its parent, before
 /// anything is created inside, so that a directory that is not empty needs no sync.
-fn create_directory(dir: &Path, sync: &dyn Fn(&Path) -> io::Result<()>) -> io::Result<()> {
+pub(super) fn create_directory(
+    dir: &Path,
+    sync: &dyn Fn(&Path) -> io::Result<()>,
+) -> io::Result<()> {
     let Some(parent) = directory_of(dir) else { return Ok(()) };
     let is_empty = fs::read_dir(dir).map(|mut names| names.next().is_none());
     match is_empty {

@@ -36,6 +36,11 @@ impl MergeCursor {
         self.sources
     }
 
+    /// Sets whether a step fails rather than read a file.
+    pub(super) fn set_only_cached(&mut self, only_cached: bool) {
+        self.sources.iter_mut().for_each(|source| source.set_only_cached(only_cached));
+    }
+
     #[inline(always)]
     fn winner(&self) -> Option<&Source> {
         self.losers.first().and_then(|&w| self.sources.get(w))

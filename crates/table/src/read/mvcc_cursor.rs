@@ -16,7 +16,7 @@ use super::join_operands::{Joined, Stored, join, join_first};
 use super::{KeyRange, MergeCursor, Reader, Sight, Source, sight};
 use crate::cursor::Cursor;
 use crate::entry::{Kind, MAX_SEQ, Millis, Seq, Tag, left_out, same_key, value_of};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::operand::{AVAILABLE, MergeOperator, Merged};
 use crate::trace::ReadTracer;
 use std::ops::Bound;
@@ -92,6 +92,12 @@ impl MvccCursor {
         self.expires_at
     }
 
+    /// Sets whether a step fails, with [`WouldRead`](ErrorKind::WouldRead), rather than read a file. The first step,
+    /// and one after a seek, can be tried again then; otherwise the cursor is at its end.
+    pub fn set_only_cached(&mut self, only_cached: bool) {
+        self.merge.set_only_cached(only_cached);
+    }
+
     /// Moves to a key, which need not exist: `next` returns the pair at or after it, `prev` the one at
     /// or before it.
     pub fn seek(&mut self, key: &[u8]) {
@@ -107,6 +113,7 @@ impl MvccCursor {
     #[allow(clippy::should_implement_trait)] // lends from itself, which Iterator cannot
     pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         self.begin_step(State::Forward);
+        let before = self.state;
         let moved = match self.state {
             State::Start => self.seek_start(),
             State::Sought if !self.range.above_start(&self.key) => self.seek_start(),
@@ -119,8 +126,8 @@ impl MvccCursor {
             State::Ended => return Ok(None),
         };
         let found = moved.and_then(|()| self.find_forward());
-        if found.is_err() {
-            self.state = State::Ended;
+        if let Err(error) = &found {
+            self.fail(before, error);
         }
         if !found? {
             return Ok(None);
@@ -143,6 +150,7 @@ impl MvccCursor {
     /// The errors of [`MvccCursor::next`].
     pub fn prev(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         self.begin_step(State::Backward);
+        let before = self.state;
         let moved = match self.state {
             State::Start => self.seek_end(),
             State::Sought if !self.range.below_end(&self.key) => self.seek_end(),
@@ -157,14 +165,23 @@ impl MvccCursor {
             State::Ended => return Ok(None),
         };
         let found = moved.and_then(|()| self.find_backward());
-        if found.is_err() {
-            self.state = State::Ended;
+        if let Err(error) = &found {
+            self.fail(before, error);
         }
         if !found? {
             return Ok(None);
         }
         self.tracer.row(&self.key, &self.value);
         Ok(Some((&self.key, &self.value)))
+    }
+
+    /// Ends the cursor after an error of a step that began in a state; keeps the state if that is promised. A key that
+    /// was saved meanwhile is that of the entry at which the step failed, and all before it are hidden.
+    #[cold]
+    fn fail(&mut self, before: State, error: &Error) {
+        let has_sought = matches!(before, State::Start | State::Sought);
+        let is_kept = has_sought && matches!(error.kind(), ErrorKind::WouldRead);
+        self.state = if is_kept { before } else { State::Ended };
     }
 
     /// Narrows the range to exclude what was returned. The scan starts again at either end of what

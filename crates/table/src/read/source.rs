@@ -24,6 +24,13 @@ impl Source {
         }
     }
 
+    /// Sets whether a step fails rather than read a file.
+    pub(super) fn set_only_cached(&mut self, only_cached: bool) {
+        if let Source::Run(cursor) = self {
+            cursor.set_only_cached(only_cached);
+        }
+    }
+
     /// Moves to the first entry at or after `to`, or to none, past entries that are all older than `seq`; returns
     /// whether it moved. It is on an entry before `to`.
     pub(super) fn skip(&mut self, to: Option<&[u8]>, seq: Seq) -> Result<bool> {

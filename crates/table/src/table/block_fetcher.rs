@@ -98,6 +98,7 @@ impl BlockFetcher {
             cursor.replace(block);
             return Ok(());
         }
+        self.tracer.may_load()?;
         let readahead = match self.pattern {
             ReadPattern::Compaction { readahead } => readahead,
             ReadPattern::Scan if self.sequential <= SEQUENTIAL_BLOCKS => 0,

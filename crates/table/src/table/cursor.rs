@@ -11,7 +11,7 @@ use super::open_table::{OpenTable, Partition};
 use super::reader::Table;
 use crate::cursor::Cursor;
 use crate::entry::Tag;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::trace::ReadTracer;
 use std::sync::Arc;
 
@@ -49,6 +49,7 @@ impl Table {
         if let Some(index) = partition.index.get() {
             return Ok(index);
         }
+        tracer.may_load()?;
         let mut read = || {
             tracer.read(partition.handle.index_len);
             opened.read_index(partition)
@@ -94,6 +95,11 @@ impl TableCursor {
         self.data.invalidate();
     }
 
+    /// Sets whether a step fails rather than read a file.
+    pub(super) fn set_only_cached(&mut self, only_cached: bool) {
+        self.fetcher.tracer.set_only_cached(only_cached);
+    }
+
     /// Traces where a seek ended.
     pub(super) fn trace_position(&mut self) {
         self.fetcher.tracer.positioned(self.data.valid().then(|| self.data.key()));
@@ -109,7 +115,10 @@ impl TableCursor {
         if let Some(opened) = &self.opened {
             return Ok(Arc::clone(opened));
         }
-        let opened = self.table.opened()?;
+        let opened = match self.fetcher.tracer.only_cached() {
+            true => self.table.if_opened().ok_or(ErrorKind::WouldRead)?,
+            false => self.table.opened()?,
+        };
         self.opened = Some(Arc::clone(&opened));
         Ok(opened)
     }

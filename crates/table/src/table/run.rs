@@ -40,6 +40,11 @@ impl RunCursor {
         RunCursor { tables, place: Place::default(), cursor }
     }
 
+    /// Sets whether a step fails, with [`WouldRead`](crate::error::ErrorKind::WouldRead), rather than read a file.
+    pub fn set_only_cached(&mut self, only_cached: bool) {
+        self.cursor.iter_mut().for_each(|cursor| cursor.set_only_cached(only_cached));
+    }
+
     /// Traces where a seek ended.
     pub fn trace_position(&mut self) {
         self.cursor.iter_mut().for_each(TableCursor::trace_position);

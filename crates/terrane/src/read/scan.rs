@@ -130,6 +130,13 @@ impl Cursor {
         self.mvcc_cursor.seek(key.as_ref());
     }
 
+    /// Sets whether a step fails, with [`WouldRead`](crate::ErrorKind::WouldRead), rather than read a file: only rows
+    /// in memtables and in the block cache are found then, and nothing is waited for. The first step, and one after a
+    /// seek, can be tried again; otherwise the cursor is at its end then, and a seek to the last row's key continues.
+    pub fn set_only_cached(&mut self, only_cached: bool) {
+        self.mvcc_cursor.set_only_cached(only_cached);
+    }
+
     /// Moves to the next row in key order and returns its key and value; `None` at the end of the
     /// range, and from then on. The first call starts at the range's start.
     ///

@@ -140,6 +140,22 @@ fn a_file_without_a_store_stays_untouched_without_create() {
 }
 
 #[test]
+fn a_new_store_gets_the_directories_that_it_needs() {
+    let place = tempfile::tempdir().unwrap();
+    for (path, one_file) in [("a/b/directory", false), ("c/d/file", true)] {
+        let path = place.path().join(path);
+        let open = |path: &Path, options| match one_file {
+            true => Db::open_file(path, options),
+            false => Db::open(path, options),
+        };
+        assert!(open(&path, options(false, false)).is_err());
+        assert!(!path.parent().unwrap().exists());
+        open(&path, options(true, false)).unwrap().close().unwrap();
+        open(&path, options(false, false)).unwrap().close().unwrap();
+    }
+}
+
+#[test]
 fn a_store_in_use_says_which_program_holds_it() {
     let place = tempfile::tempdir().unwrap();
     let db = Db::open(place.path(), Options::small()).unwrap();

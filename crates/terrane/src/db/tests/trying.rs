@@ -44,6 +44,47 @@ fn a_lookup_finds_what_memory_has_and_touches_no_file() {
 }
 
 #[test]
+fn a_cursor_finds_what_memory_has_and_touches_no_file() {
+    let vfs = faulty();
+    let opened = || Db::open_storage(directory(&vfs), Options::small(), slices()).unwrap();
+    let db = opened();
+    for key in [1, 3, 5] {
+        db.default_keyspace().put([key], "in a table", Durability::Buffered).unwrap();
+    }
+    db.flush().unwrap();
+    db.close().unwrap();
+
+    let db = opened();
+    let keyspace = db.default_keyspace();
+    keyspace.put([7], "in memory", Durability::Buffered).unwrap();
+    let would_read = |step: Result<Option<(&[u8], &[u8])>>| {
+        matches!(step.unwrap_err().kind(), ErrorKind::WouldRead)
+    };
+    let mut cursor = keyspace.cursor(..).unwrap();
+    cursor.set_only_cached(true);
+    let before = vfs.reads();
+    // A step can be tried again, in either direction.
+    for _ in 0..2 {
+        assert!(would_read(cursor.next()) && would_read(cursor.prev()));
+    }
+    cursor.seek([2]);
+    assert!(would_read(cursor.next()) && would_read(cursor.prev()) && would_read(cursor.next()));
+    // No table has keys from here on.
+    cursor.seek([6]);
+    assert_eq!(cursor.next().unwrap().unwrap().0, [7]);
+    assert_eq!(cursor.next().unwrap(), None);
+    assert_eq!(vfs.reads(), before, "a file was touched");
+    cursor.seek([2]);
+    assert!(would_read(cursor.next()));
+    cursor.set_only_cached(false);
+    let keys = std::iter::from_fn(|| cursor.next().unwrap().map(|(key, _)| key.to_vec()));
+    assert_eq!(keys.collect::<Vec<_>>(), [[3], [5], [7]]);
+    cursor.set_only_cached(true);
+    cursor.seek([0]);
+    assert_eq!(cursor.next().unwrap().unwrap().0, [1]);
+}
+
+#[test]
 fn a_write_that_would_wait_is_given_back() {
     let options = Options { memtable_bytes: 1, max_immutable_memtables: 1, ..Options::small() };
     let db = Db::open_storage(directory(&faulty()), options, slices()).unwrap();
