@@ -108,6 +108,17 @@ pub fn compare(a_key: &[u8], a_tag: Tag, b_key: &[u8], b_tag: Tag) -> Ordering {
     a_key.cmp(b_key).then_with(|| b_tag.cmp(&a_tag))
 }
 
+/// The first eight bytes of a key as a big-endian integer, padded with zeros. Heads ascend as keys do, but different keys
+/// may have the same.
+#[inline]
+#[must_use]
+pub fn head(key: &[u8]) -> u64 {
+    match key.first_chunk() {
+        Some(whole) => u64::from_be_bytes(*whole),
+        None => key.iter().rev().fold(0, |head, &byte| head >> 8 | u64::from(byte) << 56),
+    }
+}
+
 /// Whether two keys are equal. Compares their ends first, where neighbours in key order usually differ.
 #[inline]
 pub(crate) fn same_key(a: &[u8], b: &[u8]) -> bool {

@@ -44,6 +44,7 @@ mod partitions;
 pub mod properties;
 mod reader;
 mod run;
+mod run_tables;
 mod salvage;
 mod slot;
 #[cfg(not(target_arch = "wasm32"))]
@@ -62,6 +63,7 @@ pub use cursor::TableCursor;
 pub use properties::Properties;
 pub use reader::{Table, TableFiles};
 pub use run::RunCursor;
+pub use run_tables::RunTables;
 pub use salvage::{KnownTable, LostBlock, Salvage};
 pub use writer::TableWriter;
 

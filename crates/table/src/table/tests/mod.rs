@@ -322,6 +322,12 @@ proptest! {
             table(&part, i as u64, &options)
         });
         let parts: terrane_types::Sequence<Arc<Table>> = parts.collect();
+        let run = RunTables::new(parts.clone(), None);
+        for key in (0..4u8).flat_map(|a| [vec![], vec![a], vec![a, 1], vec![a; 9]]).chain(keys.iter().map(|key| key.to_vec())) {
+            let covers = |table: &&Arc<Table>| table.info().spans(&key);
+            let id = |table: &Arc<Table>| table.info().id;
+            prop_assert_eq!(run.covering(&key).map(id), parts.iter().find(covers).map(id));
+        }
         for pattern in [ReadPattern::Scan, ReadPattern::Compaction { readahead: MAX_READAHEAD_BYTES }] {
             compare_steps(&mut RunCursor::new(parts.clone(), pattern), &entries, &steps);
         }
