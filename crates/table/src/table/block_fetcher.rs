@@ -95,6 +95,10 @@ impl BlockFetcher {
         let mut bypass_cache = matches!(self.pattern, ReadPattern::Compaction { .. });
         if !bypass_cache && let Some(block) = table.cached_block(handle) {
             self.tracer.block(handle.offset, handle.len, Origin::Cache, 0);
+            if self.sequential == 1 {
+                // It is searched. Those that follow are not.
+                block.prepare();
+            }
             cursor.replace(block);
             return Ok(());
         }

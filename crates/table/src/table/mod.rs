@@ -38,6 +38,7 @@ pub mod filter;
 pub mod footer;
 mod get;
 mod index;
+mod key_heads;
 mod key_prefixes;
 mod open_table;
 mod partitions;

@@ -183,7 +183,7 @@ impl Table {
         })
     }
 
-    /// A block, from the cache or else from the file and then cached.
+    /// A block to search, from the cache or else from the file and then cached.
     pub(super) fn block(
         &self,
         opened: &OpenTable,
@@ -192,6 +192,7 @@ impl Table {
     ) -> Result<Arc<Block>> {
         if let Some(block) = self.cached_block(handle) {
             tracer.block(handle.offset, handle.len, Origin::Cache, 0);
+            block.prepare();
             return Ok(block);
         }
         tracer.may_load()?;

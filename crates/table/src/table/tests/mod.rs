@@ -339,6 +339,7 @@ proptest! {
         points in vec(0u32..64, 1..6),
         (key, seq) in (vec(0u8..6, 0..4), any::<u64>()),
         sorted in any::<bool>(),
+        is_prepared in any::<bool>(),
     ) {
         if sorted {
             let points: BTreeSet<_> = std::iter::once(0).chain(points).collect();
@@ -349,6 +350,7 @@ proptest! {
         }
         let len = bytes.len();
         if let Ok(block) = Block::decode(bytes) {
+            let _ = is_prepared && block.prepare();
             let mut cursor = BlockCursor::new(Arc::new(block));
             let tag = Tag(seq);
             let _ = cursor.seek(&key, tag).and_then(|()| cursor.retreat());
