@@ -37,7 +37,7 @@ pub fn left_out() -> Error {
 }
 
 /// A sequence number and a kind in one word: `seq << 8 | kind`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Tag(pub u64);
 
 impl Tag {

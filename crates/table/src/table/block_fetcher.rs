@@ -116,7 +116,7 @@ impl BlockFetcher {
         self.tracer.block(handle.offset, handle.len, origin, read);
         let buffer = match bypass_cache {
             // Reuses the memory of the cursor's last block, unless the cache holds it too.
-            true => Arc::into_inner(cursor.replace(Arc::default())).map(Block::into_bytes),
+            true => cursor.take_block().and_then(Arc::into_inner).map(Block::into_bytes),
             false => None,
         };
         let block = opened.decode_block(stored, handle.offset, buffer.unwrap_or_default())?;
