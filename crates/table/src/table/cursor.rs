@@ -99,6 +99,10 @@ impl TableCursor {
         self.fetcher.tracer.positioned(self.data.valid().then(|| self.data.key()));
     }
 
+    pub(super) fn tracer(&self) -> &ReadTracer {
+        &self.fetcher.tracer
+    }
+
     pub(super) fn into_tracer(self) -> ReadTracer {
         self.fetcher.into_tracer()
     }

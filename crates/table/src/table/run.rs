@@ -42,6 +42,11 @@ impl RunCursor {
         self.cursor.iter_mut().for_each(TableCursor::trace_position);
     }
 
+    /// Its tracer; `None` if the run is empty.
+    pub fn tracer(&self) -> Option<&ReadTracer> {
+        self.cursor.as_ref().map(TableCursor::tracer)
+    }
+
     /// Ends the cursor and returns its tracer; `None` if the run is empty.
     pub fn into_tracer(self) -> Option<ReadTracer> {
         self.cursor.map(TableCursor::into_tracer)
@@ -183,5 +188,10 @@ impl Cursor for RunCursor {
     #[inline(always)]
     fn value(&self) -> &[u8] {
         self.cursor.as_ref().map_or(&[], TableCursor::value)
+    }
+
+    #[inline(always)]
+    fn current(&self) -> Option<(&[u8], Tag, &[u8])> {
+        self.cursor.as_ref()?.current()
     }
 }

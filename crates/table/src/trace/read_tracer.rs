@@ -99,6 +99,11 @@ impl ReadTracer {
         &self.counts
     }
 
+    /// Adds what a part of the operation cost.
+    pub fn add(&mut self, counts: &ReadCounts) {
+        self.counts = self.counts.plus(counts);
+    }
+
     /// Takes the recorded steps.
     pub fn take_steps(&mut self) -> Vec<Step> {
         self.steps.take()
