@@ -108,14 +108,25 @@ pub fn compare(a_key: &[u8], a_tag: Tag, b_key: &[u8], b_tag: Tag) -> Ordering {
     a_key.cmp(b_key).then_with(|| b_tag.cmp(&a_tag))
 }
 
-/// The first eight bytes of a key as a big-endian integer, padded with zeros. Heads ascend as keys do, but different keys
-/// may have the same.
+/// The first eight bytes of a key as a big-endian integer, padded with zeros. Heads ascend as keys do, but different
+/// keys may have the same.
 #[inline]
 #[must_use]
 pub fn head(key: &[u8]) -> u64 {
     match key.first_chunk() {
         Some(whole) => u64::from_be_bytes(*whole),
         None => key.iter().rev().fold(0, |head, &byte| head >> 8 | u64::from(byte) << 56),
+    }
+}
+
+/// Returns what follows a prefix in a key; for a key that does not start with the prefix, the order of both. Prefixes
+/// are short: this spares a call.
+#[inline]
+pub(crate) fn behind<'a>(key: &'a [u8], prefix: &[u8]) -> Result<&'a [u8], Ordering> {
+    let shared = common_prefix(key, prefix);
+    match (key.get(shared), prefix.get(shared)) {
+        (_, None) => Ok(key.get(shared..).unwrap_or_default()),
+        (found, wanted) => Err(found.cmp(&wanted)),
     }
 }
 

@@ -20,6 +20,8 @@ use crate::coding::Decoder;
 use crate::entry::{Tag, common_prefix};
 use std::cmp::Ordering;
 use std::sync::OnceLock;
+// Not modelled, since the cache, which asks, is not either.
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Entries per restart point of a data block as it is written: a balance of size and search time.
 pub(super) const RESTART_INTERVAL: u32 = 16;
@@ -34,6 +36,8 @@ pub struct Block {
     key_prefixes: Option<KeyPrefixes>,
     /// For data blocks that are searched again; `None` in a block that cannot have them.
     key_heads: OnceLock<Option<KeyHeads>>,
+    /// Whether it was read where an index shows it, since the cache last asked.
+    used: AtomicBool,
 }
 
 /// One entry as it is stored.
@@ -83,7 +87,13 @@ pub(super) struct Located<'a> {
 impl Block {
     /// A block without entries.
     pub(super) const fn empty() -> Self {
-        Block { bytes: Vec::new(), entries: 0, key_prefixes: None, key_heads: OnceLock::new() }
+        Block {
+            bytes: Vec::new(),
+            entries: 0,
+            key_prefixes: None,
+            key_heads: OnceLock::new(),
+            used: AtomicBool::new(false),
+        }
     }
 
     /// Decodes a block from verified and decompressed bytes.
@@ -137,6 +147,19 @@ impl Block {
     #[inline]
     pub fn prepare(&self) -> bool {
         self.key_heads.get_or_init(|| KeyHeads::of(self, self.entries_most())).is_some()
+    }
+
+    /// Notes that the block is read, for the cache.
+    #[inline]
+    pub(super) fn touch(&self) {
+        if !self.used.load(Relaxed) {
+            self.used.store(true, Relaxed);
+        }
+    }
+
+    /// Whether the block was [touched](Self::touch) since the last call.
+    pub(super) fn was_used(&self) -> bool {
+        self.used.swap(false, Relaxed)
     }
 
     /// The most entries of a block that is written.

@@ -8,6 +8,7 @@ use super::block::Block;
 use super::block_cursor::BlockCursor;
 use super::block_fetcher::{BlockFetcher, Direction, ReadPattern};
 use super::open_table::{OpenTable, Partition};
+use super::partition_index::PartitionIndex;
 use super::reader::Table;
 use crate::cursor::Cursor;
 use crate::entry::Tag;
@@ -21,7 +22,7 @@ pub struct TableCursor {
     /// Pinned by the first seek.
     opened: Option<Arc<OpenTable>>,
     /// The index of partition `partition`, once it was entered.
-    index: Option<Arc<Block>>,
+    index: Option<Arc<PartitionIndex>>,
     partition: usize,
     /// The number of the block among those of the partition.
     place: usize,
@@ -45,7 +46,7 @@ impl Table {
         partition: &Partition,
         pattern: ReadPattern,
         tracer: &mut ReadTracer,
-    ) -> Result<Arc<Block>> {
+    ) -> Result<Arc<PartitionIndex>> {
         if let Some(index) = partition.index.get() {
             return Ok(index);
         }
@@ -148,7 +149,7 @@ impl TableCursor {
             return Ok(true);
         }
         *loaded = None;
-        fetcher.load(table, opened, handle, direction, data)?;
+        fetcher.load((table, opened), handle, (index, to), direction, data)?;
         *loaded = Some(handle.offset);
         Ok(true)
     }

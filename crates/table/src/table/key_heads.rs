@@ -8,11 +8,12 @@
 //! 3. The entry there is above the target if its head is; otherwise entries are compared whole from there on.
 //!
 //! ```text
-//! head: u32 *   offset of the entry: u16 *   common prefix
+//! common prefix   head: u32 *   offset of the entry: u16 *
 //! ```
 
 use super::block::{Block, offset};
-use crate::entry::{MAX_KEY_BYTES, common_prefix};
+use crate::entry::{MAX_KEY_BYTES, behind, common_prefix};
+use std::cmp::Ordering;
 
 const HEAD_BYTES: usize = 4;
 const OFFSET_BYTES: usize = 2;
@@ -23,6 +24,7 @@ const COUNTED: usize = 64;
 #[derive(Debug)]
 pub(super) struct KeyHeads {
     bytes: Box<[u8]>,
+    common: usize,
     entries: usize,
 }
 
@@ -63,24 +65,25 @@ impl KeyHeads {
             at = entry.end;
         }
         let entries = heads.len() / HEAD_BYTES;
-        Some(KeyHeads { bytes: [&heads, &offsets, common].concat().into(), entries })
+        let bytes = [common, &heads, &offsets].concat().into();
+        Some(KeyHeads { bytes, common: common.len(), entries })
     }
 
     /// Returns the offset of the first entry that may be at or above `key`, and whether its head is that of the key:
     /// otherwise it is above. `None` if all entries are below.
     #[inline]
     pub fn find(&self, key: &[u8]) -> Option<(usize, bool)> {
-        let (heads, rest) = self.bytes.split_at_checked(self.entries * HEAD_BYTES)?;
-        let (offsets, common) = rest.split_at_checked(self.entries * OFFSET_BYTES)?;
+        let (common, rest) = self.bytes.split_at_checked(self.common)?;
+        let (heads, offsets) = rest.split_at_checked(self.entries * HEAD_BYTES)?;
         let heads = heads.as_chunks().0;
-        let (n, is_same) = match key.strip_prefix(common) {
-            Some(rest) => {
+        let (n, is_same) = match behind(key, common) {
+            Ok(rest) => {
                 let wanted = number(rest);
                 let n = count_below(heads, wanted);
                 (n, heads.get(n).is_some_and(|head| u32::from_le_bytes(*head) == wanted))
             }
-            None if key < common => (0, false),
-            None => return None,
+            Err(Ordering::Less) => (0, false),
+            Err(_) => return None,
         };
         let at = offsets.as_chunks().0.get(n)?;
         Some((u16::from_le_bytes(*at).into(), is_same))

@@ -6,7 +6,8 @@
 //!    but different keys may have the same.
 //! 3. A search of the integers leaves the few keys with the same one, which are compared whole.
 
-use crate::entry::{common_prefix, head};
+use crate::entry::{behind, common_prefix, head};
+use std::cmp::Ordering;
 
 /// The prefixes of the keys at a block's restart points.
 #[derive(Debug)]
@@ -36,10 +37,11 @@ impl KeyPrefixes {
     /// the key, the others above.
     pub fn narrow(&self, key: &[u8]) -> (usize, usize) {
         let all = self.numbers.len();
-        let Some(rest) = key.strip_prefix(self.common.as_slice()) else {
-            return if *key < *self.common { (0, 0) } else { (all, all) };
+        let wanted = match behind(key, &self.common) {
+            Ok(rest) => head(rest),
+            Err(Ordering::Less) => return (0, 0),
+            Err(_) => return (all, all),
         };
-        let wanted = head(rest);
         let first = self.numbers.partition_point(|number| *number < wanted);
         let same = self.numbers.iter().skip(first).take_while(|number| **number == wanted);
         (first, first + same.count())

@@ -37,10 +37,13 @@ mod cursor;
 pub mod filter;
 pub mod footer;
 mod get;
+#[cfg(not(target_arch = "wasm32"))]
+mod get_shown;
 mod index;
 mod key_heads;
 mod key_prefixes;
 mod open_table;
+mod partition_index;
 mod partitions;
 pub mod properties;
 mod reader;

@@ -1,5 +1,5 @@
-//! The tables of a run, with the heads of their first and last keys: a search compares numbers that are adjacent in memory,
-//! where each table's key would be three pointers away.
+//! The tables of a run, with the heads of their first and last keys: a search compares numbers that are adjacent in
+//! memory, where each table's key would be three pointers away.
 
 use super::reader::Table;
 use crate::entry::head;

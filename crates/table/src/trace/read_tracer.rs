@@ -164,6 +164,22 @@ impl ReadTracer {
         self.steps.step(|| Step::Block { offset, bytes: len, origin, read });
     }
 
+    /// Whether steps are recorded.
+    #[inline]
+    pub fn is_recording(&self) -> bool {
+        self.steps.is_recording()
+    }
+
+    /// A block that the cache has is searched, past a filter if there is one. Steps are not recorded.
+    #[inline]
+    pub fn shown_block(&mut self, is_filtered: bool) {
+        if is_filtered {
+            self.verdict = Some(Verdict::Positive);
+        }
+        self.counts.blocks += 1;
+        self.counts.blocks_cached += 1;
+    }
+
     /// A partition of the table's index or filter was read from the file.
     #[inline]
     pub fn read(&mut self, bytes: u64) {

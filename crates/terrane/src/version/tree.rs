@@ -10,9 +10,9 @@ use super::{FilterCounters, KeyspaceRecord};
 use crate::entry::{Seq, Tag};
 use crate::error::Result;
 use crate::storage::FileId;
-use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::lock;
+use crate::sync::{Mutex, Pin};
 use crate::table::{BlockCache, ReadPattern, RunCursor, RunTables, Table};
 use crate::vec_map::VecMap;
 use std::ops::Bound;
@@ -253,6 +253,7 @@ impl Tree {
         tracer: &mut ReadTracer,
         counters: &FilterCounters,
     ) -> Result<Option<(Tag, usize)>> {
+        let mut pin = Pin::default();
         let mut verdicts = SearchVerdicts::new(counters);
         for (place, run) in self.runs.iter().enumerate().skip(first) {
             let table = run.tables.covering(key);
@@ -261,7 +262,7 @@ impl Tree {
             if least > 0 && table.info().last_seq < least {
                 continue;
             }
-            let found = table.find(key, hash, seq, out, tracer)?;
+            let found = table.find(key, hash, seq, out, tracer, &mut pin)?;
             if let Some(verdict) = tracer.verdict() {
                 verdicts.add(run.level, verdict);
             }
