@@ -262,7 +262,8 @@ pub fn filter(data: &[u8]) {
 /// A block, scanned and searched in both directions.
 pub fn block(data: &[u8]) {
     let Ok(block) = Block::decode(data.to_vec()) else { return };
-    let mut cursor = BlockCursor::new(Arc::new(block));
+    let block = Arc::new(block);
+    let mut cursor = BlockCursor::new(Arc::clone(&block));
     let (mut forward, mut backward) = (0, 0);
     let mut step = cursor.seek_first();
     while step.is_ok() && cursor.valid() {
@@ -274,10 +275,13 @@ pub fn block(data: &[u8]) {
         (backward, step) = (backward + 1, cursor.retreat());
     }
     assert!(!sound || step.is_err() || forward == backward, "{forward} on, {backward} back");
-    for at in [0, data.len() / 2] {
+    for at in [0, data.len() / 2, 0, data.len() / 2] {
         let key = &data[at..data.len().min(at + 9)];
         let _ = cursor.seek(key, Tag::at(MAX_SEQ));
         let _ = cursor.seek_before(key, Tag(0));
+        if at > 0 {
+            block.prepare();
+        }
     }
 }
 

@@ -4,14 +4,20 @@ use crate::session::Session;
 use terrane::{Db, Durability, Error, Keyspace, WriteBatch};
 
 /// A keyspace, and the durability of writes to it.
-#[derive(Clone, Copy)]
 pub struct Terrane<'a> {
-    /// The store.
-    pub db: &'a Db,
-    /// Its keyspace.
-    pub keyspace: &'a Keyspace,
-    /// Durability of each write.
-    pub durability: Durability,
+    db: &'a Db,
+    keyspace: &'a Keyspace,
+    durability: Durability,
+    /// Memory for the values of gets.
+    value: Vec<u8>,
+}
+
+impl<'a> Terrane<'a> {
+    /// A keyspace of a store.
+    #[must_use]
+    pub fn new(db: &'a Db, keyspace: &'a Keyspace, durability: Durability) -> Self {
+        Terrane { db, keyspace, durability, value: Vec::new() }
+    }
 }
 
 impl<E: From<Error>> Session<E> for Terrane<'_> {
@@ -35,11 +41,12 @@ impl<E: From<Error>> Session<E> for Terrane<'_> {
     }
 
     fn get(&mut self, key: &[u8], found: &mut dyn FnMut(&[u8])) -> Result<bool, E> {
-        let value = self.keyspace.get(key)?;
-        Ok(value.is_some_and(|value| {
-            found(&value);
-            true
-        }))
+        self.value.clear();
+        let is_found = self.keyspace.lookup(1)?.get_into(key, &mut self.value)?;
+        if is_found {
+            found(&self.value);
+        }
+        Ok(is_found)
     }
 
     fn scan(

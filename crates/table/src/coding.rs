@@ -93,6 +93,25 @@ impl<'a> Decoder<'a> {
         None
     }
 
+    /// A varint that is likely of several bytes. Eight of them are decoded at once.
+    #[inline]
+    pub fn long_varint(&mut self) -> Option<u64> {
+        const CONTINUES: u64 = 0x8080_8080_8080_8080;
+        if let Some(word) = self.rest.first_chunk() {
+            let word = u64::from_le_bytes(*word);
+            let last = !word & CONTINUES;
+            if last != 0 {
+                self.rest = self.rest.get(last.trailing_zeros() as usize / 8 + 1..)?;
+                // Bytes up to the last one, then their groups of seven bits side by side: pairs, fours, all.
+                let groups = word & (last ^ (last - 1)) & !CONTINUES;
+                let pairs = groups & 0x007f_007f_007f_007f | (groups & 0x7f00_7f00_7f00_7f00) >> 1;
+                let fours = pairs & 0x0000_3fff_0000_3fff | (pairs & 0x3fff_0000_3fff_0000) >> 2;
+                return Some(fours & 0x0fff_ffff | (fours & 0x0fff_ffff_0000_0000) >> 4);
+            }
+        }
+        self.varint()
+    }
+
     /// A varint that fits `usize`.
     #[inline]
     pub fn length(&mut self) -> Option<usize> {
@@ -150,6 +169,11 @@ mod tests {
                 let mut d = Decoder::new(&out);
                 assert_eq!(d.varint(), Some(value));
                 assert!(d.is_empty());
+                for behind in [0, 1, 20] {
+                    let bytes = [&out[..], &vec![0xff; behind]].concat();
+                    let mut d = Decoder::new(&bytes);
+                    assert_eq!((d.long_varint(), d.rest().len()), (Some(value), behind));
+                }
             }
         }
     }
@@ -158,6 +182,8 @@ mod tests {
     fn a_varint_that_overflows_or_ends_early_is_refused() {
         assert_eq!(Decoder::new(&[0xff; 10]).varint(), None);
         assert_eq!(Decoder::new(&[0x80]).varint(), None);
+        assert_eq!(Decoder::new(&[0xff; 10]).long_varint(), None);
+        assert_eq!(Decoder::new(&[0x80; 3]).long_varint(), None);
         let tenth = |byte| [&[0xff; 9][..], &[byte]].concat();
         assert_eq!(Decoder::new(&tenth(1)).varint(), Some(u64::MAX));
         assert_eq!(Decoder::new(&tenth(2)).varint(), None);

@@ -31,4 +31,9 @@ pub trait Cursor: Send {
     fn tag(&self) -> Tag;
     /// The value; empty for a tombstone.
     fn value(&self) -> &[u8];
+    /// The key, the tag and the value; `None` while the cursor is not valid.
+    #[inline(always)]
+    fn current(&self) -> Option<(&[u8], Tag, &[u8])> {
+        self.valid().then(|| (self.key(), self.tag(), self.value()))
+    }
 }

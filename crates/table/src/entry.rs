@@ -37,7 +37,7 @@ pub fn left_out() -> Error {
 }
 
 /// A sequence number and a kind in one word: `seq << 8 | kind`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Tag(pub u64);
 
 impl Tag {
@@ -106,6 +106,28 @@ pub fn compare(a_key: &[u8], a_tag: Tag, b_key: &[u8], b_tag: Tag) -> Ordering {
         return u64::from_be_bytes(*a).cmp(&u64::from_be_bytes(*b));
     }
     a_key.cmp(b_key).then_with(|| b_tag.cmp(&a_tag))
+}
+
+/// The first eight bytes of a key as a big-endian integer, padded with zeros. Heads ascend as keys do, but different
+/// keys may have the same.
+#[inline]
+#[must_use]
+pub fn head(key: &[u8]) -> u64 {
+    match key.first_chunk() {
+        Some(whole) => u64::from_be_bytes(*whole),
+        None => key.iter().rev().fold(0, |head, &byte| head >> 8 | u64::from(byte) << 56),
+    }
+}
+
+/// Returns what follows a prefix in a key; for a key that does not start with the prefix, the order of both. Prefixes
+/// are short: this spares a call.
+#[inline]
+pub(crate) fn behind<'a>(key: &'a [u8], prefix: &[u8]) -> Result<&'a [u8], Ordering> {
+    let shared = common_prefix(key, prefix);
+    match (key.get(shared), prefix.get(shared)) {
+        (_, None) => Ok(key.get(shared..).unwrap_or_default()),
+        (found, wanted) => Err(found.cmp(&wanted)),
+    }
 }
 
 /// Whether two keys are equal. Compares their ends first, where neighbours in key order usually differ.

@@ -46,7 +46,7 @@ fn open_with(settings: &Settings, options: Options) -> Result<Box<dyn Engine>> {
 impl Engine for Store {
     fn session(&self) -> Result<Box<dyn Session<Error> + '_>> {
         let Store { db, keyspace, durability } = self;
-        Ok(Box::new(Terrane { db, keyspace, durability: *durability }))
+        Ok(Box::new(Terrane::new(db, keyspace, *durability)))
     }
 
     fn settle(&self) -> Result<()> {

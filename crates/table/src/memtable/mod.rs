@@ -188,10 +188,7 @@ impl Memtable {
         if self.deletions() == 0 {
             return RangeDeletes::default();
         }
-        self.range_deletes
-            .load()
-            .as_ref()
-            .map_or_else(RangeDeletes::default, |list| RangeDeletes::clone(list))
+        self.range_deletes.load().as_deref().map_or_else(RangeDeletes::default, RangeDeletes::clone)
     }
 
     /// The number of range deletes that were added.
@@ -208,7 +205,7 @@ impl Memtable {
         if self.deletions() == 0 {
             return 0;
         }
-        self.range_deletes.load().as_ref().map_or(0, |list| list.newest_at(key, at))
+        self.range_deletes.load().as_deref().map_or(0, |list| list.newest_at(key, at))
     }
 
     /// Whether the key with this [`key_hash`](crate::coding::key_hash) may be in the memtable; if

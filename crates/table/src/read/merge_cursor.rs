@@ -3,11 +3,12 @@
 //! It is a loser tree: each inner node keeps the child that lost its match, and the overall winner is
 //! at the root. A step moves the winner's cursor and replays the path from its leaf to the root, one
 //! comparison per level. Cursors that are not valid lose to all others. No two entries are equal,
-//! since no two entries of a key share a sequence number.
+//! since no two entries of a key share a sequence number. A match compares the heads of keys, which lie side by side,
+//! and whole entries only if the heads are the same.
 
 use super::Source;
 use crate::cursor::Cursor;
-use crate::entry::{Seq, Tag, compare};
+use crate::entry::{Seq, Tag, compare, head};
 use crate::error::Result;
 use std::cmp::Ordering;
 
@@ -17,9 +18,13 @@ enum Direction {
     Backward,
 }
 
+/// The [`head`] of the key that a cursor is on; `None` if it is not valid.
+type Head = Option<u64>;
+
 /// A cursor that merges many.
 pub struct MergeCursor {
     sources: Vec<Source>,
+    heads: Vec<Head>,
     /// `losers[0]` is the winner; `losers[i]`, `i >= 1`, lost the match at inner node `i`.
     losers: Vec<usize>,
     direction: Direction,
@@ -28,12 +33,20 @@ pub struct MergeCursor {
 impl MergeCursor {
     /// Merges `sources`. The cursor is not positioned.
     pub fn new(sources: Vec<Source>) -> Self {
-        MergeCursor { losers: Vec::new(), sources, direction: Direction::Forward }
+        let (heads, losers) = (vec![None; sources.len()], Vec::with_capacity(sources.len()));
+        MergeCursor { sources, heads, losers, direction: Direction::Forward }
     }
 
     /// The cursors, in their original order.
-    pub(super) fn into_sources(self) -> Vec<Source> {
-        self.sources
+    pub(super) fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
+    /// Takes the cursors, in their original order.
+    pub(super) fn take_sources(&mut self) -> Vec<Source> {
+        self.losers.clear();
+        self.heads.clear();
+        std::mem::take(&mut self.sources)
     }
 
     /// Sets whether a step fails rather than read a file.
@@ -49,22 +62,36 @@ impl MergeCursor {
     /// Whether source `a` comes before source `b` in the current direction.
     #[inline(always)]
     fn beats(&self, a: usize, b: usize) -> bool {
-        let live = |i: usize| self.sources.get(i).filter(|c| c.valid());
-        match (live(a), live(b)) {
-            (Some(a), Some(b)) => {
-                let order = compare(a.key(), a.tag(), b.key(), b.tag());
-                match self.direction {
-                    Direction::Forward => order == Ordering::Less,
-                    Direction::Backward => order == Ordering::Greater,
-                }
-            }
-            (Some(_), None) => true,
-            (None, _) => false,
+        let head = |i: usize| self.heads.get(i).copied().flatten();
+        let order = match (head(a), head(b)) {
+            (Some(a), Some(b)) if a != b => a.cmp(&b),
+            (Some(_), Some(_)) => self.compare(a, b),
+            (a, _) => return a.is_some(),
+        };
+        match self.direction {
+            Direction::Forward => order == Ordering::Less,
+            Direction::Backward => order == Ordering::Greater,
+        }
+    }
+
+    #[inline(never)]
+    fn compare(&self, a: usize, b: usize) -> Ordering {
+        let entry =
+            |i: usize| self.sources.get(i).map_or((&[][..], Tag(0)), |c| (c.key(), c.tag()));
+        let ((a_key, a_tag), (b_key, b_tag)) = (entry(a), entry(b));
+        compare(a_key, a_tag, b_key, b_tag)
+    }
+
+    /// Notes the heads of all sources.
+    fn note_all(&mut self) {
+        for (head, source) in self.heads.iter_mut().zip(&self.sources) {
+            *head = head_of(source);
         }
     }
 
     /// Plays the whole tournament. The parent of leaf `s` is inner node `(s + n) / 2`.
     fn rebuild(&mut self) {
+        self.note_all();
         let n = self.sources.len();
         self.losers.clear();
         self.losers.resize(n, usize::MAX);
@@ -97,8 +124,12 @@ impl MergeCursor {
     }
 
     /// Replays the winner's path after its cursor moved.
+    #[inline]
     fn replay(&mut self) {
         let Some(&source) = self.losers.first() else { return };
+        if let (Some(head), Some(source)) = (self.heads.get_mut(source), self.sources.get(source)) {
+            *head = head_of(source);
+        }
         let mut winner = source;
         let mut node = (source + self.sources.len()) / 2;
         while node > 0 {
@@ -205,6 +236,11 @@ impl MergeCursor {
     }
 }
 
+#[inline(always)]
+fn head_of(source: &Source) -> Head {
+    source.valid().then(|| head(source.key()))
+}
+
 impl Cursor for MergeCursor {
     fn seek_first(&mut self) -> Result<()> {
         self.seek_all(Direction::Forward, Source::seek_first)
@@ -254,6 +290,11 @@ impl Cursor for MergeCursor {
     #[inline(always)]
     fn value(&self) -> &[u8] {
         self.winner().map_or(&[], Source::value)
+    }
+
+    #[inline(always)]
+    fn current(&self) -> Option<(&[u8], Tag, &[u8])> {
+        self.winner()?.current()
     }
 }
 

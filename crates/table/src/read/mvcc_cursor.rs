@@ -49,7 +49,8 @@ pub struct MvccCursor {
     value: Vec<u8>,
     /// The time at which the row returned last expires.
     expires_at: Option<Millis>,
-    /// Traces the scan as a whole; each source has a tracer of its own.
+    /// Traces the scan as a whole; each source has a tracer of its own, whose counts are added to this one's in the
+    /// end.
     tracer: ReadTracer,
     /// Keys that range deletes hide.
     cover: Option<Cover>,
@@ -81,9 +82,9 @@ impl MvccCursor {
     }
 
     /// Ends the cursor and returns its tracer, then those of the sources.
-    pub fn into_tracers(self) -> impl Iterator<Item = ReadTracer> {
-        let sources = self.merge.into_sources().into_iter().filter_map(Source::into_tracer);
-        std::iter::once(self.tracer).chain(sources)
+    pub fn into_tracers(mut self) -> impl Iterator<Item = ReadTracer> {
+        let sources = self.merge.take_sources().into_iter().filter_map(Source::into_tracer);
+        std::iter::once(std::mem::take(&mut self.tracer)).chain(sources)
     }
 
     /// Returns the time at which the last returned row expires; `None` if it does not expire.
@@ -137,8 +138,8 @@ impl MvccCursor {
             self.tracer.row(&self.key, &self.value);
             return Ok(Some((&self.key, &self.value)));
         }
-        let (value, expires_at) = value_of(self.merge.tag(), self.merge.value());
-        let key = self.merge.key();
+        let Some((key, tag, stored)) = self.merge.current() else { return Ok(None) };
+        let (value, expires_at) = value_of(tag, stored);
         self.expires_at = expires_at;
         self.tracer.row(key, value);
         Ok(Some((key, value)))
@@ -232,7 +233,7 @@ impl MvccCursor {
             self.key.extend_from_slice(self.merge.key());
             self.merge.next()?;
         }
-        while self.merge.valid() && same_key(self.merge.key(), &self.key) {
+        while self.merge.current().is_some_and(|(key, ..)| same_key(key, &self.key)) {
             self.merge.next()?;
         }
         Ok(())
@@ -240,15 +241,16 @@ impl MvccCursor {
 
     /// Moves forward to the next visible pair in range.
     fn find_forward(&mut self) -> Result<bool> {
-        while self.merge.valid() && self.range.below_end(self.merge.key()) {
-            let tag = self.merge.tag();
-            let Some(sight) = sight(tag, self.merge.value(), self.reader)? else {
+        while let Some((key, tag, stored)) = self.merge.current()
+            && self.range.below_end(key)
+        {
+            let Some(sight) = sight(tag, stored, self.reader)? else {
                 self.merge.next()?;
                 continue;
             };
             let mut deleted = 0;
             if let Some(cover) = &mut self.cover {
-                deleted = cover.newest_at(self.merge.key());
+                deleted = cover.newest_at(key);
                 if tag.seq() < deleted {
                     let all = !std::mem::replace(&mut cover.is_skipped, true);
                     self.merge.skip(cover.to(), deleted, all)?;
@@ -357,6 +359,14 @@ impl MvccCursor {
         self.value = joined.map(|(_, value)| value).unwrap_or_default();
         self.expires_at = None;
         Ok(())
+    }
+}
+
+impl Drop for MvccCursor {
+    fn drop(&mut self) {
+        for source in self.merge.sources().iter().filter_map(Source::tracer) {
+            self.tracer.add(source.counts());
+        }
     }
 }
 

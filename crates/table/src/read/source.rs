@@ -16,6 +16,14 @@ pub enum Source {
 }
 
 impl Source {
+    /// Its tracer; `None` if it is an empty run.
+    pub fn tracer(&self) -> Option<&ReadTracer> {
+        match self {
+            Source::Memtable(_, tracer) => Some(tracer),
+            Source::Run(cursor) => cursor.tracer(),
+        }
+    }
+
     /// Ends the cursor and returns its tracer; `None` if it is an empty run.
     pub fn into_tracer(self) -> Option<ReadTracer> {
         match self {
@@ -117,5 +125,9 @@ impl Cursor for Source {
     #[inline(always)]
     fn value(&self) -> &[u8] {
         each!(self, c => c.value())
+    }
+    #[inline(always)]
+    fn current(&self) -> Option<(&[u8], Tag, &[u8])> {
+        each!(self, c => c.current())
     }
 }

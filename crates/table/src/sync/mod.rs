@@ -65,6 +65,8 @@ pub mod serving;
 pub(crate) mod lock_free;
 pub(crate) mod swap;
 
+pub use swap::Pin;
+
 #[cfg(test)]
 mod tests {
     use super::*;

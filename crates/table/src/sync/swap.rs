@@ -1,13 +1,17 @@
-//! An atomic `Option<Arc<T>>`: readers follow the pointer while others replace it. With threads it is
-//! `arc-swap`'s, whose readers share no counter; without, a lock costs nothing. It is not modelled,
-//! nor is the cache, which empties slots under its own locks.
+//! An atomic `Option<Arc<T>>`: readers follow the pointer while others replace it. Natively a reader pins the epoch,
+//! and what was replaced is dropped once no thread is left that was pinned then: readers write nothing that is shared.
+//! In a browser with threads it is `arc-swap`'s; without, a lock costs nothing. It is not modelled, nor is the cache,
+//! which empties slots under its own locks.
 
 use std::sync::Arc;
+
+#[cfg(not(target_arch = "wasm32"))]
+pub use imp::{Pin, Pinned};
 
 /// A pointer to a `T`, or to nothing.
 pub(crate) struct Swap<T>(imp::Place<T>);
 
-impl<T> Swap<T> {
+impl<T: Send + Sync + 'static> Swap<T> {
     pub fn empty() -> Self {
         Swap(imp::Place::default())
     }
@@ -22,13 +26,138 @@ impl<T> Swap<T> {
         imp::load(&self.0)
     }
 
+    /// Borrows the value for as long as this thread stays pinned.
+    #[cfg(not(target_arch = "wasm32"))]
+    #[inline]
+    pub fn peek<'p>(&'p self, pinned: &'p imp::Pinned) -> Option<&'p T> {
+        imp::peek(&self.0, pinned)
+    }
+
     /// Clones the pointer.
     pub fn load_full(&self) -> Option<Arc<T>> {
-        imp::load(&self.0).clone()
+        imp::load_full(&self.0)
+    }
+
+    /// Drops the value, at once if no thread is pinned.
+    pub fn clear(&self) {
+        self.store(None);
+        #[cfg(not(target_arch = "wasm32"))]
+        imp::reclaim();
     }
 }
 
-#[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
+/// Nothing is pinned here.
+#[cfg(target_arch = "wasm32")]
+#[derive(Default)]
+pub struct Pin;
+
+#[cfg(not(target_arch = "wasm32"))]
+mod imp {
+    use crossbeam_epoch::Guard;
+    use std::marker::PhantomData;
+    use std::ptr;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicPtr, Ordering};
+
+    /// A pointer that owns a count of what it leads to.
+    pub struct Place<T>(AtomicPtr<T>, PhantomData<Arc<T>>);
+
+    /// A value that is not dropped while its reader, this thread, is pinned.
+    pub struct Held<T> {
+        value: *const T,
+        _pinned: Guard,
+    }
+
+    /// Proof that this thread is pinned.
+    pub type Pinned = Guard;
+
+    /// The pin of a thread that reads, once it needs one. It holds up the drop of everything that is replaced
+    /// meanwhile: none may be held while a file is read.
+    #[derive(Default)]
+    pub struct Pin(Option<Guard>);
+
+    impl Pin {
+        /// Pins the thread unless it is pinned.
+        #[inline]
+        pub(crate) fn pinned(&mut self) -> &Pinned {
+            self.0.get_or_insert_with(crossbeam_epoch::pin)
+        }
+
+        /// Ends the pin.
+        #[inline]
+        pub(crate) fn release(&mut self) {
+            self.0 = None;
+        }
+    }
+
+    impl<T> Default for Place<T> {
+        fn default() -> Self {
+            Place(AtomicPtr::new(ptr::null_mut()), PhantomData)
+        }
+    }
+
+    impl<T> Drop for Place<T> {
+        fn drop(&mut self) {
+            drop(owned(*self.0.get_mut()));
+        }
+    }
+
+    impl<T> Held<T> {
+        #[inline]
+        pub fn as_deref(&self) -> Option<&T> {
+            // SAFETY: this thread was pinned when it followed the pointer, and is. What is taken out of a place is
+            // dropped once no thread is left that was pinned then.
+            unsafe { self.value.as_ref() }
+        }
+    }
+
+    /// The count that a place owned.
+    fn owned<T>(value: *const T) -> Option<Arc<T>> {
+        // SAFETY: pointers in places are those of `Arc::into_raw`, and each is taken out once.
+        (!value.is_null()).then(|| unsafe { Arc::from_raw(value) })
+    }
+
+    pub fn store<T: Send + Sync + 'static>(place: &Place<T>, value: Option<Arc<T>>) {
+        let value = value.map_or(ptr::null(), Arc::into_raw).cast_mut();
+        if let Some(before) = owned(place.0.swap(value, Ordering::AcqRel)) {
+            let pinned = crossbeam_epoch::pin();
+            pinned.defer(move || drop(before));
+            pinned.flush();
+        }
+    }
+
+    /// Drops what was replaced and nobody can read any longer: each round ends an epoch if no thread is pinned, and two
+    /// must have ended.
+    pub fn reclaim() {
+        for _ in 0..3 {
+            crossbeam_epoch::pin().flush();
+        }
+    }
+
+    #[inline]
+    pub fn load<T>(place: &Place<T>) -> Held<T> {
+        let pinned = crossbeam_epoch::pin();
+        Held { value: place.0.load(Ordering::Acquire), _pinned: pinned }
+    }
+
+    #[inline]
+    pub fn peek<'p, T>(place: &'p Place<T>, _: &'p Pinned) -> Option<&'p T> {
+        // SAFETY: as in `Held::as_deref`.
+        unsafe { place.0.load(Ordering::Acquire).as_ref() }
+    }
+
+    pub fn load_full<T>(place: &Place<T>) -> Option<Arc<T>> {
+        let held = load(place);
+        held.as_deref()?;
+        // SAFETY: the value has a count: that of the place, or of the drop that waits for this pin.
+        unsafe {
+            Arc::increment_strong_count(held.value);
+            Some(Arc::from_raw(held.value))
+        }
+    }
+}
+
+#[cfg(all(target_arch = "wasm32", target_feature = "atomics"))]
 mod imp {
     use std::sync::Arc;
 
@@ -42,6 +171,10 @@ mod imp {
     #[inline]
     pub fn load<T>(place: &Place<T>) -> Held<T> {
         place.load()
+    }
+
+    pub fn load_full<T>(place: &Place<T>) -> Option<Arc<T>> {
+        place.load_full()
     }
 }
 
@@ -67,5 +200,67 @@ mod imp {
 
     pub fn load<T>(place: &Place<T>) -> Held<T> {
         place.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub fn load_full<T>(place: &Place<T>) -> Option<Arc<T>> {
+        load(place)
+    }
+}
+
+#[cfg(all(test, not(target_arch = "wasm32")))]
+mod tests {
+    use super::{Pin, Swap};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use std::thread;
+
+    /// Counts the values that are there.
+    struct Counted<'a>(u64, u64, &'a AtomicUsize);
+
+    impl Drop for Counted<'_> {
+        fn drop(&mut self) {
+            (self.0, self.1) = (1, 2);
+            self.2.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+
+    static THERE: AtomicUsize = AtomicUsize::new(0);
+
+    fn counted(n: u64) -> Option<Arc<Counted<'static>>> {
+        THERE.fetch_add(1, Ordering::SeqCst);
+        Some(Arc::new(Counted(n, n, &THERE)))
+    }
+
+    #[test]
+    fn readers_see_whole_values_while_others_replace_them() {
+        let (swap, stops) = (Swap::empty(), AtomicBool::new(false));
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    let mut pin = Pin::default();
+                    while !stops.load(Ordering::Relaxed) {
+                        let whole = |value: &Counted<'_>| assert_eq!(value.0, value.1);
+                        swap.peek(pin.pinned()).iter().for_each(|value| whole(value));
+                        pin.release();
+                        swap.load().as_deref().iter().for_each(|value| whole(value));
+                        swap.load_full().iter().for_each(|value| whole(value));
+                    }
+                });
+            }
+            for n in 0..10_000 {
+                swap.store(if n % 10 == 0 { None } else { counted(n) });
+            }
+            stops.store(true, Ordering::Relaxed);
+        });
+        let last = swap.load_full().map(|value| value.0);
+        assert_eq!(last, Some(9999));
+        drop(swap);
+        // What was replaced is dropped as others pin and unpin.
+        while THERE.load(Ordering::SeqCst) > 0 {
+            Swap::<u64>::empty().store(None);
+            let swap = Swap::empty();
+            swap.store(Some(Arc::new(1)));
+            swap.store(None);
+        }
     }
 }

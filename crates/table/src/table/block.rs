@@ -8,15 +8,23 @@
 //! An entry's key is the first `shared` bytes of the previous key, then its own `unshared` bytes.
 //! At a restart point nothing is shared, so that a search can start there:
 //!
-//! 1. A binary search finds the last restart point whose entry is before the target.
+//! 1. A binary search finds the last restart point whose entry is before the target. A data block that is searched
+//!    again has the heads of its keys (`key_heads`), which lead to the entry itself or to the first with the same head.
 //! 2. From there entries are decoded one by one. Keys are not reconstructed: as long as they are below
 //!    the target, the length of the prefix they share with it shows how the next one compares.
 
 use super::Malformed;
+use super::key_heads::KeyHeads;
 use super::key_prefixes::KeyPrefixes;
 use crate::coding::Decoder;
 use crate::entry::{Tag, common_prefix};
 use std::cmp::Ordering;
+use std::sync::OnceLock;
+// Not modelled, since the cache, which asks, is not either.
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// Entries per restart point of a data block as it is written: a balance of size and search time.
+pub(super) const RESTART_INTERVAL: u32 = 16;
 
 /// A decoded block. Its restart points are valid; entries are validated as they are read.
 #[derive(Debug, Default)]
@@ -24,8 +32,12 @@ pub struct Block {
     bytes: Vec<u8>,
     /// Length of the entries; the restart points follow.
     entries: usize,
-    /// For blocks that are searched often.
+    /// For blocks of the index.
     key_prefixes: Option<KeyPrefixes>,
+    /// For data blocks that are searched again; `None` in a block that cannot have them.
+    key_heads: OnceLock<Option<KeyHeads>>,
+    /// Whether it was read where an index shows it, since the cache last asked.
+    used: AtomicBool,
 }
 
 /// One entry as it is stored.
@@ -56,7 +68,7 @@ impl<'a> Entry<'a> {
                 (d.length()?, d.length()?, d.length()?, d)
             }
         };
-        let tag = Tag(d.varint()?);
+        let tag = Tag(d.long_varint()?);
         let delta = d.take(unshared)?;
         let value = d.take(value_len)?;
         Some(Entry { shared, delta, tag, value, end: entries.len() - d.rest().len() })
@@ -73,6 +85,17 @@ pub(super) struct Located<'a> {
 }
 
 impl Block {
+    /// A block without entries.
+    pub(super) const fn empty() -> Self {
+        Block {
+            bytes: Vec::new(),
+            entries: 0,
+            key_prefixes: None,
+            key_heads: OnceLock::new(),
+            used: AtomicBool::new(false),
+        }
+    }
+
     /// Decodes a block from verified and decompressed bytes.
     pub fn decode(bytes: Vec<u8>) -> Result<Self, Malformed> {
         let Some((body, count)) = bytes.split_last_chunk::<4>() else {
@@ -91,7 +114,7 @@ impl Block {
                 format_args!("{count} in {} bytes", body.len()),
             ));
         };
-        let block = Block { bytes, entries, key_prefixes: None };
+        let block = Block { bytes, entries, ..Block::empty() };
         let mut least = 0;
         for (i, point) in block.restarts().iter().enumerate() {
             let at = offset(point);
@@ -120,12 +143,38 @@ impl Block {
         self
     }
 
-    /// Bytes held in memory.
+    /// Prepares a data block for searches, unless it is prepared; returns whether its keys have heads then.
+    #[inline]
+    pub fn prepare(&self) -> bool {
+        self.key_heads.get_or_init(|| KeyHeads::of(self, self.entries_most())).is_some()
+    }
+
+    /// Notes that the block is read, for the cache.
+    #[inline]
+    pub(super) fn touch(&self) {
+        if !self.used.load(Relaxed) {
+            self.used.store(true, Relaxed);
+        }
+    }
+
+    /// Whether the block was [touched](Self::touch) since the last call.
+    pub(super) fn was_used(&self) -> bool {
+        self.used.swap(false, Relaxed)
+    }
+
+    /// The most entries of a block that is written.
+    fn entries_most(&self) -> usize {
+        self.restarts().len() * RESTART_INTERVAL as usize
+    }
+
+    /// Bytes held in memory; for a data block those of its heads as well, although it may not have them yet.
     #[must_use]
     pub fn memory(&self) -> usize {
-        size_of::<Self>()
-            + self.bytes.capacity()
-            + self.key_prefixes.as_ref().map_or(0, KeyPrefixes::memory)
+        let search = match &self.key_prefixes {
+            Some(key_prefixes) => key_prefixes.memory(),
+            None => KeyHeads::memory(self.entries_most()),
+        };
+        size_of::<Self>() + self.bytes.capacity() + search
     }
 
     /// The buffer, for reuse.
@@ -169,12 +218,26 @@ impl Block {
         key: &[u8],
         tag: Tag,
     ) -> Result<Option<Located<'_>>, Malformed> {
-        let below = self.restarts_below(key, tag)?.checked_sub(1);
-        let mut at = below.and_then(|i| self.restarts().get(i)).map_or(0, offset);
-        // The length of the prefix that the previous key shares with the target, and of that key.
-        let (mut matched, mut before_len) = (0, 0);
-        while at < self.entries {
-            let entry = self.entry(at)?;
+        let found = match self.key_heads.get() {
+            Some(Some(key_heads)) => key_heads.find(key),
+            _ => {
+                let below = self.restarts_below(key, tag)?.checked_sub(1);
+                Some((below.and_then(|i| self.restarts().get(i)).map_or(0, offset), true))
+            }
+        };
+        let Some((mut at, may_be_below)) = found.filter(|(at, _)| *at < self.entries) else {
+            return Ok(None);
+        };
+        let mut entry = self.entry(at)?;
+        if !may_be_below {
+            return Ok(Some(Located { at, entry, same_key: false }));
+        }
+        // The length of the prefix that the previous key shares with the target, and of that key. Where heads lead to
+        // an entry, the one before has another head: what this one shares with it is a part of the target.
+        let is_by_heads = matches!(self.key_heads.get(), Some(Some(_)));
+        let mut matched = if is_by_heads { entry.shared } else { 0 };
+        let mut before_len = matched;
+        loop {
             if entry.shared > before_len {
                 return Err(too_much_shared(at, entry.shared, before_len));
             }
@@ -194,8 +257,11 @@ impl Block {
             }
             before_len = entry.shared + entry.delta.len();
             at = entry.end;
+            if at >= self.entries {
+                return Ok(None);
+            }
+            entry = self.entry(at)?;
         }
-        Ok(None)
     }
 
     /// The entry at restart point `n`; `None` past the last.

@@ -10,11 +10,14 @@ use std::sync::Arc;
 
 /// The most entries kept when moving backward: several restart intervals as they are written.
 const MAX_PASSED: usize = 64;
+/// The block of a cursor that was given none yet.
+static NO_BLOCK: Block = Block::empty();
 
 /// A position in a block. It is not positioned at first, nor after an error.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct BlockCursor {
-    block: Arc<Block>,
+    /// `None` in a cursor that was given no block yet.
+    block: Option<Arc<Block>>,
     valid: bool,
     /// The entry's bounds in the block, and the start of its value, which ends with the entry.
     start: usize,
@@ -43,24 +46,19 @@ impl BlockCursor {
     /// A cursor over `block`.
     #[must_use]
     pub fn new(block: Arc<Block>) -> Self {
-        let (start, end, value) = (0, 0, 0);
-        BlockCursor {
-            block,
-            valid: false,
-            start,
-            end,
-            value,
-            tag: Tag(0),
-            key: Vec::new(),
-            passed: Vec::new(),
-            passed_keys: Vec::new(),
-        }
+        BlockCursor { block: Some(block), ..BlockCursor::default() }
     }
 
-    /// Moves to another block, not positioned in it; returns the previous block.
-    pub(super) fn replace(&mut self, block: Arc<Block>) -> Arc<Block> {
+    /// Moves to another block, not positioned in it.
+    pub(super) fn replace(&mut self, block: Arc<Block>) {
         self.valid = false;
-        std::mem::replace(&mut self.block, block)
+        self.block = Some(block);
+    }
+
+    /// Gives its block up.
+    pub(super) fn take_block(&mut self) -> Option<Arc<Block>> {
+        self.valid = false;
+        self.block.take()
     }
 
     /// Leaves the cursor without a position.
@@ -69,8 +67,9 @@ impl BlockCursor {
     }
 
     /// The block.
+    #[inline]
     pub(super) fn block(&self) -> &Block {
-        &self.block
+        self.block.as_deref().unwrap_or(&NO_BLOCK)
     }
 
     /// The entry's offset in the block.
@@ -83,7 +82,7 @@ impl BlockCursor {
         self.valid = false;
         self.passed.clear();
         self.key.clear();
-        match self.block.entries() {
+        match self.block().entries() {
             [] => Ok(()),
             _ => self.read(0),
         }
@@ -91,16 +90,18 @@ impl BlockCursor {
 
     /// Moves to the last entry.
     pub fn seek_last(&mut self) -> Result<(), Malformed> {
-        self.read_before(self.block.entries().len())
+        self.read_before(self.block().entries().len())
     }
 
     /// Moves to the first entry at or after (`key`, `tag`).
     pub fn seek(&mut self, key: &[u8], tag: Tag) -> Result<(), Malformed> {
         self.valid = false;
         self.passed.clear();
-        if let Some(found) = self.block.lower_bound(key, tag)? {
+        let block = self.block.as_deref().unwrap_or(&NO_BLOCK);
+        if let Some(found) = block.lower_bound(key, tag)? {
             let entry = found.entry;
             self.key.clear();
+            self.key.reserve(entry.shared + entry.delta.len());
             self.key.extend_from_slice(key.get(..entry.shared).unwrap_or_default());
             self.key.extend_from_slice(entry.delta);
             (self.start, self.end, self.tag) = (found.at, entry.end, entry.tag);
@@ -113,8 +114,8 @@ impl BlockCursor {
     /// Moves to the last entry before (`key`, `tag`).
     pub fn seek_before(&mut self, key: &[u8], tag: Tag) -> Result<(), Malformed> {
         self.valid = false;
-        let goal = self.block.lower_bound(key, tag)?.map(|found| found.at);
-        self.read_before(goal.unwrap_or(self.block.entries().len()))
+        let goal = self.block().lower_bound(key, tag)?.map(|found| found.at);
+        self.read_before(goal.unwrap_or(self.block().entries().len()))
     }
 
     /// Moves to the next entry; past the last one the cursor is not valid.
@@ -124,7 +125,7 @@ impl BlockCursor {
             return Ok(());
         }
         self.passed.clear();
-        if self.end < self.block.entries().len() {
+        if self.end < self.block().entries().len() {
             return self.read(self.end);
         }
         self.valid = false;
@@ -170,7 +171,7 @@ impl BlockCursor {
     #[must_use]
     #[inline(always)]
     pub fn value(&self) -> &[u8] {
-        let value = self.block.entries().get(self.value..self.end).filter(|_| self.valid);
+        let value = self.block().entries().get(self.value..self.end).filter(|_| self.valid);
         value.unwrap_or_default()
     }
 
@@ -178,7 +179,7 @@ impl BlockCursor {
     #[inline]
     fn read(&mut self, at: usize) -> Result<(), Malformed> {
         self.valid = false;
-        let entry = self.block.entry(at)?;
+        let entry = self.block.as_deref().unwrap_or(&NO_BLOCK).entry(at)?;
         if entry.shared > self.key.len() {
             return Err(too_much_shared(at, entry.shared, self.key.len()));
         }
@@ -207,7 +208,7 @@ impl BlockCursor {
             return Ok(());
         }
         self.key.clear();
-        let mut at = self.block.restart_before(goal);
+        let mut at = self.block().restart_before(goal);
         loop {
             self.read(at)?;
             if self.end == goal {

@@ -13,6 +13,7 @@ use super::block::Block;
 use super::block_cursor::BlockCursor;
 use super::index::BlockHandle;
 use super::open_table::OpenTable;
+use super::partition_index::PartitionIndex;
 use super::reader::Table;
 use crate::error::Result;
 use crate::file::read_exact_at;
@@ -82,19 +83,23 @@ impl BlockFetcher {
         self.last = None;
     }
 
-    /// Puts the block at `handle` into `cursor`, which is then not positioned.
+    /// Puts the block at `handle` into `cursor`, which is then not positioned. Its place in an index is given as well.
     pub fn load(
         &mut self,
-        table: &Table,
-        opened: &OpenTable,
+        (table, opened): (&Table, &OpenTable),
         handle: BlockHandle,
+        (index, place): (&Arc<PartitionIndex>, usize),
         direction: Direction,
         cursor: &mut BlockCursor,
     ) -> Result<()> {
         self.track_sequence(handle, direction);
         let mut bypass_cache = matches!(self.pattern, ReadPattern::Compaction { .. });
-        if !bypass_cache && let Some(block) = table.cached_block(handle) {
+        if !bypass_cache && let Some(block) = table.shown_block(handle, index, place) {
             self.tracer.block(handle.offset, handle.len, Origin::Cache, 0);
+            if self.sequential == 1 {
+                // It is searched. Those that follow are not.
+                block.prepare();
+            }
             cursor.replace(block);
             return Ok(());
         }
@@ -113,7 +118,7 @@ impl BlockFetcher {
         self.tracer.block(handle.offset, handle.len, origin, read);
         let buffer = match bypass_cache {
             // Reuses the memory of the cursor's last block, unless the cache holds it too.
-            true => Arc::into_inner(cursor.replace(Arc::default())).map(Block::into_bytes),
+            true => cursor.take_block().and_then(Arc::into_inner).map(Block::into_bytes),
             false => None,
         };
         let block = opened.decode_block(stored, handle.offset, buffer.unwrap_or_default())?;

@@ -3,8 +3,9 @@
 
 use super::block::Block;
 use super::cache_shard::Shard;
+use super::partition_index::PartitionIndex;
 use super::slot::Evict;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 use terrane_types::{TableId, sort_by};
 
 /// The most shards: more than the usual number of reader threads. A small cache has fewer, since
@@ -29,7 +30,8 @@ pub(super) type Key = (TableId, u64);
 
 /// Content of the cache.
 pub(super) enum Cached {
-    Block(Arc<Block>),
+    /// A block, and the index that shows it, with its place there.
+    Block(Arc<Block>, Option<(Weak<PartitionIndex>, usize)>),
     /// A full slot and its weight in bytes.
     Slot(Arc<dyn Evict>, usize),
 }
@@ -38,15 +40,28 @@ impl Cached {
     /// Bytes that it takes.
     pub fn weight(&self) -> u64 {
         let bytes = match self {
-            Cached::Block(block) => block.memory(),
+            Cached::Block(block, _) => block.memory(),
             Cached::Slot(_, bytes) => *bytes,
         };
         (bytes + OVERHEAD_BYTES) as u64
     }
 
-    /// Whether it is a slot that was used since the last call.
+    /// Whether it was used since the last call, without a search of the cache.
     pub fn was_used(&self) -> bool {
-        matches!(self, Cached::Slot(slot, _) if slot.was_used())
+        match self {
+            Cached::Block(block, _) => block.was_used(),
+            Cached::Slot(slot, _) => slot.was_used(),
+        }
+    }
+
+    /// Hides a block where an index shows it.
+    pub fn hide(&mut self) {
+        if let Cached::Block(_, shown) = self
+            && let Some((index, place)) = shown.take()
+            && let Some(index) = index.upgrade()
+        {
+            index.show(place, None);
+        }
     }
 
     /// Drops it, and empties it if it is a slot.
@@ -54,9 +69,9 @@ impl Cached {
         match self {
             Cached::Slot(slot, _) => slot.evict(),
             #[cfg(not(target_arch = "wasm32"))]
-            Cached::Block(block) => super::spare::keep(block),
+            Cached::Block(block, _) => super::spare::keep(block),
             #[cfg(target_arch = "wasm32")]
-            Cached::Block(_) => {}
+            Cached::Block(..) => {}
         }
     }
 }
@@ -98,8 +113,21 @@ impl BlockCache {
     #[inline]
     pub(super) fn get(&self, table: TableId, offset: u64) -> Option<Arc<Block>> {
         match read(self.shard((table, offset))?).get((table, offset))? {
-            Cached::Block(block) => Some(Arc::clone(block)),
+            Cached::Block(block, _) => Some(Arc::clone(block)),
             Cached::Slot(..) => None,
+        }
+    }
+
+    /// Shows a block that the cache has at its place in the index of its partition, until it leaves the cache.
+    pub(super) fn show(
+        &self,
+        table: TableId,
+        offset: u64,
+        index: &Arc<PartitionIndex>,
+        place: usize,
+    ) {
+        if let Some(shard) = self.shard((table, offset)) {
+            write(shard).show((table, offset), index, place);
         }
     }
 
@@ -121,7 +149,7 @@ impl BlockCache {
 
     pub(super) fn insert(&self, table: TableId, offset: u64, block: &Arc<Block>) {
         if let Some(shard) = self.shard((table, offset)) {
-            write(shard).insert((table, offset), Cached::Block(Arc::clone(block)));
+            write(shard).insert((table, offset), Cached::Block(Arc::clone(block), None));
         }
     }
 
@@ -241,6 +269,59 @@ mod tests {
             .collect();
         let left = before.iter().chain(&others).filter(|slot| slot.get().is_some()).count();
         assert!(left < 16, "{left} of the others");
+    }
+
+    /// The index of two blocks.
+    fn index() -> Arc<PartitionIndex> {
+        let mut writer = BlockWriter::new(1);
+        writer.add(0, b"a", Tag(0), b"");
+        writer.add(0, b"b", Tag(0), b"");
+        Arc::new(PartitionIndex::new(Block::decode(writer.finish().to_vec()).unwrap()))
+    }
+
+    #[test]
+    fn a_block_is_shown_for_as_long_as_the_cache_has_it() {
+        let cache = BlockCache::new(16 << 10);
+        let (before, index) = (index(), index());
+        let shown = |index: &PartitionIndex| [0, 1].map(|place| index.load(place).is_some());
+        let show = |index| {
+            cache.show(TableId(1), 0, index, 0);
+            cache.show(TableId(1), 4096, index, 1);
+        };
+        show(&before);
+        assert_eq!(shown(&before), [false, false], "the cache has no block");
+        cache.insert(TableId(1), 0, &block());
+        cache.insert(TableId(1), 4096, &block());
+        show(&before);
+        assert_eq!(shown(&before), [true, true]);
+        // The index was loaded again.
+        cache.show(TableId(1), 0, &index, 0);
+        assert_eq!((shown(&before), shown(&index)), ([false, true], [true, false]));
+        cache.insert(TableId(1), 0, &block());
+        assert_eq!(shown(&index), [false, false], "another block took its place");
+        show(&index);
+        cache.remove(vec![TableId(1)]);
+        assert_eq!((shown(&before), shown(&index)), ([false, false], [false, false]));
+        cache.insert(TableId(1), 0, &block());
+        show(&index);
+        assert_eq!(shown(&index), [true, false]);
+        cache.resize(0);
+        assert_eq!(shown(&index), [false, false]);
+    }
+
+    #[test]
+    fn a_block_read_where_it_is_shown_outlives_others() {
+        let (cache, index) = (BlockCache::new(16 << 10), index());
+        cache.insert(TableId(1), 0, &block());
+        cache.show(TableId(1), 0, &index, 0);
+        for n in 1..200 {
+            index.load(0).unwrap().touch();
+            cache.insert(TableId(2), n, &block());
+        }
+        cache.insert(TableId(1), 4096, &block());
+        cache.show(TableId(1), 4096, &index, 1);
+        (200..300).for_each(|n| cache.insert(TableId(2), n, &block()));
+        assert!(index.load(1).is_none());
     }
 
     #[test]

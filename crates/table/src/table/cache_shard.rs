@@ -12,7 +12,9 @@
 //! A hit changes nothing but a flag: readers share the shard.
 
 use super::cache::{Cached, Key, hash};
+use super::partition_index::PartitionIndex;
 use std::mem;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// An index of an entry. [`NONE`] is that of no entry.
@@ -122,6 +124,19 @@ impl Shard {
         }
     }
 
+    /// Shows the block of this key, if there is one, at its place in the index of its partition.
+    pub fn show(&mut self, key: Key, index: &Arc<PartitionIndex>, place: usize) {
+        let at = self.find(key);
+        let cached = self.entry_mut(at).and_then(|entry| entry.cached.as_mut());
+        if let Some(cached) = cached {
+            cached.hide();
+            if let Cached::Block(block, shown) = cached {
+                *shown = Some((Arc::downgrade(index), place));
+                index.show(place, Some(Arc::clone(block)));
+            }
+        }
+    }
+
     /// Changes the bound, and evicts what is over it.
     pub fn set_capacity(&mut self, capacity: u64) {
         self.capacity = capacity;
@@ -159,8 +174,8 @@ impl Shard {
                 (true, hand) => hand,
             };
             let Some(entry) = self.entry(at) else { return };
-            let is_slot_used = entry.cached.as_ref().is_some_and(Cached::was_used);
-            let is_used = entry.used.swap(false, Ordering::Relaxed) || is_slot_used;
+            let is_read = entry.cached.as_ref().is_some_and(Cached::was_used);
+            let is_used = entry.used.swap(false, Ordering::Relaxed) || is_read;
             if is_main {
                 self.main.hand = entry.newer;
             }
@@ -188,6 +203,7 @@ impl Shard {
         let free = mem::replace(&mut self.free, at);
         let entry = self.entry_mut(at)?;
         entry.next = free;
+        entry.cached.iter_mut().for_each(Cached::hide);
         entry.cached.take()
     }
 

@@ -228,7 +228,7 @@ impl TableCheck {
                 },
             };
             let index = opened.read_index(partition).and_then(|(index, _)| {
-                let mut index = BlockCursor::new(Arc::new(index));
+                let mut index = BlockCursor::new(Arc::new(index.into_block()));
                 let first = index.seek_first();
                 first.map_err(|e| opened.damage(e, partition.handle.index_offset()))?;
                 Ok(index)

@@ -1,6 +1,6 @@
 //! Cursors over one table.
 //!
-//! The top level of the index selects a partition, a cursor over that partition's index a block,
+//! The top level of the index selects a partition, a place in that partition's index a block,
 //! and a cursor over the block an entry.
 
 use super::Malformed;
@@ -8,6 +8,7 @@ use super::block::Block;
 use super::block_cursor::BlockCursor;
 use super::block_fetcher::{BlockFetcher, Direction, ReadPattern};
 use super::open_table::{OpenTable, Partition};
+use super::partition_index::PartitionIndex;
 use super::reader::Table;
 use crate::cursor::Cursor;
 use crate::entry::Tag;
@@ -20,11 +21,11 @@ pub struct TableCursor {
     table: Arc<Table>,
     /// Pinned by the first seek.
     opened: Option<Arc<OpenTable>>,
-    index: BlockCursor,
-    /// The number of the partition whose index `index` reads.
+    /// The index of partition `partition`, once it was entered.
+    index: Option<Arc<PartitionIndex>>,
     partition: usize,
-    /// Whether `index` has been given that partition's index.
-    entered: bool,
+    /// The number of the block among those of the partition.
+    place: usize,
     data: BlockCursor,
     /// The offset of the block in `data`.
     loaded: Option<u64>,
@@ -45,7 +46,7 @@ impl Table {
         partition: &Partition,
         pattern: ReadPattern,
         tracer: &mut ReadTracer,
-    ) -> Result<Arc<Block>> {
+    ) -> Result<Arc<PartitionIndex>> {
         if let Some(index) = partition.index.get() {
             return Ok(index);
         }
@@ -66,10 +67,10 @@ impl TableCursor {
         TableCursor {
             table,
             opened: None,
-            index: BlockCursor::new(Arc::default()),
+            index: None,
             partition: 0,
-            entered: false,
-            data: BlockCursor::new(Arc::default()),
+            place: 0,
+            data: BlockCursor::default(),
             loaded: None,
             fetcher: BlockFetcher::new(pattern, tracer),
         }
@@ -85,7 +86,7 @@ impl TableCursor {
         }
         self.table = Arc::clone(table);
         self.opened = None;
-        self.entered = false;
+        self.index = None;
         self.loaded = None;
         self.fetcher.reset();
     }
@@ -105,67 +106,57 @@ impl TableCursor {
         self.fetcher.tracer.positioned(self.data.valid().then(|| self.data.key()));
     }
 
+    pub(super) fn tracer(&self) -> &ReadTracer {
+        &self.fetcher.tracer
+    }
+
     pub(super) fn into_tracer(self) -> ReadTracer {
         self.fetcher.into_tracer()
     }
 
-    /// The open table, which the first seek opens and pins.
-    fn opened(&mut self) -> Result<Arc<OpenTable>> {
+    /// The number of the partition where a search for (`key`, `tag`) starts. The first search opens and pins the table.
+    fn partition_for(&mut self, key: &[u8], tag: Tag) -> Result<usize> {
         self.data.invalidate();
-        if let Some(opened) = &self.opened {
-            return Ok(Arc::clone(opened));
-        }
-        let opened = match self.fetcher.tracer.only_cached() {
-            true => self.table.if_opened().ok_or(ErrorKind::WouldRead)?,
-            false => self.table.opened()?,
-        };
-        self.opened = Some(Arc::clone(&opened));
-        Ok(opened)
+        pin(&mut self.opened, &self.table, &self.fetcher.tracer)?.partition_for(key, tag)
     }
 
-    /// Points the index cursor at partition `n`, not positioned in it; returns the partition, `None`
-    /// past the last.
-    fn enter_partition<'a>(
-        &mut self,
-        opened: &'a OpenTable,
-        n: usize,
-    ) -> Result<Option<&'a Partition>> {
-        let Some(partition) = opened.partitions.get(n) else {
-            self.entered = false;
-            self.index.invalidate();
-            return Ok(None);
-        };
-        if !self.entered || self.partition != n {
-            self.entered = false;
-            let BlockFetcher { pattern, tracer, .. } = &mut self.fetcher;
-            let index = self.table.index(opened, partition, *pattern, tracer)?;
-            self.index.replace(index);
-            (self.partition, self.entered) = (n, true);
-        }
-        Ok(Some(partition))
-    }
-
-    /// Enters partition `n`, moves its index cursor by `step` and loads the block found there;
-    /// returns whether there is one.
+    /// Enters partition `n`, moves to the block of it that `step` names, given the partition's index and the place
+    /// before, and loads it; returns whether there is one.
     fn enter(
         &mut self,
         n: usize,
         direction: Direction,
-        step: impl FnOnce(&mut BlockCursor) -> Result<(), Malformed>,
+        step: impl FnOnce(&Block, usize) -> Result<Option<usize>, Malformed>,
     ) -> Result<bool> {
-        let opened = self.opened()?;
-        let Some(partition) = self.enter_partition(&opened, n)? else { return Ok(false) };
-        step(&mut self.index).map_err(|e| opened.damage(e, partition.handle.index_offset()))?;
-        if !self.index.valid() {
+        self.data.invalidate();
+        let TableCursor { table, opened, index, partition, place, data, loaded, fetcher } = self;
+        let opened = pin(opened, table, &fetcher.tracer)?;
+        let Some(entered) = opened.partitions.get(n) else {
+            *index = None;
             return Ok(false);
+        };
+        if *partition != n {
+            *index = None;
         }
-        let handle = opened.handle(self.index.value(), partition)?;
-        if self.loaded == Some(handle.offset) {
+        let index = match index {
+            Some(index) => index,
+            None => {
+                let found = table.index(opened, entered, fetcher.pattern, &mut fetcher.tracer)?;
+                *partition = n;
+                index.insert(found)
+            }
+        };
+        let damage = |e| opened.damage(e, entered.handle.index_offset());
+        let Some(to) = step(index, *place).map_err(damage)? else { return Ok(false) };
+        let Some(entry) = index.nth(to).map_err(damage)? else { return Ok(false) };
+        *place = to;
+        let handle = opened.handle(entry.value, entered)?;
+        if *loaded == Some(handle.offset) {
             return Ok(true);
         }
-        self.loaded = None;
-        self.fetcher.load(&self.table, &opened, handle, direction, &mut self.data)?;
-        self.loaded = Some(handle.offset);
+        *loaded = None;
+        fetcher.load((table, opened), handle, (index, to), direction, data)?;
+        *loaded = Some(handle.offset);
         Ok(true)
     }
 
@@ -187,37 +178,65 @@ impl TableCursor {
         }
     }
 
-    /// Moves to the first entry of the block after the index cursor's, if there is one.
+    /// Moves to the first entry of the block after this one, if there is one.
     fn next_block(&mut self) -> Result<()> {
-        let found = self.enter(self.partition, Direction::Forward, BlockCursor::advance)?
-            || self.enter(self.partition + 1, Direction::Forward, BlockCursor::seek_first)?;
+        let found = self.enter(self.partition, Direction::Forward, |_, n| Ok(Some(n + 1)))?
+            || self.enter(self.partition + 1, Direction::Forward, first_place)?;
         if found { self.on_data(BlockCursor::seek_first) } else { Ok(()) }
     }
 
-    /// Moves to the last entry of the block before the index cursor's, if there is one.
+    /// Moves to the last entry of the block before this one, if there is one.
     fn previous_block(&mut self) -> Result<()> {
         let n = self.partition;
-        let found = self.enter(n, Direction::Backward, BlockCursor::retreat)?
-            || (n > 0 && self.enter(n - 1, Direction::Backward, BlockCursor::seek_last)?);
+        let found = self.enter(n, Direction::Backward, |_, n| Ok(n.checked_sub(1)))?
+            || (n > 0 && self.enter(n - 1, Direction::Backward, last_place)?);
         if found { self.on_data(BlockCursor::seek_last) } else { Ok(()) }
     }
 }
 
+/// The open table, which is opened if needed and allowed, and then pinned.
+fn pin<'a>(
+    pinned: &'a mut Option<Arc<OpenTable>>,
+    table: &Table,
+    tracer: &ReadTracer,
+) -> Result<&'a OpenTable> {
+    match pinned {
+        Some(opened) => Ok(opened),
+        None if tracer.only_cached() => {
+            Ok(pinned.insert(table.if_opened().ok_or(ErrorKind::WouldRead)?))
+        }
+        None => Ok(pinned.insert(table.opened()?)),
+    }
+}
+
+fn first_place(_: &Block, _: usize) -> Result<Option<usize>, Malformed> {
+    Ok(Some(0))
+}
+
+fn last_place(index: &Block, _: usize) -> Result<Option<usize>, Malformed> {
+    Ok(index.restarts().len().checked_sub(1))
+}
+
 impl Cursor for TableCursor {
     fn seek_first(&mut self) -> Result<()> {
-        let found = self.enter(0, Direction::Forward, BlockCursor::seek_first)?;
+        let found = self.enter(0, Direction::Forward, first_place)?;
         if found { self.on_data(BlockCursor::seek_first) } else { Ok(()) }
     }
 
     fn seek_last(&mut self) -> Result<()> {
-        let last = self.opened()?.partitions.len().saturating_sub(1);
-        let found = self.enter(last, Direction::Backward, BlockCursor::seek_last)?;
+        self.data.invalidate();
+        let last = pin(&mut self.opened, &self.table, &self.fetcher.tracer)?
+            .partitions
+            .len()
+            .saturating_sub(1);
+        let found = self.enter(last, Direction::Backward, last_place)?;
         if found { self.on_data(BlockCursor::seek_last) } else { Ok(()) }
     }
 
     fn seek(&mut self, key: &[u8], tag: Tag) -> Result<()> {
-        let n = self.opened()?.partition_for(key, tag)?;
-        if self.enter(n, Direction::Forward, |index| index.seek(key, tag))? {
+        let n = self.partition_for(key, tag)?;
+        let block = |index: &Block, _| index.restarts_below(key, tag).map(Some);
+        if self.enter(n, Direction::Forward, block)? {
             self.on_data(|data| data.seek(key, tag))?;
             if !self.data.valid() {
                 // The target lies between the block's last entry and its separator.
@@ -228,8 +247,9 @@ impl Cursor for TableCursor {
     }
 
     fn seek_before(&mut self, key: &[u8], tag: Tag) -> Result<()> {
-        let n = self.opened()?.partition_for(key, tag)?;
-        if !self.enter(n, Direction::Backward, |index| index.seek(key, tag))? {
+        let n = self.partition_for(key, tag)?;
+        let block = |index: &Block, _| index.restarts_below(key, tag).map(Some);
+        if !self.enter(n, Direction::Backward, block)? {
             return self.seek_last();
         }
         self.on_data(|data| data.seek_before(key, tag))?;

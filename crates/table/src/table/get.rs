@@ -4,7 +4,7 @@
 //! 2. The partition's filter rules out most absent keys, at the cost of one cache line.
 //! 3. The partition's index leads to one block, read through the cache.
 //!
-//! Keys are compared in their prefix-compressed form, and only the value is copied.
+//! Keys are compared in their prefix-compressed form, and only the value is copied. Natively `get_shown` comes first.
 
 use super::block::Located;
 use super::open_table::{OpenTable, Partition};
@@ -12,6 +12,7 @@ use super::reader::Table;
 use crate::coding::key_hash;
 use crate::entry::{MAX_SEQ, Seq, Tag};
 use crate::error::Result;
+use crate::sync::Pin;
 use crate::trace::ReadTracer;
 
 impl Table {
@@ -22,12 +23,14 @@ impl Table {
     pub fn get(&self, key: &[u8], at: Seq) -> Result<Option<(Tag, Vec<u8>)>> {
         let mut value = Vec::new();
         let tracer = &mut ReadTracer::default();
-        let found = self.find(key, key_hash(key), at, &mut value, tracer)?;
+        let pin = &mut Pin::default();
+        let found = self.find(key, key_hash(key), at, &mut value, tracer, pin)?;
         Ok(found.map(|tag| (tag, value)))
     }
 
     /// Like [`Table::get`], with the key's [`key_hash`] given and the value appended to `out`. Counts
-    /// as a read, if reads are watched, unless the filter rules the key out.
+    /// as a read, if reads are watched, unless the filter rules the key out. `pin` is that of the whole search, over
+    /// several tables.
     ///
     /// # Errors
     /// The errors of [`Table::get`].
@@ -39,7 +42,16 @@ impl Table {
         at: Seq,
         out: &mut Vec<u8>,
         tracer: &mut ReadTracer,
+        pin: &mut Pin,
     ) -> Result<Option<Tag>> {
+        #[cfg(not(target_arch = "wasm32"))]
+        {
+            if let Some(found) = self.find_shown(key, hash, at, out, tracer, pin.pinned()) {
+                return Ok(found);
+            }
+            pin.release();
+        }
+        let _ = pin;
         let only_opened = tracer.only_cached();
         self.with_opened_if(only_opened, |opened| {
             let partition = opened.partition_for(key, Tag::at(at))?;
@@ -122,13 +134,15 @@ impl Table {
                 opened.read_index(partition)
             })
         };
-        let handle = partition.index.with(load, |index| {
-            let place = index.restarts_below(key, target).and_then(|n| index.nth(n));
-            let place = place.map_err(|e| opened.damage(e, partition.handle.index_offset()))?;
-            place.map(|entry| opened.handle(entry.value, partition)).transpose()
+        let found = partition.index.with(load, |index| {
+            let place = index.restarts_below(key, target);
+            let found = place.and_then(|place| Ok((place, index.nth(place)?)));
+            let found = found.map_err(|e| opened.damage(e, partition.handle.index_offset()))?;
+            let (place, Some(entry)) = found else { return Ok(None) };
+            Ok(Some((place, opened.handle(entry.value, partition)?)))
         })?;
-        let Some(handle) = handle else { return Ok(None) };
-        let block = self.block(opened, handle, tracer)?;
+        let Some((place, handle)) = found else { return Ok(None) };
+        let block = self.block(opened, handle, (partition, place), tracer)?;
         let found = block.lower_bound(key, target).map_err(|e| opened.damage(e, handle.offset))?;
         Ok(match found {
             Some(Located { entry, same_key: true, .. }) => {

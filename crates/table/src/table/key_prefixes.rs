@@ -6,7 +6,8 @@
 //!    but different keys may have the same.
 //! 3. A search of the integers leaves the few keys with the same one, which are compared whole.
 
-use crate::entry::common_prefix;
+use crate::entry::{behind, common_prefix, head};
+use std::cmp::Ordering;
 
 /// The prefixes of the keys at a block's restart points.
 #[derive(Debug)]
@@ -22,7 +23,7 @@ impl KeyPrefixes {
         let common = first.get(..common_prefix(first, last))?.to_vec();
         let mut numbers = Vec::with_capacity(count);
         for n in 0..count {
-            numbers.push(number(key(n)?.get(common.len()..)?));
+            numbers.push(head(key(n)?.get(common.len()..)?));
         }
         Some(KeyPrefixes { common, numbers })
     }
@@ -36,21 +37,14 @@ impl KeyPrefixes {
     /// the key, the others above.
     pub fn narrow(&self, key: &[u8]) -> (usize, usize) {
         let all = self.numbers.len();
-        let Some(rest) = key.strip_prefix(self.common.as_slice()) else {
-            return if *key < *self.common { (0, 0) } else { (all, all) };
+        let wanted = match behind(key, &self.common) {
+            Ok(rest) => head(rest),
+            Err(Ordering::Less) => return (0, 0),
+            Err(_) => return (all, all),
         };
-        let wanted = number(rest);
         let first = self.numbers.partition_point(|number| *number < wanted);
         let same = self.numbers.iter().skip(first).take_while(|number| **number == wanted);
         (first, first + same.count())
-    }
-}
-
-/// The first eight bytes as a big-endian integer, padded with zeros.
-fn number(bytes: &[u8]) -> u64 {
-    match bytes.first_chunk() {
-        Some(whole) => u64::from_be_bytes(*whole),
-        None => bytes.iter().rev().fold(0, |number, &byte| number >> 8 | u64::from(byte) << 56),
     }
 }
 

@@ -37,13 +37,18 @@ mod cursor;
 pub mod filter;
 pub mod footer;
 mod get;
+#[cfg(not(target_arch = "wasm32"))]
+mod get_shown;
 mod index;
+mod key_heads;
 mod key_prefixes;
 mod open_table;
+mod partition_index;
 mod partitions;
 pub mod properties;
 mod reader;
 mod run;
+mod run_tables;
 mod salvage;
 mod slot;
 #[cfg(not(target_arch = "wasm32"))]
@@ -62,6 +67,7 @@ pub use cursor::TableCursor;
 pub use properties::Properties;
 pub use reader::{Table, TableFiles};
 pub use run::RunCursor;
+pub use run_tables::RunTables;
 pub use salvage::{KnownTable, LostBlock, Salvage};
 pub use writer::TableWriter;
 

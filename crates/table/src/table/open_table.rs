@@ -12,6 +12,7 @@ use super::block_codec::{TRAILER_BYTES, decode, decode_into};
 use super::filter::Filter;
 use super::footer::{FOOTER_BYTES, Footer, Section, decode_directory, kind};
 use super::index::{BlockHandle, PartitionHandle};
+use super::partition_index::PartitionIndex;
 use super::properties::Properties;
 use super::slot::Slot;
 use crate::coding::escaped;
@@ -44,7 +45,7 @@ pub(super) struct OpenTable {
 pub(super) struct Partition {
     pub handle: PartitionHandle,
     pub filter: Arc<Slot<Filter>>,
-    pub index: Arc<Slot<Block>>,
+    pub index: Arc<Slot<PartitionIndex>>,
 }
 
 /// The bytes at the end of a file.
@@ -146,7 +147,7 @@ impl OpenTable {
 
     /// Bytes held in memory, without loaded partitions.
     pub fn memory(&self) -> usize {
-        let slots = size_of::<Slot<Block>>() + size_of::<Slot<Filter>>() + 64;
+        let slots = size_of::<Slot<PartitionIndex>>() + size_of::<Slot<Filter>>() + 64;
         let partitions = self.partitions.len() * (size_of::<Partition>() + slots);
         size_of::<Self>() + self.top.memory() + partitions + FILE_BYTES
     }
@@ -180,7 +181,7 @@ impl OpenTable {
     }
 
     /// Reads the index of a partition; returns it with its memory use.
-    pub fn read_index(&self, partition: &Partition) -> Result<(Block, usize)> {
+    pub fn read_index(&self, partition: &Partition) -> Result<(PartitionIndex, usize)> {
         let offset = partition.handle.index_offset();
         self.decode_index(partition, read(&*self.file, offset, partition.handle.index_len)?)
     }
@@ -193,10 +194,15 @@ impl OpenTable {
         Ok((filter, weight))
     }
 
-    pub fn decode_index(&self, partition: &Partition, stored: Vec<u8>) -> Result<(Block, usize)> {
+    pub fn decode_index(
+        &self,
+        partition: &Partition,
+        stored: Vec<u8>,
+    ) -> Result<(PartitionIndex, usize)> {
         let offset = partition.handle.index_offset();
         let index = decode(stored, self.seed, offset).and_then(Block::decode);
         let index = index.map_err(|e| self.damage(e, offset))?.with_key_prefixes();
+        let index = PartitionIndex::new(index);
         let weight = index.memory();
         Ok((index, weight))
     }

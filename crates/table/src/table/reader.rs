@@ -9,11 +9,14 @@ use super::cache::{BlockCache, OPEN_TABLE};
 use super::filter::Filter;
 use super::index::BlockHandle;
 use super::open_table::{OpenTable, Partition};
+use super::partition_index::PartitionIndex;
 use super::properties::Properties;
 use super::slot::Slot;
 use crate::error::{ErrorKind, Result};
 use crate::file::File;
 use crate::sync::atomic::{AtomicU64, Ordering::Relaxed};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::sync::swap::Pinned;
 use crate::trace::{Origin, ReadTracer};
 use std::sync::Arc;
 use terrane_types::{TableId, TableInfo};
@@ -106,6 +109,13 @@ impl Table {
         self.opened.get()
     }
 
+    /// The open table, if it is open, for as long as this thread stays pinned.
+    #[cfg(not(target_arch = "wasm32"))]
+    #[inline]
+    pub(super) fn peek<'p>(&'p self, pinned: &'p Pinned) -> Option<&'p OpenTable> {
+        self.opened.peek(pinned)
+    }
+
     pub(super) fn file(&self) -> Result<Arc<dyn File>> {
         match self.if_opened() {
             Some(opened) => Ok(Arc::clone(&opened.file)),
@@ -175,23 +185,29 @@ impl Table {
     pub(super) fn load_index(
         &self,
         partition: &Partition,
-        read: impl FnOnce() -> Result<(Block, usize)>,
-    ) -> Result<Arc<Block>> {
+        read: impl FnOnce() -> Result<(PartitionIndex, usize)>,
+    ) -> Result<Arc<PartitionIndex>> {
         let slot = Arc::clone(&partition.index);
         partition.index.load(read, |weight| {
             self.cache.keep(self.info.id, partition.handle.index_offset(), slot, weight);
         })
     }
 
-    /// A block, from the cache or else from the file and then cached.
+    /// A block to search, from the cache or else from the file and then cached. Its place among those of its partition
+    /// is given: what is found in the cache is shown there.
     pub(super) fn block(
         &self,
         opened: &OpenTable,
         handle: BlockHandle,
+        (partition, place): (&Partition, usize),
         tracer: &mut ReadTracer,
     ) -> Result<Arc<Block>> {
         if let Some(block) = self.cached_block(handle) {
             tracer.block(handle.offset, handle.len, Origin::Cache, 0);
+            block.prepare();
+            if let Some(index) = partition.index.get() {
+                self.show(handle, &index, place);
+            }
             return Ok(block);
         }
         tracer.may_load()?;
@@ -206,6 +222,29 @@ impl Table {
     #[inline]
     pub(super) fn cached_block(&self, handle: BlockHandle) -> Option<Arc<Block>> {
         self.cache.get(self.info.id, handle.offset)
+    }
+
+    /// A block, if the index of its partition shows it or the cache has it.
+    pub(super) fn shown_block(
+        &self,
+        handle: BlockHandle,
+        index: &Arc<PartitionIndex>,
+        place: usize,
+    ) -> Option<Arc<Block>> {
+        if let Some(block) = index.load(place) {
+            block.touch();
+            return Some(block);
+        }
+        let block = self.cached_block(handle)?;
+        self.show(handle, index, place);
+        Some(block)
+    }
+
+    /// Shows a block at its place in the index of its partition for as long as the cache has it.
+    fn show(&self, handle: BlockHandle, index: &Arc<PartitionIndex>, place: usize) {
+        if cfg!(not(target_arch = "wasm32")) {
+            self.cache.show(self.info.id, handle.offset, index, place);
+        }
     }
 
     /// Adds a block to the cache.

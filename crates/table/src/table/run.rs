@@ -6,6 +6,7 @@
 use super::block_fetcher::ReadPattern;
 use super::cursor::TableCursor;
 use super::reader::Table;
+use super::run_tables::RunTables;
 use crate::cursor::Cursor;
 use crate::entry::{MAX_SEQ, Seq, Tag};
 use crate::error::Result;
@@ -15,7 +16,7 @@ use terrane_types::{Place, Sequence};
 
 /// A position in a run. One table cursor moves from table to table.
 pub struct RunCursor {
-    tables: Sequence<Arc<Table>>,
+    tables: RunTables,
     /// Place of the cursor in `tables`.
     place: Place,
     /// `None` if the run is empty.
@@ -26,15 +27,11 @@ impl RunCursor {
     /// A cursor over `tables`, which are disjoint and in key order.
     #[must_use]
     pub fn new(tables: Sequence<Arc<Table>>, pattern: ReadPattern) -> Self {
-        RunCursor::with_tracer(tables, pattern, ReadTracer::default())
+        RunCursor::with_tracer(RunTables::new(tables, None), pattern, ReadTracer::default())
     }
 
     /// Like [`RunCursor::new`], with a tracer of its reads.
-    pub fn with_tracer(
-        tables: Sequence<Arc<Table>>,
-        pattern: ReadPattern,
-        tracer: ReadTracer,
-    ) -> Self {
+    pub fn with_tracer(tables: RunTables, pattern: ReadPattern, tracer: ReadTracer) -> Self {
         let cursor =
             tables.first().map(|table| TableCursor::new(Arc::clone(table), pattern, tracer));
         RunCursor { tables, place: Place::default(), cursor }
@@ -48,6 +45,11 @@ impl RunCursor {
     /// Traces where a seek ended.
     pub fn trace_position(&mut self) {
         self.cursor.iter_mut().for_each(TableCursor::trace_position);
+    }
+
+    /// Its tracer; `None` if the run is empty.
+    pub fn tracer(&self) -> Option<&ReadTracer> {
+        self.cursor.as_ref().map(TableCursor::tracer)
     }
 
     /// Ends the cursor and returns its tracer; `None` if the run is empty.
@@ -138,7 +140,7 @@ impl Cursor for RunCursor {
     }
 
     fn seek(&mut self, key: &[u8], tag: Tag) -> Result<()> {
-        let place = self.tables.partition_point(|table| table.info().largest.as_slice() < key);
+        let place = self.tables.place_for(key);
         let Some(cursor) = self.enter(Some(place)) else { return Ok(()) };
         cursor.seek(key, tag)?;
         if cursor.valid() { Ok(()) } else { self.enter_first(Some(self.tables.after(place))) }
@@ -191,5 +193,10 @@ impl Cursor for RunCursor {
     #[inline(always)]
     fn value(&self) -> &[u8] {
         self.cursor.as_ref().map_or(&[], TableCursor::value)
+    }
+
+    #[inline(always)]
+    fn current(&self) -> Option<(&[u8], Tag, &[u8])> {
+        self.cursor.as_ref()?.current()
     }
 }

@@ -9,6 +9,8 @@
 //! 4. Eviction empties the slot. Readers that hold the value keep it alive.
 
 use crate::error::Result;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::sync::swap::Pinned;
 use crate::sync::swap::Swap;
 use crate::sync::{Mutex, lock};
 use std::sync::Arc;
@@ -31,7 +33,7 @@ pub(super) trait Evict: Send + Sync {
     fn evict(&self);
 }
 
-impl<T> Slot<T> {
+impl<T: Send + Sync + 'static> Slot<T> {
     /// An empty slot.
     pub fn empty() -> Arc<Self> {
         let (used, loading) = (AtomicBool::new(false), Mutex::new(()));
@@ -45,6 +47,15 @@ impl<T> Slot<T> {
             self.touch();
         }
         loaded
+    }
+
+    /// The value, if there is one, for as long as this thread stays pinned.
+    #[cfg(not(target_arch = "wasm32"))]
+    #[inline]
+    pub fn peek<'p>(&'p self, pinned: &'p Pinned) -> Option<&'p T> {
+        let value = self.loaded.peek(pinned)?;
+        self.touch();
+        Some(value)
     }
 
     /// The value; if the slot is empty, `read` returns it with its weight in bytes, and `keep` adds
@@ -73,19 +84,8 @@ impl<T> Slot<T> {
         load: impl FnOnce() -> Result<Arc<T>>,
         work: impl FnOnce(&T) -> Result<R>,
     ) -> Result<R> {
-        let held = self.loaded.load();
-        let loaded;
-        let value = match held.as_deref() {
-            Some(value) => {
-                self.touch();
-                value
-            }
-            None => {
-                loaded = load()?;
-                &*loaded
-            }
-        };
-        work(value)
+        // Counted rather than borrowed: `work` may read files, and what is borrowed holds up what others drop.
+        work(&*self.get().map_or_else(load, Ok)?)
     }
 
     #[inline]
@@ -96,13 +96,13 @@ impl<T> Slot<T> {
     }
 }
 
-impl<T: Send + Sync> Evict for Slot<T> {
+impl<T: Send + Sync + 'static> Evict for Slot<T> {
     fn was_used(&self) -> bool {
         self.used.swap(false, Ordering::Relaxed)
     }
 
     fn evict(&self) {
-        self.loaded.store(None);
+        self.loaded.clear();
     }
 }
 

@@ -8,12 +8,13 @@
 //! 5. Partitions, index, properties, directory and footer follow at the end.
 
 use super::TableOptions;
-use super::block::Block;
+use super::block::{Block, RESTART_INTERVAL};
 use super::block_codec::{MAX_PART_TARGET_BYTES, PartEncoder, seed};
 use super::block_writer::BlockWriter;
 use super::cache::BlockCache;
 use super::footer::{FOOTER_BYTES, Footer, Section, encode_directory, kind};
 use super::index::{BlockHandle, separator};
+use super::key_heads::KeyHeads;
 use super::partitions::Partitions;
 use super::properties::{HistogramBuilder, Properties};
 use crate::coding::{escaped, key_hash};
@@ -25,8 +26,6 @@ use terrane_types::{FilterBits, Kept, PrefixBuilder, PrefixRule, TableId, TableI
 
 /// The least size of a write to the file, but for the last, in bytes.
 const WRITE_BYTES: usize = 256 << 10;
-/// Entries per restart point: a balance of size and search time.
-const RESTART_INTERVAL: u32 = 16;
 /// Restart points are 32-bit offsets, also in the top level of the index.
 const MAX_INDEX_BYTES: usize = u32::MAX as usize / 2;
 
@@ -292,7 +291,7 @@ impl TableWriter {
         let block = self.block.finish();
         self.encoder.encode_compressed(block, offset, &mut self.pending);
         if let Some(cache) = &self.cache
-            && cache.has_room(self.id, offset, block.len())
+            && cache.has_room(self.id, offset, block.len() + KeyHeads::memory(entries as usize))
             && let Ok(block) = Block::decode(block.to_vec())
         {
             cache.insert(self.id, offset, &Arc::new(block));

@@ -99,6 +99,11 @@ impl ReadTracer {
         &self.counts
     }
 
+    /// Adds what a part of the operation cost.
+    pub fn add(&mut self, counts: &ReadCounts) {
+        self.counts = self.counts.plus(counts);
+    }
+
     /// Takes the recorded steps.
     pub fn take_steps(&mut self) -> Vec<Step> {
         self.steps.take()
@@ -157,6 +162,22 @@ impl ReadTracer {
         self.counts.blocks_cached += u64::from(origin == Origin::Cache);
         self.counts.bytes_read += read;
         self.steps.step(|| Step::Block { offset, bytes: len, origin, read });
+    }
+
+    /// Whether steps are recorded.
+    #[inline]
+    pub fn is_recording(&self) -> bool {
+        self.steps.is_recording()
+    }
+
+    /// A block that the cache has is searched, past a filter if there is one. Steps are not recorded.
+    #[inline]
+    pub fn shown_block(&mut self, is_filtered: bool) {
+        if is_filtered {
+            self.verdict = Some(Verdict::Positive);
+        }
+        self.counts.blocks += 1;
+        self.counts.blocks_cached += 1;
     }
 
     /// A partition of the table's index or filter was read from the file.

@@ -226,6 +226,7 @@ mod tests {
     use crate::storage::Directory;
     use crate::storage::Storage;
     use crate::storage::vfs::MemoryVfs;
+    use crate::sync::Pin;
     use terrane_policy::PrefixRule;
     use terrane_table::read::ReadTracer;
 
@@ -339,7 +340,7 @@ mod tests {
                     let key = n.to_le_bytes();
                     let hash = crate::table::key_hash(&key);
                     let (value, tracer) = (&mut Vec::new(), &mut ReadTracer::default());
-                    table.find(&key, hash, 1, value, tracer).unwrap();
+                    table.find(&key, hash, 1, value, tracer, &mut Pin::default()).unwrap();
                     tracer.counts().filter_negatives == 0
                 })
                 .count()

@@ -7,6 +7,7 @@ use crate::error::{Closed, ErrorKind, Result};
 use crate::keyspace::KeyspaceId;
 use crate::operand::MergeOperator;
 use crate::read::Cursor;
+use crate::sync::Loaded;
 use crate::table::ReadPattern;
 use crate::vec_map::VecMap;
 use crate::version::SuperVersion;
@@ -28,22 +29,16 @@ fn live_keyspace(
     found.map_or_else(|| store.lock_open().and(Err(Closed::Keyspace.into())), Ok)
 }
 
-/// Returns the keyspace's super version and the moment to read it at: that of a snapshot, or the present.
+/// Returns the moment to read at: that of a snapshot, or the present.
 ///
-/// The super version is taken first: it pins everything that is visible by then, so no merge can take a
+/// The super version is taken before: it pins everything that is visible by then, so no merge can take a
 /// version away between the two.
-fn super_version(
-    snapshots: &Snapshots,
-    background: &Background,
-    keyspace: &KeyspaceInner,
-    at: Option<Reader>,
-) -> (Arc<SuperVersion>, Reader) {
-    let super_version = keyspace.super_version.load_full();
+fn moment(snapshots: &Snapshots, background: &Background, at: Option<Reader>) -> Reader {
     let reader = at.unwrap_or_else(|| snapshots.present());
     if snapshots.clock.is_due(reader.now) {
         background.notify_work();
     }
-    (super_version, reader)
+    reader
 }
 
 /// Returns the value of a key, now or at a snapshot's sequence.
@@ -83,8 +78,8 @@ pub(crate) fn trace_get(
     at: Option<Reader>,
 ) -> Result<(Option<Vec<u8>>, Trace)> {
     let keyspace = live_keyspace(&engine.keyspaces, &engine.state, keyspace)?;
-    let (super_version, reader) =
-        super_version(&engine.snapshots, &engine.background, &keyspace, at);
+    let super_version = keyspace.super_version.load_full();
+    let reader = moment(&engine.snapshots, &engine.background, at);
     let mut tracer = ReadTracer::tracing();
     let mut value = Vec::new();
     let operator = engine.options.merge_operator.as_ref();
@@ -124,8 +119,8 @@ pub(crate) fn lookup(
         engine.background.notify_reads_due();
     }
     let tracer = ReadTracer::default().watching(keyspace.access_stats.watched());
-    let (super_version, reader) =
-        super_version(&engine.snapshots, &engine.background, &keyspace, at);
+    let super_version = keyspace.super_version.load();
+    let reader = moment(&engine.snapshots, &engine.background, at);
     let (sums, operator) = (&engine.counters.gets, engine.options.merge_operator.as_ref());
     Ok(Lookup { keyspace, super_version, reader, tracer, sums, operator })
 }
@@ -166,11 +161,12 @@ pub(crate) fn cursor(
         engine.background.notify_reads_due();
     }
     let watched = keyspace.access_stats.watched();
-    let (super_version, reader) =
-        super_version(&engine.snapshots, &engine.background, &keyspace, at);
-    let counting = || ReadTracer::adding_to(engine.counters.scans.clone()).watching(watched);
+    let super_version = keyspace.super_version.load_full();
+    let reader = moment(&engine.snapshots, &engine.background, at);
+    let whole = ReadTracer::adding_to(engine.counters.scans.clone());
+    let part = || ReadTracer::default().watching(watched);
     let operator = engine.options.merge_operator.as_ref();
-    let cursor = mvcc_cursor(&super_version, range, reader, operator, counting);
+    let cursor = mvcc_cursor(&super_version, range, reader, operator, whole, part);
     Ok(Cursor::new(cursor, super_version))
 }
 
@@ -186,14 +182,12 @@ pub(crate) fn trace_seek(
     reverse: bool,
     at: Option<Reader>,
 ) -> Result<Trace> {
-    let (super_version, reader) = super_version(
-        &engine.snapshots,
-        &engine.background,
-        &*live_keyspace(&engine.keyspaces, &engine.state, keyspace)?,
-        at,
-    );
+    let keyspace = live_keyspace(&engine.keyspaces, &engine.state, keyspace)?;
+    let super_version = keyspace.super_version.load_full();
+    let reader = moment(&engine.snapshots, &engine.background, at);
     let operator = engine.options.merge_operator.as_ref();
-    let mut mvcc_cursor = mvcc_cursor(&super_version, range, reader, operator, ReadTracer::tracing);
+    let tracing = ReadTracer::tracing;
+    let mut mvcc_cursor = mvcc_cursor(&super_version, range, reader, operator, tracing(), tracing);
     if reverse {
         mvcc_cursor.prev()?
     } else {
@@ -260,7 +254,7 @@ impl<'a> View<'a> {
 /// Lookups of keys of one keyspace, all at one moment. It pins the files that it may read: drop it soon.
 pub struct Lookup<'a> {
     keyspace: Arc<KeyspaceInner>,
-    super_version: Arc<SuperVersion>,
+    super_version: Loaded<SuperVersion>,
     reader: Reader,
     tracer: ReadTracer,
     /// Counters to add to at the end.
@@ -428,12 +422,13 @@ fn find_written(
     Ok(None)
 }
 
-/// Returns a cursor over a super version, with a read tracer for each part.
+/// Returns a cursor over a super version, with a read tracer for the whole and one for each part.
 fn mvcc_cursor(
     super_version: &SuperVersion,
     range: KeyRange,
     reader: Reader,
     operator: Option<&MergeOperator>,
+    whole: ReadTracer,
     tracer: impl Fn() -> ReadTracer,
 ) -> MvccCursor {
     let memtables = super_version.memtables().enumerate().map(|(place, memtable)| {
@@ -443,7 +438,6 @@ fn mvcc_cursor(
     });
     let runs = super_version.tree.cursors(ReadPattern::Scan, &tracer);
     let sources = memtables.chain(runs.map(|run| Source::Run(Box::new(run)))).collect();
-    let whole = tracer();
     MvccCursor::new(sources, range, reader, whole)
         .hiding(super_version.range_deletes())
         .merging(operator.cloned())

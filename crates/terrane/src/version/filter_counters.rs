@@ -1,6 +1,7 @@
 //! Filter outcomes of point reads, by level.
 //!
-//! Each filter that is asked costs one relaxed addition, to the count of its level and what it said.
+//! A filter that is asked costs one relaxed addition, to the count of its level and what it said; filters of one level
+//! that rule a key out one after another cost one together.
 
 use crate::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use terrane_policy::MAX_LEVELS;
@@ -48,6 +49,14 @@ impl FilterCounters {
         }
     }
 
+    /// Counts `filters` filters of a level that ruled a key out.
+    #[inline]
+    fn add_negatives(&self, level: usize, filters: u64) {
+        if let Some(level) = self.0.get(level).filter(|_| filters > 0) {
+            level.negatives.fetch_add(filters, Relaxed);
+        }
+    }
+
     /// The counts of a level.
     #[must_use]
     pub fn level(&self, level: usize) -> FilterCounts {
@@ -55,5 +64,38 @@ impl FilterCounters {
         let false_positives = level.false_positives.load(Relaxed);
         let passes = false_positives + level.positives.load(Relaxed);
         FilterCounts { lookups: passes + level.negatives.load(Relaxed), passes, false_positives }
+    }
+}
+
+/// What the filters said in one search, from the first level on.
+pub(super) struct SearchVerdicts<'a> {
+    counters: &'a FilterCounters,
+    level: usize,
+    /// Filters of the level that ruled the key out, and are not counted yet.
+    negatives: u64,
+}
+
+impl<'a> SearchVerdicts<'a> {
+    pub fn new(counters: &'a FilterCounters) -> Self {
+        SearchVerdicts { counters, level: 0, negatives: 0 }
+    }
+
+    /// Counts what a filter of a level said.
+    #[inline]
+    pub fn add(&mut self, level: usize, verdict: Verdict) {
+        if verdict != Verdict::Negative {
+            return self.counters.add(level, verdict);
+        }
+        if level != self.level {
+            self.counters.add_negatives(self.level, self.negatives);
+            (self.level, self.negatives) = (level, 0);
+        }
+        self.negatives += 1;
+    }
+}
+
+impl Drop for SearchVerdicts<'_> {
+    fn drop(&mut self) {
+        self.counters.add_negatives(self.level, self.negatives);
     }
 }

@@ -5,14 +5,15 @@
 //! file becomes obsolete when the edit that dropped it is durable and no tree holds it: the
 //! last holder adds it to the [`ObsoleteFiles`], from which the engine makes removal jobs.
 
+use super::filter_counters::SearchVerdicts;
 use super::{FilterCounters, KeyspaceRecord};
 use crate::entry::{Seq, Tag};
 use crate::error::Result;
 use crate::storage::FileId;
-use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::lock;
-use crate::table::{BlockCache, ReadPattern, RunCursor, Table};
+use crate::sync::{Mutex, Pin};
+use crate::table::{BlockCache, ReadPattern, RunCursor, RunTables, Table};
 use crate::vec_map::VecMap;
 use std::ops::Bound;
 use std::sync::{Arc, OnceLock};
@@ -131,19 +132,9 @@ impl Drop for LiveTable {
 struct LiveRun {
     level: usize,
     id: RunId,
-    tables: Sequence<Arc<Table>>,
+    tables: RunTables,
     /// The same, with what is known of them.
     live: Sequence<Arc<LiveTable>>,
-}
-
-impl LiveRun {
-    /// The one table whose key range holds `key`.
-    #[inline]
-    fn table_for(&self, key: &[u8]) -> Option<&LiveTable> {
-        let at = self.tables.partition_point(|t| t.info().largest.as_slice() < key);
-        let table = self.tables.get(at)?;
-        self.live.get(at).filter(|_| table.info().smallest.as_slice() <= key).map(|live| &**live)
-    }
 }
 
 /// A shape with its tables.
@@ -177,8 +168,10 @@ impl Tree {
             let made = old.map(|(live, (_, run))| (run.tables(), &live.live));
             let live = Sequence::made_of(run.tables(), made, find);
             debug_assert_eq!(live.len(), run.tables().len(), "every table of a shape is there");
-            let made = old.map(|(old, _)| (&old.live, &old.tables));
+            let before = old.map(|(old, _)| &old.tables);
+            let made = old.map(|(old, _)| (&old.live, &*old.tables));
             let tables = Sequence::made_of(&live, made, |live| Some(live.table.clone()));
+            let tables = RunTables::new(tables, before);
             runs.push(LiveRun { level, id, tables, live });
         }
         Tree {
@@ -260,16 +253,18 @@ impl Tree {
         tracer: &mut ReadTracer,
         counters: &FilterCounters,
     ) -> Result<Option<(Tag, usize)>> {
+        let mut pin = Pin::default();
+        let mut verdicts = SearchVerdicts::new(counters);
         for (place, run) in self.runs.iter().enumerate().skip(first) {
-            let live = run.table_for(key);
-            tracer.run(run.level, run.id, live.map(|live| live.table.info().id));
-            let Some(live) = live else { continue };
-            if least > 0 && live.table.info().last_seq < least {
+            let table = run.tables.covering(key);
+            tracer.run(run.level, run.id, table.map(|table| table.info().id));
+            let Some(table) = table else { continue };
+            if least > 0 && table.info().last_seq < least {
                 continue;
             }
-            let found = live.table.find(key, hash, seq, out, tracer)?;
+            let found = table.find(key, hash, seq, out, tracer, &mut pin)?;
             if let Some(verdict) = tracer.verdict() {
-                counters.add(run.level, verdict);
+                verdicts.add(run.level, verdict);
             }
             if let Some(tag) = found {
                 return Ok(Some((tag, place)).filter(|(tag, _)| tag.seq() >= least));

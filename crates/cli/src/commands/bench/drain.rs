@@ -232,7 +232,7 @@ fn fill(args: &BenchArgs, dir: &Path, policy: PolicyOptions) -> Result<(), Failu
     let db = open(args, dir, policy, 1)?;
     let keyspace = db.default_keyspace();
     let rows = args.rows();
-    let mut terrane = Terrane { db: &db, keyspace: &keyspace, durability: Durability::Buffered };
+    let mut terrane = Terrane::new(&db, &keyspace, Durability::Buffered);
     let mut worker = Worker::new(&mut terrane, &rows);
     let puts = Benchmark::FillRandom.operations(args, args.num(), args.seed).zip(1..);
     slices::run(&mut worker, "fill", args.num(), puts, |_| ())?;

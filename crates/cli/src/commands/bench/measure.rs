@@ -171,7 +171,7 @@ impl Bench<'_> {
         self.ran += 1;
         let Bench { args, db, keyspace, rows, present, .. } = self;
         let drawn = benchmark.operations(args, operations, seed).zip(1..);
-        let mut terrane = Terrane { db, keyspace, durability: args.durability() };
+        let mut terrane = Terrane::new(db, keyspace, args.durability());
         let mut worker = Worker::new(&mut terrane, rows);
         let (mut latencies, mut moved) = (Latencies::default(), Moved::default());
         let busy = slices::run(&mut worker, &benchmark.name(), operations, drawn, |timed| {

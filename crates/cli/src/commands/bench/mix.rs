@@ -179,8 +179,8 @@ impl Mix<'_, '_> {
     /// Step 2: the next operations.
     fn phase(&mut self, name: &str, operations: u64) -> Result<Done, Failure> {
         let Mix { bench, operations: source, present, inserted, window } = self;
-        let (db, keyspace, durability) = (&bench.db, &bench.keyspace, bench.args.durability());
-        let mut terrane = Terrane { db, keyspace, durability };
+        let durability = bench.args.durability();
+        let mut terrane = Terrane::new(&bench.db, &bench.keyspace, durability);
         let mut worker = Worker::new(&mut terrane, &bench.rows);
         // The operation as it was drawn: the worker gets the key of its number.
         let current = Cell::new(Operation::Get(0));

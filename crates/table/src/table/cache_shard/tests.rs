@@ -13,7 +13,7 @@ use terrane_types::TableId;
 fn block(bytes: usize) -> Cached {
     let mut writer = BlockWriter::new(16);
     writer.add(0, b"key", Tag::at(1), &vec![7; bytes]);
-    Cached::Block(Arc::new(Block::decode(writer.finish().to_vec()).unwrap()))
+    Cached::Block(Arc::new(Block::decode(writer.finish().to_vec()).unwrap()), None)
 }
 
 fn key(n: u64) -> Key {

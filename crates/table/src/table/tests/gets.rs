@@ -1,6 +1,7 @@
 //! Searches of gets, and their traces.
 
 use super::*;
+use crate::sync::Pin;
 use crate::trace::{ReadCounts, ReadTracer, Step};
 
 /// The even keys below 200 with versions 10 and 20, in some partitions.
@@ -24,7 +25,8 @@ fn get(table: &Table, key: u32, at: Seq) -> (Vec<Step>, ReadCounts) {
     let mut tracer = ReadTracer::tracing();
     let key = key.to_be_bytes();
     let mut out = b"before".to_vec();
-    let found = table.find(&key, key_hash(&key), at, &mut out, &mut tracer).unwrap();
+    let found =
+        table.find(&key, key_hash(&key), at, &mut out, &mut tracer, &mut Pin::default()).unwrap();
     assert_eq!(out.len(), 6 + if found.is_some() { 30 } else { 0 });
     let counts = *tracer.counts();
     let mut steps = tracer.take_steps();
@@ -117,7 +119,9 @@ fn a_table_counts_watched_reads_that_its_filter_lets_pass() {
         let find = |wanted: u32, watching: bool| {
             let mut tracer = ReadTracer::default().watching(watching);
             let (key, mut out) = (key(wanted), Vec::new());
-            table.find(&key, key_hash(&key), MAX_SEQ, &mut out, &mut tracer).unwrap();
+            table
+                .find(&key, key_hash(&key), MAX_SEQ, &mut out, &mut tracer, &mut Pin::default())
+                .unwrap();
             table.reads()
         };
         assert_eq!([find(50, false), find(50, true), find(0, true)], [0, 1, 2]);

@@ -322,6 +322,12 @@ proptest! {
             table(&part, i as u64, &options)
         });
         let parts: terrane_types::Sequence<Arc<Table>> = parts.collect();
+        let run = RunTables::new(parts.clone(), None);
+        for key in (0..4u8).flat_map(|a| [vec![], vec![a], vec![a, 1], vec![a; 9]]).chain(keys.iter().map(|key| key.to_vec())) {
+            let covers = |table: &&Arc<Table>| table.info().spans(&key);
+            let id = |table: &Arc<Table>| table.info().id;
+            prop_assert_eq!(run.covering(&key).map(id), parts.iter().find(covers).map(id));
+        }
         for pattern in [ReadPattern::Scan, ReadPattern::Compaction { readahead: MAX_READAHEAD_BYTES }] {
             compare_steps(&mut RunCursor::new(parts.clone(), pattern), &entries, &steps);
         }
@@ -333,6 +339,7 @@ proptest! {
         points in vec(0u32..64, 1..6),
         (key, seq) in (vec(0u8..6, 0..4), any::<u64>()),
         sorted in any::<bool>(),
+        is_prepared in any::<bool>(),
     ) {
         if sorted {
             let points: BTreeSet<_> = std::iter::once(0).chain(points).collect();
@@ -343,6 +350,7 @@ proptest! {
         }
         let len = bytes.len();
         if let Ok(block) = Block::decode(bytes) {
+            let _ = is_prepared && block.prepare();
             let mut cursor = BlockCursor::new(Arc::new(block));
             let tag = Tag(seq);
             let _ = cursor.seek(&key, tag).and_then(|()| cursor.retreat());

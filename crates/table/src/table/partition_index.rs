@@ -1,0 +1,66 @@
+//! The index of a partition in memory. Natively it also shows blocks that the cache holds: a get that has found the
+//! place of its block there needs no search of the cache (`get_shown`).
+//!
+//! 1. A block that is found in the cache is shown at its place, and the cache notes where.
+//! 2. A block that leaves the cache is hidden first. Both happen under the lock of its shard.
+//! 3. An index that is loaded again shows nothing at first.
+
+use super::block::Block;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::sync::swap::Pinned;
+use crate::sync::swap::Swap;
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// The index of a partition.
+pub(super) struct PartitionIndex {
+    index: Block,
+    /// The blocks that are shown, by their places.
+    shown: Box<[Swap<Block>]>,
+}
+
+impl PartitionIndex {
+    /// An index that shows no block.
+    pub fn new(index: Block) -> Self {
+        let places = if cfg!(target_arch = "wasm32") { 0 } else { index.restarts().len() };
+        let shown = (0..places).map(|_| Swap::empty()).collect();
+        PartitionIndex { index, shown }
+    }
+
+    /// The index alone.
+    pub fn into_block(self) -> Block {
+        self.index
+    }
+
+    /// Bytes held in memory.
+    pub fn memory(&self) -> usize {
+        size_of::<Self>() + self.index.memory() + size_of_val(&*self.shown)
+    }
+
+    /// The same, for as long as this thread stays pinned.
+    #[cfg(not(target_arch = "wasm32"))]
+    #[inline]
+    pub fn shown<'p>(&'p self, place: usize, pinned: &'p Pinned) -> Option<&'p Block> {
+        self.shown.get(place)?.peek(pinned)
+    }
+
+    /// The block that is shown at a place, if there is one.
+    pub fn load(&self, place: usize) -> Option<Arc<Block>> {
+        self.shown.get(place)?.load_full()
+    }
+
+    /// Shows a block, or none.
+    pub fn show(&self, place: usize, block: Option<Arc<Block>>) {
+        if let Some(shown) = self.shown.get(place) {
+            shown.store(block);
+        }
+    }
+}
+
+impl Deref for PartitionIndex {
+    type Target = Block;
+
+    fn deref(&self) -> &Block {
+        &self.index
+    }
+}
