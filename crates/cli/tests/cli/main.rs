@@ -29,6 +29,7 @@ mod repair;
 #[cfg(test)]
 mod serve;
 #[cfg(test)]
+mod serve_backup;
 mod serve_follow;
 #[cfg(test)]
 mod serve_killed;
