@@ -56,23 +56,24 @@ pub(crate) async fn claim(place: &Place, lineage: u64, epoch: u64, last: Seq) ->
 /// Ends all other lineages of the place.
 async fn end_others(place: &Place, lineage: u64, epoch: u64) -> Result<()> {
     for other in place.lineages().await? {
-        let mut tries = 0;
-        while other != lineage {
-            let Some(newest) = newest(place, other).await? else { break };
-            if newest.successor != 0 {
-                break;
-            }
-            let manifest = Manifest { successor: lineage, ..next(Some(newest), other, epoch) };
-            if create(place, &manifest).await? {
-                break;
-            }
-            tries += 1;
-            if tries == TRIES {
-                return Err(contended(other));
-            }
+        if other != lineage {
+            end(place, other, lineage, epoch).await?;
         }
     }
     Ok(())
+}
+
+/// Ends a lineage, which `successor` continues.
+async fn end(place: &Place, lineage: u64, successor: u64, epoch: u64) -> Result<()> {
+    for _ in 0..TRIES {
+        let newest = newest(place, lineage).await?.filter(|newest| newest.successor == 0);
+        let Some(newest) = newest else { return Ok(()) };
+        let manifest = Manifest { successor, ..next(Some(newest), lineage, epoch) };
+        if create(place, &manifest).await? {
+            return Ok(());
+        }
+    }
+    Err(contended(lineage))
 }
 
 /// Returns the newest manifest of a lineage, if there is one. A damaged one counts as one without content: its writer

@@ -120,6 +120,12 @@ impl Backup {
         self.progress.status(self.db.latest_sequence(), self.place.counts())
     }
 
+    /// Returns whether another writer continues the backup. Cheaper than [`Backup::status`].
+    #[must_use]
+    pub fn is_fenced(&self) -> bool {
+        self.progress.is_fenced()
+    }
+
     /// Uploads what is not uploaded yet, unless that fails, and ends the backup.
     pub async fn stop(&self) {
         self.stopping.send_replace(true);

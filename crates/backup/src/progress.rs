@@ -24,6 +24,8 @@ pub struct Status {
     pub bytes: u64,
     /// Requests that failed since the start.
     pub failures: u64,
+    /// Bases that were completed since the start.
+    pub bases: u64,
     /// Bytes of tables that are uploaded of the next base, and those of all its tables; `None` while no base is made.
     pub base: Option<(u64, u64)>,
     /// The latest failure, until an upload succeeds.
@@ -39,6 +41,7 @@ pub(crate) struct Progress {
     /// Asks for an upload before the interval is over.
     pub wanted: Notify,
     failures: AtomicU64,
+    pub bases: AtomicU64,
     pub base_done: AtomicU64,
     pub base_total: AtomicU64,
     now: Mutex<Now>,
@@ -58,6 +61,7 @@ impl Progress {
             uploaded: watch::Sender::new(Ok(0)),
             wanted: Notify::new(),
             failures: AtomicU64::new(0),
+            bases: AtomicU64::new(0),
             base_done: AtomicU64::new(0),
             base_total: AtomicU64::new(0),
             now: Mutex::new(Now { sequence: 0, current: Instant::now(), failure: None }),
@@ -72,6 +76,8 @@ impl Progress {
     /// known.
     pub fn uploaded(&self, sequence: Seq, current: Option<Instant>) {
         let mut now = self.now();
+        // A lineage that has no base yet names no batch.
+        let sequence = sequence.max(now.sequence);
         now.sequence = sequence;
         now.failure = None;
         if let Some(current) = current {
@@ -95,6 +101,11 @@ impl Progress {
     /// Returns the failure that ended the backup, if it has ended.
     pub fn end(&self) -> Option<Error> {
         self.uploaded.borrow().as_ref().err().cloned()
+    }
+
+    /// Whether another writer continues the backup.
+    pub fn is_fenced(&self) -> bool {
+        matches!(&*self.uploaded.borrow(), Err(Error::Fenced { .. }))
     }
 
     /// Waits until the backup has ended.
@@ -125,6 +136,7 @@ impl Progress {
             uploads: counts.uploads.load(Ordering::Relaxed),
             bytes: counts.bytes.load(Ordering::Relaxed),
             failures: self.failures.load(Ordering::Relaxed),
+            bases: self.bases.load(Ordering::Relaxed),
             base: (total > 0).then(|| (self.base_done.load(Ordering::Relaxed), total)),
             failure: now.failure.clone(),
             fenced: fenced.map(|end| end.to_string()),

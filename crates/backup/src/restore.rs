@@ -24,6 +24,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use terrane::entry::{Millis, Seq};
 use terrane::storage::vfs::{NativeVfs, StoreLock};
 use terrane::storage::{Directory, FileId, Storage, write_all_at};
@@ -154,14 +155,7 @@ async fn write(
         let object = format!("base of batch {}", content.base.last);
         return Err(Error::damaged(object, "the tables of its version set", "others"));
     }
-    let downloads = base.tables.iter().map(|table| download(place, lineage, &storage, *table));
-    let mut downloads = stream::iter(downloads).buffer_unordered(DOWNLOADS);
-    while let Some(downloaded) = downloads.next().await {
-        if let Err(e) = downloaded {
-            note(damage, e)?;
-        }
-    }
-    drop(downloads);
+    download_all(place, lineage, &storage, base, damage).await?;
     let restoration = append_logs(place, found, restoration, damage).await?;
     let sequence = blocking(move || restoration.finish()).await?;
     target.keep();
@@ -185,13 +179,39 @@ fn note(damage: &mut Option<Vec<String>>, error: Error) -> Result<()> {
     }
 }
 
-/// Downloads a table. What arrives is written even if it is damaged.
+/// Downloads the tables. After a failure it waits for those that are being written, so that none is written later.
+async fn download_all(
+    place: &Place,
+    lineage: u64,
+    storage: &Arc<dyn Storage>,
+    base: &Base,
+    damage: &mut Option<Vec<String>>,
+) -> Result<()> {
+    let has_failed = AtomicBool::new(false);
+    let tables = base.tables.iter();
+    let downloads = tables.map(|table| download(place, lineage, storage, *table, &has_failed));
+    let mut downloads = stream::iter(downloads).buffer_unordered(DOWNLOADS);
+    let mut failure = None;
+    while let Some(downloaded) = downloads.next().await {
+        if let Err(e) = downloaded.or_else(|e| note(damage, e)) {
+            has_failed.store(true, Ordering::Relaxed);
+            failure.get_or_insert(e);
+        }
+    }
+    failure.map_or(Ok(()), Err)
+}
+
+/// Downloads a table, unless another one has failed. What arrives is written even if it is damaged.
 async fn download(
     place: &Place,
     lineage: u64,
     storage: &Arc<dyn Storage>,
     table: TableRef,
+    has_failed: &AtomicBool,
 ) -> Result<()> {
+    if has_failed.load(Ordering::Relaxed) {
+        return Err(Error::Stopped);
+    }
     let TableRef { number, bytes, checksum } = table;
     let object = Object { lineage, name: Name::Table { number, checksum } };
     let own = storage.clone();
@@ -202,7 +222,12 @@ async fn download(
             sum.update(&piece);
             let (file, offset) = (file.clone(), at);
             at += piece.len() as u64;
-            async move { Ok(blocking(move || write_all_at(&*file, &piece, offset)).await?) }
+            async move {
+                if has_failed.load(Ordering::Relaxed) {
+                    return Err(Error::Stopped);
+                }
+                Ok(blocking(move || write_all_at(&*file, &piece, offset)).await?)
+            }
         })
         .await?;
     blocking(move || file.sync()).await?;

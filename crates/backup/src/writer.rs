@@ -24,6 +24,7 @@ use crate::time::now_after;
 use bytes::Bytes;
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use terrane::entry::{Millis, Seq};
 use terrane::{Changes, CursorProblem, Db, ErrorKind, FeedCursor, Lineage, Pin, VersionSetCopy};
@@ -295,6 +296,7 @@ impl Writer {
         let time = now_after(self.newest.time.max(base.time).max(logged));
         self.pending = Some(Manifest { content: Some(content), ..self.next(time) });
         self.publish_pending().await?;
+        self.progress.bases.fetch_add(u64::from(is_switched), Ordering::Relaxed);
         if self.building.is_none() && self.built.is_none() && (is_switched || is_idle) {
             // Tables of bases that were given up may be removed.
             self.known.keep(&self.tables);

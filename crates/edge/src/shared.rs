@@ -100,6 +100,7 @@ impl Shared {
 
     /// Returns the reason why no writes are taken, if another server continues the backup.
     pub(crate) fn fenced(&self) -> Option<String> {
-        self.backup.as_ref()?.status().fenced
+        let backup = self.backup.as_ref().filter(|backup| backup.is_fenced())?;
+        backup.status().fenced
     }
 }

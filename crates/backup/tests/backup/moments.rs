@@ -47,10 +47,17 @@ async fn fresh_bases_leave_no_gap_between_their_ranges() {
     let db = Db::open(&path, small()).unwrap();
     let options = often().base_bytes(8 << 10);
     let backup = Backup::start(&db, Arc::new(objects.clone()), prefix(), options).await.unwrap();
-    let history = history(&db, &backup, 1, BATCHES).await;
+    let mut history = history(&db, &backup, 1, BATCHES).await;
+    let mut n = BATCHES;
+    while backup.status().bases < 5 {
+        n += 1;
+        let last = write(&db, n);
+        backup.wait(last).await.unwrap();
+        history.insert(last, rows(&db));
+    }
     backup.stop().await;
     let ranges = list(Arc::new(objects.clone()), prefix()).await.unwrap();
-    assert!(ranges.len() > 3, "{}", ranges.len());
+    assert!(ranges.len() >= 5, "{}", ranges.len());
     for two in ranges.windows(2) {
         assert!(two[1].last.sequence >= two[0].first.sequence, "{two:?}");
         assert!(two[1].damage.is_empty() && two[1].first.time <= two[0].last.time);

@@ -83,6 +83,7 @@ impl Scrape {
         out.counter("terrane_backup_uploads", "Uploads of the backup", s.uploads)?;
         out.counter("terrane_backup_uploaded_bytes", "Bytes of these uploads", s.bytes)?;
         out.counter("terrane_backup_failures", "Failures of the backup", s.failures)?;
+        out.counter("terrane_backup_bases", "Bases of the backup", s.bases)?;
         let fenced = u64::from(s.fenced.is_some());
         out.gauge("terrane_backup_fenced", "Whether another server continues the backup", fenced)?;
         let (done, total) = s.base.unwrap_or_default();
