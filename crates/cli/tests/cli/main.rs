@@ -30,6 +30,7 @@ mod repair;
 mod serve;
 #[cfg(test)]
 mod serve_backup;
+#[cfg(test)]
 mod serve_follow;
 #[cfg(test)]
 mod serve_killed;
