@@ -2,7 +2,7 @@
 
 use crate::args::{InKeyspace, InStore, Working};
 #[cfg(feature = "serve")]
-use crate::commands::serve;
+use crate::commands::{backups, restore, serve};
 use crate::commands::{
     bench, check, checkpoint, compact, completions, count, delete, export, get, import, keyspaces,
     levels, load, man, merge, policies, policy, put, quarantine, repair, scan, shell, simulate,
@@ -66,6 +66,11 @@ pub enum Command {
     Export(export::ExportArgs),
     Import(import::ImportArgs),
     Repair(repair::RepairArgs),
+    #[cfg(feature = "serve")]
+    #[command(after_help = restore::EXAMPLES)]
+    Restore(restore::RestoreArgs),
+    #[cfg(feature = "serve")]
+    Backups(backups::BackupsArgs),
     Quarantine(InStore<quarantine::QuarantineArgs>),
     #[command(after_help = bench::EXAMPLES)]
     Bench(bench::BenchArgs),
@@ -102,6 +107,10 @@ impl Command {
             Self::Export(args) => export::run(args),
             Self::Import(args) => import::run(args),
             Self::Repair(args) => repair::run(args),
+            #[cfg(feature = "serve")]
+            Self::Restore(args) => restore::run(args),
+            #[cfg(feature = "serve")]
+            Self::Backups(args) => backups::run(args),
             Self::Quarantine(args) => quarantine::run(args),
             Self::Bench(args) => bench::run(args),
             Self::Simulate(args) => simulate::run(args),

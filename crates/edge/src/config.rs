@@ -1,5 +1,6 @@
 //! The configuration of a server.
 
+use crate::backup::Target;
 use crate::follow::Source;
 use crate::origin::Allowed;
 use crate::tls;
@@ -18,6 +19,10 @@ pub struct Config {
     pub resp: Option<SocketAddr>,
     /// Durability of writes that ask for none.
     pub durability: Durability,
+    /// Whether writes that ask for no durability are answered once they are backed up; they are durable first.
+    pub replicated: bool,
+    /// Place of the backup, if the store is backed up.
+    pub backup: Option<Target>,
     /// The most connections of both doors at once.
     pub connections: usize,
     /// The longest time of a drain.
@@ -51,6 +56,8 @@ impl Default for Config {
             http: local(4540),
             resp: local(4541),
             durability: Durability::Buffered,
+            replicated: false,
+            backup: None,
             connections: 10_000,
             drain: Duration::from_secs(10),
             head_time: Duration::from_secs(10),

@@ -57,6 +57,9 @@ pub enum Error {
         /// The system's error.
         source: io::Error,
     },
+    /// A failure to start the backup.
+    #[error("the backup: {0}")]
+    Backup(#[from] terrane_backup::Error),
     /// A failure of the store.
     #[error(transparent)]
     Store(#[from] terrane::Error),

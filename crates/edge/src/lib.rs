@@ -14,6 +14,7 @@
 //! * `watchers` - watchers of the store's events.
 //! * `events_door` - a door for these alone.
 //! * `follow` - a read replica: the changes of another server, in a store of its own.
+//! * `backup` - the continuous backup of the store.
 //! * `percent` - percent-encoding of keys.
 //! * `checkpoint` - copies of the store.
 //! * `origin` - hosts and pages from which requests may arrive.
@@ -22,6 +23,7 @@
 //! * `http` - the routes of HTTP.
 //! * `resp` - the commands of Redis's protocol.
 
+pub mod backup;
 mod checkpoint;
 mod config;
 mod error;

@@ -33,7 +33,7 @@ impl Server {
     ///
     /// # Errors
     /// A directory of checkpoints that cannot be created; an address on which it cannot listen, or that other machines
-    /// reach although there are no tokens; a malformed file.
+    /// reach although there are no tokens; a malformed file; a backup that cannot be started.
     pub async fn start(db: terrane::Db, config: Config) -> Result<Server, Error> {
         let tokens = Tokens::open(config.tokens.as_deref())?;
         if tokens.anonymous().is_some() {
@@ -45,11 +45,17 @@ impl Server {
         db.set_listener(Some(watchers.clone().listener(None)));
         check_role(&db, config.follow.as_ref())?;
         let replica = config.follow.as_ref().map(|_| Arc::new(Replica::new(config.max_lag)));
+        let backup = match config.backup.clone() {
+            Some(target) => Some(target.start(&db).await?),
+            None => None,
+        };
         let own = db.clone();
         let shared = Arc::new(Shared {
             db: terrane_tokio::Db::from(db),
             replica,
             durability: config.durability,
+            replicated: config.replicated,
+            backup,
             tokens,
             tls,
             limits: Limits::new(&config),
@@ -129,7 +135,8 @@ impl Server {
         self.shared.shutdown.cancelled().await;
     }
 
-    /// Drains the doors: accepts no more connections, answers the requests that were read, syncs, and closes the store.
+    /// Drains the doors: accepts no more connections, answers the requests that were read, syncs, backs up, and closes
+    /// the store.
     ///
     /// # Errors
     /// The errors of [`terrane_tokio::Db::close`].
@@ -139,6 +146,10 @@ impl Server {
         if tokio::time::timeout(self.drain, self.tasks.wait()).await.is_err() {
             self.shared.cut.cancel();
             self.tasks.wait().await;
+        }
+        if let Some(backup) = &self.shared.backup {
+            // What cannot be uploaded within that time is in the store.
+            let _ = tokio::time::timeout(self.drain, backup.stop()).await;
         }
         Ok(self.shared.db.clone().close().await?)
     }

@@ -9,10 +9,12 @@ use crate::shared_syncs::SharedSyncs;
 use crate::tls::Tls;
 use crate::tokens::Tokens;
 use crate::watchers::Watchers;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
-use terrane::{Durability, Result};
+use terrane::{Durability, Error, Result};
+use terrane_backup::Backup;
 use terrane_tokio::{Db, Keyspace};
 use tokio::sync::RwLock;
 use tokio_util::sync::CancellationToken;
@@ -23,6 +25,10 @@ pub struct Shared {
     pub db: Db,
     /// Durability of writes that ask for none.
     pub durability: Durability,
+    /// Whether writes that ask for no durability are answered once they are backed up.
+    pub replicated: bool,
+    /// The backup, if the store is backed up.
+    pub(crate) backup: Option<Backup>,
     /// The tokens that are accepted.
     pub tokens: Tokens,
     /// The certificate, if connections are encrypted.
@@ -72,9 +78,29 @@ impl Shared {
     /// # Errors
     /// The errors of [`SharedSyncs::wait`].
     pub(crate) async fn wait_durable(&self, has_written: bool) -> Result<()> {
-        match self.durability {
-            Durability::Sync => self.syncs.wait(&self.db, has_written).await,
-            _ => Ok(()),
+        if self.durability != Durability::Sync {
+            return Ok(());
         }
+        self.syncs.wait(&self.db, has_written).await?;
+        match self.replicated && has_written {
+            true => self.wait_replicated().await,
+            false => Ok(()),
+        }
+    }
+
+    /// Waits until everything that is visible now is uploaded.
+    ///
+    /// # Errors
+    /// A backup that has ended: what is visible is on this machine alone.
+    pub(crate) async fn wait_replicated(&self) -> Result<()> {
+        let Some(backup) = &self.backup else { return Ok(()) };
+        let uploaded = backup.wait(self.db.inner().latest_sequence()).await;
+        uploaded.map_err(|e| Error::io("upload", "the backup", 0, io::Error::other(e)))
+    }
+
+    /// Returns the reason why no writes are taken, if another server continues the backup.
+    pub(crate) fn fenced(&self) -> Option<String> {
+        let backup = self.backup.as_ref().filter(|backup| backup.is_fenced())?;
+        backup.status().fenced
     }
 }

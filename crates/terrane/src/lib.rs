@@ -113,6 +113,9 @@ pub use terrane_table::error;
 pub use terrane_table::read::KeyRange;
 pub use write::{Condition, ConditionalBatch, Outcome, Refusal};
 
+// What backups are made of.
+#[doc(hidden)]
+pub use admin::{Pin, PinnedTable, Restoration, VersionSetCopy};
 // What other crates of this repository look into.
 #[doc(hidden)]
 pub use terrane_table::{coding, entry, memtable, operand, table};

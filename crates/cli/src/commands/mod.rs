@@ -1,6 +1,8 @@
 //! A file, or a folder, for each command. Each has the command's arguments (`...Args`), its examples
 //! for `--help`, and `run`; those that the shell has, have a function that takes an open store.
 
+#[cfg(feature = "serve")]
+pub mod backups;
 pub mod bench;
 pub mod check;
 pub mod checkpoint;
@@ -21,6 +23,8 @@ pub mod policy;
 pub mod put;
 pub mod quarantine;
 pub mod repair;
+#[cfg(feature = "serve")]
+pub mod restore;
 pub mod scan;
 #[cfg(feature = "serve")]
 pub mod serve;

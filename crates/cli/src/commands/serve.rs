@@ -1,6 +1,7 @@
 //! `serve`: serves a store over HTTP and Redis's protocol.
 
 use crate::background::Background;
+use crate::commands::backups;
 use crate::exit::{Exit, Failure};
 use crate::message;
 use crate::store;
@@ -12,6 +13,7 @@ use std::path::PathBuf;
 use std::process;
 use std::time::Duration;
 use terrane::{Durability, Options};
+use terrane_edge::backup::Target;
 use terrane_edge::follow::Source;
 use terrane_edge::origin::{Allowed, parse_host, parse_origin};
 use terrane_edge::tls::Files;
@@ -23,6 +25,7 @@ Examples:
   curl -X PUT http://127.0.0.1:4540/v1/default/keys/a -d 1
   redis-cli -p 4541 GET a
   terrane serve db --http 0.0.0.0:4540 --resp off --tokens tokens
+  terrane serve db --backup s3://bucket/db
 
 The store is created if it does not exist. The addresses are printed once both are open; other machines
 reach them only with tokens. A line of their file is: name, SHA-256 of the token, read or write or admin,
@@ -52,7 +55,8 @@ pub struct ServeArgs {
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4541",
           value_parser = door)]
     resp: Door,
-    /// Set the durability of writes that ask for none: a power cut takes at most the last second, or nothing
+    /// Set the durability of writes that ask for none: a power cut takes at most the last second, or
+    /// nothing; `replicated` is answered once it is backed up
     #[arg(long, value_enum, default_value = "buffered")]
     durability: DurabilityArg,
     /// Limit the memory of the store and, a quarter, of requests and replies, such as 512MiB or 2GiB
@@ -86,6 +90,18 @@ pub struct ServeArgs {
     /// Make a replica a store of its own, which no longer follows
     #[arg(long)]
     promote: bool,
+    /// Back up the store continuously to this place: s3://BUCKET/FOLDER, gs://BUCKET/FOLDER,
+    /// az://CONTAINER/FOLDER or file:///FOLDER; credentials are read from the environment
+    #[arg(long, value_name = "URL", conflicts_with = "follow")]
+    backup: Option<String>,
+    /// Upload what is written at least this often
+    #[arg(long, value_name = "DURATION", default_value = "1s", requires = "backup",
+          value_parser = humantime::parse_duration)]
+    backup_interval: Duration,
+    /// Keep moments that can be restored for this long
+    #[arg(long, value_name = "DURATION", default_value = "7d", requires = "backup",
+          value_parser = humantime::parse_duration)]
+    backup_retention: Duration,
     /// Let clients write checkpoints into this directory
     #[arg(long, value_name = "DIR")]
     checkpoints: Option<PathBuf>,
@@ -114,6 +130,7 @@ struct Door(Option<SocketAddr>);
 enum DurabilityArg {
     Buffered,
     Sync,
+    Replicated,
 }
 
 fn door(text: &str) -> Result<Door, String> {
@@ -164,8 +181,14 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     config.resp = args.resp.0;
     config.durability = match args.durability {
         DurabilityArg::Buffered => Durability::Buffered,
-        DurabilityArg::Sync => Durability::Sync,
+        DurabilityArg::Sync | DurabilityArg::Replicated => Durability::Sync,
     };
+    config.replicated = matches!(args.durability, DurabilityArg::Replicated);
+    if config.replicated && args.backup.is_none() {
+        let sentence = "expected --backup with --durability replicated, found none";
+        return Err(Failure::new(Exit::Usage, sentence));
+    }
+    config.backup = args.backup.as_deref().map(|url| backup(args, url)).transpose()?;
     config.connections = allow_files(args.connections, options.max_open_files);
     config.drain = args.drain;
     config.tokens.clone_from(&args.tokens);
@@ -193,6 +216,14 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
             process::exit(Exit::Interrupted as i32)
         }
     }
+}
+
+/// Returns the place of the backup.
+fn backup(args: &ServeArgs, url: &str) -> Result<Target, Failure> {
+    let (objects, prefix) = terrane_backup::open(url).map_err(backups::failure)?;
+    let options = terrane_backup::Options::default();
+    let options = options.interval(args.backup_interval).retention(args.backup_retention);
+    Ok(Target { objects, prefix, options })
 }
 
 /// Raises the limit of open files as far as the system allows. Returns the number of connections for both doors that it
@@ -232,6 +263,7 @@ fn room(limit: usize, files: usize) -> usize {
 fn failure(error: Error) -> Failure {
     let exit = match error {
         Error::Store(error) => return error.into(),
+        Error::Backup(error) => return backups::failure(error).at("the backup"),
         Error::Listen { ref source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
             let help = "choose another address with --http or --resp";
             return Failure::new(Exit::Io, format!("{error}; {help}"));

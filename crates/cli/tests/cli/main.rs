@@ -29,6 +29,8 @@ mod repair;
 #[cfg(test)]
 mod serve;
 #[cfg(test)]
+mod serve_backup;
+#[cfg(test)]
 mod serve_follow;
 #[cfg(test)]
 mod serve_killed;

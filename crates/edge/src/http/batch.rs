@@ -102,7 +102,7 @@ pub(crate) async fn post(
     mut parameters: Parameters,
     body: Body,
 ) -> Result<Response, Problem> {
-    let durability = parameters.take_durability(shared.durability)?;
+    let durability = parameters.take_durability(&shared)?;
     parameters.finish("durability")?;
     let mut received = body::read(body, shared.limits.batch_body_bytes(), &shared.limits).await?;
     // The batch will be another copy.

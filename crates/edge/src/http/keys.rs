@@ -65,7 +65,7 @@ pub(crate) async fn put(
 ) -> Result<Response, Problem> {
     access::key(&grant, Role::Write, &target.keyspace, &target.key)?;
     check_path_key(&target.key, &shared)?;
-    let durability = parameters.take_durability(shared.durability)?;
+    let durability = parameters.take_durability(&shared)?;
     let ttl = parameters.take_ttl()?;
     parameters.finish("durability and ttl")?;
     let precondition = Precondition::of(&headers)?;
@@ -101,7 +101,7 @@ pub(crate) async fn delete(
 ) -> Result<Response, Problem> {
     access::key(&grant, Role::Write, &target.keyspace, &target.key)?;
     check_path_key(&target.key, &shared)?;
-    let durability = parameters.take_durability(shared.durability)?;
+    let durability = parameters.take_durability(&shared)?;
     parameters.finish("durability")?;
     let precondition = Precondition::of(&headers)?;
     let Some(keyspace) = open(&shared, &target.keyspace).await? else {

@@ -20,7 +20,8 @@ fn lag(shared: &Shared) -> Option<String> {
 pub(crate) async fn ready(State(shared): State<Arc<Shared>>) -> Result<&'static str, Problem> {
     let detail = match shared.stopping.is_cancelled() {
         true => "the server stops".to_owned(),
-        false => match shared.health.problem().or_else(|| lag(&shared)) {
+        false => match shared.health.problem().or_else(|| lag(&shared)).or_else(|| shared.fenced())
+        {
             None => return Ok("ready\n"),
             Some(problem) => problem,
         },

@@ -119,7 +119,7 @@ pub(crate) async fn delete(
     target: Target,
     mut parameters: Parameters,
 ) -> Result<Response, Problem> {
-    let durability = parameters.take_durability(shared.durability)?;
+    let durability = parameters.take_durability(&shared)?;
     let bounds = Bounds::take(|name| parameters.take(name));
     parameters.finish("gte or gt, lte or lt, prefix, and durability")?;
     bounds.check_deletion().map_err(|found| {

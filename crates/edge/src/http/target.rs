@@ -4,7 +4,9 @@
 //! since it would often name another key.
 
 use super::problem::Problem;
+use super::sequence::REPLICATED;
 use crate::percent;
+use crate::shared::Shared;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use std::time::Duration;
@@ -99,11 +101,18 @@ impl Parameters {
     }
 
     /// Takes the durability of a write.
-    pub fn take_durability(&mut self, otherwise: Durability) -> Result<Durability, Problem> {
+    pub fn take_durability(&mut self, shared: &Shared) -> Result<Durability, Problem> {
         match self.take("durability").as_deref() {
-            None => Ok(otherwise),
+            None => Ok(shared.durability),
             Some(b"buffered") => Ok(Durability::Buffered),
             Some(b"sync") => Ok(Durability::Sync),
+            // `sequence` waits for the backup.
+            Some(asked) if asked == REPLICATED.as_bytes() && shared.backup.is_some() => {
+                Ok(Durability::Sync)
+            }
+            Some(other) if shared.backup.is_some() => {
+                Err(malformed("durability", "buffered, sync or replicated", other))
+            }
             Some(other) => Err(malformed("durability", "buffered or sync", other)),
         }
     }

@@ -38,6 +38,7 @@ impl Collector for Scrape {
     fn encode(&self, encoder: DescriptorEncoder) -> fmt::Result {
         let mut out = Out(encoder);
         self.doors(&mut out)?;
+        self.backup(&mut out)?;
         self.store(&mut out)?;
         self.background(&mut out)?;
         self.reads(&mut out)?;
@@ -70,6 +71,24 @@ impl Scrape {
             "Time until the answer to a request of HTTP started",
             &metrics.http_seconds,
         )
+    }
+
+    fn backup(&self, out: &mut Out) -> fmt::Result {
+        let Some(backup) = &self.shared.backup else { return Ok(()) };
+        let s = backup.status();
+        let lag = s.lag.as_secs_f64();
+        out.gauge("terrane_backup_lag_seconds", "Time since everything was backed up", lag)?;
+        out.gauge("terrane_backup_lag_batches", "Batches not backed up yet", s.lag_batches)?;
+        out.gauge("terrane_backup_sequence", "Last sequence number backed up", s.sequence)?;
+        out.counter("terrane_backup_uploads", "Uploads of the backup", s.uploads)?;
+        out.counter("terrane_backup_uploaded_bytes", "Bytes of these uploads", s.bytes)?;
+        out.counter("terrane_backup_failures", "Failures of the backup", s.failures)?;
+        out.counter("terrane_backup_bases", "Bases of the backup", s.bases)?;
+        let fenced = u64::from(s.fenced.is_some());
+        out.gauge("terrane_backup_fenced", "Whether another server continues the backup", fenced)?;
+        let (done, total) = s.base.unwrap_or_default();
+        out.gauge("terrane_backup_base_bytes", "Bytes of tables of the next base", total)?;
+        out.gauge("terrane_backup_base_done_bytes", "Bytes of these that are uploaded", done)
     }
 
     fn store(&self, out: &mut Out) -> fmt::Result {

@@ -80,6 +80,9 @@ impl Executor {
                 return Err(Failure::LOADING.into());
             }
         }
+        if command.writes() && self.shared.fenced().is_some() {
+            return Err(Failure::FENCED.into());
+        }
         if command.keys.is_none() {
             return Ok(());
         }

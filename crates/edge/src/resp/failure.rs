@@ -44,6 +44,7 @@ impl Failure {
     pub const NO_MEMORY: &'static str =
         "OOM command not allowed: the memory for requests and replies is in use";
     pub const READ_ONLY: &'static str = "READONLY You can't write against a read only replica.";
+    pub const FENCED: &'static str = "READONLY another server continues the backup of this one";
     pub const LOADING: &'static str = "LOADING the replica loads the rows of its source";
     pub const NO_KEY_PERMISSION: &'static str =
         "NOPERM this user has no permissions to access one of the keys used as arguments";

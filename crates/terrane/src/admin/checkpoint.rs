@@ -56,7 +56,7 @@ impl Db {
         }
         let pin = Pin::take(self)?;
         let added = pin.files();
-        let Pin { tables, logs, version_set, last } = pin;
+        let Pin { tables, logs, version_set, last, .. } = pin;
         Ok(Checkpoint {
             db: self.clone(),
             replay: Some(Replay::new(version_set.log_start, last)),

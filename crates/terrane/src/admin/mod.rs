@@ -2,6 +2,8 @@
 //!
 //! * `waiter` - flushes and compactions of a range, awaited or polled.
 //! * `checkpoint` - the store in another storage.
+//! * `pin` - the store at one moment, for copies of it; `version_set_copy` - the keyspaces and tables of a copy;
+//!   `restoration` - a store that is made of them and of batches.
 //! * `check` and `stats` - what is there, and whether it is sound; `inspect` - the same of a store
 //!   that is closed, and perhaps cannot be opened.
 //! * `queued_work` - background work in numbers, where threads do it.
@@ -17,7 +19,9 @@ mod pin;
 mod quarantine;
 mod queued_work;
 mod repair;
+mod restoration;
 mod stats;
+mod version_set_copy;
 mod waiter;
 
 #[cfg(test)]
@@ -27,6 +31,9 @@ pub use check::{Check, CheckReport};
 pub use checkpoint::Checkpoint;
 pub use inspect::inspect;
 pub use moment::Moment;
+pub use pin::{Pin, PinnedTable};
 pub use repair::{DoubtfulRange, DoubtfulRows, Salvaged, SalvagedFile, repair};
+pub use restoration::Restoration;
 pub use stats::{KeyspaceStats, LevelStats, OldestSnapshot, RangeDeleteStats, Stats, ValueKind};
+pub use version_set_copy::VersionSetCopy;
 pub use waiter::Waiter;

@@ -163,9 +163,9 @@ impl Flushes {
             || keyspaces.values().any(|k| !k.super_version.load().active.is_empty())
     }
 
-    /// Returns the first sequence number of each memtable that is in no table once `flushed` is in one.
-    pub fn first_seqs(&self, keyspaces: &KeyspaceMap, flushed: &Arc<Memtable>) -> Vec<Seq> {
-        let waits = |s: &&Sealed| !Arc::ptr_eq(&s.memtable, flushed);
+    /// Returns the first sequence number of each memtable that is in no table once `flushed`, if given, is in one.
+    pub fn first_seqs(&self, keyspaces: &KeyspaceMap, flushed: Option<&Arc<Memtable>>) -> Vec<Seq> {
+        let waits = |s: &&Sealed| flushed.is_none_or(|flushed| !Arc::ptr_eq(&s.memtable, flushed));
         let sealed = self.iter().filter(waits);
         let mut first: Vec<_> = sealed.filter_map(|s| s.memtable.first_seq()).collect();
         first.extend(keyspaces.values().filter_map(|k| k.super_version.load().active.first_seq()));

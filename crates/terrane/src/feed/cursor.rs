@@ -10,7 +10,7 @@ use std::str::FromStr;
 ///
 /// As text it is 16 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Lineage(pub(super) u64);
+pub struct Lineage(#[doc(hidden)] pub u64);
 
 /// A place in the change feed: a lineage, and the sequence number of the last batch before the place.
 ///

@@ -16,7 +16,7 @@ use crate::storage::StoreId;
 use crate::version::Change;
 
 /// Returns the lineage of a store.
-pub(super) fn of(engine: &Engine, state: &State) -> Lineage {
+pub(crate) fn of(engine: &Engine, state: &State) -> Lineage {
     match state.version_set.lineage {
         0 => Lineage(engine.storage.id().salt()),
         lineage => Lineage(lineage),

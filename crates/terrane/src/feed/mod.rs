@@ -24,4 +24,5 @@ mod wait;
 pub use change::{Change, ChangeBatch};
 pub use changes::Changes;
 pub use cursor::{FeedCursor, Lineage};
+pub(crate) use lineage::of as lineage;
 pub use wait::FeedWatch;

@@ -216,7 +216,7 @@ pub(crate) fn retire_logs(
     if state.logs.is_oldest_kept(flushed) {
         return Retired::default();
     }
-    let unflushed = state.flushes.first_seqs(&engine.keyspaces.load(), flushed);
+    let unflushed = state.flushes.first_seqs(&engine.keyspaces.load(), Some(flushed));
     let by = retiring(engine, state);
     state.logs.retire(&unflushed, &by, changes)
 }

@@ -1,0 +1,190 @@
+//! The place of backups in an object store: requests, their failures, and counts of both.
+
+use crate::error::{Error, Result};
+use crate::format::{Manifest, VERSION};
+use crate::names::{self, Name};
+use bytes::Bytes;
+use futures_util::{StreamExt, TryStreamExt};
+use object_store::path::Path;
+use object_store::{
+    GetOptions, MultipartUpload, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutPayload,
+};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A folder of an object store.
+#[derive(Clone)]
+pub(crate) struct Place {
+    objects: Arc<dyn ObjectStore>,
+    prefix: Path,
+    counts: Arc<Counts>,
+}
+
+/// Requests of a backup since its start.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    pub uploads: AtomicU64,
+    pub bytes: AtomicU64,
+}
+
+/// An object of a lineage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Object {
+    pub lineage: u64,
+    pub name: Name,
+}
+
+/// An object that a list has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Listed {
+    pub name: Name,
+    pub bytes: u64,
+    /// Time at which it was written, by the object store's clock, in milliseconds since the epoch.
+    pub modified: i64,
+}
+
+impl std::fmt::Display for Object {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", names::folder(self.lineage), self.name)
+    }
+}
+
+impl Place {
+    pub fn new(objects: Arc<dyn ObjectStore>, prefix: Path) -> Self {
+        Place { objects, prefix, counts: Arc::default() }
+    }
+
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    fn path(&self, of: impl std::fmt::Display) -> Path {
+        let names = of.to_string();
+        names.split('/').fold(self.prefix.clone(), |path, part| path.join(part))
+    }
+
+    fn count(&self, bytes: u64) {
+        self.counts.uploads.fetch_add(1, Ordering::Relaxed);
+        self.counts.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Writes an object that is named after its content.
+    pub async fn put(&self, object: Object, bytes: Bytes) -> Result<()> {
+        let len = bytes.len() as u64;
+        let put = self.objects.put(&self.path(object), PutPayload::from_bytes(bytes)).await;
+        put.map_err(|e| Error::objects("write", object, &e))?;
+        self.count(len);
+        Ok(())
+    }
+
+    /// Writes an object if there is none of its name; returns whether it did.
+    pub async fn create(&self, object: Object, bytes: Bytes) -> Result<bool> {
+        let len = bytes.len() as u64;
+        let payload = PutPayload::from_bytes(bytes);
+        match self.objects.put_opts(&self.path(object), payload, PutMode::Create.into()).await {
+            Ok(_) => {
+                self.count(len);
+                Ok(true)
+            }
+            Err(object_store::Error::AlreadyExists { .. }) => Ok(false),
+            Err(e) => Err(Error::objects("create", object, &e)),
+        }
+    }
+
+    /// Starts to write an object in parts.
+    pub async fn begin_parts(&self, object: Object) -> Result<Box<dyn MultipartUpload>> {
+        let begun = self.objects.put_multipart(&self.path(object)).await;
+        begun.map_err(|e| Error::objects("write", object, &e))
+    }
+
+    /// Counts a part that was written.
+    pub fn count_part(&self, bytes: u64) {
+        self.count(bytes);
+    }
+
+    /// Returns the content of an object, or `None` if there is none.
+    pub async fn get(&self, object: Object) -> Result<Option<Bytes>> {
+        let failed = |e| Error::objects("read", object, &e);
+        match self.objects.get(&self.path(object)).await {
+            Ok(found) => Ok(Some(found.bytes().await.map_err(failed)?)),
+            Err(object_store::Error::NotFound { .. }) => Ok(None),
+            Err(e) => Err(failed(e)),
+        }
+    }
+
+    /// Passes the content of an object to `take` as it arrives; returns whether there is one.
+    pub async fn stream<F>(&self, object: Object, mut take: impl FnMut(Bytes) -> F) -> Result<bool>
+    where
+        F: Future<Output = Result<()>>,
+    {
+        let failed = |e| Error::objects("read", object, &e);
+        let mut pieces =
+            match self.objects.get_opts(&self.path(object), GetOptions::default()).await {
+                Ok(found) => found.into_stream(),
+                Err(object_store::Error::NotFound { .. }) => return Ok(false),
+                Err(e) => return Err(failed(e)),
+            };
+        while let Some(piece) = pieces.next().await {
+            take(piece.map_err(failed)?).await?;
+        }
+        Ok(true)
+    }
+
+    /// Returns the lineages.
+    pub async fn lineages(&self) -> Result<Vec<u64>> {
+        let listed = self.objects.list_with_delimiter(Some(&self.prefix)).await;
+        let listed = listed.map_err(|e| Error::objects("list", &self.prefix, &e))?;
+        let folders = listed.common_prefixes.iter();
+        let mut lineages: Vec<_> =
+            folders.filter_map(|path| names::lineage(path.filename()?)).collect();
+        lineages.sort_unstable();
+        Ok(lineages)
+    }
+
+    /// Returns the objects in a folder of a lineage, by name.
+    pub async fn list(&self, lineage: u64, folder: &str) -> Result<Vec<Listed>> {
+        let place = format!("{}/{folder}", names::folder(lineage));
+        let listed = |meta: ObjectMeta| {
+            let name = Name::parse(&format!("{folder}/{}", meta.location.filename()?))?;
+            Some(Listed { name, bytes: meta.size, modified: meta.last_modified.timestamp_millis() })
+        };
+        let all = self.objects.list(Some(&self.path(&place))).map_ok(listed);
+        let all: Result<Vec<_>, _> =
+            all.try_filter_map(async |listed| Ok(listed)).try_collect().await;
+        let mut all = all.map_err(|e| Error::objects("list", &place, &e))?;
+        all.sort_unstable_by_key(|listed| listed.name);
+        Ok(all)
+    }
+
+    /// Returns the numbers of the manifests of a lineage, in their order.
+    pub async fn manifests(&self, lineage: u64) -> Result<Vec<u64>> {
+        let listed = self.list(lineage, names::MANIFEST).await?;
+        let number = |listed: &Listed| match listed.name {
+            Name::Manifest(number) => Some(number),
+            _ => None,
+        };
+        Ok(listed.iter().filter_map(number).collect())
+    }
+
+    /// Returns a manifest.
+    pub async fn manifest(&self, lineage: u64, number: u64) -> Result<Manifest> {
+        let object = Object { lineage, name: Name::Manifest(number) };
+        let bytes = self.get(object).await?;
+        let expected = || format!("a manifest of format {VERSION}");
+        let bytes = bytes.ok_or_else(|| Error::damaged(object, expected(), "no object"))?;
+        Manifest::decode(&bytes, &object.to_string(), lineage, number)
+    }
+
+    /// Removes objects. One that is gone is no failure.
+    pub async fn remove(&self, objects: Vec<Object>) -> Result<()> {
+        let paths: Vec<_> = objects.iter().map(|object| Ok(self.path(object))).collect();
+        let mut removed = self.objects.delete_stream(futures_util::stream::iter(paths).boxed());
+        while let Some(result) = removed.next().await {
+            match result {
+                Ok(_) | Err(object_store::Error::NotFound { .. }) => {}
+                Err(e) => return Err(Error::objects("remove", &self.prefix, &e)),
+            }
+        }
+        Ok(())
+    }
+}

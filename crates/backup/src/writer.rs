@@ -1,0 +1,405 @@
+//! The writer of a backup.
+//!
+//! 1. A base is made of a pin, in the background: its tables are uploaded while the writer continues.
+//! 2. Meanwhile, and from then on, each interval: the batches since the last upload are synced and read from the change
+//!    feed, and uploaded as a log.
+//! 3. Once a base is complete and logs reach the moment of its pin, a manifest names both. From there on each log is
+//!    followed by a manifest that names it: only then does it count as uploaded.
+//! 4. After a while a fresh base takes over the older logs: memtables are flushed before its pin, so that it needs few.
+//! 5. If the change feed no longer has the next batch, since uploads failed for long, the former base stays as it is,
+//!    and a fresh one is made. If the store starts a lineage, the writer claims it, and makes a base there.
+//! 6. What fails is tried again as it was, until it succeeds or another writer has taken over. In particular a manifest
+//!    whose request failed may have been created: only its own bytes count as that.
+
+use crate::base::{Built, Known, blocking, build};
+use crate::claim::{Claim, Claimed, claim, create};
+use crate::error::{Error, Result};
+use crate::format::{Base, BaseInfo, Content, LogBuilder, LogInfo, Manifest, TableRef};
+use crate::names::Name;
+use crate::options::Options;
+use crate::place::{Object, Place};
+use crate::progress::Progress;
+use crate::retention::collect;
+use crate::time::now_after;
+use bytes::Bytes;
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use terrane::entry::{Millis, Seq};
+use terrane::{Changes, CursorProblem, Db, ErrorKind, FeedCursor, Lineage, Pin, VersionSetCopy};
+use tokio::task::JoinHandle;
+
+/// Bytes at which a log ends.
+const LOG_BYTES: usize = 8 << 20;
+/// Logs after which a fresh base is made.
+const LOGS_MAX: usize = 3600;
+/// Time between two looks at a base that is being made.
+const LOOK: Duration = Duration::from_millis(100);
+/// Time after which an idle writer creates a manifest, and looks for what can be removed.
+const IDLE: Duration = Duration::from_secs(3600);
+
+/// The state of a writer.
+pub(crate) struct Writer {
+    pub db: Db,
+    pub place: Place,
+    pub options: Options,
+    pub progress: Arc<Progress>,
+    epoch: u64,
+    /// The newest manifest, which is this writer's.
+    newest: Manifest,
+    /// The manifest that is being created, until it is.
+    pending: Option<Manifest>,
+    published: Instant,
+    known: Known,
+    /// Tables of the base that manifests name.
+    tables: HashSet<TableRef>,
+    feed: Option<Feed>,
+    /// The base that manifests name, with its version set.
+    base: Option<(BaseInfo, Arc<VersionSetCopy>)>,
+    building: Option<Building>,
+    built: Option<(Built, Arc<VersionSetCopy>)>,
+}
+
+/// The batches that follow, and the logs that are uploaded.
+struct Feed {
+    changes: Option<Changes>,
+    logs: Vec<LogInfo>,
+    /// The next batch.
+    next: Seq,
+    /// A log that is not uploaded yet.
+    unsent: Option<(LogInfo, Bytes)>,
+    /// A time at which all batches before `next` were all of the store's, if they were.
+    current: Option<Instant>,
+}
+
+/// A base on its way.
+struct Building {
+    task: JoinHandle<Result<Built>>,
+    version_set: Arc<VersionSetCopy>,
+}
+
+impl Drop for Building {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Writer {
+    /// Claims the store's lineage. A store that is older than its backup starts one.
+    pub async fn start(
+        db: Db,
+        place: Place,
+        options: Options,
+        progress: Arc<Progress>,
+    ) -> Result<Self> {
+        let epoch = terrane::storage::StoreId::random()?.salt();
+        let mut lineage = db.feed_cursor().lineage;
+        let newest = loop {
+            match claim(&place, lineage.0, epoch, db.latest_sequence()).await? {
+                Claim::Claimed(Claimed { manifest }) => break manifest,
+                Claim::Ahead => {
+                    let own = db.clone();
+                    lineage = blocking(move || own.begin_lineage()).await?.lineage;
+                }
+            }
+        };
+        let known = Known::named(tables(&place, &newest).await?);
+        Ok(Writer {
+            db,
+            place,
+            options,
+            progress,
+            epoch,
+            newest,
+            pending: None,
+            published: Instant::now(),
+            known,
+            tables: HashSet::new(),
+            feed: None,
+            base: None,
+            building: None,
+            built: None,
+        })
+    }
+
+    /// Uploads what there is to upload, about one log; returns whether there may be more.
+    ///
+    /// # Errors
+    /// [`Error::Fenced`], which is final; failures of requests and of the store.
+    pub async fn step(&mut self) -> Result<bool> {
+        if self.pending.is_some() {
+            self.publish_pending().await?;
+        }
+        self.follow_lineage().await?;
+        self.begin_base().await?;
+        let more = self.send_log().await?;
+        self.finish_base().await?;
+        self.publish().await?;
+        Ok(more)
+    }
+
+    /// Whether manifests name a base.
+    pub fn has_base(&self) -> bool {
+        self.base.is_some()
+    }
+
+    /// Returns the time until the next step.
+    pub fn pause(&self) -> Duration {
+        match self.building {
+            Some(_) => LOOK.min(self.options.interval),
+            None => self.options.interval,
+        }
+    }
+
+    /// Claims the lineage that the store has started, if it has.
+    async fn follow_lineage(&mut self) -> Result<()> {
+        let lineage = self.db.feed_cursor().lineage.0;
+        if lineage == self.newest.lineage {
+            return Ok(());
+        }
+        if self.newest.successor != lineage {
+            // If another writer has taken over meanwhile, this one must not do so by another lineage.
+            let time = now_after(self.newest.time);
+            self.pending = Some(Manifest { successor: lineage, ..self.next(time) });
+            self.publish_pending().await?;
+        }
+        let last = self.db.latest_sequence();
+        let claim = claim(&self.place, lineage, self.epoch, last).await?;
+        let Claim::Claimed(Claimed { manifest }) = claim else {
+            let object = format!("lineage {lineage:016x}");
+            return Err(Error::damaged(object, format!("batches up to {last}"), "later ones"));
+        };
+        self.newest = manifest;
+        self.known = Known::default();
+        self.restart();
+        Ok(())
+    }
+
+    /// Returns the manifest after the newest one, with the same content.
+    fn next(&self, time: Millis) -> Manifest {
+        let (number, epoch) = (self.newest.number + 1, self.epoch);
+        Manifest { number, epoch, time, ..self.newest.clone() }
+    }
+
+    /// Forgets the feed and the base, so that a fresh one is made.
+    fn restart(&mut self) {
+        (self.feed, self.base, self.building, self.built) = (None, None, None, None);
+    }
+
+    fn lineage(&self) -> Lineage {
+        Lineage(self.newest.lineage)
+    }
+
+    /// Starts to make a base if one is due.
+    async fn begin_base(&mut self) -> Result<()> {
+        if self.building.is_some() || self.built.is_some() || !self.is_base_due() {
+            return Ok(());
+        }
+        let (db, is_fresh) = (self.db.clone(), self.base.is_none());
+        let pin = blocking(move || {
+            if !is_fresh {
+                db.flush()?;
+            }
+            let pin = Pin::take(&db)?;
+            if pin.start() > db.oldest_feed_cursor().sequence {
+                return Ok(pin);
+            }
+            // The logs have batches of a former lineage, which are not in the feed.
+            db.flush()?;
+            Pin::take(&db)
+        })
+        .await?;
+        if pin.lineage() != self.lineage() {
+            return Ok(());
+        }
+        if self.feed.is_none() {
+            self.feed = Some(Feed::from(pin.start()));
+        }
+        let (version_set, pin) = (Arc::new(pin.version_set()), Arc::new(pin));
+        let (place, known) = (self.place.clone(), self.known.clone());
+        let time = now_after(self.newest.time);
+        let task = tokio::spawn(build(place, pin, time, known, self.progress.clone()));
+        self.building = Some(Building { task, version_set });
+        Ok(())
+    }
+
+    fn is_base_due(&self) -> bool {
+        let (Some((base, _)), Some(feed)) = (&self.base, &self.feed) else { return true };
+        let since = feed.logs.iter().filter(|log| log.first > base.last);
+        let bytes: u64 = since.clone().map(|log| log.bytes).sum();
+        bytes >= self.options.base_bytes || since.count() >= LOGS_MAX
+    }
+
+    /// Uploads the next log; returns whether there may be another.
+    async fn send_log(&mut self) -> Result<bool> {
+        let lineage = self.lineage();
+        let Some(feed) = &mut self.feed else { return Ok(false) };
+        if feed.unsent.is_none() {
+            match feed.read(&self.db, lineage.0, self.newest.time).await {
+                Ok(()) => {}
+                Err(e) if is_cursor_refused(&e) => {
+                    self.restart();
+                    return Ok(false);
+                }
+                Err(e) => return Err(e),
+            }
+        }
+        let Some((log, bytes)) = feed.unsent.clone() else { return Ok(false) };
+        let LogInfo { first, last, checksum, .. } = log;
+        let name = Name::Log { first, last, checksum };
+        self.place.put(Object { lineage: lineage.0, name }, bytes).await?;
+        feed.unsent = None;
+        feed.logs.push(log);
+        Ok(feed.current.is_none())
+    }
+
+    /// Takes a base whose upload has ended.
+    async fn finish_base(&mut self) -> Result<()> {
+        if self.building.as_ref().is_none_or(|building| !building.task.is_finished()) {
+            return Ok(());
+        }
+        let Some(mut building) = self.building.take() else { return Ok(()) };
+        let panicked = |_| Error::File {
+            action: "upload a base".to_owned(),
+            reason: "its task panicked".to_owned(),
+        };
+        let built = (&mut building.task).await.map_err(panicked)??;
+        self.built = Some((built, building.version_set.clone()));
+        Ok(())
+    }
+
+    /// Names what is uploaded in a manifest, if there is something new.
+    async fn publish(&mut self) -> Result<()> {
+        let Some(feed) = &mut self.feed else { return Ok(()) };
+        let through = feed.next - 1;
+        let mut is_switched = false;
+        if let Some((built, version_set)) =
+            self.built.take_if(|(built, _)| built.info.last <= through)
+        {
+            let info = BaseInfo { since: self.newest.number + 1, ..built.info };
+            feed.logs.retain(|log| log.last >= info.start);
+            self.tables = built.tables;
+            self.base = Some((info, version_set));
+            is_switched = true;
+        }
+        let Some((base, version_set)) = &self.base else { return Ok(()) };
+        let named = self.newest.content.as_ref().filter(|content| content.base == *base);
+        let is_idle = self.published.elapsed() >= IDLE.min(self.options.removal_age);
+        if named.is_some_and(|content| content.through() == through) && !is_idle {
+            self.progress.uploaded(through, feed.current);
+            return Ok(());
+        }
+        let Some(additions) = version_set.additions(&self.db)? else { return Ok(()) };
+        let content = Content { base: *base, additions, logs: feed.logs.clone() };
+        let logged = feed.logs.last().map_or(0, |log| log.time);
+        let time = now_after(self.newest.time.max(base.time).max(logged));
+        self.pending = Some(Manifest { content: Some(content), ..self.next(time) });
+        self.publish_pending().await?;
+        self.progress.bases.fetch_add(u64::from(is_switched), Ordering::Relaxed);
+        if self.building.is_none() && self.built.is_none() && (is_switched || is_idle) {
+            // Tables of bases that were given up may be removed.
+            self.known.keep(&self.tables);
+            collect(&self.place, &self.options).await?;
+        }
+        Ok(())
+    }
+
+    /// Creates the pending manifest.
+    async fn publish_pending(&mut self) -> Result<()> {
+        let Some(manifest) = self.pending.clone() else { return Ok(()) };
+        if !create(&self.place, &manifest).await? {
+            let name = Name::Manifest(manifest.number);
+            let object = Object { lineage: manifest.lineage, name };
+            let found = self.place.get(object).await?;
+            if found.is_none_or(|found| found != manifest.encode()) {
+                let last = self.newest.content.as_ref().map_or(0, Content::through);
+                return Err(Error::Fenced { object: object.to_string(), last });
+            }
+        }
+        self.pending = None;
+        self.published = Instant::now();
+        let through = manifest.content.as_ref().map_or(0, Content::through);
+        let current = self.feed.as_ref().filter(|feed| feed.next == through + 1);
+        self.progress.uploaded(through, current.and_then(|feed| feed.current));
+        self.newest = manifest;
+        Ok(())
+    }
+}
+
+impl Feed {
+    /// Returns the feed from a batch on.
+    fn from(next: Seq) -> Self {
+        Feed { changes: None, logs: Vec::new(), next, unsent: None, current: None }
+    }
+
+    /// Reads the next log, if there are batches. Its time is not before `after`.
+    async fn read(&mut self, db: &Db, lineage: u64, after: Millis) -> Result<()> {
+        let (own, next, changes) = (db.clone(), self.next, self.changes.take());
+        let started = Instant::now();
+        // After an error the reader may be past batches that are in no log, and is made again.
+        let read = blocking(move || {
+            let cursor = FeedCursor { lineage: Lineage(lineage), sequence: next - 1 };
+            let mut changes = changes.map_or_else(|| own.changes(cursor), Ok)?;
+            let (log, is_all) = read(&own, &mut changes, lineage, next)?;
+            Ok::<_, Error>((changes, log, is_all))
+        });
+        let (changes, log, is_all) = read.await?;
+        self.changes = Some(changes);
+        self.current = is_all.then_some(started);
+        let after = self.logs.last().map_or(after, |log| log.time.max(after));
+        if let Some((info, bytes)) = log.finish(now_after(after)) {
+            self.next = info.last + 1;
+            self.unsent = Some((info, bytes.into()));
+        }
+        Ok(())
+    }
+}
+
+/// Syncs, and reads batches from `next` on; returns whether they are all.
+fn read(db: &Db, changes: &mut Changes, lineage: u64, next: Seq) -> Result<(LogBuilder, bool)> {
+    if db.latest_sequence() >= next {
+        db.sync()?;
+    }
+    let mut log = LogBuilder::new(lineage, next);
+    while log.bytes() < LOG_BYTES {
+        match changes.try_next()? {
+            Some(batch) => log.push(batch.encoded()),
+            None => return Ok((log, true)),
+        }
+    }
+    Ok((log, false))
+}
+
+fn is_cursor_refused(error: &Error) -> bool {
+    let Error::Store(error) = error else { return false };
+    match error.kind() {
+        ErrorKind::Cursor(refused) => refused.problem != CursorProblem::TooNew,
+        _ => false,
+    }
+}
+
+/// Returns the tables that a manifest names. If its base is damaged, none count.
+async fn tables(place: &Place, manifest: &Manifest) -> Result<HashSet<TableRef>> {
+    let Some(Content { base, .. }) = &manifest.content else { return Ok(HashSet::new()) };
+    match read_base(place, manifest.lineage, base).await {
+        Ok(base) => Ok(base.tables.into_iter().collect()),
+        Err(Error::Damaged { .. }) => Ok(HashSet::new()),
+        Err(e) => Err(e),
+    }
+}
+
+/// Reads the base that a manifest names.
+pub(crate) async fn read_base(place: &Place, lineage: u64, info: &BaseInfo) -> Result<Base> {
+    let BaseInfo { last, checksum, bytes, .. } = *info;
+    let object = Object { lineage, name: Name::Base { last, checksum } };
+    let expected = || format!("{bytes} bytes with checksum {checksum:016x}");
+    let found = place.get(object).await?;
+    let found = found.ok_or_else(|| Error::damaged(object, expected(), "no object"))?;
+    let sum = terrane::coding::checksum(&found, 0);
+    if sum != checksum || found.len() as u64 != bytes {
+        let found = format!("{} bytes with checksum {sum:016x}", found.len());
+        return Err(Error::damaged(object, expected(), found));
+    }
+    Base::decode(&found, &object.to_string(), lineage)
+}

@@ -1,0 +1,20 @@
+//! Backups of stores, and what is restored of them.
+
+#[cfg(test)]
+mod bad_input;
+#[cfg(test)]
+mod cost;
+#[cfg(test)]
+mod crash;
+#[cfg(test)]
+mod faulty;
+#[cfg(test)]
+mod fencing;
+#[cfg(test)]
+mod moments;
+#[cfg(test)]
+mod outage;
+#[cfg(test)]
+mod retention;
+#[cfg(test)]
+mod stores;

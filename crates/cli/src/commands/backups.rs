@@ -1,0 +1,83 @@
+//! `backups`: lists the moments that can be restored, and verifies that their objects are there.
+
+use crate::exit::{Exit, Failure};
+use crate::message::counted;
+use crate::output::Output;
+use clap::Args;
+use std::time::{Duration, UNIX_EPOCH};
+use terrane_backup::{Error, Moment, Range, list};
+use tokio::runtime::Runtime;
+
+/// The last time with a form in text, in milliseconds since the epoch: the end of the year 9999.
+const TIME_MAX: u64 = 253_402_300_799_999;
+
+/// List the moments of a backup that can be restored
+///
+/// Verifies that every table and log is there with its length; a restore verifies their content.
+#[derive(Args)]
+pub struct BackupsArgs {
+    /// Place of the backup, as `serve --backup` has it
+    url: String,
+}
+
+/// Lists the moments; damage is a failure.
+pub fn run(args: &BackupsArgs) -> Result<(), Failure> {
+    let (objects, prefix) = terrane_backup::open(&args.url).map_err(failure)?;
+    let ranges = runtime()?.block_on(list(objects, prefix)).map_err(failure)?;
+    let mut out = Output::new();
+    for range in &ranges {
+        out.line(&line(range))?;
+        for damage in &range.damage {
+            out.line(&format!("  {damage}"))?;
+        }
+    }
+    out.finish()?;
+    if ranges.is_empty() {
+        return Err(Failure::new(Exit::NoStore, "expected a backup, found none"));
+    }
+    match ranges.iter().filter(|range| !range.damage.is_empty()).count() as u64 {
+        0 => Ok(()),
+        damaged => {
+            let damaged = counted(damaged, "range is", "ranges are");
+            let help = "`terrane restore --salvage` restores what is there";
+            Err(Failure::new(Exit::Damage, format!("{damaged} damaged; {help}")))
+        }
+    }
+}
+
+fn line(range: &Range) -> String {
+    let moment = |moment: &Moment| format!("{} (sequence {})", time(moment.time), moment.sequence);
+    format!(
+        "{} to {}: lineage {}, {}, {}, {} bytes",
+        moment(&range.first),
+        moment(&range.last),
+        range.lineage,
+        counted(range.tables, "table", "tables"),
+        counted(range.logs, "log", "logs"),
+        range.table_bytes + range.log_bytes
+    )
+}
+
+/// Returns a time in UTC.
+pub fn time(millis: u64) -> String {
+    let time = UNIX_EPOCH + Duration::from_millis(millis.min(TIME_MAX));
+    humantime::format_rfc3339_millis(time).to_string()
+}
+
+/// Returns threads for requests.
+pub fn runtime() -> Result<Runtime, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    runtime.map_err(|e| Failure::io("start threads", &e))
+}
+
+/// Returns the failure of a backup.
+pub fn failure(error: Error) -> Failure {
+    let exit = match error {
+        Error::Store(error) => return error.into(),
+        Error::Damaged { .. } => Exit::Damage,
+        Error::Newer { .. } => Exit::NoStore,
+        Error::Invalid { .. } => Exit::Input,
+        _ => Exit::Io,
+    };
+    Failure::new(exit, error.to_string())
+}

@@ -1,0 +1,129 @@
+//! A continuous backup as the README shows it: a server, its machine's directory gone, a store from the backup.
+
+use crate::place::Place;
+use crate::serve::Served;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+/// Writes of a server before it is killed.
+const WRITES: usize = 50;
+
+fn serve(place: &Place, dir: &str, url: &str, args: &[&str]) -> Served {
+    let doors = ["--http", "127.0.0.1:0", "--resp", "127.0.0.1:0"];
+    let backup = ["serve", dir, "--backup", url, "--backup-interval", "10ms"];
+    Served::run(place.terrane(&[&backup[..], &doors, args].concat()))
+}
+
+fn rows(served: &Served) -> String {
+    let reply = served.request("GET /v1/default/range", "", "");
+    reply.split_once("\r\n\r\n").unwrap().1.to_owned()
+}
+
+fn metric(served: &Served, name: &str) -> f64 {
+    let reply = served.request("GET /metrics", "", "");
+    let line = reply.lines().find(|line| line.starts_with(&format!("{name} "))).unwrap();
+    line.rsplit_once(' ').unwrap().1.parse().unwrap()
+}
+
+#[test]
+fn a_store_is_restored_once_its_machine_is_gone() {
+    let place = Place::new();
+    let url = format!("file://{}", place.path("backups/db").display());
+    let mut served = serve(&place, "db", &url, &["--durability", "replicated"]);
+    for write in 0..WRITES {
+        let put = format!("PUT /v1/default/keys/key-{write}");
+        let reply = served.request(&put, "", "value");
+        assert!(reply.starts_with("HTTP/1.1 204"), "{reply}");
+    }
+    let expected = rows(&served);
+    assert!(metric(&served, "terrane_backup_uploads_total") > WRITES as f64);
+    assert_eq!(metric(&served, "terrane_backup_lag_batches"), 0.0);
+    served.kill();
+    fs::remove_dir_all(place.path("db")).unwrap();
+
+    let listed = String::from_utf8(place.run(&["backups", &url]).ok()).unwrap();
+    assert!(listed.contains(&format!("(sequence {WRITES})")), "{listed}");
+    place.run(&["restore", &url, "restored"]).ok();
+    place.run(&["check", "restored"]).ok();
+    let restored = serve(&place, "restored", &url, &[]);
+    assert_eq!(rows(&restored), expected);
+    place.run(&["restore", &url, "half", "--at", "25"]).ok();
+    let half = place.run(&["count", "half"]).ok();
+    assert_eq!(String::from_utf8(half).unwrap().trim(), "25");
+}
+
+#[test]
+fn a_second_server_fences_the_first() {
+    let place = Place::new();
+    let url = format!("file://{}", place.path("backups").display());
+    let first = serve(&place, "first", &url, &[]);
+    let put = "PUT /v1/default/keys/a?durability=replicated";
+    assert!(first.request(put, "", "1").starts_with("HTTP/1.1 204"));
+    let second = serve(&place, "second", &url, &[]);
+    let lost = first.request(put, "", "2");
+    assert!(lost.starts_with("HTTP/1.1 503") && lost.contains("not-replicated"), "{lost}");
+    let refused = first.request("PUT /v1/default/keys/a", "", "3");
+    assert!(refused.starts_with("HTTP/1.1 403") && refused.contains("problem:fenced"), "{refused}");
+    let mut redis = TcpStream::connect(&first.resp).unwrap();
+    redis.write_all(b"SET a 3\r\nQUIT\r\n").unwrap();
+    let mut reply = String::new();
+    redis.read_to_string(&mut reply).unwrap();
+    assert!(reply.starts_with("-READONLY another server continues the backup"), "{reply}");
+    let ready = first.request("GET /health/ready", "", "");
+    assert!(ready.starts_with("HTTP/1.1 503") && ready.contains("another writer"), "{ready}");
+    assert_eq!(metric(&first, "terrane_backup_fenced"), 1.0);
+    assert!(second.request("GET /health/ready", "", "").starts_with("HTTP/1.1 200"));
+    assert!(second.request(put, "", "4").starts_with("HTTP/1.1 204"));
+}
+
+#[test]
+fn malformed_places_and_moments_are_refused() {
+    let place = Place::new();
+    for url in ["db", "ftp://host/db", "s3://key:secret@bucket/db"] {
+        let run = place.run(&["serve", "db", "--backup", url]);
+        assert!(!run.err.contains("secret"), "{}", run.err);
+        run.fails(3, &["URL of a backup", "s3://BUCKET/FOLDER"]);
+    }
+    let alone = place.run(&["serve", "db", "--durability", "replicated"]);
+    alone.fails(2, &["expected --backup with --durability replicated"]);
+    let both = place.run(&["serve", "db", "--backup", "file:///x", "--follow", "http://db:1"]);
+    assert_eq!(both.code, Some(2), "{}", both.err);
+    assert!(!place.path("db").exists());
+
+    let url = format!("file://{}", place.path("backups").display());
+    place.run(&["backups", &url]).fails(4, &["expected a backup, found none"]);
+    place.run(&["restore", &url, "to"]).fails(3, &["expected one with a base, found none"]);
+    assert_eq!(place.run(&["restore", &url, "to", "--at", "soon"]).code, Some(2));
+    place.file("file", "");
+    let below = format!("file://{}", place.path("file/backups").display());
+    place.run(&["serve", "db", "--backup", &below]).fails(7, &["the backup: could not"]);
+}
+
+#[test]
+fn a_damaged_backup_is_named_and_salvaged() {
+    let place = Place::new();
+    let url = format!("file://{}", place.path("backups").display());
+    let mut served = serve(&place, "db", &url, &[]);
+    for write in 0..WRITES {
+        let put = format!("PUT /v1/default/keys/key-{write}?durability=replicated");
+        assert!(served.request(&put, "", "value").starts_with("HTTP/1.1 204"));
+    }
+    served.kill();
+    let lineage = fs::read_dir(place.path("backups")).unwrap().next().unwrap().unwrap().path();
+    let mut logs: Vec<_> =
+        fs::read_dir(lineage.join("log")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    logs.sort();
+    let last = logs.last().unwrap();
+    let name = last.file_name().unwrap().to_str().unwrap().to_owned();
+    fs::remove_file(last).unwrap();
+    place.run(&["backups", &url]).fails(6, &["1 range is damaged", "--salvage"]);
+    place.run(&["restore", &url, "to"]).fails(6, &[&name, "found no object", "--salvage"]);
+    assert!(!place.path("to").exists());
+    let salvaged = place.run(&["restore", &url, "to", "--salvage"]);
+    salvaged.fails(6, &["1 object is missing"]);
+    assert!(salvaged.err.contains(&name), "{}", salvaged.err);
+    let count = place.run(&["count", "to"]).ok();
+    let count: usize = String::from_utf8(count).unwrap().trim().parse().unwrap();
+    assert!((1..WRITES).contains(&count), "{count}");
+}
