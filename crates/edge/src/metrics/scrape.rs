@@ -38,6 +38,7 @@ impl Collector for Scrape {
     fn encode(&self, encoder: DescriptorEncoder) -> fmt::Result {
         let mut out = Out(encoder);
         self.doors(&mut out)?;
+        self.replica(&mut out)?;
         self.store(&mut out)?;
         self.background(&mut out)?;
         self.reads(&mut out)?;
@@ -70,6 +71,21 @@ impl Scrape {
             "Time until the answer to a request of HTTP started",
             &metrics.http_seconds,
         )
+    }
+
+    fn replica(&self, out: &mut Out) -> fmt::Result {
+        let Some(replica) = &self.shared.replica else { return Ok(()) };
+        let lag = replica.lag();
+        let name = "terrane_replica_caught_up";
+        let help = "Whether the replica was current with its present rows";
+        out.gauge(name, help, u64::from(lag.is_some()))?;
+        if let Some(lag) = lag {
+            let help = "Time since the replica was current";
+            out.gauge("terrane_replica_lag_seconds", help, lag.as_secs_f64())?;
+        }
+        let applied = replica.sequence().unwrap_or(0);
+        let help = "Sequence number of the last write of the source that was applied";
+        out.gauge("terrane_replica_sequence", help, applied)
     }
 
     fn store(&self, out: &mut Out) -> fmt::Result {
