@@ -85,6 +85,15 @@ export interface WatchOptions<K extends Encoding> extends RangeOptions<K>, WaitO
   keyEncoding?: K | undefined;
 }
 
+/** Options of `changes`: a range is that of one keyspace. */
+export interface ChangesOptions<K extends Encoding, V extends Encoding>
+  extends RangeOptions<K>, Encodings<K, V>, WaitOptions {
+  /** The cursor after which the batches follow. Default: the end of the feed at the call. */
+  since?: string | undefined;
+  /** The name of the only keyspace whose operations are wanted; the store's own is `"default"`. Default: all. */
+  keyspace?: string | undefined;
+}
+
 /** Options of a clear. */
 export interface ClearOptions<K extends Encoding = "utf8"> extends RangeOptions<K>, WriteOptions {
   /** The maximum number of entries to delete. Default: unlimited. */
@@ -162,6 +171,11 @@ export interface StoreOptions<K extends Encoding = "utf8", V extends Encoding = 
    * 64, in fractions as small as 0.001, or 0 for no filters. Default: 10.
    */
   filterBits?: number | undefined;
+  /**
+   * Bytes of logs that are kept for `changes` after tables have their entries, at most 1 GiB. That of the client that
+   * has the store counts: give all the same. Default: 0.
+   */
+  feedBytes?: number | undefined;
 }
 
 /** Options of a copy to another store. */

@@ -7,6 +7,7 @@ import type { Decoded, Encodable, Encoding, Entry, RangeOptions, Row, Rows } fro
 import type { Event } from "./events.ts";
 import type { CallOptions, Iteration, Mode, Result } from "./mode.ts";
 import type {
+  ChangesOptions,
   CheckpointOptions,
   ClearOptions,
   CursorOptions,
@@ -218,6 +219,12 @@ export interface ReaderOf<
 
   /** Counts the entries of a range by reading them all. */
   count(options?: CallOptions<M, RangeOptions<K>>): Result<M, number>;
+
+  /**
+   * Returns the cursor of the store's change feed after everything that this reads: all earlier writes or, of a
+   * snapshot, those that it shows. They are made durable first. Read a snapshot, then follow `changes` since its cursor.
+   */
+  feedCursor(options?: CallOptions<M>): Result<M, string>;
 }
 
 /** Changes of a watched range. */
@@ -230,6 +237,41 @@ export interface Change<K extends Encoding> {
    */
   keys: Decoded<K>[] | undefined;
 }
+
+/** A batch of the change feed: operations that took effect together. */
+export interface ChangeBatch<K extends Encoding, V extends Encoding> {
+  /** The place after the batch: `since` it, the feed continues. */
+  cursor: string;
+  /** The sequence number of the batch. */
+  sequence: number;
+  /** Its operations in their order, as far as they were asked for; none if the batch only shows progress. */
+  operations: ChangeOperation<K, V>[];
+}
+
+/** An operation of the change feed, with the name of its keyspace; the store's own is `"default"`. */
+export type ChangeOperation<K extends Encoding, V extends Encoding> = { keyspace: string } & (
+  | {
+      type: "put";
+      key: Decoded<K>;
+      value: Decoded<V>;
+      /** The time at which the value expires, in milliseconds since the epoch, if it does. */
+      expiresAt?: number;
+    }
+  | { type: "delete"; key: Decoded<K> }
+  | ({ type: "merge"; key: Decoded<K> } & (
+      | { add: bigint }
+      | { min: bigint }
+      | { max: bigint }
+      /** The operand of a native program's merge operator. */
+      | { operand: Uint8Array<ArrayBuffer> }
+    ))
+  | {
+      type: "deleteRange";
+      /** The bytes of the first key, and those before which the range ends, if it does: neither need be a key. */
+      gte: Uint8Array<ArrayBuffer>;
+      lt?: Uint8Array<ArrayBuffer> | undefined;
+    }
+);
 
 /** A named LSM tree of a store, with its own compaction policy. */
 export interface KeyspaceOf<
@@ -451,6 +493,20 @@ export interface DbOf<
     query: (reader: SnapshotOf<M, K, V>) => T | Promise<T>,
     options?: WaitOptions,
   ): AsyncGenerator<T, void, undefined>;
+
+  /**
+   * Yields the batches that are written from this call on, or after the cursor `since`: whole, in order, each once,
+   * and only once it is durable. What is written while the caller waits is made durable some 25 ms later. The iteration
+   * continues with another leader, and in a hidden page. A batch without operations shows progress: up to its cursor
+   * there are no others that were asked for.
+   *
+   * `feedBytes` bounds how far back the feed reaches. A `CursorGoneError` has a cursor to start from, once the store is
+   * read anew. Not in the feed are values that expire, what compactions drop, and keyspaces without a batch; dropping a
+   * keyspace ends every earlier cursor. Ends when the store is closed.
+   */
+  changes<KE extends Encoding = K, VE extends Encoding = V>(
+    options?: ChangesOptions<KE, VE>,
+  ): AsyncGenerator<ChangeBatch<KE, VE>, void, undefined>;
 
   /** Takes a snapshot of the store, including every call made before. Release it when done. */
   snapshot(): SnapshotOf<M, K, V>;

@@ -5,6 +5,7 @@
 
 import type { Encoding, RangeOptions } from "../api/data.ts";
 import type {
+  ChangesOptions,
   CheckpointOptions,
   ClearOptions,
   CursorOptions,
@@ -48,6 +49,10 @@ export const WATCH: Names<Omit<WatchOptions<Encoding>, keyof RangeOptions>> = {
   keyEncoding: 0,
   signal: 0,
 };
+/** Options of changes besides a range and encodings. */
+export const CHANGES: Names<
+  Pick<ChangesOptions<Encoding, Encoding>, "since" | "keyspace" | "signal">
+> = { since: 0, keyspace: 0, signal: 0 };
 /** Options of a clear besides a range and a write's. */
 export const CLEAR: Names<Pick<ClearOptions, "limit" | "reverse">> = { limit: 0, reverse: 0 };
 /** Options of iterations besides a range. */
@@ -78,6 +83,7 @@ export const STORE: Names<StoreOptions> = {
   memtableBytes: 0,
   cacheBytes: 0,
   filterBits: 0,
+  feedBytes: 0,
   syncInterval: 0,
   threads: 0,
   wasm: 0,

@@ -201,6 +201,11 @@ export class Reader<
     return this.call(options, [RANGE], (given) => this.scope.port.count(this.#scan(given), given));
   }
 
+  feedCursor(options?: CallOptions<M>): Result<M, string> {
+    const { port, snapshot } = this.scope;
+    return this.call(options, [], () => port.invoke("feed_cursor", snapshot));
+  }
+
   /**
    * Runs a call. Fails if there are options other than those of the lists and those of every call.
    * @internal

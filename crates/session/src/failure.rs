@@ -31,6 +31,7 @@ pub fn code(error: &Error) -> &'static str {
         ErrorKind::LeftOut(_) => "left-out",
         ErrorKind::Poisoned(cause) => code(cause),
         ErrorKind::Closed(_) => "closed",
+        ErrorKind::Cursor(_) => "cursor-gone",
         _ => "io",
     }
 }

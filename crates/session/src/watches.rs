@@ -6,11 +6,12 @@
 //!    which are numbers, and then among the few segments whose first keys share a head.
 //! 3. A watch collects the keys of several batches. Beyond [`KEYS`] or [`KEY_BYTES`] it forgets them, and collects
 //!    only the sequence number. A range delete has no keys.
-//! 4. Once a turn, the client takes the changes of the watches that it has asked about. A client whose turns do not
+//! 4. A watch of every batch has a range of the keyspace [`EVERY`], in which each batch changes the first key.
+//! 5. Once a turn, the client takes the changes of the watches that it has asked about. A client whose turns do not
 //!    follow from the writes of others has a waker, which is called at the first change of a watch that it has asked
 //!    about.
 
-use crate::codec::ByteList;
+use crate::codec::{ByteList, EVERY};
 use crate::segments::{Segment, Segments};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -214,7 +215,8 @@ impl Watches {
         let Table { watches, segments, .. } = &mut *table;
         let mut waiting = Vec::new();
         let mut at = 0;
-        for (keyspace, operation) in batch.iter().map_while(Result::ok) {
+        let every = (EVERY, Operation::Delete(b""));
+        for (keyspace, operation) in batch.iter().map_while(Result::ok).chain([every]) {
             match operation {
                 Operation::Put(key, _)
                 | Operation::PutExpiring(key, _)
@@ -249,7 +251,8 @@ impl Watches {
     pub(crate) fn dropped(&self, keyspace: KeyspaceId, sequence: Seq) {
         let mut table = self.table();
         let Table { watches, segments, .. } = &mut *table;
-        let all = segments.all.iter().filter(|segment| segment.keyspace == keyspace);
+        let is_changed = |of| of == keyspace || of == EVERY;
+        let all = segments.all.iter().filter(|segment| is_changed(segment.keyspace));
         let mut waiting = Vec::new();
         sum(watches, all.flat_map(|segment| &segment.watches), sequence, &mut waiting);
         wake(table, &waiting);
@@ -400,6 +403,22 @@ mod tests {
         }
         assert!(changed(&watches).is_empty());
         watches.wrote(&batch(KEYSPACE, &["k"]), 2);
+        assert_eq!(changed(&watches), [0]);
+    }
+
+    #[test]
+    fn every_batch_and_drop_changes_a_watch_of_all() {
+        let watches = Watches::default();
+        watches.add((1, 0), vec![(EVERY, KeyRange::default())], false, None);
+        let mut ranges = WriteBatch::new();
+        ranges.delete_range(KeyspaceId(9), "a".."b").unwrap();
+        for batch in [batch(KEYSPACE, &["k"]), batch(KeyspaceId(0), &["", "z"]), ranges] {
+            assert!(watches.ask((1, 0)));
+            watches.wrote(&batch, 1);
+            assert_eq!(changed(&watches), [0]);
+        }
+        assert!(watches.ask((1, 0)));
+        watches.dropped(KEYSPACE, 2);
         assert_eq!(changed(&watches), [0]);
     }
 

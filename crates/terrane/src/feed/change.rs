@@ -63,6 +63,13 @@ impl ChangeBatch {
         self.bytes.len()
     }
 
+    /// Returns the batch as it lies in the log, which names keyspaces by their ids and has operations in those that were
+    /// removed since or are reserved.
+    #[must_use]
+    pub fn encoded(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// Returns the operations in their order, each with the name of its keyspace. Of several operations of a key the
     /// last counts, and a range delete removes what comes before it. Operations in keyspaces that were removed since
     /// are left out.
