@@ -37,9 +37,13 @@ mod snapshot;
 mod tail;
 mod target;
 
+#[cfg(test)]
+pub(crate) use change_lines::{Filter, Format};
 #[doc(hidden)]
 pub use fuzz::fuzz_heads;
 pub(crate) use rows::from_hex;
+#[cfg(test)]
+pub(crate) use snapshot::Moment;
 pub(crate) use tail::Tails;
 
 use crate::origin::Allowed;
