@@ -33,7 +33,7 @@ function written(page: Page, from: number, to: number): Promise<string[]> {
   );
 }
 
-/** What a tab has seen of the feed, once it is so much. */
+/** Returns the rows that a tab has seen of the feed, once there are `rows` of them. */
 async function seen(page: Page, rows: number): Promise<string[]> {
   await page.waitForFunction(
     (rows) => (window as unknown as { seen: string[] }).seen.length >= rows,

@@ -34,7 +34,7 @@ export class QuotaError extends TerraneError {
   readonly code = "quota";
 }
 
-/** What an error has beside its message. */
+/** Fields of an error beside its message. */
 interface Details extends ErrorOptions {
   file?: string;
   offset?: number;

@@ -3,7 +3,18 @@
  * `terrane/worker` they return results (`"sync"`).
  */
 
-import type { Decoded, Encodable, Encoding, Entry, RangeOptions, Row, Rows } from "./data.ts";
+import type { Change, ChangeBatch } from "./changes.ts";
+import type {
+  Decoded,
+  Encodable,
+  Encoding,
+  Entry,
+  Operand,
+  RangeOptions,
+  Row,
+  Rows,
+  Versioned,
+} from "./data.ts";
 import type { Event } from "./events.ts";
 import type { CallOptions, Iteration, Mode, Result } from "./mode.ts";
 import type {
@@ -26,16 +37,8 @@ import type { Policy, PolicyOptions } from "./policies.ts";
 import type { CheckReport, Level, Stats } from "./stats.ts";
 import type { Trace } from "./trace.ts";
 
+export type * from "./changes.ts";
 export type { CallOptions, Iteration, Mode, Result };
-
-/**
- * The operand of a merge: a number to add (`add`), an upper bound (`min` keeps the lesser of the value and the number),
- * or a lower bound (`max` keeps the greater). It is a safe integer or a signed 64-bit bigint.
- */
-export type Operand =
-  | { add: number | bigint; min?: undefined; max?: undefined }
-  | { min: number | bigint; add?: undefined; max?: undefined }
-  | { max: number | bigint; add?: undefined; min?: undefined };
 
 /** One write of a batch, to the keyspace whose `batch` is called or to another. */
 export type BatchOperation<
@@ -92,15 +95,6 @@ export interface BatchOptions<
    * the call fails with a `ConflictError`.
    */
   if?: Iterable<Condition<M, K, V>> | undefined;
-}
-
-/** A value and its version. */
-export interface Versioned<V extends Encoding> {
-  value: Decoded<V>;
-  /** The sequence number of the write that set it. */
-  sequence: number;
-  /** The time at which it expires, in milliseconds since the epoch; undefined if it does not. */
-  expiresAt: number | undefined;
 }
 
 /**
@@ -222,56 +216,11 @@ export interface ReaderOf<
 
   /**
    * Returns the cursor of the store's change feed after everything that this reads: all earlier writes or, of a
-   * snapshot, those that it shows. They are made durable first. Read a snapshot, then follow `changes` since its cursor.
+   * snapshot, those that it shows. They are made durable first. To start, read a snapshot, and follow `changes` since
+   * its cursor.
    */
   feedCursor(options?: CallOptions<M>): Result<M, string>;
 }
-
-/** Changes of a watched range. */
-export interface Change<K extends Encoding> {
-  /** The sequence number of the latest of them. */
-  sequence: number;
-  /**
-   * The keys that were written or deleted, in order; undefined if they are more than 1000 or take more than 64 KiB, if
-   * a range was deleted, or if it is not known.
-   */
-  keys: Decoded<K>[] | undefined;
-}
-
-/** A batch of the change feed: operations that took effect together. */
-export interface ChangeBatch<K extends Encoding, V extends Encoding> {
-  /** The place after the batch: `since` it, the feed continues. */
-  cursor: string;
-  /** The sequence number of the batch. */
-  sequence: number;
-  /** Its operations in their order, as far as they were asked for; none if the batch only shows progress. */
-  operations: ChangeOperation<K, V>[];
-}
-
-/** An operation of the change feed, with the name of its keyspace; the store's own is `"default"`. */
-export type ChangeOperation<K extends Encoding, V extends Encoding> = { keyspace: string } & (
-  | {
-      type: "put";
-      key: Decoded<K>;
-      value: Decoded<V>;
-      /** The time at which the value expires, in milliseconds since the epoch, if it does. */
-      expiresAt?: number;
-    }
-  | { type: "delete"; key: Decoded<K> }
-  | ({ type: "merge"; key: Decoded<K> } & (
-      | { add: bigint }
-      | { min: bigint }
-      | { max: bigint }
-      /** The operand of a native program's merge operator. */
-      | { operand: Uint8Array<ArrayBuffer> }
-    ))
-  | {
-      type: "deleteRange";
-      /** The bytes of the first key, and those before which the range ends, if it does: neither need be a key. */
-      gte: Uint8Array<ArrayBuffer>;
-      lt?: Uint8Array<ArrayBuffer> | undefined;
-    }
-);
 
 /** A named LSM tree of a store, with its own compaction policy. */
 export interface KeyspaceOf<
@@ -496,13 +445,9 @@ export interface DbOf<
 
   /**
    * Yields the batches that are written from this call on, or after the cursor `since`: whole, in order, each once,
-   * and only once it is durable. What is written while the caller waits is made durable some 25 ms later. The iteration
-   * continues with another leader, and in a hidden page. A batch without operations shows progress: up to its cursor
-   * there are no others that were asked for.
-   *
-   * `feedBytes` bounds how far back the feed reaches. A `CursorGoneError` has a cursor to start from, once the store is
-   * read anew. Not in the feed are values that expire, what compactions drop, and keyspaces without a batch; dropping a
-   * keyspace ends every earlier cursor. Ends when the store is closed.
+   * and only once it is durable, whoever leads. `feedBytes` bounds how far back the feed reaches; a `CursorGoneError`
+   * has a cursor to start from, once the store is read anew. Expiries, what compactions drop, and keyspaces without a
+   * batch are not in the feed; dropping a keyspace ends every earlier cursor. Ends when the store is closed.
    */
   changes<KE extends Encoding = K, VE extends Encoding = V>(
     options?: ChangesOptions<KE, VE>,

@@ -1,6 +1,7 @@
 /**
- * Watches of a page. The page asks its worker for the next change only once it has taken the last and, unless the watch
- * is one of the change feed, is visible; meanwhile the engine sums up what changes. After the page was suspended, the new worker is asked again.
+ * Watches of a page. The page asks its worker for the next change only once it has taken the last and, unless the
+ * watch is one of the change feed, is visible; meanwhile the engine sums up what changes. After the page was
+ * suspended, the new worker is asked again.
  */
 
 import type { Changed } from "../codec/protocol.ts";

@@ -8,7 +8,8 @@
  */
 
 import type { Decoded, Encoding, RangeOptions } from "../api/data.ts";
-import type { Condition, Mode, Versioned } from "../api/store.ts";
+import type { Versioned } from "../api/data.ts";
+import type { Condition, Mode } from "../api/store.ts";
 import { decode } from "./bytes.ts";
 import { Encoder } from "./encoder.ts";
 import { toBytes } from "./encodings.ts";

@@ -7,7 +7,7 @@
  */
 
 import type { Decoded, Encoding } from "../api/data.ts";
-import type { ChangeOperation } from "../api/store.ts";
+import type { ChangeOperation } from "../api/changes.ts";
 import { decode } from "./bytes.ts";
 import type { Span } from "./encoder.ts";
 import { OPERAND } from "./operand.ts";

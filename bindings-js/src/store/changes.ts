@@ -9,9 +9,9 @@
  *    id without a name is that of a keyspace that was dropped, or that the package keeps for itself.
  */
 
+import type { ChangeBatch } from "../api/changes.ts";
 import type { Encoding } from "../api/data.ts";
 import { ClosedError, InvalidArgumentError } from "../api/errors.ts";
-import type { ChangeBatch } from "../api/store.ts";
 import { Encoder, encodeSpan, type Span } from "../codec/encoder.ts";
 import { batchesOf, type Filter, operationsOf } from "../codec/feed.ts";
 import { check } from "../codec/validate.ts";

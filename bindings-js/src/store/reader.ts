@@ -9,6 +9,7 @@ import type {
   RangeOptions,
   Row,
   Rows,
+  Versioned,
 } from "../api/data.ts";
 import type {
   CursorOptions,
@@ -18,15 +19,7 @@ import type {
   ReadOptions,
   WaitOptions,
 } from "../api/options.ts";
-import type {
-  CallOptions,
-  CursorOf,
-  Iteration,
-  Mode,
-  ReaderOf,
-  Result,
-  Versioned,
-} from "../api/store.ts";
+import type { CallOptions, CursorOf, Iteration, Mode, ReaderOf, Result } from "../api/store.ts";
 import type { Trace } from "../api/trace.ts";
 import { encodeKey } from "../codec/bytes.ts";
 import { decodeVersioned } from "../codec/conditions.ts";
