@@ -75,8 +75,8 @@ fn throw(env: &Env, failure: &Failure) -> napi::Error {
     }
 }
 
-/// Returns `{ code, message }`; for damage also the `file` and the `offset` in it, and for a cursor that the change feed
-/// refuses its newest `cursor`.
+/// Returns `{ code, message }`; for damage also the `file` and the `offset` in it, and for a cursor that the change
+/// feed refuses its newest `cursor`.
 pub(crate) fn object<'env>(env: &'env Env, failure: &Failure) -> napi::Result<Object<'env>> {
     let mut object = Object::new(env)?;
     object.set("code", failure.code)?;

@@ -5,8 +5,8 @@ use terrane::{Error, ErrorKind};
 use terrane_session::{code, message};
 use wasm_bindgen::JsValue;
 
-/// Returns `{ code, message }`; for damage also the `file` and the `offset` in it, and for a cursor that the change feed
-/// refuses its newest `cursor`.
+/// Returns `{ code, message }`; for damage also the `file` and the `offset` in it, and for a cursor that the change
+/// feed refuses its newest `cursor`.
 pub(crate) fn to_js(error: &Error) -> JsValue {
     let object = coded(code(error), &message(error));
     match error.kind() {

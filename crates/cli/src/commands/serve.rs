@@ -79,7 +79,7 @@ pub struct ServeArgs {
     /// Follow the changes of the server at this address, as a read replica; TERRANE_FOLLOW_TOKEN has its token
     #[arg(long, value_name = "URL", conflicts_with = "promote")]
     follow: Option<String>,
-    /// Trust the certificates in this file, in PEM, rather than those of the system, where the address starts with https
+    /// Trust the certificates in this file, in PEM, rather than those of the system, for an address with https
     #[arg(long, value_name = "FILE", requires = "follow")]
     follow_ca: Option<PathBuf>,
     /// Be ready as a replica only while it lags less than this

@@ -36,7 +36,7 @@ enum Stage {
     Changes(Apply, FeedCursor),
 }
 
-/// What follows a line.
+/// The next thing that the caller reads or sends.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next {
     /// Another line.
@@ -140,7 +140,8 @@ impl Exchange {
     }
 }
 
-/// Applies a line of the changes after `last`. Returns the cursor after it, and the end of the feed if the line names it.
+/// Applies a line of the changes after `last`. Returns the cursor after it, and the end of the feed if the line names
+/// it.
 fn change(
     apply: &mut Apply,
     last: FeedCursor,

@@ -164,8 +164,8 @@ struct Source {
 }
 
 impl Source {
-    /// Waits for lines after a cursor. Returns them, which may be none, with the cursor after them; `None` if the memory
-    /// for them is missing. The future may be dropped while it waits.
+    /// Waits for lines after a cursor. Returns them, which may be none, with the cursor after them; `None` if the
+    /// memory for them is missing. The future may be dropped while it waits.
     async fn next(&mut self, cursor: FeedCursor) -> Result<Option<(Bytes, FeedCursor)>, Error> {
         while let Some(tail) = &self.tail {
             match tail.after(cursor) {

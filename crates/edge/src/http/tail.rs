@@ -1,8 +1,8 @@
 //! The newest changes as lines, encoded once for all clients who ask for everything.
 //!
 //! 1. While there are such clients, a task reads the feed and appends a page of lines for each read.
-//! 2. A client takes the lines after its cursor. One that is behind the pages reads the log by itself until it has caught
-//!    up: nobody waits for it, and it has no queue.
+//! 2. A client takes the lines after its cursor. One that is behind the pages reads the log by itself until it has
+//!    caught up: nobody waits for it, and it has no queue.
 //! 3. Beyond [`BYTES`] the oldest pages are forgotten. Their memory is that of replies, until every client that is
 //!    being sent one has it.
 //! 4. If the feed fails, or memory is missing, the pages are over, and each client reads the log by itself.

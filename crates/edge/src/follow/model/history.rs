@@ -1,4 +1,4 @@
-//! What the server has written: the state after each of its batches, and the writes that it acknowledged.
+//! The history of the server: the state after each of its batches, and the writes that it acknowledged.
 
 use super::Verdict;
 use super::network::Write;
@@ -105,7 +105,7 @@ pub fn shown(db: &Db) -> Result<State> {
     Ok(state)
 }
 
-/// What was written.
+/// The history of the server.
 #[derive(Default)]
 pub struct History {
     /// The state at each cursor.

@@ -6,16 +6,16 @@
 //! * `network` - letters and streams under way.
 //! * `history` - the state after each batch, and the writes that were acknowledged.
 //!
-//! 1. A seed draws every step: a writer sends, a letter arrives, is lost or doubled, a line arrives, a connection is cut
-//!    or forgotten, a process is killed, power is cut between or within operations of its files, a keyspace is dropped,
-//!    the server is restored to an earlier moment, or a replica is promoted.
+//! 1. A seed draws every step: a writer sends, a letter arrives, is lost or doubled, a line arrives, a connection is
+//!    cut or forgotten, a process is killed, power is cut between or within operations of its files, a keyspace is
+//!    dropped, the server is restored to an earlier moment, or a replica is promoted.
 //! 2. Whenever a replica is looked at, it has the rows of the source at its cursor.
-//! 3. At rest, when the network is whole and everything runs, the replicas equal the server, every acknowledged write is
-//!    there unless the server was restored to an earlier moment, and none has taken effect twice.
+//! 3. At rest, when the network is whole and everything runs, the replicas equal the server, every acknowledged write
+//!    is there unless the server was restored to an earlier moment, and none has taken effect twice.
 //! 4. Each rule, broken, is noticed by some schedule.
 //!
-//! Letters of single requests are lost, doubled, delayed and reordered. Lines of one connection arrive in order, as over
-//! TCP, up to where it is cut; a line may arrive twice, as from a proxy that repeats.
+//! Letters of single requests are lost, doubled, delayed and reordered. Lines of one connection arrive in order, as
+//! over TCP, up to where it is cut; a line may arrive twice, as from a proxy that repeats.
 
 mod history;
 mod machine;

@@ -1,4 +1,4 @@
-//! What is under way: letters, which arrive in any order, and streams, whose lines arrive in order.
+//! Everything under way: letters, which arrive in any order, and streams, whose lines arrive in order.
 
 use std::collections::{BTreeMap, VecDeque};
 use terrane_workload::Random;

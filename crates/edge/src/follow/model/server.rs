@@ -18,7 +18,7 @@ pub struct Server {
     streams: BTreeMap<Connection, Sending>,
 }
 
-/// What a stream sends.
+/// The content of a stream.
 enum Sending {
     Changes(Box<Changes>),
     Snapshot(Box<Moment>),
