@@ -320,8 +320,8 @@ impl Session {
         self.writer.watches().take(self.client)
     }
 
-    /// Returns the durable batches after a cursor of the change feed, as a page ([`crate::feed`]), and makes what is
-    /// written durable first.
+    /// Returns the durable batches after a cursor of the change feed, as a page, and first makes durable what is
+    /// written. A page is one batch after another: its sequence number (a double), its length (`u32`) and its bytes.
     ///
     /// # Errors
     /// A malformed cursor, or one from which the feed cannot continue; damage, an I/O error.
