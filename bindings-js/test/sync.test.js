@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ALL, bundle, LEAN, native } from "./built.js";
+import * as feed from "./changes.js";
 import { checkConditions, MISTAKES as CONDITIONS } from "./conditions.js";
 import { checkEncodings, checkMistakes } from "./encodings.js";
 import { checkExpiry } from "./expiry.js";
@@ -15,6 +16,7 @@ import { checkTransactions } from "./transactions.js";
 const {
   ClosedError,
   ConflictError,
+  CursorGoneError,
   InvalidArgumentError,
   MAX_VALUE_BYTES,
   NotFoundError,
@@ -84,6 +86,26 @@ test("a watch yields what has changed, once a turn", async (context) => {
 
 test("a query runs again when what it has read changes", async (context) => {
   await checkLive(await store(context));
+});
+
+test("the feed yields each batch once it is durable", async (context) => {
+  await feed.checkChanges(await store(context));
+});
+
+test("a filter of changes passes only requested operations", async (context) => {
+  await feed.checkFilters(await store(context));
+});
+
+test("a cursor from which the feed cannot continue is refused", async (context) => {
+  await feed.checkGoneCursors(await store(context), { CursorGoneError });
+});
+
+test("the feed has merges as they were written", async (context) => {
+  await feed.checkMergeChanges(await store(context, ALL));
+});
+
+test("logs are kept for the feed", async (context) => {
+  await feed.checkRetention(await store(context, { feedBytes: 64 << 20, memtableBytes: 64 << 10 }));
 });
 
 test("keys and values have the encodings of their keyspace", async (context) => {

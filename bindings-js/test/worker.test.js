@@ -5,6 +5,7 @@ import { test } from "node:test";
 import "./page.js";
 import { ALL, bundle, LEAN, native } from "./built.js";
 import { settle } from "./page.js";
+import * as feed from "./changes.js";
 import { checkConditions, MISTAKES as CONDITIONS } from "./conditions.js";
 import { checkEncodings, checkMistakes } from "./encodings.js";
 import { checkExpiry } from "./expiry.js";
@@ -13,7 +14,9 @@ import { checkQuestions, MISTAKES } from "./questions.js";
 import * as ranges from "./ranges.js";
 import { checkLive, checkWatches } from "./watches.js";
 import { checkTransactions } from "./transactions.js";
-const { ConflictError, InvalidArgumentError, open } = await import(bundle("index.js"));
+const { ConflictError, CursorGoneError, InvalidArgumentError, open } = await import(
+  bundle("index.js")
+);
 
 let loaded = 0;
 
@@ -93,6 +96,28 @@ test("a watch yields what has changed, once a turn", async (context) => {
 
 test("a query runs again when what it has read changes", async (context) => {
   await checkLive(await store(context, await here()));
+});
+
+test("the feed yields each batch once it is durable", async (context) => {
+  await feed.checkChanges(await store(context, await here()));
+});
+
+test("a filter of changes passes only requested operations", async (context) => {
+  await feed.checkFilters(await store(context, await here()));
+});
+
+test("a cursor from which the feed cannot continue is refused", async (context) => {
+  await feed.checkGoneCursors(await store(context, await here()), { CursorGoneError });
+});
+
+test("the feed has merges as they were written", async (context) => {
+  await feed.checkMergeChanges(await store(context, await here(), ALL));
+});
+
+test("logs are kept for the feed", async (context) => {
+  await feed.checkRetention(
+    await store(context, await here(), { feedBytes: 64 << 20, memtableBytes: 64 << 10 }),
+  );
 });
 
 test("keys and values have the encodings of their keyspace", async (context) => {

@@ -1,6 +1,7 @@
 /** Both stores on files: what the package for browsers is tested by in memory. */
 
 import { test } from "node:test";
+import * as feed from "../../bindings-js/test/changes.js";
 import { checkConditions } from "../../bindings-js/test/conditions.js";
 import { checkExpiry } from "../../bindings-js/test/expiry.js";
 import { checkMerges } from "../../bindings-js/test/merges.js";
@@ -15,6 +16,10 @@ const CHECKS = {
     checkConditions(db, ConflictError),
   "values expire": checkExpiry,
   "merges change values": checkMerges,
+  "the feed yields each batch once it is durable": feed.checkChanges,
+  "a filter of changes passes only requested operations": feed.checkFilters,
+  "a cursor from which the feed cannot continue is refused": feed.checkGoneCursors,
+  "the feed has merges as they were written": feed.checkMergeChanges,
 };
 
 const transact = {

@@ -67,6 +67,31 @@ for (const entry of ["index.js", "sync.js"]) {
     await thread.terminate();
     await db.close();
   });
+
+  test(`the feed has another thread's writes, ${entry}`, async () => {
+    const path = `${folder()}/store`;
+    const { open } = await import(bundle(entry));
+    const db = await open(path, { feedBytes: 1 << 20 });
+    const changes = db.changes();
+    const thread = startThread(
+      path,
+      `const db = await open(path);
+      parentPort.on("message", (key) => db.put(key, "by another thread"));
+      parentPort.postMessage("open");`,
+    );
+    await once(thread, "message");
+    for (const key of ["a1", "a2", "a3"]) {
+      // Nothing but the other thread does anything meanwhile.
+      const changed = changes.next();
+      await new Promise((passed) => setTimeout(passed, 50));
+      thread.postMessage(key);
+      const [operation] = (await changed).value.operations;
+      assert.deepEqual([operation.key, operation.value], [key, "by another thread"]);
+    }
+    await changes.return();
+    await thread.terminate();
+    await db.close();
+  });
 }
 
 const CONTENDERS = 4;

@@ -36,6 +36,24 @@ export type Encodable<E extends Encoding> = E extends "utf8" | "binary"
 /** An entry as an iteration yields it. */
 export type Entry<K extends Encoding, V extends Encoding> = [key: Decoded<K>, value: Decoded<V>];
 
+/** A value and its version. */
+export interface Versioned<V extends Encoding> {
+  value: Decoded<V>;
+  /** The sequence number of the write that set it. */
+  sequence: number;
+  /** The time at which it expires, in milliseconds since the epoch; undefined if it does not. */
+  expiresAt: number | undefined;
+}
+
+/**
+ * The operand of a merge: a number to add (`add`), an upper bound (`min` keeps the lesser of the value and the number),
+ * or a lower bound (`max` keeps the greater). It is a safe integer or a signed 64-bit bigint.
+ */
+export type Operand =
+  | { add: number | bigint; min?: undefined; max?: undefined }
+  | { min: number | bigint; add?: undefined; max?: undefined }
+  | { max: number | bigint; add?: undefined; min?: undefined };
+
 /** Parts of entries that a cursor returns. */
 export type Rows = "entries" | "keys" | "values";
 

@@ -5,6 +5,7 @@ export type EngineErrorCode =
   | "busy"
   | "closed"
   | "corrupt"
+  | "cursor-gone"
   | "invalid-argument"
   | "io"
   | "left-out"

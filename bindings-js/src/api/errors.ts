@@ -37,6 +37,13 @@ export class QuotaError extends TerraneError {
   readonly code = "quota";
 }
 
+/** Fields of an error beside its message. */
+interface Details extends ErrorOptions {
+  file?: string;
+  offset?: number;
+  cursor?: string;
+}
+
 /** Stored data is damaged. */
 export class CorruptError extends TerraneError {
   override readonly name = "CorruptError";
@@ -46,7 +53,7 @@ export class CorruptError extends TerraneError {
   /** Position in the file, in bytes. */
   readonly offset: number | undefined;
 
-  constructor(message: string, options: ErrorOptions & { file?: string; offset?: number } = {}) {
+  constructor(message: string, options: Details = {}) {
     super(message, options);
     this.file = options.file;
     this.offset = options.offset;
@@ -81,6 +88,22 @@ export class NotFoundError extends TerraneError {
 export class NewerFormatError extends TerraneError {
   override readonly name = "NewerFormatError";
   readonly code = "newer-format";
+}
+
+/**
+ * The change feed cannot continue from a cursor: the next batches are no longer kept, the store has another history, or
+ * it is behind the cursor. Read the store anew.
+ */
+export class CursorGoneError extends TerraneError {
+  override readonly name = "CursorGoneError";
+  readonly code = "cursor-gone";
+  /** The end of the feed, from which it can continue. */
+  readonly cursor: string;
+
+  constructor(message: string, options: Details = {}) {
+    super(message, options);
+    this.cursor = options.cursor ?? "";
+  }
 }
 
 /** A file operation failed in the browser. */

@@ -91,6 +91,16 @@ export type CursorOptions<
 /** Options of a watch; returned keys have the encoding too. */
 export type WatchOptions<K extends Encoding> = RangeOptions<K> & KeyOptions<K> & WaitOptions;
 
+/** Options of `changes`: a range is that of one keyspace. */
+export type ChangesOptions<K extends Encoding, V extends Encoding> = RangeOptions<K> &
+  Encodings<K, V> &
+  WaitOptions & {
+    /** The cursor after which the batches follow. Default: the end of the feed at the call. */
+    since?: string | undefined;
+    /** The name of the only keyspace whose operations are wanted; the store's own is `"default"`. Default: all. */
+    keyspace?: string | undefined;
+  };
+
 /** Bound of a clear. */
 export interface LimitOptions {
   /** The maximum number of entries to delete. Default: unlimited. */
@@ -173,6 +183,11 @@ export interface StoreOptions<K extends Encoding = "utf8", V extends Encoding = 
    * 64, in fractions as small as 0.001, or 0 for no filters. Default: 10.
    */
   filterBits?: number | undefined;
+  /**
+   * Bytes of logs that are kept for `changes` after tables have their entries, at most 1 GiB. That of the client that
+   * has the store counts: give all the same. Default: 0.
+   */
+  feedBytes?: number | undefined;
 }
 
 /** Options of a copy to another store. */

@@ -3,10 +3,22 @@
  * `terrane/worker` they return results (`"sync"`).
  */
 
-import type { Decoded, Encodable, Encoding, Entry, RangeOptions, Row, Rows } from "./data.ts";
+import type { Change, ChangeBatch } from "./changes.ts";
+import type {
+  Decoded,
+  Encodable,
+  Encoding,
+  Entry,
+  Operand,
+  RangeOptions,
+  Row,
+  Rows,
+  Versioned,
+} from "./data.ts";
 import type { Event } from "./events.ts";
 import type { CallOptions, Iteration, Mode, Result } from "./mode.ts";
 import type {
+  ChangesOptions,
   CheckpointOptions,
   ClearOptions,
   CursorOptions,
@@ -25,16 +37,8 @@ import type { Policy, PolicyOptions } from "./policies.ts";
 import type { CheckReport, Level, Stats } from "./stats.ts";
 import type { Trace } from "./trace.ts";
 
+export type * from "./changes.ts";
 export type { CallOptions, Iteration, Mode, Result };
-
-/**
- * The operand of a merge: a number to add (`add`), an upper bound (`min` keeps the lesser of the value and the number),
- * or a lower bound (`max` keeps the greater). It is a safe integer or a signed 64-bit bigint.
- */
-export type Operand =
-  | { add: number | bigint; min?: undefined; max?: undefined }
-  | { min: number | bigint; add?: undefined; max?: undefined }
-  | { max: number | bigint; add?: undefined; min?: undefined };
 
 /** One write of a batch, to the keyspace whose `batch` is called or to another. */
 export type BatchOperation<
@@ -91,15 +95,6 @@ export interface BatchOptions<
    * the call fails with a `ConflictError`.
    */
   if?: Iterable<Condition<M, K, V>> | undefined;
-}
-
-/** A value and its version. */
-export interface Versioned<V extends Encoding> {
-  value: Decoded<V>;
-  /** The sequence number of the write that set it. */
-  sequence: number;
-  /** The time at which it expires, in milliseconds since the epoch; undefined if it does not. */
-  expiresAt: number | undefined;
 }
 
 /**
@@ -218,17 +213,13 @@ export interface ReaderOf<
 
   /** Counts the entries of a range by reading them all. */
   count(options?: CallOptions<M, RangeOptions<K>>): Result<M, number>;
-}
 
-/** Changes of a watched range. */
-export interface Change<K extends Encoding> {
-  /** The sequence number of the latest of them. */
-  sequence: number;
   /**
-   * The keys that were written or deleted, in order; undefined if they are more than 1000 or take more than 64 KiB, if
-   * a range was deleted, or if it is not known.
+   * Returns the cursor of the store's change feed after everything that this reads: all earlier writes or, of a
+   * snapshot, those that it shows. They are made durable first. To start, read a snapshot, and follow `changes` since
+   * its cursor.
    */
-  keys: Decoded<K>[] | undefined;
+  feedCursor(options?: CallOptions<M>): Result<M, string>;
 }
 
 /** A named LSM tree of a store, with its own compaction policy. */
@@ -451,6 +442,16 @@ export interface DbOf<
     query: (reader: SnapshotOf<M, K, V>) => T | Promise<T>,
     options?: WaitOptions,
   ): AsyncGenerator<T, void, undefined>;
+
+  /**
+   * Yields the batches that are written from this call on, or after the cursor `since`: whole, in order, each once,
+   * and only once it is durable, whoever leads. `feedBytes` bounds how far back the feed reaches; a `CursorGoneError`
+   * has a cursor to start from, once the store is read anew. Expiries, what compactions drop, and keyspaces without a
+   * batch are not in the feed; dropping a keyspace ends every earlier cursor. Ends when the store is closed.
+   */
+  changes<KE extends Encoding = K, VE extends Encoding = V>(
+    options?: ChangesOptions<KE, VE>,
+  ): AsyncGenerator<ChangeBatch<KE, VE>, void, undefined>;
 
   /** Takes a snapshot of the store, including every call made before. Release it when done. */
   snapshot(): SnapshotOf<M, K, V>;

@@ -177,8 +177,8 @@ export class Session implements Caller, Port<"async"> {
     return openCursor(this, request);
   }
 
-  watch(ranges: Uint8Array, keys: boolean): HeldWatch {
-    return openWatch(this, ranges, keys);
+  watch(ranges: Uint8Array, keys: boolean, always = false): HeldWatch {
+    return openWatch(this, ranges, keys, always);
   }
 
   async collect<T>(iteration: AsyncGenerator<T, void, undefined>): Promise<T[]> {

@@ -1,6 +1,7 @@
 /**
- * Watches of a page. The page asks its worker for the next change only once it has taken the last and is visible;
- * meanwhile the engine sums up what changes. After the page was suspended, the new worker is asked again.
+ * Watches of a page. The page asks its worker for the next change only once it has taken the last and, unless the
+ * watch is one of the change feed, is visible; meanwhile the engine sums up what changes. After the page was
+ * suspended, the new worker is asked again.
  */
 
 import type { Changed } from "../codec/protocol.ts";
@@ -12,7 +13,12 @@ import type { Caller } from "./caller.ts";
 let nextWatch = 1;
 
 /** Starts a watch. */
-export function openWatch(caller: Caller, ranges: Uint8Array, keys: boolean): HeldWatch {
+export function openWatch(
+  caller: Caller,
+  ranges: Uint8Array,
+  keys: boolean,
+  always: boolean,
+): HeldWatch {
   const watch = nextWatch++;
   const { release } = caller.hold({ op: "endWatch", watch });
   const starting = caller.invoke("watch", watch, ranges, keys, false);
@@ -21,7 +27,7 @@ export function openWatch(caller: Caller, ranges: Uint8Array, keys: boolean): He
   const next = async () => {
     await starting;
     for (;;) {
-      await visible();
+      if (!always) await visible();
       const changed = await caller.call({ op: "watch", watch, ranges, keys });
       if (changed) return changed as Changed;
     }

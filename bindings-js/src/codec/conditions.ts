@@ -7,8 +7,8 @@
  * - Sequence numbers and times are doubles, little-endian.
  */
 
-import type { Decoded, Encoding, RangeFields } from "../api/data.ts";
-import type { Condition, Mode, Versioned } from "../api/store.ts";
+import type { Decoded, Encoding, RangeFields, Versioned } from "../api/data.ts";
+import type { Condition, Mode } from "../api/store.ts";
 import { decode } from "./bytes.ts";
 import { Encoder } from "./encoder.ts";
 import { toBytes } from "./encodings.ts";

@@ -5,6 +5,7 @@ import {
   BusyError,
   ClosedError,
   CorruptError,
+  CursorGoneError,
   EngineError,
   type ErrorCode,
   InvalidArgumentError,
@@ -33,6 +34,7 @@ const classes = {
   unavailable: UnavailableError,
   quota: QuotaError,
   corrupt: CorruptError,
+  "cursor-gone": CursorGoneError,
   closed: ClosedError,
   aborted: AbortError,
   "invalid-argument": InvalidArgumentError,
@@ -52,6 +54,8 @@ export interface EncodedError {
   /** File of the damage, and the position in it. */
   file?: string;
   offset?: number;
+  /** The newest cursor of the change feed that refuses one. */
+  cursor?: string;
 }
 
 /** Decodes an error as an instance of its class. */

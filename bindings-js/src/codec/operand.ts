@@ -1,6 +1,6 @@
 /** Operands of merges. */
 
-import type { Operand } from "../api/store.ts";
+import type { Operand } from "../api/data.ts";
 import { InvalidArgumentError } from "../api/errors.ts";
 import { unknown } from "./options.ts";
 import { invalid } from "./validate.ts";

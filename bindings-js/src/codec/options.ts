@@ -5,6 +5,7 @@
 
 import type { Encoding, RangeOptions, Rows } from "../api/data.ts";
 import type {
+  ChangesOptions,
   CheckpointOptions,
   Encodings,
   ExpiryOptions,
@@ -41,6 +42,10 @@ export const RANGE: Names<RangeOptions> = {
 export const ENCODINGS: Names<Encodings<Encoding, Encoding>> = { keyEncoding: 0, valueEncoding: 0 };
 export const REVERSE: Names<Pick<LimitOptions, "reverse">> = { reverse: 0 };
 export const ROWS: Names<RowsOptions<Rows>> = { rows: 0 };
+/** Options of changes besides a range and encodings. */
+export const CHANGES: Names<
+  Pick<ChangesOptions<Encoding, Encoding>, "since" | "keyspace" | "signal">
+> = { since: 0, keyspace: 0, signal: 0 };
 export const LIMIT: Names<LimitOptions> = { limit: 0, reverse: 0 };
 export const ITERATION: Names<IterationOptions<Encoding, Encoding>> = {
   keyEncoding: 0,
@@ -69,6 +74,7 @@ export const STORE: Names<StoreOptions> = {
   memtableBytes: 0,
   cacheBytes: 0,
   filterBits: 0,
+  feedBytes: 0,
   syncInterval: 0,
   threads: 0,
   wasm: 0,

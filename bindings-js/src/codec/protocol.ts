@@ -52,6 +52,7 @@ export interface OpenRequest extends StoreRequest {
   memtableBytes: number | undefined;
   cacheBytes: number | undefined;
   filterBits: number | undefined;
+  feedBytes: number | undefined;
   policy: string | undefined;
   /** Whether the default keyspace keeps its current policy. */
   keepPolicy: boolean;
@@ -95,7 +96,7 @@ export interface Changed {
   bytes: Uint8Array | undefined;
 }
 
-/** The methods of the engine's store. The strings that they return are JSON. */
+/** The methods of the engine's store. The strings that they return are JSON, but for cursors of the change feed. */
 export interface Methods {
   approximate_size(keyspace: number, range: Uint8Array): number;
   check(): string;
@@ -112,6 +113,10 @@ export interface Methods {
   drop_keyspace(name: string): boolean;
   /** Deletes what recovery has quarantined; returns its size in bytes. */
   drop_quarantine(): number;
+  /** Returns a page of durable batches after a cursor of the change feed (feed.ts), and syncs before. */
+  feed(since: string): Uint8Array;
+  /** Returns the place in the change feed after a snapshot or after all that is written, and syncs before. */
+  feed_cursor(snapshot: number): string;
   flush(): void;
   /** Returns the encoded value of a key with its version; no bytes if the key does not exist. */
   get_versioned(keyspace: number, snapshot: number, key: Uint8Array): Uint8Array;
@@ -147,7 +152,7 @@ export type Method = keyof Methods;
 /** The name of a method that returns JSON. */
 export type JsonMethod = Exclude<
   { [N in Method]: ReturnType<Methods[N]> extends string ? N : never }[Method],
-  "clear"
+  "clear" | "feed_cursor"
 >;
 
 /** The arguments of a method. */

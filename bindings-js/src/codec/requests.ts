@@ -90,6 +90,7 @@ export function toRequest<K extends Encoding, V extends Encoding>(
     memtableBytes: checkBytes("memtableBytes", options.memtableBytes, MIN_MEMTABLE_BYTES),
     cacheBytes: checkBytes("cacheBytes", options.cacheBytes, 0),
     filterBits: checkNumber("filterBits", options.filterBits, 0, MAX_FILTER_BITS, "bits per key"),
+    feedBytes: checkBytes("feedBytes", options.feedBytes, 0),
     policy,
   };
 }

@@ -10,6 +10,7 @@ export function encodeError(thrown: unknown): EncodedError {
     if (thrown.cause !== undefined) encoded.cause = thrown.cause;
     if (thrown.file !== undefined) encoded.file = thrown.file;
     if (thrown.offset !== undefined) encoded.offset = thrown.offset;
+    if (thrown.cursor !== undefined) encoded.cursor = thrown.cursor;
     return encoded;
   }
   if (thrown instanceof Error || thrown instanceof DOMException) {

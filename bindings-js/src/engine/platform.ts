@@ -39,7 +39,7 @@ export async function openStore(
   try {
     const [module] = await Promise.all([loading, files?.removeLeftovers("import")]);
     const { create, errorIfExists, keepPolicy, policy } = request;
-    const { memtableBytes, cacheBytes, filterBits } = request;
+    const { memtableBytes, cacheBytes, filterBits, feedBytes } = request;
     const handles = files?.handles ?? [];
     const { Store } = module.glue;
     const store = module.call(() =>
@@ -52,6 +52,7 @@ export async function openStore(
         memtableBytes,
         cacheBytes,
         filterBits === undefined ? undefined : Math.round(filterBits * 1000),
+        feedBytes,
         policy,
       ),
     );

@@ -17,6 +17,7 @@ export interface AddonOptions {
   memtableBytes: number | undefined;
   cacheBytes: number | undefined;
   filterThousandths: number | undefined;
+  feedBytes: number | undefined;
   policy: string | undefined;
 }
 

@@ -1,6 +1,6 @@
 /** Keyspaces: reads, writes and administration of one tree. */
 
-import type { Encodable, Encoding, RangeOptions } from "../api/data.ts";
+import type { Encodable, Encoding, Operand, RangeOptions } from "../api/data.ts";
 import type {
   ClearOptions,
   Durability,
@@ -19,7 +19,6 @@ import type {
   Change,
   KeyspaceOf,
   Mode,
-  Operand,
   Result,
 } from "../api/store.ts";
 import { encodeBatch } from "../codec/batch.ts";

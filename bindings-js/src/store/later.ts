@@ -3,5 +3,6 @@
 export { decodeConflicts } from "../codec/conflicts.ts";
 export { fromJson } from "../codec/json.ts";
 export { exportStream } from "../shared/streams.ts";
+export { changes } from "./changes.ts";
 export { live } from "./live.ts";
 export { transact } from "./transaction.ts";

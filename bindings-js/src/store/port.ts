@@ -124,8 +124,11 @@ export interface Port<M extends Mode> {
   /** Starts a scan for a cursor. */
   cursor(request: ScanRequest): HeldCursor<M>;
 
-  /** Watches ranges, each after the number of its keyspace and its length; `keys` asks for the changed keys. */
-  watch(ranges: Uint8Array, keys: boolean): HeldWatch;
+  /**
+   * Watches ranges, each after the number of its keyspace and its length; `keys` asks for the changed keys. A hidden
+   * page takes changes only if `always`.
+   */
+  watch(ranges: Uint8Array, keys: boolean, always?: boolean): HeldWatch;
 
   /** Returns all items of an iteration. */
   collect<T>(iteration: Iteration<M, T>): Result<M, T[]>;

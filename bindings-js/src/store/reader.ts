@@ -10,6 +10,7 @@ import type {
   RangeOptions,
   Row,
   Rows,
+  Versioned,
 } from "../api/data.ts";
 import type {
   CursorOptions,
@@ -20,15 +21,7 @@ import type {
   ReadOptions,
   WaitOptions,
 } from "../api/options.ts";
-import type {
-  CallOptions,
-  CursorOf,
-  Iteration,
-  Mode,
-  ReaderOf,
-  Result,
-  Versioned,
-} from "../api/store.ts";
+import type { CallOptions, CursorOf, Iteration, Mode, ReaderOf, Result } from "../api/store.ts";
 import type { Trace } from "../api/trace.ts";
 import { encodeKey } from "../codec/bytes.ts";
 import { decodeVersioned } from "../codec/conditions.ts";
@@ -201,6 +194,11 @@ export class Reader<
 
   count(options?: CallOptions<M, RangeOptions<K>>): Result<M, number> {
     return this.call(options, [RANGE], (given) => this.scope.port.count(this.#scan(given), given));
+  }
+
+  feedCursor(options?: CallOptions<M>): Result<M, string> {
+    const { port, snapshot } = this.scope;
+    return this.call(options, [], () => port.invoke("feed_cursor", snapshot));
   }
 
   /**

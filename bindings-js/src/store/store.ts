@@ -3,6 +3,7 @@
 import type { Encoding } from "../api/data.ts";
 import type { Event } from "../api/events.ts";
 import type {
+  ChangesOptions,
   CheckpointOptions,
   KeyspaceOptions,
   WaitOptions,
@@ -11,6 +12,7 @@ import type {
 import type { CheckReport, Stats } from "../api/stats.ts";
 import type {
   CallOptions,
+  ChangeBatch,
   DbOf,
   KeyspaceOf,
   Mode,
@@ -18,7 +20,16 @@ import type {
   SnapshotOf,
   TransactionOf,
 } from "../api/store.ts";
-import { checked, KEYSPACE, TIMEOUT, WAIT, WRITE } from "../codec/options.ts";
+import {
+  CHANGES,
+  checked,
+  ENCODINGS,
+  KEYSPACE,
+  RANGE,
+  TIMEOUT,
+  WAIT,
+  WRITE,
+} from "../codec/options.ts";
 import {
   checkKeyspaceName,
   type Defaults,
@@ -26,8 +37,9 @@ import {
   toEncodings,
   toKeyspace,
 } from "../codec/requests.ts";
+import { toSpan } from "../codec/span.ts";
 import { check } from "../codec/validate.ts";
-import { abortable } from "../shared/abort.ts";
+import { abortable, ignoreResult } from "../shared/abort.ts";
 import { iterateEvents, parseNames } from "../shared/events.ts";
 import { Keyspace } from "./keyspace.ts";
 import type { Later, Port } from "./port.ts";
@@ -97,7 +109,22 @@ export class Store<M extends Mode, K extends Encoding = "utf8", V extends Encodi
     options: WaitOptions = {},
   ): AsyncGenerator<T, void, undefined> {
     check("query", query, typeof query === "function", "a function");
-    return this.#live(query, checked(options, WAIT).signal);
+    const { signal } = checked(options, WAIT);
+    return this.#later(({ live }) => live(this.scope, query, signal));
+  }
+
+  changes<KE extends Encoding = K, VE extends Encoding = V>(
+    options: ChangesOptions<KE, VE> = {},
+  ): AsyncGenerator<ChangeBatch<KE, VE>, void, undefined> {
+    const { since, keyspace, signal, ...given } = checked(options, RANGE, ENCODINGS, CHANGES);
+    const { keyEncoding, valueEncoding, ...range } = given;
+    const encodings = toEncodings<KE, VE>({ keyEncoding, valueEncoding }, this.#defaults);
+    const filter = { keyspace, span: toSpan(range, encodings.keyEncoding), ...encodings };
+    // From this call on.
+    const end = () => this.scope.port.invoke("feed_cursor", 0) as Promise<string>;
+    const start = (async () => since ?? end())();
+    ignoreResult(start);
+    return this.#later(({ changes }) => changes(this.scope.port, start, filter, signal));
   }
 
   snapshot(): SnapshotOf<M, K, V> {
@@ -143,11 +170,9 @@ export class Store<M extends Mode, K extends Encoding = "utf8", V extends Encodi
     return this.scope.port.close();
   }
 
-  async *#live<T>(
-    query: (reader: SnapshotOf<M, K, V>) => T | Promise<T>,
-    signal: AbortSignal | undefined,
+  async *#later<T>(
+    start: (later: Later) => AsyncGenerator<T, void, undefined>,
   ): AsyncGenerator<T, void, undefined> {
-    const { live } = await this.scope.port.later();
-    yield* live(this.scope, query, signal);
+    yield* start(await this.scope.port.later());
   }
 }

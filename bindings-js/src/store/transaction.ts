@@ -15,12 +15,13 @@ import {
   type Entry,
   MAX_KEY_BYTES,
   MAX_VALUE_BYTES,
+  type Operand,
   type RangeFields,
   type RangeOptions,
 } from "../api/data.ts";
 import { ClosedError, ConflictError } from "../api/errors.ts";
 import type { EntriesOptions, ExpiryOptions, ReadOptions } from "../api/options.ts";
-import type { Iteration, KeyspaceOf, Mode, Operand, Result, TransactionOf } from "../api/store.ts";
+import type { Iteration, KeyspaceOf, Mode, Result, TransactionOf } from "../api/store.ts";
 import { decode, encodeBytes } from "../codec/bytes.ts";
 import { decodeOutcome, type Encodings, encodeUnchanged } from "../codec/conditions.ts";
 import { decodeConflicts } from "../codec/conflicts.ts";

@@ -19,6 +19,7 @@
 //! * `checkpoint` - copies of the store.
 //! * `origin` - hosts and pages from which requests may arrive.
 //! * `health` - whether writes can be expected to succeed.
+//! * `rules` - the rules of replication, which tests can break.
 //! * `metrics` - counters of the doors, and the text that Prometheus reads.
 //! * `http` - the routes of HTTP.
 //! * `resp` - the commands of Redis's protocol.
@@ -40,6 +41,7 @@ mod percent;
 mod process;
 mod progress;
 mod resp;
+mod rules;
 mod server;
 pub mod shared;
 mod shared_syncs;

@@ -61,6 +61,7 @@ impl Server {
             limits: Limits::new(&config),
             allowed: Arc::new(config.allowed),
             watchers,
+            tails: http::Tails::default(),
             creations: RwLock::default(),
             checkpoints,
             metrics: Metrics::default(),

@@ -2,6 +2,7 @@
 
 use crate::follow::Replica;
 use crate::health::Health;
+use crate::http::Tails;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::origin::Allowed;
@@ -49,6 +50,8 @@ pub struct Shared {
     pub replica: Option<Arc<Replica>>,
     /// Watchers of the store's events.
     pub(crate) watchers: Arc<Watchers>,
+    /// The newest changes, as lines.
+    pub(crate) tails: Tails,
     /// Held to create a keyspace; shared by batches that rely on the absence of one.
     pub(crate) creations: RwLock<()>,
     /// Directory of checkpoints.

@@ -46,9 +46,7 @@ impl Tls {
 
 fn read(files: &Files) -> Result<Arc<ServerConfig>, Error> {
     let Files { certificate, key } = files;
-    let chain = CertificateDer::pem_file_iter(certificate)
-        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|e| failed(certificate, "certificates in PEM", e))?;
+    let chain = certificates(certificate)?;
     let secret =
         PrivateKeyDer::from_pem_file(key).map_err(|e| failed(key, "a private key in PEM", e))?;
     let malformed = |e: rustls::Error| Error::Malformed {
@@ -62,6 +60,13 @@ fn read(files: &Files) -> Result<Arc<ServerConfig>, Error> {
         .with_single_cert(chain, secret)
         .map_err(malformed)?;
     Ok(Arc::new(config))
+}
+
+/// Reads certificates in PEM.
+pub(crate) fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
+    CertificateDer::pem_file_iter(file)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|e| failed(file, "certificates in PEM", e))
 }
 
 fn failed(file: &Path, expected: &str, error: pem::Error) -> Error {

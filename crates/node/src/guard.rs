@@ -16,12 +16,14 @@ pub struct Failure {
     message: String,
     /// The damaged file and the offset in it, if the error is damage.
     damage: Option<(String, u64)>,
+    /// The newest cursor of the change feed, if it refuses one.
+    cursor: Option<String>,
 }
 
 impl Failure {
     /// Returns the failure of opening a keyspace that does not exist.
     pub(crate) fn no_keyspace(name: &str) -> Self {
-        Failure { code: NOT_FOUND, message: no_keyspace(name), damage: None }
+        Failure { code: NOT_FOUND, message: no_keyspace(name), damage: None, cursor: None }
     }
 }
 
@@ -31,7 +33,11 @@ impl From<Error> for Failure {
             ErrorKind::Corrupt(damage) => Some((damage.file.clone(), damage.offset)),
             _ => None,
         };
-        Failure { code: code(&error), message: message(&error), damage }
+        let cursor = match error.kind() {
+            ErrorKind::Cursor(refused) => Some(refused.newest.clone()),
+            _ => None,
+        };
+        Failure { code: code(&error), message: message(&error), damage, cursor }
     }
 }
 
@@ -57,7 +63,7 @@ pub(crate) fn caught<T>(
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let why = text.or_else(|| panic.downcast_ref::<&str>().copied());
         let message = format!("the engine crashed: {}", why.unwrap_or("it gives no reason"));
-        Err(Failure { code: CRASHED, message, damage: None })
+        Err(Failure { code: CRASHED, message, damage: None, cursor: None })
     })
 }
 
@@ -69,7 +75,8 @@ fn throw(env: &Env, failure: &Failure) -> napi::Error {
     }
 }
 
-/// Returns `{ code, message }`, and for damage also the `file` and the `offset` in it.
+/// Returns `{ code, message }`; for damage also the `file` and the `offset` in it, and for a cursor that the change
+/// feed refuses its newest `cursor`.
 pub(crate) fn object<'env>(env: &'env Env, failure: &Failure) -> napi::Result<Object<'env>> {
     let mut object = Object::new(env)?;
     object.set("code", failure.code)?;
@@ -77,6 +84,9 @@ pub(crate) fn object<'env>(env: &'env Env, failure: &Failure) -> napi::Result<Ob
     if let Some((file, offset)) = &failure.damage {
         object.set("file", file.as_str())?;
         object.set("offset", *offset as f64)?;
+    }
+    if let Some(cursor) = &failure.cursor {
+        object.set("cursor", cursor.as_str())?;
     }
     Ok(object)
 }

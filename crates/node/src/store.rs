@@ -45,6 +45,8 @@ pub struct OpenOptions {
     pub cache_bytes: Option<u32>,
     /// Thousandths of bits per key of filters.
     pub filter_thousandths: Option<u32>,
+    /// Bytes of logs that are kept for the change feed.
+    pub feed_bytes: Option<u32>,
     /// The policy's options, as JSON.
     pub policy: Option<String>,
 }
@@ -135,6 +137,28 @@ impl Store {
         guard(env, || {
             self.session()?.scan(keyspace, snapshot, within, reverse, limit).map(Scan::new)
         })
+    }
+
+    /// Returns the durable batches after a cursor of the change feed, encoded.
+    ///
+    /// # Errors
+    /// A malformed cursor, or one from which the feed cannot continue; damage, an I/O error.
+    #[napi]
+    pub fn feed<'env>(
+        &mut self,
+        env: &'env Env,
+        since: String,
+    ) -> napi::Result<Uint8ArraySlice<'env>> {
+        bytes(env, || self.session_mut()?.feed(&since))
+    }
+
+    /// Returns the place in the change feed after what a snapshot shows, or after everything that is written.
+    ///
+    /// # Errors
+    /// A released snapshot, an I/O error.
+    #[napi(js_name = "feed_cursor")]
+    pub fn feed_cursor(&self, env: &Env, snapshot: u32) -> napi::Result<String> {
+        guard(env, || self.session()?.feed_cursor(snapshot))
     }
 
     /// Takes a snapshot under a number.
@@ -338,6 +362,7 @@ impl Store {
             memtable_bytes: given.memtable_bytes,
             cache_bytes: given.cache_bytes,
             filter_thousandths: given.filter_thousandths,
+            feed_bytes: given.feed_bytes,
             policy: given.policy,
         };
         let mut options = opening.options(Options::default())?;

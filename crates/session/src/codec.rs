@@ -27,6 +27,8 @@ use terrane::{
     WriteBatch,
 };
 
+/// Stands for all keyspaces of a watch that every batch changes.
+pub const EVERY: KeyspaceId = KeyspaceId(u32::MAX);
 /// Stands for the length of a missing value.
 const MISSING: u32 = u32::MAX;
 
@@ -117,7 +119,7 @@ pub fn range(bytes: &[u8]) -> Result<KeyRange> {
     Ok(KeyRange { from: strings.bound()?, to: strings.bound()? })
 }
 
-/// Decodes ranges, each after the number of its keyspace (`u32`) and its own length (`u32`).
+/// Decodes ranges, each after the number of its keyspace (`u32`), or that of [`EVERY`], and its own length (`u32`).
 pub fn ranges(
     bytes: &[u8],
     keyspaces: &VecMap<u32, Keyspace>,
@@ -125,8 +127,11 @@ pub fn ranges(
     let mut strings = ByteStrings::new(bytes);
     let mut ranges = Vec::new();
     while let Some(number) = strings.rest.u32() {
-        let keyspace = keyspaces.get(&number).ok_or(Closed::Keyspace)?;
-        ranges.push((keyspace.id(), range(strings.string()?)?));
+        let keyspace = match number {
+            number if number == EVERY.0 => EVERY,
+            _ => keyspaces.get(&number).ok_or(Closed::Keyspace)?.id(),
+        };
+        ranges.push((keyspace, range(strings.string()?)?));
     }
     Ok(ranges)
 }
@@ -215,7 +220,7 @@ pub fn versioned(found: Option<Versioned>) -> Vec<u8> {
 }
 
 /// A sequence number or a time, which JavaScript represents exactly up to 2^53.
-fn number(number: u64) -> [u8; 8] {
+pub(crate) fn number(number: u64) -> [u8; 8] {
     (number as f64).to_le_bytes()
 }
 

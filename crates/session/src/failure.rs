@@ -32,6 +32,7 @@ pub fn code(error: &Error) -> &'static str {
         ErrorKind::LeftOut(_) => "left-out",
         ErrorKind::Poisoned(cause) => code(cause),
         ErrorKind::Closed(_) => "closed",
+        ErrorKind::Cursor(_) => "cursor-gone",
         _ if error.io_kind() == Some(io::ErrorKind::ReadOnlyFilesystem) => "read-only",
         _ => "io",
     }

@@ -8,6 +8,7 @@
 //! * `scan` - scans, which return their entries in pages.
 //! * `clear` - clearing of ranges, which counts what it deletes.
 //! * `watches`, `segments`, `writer`, `written` - which keys have changed, of what all openings write.
+//! * `feed` - pages of the change feed.
 //! * `steps` - long calls, step by step.
 //! * `copy` - copies of a store into another storage or into memory.
 //! * `codec` - keys, values, ranges and batches as they are exchanged with JavaScript.
@@ -19,6 +20,7 @@ mod clear;
 mod codec;
 mod copy;
 mod failure;
+mod feed;
 mod opening;
 mod scan;
 mod segments;

@@ -21,6 +21,8 @@ pub struct Opening {
     pub cache_bytes: Option<u32>,
     /// Thousandths of bits per key of filters.
     pub filter_thousandths: Option<u32>,
+    /// Bytes of logs that are kept for the change feed.
+    pub feed_bytes: Option<u32>,
     /// The policy's options, as JSON.
     pub policy: Option<String>,
 }
@@ -44,12 +46,14 @@ impl Opening {
         if let Some(json) = &self.policy {
             defaults.policy = policy(json)?;
         }
+        let feed_bytes = self.feed_bytes.map_or(defaults.feed_bytes, u64::from);
         Ok(defaults
             .create(self.create)
             .error_if_exists(self.error_if_exists)
             .memtable_bytes(memtable_bytes)
             .memory_bytes(memory_bytes)
             .cache_bytes(cache_bytes)
+            .feed_bytes(feed_bytes)
             .table(table))
     }
 

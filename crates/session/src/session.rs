@@ -3,6 +3,7 @@
 
 use crate::apart::{Reads, Write};
 use crate::codec::{self, ByteList, ByteStrings, range};
+use crate::feed::{self, Feed};
 use crate::scan::Scan;
 use crate::steps::Steps;
 use crate::tree::{policy, set_policy};
@@ -20,6 +21,7 @@ pub struct Session {
     client: u32,
     keyspaces: VecMap<u32, Keyspace>,
     snapshots: VecMap<u32, Arc<Snapshot>>,
+    feed: Feed,
 }
 
 impl Session {
@@ -38,7 +40,8 @@ impl Session {
     fn over(writer: Writer) -> Self {
         let keyspaces = VecMap::from_iter([(0, writer.db().default_keyspace())]);
         let client = writer.watches().client();
-        Session { writer, client, keyspaces, snapshots: VecMap::default() }
+        let (snapshots, feed) = (VecMap::default(), Feed::default());
+        Session { writer, client, keyspaces, snapshots, feed }
     }
 
     /// Returns the open store.
@@ -334,6 +337,30 @@ impl Session {
     #[must_use]
     pub fn changes(&self) -> Vec<u8> {
         self.writer.watches().take(self.client)
+    }
+
+    /// Returns the durable batches after a cursor of the change feed, as a page, and first makes durable what is
+    /// written. A page is one batch after another: its sequence number (a double), its length (`u32`) and its bytes.
+    ///
+    /// # Errors
+    /// A malformed cursor, or one from which the feed cannot continue; damage, an I/O error.
+    pub fn feed(&mut self, since: &str) -> Result<Vec<u8>> {
+        self.feed.page(self.writer.db(), since)
+    }
+
+    /// Returns the place in the change feed after what a snapshot shows, or after everything that is written, and makes
+    /// it durable.
+    ///
+    /// # Errors
+    /// A released snapshot, an I/O error.
+    pub fn feed_cursor(&self, snapshot: u32) -> Result<String> {
+        let snapshot = self.snapshot_of(snapshot)?;
+        feed::sync(self.db())?;
+        let mut cursor = self.db().feed_cursor();
+        if let Some(snapshot) = snapshot {
+            cursor.sequence = snapshot.sequence();
+        }
+        Ok(cursor.to_string())
     }
 
     pub(crate) fn writer(&self) -> &Writer {

@@ -6,11 +6,12 @@
 //!    of its keyspace, which are numbers, and then among the few segments whose first keys share a head.
 //! 3. A watch collects the keys of several batches. Beyond [`KEYS`] or [`KEY_BYTES`] it forgets them, and collects
 //!    only the sequence number. A range delete has no keys.
-//! 4. Once a turn, the client takes the changes of the watches that it has asked about. A client whose turns do not
+//! 4. A watch of every batch has a range of the keyspace [`EVERY`], in which each batch changes the first key.
+//! 5. Once a turn, the client takes the changes of the watches that it has asked about. A client whose turns do not
 //!    follow from the writes of others has a waker, which is called at the first change of a watch that it has asked
 //!    about.
 
-use crate::codec::ByteList;
+use crate::codec::{ByteList, EVERY};
 use crate::segments::{Covered, Segments};
 use crate::written::Written;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -215,7 +216,7 @@ impl Watches {
         let mut waiting = Vec::new();
         let mut of = None;
         let mut at = 0;
-        for (keyspace, key) in written.keys() {
+        for (keyspace, key) in written.keys().chain([(EVERY, &[][..])]) {
             if of.is_none_or(|(id, _)| id != keyspace) {
                 of = Some((keyspace, segments.of(keyspace)));
                 at = 0;
@@ -241,7 +242,7 @@ impl Watches {
         let mut table = self.table();
         let Table { watches, segments, .. } = &mut *table;
         let mut waiting = Vec::new();
-        if let Some(segments) = segments.of(keyspace) {
+        for segments in [keyspace, EVERY].into_iter().filter_map(|id| segments.of(id)) {
             sum(watches, segments.touched(&[], None), sequence, &mut waiting);
         }
         wake(table, &waiting);
@@ -376,6 +377,23 @@ mod tests {
         }
         assert!(changed(&watches).is_empty());
         watches.wrote(&written(KEYSPACE, &["k"]), 2);
+        assert_eq!(changed(&watches), [0]);
+    }
+
+    #[test]
+    fn every_batch_and_drop_changes_a_watch_of_all() {
+        let watches = Watches::default();
+        watches.add((1, 0), vec![(EVERY, KeyRange::default())], false, None);
+        let mut ranges = WriteBatch::new();
+        ranges.delete_range(KeyspaceId(9), "a".."b").unwrap();
+        let keys = [written(KEYSPACE, &["k"]), written(KeyspaceId(0), &["", "z"])];
+        for batch in keys.into_iter().chain([Written::by(&ranges)]) {
+            assert!(watches.ask((1, 0)));
+            watches.wrote(&batch, 1);
+            assert_eq!(changed(&watches), [0]);
+        }
+        assert!(watches.ask((1, 0)));
+        watches.dropped(KEYSPACE, 2);
         assert_eq!(changed(&watches), [0]);
     }
 

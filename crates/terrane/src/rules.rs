@@ -1,9 +1,9 @@
-//! The five durability rules, as switches.
+//! The five durability rules and two of the change feed, as switches.
 //!
 //! A product build keeps every rule, and the compiler sees a constant. With the `testing` feature
-//! each can be switched off, so that a test shows that the crash suite would notice.
+//! each can be switched off, so that a test shows that the crash suite, or the model of replicas, would notice.
 
-/// One of the five rules (INVARIANTS.md).
+/// A rule (INVARIANTS.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
     /// 1. Before a flush is installed, the log is synced through that flush's last sequence.
@@ -16,6 +16,10 @@ pub enum Rule {
     ReuseAfterEdit = 4,
     /// 5. Log checksums include the log's number.
     NumberedChecksums = 5,
+    /// The change feed ends with the last synced batch.
+    FeedAfterSync = 6,
+    /// A cursor of another lineage is refused.
+    CursorOfLineage = 7,
 }
 
 #[cfg(not(feature = "testing"))]
@@ -65,6 +69,8 @@ mod switches {
                 Rule::DataBeforeEdit,
                 Rule::ReuseAfterEdit,
                 Rule::NumberedChecksums,
+                Rule::FeedAfterSync,
+                Rule::CursorOfLineage,
             ];
             let holding = || rules.into_iter().filter(|rule| rule.holds()).collect::<Vec<_>>();
             for (at, rule) in rules.into_iter().enumerate() {

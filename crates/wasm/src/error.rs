@@ -5,12 +5,17 @@ use terrane::{Error, ErrorKind};
 use terrane_session::{code, message};
 use wasm_bindgen::JsValue;
 
-/// Returns `{ code, message }`, and for damage also the `file` and the `offset` in it.
+/// Returns `{ code, message }`; for damage also the `file` and the `offset` in it, and for a cursor that the change
+/// feed refuses its newest `cursor`.
 pub(crate) fn to_js(error: &Error) -> JsValue {
     let object = coded(code(error), &message(error));
-    if let ErrorKind::Corrupt(damage) = error.kind() {
-        set(&object, "file", &JsValue::from_str(&damage.file));
-        set(&object, "offset", &JsValue::from_f64(damage.offset as f64));
+    match error.kind() {
+        ErrorKind::Corrupt(damage) => {
+            set(&object, "file", &JsValue::from_str(&damage.file));
+            set(&object, "offset", &JsValue::from_f64(damage.offset as f64));
+        }
+        ErrorKind::Cursor(refused) => set(&object, "cursor", &JsValue::from_str(&refused.newest)),
+        _ => {}
     }
     object
 }

@@ -58,6 +58,7 @@ impl Store {
         memtable_bytes: Option<u32>,
         cache_bytes: Option<u32>,
         filter_thousandths: Option<u32>,
+        feed_bytes: Option<u32>,
         policy: Option<String>,
     ) -> Result<Store, JsValue> {
         to_js(open(
@@ -70,6 +71,7 @@ impl Store {
                 memtable_bytes,
                 cache_bytes,
                 filter_thousandths,
+                feed_bytes,
                 policy,
             },
         ))
@@ -230,6 +232,23 @@ impl Store {
     /// Takes the changes that were asked for, encoded.
     pub fn changes(&self) -> Vec<u8> {
         self.session.changes()
+    }
+
+    /// Returns the durable batches after a cursor of the change feed, encoded.
+    ///
+    /// # Errors
+    /// A malformed cursor, or one from which the feed cannot continue; damage, an I/O error.
+    pub fn feed(&mut self, since: &str) -> Result<Vec<u8>, JsValue> {
+        to_js(self.session.feed(since))
+    }
+
+    /// Returns the place in the change feed after what a snapshot shows, or after everything that is written.
+    ///
+    /// # Errors
+    /// A released snapshot, an I/O error.
+    #[wasm_bindgen(unchecked_return_type = "string")]
+    pub fn feed_cursor(&self, snapshot: u32) -> Result<JsValue, JsValue> {
+        to_js(self.session.feed_cursor(snapshot).map(|cursor| JsValue::from_str(&cursor)))
     }
 
     /// Takes a snapshot under a number.

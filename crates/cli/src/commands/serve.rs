@@ -83,6 +83,9 @@ pub struct ServeArgs {
     /// Follow the changes of the server at this address, as a read replica; TERRANE_FOLLOW_TOKEN has its token
     #[arg(long, value_name = "URL", conflicts_with = "promote")]
     follow: Option<String>,
+    /// Trust the certificates in this file, in PEM, rather than those of the system, for an address with https
+    #[arg(long, value_name = "FILE", requires = "follow")]
+    follow_ca: Option<PathBuf>,
     /// Be ready as a replica only while it lags less than this
     #[arg(long, value_name = "DURATION", default_value = "10s", requires = "follow",
           value_parser = humantime::parse_duration)]
@@ -197,7 +200,8 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     config.tls = files.map(|(certificate, key)| Files { certificate, key });
     config.allowed = Allowed { hosts: args.allow_host.clone(), origins: args.allow_origin.clone() };
     let token = std::env::var("TERRANE_FOLLOW_TOKEN").ok();
-    let source = args.follow.as_ref().map(|url| Source::parse(url, token)).transpose();
+    let ca = args.follow_ca.as_deref();
+    let source = args.follow.as_ref().map(|url| Source::parse(url, token, ca)).transpose();
     config.follow = source.map_err(failure)?;
     config.max_lag = args.max_lag;
     let is_new = store::present(&args.dir).is_err();

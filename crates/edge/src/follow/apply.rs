@@ -4,21 +4,14 @@ use super::Ended;
 use super::lines::{Key, Line, Op, Row};
 use super::record::Record;
 use crate::http::from_hex;
+use crate::rules::Rule;
 use std::collections::HashMap;
 use std::ops::Bound;
 use terrane::keyspace::DEFAULT_KEYSPACE;
-use terrane::{Db, Durability, KeyRange, Keyspace, Operand, Result, WriteBatch};
+use terrane::{Db, Durability, FeedCursor, KeyRange, Keyspace, Operand, Result, WriteBatch};
 
 /// Bytes of rows in a batch while a snapshot is loaded.
-const LOAD_BYTES: usize = 256 << 10;
-
-/// Progress that a line makes.
-pub(super) struct Progress {
-    /// The place after the line.
-    pub cursor: String,
-    /// The end of the source's feed, if the line names it.
-    pub newest: Option<String>,
-}
+const LOAD_BYTES: usize = if cfg!(test) { 100 } else { 256 << 10 };
 
 /// Applies lines to a store.
 pub(super) struct Apply {
@@ -30,7 +23,7 @@ pub(super) struct Apply {
     batch: WriteBatch,
 }
 
-/// Removes everything in a store.
+/// Removes everything in a store but what is reserved.
 pub(super) fn empty(db: &Db) -> Result<()> {
     for name in db.keyspaces() {
         if name != DEFAULT_KEYSPACE {
@@ -51,36 +44,31 @@ impl Apply {
         }
     }
 
-    pub fn record(&self) -> &Record {
-        &self.record
+    /// Applies a batch of the source, with the cursor after it.
+    pub fn batch(&mut self, cursor: FeedCursor, ops: &[Op]) -> std::result::Result<(), Ended> {
+        let mut batch = WriteBatch::new();
+        for op in ops {
+            self.add(op, &mut batch)?;
+        }
+        if Rule::CursorWithBatch.holds() {
+            self.record.put_cursor(&mut batch, cursor)?;
+            self.db.write(batch, Durability::Buffered)?;
+        } else {
+            self.db.write(batch, Durability::Buffered)?;
+            self.write_cursor(cursor)?;
+        }
+        Ok(())
     }
 
-    /// Applies a line of changes. Returns the place after it.
-    pub fn change(&mut self, line: &Line) -> std::result::Result<Progress, Ended> {
-        let (cursor, newest) = match line {
-            Line::Batch { cursor, ops } => {
-                let mut batch = WriteBatch::new();
-                for op in ops {
-                    self.add(op, &mut batch)?;
-                }
-                self.record.put_cursor(&mut batch, cursor)?;
-                self.db.write(batch, Durability::Buffered)?;
-                (cursor.clone(), None)
-            }
-            // A replica follows everything, so it lacks no batch before that cursor.
-            Line::Progress { cursor, newest } => (cursor.clone(), Some(newest.clone())),
-            Line::Failed { error } if error.status == 410 => return Err(Ended::Gone),
-            Line::Failed { error } => return Err(Ended::Source(error.detail.clone())),
-            Line::Next { next } => {
-                return Err(Ended::Source(format!("the source stops at {next}")));
-            }
-            other => return Err(unexpected(other)),
-        };
-        Ok(Progress { cursor, newest })
+    /// Writes a cursor alone.
+    fn write_cursor(&self, cursor: FeedCursor) -> Result<()> {
+        let mut batch = WriteBatch::new();
+        self.record.put_cursor(&mut batch, cursor)?;
+        self.db.write(batch, Durability::Buffered).map(drop)
     }
 
     /// Loads a line of a snapshot that is at `cursor`; returns whether it was the last.
-    pub fn row(&mut self, line: &Line, cursor: &str) -> std::result::Result<bool, Ended> {
+    pub fn row(&mut self, line: &Line, cursor: FeedCursor) -> std::result::Result<bool, Ended> {
         match line {
             Line::Keyspace { keyspace } => {
                 self.loading.clone_from(keyspace);
@@ -100,6 +88,9 @@ impl Apply {
                 if self.batch.bytes().len() >= LOAD_BYTES {
                     let batch = std::mem::take(&mut self.batch);
                     self.db.write(batch, Durability::Buffered)?;
+                    if !Rule::CursorLast.holds() {
+                        self.write_cursor(cursor)?;
+                    }
                 }
             }
             Line::End { end: true } => {
@@ -166,7 +157,7 @@ impl Apply {
     }
 }
 
-fn unexpected(line: &Line) -> Ended {
+pub(super) fn unexpected(line: &Line) -> Ended {
     Ended::Source(format!("found a line out of place: {line:?}"))
 }
 

@@ -75,6 +75,11 @@ pub(super) struct Op {
     pub operand_hex: Option<String>,
 }
 
+/// Parses a line.
+pub(super) fn parse(line: &[u8]) -> Result<Line, Ended> {
+    serde_json::from_slice(line).map_err(|e| Ended::Source(format!("found a malformed line: {e}")))
+}
+
 /// The lines of a body.
 pub(super) struct Lines {
     body: Incoming,
@@ -100,9 +105,9 @@ impl Lines {
             if let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
                 let end = self.searched + end;
                 let line = self.bytes.get(self.at..end).unwrap_or_default();
-                let parsed = serde_json::from_slice(line);
+                let parsed = parse(line);
                 (self.at, self.searched) = (end + 1, end + 1);
-                return parsed.map_err(|e| Ended::Source(format!("found a malformed line: {e}")));
+                return parsed;
             }
             self.bytes.drain(..self.at);
             (self.at, self.searched) = (0, self.bytes.len());

@@ -2,6 +2,7 @@
 //!
 //! * `source` - the server that is followed: its address, and requests to it.
 //! * `lines` - parsing of the lines of a stream.
+//! * `exchange` - the requests to it and what their lines do, without the network.
 //! * `apply` - writing of lines into the replica's store, each with the cursor after it.
 //! * `progress` - the state of the replica, for replies, readiness and waits.
 //! * `record` - the record of the source in the replica's store.
@@ -12,9 +13,14 @@
 //!    killed at any moment, or loses power, has a cursor that fits its rows, and continues there.
 //! 3. If the source refuses the cursor, the cursor is deleted first. Then the store is emptied, as in step 1.
 //! 4. If the connection fails, it is tried again after pauses that double up to five seconds.
+//!
+//! `model` plays schedules of failures on steps 1 to 3.
 
 mod apply;
+mod exchange;
 mod lines;
+#[cfg(test)]
+mod model;
 mod progress;
 mod record;
 mod source;
@@ -23,9 +29,8 @@ pub use progress::Replica;
 pub use record::{is_replica, promote};
 pub use source::Source;
 
-use apply::Apply;
+use exchange::{Exchange, Next};
 use lines::{Line, Lines};
-use record::Record;
 use std::sync::Arc;
 use std::time::Duration;
 use terrane::Db;
@@ -36,8 +41,6 @@ use tokio_util::sync::CancellationToken;
 const PAUSE: Duration = Duration::from_millis(100);
 /// The longest pause.
 const PAUSE_MAX: Duration = Duration::from_secs(5);
-/// Seconds between two lines of progress.
-const PROGRESS: u64 = 1;
 /// Time without a line after which a connection counts as dead.
 const SILENCE: Duration = Duration::from_secs(20);
 
@@ -86,93 +89,22 @@ async fn follow(
     source: &Source,
     replica: &Arc<Replica>,
 ) -> Result<std::convert::Infallible, Ended> {
-    let (own, name) = (db.clone(), source.to_string());
-    let (record, cursor) = blocking(move || {
-        let record = Record::of(&own)?;
-        let cursor = record.cursor(&name)?;
-        Ok::<_, terrane::Error>((record, cursor))
-    })
-    .await?;
-    let cursor = match cursor {
-        Some(cursor) => cursor,
-        None => load(db, source, replica, &record).await?,
-    };
-    replica.applied(&cursor);
-    let target = format!("/v1/changes?since={cursor}&progress={PROGRESS}");
-    let mut lines = match source.get(&target).await? {
-        Ok(body) => Lines::new(body),
-        Err(410) => {
-            replica.cursor_lost();
-            forget(&record).await?;
-            return Err(Ended::Gone);
-        }
-        Err(status) => return Err(Ended::Source(format!("{source}{target} answers {status}"))),
-    };
-    let mut apply = Apply::new(db, record);
+    let (db, name, replica) = (db.clone(), source.to_string(), replica.clone());
+    let mut exchange = blocking(move || Exchange::start(&db, &name, replica)).await?;
     loop {
-        let line = next(&mut lines).await?;
-        let (applied, applier) = blocking(move || {
-            let applied = apply.change(&line);
-            (applied, apply)
-        })
-        .await;
-        apply = applier;
-        match applied {
-            Ok(progress) => replica.progressed(&progress),
-            Err(e) => {
-                if matches!(e, Ended::Gone) {
-                    replica.cursor_lost();
-                    forget(apply.record()).await?;
-                }
-                return Err(e);
+        let mut lines = match source.get(&exchange.request()).await? {
+            Ok(body) => Lines::new(body),
+            Err(status) => return Err(blocking(move || exchange.refused(status)).await),
+        };
+        loop {
+            let line = next(&mut lines).await?;
+            let next = blocking(move || exchange.line(&line).map(|next| (next, exchange))).await?;
+            exchange = next.1;
+            if next.0 == Next::Request {
+                break;
             }
         }
     }
-}
-
-/// Empties the store and loads a snapshot. Returns the snapshot's cursor.
-async fn load(
-    db: &Db,
-    source: &Source,
-    replica: &Arc<Replica>,
-    record: &Record,
-) -> Result<String, Ended> {
-    replica.cursor_lost();
-    let target = "/v1/snapshot";
-    let body = match source.get(target).await? {
-        Ok(body) => body,
-        Err(status) => return Err(Ended::Source(format!("{source}{target} answers {status}"))),
-    };
-    let mut lines = Lines::new(body);
-    let Line::Start { cursor } = next(&mut lines).await? else {
-        return Err(Ended::Source("the snapshot starts without a cursor".to_owned()));
-    };
-    let (db, source, record) = (db.clone(), source.to_string(), record.clone());
-    let mut apply = blocking(move || {
-        record.start(&source)?;
-        apply::empty(&db)?;
-        Ok::<_, terrane::Error>(Apply::new(&db, record))
-    })
-    .await?;
-    loop {
-        let line = next(&mut lines).await?;
-        let at = cursor.clone();
-        let (loaded, applier) = blocking(move || {
-            let loaded = apply.row(&line, &at);
-            (loaded, apply)
-        })
-        .await;
-        apply = applier;
-        if loaded? {
-            return Ok(cursor);
-        }
-    }
-}
-
-/// Deletes the cursor of the rows.
-async fn forget(record: &Record) -> Result<(), Ended> {
-    let record = record.clone();
-    Ok(blocking(move || record.forget_cursor()).await?)
 }
 
 /// Waits for a line.

@@ -5,7 +5,6 @@
 //! 2. While a snapshot is loaded, the rows have no cursor: the replica has no lag and is not ready.
 
 use super::Ended;
-use super::apply::Progress;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use terrane::{FeedCursor, Seq};
@@ -75,8 +74,7 @@ impl Replica {
     }
 
     /// Notes that everything through a cursor is applied.
-    pub(super) fn applied(&self, cursor: &str) {
-        let Ok(FeedCursor { sequence, .. }) = cursor.parse() else { return };
+    pub(super) fn applied(&self, FeedCursor { sequence, .. }: FeedCursor) {
         self.applied.send_replace(Some(sequence));
         let mut now = self.now();
         if let Some((_, named)) = now.awaited.filter(|(end, _)| *end <= sequence) {
@@ -85,17 +83,15 @@ impl Replica {
         }
     }
 
-    /// Notes a line that was applied.
-    pub(super) fn progressed(&self, progress: &Progress) {
+    /// Notes that a line was applied, and the end of the feed if the line names it.
+    pub(super) fn progressed(&self, cursor: FeedCursor, newest: Option<FeedCursor>) {
         let mut now = self.now();
         now.has_lines = true;
-        if let Some(FeedCursor { sequence, .. }) =
-            progress.newest.as_ref().and_then(|newest| newest.parse().ok())
-        {
+        if let Some(FeedCursor { sequence, .. }) = newest {
             now.awaited.get_or_insert((sequence, Instant::now()));
         }
         drop(now);
-        self.applied(&progress.cursor);
+        self.applied(cursor);
     }
 
     /// Notes that the rows have no cursor.
@@ -122,20 +118,20 @@ impl Replica {
 mod tests {
     use super::*;
 
-    fn cursor(sequence: Seq) -> String {
-        format!("0123456789abcdef-{sequence}")
+    fn cursor(sequence: Seq) -> FeedCursor {
+        format!("0123456789abcdef-{sequence}").parse().unwrap()
     }
 
     #[test]
     fn a_replica_is_current_once_the_named_end_is_applied() {
         let replica = Replica::new(Duration::MAX);
-        replica.applied(&cursor(3));
+        replica.applied(cursor(3));
         assert_eq!((replica.sequence(), replica.lag()), (Some(3), None));
-        replica.progressed(&Progress { cursor: cursor(3), newest: Some(cursor(5)) });
+        replica.progressed(cursor(3), Some(cursor(5)));
         // A later end does not move the one that is awaited.
-        replica.progressed(&Progress { cursor: cursor(4), newest: Some(cursor(9)) });
+        replica.progressed(cursor(4), Some(cursor(9)));
         assert!(replica.problem().unwrap().contains("not caught up"));
-        replica.progressed(&Progress { cursor: cursor(5), newest: None });
+        replica.progressed(cursor(5), None);
         assert!(replica.lag().is_some() && replica.problem().is_none());
         replica.cursor_lost();
         assert_eq!((replica.sequence(), replica.lag()), (None, None));
@@ -144,7 +140,7 @@ mod tests {
     #[test]
     fn a_lag_over_the_bound_is_a_problem_that_names_the_cause() {
         let replica = Replica::new(Duration::ZERO);
-        replica.progressed(&Progress { cursor: cursor(5), newest: Some(cursor(5)) });
+        replica.progressed(cursor(5), Some(cursor(5)));
         assert!(replica.ended(&Ended::Source("no route".to_owned())));
         while replica.lag().is_some_and(|lag| lag.is_zero()) {}
         assert!(replica.problem().unwrap().ends_with("last: no route"));

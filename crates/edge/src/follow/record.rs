@@ -2,7 +2,8 @@
 //! rows, if they have one.
 
 use crate::Error;
-use terrane::{Db, Durability, Keyspace, Result, WriteBatch};
+use crate::rules::Rule;
+use terrane::{Db, Durability, FeedCursor, Keyspace, Result, WriteBatch};
 
 /// The reserved keyspace.
 const NAME: &str = "replica";
@@ -21,21 +22,24 @@ impl Record {
     }
 
     /// Returns the cursor of the rows; `None` if there is none, or if it is one of another source.
-    pub fn cursor(&self, source: &str) -> Result<Option<String>> {
+    pub fn cursor(&self, source: &str) -> Result<Option<FeedCursor>> {
         if self.0.get(SOURCE)?.is_none_or(|of| of != source.as_bytes()) {
             return Ok(None);
         }
         let cursor = self.0.get(CURSOR)?;
-        Ok(cursor.and_then(|cursor| String::from_utf8(cursor).ok()))
+        Ok(cursor.and_then(|cursor| std::str::from_utf8(&cursor).ok()?.parse().ok()))
     }
 
     /// Adds the cursor after a batch to the batch.
-    pub fn put_cursor(&self, batch: &mut WriteBatch, cursor: &str) -> Result<()> {
-        batch.put(&self.0, CURSOR, cursor)
+    pub fn put_cursor(&self, batch: &mut WriteBatch, cursor: FeedCursor) -> Result<()> {
+        batch.put(&self.0, CURSOR, cursor.to_string())
     }
 
     /// Deletes the cursor, before the rows stop fitting it.
     pub fn forget_cursor(&self) -> Result<()> {
+        if !Rule::ForgetFirst.holds() {
+            return Ok(());
+        }
         self.0.delete(CURSOR, Durability::Sync).map(drop)
     }
 

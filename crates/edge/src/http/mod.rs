@@ -8,6 +8,7 @@
 //! * `precondition` - `If-Match` and `If-None-Match`.
 //! * `problem` - errors as problem details.
 //! * `rows` - rows as lines of JSON.
+//! * `change_lines`, `tail` - changes as lines, and the newest of them, which clients share.
 //! * `sequence` - numbers of requests and replies, and what a read replica refuses.
 //! * `bounds` - the bounds of a range.
 //! * `fuzz` - a fuzz target for heads.
@@ -18,6 +19,7 @@ mod admin;
 mod batch;
 mod body;
 mod bounds;
+mod change_lines;
 mod changes;
 pub(crate) mod connection;
 mod events;
@@ -32,11 +34,17 @@ mod range;
 mod rows;
 mod sequence;
 mod snapshot;
+mod tail;
 mod target;
 
+#[cfg(test)]
+pub(crate) use change_lines::{Filter, Format};
 #[doc(hidden)]
 pub use fuzz::fuzz_heads;
 pub(crate) use rows::from_hex;
+#[cfg(test)]
+pub(crate) use snapshot::Moment;
+pub(crate) use tail::Tails;
 
 use crate::origin::Allowed;
 use crate::shared::Shared;

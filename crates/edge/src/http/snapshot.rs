@@ -12,6 +12,7 @@ use super::problem::Problem;
 use super::range::Pages;
 use super::rows::{self, Failed, Last, NDJSON, Row};
 use super::target::Parameters;
+use crate::rules::Rule;
 use crate::shared::Shared;
 use crate::tokens::{Grant, Role};
 use axum::Extension;
@@ -75,7 +76,7 @@ struct Name<'a> {
 }
 
 /// The part of a snapshot that is not sent yet.
-struct Moment {
+pub(crate) struct Moment {
     db: Db,
     snapshot: Snapshot,
     /// The cursor, until it is sent.
@@ -86,11 +87,17 @@ struct Moment {
 }
 
 impl Moment {
-    fn begin(db: &Db) -> Result<Self, Error> {
+    /// Starts a snapshot of everything that is written, and makes it durable.
+    ///
+    /// # Errors
+    /// A closed store, an I/O error.
+    pub fn begin(db: &Db) -> Result<Self, Error> {
         // The lineage from before the snapshot: if a keyspace is removed meanwhile, the cursor is refused.
         let before = db.feed_cursor();
         let snapshot = db.snapshot();
-        db.sync()?;
+        if Rule::SnapshotAfterSync.holds() {
+            db.sync()?;
+        }
         let start = Some(FeedCursor { sequence: snapshot.sequence(), ..before });
         let mut names = db.keyspaces();
         names.reverse();
@@ -98,7 +105,7 @@ impl Moment {
     }
 
     /// Returns the next lines, and what is left after them.
-    fn page(mut self) -> Result<(Vec<u8>, Option<Self>), Error> {
+    pub fn page(mut self) -> Result<(Vec<u8>, Option<Self>), Error> {
         let mut page = Vec::new();
         if let Some(start) = self.start.take() {
             rows::push(&Start { cursor: start.to_string() }, &mut page);

@@ -39,6 +39,7 @@ impl Collector for Scrape {
         let mut out = Out(encoder);
         self.doors(&mut out)?;
         self.backup(&mut out)?;
+        self.replica(&mut out)?;
         self.store(&mut out)?;
         self.background(&mut out)?;
         self.reads(&mut out)?;
@@ -89,6 +90,21 @@ impl Scrape {
         let (done, total) = s.base.unwrap_or_default();
         out.gauge("terrane_backup_base_bytes", "Bytes of tables of the next base", total)?;
         out.gauge("terrane_backup_base_done_bytes", "Bytes of these that are uploaded", done)
+    }
+
+    fn replica(&self, out: &mut Out) -> fmt::Result {
+        let Some(replica) = &self.shared.replica else { return Ok(()) };
+        let lag = replica.lag();
+        let name = "terrane_replica_caught_up";
+        let help = "Whether the replica was current with its present rows";
+        out.gauge(name, help, u64::from(lag.is_some()))?;
+        if let Some(lag) = lag {
+            let help = "Time since the replica was current";
+            out.gauge("terrane_replica_lag_seconds", help, lag.as_secs_f64())?;
+        }
+        let applied = replica.sequence().unwrap_or(0);
+        let help = "Sequence number of the last write of the source that was applied";
+        out.gauge("terrane_replica_sequence", help, applied)
     }
 
     fn store(&self, out: &mut Out) -> fmt::Result {

@@ -1,4 +1,5 @@
-//! Clients of both doors that write without a pause, while the server or its disk fails, drains, or is copied.
+//! Clients of both doors that write without a pause, while the server or its disk fails, drains, is copied, or has
+//! subscribers.
 
 #[cfg(test)]
 mod checkpoint;
@@ -12,6 +13,8 @@ mod power_cut;
 #[allow(dead_code)]
 #[path = "../served/mod.rs"]
 mod served;
+#[cfg(test)]
+mod subscribers;
 #[cfg(test)]
 mod tokens;
 #[cfg(test)]

@@ -23,7 +23,7 @@ pub fn source(feed_bytes: u64) -> Served {
 pub fn replica_on(source: &Served, db: Db) -> Served {
     let url = format!("http://{}", source.http);
     Served::of(Arc::new(tempfile::tempdir().unwrap()), db, |config| {
-        config.follow = Some(Source::parse(&url, None).unwrap());
+        config.follow = Some(Source::parse(&url, None, None).unwrap());
         config.max_lag = Duration::MAX;
     })
 }

@@ -12,3 +12,5 @@ mod refuse;
 #[allow(dead_code)]
 #[path = "../served/mod.rs"]
 mod served;
+#[cfg(test)]
+mod tls;

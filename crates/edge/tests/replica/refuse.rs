@@ -42,7 +42,7 @@ fn a_replica_is_ready_once_it_has_caught_up() {
     let own = tempfile::tempdir().unwrap();
     let db = Db::open(own.path().join("db"), Options::small()).unwrap();
     let lone = Served::of(Arc::new(own), db, |config| {
-        config.follow = Some(Source::parse(&format!("http://{address}"), None).unwrap());
+        config.follow = Some(Source::parse(&format!("http://{address}"), None, None).unwrap());
     });
     lone.get("/health/ready").is_problem(503, "not-ready", &["not caught up"]);
     lone.get("/v1/default/range").is_problem(503, "not-ready", &["rows"]);
@@ -77,7 +77,7 @@ fn a_promoted_replica_is_a_store_of_its_own() {
     let start = |db: Db, follow: Option<&str>| {
         let mut config = Config::default();
         (config.http, config.resp) = (None, None);
-        config.follow = follow.map(|url| Source::parse(url, None).unwrap());
+        config.follow = follow.map(|url| Source::parse(url, None, None).unwrap());
         runtime.block_on(Server::start(db, config)).map(drop).map_err(|e| e.to_string())
     };
     let refused = start(open(), None).unwrap_err();

@@ -63,7 +63,8 @@ impl ChangeBatch {
         self.bytes.len()
     }
 
-    /// Returns the batch as it lies in the log.
+    /// Returns the batch as it lies in the log, which names keyspaces by their ids and has operations in those that
+    /// were removed since or are reserved.
     #[doc(hidden)]
     #[must_use]
     pub fn encoded(&self) -> &[u8] {

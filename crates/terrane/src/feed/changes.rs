@@ -16,6 +16,7 @@ use crate::db::Db;
 use crate::engine::HeldLog;
 use crate::entry::Seq;
 use crate::error::{Corruption, Result};
+use crate::rules::Rule;
 use crate::wal::{Place, Records, read_records};
 use std::time::Duration;
 
@@ -125,7 +126,8 @@ impl Changes {
     fn read(&mut self) -> Result<()> {
         let mut lost: Option<(Place, String)> = None;
         loop {
-            let through = self.db.engine().log.syncs.synced();
+            let log = &self.db.engine().log;
+            let through = if Rule::FeedAfterSync.holds() { log.syncs.synced() } else { log.last() };
             let Some(log) = self.locate()? else { return Ok(()) };
             if through < self.next {
                 return Ok(());

@@ -12,6 +12,7 @@ use crate::db::Db;
 use crate::engine::{Engine, State};
 use crate::entry::Seq;
 use crate::error::{CursorProblem, CursorRefused, ErrorKind, Result};
+use crate::rules::Rule;
 use crate::storage::StoreId;
 use crate::version::Change;
 
@@ -32,7 +33,7 @@ fn oldest(state: &State) -> Seq {
 /// Refuses a cursor from which the feed cannot continue.
 pub(super) fn check(engine: &Engine, state: &State, cursor: FeedCursor) -> Result<()> {
     let lineage = of(engine, state);
-    let problem = if cursor.lineage != lineage {
+    let problem = if Rule::CursorOfLineage.holds() && cursor.lineage != lineage {
         CursorProblem::OtherLineage
     } else if cursor.sequence < oldest(state) {
         CursorProblem::TooOld
