@@ -1,4 +1,4 @@
-/** What the chapters say of their measurements, against the recordings that they measure. */
+/** Statements of the chapters against the recordings that they measure. */
 
 import { expect, test } from "vitest";
 import { chapterOf } from "../src/chapters/chapters.ts";

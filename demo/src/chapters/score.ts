@@ -1,4 +1,4 @@
-/** How near the guesses of a question came to what was measured. */
+/** Scores of the guesses of a question. */
 
 /** Score of the guesses of a question. */
 export interface Score {

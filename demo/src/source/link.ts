@@ -52,7 +52,7 @@ export interface Linked {
   /** The policies of rivals, and the moment at which they take over the tree of the recording. */
   rivals?: readonly Settings["policy"][] | undefined;
   from?: number | undefined;
-  /** What the link says that this page cannot show. */
+  /** Parts of the link that this page cannot show, as a sentence. */
   problem?: string | undefined;
 }
 

@@ -53,12 +53,10 @@ export class Player {
   zoom: Zoom = $state.raw(WHOLE);
   /** Measure of the picture's equal widths. */
   axisBy: AxisBy = $state("bytes");
-  /** Scales of levels. */
   scaleBy: ScaleBy = $state("level");
   /** View of the tree, and the rule by which moments of others beside it are found. */
   view: View = $state("picture");
   sameBy: SameBy = $state("bytes");
-  /** What the link says that cannot be shown. */
   linkProblem: string | undefined = $state(undefined);
   /** Grows with the recording. */
   version = $state(0);
@@ -409,9 +407,7 @@ export class Player {
     return this.reading ? this.#pace.speed : this.speed;
   }
 
-  /**
-   * Returns the groups installed within the visitor's last second, if they are too many to follow.
-   */
+  /** Returns the groups installed within the visitor's last second, if they are too many to follow. */
   get passing(): Installed | undefined {
     const { history } = this.recording.timeline;
     const installed = history.installedIn(this.cursor - this.#rate * 1e6, this.cursor);

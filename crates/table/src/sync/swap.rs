@@ -49,7 +49,7 @@ impl<T: Send + Sync + 'static> Swap<T> {
 /// Nothing is pinned here.
 #[cfg(target_arch = "wasm32")]
 #[derive(Default)]
-pub struct Pin;
+pub struct Pin(());
 
 #[cfg(not(target_arch = "wasm32"))]
 mod imp {

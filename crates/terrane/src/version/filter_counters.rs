@@ -67,7 +67,7 @@ impl FilterCounters {
     }
 }
 
-/// What the filters said in one search, from the first level on.
+/// Verdicts of the filters in one search, from the first level on.
 pub(super) struct SearchVerdicts<'a> {
     counters: &'a FilterCounters,
     level: usize,

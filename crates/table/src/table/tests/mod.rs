@@ -323,7 +323,8 @@ proptest! {
         });
         let parts: terrane_types::Sequence<Arc<Table>> = parts.collect();
         let run = RunTables::new(parts.clone(), None);
-        for key in (0..4u8).flat_map(|a| [vec![], vec![a], vec![a, 1], vec![a; 9]]).chain(keys.iter().map(|key| key.to_vec())) {
+        let others = (0..4u8).flat_map(|a| [vec![], vec![a], vec![a, 1], vec![a; 9]]);
+        for key in others.chain(keys.iter().map(|key| key.to_vec())) {
             let covers = |table: &&Arc<Table>| table.info().spans(&key);
             let id = |table: &Arc<Table>| table.info().id;
             prop_assert_eq!(run.covering(&key).map(id), parts.iter().find(covers).map(id));
