@@ -80,7 +80,7 @@ export class Pages {
     return this.#scan.read(count, PAGE_BYTES);
   }
 
-  /** Turns to a page once it is read. */
+  /** Waits for a page, and makes it the current one. */
   async #turn(page) {
     this.#next = undefined;
     this.#page = await page;

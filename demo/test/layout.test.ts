@@ -52,7 +52,7 @@ test("equal widths hold equal bytes of the largest level", () => {
   }
 });
 
-test("with one scale, a byte is as tall in each level, and levels fit", () => {
+test("with one scale a byte is as tall in each level, and all fit", () => {
   const { levels, writing } = bandsOf(timeline.keyFrames(), HEIGHT, { scaleBy: "tree" });
   expect(levels.length).toBeGreaterThan(2);
   expect(new Set(levels.map(({ scale }) => scale)).size).toBe(1);

@@ -49,7 +49,7 @@ test.each(["", "#"])(
   },
 );
 
-test("a link of another form says so, and shows the recording of a new visitor", () => {
+test("a link of another form says so, and shows a new visitor's page", () => {
   const { settings, problem } = decode("#v9&policy=leveled");
   expect(settings).toEqual(CALM);
   expect(problem).toBe("This page shows links of the form v1; this one has v9.");
@@ -66,7 +66,7 @@ test("a link keeps the pace of reading, and stops at its moment", () => {
   expect(linked.plays).toBeUndefined();
 });
 
-test("what a link says wrongly is named and left out, and the rest holds", () => {
+test("malformed fields of a link are named, and the rest holds", () => {
   const { settings, at, rivals, from, zoom, axis, view, same, problem } = decode(
     "#v1&policy=leveled&workers=0&load=1e99&p.none=3&p.pick=oldest&at=-5&cmp=none,tiered" +
       "&from=1.5&zoom=0.5,0.4&axis=bytes&view=toString&same=bytes",

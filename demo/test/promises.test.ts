@@ -45,7 +45,7 @@ function hottest(timeline: Timeline, share: number): number {
   return Math.max(...bucketsOf(facts).map(({ temperature }) => temperature));
 }
 
-test("leveling writes more than lazy leveling, and that more than tiering", () => {
+test("leveling writes most, tiering least, lazy leveling between", () => {
   const [full, lazy, tiered] = ["leveled-full", "lazy-leveled", "tiered-full"].map((name) =>
     writing(recording("levels", name)),
   );
@@ -62,7 +62,7 @@ test("the more partitions agree, the more groups there are", () => {
   expect(global).toBeGreaterThan(1.3 * (local ?? 0));
 });
 
-test("uniform updates leave no group of one table, ascending keys no other", () => {
+test("only ascending keys leave groups of one table", () => {
   expect(movedAndMerged(recording("partitions", "global-range")).moved).toBe(0);
   const varied = chapterOf("partitions")?.question.vary?.settings;
   const settings = { ...settingsOf("partitions", "global-range"), ...varied };
@@ -77,7 +77,7 @@ test("counted admissions write less than leveling", () => {
     expect(writing(recording("horizontal", name))).toBeLessThan(full);
 });
 
-test("Spooky holds least in the measurement, partial merges in the example", () => {
+test("Spooky holds least in the measurement, not in the example", () => {
   const [full = 0, partial = 0, spooky = 0] = ["leveled-full", "leveled", "spooky"].map((name) =>
     peakSpace(recording("spooky", name), settingsOf("spooky", name)),
   );
@@ -111,7 +111,7 @@ test("PTierDB moves tables, in the example and in the measurement", () => {
   expect(ptier).toBeLessThan(1.5 * (tiered ?? 0));
 });
 
-test("buckets are split until none is too hot, and writes wait no more", () => {
+test("buckets are split until none is hot and no write waits", () => {
   const timeline = recording("bucket", "bucket, late keys");
   expect(hottest(timeline, 0.2)).toBeGreaterThan(2);
   for (const share of [0.8, 0.9, 1]) expect(hottest(timeline, share)).toBeLessThan(2.1);
@@ -122,7 +122,7 @@ test("buckets are split until none is too hot, and writes wait no more", () => {
   expect(waiting(fixed)).toBeGreaterThan(2 * waiting(timeline));
 });
 
-test("with even keys, buckets wait for a fraction of what leveling waits", () => {
+test("with even keys, buckets wait far less than leveling", () => {
   const [leveled = 0, bucket] = ["leveled, even", "bucket, even"].map((name) =>
     waiting(recording("bucket", name)),
   );

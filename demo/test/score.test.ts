@@ -3,13 +3,13 @@
 import { expect, test } from "vitest";
 import { scoreOf, scoreText } from "../src/chapters/score.ts";
 
-test("guesses within a quarter are near, those of small counts within half a unit", () => {
+test("guesses are near within a quarter, or half of a last digit", () => {
   expect(scoreOf([4, 10, 3], [5, 8, 5], 1)).toMatchObject({ near: 2, of: 3 });
   expect(scoreOf([1, 2], [1, 1.4], 0)).toMatchObject({ near: 1 });
   expect(scoreOf([0.3], [0], 0)).toMatchObject({ near: 1 });
 });
 
-test("an order is right where clear differences were guessed that way round", () => {
+test("an order is right if all clear differences were guessed", () => {
   expect(scoreOf([3, 2, 1], [9, 5, 2], 1).inOrder).toBe(true);
   expect(scoreOf([3, 2, 2], [9, 5, 2], 1).inOrder).toBe(false);
   expect(scoreOf([3, 1, 2], [9, 5, 2], 1).inOrder).toBe(false);

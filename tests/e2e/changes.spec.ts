@@ -131,7 +131,9 @@ test("a cursor that is too old or of another store is refused", async ({ storePa
         return "none";
       } catch (error) {
         const { code, cursor } = error as InstanceType<typeof terrane.CursorGoneError>;
-        return [code, cursor === expected, error instanceof terrane.CursorGoneError];
+        // A leader forgets the clients of the store before, which is a write.
+        const isOwn = cursor.replace(/\d+$/, "") === expected.replace(/\d+$/, "");
+        return [code, isOwn, error instanceof terrane.CursorGoneError];
       }
     };
     const start = await db.feedCursor();

@@ -89,7 +89,7 @@ for (const [code, fault] of FAULTS) {
 test.describe(() => {
   test.describe.configure({ retries: CLEARING_RETRIES });
 
-  test("cleared storage fails calls in every tab, and a new store works", async ({ storePage }) => {
+  test("cleared storage fails calls in every tab; a new store works", async ({ storePage }) => {
     const tabs = [await storePage(), await storePage(), await storePage(), await storePage()];
     for (const [at, tab] of tabs.entries()) {
       await opened(tab, "cleared");

@@ -196,10 +196,7 @@ test("a question that was measured is measured again where its link leads, and o
   expect(await figures(other)).toEqual(measured);
 });
 
-test("guesses are scored, and chapters whose questions were measured are remembered", async ({
-  context,
-  origin,
-}) => {
+test("guesses are scored, and measured chapters are remembered", async ({ context, origin }) => {
   const page = await context.newPage();
   await page.goto(`${origin}/demo/#ch=basics`);
   await predict(page, "3");
@@ -212,10 +209,7 @@ test("guesses are scored, and chapters whose questions were measured are remembe
   await expect(measured).toHaveText(["LSM trees, measured"]);
 });
 
-test("all questions are on one sheet, which prints without the rest", async ({
-  context,
-  origin,
-}) => {
+test("all questions are on one sheet, which prints alone", async ({ context, origin }) => {
   const page = await context.newPage();
   await page.goto(`${origin}/demo/#ch=basics`);
   await page.getByRole("link", { name: "All questions, to print" }).click();

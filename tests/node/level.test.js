@@ -69,7 +69,7 @@ test("a database in use by another process is locked", async () => {
 /** The most calls of a loop that should have ended before. */
 const CALLS_MAX = 1_000_000;
 
-test("timers have their turn while a loop awaits calls", async () => {
+test("timers run while a loop awaits calls", async () => {
   const db = new TerraneLevel(`${folder()}/store`);
   await db.put("a", "1");
   for (const call of [() => db.get("a"), () => db.put("a", "1"), () => db.del("b")]) {

@@ -18,7 +18,7 @@ const SECONDS = Number(
 const THREADS = 4;
 const COUNTERS = 5;
 const KEYS = 20_000;
-/** The growth of the peak of memory that is none. */
+/** The growth of the peak of memory that is not counted as growth. */
 const GROWTH_MAX = 1.25;
 
 /** Works until a message arrives; posts the increments that it made. */

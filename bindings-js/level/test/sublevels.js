@@ -1,4 +1,4 @@
-/** A load of many sublevels on one database in a page: rows a second, of what applications of Level do. */
+/** A load of many sublevels on one database in a page, measured in rows a second. */
 
 import { BrowserLevel } from "browser-level";
 import { TerraneLevel } from "../browser.js";

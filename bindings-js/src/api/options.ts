@@ -88,7 +88,7 @@ export type CursorOptions<
   R extends Rows,
 > = RangeOptions<K> & Encodings<K, V> & RowsOptions<R>;
 
-/** Options of a watch; returned keys have the encoding too. */
+/** Options of a watch. Returned keys have its encoding as well. */
 export type WatchOptions<K extends Encoding> = RangeOptions<K> & KeyOptions<K> & WaitOptions;
 
 /** Options of `changes`: a range is that of one keyspace. */
@@ -184,8 +184,8 @@ export interface StoreOptions<K extends Encoding = "utf8", V extends Encoding = 
    */
   filterBits?: number | undefined;
   /**
-   * Bytes of logs that are kept for `changes` after tables have their entries, at most 1 GiB. That of the client that
-   * has the store counts: give all the same. Default: 0.
+   * Bytes of logs that are kept for `changes` after tables have their entries, at most 1 GiB. The option of the client
+   * that holds the store counts, so give all clients the same. Default: 0.
    */
   feedBytes?: number | undefined;
 }

@@ -39,7 +39,7 @@ import { watchPage } from "./page-lifecycle.ts";
 
 /** The wait after a worker that announced itself turned out to be gone, in milliseconds. */
 const GONE_DELAY = 100;
-/** The number of times after which a worker that seems gone and still announces itself cannot be reached. */
+/** The times that a worker seems gone and still announces itself, after which it counts as out of reach. */
 const GONE_MAX = 10;
 const CLEARED = "the origin's storage was cleared while this page was open: reload it";
 

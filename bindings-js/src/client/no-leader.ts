@@ -1,4 +1,4 @@
-/** Openings that have found no worker by their timeout. */
+/** Openings that have found no worker within their timeout. */
 
 import { BusyError, type TerraneError, UnavailableError } from "../api/errors.ts";
 import type { OpenRequest } from "../codec/protocol.ts";

@@ -15,7 +15,7 @@ import { OPERAND } from "./operand.ts";
 /** The size of a sequence number before a batch, and with the batch's length. */
 const SEQUENCE_BYTES = 8;
 const HEAD_BYTES = 12;
-/** The number of an operator that is the application's. */
+/** The number of an application's own operator. */
 const CUSTOM = 255;
 const EXPIRY_BYTES = 8;
 
@@ -57,7 +57,7 @@ export function operationsOf<K extends Encoding, V extends Encoding>(
     const key = reader.bytes(reader.varint());
     const rest = KINDS[kind] === "delete" ? 0 : reader.varint();
     const isRange = KINDS[kind] === "deleteRange";
-    // That of a range is one more than its length, or 0 for an open end.
+    // For a range it is one more than the length of its end, or 0 for an open end.
     const value = reader.bytes(isRange ? Math.max(rest - 1, 0) : rest);
     if (keyspace === undefined || (filter.keyspace ?? keyspace) !== keyspace) continue;
     const operation = isRange
@@ -68,7 +68,7 @@ export function operationsOf<K extends Encoding, V extends Encoding>(
   return operations;
 }
 
-/** The part of a deleted range that a subscriber asks for; undefined if there is none. */
+/** Returns the part of a deleted range that a subscriber asks for; undefined if there is none. */
 function rangeOf(from: Uint8Array, to: Uint8Array | undefined, span: Span): object | undefined {
   const gte = compare(from, span.from) < 0 ? span.from : from;
   const isFirst = to !== undefined && (span.to === undefined || compare(to, span.to) < 0);
@@ -127,7 +127,7 @@ class Reader {
     return this.#bytes[this.#at++] as number;
   }
 
-  /** A number below 2^53, seven bits per byte, lowest first. */
+  /** Reads a number below 2^53, seven bits per byte, lowest first. */
   varint(): number {
     let value = 0;
     for (let scale = 1; ; scale *= 0x80) {

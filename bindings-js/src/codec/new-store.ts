@@ -1,8 +1,8 @@
-/** Errors of what is to become a new store. */
+/** Errors of the creation of a store. */
 
 import { InvalidArgumentError } from "../api/errors.ts";
 
-/** The error for the name of a new store that another one has, in the engine's words. */
+/** Returns the error for the name of a new store that another store has, in the engine's words. */
 export function taken(name: string): InvalidArgumentError {
   const expected = "place of a new store: expected no store there yet";
   return new InvalidArgumentError(`${expected}, found one in ${JSON.stringify(name)}`);

@@ -113,9 +113,9 @@ export interface Methods {
   drop_keyspace(name: string): boolean;
   /** Deletes what recovery has quarantined; returns its size in bytes. */
   drop_quarantine(): number;
-  /** Returns a page of durable batches after a cursor of the change feed (feed.ts), and syncs before. */
+  /** Syncs, and returns a page of batches after a cursor of the change feed (feed.ts). */
   feed(since: string): Uint8Array;
-  /** Returns the place in the change feed after a snapshot or after all that is written, and syncs before. */
+  /** Syncs, and returns the place in the change feed after a snapshot or after all writes. */
   feed_cursor(snapshot: number): string;
   flush(): void;
   /** Returns the encoded value of a key with its version; no bytes if the key does not exist. */

@@ -6,10 +6,10 @@ import type { Store } from "../../wasm/terrane.js";
 import type { AddonStore } from "./addon.ts";
 import type { Module } from "./module.ts";
 
-/** In place of a value for which a file has to be read. */
+/** Stands for a value for which a file has to be read. */
 export const UNREAD: unique symbol = Symbol("unread");
 
-/** In place of a value's length: a file has to be read. */
+/** Stands for the length of such a value. */
 const WOULD_READ = -2;
 
 /** The owner of a store, which calls the addon. */

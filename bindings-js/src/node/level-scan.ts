@@ -1,8 +1,8 @@
 /**
  * A scan of `terrane-level`, read in pages.
  *
- * 1. A small page for which no file has to be read is read at once, in the calling thread. A page that is shorter than
- *    it was to be may be followed by rows for which one has to be.
+ * 1. A small page for which no file has to be read is read at once, in the calling thread. After a page with fewer rows
+ *    than were asked for, there may be rows for which a file has to be read.
  * 2. Other pages are read in Node's pool of threads. The addon reads one page of a scan at a time, so that others wait.
  */
 

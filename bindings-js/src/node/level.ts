@@ -1,9 +1,10 @@
 /**
  * A store as `terrane-level` uses it: reads and writes run in Node's pool of threads, without a thread of their own.
  *
- * 1. A get whose value is in memory, a small page of a scan that is, and the first write of a turn of the event loop,
- *    if it is small, buffered and waits for nothing, run at once in the calling thread: that takes less time than
- *    handing them over. After some of them in a row one goes to the pool, so that timers and sockets get a turn.
+ * 1. Some calls run at once in the calling thread, which takes less time than handing them over: a get whose value is
+ *    in memory, a small page of a scan that is in memory, and the first write of a turn of the event loop, if it is
+ *    small, buffered and waits for nothing. After some of them in a row one is handed to the pool, so that timers and
+ *    sockets get a turn.
  * 2. Other gets of one turn become one lookup, which sees the store as it was then.
  * 3. Other writes of one turn become one batch. Batches are written one after the other, so that writes keep their
  *    order; those that are added meanwhile join the next.

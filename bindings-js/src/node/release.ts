@@ -1,5 +1,5 @@
 /**
- * The release of this package, which must be that of its addon. It is no longer in a file beside this code once an
- * application's bundler has made them one.
+ * The release of this package, which must be that of its addon. It is written here, since a bundler of an application
+ * leaves the package's package.json behind.
  */
 export const RELEASE = "0.1.0";

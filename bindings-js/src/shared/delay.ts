@@ -1,12 +1,14 @@
 /** Delays. */
 
-/** Resolves after that many milliseconds, or as soon as the signal is aborted. */
+/** Resolves after `milliseconds`, or as soon as the signal is aborted. */
 export function delay(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((passed) => {
-    const timer = setTimeout(passed, milliseconds);
-    signal?.addEventListener("abort", () => {
+    const end = () => {
       clearTimeout(timer);
+      signal?.removeEventListener("abort", end);
       passed();
-    });
+    };
+    const timer = setTimeout(end, signal?.aborted ? 0 : milliseconds);
+    signal?.addEventListener("abort", end);
   });
 }

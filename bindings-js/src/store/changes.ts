@@ -20,7 +20,7 @@ import { parseNames } from "../shared/events.ts";
 import type { HeldWatch, Port } from "./port.ts";
 import { nextChange } from "./watch.ts";
 
-/** Stands for all keyspaces of a watch that every batch changes. */
+/** The keyspace of watches that every batch changes. */
 const EVERY = 0xffff_ffff;
 const ALL: Span = { from: new Uint8Array(), to: undefined };
 /** Milliseconds between a batch and the page that makes it durable. */

@@ -1,7 +1,7 @@
 //! Opening of an object store by a URL.
 //!
 //! Credentials, regions and endpoints are read from the environment, as `object_store` does: `AWS_ACCESS_KEY_ID`,
-//! `AWS_ENDPOINT`, `GOOGLE_SERVICE_ACCOUNT`, `AZURE_STORAGE_ACCOUNT_KEY` and so on. A URL has none.
+//! `AWS_ENDPOINT`, `GOOGLE_SERVICE_ACCOUNT`, `AZURE_STORAGE_ACCOUNT_KEY` and so on. A URL with credentials is refused.
 
 use crate::error::{Error, Result, redacted};
 use object_store::local::LocalFileSystem;
@@ -50,7 +50,7 @@ mod cloud {
     use object_store::{BackoffConfig, RetryConfig};
     use std::time::Duration;
 
-    /// Returns how requests are tried again before a failure is reported: the writer tries again by itself.
+    /// Returns the bounds of the retries of a request. They are low, since the writer tries again as well.
     fn retries() -> RetryConfig {
         let backoff = BackoffConfig { max_backoff: Duration::from_secs(2), ..Default::default() };
         RetryConfig { backoff, max_retries: 3, retry_timeout: Duration::from_secs(30) }
@@ -58,7 +58,7 @@ mod cloud {
 
     /// Opens an object store; returns `None` for one of another kind.
     pub fn open(scheme: &ObjectStoreScheme, url: &str) -> Result<Option<Arc<dyn ObjectStore>>> {
-        // The server's doors use the same implementation. Another choice of the program stays.
+        // The server's doors use the same implementation. One that the program has installed stays.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let failed = |e: object_store::Error| Error::objects("open", "the object store", &e);
         Ok(Some(match scheme {

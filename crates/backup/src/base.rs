@@ -1,10 +1,10 @@
 //! A base: the tables and the version set of a pin, uploaded.
 //!
-//! 1. Each table is verified and its checksum computed, unless this writer has done so before: numbers of tables are
-//!    given once.
-//! 2. Tables that the newest manifest names under the same number and checksum are there. No others count as there: a
-//!    former writer may remove what its manifests do not name.
-//! 3. The others are uploaded, long ones in parts. Then the base is, which names all of them.
+//! 1. Each table is verified and its checksum computed, unless this writer has done so before. Once is enough, since no
+//!    number is given to two tables.
+//! 2. Tables that the newest manifest names under the same number and checksum need no upload. Other objects do not
+//!    count, since a former writer may remove what its manifests do not name.
+//! 3. The other tables are uploaded, long ones in parts. The base follows, which names all tables.
 
 use crate::error::{Error, Result};
 use crate::format::{Base, BaseInfo, TableRef};
@@ -57,7 +57,7 @@ impl Known {
     }
 }
 
-/// A base that is uploaded.
+/// An uploaded base.
 pub(crate) struct Built {
     pub info: BaseInfo,
     pub tables: HashSet<TableRef>,
@@ -106,7 +106,7 @@ pub(crate) async fn build(
     Ok(Built { info, tables: named })
 }
 
-/// Uploads a table, unless it is there.
+/// Uploads a table, unless it is among those that are `named`.
 async fn upload(
     place: &Place,
     lineage: u64,
@@ -138,13 +138,13 @@ async fn upload(
     let mut parts = place.begin_parts(object).await?;
     let written = write_parts(place, object, &mut *parts, &file, bytes).await;
     if written.is_err() {
-        // Otherwise the parts would be kept, and paid for. Where that fails, the bucket's own rules remove them.
+        // Parts that are left are paid for. If this fails, only a rule of the bucket removes them.
         let _ = parts.abort().await;
     }
     written.map(|()| found)
 }
 
-/// A table's file, with what keeps it.
+/// A table's file, and the pinned table that keeps it.
 struct Kept {
     file: Arc<dyn File>,
     _table: PinnedTable,
@@ -183,7 +183,7 @@ pub(crate) async fn blocking<T: Send + 'static>(call: impl FnOnce() -> T + Send 
     match tokio::task::spawn_blocking(call).await {
         Ok(done) => done,
         Err(e) if e.is_panic() => std::panic::resume_unwind(e.into_panic()),
-        // The runtime ends.
+        // The runtime shuts down.
         Err(_) => std::future::pending().await,
     }
 }

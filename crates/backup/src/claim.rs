@@ -3,10 +3,10 @@
 //! 1. A writer draws an epoch when it starts. It continues a lineage by the manifest after the newest one, with the
 //!    same content and its own epoch, which it creates only if there is none of that number. If there is one, another
 //!    writer was faster: the writer reads what is there, and tries again.
-//! 2. Whoever wrote the lineage before finds that manifest where it wants to create its next one. From there on it is
-//!    fenced, however late it learns of that: nothing that it uploads is named by a manifest.
+//! 2. A former writer finds that manifest where it creates its next one, and is fenced. However late it notices, no
+//!    manifest names what it has uploaded since.
 //! 3. Other lineages of the place are ended in the same way, by a manifest that names the lineage that continues.
-//! 4. The first manifest is created a second time, which must be refused: an object store that ignores the condition
+//! 4. The first manifest is created a second time, which must be refused. An object store that ignores the condition
 //!    would let two writers overwrite each other.
 //! 5. If the newest manifest has later batches than the store, the store is an older copy: it starts a lineage.
 
@@ -17,7 +17,7 @@ use crate::place::{Object, Place};
 use crate::time::now_after;
 use terrane::entry::Seq;
 
-/// Tries against writers that are faster.
+/// The most tries against faster writers.
 const TRIES: usize = 16;
 
 /// The newest manifest of a lineage, which is this writer's.
@@ -76,8 +76,8 @@ async fn end(place: &Place, lineage: u64, successor: u64, epoch: u64) -> Result<
     Err(contended(lineage))
 }
 
-/// Returns the newest manifest of a lineage, if there is one. A damaged one counts as one without content: its writer
-/// is fenced all the same.
+/// Returns the newest manifest of a lineage, if there is one. A damaged one counts as one without content, so that its
+/// writer is fenced all the same.
 pub(crate) async fn newest(place: &Place, lineage: u64) -> Result<Option<Manifest>> {
     let Some(&number) = place.manifests(lineage).await?.last() else { return Ok(None) };
     match place.manifest(lineage, number).await {

@@ -37,7 +37,7 @@ pub enum Error {
     Newer {
         /// The object.
         object: String,
-        /// Its format.
+        /// Format of the object.
         found: u32,
         /// The format that this release reads.
         known: u32,
@@ -54,8 +54,7 @@ pub enum Error {
     },
     /// Another writer continues the backup.
     #[error(
-        "{object} is of another writer, which continues this backup since; writes after batch {last} are on this \
-         machine alone"
+        "another writer continues this backup, with {object}; writes after batch {last} are on this machine alone"
     )]
     Fenced {
         /// The manifest of the other writer.
@@ -99,7 +98,7 @@ impl Error {
         Error::File { action: action.to_string(), reason: reason.to_string() }
     }
 
-    /// Returns the failure of a request, without what a URL in its message has of credentials.
+    /// Returns the failure of a request, without credentials that its message has in URLs or after the status.
     pub(crate) fn objects(
         operation: &'static str,
         object: impl ToString,

@@ -18,9 +18,9 @@ const HEAD_BYTES: usize = 8 + 4 + 8;
 /// A state of the backup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
-    /// The lineage whose sequence numbers it has.
+    /// The lineage of its sequence numbers.
     pub lineage: u64,
-    /// Its number: each manifest of a lineage has the next one.
+    /// Number of the manifest, which is the next one of the lineage.
     pub number: u64,
     /// Epoch of its writer, drawn at random when the writer starts.
     pub epoch: u64,
@@ -87,9 +87,9 @@ pub struct Base {
 /// A table that a base names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TableRef {
-    /// Its number.
+    /// Number of the table.
     pub number: u64,
-    /// Its length.
+    /// Length of the file.
     pub bytes: u64,
     /// Checksum of the file.
     pub checksum: u64,
@@ -262,7 +262,7 @@ impl Base {
     }
 }
 
-/// Batches on their way into a log object.
+/// A log that is being built.
 pub(crate) struct LogBuilder {
     out: Vec<u8>,
     first: Seq,
@@ -316,7 +316,7 @@ pub fn decode_log<'a>(bytes: &'a [u8], object: &str, lineage: u64) -> Result<(Se
 /// Reads bytes as each kind of object, a manifest also with its checksum corrected; for fuzz targets.
 ///
 /// # Panics
-/// If what was read is not consistent, or is not the same once it is written and read again.
+/// If an object that was read is not consistent, or changes when it is written and read again.
 #[doc(hidden)]
 pub fn fuzz(bytes: &[u8]) {
     const LINEAGE: u64 = 5;

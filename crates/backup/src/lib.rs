@@ -27,7 +27,7 @@
 //! * `writer` - uploads tables and logs, and names them in manifests.
 //! * `claim` - epochs: one writer at a time.
 //! * `base` - upload of the tables of a moment.
-//! * `retention` - removal of what is not kept.
+//! * `retention` - removal of old objects.
 //! * `restore` - a store from a backup; `points` finds the moments that can be restored.
 //! * `format`, `names` - the objects; FORMAT.md describes them.
 //! * `place` - requests to the object store; `address` opens one by a URL.
@@ -77,7 +77,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// The longest pause.
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 
-/// A running backup of a store. If it is dropped, it ends.
+/// A running backup of a store. Dropping it ends the backup without a last upload.
 pub struct Backup {
     db: Db,
     place: Place,
@@ -106,7 +106,7 @@ impl Backup {
         Ok(Backup { db: db.clone(), place, progress, stopping, task })
     }
 
-    /// Waits until batches through `sequence` are uploaded. Starts an upload at once; all that wait share the next one.
+    /// Waits until batches through `sequence` are uploaded. Starts an upload at once, which all waiters share.
     ///
     /// # Errors
     /// [`Error::Fenced`], [`Error::Stopped`]: the batches are not, and will not be, uploaded.
@@ -126,7 +126,7 @@ impl Backup {
         self.progress.is_fenced()
     }
 
-    /// Uploads what is not uploaded yet, unless that fails, and ends the backup.
+    /// Uploads the batches that are not uploaded yet, unless that fails, and ends the backup.
     pub async fn stop(&self) {
         self.stopping.send_replace(true);
         self.progress.wait_for_end().await;
@@ -166,7 +166,7 @@ async fn run(mut writer: Writer, mut stop: watch::Receiver<bool>) {
     writer.progress.ended(ended);
 }
 
-/// Uploads everything that is there now.
+/// Uploads until nothing more is due.
 async fn upload(writer: &mut Writer) -> Result<()> {
     while writer.step().await? {}
     Ok(())

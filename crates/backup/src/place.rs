@@ -1,4 +1,4 @@
-//! The place of backups in an object store: requests, their failures, and counts of both.
+//! The place of backups in an object store: requests to it, and counts of uploads.
 
 use crate::error::{Error, Result};
 use crate::format::{Manifest, VERSION};
@@ -20,7 +20,7 @@ pub(crate) struct Place {
     counts: Arc<Counts>,
 }
 
-/// Requests of a backup since its start.
+/// Uploads of a backup since its start.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     pub uploads: AtomicU64,
@@ -34,7 +34,7 @@ pub(crate) struct Object {
     pub name: Name,
 }
 
-/// An object that a list has.
+/// A listed object.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Listed {
     pub name: Name,
@@ -175,7 +175,7 @@ impl Place {
         Manifest::decode(&bytes, &object.to_string(), lineage, number)
     }
 
-    /// Removes objects. One that is gone is no failure.
+    /// Removes objects. A missing one is no failure.
     pub async fn remove(&self, objects: Vec<Object>) -> Result<()> {
         let paths: Vec<_> = objects.iter().map(|object| Ok(self.path(object))).collect();
         let mut removed = self.objects.delete_stream(futures_util::stream::iter(paths).boxed());

@@ -1,10 +1,10 @@
 //! The moments that can be restored.
 //!
-//! 1. The last manifest with a base has all that the earlier ones with it have: the base and its logs are a *range*,
-//!    from the moment of the base through the last log.
+//! 1. The last manifest with a base names all that the earlier ones with that base name. The base and its logs are a
+//!    *range*, from the moment of the base through the last log.
 //! 2. Ranges are visited from the newest one on: the lineages by the times of their newest manifests, and in a lineage
 //!    the last manifest, then the last one with the base before, and so on.
-//! 3. A time is that of the newest log at or before it.
+//! 3. A time stands for the newest log at or before it.
 
 use crate::error::{Error, Result};
 use crate::format::{Content, Manifest};
@@ -41,7 +41,7 @@ pub enum At {
 pub struct Moment {
     /// Sequence number of the last batch before it.
     pub sequence: Seq,
-    /// Its time, in milliseconds since the epoch.
+    /// Time of the moment, in milliseconds since the epoch.
     pub time: Millis,
 }
 
@@ -75,7 +75,7 @@ pub(crate) struct Found {
     pub sequence: Seq,
 }
 
-/// The lineages of a place, the one with the newest manifest first, each with its manifests.
+/// Returns the lineages of a place, each with its manifests; the one with the newest manifest is first.
 pub(crate) async fn lineages(place: &Place) -> Result<Vec<(u64, Vec<u64>)>> {
     let mut all = Vec::new();
     for lineage in place.lineages().await? {
@@ -183,7 +183,7 @@ fn moments(content: &Content) -> (Moment, Moment) {
     (first, Moment { sequence: content.through(), time })
 }
 
-/// Lists the ranges of a backup, the newest first, with what is missing or has another length.
+/// Lists the ranges of a backup, the newest first, with objects that are missing or have another length.
 ///
 /// # Errors
 /// Requests that fail; manifests that are damaged, or of a later release.

@@ -1,4 +1,4 @@
-//! The progress of a backup, for those who wait for it and for metrics.
+//! The progress of a backup, for waiters and metrics.
 
 use crate::error::{Error, Result};
 use crate::place::Counts;
@@ -26,19 +26,19 @@ pub struct Status {
     pub failures: u64,
     /// Bases that were completed since the start.
     pub bases: u64,
-    /// Bytes of tables that are uploaded of the next base, and those of all its tables; `None` while no base is made.
+    /// Bytes of the next base's tables that are uploaded, and of all its tables; `None` while no base is made.
     pub base: Option<(u64, u64)>,
     /// The latest failure, until an upload succeeds.
     pub failure: Option<String>,
-    /// The reason why the backup has ended, if another writer continues it.
+    /// The reason for the end of the backup, if another writer continues it.
     pub fenced: Option<String>,
 }
 
-/// State that the writer shares with those who wait.
+/// State that the writer shares with waiters.
 pub(crate) struct Progress {
     /// The last batch that a manifest names, or the failure that ends the backup.
     uploaded: watch::Sender<Result<Seq>>,
-    /// Asks for an upload before the interval is over.
+    /// Signal for an upload before the interval is over.
     pub wanted: Notify,
     failures: AtomicU64,
     pub bases: AtomicU64,
@@ -72,8 +72,8 @@ impl Progress {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that batches through `sequence` are uploaded, which were all of the store's at `current`, if that is
-    /// known.
+    /// Notes that batches through `sequence` are uploaded, and a time `current` at which the store had no others, if
+    /// one is known.
     pub fn uploaded(&self, sequence: Seq, current: Option<Instant>) {
         let mut now = self.now();
         // A lineage that has no base yet names no batch.
@@ -87,7 +87,7 @@ impl Progress {
         drop(self.uploaded.send_replace(Ok(sequence)));
     }
 
-    /// Notes a failure that passes.
+    /// Notes the latest failure.
     pub fn failed(&self, error: &Error) {
         self.failures.fetch_add(1, Ordering::Relaxed);
         self.now().failure = Some(error.to_string());

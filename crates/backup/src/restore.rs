@@ -1,13 +1,13 @@
-//! A store from a backup.
+//! Restores of a store from a backup.
 //!
 //! 1. Find the moment, and read its base. All tables and logs that it needs must be there with their lengths, before
 //!    anything is written.
-//! 2. The directory must be empty, or hold a restore that did not end.
+//! 2. The directory must be empty, or hold an unfinished restore.
 //! 3. Download the tables, several at once, and verify the checksum of each. Then read the logs in their order, and
 //!    append their batches up to the moment.
 //! 4. One commit makes a store of it. If anything fails before, all files are removed.
 //!
-//! A salvage leaves out what is missing or damaged: it makes a store of what is there in another directory, and repairs
+//! A salvage leaves out missing and damaged objects. It makes a store of the others in another directory, and repairs
 //! that into the wanted one. The batches end where the first log is missing.
 
 use crate::base::blocking;
@@ -84,10 +84,10 @@ pub async fn restore(
     write(&place, &found, &base, dir, &mut None).await
 }
 
-/// Restores what is there of a moment of a damaged backup.
+/// Restores a moment of a damaged backup, as far as its objects are there.
 ///
 /// # Errors
-/// Those of [`restore`], but for objects that are missing or damaged: only a base is needed.
+/// As for [`restore`], but missing and damaged objects are no errors, but for one manifest and its base.
 pub async fn salvage(
     objects: Arc<dyn ObjectStore>,
     prefix: Prefix,
@@ -98,6 +98,9 @@ pub async fn salvage(
     let found = find(&place, at, true).await?;
     let base = read_base(&place, found.manifest.lineage, &found.content.base).await?;
     let mut target = Target::claim(dir)?;
+    // A path such as `.` has no name of its own.
+    let found_dir = fs::canonicalize(dir);
+    let dir = &found_dir.map_err(|e| Error::file(format!("read {}", dir.display()), &e))?;
     let mut name = dir.file_name().unwrap_or_default().to_owned();
     name.push(".salvage");
     let part = dir.with_file_name(name);
@@ -126,7 +129,7 @@ pub async fn salvage(
     Ok(Salvage { restored, damage, repaired: Some(repaired) })
 }
 
-/// Writes the store of a moment. Notes damage in `damage`, if that is passed over.
+/// Writes the store of a moment. If `damage` is given, notes damage there and continues.
 async fn write(
     place: &Place,
     found: &Found,
@@ -168,7 +171,7 @@ async fn write(
     })
 }
 
-/// Notes damage, or returns it where it is not passed over.
+/// Adds an error to `damage`, if that is given and the error is damage; returns the error otherwise.
 fn note(damage: &mut Option<Vec<String>>, error: Error) -> Result<()> {
     match (damage, &error) {
         (Some(noted), Error::Damaged { .. }) => {
@@ -277,36 +280,44 @@ async fn append_logs(
             }
         };
         let appended = blocking(move || {
-            let (first, batches) = decode_log(&bytes, &object.to_string(), lineage)?;
+            let (first, batches) = match decode_log(&bytes, &object.to_string(), lineage) {
+                Ok(found) => found,
+                Err(e) => return Ok((restoration, Some(e))),
+            };
             for (sequence, batch) in (first..=through).zip(batches) {
                 if sequence == restoration.next() {
                     restoration.append(batch)?;
                 }
             }
-            Ok::<_, Error>(restoration)
+            Ok::<_, Error>((restoration, None))
         });
-        restoration = appended.await?;
+        let malformed;
+        (restoration, malformed) = appended.await?;
+        if let Some(e) = malformed {
+            note(damage, e)?;
+            return Ok(restoration);
+        }
     }
     if restoration.next() != through + 1 {
         let expected = format!("batches up to {through}");
         let found = format!("batches up to {}", restoration.next() - 1);
         let object = format!("lineage {}", crate::names::folder(lineage));
-        return Err(Error::damaged(object, expected, found));
+        note(damage, Error::damaged(object, expected, found))?;
     }
     Ok(restoration)
 }
 
-/// A directory that gets a store. Unless it is kept, it is left as it was.
+/// A directory for a store. Unless the store is kept, its files are removed.
 struct Target {
     dir: PathBuf,
     is_new: bool,
     is_kept: bool,
-    /// Keeps other processes out.
+    /// Lock that keeps other processes out.
     lock: Option<StoreLock>,
 }
 
 impl Target {
-    /// Takes a directory that is empty, does not exist, or holds a restore that did not end.
+    /// Takes a directory that is empty, does not exist, or holds an unfinished restore.
     fn claim(dir: &Path) -> Result<Self> {
         let failed = |e| Error::file(format!("read {}", dir.display()), &e);
         let is_new = match fs::read_dir(dir) {
@@ -334,12 +345,12 @@ impl Target {
         Ok(Directory::open(Arc::new(NativeVfs::open(&self.dir, true)?))?)
     }
 
-    /// Lets a store be opened in the directory.
+    /// Releases the lock, so that a store can be opened in the directory.
     fn unlock(&mut self) {
         self.lock = None;
     }
 
-    /// Leaves what was written.
+    /// Keeps the written files.
     fn keep(mut self) {
         self.is_kept = true;
     }
@@ -350,7 +361,7 @@ impl Drop for Target {
         if self.is_kept {
             return;
         }
-        // Where this fails, an unfinished creation is left, which another restore continues from.
+        // If this fails, an unfinished restore is left, which the next one accepts.
         if let Ok(entries) = fs::read_dir(&self.dir) {
             for entry in entries.flatten() {
                 let _ = fs::remove_file(entry.path());

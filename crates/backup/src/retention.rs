@@ -1,10 +1,9 @@
-//! Retention: what is removed, and when.
+//! Retention: removal of old objects.
 //!
-//! 1. Of the manifests with one base, the last has all that the others have, unless it is of an older age than the
-//!    retention: then none of them is needed. The newest manifest of the lineage that continues is always kept, and
-//!    that of an ended lineage until it is older than the retention.
-//! 2. Manifests that are not kept are removed once they are older than an hour. Then objects that no kept manifest
-//!    names, if they are older than an hour: younger ones may be of a base that is not named yet.
+//! 1. Among the manifests with one base, the last names all that the others name. It is kept until it is older than the
+//!    retention; the others are not kept. The newest manifest of the lineage that continues is always kept.
+//! 2. Manifests that are not kept are removed once they are older than an hour, and then objects of that age that no
+//!    kept manifest names. Younger objects may belong to a base that is not named yet.
 //! 3. Ages are differences of times of the object store's own clock, since the newest manifest, which was created just
 //!    now. Local clocks may jump.
 //! 4. This runs right after the writer has created a manifest. Whoever takes over later finds all that the newest
@@ -19,7 +18,7 @@ use crate::writer::read_base;
 use std::collections::HashSet;
 use std::time::Duration;
 
-/// Removes what retention does not keep, of all lineages.
+/// Removes objects that retention does not keep, in all lineages.
 pub(crate) async fn collect(place: &Place, options: &Options) -> Result<()> {
     let lineages = place.lineages().await?;
     let mut listed = Vec::new();

@@ -3,13 +3,13 @@
 //! 1. A base is made of a pin, in the background: its tables are uploaded while the writer continues.
 //! 2. Meanwhile, and from then on, each interval: the batches since the last upload are synced and read from the change
 //!    feed, and uploaded as a log.
-//! 3. Once a base is complete and logs reach the moment of its pin, a manifest names both. From there on each log is
-//!    followed by a manifest that names it: only then does it count as uploaded.
-//! 4. After a while a fresh base takes over the older logs: memtables are flushed before its pin, so that it needs few.
+//! 3. Once a base is complete and logs reach the moment of its pin, a manifest names both. From then on a manifest
+//!    follows each log. A log counts as uploaded once a manifest names it.
+//! 4. After a while a fresh base replaces the older logs. Memtables are flushed before its pin, so that it needs few.
 //! 5. If the change feed no longer has the next batch, since uploads failed for long, the former base stays as it is,
 //!    and a fresh one is made. If the store starts a lineage, the writer claims it, and makes a base there.
-//! 6. What fails is tried again as it was, until it succeeds or another writer has taken over. In particular a manifest
-//!    whose request failed may have been created: only its own bytes count as that.
+//! 6. A log or a manifest that could not be uploaded is uploaded again as it was, until that succeeds or another writer
+//!    has taken over. A manifest whose request failed may exist: it counts as created if the object has its bytes.
 
 use crate::base::{Built, Known, blocking, build};
 use crate::claim::{Claim, Claimed, claim, create};
@@ -34,7 +34,7 @@ use tokio::task::JoinHandle;
 const LOG_BYTES: usize = 8 << 20;
 /// Logs after which a fresh base is made.
 const LOGS_MAX: usize = 3600;
-/// Time between two looks at a base that is being made.
+/// Time between two checks whether a base is complete.
 const LOOK: Duration = Duration::from_millis(100);
 /// Time after which an idle writer creates a manifest, and looks for what can be removed.
 const IDLE: Duration = Duration::from_secs(3600);
@@ -48,7 +48,7 @@ pub(crate) struct Writer {
     epoch: u64,
     /// The newest manifest, which is this writer's.
     newest: Manifest,
-    /// The manifest that is being created, until it is.
+    /// The manifest that is being created.
     pending: Option<Manifest>,
     published: Instant,
     known: Known,
@@ -59,9 +59,11 @@ pub(crate) struct Writer {
     base: Option<(BaseInfo, Arc<VersionSetCopy>)>,
     building: Option<Building>,
     built: Option<(Built, Arc<VersionSetCopy>)>,
+    /// Whether objects may be there that retention does not keep.
+    is_collection_due: bool,
 }
 
-/// The batches that follow, and the logs that are uploaded.
+/// The next batches, and the uploaded logs.
 struct Feed {
     changes: Option<Changes>,
     logs: Vec<LogInfo>,
@@ -69,11 +71,11 @@ struct Feed {
     next: Seq,
     /// A log that is not uploaded yet.
     unsent: Option<(LogInfo, Bytes)>,
-    /// A time at which all batches before `next` were all of the store's, if they were.
+    /// A time at which the store had no batch from `next` on, if one is known.
     current: Option<Instant>,
 }
 
-/// A base on its way.
+/// A base that is being uploaded.
 struct Building {
     task: JoinHandle<Result<Built>>,
     version_set: Arc<VersionSetCopy>,
@@ -120,10 +122,11 @@ impl Writer {
             base: None,
             building: None,
             built: None,
+            is_collection_due: false,
         })
     }
 
-    /// Uploads what there is to upload, about one log; returns whether there may be more.
+    /// Uploads at most about one log, and what else is due. Returns whether there may be more.
     ///
     /// # Errors
     /// [`Error::Fenced`], which is final; failures of requests and of the store.
@@ -152,7 +155,7 @@ impl Writer {
         }
     }
 
-    /// Claims the lineage that the store has started, if it has.
+    /// Claims the store's lineage if the store has started another.
     async fn follow_lineage(&mut self) -> Result<()> {
         let lineage = self.db.feed_cursor().lineage.0;
         if lineage == self.newest.lineage {
@@ -254,7 +257,7 @@ impl Writer {
         Ok(feed.current.is_none())
     }
 
-    /// Takes a base whose upload has ended.
+    /// Takes over a base once it is uploaded.
     async fn finish_base(&mut self) -> Result<()> {
         if self.building.as_ref().is_none_or(|building| !building.task.is_finished()) {
             return Ok(());
@@ -269,11 +272,10 @@ impl Writer {
         Ok(())
     }
 
-    /// Names what is uploaded in a manifest, if there is something new.
+    /// Creates a manifest that names the uploaded objects, if there are new ones.
     async fn publish(&mut self) -> Result<()> {
         let Some(feed) = &mut self.feed else { return Ok(()) };
         let through = feed.next - 1;
-        let mut is_switched = false;
         if let Some((built, version_set)) =
             self.built.take_if(|(built, _)| built.info.last <= through)
         {
@@ -281,7 +283,7 @@ impl Writer {
             feed.logs.retain(|log| log.last >= info.start);
             self.tables = built.tables;
             self.base = Some((info, version_set));
-            is_switched = true;
+            self.is_collection_due = true;
         }
         let Some((base, version_set)) = &self.base else { return Ok(()) };
         let named = self.newest.content.as_ref().filter(|content| content.base == *base);
@@ -296,11 +298,12 @@ impl Writer {
         let time = now_after(self.newest.time.max(base.time).max(logged));
         self.pending = Some(Manifest { content: Some(content), ..self.next(time) });
         self.publish_pending().await?;
-        self.progress.bases.fetch_add(u64::from(is_switched), Ordering::Relaxed);
-        if self.building.is_none() && self.built.is_none() && (is_switched || is_idle) {
-            // Tables of bases that were given up may be removed.
+        self.is_collection_due |= is_idle;
+        if self.is_collection_due && self.building.is_none() && self.built.is_none() {
+            // Tables of abandoned bases may be removed.
             self.known.keep(&self.tables);
             collect(&self.place, &self.options).await?;
+            self.is_collection_due = false;
         }
         Ok(())
     }
@@ -322,6 +325,10 @@ impl Writer {
         let through = manifest.content.as_ref().map_or(0, Content::through);
         let current = self.feed.as_ref().filter(|feed| feed.next == through + 1);
         self.progress.uploaded(through, current.and_then(|feed| feed.current));
+        let base = |manifest: &Manifest| manifest.content.as_ref().map(|content| content.base);
+        if base(&manifest) != base(&self.newest) {
+            self.progress.bases.fetch_add(1, Ordering::Relaxed);
+        }
         self.newest = manifest;
         Ok(())
     }
@@ -356,7 +363,7 @@ impl Feed {
     }
 }
 
-/// Syncs, and reads batches from `next` on; returns whether they are all.
+/// Syncs, and reads batches from `next` on. Returns them, and whether they are all.
 fn read(db: &Db, changes: &mut Changes, lineage: u64, next: Seq) -> Result<(LogBuilder, bool)> {
     if db.latest_sequence() >= next {
         db.sync()?;
@@ -379,7 +386,7 @@ fn is_cursor_refused(error: &Error) -> bool {
     }
 }
 
-/// Returns the tables that a manifest names. If its base is damaged, none count.
+/// Returns the tables that a manifest names; none if its base is damaged.
 async fn tables(place: &Place, manifest: &Manifest) -> Result<HashSet<TableRef>> {
     let Some(Content { base, .. }) = &manifest.content else { return Ok(HashSet::new()) };
     match read_base(place, manifest.lineage, base).await {

@@ -124,7 +124,7 @@ fn start_subscribers(count: usize, address: SocketAddr) -> Outcome<Option<Child>
     Ok(Some(command.spawn()?))
 }
 
-/// Puts values until it is over.
+/// Puts values until `is_over`.
 fn put(address: SocketAddr, writer: usize, writes: &AtomicU64, is_over: &AtomicBool) {
     let Ok(mut stream) = TcpStream::connect(address) else { return };
     let _ = stream.set_nodelay(true);

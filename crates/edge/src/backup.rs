@@ -1,8 +1,7 @@
-//! The backup of the store: where it is written, and what waits for it.
+//! The backup of the store: its place, and the replies that wait for it.
 //!
-//! 1. A server whose backup another one continues takes no more writes, and is not ready. Whoever writes to it would
-//!    lose what is written with its machine.
-//! 2. Replies to replicated writes wait until the writes are uploaded. Those that wait together share an upload.
+//! 1. A server whose backup another one continues refuses writes, and is not ready. No backup would have the writes.
+//! 2. Replies to replicated writes wait until the writes are uploaded. Replies that wait together share an upload.
 
 use object_store::ObjectStore;
 use object_store::path::Path;

@@ -149,7 +149,7 @@ impl Server {
             self.tasks.wait().await;
         }
         if let Some(backup) = &self.shared.backup {
-            // What cannot be uploaded within that time is in the store.
+            // The store has the writes that cannot be uploaded in time.
             let _ = tokio::time::timeout(self.drain, backup.stop()).await;
         }
         Ok(self.shared.db.clone().close().await?)

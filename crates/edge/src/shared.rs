@@ -101,7 +101,7 @@ impl Shared {
         uploaded.map_err(|e| Error::io("upload", "the backup", 0, io::Error::other(e)))
     }
 
-    /// Returns the reason why no writes are taken, if another server continues the backup.
+    /// Returns the reason why writes are refused, if another server continues the backup.
     pub(crate) fn fenced(&self) -> Option<String> {
         let backup = self.backup.as_ref().filter(|backup| backup.is_fenced())?;
         backup.status().fenced

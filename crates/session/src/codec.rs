@@ -27,7 +27,7 @@ use terrane::{
     WriteBatch,
 };
 
-/// Stands for all keyspaces of a watch that every batch changes.
+/// The keyspace of watches that every batch changes.
 pub const EVERY: KeyspaceId = KeyspaceId(u32::MAX);
 /// Stands for the length of a missing value.
 const MISSING: u32 = u32::MAX;

@@ -15,7 +15,7 @@ pub fn memory_file() -> Result<Arc<dyn File>> {
     MemoryVfs::new().create("memory")
 }
 
-/// Opens the volume on backing files, which has the id if it is created. Messages have the name.
+/// Opens the volume on backing files. A new volume gets the id `new_id`. Errors name the volume `name`.
 ///
 /// # Errors
 /// Damage, a store of a later release, an I/O error.

@@ -1,7 +1,7 @@
 //! The change feed as JavaScript reads it: pages of durable batches.
 //!
 //! 1. A page has the batches after a cursor, which the caller passes with each call. So nothing is lost with a worker.
-//! 2. What is written is synced first: a page is requested by someone who waits for it.
+//! 2. Earlier writes are synced first, since someone waits for the page.
 //! 3. The readers of the last pages are kept, since a new one reads its first log from the start.
 //!
 //! A page is one batch after another: its sequence number (a double), its length (`u32`) and its bytes, as they lie in
@@ -13,7 +13,7 @@ use terrane::{Changes, Db, FeedCursor, Result};
 /// Bytes at which a page ends.
 const PAGE_BYTES: usize = 256 << 10;
 /// The most readers that are kept.
-const READERS: usize = 8;
+const READERS_MAX: usize = 8;
 
 /// Readers of the feed.
 #[derive(Default)]
@@ -43,7 +43,7 @@ impl Feed {
             page.extend_from_slice(&(batch.bytes() as u32).to_le_bytes());
             page.extend_from_slice(batch.encoded());
         }
-        self.readers.truncate(READERS - 1);
+        self.readers.truncate(READERS_MAX - 1);
         self.readers.insert(0, changes);
         Ok(page)
     }
@@ -66,7 +66,7 @@ mod tests {
     use terrane::storage::{Directory, vfs::MemoryVfs};
     use terrane::{Durability, Options};
 
-    /// The sequence numbers of the batches of a page.
+    /// Returns the sequence numbers of the batches of a page.
     fn sequences(page: &[u8]) -> Vec<u64> {
         let mut sequences = Vec::new();
         let mut rest = page;
@@ -93,7 +93,7 @@ mod tests {
         let first = sequences(&session.feed(&start).unwrap());
         assert!(first.len() > 1 && first.len() < 40, "{first:?}");
         // More subscribers than readers that are kept, each somewhere else.
-        let mut ends: Vec<u64> = (0..2 * READERS as u64).collect();
+        let mut ends: Vec<u64> = (0..2 * READERS_MAX as u64).collect();
         for end in &mut ends {
             while *end < 40 {
                 let next = sequences(&session.feed(&format!("{lineage}-{end}")).unwrap());

@@ -12,8 +12,9 @@ pub struct Scan {
     done: bool,
     /// An error for the next page, after a page with the entries before it.
     failed: Option<Error>,
-    /// The key of the last row, or the one sought; whether it is that of a row.
+    /// The key of the last row, or the one sought.
     at: Vec<u8>,
+    /// Whether `at` is the key of a row.
     is_row: bool,
     /// Whether rows have ended, and if so at the start.
     ended: Option<bool>,
@@ -24,15 +25,15 @@ pub struct Scan {
 /// The rows to return next.
 #[derive(Clone, Copy)]
 pub struct Wanted {
-    /// Their greatest number.
+    /// The most rows.
     pub count: u32,
     /// The size of rows that ends a page, in bytes.
     pub bytes: usize,
-    /// Whether they are the previous ones.
+    /// Whether the previous rows are wanted.
     pub back: bool,
-    /// Whether their keys are wanted.
+    /// Whether the keys of the rows are wanted.
     pub keys: bool,
-    /// Whether their values are wanted.
+    /// Whether the values of the rows are wanted.
     pub values: bool,
 }
 
@@ -170,7 +171,7 @@ impl Scan {
             return Ok(());
         }
         if self.ended.take().is_some() {
-            // At the last row in the other direction, which comes again, or where none was found from.
+            // To the last row in the other direction, which is returned again, or to a key that was sought in vain.
             self.inner.seek(&self.at);
             self.is_row = false;
         }

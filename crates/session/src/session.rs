@@ -339,8 +339,8 @@ impl Session {
         self.writer.watches().take(self.client)
     }
 
-    /// Returns the durable batches after a cursor of the change feed, as a page, and first makes durable what is
-    /// written. A page is one batch after another: its sequence number (a double), its length (`u32`) and its bytes.
+    /// Makes earlier writes durable, and returns the batches after a cursor of the change feed, as a page. A page is
+    /// one batch after another: its sequence number (a double), its length (`u32`) and its bytes.
     ///
     /// # Errors
     /// A malformed cursor, or one from which the feed cannot continue; damage, an I/O error.
@@ -348,8 +348,8 @@ impl Session {
         self.feed.page(self.writer.db(), since)
     }
 
-    /// Returns the place in the change feed after what a snapshot shows, or after everything that is written, and makes
-    /// it durable.
+    /// Makes earlier writes durable, and returns the place in the change feed after the state of a snapshot, or after
+    /// all writes.
     ///
     /// # Errors
     /// A released snapshot, an I/O error.

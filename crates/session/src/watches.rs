@@ -248,7 +248,7 @@ impl Watches {
         wake(table, &waiting);
     }
 
-    /// Notes a batch of which nothing else is known: every watch may have changed.
+    /// Notes a batch whose keys are not known, so that every watch may have changed.
     pub(crate) fn wrote_unknown(&self, sequence: Seq) {
         let mut table = self.table();
         let all = 0..table.watches.len();

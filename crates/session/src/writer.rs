@@ -7,7 +7,7 @@ use std::sync::Arc;
 use terrane::vec_map::VecMap;
 use terrane::{Condition, Db, Durability, Keyspace, Outcome, Result, TryWrite, WriteBatch};
 
-/// A batch that has yet to be committed, and what it changes if there are watches.
+/// A batch before its commit, with its keys and ranges if there are watches.
 pub(crate) struct Uncommitted {
     batch: WriteBatch,
     written: Option<Written>,
@@ -44,7 +44,7 @@ impl Writer {
         Ok(Uncommitted { batch, written })
     }
 
-    /// Returns a batch with what it changes.
+    /// Returns a batch with its keys and ranges, if there are watches.
     pub(crate) fn uncommitted(&self, batch: WriteBatch) -> Uncommitted {
         let written = self.watches.any().then(|| Written::by(&batch));
         Uncommitted { batch, written }
@@ -81,7 +81,7 @@ impl Writer {
         Ok(outcome)
     }
 
-    /// Reports a batch that is committed to the watches.
+    /// Reports a committed batch to the watches.
     fn report(&self, written: Option<Written>, sequence: u64) {
         match written {
             Some(written) => self.watches.wrote(&written, sequence),

@@ -1,5 +1,5 @@
-//! The keys and ranges that a batch changes, without values. A batch is gone once it is committed, and watches learn
-//! of it only then.
+//! The keys and ranges that a batch changes, without values. They outlive the batch, which a commit consumes, since
+//! watches are notified after the commit.
 
 use terrane::batch::Operation;
 use terrane::{KeyspaceId, WriteBatch};
@@ -10,12 +10,12 @@ pub(crate) struct Written {
     keys: Vec<u8>,
     /// The keyspace of each key, and its end.
     ends: Vec<(KeyspaceId, usize)>,
-    /// The ranges that are deleted, each up to a key that stays.
+    /// The deleted ranges, each without the key at its end.
     pub(crate) ranges: Vec<(KeyspaceId, Vec<u8>, Option<Vec<u8>>)>,
 }
 
 impl Written {
-    /// Returns those of a batch.
+    /// Returns the keys and ranges of a batch.
     pub(crate) fn by(batch: &WriteBatch) -> Self {
         let mut written = Written::default();
         for (keyspace, operation) in batch.iter().map_while(Result::ok) {
@@ -24,7 +24,7 @@ impl Written {
         written
     }
 
-    /// Adds that of an operation.
+    /// Adds the key or the range of an operation.
     pub(crate) fn push(&mut self, keyspace: KeyspaceId, operation: Operation<'_>) {
         match operation {
             Operation::Put(key, _)

@@ -113,7 +113,7 @@ pub use terrane_table::error;
 pub use terrane_table::read::KeyRange;
 pub use write::{Condition, ConditionalBatch, Outcome, Refusal};
 
-// What backups are made of.
+// Parts of backups.
 #[doc(hidden)]
 pub use admin::{Pin, PinnedTable, Restoration, VersionSetCopy};
 // What other crates of this repository look into.

@@ -7,7 +7,7 @@
 use crate::browser::{Browser, CHROMIUM, FIREFOX};
 use crate::lanes::{self, Lane, Outcome, Task};
 use crate::need::Need;
-use crate::node::{self, BINDINGS, BUNDLERS, CHECKS, CLIENTS, COMPARISON, E2E, Packages};
+use crate::node::{self, BINDINGS, BUNDLERS, CHECKS, CLIENTS, COMPARISON, E2E, LEVEL, Packages};
 use crate::program::{CURL, OPENSSL, REDIS_CLI};
 use crate::progress::{self, seconds};
 use crate::rust::{CLIPPY, CargoDeny, RUSTFMT, Toolchain, WasmTarget};
@@ -471,7 +471,7 @@ fn firefox_tests(run: &Run) -> Result<String> {
 
 /// Runs that script of the browser tests.
 fn browser_tests(run: &Run, browser: &Browser, script: &str) -> Result<String> {
-    setup::ensure(run.workspace, &[&node::Node, &node::Npm, &E2E, browser])?;
+    setup::ensure(run.workspace, &[&node::Node, &node::Npm, &LEVEL, &E2E, browser])?;
     let mut command = run.workspace.npm(E2E.folder, &["run", script]);
     command.env(browser.variable, browser.executable(run.workspace)?);
     command.env("TERRANE", command_line(run)?);

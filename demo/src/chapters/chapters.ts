@@ -76,7 +76,7 @@ const HOT: Partial<Settings> = {
   workload: "hot",
   policy: "bucket",
 };
-/** Least bytes of a part at flushes, so that these are cut, too. */
+/** Least bytes of a part at flushes, small enough that flushes are cut as well. */
 const FLUSH_FLOOR = 1 << 18;
 /** Buckets that stay as they are. */
 const FIXED = { splitPercent: 100_000, joinPercent: 0, buckets: 8, minBuckets: 8 };

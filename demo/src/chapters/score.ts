@@ -31,7 +31,7 @@ export function scoreOf(
   return { near: near.length, of: rows.length, inOrder };
 }
 
-/** A score as a sentence. */
+/** Returns a score as a sentence. */
 export function scoreText({ near, of, inOrder }: Score): string {
   const count = near === of ? "all" : near === 0 ? "none" : `${near} of ${of}`;
   const joined = near > 0 === inOrder ? "and" : "but";

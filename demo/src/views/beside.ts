@@ -11,7 +11,7 @@ export function knownOf({ timeline, status }: Recording): number {
   return status.at === "running" ? Math.ceil(Math.log2(timeline.length + 1)) : Infinity;
 }
 
-/** The bands of recordings, as long as no more is known of them and they are drawn alike. */
+/** The bands of recordings, kept while no more is known of a recording and it is drawn alike. */
 export class BandsByRecording {
   readonly #found = new WeakMap<Recording, { drawn: string; bands: Bands }>();
 

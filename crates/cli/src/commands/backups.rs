@@ -64,7 +64,7 @@ pub fn time(millis: u64) -> String {
     humantime::format_rfc3339_millis(time).to_string()
 }
 
-/// Returns threads for requests.
+/// Starts threads for requests to an object store.
 pub fn runtime() -> Result<Runtime, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     runtime.map_err(|e| Failure::io("start threads", &e))

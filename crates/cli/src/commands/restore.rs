@@ -1,4 +1,4 @@
-//! `restore`: a store from a backup.
+//! `restore`: restores a store from a backup.
 
 use crate::commands::backups::{failure, runtime, time};
 use crate::exit::{Exit, Failure};

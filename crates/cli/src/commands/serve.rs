@@ -56,7 +56,7 @@ pub struct ServeArgs {
           value_parser = door)]
     resp: Door,
     /// Set the durability of writes that ask for none: a power cut takes at most the last second, or
-    /// nothing; `replicated` is answered once it is backed up
+    /// nothing; `replicated` writes are answered once they are backed up
     #[arg(long, value_enum, default_value = "buffered")]
     durability: DurabilityArg,
     /// Limit the memory of the store and, a quarter, of requests and replies, such as 512MiB or 2GiB

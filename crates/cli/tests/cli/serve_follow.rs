@@ -64,7 +64,7 @@ fn a_killed_replica_continues_and_can_be_promoted() {
 #[test]
 fn malformed_sources_are_refused() {
     let place = Place::new();
-    for url in ["https://db:4540", "db", "http://db"] {
+    for url in ["ftp://db:4540", "db", "http://db"] {
         let run = place.run(&["serve", "db", "--follow", url]);
         run.fails(3, &[url, "for example http://10.0.0.7:4540"]);
     }

@@ -1,4 +1,4 @@
-//! The requests of a replica, and the effects of the lines that answer them, without a network: the caller sends, waits
+//! The requests of a replica, and the effects of the lines that answer them, without a network. The caller sends, waits
 //! and tries again.
 //!
 //! 1. A store without a cursor of the source requests a snapshot: the store is emptied, and the last batch of the
@@ -67,7 +67,7 @@ impl Exchange {
         Ok(exchange)
     }
 
-    /// Returns the target of the request that is next.
+    /// Returns the target of the next request.
     pub fn request(&self) -> String {
         match &self.stage {
             Stage::Snapshot | Stage::Rows(..) => "/v1/snapshot".to_owned(),
@@ -75,7 +75,7 @@ impl Exchange {
         }
     }
 
-    /// Deals with a refused request. Returns the reason of the end.
+    /// Handles a refused request. Returns the reason why the exchange has ended.
     pub fn refused(&mut self, status: u16) -> Ended {
         match (&self.stage, status) {
             (Stage::Changes(..), 410) => self.forget(),
@@ -83,10 +83,10 @@ impl Exchange {
         }
     }
 
-    /// Deals with a line of the reply.
+    /// Handles a line of the reply.
     ///
     /// # Errors
-    /// The reason why the exchange ended: nothing else may be asked of it.
+    /// The reason why the exchange has ended; it must not be used again.
     pub fn line(&mut self, line: &Line) -> std::result::Result<Next, Ended> {
         match &mut self.stage {
             Stage::Snapshot => {

@@ -40,8 +40,8 @@ impl fmt::Display for Source {
 }
 
 impl Source {
-    /// Parses an address such as `http://10.0.0.7:4540` or `https://db.example.com:4540`, with the token for requests to
-    /// it. Certificates must be signed by those in the file `ca`, in PEM, or else by those that the system trusts.
+    /// Parses an address such as `http://10.0.0.7:4540` or `https://db.example.com:4540`, with the token for requests
+    /// to it. Certificates must be signed by one in the file `ca`, in PEM, or else by one that the system trusts.
     ///
     /// # Errors
     /// A malformed address, or one of another scheme; a file that cannot be read or is malformed.
@@ -113,7 +113,7 @@ fn trusting(ca: Option<&Path>) -> Result<Arc<ClientConfig>, Error> {
     let mut roots = RootCertStore::empty();
     let (place, trusted) = match ca {
         Some(file) => (file.display().to_string(), tls::certificates(file)?),
-        // Those that cannot be read are left out.
+        // Certificates that cannot be read are left out.
         None => ("--follow".to_owned(), rustls_native_certs::load_native_certs().certs),
     };
     let (added, _) = roots.add_parsable_certificates(trusted);

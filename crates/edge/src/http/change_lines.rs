@@ -9,7 +9,7 @@ use terrane::{Change, ChangeBatch, FeedCursor, Operand};
 /// The form of lines.
 #[derive(Clone, Copy)]
 pub(crate) struct Format {
-    /// Whether they are events, rather than lines of JSON.
+    /// Whether lines are server-sent events, rather than lines of JSON.
     pub is_events: bool,
 }
 

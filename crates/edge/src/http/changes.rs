@@ -159,7 +159,7 @@ struct Source {
     format: Format,
     /// The shared lines, if the client asks for everything.
     tail: Option<Arc<Tail>>,
-    /// Its own reader, if it is behind the shared lines.
+    /// The reader of the log, if the client is behind the shared lines.
     own: Option<Changes>,
 }
 

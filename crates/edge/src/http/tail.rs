@@ -3,8 +3,8 @@
 //! 1. While there are such clients, a task reads the feed and appends a page of lines for each read.
 //! 2. A client takes the lines after its cursor. One that is behind the pages reads the log by itself until it has
 //!    caught up: nobody waits for it, and it has no queue.
-//! 3. Beyond [`BYTES`] the oldest pages are forgotten. Their memory is that of replies, until every client that is
-//!    being sent one has it.
+//! 3. Beyond [`BYTES`] the oldest pages are forgotten. Their memory counts as that of replies until no client is being
+//!    sent one.
 //! 4. If the feed fails, or memory is missing, the pages are over, and each client reads the log by itself.
 
 use super::change_lines::{Filter, Format};
@@ -30,7 +30,7 @@ pub(crate) struct Tail {
     pages: Mutex<Pages>,
     /// The end of the lines, whose change wakes clients.
     end: watch::Sender<FeedCursor>,
-    /// Ends the task.
+    /// Guard whose drop ends the task.
     _reads: DropGuard,
 }
 
@@ -38,7 +38,7 @@ struct Pages {
     /// Oldest first, without a gap.
     all: VecDeque<Page>,
     bytes: usize,
-    /// The cursor before the first.
+    /// The cursor before the first page.
     start: FeedCursor,
     is_over: bool,
 }
@@ -55,16 +55,16 @@ struct Page {
 pub(super) enum Found {
     /// Lines, and the cursor after them.
     Lines(Bytes, FeedCursor),
-    /// None yet.
+    /// There are no lines yet.
     End,
     /// The log has them.
     Log,
-    /// There will be none.
+    /// The pages are over.
     Over,
 }
 
 impl Tail {
-    /// Returns the newest lines in a form, and reads from now on if nobody did before.
+    /// Returns the newest lines in a form. Starts their task if there is none.
     ///
     /// # Errors
     /// A closed store; a thread that cannot be started.

@@ -82,7 +82,7 @@ impl Scrape {
         out.gauge("terrane_backup_lag_batches", "Batches not backed up yet", s.lag_batches)?;
         out.gauge("terrane_backup_sequence", "Last sequence number backed up", s.sequence)?;
         out.counter("terrane_backup_uploads", "Uploads of the backup", s.uploads)?;
-        out.counter("terrane_backup_uploaded_bytes", "Bytes of these uploads", s.bytes)?;
+        out.counter("terrane_backup_uploaded_bytes", "Bytes that the backup uploaded", s.bytes)?;
         out.counter("terrane_backup_failures", "Failures of the backup", s.failures)?;
         out.counter("terrane_backup_bases", "Bases of the backup", s.bases)?;
         let fenced = u64::from(s.fenced.is_some());

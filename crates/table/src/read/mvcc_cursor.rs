@@ -176,8 +176,9 @@ impl MvccCursor {
         Ok(Some((&self.key, &self.value)))
     }
 
-    /// Ends the cursor after an error of a step that began in a state; keeps the state if that is promised. A key that
-    /// was saved meanwhile is that of the entry at which the step failed, and all before it are hidden.
+    /// Ends the cursor after an error of a step that started in state `before`, unless the step can be tried again. A
+    /// key that was saved meanwhile is that of the entry at which the step failed, and all entries before it are
+    /// hidden.
     #[cold]
     fn fail(&mut self, before: State, error: &Error) {
         let has_sought = matches!(before, State::Start | State::Sought);

@@ -1,7 +1,7 @@
 //! An atomic `Option<Arc<T>>`: readers follow the pointer while others replace it. Natively a reader pins the epoch,
-//! and what was replaced is dropped once no thread is left that was pinned then: readers write nothing that is shared.
-//! In a browser with threads it is `arc-swap`'s; without, a lock costs nothing. It is not modelled, nor is the cache,
-//! which empties slots under its own locks.
+//! and a replaced value is dropped once no thread is left that was pinned then. So readers write nothing that is
+//! shared. In a browser with threads it is `arc-swap`'s. Without threads a lock costs nothing. It is not modelled, nor
+//! is the cache, which empties slots under its own locks.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ impl<T: Send + Sync + 'static> Swap<T> {
     }
 }
 
-/// Nothing is pinned here.
+/// A pin that does nothing, since readers have locks or counts here.
 #[cfg(target_arch = "wasm32")]
 #[derive(Default)]
 pub struct Pin(());
@@ -59,7 +59,7 @@ mod imp {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicPtr, Ordering};
 
-    /// A pointer that owns a count of what it leads to.
+    /// A pointer that owns a reference count of its value.
     pub struct Place<T>(AtomicPtr<T>, PhantomData<Arc<T>>);
 
     /// A value that is not dropped while its reader, this thread, is pinned.
@@ -71,8 +71,8 @@ mod imp {
     /// Proof that this thread is pinned.
     pub type Pinned = Guard;
 
-    /// The pin of a thread that reads, once it needs one. It holds up the drop of everything that is replaced
-    /// meanwhile: none may be held while a file is read.
+    /// The pin of a thread that reads, once it needs one. Nothing that is replaced meanwhile is dropped, so no pin may
+    /// be held while a file is read.
     #[derive(Default)]
     pub struct Pin(Option<Guard>);
 
@@ -83,7 +83,7 @@ mod imp {
             self.0.get_or_insert_with(crossbeam_epoch::pin)
         }
 
-        /// Ends the pin.
+        /// Unpins the thread.
         #[inline]
         pub(crate) fn release(&mut self) {
             self.0 = None;
@@ -111,7 +111,7 @@ mod imp {
         }
     }
 
-    /// The count that a place owned.
+    /// Takes over the count that a place owned.
     fn owned<T>(value: *const T) -> Option<Arc<T>> {
         // SAFETY: pointers in places are those of `Arc::into_raw`, and each is taken out once.
         (!value.is_null()).then(|| unsafe { Arc::from_raw(value) })
@@ -126,7 +126,7 @@ mod imp {
         }
     }
 
-    /// Drops what was replaced and nobody can read any longer: each round ends an epoch if no thread is pinned, and two
+    /// Drops replaced values that nobody can read any longer. Each round ends an epoch if no thread is pinned, and two
     /// must have ended.
     pub fn reclaim() {
         for _ in 0..3 {
@@ -214,7 +214,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
     use std::thread;
 
-    /// Counts the values that are there.
+    /// Counts the values that are not dropped.
     struct Counted<'a>(u64, u64, &'a AtomicUsize);
 
     impl Drop for Counted<'_> {
@@ -255,7 +255,7 @@ mod tests {
         let last = swap.load_full().map(|value| value.0);
         assert_eq!(last, Some(9999));
         drop(swap);
-        // What was replaced is dropped as others pin and unpin.
+        // Replaced values are dropped as others pin and unpin.
         while THERE.load(Ordering::SeqCst) > 0 {
             Swap::<u64>::empty().store(None);
             let swap = Swap::empty();

@@ -85,7 +85,7 @@ pub(super) struct Located<'a> {
 }
 
 impl Block {
-    /// A block without entries.
+    /// Returns a block without entries.
     pub(super) const fn empty() -> Self {
         Block {
             bytes: Vec::new(),
@@ -162,7 +162,7 @@ impl Block {
         self.used.swap(false, Relaxed)
     }
 
-    /// The most entries of a block that is written.
+    /// Returns the most entries that a written block has, by its restart points.
     fn entries_most(&self) -> usize {
         self.restarts().len() * RESTART_INTERVAL as usize
     }

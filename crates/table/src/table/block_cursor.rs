@@ -10,13 +10,13 @@ use std::sync::Arc;
 
 /// The most entries kept when moving backward: several restart intervals as they are written.
 const MAX_PASSED: usize = 64;
-/// The block of a cursor that was given none yet.
+/// The block of a cursor that has none yet.
 static NO_BLOCK: Block = Block::empty();
 
 /// A position in a block. It is not positioned at first, nor after an error.
 #[derive(Debug, Default)]
 pub struct BlockCursor {
-    /// `None` in a cursor that was given no block yet.
+    /// `None` in a cursor that has no block yet.
     block: Option<Arc<Block>>,
     valid: bool,
     /// The entry's bounds in the block, and the start of its value, which ends with the entry.
@@ -55,7 +55,7 @@ impl BlockCursor {
         self.block = Some(block);
     }
 
-    /// Gives its block up.
+    /// Takes the block out.
     pub(super) fn take_block(&mut self) -> Option<Arc<Block>> {
         self.valid = false;
         self.block.take()

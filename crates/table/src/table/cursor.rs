@@ -194,7 +194,7 @@ impl TableCursor {
     }
 }
 
-/// The open table, which is opened if needed and allowed, and then pinned.
+/// Returns the open table, which is opened if needed and allowed, and then pinned.
 fn pin<'a>(
     pinned: &'a mut Option<Arc<OpenTable>>,
     table: &Table,

@@ -1,5 +1,4 @@
-//! Point lookups in what memory has of a table, natively: nothing that threads share is written on the way, but for
-//! flags that say what is used.
+//! Point lookups in memory alone, natively. They write nothing that threads share, but for flags that say what is used.
 //!
 //! 1. The steps are those of `get`. A pin keeps what is borrowed: the open table, a filter, an index, and a block that
 //!    the index shows.

@@ -29,13 +29,13 @@ pub(super) struct KeyHeads {
 }
 
 impl KeyHeads {
-    /// Bytes of heap memory for a block of `entries` entries, but for the prefix.
+    /// Returns the bytes of heap memory for a block of `entries` entries, but for the prefix.
     pub fn memory(entries: usize) -> usize {
         entries * (HEAD_BYTES + OFFSET_BYTES)
     }
 
-    /// The heads of a block of at most `most` entries; `None` for a block that has more, is longer than offsets
-    /// reach, or is malformed, which is left for a search to report.
+    /// Returns the heads of a block of at most `most` entries; `None` for a block that has more, is longer than offsets
+    /// reach, or is malformed, which a search reports.
     pub fn of(block: &Block, most: usize) -> Option<Self> {
         let end = block.entries().len();
         u16::try_from(end).ok()?;
@@ -90,7 +90,8 @@ impl KeyHeads {
     }
 }
 
-/// The prefix that the keys share: of the first and the last restart point, as far as the entries after that keep it.
+/// Returns the prefix that the keys share: that of the first and the last restart point, as far as the entries after
+/// that point keep it.
 fn common(block: &Block) -> Option<&[u8]> {
     let whole = |at| block.entry(at).ok().filter(|entry| entry.shared == 0);
     let first = whole(0)?.delta;
@@ -103,7 +104,7 @@ fn common(block: &Block) -> Option<&[u8]> {
     first.get(..common)
 }
 
-/// The number of heads below `wanted`.
+/// Returns the number of heads below `wanted`.
 #[inline]
 fn count_below(heads: &[[u8; HEAD_BYTES]], wanted: u32) -> usize {
     let is_below = |head: &[u8; HEAD_BYTES]| u32::from_le_bytes(*head) < wanted;
@@ -113,7 +114,7 @@ fn count_below(heads: &[[u8; HEAD_BYTES]], wanted: u32) -> usize {
     heads.iter().map(|head| u32::from(is_below(head))).sum::<u32>() as usize
 }
 
-/// The first four bytes as a big-endian integer, padded with zeros.
+/// Returns the first four bytes as a big-endian integer, padded with zeros.
 #[inline]
 fn number(bytes: &[u8]) -> u32 {
     match bytes.first_chunk() {
@@ -130,7 +131,7 @@ mod tests {
     use crate::entry::{Tag, common_prefix, compare};
     use proptest::prelude::*;
 
-    /// A block of these entries, ascending.
+    /// Returns a block of these entries, which ascend.
     fn block(entries: &[(Vec<u8>, Tag)], interval: u32) -> Block {
         let mut writer = BlockWriter::new(interval);
         let mut before: &[u8] = &[];

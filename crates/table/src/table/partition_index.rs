@@ -20,31 +20,31 @@ pub(super) struct PartitionIndex {
 }
 
 impl PartitionIndex {
-    /// An index that shows no block.
+    /// Returns an index that shows no block.
     pub fn new(index: Block) -> Self {
         let places = if cfg!(target_arch = "wasm32") { 0 } else { index.restarts().len() };
         let shown = (0..places).map(|_| Swap::empty()).collect();
         PartitionIndex { index, shown }
     }
 
-    /// The index alone.
+    /// Returns the index alone.
     pub fn into_block(self) -> Block {
         self.index
     }
 
-    /// Bytes held in memory.
+    /// Returns the bytes held in memory.
     pub fn memory(&self) -> usize {
         size_of::<Self>() + self.index.memory() + size_of_val(&*self.shown)
     }
 
-    /// The same, for as long as this thread stays pinned.
+    /// Borrows the block that is shown at a place, if there is one, for as long as this thread stays pinned.
     #[cfg(not(target_arch = "wasm32"))]
     #[inline]
     pub fn shown<'p>(&'p self, place: usize, pinned: &'p Pinned) -> Option<&'p Block> {
         self.shown.get(place)?.peek(pinned)
     }
 
-    /// The block that is shown at a place, if there is one.
+    /// Returns the block that is shown at a place, if there is one.
     pub fn load(&self, place: usize) -> Option<Arc<Block>> {
         self.shown.get(place)?.load_full()
     }

@@ -23,7 +23,7 @@ struct Heads {
 }
 
 impl RunTables {
-    /// The tables of a run. Parts that `before` has as well are shared with it.
+    /// Returns the tables of a run. Parts that `before` has as well are shared with it.
     #[must_use]
     pub fn new(tables: Sequence<Arc<Table>>, before: Option<&Self>) -> Self {
         let before = before.map(|before| (&before.tables, &before.heads));
@@ -35,14 +35,14 @@ impl RunTables {
         RunTables { tables, heads }
     }
 
-    /// The place of the first table that does not end before `key`.
+    /// Returns the place of the first table that does not end before `key`.
     #[inline]
     #[must_use]
     pub fn place_for(&self, key: &[u8]) -> Place {
         self.search(key, head(key)).0
     }
 
-    /// The one table whose key range holds `key`.
+    /// Returns the one table whose key range holds `key`.
     #[inline]
     #[must_use]
     pub fn covering(&self, key: &[u8]) -> Option<&Arc<Table>> {

@@ -99,7 +99,7 @@ impl ReadTracer {
         &self.counts
     }
 
-    /// Adds what a part of the operation cost.
+    /// Adds the counts of a part of the operation.
     pub fn add(&mut self, counts: &ReadCounts) {
         self.counts = self.counts.plus(counts);
     }
@@ -170,7 +170,7 @@ impl ReadTracer {
         self.steps.is_recording()
     }
 
-    /// A block that the cache has is searched, past a filter if there is one. Steps are not recorded.
+    /// Counts a search of a cached block, past a filter if `is_filtered`. Records no step.
     #[inline]
     pub fn shown_block(&mut self, is_filtered: bool) {
         if is_filtered {

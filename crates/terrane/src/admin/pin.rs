@@ -3,8 +3,8 @@
 //! 1. Sync the logs. Then, while no edit and no write is under way, copy the version set and the lengths of the logs,
 //!    and hold every table and log. This is the moment that the pin shows.
 //! 2. While the pin exists, none of its tables is removed, and none of its log files recycled.
-//! 3. A backup copies the tables, and the batches from [`Pin::start`] on from the change feed: the tables may lack
-//!    these. The copy is one of a moment from [`Pin::last`] on, since the tables may have batches up to it.
+//! 3. A backup copies the tables, and from the change feed the batches from [`Pin::start`] on, which the tables may
+//!    lack. The copy is one of a moment from [`Pin::last`] on, since the tables may have batches up to it.
 
 use super::version_set_copy::VersionSetCopy;
 use crate::db::Db;
@@ -96,7 +96,7 @@ impl Pin {
         self.last
     }
 
-    /// Returns the version_set of a copy whose log starts with [`Pin::start`].
+    /// Returns the version set of a copy whose log starts with [`Pin::start`].
     #[must_use]
     pub fn version_set(&self) -> VersionSetCopy {
         let logs = Vec::new();

@@ -1,7 +1,7 @@
 //! The version set of a copy: its keyspaces and tables, as an edit.
 //!
-//! Batches after the moment of the copy may need keyspaces, or kinds of entries, that it does not have. They were added
-//! by edits before the batches; [`VersionSetCopy::additions`] has these.
+//! Batches after the moment of the copy may need keyspaces, or kinds of entries, that it does not have. Edits before
+//! the batches added them; [`VersionSetCopy::additions`] returns these as one edit.
 
 use crate::db::Db;
 use crate::error::Result;
@@ -27,7 +27,7 @@ impl VersionSetCopy {
     }
 
     /// Returns the edit that adds the keyspaces and the kinds of entries that a store has now beside those of the
-    /// version set. Every batch that was written before needs no others. Returns `None` if the store has another
+    /// version set. No batch that was written before needs others. Returns `None` if the store has another
     /// lineage, as it has once a keyspace was removed.
     ///
     /// # Errors

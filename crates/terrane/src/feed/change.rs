@@ -63,8 +63,8 @@ impl ChangeBatch {
         self.bytes.len()
     }
 
-    /// Returns the batch as it lies in the log, which names keyspaces by their ids and has operations in those that
-    /// were removed since or are reserved.
+    /// Returns the batch as it lies in the log. It names keyspaces by their ids, and has operations in reserved and in
+    /// removed keyspaces as well.
     #[doc(hidden)]
     #[must_use]
     pub fn encoded(&self) -> &[u8] {

@@ -31,7 +31,7 @@ fn live_keyspace(
 
 /// Returns the moment to read at: that of a snapshot, or the present.
 ///
-/// The super version is taken before: it pins everything that is visible by then, so no merge can take a
+/// The caller takes the super version before. It pins everything that is visible at that time, so no merge can take a
 /// version away between the two.
 fn moment(snapshots: &Snapshots, background: &Background, at: Option<Reader>) -> Reader {
     let reader = at.unwrap_or_else(|| snapshots.present());

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use terrane::{Db, FeedCursor, KeyRange, Keyspace, Operand, Result, WriteBatch};
 use terrane_workload::Random;
 
-/// The keyspace with a row for each write, which a doubled write finds.
+/// The keyspace with a row for each write, by which a doubled write is recognized.
 pub const IDS: &str = "ids";
-/// The keyspace of the number of writes, by merges.
+/// The keyspace with the number of writes, counted by merges.
 pub const COUNTS: &str = "counts";
 /// The keyspace that is dropped at times.
 pub const EXTRA: &str = "extra";
@@ -28,7 +28,7 @@ enum Change {
 }
 
 impl Write {
-    /// The row that says that the write has taken effect.
+    /// Returns the key of the row that shows that the write has taken effect.
     pub fn id(&self) -> Vec<u8> {
         format!("{}-{}", self.writer, self.number).into_bytes()
     }
@@ -38,7 +38,7 @@ impl Write {
         let mut changes = vec![Change::Put(IDS, self.id(), Vec::new()), Change::Count];
         for _ in 0..random.below(4) {
             let keyspace = if random.one_in(4) { EXTRA } else { DEFAULT };
-            // Some are not text.
+            // Some keys are not text.
             let key = vec![b'a' + random.below(8) as u8, 0x60 + 16 * random.below(10) as u8];
             changes.push(match random.below(6) {
                 0 => Change::Delete(keyspace, key),
@@ -113,7 +113,7 @@ pub struct History {
     /// The last cursor, and the state there.
     last: Option<FeedCursor>,
     current: State,
-    /// The state after the write whose outcome is not known, and that after the keyspace is dropped.
+    /// The state after the write whose outcome is not known.
     pending: Option<State>,
     /// The rows of writes that were acknowledged as durable.
     acknowledged: BTreeSet<Vec<u8>>,
@@ -127,14 +127,14 @@ impl History {
         self.pending = Some(after);
     }
 
-    /// Notes that it was committed at a cursor.
+    /// Notes that the write was committed at a cursor.
     pub fn committed(&mut self, at: FeedCursor) {
         if let Some(after) = self.pending.take() {
             self.set(at, after);
         }
     }
 
-    /// Notes that it was refused.
+    /// Notes that the write was refused.
     pub fn refused(&mut self) {
         self.pending = None;
     }
@@ -159,7 +159,7 @@ impl History {
     /// Returns the state at a cursor.
     ///
     /// # Errors
-    /// A cursor that no store of the server had, or has lost.
+    /// A cursor that the server never had, or has lost.
     fn at(&self, cursor: FeedCursor) -> Verdict<&State> {
         let state = self.states.get(&cursor).map(|state| &**state);
         state.ok_or_else(|| format!("the server has nothing at {cursor}"))
@@ -185,7 +185,7 @@ impl History {
         }
     }
 
-    /// Compares a server that was started again, with the batches through `at`, and forgets what it lost.
+    /// Compares the rows of a server that was started again, with the batches through `at`, and forgets lost batches.
     pub fn restarted(&mut self, at: FeedCursor, shown: &State) -> Verdict {
         let Some(last) = self.last else {
             self.set(at, State::new());
@@ -224,7 +224,7 @@ impl History {
         &self.current
     }
 
-    /// Checks that nothing that was acknowledged is lost, and nothing took effect twice.
+    /// Checks that no acknowledged write is lost, and that none took effect twice.
     pub fn check(&self) -> Verdict {
         let has = |id: &&Vec<u8>| self.current.contains_key(&(IDS, (*id).clone()));
         if let Some(lost) = self.acknowledged.iter().find(|id| !has(id)) {

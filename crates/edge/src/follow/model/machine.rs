@@ -9,13 +9,13 @@ use terrane::storage::vfs::{FaultVfs, MemoryVfs, Vfs};
 use terrane::{Db, Options, Result};
 use terrane_workload::Random;
 
-/// Operations of files within which a planned cut of power comes.
+/// File operations within which a planned cut of power happens.
 const SOON: u64 = 30;
 
 /// Ids that a machine may draw for its stores, also for those whose creation power cuts.
 const IDS: u64 = 100;
 
-/// Options so small that a few batches fill a log, of which some are retained.
+/// Returns options by which a few batches fill a log, and some logs are retained.
 pub fn options() -> Options {
     Options::small().memtable_bytes(2 << 10).wal_file_bytes(2 << 10).feed_bytes(8 << 10)
 }
@@ -44,7 +44,7 @@ impl Machine {
         Ok(Machine { files, vfs, cut: None, db: None })
     }
 
-    /// The store, if its process runs.
+    /// Returns the store, if its process runs.
     pub fn db(&self) -> Option<&Db> {
         self.db.as_ref()
     }
@@ -96,10 +96,10 @@ impl Machine {
         self.vfs.cut_at(operation);
     }
 
-    /// Ends the process, of whose store nobody else has a handle: by a kill, or by a cut of power.
+    /// Ends the process, by a kill or by a cut of power. Nobody else may have a handle of its store.
     pub fn kill(&mut self, random: &mut Random) -> Verdict {
         let survivors = match random.below(3) {
-            // A kill: what was written is with the system.
+            // A kill: the system has all writes.
             0 => Survivors::All,
             1 => Survivors::Synced,
             _ => Survivors::Random(random.word()),

@@ -9,7 +9,7 @@
 //! 1. A seed draws every step: a writer sends, a letter arrives, is lost or doubled, a line arrives, a connection is
 //!    cut or forgotten, a process is killed, power is cut between or within operations of its files, a keyspace is
 //!    dropped, the server is restored to an earlier moment, or a replica is promoted.
-//! 2. Whenever a replica is looked at, it has the rows of the source at its cursor.
+//! 2. Whenever a replica is checked, it has the rows of the source at its cursor.
 //! 3. At rest, when the network is whole and everything runs, the replicas equal the server, every acknowledged write
 //!    is there unless the server was restored to an earlier moment, and none has taken effect twice.
 //! 4. Each rule, broken, is noticed by some schedule.
@@ -30,7 +30,7 @@ use world::World;
 /// Steps of a schedule.
 const STEPS: u64 = 500;
 
-/// Verdict on a schedule: a promise that was broken.
+/// Verdict on a schedule; the error names a broken promise.
 type Verdict<T = ()> = Result<T, String>;
 
 /// A mistake of the model's own server.

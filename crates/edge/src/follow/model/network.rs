@@ -13,7 +13,7 @@ pub struct Write {
     pub number: u64,
     /// Whether it is acknowledged once it is durable.
     pub is_durable: bool,
-    /// Determines its operations.
+    /// Seed of its operations.
     pub seed: u64,
 }
 
@@ -30,7 +30,7 @@ pub enum Letter {
 #[derive(Default)]
 pub struct Stream {
     pub lines: VecDeque<Vec<u8>>,
-    /// Whether no more lines will come.
+    /// Whether no more lines will arrive.
     pub is_cut: bool,
 }
 
@@ -68,7 +68,7 @@ impl Network {
         }
     }
 
-    /// Cuts a stream: the lines under way are lost, or all that come after them.
+    /// Cuts a stream. Some of its last lines are lost.
     pub fn cut(&mut self, connection: Connection, random: &mut Random) {
         let stream = self.streams.entry(connection).or_default();
         stream.is_cut = true;

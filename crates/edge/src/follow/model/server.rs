@@ -134,7 +134,7 @@ impl Server {
                 Some(Sending::Changes(changes))
             }
         };
-        // A stream that was cut is noticed at some time.
+        // A cut is noticed after a while.
         let is_cut = network.streams.get(&connection).is_some_and(|stream| stream.is_cut);
         if let Some(left) = left.filter(|_| !(is_cut && random.one_in(4))) {
             self.streams.insert(connection, left);
@@ -143,7 +143,7 @@ impl Server {
         Ok(())
     }
 
-    /// Does something besides requests: syncs, flushes, drops a keyspace.
+    /// Does one thing besides requests: syncs, flushes, runs jobs or drops a keyspace.
     pub fn keep(&self, random: &mut Random, history: &mut History) -> Verdict {
         match random.below(12) {
             0 => {

@@ -192,12 +192,12 @@ impl World {
         Ok(())
     }
 
-    /// The number of some replica.
+    /// Returns the number of a random replica.
     fn one(&mut self) -> usize {
         self.random.below(REPLICAS) as usize
     }
 
-    /// A writer sends a write: the one that is not answered, or another.
+    /// Sends a write of some writer: its unanswered one, or a new one.
     fn write(&mut self) {
         let writer = self.random.below(WRITERS as u64) as usize;
         let Writer { number, unanswered } = &mut self.writers[writer];
@@ -209,7 +209,7 @@ impl World {
         self.network.letters.push(Letter::Write(write.clone()));
     }
 
-    /// A letter arrives.
+    /// Delivers a letter.
     fn deliver(&mut self) -> Verdict {
         let Some(letter) = self.network.take(&mut self.random) else { return Ok(()) };
         match letter {
@@ -232,7 +232,7 @@ impl World {
         Ok(())
     }
 
-    /// A replica without a connection opens one.
+    /// Connects a replica, unless it is connected.
     fn connect(&mut self, at: usize) -> Verdict {
         let replica = &mut self.replicas[at];
         if replica.connection.is_none() {
@@ -279,7 +279,7 @@ impl World {
         Ok(())
     }
 
-    /// An operator copies the server's store, restores the copy, or promotes a replica.
+    /// Copies the server's store, restores the copy, or promotes a replica, as an operator may.
     fn operate(&mut self) -> Verdict {
         match self.random.below(4) {
             0 | 1 => self.copy(),
@@ -301,7 +301,7 @@ impl World {
         Ok(())
     }
 
-    /// The copy takes the place of the server, which is down for good.
+    /// Replaces the server, which is down for good, by the copy.
     fn restore(&mut self) -> Verdict {
         let Some((copy, state)) = self.backup.take() else { return Ok(()) };
         self.server.kill(&mut self.random)?;
@@ -313,7 +313,7 @@ impl World {
         self.history.check()
     }
 
-    /// A replica takes the place of the server, which is down for good.
+    /// Replaces the server, which is down for good, by a replica.
     fn promote(&mut self) -> Verdict {
         let at = self.one();
         let replica = &mut self.replicas[at];
@@ -325,7 +325,7 @@ impl World {
         let Some(db) = replica.machine.db() else { return Ok(()) };
         match promote(db) {
             Ok(true) => {}
-            Ok(false) => return Err("a replica is none".to_owned()),
+            Ok(false) => return Err("a promoted store was no replica".to_owned()),
             Err(_) if replica.machine.is_cut() => {
                 // Half promoted it is neither: the operator takes another.
                 replica.kill(&mut self.random)?;
@@ -344,7 +344,7 @@ impl World {
         self.history.check()
     }
 
-    /// Lets everyone finish, with nothing that fails, and checks the promises.
+    /// Lets everyone finish, without crashes, and checks the promises.
     fn rest(&mut self) -> Verdict {
         self.network.clear();
         for replica in &mut self.replicas {
@@ -361,7 +361,7 @@ impl World {
         Err(format!("{TURNS} turns without rest"))
     }
 
-    /// Everyone does what can be done.
+    /// Gives everyone a turn.
     fn turn(&mut self) -> Verdict {
         for writer in &self.writers {
             self.network.letters.extend(writer.unanswered.clone().map(Letter::Write));
@@ -395,7 +395,7 @@ impl World {
             return Ok(false);
         }
         for replica in &self.replicas {
-            // Equal to what the history has there.
+            // `check` has compared its rows.
             if replica.check(&self.history)? != end {
                 return Ok(false);
             }
