@@ -38,7 +38,7 @@ export class QuotaError extends TerraneError {
 }
 
 /** Fields of an error beside its message. */
-interface Details extends ErrorOptions {
+export interface ErrorDetails extends ErrorOptions {
   file?: string;
   offset?: number;
   cursor?: string;
@@ -53,7 +53,7 @@ export class CorruptError extends TerraneError {
   /** Position in the file, in bytes. */
   readonly offset: number | undefined;
 
-  constructor(message: string, options: Details = {}) {
+  constructor(message: string, options: ErrorDetails = {}) {
     super(message, options);
     this.file = options.file;
     this.offset = options.offset;
@@ -100,7 +100,7 @@ export class CursorGoneError extends TerraneError {
   /** The end of the feed, from which it can continue. */
   readonly cursor: string;
 
-  constructor(message: string, options: Details = {}) {
+  constructor(message: string, options: ErrorDetails = {}) {
     super(message, options);
     this.cursor = options.cursor ?? "";
   }

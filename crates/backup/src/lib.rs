@@ -92,7 +92,7 @@ impl Backup {
     ///
     /// # Errors
     /// A folder that cannot be listed, read or written; an object store that creates an object twice; objects of a
-    /// later release; a closed store.
+    /// later release; an empty store where the folder has backups of another one; a closed store.
     pub async fn start(
         db: &Db,
         objects: Arc<dyn ObjectStore>,

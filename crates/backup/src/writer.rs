@@ -95,6 +95,7 @@ impl Writer {
         options: Options,
         progress: Arc<Progress>,
     ) -> Result<Self> {
+        refuse_empty(&db, &place).await?;
         let epoch = terrane::storage::StoreId::random()?.salt();
         let mut lineage = db.feed_cursor().lineage;
         let newest = loop {
@@ -332,6 +333,21 @@ impl Writer {
         self.newest = manifest;
         Ok(())
     }
+}
+
+/// Refuses an empty store where backups of another one are: it would be their newest moment, and is mostly a store
+/// that should have been restored first.
+async fn refuse_empty(db: &Db, place: &Place) -> Result<()> {
+    if db.latest_sequence() > 0 {
+        return Ok(());
+    }
+    for lineage in place.lineages().await? {
+        if !place.manifests(lineage).await?.is_empty() && lineage != db.feed_cursor().lineage.0 {
+            let expected = "one restored from the backups in the folder, or another folder";
+            return Err(Error::invalid("store to back up", expected, "an empty one"));
+        }
+    }
+    Ok(())
 }
 
 impl Feed {

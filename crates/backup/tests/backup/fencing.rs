@@ -50,6 +50,10 @@ async fn another_store_in_the_same_place_fences_the_former_writer() {
     let (db, other) = (Db::open(&path, small()).unwrap(), Db::open(&other_path, small()).unwrap());
     let former = start(&db, &objects).await.unwrap();
     former.wait(write(&db, 1)).await.unwrap();
+    // A store that should have been restored first would be the newest moment, without a row.
+    let refused = start(&other, &objects).await.err().unwrap().to_string();
+    assert!(refused.contains("found an empty one"), "{refused}");
+    write(&other, 1);
     let later = start(&other, &objects).await.unwrap();
     let refused = former.wait(write(&db, 2)).await.unwrap_err();
     assert!(matches!(refused, Error::Fenced { .. }), "{refused}");
@@ -64,6 +68,7 @@ async fn a_fenced_writer_does_not_return_by_another_lineage() {
     let (db, other) = (Db::open(&path, small()).unwrap(), Db::open(&other_path, small()).unwrap());
     let former = start(&db, &objects).await.unwrap();
     former.wait(write(&db, 1)).await.unwrap();
+    write(&other, 1);
     let later = start(&other, &objects).await.unwrap();
     assert!(db.drop_keyspace("keyspace-0").unwrap());
     let written = db.default_keyspace().put("a", "1", Durability::Buffered).unwrap();

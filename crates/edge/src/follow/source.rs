@@ -47,9 +47,12 @@ impl Source {
     /// A malformed address, or one of another scheme; a file that cannot be read or is malformed.
     pub fn parse(url: &str, token: Option<String>, ca: Option<&Path>) -> Result<Self, Error> {
         let malformed = || {
+            // A user's name, a password or a query may be secret.
+            let is_plain = !url.contains(['@', '?', '#']);
+            let found = if is_plain { url } else { "one with a user, a query or a fragment" };
             let example = "http://10.0.0.7:4540 or https://db.example.com:4540";
             let expected = "the address of a server over HTTP";
-            refusal("--follow", format!("expected {expected}, found {url}; for example {example}"))
+            refusal("--follow", format!("expected {expected}, found {found}; for example {example}"))
         };
         let encrypted = url.strip_prefix("https://");
         let authority = encrypted.or_else(|| url.strip_prefix("http://")).ok_or_else(malformed)?;
@@ -156,6 +159,10 @@ mod tests {
         for url in malformed {
             let refused = Source::parse(url, None, None).unwrap_err().to_string();
             assert!(refused.contains("for example"), "{url}: {refused}");
+        }
+        for url in ["http://a:secret@db:1", "http://db:1?token=secret"] {
+            let refused = Source::parse(url, None, None).unwrap_err().to_string();
+            assert!(!refused.contains("secret"), "{refused}");
         }
     }
 

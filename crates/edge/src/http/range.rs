@@ -107,8 +107,8 @@ fn durable_at(db: &terrane::Db, snapshot: &Snapshot, at: &str) -> Result<FeedCur
     let at: FeedCursor = at.parse()?;
     db.sync()?;
     let now = FeedCursor { sequence: snapshot.sequence(), ..at };
-    // Refuses other lineages.
-    drop(db.changes(now)?);
+    // Refuses other lineages, and cursors ahead of the store.
+    drop(db.changes(if at.sequence > now.sequence { at } else { now })?);
     Ok(now)
 }
 

@@ -146,6 +146,9 @@ fn a_cursor_that_the_feed_refuses_is_gone() {
     assert_eq!((range.status, range.header("terrane-cursor")), (200, Some(now.as_str())));
     let refused = served.get(&format!("/v1/default/range?at={other}"));
     refused.is_problem(410, "cursor-gone", &["another lineage"]);
+    let ahead = format!("{lineage}-9");
+    let refused = served.get(&format!("/v1/default/range?at={ahead}"));
+    refused.is_problem(410, "cursor-gone", &[&ahead, "ahead"]);
     assert_eq!(served.get("/v1/default/range").header("terrane-cursor"), None);
 }
 
