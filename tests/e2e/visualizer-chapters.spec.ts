@@ -17,6 +17,7 @@ const CHAPTERS = [
 
 /** Predicts the same of everything, and has it measured. */
 async function predict(page: Page, guess: string): Promise<number[]> {
+  await expect(page.locator(".question input").first()).toBeVisible();
   for (const field of await page.locator(".question input").all()) await type(field, guess);
   await page.getByRole("button", { name: "Run", exact: true }).click();
   await expect(page.locator(".question [role=status]")).not.toBeEmpty();
@@ -29,7 +30,7 @@ const SHOWN: Record<string, (measured: number[]) => boolean> = {
   basics: ([memory = 0, flushed = 0]) => memory === 1 && flushed === 2,
   crash: ([sixth = 0, each = 0, none = 10]) => sixth === 6 && each === 10 && none === 0,
   levels: ([leveled = 0, lazy = 0, tiered = 0]) => leveled > lazy && lazy > tiered,
-  partitions: ([size = 0, global = 0]) => global > 2 * size,
+  partitions: ([size = 0, local = 0, global = 0]) => local > 2 * size && global > local,
   horizontal: ([full = 0, leveling = 0, tiering = 0]) => full > leveling && leveling > tiering,
   spooky: ([full = 0, partial = 0, spooky = 0]) => full > partial && partial > spooky,
   ptier: ([leveled = 0, tiered = 0, ptier = 0]) => leveled > tiered && ptier < leveled,

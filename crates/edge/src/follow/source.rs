@@ -52,7 +52,10 @@ impl Source {
             let found = if is_plain { url } else { "one with a user, a query or a fragment" };
             let example = "http://10.0.0.7:4540 or https://db.example.com:4540";
             let expected = "the address of a server over HTTP";
-            refusal("--follow", format!("expected {expected}, found {found}; for example {example}"))
+            refusal(
+                "--follow",
+                format!("expected {expected}, found {found}; for example {example}"),
+            )
         };
         let encrypted = url.strip_prefix("https://");
         let authority = encrypted.or_else(|| url.strip_prefix("http://")).ok_or_else(malformed)?;
