@@ -171,7 +171,7 @@ impl Scan {
             return Ok(());
         }
         if self.ended.take().is_some() {
-            // To the last row in the other direction, which is returned again, or to a key that was sought in vain.
+            // To the last row in the other direction, which is returned again, or to a key that no row has.
             self.inner.seek(&self.at);
             self.is_row = false;
         }

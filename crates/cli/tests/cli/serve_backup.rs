@@ -60,6 +60,9 @@ fn a_second_server_fences_the_first() {
     let first = serve(&place, "first", &url, &[]);
     let put = "PUT /v1/default/keys/a?durability=replicated";
     assert!(first.request(put, "", "1").starts_with("HTTP/1.1 204"));
+    let empty = place.run(&["serve", "empty", "--backup", &url, "--http", "127.0.0.1:0"]);
+    assert!(empty.code != Some(0) && empty.err.contains("found an empty one"), "{}", empty.err);
+    assert_eq!(place.run(&["restore", &url, "second"]).code, Some(0));
     let second = serve(&place, "second", &url, &[]);
     let lost = first.request(put, "", "2");
     assert!(lost.starts_with("HTTP/1.1 503") && lost.contains("not-replicated"), "{lost}");
