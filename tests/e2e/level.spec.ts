@@ -13,6 +13,8 @@ declare const run: (role: string) => Promise<string>;
 for (const role of ["leading", "following"] as const) {
   test(`the suite of abstract-level passes, ${role}`, async ({ context, origin }) => {
     test.skip(role === "following" && !full, "it opens each store twice, and takes minutes");
+    // Some 5000 assertions take minutes beside other work.
+    test.setTimeout(5 * test.info().timeout);
     const open = levelPages(context, origin, "page.js");
     if (role === "following") await (await open()).evaluate(() => lead());
     const page = await open();
