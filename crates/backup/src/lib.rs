@@ -58,6 +58,7 @@ pub use options::Options;
 pub use points::{At, Moment, Range, list};
 pub use progress::Status;
 pub use restore::{Restored, Salvage, restore, salvage};
+pub use time::utc;
 
 use object_store::ObjectStore;
 use object_store::path::Path;

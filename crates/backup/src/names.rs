@@ -50,17 +50,17 @@ impl Name {
         let first = number()?;
         let name = match folder {
             MANIFEST => Name::Manifest(first),
-            LOG => Name::Log { first, last: number()?, checksum: lineage(parts.next()?)? },
-            BASE => Name::Base { last: first, checksum: lineage(parts.next()?)? },
-            TABLE => Name::Table { number: first, checksum: lineage(parts.next()?)? },
+            LOG => Name::Log { first, last: number()?, checksum: hex64(parts.next()?)? },
+            BASE => Name::Base { last: first, checksum: hex64(parts.next()?)? },
+            TABLE => Name::Table { number: first, checksum: hex64(parts.next()?)? },
             _ => return None,
         };
         (name.to_string() == text).then_some(name)
     }
 }
 
-/// Parses a lineage, or another number of 16 hexadecimal digits.
-pub(crate) fn lineage(text: &str) -> Option<u64> {
+/// Parses a number of 16 hexadecimal digits, such as a lineage or a checksum.
+pub(crate) fn hex64(text: &str) -> Option<u64> {
     let number = u64::from_str_radix(text, 16).ok()?;
     (folder(number) == text).then_some(number)
 }
@@ -90,7 +90,7 @@ mod tests {
         for text in malformed {
             assert_eq!(Name::parse(text), None, "{text}");
         }
-        assert_eq!(lineage("00000000000000ff"), Some(255));
-        assert_eq!((lineage("ff"), lineage("00000000000000FF")), (None, None));
+        assert_eq!(hex64("00000000000000ff"), Some(255));
+        assert_eq!((hex64("ff"), hex64("00000000000000FF")), (None, None));
     }
 }

@@ -136,7 +136,7 @@ impl Place {
         let listed = listed.map_err(|e| Error::objects("list", &self.prefix, &e))?;
         let folders = listed.common_prefixes.iter();
         let mut lineages: Vec<_> =
-            folders.filter_map(|path| names::lineage(path.filename()?)).collect();
+            folders.filter_map(|path| names::hex64(path.filename()?)).collect();
         lineages.sort_unstable();
         Ok(lineages)
     }

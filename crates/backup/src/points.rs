@@ -10,18 +10,15 @@ use crate::error::{Error, Result};
 use crate::format::{Content, Manifest};
 use crate::names::{self, Name};
 use crate::place::{Listed, Object, Place};
+use crate::time::utc;
 use crate::writer::read_base;
 use object_store::ObjectStore;
 use object_store::path::Path;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, UNIX_EPOCH};
 use terrane::FeedCursor;
 use terrane::entry::{Millis, Seq};
-
-/// The last time that has a form in text: the end of the year 9999.
-const TIME_MAX: Millis = 253_402_300_799_999;
 
 /// A moment to restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,7 +157,7 @@ pub(crate) async fn find(place: &Place, at: At, skips_damage: bool) -> Result<Fo
         return Err(Error::invalid("backup", "one with a base", "none"));
     };
     let (expected, found) = match at {
-        At::Time(time) => (format!("{} to {}", shown(first.time), shown(last.time)), shown(time)),
+        At::Time(time) => (format!("{} to {}", utc(first.time), utc(last.time)), utc(time)),
         At::Sequence(n) => (format!("{} to {}", first.sequence, last.sequence), n.to_string()),
         At::Newest => (String::new(), String::new()),
         At::Cursor(cursor) => {
@@ -168,12 +165,6 @@ pub(crate) async fn find(place: &Place, at: At, skips_damage: bool) -> Result<Fo
         }
     };
     Err(Error::invalid("moment to restore", expected, found))
-}
-
-/// Returns a time in UTC.
-fn shown(time: Millis) -> String {
-    let time = UNIX_EPOCH + Duration::from_millis(time.min(TIME_MAX));
-    humantime::format_rfc3339_millis(time).to_string()
 }
 
 /// Returns the first and the last moment of a range.

@@ -26,15 +26,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use terrane::entry::{Millis, Seq};
-use terrane::storage::vfs::{NativeVfs, StoreLock};
+use terrane::storage::vfs::{LOCK, NativeVfs, StoreLock};
 use terrane::storage::{Directory, FileId, Storage, write_all_at};
 use terrane::{Restoration, Salvaged};
 use xxhash_rust::xxh3::Xxh3;
 
 /// Tables downloaded at once.
 const DOWNLOADS: usize = 8;
-/// The file of a lock on a directory.
-const LOCK: &str = "LOCK";
 /// Logs downloaded ahead.
 const LOGS_AHEAD: usize = 4;
 

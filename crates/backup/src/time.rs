@@ -1,7 +1,17 @@
-//! Times of manifests.
+//! Times of manifests and logs.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use terrane::entry::Millis;
+
+/// The last time that has a form in text: the end of the year 9999.
+const TIME_MAX: Millis = 253_402_300_799_999;
+
+/// Returns a time, in milliseconds since the epoch, as text in UTC. Times after the year 9999 are its end.
+#[must_use]
+pub fn utc(time: Millis) -> String {
+    let time = UNIX_EPOCH + Duration::from_millis(time.min(TIME_MAX));
+    humantime::format_rfc3339_millis(time).to_string()
+}
 
 /// Returns the time in milliseconds since the epoch, or `last` if that is later, as after a clock was set back.
 pub(crate) fn now_after(last: Millis) -> Millis {

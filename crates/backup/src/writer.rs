@@ -284,7 +284,6 @@ impl Writer {
             feed.logs.retain(|log| log.last >= info.start);
             self.tables = built.tables;
             self.base = Some((info, version_set));
-            self.is_collection_due = true;
         }
         let Some((base, version_set)) = &self.base else { return Ok(()) };
         let named = self.newest.content.as_ref().filter(|content| content.base == *base);
@@ -329,6 +328,7 @@ impl Writer {
         let base = |manifest: &Manifest| manifest.content.as_ref().map(|content| content.base);
         if base(&manifest) != base(&self.newest) {
             self.progress.bases.fetch_add(1, Ordering::Relaxed);
+            self.is_collection_due = true;
         }
         self.newest = manifest;
         Ok(())

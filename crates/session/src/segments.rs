@@ -1,6 +1,7 @@
 //! Segments of the key space, each with the watches that cover it.
 
 use terrane::KeyspaceId;
+use terrane::entry::head;
 
 /// The segments of all keyspaces that have watches.
 #[derive(Default)]
@@ -97,18 +98,4 @@ impl KeyspaceSegments {
             .take_while(move |(n, segment)| *n == 0 || to.is_none_or(|to| *segment.from < *to));
         within.flat_map(|(_, segment)| &segment.watches).copied()
     }
-}
-
-/// Returns the first eight bytes of a key as a number. Keys with different heads are ordered by them.
-fn head(key: &[u8]) -> u64 {
-    let mut bytes = [0; 8];
-    match key.first_chunk() {
-        Some(first) => bytes = *first,
-        None => {
-            for (byte, of_key) in bytes.iter_mut().zip(key) {
-                *byte = *of_key;
-            }
-        }
-    }
-    u64::from_be_bytes(bytes)
 }

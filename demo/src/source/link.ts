@@ -122,7 +122,7 @@ export function decode(fragment: string): Linked {
     settings,
     at: fields.take("at", whole(0)),
     speed: fields.take("speed", (text) => nearestSpeed(Number(text))),
-    reading: fields.take("pace", among({ reading: true })) && true,
+    reading: fields.take("pace", (text) => text === "reading" || undefined),
     zoom: fields.take("zoom", zoomOf),
     axis: fields.take("axis", among<AxisBy>({ bytes: true, keys: true })),
     scale: fields.take("scale", among<ScaleBy>({ level: true, tree: true })),

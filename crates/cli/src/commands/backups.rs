@@ -4,12 +4,8 @@ use crate::exit::{Exit, Failure};
 use crate::message::counted;
 use crate::output::Output;
 use clap::Args;
-use std::time::{Duration, UNIX_EPOCH};
-use terrane_backup::{Error, Moment, Range, list};
+use terrane_backup::{Error, Moment, Range, list, utc};
 use tokio::runtime::Runtime;
-
-/// The last time with a form in text, in milliseconds since the epoch: the end of the year 9999.
-const TIME_MAX: u64 = 253_402_300_799_999;
 
 /// List the moments of a backup that can be restored
 ///
@@ -46,7 +42,7 @@ pub fn run(args: &BackupsArgs) -> Result<(), Failure> {
 }
 
 fn line(range: &Range) -> String {
-    let moment = |moment: &Moment| format!("{} (sequence {})", time(moment.time), moment.sequence);
+    let moment = |moment: &Moment| format!("{} (sequence {})", utc(moment.time), moment.sequence);
     format!(
         "{} to {}: lineage {}, {}, {}, {} bytes",
         moment(&range.first),
@@ -56,12 +52,6 @@ fn line(range: &Range) -> String {
         counted(range.logs, "log", "logs"),
         range.table_bytes + range.log_bytes
     )
-}
-
-/// Returns a time in UTC.
-pub fn time(millis: u64) -> String {
-    let time = UNIX_EPOCH + Duration::from_millis(millis.min(TIME_MAX));
-    humantime::format_rfc3339_millis(time).to_string()
 }
 
 /// Starts threads for requests to an object store.

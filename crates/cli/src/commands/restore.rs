@@ -1,6 +1,6 @@
 //! `restore`: restores a store from a backup.
 
-use crate::commands::backups::{failure, runtime, time};
+use crate::commands::backups::{failure, runtime};
 use crate::exit::{Exit, Failure};
 use crate::message::{self, counted};
 use clap::Args;
@@ -87,7 +87,7 @@ fn report(args: &RestoreArgs, restored: &Restored) {
         "restored {} at sequence {sequence} of lineage {lineage}: {tables}, {bytes} bytes; the newest state of its \
          backup is of {}",
         args.dir.display(),
-        time(restored.time)
+        terrane_backup::utc(restored.time)
     ));
 }
 

@@ -98,9 +98,10 @@ async fn follow(
         };
         loop {
             let line = next(&mut lines).await?;
-            let next = blocking(move || exchange.line(&line).map(|next| (next, exchange))).await?;
-            exchange = next.1;
-            if next.0 == Next::Request {
+            let handled = blocking(move || exchange.line(&line).map(|wanted| (wanted, exchange)));
+            let wanted;
+            (wanted, exchange) = handled.await?;
+            if wanted == Next::Request {
                 break;
             }
         }

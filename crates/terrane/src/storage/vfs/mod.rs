@@ -11,6 +11,6 @@ pub(in crate::storage) mod tests;
 pub use fault::FaultVfs;
 pub use memory::MemoryVfs;
 #[doc(inline)]
-pub use terrane_platform::vfs::{Listed, NativeVfs, StoreLock, Vfs, open_locked, open_shared};
-
-pub(crate) use terrane_platform::vfs::LOCK;
+pub use terrane_platform::vfs::{
+    LOCK, Listed, NativeVfs, StoreLock, Vfs, open_locked, open_shared,
+};
