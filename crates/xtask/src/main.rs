@@ -165,7 +165,7 @@ fn run(command: Command) -> Result<ExitCode> {
         }
         Command::Node { target } if !target.is_empty() => {
             for platform in target {
-                platforms::build(&workspace, platform, addon::BYTES_MAX)?;
+                platforms::build(&workspace, platform)?;
             }
         }
         Command::Node { .. } => {

@@ -15,6 +15,9 @@ use std::fs;
 /// The latest release of glibc 2 that an addon may need: that of Debian 10 and RHEL 8.
 const GLIBC_MAX: u32 = 28;
 
+/// The most bytes of an addon. Those that zig links have a little more than those of the machine's linker.
+const BYTES_MAX: usize = 2_250_000;
+
 /// Name of the export that Node calls. An addon that does not report its version is one of N-API 8.
 const EXPORT: &str = "napi_register_module_v1";
 
@@ -92,11 +95,11 @@ impl Platform {
     }
 }
 
-/// Builds the package of a platform in `target/node/packages`, with an addon of at most `bytes`.
+/// Builds the package of a platform in `target/node/packages`.
 ///
 /// # Errors
 /// cargo-zigbuild or a toolchain is missing, or the addon is refused.
-pub fn build(workspace: &Workspace, platform: Platform, bytes: u64) -> Result<()> {
+pub fn build(workspace: &Workspace, platform: Platform) -> Result<()> {
     let (name, triple) = (platform.name(), platform.triple());
     let glibc = if platform.has_glibc() { format!(".2.{GLIBC_MAX}") } else { String::new() };
     let mut cargo = workspace.cargo(&["zigbuild", "--profile", "addon", "-p", "terrane-node"]);
@@ -113,7 +116,7 @@ pub fn build(workspace: &Workspace, platform: Platform, bytes: u64) -> Result<()
     check(&addon).with_context(|| format!("{}", file.display()))?;
     let found = addon.len();
     progress::say(&format!("  addon of {name}: {found} bytes"));
-    ensure!(found as u64 <= bytes, "expected at most {bytes} bytes, found {found}");
+    ensure!(found <= BYTES_MAX, "expected at most {BYTES_MAX} bytes, found {found}");
     let folder = workspace.path(&format!("target/node/packages/{name}"));
     fs::create_dir_all(&folder)?;
     fs::write(folder.join("terrane.node"), addon)?;
