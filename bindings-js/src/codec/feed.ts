@@ -105,7 +105,8 @@ function isWithin(key: Uint8Array, { from, to }: Span): boolean {
   return compare(key, from) >= 0 && (to === undefined || compare(key, to) < 0);
 }
 
-function compare(a: Uint8Array, b: Uint8Array): number {
+/** Compares bytes: negative if the first are less, 0 if they are equal. */
+export function compare(a: Uint8Array, b: Uint8Array): number {
   const at = a.findIndex((byte, index) => byte !== b[index]);
   return at === -1 ? a.length - b.length : (a[at] as number) - (b[at] ?? -1);
 }

@@ -57,9 +57,14 @@ export function isWellFormed(text: string): boolean {
   return text.isWellFormed?.() ?? !/\p{Cs}/u.test(text);
 }
 
+/** The most characters of text that an error shows. */
+const SHOWN = 100;
+
 /** A primitive as it is written in code, or the class of an object. */
 function describe(value: unknown): string {
-  if (typeof value === "string") return JSON.stringify(value);
+  if (typeof value === "string") {
+    return JSON.stringify(value.length > SHOWN ? `${value.slice(0, SHOWN)}…` : value);
+  }
   if (typeof value === "function") return "a function";
   if (typeof value !== "object" || value === null) return String(value);
   const name = value.constructor?.name || "an object";

@@ -13,7 +13,8 @@ import type { ChangeBatch } from "../api/changes.ts";
 import type { Encoding } from "../api/data.ts";
 import { ClosedError, InvalidArgumentError } from "../api/errors.ts";
 import { Encoder, encodeSpan, type Span } from "../codec/encoder.ts";
-import { batchesOf, type Filter, operationsOf } from "../codec/feed.ts";
+import { batchesOf, compare, type Filter, operationsOf } from "../codec/feed.ts";
+import { checkKeyspaceName } from "../codec/requests.ts";
 import { check } from "../codec/validate.ts";
 import { abortable } from "../shared/abort.ts";
 import { parseNames } from "../shared/events.ts";
@@ -26,27 +27,27 @@ const ALL: Span = { from: new Uint8Array(), to: undefined };
 /** Milliseconds between a batch and the page that makes it durable. */
 const DELAY = 25;
 
-/** Iterates over the batches after a cursor. */
+/** Iterates over the batches after a cursor, or after the cursor `end` of the store as the iteration was requested. */
 export async function* changes<K extends Encoding, V extends Encoding>(
   port: Port<any>,
-  since: string | Promise<string>,
+  since: string | undefined,
+  end: Promise<string>,
   filter: Filter<K, V>,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<ChangeBatch<K, V>, void, undefined> {
-  const { from, to } = filter.span;
-  if (filter.keyspace === undefined && (from.length > 0 || to !== undefined)) {
-    throw new InvalidArgumentError("options: expected a keyspace with a range, found none");
-  }
+  checkFilter(filter);
+  check("since", since, since === undefined || typeof since === "string", "a cursor");
   const all = new Encoder();
   all.numbered(EVERY, encodeSpan(ALL));
   const call = <T>(start: () => T | Promise<T>): Promise<T> =>
     abortable(signal, async () => start());
   const names = new Map<number, string | undefined>();
+  // Fails if the store was closed at the call; one that is closed later ends the iteration.
+  const now = await call(() => end);
+  let cursor = since ?? now;
   let held: HeldWatch | undefined;
   try {
     held = port.watch(all.bytes(), false, true);
-    let cursor = await call(() => since);
-    check("since", cursor, typeof cursor === "string", "a cursor");
     for (;;) {
       const page: Uint8Array = await call(() => port.invoke("feed", cursor));
       let isShown = true;
@@ -79,5 +80,16 @@ export async function* changes<K extends Encoding, V extends Encoding>(
     if (!(error instanceof ClosedError)) throw error;
   } finally {
     held?.close();
+  }
+}
+
+/** Throws if no batch can pass. */
+function checkFilter({ keyspace, span: { from, to } }: Filter<Encoding, Encoding>): void {
+  if (keyspace !== undefined) checkKeyspaceName(keyspace);
+  else if (from.length > 0 || to !== undefined) {
+    throw new InvalidArgumentError("options: expected a keyspace with a range, found none");
+  }
+  if (to !== undefined && compare(from, to) >= 0) {
+    throw new InvalidArgumentError("range: expected one that can have keys, found an empty one");
   }
 }

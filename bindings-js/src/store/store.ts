@@ -120,11 +120,11 @@ export class Store<M extends Mode, K extends Encoding = "utf8", V extends Encodi
     const { keyEncoding, valueEncoding, ...range } = given;
     const encodings = toEncodings<KE, VE>({ keyEncoding, valueEncoding }, this.#defaults);
     const filter = { keyspace, span: toSpan(range, encodings.keyEncoding), ...encodings };
-    // From this call on.
-    const end = () => this.scope.port.invoke("feed_cursor", 0) as Promise<string>;
-    const start = (async () => since ?? end())();
-    ignoreResult(start);
-    return this.#later(({ changes }) => changes(this.scope.port, start, filter, signal));
+    const { port } = this.scope;
+    // From this call on. A store that is closed already fails.
+    const end = (async () => port.invoke("feed_cursor", 0) as Promise<string>)();
+    ignoreResult(end);
+    return this.#later(({ changes }) => changes(port, since, end, filter, signal));
   }
 
   snapshot(): SnapshotOf<M, K, V> {

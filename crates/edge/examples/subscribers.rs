@@ -1,22 +1,25 @@
-//! Measures the cost of subscribers for writes, in pairs:
+//! Measures the cost of subscribers and of a backup for writes, in pairs:
 //! `cargo run --release -p terrane-edge --example subscribers -- 10 8 5` compares ten subscribers with none, in eight
-//! rounds of twice five seconds.
+//! rounds of twice five seconds. A fourth argument, `backup`, adds a backup into a directory to the ten.
 //!
 //! 1. A server runs in this process, on a store of its own for each turn. Clients put values of 100 bytes over HTTP,
 //!    one after another on each connection, without a pause.
 //! 2. Subscribers run in a process of their own, and read and count lines. They share the machine with the server.
-//! 3. Each round has a turn with them and a turn without, in an order that changes. Lines name the writes of a second,
+//! 3. The backup runs in the server, as by `terrane serve --backup file:///...`, and syncs its files.
+//! 4. Each round has a turn with them and a turn without, in an order that changes. Lines name the writes of a second,
 //!    the server's processor time for each, and resident memory at the start and the end of the turn.
 
 use std::error::Error;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use terrane::{Db, Options};
+use terrane_edge::backup::Target;
 use terrane_edge::{Config, Server};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::runtime::{Builder, Runtime};
@@ -27,6 +30,13 @@ const WRITERS: usize = 16;
 const WARM_UP: u64 = 1;
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+
+/// Those for whom writes are read.
+#[derive(Clone, Copy)]
+struct Load {
+    subscribers: usize,
+    has_backup: bool,
+}
 
 /// Figures of a turn.
 struct Turn {
@@ -44,17 +54,21 @@ fn main() -> Outcome {
     }
     let number = |at: usize, default| arguments.get(at).map_or(Ok(default), |text| text.parse());
     let (subscribers, rounds, seconds) = (number(0, 10)?, number(1, 8)?, number(2, 5)? as u64);
+    let has_backup = arguments.get(3).is_some_and(|argument| argument == "backup");
+    let (all, none) =
+        (Load { subscribers, has_backup }, Load { subscribers: 0, has_backup: false });
     let mut shares = Vec::new();
     for round in 0..rounds {
         let with_first = round % 2 == 1;
-        let first = turn(if with_first { subscribers } else { 0 }, seconds)?;
-        let second = turn(if with_first { 0 } else { subscribers }, seconds)?;
+        let first = turn(if with_first { all } else { none }, seconds)?;
+        let second = turn(if with_first { none } else { all }, seconds)?;
         let [with, without] = if with_first { [first, second] } else { [second, first] };
-        for (count, turn) in [(0, &without), (subscribers, &with)] {
+        for (load, turn) in [(none, &without), (all, &with)] {
             let [start, end] = turn.resident_mib;
+            let backup = if load.has_backup { " and a backup" } else { "" };
             println!(
-                "{count} subscribers: {:.0} writes/s, {:.1} us of processor time each, {start:.0} to {end:.0} MiB",
-                turn.writes_per_second, turn.cpu_micros_per_write
+                "{} subscribers{backup}: {:.0} writes/s, {:.1} us of processor time each, {start:.0} to {end:.0} MiB",
+                load.subscribers, turn.writes_per_second, turn.cpu_micros_per_write
             );
         }
         let share = with.writes_per_second / without.writes_per_second;
@@ -71,13 +85,14 @@ fn main() -> Outcome {
     Ok(())
 }
 
-/// Serves a new store to writers and subscribers.
-fn turn(subscribers: usize, seconds: u64) -> Outcome<Turn> {
+/// Serves a new store to writers and to those who read what they write.
+fn turn(load: Load, seconds: u64) -> Outcome<Turn> {
     let dir = tempfile::tempdir()?;
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let db = Db::open(dir.path().join("db"), Options::default().feed_bytes(256 << 20))?;
-    let (server, address) = serve(&runtime, db)?;
-    let child = start_subscribers(subscribers, address)?;
+    let backup = load.has_backup.then(|| dir.path().join("backup"));
+    let (server, address) = serve(&runtime, db, backup.as_deref())?;
+    let child = start_subscribers(load.subscribers, address)?;
     let (writes, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
     let turn = thread::scope(|scope| {
         for writer in 0..WRITERS {
@@ -106,8 +121,12 @@ fn turn(subscribers: usize, seconds: u64) -> Outcome<Turn> {
     Ok(turn)
 }
 
-fn serve(runtime: &Runtime, db: Db) -> Outcome<(Server, SocketAddr)> {
+fn serve(runtime: &Runtime, db: Db, backup: Option<&Path>) -> Outcome<(Server, SocketAddr)> {
     let mut config = Config::default();
+    if let Some(dir) = backup {
+        let (objects, prefix) = terrane_backup::open(&format!("file://{}", dir.display()))?;
+        config.backup = Some(Target { objects, prefix, options: Default::default() });
+    }
     config.http = Some(([127, 0, 0, 1], 0).into());
     config.resp = None;
     let server = runtime.block_on(Server::start(db, config))?;

@@ -49,7 +49,6 @@ impl Server {
             Some(target) => Some(target.start(&db).await?),
             None => None,
         };
-        let own = db.clone();
         let shared = Arc::new(Shared {
             db: terrane_tokio::Db::from(db),
             replica,
@@ -80,7 +79,8 @@ impl Server {
         let resp = config.resp.map(listen::bind).transpose()?;
         if let (Some(source), Some(replica)) = (config.follow, server.shared.replica.clone()) {
             let stopping = server.shared.stopping.clone();
-            server.tasks.spawn(follow::run(own, source, replica, stopping));
+            let db = server.shared.db.clone();
+            server.tasks.spawn(follow::run(db, source, replica, stopping));
         }
         server.http = http.map(|listening| server.open(Door::Http(routes), listening));
         server.resp = resp.map(|listening| server.open(Door::Resp, listening));

@@ -27,6 +27,8 @@ mod read_only;
 #[cfg(test)]
 mod repair;
 #[cfg(test)]
+mod s3;
+#[cfg(test)]
 mod serve;
 #[cfg(test)]
 mod serve_backup;
@@ -34,6 +36,10 @@ mod serve_backup;
 mod serve_follow;
 #[cfg(test)]
 mod serve_killed;
+#[cfg(test)]
+mod serve_s3;
+#[cfg(test)]
+mod serve_s3_killed;
 #[cfg(test)]
 mod shell;
 #[cfg(test)]

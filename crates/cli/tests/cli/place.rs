@@ -38,7 +38,7 @@ impl Place {
     }
 
     pub fn run(&self, args: &[&str]) -> Run {
-        ended(self.terrane(args).output().unwrap())
+        Run::of(self.terrane(args))
     }
 
     /// Puts what the store's logs hold into tables.
@@ -77,6 +77,11 @@ impl Place {
 }
 
 impl Run {
+    /// Runs a command to its end.
+    pub fn of(mut command: Command) -> Self {
+        ended(command.output().unwrap())
+    }
+
     #[track_caller]
     pub fn ok(self) -> Vec<u8> {
         assert_eq!(self.code, Some(0), "{}", self.err);

@@ -33,7 +33,7 @@ use exchange::{Exchange, Next};
 use lines::{Line, Lines};
 use std::sync::Arc;
 use std::time::Duration;
-use terrane::Db;
+use terrane_tokio::Db;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -89,16 +89,16 @@ async fn follow(
     source: &Source,
     replica: &Arc<Replica>,
 ) -> Result<std::convert::Infallible, Ended> {
-    let (db, name, replica) = (db.clone(), source.to_string(), replica.clone());
-    let mut exchange = blocking(move || Exchange::start(&db, &name, replica)).await?;
+    let (name, replica) = (source.to_string(), replica.clone());
+    let mut exchange = db.run(move |db| Exchange::start(db, &name, replica)).await?;
     loop {
         let mut lines = match source.get(&exchange.request()).await? {
             Ok(body) => Lines::new(body),
-            Err(status) => return Err(blocking(move || exchange.refused(status)).await),
+            Err(status) => return db.run(move |_| Err(exchange.refused(status))).await,
         };
         loop {
             let line = next(&mut lines).await?;
-            let handled = blocking(move || exchange.line(&line).map(|wanted| (wanted, exchange)));
+            let handled = db.run(move |_| exchange.line(&line).map(|wanted| (wanted, exchange)));
             let wanted;
             (wanted, exchange) = handled.await?;
             if wanted == Next::Request {
@@ -116,10 +116,27 @@ async fn next(lines: &mut Lines) -> Result<Line, Ended> {
     }
 }
 
-/// Runs a call that may wait for the store.
-async fn blocking<T: Send + 'static>(call: impl FnOnce() -> T + Send + 'static) -> T {
-    match tokio::task::spawn_blocking(call).await {
-        Ok(done) => done,
-        Err(e) => std::panic::resume_unwind(e.into_panic()),
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+    use tokio::runtime::Runtime;
+
+    #[test]
+    fn a_runtime_that_shuts_down_ends_the_exchange() {
+        let dir = tempfile::tempdir().unwrap();
+        let db = terrane::Db::open(dir.path().join("db"), terrane::Options::default()).unwrap();
+        let source = Source::parse("http://127.0.0.1:1", None, None).unwrap();
+        let replica = Arc::new(Replica::new(Duration::MAX));
+        let runtime = Runtime::new().unwrap();
+        let handle = runtime.handle().clone();
+        runtime.shutdown_background();
+        let _entered = handle.enter();
+        let db = Db::from(db);
+        let polled =
+            pin!(follow(&db, &source, &replica)).poll(&mut Context::from_waker(Waker::noop()));
+        let Poll::Ready(Err(ended)) = polled else { panic!("{polled:?}") };
+        assert!(matches!(ended, Ended::Store(_)), "{ended}");
     }
 }

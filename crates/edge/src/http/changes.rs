@@ -25,6 +25,7 @@ use axum::http::{HeaderMap, HeaderName, header};
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
 use std::time::Duration;
+use terrane::keyspace::MAX_KEYSPACE_NAME_BYTES;
 use terrane::{Error, FeedCursor, KeyRange};
 use terrane_tokio::Changes;
 use tokio::sync::mpsc::{Sender, channel};
@@ -47,7 +48,7 @@ pub(crate) async fn get(
     mut parameters: Parameters,
 ) -> Result<Response, Problem> {
     let since = parameters.take("since");
-    let keyspace = parameters.take("keyspace").map(String::from_utf8);
+    let keyspace = parameters.take("keyspace");
     let prefix = parameters.take("prefix");
     let interval = parameters.take_number("progress")?.unwrap_or(PROGRESS);
     parameters.finish("since, keyspace, prefix and progress")?;
@@ -56,10 +57,7 @@ pub(crate) async fn get(
         let found = interval.to_string();
         return Err(Problem::malformed("the parameter progress", expected, found));
     }
-    let expected = "a name in UTF-8";
-    let keyspace = keyspace
-        .transpose()
-        .map_err(|_| Problem::malformed("the parameter keyspace", expected, "other bytes"))?;
+    let keyspace = keyspace.map(name_of).transpose()?;
     if keyspace.is_none() && prefix.is_some() {
         return Err(Problem::malformed("the query", "keyspace with prefix", "prefix alone"));
     }
@@ -91,6 +89,24 @@ pub(crate) async fn get(
     let kind = if is_events { EVENTS } else { NDJSON };
     let head = [(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, "no-store")];
     Ok((head, Body::from_stream(super::range::Pages(sent))).into_response())
+}
+
+/// Returns the name of a keyspace. A name that no keyspace can have is refused: its stream would stay empty for ever.
+fn name_of(bytes: Vec<u8>) -> Result<String, Problem> {
+    let malformed =
+        |expected, found: String| Problem::malformed("the parameter keyspace", expected, found);
+    let len = bytes.len();
+    let name = String::from_utf8(bytes)
+        .map_err(|_| malformed("a name in UTF-8".to_owned(), "other bytes".to_owned()))?;
+    if len == 0 || len > MAX_KEYSPACE_NAME_BYTES {
+        let expected = format!("a name of 1 to {MAX_KEYSPACE_NAME_BYTES} bytes");
+        return Err(malformed(expected, format!("{len} bytes")));
+    }
+    if name.starts_with('\0') {
+        let expected = "a name without U+0000 at its start".to_owned();
+        return Err(malformed(expected, "one".to_owned()));
+    }
+    Ok(name)
 }
 
 /// A stream of changes to one client.

@@ -141,6 +141,9 @@ fn a_cursor_that_the_feed_refuses_is_gone() {
     served.get("/v1/changes?since=1").is_problem(400, "malformed-request", &["for example"]);
     served.get("/v1/changes?prefix=a").is_problem(400, "malformed-request", &["keyspace"]);
     served.get("/v1/changes?limit=1").is_problem(400, "malformed-request", &["since"]);
+    let long = served.get(&format!("/v1/changes?since={}", "1".repeat(50_000)));
+    long.is_problem(400, "malformed-request", &["and 49960 bytes more"]);
+    assert!(long.text().len() < 1000, "{}", long.text());
     // A range of a durable moment, and the changes after it, replace the lost ones.
     let range = served.get(&format!("/v1/default/range?at={now}"));
     assert_eq!((range.status, range.header("terrane-cursor")), (200, Some(now.as_str())));
@@ -150,6 +153,18 @@ fn a_cursor_that_the_feed_refuses_is_gone() {
     let refused = served.get(&format!("/v1/default/range?at={ahead}"));
     refused.is_problem(410, "cursor-gone", &[&ahead, "ahead"]);
     assert_eq!(served.get("/v1/default/range").header("terrane-cursor"), None);
+}
+
+#[test]
+fn a_name_that_no_keyspace_can_have_is_refused() {
+    let served = served();
+    let long = "n".repeat(1025);
+    for (name, found) in [("", "0 bytes"), (&long, "1025 bytes"), ("%00replica", "U+0000")] {
+        let refused = served.get(&format!("/v1/changes?keyspace={name}"));
+        refused.is_problem(400, "malformed-request", &["the parameter keyspace", found]);
+    }
+    // A keyspace may be created later.
+    Lines::open(&served, &format!("?keyspace={}", "n".repeat(1024)), "").next();
 }
 
 #[test]

@@ -158,7 +158,7 @@ impl Log {
         let bytes = log.bytes() - before;
         writer.recorded(last, synced);
         self.count_bytes(writer);
-        self.syncs.watch.notify();
+        self.syncs.appends.notify();
         Ok(Recorded { first, last, bytes, half_fills })
     }
 

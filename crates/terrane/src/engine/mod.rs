@@ -150,7 +150,7 @@ impl Engine {
         let ended = self.log.end(&mut writer);
         self.storage.close(self.log.syncs.synced());
         self.keyspaces.clear();
-        self.log.syncs.watch.notify();
+        self.log.syncs.wake_all();
         ended
     }
 

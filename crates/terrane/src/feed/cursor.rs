@@ -25,6 +25,8 @@ pub struct FeedCursor {
 
 /// Digits of a lineage.
 const DIGITS: usize = 16;
+/// The most characters of a malformed cursor that its error shows: some more than a cursor has.
+const SHOWN: usize = 40;
 
 impl fmt::Display for Lineage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -52,7 +54,11 @@ impl FromStr for FeedCursor {
         parsed.ok_or_else(|| {
             let expected =
                 "16 hexadecimal digits, a dash and a number; for example 9f86d081884c7d65-17";
-            Error::invalid("cursor", expected, format_args!("{text:?}"))
+            let end = text.char_indices().nth(SHOWN).map_or(text.len(), |(end, _)| end);
+            let shown = text.get(..end).unwrap_or_default();
+            let more = text.len() - shown.len();
+            let more = if more > 0 { format!(" and {more} bytes more") } else { String::new() };
+            Error::invalid("cursor", expected, format_args!("{shown:?}{more}"))
         })
     }
 }
@@ -81,5 +87,11 @@ mod tests {
         ] {
             assert!(malformed.parse::<FeedCursor>().is_err(), "{malformed}");
         }
+    }
+
+    #[test]
+    fn the_error_of_a_long_text_shows_its_start() {
+        let refused = "é".repeat(60_000).parse::<FeedCursor>().unwrap_err().to_string();
+        assert!(refused.len() < 300 && refused.contains("é\" and 119920 bytes more"), "{refused}");
     }
 }

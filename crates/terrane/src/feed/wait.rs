@@ -1,8 +1,8 @@
 //! Waits for durable batches.
 //!
 //! 1. A waiter sleeps until a batch is appended.
-//! 2. Then it waits [`DELAY`] for further writes or a sync, and syncs itself if nobody has. One sync serves all
-//!    waiters.
+//! 2. Then it waits [`DELAY`] for a sync, and syncs itself if nobody has. One sync serves all waiters. Further writes
+//!    do not wake it: under load a waiter is in this step almost always, and each write would pay for a wake-up.
 
 use super::cursor::FeedCursor;
 use super::lineage;
@@ -67,12 +67,12 @@ pub(super) fn wait(engine: &Engine, after: Seq, most: Duration) -> Result<Seq> {
             return Ok(log.syncs.synced());
         };
         if log.last() > after {
-            log.syncs.watch.wait(DELAY.min(left), || !is_synced() && !fails());
+            log.syncs.durable.wait(DELAY.min(left), || !is_synced() && !fails());
             if !is_synced() && left > DELAY {
                 engine.sync()?;
             }
         } else {
-            log.syncs.watch.wait(left, || log.last() <= after && !fails());
+            log.syncs.appends.wait(left, || log.last() <= after && !fails());
         }
     }
 }

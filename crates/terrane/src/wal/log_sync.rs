@@ -30,8 +30,11 @@ pub(crate) struct LogSync {
     poisoned: ArcSwap<Option<Error>>,
     /// Whether a sync failed that may have taken what was not synced before.
     failed: AtomicBool,
-    /// Threads that wait for batches.
-    pub watch: SyncWatch,
+    /// Threads that wait for batches to be appended. They are apart from those that wait for a sync, which no append
+    /// should wake.
+    pub appends: SyncWatch,
+    /// Threads that wait for batches to be durable.
+    pub durable: SyncWatch,
 }
 
 impl LogSync {
@@ -41,7 +44,8 @@ impl LogSync {
             synced: AtomicU64::new(0),
             poisoned: ArcSwap::from_pointee(None),
             failed: AtomicBool::new(false),
-            watch: SyncWatch::default(),
+            appends: SyncWatch::default(),
+            durable: SyncWatch::default(),
         }
     }
 
@@ -53,7 +57,7 @@ impl LogSync {
     /// Says that every entry up to `through` is durable.
     pub fn advance(&self, through: Seq) {
         self.synced.fetch_max(through, Ordering::Release);
-        self.watch.notify();
+        self.durable.notify();
     }
 
     /// Makes what was appended durable.
@@ -100,6 +104,12 @@ impl LogSync {
     /// Takes no more: an append or a sync failed.
     pub fn poison(&self, cause: &Error) {
         self.poisoned.store(Arc::new(Some(cause.clone())));
-        self.watch.notify();
+        self.wake_all();
+    }
+
+    /// Wakes all threads that wait, since the log takes no more.
+    pub fn wake_all(&self) {
+        self.appends.notify();
+        self.durable.notify();
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use terrane_platform::THREADS;
 use terrane_platform::threads::wait_at_most;
 
-/// The waiters of one store's log.
+/// Waiters for one kind of progress of a store's log.
 #[derive(Default)]
 pub(crate) struct SyncWatch {
     waiters: AtomicUsize,
