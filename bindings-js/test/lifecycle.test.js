@@ -248,7 +248,7 @@ test("aborting one opening keeps the worker of the other", async () => {
   off.abort();
   await assert.rejects(given, { code: "aborted" });
   assert.ok(!started[0].terminated);
-  started[0].send({ id: 1, value: null });
+  started[0].send({ id: 1, value: { store: 1 } });
   started[0].reply = emptyStore;
   await (await kept).close();
 });

@@ -13,7 +13,7 @@ use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId, is_reserved, unreserved};
 use crate::options::{Durability, Options};
 use crate::recovery;
 use crate::schedule;
-use crate::storage::Storage;
+use crate::storage::{Storage, StoreId};
 use crate::storage::{hold, hold_file};
 use crate::sync::{Mutex, lock};
 use crate::write;
@@ -192,6 +192,12 @@ impl Db {
     /// The engine.
     pub(crate) fn engine(&self) -> &Arc<Engine> {
         &self.inner.engine
+    }
+
+    /// Returns the id of the store, drawn when it was created. A copy has another.
+    #[must_use]
+    pub fn id(&self) -> StoreId {
+        self.engine().storage.id()
     }
 
     /// Returns the keyspace that is always there.
