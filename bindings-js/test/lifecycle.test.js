@@ -203,7 +203,7 @@ test("openings of one page share a worker until the last close", async () => {
 test("a page's own open store is refused at once", async () => {
   const { started, worker } = workers(emptyStore);
   const db = await open("own", { worker });
-  const refused = { code: "busy", message: 'store "own" is open in this page; close it first' };
+  const refused = { code: "busy", message: 'store "own" is open here; close it first' };
   await assert.rejects(destroy("own", { worker }), refused);
   await assert.rejects(importStore("own", new Blob([]), { worker }), refused);
   assert.equal(started.length, 1);

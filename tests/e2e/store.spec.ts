@@ -106,7 +106,7 @@ test("a second tab learns who holds the store, then gets it", async ({ storePage
   const own = await first.evaluate(() =>
     window.failure(() => window.terrane.destroy("single", { timeout: 300 })),
   );
-  expect(own?.message).toContain("open in this page; close it first");
+  expect(own?.message).toContain("open here; close it first");
   await first.close();
   const then = await second.evaluate(() => window.failure(() => window.terrane.open("single")));
   expect(then).toBeUndefined();
