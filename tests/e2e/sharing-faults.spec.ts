@@ -130,7 +130,7 @@ test.describe(() => {
       tabs.map((tab) =>
         tab.evaluate(async () => {
           const failure = await window.failure(async () => {
-            window.db = await window.terrane.open("cleared");
+            window.db = await window.terrane.open("cleared", { timeout: 120_000 });
           });
           return failure?.code;
         }),
