@@ -52,7 +52,8 @@ impl FromStr for FeedCursor {
         parsed.ok_or_else(|| {
             let expected =
                 "16 hexadecimal digits, a dash and a number; for example 9f86d081884c7d65-17";
-            Error::invalid("cursor", expected, format_args!("{text:?}"))
+            // `Debug` would have a browser load tables of what can be printed.
+            Error::invalid("cursor", expected, format_args!("\"{}\"", text.escape_default()))
         })
     }
 }
