@@ -12,7 +12,7 @@ const ANSWER_TIME = 1000;
 /** The time after which the locks are looked at again, in milliseconds. */
 const LOOK_TIME = 50;
 
-/** Who keeps a client from leading: a page that has the store alone, or one that shares it or is about to open it. */
+/** A page that keeps a client from leading: it has the store alone, or shares it or is about to open it. */
 type Other = "alone" | "shares" | undefined;
 
 /**

@@ -8,23 +8,20 @@
 //!    commit, on another thread, watches start or end changes every watch, without keys.
 //! 3. A commit only notes which watches have changed, and queues the keys. They are sorted into the watches when a
 //!    client takes its changes, or when they take [`QUEUE_BYTES`].
-//! 4. A watch collects the keys of several batches. Beyond [`KEYS`] or [`KEY_BYTES`] it forgets them, and collects
-//!    only the sequence number. A range delete has no keys.
+//! 4. A watch collects the keys of several batches (`changed.rs`). A range delete has no keys.
 //! 5. A watch of every batch has a range of the keyspace [`EVERY`], in which each batch changes the first key.
 //! 6. Once a turn, the client takes the changes of the watches that it has asked about. A client whose turns do not
 //!    follow from the writes of others has a waker, which is called at the first change of a watch that it has asked
 //!    about.
 
-use crate::codec::{ByteList, EVERY};
+use crate::changed::Changed;
+use crate::codec::EVERY;
 use crate::segments::{Covered, Segments};
 use crate::written::Written;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use terrane::{KeyRange, KeyspaceId, Seq};
 
-/// The most keys of a change, and the most bytes of these keys.
-const KEYS: usize = 1000;
-const KEY_BYTES: usize = 64 << 10;
 /// The bytes of queued keys, with their places, at which they are sorted into the watches.
 const QUEUE_BYTES: usize = 256 << 10;
 
@@ -45,7 +42,7 @@ pub(crate) type WatchId = (u32, u32);
 struct Table {
     watches: Vec<Watch>,
     segments: Arc<Segments>,
-    /// What was written since the keys were last sorted into the watches, and its size in bytes.
+    /// Batches since the keys were last sorted into the watches, and their size in bytes.
     queue: Vec<Written>,
     queued: usize,
     clients: u32,
@@ -62,14 +59,6 @@ struct Watch {
     /// The sequence number of the latest change.
     sequence: Option<Seq>,
     changed: Changed,
-}
-
-/// The keys of a change, with repetitions.
-struct Changed {
-    keys: Vec<u8>,
-    ends: Vec<usize>,
-    /// Whether they are not collected, or too many.
-    is_sum: bool,
 }
 
 impl Table {
@@ -96,62 +85,6 @@ impl Watch {
             waiting.push(self.id.0);
         }
         self.sequence = self.sequence.max(Some(sequence));
-    }
-}
-
-impl Changed {
-    fn new(with_keys: bool) -> Self {
-        Changed { keys: Vec::new(), ends: Vec::new(), is_sum: !with_keys }
-    }
-
-    fn push(&mut self, key: &[u8]) {
-        if self.is_sum {
-            return;
-        }
-        self.keys.extend_from_slice(key);
-        self.ends.push(self.keys.len());
-        // As often again as there may be, so that repetitions are rarely removed.
-        if self.ends.len() > 2 * KEYS || self.keys.len() > 2 * KEY_BYTES {
-            self.merge();
-        }
-    }
-
-    fn forget(&mut self) {
-        *self = Changed::new(false);
-    }
-
-    /// Sorts the keys, without repetitions; forgets them if they are too many.
-    fn merge(&mut self) {
-        let mut start = 0;
-        let slice = |&end: &usize| self.keys.get(std::mem::replace(&mut start, end)..end);
-        let mut keys: Vec<&[u8]> = self.ends.iter().filter_map(slice).collect();
-        keys.sort_unstable();
-        keys.dedup();
-        if keys.len() > KEYS || keys.iter().map(|key| key.len()).sum::<usize>() > KEY_BYTES {
-            return self.forget();
-        }
-        let merged = keys.concat();
-        let ends = keys.iter().scan(0, |end, key| {
-            *end += key.len();
-            Some(*end)
-        });
-        self.ends = ends.collect();
-        self.keys = merged;
-    }
-
-    /// Appends a byte, 1 if there are keys, and their list.
-    fn encode(mut self, out: &mut Vec<u8>) {
-        if !self.is_sum {
-            self.merge();
-        }
-        out.push((!self.is_sum).into());
-        let mut list = ByteList::default();
-        let mut start = 0;
-        for end in self.ends {
-            list.push(self.keys.get(start..end).unwrap_or_default());
-            start = end;
-        }
-        list.encode(out);
     }
 }
 
@@ -342,6 +275,7 @@ fn sum(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::ByteList;
     use std::ops::Bound;
     use terrane::WriteBatch;
 
