@@ -203,7 +203,7 @@ test("openings of one page share a worker until the last close", async () => {
 test("a page's own open store is refused at once", async () => {
   const { started, worker } = workers(emptyStore);
   const db = await open("own", { worker });
-  const refused = { code: "busy", message: 'store "own" is open in this page; close it first' };
+  const refused = { code: "busy", message: 'store "own" is open here; close it first' };
   await assert.rejects(destroy("own", { worker }), refused);
   await assert.rejects(importStore("own", new Blob([]), { worker }), refused);
   assert.equal(started.length, 1);
@@ -248,7 +248,7 @@ test("aborting one opening keeps the worker of the other", async () => {
   off.abort();
   await assert.rejects(given, { code: "aborted" });
   assert.ok(!started[0].terminated);
-  started[0].send({ id: 1, value: null });
+  started[0].send({ id: 1, value: { store: 1 } });
   started[0].reply = emptyStore;
   await (await kept).close();
 });

@@ -154,7 +154,7 @@ export function workers(...replies) {
 export function emptyStore({ op, method }) {
   if (op === "open") {
     locks.hold("alive");
-    return { value: "alive" };
+    return { value: { lock: "alive", store: 1 } };
   }
   if (op === "get") return { value: new Uint8Array([1, 0, 0, 0, 255, 255, 255, 255]) };
   if (op === "page") return { value: { bytes: new Uint8Array(8), done: true } };

@@ -20,7 +20,8 @@ class Leader {
   channels = [];
   clients = [];
 
-  constructor(store, reply = emptyStore, protocol = 1) {
+  constructor(store, reply = emptyStore, protocol = 1, number = 1) {
+    this.store = number;
     this.reply = reply;
     this.protocol = protocol;
     this.id = `leader ${++leaders}`;
@@ -33,7 +34,7 @@ class Leader {
   }
 
   announce() {
-    const leads = { id: this.id, lock: this.id, page: "https://other" };
+    const leads = { id: this.id, lock: this.id, page: "https://other", store: this.store };
     this.channel.postMessage({ protocol: this.protocol, leads });
   }
 
@@ -243,6 +244,58 @@ test("a page that leads without the lead lock is followed", async () => {
   heard.close();
   assert.equal(db.role, "follower");
   assert.ok(started[0].terminated);
+  await db.close();
+  leader.end();
+});
+
+test("another store of the same name is not followed", async () => {
+  const leader = new Leader("replaced");
+  const { started, worker } = workers(emptyStore);
+  const db = await open("replaced", { worker });
+  leader.end();
+  const other = new Leader("replaced", emptyStore, 1, 2);
+  const gone = {
+    code: "not-found",
+    message: /"replaced" was removed, and another one has its name/,
+  };
+  await assert.rejects(db.get("k"), gone);
+  await assert.rejects(db.put("k", "v"), gone);
+  assert.deepEqual([db.role, other.clients, started.length], ["none", [], 0]);
+  await db.close();
+  const again = await open("replaced", { worker });
+  assert.equal(await again.get("k"), undefined);
+  await again.close();
+  other.end();
+});
+
+test("a page does not open another store of the same name again", async () => {
+  const another = (request) => {
+    const reply = emptyStore(request);
+    return request.op === "open" ? { value: { ...reply.value, store: 2 } } : reply;
+  };
+  const { started, worker } = workers(emptyStore, another);
+  const db = await open("reopened", { worker });
+  dispatch("pagehide");
+  await settle();
+  dispatch("pageshow");
+  await assert.rejects(db.get("k"), { code: "not-found" });
+  await assert.rejects(db.get("k"), { code: "not-found" });
+  assert.deepEqual(started[1].operations, ["open"]);
+  assert.ok(started[1].terminated);
+  await db.close();
+});
+
+test("a store whose files are gone stays gone", async () => {
+  const leader = new Leader("gone");
+  const { worker } = workers(emptyStore);
+  const db = await open("gone", { worker });
+  const error = { code: "not-found", message: "the store's files were removed underneath it" };
+  leader.channels[0].postMessage([{ id: 0, error }]);
+  await until(() => db.role === "none");
+  leader.announce();
+  await settle();
+  await assert.rejects(db.get("k"), error);
+  assert.equal(leader.clients.length, 1);
   await db.close();
   leader.end();
 });

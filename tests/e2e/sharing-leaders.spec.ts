@@ -155,7 +155,7 @@ test("a leader that does not answer is named, and no call hangs", async ({ store
   const [leader, follower] = [await storePage(), await storePage()];
   await openMuted(leader, "stopped", false);
   await follower.evaluate(async () => {
-    window.db = await window.terrane.open("stopped", { timeout: 500 });
+    window.db = await window.terrane.open("stopped");
   });
   await leader.evaluate(() => worked.mute());
   const busy = await follower.evaluate(() => window.failure(() => window.db.put("k", "v")));

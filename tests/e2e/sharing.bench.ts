@@ -5,7 +5,9 @@
  *    sizes: the leader's process is killed, or its store is closed. The follower gets keys without a pause, and the
  *    longest pause between two answers ends with the answer of the new leader. Where one process has both pages, the
  *    kill is tried again with others.
- * 2. The rate of calls in a page that follows and in the one that leads, and that of IndexedDB in the first: gets that
+ * 2. The rate of messages of these calls' sizes and their echoes, between a page and its own worker, and between a page
+ *    and the worker of another over a `BroadcastChannel`: no follower can be faster.
+ * 3. The rate of calls in a page that follows and in the one that leads, and that of IndexedDB in the first: gets that
  *    are awaited, 64 gets at a time, batches and scans. The three take turns.
  *
  * `TERRANE_SHARING_ROUNDS` is the number of rounds, whose medians are printed.
@@ -110,6 +112,55 @@ for (const how of ["kill", "handover"] as const) {
     });
   }
 }
+
+/** The rate of echoes in a page. */
+declare const echoes: (gets: number) => Promise<number>;
+
+test("echoes", async ({ storePage }) => {
+  const [leader, follower] = [await storePage(), await storePage()];
+  for (const page of [leader, follower]) {
+    await page.evaluate(async (starts) => {
+      const script = `
+        const channel = new BroadcastChannel("echo");
+        const echo = (gets) => [{ id: 1, value: new Uint8Array(100 * gets) }];
+        channel.onmessage = ({ data }) => channel.postMessage(echo(data[0].gets));
+        onmessage = ({ data }) => postMessage(echo(data[0].gets));
+        postMessage("started");`;
+      const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+      // Like a follower, the other page shares the channel with the worker alone.
+      const line = starts ? new Worker(url) : new BroadcastChannel("echo");
+      if (starts) await new Promise((started) => (line.onmessage = started));
+      const rounds = 2000;
+      const echoes = async (gets: number) => {
+        const request = [{ op: "get", id: 1, gets, keys: new Uint8Array(20 * gets) }];
+        const start = performance.now();
+        for (let round = 0; round < rounds; round++) {
+          await new Promise((arrived) => {
+            line.onmessage = arrived;
+            line.postMessage(request);
+          });
+        }
+        line.onmessage = null;
+        return (rounds * gets * 1000) / (performance.now() - start);
+      };
+      Object.assign(window, { echoes });
+    }, page === leader);
+  }
+  for (const gets of [1, 64]) {
+    const found: [number[], number[]] = [[], []];
+    for (let round = 0; round < ROUNDS; round++) {
+      await leader.bringToFront();
+      found[0].push(await leader.evaluate((gets) => echoes(gets), gets));
+      await follower.bringToFront();
+      found[1].push(await follower.evaluate((gets) => echoes(gets), gets));
+    }
+    const [own, other] = found.map(median) as [number, number];
+    console.log(
+      `echoes of ${gets} gets: ${other.toFixed(0)} gets/s over a BroadcastChannel, ` +
+        `${(other / own).toFixed(2)} of ${own.toFixed(0)} by postMessage`,
+    );
+  }
+});
 
 /** The kinds of calls. Each function returns the number of rows a second. */
 const KINDS = ["gets awaited", "64 gets at a time", "batches of 1000", "scans"] as const;

@@ -104,7 +104,7 @@ test("a service worker follows, and fails where nobody leads", async ({ storePag
   );
   expect(await ask("open")).toMatchObject({ code: "unavailable" });
   await opened(page, "served");
-  expect(await ask("open")).toBe("follower");
+  expect(await ask("follow")).toBe("follower");
   await page.evaluate(() => window.db.put("k", "v"));
   expect(await ask("get")).toBe("v");
   expect(await ask("put")).toBe("number");
@@ -198,17 +198,18 @@ test("a store is not destroyed between two leaders", async ({ storePage }) => {
   const [leader, follower, other] = [await storePage(), await storePage(), await storePage()];
   await opened(leader, "between");
   await opened(follower, "between");
-  const destroyed = other.evaluate(() =>
-    window.failure(() => window.terrane.destroy("between", { timeout: 3000 })),
-  );
-  const isWaiting = async () => {
-    const { pending = [] } = await navigator.locks.query();
-    return pending.some(({ name }) => name === "terrane:between");
-  };
-  await expect.poll(() => leader.evaluate(isWaiting)).toBe(true);
+  await other.evaluate(async () => {
+    const destroyed = window.failure(() => window.terrane.destroy("between", { timeout: 3000 }));
+    Object.assign(window, { destroyed });
+    const isWaiting = async () => {
+      const { pending = [] } = await navigator.locks.query();
+      return pending.some(({ name }) => name === "terrane:between");
+    };
+    while (!(await isWaiting())) await new Promise((passed) => setTimeout(passed, 10));
+  });
   await leader.evaluate(() => window.db.close());
   await follower.evaluate(() => window.db.put("k", "v"));
-  expect((await destroyed)?.code).toBe("busy");
+  expect(await other.evaluate("destroyed")).toMatchObject({ code: "busy" });
   expect(await follower.evaluate(() => window.db.get("k"))).toBe("v");
   await follower.evaluate(() => window.db.close());
   await other.evaluate(() => window.terrane.destroy("between"));

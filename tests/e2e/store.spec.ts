@@ -1,6 +1,7 @@
 /** The package in a page: reads, writes, order and errors. */
 
 import { expect, test } from "./fixtures.ts";
+import { opened } from "./tabs.ts";
 
 test("values are read back, also after a reload", async ({ storePage }) => {
   const page = await storePage();
@@ -106,7 +107,7 @@ test("a second tab learns who holds the store, then gets it", async ({ storePage
   const own = await first.evaluate(() =>
     window.failure(() => window.terrane.destroy("single", { timeout: 300 })),
   );
-  expect(own?.message).toContain("open in this page; close it first");
+  expect(own?.message).toContain("open here; close it first");
   await first.close();
   const then = await second.evaluate(() => window.failure(() => window.terrane.open("single")));
   expect(then).toBeUndefined();
@@ -154,26 +155,28 @@ test("a suspended page releases its store and reopens it", async ({ storePage })
   expect(all).toEqual(["1", "2", "3"]);
 });
 
-test("a store works after navigating away and back", async ({ browserName, storePage, origin }) => {
-  test.skip(browserName === "firefox", "it puts no page with a lock in its back/forward cache");
-  const page = await storePage();
-  await page.evaluate(async () => {
-    const db = await window.terrane.open("back");
-    Object.assign(window, { db });
-    await db.put("a", "1");
+for (const role of ["leader", "follower"] as const) {
+  test(`a ${role} works after navigating away and back`, async ({
+    browserName,
+    storePage,
+    origin,
+  }) => {
+    test.skip(browserName === "firefox", "it puts no page with a lock in its back/forward cache");
+    if (role === "follower") await opened(await storePage(), "back");
+    const page = await opened(await storePage(), "back");
+    await page.evaluate(() => window.db.put("a", "1"));
+    await page.goto(`${origin}/pages/store.html?elsewhere`);
+    await page.waitForFunction(() => "terrane" in window);
+    // A page that comes out of the back/forward cache does not load again, and has its variables.
+    await page.goBack({ waitUntil: "commit" });
+    await page.waitForFunction(() => "db" in window);
+    const found = await page.evaluate(async () => {
+      void window.db.put("b", "2");
+      return [...(await window.db.getMany(["a", "b"])), window.db.role];
+    });
+    expect(found).toEqual(["1", "2", role]);
   });
-  await page.goto(`${origin}/pages/store.html?elsewhere`);
-  await page.waitForFunction(() => "terrane" in window);
-  // A page that comes out of the back/forward cache does not load again, and has its variables.
-  await page.goBack({ waitUntil: "commit" });
-  await page.waitForFunction(() => "db" in window);
-  const values = await page.evaluate(() => {
-    const { db } = window as unknown as { db: Awaited<ReturnType<typeof window.terrane.open>> };
-    void db.put("b", "2");
-    return db.getMany(["a", "b"]);
-  });
-  expect(values).toEqual(["1", "2"]);
-});
+}
 
 test("only a closed store can be destroyed", async ({ storePage }) => {
   const page = await storePage();

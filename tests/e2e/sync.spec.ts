@@ -89,16 +89,24 @@ test("a worker exports, imports, copies and destroys stores", async ({ storePage
     await importStore("c", await db.export());
     const busy = await open("a", { timeout: 50 }).catch((error) => error.code);
     const taken = await db.checkpoint("b").catch((error) => error.code);
+    const refused: unknown[] = [];
+    for (const call of [
+      destroy,
+      (name: string, options: object) => importStore(name, new Blob(), options),
+    ]) {
+      refused.push(await call("a", { timeout: 2 ** 30 }).catch((error) => error.message));
+    }
     db.close();
     await destroy("a");
     const gone = await open("a", { create: false }).catch((error) => error.code);
     const [b, c] = [await open("b"), await open("c")];
     const counts = [b.count(), c.count()];
-    return { busy, taken, gone, counts };
+    return { busy, taken, refused, gone, counts };
   });
   expect(found).toEqual({
     busy: "busy",
     taken: "invalid-argument",
+    refused: Array(2).fill('store "a" is open here; close it first'),
     gone: "not-found",
     counts: [2000, 2000],
   });

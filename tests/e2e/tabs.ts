@@ -2,10 +2,10 @@
 
 import type { Page } from "./fixtures.ts";
 
-/** Opens the store in a tab. */
+/** Opens the store in a tab. However slow the machine is, the tab waits for whoever leads. */
 export async function opened(page: Page, name: string): Promise<Page> {
   await page.evaluate(async (name) => {
-    window.db = await window.terrane.open(name);
+    window.db = await window.terrane.open(name, { timeout: 120_000 });
   }, name);
   return page;
 }
@@ -50,7 +50,7 @@ export function openMuted(page: Page, name: string, forgets: boolean): Promise<v
       const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
       let started: Worker | undefined;
       const worker = () => (started = new Worker(url, { type: "module" }));
-      window.db = await window.terrane.open(name, { worker, policies: "all" });
+      window.db = await window.terrane.open(name, { worker, policies: "all", timeout: 120_000 });
       const gate = new BroadcastChannel("gate");
       const mute = () =>
         new Promise((done) => {

@@ -145,6 +145,19 @@ for (const [name, { destroy, importStore, open }] of Object.entries({
   asynchronous,
   synchronous,
 })) {
+  test(`a store of the same thread is not destroyed, ${name}`, async (context) => {
+    const path = `${folder()}/store`;
+    const [db, other] = [await open(path), await open(path)];
+    await db.put("a", "1");
+    const refused = { code: "busy", message: /is open here; close it first$/ };
+    await assert.rejects(destroy(path, { timeout: 2 ** 30 }), refused);
+    await db.close();
+    await assert.rejects(destroy(path, { timeout: 2 ** 30 }), refused);
+    await other.close();
+    await destroy(path);
+    await assert.rejects(open(path, { create: false }), { code: "not-found" });
+  });
+
   test(`copies and exports are stores, ${name}`, async (context) => {
     const at = folder();
     const db = await open(`${at}/store`);

@@ -8,9 +8,11 @@
  * 2. If the store cannot be opened again, the waiting calls fail with the reason, and the next call tries again. When
  *    the engine fails, this page's worker is replaced at once, since no other page could replace it. If no call came
  *    before it fails again, the next call replaces it.
- * 3. A new worker is given the keyspaces, by the engine's ids, and the listeners. Snapshots and
+ * 3. A store whose files are gone ends the connection. So does another store of its name: it is not the one whose
+ *    keyspaces and writes these are.
+ * 4. A new worker is given the keyspaces, by the engine's ids, and the listeners. Snapshots and
  *    iterations end with the previous worker; the new one gets the reason.
- * 4. When the worker of another page leaves, the calls without a reply are sent to the next. When this page's own
+ * 5. When the worker of another page leaves, the calls without a reply are sent to the next. When this page's own
  *    worker leaves to let another page lead, it serves what was sent before, and later calls wait.
  */
 
@@ -18,11 +20,12 @@ import {
   BusyError,
   ClosedError,
   EngineError,
+  NotFoundError,
   type TerraneError,
   UnavailableError,
 } from "../api/errors.ts";
 import type { Role } from "../api/events.ts";
-import type { Leaves, OpenRequest, Operation } from "../codec/protocol.ts";
+import type { Leaves, Opened, OpenRequest, Operation } from "../codec/protocol.ts";
 import type { Leader } from "../codec/sharing.ts";
 import { ignoreResult } from "../shared/abort.ts";
 import { delay } from "../shared/delay.ts";
@@ -71,6 +74,8 @@ export class Connection {
   readonly #election: Election | undefined;
   readonly #numbers: Numbers = new Numbers(() => this.#flush());
   #request: OpenRequest;
+  /** The random number of the store. */
+  #store: number | undefined;
   #role: Role = "none";
   /** "leaving": the worker may leave; "detached": without a worker until the next call. */
   #state: "opening" | "open" | "leaving" | "suspended" | "detached" | "closed" = "opening";
@@ -174,6 +179,7 @@ export class Connection {
   end(error: TerraneError): void {
     if (this.#state === "closed") return;
     this.#state = "closed";
+    this.#role = "none";
     this.#attempt = undefined;
     this.#unwatchPage();
     this.#onEnd();
@@ -200,6 +206,7 @@ export class Connection {
         leader ??= await this.#lead();
         if (leader === undefined) break;
         if (this.#attempt !== attempt) return;
+        this.#identify(leader.store);
         const isSeen = (await heldLocks()).includes(leader.lock);
         if (this.#attempt !== attempt) return;
         if (isSeen && (await this.#follow(leader))) break;
@@ -235,8 +242,10 @@ export class Connection {
     const leader = election && crypto.randomUUID();
     const sharing = election && { client: election.id, visible: isVisible() };
     try {
-      const lock = await line.call({ op: "open", ...this.#request, leader, sharing });
-      if (lock !== undefined) void own?.watch(lock as string);
+      const opening = line.call({ op: "open", ...this.#request, leader, sharing });
+      const { lock, store } = (await opening) as Opened;
+      this.#identify(store);
+      if (lock !== undefined) void own?.watch(lock);
       return undefined;
     } catch (error) {
       line.end(error as TerraneError);
@@ -245,6 +254,13 @@ export class Connection {
       election.resign();
       return election.heard;
     }
+  }
+
+  /** Fails unless this is the store that was opened at first. */
+  #identify(store: number): void {
+    this.#store ??= store;
+    if (this.#store === store) return;
+    throw new NotFoundError(`store "${this.name}" was removed, and another one has its name`);
   }
 
   /** Joins the worker of another client; returns whether that serves this one. */
@@ -296,14 +312,14 @@ export class Connection {
   }
 
   #failed(error: TerraneError): void {
-    if (!this.#wasOpen) return this.end(error);
+    if (!this.#wasOpen || error instanceof NotFoundError) return this.end(error);
     this.#detach();
     this.outbox.fail(error);
   }
 
   /** The worker died, or its engine crashed. */
   #lost(error: TerraneError): void {
-    if (this.#election === undefined) return this.end(error);
+    if (this.#election === undefined || error instanceof NotFoundError) return this.end(error);
     this.#why = "the store failed";
     this.#detach();
     if (this.#own === undefined || !this.#wasUsed) return;

@@ -135,7 +135,10 @@ export class Election {
     if (!this.#mayLead) return false;
     if (!first) await delay(OTHERS_FIRST, signal);
     if (signal.aborted) return false;
-    const release = await holdLock(leadLock(this.#request.name), { signal }).catch(() => undefined);
+    const release = await holdLock(leadLock(this.#request.name), { signal }).catch((error) => {
+      if (signal.aborted) return undefined;
+      throw error;
+    });
     // A worker may have announced itself meanwhile.
     if (signal.aborted) release?.();
     else this.#resign = release;

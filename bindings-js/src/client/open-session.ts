@@ -46,7 +46,7 @@ export async function openSession(
 /** Throws if this page has the store open: waiting for itself would end with the timeout. */
 export function checkNotOpen(name: string): void {
   const isOpen = find({ name, storage: "opfs" }) !== undefined;
-  if (isOpen) throw new BusyError(`store "${name}" is open in this page; close it first`);
+  if (isOpen) throw new BusyError(`store "${name}" is open here; close it first`);
 }
 
 /** Throws if an opening's options contradict the connection of another opening in this page. */

@@ -62,6 +62,14 @@ export interface OpenRequest extends StoreRequest {
   sharing?: Sharing | undefined;
 }
 
+/** The reply to a request to open a store. */
+export interface Opened {
+  /** The name of the lock that the worker holds from now on; undefined where there are no locks. */
+  lock: string | undefined;
+  /** The random number of the store: another of the same name has another. */
+  store: number;
+}
+
 /** The entries that a scan returns; the limit is Infinity if there is none. */
 export interface ScanRequest {
   keyspace: number;

@@ -25,6 +25,8 @@ export interface Leader {
   lock: string;
   /** The page that the worker belongs to. */
   page: string;
+  /** The random number of the store, which another store of that name does not have. */
+  store: number;
 }
 
 /** Announces a worker. */

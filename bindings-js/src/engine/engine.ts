@@ -11,7 +11,14 @@
  */
 
 import type { Store } from "../../wasm/terrane.js";
-import { ClosedError, EngineError, IoError, QuotaError, type TerraneError } from "../api/errors.ts";
+import {
+  ClosedError,
+  EngineError,
+  IoError,
+  NotFoundError,
+  QuotaError,
+  type TerraneError,
+} from "../api/errors.ts";
 import type { ThreadStats } from "../api/stats.ts";
 import { LeftOutError } from "../codec/error-codec.ts";
 import { toError } from "../codec/thrown.ts";
@@ -21,6 +28,9 @@ import { type Files, IN_BACKGROUND, Module, openStore } from "#platform";
 
 /** Bytes of background work per turn. */
 const SLICE_BYTES = 256 << 10;
+
+/** The errors after which the log may accept no more writes. */
+const LOG_ERRORS = [IoError, NotFoundError, QuotaError];
 
 /** Throws if a sequence number exceeds what a JavaScript number represents exactly. */
 function checkSequence(sequence: number): number {
@@ -185,7 +195,7 @@ export class Engine {
     } catch (error) {
       if (error instanceof EngineError) this.#end(error);
       // Only a sync shows whether the log still accepts writes.
-      else if (error instanceof IoError || error instanceof QuotaError) this.#syncSoon();
+      else if (LOG_ERRORS.some((type) => error instanceof type)) this.#syncSoon();
       throw error;
     }
   }

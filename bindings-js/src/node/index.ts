@@ -7,7 +7,7 @@ import { UnavailableError } from "../api/errors.ts";
 import { Db as ClientDb } from "../client/db.ts";
 import { Line } from "../client/line.ts";
 import { OwnWorker } from "../client/own-worker.ts";
-import { openSession } from "../client/open-session.ts";
+import { checkNotOpen, openSession } from "../client/open-session.ts";
 import { Session } from "../client/session.ts";
 import type { Exported } from "../codec/protocol.ts";
 import { checked, TIMEOUT, WAIT } from "../codec/options.ts";
@@ -99,6 +99,7 @@ export async function destroy(
 ): Promise<void> {
   refuseBrowserOptions(options);
   const request = toStoreRequest(path, checked(options, TIMEOUT).timeout);
+  checkNotOpen(request.name);
   const line = new Line((receiver) => new OwnWorker(startThread, receiver));
   try {
     await line.call({ op: "destroy", ...request });

@@ -22,6 +22,7 @@ import {
 import { Encoder } from "../codec/encoder.ts";
 import { encodeRange } from "../codec/span.ts";
 import type { AddonStore } from "./addon.ts";
+import { checkNotOpen, openHere } from "../shared/open-here.ts";
 import { destroyFiles } from "./copies.ts";
 import { Gets, UNREAD } from "./gets.ts";
 import {
@@ -98,17 +99,21 @@ export class LevelStore {
   #hasWritten = false;
   /** The encoder of such a write, for the next. */
   #spare: Encoder | undefined;
+  readonly #here: { readonly name: string };
 
-  private constructor(module: Module, store: Store) {
+  private constructor(module: Module, store: Store, name: string) {
     this.module = module;
     this.#store = store as AddonStore & Store;
     this.#gets = new Gets(this);
+    this.#here = { name };
+    openHere.add(this.#here);
   }
 
   /** Opens the store at a path, which this process shares. */
   static async open(path: string, options: NodeOptions): Promise<LevelStore> {
-    const { module, store } = await openStore(toNodeRequest(path, options), Module.load());
-    return new LevelStore(module, store);
+    const request = toNodeRequest(path, options);
+    const { module, store } = await openStore(request, Module.load());
+    return new LevelStore(module, store, request.name);
   }
 
   /** Calls the store. */
@@ -229,6 +234,7 @@ export class LevelStore {
 
   /** Closes this opening after the writes that were added; the last one of a store closes it. */
   async close(): Promise<void> {
+    openHere.delete(this.#here);
     await this.#writing;
     const closing = this.later((store) => store.close_apart());
     this.#failure ??= new ClosedError("the store is closed");
@@ -327,7 +333,9 @@ export class LevelStore {
 
 /** Deletes the store at a path, if there is one. */
 export async function destroy(path: string): Promise<void> {
-  await destroyFiles(toStoreRequest(path));
+  const request = toStoreRequest(path);
+  checkNotOpen(request.name);
+  await destroyFiles(request);
 }
 
 function encodeKeys(keys: readonly Content[]): Uint8Array {

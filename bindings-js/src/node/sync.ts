@@ -8,6 +8,7 @@ import { checked, TIMEOUT, WAIT } from "../codec/options.ts";
 import { toDefaults } from "../codec/requests.ts";
 import { Engine } from "../engine/engine.ts";
 import { abortable, ignoreResult } from "../shared/abort.ts";
+import { checkNotOpen } from "../shared/open-here.ts";
 import { pipeImport } from "../shared/streams.ts";
 import type { ExportedFile } from "../store/port.ts";
 import { Db } from "../sync/db.ts";
@@ -77,5 +78,6 @@ export async function destroy(
 ): Promise<void> {
   refuseBrowserOptions(options);
   const request = toStoreRequest(path, checked(options, TIMEOUT).timeout);
+  checkNotOpen(request.name);
   await wrapErrors(() => destroyFiles(request));
 }

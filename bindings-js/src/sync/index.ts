@@ -16,6 +16,7 @@ import { destroyFiles } from "../engine/destroy.ts";
 import { Engine } from "../engine/engine.ts";
 import { abortable } from "../shared/abort.ts";
 import { checkPrivateFiles, unavailable } from "../shared/environment.ts";
+import { checkNotOpen } from "../shared/open-here.ts";
 import { pipeImport } from "../shared/streams.ts";
 import { Db } from "./db.ts";
 import { EnginePort } from "./port.ts";
@@ -57,6 +58,7 @@ export async function importStore(
   const request = toRequest(name, checked(options, TIMEOUT, WASM, WAIT));
   request.wasm = toModule(options.wasm);
   checkWorker();
+  checkNotOpen(request.name);
   await wrapErrors(async () =>
     pipeImport(source, await Import.start(request, options.signal), options.signal),
   );
@@ -69,6 +71,7 @@ export async function destroy(
 ): Promise<void> {
   const request = toStoreRequest(name, checked(options, TIMEOUT).timeout);
   checkPrivateFiles();
+  checkNotOpen(request.name);
   await wrapErrors(() => destroyFiles(request));
 }
 

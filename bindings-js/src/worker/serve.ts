@@ -9,7 +9,7 @@
 
 import { ClosedError } from "../api/errors.ts";
 import { encodeError } from "../codec/thrown.ts";
-import type { OpenRequest, Operation, Reply, Request } from "../codec/protocol.ts";
+import type { Opened, OpenRequest, Operation, Reply, Request } from "../codec/protocol.ts";
 import { destroyFiles, holdLifeLock, Import } from "#platform";
 import { Engine } from "../engine/engine.ts";
 import { StartedTask } from "../engine/tasks.ts";
@@ -87,16 +87,17 @@ async function startImport(request: OpenRequest): Promise<string | undefined> {
   return importing.holderLock;
 }
 
-/** Opens the store; returns the name of the lock that this worker holds from now on. */
-async function open(request: OpenRequest): Promise<string | undefined> {
+/** Opens the store. */
+async function open(request: OpenRequest): Promise<Opened> {
   const engine = await Engine.open(request);
   const { name, page, leader, sharing } = request;
   const opened = new Server(engine, sharing?.client, sharing?.visible ?? true, send);
   const lock = engine.files === undefined ? await holdLifeLock() : engine.files.holderLock;
+  const store = engine.call((store) => store.id());
   server = opened;
   if (leader !== undefined && lock !== undefined) {
     engine.reopens = true;
-    new Membership(server, name, { id: leader, lock, page });
+    new Membership(server, name, { id: leader, lock, page, store });
   }
-  return lock;
+  return { lock, store };
 }

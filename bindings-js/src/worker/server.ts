@@ -52,7 +52,9 @@ export class Server {
     this.page = new Client(new Dispatcher(engine, id, undefined), visible, send);
     this.#clients.add(this.page);
     engine.onFailure = (failure) => {
-      for (const client of this.#clients) client.post([{ id: 0, error: encodeError(failure) }]);
+      // The page is the first client, and ends this worker when it learns of it.
+      const clients = [...this.#clients].reverse();
+      for (const client of clients) client.post([{ id: 0, error: encodeError(failure) }]);
     };
     engine.onTurn = () => {
       if (this.#unacknowledged.length > 0) this.#acknowledge(attempt(() => engine.sync()));

@@ -53,6 +53,15 @@ pub struct OpenOptions {
 
 #[napi]
 impl Store {
+    /// Returns the random number of the store.
+    ///
+    /// # Errors
+    /// A closed store.
+    #[napi]
+    pub fn id(&self, env: &Env) -> napi::Result<f64> {
+        guard(env, || Ok(self.session()?.id()))
+    }
+
     /// Commits an encoded batch, which is durable after the next sync. Returns its sequence number, which JavaScript
     /// represents exactly up to 2^53.
     ///

@@ -49,6 +49,8 @@ pub(crate) fn thrown(
         "QuotaExceededError" => io::ErrorKind::QuotaExceeded,
         "NoModificationAllowedError" => io::ErrorKind::ResourceBusy,
         "NotAllowedError" | "SecurityError" => io::ErrorKind::PermissionDenied,
+        // Firefox closes the handles of an origin whose storage it clears.
+        "InvalidStateError" => io::ErrorKind::StaleNetworkFileHandle,
         _ => io::ErrorKind::Other,
     };
     Error::io(action, file, wanted, io::Error::new(kind, Message(format!("{name}: {message}"))))
@@ -89,5 +91,6 @@ mod tests {
         assert!(matches!(error.kind(), ErrorKind::NoSpace(full) if full.wanted == 4096), "{error}");
         let error = thrown("sync", "data", 0, "InvalidStateError", "gone");
         assert_eq!(error.to_string(), "could not sync data: InvalidStateError: gone");
+        assert_eq!(error.io_kind(), Some(io::ErrorKind::StaleNetworkFileHandle));
     }
 }

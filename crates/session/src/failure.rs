@@ -34,6 +34,7 @@ pub fn code(error: &Error) -> &'static str {
         ErrorKind::Closed(_) => "closed",
         ErrorKind::Cursor(_) => "cursor-gone",
         _ if error.io_kind() == Some(io::ErrorKind::ReadOnlyFilesystem) => "read-only",
+        _ if error.io_kind() == Some(io::ErrorKind::StaleNetworkFileHandle) => NOT_FOUND,
         _ => "io",
     }
 }
@@ -58,5 +59,12 @@ mod tests {
     fn a_write_to_a_read_only_store_has_its_own_code() {
         assert_eq!(code(&Error::read_only("write to", "a")), "read-only");
         assert_eq!(code(&Error::io("write to", "a", 0, io::ErrorKind::Other.into())), "io");
+    }
+
+    #[test]
+    fn a_file_that_was_removed_with_its_store_is_not_found() {
+        let gone = Error::io("write to", "a", 0, io::ErrorKind::StaleNetworkFileHandle.into());
+        assert_eq!(code(&gone), NOT_FOUND);
+        assert_eq!(code(&Error::poisoned(&gone)), NOT_FOUND);
     }
 }

@@ -7,7 +7,7 @@
 //! * `opening` - the options of an opening.
 //! * `scan` - scans, which return their entries in pages.
 //! * `clear` - clearing of ranges, which counts what it deletes.
-//! * `watches`, `segments`, `writer`, `written` - which keys have changed, of what all openings write.
+//! * `watches`, `segments`, `writer`, `written`, `changed` - which keys have changed, of what all openings write.
 //! * `feed` - pages of the change feed.
 //! * `steps` - long calls, step by step.
 //! * `copy` - copies of a store into another storage or into memory.
@@ -16,6 +16,7 @@
 //! * `trace` - events as lines of JSON.
 
 mod apart;
+mod changed;
 mod clear;
 mod codec;
 mod copy;

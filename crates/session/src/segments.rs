@@ -30,9 +30,12 @@ pub(crate) type Covered<'a> = (usize, KeyspaceId, &'a [u8], Option<&'a [u8]>);
 impl Segments {
     /// Cuts ranges at their bounds.
     pub(crate) fn new(ranges: &[Covered<'_>]) -> Self {
-        let mut ids: Vec<_> = ranges.iter().map(|(_, keyspace, ..)| *keyspace).collect();
-        ids.sort_unstable();
-        ids.dedup();
+        let mut ids = Vec::new();
+        for (_, keyspace, ..) in ranges {
+            if !ids.contains(keyspace) {
+                ids.push(*keyspace);
+            }
+        }
         let of = |id: KeyspaceId| {
             let within = ranges.iter().filter(move |(_, keyspace, ..)| *keyspace == id);
             (id, KeyspaceSegments::new(within.map(|&(watch, _, from, to)| (watch, from, to))))
@@ -42,7 +45,17 @@ impl Segments {
 
     /// Returns the segments of a keyspace, if it has watches.
     pub(crate) fn of(&self, keyspace: KeyspaceId) -> Option<&KeyspaceSegments> {
-        self.keyspaces.iter().find(|(id, _)| *id == keyspace).map(|(_, segments)| segments)
+        self.find(keyspace).and_then(|at| self.at(at))
+    }
+
+    /// Returns the place of a keyspace among those that have watches, if it is one.
+    pub(crate) fn find(&self, keyspace: KeyspaceId) -> Option<usize> {
+        self.keyspaces.iter().position(|(id, _)| *id == keyspace)
+    }
+
+    /// Returns the segments of the keyspace at that place.
+    pub(crate) fn at(&self, place: usize) -> Option<&KeyspaceSegments> {
+        self.keyspaces.get(place).map(|(_, segments)| segments)
     }
 }
 

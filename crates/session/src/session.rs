@@ -50,6 +50,12 @@ impl Session {
         self.writer.db()
     }
 
+    /// Returns a number of the store that was drawn at random with its id, and that JavaScript represents.
+    #[must_use]
+    pub fn id(&self) -> f64 {
+        self.db().id().salt() as f64
+    }
+
     /// Commits an encoded batch, which is durable after the next sync. Returns its sequence number, which JavaScript
     /// represents exactly up to 2^53.
     ///

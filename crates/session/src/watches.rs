@@ -3,24 +3,27 @@
 //! 1. A client starts a watch, and asks for its next change. Until it asks, the watch collects changes.
 //! 2. The ranges of all watches are cut at their bounds into segments, each with the watches that cover it. A written
 //!    key is in one segment: that of the key before, or one that a binary search finds among the heads of the segments
-//!    of its keyspace, which are numbers, and then among the few segments whose first keys share a head.
-//! 3. A watch collects the keys of several batches. Beyond [`KEYS`] or [`KEY_BYTES`] it forgets them, and collects
-//!    only the sequence number. A range delete has no keys.
-//! 4. A watch of every batch has a range of the keyspace [`EVERY`], in which each batch changes the first key.
-//! 5. Once a turn, the client takes the changes of the watches that it has asked about. A client whose turns do not
+//!    of its keyspace, which are numbers, and then among the few segments whose first keys share a head. It is found
+//!    while the batch is decoded, so that only keys that are watched are kept until the commit. A batch during whose
+//!    commit, on another thread, watches start or end changes every watch, without keys.
+//! 3. A commit only notes which watches have changed, and queues the keys. They are sorted into the watches when a
+//!    client takes its changes, or when they take [`QUEUE_BYTES`].
+//! 4. A watch collects the keys of several batches (`changed.rs`). A range delete has no keys.
+//! 5. A watch of every batch has a range of the keyspace [`EVERY`], in which each batch changes the first key.
+//! 6. Once a turn, the client takes the changes of the watches that it has asked about. A client whose turns do not
 //!    follow from the writes of others has a waker, which is called at the first change of a watch that it has asked
 //!    about.
 
-use crate::codec::{ByteList, EVERY};
+use crate::changed::Changed;
+use crate::codec::EVERY;
 use crate::segments::{Covered, Segments};
 use crate::written::Written;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use terrane::{KeyRange, KeyspaceId, Seq};
 
-/// The most keys of a change, and the most bytes of these keys.
-const KEYS: usize = 1000;
-const KEY_BYTES: usize = 64 << 10;
+/// The bytes of queued keys, with their places, at which they are sorted into the watches.
+const QUEUE_BYTES: usize = 256 << 10;
 
 /// The watches of all clients of a store.
 #[derive(Default)]
@@ -38,7 +41,10 @@ pub(crate) type WatchId = (u32, u32);
 #[derive(Default)]
 struct Table {
     watches: Vec<Watch>,
-    segments: Segments,
+    segments: Arc<Segments>,
+    /// Batches since the keys were last sorted into the watches, and their size in bytes.
+    queue: Vec<Written>,
+    queued: usize,
     clients: u32,
     wakers: Vec<(u32, Waker)>,
 }
@@ -55,12 +61,20 @@ struct Watch {
     changed: Changed,
 }
 
-/// The keys of a change, with repetitions.
-struct Changed {
-    keys: Vec<u8>,
-    ends: Vec<usize>,
-    /// Whether they are not collected, or too many.
-    is_sum: bool,
+impl Table {
+    /// Sorts the queued keys into the watches that cover them.
+    fn sort(&mut self) {
+        self.queued = 0;
+        for written in self.queue.drain(..) {
+            for (watches, key) in written.keys() {
+                for &watch in watches {
+                    if let Some(watch) = self.watches.get_mut(watch) {
+                        watch.changed.push(key);
+                    }
+                }
+            }
+        }
+    }
 }
 
 impl Watch {
@@ -74,66 +88,15 @@ impl Watch {
     }
 }
 
-impl Changed {
-    fn new(with_keys: bool) -> Self {
-        Changed { keys: Vec::new(), ends: Vec::new(), is_sum: !with_keys }
-    }
-
-    fn push(&mut self, key: &[u8]) {
-        if self.is_sum {
-            return;
-        }
-        self.keys.extend_from_slice(key);
-        self.ends.push(self.keys.len());
-        // As often again as there may be, so that repetitions are rarely removed.
-        if self.ends.len() > 2 * KEYS || self.keys.len() > 2 * KEY_BYTES {
-            self.merge();
-        }
-    }
-
-    fn forget(&mut self) {
-        *self = Changed::new(false);
-    }
-
-    /// Sorts the keys, without repetitions; forgets them if they are too many.
-    fn merge(&mut self) {
-        let mut start = 0;
-        let slice = |&end: &usize| self.keys.get(std::mem::replace(&mut start, end)..end);
-        let mut keys: Vec<&[u8]> = self.ends.iter().filter_map(slice).collect();
-        keys.sort_unstable();
-        keys.dedup();
-        if keys.len() > KEYS || keys.iter().map(|key| key.len()).sum::<usize>() > KEY_BYTES {
-            return self.forget();
-        }
-        let merged = keys.concat();
-        let ends = keys.iter().scan(0, |end, key| {
-            *end += key.len();
-            Some(*end)
-        });
-        self.ends = ends.collect();
-        self.keys = merged;
-    }
-
-    /// Appends a byte, 1 if there are keys, and their list.
-    fn encode(mut self, out: &mut Vec<u8>) {
-        if !self.is_sum {
-            self.merge();
-        }
-        out.push((!self.is_sum).into());
-        let mut list = ByteList::default();
-        let mut start = 0;
-        for end in self.ends {
-            list.push(self.keys.get(start..end).unwrap_or_default());
-            start = end;
-        }
-        list.encode(out);
-    }
-}
-
 impl Watches {
     /// Returns `true` if there are watches; a write checks nothing else without them.
     pub(crate) fn any(&self) -> bool {
         self.any.load(Ordering::Relaxed)
+    }
+
+    /// Returns the segments by which to find what a batch changes, if there are watches.
+    pub(crate) fn segments(&self) -> Option<Arc<Segments>> {
+        self.any().then(|| self.table().segments.clone())
     }
 
     /// Returns the number of another client.
@@ -178,6 +141,7 @@ impl Watches {
             changed: Changed::new(with_keys && since.is_none()),
         };
         let mut table = self.table();
+        table.sort();
         table.watches.push(watch);
         self.cut(&mut table);
     }
@@ -185,6 +149,7 @@ impl Watches {
     /// Removes a watch, or all of a client.
     pub(crate) fn remove(&self, client: u32, number: Option<u32>) {
         let mut table = self.table();
+        table.sort();
         table.watches.retain(|watch| {
             watch.id.0 != client || number.is_some_and(|number| watch.id.1 != number)
         });
@@ -195,10 +160,12 @@ impl Watches {
     /// double), a byte, 1 if there are keys, and their list.
     pub(crate) fn take(&self, client: u32) -> Vec<u8> {
         let mut out = Vec::new();
-        for watch in &mut self.table().watches {
-            if watch.id.0 != client || !watch.asked {
-                continue;
-            }
+        let mut table = self.table();
+        let has = |watch: &Watch| watch.id.0 == client && watch.asked && watch.sequence.is_some();
+        if table.watches.iter().any(has) {
+            table.sort();
+        }
+        for watch in table.watches.iter_mut().filter(|watch| has(watch)) {
             let Some(sequence) = watch.sequence.take() else { continue };
             watch.asked = false;
             out.extend_from_slice(&watch.id.1.to_le_bytes());
@@ -210,29 +177,31 @@ impl Watches {
 
     /// Notes the changes of a batch, once it is committed under a sequence number: a client that reads before would not
     /// see it.
-    pub(crate) fn wrote(&self, written: &Written, sequence: Seq) {
+    pub(crate) fn wrote(&self, written: Written, sequence: Seq) {
         let mut table = self.table();
+        if !written.is_by(&table.segments) {
+            return change_all(table, sequence);
+        }
         let Table { watches, segments, .. } = &mut *table;
         let mut waiting = Vec::new();
-        let mut of = None;
-        let mut at = 0;
-        for (keyspace, key) in written.keys().chain([(EVERY, &[][..])]) {
-            if of.is_none_or(|(id, _)| id != keyspace) {
-                of = Some((keyspace, segments.of(keyspace)));
-                at = 0;
-            }
-            let Some((_, Some(segments))) = of else { continue };
-            at = segments.place(at, key);
-            for &watch in segments.watches(at) {
-                if let Some(watch) = watches.get_mut(watch) {
-                    watch.change(sequence, &mut waiting);
-                    watch.changed.push(key);
-                }
+        let every = segments.of(EVERY).map(|segments| segments.watches(0));
+        let covering = written.keys().map(|(watches, _)| watches);
+        for &watch in covering.chain(every).flatten() {
+            if let Some(watch) = watches.get_mut(watch) {
+                watch.change(sequence, &mut waiting);
             }
         }
         for (keyspace, from, to) in &written.ranges {
             let Some(segments) = segments.of(*keyspace) else { continue };
             sum(watches, segments.touched(from, to.as_deref()), sequence, &mut waiting);
+        }
+        let bytes = written.bytes();
+        if bytes > 0 {
+            table.queued += bytes;
+            table.queue.push(written);
+        }
+        if table.queued > QUEUE_BYTES {
+            table.sort();
         }
         wake(table, &waiting);
     }
@@ -250,11 +219,7 @@ impl Watches {
 
     /// Notes a batch whose keys are not known, so that every watch may have changed.
     pub(crate) fn wrote_unknown(&self, sequence: Seq) {
-        let mut table = self.table();
-        let all = 0..table.watches.len();
-        let mut waiting = Vec::new();
-        sum(&mut table.watches, all, sequence, &mut waiting);
-        wake(table, &waiting);
+        change_all(self.table(), sequence);
     }
 
     /// Cuts the ranges of all watches into segments.
@@ -266,7 +231,7 @@ impl Watches {
                 ranges.push((at, *keyspace, from, to.as_deref()));
             }
         }
-        table.segments = Segments::new(&ranges);
+        table.segments = Arc::new(Segments::new(&ranges));
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
@@ -282,6 +247,14 @@ fn wake(table: MutexGuard<'_, Table>, waiting: &[u32]) {
     for waker in wakers {
         waker();
     }
+}
+
+/// Adds a change without keys to all watches.
+fn change_all(mut table: MutexGuard<'_, Table>, sequence: Seq) {
+    let all = 0..table.watches.len();
+    let mut waiting = Vec::new();
+    sum(&mut table.watches, all, sequence, &mut waiting);
+    wake(table, &waiting);
 }
 
 /// Adds a change without keys to watches.
@@ -302,17 +275,22 @@ fn sum(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::ByteList;
     use std::ops::Bound;
     use terrane::WriteBatch;
 
     const KEYSPACE: KeyspaceId = KeyspaceId(3);
 
-    fn written(keyspace: KeyspaceId, keys: &[&str]) -> Written {
+    fn batch(keyspace: KeyspaceId, keys: &[&str]) -> WriteBatch {
         let mut batch = WriteBatch::new();
         for key in keys {
             batch.put(keyspace, key, "value").unwrap();
         }
-        Written::by(&batch)
+        batch
+    }
+
+    fn wrote(watches: &Watches, batch: &WriteBatch, sequence: Seq) {
+        watches.wrote(Written::by(batch, watches.segments().unwrap()), sequence);
     }
 
     fn watches(ranges: &[KeyRange]) -> Watches {
@@ -352,7 +330,7 @@ mod tests {
         let alike = ["cccccccc", "cccccccc1", "cccccccc2", "cccccccc3", "cccccccc4", "cccccccd"];
         for key in ["", "a", "b", "bb", "c", "d", "d\0", "e"].into_iter().chain(alike) {
             let watches = watches(&ranges);
-            watches.wrote(&written(KEYSPACE, &["z", "a", key]), 7);
+            wrote(&watches, &batch(KEYSPACE, &["z", "a", key]), 7);
             // The same, one by one.
             let covers = |range: &KeyRange| {
                 let half_open = range.half_open();
@@ -373,10 +351,10 @@ mod tests {
     fn a_batch_of_another_keyspace_changes_nothing() {
         let watches = watches(&[KeyRange::default()]);
         for other in [2, 4] {
-            watches.wrote(&written(KeyspaceId(other), &["", "k"]), 1);
+            wrote(&watches, &batch(KeyspaceId(other), &["", "k"]), 1);
         }
         assert!(changed(&watches).is_empty());
-        watches.wrote(&written(KEYSPACE, &["k"]), 2);
+        wrote(&watches, &batch(KEYSPACE, &["k"]), 2);
         assert_eq!(changed(&watches), [0]);
     }
 
@@ -386,10 +364,10 @@ mod tests {
         watches.add((1, 0), vec![(EVERY, KeyRange::default())], false, None);
         let mut ranges = WriteBatch::new();
         ranges.delete_range(KeyspaceId(9), "a".."b").unwrap();
-        let keys = [written(KEYSPACE, &["k"]), written(KeyspaceId(0), &["", "z"])];
-        for batch in keys.into_iter().chain([Written::by(&ranges)]) {
+        let keys = [batch(KEYSPACE, &["k"]), batch(KeyspaceId(0), &["", "z"])];
+        for batch in keys.into_iter().chain([ranges]) {
             assert!(watches.ask((1, 0)));
-            watches.wrote(&batch, 1);
+            wrote(&watches, &batch, 1);
             assert_eq!(changed(&watches), [0]);
         }
         assert!(watches.ask((1, 0)));
@@ -406,7 +384,7 @@ mod tests {
             let watches = watches(&[prefix("a"), prefix("b")]);
             let mut batch = WriteBatch::new();
             batch.delete_range(KEYSPACE, from..to).unwrap();
-            watches.wrote(&Written::by(&batch), 1);
+            wrote(&watches, &batch, 1);
             assert_eq!(changed(&watches), expected, "{from} to {to}");
         }
     }
@@ -414,7 +392,7 @@ mod tests {
     #[test]
     fn a_batch_that_is_not_known_changes_every_watch() {
         let watches = watches(&[KeyRange::prefix("a"), KeyRange::prefix("b")]);
-        watches.wrote(&written(KEYSPACE, &["a"]), 1);
+        wrote(&watches, &batch(KEYSPACE, &["a"]), 1);
         watches.wrote_unknown(2);
         let mut expected = Vec::new();
         for number in [0_u32, 1] {
@@ -422,6 +400,38 @@ mod tests {
             expected.extend_from_slice(&2_f64.to_le_bytes());
             // No keys, and an empty list.
             expected.extend_from_slice(&[0; 5]);
+        }
+        assert_eq!(watches.take(1), expected);
+        // Another watch starts between the match and the commit.
+        for watch in [0, 1] {
+            assert!(watches.ask((1, watch)));
+        }
+        let early = Written::by(&batch(KEYSPACE, &["a"]), watches.segments().unwrap());
+        watches.add((2, 0), vec![(KEYSPACE, KeyRange::prefix("a"))], true, None);
+        watches.wrote(early, 2);
+        assert_eq!(watches.take(1), expected);
+        assert!(watches.ask((2, 0)));
+        assert_eq!(watches.take(2).len(), expected.len() / 2);
+    }
+
+    #[test]
+    fn keys_of_many_batches_are_returned_once() {
+        let watches =
+            watches(&[KeyRange::prefix("a"), KeyRange::prefix("a9"), KeyRange::prefix("b")]);
+        let keys: Vec<String> = (0..10).map(|n| format!("a{n}").repeat(500)).collect();
+        let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+        // Far more than are queued.
+        for _ in 0..10 * QUEUE_BYTES / 10_000 {
+            wrote(&watches, &batch(KEYSPACE, &keys), 1);
+        }
+        let mut expected = Vec::new();
+        for (number, keys) in [(0_u32, &keys[..]), (1, &keys[9..])] {
+            expected.extend_from_slice(&number.to_le_bytes());
+            expected.extend_from_slice(&1_f64.to_le_bytes());
+            expected.push(1);
+            let mut list = ByteList::default();
+            keys.iter().for_each(|key| list.push(key.as_bytes()));
+            list.encode(&mut expected);
         }
         assert_eq!(watches.take(1), expected);
     }
@@ -434,10 +444,10 @@ mod tests {
         watches.set_waker(1, Some(Arc::new(move || into.lock().unwrap().push(of.take(1).len()))));
         let other = Arc::new(|| panic!("another client has asked for nothing"));
         watches.set_waker(2, Some(other));
-        watches.wrote(&written(KEYSPACE, &["k"]), 1);
+        wrote(&watches, &batch(KEYSPACE, &["k"]), 1);
         assert_eq!(taken.lock().unwrap().len(), 1);
         // Not asked for.
-        watches.wrote(&written(KEYSPACE, &["k"]), 2);
+        wrote(&watches, &batch(KEYSPACE, &["k"]), 2);
         assert!(watches.ask((1, 0)));
         watches.set_waker(1, None);
         watches.dropped(KEYSPACE, 3);
@@ -448,10 +458,10 @@ mod tests {
     #[test]
     fn a_change_waits_until_its_client_asks_for_it() {
         let watches = watches(&[KeyRange::default()]);
-        watches.wrote(&written(KEYSPACE, &["k"]), 1);
+        wrote(&watches, &batch(KEYSPACE, &["k"]), 1);
         assert!(watches.take(2).is_empty(), "another client");
         assert_eq!(changed(&watches), [0]);
-        watches.wrote(&written(KEYSPACE, &["k"]), 2);
+        wrote(&watches, &batch(KEYSPACE, &["k"]), 2);
         assert!(changed(&watches).is_empty());
         assert!(watches.ask((1, 0)));
         assert_eq!(changed(&watches), [0]);

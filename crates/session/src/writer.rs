@@ -7,7 +7,7 @@ use std::sync::Arc;
 use terrane::vec_map::VecMap;
 use terrane::{Condition, Db, Durability, Keyspace, Outcome, Result, TryWrite, WriteBatch};
 
-/// A batch before its commit, with its keys and ranges if there are watches.
+/// A batch before its commit, with what it changes if there are watches.
 pub(crate) struct Uncommitted {
     batch: WriteBatch,
     written: Option<Written>,
@@ -39,14 +39,14 @@ impl Writer {
         encoded: Vec<u8>,
         keyspaces: &VecMap<u32, Keyspace>,
     ) -> Result<Uncommitted> {
-        let mut written = self.watches.any().then(Written::default);
+        let mut written = self.watches.segments().map(Written::new);
         let batch = codec::batch(encoded, keyspaces, written.as_mut())?;
         Ok(Uncommitted { batch, written })
     }
 
-    /// Returns a batch with its keys and ranges, if there are watches.
+    /// Returns a batch with what it changes, if there are watches.
     pub(crate) fn uncommitted(&self, batch: WriteBatch) -> Uncommitted {
-        let written = self.watches.any().then(|| Written::by(&batch));
+        let written = self.watches.segments().map(|segments| Written::by(&batch, segments));
         Uncommitted { batch, written }
     }
 
@@ -84,7 +84,7 @@ impl Writer {
     /// Reports a committed batch to the watches.
     fn report(&self, written: Option<Written>, sequence: u64) {
         match written {
-            Some(written) => self.watches.wrote(&written, sequence),
+            Some(written) => self.watches.wrote(written, sequence),
             // The first watch started after the batch was decoded, on another thread.
             None if self.watches.any() => self.watches.wrote_unknown(sequence),
             None => {}

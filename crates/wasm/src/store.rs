@@ -77,6 +77,12 @@ impl Store {
         ))
     }
 
+    /// Returns the random number of the store.
+    #[must_use]
+    pub fn id(&self) -> f64 {
+        self.session.id()
+    }
+
     /// Commits an encoded batch, which is durable after the next [`Store::sync`]. Returns its sequence
     /// number, which JavaScript represents exactly up to 2^53.
     ///

@@ -5,8 +5,9 @@ import { open } from "/terrane/dist/whole.js";
 let db;
 
 const calls = {
-  async open() {
-    db = await open("served", { timeout: 100 });
+  open: () => open("served", { timeout: 100 }),
+  async follow() {
+    db = await open("served", { timeout: 120_000 });
     return db.role;
   },
   get: () => db.get("k"),

@@ -6,18 +6,15 @@ use crate::engine::Engine;
 use crate::entry::{Millis, Seq};
 use crate::error::{Closed, Error, Result};
 use crate::event::Listener;
-use crate::executor::{Executor, JobFilter};
-use crate::executor::{Progress, ThreadExecutor, catch};
+use crate::executor::{Executor, JobFilter, Progress, ThreadExecutor, catch};
 use crate::install;
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId, is_reserved, unreserved};
 use crate::options::{Durability, Options};
 use crate::recovery;
 use crate::schedule;
-use crate::storage::Storage;
-use crate::storage::{hold, hold_file};
+use crate::storage::{Storage, StoreId, hold, hold_file};
 use crate::sync::{Mutex, lock};
-use crate::write;
-use crate::write::{Checks, Condition, ConditionalBatch, GroupCommit, Outcome};
+use crate::write::{self, Checks, Condition, ConditionalBatch, GroupCommit, Outcome};
 use std::sync::Arc;
 use std::time::Duration;
 use terrane_platform::BROWSER;
@@ -192,6 +189,12 @@ impl Db {
     /// The engine.
     pub(crate) fn engine(&self) -> &Arc<Engine> {
         &self.inner.engine
+    }
+
+    /// Returns the id of the store, drawn when it was created. A copy has another.
+    #[must_use]
+    pub fn id(&self) -> StoreId {
+        self.engine().storage.id()
     }
 
     /// Returns the keyspace that is always there.

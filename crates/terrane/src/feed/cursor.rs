@@ -58,7 +58,9 @@ impl FromStr for FeedCursor {
             let shown = text.get(..end).unwrap_or_default();
             let more = text.len() - shown.len();
             let more = if more > 0 { format!(" and {more} bytes more") } else { String::new() };
-            Error::invalid("cursor", expected, format_args!("{shown:?}{more}"))
+            // `Debug` would have a browser load tables of what can be printed.
+            let shown = shown.escape_default();
+            Error::invalid("cursor", expected, format_args!("\"{shown}\"{more}"))
         })
     }
 }

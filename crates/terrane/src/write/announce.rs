@@ -82,9 +82,10 @@ fn mode_conflict(name: &str, has: u32, needs: u32) -> Error {
     };
     if has == 0 {
         let found = format_args!("{}; use a keyspace for each", named(needs, " and "));
-        return Error::invalid("keyspace", format_args!("one kind of value in {name:?}"), found);
+        let expected = format_args!("one kind of value in \"{name}\"");
+        return Error::invalid("keyspace", expected, found);
     }
     let (has, needs) = (named(has, " and "), named(needs & !has, " or "));
-    let expected = format_args!("no {needs} in {name:?}, which has had {has}");
+    let expected = format_args!("no {needs} in \"{name}\", which has had {has}");
     Error::invalid("keyspace", expected, "one; use another keyspace")
 }
