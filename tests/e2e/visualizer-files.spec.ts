@@ -51,6 +51,7 @@ test("a trace that is saved shows the same when it is opened", async ({ context,
   await open(other, origin, "policy=tiered");
   await openText(other, "saved.ndjson", text);
   await expect(other.locator(".opened")).toContainText("saved.ndjson");
+  await simulated(other);
   await slider(other).press("End");
   await other.keyboard.press("t");
   await expect.poll(() => other.locator(".tables").innerText()).toBe(there);

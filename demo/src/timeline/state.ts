@@ -141,6 +141,11 @@ export function tableCount(level: PlacedLevel | undefined): number {
   return level?.runs.reduce((sum, { tables }) => sum + tables.length, 0) ?? 0;
 }
 
+/** The number of tables of a tree. */
+export function treeTables({ levels }: State): number {
+  return levels.reduce((sum, level) => sum + tableCount(level), 0);
+}
+
 /** A table by its id, and its level. */
 export function tableOf(
   { levels }: State,
