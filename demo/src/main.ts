@@ -11,6 +11,7 @@ import "./styles/compare.css";
 import "./styles/reasons.css";
 import "./styles/time.css";
 import "./styles/reading.css";
+import "./styles/doctor.css";
 import "./styles/store.css";
 import "./styles/overlays.css";
 import "./styles/chapters.css";

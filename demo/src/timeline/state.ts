@@ -1,6 +1,7 @@
 /** The state of a run at one moment: what its events so far add up to. It is never changed in place. */
 
 import type { Capacity, Fact, PolicyOptions, StallReason, Table, Term } from "terrane";
+import type { LevelWork } from "./level-work.ts";
 import type { HeaderEvent, PowerFailedEvent, WaitsByReason } from "./events.ts";
 
 /** Way in which a table arrived. */
@@ -83,6 +84,8 @@ export interface State {
   /** Microseconds. */
   micros: number;
   levels: readonly PlacedLevel[];
+  /** By level; since the start, which of a process is when this page was attached. */
+  levelWork: readonly LevelWork[];
   /** Bytes of the sealed memtables, oldest first. */
   sealed: readonly number[];
   groups: readonly Group[];
@@ -114,6 +117,7 @@ export interface State {
 export const EMPTY: State = {
   micros: 0,
   levels: [],
+  levelWork: [],
   sealed: [],
   groups: [],
   compactions: [],

@@ -18,10 +18,12 @@ import {
   type Takeover,
 } from "../source/recording.ts";
 import { removeRemains } from "../source/live.ts";
-import { DEFAULTS, isLive, type Settings, sizesOf } from "../source/settings.ts";
+import { DEFAULTS, DEVICES, isLive, type Settings, sizesOf } from "../source/settings.ts";
 import { decode, OWN_STORE, type SameBy, type View } from "../source/link.ts";
 import { StoreRecording, type StoreSource } from "../source/store-recording.ts";
 import { readInWorker, TraceRecording } from "../source/trace-recording.ts";
+import type { Wait } from "../timeline/history.ts";
+import type { Speeds } from "../timeline/limit.ts";
 import type { State } from "../timeline/state.ts";
 import { changePolicy } from "./change-policy.ts";
 import { Clock } from "./clock.svelte.ts";
@@ -36,6 +38,8 @@ type PolicyName = Settings["policy"];
 export class Player extends Clock {
   settings: Settings = $state(DEFAULTS);
   selected: number | undefined = $state(undefined);
+  /** The wait of writes whose cause is shown. */
+  wait: Wait | undefined = $state.raw(undefined);
   /** The part of the key space that is shown. */
   zoom: Zoom = $state.raw(WHOLE);
   /** Measure of the picture's equal widths. */
@@ -120,6 +124,16 @@ export class Player extends Clock {
   get workers(): number {
     if (this.file !== undefined) return this.state.header?.simulation?.workers ?? 0;
     return isLive(this.settings) ? 0 : this.settings.workers;
+  }
+
+  /** Speeds of the recording's device, where they are known. */
+  get speeds(): Speeds | undefined {
+    if (this.file !== undefined) {
+      const { device } = this.state.header?.simulation ?? {};
+      return device && { read: device.readSpeed, write: device.writeSpeed };
+    }
+    const device = DEVICES[this.settings.device];
+    return "read" in device ? device : undefined;
   }
 
   /** Whether the recording's keys are numbers. */
@@ -252,6 +266,7 @@ export class Player extends Clock {
     this.linkProblem = undefined;
     this.stop();
     this.recording = recording;
+    this.wait = undefined;
     this.zoom = WHOLE;
     this.rivals = [];
     this.takeover = undefined;
@@ -347,6 +362,7 @@ export class Player extends Clock {
     this.stop();
     const settings = $state.snapshot(this.settings) as Settings;
     this.cursor = this.shown = 0;
+    this.wait = undefined;
     this.reads.path = undefined;
     const { promise, resolve } = Promise.withResolvers<void>();
     const changed = () => (resolve(), this.#grown());
