@@ -15,6 +15,7 @@ import "./styles/doctor.css";
 import "./styles/store.css";
 import "./styles/overlays.css";
 import "./styles/chapters.css";
+import "./styles/choose.css";
 import "./styles/crash.css";
 import "./styles/questions.css";
 import "./styles/sheet.css";

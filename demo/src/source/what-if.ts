@@ -1,7 +1,15 @@
 /** Simulations of what would help a store whose writes wait: each changes one thing of its configuration. */
 
-import { simulatorModule } from "./simulator-module.ts";
-import type { Outcome, Question, Told } from "./what-if-worker.ts";
+import { type Report, stalledSeconds } from "./reports.ts";
+
+/** Operations that write. */
+const WRITES = ["insert", "update", "delete", "read-modify-write"];
+
+/** For how long writes waited, in seconds: all together, and the longest. */
+export interface Outcome {
+  waited: number;
+  longest: number;
+}
 
 /** A change of a configuration. */
 export interface Change {
@@ -45,19 +53,9 @@ export function changesOf(config: object): Change[] {
   ];
 }
 
-/** Simulates changes one after the other; `tell` gets the outcome of each, or the reason why it has none. */
-export function simulateChanges(
-  changes: readonly Change[],
-  tell: (at: number, outcome: Outcome | string) => void,
-): () => void {
-  const worker = new Worker(new URL("./what-if-worker.ts", import.meta.url), { type: "module" });
-  const failed = (why: string) => changes.forEach((_, at) => tell(at, why));
-  worker.onmessage = ({ data }: MessageEvent<Told>) => tell(data.at, data.outcome);
-  worker.onerror = ({ message }) => failed(message || "The simulator's worker did not start.");
-  const configs = changes.map(({ config }) => JSON.stringify(config));
-  simulatorModule().then(
-    (module) => worker.postMessage({ module, configs } satisfies Question),
-    (error: unknown) => failed(String(error)),
-  );
-  return () => worker.terminate();
+/** Returns for how long writes waited in a simulation. */
+export function outcomeOf(report: Report | string): Outcome | string {
+  if (typeof report === "string") return report;
+  const longest = WRITES.map((kind) => report.latencies[kind]?.max ?? 0);
+  return { waited: stalledSeconds(report), longest: Math.max(...longest) };
 }
