@@ -1,4 +1,4 @@
-/** The doctor: work by level, the cause of a wait, what would help; and bounds that are told, not met. */
+/** The doctor: work by level, the cause of a wait, what would help; and bounds that are reported, not met. */
 
 import { expect, test } from "./fixtures.ts";
 import { clock, open, openSimulated, simulated, slider } from "./visualizer.ts";

@@ -141,7 +141,20 @@ test("the tree, the ribbon and the charts are saved as PNG and as SVG", async ({
     found[picture] = svg.text;
     expect((await saved(page, "as PNG", picture)).type).toBe("image/png");
   }
-  expect(found["the tree"]).toMatch(/^<svg .*<rect /);
+  const tree = found["the tree"] ?? "";
+  expect(tree).toMatch(/^<svg .*<rect /);
+  // It says by itself what it shows: the sentence, the levels, the keys, the moment and the link.
+  const said = tree.replaceAll(/<[^>]*>/g, "|");
+  for (const text of [
+    await page.locator("h1").innerText(),
+    "Level 1: ",
+    "at 0.50 s, under leveled",
+  ])
+    expect(said).toContain(text);
+  const keys = await page.locator(".axis span").allInnerTexts();
+  for (const key of keys.slice(0, -1)) expect(said).toContain(`|${key}|`);
+  expect(said).toContain("read by a merge, still on disk");
+  expect(said.replaceAll("|", "")).toContain("#v1&#38;policy=leveled");
   expect(found["the ribbon"]).toMatch(/<text [^>]*>0 s<\/text>/);
   // The lines of this recording and of its rivals, and what stands beside them on the page.
   const charts = page.getByRole("region", { name: "What it costs over time" });

@@ -12,8 +12,8 @@ const micros = (costs: Costs) => `${deviceMicros(costs).toFixed(1)} µs`;
 
 /** Costs in a few words. */
 export function costsText({ write, read, space }: Costs): string {
-  const [written, blocks] = [write.toFixed(1), read.toFixed(2)];
-  return `writes ${written} bytes for each, reads ${blocks} blocks a read, and takes ${space.toFixed(2)} times the space of the data`;
+  const io = `writes ${write.toFixed(1)} bytes for each, reads ${read.toFixed(2)} blocks a read`;
+  return `${io}, and takes ${space.toFixed(2)} times the space of the data`;
 }
 
 /** The reasons for a choice, and against cheaper policies. */

@@ -53,9 +53,9 @@ export const choose: Chapter = {
       "Who expects gets to be dear under tiered compaction counts runs. Filters answer for nearly all of them: a get " +
       "reads one block under either policy.",
     after:
-      "With gets, tiered compaction is cheaper: it writes a third, and a get reads one block under both. With half as " +
-      "many scans it is dearer: a scan reads a block of each of its runs, and one in twenty operations outweighs all " +
-      "that writes save. Set such mixes above, and see which policies trade writes for scans better than these two.",
+      "With gets, tiered compaction is cheaper: it writes a third, and a get reads one block under both. With half " +
+      "as many scans it is dearer: a scan reads a block of each of its runs, and one in twenty operations outweighs " +
+      "all that writes save. Set such mixes above, and see which policies trade writes for scans better.",
     scale:
       "60,000 keys with values of 1 KiB, then 60,000 operations at 4,000 a second, at which every policy keeps up; " +
       "memtables of 1 MiB, tables of 512 KiB, a cache of 3 MiB, a fast SSD of 80 µs a block. The order holds for " +

@@ -85,7 +85,7 @@ function about(value: number): string {
   return rounded >= 1e6 ? `${rounded / 1e6} million` : count(rounded);
 }
 
-/** Returns the reason why no more is shown of a recording with this state and events of this length, if there is one. */
+/** Returns the reason why a recording with this state and length of events is shown no further, if there is one. */
 export function tooMuch(state: State, characters: number): string | undefined {
   const tables = treeTables(state);
   if (tables > TABLES_MAX) {

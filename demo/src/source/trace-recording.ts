@@ -23,7 +23,7 @@ export async function* readInWorker(file: File): AsyncGenerator<Batch> {
   };
   const ask = () => {
     const reply = Promise.withResolvers<Reply>();
-    // What nobody waits for any more fails unheard.
+    // Replies that nobody waits for fail unheard.
     reply.promise.catch(() => undefined);
     replies.push(reply);
     worker.postMessage({ file } satisfies Next);

@@ -45,7 +45,7 @@ export interface Cause {
   heldUp: HeldUp | undefined;
 }
 
-/** Returns the cause of a wait, in a store of so many workers; 0 if their number is not known. */
+/** Returns the cause of a wait, in a store with `workers` workers; 0 if their number is not known. */
 export function causeOf(timeline: Timeline, wait: Wait, workers: number): Cause {
   const { from, reason } = wait;
   const to = wait.to ?? timeline.duration;

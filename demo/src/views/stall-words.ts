@@ -12,7 +12,7 @@ export function waitText({ from, to, reason }: Wait, now: number): string {
   return `${lasted} from ${seconds(from)} s on, for ${reasonText(reason)}`;
 }
 
-/** What writes waited for, as the sentence that stands first. */
+/** The wait and its reason, as the sentence that stands first. */
 export function causeText({ wait, to, level0Runs, sealed }: Cause): string {
   const lasted = seconds(to - wait.from);
   const held =
@@ -39,7 +39,8 @@ export function chainText({ wait, accepted, ender, heldUp }: Cause): string[] {
   const { at, level, began, readBytes, writtenBytes, compaction } = ender;
   const work = `${bytes(readBytes)} read, ${bytes(writtenBytes)} written`;
   const what = began === undefined ? "a move" : "a merge";
-  const end = `It ended at ${seconds(at)} s with ${what} into level ${level} (compaction ${count(compaction)}; ${work}).`;
+  const which = `compaction ${count(compaction)}; ${work}`;
+  const end = `It ended at ${seconds(at)} s with ${what} into level ${level} (${which}).`;
   if (began === undefined) return [waiting, end];
   const took = `${seconds(at - began)} s`;
   if (heldUp === undefined) {
@@ -64,7 +65,7 @@ export function chainText({ wait, accepted, ender, heldUp }: Cause): string[] {
   }
 }
 
-/** What limits a store, as a sentence. */
+/** The limit of a store, as a sentence. */
 export function limitText({ by, merged, workers, device }: Limit): string {
   const percent = (share: number) => `${Math.round(share * 100)} %`;
   const carried = device === undefined ? "" : `; the device had work for ${percent(device)}`;

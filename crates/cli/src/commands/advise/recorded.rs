@@ -1,8 +1,8 @@
 //! A store and its workload, as far as a trace or the store itself has recorded them.
 //!
 //! 1. The trace of a simulation has its configuration.
-//! 2. Of another trace the sizes are those of flushed tables and sealed memtables, the mix is what policies were
-//!    told of operations, the workers are the merges that ran at once, and the keys are the entries of the largest
+//! 2. Of another trace the sizes are those of flushed tables and sealed memtables, the mix is the operations that
+//!    policies observed, the workers are the merges that ran at once, and the keys are the entries of the largest
 //!    run, which has each key once.
 //! 3. A store has its tables and its policy. It does not record which operations they came from.
 
@@ -132,7 +132,7 @@ impl Sums {
     }
 }
 
-/// What the lines of a trace add up to.
+/// Sums over the lines of a trace.
 #[derive(Default)]
 struct Sum {
     policy: Option<PolicyOptions>,
