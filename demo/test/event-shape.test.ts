@@ -10,11 +10,12 @@ import { keyAxis } from "../src/layout/key-axis.ts";
 import { policyMarks } from "../src/layout/policy-marks.ts";
 import { strataOf } from "../src/layout/strata.ts";
 import { writeEvents } from "../src/source/event-log.ts";
-import { openFile, OpenedRecording } from "../src/source/opened.ts";
+import { openFile } from "../src/source/opened.ts";
 import { DEFAULTS } from "../src/source/settings.ts";
 import { backgroundAt } from "../src/timeline/background.ts";
 import type { RecordedEvent } from "../src/timeline/events.ts";
 import { bucketsOf } from "../src/timeline/facts.ts";
+import { Timeline } from "../src/timeline/timeline.ts";
 import { originText, policyText } from "../src/views/own-sentence.ts";
 import {
   countedWaits,
@@ -24,6 +25,7 @@ import {
   waitedMicros,
 } from "../src/views/words.ts";
 import { simulate } from "./simulator.ts";
+import { wholeTrace } from "./traces.ts";
 
 const SETTINGS = { ...DEFAULTS, policy: "leveled", load: 30_000, operations: 30_000 } as const;
 const { timeline } = simulate(SETTINGS);
@@ -105,7 +107,8 @@ const line = (event: object) => writeEvents([event as RecordedEvent]);
 
 /** Shows all that the page shows of a trace. */
 function show(events: readonly RecordedEvent[]): void {
-  const { timeline } = new OpenedRecording(SETTINGS, events);
+  const timeline = new Timeline();
+  timeline.append(events);
   const measure = { measureText: () => ({ width: 40 }) } as unknown as Pen;
   const [width, height] = [864, 520];
   const axis = keyAxis(timeline.keyFrames());
@@ -157,9 +160,9 @@ const samples: { type: string }[] = [
 test("a trace with every type of event is shown", async () => {
   for (const sample of samples) {
     const event = { ...sample, micros: 1 };
-    const opened = await openFile(file(line(event)));
-    expect(opened).toMatchObject({ type: "trace", problem: undefined, events: [{ micros: 1 }] });
-    if (opened.type === "trace") show(opened.events);
+    const opened = await wholeTrace(file(line(event)));
+    expect(opened).toMatchObject({ problem: undefined, events: [{ micros: 1 }] });
+    show(opened.events);
   }
 });
 
@@ -172,8 +175,7 @@ test.each(named)("%s of the wrong shape is refused, or shown", async (_, sample)
   for (const path of places({ ...sample, micros: undefined })) {
     for (const other of [null, "odd", -1, 1e300, {}, [], [null], true, undefined]) {
       const event = { ...replaced(sample, path, other), micros };
-      const opened = await openFile(file(writeEvents(before) + line(event) + writeEvents(after)));
-      if (opened.type !== "trace") throw new Error(opened.type);
+      const opened = await wholeTrace(file(writeEvents(before) + line(event) + writeEvents(after)));
       try {
         show(opened.events);
       } catch (error) {
@@ -198,7 +200,7 @@ test("a trace without any event is refused with the reason", async () => {
 
 test("an event of a later release is passed over", async () => {
   const text = `{"type":"of-later","micros":0,"tables":5}\n${writeEvents(recorded.slice(0, 5))}`;
-  const opened = await openFile(file(text));
-  expect(opened).toMatchObject({ type: "trace", problem: undefined });
-  if (opened.type === "trace") show(opened.events);
+  const opened = await wholeTrace(file(text));
+  expect(opened).toMatchObject({ problem: undefined });
+  show(opened.events);
 });

@@ -8,8 +8,10 @@ import { LIGHT } from "../src/canvas/palette.ts";
 import { bandsOf } from "../src/layout/bands.ts";
 import { keyAxis } from "../src/layout/key-axis.ts";
 import { strataOf } from "../src/layout/strata.ts";
+import { LINE_MAX, TABLES_MAX } from "../src/source/bounds.ts";
 import { writeEvents } from "../src/source/event-log.ts";
-import { openFile, OpenedRecording } from "../src/source/opened.ts";
+import { openFile } from "../src/source/opened.ts";
+import { TraceRecording } from "../src/source/trace-recording.ts";
 import {
   configOf,
   DEFAULTS,
@@ -20,6 +22,7 @@ import {
 import { originText, policyText } from "../src/views/own-sentence.ts";
 import type { Timeline } from "../src/timeline/timeline.ts";
 import { simulate, simulation } from "./simulator.ts";
+import { recorded, wholeTrace } from "./traces.ts";
 
 const SETTINGS = { ...DEFAULTS, policy: "leveled", load: 30_000, operations: 30_000 } as const;
 const { timeline } = simulate(SETTINGS);
@@ -27,10 +30,11 @@ const events = timeline.events(0, timeline.length);
 const file = (name: string, text: string) => new File([text], name);
 
 test("a trace that was saved is opened as the same events", async () => {
-  const opened = await openFile(file("trace.ndjson", writeEvents(events)));
-  expect(opened).toEqual({ type: "trace", name: "trace.ndjson", events, problem: undefined });
-  if (opened.type !== "trace") throw new Error();
-  const recording = new OpenedRecording(SETTINGS, opened.events);
+  const text = file("trace.ndjson", writeEvents(events));
+  expect(await openFile(text)).toEqual({ type: "trace", name: "trace.ndjson", file: text });
+  expect(await wholeTrace(text)).toEqual({ events, problem: undefined });
+  const recording = await recorded(SETTINGS, text);
+  expect(recording.status).toEqual({ at: "ended" });
   expect(recording.timeline.end).toEqual(timeline.end);
   await expect(recording.read()).rejects.toThrow("no keys to read");
 });
@@ -40,8 +44,8 @@ test("a trace of the command line is opened, too", async () => {
   while (raw.advance(10_000, Infinity));
   // As it writes them: an event of JSON on each line.
   const lines = (JSON.parse(raw.events()) as object[]).map((event) => JSON.stringify(event));
-  const opened = await openFile(file("trace", lines.join("\n")));
-  expect(opened).toMatchObject({ type: "trace", events, problem: undefined });
+  const opened = await wholeTrace(file("trace", lines.join("\n")));
+  expect(opened).toEqual({ events, problem: undefined });
   // And so this page writes them: with the same names.
   const written = writeEvents(events).trimEnd().split("\n");
   expect(written.map((line) => JSON.parse(line) as unknown)).toEqual(
@@ -50,34 +54,34 @@ test("a trace of the command line is opened, too", async () => {
 });
 
 test("a trace is described by its header alone", async () => {
-  const opened = await openFile(file("trace.ndjson", writeEvents(events)));
-  if (opened.type !== "trace") throw new Error();
-  const recording = new OpenedRecording({ ...DEFAULTS, policy: "spooky" }, opened.events);
+  const text = file("trace.ndjson", writeEvents(events));
+  const recording = await recorded({ ...DEFAULTS, policy: "spooky" }, text);
   expect(recording.settings).toMatchObject({ policy: "leveled", parameters: { sizeRatio: 5 } });
   const { header, policy } = recording.timeline.end;
   if (header === null || policy === null) throw new Error();
   expect(policyText(policy)).toContain("leveled with size ratio 5");
-  const text = originText(header);
-  expect(text).toMatch(/^simulated by release \S+: 30,000 keys loaded, then 30,000 operations/);
-  expect(text).toMatch(/\(update by zipf\), of 1,024 bytes, 4 workers, a device of .*, seed 7$/);
+  const origin = originText(header);
+  expect(origin).toMatch(/^simulated by release \S+: 30,000 keys loaded, then 30,000 operations/);
+  expect(origin).toMatch(/\(update by zipf\), of 1,024 bytes, 4 workers, a device of .*, seed 7$/);
 });
 
 test("a trace without a header is described by its events", async () => {
-  const opened = await openFile(file("trace", writeEvents(events.slice(1))));
-  if (opened.type !== "trace") throw new Error();
-  const recording = new OpenedRecording({ ...DEFAULTS, policy: "spooky" }, opened.events);
+  const text = file("trace", writeEvents(events.slice(1)));
+  const recording = await recorded({ ...DEFAULTS, policy: "spooky" }, text);
   expect(recording.settings).toMatchObject({ policy: "unknown policy", parameters: {} });
   expect(recording.timeline.end).toMatchObject({ header: null, policy: null });
 });
 
 test("a trace that is cut short is shown up to there", async () => {
   const text = writeEvents(events);
-  const opened = await openFile(file("trace.ndjson", text.slice(0, text.length >> 1)));
-  if (opened.type !== "trace") throw new Error();
+  const half = file("trace.ndjson", text.slice(0, text.length >> 1));
+  const opened = await wholeTrace(half);
   expect(opened.events.length).toBeGreaterThan(10);
   expect(opened.events).toEqual(events.slice(0, opened.events.length));
   const last = ((opened.events.at(-1)?.micros ?? 0) / 1e6).toFixed(2);
   expect(opened.problem).toContain(`ends at ${last} s`);
+  const { problem } = await recorded(SETTINGS, half);
+  expect(problem).toBe(opened.problem);
 });
 
 test("a trace ends where an event lacks what its type has, or its moment is no number", async () => {
@@ -87,10 +91,69 @@ test("a trace ends where an event lacks what its type has, or its moment is no n
     `{"type":"flushed","micros":${micros}}`,
     '{"type":"flushed","micros":1e999}',
   ]) {
-    const opened = await openFile(file("trace.ndjson", `${text}${line}\n`));
-    expect(opened).toMatchObject({ type: "trace", events: events.slice(0, 20) });
-    if (opened.type === "trace") expect(opened.problem).toContain("line 21 is no event");
+    const opened = await wholeTrace(file("trace.ndjson", `${text}${line}\n`));
+    expect(opened.events).toEqual(events.slice(0, 20));
+    expect(opened.problem).toContain("line 21 is no event");
   }
+});
+
+test("a line of a trace is whole wherever a chunk of the file ends", async () => {
+  const bytes = new TextEncoder().encode(writeEvents(events.slice(0, 40)));
+  for (const size of [1, 7, 1000]) {
+    const stream = () =>
+      new ReadableStream<Uint8Array>({
+        start(controller) {
+          for (let at = 0; at < bytes.length; at += size) {
+            controller.enqueue(bytes.subarray(at, at + size));
+          }
+          controller.close();
+        },
+      });
+    const found = await wholeTrace({ size: bytes.length, stream } as Blob);
+    expect(found).toEqual({ events: events.slice(0, 40), problem: undefined });
+  }
+});
+
+test("a line without an end is refused before it is all in memory", async () => {
+  let pulled = 0;
+  const chunk = new Uint8Array(1 << 20).fill(32);
+  const stream = () =>
+    new ReadableStream<Uint8Array>({
+      pull(controller) {
+        pulled += chunk.length;
+        controller.enqueue(chunk);
+      },
+    });
+  const endless = { size: Number.MAX_SAFE_INTEGER, stream } as unknown as Blob;
+  const { problem } = await wholeTrace(endless);
+  expect(problem).toContain("line 1 is no event: it is longer than 32 MiB");
+  expect(pulled).toBeLessThan(2 * LINE_MAX);
+});
+
+test("a trace whose tree has too many tables is shown up to there", async () => {
+  const flushed = events.find((event) => event.type === "flushed");
+  const [table] = flushed?.tables ?? [];
+  if (flushed === undefined || table === undefined) throw new Error();
+  const tables = Array.from({ length: TABLES_MAX + 1 }, (_, id) => ({ ...table, id }));
+  const text = `${writeEvents([{ ...flushed, micros: 1e6, tables }])}`;
+  const { problem, status } = await recorded(SETTINGS, file("trace", text));
+  expect(problem).toContain(
+    "shown up to 1.00 s: its tree has 20,001 tables; a page draws at most 20,000",
+  );
+  expect(status).toEqual({ at: "ended" });
+});
+
+test("a trace that is left is read no further", async () => {
+  let taken = 0;
+  async function* batches() {
+    for (;;) {
+      taken += 1;
+      yield await Promise.resolve({ events: events.slice(0, 1), share: 0, problem: undefined });
+    }
+  }
+  const recording = new TraceRecording(SETTINGS, batches(), () => recording.stop());
+  await recording.ended;
+  expect(taken).toBe(2);
 });
 
 test("rows of CSV and NDJSON become puts in their order", async () => {

@@ -5,6 +5,7 @@ import { compareKeys } from "../src/timeline/key-order.ts";
 import { DEFAULTS } from "../src/source/settings.ts";
 import { bandsOf } from "../src/layout/bands.ts";
 import { CHARTS } from "../src/layout/charts.ts";
+import { placeLabels } from "../src/layout/labels.ts";
 import { keyAxis } from "../src/layout/key-axis.ts";
 import { overlapping } from "../src/layout/overlap.ts";
 import { boxAt, boxOf } from "../src/layout/rows.ts";
@@ -262,4 +263,23 @@ test("what is shown stays within all keys, and moves to what is to be seen", () 
   expect(zoomBy(zoom, 0.5, 0.3)).toBe(WHOLE);
   const deepest = zoomBy(zoom, 1e6, 0.5);
   expect(deepest.to - deepest.from).toBeCloseTo(1 / 32, 9);
+});
+
+test("names of dots lie on no dot and on no other name", () => {
+  const dots = [
+    { name: "one", x: 50, y: 50, r: 5 },
+    { name: "beside it", x: 60, y: 52, r: 5 },
+    { name: "at the edge", x: 196, y: 90, r: 5 },
+  ];
+  const labels = placeLabels(dots, dots, 200);
+  expect(labels.map(({ name }) => name)).toEqual(dots.map(({ name }) => name));
+  const boxes = labels.map(({ name, x, y }) => [x, x + name.length * 6, y - 10, y + 3] as const);
+  const meets = (a: (typeof boxes)[number], b: (typeof boxes)[number]) =>
+    a[0] < b[1] && b[0] < a[1] && a[2] < b[3] && b[2] < a[3];
+  for (const [i, box] of boxes.entries()) {
+    expect(box[0]).toBeGreaterThanOrEqual(0);
+    expect(box[1]).toBeLessThanOrEqual(200);
+    for (const { x, y, r } of dots) expect(meets(box, [x - r, x + r, y - r, y + r])).toBe(false);
+    for (const other of boxes.slice(i + 1)) expect(meets(box, other)).toBe(false);
+  }
 });

@@ -49,13 +49,25 @@ test.each(["", "#"])(
   },
 );
 
-test("a link of another form says so, and shows a new visitor's page", () => {
-  const { settings, problem } = decode("#v9&policy=leveled");
+test.each([
+  ["#v9&policy=leveled", "This page shows links of the form v1; this one has v9."],
+  ["#v12", "This page shows links of the form v1; this one has v12."],
+  ["#policy=leveled", "No link of this page ends in #policy=leveled."],
+])("%s says that it is no link of this page, and shows a new visitor's", (fragment, why) => {
+  const { settings, problem } = decode(fragment);
   expect(settings).toEqual(CALM);
-  expect(problem).toBe("This page shows links of the form v1; this one has v9.");
+  expect(problem).toBe(`${why} Here is an example instead.`);
 });
 
-test.each(["#v1&", "#v1&policy=nonsense&workload=constructor&device=toString"])(
+test("a link with an unknown policy names the one that it shows", () => {
+  const { settings, problem } = decode("#v1&policy=leveled-2&load=5000");
+  expect(settings).toEqual({ ...DEFAULTS, load: 5000 });
+  expect(problem).toBe(
+    "This link is shown without what this page cannot read in it: policy=leveled-2. It shows spooky instead.",
+  );
+});
+
+test.each(["#v1", "#v1&", "#v1&policy=nonsense&workload=constructor&device=toString"])(
   "%s names no setting, and has those of links",
   (fragment) => expect(decode(fragment).settings).toEqual(DEFAULTS),
 );

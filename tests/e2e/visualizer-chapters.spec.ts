@@ -13,6 +13,7 @@ const CHAPTERS = [
   "spooky",
   "ptier",
   "bucket",
+  "choose",
 ];
 
 /** Predicts the same of everything, and has it measured. */
@@ -36,6 +37,8 @@ const SHOWN: Record<string, (measured: number[]) => boolean> = {
   ptier: ([leveled = 0, tiered = 0, ptier = 0]) => leveled > tiered && ptier < leveled,
   bucket: ([leveled = 0, bucket = 0, fixed = 0, following = 0]) =>
     leveled > 2 * bucket && fixed > following,
+  choose: ([leveled = 0, tiered = 0, scanned = 0, tieredScanned = 0]) =>
+    tiered < leveled && scanned < tieredScanned,
 };
 
 for (const id of CHAPTERS) {
@@ -131,6 +134,10 @@ const WORKED: Record<string, (page: Page) => Promise<void>> = {
     await page.getByRole("slider", { name: "bucket 2" }).press("ArrowRight");
     await page.getByRole("button", { name: "split and join" }).click();
   },
+  choose: async (page) => {
+    await page.getByRole("slider", { name: "scans" }).press("ArrowRight");
+    await page.getByRole("slider", { name: "space, at most" }).press("ArrowLeft");
+  },
 };
 
 /** All that an example shows and says, and what is set in it. */
@@ -172,6 +179,24 @@ for (const id of CHAPTERS) {
     await expect.poll(() => example(page)).toEqual(fresh);
   });
 }
+
+test("all policies are measured, and one is chosen with reasons", async ({ context, origin }) => {
+  const page = await context.newPage();
+  await page.goto(`${origin}/demo/#ch=choose&mix=90,10,0`);
+  await page.getByRole("button", { name: "Measure all policies" }).click();
+  const advice = page.locator(".advice");
+  await expect(advice).toContainText("of the device under it", { timeout: 300_000 });
+  await expect(page.locator(".pareto circle")).toHaveCount(15);
+  await expect(page.locator(".pareto .picked")).toHaveCount(1);
+  const picked = await advice.locator("b").innerText();
+  await expect(page.locator(".pareto .picked title")).toContainText(picked);
+  const limit = page.getByRole("slider", { name: "space, at most" });
+  await limit.press("Home");
+  await expect(advice).toContainText(/No policy takes so little|times the space\./);
+  await page.getByRole("slider", { name: "scans" }).press("ArrowRight");
+  await limit.press("End");
+  await expect(advice).toContainText("measure again");
+});
 
 test("a question that was measured is measured again where its link leads, and on the way back", async ({
   context,

@@ -51,6 +51,7 @@ test("a trace that is saved shows the same when it is opened", async ({ context,
   await open(other, origin, "policy=tiered");
   await openText(other, "saved.ndjson", text);
   await expect(other.locator(".opened")).toContainText("saved.ndjson");
+  await simulated(other);
   await slider(other).press("End");
   await other.keyboard.press("t");
   await expect.poll(() => other.locator(".tables").innerText()).toBe(there);
@@ -140,7 +141,20 @@ test("the tree, the ribbon and the charts are saved as PNG and as SVG", async ({
     found[picture] = svg.text;
     expect((await saved(page, "as PNG", picture)).type).toBe("image/png");
   }
-  expect(found["the tree"]).toMatch(/^<svg .*<rect /);
+  const tree = found["the tree"] ?? "";
+  expect(tree).toMatch(/^<svg .*<rect /);
+  // It says by itself what it shows: the sentence, the levels, the keys, the moment and the link.
+  const said = tree.replaceAll(/<[^>]*>/g, "|");
+  for (const text of [
+    await page.locator("h1").innerText(),
+    "Level 1: ",
+    "at 0.50 s, under leveled",
+  ])
+    expect(said).toContain(text);
+  const keys = await page.locator(".axis span").allInnerTexts();
+  for (const key of keys.slice(0, -1)) expect(said).toContain(`|${key}|`);
+  expect(said).toContain("read by a merge, still on disk");
+  expect(said.replaceAll("|", "")).toContain("#v1&#38;policy=leveled");
   expect(found["the ribbon"]).toMatch(/<text [^>]*>0 s<\/text>/);
   // The lines of this recording and of its rivals, and what stands beside them on the page.
   const charts = page.getByRole("region", { name: "What it costs over time" });

@@ -1,13 +1,13 @@
 //! The command line: every command, in the order of `--help`.
 
 use crate::args::{InKeyspace, InStore, Working};
+use crate::commands::{
+    advise, bench, check, checkpoint, compact, completions, count, delete, export, get, import,
+    keyspaces, levels, load, man, merge, policies, policy, put, quarantine, repair, scan, shell,
+    simulate, stats,
+};
 #[cfg(feature = "serve")]
 use crate::commands::{backups, restore, serve};
-use crate::commands::{
-    bench, check, checkpoint, compact, completions, count, delete, export, get, import, keyspaces,
-    levels, load, man, merge, policies, policy, put, quarantine, repair, scan, shell, simulate,
-    stats,
-};
 use crate::exit::{self, Failure};
 use clap::{CommandFactory, Parser, Subcommand};
 
@@ -76,6 +76,8 @@ pub enum Command {
     Bench(bench::BenchArgs),
     #[command(after_help = simulate::EXAMPLES)]
     Simulate(Box<simulate::SimulateArgs>),
+    #[command(after_help = advise::EXAMPLES)]
+    Advise(Box<advise::AdviseArgs>),
     #[command(after_help = completions::EXAMPLES)]
     Completions(completions::CompletionsArgs),
     #[command(after_help = man::EXAMPLES)]
@@ -114,6 +116,7 @@ impl Command {
             Self::Quarantine(args) => quarantine::run(args),
             Self::Bench(args) => bench::run(args),
             Self::Simulate(args) => simulate::run(args),
+            Self::Advise(args) => advise::run(args),
             Self::Completions(args) => completions::run(args, Cli::command()),
             Self::Man(args) => man::run(args, Cli::command()),
         }

@@ -25,6 +25,7 @@
 //! # Ok::<(), terrane_sim::SimulationError>(())
 //! ```
 
+pub mod advice;
 mod background;
 mod bit_set;
 mod cache;

@@ -19,7 +19,7 @@ mod workload;
 mod zipf;
 
 pub use latency::{Distribution, Latencies, Latency};
-pub use operations::{Operation, Operations};
+pub use operations::{LOAD, Operation, Operations};
 pub use random::{Permutation, Random, mix};
 pub use rows::{Keys, Rows};
 pub use workload::{

@@ -105,7 +105,7 @@ struct Ranges {
 }
 
 /// The name of the phase that loads.
-const LOAD: &str = "load";
+pub const LOAD: &str = "load";
 
 impl Operations {
     /// The operations of a workload; the first phase has not started.

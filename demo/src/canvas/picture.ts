@@ -7,4 +7,6 @@ export interface Picture {
   width: number;
   height: number;
   draw(pen: Pen): void;
+  /** The same with words around it, for where the page is not. */
+  framed?(): Picture;
 }

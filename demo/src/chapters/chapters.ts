@@ -18,6 +18,7 @@ import {
   writing,
 } from "./measure.ts";
 import type { Settings } from "../source/settings.ts";
+import { choose } from "./choose.ts";
 import { survivors } from "./crash-store.ts";
 import { placesOfDeletedKey } from "./engine.ts";
 
@@ -475,6 +476,7 @@ export const CHAPTERS: readonly Chapter[] = [
       "Breaking the Compaction Scalability Barrier in LSM-Based Key-Value Stores.",
     report: "bucketlsm",
   },
+  choose,
 ];
 
 /** A chapter by its id. */

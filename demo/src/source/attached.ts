@@ -2,6 +2,7 @@
 
 import type { RecordedEvent, ShapeEvent } from "../timeline/events.ts";
 import { Timeline } from "../timeline/timeline.ts";
+import { tooMuch } from "./bounds.ts";
 import { readEvent } from "./event-log.ts";
 import type { ReadPath } from "./read-path.ts";
 import type { Recording, Status } from "./recording.ts";
@@ -65,6 +66,8 @@ export class AttachedRecording implements Recording {
   #settle: () => void = () => undefined;
   /** The process's time at the recording's start, in microseconds. */
   #began = 0;
+  /** Characters of the events so far. */
+  #held = 0;
   /** Time of this page at the last message, in milliseconds. */
   #lastMessage = 0;
   /** Timer of updates while no event arrives, since rates are those of the last second. */
@@ -79,6 +82,11 @@ export class AttachedRecording implements Recording {
     stream.onmessage = ({ data }: MessageEvent<string>) => {
       try {
         this.#receive(readEvent(data));
+        this.#held += data.length;
+        const much = tooMuch(this.timeline.end, this.#held);
+        if (much === undefined) return;
+        stream.close();
+        this.#end(`No more is shown of this process: ${much}. Attach again to continue.`);
       } catch (error) {
         stream.close();
         this.#end(`An event of the process cannot be read: ${(error as Error).message}.`);

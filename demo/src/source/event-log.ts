@@ -47,6 +47,11 @@ export function writeEvents(events: readonly RecordedEvent[]): string {
   return events.map((event) => `${JSON.stringify(spelled(event, "_"))}\n`).join("");
 }
 
+/** Options with the names that `terrane simulate --config` gives them. */
+export function inKebab(options: object): object {
+  return spelled(options, "-") as object;
+}
+
 /** A value whose names are those of the command line. */
 function spelled(value: unknown, joint: "_" | "-"): unknown {
   if (value instanceof Uint8Array) return [...value];

@@ -100,10 +100,8 @@ export function encode({
 /** Decodes a fragment; settings that it lacks, or has wrongly, are those of a new visitor. */
 export function decode(fragment: string): Linked {
   const text = fragment.replace(/^#/, "");
-  if (!text.startsWith(`${VERSION}&`)) {
-    const form = /^v\d+(?=&)/.exec(text)?.[0];
-    const problem = form && `This page shows links of the form ${VERSION}; this one has ${form}.`;
-    return { settings: CALM, at: CALM_FROM, plays: true, reading: true, problem };
+  if (text !== VERSION && !text.startsWith(`${VERSION}&`)) {
+    return { settings: CALM, at: CALM_FROM, plays: true, reading: true, problem: unknown(text) };
   }
   const fields = new Fields(text.slice(VERSION.length + 1));
   const policy = fields.take("policy", policyOf) ?? DEFAULTS.policy;
@@ -133,7 +131,19 @@ export function decode(fragment: string): Linked {
     rivals: fields.take("cmp", rivalsOf),
     from: fields.take("from", whole(0)),
   };
-  return { ...linked, problem: fields.problem() };
+  const instead = fields.isLeft("policy") ? ` It shows ${policy} instead.` : "";
+  const problem = fields.problem();
+  return { ...linked, problem: problem && `${problem}${instead}` };
+}
+
+/** Returns the reason why a fragment is no link of this page, if it says anything. */
+function unknown(text: string): string | undefined {
+  if (text === "") return undefined;
+  const form = /^v\d+(?=&|$)/.exec(text)?.[0];
+  const problem = form
+    ? `This page shows links of the form ${VERSION}; this one has ${form}.`
+    : `No link of this page ends in #${text.slice(0, 40)}.`;
+  return `${problem} Here is an example instead.`;
 }
 
 /** The fields of a link, and those of them that nothing could be read from. */
@@ -152,6 +162,11 @@ class Fields {
     const value = text === null ? undefined : read(text);
     if (value !== undefined) this.#left.delete(name);
     return value;
+  }
+
+  /** Whether a field is there, and nothing could be read from it. */
+  isLeft(name: string): boolean {
+    return this.#left.has(name);
   }
 
   /** Names the fields that were not taken. */

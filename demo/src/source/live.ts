@@ -3,13 +3,14 @@
 import type { Db, EngineEvent, Event } from "terrane";
 import type { PowerFailedEvent } from "../timeline/events.ts";
 import { Timeline } from "../timeline/timeline.ts";
+import { tooLarge } from "./bounds.ts";
 import { engine } from "./engine.ts";
 import { headerOf } from "./header.ts";
 import { Power } from "./power.ts";
 import type { ReadPath, Wanted } from "./read-path.ts";
 import { readKey } from "./reading.ts";
 import type { Options, Recording, Status, Takeover, WritableStore } from "./recording.ts";
-import { liveOptions, livePolicy, type Settings, tooLarge } from "./settings.ts";
+import { liveOptions, livePolicy, type Settings } from "./settings.ts";
 import { shapeOf } from "./shape.ts";
 import { Writes } from "./writes.ts";
 

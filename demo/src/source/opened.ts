@@ -3,19 +3,17 @@
  * written to a store.
  */
 
-import type { RecordedEvent } from "../timeline/events.ts";
+import { bytes } from "../format.ts";
 import { columnsOf, guessFormat, NUMBER, readerOf, usualColumns } from "./parse.ts";
-import { Timeline } from "../timeline/timeline.ts";
-import { isTraceLine, readEvent } from "./event-log.ts";
+import { isTraceLine } from "./event-log.ts";
 import type { Write } from "./operations.ts";
-import type { ReadPath } from "./read-path.ts";
-import type { Recording, Status } from "./recording.ts";
-import { isLive, RANGES, type Settings, UNKNOWN, withPolicy } from "./settings.ts";
+import { isLive, RANGES, type Settings } from "./settings.ts";
+import { firstLine, readTrace } from "./trace.ts";
 
 /** Content of a file. */
 export type Opened =
   | { type: "store"; name: string; file: File }
-  | { type: "trace"; name: string; events: RecordedEvent[]; problem: string | undefined }
+  | { type: "trace"; name: string; file: File }
   | { type: "rows"; name: string; rows: Write[] };
 
 /** Source that is shown instead of a workload: a file, or a process. */
@@ -28,7 +26,7 @@ export interface ShownFile {
   elsewhere?: boolean;
 }
 
-/** The most bytes of a file of text: all of it is in memory. */
+/** The most bytes of a file of text: the page holds what it says. */
 const BYTES_MAX = 512 << 20;
 
 /** Start of a volume's superblocks, and their places: either may be damaged. */
@@ -46,22 +44,23 @@ async function isStore(file: File): Promise<boolean> {
 }
 
 /**
- * Recognizes a file, and reads it unless it is a store: a trace has an event on each line, other files have
- * rows as a store of the visitor's loads them.
+ * Recognizes a file: a trace has an event on each line, others that are no stores have rows as a store of the
+ * visitor's loads them, which are read here.
  */
 export async function openFile(file: File): Promise<Opened> {
   if (await isStore(file)) return { type: "store", name: file.name, file };
-  if (file.size > BYTES_MAX) throw new Error(`${file.name} is larger than 512 MiB.`);
-  const text = await file.text();
   const { name } = file;
-  if (isTraceLine(text.slice(0, text.indexOf("\n") >>> 0))) {
-    const { events, problem } = readEvents(text);
-    if (events.length === 0) throw new Error(`${name} cannot be shown. ${problem}`);
-    return { type: "trace", name, events, problem };
+  if (file.size > BYTES_MAX) {
+    throw new Error(`${name} has ${bytes(file.size)}; a page holds at most ${bytes(BYTES_MAX)}.`);
+  }
+  if (isTraceLine(await firstLine(file))) {
+    const { value } = await readTrace(file).next();
+    if (value?.events.length === 0) throw new Error(`${name} cannot be shown. ${value.problem}`);
+    return { type: "trace", name, file };
   }
   const format = guessFormat(name);
   const reader = readerOf(format);
-  const records = [...reader.push(text), ...reader.end()];
+  const records = [...reader.push(await file.text()), ...reader.end()];
   const columns = usualColumns(columnsOf(format, records.slice(0, 100)));
   const encoder = new TextEncoder();
   const rows = records.flatMap((fields, i): Write[] => {
@@ -87,51 +86,4 @@ export function settingsOfRows(rows: readonly Write[], settings: Settings): Sett
     device: isLive(settings) ? settings.device : "memory",
     valueBytes: Math.min(Math.max(mean, least), most),
   };
-}
-
-/** The events of a trace, up to where it is cut short or a line is no event. */
-function readEvents(text: string): { events: RecordedEvent[]; problem: string | undefined } {
-  const events: RecordedEvent[] = [];
-  let before = 0;
-  for (const [at, line] of text.split("\n").entries()) {
-    if (line.trim() === "") continue;
-    try {
-      const event = readEvent(line);
-      if (event.micros < before) throw new Error("it is earlier than the event before it");
-      before = event.micros;
-      events.push(event);
-    } catch (error) {
-      const end = `This trace ends at ${(before / 1e6).toFixed(2)} s`;
-      const problem = `${end}: line ${at + 1} is no event: ${(error as Error).message}.`;
-      return { events, problem };
-    }
-  }
-  return { events, problem: undefined };
-}
-
-/** A recording from a trace. */
-export class OpenedRecording implements Recording {
-  readonly settings: Settings;
-  readonly timeline: Timeline = new Timeline();
-  readonly status: Status = { at: "ended" };
-  readonly ended: Promise<void> = Promise.resolve();
-  readonly closed: Promise<void> = Promise.resolve();
-  readonly readsBack: boolean = false;
-
-  constructor(settings: Settings, events: readonly RecordedEvent[]) {
-    const named = events.find((event) => event.type === "header" || event.type === "shape");
-    const policy = named === undefined || !("policy" in named) ? UNKNOWN : named.policy;
-    this.settings = withPolicy(settings, policy);
-    this.timeline.append(events);
-  }
-
-  stop(): void {
-    // There is nothing that continues.
-  }
-
-  read(): Promise<ReadPath> {
-    return Promise.reject(
-      new Error("A trace tells what happened to tables, and has no keys to read."),
-    );
-  }
 }

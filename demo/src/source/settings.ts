@@ -102,22 +102,6 @@ export const RANGES = {
   seed: { least: 0, most: 4_294_967_295 },
 } as const;
 
-/**
- * The most bytes of values that a recording writes: on the engine, as the visitor's storage is not ours to fill;
- * simulated, as a page holds its events.
- */
-export const BYTES_MAX = { live: 2 ** 30, simulated: 2 ** 33 } as const;
-
-/** Returns the reason why a recording is too large, if it is. */
-export function tooLarge(settings: Settings): string | undefined {
-  const written = (settings.load + settings.operations) * settings.valueBytes;
-  const [what, most] = isLive(settings)
-    ? ["A recording on the engine", BYTES_MAX.live]
-    : ["A simulated recording", BYTES_MAX.simulated];
-  if (written <= most) return undefined;
-  return `${what} writes at most ${bytes(most)} of values; this one has ${bytes(written)}.`;
-}
-
 /** The most policies that a recording is compared with. */
 export const RIVALS_MAX = 2;
 

@@ -1,7 +1,8 @@
 /** A simulated recording. */
 
 import { Timeline } from "../timeline/timeline.ts";
-import { configOf, type Settings, simulatedPolicy, tooLarge } from "./settings.ts";
+import { tooLarge, tooMuch } from "./bounds.ts";
+import { configOf, type Settings, simulatedPolicy } from "./settings.ts";
 import type { Options, Recording, Status } from "./recording.ts";
 import { simulatorModule } from "./simulator-module.ts";
 import type { Start, Told } from "./simulation-worker.ts";
@@ -19,6 +20,8 @@ export class SimulatedRecording implements Recording {
   #worker: Worker | undefined;
   #reader: Worker | undefined;
   #stopped = false;
+  /** Characters of its events. */
+  #held = 0;
   readonly #changed: () => void;
   #settle: () => void = () => undefined;
 
@@ -93,9 +96,7 @@ export class SimulatedRecording implements Recording {
   #hear(told: Told): void {
     switch (told.type) {
       case "progress":
-        this.timeline.append(parseEvents(told.events));
-        this.status = { at: "running", share: told.operations / Math.max(told.length, 1) };
-        this.#changed();
+        this.#take(told);
         return;
       case "ended":
         this.#end({ at: "ended" });
@@ -103,6 +104,19 @@ export class SimulatedRecording implements Recording {
       case "failed":
         this.#end({ at: "failed", error: told.error });
     }
+  }
+
+  #take({ events, operations, length }: Extract<Told, { type: "progress" }>): void {
+    this.timeline.append(parseEvents(events));
+    this.#held += events.length;
+    const much = tooMuch(this.timeline.end, this.#held);
+    if (much !== undefined) {
+      const seconds = (this.timeline.duration / 1e6).toFixed(2);
+      this.#end({ at: "failed", error: `This recording ends at ${seconds} s: ${much}.` });
+      return;
+    }
+    this.status = { at: "running", share: operations / Math.max(length, 1) };
+    this.#changed();
   }
 
   #end(status: Status): void {

@@ -44,11 +44,11 @@ export function backgroundAt(timeline: Timeline, micros: number, workers: number
     return worked === undefined ? 0 : worked.until(micros) - worked.until(from);
   });
   // A state that is asked for is the start of the next search: the later one comes last.
-  const before = moved(timeline, timeline.at(from), from);
+  const before = movedBytes(timeline, timeline.at(from), from);
   const now = timeline.at(micros);
-  const after = moved(timeline, now, micros);
-  const perSecond = (kind: keyof typeof after) =>
-    (Math.max(after[kind] - before[kind], 0) / length) * 1e6;
+  const after = movedBytes(timeline, now, micros);
+  const perSecond = (...kinds: (keyof typeof after)[]) =>
+    kinds.reduce((sum, kind) => sum + Math.max(after[kind] - before[kind], 0), 0) / (length / 1e6);
   const merging = now.groups.filter(({ moved }) => !moved).length;
   const decided = now.compactions.reduce(
     (sum, { groups, groupsInstalled }) => sum + groups - groupsInstalled,
@@ -57,12 +57,12 @@ export function backgroundAt(timeline: Timeline, micros: number, workers: number
   return {
     workers: busy.map((time) => time / length),
     jobs: [
-      { kind: "flushes", ...flushing(now), bytesPerSecond: perSecond("flushes") },
+      { kind: "flushes", ...flushing(now), bytesPerSecond: perSecond("flushed") },
       {
         kind: "merges",
         queued: Math.max(decided - now.groups.length, 0),
         running: merging,
-        bytesPerSecond: perSecond("merges"),
+        bytesPerSecond: perSecond("read", "written"),
       },
     ],
     heldUp: heldUp(history, micros),
@@ -75,14 +75,21 @@ function flushing({ sealed }: State): { queued: number; running: number } {
   return { queued: sealed.length - running, running };
 }
 
-/** Bytes that flushes have written, and merges read and written, unfinished ones too. */
-function moved(timeline: Timeline, state: State, micros: number) {
+/** Returns the bytes that flushes have written, and merges read and written, unfinished ones included. */
+export function movedBytes(
+  timeline: Timeline,
+  state: State,
+  micros: number,
+): Record<"flushed" | "read" | "written", number> {
   const { flushed, mergeRead, mergeWritten } = state.totals;
-  const unfinished = state.groups
-    .filter(({ moved }) => !moved)
-    .map((group) => timeline.progress.at(group, micros));
-  const merges = unfinished.reduce((sum, { read, written }) => sum + read + written, 0);
-  return { flushes: flushed, merges: mergeRead + mergeWritten + merges };
+  const moving = { flushed, read: mergeRead, written: mergeWritten };
+  for (const group of state.groups) {
+    if (group.moved) continue;
+    const { read, written } = timeline.progress.at(group, micros);
+    moving.read += read;
+    moving.written += written;
+  }
+  return moving;
 }
 
 function heldUp({ stalls, slowdowns }: History, micros: number): HeldUp[] {

@@ -3,6 +3,7 @@
 import type { Table } from "terrane";
 import type { RecordedEvent } from "./events.ts";
 import { compareKeys } from "./key-order.ts";
+import { shifted, worked } from "./level-work.ts";
 import { search } from "./search.ts";
 import {
   type Arrival,
@@ -70,7 +71,7 @@ export function reduce(before: State, event: RecordedEvent): State {
         "add" in change
           ? state.levels.toSpliced(change.add, 0, { runs: [] })
           : state.levels.toSpliced(change.drop, 1);
-      return { ...state, levels };
+      return { ...state, levels, levelWork: shifted(state.levelWork, change) };
     }
     case "policy-status":
       return { ...state, capacities: event.capacities, facts: event.facts };
@@ -159,8 +160,10 @@ function flushed(state: State, { micros, run, tables }: Of<"flushed">): State {
   const placed = tables.map((table) => place(table, "flushed", micros, 0, null));
   // Of a memtable with nothing but range deletes there is no table.
   const levels = tables.length > 0 ? insert(state.levels, 0, run, placed) : state.levels;
-  const totals = { ...state.totals, flushed: state.totals.flushed + bytesOf(tables) };
-  return { ...state, levels, totals, sealed: state.sealed.slice(1) };
+  const written = bytesOf(tables);
+  const totals = { ...state.totals, flushed: state.totals.flushed + written };
+  const levelWork = worked(state.levelWork, 0, { writtenBytes: written, broughtBytes: written });
+  return { ...state, levels, levelWork, totals, sealed: state.sealed.slice(1) };
 }
 
 function begun(state: State, event: Of<"compaction-begun">): State {
@@ -221,21 +224,25 @@ function installed(state: State, event: Of<"group-installed">): State {
   const taken = new Set(inputs);
   const levelOf = new Map<number, number>();
   let [readBytes, downBytes] = [0, 0];
+  let { levelWork } = state;
   const left = state.levels.map((at, depth): PlacedLevel => {
     // Most levels have none of them, and stay as they are.
     if (levelOf.size === taken.size || !at.runs.some(({ tables }) => holds(tables, taken))) {
       return at;
     }
+    let read = 0;
     const runs = at.runs.map((run) => {
       if (!holds(run.tables, taken)) return run;
       for (const table of run.tables) {
         if (!taken.has(table.id)) continue;
         levelOf.set(table.id, depth);
-        readBytes += table.bytes;
-        if (depth !== level) downBytes += table.bytes;
+        read += table.bytes;
       }
       return { id: run.id, tables: run.tables.filter((table) => !taken.has(table.id)) };
     });
+    readBytes += read;
+    if (depth !== level) downBytes += read;
+    if (!moved) levelWork = worked(levelWork, depth, { readBytes: read });
     return { runs: runs.filter(({ tables }) => tables.length > 0) };
   });
   const arrival = moved ? "moved" : "merged";
@@ -244,10 +251,15 @@ function installed(state: State, event: Of<"group-installed">): State {
   );
   const written = bytesOf(outputs);
   const totals = { ...state.totals };
-  if (moved) totals.moved += written;
-  else {
+  if (moved) {
+    totals.moved += written;
+    levelWork = worked(levelWork, level, { movedBytes: written });
+  } else {
     totals.mergeRead += readBytes;
     totals.mergeWritten += written;
+    const group = state.groups.find((one) => isGroup(one, compaction, inputs[0] ?? 0));
+    const work = { writtenBytes: written, broughtBytes: downBytes };
+    levelWork = worked(levelWork, level, { ...work, micros: micros - (group?.began ?? micros) });
   }
   const advance = (compaction: Compaction): Compaction => ({
     ...compaction,
@@ -261,6 +273,7 @@ function installed(state: State, event: Of<"group-installed">): State {
   return {
     ...state,
     levels: insert(left, level, run, placed),
+    levelWork,
     groups: state.groups.filter((group) => !isGroup(group, compaction, inputs[0] ?? 0)),
     compactions: state.compactions.map((one) => (one.id === compaction ? advance(one) : one)),
     latest: state.latest?.id === compaction ? advance(state.latest) : state.latest,

@@ -1,6 +1,7 @@
 /** The state of a run at one moment: what its events so far add up to. It is never changed in place. */
 
 import type { Capacity, Fact, PolicyOptions, StallReason, Table, Term } from "terrane";
+import type { LevelWork } from "./level-work.ts";
 import type { HeaderEvent, PowerFailedEvent, WaitsByReason } from "./events.ts";
 
 /** Way in which a table arrived. */
@@ -83,6 +84,8 @@ export interface State {
   /** Microseconds. */
   micros: number;
   levels: readonly PlacedLevel[];
+  /** By level; since the start, which of a process is when this page was attached. */
+  levelWork: readonly LevelWork[];
   /** Bytes of the sealed memtables, oldest first. */
   sealed: readonly number[];
   groups: readonly Group[];
@@ -114,6 +117,7 @@ export interface State {
 export const EMPTY: State = {
   micros: 0,
   levels: [],
+  levelWork: [],
   sealed: [],
   groups: [],
   compactions: [],
@@ -139,6 +143,11 @@ export function tablesOf(level: PlacedLevel | undefined): PlacedTable[] {
 /** The number of tables of a level. */
 export function tableCount(level: PlacedLevel | undefined): number {
   return level?.runs.reduce((sum, { tables }) => sum + tables.length, 0) ?? 0;
+}
+
+/** The number of tables of a tree. */
+export function treeTables({ levels }: State): number {
+  return levels.reduce((sum, level) => sum + tableCount(level), 0);
 }
 
 /** A table by its id, and its level. */

@@ -6,7 +6,7 @@ import type { AxisBy } from "../layout/key-axis.ts";
 import { WHOLE, type Zoom } from "../layout/zoom.ts";
 import { addressOf, attach } from "../source/attached.ts";
 import { ImportedStore, removeImport } from "../source/imported.ts";
-import { openFile, OpenedRecording, settingsOfRows, type ShownFile } from "../source/opened.ts";
+import { openFile, settingsOfRows, type ShownFile } from "../source/opened.ts";
 import type { Write } from "../source/operations.ts";
 import { ownStore, removeOwnStore } from "../source/own-store.ts";
 import type { Wanted } from "../source/read-path.ts";
@@ -18,37 +18,28 @@ import {
   type Takeover,
 } from "../source/recording.ts";
 import { removeRemains } from "../source/live.ts";
-import { DEFAULTS, isLive, type Settings, sizesOf } from "../source/settings.ts";
+import { DEFAULTS, DEVICES, isLive, type Settings, sizesOf } from "../source/settings.ts";
 import { decode, OWN_STORE, type SameBy, type View } from "../source/link.ts";
 import { StoreRecording, type StoreSource } from "../source/store-recording.ts";
-import type { Installed } from "../timeline/history.ts";
+import { readInWorker, TraceRecording } from "../source/trace-recording.ts";
+import type { Wait } from "../timeline/history.ts";
+import type { Speeds } from "../timeline/limit.ts";
 import type { State } from "../timeline/state.ts";
 import { changePolicy } from "./change-policy.ts";
+import { Clock } from "./clock.svelte.ts";
 import { areNumbers } from "./keys.ts";
-import { paced, TELL } from "./paced.ts";
+import { paced } from "./paced.ts";
 import { linkOf } from "./link-of.ts";
-import { ReadingPace } from "./reading-pace.ts";
-import { Reads } from "./reads.svelte.ts";
 import { startRivals } from "./rivals.ts";
 
 type PolicyName = Settings["policy"];
 
-/** Time for which a decision is shown without motion, in milliseconds. */
-const STEP = 1000;
-
-/** More groups than these, installed within a second, are too many to follow: nothing glides. */
-const INSTALLS_MAX = 20;
-
 /** The player of one recording. */
-export class Player {
+export class Player extends Clock {
   settings: Settings = $state(DEFAULTS);
-  /** The moment, in microseconds of the recording, for what is redrawn ten times a second. */
-  shown = $state(0);
-  playing = $state(false);
-  speed: number = $state(0.5);
-  /** Whether time moves from decision to decision, and holds at each while it is read. */
-  reading: boolean = $state(false);
   selected: number | undefined = $state(undefined);
+  /** The wait of writes whose cause is shown. */
+  wait: Wait | undefined = $state.raw(undefined);
   /** The part of the key space that is shown. */
   zoom: Zoom = $state.raw(WHOLE);
   /** Measure of the picture's equal widths. */
@@ -58,15 +49,11 @@ export class Player {
   view: View = $state("picture");
   sameBy: SameBy = $state("bytes");
   linkProblem: string | undefined = $state(undefined);
-  /** Grows with the recording. */
-  version = $state(0);
-  recording: Recording = $state.raw(undefined as never);
   rivals: Recording[] = $state.raw([]);
   /** Tree that rivals take over; undefined if they start with nothing. */
   takeover: Takeover | undefined = $state.raw(undefined);
   /** The rivals that were chosen, where they were. */
   #chosen: readonly PolicyName[] | undefined;
-  readonly reads = new Reads();
   /** The file or the process that is shown, and what is wrong with it. */
   file: ShownFile | undefined = $state.raw(undefined);
   /** Settings before a store was shown, whose parameters are for its own size. */
@@ -77,23 +64,15 @@ export class Player {
   #rows: readonly Write[] | undefined;
   /** Drawing functions of the shown pictures. */
   readonly pictures: { tree?: Picture; time?: Picture; charts?: Picture } = {};
-  /** The moment, for what is redrawn at each frame. */
-  cursor = 0;
-  /** Whether the visitor wants no motion: then a decision a second is shown. */
-  readonly #still = matchMedia("(prefers-reduced-motion: reduce)");
-  #lastFrame = 0;
-  #lastTold = 0;
-  readonly #pace = new ReadingPace();
   /** Resolves once there is something of the recording: until then rivals leave it the processors. */
   #begun: Promise<void> = Promise.resolve();
-  /** The moment of a link, until the recording has come so far or the visitor goes elsewhere. */
-  #linked: number | undefined;
   /** Whether the recording plays from the moment of the link. */
   #playsFromThere = false;
   /** The key of a link, read at its moment. */
   #linkedRead: Uint8Array | undefined;
 
   constructor(fragment: string) {
+    super();
     this.open(fragment);
     // It starts workers, which the first recording does not wait for.
     void this.recording.ended.then(() => {
@@ -127,10 +106,10 @@ export class Player {
       from === undefined ? undefined : { settings: linked.settings, at: from, accepted: 0 },
     );
     this.linkProblem = linked.problem;
-    this.#linked = linked.at;
+    this.linked = linked.at;
     this.#linkedRead = linked.read;
     this.reads.active = linked.read !== undefined;
-    const plays = !this.#still.matches;
+    const plays = !this.still.matches;
     this.playing = linked.at === undefined && plays;
     this.#playsFromThere = linked.plays === true && plays;
   }
@@ -145,6 +124,16 @@ export class Player {
   get workers(): number {
     if (this.file !== undefined) return this.state.header?.simulation?.workers ?? 0;
     return isLive(this.settings) ? 0 : this.settings.workers;
+  }
+
+  /** Speeds of the recording's device, where they are known. */
+  get speeds(): Speeds | undefined {
+    if (this.file !== undefined) {
+      const { device } = this.state.header?.simulation ?? {};
+      return device && { read: device.readSpeed, write: device.writeSpeed };
+    }
+    const device = DEVICES[this.settings.device];
+    return "read" in device ? device : undefined;
   }
 
   /** Whether the recording's keys are numbers. */
@@ -171,18 +160,6 @@ export class Player {
     return this.recording.store;
   }
 
-  /** The length of the recording so far, in microseconds. */
-  get duration(): number {
-    void this.version;
-    return this.#end;
-  }
-
-  /** The end of what can be shown, which for a process continues between its events. */
-  get #end(): number {
-    const { now = 0, timeline } = this.recording;
-    return Math.max(now, timeline.duration);
-  }
-
   /** Shows an exported store or a trace, or has the engine write the rows of a file. */
   async openFile(file: File): Promise<void> {
     const opened = await openFile(file);
@@ -193,9 +170,7 @@ export class Player {
       return;
     }
     if (opened.type === "trace") {
-      this.#remember();
-      this.file = { name: opened.name, problem: opened.problem, elsewhere: true };
-      this.#show(new OpenedRecording($state.snapshot(this.settings) as Settings, opened.events));
+      this.#openTrace(opened.file);
       return;
     }
     this.file = { name: opened.name, problem: undefined };
@@ -203,6 +178,21 @@ export class Player {
     this.settings = settingsOfRows(opened.rows, this.settings);
     this.#start();
     this.playing = true;
+  }
+
+  /** Shows a trace, as far as it is read. */
+  #openTrace(file: File): void {
+    this.#remember();
+    const settings = $state.snapshot(this.settings) as Settings;
+    const changed = () => {
+      if (recording !== this.recording) return;
+      if (this.file !== undefined && this.file.problem !== recording.problem)
+        this.file = { ...this.file, problem: recording.problem };
+      this.#grown();
+    };
+    const recording = new TraceRecording(settings, readInWorker(file), changed);
+    this.file = { name: file.name, problem: undefined, elsewhere: true };
+    this.#show(recording);
   }
 
   /** Shows the visitor's own store. */
@@ -276,6 +266,7 @@ export class Player {
     this.linkProblem = undefined;
     this.stop();
     this.recording = recording;
+    this.wait = undefined;
     this.zoom = WHOLE;
     this.rivals = [];
     this.takeover = undefined;
@@ -304,14 +295,6 @@ export class Player {
     this.selected = undefined;
     this.#start();
     this.playing = true;
-  }
-
-  /** Plays, from the start at the end of a recording, or pauses. */
-  toggle(): void {
-    const { status } = this.recording;
-    if (!this.playing && status.at !== "running" && this.cursor === this.#end) this.seek(0);
-    this.#linked = undefined;
-    this.playing = !this.playing;
   }
 
   /** Ends its simulations. */
@@ -371,90 +354,7 @@ export class Player {
     if (recording !== this.recording || micros === undefined) return;
     this.seek(micros);
     this.version += 1;
-    this.playing = !this.#still.matches;
-  }
-
-  /** Goes to a moment. */
-  seek(micros: number): void {
-    this.#linked = undefined;
-    this.cursor = Math.min(Math.max(micros, 0), this.#end);
-    this.reads.path = undefined;
-    this.shown = this.cursor;
-  }
-
-  /** Shows what happens from now on. */
-  follow(): void {
-    this.seek(this.duration);
-    this.playing = true;
-  }
-
-  /** Goes an event, or to the next or previous of a type. */
-  step(direction: 1 | -1, type?: "compaction-begun"): void {
-    this.playing = false;
-    const micros = this.recording.timeline.neighbour(this.cursor, direction, type);
-    if (micros !== undefined) this.seek(micros);
-    else if (direction < 0) this.seek(0);
-  }
-
-  /** Microseconds of the recording in a millisecond of what glides and rises; 0 while nothing does. */
-  get pace(): number {
-    if (!this.playing || this.#still.matches) return 0;
-    return this.passing === undefined ? this.#rate * 1000 : 0;
-  }
-
-  /** Seconds of the recording in a second of the visitor. */
-  get #rate(): number {
-    return this.reading ? this.#pace.speed : this.speed;
-  }
-
-  /** Returns the groups installed within the visitor's last second, if they are too many to follow. */
-  get passing(): Installed | undefined {
-    const { history } = this.recording.timeline;
-    const installed = history.installedIn(this.cursor - this.#rate * 1e6, this.cursor);
-    return installed.merges + installed.moves > INSTALLS_MAX ? installed : undefined;
-  }
-
-  /** Advances the moment by what has passed since the last frame, or to the next decision. */
-  tick(now: number): void {
-    const passed = Math.min(now - this.#lastFrame, 250);
-    this.#lastFrame = now;
-    if (!this.playing) return;
-    this.reads.path = undefined;
-    const { timeline, status } = this.recording;
-    if (this.#still.matches) {
-      if (now - this.#lastTold < STEP) return;
-      this.#lastTold = now;
-      const at = timeline.find("compaction-begun", timeline.countAt(this.cursor), 1);
-      const micros = at === undefined ? undefined : timeline.event(at)?.micros;
-      if (micros === undefined && status.at === "running") return;
-      this.cursor = this.shown = micros ?? timeline.duration;
-      this.playing = micros !== undefined;
-      return;
-    }
-    if (this.reading) {
-      this.#read(now, passed);
-      return;
-    }
-    this.cursor = Math.min(this.cursor + passed * 1000 * this.speed, this.#end);
-    if (this.cursor === this.#end && status.at !== "running") {
-      this.playing = false;
-      this.shown = this.cursor;
-    } else if (now - this.#lastTold >= TELL) {
-      this.#lastTold = now;
-      this.shown = this.cursor;
-    }
-  }
-
-  /** Advances at the pace of reading. */
-  #read(now: number, passed: number): void {
-    const { timeline, status } = this.recording;
-    const step = this.#pace.step(timeline, this.cursor, this.#end, now, passed);
-    if (step === undefined) return;
-    this.cursor = step.cursor;
-    if (step.arrived && step.last && status.at !== "running") this.playing = false;
-    if (!step.arrived && now - this.#lastTold < TELL) return;
-    this.#lastTold = now;
-    this.shown = this.cursor;
+    this.playing = !this.still.matches;
   }
 
   #start(takeover?: Takeover): void {
@@ -462,6 +362,7 @@ export class Player {
     this.stop();
     const settings = $state.snapshot(this.settings) as Settings;
     this.cursor = this.shown = 0;
+    this.wait = undefined;
     this.reads.path = undefined;
     const { promise, resolve } = Promise.withResolvers<void>();
     const changed = () => (resolve(), this.#grown());
@@ -485,10 +386,10 @@ export class Player {
   /** Notes that a recording has grown. */
   readonly #grown = paced(() => {
     this.version += 1;
-    const linked = this.#linked;
+    const linked = this.linked;
     if (linked === undefined || this.playing) return;
     this.seek(linked);
-    if (this.cursor < linked && this.recording.status.at === "running") this.#linked = linked;
+    if (this.cursor < linked && this.recording.status.at === "running") this.linked = linked;
     else if (this.#playsFromThere) this.playing = true;
     else if (this.#linkedRead !== undefined) {
       void this.read({ by: "key", key: this.#linkedRead, next: false }).then(() => {

@@ -1,6 +1,7 @@
 //! A file, or a folder, for each command. Each has the command's arguments (`...Args`), its examples
 //! for `--help`, and `run`; those that the shell has, have a function that takes an open store.
 
+pub mod advise;
 #[cfg(feature = "serve")]
 pub mod backups;
 pub mod bench;

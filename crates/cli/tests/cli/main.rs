@@ -1,6 +1,8 @@
 //! The built `terrane`, run as its users run it.
 
 #[cfg(test)]
+mod advise;
+#[cfg(test)]
 mod bench;
 #[cfg(test)]
 mod commands;

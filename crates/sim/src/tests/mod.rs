@@ -1,5 +1,6 @@
 //! Simulations against models that share no code with them.
 
+mod advice;
 mod baselines;
 mod clients;
 mod events;

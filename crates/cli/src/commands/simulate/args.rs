@@ -141,7 +141,7 @@ pub fn chosen_workload(text: &str) -> Result<ChosenWorkload, String> {
     }
 }
 
-fn device(text: &str) -> Result<Device, String> {
+pub fn device(text: &str) -> Result<Device, String> {
     let names = Device::presets().into_iter().map(|p| p.name);
     named(text, Device::preset(text), names, DEVICE)?.map_or_else(|| json(text, DEVICE), Ok)
 }

@@ -4,7 +4,7 @@
 
 mod args;
 
-pub use args::{ChosenWorkload, EXAMPLES, SimulateArgs, chosen_workload};
+pub use args::{ChosenWorkload, EXAMPLES, SimulateArgs, chosen_workload, device};
 
 use crate::exit::{Exit, Failure};
 use crate::interrupt;

@@ -1,0 +1,53 @@
+/** The choice of a policy in words. */
+
+import { type Costs, deviceMicros, type pick } from "./models/choice.ts";
+
+/** A policy and its costs. */
+interface Measured {
+  name: string;
+  costs: Costs;
+}
+
+const micros = (costs: Costs) => `${deviceMicros(costs).toFixed(1)} µs`;
+
+/** Costs in a few words. */
+export function costsText({ write, read, space }: Costs): string {
+  const io = `writes ${write.toFixed(1)} bytes for each, reads ${read.toFixed(2)} blocks a read`;
+  return `${io}, and takes ${space.toFixed(2)} times the space of the data`;
+}
+
+/** The reasons for a choice, and against cheaper policies. */
+export function reasonsText(all: readonly Measured[], choice: ReturnType<typeof pick>): string[] {
+  const of = (at: number | undefined) => (at === undefined ? undefined : all[at]);
+  const picked = of(choice.picked);
+  if (picked === undefined) return [];
+  const { costs } = picked;
+  const reads = costs.readMicros > costs.compactionMicros;
+  const parts = `${costs.compactionMicros.toFixed(1)} for compactions, ${costs.readMicros.toFixed(1)} for reads`;
+  const reasons = [
+    `An operation takes ${micros(costs)} of the device under it, the least within these limits: ${parts}.`,
+    `It ${costsText(costs)}.`,
+  ];
+  const least = all.toSorted((a, b) =>
+    reads ? a.costs.write - b.costs.write : a.costs.read - b.costs.read,
+  )[0];
+  if (least !== undefined && least !== picked) {
+    const saves = reads
+      ? `writes less (${least.costs.write.toFixed(1)}), but here reads take most of the time`
+      : `reads less (${least.costs.read.toFixed(2)} blocks), but here compactions take most of the time`;
+    reasons.push(`${least.name} ${saves}: ${micros(least.costs)}.`);
+  }
+  const large = of(choice.tooLarge);
+  if (large !== undefined) {
+    const taken = large.costs.space.toFixed(2);
+    reasons.push(`${large.name} would take ${micros(large.costs)}, and ${taken} times the space.`);
+  }
+  const slow = of(choice.tooSlow);
+  if (slow !== undefined) {
+    const waited = Math.round(slow.costs.waited * 100);
+    reasons.push(
+      `${slow.name} would take ${micros(slow.costs)}, and its writes wait ${waited} % of the time.`,
+    );
+  }
+  return reasons;
+}

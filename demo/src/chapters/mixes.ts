@@ -1,0 +1,69 @@
+/** Simulations of a mix of operations under any policy, and what they cost. */
+
+import { configOf, DEFAULTS, DEVICES, type Settings } from "../source/settings.ts";
+import { type Report, simulateReports } from "../source/reports.ts";
+import { type Costs, costsOf, type Device } from "./models/choice.ts";
+
+/** Shares of operations. */
+export interface Mix {
+  update: number;
+  read: number;
+  scan: number;
+}
+
+/** Keys, operations on them, and operations a second: every policy keeps up with that many writes. */
+const [LOAD, OPERATIONS, RATE] = [60_000, 60_000, 4000];
+
+/** Bytes of a memtable, of the base of levels and of a table: a hundredth of those of a large store. */
+const [BUFFER, BASE, TABLE] = [1 << 20, 1 << 20, 1 << 19];
+
+/** Bytes of the cache of blocks: a twentieth of the keys' values. */
+const CACHE = 3 << 20;
+
+/** Entries of a scan, at most. */
+const SCANNED = 20;
+
+/** Time of a block, besides its bytes, in microseconds. */
+const BLOCK_MICROS = 80;
+
+const { read, write } = DEVICES.nvme;
+const DEVICE: Device = { read, write, blockMicros: BLOCK_MICROS + (4096 / read) * 1e6 };
+
+/** The configuration of a simulation of a mix under a policy. */
+export function mixConfig(policy: Settings["policy"], mix: Mix): object {
+  const parameters = { levelBaseBytes: BASE, targetFileBytes: TABLE, splitBytes: TABLE };
+  const settings: Settings = { ...DEFAULTS, policy, parameters, device: "nvme", load: LOAD };
+  const clients = { mix, choice: { by: "uniform" }, rate: RATE, "scan-entries": SCANNED };
+  return {
+    ...configOf(settings),
+    "buffer-bytes": BUFFER,
+    "cache-bytes": CACHE,
+    workload: {
+      load: LOAD,
+      phases: [
+        {
+          name: "operations",
+          "wait-until-idle": true,
+          operations: OPERATIONS,
+          clients: [clients],
+        },
+      ],
+    },
+  };
+}
+
+/** Returns the costs of a report of such a simulation. */
+export function mixCosts(report: Report): Costs {
+  return costsOf(report, DEVICE);
+}
+
+/** Simulates one policy; resolves to its costs. */
+export function measureMix(policy: Settings["policy"], mix: Mix): Promise<Costs> {
+  return new Promise((resolve, reject) => {
+    const stop = simulateReports([mixConfig(policy, mix)], (_, report) => {
+      stop();
+      if (typeof report === "string") reject(new Error(report));
+      else resolve(mixCosts(report));
+    });
+  });
+}

@@ -1,0 +1,85 @@
+/** Sentences about waits of writes, and about what limits a store. */
+
+import { bytes, count, plural } from "../format.ts";
+import type { Wait } from "../timeline/history.ts";
+import type { Limit } from "../timeline/limit.ts";
+import type { Cause } from "../timeline/stall.ts";
+import { reasonText, seconds } from "./words.ts";
+
+/** A wait in a few words. */
+export function waitText({ from, to, reason }: Wait, now: number): string {
+  const lasted = `${seconds((to ?? now) - from)} s`;
+  return `${lasted} from ${seconds(from)} s on, for ${reasonText(reason)}`;
+}
+
+/** The wait and its reason, as the sentence that stands first. */
+export function causeText({ wait, to, level0Runs, sealed }: Cause): string {
+  const lasted = seconds(to - wait.from);
+  const held =
+    wait.reason === "level0"
+      ? `level 0 had ${plural(level0Runs, "run")}`
+      : wait.reason === "memtables"
+        ? `${plural(sealed, "memtable")} waited to be flushed`
+        : `they waited for ${reasonText(wait.reason)}`;
+  return `Writes waited ${lasted} s, from ${seconds(wait.from)} s on: ${held}.`;
+}
+
+/** The links of the chain from a wait to what held it up. */
+export function chainText({ wait, accepted, ender, heldUp }: Cause): string[] {
+  const waiting = `Every write waited after ${bytes(accepted)} had been accepted.`;
+  if (ender === undefined) {
+    return [waiting, wait.to === undefined ? "They still wait." : "No event shows what ended it."];
+  }
+  if (ender.kind === "flush") {
+    return [
+      waiting,
+      `It ended at ${seconds(ender.at)} s, when a memtable of ${bytes(ender.bytes)} was flushed.`,
+    ];
+  }
+  const { at, level, began, readBytes, writtenBytes, compaction } = ender;
+  const work = `${bytes(readBytes)} read, ${bytes(writtenBytes)} written`;
+  const what = began === undefined ? "a move" : "a merge";
+  const which = `compaction ${count(compaction)}; ${work}`;
+  const end = `It ended at ${seconds(at)} s with ${what} into level ${level} (${which}).`;
+  if (began === undefined) return [waiting, end];
+  const took = `${seconds(at - began)} s`;
+  if (heldUp === undefined) {
+    const speed = bytes(readBytes / Math.max((at - began) / 1e6, 1e-6));
+    return [
+      waiting,
+      end,
+      `That merge ran already, and took ${took} in all: ${speed} read a second.`,
+    ];
+  }
+  const late = `That merge took ${took}, and began ${seconds(began - wait.from)} s into the wait`;
+  switch (heldUp.by) {
+    case "workers": {
+      const levels = heldUp.levels.map((one) => `level ${one}`).join(" and ");
+      const who = heldUp.workers === 1 ? "the only worker" : `all ${heldUp.workers} workers`;
+      return [waiting, end, `${late}: ${who} merged into ${levels}.`];
+    }
+    case "merge":
+      return [waiting, end, `${late}, once a merge into level ${heldUp.level} had ended.`];
+    case "decision":
+      return [waiting, end, `${late}: the policy planned it then.`];
+  }
+}
+
+/** The limit of a store, as a sentence. */
+export function limitText({ by, merged, workers, device }: Limit): string {
+  const percent = (share: number) => `${Math.round(share * 100)} %`;
+  const carried = device === undefined ? "" : `; the device had work for ${percent(device)}`;
+  const who = workers === 1 ? "the only worker" : `all ${workers} workers`;
+  switch (by) {
+    case "device":
+      return `The device limits: it had work for ${percent(device ?? 0)} of the last second.`;
+    case "workers":
+      return `Workers limit: ${who} merged for ${percent(merged)} of the last second${carried}.`;
+    case "one-merge":
+      return `One merge limits: a single worker of ${workers} has work, so that more of them would not help${carried}.`;
+    case "flush":
+      return `Flushes limit: memtables fill faster than they are flushed${carried}.`;
+    case "nothing":
+      return `Nothing limits: workers merged for ${percent(merged)} of the last second${carried}.`;
+  }
+}
