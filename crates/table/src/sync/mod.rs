@@ -64,8 +64,10 @@ pub mod serving;
 #[cfg_attr(loom, path = "loomed.rs")]
 pub(crate) mod lock_free;
 pub(crate) mod swap;
+mod tallies;
 
 pub use swap::Pin;
+pub use tallies::{Own, Tallies};
 
 #[cfg(test)]
 mod tests {
