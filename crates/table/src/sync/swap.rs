@@ -33,6 +33,13 @@ impl<T: Send + Sync + 'static> Swap<T> {
         imp::peek(&self.0, pinned)
     }
 
+    /// Asks for the value, which is read soon.
+    #[cfg(not(target_arch = "wasm32"))]
+    #[inline]
+    pub fn prefetch(&self) {
+        imp::prefetch(&self.0);
+    }
+
     /// Clones the pointer.
     pub fn load_full(&self) -> Option<Arc<T>> {
         imp::load_full(&self.0)
@@ -144,6 +151,14 @@ mod imp {
     pub fn peek<'p, T>(place: &'p Place<T>, _: &'p Pinned) -> Option<&'p T> {
         // SAFETY: as in `Held::as_deref`.
         unsafe { place.0.load(Ordering::Acquire).as_ref() }
+    }
+
+    #[inline]
+    pub fn prefetch<T>(place: &Place<T>) {
+        /// The counts lie before the value.
+        const COUNTS: usize = 2 * size_of::<usize>();
+        let value = place.0.load(Ordering::Relaxed).wrapping_byte_sub(COUNTS);
+        crate::prefetch::prefetch(value, COUNTS + size_of::<T>());
     }
 
     pub fn load_full<T>(place: &Place<T>) -> Option<Arc<T>> {
