@@ -153,13 +153,13 @@ impl Block {
     /// Asks for the entry to which the heads of keys lead, which is read soon.
     #[inline]
     pub(super) fn prefetch(&self, key: &[u8]) {
-        /// Lines of an entry that are asked for.
-        const LINES_BYTES: usize = 192;
+        /// Most entries end within three lines.
+        const ENTRY_BYTES: usize = 192;
         if let Some(Some(key_heads)) = self.key_heads.get()
             && let Some((at, _)) = key_heads.find(key)
             && let Some(entry) = self.bytes.get(at)
         {
-            prefetch(entry, LINES_BYTES);
+            prefetch(entry, ENTRY_BYTES);
         }
     }
 

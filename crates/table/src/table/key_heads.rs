@@ -33,6 +33,7 @@ pub(super) struct KeyHeads {
 }
 
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant)] // to be large is what it is for
 enum Bytes {
     Inline([u8; INLINE_BYTES]),
     Heap(Box<[u8]>),
