@@ -1,29 +1,13 @@
 //! The memtable in every order of its atomic operations, and with every value that the memory model
 //! allows a load to return.
 
-use loom::model::Builder;
+use crate::loomed::explore;
 use loom::thread::{self, JoinHandle};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use terrane_table::entry::{Kind, Tag};
 use terrane_table::memtable::Memtable;
 use terrane_table::read::Cursor;
 use terrane_table::table::key_hash;
-
-/// Runs `body` in every order with `preemptions` preemptions, or one more in the long runs.
-fn explore(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
-    let full = std::env::var_os("TERRANE_FULL").is_some_and(|v| v != "0");
-    let mut builder = Builder::new();
-    builder.preemption_bound = Some(preemptions + usize::from(full));
-    let orders = Arc::new(AtomicUsize::new(0));
-    let counted = orders.clone();
-    builder.check(move || {
-        counted.fetch_add(1, Ordering::Relaxed);
-        body();
-    });
-    // The model sees no race on what the writer reads before it writes, and might explore nothing.
-    assert!(orders.load(Ordering::Relaxed) > 10, "{orders:?} orders were explored");
-}
 
 /// The key of a number. Those within thirty have a prefix in common, which a node leaves out.
 fn key(number: u64) -> [u8; 3] {

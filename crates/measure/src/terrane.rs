@@ -8,15 +8,13 @@ pub struct Terrane<'a> {
     db: &'a Db,
     keyspace: &'a Keyspace,
     durability: Durability,
-    /// Memory for the values of gets.
-    value: Vec<u8>,
 }
 
 impl<'a> Terrane<'a> {
     /// A keyspace of a store.
     #[must_use]
     pub fn new(db: &'a Db, keyspace: &'a Keyspace, durability: Durability) -> Self {
-        Terrane { db, keyspace, durability, value: Vec::new() }
+        Terrane { db, keyspace, durability }
     }
 }
 
@@ -41,12 +39,7 @@ impl<E: From<Error>> Session<E> for Terrane<'_> {
     }
 
     fn get(&mut self, key: &[u8], found: &mut dyn FnMut(&[u8])) -> Result<bool, E> {
-        self.value.clear();
-        let is_found = self.keyspace.lookup(1)?.get_into(key, &mut self.value)?;
-        if is_found {
-            found(&self.value);
-        }
-        Ok(is_found)
+        Ok(self.keyspace.get_with(key, found)?.is_some())
     }
 
     fn scan(

@@ -14,6 +14,7 @@ pub mod error;
 pub mod file;
 pub mod memtable;
 pub mod operand;
+mod prefetch;
 pub mod read;
 #[doc(hidden)]
 pub mod sync;

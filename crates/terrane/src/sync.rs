@@ -2,5 +2,6 @@
 
 pub(crate) use terrane_platform::threads::pause;
 pub(crate) use terrane_table::sync::{
-    ArcSwap, Condvar, Loaded, Mutex, MutexGuard, Pin, RwLock, atomic, is_poisoned, lock, try_lock,
+    ArcSwap, Condvar, Loaded, Mutex, MutexGuard, Own, Pin, RwLock, Tallies, atomic, is_poisoned,
+    lock, try_lock,
 };

@@ -251,7 +251,14 @@ impl Cursor for MergeCursor {
     }
 
     fn seek(&mut self, key: &[u8], tag: Tag) -> Result<()> {
-        self.seek_all(Direction::Forward, |c| c.seek(key, tag))
+        if cfg!(target_arch = "wasm32") {
+            return self.seek_all(Direction::Forward, |source| source.seek(key, tag));
+        }
+        // What one source waits for is read beside what the others wait for.
+        self.losers.clear();
+        self.sources.iter_mut().try_for_each(|source| source.aim(key, tag))?;
+        self.sources.iter_mut().try_for_each(|source| source.approach(key))?;
+        self.seek_all(Direction::Forward, |source| source.land(key, tag))
     }
 
     fn seek_before(&mut self, key: &[u8], tag: Tag) -> Result<()> {

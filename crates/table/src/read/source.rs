@@ -61,6 +61,32 @@ impl Source {
         Ok(true)
     }
 
+    /// The first of three steps of a seek: memory is asked for, by all sources, and read in the next step.
+    pub(super) fn aim(&mut self, key: &[u8], tag: Tag) -> Result<()> {
+        match self {
+            Source::Memtable(..) => Ok(()),
+            Source::Run(cursor) => cursor.aim(key, tag),
+        }
+    }
+
+    /// The second step.
+    pub(super) fn approach(&mut self, key: &[u8]) -> Result<()> {
+        match self {
+            Source::Memtable(..) => Ok(()),
+            Source::Run(cursor) => cursor.approach(key),
+        }
+    }
+
+    /// The last step.
+    pub(super) fn land(&mut self, key: &[u8], tag: Tag) -> Result<()> {
+        match self {
+            Source::Memtable(cursor, _) => cursor.seek(key, tag),
+            Source::Run(cursor) => cursor.land(key, tag),
+        }?;
+        self.trace_position();
+        Ok(())
+    }
+
     /// Traces where a seek ended.
     fn trace_position(&mut self) {
         match self {

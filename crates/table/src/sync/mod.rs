@@ -4,7 +4,7 @@
 //! * `--cfg shuttle`: random schedules from a seed. The block cache, reference counts and orderings
 //!   weaker than sequential consistency are not modelled.
 //! * `--cfg loom`: every schedule, and every value that the memory model allows a load to return, for
-//!   the users of `lock_free`: the memtable.
+//!   the users of `lock_free`: the memtable, and pointers that are swapped under pins.
 
 #[cfg(any(shuttle, all(target_arch = "wasm32", not(target_feature = "atomics"))))]
 mod locked;
@@ -60,12 +60,19 @@ pub fn is_poisoned<T>(_: &Mutex<T>) -> bool {
 #[cfg(all(any(target_feature = "atomics", test, feature = "testing"), not(any(loom, shuttle))))]
 pub mod serving;
 
+#[cfg(loom)]
+mod epoch_model;
 /// Primitives of the lock-free structures.
 #[cfg_attr(loom, path = "loomed.rs")]
 pub(crate) mod lock_free;
+#[cfg(not(loom))]
 pub(crate) mod swap;
+#[cfg(loom)]
+pub mod swap;
+mod tallies;
 
 pub use swap::Pin;
+pub use tallies::{Own, Tallies};
 
 #[cfg(test)]
 mod tests {

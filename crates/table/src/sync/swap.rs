@@ -1,7 +1,7 @@
 //! An atomic `Option<Arc<T>>`: readers follow the pointer while others replace it. Natively a reader pins the epoch,
 //! and a replaced value is dropped once no thread is left that was pinned then. So readers write nothing that is
-//! shared. In a browser with threads it is `arc-swap`'s. Without threads a lock costs nothing. It is not modelled, nor
-//! is the cache, which empties slots under its own locks.
+//! shared. In a browser with threads it is `arc-swap`'s. Without threads a lock costs nothing. loom models it, over a
+//! model of epochs, but for the reference counts of what [`Swap::load_full`] returns.
 
 use std::sync::Arc;
 
@@ -9,13 +9,15 @@ use std::sync::Arc;
 pub use imp::{Pin, Pinned};
 
 /// A pointer to a `T`, or to nothing.
-pub(crate) struct Swap<T>(imp::Place<T>);
+pub struct Swap<T>(imp::Place<T>);
 
 impl<T: Send + Sync + 'static> Swap<T> {
+    /// Returns a pointer to nothing.
     pub fn empty() -> Self {
         Swap(imp::Place::default())
     }
 
+    /// Replaces the value, which is dropped later.
     pub fn store(&self, value: Option<Arc<T>>) {
         imp::store(&self.0, value);
     }
@@ -31,6 +33,13 @@ impl<T: Send + Sync + 'static> Swap<T> {
     #[inline]
     pub fn peek<'p>(&'p self, pinned: &'p imp::Pinned) -> Option<&'p T> {
         imp::peek(&self.0, pinned)
+    }
+
+    /// Asks for the value, which is read soon.
+    #[cfg(not(target_arch = "wasm32"))]
+    #[inline]
+    pub fn prefetch(&self) {
+        imp::prefetch(&self.0);
     }
 
     /// Clones the pointer.
@@ -53,11 +62,17 @@ pub struct Pin(());
 
 #[cfg(not(target_arch = "wasm32"))]
 mod imp {
-    use crossbeam_epoch::Guard;
+    #[cfg(loom)]
+    use crate::sync::{epoch_model as epoch, lock_free::atomic};
+    use atomic::{AtomicPtr, Ordering};
+    #[cfg(not(loom))]
+    use crossbeam_epoch as epoch;
+    use epoch::Guard;
     use std::marker::PhantomData;
     use std::ptr;
     use std::sync::Arc;
-    use std::sync::atomic::{AtomicPtr, Ordering};
+    #[cfg(not(loom))]
+    use std::sync::atomic;
 
     /// A pointer that owns a reference count of its value.
     pub struct Place<T>(AtomicPtr<T>, PhantomData<Arc<T>>);
@@ -79,8 +94,8 @@ mod imp {
     impl Pin {
         /// Pins the thread unless it is pinned.
         #[inline]
-        pub(crate) fn pinned(&mut self) -> &Pinned {
-            self.0.get_or_insert_with(crossbeam_epoch::pin)
+        pub fn pinned(&mut self) -> &Pinned {
+            self.0.get_or_insert_with(epoch::pin)
         }
 
         /// Unpins the thread.
@@ -98,7 +113,7 @@ mod imp {
 
     impl<T> Drop for Place<T> {
         fn drop(&mut self) {
-            drop(owned(*self.0.get_mut()));
+            drop(owned(self.0.load(Ordering::Relaxed)));
         }
     }
 
@@ -120,7 +135,7 @@ mod imp {
     pub fn store<T: Send + Sync + 'static>(place: &Place<T>, value: Option<Arc<T>>) {
         let value = value.map_or(ptr::null(), Arc::into_raw).cast_mut();
         if let Some(before) = owned(place.0.swap(value, Ordering::AcqRel)) {
-            let pinned = crossbeam_epoch::pin();
+            let pinned = epoch::pin();
             pinned.defer(move || drop(before));
             pinned.flush();
         }
@@ -130,13 +145,13 @@ mod imp {
     /// must have ended.
     pub fn reclaim() {
         for _ in 0..3 {
-            crossbeam_epoch::pin().flush();
+            epoch::pin().flush();
         }
     }
 
     #[inline]
     pub fn load<T>(place: &Place<T>) -> Held<T> {
-        let pinned = crossbeam_epoch::pin();
+        let pinned = epoch::pin();
         Held { value: place.0.load(Ordering::Acquire), _pinned: pinned }
     }
 
@@ -144,6 +159,14 @@ mod imp {
     pub fn peek<'p, T>(place: &'p Place<T>, _: &'p Pinned) -> Option<&'p T> {
         // SAFETY: as in `Held::as_deref`.
         unsafe { place.0.load(Ordering::Acquire).as_ref() }
+    }
+
+    #[inline]
+    pub fn prefetch<T>(place: &Place<T>) {
+        /// The counts lie before the value.
+        const COUNTS: usize = 2 * size_of::<usize>();
+        let value = place.0.load(Ordering::Relaxed).wrapping_byte_sub(COUNTS);
+        crate::prefetch::prefetch(value, COUNTS + size_of::<T>());
     }
 
     pub fn load_full<T>(place: &Place<T>) -> Option<Arc<T>> {

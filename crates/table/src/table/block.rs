@@ -18,6 +18,7 @@ use super::key_heads::KeyHeads;
 use super::key_prefixes::KeyPrefixes;
 use crate::coding::Decoder;
 use crate::entry::{Tag, common_prefix};
+use crate::prefetch::prefetch;
 use std::cmp::Ordering;
 use std::sync::OnceLock;
 // Not modelled, since the cache, which asks, is not either.
@@ -147,6 +148,19 @@ impl Block {
     #[inline]
     pub fn prepare(&self) -> bool {
         self.key_heads.get_or_init(|| KeyHeads::of(self, self.entries_most())).is_some()
+    }
+
+    /// Asks for the entry to which the heads of keys lead, which is read soon.
+    #[inline]
+    pub(super) fn prefetch(&self, key: &[u8]) {
+        /// Most entries end within three lines.
+        const ENTRY_BYTES: usize = 192;
+        if let Some(Some(key_heads)) = self.key_heads.get()
+            && let Some((at, _)) = key_heads.find(key)
+            && let Some(entry) = self.bytes.get(at)
+        {
+            prefetch(entry, ENTRY_BYTES);
+        }
     }
 
     /// Notes that the block is read, for the cache.

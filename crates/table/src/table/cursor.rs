@@ -29,6 +29,8 @@ pub struct TableCursor {
     data: BlockCursor,
     /// The offset of the block in `data`.
     loaded: Option<u64>,
+    /// Whether a seek has found the place of its block.
+    is_aimed: bool,
     fetcher: BlockFetcher,
 }
 
@@ -72,6 +74,7 @@ impl TableCursor {
             place: 0,
             data: BlockCursor::default(),
             loaded: None,
+            is_aimed: false,
             fetcher: BlockFetcher::new(pattern, tracer),
         }
     }
@@ -94,6 +97,7 @@ impl TableCursor {
     /// Leaves the cursor without a position.
     pub(super) fn invalidate(&mut self) {
         self.data.invalidate();
+        self.is_aimed = false;
     }
 
     /// Sets whether a step fails rather than read a file.
@@ -128,8 +132,21 @@ impl TableCursor {
         direction: Direction,
         step: impl FnOnce(&Block, usize) -> Result<Option<usize>, Malformed>,
     ) -> Result<bool> {
+        let found = self.choose(n, step)?;
+        if found {
+            self.load(direction)?;
+        }
+        Ok(found)
+    }
+
+    /// Enters partition `n` and moves to the block of it that `step` names, without loading it.
+    fn choose(
+        &mut self,
+        n: usize,
+        step: impl FnOnce(&Block, usize) -> Result<Option<usize>, Malformed>,
+    ) -> Result<bool> {
         self.data.invalidate();
-        let TableCursor { table, opened, index, partition, place, data, loaded, fetcher } = self;
+        let TableCursor { table, opened, index, partition, place, fetcher, .. } = self;
         let opened = pin(opened, table, &fetcher.tracer)?;
         let Some(entered) = opened.partitions.get(n) else {
             *index = None;
@@ -148,16 +165,59 @@ impl TableCursor {
         };
         let damage = |e| opened.damage(e, entered.handle.index_offset());
         let Some(to) = step(index, *place).map_err(damage)? else { return Ok(false) };
-        let Some(entry) = index.nth(to).map_err(damage)? else { return Ok(false) };
-        *place = to;
-        let handle = opened.handle(entry.value, entered)?;
-        if *loaded == Some(handle.offset) {
-            return Ok(true);
+        if to >= index.restarts().len() {
+            return Ok(false);
         }
-        *loaded = None;
-        fetcher.load((table, opened), handle, (index, to), direction, data)?;
-        *loaded = Some(handle.offset);
+        *place = to;
         Ok(true)
+    }
+
+    /// Loads the block at the cursor's place, unless it has it.
+    fn load(&mut self, direction: Direction) -> Result<()> {
+        let TableCursor { table, opened, index, partition, place, data, loaded, fetcher, .. } =
+            self;
+        let (Some(opened), Some(index)) = (opened, index) else { return Ok(()) };
+        let Some(entered) = opened.partitions.get(*partition) else { return Ok(()) };
+        let entry = index.nth(*place);
+        let entry = entry.map_err(|e| opened.damage(e, entered.handle.index_offset()))?;
+        let handle = opened.handle(entry.map_or(&[], |entry| entry.value), entered)?;
+        if *loaded != Some(handle.offset) {
+            *loaded = None;
+            fetcher.load((table, opened), handle, (index, *place), direction, data)?;
+            *loaded = Some(handle.offset);
+        }
+        Ok(())
+    }
+
+    /// The first of three steps of a seek: finds the place of its block, and asks for the block where it is shown. So
+    /// several tables wait for memory together rather than one after another.
+    pub(super) fn aim(&mut self, key: &[u8], tag: Tag) -> Result<()> {
+        self.is_aimed = false;
+        let n = self.partition_for(key, tag)?;
+        self.is_aimed = self.choose(n, |index, _| index.restarts_below(key, tag).map(Some))?;
+        if let Some(index) = self.index.as_deref().filter(|_| self.is_aimed) {
+            index.prefetch(self.place);
+        }
+        Ok(())
+    }
+
+    /// The second step: loads the block, and asks for the entry there.
+    pub(super) fn approach(&mut self, key: &[u8]) -> Result<()> {
+        if self.is_aimed {
+            self.load(Direction::Forward)?;
+            self.data.block().prefetch(key);
+        }
+        Ok(())
+    }
+
+    /// The last step: moves to the entry.
+    pub(super) fn land(&mut self, key: &[u8], tag: Tag) -> Result<()> {
+        if !std::mem::take(&mut self.is_aimed) {
+            return Ok(());
+        }
+        self.on_data(|data| data.seek(key, tag))?;
+        // Otherwise the target lies between the block's last entry and its separator.
+        if self.data.valid() { Ok(()) } else { self.next_block() }
     }
 
     /// Moves the data cursor by `step`; damage is reported at its offset in the file.
@@ -234,16 +294,9 @@ impl Cursor for TableCursor {
     }
 
     fn seek(&mut self, key: &[u8], tag: Tag) -> Result<()> {
-        let n = self.partition_for(key, tag)?;
-        let block = |index: &Block, _| index.restarts_below(key, tag).map(Some);
-        if self.enter(n, Direction::Forward, block)? {
-            self.on_data(|data| data.seek(key, tag))?;
-            if !self.data.valid() {
-                // The target lies between the block's last entry and its separator.
-                return self.next_block();
-            }
-        }
-        Ok(())
+        self.aim(key, tag)?;
+        self.approach(key)?;
+        self.land(key, tag)
     }
 
     fn seek_before(&mut self, key: &[u8], tag: Tag) -> Result<()> {

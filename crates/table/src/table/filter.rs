@@ -107,9 +107,11 @@ impl Filter {
     #[must_use]
     pub fn may_contain(&self, hash: u64) -> bool {
         let line = line_of(hash, self.lines.len()).and_then(|i| self.lines.get(i));
+        // All bits are tested: to stop at the first that is not set would be a branch that cannot be predicted, and
+        // what follows would wait for the line.
         line.is_none_or(|line| {
-            bits(hash, self.probes)
-                .all(|(word, bit)| line.0.get(word).is_some_and(|w| w & bit != 0))
+            let is_set = |word: usize, bit| line.0.get(word).is_some_and(|w| w & bit != 0);
+            bits(hash, self.probes).fold(true, |all, (word, bit)| all & is_set(word, bit))
         })
     }
 

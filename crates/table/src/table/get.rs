@@ -4,7 +4,7 @@
 //! 2. The partition's filter rules out most absent keys, at the cost of one cache line.
 //! 3. The partition's index leads to one block, read through the cache.
 //!
-//! Keys are compared in their prefix-compressed form, and only the value is copied. Natively `get_shown` comes first.
+//! Keys are compared in their prefix-compressed form, and the value is lent. Natively `get_shown` comes first.
 
 use super::block::Located;
 use super::open_table::{OpenTable, Partition};
@@ -24,11 +24,12 @@ impl Table {
         let mut value = Vec::new();
         let tracer = &mut ReadTracer::default();
         let pin = &mut Pin::default();
-        let found = self.find(key, key_hash(key), at, &mut value, tracer, pin)?;
+        let copy = &mut |_, stored: &[u8]| value.extend_from_slice(stored);
+        let found = self.find(key, key_hash(key), at, copy, tracer, pin)?;
         Ok(found.map(|tag| (tag, value)))
     }
 
-    /// Like [`Table::get`], with the key's [`key_hash`] given and the value appended to `out`. Counts
+    /// Like [`Table::get`], with the key's [`key_hash`] given; what is found is lent to `lend`. Counts
     /// as a read, if reads are watched, unless the filter rules the key out. `pin` is that of the whole search, over
     /// several tables.
     ///
@@ -40,13 +41,13 @@ impl Table {
         key: &[u8],
         hash: u64,
         at: Seq,
-        out: &mut Vec<u8>,
+        lend: &mut dyn FnMut(Tag, &[u8]),
         tracer: &mut ReadTracer,
         pin: &mut Pin,
     ) -> Result<Option<Tag>> {
         #[cfg(not(target_arch = "wasm32"))]
         {
-            if let Some(found) = self.find_shown(key, hash, at, out, tracer, pin.pinned()) {
+            if let Some(found) = self.find_shown(key, hash, at, lend, tracer, pin.pinned()) {
                 return Ok(found);
             }
             pin.release();
@@ -68,13 +69,10 @@ impl Table {
                 }
             }
             self.watch(tracer);
-            let before = out.len();
-            let found = self.search(opened, partition, key, at, out, tracer)?;
-            let Some(tag) = found else {
-                return self.absent(opened, key, filtered, tracer);
-            };
-            tracer.found(tag, out.len() - before);
-            Ok(Some(tag))
+            match self.search(opened, partition, key, at, lend, tracer)? {
+                Some(tag) => Ok(Some(tag)),
+                None => self.absent(opened, key, filtered, tracer),
+            }
         })
     }
 
@@ -108,8 +106,7 @@ impl Table {
             let newer = &mut ReadTracer::default();
             let partition = opened.partition_for(key, Tag::at(MAX_SEQ))?;
             let Some(partition) = opened.partitions.get(partition) else { return Ok(false) };
-            let mut value = Vec::new();
-            let found = self.search(opened, partition, key, MAX_SEQ, &mut value, newer)?;
+            let found = self.search(opened, partition, key, MAX_SEQ, &mut |_, _| (), newer)?;
             Ok(found.is_some())
         })?;
         Ok(None)
@@ -123,7 +120,7 @@ impl Table {
         partition: &Partition,
         key: &[u8],
         at: Seq,
-        out: &mut Vec<u8>,
+        lend: &mut dyn FnMut(Tag, &[u8]),
         tracer: &mut ReadTracer,
     ) -> Result<Option<Tag>> {
         let target = Tag::at(at);
@@ -146,7 +143,8 @@ impl Table {
         let found = block.lower_bound(key, target).map_err(|e| opened.damage(e, handle.offset))?;
         Ok(match found {
             Some(Located { entry, same_key: true, .. }) => {
-                out.extend_from_slice(entry.value);
+                tracer.found(entry.tag, entry.value.len());
+                lend(entry.tag, entry.value);
                 Some(entry.tag)
             }
             _ => None,

@@ -11,14 +11,14 @@ use crate::sync::swap::Pinned;
 use crate::trace::ReadTracer;
 
 impl Table {
-    /// [`Table::find`] in memory; `None` if memory has too little. Nothing is counted or copied then.
+    /// [`Table::find`] in memory; `None` if memory has too little. Nothing is counted or lent then.
     #[inline]
     pub(super) fn find_shown(
         &self,
         key: &[u8],
         hash: u64,
         at: Seq,
-        out: &mut Vec<u8>,
+        lend: &mut dyn FnMut(Tag, &[u8]),
         tracer: &mut ReadTracer,
         pinned: &Pinned,
     ) -> Option<Option<Tag>> {
@@ -43,7 +43,7 @@ impl Table {
             tracer.absent(is_filtered, || Ok(false)).ok()?;
             return Some(None);
         };
-        out.extend_from_slice(entry.value);
+        lend(entry.tag, entry.value);
         Some(Some(entry.tag))
     }
 }

@@ -10,6 +10,8 @@
 //! ```text
 //! common prefix   head: u32 *   offset of the entry: u16 *
 //! ```
+//!
+//! They lie in the block itself if they are few, so that one step of memory leads to both.
 
 use super::block::{Block, offset};
 use crate::entry::{MAX_KEY_BYTES, behind, common_prefix};
@@ -19,19 +21,43 @@ const HEAD_BYTES: usize = 4;
 const OFFSET_BYTES: usize = 2;
 /// Heads that are compared one by one.
 const COUNTED: usize = 64;
+/// Bytes that lie in the block: those of 40 entries, as many as have about 100 bytes in a block of 4 KiB.
+const INLINE_BYTES: usize = 240;
 
 /// The heads of a block's keys, with the places of its entries.
 #[derive(Debug)]
 pub(super) struct KeyHeads {
-    bytes: Box<[u8]>,
     common: usize,
     entries: usize,
+    bytes: Bytes,
+}
+
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant)] // to be large is what it is for
+enum Bytes {
+    Inline([u8; INLINE_BYTES]),
+    Heap(Box<[u8]>),
+}
+
+impl Bytes {
+    fn of(parts: &[&[u8]; 3]) -> Self {
+        let bytes = parts.concat();
+        let mut inline = [0; INLINE_BYTES];
+        match inline.get_mut(..bytes.len()) {
+            Some(place) => {
+                place.copy_from_slice(&bytes);
+                Bytes::Inline(inline)
+            }
+            None => Bytes::Heap(bytes.into()),
+        }
+    }
 }
 
 impl KeyHeads {
     /// Returns the bytes of heap memory for a block of `entries` entries, but for the prefix.
     pub fn memory(entries: usize) -> usize {
-        entries * (HEAD_BYTES + OFFSET_BYTES)
+        let bytes = entries * (HEAD_BYTES + OFFSET_BYTES);
+        if bytes > INLINE_BYTES { bytes } else { 0 }
     }
 
     /// Returns the heads of a block of at most `most` entries; `None` for a block that has more, is longer than offsets
@@ -65,15 +91,19 @@ impl KeyHeads {
             at = entry.end;
         }
         let entries = heads.len() / HEAD_BYTES;
-        let bytes = [common, &heads, &offsets].concat().into();
-        Some(KeyHeads { bytes, common: common.len(), entries })
+        let bytes = Bytes::of(&[common, &heads, &offsets]);
+        Some(KeyHeads { common: common.len(), entries, bytes })
     }
 
     /// Returns the offset of the first entry that may be at or above `key`, and whether its head is that of the key:
     /// otherwise it is above. `None` if all entries are below.
     #[inline]
     pub fn find(&self, key: &[u8]) -> Option<(usize, bool)> {
-        let (common, rest) = self.bytes.split_at_checked(self.common)?;
+        let bytes = match &self.bytes {
+            Bytes::Inline(bytes) => bytes,
+            Bytes::Heap(bytes) => &**bytes,
+        };
+        let (common, rest) = bytes.split_at_checked(self.common)?;
         let (heads, offsets) = rest.split_at_checked(self.entries * HEAD_BYTES)?;
         let heads = heads.as_chunks().0;
         let (n, is_same) = match behind(key, common) {
@@ -85,7 +115,7 @@ impl KeyHeads {
             Err(Ordering::Less) => (0, false),
             Err(_) => return None,
         };
-        let at = offsets.as_chunks().0.get(n)?;
+        let at = offsets.as_chunks().0.get(n).filter(|_| n < self.entries)?;
         Some((u16::from_le_bytes(*at).into(), is_same))
     }
 }

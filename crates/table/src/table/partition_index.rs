@@ -44,6 +44,13 @@ impl PartitionIndex {
         self.shown.get(place)?.peek(pinned)
     }
 
+    /// Asks for the block that is shown at a place, which is read soon.
+    pub fn prefetch(&self, place: usize) {
+        #[cfg(not(target_arch = "wasm32"))]
+        self.shown.get(place).iter().for_each(|shown| shown.prefetch());
+        let _ = place;
+    }
+
     /// Returns the block that is shown at a place, if there is one.
     pub fn load(&self, place: usize) -> Option<Arc<Block>> {
         self.shown.get(place)?.load_full()

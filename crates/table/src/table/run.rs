@@ -63,6 +63,7 @@ impl RunCursor {
         let Some((place, table)) = place.and_then(|place| Some((place, self.tables.get(place)?)))
         else {
             cursor.invalidate();
+            self.place = self.tables.end();
             return None;
         };
         self.place = place;
@@ -119,6 +120,25 @@ impl RunCursor {
         Ok(moves)
     }
 
+    /// The first of three steps of a seek, of which the other two are [`RunCursor::approach`] and [`RunCursor::land`]:
+    /// between them memory is waited for.
+    pub(crate) fn aim(&mut self, key: &[u8], tag: Tag) -> Result<()> {
+        let place = self.tables.place_for(key);
+        self.enter(Some(place)).map_or(Ok(()), |cursor| cursor.aim(key, tag))
+    }
+
+    /// The second step.
+    pub(crate) fn approach(&mut self, key: &[u8]) -> Result<()> {
+        self.cursor.as_mut().map_or(Ok(()), |cursor| cursor.approach(key))
+    }
+
+    /// The last step.
+    pub(crate) fn land(&mut self, key: &[u8], tag: Tag) -> Result<()> {
+        let Some(cursor) = self.cursor.as_mut() else { return Ok(()) };
+        cursor.land(key, tag)?;
+        if cursor.valid() { Ok(()) } else { self.enter_first(Some(self.tables.after(self.place))) }
+    }
+
     /// Moves to the first entry of the table at `place`.
     fn enter_first(&mut self, place: Option<Place>) -> Result<()> {
         self.enter(place).map_or(Ok(()), TableCursor::seek_first)
@@ -140,10 +160,9 @@ impl Cursor for RunCursor {
     }
 
     fn seek(&mut self, key: &[u8], tag: Tag) -> Result<()> {
-        let place = self.tables.place_for(key);
-        let Some(cursor) = self.enter(Some(place)) else { return Ok(()) };
-        cursor.seek(key, tag)?;
-        if cursor.valid() { Ok(()) } else { self.enter_first(Some(self.tables.after(place))) }
+        self.aim(key, tag)?;
+        self.approach(key)?;
+        self.land(key, tag)
     }
 
     fn seek_before(&mut self, key: &[u8], tag: Tag) -> Result<()> {

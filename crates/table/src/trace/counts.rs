@@ -1,9 +1,8 @@
 //! The cost of reads, per operation and summed over the time that a store is open.
 //!
-//! An operation counts in plain integers. At its end each count that is not zero costs one relaxed
-//! addition; a get that a memtable answers costs none.
+//! An operation counts in plain integers, which are added to its thread's at its end.
 
-use crate::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use crate::sync::Tallies;
 
 /// Cost of reads in tables. Divided by `operations`, this is read amplification.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -79,25 +78,25 @@ impl ReadCounts {
     }
 }
 
-/// Sums of the counts of operations that have ended, on a cache line of their own.
+/// Sums of the counts of operations that have ended.
 #[derive(Default)]
-#[repr(align(128))]
-pub struct ReadCounters([AtomicU64; FIGURES]);
+pub struct ReadCounters(Tallies<FIGURES>);
 
 impl ReadCounters {
     /// Adds an operation's counts.
     #[inline]
     pub fn add(&self, counts: &ReadCounts) {
-        for (total, figure) in self.0.iter().zip(counts.figures()) {
+        let own = self.0.own();
+        for (n, figure) in counts.figures().into_iter().enumerate() {
             if figure > 0 {
-                total.fetch_add(figure, Relaxed);
+                own.add(n, figure);
             }
         }
     }
 
     /// The sums.
     pub fn sums(&self) -> ReadCounts {
-        ReadCounts::of(self.0.each_ref().map(|total| total.load(Relaxed)))
+        ReadCounts::of(std::array::from_fn(|n| self.0.sum(n)))
     }
 }
 

@@ -225,7 +225,7 @@ pub(crate) fn stats(engine: &Engine) -> Result<Stats> {
                         .enumerate()
                         .map(|(n, level)| {
                             let capacity = capacities.next().unwrap_or_default();
-                            level_stats(level, capacity, keyspace.filters.level(n))
+                            level_stats(level, capacity, super_version.filters.level(n))
                         })
                         .collect(),
                     memtable_bytes: super_version.memtables().map(|m| m.bytes() as u64).sum(),

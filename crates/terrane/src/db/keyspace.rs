@@ -72,6 +72,33 @@ impl Keyspace {
         read::get(&self.db.inner.engine, self.id, key.as_ref(), None)
     }
 
+    /// Calls `work` with the value of a key, if there is one, and returns what it returned. The value is lent where it
+    /// lies in memory, not copied; what is replaced there meanwhile stays in memory until `work` ends, so let that be
+    /// soon.
+    ///
+    /// ```
+    /// # fn main() -> terrane::Result<()> {
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # use terrane::{Db, Durability, Options};
+    /// # let db = Db::open(dir.path().join("notes"), Options::default())?;
+    /// let notes = db.default_keyspace();
+    /// notes.put("2025-12", "text", Durability::Buffered)?;
+    /// assert_eq!(notes.get_with("2025-12", |text| text.len())?, Some(4));
+    /// assert_eq!(notes.get_with("2026-01", |text| text.len())?, None);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Damage, or an I/O error.
+    pub fn get_with<R>(
+        &self,
+        key: impl AsRef<[u8]>,
+        work: impl FnOnce(&[u8]) -> R,
+    ) -> Result<Option<R>> {
+        self.lookup(1)?.get_with(key, work)
+    }
+
     /// Returns the value of a key with the sequence number of the batch that wrote it, and its time of expiry.
     ///
     /// # Errors

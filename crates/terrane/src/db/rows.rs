@@ -10,7 +10,7 @@ impl Keyspace {
     /// # Errors
     /// The errors of [`Keyspace::get`].
     pub fn contains_key(&self, key: impl AsRef<[u8]>) -> Result<bool> {
-        self.lookup(1)?.get_into(key.as_ref(), &mut Vec::new())
+        Ok(self.get_with(key, |_| ())?.is_some())
     }
 
     /// Returns the first row of a range: its key and its value.
@@ -62,7 +62,7 @@ impl Snapshot {
     /// # Errors
     /// The errors of [`Snapshot::get`].
     pub fn contains_key(&self, keyspace: &Keyspace, key: impl AsRef<[u8]>) -> Result<bool> {
-        self.lookup(keyspace, 1)?.get_into(key.as_ref(), &mut Vec::new())
+        Ok(self.lookup(keyspace, 1)?.get_with(key, |_| ())?.is_some())
     }
 
     /// Returns the first row that a range had: its key and its value.

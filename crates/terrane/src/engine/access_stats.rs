@@ -3,8 +3,10 @@
 //! Counts are relaxed and in memory, and cover what happened since the policy's last plan started, and
 //! what was given to a plan of which nothing was installed. Reads of each table are counted only for a
 //! policy that watches them, for as long as the table is open in the tree; it is also asked for a plan
-//! after a number of them, since nothing else may change in a tree that is only read.
+//! after a number of them, since nothing else may change in a tree that is only read: only then do threads
+//! share the count of reads.
 
+use crate::sync::Tallies;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use crate::version::Tree;
 use terrane_policy::{Observed, Policy, READS_BETWEEN};
@@ -14,12 +16,27 @@ use terrane_policy::{Observed, Policy, READS_BETWEEN};
 pub(crate) struct AccessStats {
     /// Entries, counted when their memtable is sealed.
     pub updates: AtomicU64,
-    point_reads: AtomicU64,
-    range_reads: AtomicU64,
+    point_reads: Reads,
+    range_reads: Reads,
     /// Whether the policy watches the reads of each table.
     watched: AtomicBool,
     /// Whether its policy is due because of reads.
     due: AtomicBool,
+}
+
+/// A count of reads.
+#[derive(Default)]
+struct Reads {
+    /// Those of a policy that does not watch them.
+    unwatched: Tallies<1>,
+    /// The others, less those that a plan took.
+    others: AtomicU64,
+}
+
+impl Reads {
+    fn sum(&self) -> u64 {
+        self.others.load(Relaxed).wrapping_add(self.unwatched.sum(0))
+    }
 }
 
 impl AccessStats {
@@ -50,9 +67,13 @@ impl AccessStats {
         self.read(&self.range_reads, 1)
     }
 
-    fn read(&self, counter: &AtomicU64, keys: u64) -> bool {
-        let before = counter.fetch_add(keys, Relaxed);
-        let is_due = self.watched() && before % READS_BETWEEN + keys >= READS_BETWEEN;
+    fn read(&self, reads: &Reads, keys: u64) -> bool {
+        if !self.watched() {
+            reads.unwatched.own().add(0, keys);
+            return false;
+        }
+        let before = reads.others.fetch_add(keys, Relaxed);
+        let is_due = before % READS_BETWEEN + keys >= READS_BETWEEN;
         if is_due {
             self.due.store(true, Relaxed);
         }
@@ -69,8 +90,8 @@ impl AccessStats {
         let reads = tree.tables().map(|t| (t.table().info().id, t.table().reads()));
         Observed {
             updates: self.updates.load(Relaxed),
-            point_reads: self.point_reads.load(Relaxed),
-            range_reads: self.range_reads.load(Relaxed),
+            point_reads: self.point_reads.sum(),
+            range_reads: self.range_reads.sum(),
             table_reads: if self.watched() {
                 reads.filter(|(_, reads)| *reads > 0).collect()
             } else {
@@ -82,15 +103,15 @@ impl AccessStats {
     /// Takes the observations that a starting plan was made from: its first step reports them.
     pub fn take(&self, observed: &Observed) {
         self.updates.fetch_sub(observed.updates, Relaxed);
-        self.point_reads.fetch_sub(observed.point_reads, Relaxed);
-        self.range_reads.fetch_sub(observed.range_reads, Relaxed);
+        self.point_reads.others.fetch_sub(observed.point_reads, Relaxed);
+        self.range_reads.others.fetch_sub(observed.range_reads, Relaxed);
     }
 
     /// Returns the observations of a plan that ended without an installed step, for the next plan.
     pub fn give_back(&self, unreported: &Observed) {
         self.updates.fetch_add(unreported.updates, Relaxed);
-        self.point_reads.fetch_add(unreported.point_reads, Relaxed);
-        self.range_reads.fetch_add(unreported.range_reads, Relaxed);
+        self.point_reads.others.fetch_add(unreported.point_reads, Relaxed);
+        self.range_reads.others.fetch_add(unreported.range_reads, Relaxed);
     }
 }
 

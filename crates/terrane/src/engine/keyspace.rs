@@ -6,7 +6,7 @@ use crate::keyspace::KeyspaceId;
 use crate::options::Options;
 use crate::sync::atomic::AtomicU32;
 use crate::sync::{ArcSwap, Mutex};
-use crate::version::{FilterCounters, Histograms, KeyspaceRecord, SuperVersion, Tree};
+use crate::version::{Histograms, KeyspaceRecord, SuperVersion, Tree};
 use std::sync::Arc;
 use terrane_policy::{Policy, PolicyOptions, PolicyStatus};
 use terrane_types::SharedMap;
@@ -21,7 +21,6 @@ pub(crate) struct KeyspaceInner {
     pub policy: ArcSwap<Box<dyn Policy>>,
     pub super_version: ArcSwap<SuperVersion>,
     pub access_stats: AccessStats,
-    pub filters: FilterCounters,
     /// Kinds of its entries that not every keyspace has, by the features of the store that say so.
     pub features: AtomicU32,
     /// Histograms of tables, for a policy that reads them.
@@ -44,12 +43,12 @@ impl KeyspaceInner {
         let policy = options.planner(&record.name, &PolicyOptions::stored(&record.policy).0)?;
         tree.estimate_debt(options, &*policy, &record.policy_state);
         let active = Arc::new(options.memtable());
-        let super_version = SuperVersion { active, sealed: Vec::new(), tree: Arc::new(tree) };
+        let (sealed, tree, filters) = (Vec::new(), Arc::new(tree), Arc::default());
+        let super_version = SuperVersion { active, sealed, tree, filters };
         Ok(KeyspaceInner {
             id,
             name: record.name.clone(),
             access_stats: AccessStats::of(&*policy),
-            filters: FilterCounters::default(),
             features: AtomicU32::new(record.features),
             policy: ArcSwap::from_pointee(policy),
             super_version: ArcSwap::from_pointee(super_version),

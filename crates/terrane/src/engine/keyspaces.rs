@@ -128,6 +128,7 @@ impl Keyspaces {
             active: super_version.active.clone(),
             sealed,
             tree,
+            filters: super_version.filters.clone(),
         }));
     }
 

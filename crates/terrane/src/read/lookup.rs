@@ -3,7 +3,7 @@
 use super::search::{Found, Search};
 use crate::engine::{Background, Engine, KeyspaceInner, Keyspaces, Snapshots, StoreState};
 use crate::entry::{Millis, Seq, Tag};
-use crate::error::{Closed, ErrorKind, Result};
+use crate::error::{Closed, Error, ErrorKind, Result};
 use crate::keyspace::KeyspaceId;
 use crate::operand::MergeOperator;
 use crate::read::Cursor;
@@ -25,8 +25,13 @@ fn live_keyspace(
     store: &StoreState,
     id: KeyspaceId,
 ) -> Result<Arc<KeyspaceInner>> {
-    let found = keyspaces.get(id);
-    found.map_or_else(|| store.lock_open().and(Err(Closed::Keyspace.into())), Ok)
+    keyspaces.get(id).ok_or_else(|| missing(store))
+}
+
+#[cold]
+fn missing(store: &StoreState) -> Error {
+    let closed = store.lock_open().err();
+    closed.unwrap_or_else(|| Closed::Keyspace.into())
 }
 
 /// Returns the moment to read at: that of a snapshot, or the present.
@@ -83,8 +88,8 @@ pub(crate) fn trace_get(
     let mut tracer = ReadTracer::tracing();
     let mut value = Vec::new();
     let operator = engine.options.merge_operator.as_ref();
-    let found = Search::new(&super_version, key, reader, &keyspace, operator)
-        .value(&mut value, &mut tracer)?;
+    let found = Search::new(&super_version, key, reader, operator)
+        .value(&mut |found| value.extend_from_slice(found), &mut tracer)?;
     let mut trace = Trace::at(reader.at);
     trace.append(tracer);
     Ok((found.map(|_| value), trace))
@@ -114,7 +119,9 @@ pub(crate) fn lookup(
     keys: usize,
     at: Option<Reader>,
 ) -> Result<Lookup<'_>> {
-    let keyspace = live_keyspace(&engine.keyspaces, &engine.state, keyspace)?;
+    // Borrowed: a reference that is counted would be one that all threads count.
+    let keyspaces = engine.keyspaces.load();
+    let keyspace = keyspaces.get(&keyspace).ok_or_else(|| missing(&engine.state))?;
     if keyspace.access_stats.looked_up(keys) {
         engine.background.notify_reads_due();
     }
@@ -122,7 +129,7 @@ pub(crate) fn lookup(
     let super_version = keyspace.super_version.load();
     let reader = moment(&engine.snapshots, &engine.background, at);
     let (sums, operator) = (&engine.counters.gets, engine.options.merge_operator.as_ref());
-    Ok(Lookup { keyspace, super_version, reader, tracer, sums, operator })
+    Ok(Lookup { super_version, reader, tracer, sums, operator })
 }
 
 /// Returns the keyspaces as they are now, all at one moment.
@@ -253,7 +260,6 @@ impl<'a> View<'a> {
 
 /// Lookups of keys of one keyspace, all at one moment. It pins the files that it may read: drop it soon.
 pub struct Lookup<'a> {
-    keyspace: Arc<KeyspaceInner>,
     super_version: Loaded<SuperVersion>,
     reader: Reader,
     tracer: ReadTracer,
@@ -268,8 +274,24 @@ impl Lookup<'_> {
     /// # Errors
     /// Damage, or an I/O error.
     pub fn get(&mut self, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
-        let mut value = Vec::new();
-        Ok(self.get_into(key.as_ref(), &mut value)?.then_some(value))
+        self.get_with(key, <[u8]>::to_vec)
+    }
+
+    /// Calls `work` with the value of a key, if there is one, and returns what it returned. The value is lent where it
+    /// lies in memory, not copied; what is replaced there meanwhile stays in memory until `work` ends, so let that be
+    /// soon.
+    ///
+    /// # Errors
+    /// Damage, or an I/O error.
+    pub fn get_with<R>(
+        &mut self,
+        key: impl AsRef<[u8]>,
+        work: impl FnOnce(&[u8]) -> R,
+    ) -> Result<Option<R>> {
+        let (mut work, mut worked) = (Some(work), None);
+        let lend = &mut |value: &[u8]| worked = work.take().map(|work| work(value));
+        self.find(key.as_ref(), lend)?;
+        Ok(worked)
     }
 
     /// Returns the value of a key and its version.
@@ -278,7 +300,7 @@ impl Lookup<'_> {
     /// Damage, or an I/O error.
     pub fn get_versioned(&mut self, key: impl AsRef<[u8]>) -> Result<Option<Versioned>> {
         let mut value = Vec::new();
-        let found = self.find(key.as_ref(), &mut value)?;
+        let found = self.find(key.as_ref(), &mut |found| value.extend_from_slice(found))?;
         Ok(found.map(|(seq, expires_at)| Versioned { value, seq, expires_at }))
     }
 
@@ -311,7 +333,7 @@ impl Lookup<'_> {
 
     fn try_find(&mut self, key: &[u8], out: &mut Vec<u8>) -> Result<TryGet<Found>> {
         self.tracer.set_only_cached(true);
-        let found = self.find(key, out);
+        let found = self.find(key, &mut |value| out.extend_from_slice(value));
         self.tracer.set_only_cached(false);
         match found {
             Ok(Some(found)) => Ok(TryGet::Value(found)),
@@ -327,18 +349,12 @@ impl Lookup<'_> {
     /// # Errors
     /// Damage, or an I/O error; `out` is as it was then.
     pub fn get_into(&mut self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
-        let before = out.len();
-        let found = self.find(key, out);
-        if !matches!(found, Ok(Some(_))) {
-            // An entry that is no put may have bytes all the same.
-            out.truncate(before);
-        }
-        Ok(found?.is_some())
+        Ok(self.find(key, &mut |value| out.extend_from_slice(value))?.is_some())
     }
 
-    fn find(&mut self, key: &[u8], out: &mut Vec<u8>) -> Result<Option<Found>> {
-        let Lookup { keyspace, super_version, tracer, operator, .. } = self;
-        Search::new(super_version, key, self.reader, keyspace, *operator).value(out, tracer)
+    fn find(&mut self, key: &[u8], lend: &mut dyn FnMut(&[u8])) -> Result<Option<Found>> {
+        let Lookup { super_version, tracer, operator, .. } = self;
+        Search::new(super_version, key, self.reader, *operator).value(lend, tracer)
     }
 
     /// Returns whether a key was written after `since`, deletes included; see [`Lookup::changed`].

@@ -1,11 +1,10 @@
 //! The search for a key in a super version: memtables, then runs, up to a version that is no operand.
 
-use crate::engine::KeyspaceInner;
-use crate::entry::{EXPIRY_BYTES, MAX_SEQ, Millis, Seq, Tag, value_of};
+use crate::entry::{MAX_SEQ, Millis, Seq, Tag, value_of};
 use crate::error::Result;
 use crate::operand::{self, Function, MergeOperator, Merged};
 use crate::table::key_hash;
-use crate::version::{FilterCounters, SuperVersion};
+use crate::version::SuperVersion;
 use terrane_table::read::{Joined, ReadTracer, Reader, Sight, join, sight};
 
 /// The sequence number of a value, and the time at which it expires.
@@ -19,8 +18,16 @@ pub(super) struct Search<'a> {
     reader: Reader,
     /// The sequence number of the newest range delete of the key; what is older has no effect.
     least: Seq,
-    filters: &'a FilterCounters,
     operator: Option<&'a MergeOperator>,
+}
+
+/// What the newest version of a key is to a reader.
+enum Seen {
+    /// A value, which was lent.
+    Value(Option<Millis>),
+    Operand(Merged),
+    /// A tombstone, or a value that has expired.
+    Nothing(Option<Millis>),
 }
 
 impl<'a> Search<'a> {
@@ -28,62 +35,65 @@ impl<'a> Search<'a> {
         super_version: &'a SuperVersion,
         key: &'a [u8],
         reader: Reader,
-        keyspace: &'a KeyspaceInner,
         operator: Option<&'a MergeOperator>,
     ) -> Self {
         let least = super_version.deleted(key, reader.at);
-        let (hash, filters) = (key_hash(key), &keyspace.filters);
-        Search { super_version, key, hash, reader, least, filters, operator }
+        Search { super_version, key, hash: key_hash(key), reader, least, operator }
     }
 
-    /// Appends the value of the key to `out`, as the reader sees it; returns its version, if there is one.
-    pub fn value(&self, out: &mut Vec<u8>, tracer: &mut ReadTracer) -> Result<Option<Found>> {
+    /// Lends the value of the key to `lend`, as the reader sees it; returns its version, if there is one.
+    pub fn value(
+        &self,
+        lend: &mut dyn FnMut(&[u8]),
+        tracer: &mut ReadTracer,
+    ) -> Result<Option<Found>> {
         if self.least > 0 {
             tracer.range_delete(self.least);
         }
-        let before = out.len();
-        let Some((tag, place)) = self.newest(0, self.reader.at, out, tracer)? else {
+        let mut seen = Ok(Seen::Nothing(None));
+        let see = &mut |tag, stored: &[u8]| seen = self.see(tag, stored, lend);
+        let Some((tag, place)) = self.newest(0, self.reader.at, see, tracer)? else {
             return Ok(None);
         };
-        let stored = out.get(before..).unwrap_or_default();
-        match sight(tag, stored, self.reader)? {
-            Some(Sight::Value) => {
-                let expires_at = value_of(tag, stored).1;
-                if expires_at.is_some() {
-                    out.drain(before..before + EXPIRY_BYTES);
-                }
-                Ok(Some((tag.seq(), expires_at)))
-            }
-            Some(Sight::Operand) if operand::AVAILABLE => {
-                let merged = Merged::decode(tag, stored)?;
-                out.truncate(before);
-                self.join(merged, place, out, tracer)?;
+        match seen? {
+            Seen::Value(expires_at) => Ok(Some((tag.seq(), expires_at))),
+            Seen::Operand(merged) => {
+                lend(&self.join(merged, place, tracer)?);
                 Ok(Some((tag.seq(), None)))
             }
-            _ => {
-                if let Some(at) = value_of(tag, stored).1 {
-                    tracer.expired(at);
-                }
+            Seen::Nothing(expired_at) => {
+                expired_at.into_iter().for_each(|at| tracer.expired(at));
                 Ok(None)
             }
         }
     }
 
-    /// Appends what operands make of the value below them. They were found at `place`.
+    /// Lends a version that is a value.
+    #[inline]
+    fn see(&self, tag: Tag, stored: &[u8], lend: &mut dyn FnMut(&[u8])) -> Result<Seen> {
+        Ok(match sight(tag, stored, self.reader)? {
+            Some(Sight::Value) => {
+                let (value, expires_at) = value_of(tag, stored);
+                lend(value);
+                Seen::Value(expires_at)
+            }
+            Some(Sight::Operand) if operand::AVAILABLE => {
+                Seen::Operand(Merged::decode(tag, stored)?)
+            }
+            _ => Seen::Nothing(value_of(tag, stored).1),
+        })
+    }
+
+    /// Returns what operands make of the value below them. They were found at `place`.
     #[cold]
-    fn join(
-        &self,
-        merged: Merged,
-        mut place: usize,
-        out: &mut Vec<u8>,
-        tracer: &mut ReadTracer,
-    ) -> Result<()> {
+    fn join(&self, merged: Merged, mut place: usize, tracer: &mut ReadTracer) -> Result<Vec<u8>> {
         let (mut merged, mut stored) = (merged, Vec::new());
         loop {
             // What is older there was joined with it, unless a merge operator was not asked or made it too long.
             place += usize::from(!matches!(merged.function, Function::Custom(_)));
             stored.clear();
-            let below = self.newest(place, merged.since.saturating_sub(1), &mut stored, tracer)?;
+            let copy = &mut |_, bytes: &[u8]| stored.extend_from_slice(bytes);
+            let below = self.newest(place, merged.since.saturating_sub(1), copy, tracer)?;
             let mut version = below.map(|(tag, at)| {
                 place = at;
                 (tag, stored.as_slice())
@@ -95,22 +105,19 @@ impl<'a> Search<'a> {
             }
             match join(merged, version, self.operator)? {
                 Joined::Operand(joined) => merged = joined,
-                Joined::Value(value) => {
-                    out.extend_from_slice(&value);
-                    return Ok(());
-                }
+                Joined::Value(value) => return Ok(value),
             }
         }
     }
 
-    /// Appends the stored value of the key's newest version at or below `at`; returns its tag and its place. The places
+    /// Lends the stored value of the key's newest version at or below `at`; returns its tag and its place. The places
     /// are the memtables, then the runs, newest first. Places before `first` are not searched.
     #[inline]
     fn newest(
         &self,
         first: usize,
         at: Seq,
-        out: &mut Vec<u8>,
+        lend: &mut dyn FnMut(Tag, &[u8]),
         tracer: &mut ReadTracer,
     ) -> Result<Option<(Tag, usize)>> {
         let Search { super_version, key, hash, least, .. } = *self;
@@ -129,7 +136,7 @@ impl<'a> Search<'a> {
                 if tag.seq() < least {
                     return Ok(None);
                 }
-                out.extend_from_slice(stored);
+                lend(tag, stored);
                 return Ok(Some((tag, place)));
             }
             tracer.absent(false, || Ok(memtable.get(key, MAX_SEQ).is_some()))?;
@@ -139,7 +146,8 @@ impl<'a> Search<'a> {
         }
         let runs = first.saturating_sub(memtables);
         let tree = &super_version.tree;
-        let found = tree.get((key, hash), (least, at), runs, out, tracer, self.filters)?;
+        let found =
+            tree.get((key, hash), (least, at), runs, lend, tracer, &super_version.filters)?;
         Ok(found.map(|(tag, run)| (tag, memtables + run)))
     }
 }

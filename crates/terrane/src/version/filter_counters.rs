@@ -1,22 +1,20 @@
-//! Filter outcomes of point reads, by level.
-//!
-//! A filter that is asked costs one relaxed addition, to the count of its level and what it said; filters of one level
-//! that rule a key out one after another cost one together.
+//! Filter outcomes of point reads, by level. A filter that is asked costs an addition to its thread's counts.
 
-use crate::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use crate::sync::{Own, Tallies};
 use terrane_policy::MAX_LEVELS;
 use terrane_table::read::Verdict;
 
-/// The counts of one level.
-#[derive(Default)]
-struct Level {
-    negatives: AtomicU64,
-    positives: AtomicU64,
-    false_positives: AtomicU64,
-}
+/// Counts of a level.
+const VERDICTS: usize = 3;
+const FIGURES: usize = VERDICTS * MAX_LEVELS;
 
-/// Counts of one keyspace.
-pub struct FilterCounters([Level; MAX_LEVELS]);
+/// Counts of one keyspace: for each level the filters that ruled a key out, that passed one which is there, and that
+/// passed one which is not.
+#[derive(Default)]
+pub struct FilterCounters(Tallies<FIGURES>);
+
+/// This thread's counts.
+pub(super) struct OwnFilterCounters<'a>(Own<'a, FIGURES>);
 
 /// Filter outcomes of a level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,73 +27,37 @@ pub struct FilterCounts {
     pub false_positives: u64,
 }
 
-impl Default for FilterCounters {
-    fn default() -> Self {
-        FilterCounters(std::array::from_fn(|_| Level::default()))
-    }
-}
-
 impl FilterCounters {
-    /// Counts what a filter of a level said.
+    /// Returns the counts that this thread adds to.
     #[inline]
-    pub fn add(&self, level: usize, verdict: Verdict) {
-        if let Some(level) = self.0.get(level) {
-            let counter = match verdict {
-                Verdict::Negative => &level.negatives,
-                Verdict::Positive => &level.positives,
-                Verdict::FalsePositive => &level.false_positives,
-            };
-            counter.fetch_add(1, Relaxed);
-        }
-    }
-
-    /// Counts `filters` filters of a level that ruled a key out.
-    #[inline]
-    fn add_negatives(&self, level: usize, filters: u64) {
-        if let Some(level) = self.0.get(level).filter(|_| filters > 0) {
-            level.negatives.fetch_add(filters, Relaxed);
-        }
+    pub(super) fn own(&self) -> OwnFilterCounters<'_> {
+        OwnFilterCounters(self.0.own())
     }
 
     /// The counts of a level.
     #[must_use]
     pub fn level(&self, level: usize) -> FilterCounts {
-        let Some(level) = self.0.get(level) else { return FilterCounts::default() };
-        let false_positives = level.false_positives.load(Relaxed);
-        let passes = false_positives + level.positives.load(Relaxed);
-        FilterCounts { lookups: passes + level.negatives.load(Relaxed), passes, false_positives }
+        let sum = |verdict| self.0.sum(place(level, verdict));
+        let false_positives = sum(Verdict::FalsePositive);
+        let passes = false_positives + sum(Verdict::Positive);
+        FilterCounts { lookups: passes + sum(Verdict::Negative), passes, false_positives }
     }
 }
 
-/// Verdicts of the filters in one search, from the first level on.
-pub(super) struct SearchVerdicts<'a> {
-    counters: &'a FilterCounters,
-    level: usize,
-    /// Filters of the level that ruled the key out, and are not counted yet.
-    negatives: u64,
-}
-
-impl<'a> SearchVerdicts<'a> {
-    pub fn new(counters: &'a FilterCounters) -> Self {
-        SearchVerdicts { counters, level: 0, negatives: 0 }
-    }
-
+impl OwnFilterCounters<'_> {
     /// Counts what a filter of a level said.
     #[inline]
-    pub fn add(&mut self, level: usize, verdict: Verdict) {
-        if verdict != Verdict::Negative {
-            return self.counters.add(level, verdict);
-        }
-        if level != self.level {
-            self.counters.add_negatives(self.level, self.negatives);
-            (self.level, self.negatives) = (level, 0);
-        }
-        self.negatives += 1;
+    pub fn add(&self, level: usize, verdict: Verdict) {
+        self.0.add(place(level, verdict), 1);
     }
 }
 
-impl Drop for SearchVerdicts<'_> {
-    fn drop(&mut self) {
-        self.counters.add_negatives(self.level, self.negatives);
-    }
+#[inline]
+fn place(level: usize, verdict: Verdict) -> usize {
+    let verdict = match verdict {
+        Verdict::Negative => 0,
+        Verdict::Positive => 1,
+        Verdict::FalsePositive => 2,
+    };
+    VERDICTS * level + verdict
 }

@@ -1,6 +1,6 @@
 //! State that readers of a keyspace hold.
 
-use super::Tree;
+use super::{FilterCounters, Tree};
 use crate::entry::Seq;
 use crate::memtable::Memtable;
 use std::sync::Arc;
@@ -15,6 +15,8 @@ pub(crate) struct SuperVersion {
     pub sealed: Vec<Arc<Memtable>>,
     /// The tables.
     pub tree: Arc<Tree>,
+    /// Those of the keyspace, which all its super versions share.
+    pub filters: Arc<FilterCounters>,
 }
 
 impl SuperVersion {

@@ -5,7 +5,6 @@
 //! file becomes obsolete when the edit that dropped it is durable and no tree holds it: the
 //! last holder adds it to the [`ObsoleteFiles`], from which the engine makes removal jobs.
 
-use super::filter_counters::SearchVerdicts;
 use super::{FilterCounters, KeyspaceRecord};
 use crate::entry::{Seq, Tag};
 use crate::error::Result;
@@ -240,7 +239,7 @@ impl Tree {
 
     /// The tag of the newest version of `key`, whose [`key_hash`](crate::table::key_hash) is `hash`,
     /// that a reader at `seq` sees, tombstones included, unless its number is below `least`, and the index of its run;
-    /// its value is appended to `out`. Runs before the `first` are left out. `counters` count what filters say.
+    /// its value is lent to `lend`. Runs before the `first` are left out. `counters` count what filters say.
     ///
     /// # Errors
     /// Damage or an I/O error.
@@ -249,12 +248,17 @@ impl Tree {
         (key, hash): (&[u8], u64),
         (least, seq): (Seq, Seq),
         first: usize,
-        out: &mut Vec<u8>,
+        lend: &mut dyn FnMut(Tag, &[u8]),
         tracer: &mut ReadTracer,
         counters: &FilterCounters,
     ) -> Result<Option<(Tag, usize)>> {
         let mut pin = Pin::default();
-        let mut verdicts = SearchVerdicts::new(counters);
+        let counters = counters.own();
+        let lend = &mut |tag: Tag, stored: &[u8]| {
+            if tag.seq() >= least {
+                lend(tag, stored);
+            }
+        };
         for (place, run) in self.runs.iter().enumerate().skip(first) {
             let table = run.tables.covering(key);
             tracer.run(run.level, run.id, table.map(|table| table.info().id));
@@ -262,9 +266,9 @@ impl Tree {
             if least > 0 && table.info().last_seq < least {
                 continue;
             }
-            let found = table.find(key, hash, seq, out, tracer, &mut pin)?;
+            let found = table.find(key, hash, seq, lend, tracer, &mut pin)?;
             if let Some(verdict) = tracer.verdict() {
-                verdicts.add(run.level, verdict);
+                counters.add(run.level, verdict);
             }
             if let Some(tag) = found {
                 return Ok(Some((tag, place)).filter(|(tag, _)| tag.seq() >= least));

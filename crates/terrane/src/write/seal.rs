@@ -113,9 +113,9 @@ pub(crate) fn seal(engine: &Engine, state: &mut State, id: KeyspaceId, through: 
     }
     let mut sealed = vec![super_version.active.clone()];
     sealed.extend(super_version.sealed.iter().cloned());
-    let tree = super_version.tree.clone();
+    let (tree, filters) = (super_version.tree.clone(), super_version.filters.clone());
     let active = Arc::new(engine.options.memtable());
-    keyspace.super_version.store(Arc::new(SuperVersion { active, sealed, tree }));
+    keyspace.super_version.store(Arc::new(SuperVersion { active, sealed, tree, filters }));
     let memtable = super_version.active.clone();
     keyspace.access_stats.updates.fetch_add(memtable.entries() as u64, Ordering::Relaxed);
     let bytes = memtable.bytes() as u64;

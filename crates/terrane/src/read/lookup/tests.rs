@@ -3,6 +3,7 @@
 use crate::db::{Db, Keyspace};
 use crate::entry::Seq;
 use crate::executor::SliceExecutor;
+use crate::operand::Operand;
 use crate::options::{Durability::Buffered, Options};
 use crate::read::lookup::get_many;
 use crate::read::lookup::view;
@@ -11,6 +12,7 @@ use crate::table::TableOptions;
 use crate::write;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::time::Duration;
 use terrane_policy::{FilterBits, Leveled, PolicyOptions};
 use terrane_table::read::{KeyRange, Origin, ReadCounts, Reader, Step, Trace};
 
@@ -55,6 +57,36 @@ fn a_lookup_stands_at_one_moment_and_appends_what_it_finds() {
     assert_eq!(db.stats().unwrap().gets.operations, 1);
     drop(lookup);
     assert_eq!(db.stats().unwrap().gets.operations, 4);
+}
+
+#[test]
+fn a_get_lends_the_value_that_a_reader_sees() {
+    let (db, keyspace) = store(10, 1 << 20);
+    put(&keyspace, &["a", "b", "c"]);
+    keyspace.put_expiring("e", "soon", Duration::from_secs(3600), Buffered).unwrap();
+    let counts = db.create_keyspace("counts").unwrap();
+    counts.merge("n", Operand::Add(2), Buffered).unwrap();
+    db.flush().unwrap();
+    keyspace.delete("b", Buffered).unwrap();
+    keyspace.put("c", "newer", Buffered).unwrap();
+    counts.merge("n", Operand::Add(3), Buffered).unwrap();
+    let lent = |keyspace: &Keyspace, key| {
+        let mut calls = 0;
+        let lent = keyspace.get_with(key, |value| {
+            calls += 1;
+            value.to_vec()
+        });
+        let lent = lent.unwrap();
+        assert_eq!(calls, usize::from(lent.is_some()));
+        lent
+    };
+    // From a file first, then from memory.
+    for _ in 0..3 {
+        let found = ["a", "b", "c", "d", "e"].map(|key| lent(&keyspace, key));
+        let expected = [Some("value"), None, Some("newer"), None, Some("soon")];
+        assert_eq!(found, expected.map(|value| value.map(|value| value.as_bytes().to_vec())));
+        assert_eq!(lent(&counts, "n").as_deref(), Some(&b"5"[..]));
+    }
 }
 
 #[test]
